@@ -1,0 +1,13 @@
+//! The types that prost generates from `proto/`; nothing else.
+
+/// XLA's messages, from TensorFlow 1.x to today's.
+#[allow(clippy::all, clippy::pedantic, missing_docs)]
+pub mod xla {
+    include!(concat!(env!("OUT_DIR"), "/xla.rs"));
+}
+
+/// stridec's own messages.
+#[allow(clippy::all, clippy::pedantic, missing_docs)]
+pub mod stridec {
+    include!(concat!(env!("OUT_DIR"), "/stridec.rs"));
+}

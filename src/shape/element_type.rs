@@ -1,0 +1,212 @@
+use std::fmt;
+
+/// The type of an array's elements, or the kind of a shape that has none.
+///
+/// The discriminants are the numbers of XLA's `PrimitiveType`.
+///
+/// ```
+/// use stridec::shape::ElementType;
+/// assert_eq!(ElementType::Bf16.bits(), Some(16));
+/// assert_eq!(ElementType::from_name("s4"), Some(ElementType::S4));
+/// assert_eq!(ElementType::S4.storage_bits(), Some(8)); // unless a layout says E(4)
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[allow(missing_docs)] // the names are XLA's
+pub enum ElementType {
+    Pred = 1,
+    S8 = 2,
+    S16 = 3,
+    S32 = 4,
+    S64 = 5,
+    U8 = 6,
+    U16 = 7,
+    U32 = 8,
+    U64 = 9,
+    F16 = 10,
+    F32 = 11,
+    F64 = 12,
+    Tuple = 13,
+    Opaque = 14,
+    C64 = 15,
+    Bf16 = 16,
+    Token = 17,
+    C128 = 18,
+    F8e5m2 = 19,
+    F8e4m3fn = 20,
+    S4 = 21,
+    U4 = 22,
+    F8e4m3b11fnuz = 23,
+    F8e5m2fnuz = 24,
+    F8e4m3fnuz = 25,
+    S2 = 26,
+    U2 = 27,
+    F8e4m3 = 28,
+    F8e3m4 = 29,
+    S1 = 30,
+    U1 = 31,
+    F4e2m1fn = 32,
+    F8e8m0fnu = 33,
+    Buffer = 34,
+    F6e3m2fn = 35,
+    F6e2m3fn = 36,
+}
+
+impl ElementType {
+    /// Every type, in the order of XLA's numbers.
+    pub const ALL: [Self; 36] = [
+        Self::Pred,
+        Self::S8,
+        Self::S16,
+        Self::S32,
+        Self::S64,
+        Self::U8,
+        Self::U16,
+        Self::U32,
+        Self::U64,
+        Self::F16,
+        Self::F32,
+        Self::F64,
+        Self::Tuple,
+        Self::Opaque,
+        Self::C64,
+        Self::Bf16,
+        Self::Token,
+        Self::C128,
+        Self::F8e5m2,
+        Self::F8e4m3fn,
+        Self::S4,
+        Self::U4,
+        Self::F8e4m3b11fnuz,
+        Self::F8e5m2fnuz,
+        Self::F8e4m3fnuz,
+        Self::S2,
+        Self::U2,
+        Self::F8e4m3,
+        Self::F8e3m4,
+        Self::S1,
+        Self::U1,
+        Self::F4e2m1fn,
+        Self::F8e8m0fnu,
+        Self::Buffer,
+        Self::F6e3m2fn,
+        Self::F6e2m3fn,
+    ];
+
+    /// The name in XLA's notation.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pred => "pred",
+            Self::S1 => "s1",
+            Self::S2 => "s2",
+            Self::S4 => "s4",
+            Self::S8 => "s8",
+            Self::S16 => "s16",
+            Self::S32 => "s32",
+            Self::S64 => "s64",
+            Self::U1 => "u1",
+            Self::U2 => "u2",
+            Self::U4 => "u4",
+            Self::U8 => "u8",
+            Self::U16 => "u16",
+            Self::U32 => "u32",
+            Self::U64 => "u64",
+            Self::Bf16 => "bf16",
+            Self::F16 => "f16",
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+            Self::C64 => "c64",
+            Self::C128 => "c128",
+            Self::F4e2m1fn => "f4e2m1fn",
+            Self::F6e2m3fn => "f6e2m3fn",
+            Self::F6e3m2fn => "f6e3m2fn",
+            Self::F8e5m2 => "f8e5m2",
+            Self::F8e4m3 => "f8e4m3",
+            Self::F8e4m3fn => "f8e4m3fn",
+            Self::F8e4m3b11fnuz => "f8e4m3b11fnuz",
+            Self::F8e4m3fnuz => "f8e4m3fnuz",
+            Self::F8e5m2fnuz => "f8e5m2fnuz",
+            Self::F8e3m4 => "f8e3m4",
+            Self::F8e8m0fnu => "f8e8m0fnu",
+            Self::Tuple => "tuple",
+            Self::Opaque => "opaque",
+            Self::Token => "token",
+            Self::Buffer => "b",
+        }
+    }
+
+    /// The type that XLA's notation calls `name`; not a tuple or a buffer, which are brackets there.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .filter(|kind| !matches!(kind, Self::Tuple | Self::Buffer))
+            .find(|kind| kind.name() == name)
+    }
+
+    /// Bits of one value; `None` where a shape of this kind has no elements.
+    ///
+    /// `pred` counts as 1, as in XLA's `BitWidth`.
+    #[must_use]
+    pub fn bits(self) -> Option<u32> {
+        Some(match self {
+            Self::Pred | Self::S1 | Self::U1 => 1,
+            Self::S2 | Self::U2 => 2,
+            Self::S4 | Self::U4 | Self::F4e2m1fn => 4,
+            Self::F6e2m3fn | Self::F6e3m2fn => 6,
+            Self::S8
+            | Self::U8
+            | Self::F8e5m2
+            | Self::F8e4m3
+            | Self::F8e4m3fn
+            | Self::F8e4m3b11fnuz
+            | Self::F8e4m3fnuz
+            | Self::F8e5m2fnuz
+            | Self::F8e3m4
+            | Self::F8e8m0fnu => 8,
+            Self::S16 | Self::U16 | Self::Bf16 | Self::F16 => 16,
+            Self::S32 | Self::U32 | Self::F32 => 32,
+            Self::S64 | Self::U64 | Self::F64 | Self::C64 => 64,
+            Self::C128 => 128,
+            Self::Tuple | Self::Opaque | Self::Token | Self::Buffer => return None,
+        })
+    }
+
+    /// Bits of one element in memory where the layout gives no `E(n)`: whole bytes.
+    #[must_use]
+    pub fn storage_bits(self) -> Option<u32> {
+        self.bits().map(|bits| bits.next_multiple_of(8))
+    }
+
+    /// Whether widening an element repeats its sign: the `s` types.
+    #[must_use]
+    pub fn is_signed_integer(self) -> bool {
+        matches!(
+            self,
+            Self::S1 | Self::S2 | Self::S4 | Self::S8 | Self::S16 | Self::S32 | Self::S64
+        )
+    }
+}
+
+impl fmt::Display for ElementType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_distinct_and_read_back() {
+        for kind in ElementType::ALL {
+            let named = ElementType::from_name(kind.name());
+            match kind {
+                ElementType::Tuple | ElementType::Buffer => assert_eq!(named, None),
+                _ => assert_eq!(named, Some(kind)),
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+use smallvec::SmallVec;
+
+use super::{ElementType, Shape};
+
+/// How an array lies in memory: XLA's `Layout`, with TensorFlow 1.x's padding.
+///
+/// [`Shape::new`] checks a layout against the array's rank and extents.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Layout {
+    /// Dimension numbers, the most minor first.
+    pub minor_to_major: SmallVec<[usize; 8]>,
+    /// Physical extents in elements, one per logical dimension; empty where nothing is padded (TensorFlow 1.x).
+    pub padded_dimensions: SmallVec<[u64; 8]>,
+    /// What the padded cells hold; `None` where the proto gives no value.
+    pub padding_value: Option<PaddingValue>,
+    /// Tiles, the first applied first.
+    pub tiles: Vec<Tile>,
+    /// Bits that an element takes in memory, `E(n)`; 0 for the type's own, in whole bytes.
+    pub element_size_in_bits: u64,
+    /// The number of elements is rounded up to a multiple of this, `L(n)`; 1 for no rounding.
+    pub tail_padding_alignment_in_elements: u64,
+    /// Bytes of metadata before the data, `M(n)`.
+    pub dynamic_shape_metadata_prefix_bytes: u64,
+    /// A memory space, `S(n)`; it changes no address.
+    pub memory_space: i64,
+    /// Splits between memories, `SC(…)`.
+    pub split_configs: Vec<SplitConfig>,
+    /// Whether the array is dense, as TensorFlow 1.7 to the XLA of 2022 wrote it.
+    pub format: Format,
+    /// The fields of sparse arrays, where any is set.
+    pub sparse: Option<Box<Sparse>>,
+}
+
+impl Layout {
+    /// The layout with these dimension numbers, the most minor first, and nothing else.
+    #[must_use]
+    pub fn new(minor_to_major: impl IntoIterator<Item = usize>) -> Self {
+        Self {
+            minor_to_major: minor_to_major.into_iter().collect(),
+            padded_dimensions: SmallVec::new(),
+            padding_value: None,
+            tiles: Vec::new(),
+            element_size_in_bits: 0,
+            tail_padding_alignment_in_elements: 1,
+            dynamic_shape_metadata_prefix_bytes: 0,
+            memory_space: 0,
+            split_configs: Vec::new(),
+            format: Format::Unspecified,
+            sparse: None,
+        }
+    }
+
+    /// The default layout: dimension numbers N-1 … 0, row-major.
+    #[must_use]
+    pub fn default_for_rank(rank: usize) -> Self {
+        Self::new((0..rank).rev())
+    }
+
+    /// With physical extents, one per logical dimension, and the value of the cells that they add.
+    #[must_use]
+    pub fn padded(
+        mut self,
+        padded_dimensions: impl IntoIterator<Item = u64>,
+        value: Option<PaddingValue>,
+    ) -> Self {
+        self.padded_dimensions = padded_dimensions.into_iter().collect();
+        self.padding_value = value;
+        self
+    }
+
+    /// With one more tile, its extents major to minor.
+    #[must_use]
+    pub fn tiled(mut self, extents: impl IntoIterator<Item = TileDimension>) -> Self {
+        self.tiles.push(Tile::new(extents));
+        self
+    }
+}
+
+/// What the cells between an array's extents and its padded dimensions hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // the names are XLA's
+pub enum PaddingValue {
+    Invalid = 0,
+    Zero = 1,
+    One = 2,
+    Lowest = 3,
+    Highest = 4,
+    Unknown = 5,
+}
+
+/// One tile: extents, the most major first.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Tile {
+    /// Extents, the most major first.
+    pub dimensions: SmallVec<[TileDimension; 4]>,
+}
+
+impl Tile {
+    /// The tile with these extents, the most major first.
+    #[must_use]
+    pub fn new(extents: impl IntoIterator<Item = TileDimension>) -> Self {
+        Self { dimensions: extents.into_iter().collect() }
+    }
+}
+
+/// One extent of a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TileDimension {
+    /// Splits the dimension into whole tiles of this many elements; at least 1.
+    Size(u64),
+    /// `*`: folds the dimension into the next more minor one.
+    Combine,
+}
+
+/// Where one physical dimension is split between memories.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SplitConfig {
+    /// A physical dimension; 0 is the most major.
+    pub dimension: u64,
+    /// The first index of each part but the first, ascending.
+    pub split_indices: Vec<u64>,
+}
+
+/// Whether an array is dense.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // the names are XLA's
+pub enum Format {
+    Unspecified = 0,
+    Dense = 1,
+    Sparse = 2,
+}
+
+/// How one dimension of a sparse array is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // the names are XLA's
+pub enum DimLevelType {
+    Dense = 0,
+    Compressed = 1,
+    Singleton = 2,
+    LooseCompressed = 3,
+}
+
+/// The fields of sparse arrays: read, printed and written back; lowering refuses them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Sparse {
+    /// Room for elements (TensorFlow 1.x).
+    pub max_sparse_elements: u64,
+    /// One per dimension, or none.
+    pub dim_level_types: Vec<DimLevelType>,
+    /// One per dimension, or none.
+    pub dim_unique: Vec<bool>,
+    /// One per dimension, or none.
+    pub dim_ordered: Vec<bool>,
+    /// The type of indices, `#(u32)`.
+    pub index_primitive_type: Option<ElementType>,
+    /// The type of positions, `*(u32)`.
+    pub pointer_primitive_type: Option<ElementType>,
+    /// The physical representation, `P(…)`.
+    pub physical_shape: Option<Shape>,
+}
