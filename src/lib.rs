@@ -1,5 +1,9 @@
 //! stridec compiles tensor layout changes into GPU kernels.
 
+pub mod host;
+pub mod nest;
 pub mod proto;
 pub mod shape;
+pub mod stride;
 pub mod wgsl;
+pub mod window;

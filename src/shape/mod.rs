@@ -4,6 +4,7 @@ mod element_type;
 mod layout;
 #[allow(clippy::module_inception)]
 mod shape;
+mod shim;
 
 pub use element_type::ElementType;
 pub use layout::{
