@@ -5,6 +5,7 @@ use super::{Gpu, GpuError, Side};
 #[derive(Clone, Debug)]
 pub struct Buffer {
     pub(super) handle: wgpu::Buffer,
+    owner: u64,
     bytes: u64,
 }
 
@@ -29,7 +30,7 @@ impl Gpu {
     /// [`GpuError::BeyondLimit`] past the device's greatest buffer, [`GpuError::OutOfMemory`].
     pub fn allocate(&self, bytes: u64) -> Result<Buffer, GpuError> {
         let handle = self.create_buffer(rounded(bytes))?;
-        Ok(Buffer { handle, bytes })
+        Ok(Buffer { handle, owner: self.owner, bytes })
     }
 
     /// Copies host bytes into a new buffer, and starts the transfer without waiting for its end.
@@ -47,17 +48,10 @@ impl Gpu {
     /// Copies the first bytes of a buffer into host memory, once all work submitted so far is done.
     ///
     /// # Errors
-    /// [`GpuError::BufferTooSmall`] where `bytes` is longer than the buffer; [`GpuError::Timeout`],
-    /// [`GpuError::DeviceLost`], [`GpuError::OutOfMemory`].
+    /// [`GpuError::BufferTooSmall`] where `bytes` is longer than the buffer, [`GpuError::ForeignBuffer`];
+    /// [`GpuError::Timeout`], [`GpuError::DeviceLost`], [`GpuError::OutOfMemory`].
     pub fn download(&self, buffer: &Buffer, bytes: &mut [u8]) -> Result<(), GpuError> {
-        let needed = bytes.len() as u64;
-        if needed > buffer.bytes {
-            return Err(GpuError::BufferTooSmall {
-                side: Side::Source,
-                given: buffer.bytes,
-                needed,
-            });
-        }
+        self.check_buffer(Side::Source, buffer, bytes.len() as u64)?;
         self.read(self.encoder()?, &buffer.handle, bytes)
     }
 
@@ -73,14 +67,7 @@ impl Gpu {
         bytes: u64,
         times: u32,
     ) -> Result<(), GpuError> {
-        for (side, buffer) in [(Side::Source, source), (Side::Destination, destination)] {
-            if bytes > buffer.bytes {
-                return Err(GpuError::BufferTooSmall { side, given: buffer.bytes, needed: bytes });
-            }
-        }
-        if source.handle == destination.handle {
-            return Err(GpuError::SameBuffer { source_offset: 0, destination_offset: 0 });
-        }
+        self.check_pair(source, bytes, destination, bytes)?;
         let mut encoder = self.encoder()?;
         let submission = scoped(&self.device, "copying", || {
             for _ in 0..times {
@@ -95,6 +82,34 @@ impl Gpu {
             self.queue.submit([encoder.finish()])
         })?;
         self.wait("copying", submission)
+    }
+
+    /// Checks that a buffer is this device's and holds `needed` bytes.
+    fn check_buffer(&self, side: Side, buffer: &Buffer, needed: u64) -> Result<(), GpuError> {
+        if buffer.owner != self.owner {
+            return Err(GpuError::ForeignBuffer { side });
+        }
+        let given = buffer.handle.size();
+        if given < needed {
+            return Err(GpuError::BufferTooSmall { side, given, needed });
+        }
+        Ok(())
+    }
+
+    /// Checks two buffers that are to be read and written together.
+    pub(super) fn check_pair(
+        &self,
+        source: &Buffer,
+        source_bytes: u64,
+        destination: &Buffer,
+        destination_bytes: u64,
+    ) -> Result<(), GpuError> {
+        self.check_buffer(Side::Source, source, source_bytes)?;
+        self.check_buffer(Side::Destination, destination, destination_bytes)?;
+        if source.handle == destination.handle {
+            return Err(GpuError::SameBuffer { source_offset: 0, destination_offset: 0 });
+        }
+        Ok(())
     }
 
     /// A buffer of `size` bytes, which is a multiple of 4.

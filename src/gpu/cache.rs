@@ -8,9 +8,9 @@ use crate::wgsl::Kernel;
 
 /// The pipelines of the kernels run last, the least recently used dropped first.
 ///
-/// A kernel is recognised by its whole text, its entry point and the sizes of its bindings. One cache may serve several
-/// [`Gpu`](super::Gpu)s, of one device or of many: a pipeline is only ever returned to the device that it was compiled
-/// for. It may be used from many threads.
+/// A kernel is recognised by its whole text, its entry point and the sizes of its bindings. A cache belongs to one
+/// device, because wgpu gives objects of different instances the same identity and cannot tell them apart: it comes
+/// with a [`Gpu`](super::Gpu) and is shared by that one's clones. It may be used from many threads.
 #[derive(Debug)]
 pub struct PipelineCache {
     capacity: usize,
@@ -22,7 +22,6 @@ pub struct PipelineCache {
 #[derive(Debug)]
 struct Cached {
     fingerprint: u64,
-    device: wgpu::Device,
     wgsl: String,
     entry_point: String,
     sizes: BindingSizes,
@@ -34,8 +33,7 @@ impl PipelineCache {
     pub const DEFAULT_CAPACITY: usize = 256;
 
     /// A cache of at most `capacity` pipelines; with 0, each kernel is compiled every time.
-    #[must_use]
-    pub fn new(capacity: usize) -> Self {
+    pub(super) fn new(capacity: usize) -> Self {
         Self { capacity, hasher: RandomState::new(), entries: Mutex::default() }
     }
 
@@ -73,7 +71,6 @@ impl PipelineCache {
         let same = |entry: &Cached| {
             entry.fingerprint == fingerprint
                 && entry.sizes == sizes
-                && entry.device == *device
                 && entry.entry_point == kernel.entry_point
                 && entry.wgsl == kernel.wgsl
         };
@@ -94,7 +91,6 @@ impl PipelineCache {
         }
         entries.push(Cached {
             fingerprint,
-            device: device.clone(),
             wgsl: kernel.wgsl.clone(),
             entry_point: kernel.entry_point.clone(),
             sizes,
@@ -106,12 +102,6 @@ impl PipelineCache {
     /// A panic elsewhere leaves the list whole: entries go in and out in one step.
     fn lock(&self) -> MutexGuard<'_, Vec<Cached>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Default for PipelineCache {
-    fn default() -> Self {
-        Self::new(Self::DEFAULT_CAPACITY)
     }
 }
 

@@ -1,12 +1,20 @@
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use super::scratch::Scratch;
 use super::{Adapter, AdapterKind, AdapterLimits, Adapters, GpuError, PipelineCache};
 
-/// An open device with what it needs to run kernels. It may be used from many threads.
-#[derive(Debug)]
+/// Tells one opened or adopted device from another; wgpu's own identities repeat across its instances.
+static OPENED: AtomicU64 = AtomicU64::new(0);
+
+/// An open device with what it needs to run kernels.
+///
+/// A clone is the same device: it shares buffers, pipelines and what [`run`](Self::run) keeps. It may be used from many
+/// threads.
+#[derive(Clone, Debug)]
 pub struct Gpu {
+    pub(super) owner: u64,
     pub(super) device: wgpu::Device,
     pub(super) queue: wgpu::Queue,
     pub(super) limits: AdapterLimits,
@@ -15,7 +23,7 @@ pub struct Gpu {
     /// What the driver said when the device was lost; stays empty for a device that the embedder owns.
     pub(super) lost: Arc<OnceLock<String>>,
     /// The buffers of the last [`Gpu::run`], for the next one.
-    pub(super) scratch: Mutex<Scratch>,
+    pub(super) scratch: Arc<Mutex<Scratch>>,
 }
 
 impl Gpu {
@@ -61,24 +69,28 @@ impl Gpu {
     }
 
     /// Takes a device and its queue that the embedder owns. Its callbacks are left alone.
+    ///
+    /// Adopt a device once and clone the result: each call makes a cache of its own.
     #[must_use]
     pub fn from_device(device: wgpu::Device, queue: wgpu::Queue) -> Self {
         let limits = AdapterLimits::new(&device.limits(), device.adapter_info().device_type);
         Self {
+            owner: OPENED.fetch_add(1, Ordering::Relaxed),
             device,
             queue,
             limits,
-            cache: Arc::default(),
+            cache: Arc::new(PipelineCache::new(PipelineCache::DEFAULT_CAPACITY)),
             timeout: Self::DEFAULT_TIMEOUT,
             lost: Arc::default(),
-            scratch: Mutex::default(),
+            scratch: Arc::default(),
         }
     }
 
-    /// Shares a cache of pipelines, in place of one of its own.
+    /// Starts a new cache, of at most `capacity` pipelines; with 0, each kernel is compiled every time. Clones made
+    /// before keep the old one.
     #[must_use]
-    pub fn with_cache(mut self, cache: Arc<PipelineCache>) -> Self {
-        self.cache = cache;
+    pub fn with_cache_capacity(mut self, capacity: usize) -> Self {
+        self.cache = Arc::new(PipelineCache::new(capacity));
         self
     }
 
@@ -115,7 +127,7 @@ impl Gpu {
 
     /// The cache of pipelines.
     #[must_use]
-    pub fn cache(&self) -> &Arc<PipelineCache> {
+    pub fn cache(&self) -> &PipelineCache {
         &self.cache
     }
 

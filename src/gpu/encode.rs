@@ -10,7 +10,8 @@ impl Gpu {
     /// `min_storage_buffer_offset_alignment` must divide (256 bytes at most), and hold at least the bytes that
     /// [`Kernel::bindings`] ask for; what lies past those is neither read nor written. Both buffers need
     /// [`wgpu::BufferUsages::STORAGE`] and must be two: wgpu tracks a buffer as a whole, so that no part of one can be
-    /// read while another part is written. A kernel without dispatches encodes nothing.
+    /// read while another part is written. Encoder and buffers must be this device's own: wgpu may panic where they
+    /// come from another `wgpu::Instance`. A kernel without dispatches encodes nothing.
     ///
     /// # Errors
     /// A kernel or a range that does not fit the other or the device, a shader that does not compile, or what wgpu

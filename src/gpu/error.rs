@@ -68,6 +68,14 @@ pub enum GpuError {
         /// Bytes needed.
         needed: u64,
     },
+    /// A [`Buffer`](super::Buffer) that another [`Gpu`](super::Gpu), not a clone of this one, allocated.
+    #[error(
+        "{side} buffer was allocated by another device; allocate it by the one that uses it, or a clone of that"
+    )]
+    ForeignBuffer {
+        /// Which buffer.
+        side: Side,
+    },
     /// An offset that the device cannot bind.
     #[error(
         "{side} offset {offset} is not a multiple of {alignment}, the device's alignment of storage offsets"

@@ -1,7 +1,7 @@
 use std::sync::{MutexGuard, PoisonError};
 
 use super::buffer::rounded;
-use super::check::{self, BindingSizes};
+use super::check;
 use super::scope::scoped;
 use super::scratch::Scratch;
 use super::{Buffer, Gpu, GpuError, Side};
@@ -54,7 +54,7 @@ impl Gpu {
     /// Runs a kernel on buffers of this device, and waits until it is done.
     ///
     /// # Errors
-    /// [`GpuError::BufferTooSmall`], [`GpuError::SameBuffer`]; else as [`run`](Self::run).
+    /// [`GpuError::BufferTooSmall`], [`GpuError::SameBuffer`], [`GpuError::ForeignBuffer`]; else as [`run`](Self::run).
     pub fn dispatch(
         &self,
         kernel: &Kernel,
@@ -79,7 +79,8 @@ impl Gpu {
         if kernel.dispatches.is_empty() {
             return Ok(());
         }
-        let sizes = self.check_buffers(kernel, source, destination)?;
+        let sizes = check::kernel(kernel, &self.limits)?;
+        self.check_pair(source, sizes.source, destination, sizes.destination)?;
         let mut encoder = self.encoder()?;
         self.encode_checked(
             kernel,
@@ -97,23 +98,6 @@ impl Gpu {
     /// Frees the device buffers kept from the last [`run`](Self::run).
     pub fn trim(&self) {
         *self.scratch() = Scratch::default();
-    }
-
-    fn check_buffers(
-        &self,
-        kernel: &Kernel,
-        source: &Buffer,
-        destination: &Buffer,
-    ) -> Result<BindingSizes, GpuError> {
-        let sizes = check::kernel(kernel, &self.limits)?;
-        for (side, buffer) in [(Side::Source, source), (Side::Destination, destination)] {
-            let whole = buffer.handle.as_entire_buffer_binding();
-            check::range(side, &whole, sizes.of(side), &self.limits)?;
-        }
-        if source.handle == destination.handle {
-            return Err(GpuError::SameBuffer { source_offset: 0, destination_offset: 0 });
-        }
-        Ok(sizes)
     }
 
     fn scratch_buffer(&self, side: Side, bytes: u64) -> Result<wgpu::Buffer, GpuError> {
