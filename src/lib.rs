@@ -1,5 +1,7 @@
 //! stridec compiles tensor layout changes into GPU kernels.
 
+#[cfg(feature = "gpu")]
+pub mod gpu;
 pub mod host;
 pub mod nest;
 pub mod proto;

@@ -1,0 +1,4 @@
+//! What integration tests share.
+
+#[cfg(feature = "gpu")]
+pub(crate) mod gpu;
