@@ -1,7 +1,7 @@
 //! The GPU room, with kernels written by hand: what runs, and what is refused with which error.
 #![cfg(feature = "gpu")]
 
-mod common;
+mod support;
 
 use stridec::gpu::{Adapters, Gpu, GpuError, Side};
 use stridec::wgsl::{Binding, Dispatch, Kernel};
@@ -51,7 +51,7 @@ fn bytes_of(words: impl IntoIterator<Item = u32>) -> Vec<u8> {
 
 #[test]
 fn identity_copies_every_word() {
-    let Some(gpu) = common::gpu::gpu("identity_copies_every_word") else { return };
+    let Some(gpu) = support::gpu::gpu("identity_copies_every_word") else { return };
     for words in [1, 63, 64, 65, 4096, 100_003] {
         let kernel = identity(words);
         let source = pattern(kernel.source_bytes);
@@ -63,7 +63,7 @@ fn identity_copies_every_word() {
 
 #[test]
 fn images_that_end_inside_a_word_are_read_and_written_to_their_last_byte() {
-    let Some(gpu) = common::gpu::gpu("images_that_end_inside_a_word") else { return };
+    let Some(gpu) = support::gpu::gpu("images_that_end_inside_a_word") else { return };
     // A longer run first, so that the buffers kept from it hold other bytes past these images.
     let long = identity(16);
     gpu.run(&long, &[0xff; 64], &mut [0; 64]).unwrap();
@@ -84,7 +84,7 @@ fn images_that_end_inside_a_word_are_read_and_written_to_their_last_byte() {
 
 #[test]
 fn images_longer_than_a_staging_part_arrive_whole() {
-    let Some(gpu) = common::gpu::gpu("images_longer_than_a_staging_part") else { return };
+    let Some(gpu) = support::gpu::gpu("images_longer_than_a_staging_part") else { return };
     // 70 MiB and 12 bytes: five parts each way, the last a short one.
     let words = 70 * (1 << 18) + 3;
     let body = format!(
@@ -101,7 +101,7 @@ fn images_longer_than_a_staging_part_arrive_whole() {
 
 #[test]
 fn dispatches_run_in_order_and_see_what_earlier_ones_wrote() {
-    let Some(gpu) = common::gpu::gpu("dispatches_run_in_order") else { return };
+    let Some(gpu) = support::gpu::gpu("dispatches_run_in_order") else { return };
     let body =
         "if id.x < 256u { destination[id.x] = destination[id.x] * groups.y + source[id.x]; }";
     // The first adds to whatever is there times one; to start from zero, it runs on a fresh buffer.
@@ -121,7 +121,7 @@ fn dispatches_run_in_order_and_see_what_earlier_ones_wrote() {
 
 #[test]
 fn two_dimensional_dispatches_reach_past_a_dimension() {
-    let Some(gpu) = common::gpu::gpu("two_dimensional_dispatches") else { return };
+    let Some(gpu) = support::gpu::gpu("two_dimensional_dispatches") else { return };
     let body = "let at = id.y * groups.x * 64u + id.x;
     if at < 1000u { destination[999u - at] = source[at]; }";
     let kernel = kernel(1000, &[[4, 4, 1]], body);
@@ -132,7 +132,7 @@ fn two_dimensional_dispatches_reach_past_a_dimension() {
 
 #[test]
 fn an_empty_kernel_leaves_the_destination_alone() {
-    let Some(gpu) = common::gpu::gpu("an_empty_kernel") else { return };
+    let Some(gpu) = support::gpu::gpu("an_empty_kernel") else { return };
     let empty = Kernel {
         wgsl: String::new(),
         entry_point: String::new(),
@@ -150,7 +150,7 @@ fn an_empty_kernel_leaves_the_destination_alone() {
 
 #[test]
 fn images_of_another_size_are_refused() {
-    let Some(gpu) = common::gpu::gpu("images_of_another_size") else { return };
+    let Some(gpu) = support::gpu::gpu("images_of_another_size") else { return };
     let kernel = identity(4);
     let error = gpu.run(&kernel, &[0; 15], &mut [0; 16]).unwrap_err();
     assert_eq!(error, GpuError::ImageSize { side: Side::Source, given: 15, expected: 16 });
@@ -161,7 +161,7 @@ fn images_of_another_size_are_refused() {
 
 #[test]
 fn buffers_too_small_or_shared_are_refused() {
-    let Some(gpu) = common::gpu::gpu("buffers_too_small") else { return };
+    let Some(gpu) = support::gpu::gpu("buffers_too_small") else { return };
     let kernel = identity(4);
     let (small, enough) = (gpu.allocate(12).unwrap(), gpu.allocate(16).unwrap());
     let error = gpu.dispatch(&kernel, &small, &enough).unwrap_err();
@@ -184,7 +184,7 @@ fn buffers_too_small_or_shared_are_refused() {
 
 #[test]
 fn shaders_that_do_not_compile_are_typed_errors() {
-    let Some(gpu) = common::gpu::gpu("shaders_that_do_not_compile") else { return };
+    let Some(gpu) = support::gpu::gpu("shaders_that_do_not_compile") else { return };
     let good = identity(4);
     let bad = [
         Kernel { wgsl: "this is no shader".to_owned(), ..good.clone() },
@@ -208,7 +208,7 @@ fn shaders_that_do_not_compile_are_typed_errors() {
 
 #[test]
 fn kernels_past_the_limits_are_refused_before_the_device_is_touched() {
-    let Some(gpu) = common::gpu::gpu("kernels_past_the_limits") else { return };
+    let Some(gpu) = support::gpu::gpu("kernels_past_the_limits") else { return };
     let limits = gpu.limits();
     let limit_of = |kernel: &Kernel| {
         let source = vec![0; usize::try_from(kernel.source_bytes).unwrap()];
@@ -239,7 +239,7 @@ fn kernels_past_the_limits_are_refused_before_the_device_is_touched() {
 
 #[test]
 fn kernels_with_other_bindings_are_refused() {
-    let Some(gpu) = common::gpu::gpu("kernels_with_other_bindings") else { return };
+    let Some(gpu) = support::gpu::gpu("kernels_with_other_bindings") else { return };
     let changes: [fn(&mut Vec<Binding>); 6] = [
         |bindings| bindings.truncate(1),
         |bindings| bindings[0].writable = true,
@@ -272,7 +272,7 @@ fn part(buffer: &wgpu::Buffer, offset: u64, size: u64) -> wgpu::BufferBinding<'_
 
 #[test]
 fn an_embedder_encodes_onto_its_own_buffers_with_offsets() {
-    let Some(opened) = common::gpu::gpu("an_embedder_encodes") else { return };
+    let Some(opened) = support::gpu::gpu("an_embedder_encodes") else { return };
     let gpu = Gpu::from_device(opened.device().clone(), opened.queue().clone());
     let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
     let (source, destination) = (buffer(&gpu, 1024, usage), buffer(&gpu, 2048, usage));
@@ -300,7 +300,7 @@ fn an_embedder_encodes_onto_its_own_buffers_with_offsets() {
 
 #[test]
 fn ranges_that_cannot_be_bound_are_refused() {
-    let Some(gpu) = common::gpu::gpu("ranges_that_cannot_be_bound") else { return };
+    let Some(gpu) = support::gpu::gpu("ranges_that_cannot_be_bound") else { return };
     let kernel = identity(10);
     let storage = BufferUsages::STORAGE;
     let (one, two) = (buffer(&gpu, 1024, storage), buffer(&gpu, 1024, storage));
@@ -332,7 +332,7 @@ fn ranges_that_cannot_be_bound_are_refused() {
 
 #[test]
 fn a_buffer_of_another_device_is_a_typed_error() {
-    let Some(gpu) = common::gpu::gpu("a_buffer_of_another_device") else { return };
+    let Some(gpu) = support::gpu::gpu("a_buffer_of_another_device") else { return };
     let other = Gpu::open().unwrap();
     let (ours, theirs) = (gpu.allocate(16).unwrap(), other.allocate(16).unwrap());
     let kernel = identity(4);
@@ -347,7 +347,7 @@ fn a_buffer_of_another_device_is_a_typed_error() {
 
 #[test]
 fn the_cache_is_bounded_shared_by_clones_and_cleared() {
-    let Some(opened) = common::gpu::gpu("the_cache_is_bounded") else { return };
+    let Some(opened) = support::gpu::gpu("the_cache_is_bounded") else { return };
     let adopt = || Gpu::from_device(opened.device().clone(), opened.queue().clone());
     let one = adopt().with_cache_capacity(3);
     let two = one.clone();
@@ -377,7 +377,7 @@ fn the_cache_is_bounded_shared_by_clones_and_cleared() {
 
 #[test]
 fn a_device_that_is_gone_is_a_typed_error() {
-    if common::gpu::gpu("a_device_that_is_gone").is_none() {
+    if support::gpu::gpu("a_device_that_is_gone").is_none() {
         return;
     }
     let gpu = Gpu::open().unwrap();
@@ -403,7 +403,7 @@ fn a_device_that_is_gone_is_a_typed_error() {
 
 #[test]
 fn a_wait_past_its_timeout_is_a_typed_error() {
-    if common::gpu::gpu("a_wait_past_its_timeout").is_none() {
+    if support::gpu::gpu("a_wait_past_its_timeout").is_none() {
         return;
     }
     let limit = std::time::Duration::ZERO;
@@ -418,7 +418,7 @@ fn a_wait_past_its_timeout_is_a_typed_error() {
 
 #[test]
 fn many_threads_share_a_device() {
-    let Some(gpu) = common::gpu::gpu("many_threads_share_a_device") else { return };
+    let Some(gpu) = support::gpu::gpu("many_threads_share_a_device") else { return };
     std::thread::scope(|scope| {
         for thread in 0..8_u8 {
             let gpu = &gpu;
@@ -437,7 +437,7 @@ fn many_threads_share_a_device() {
 
 #[test]
 fn the_device_copies_its_own_buffers() {
-    let Some(gpu) = common::gpu::gpu("the_device_copies") else { return };
+    let Some(gpu) = support::gpu::gpu("the_device_copies") else { return };
     let image = pattern(1000);
     let source = gpu.upload(&image).unwrap();
     let destination = gpu.allocate(1000).unwrap();
