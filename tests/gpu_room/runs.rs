@@ -4,8 +4,8 @@ use stridec::gpu::{Adapters, Gpu};
 use stridec::wgsl::Kernel;
 use wgpu::BufferUsages;
 
-use crate::support;
 use crate::kernels::{buffer, bytes_of, identity, kernel, part, pattern};
+use crate::support;
 
 #[test]
 fn identity_copies_every_word() {
