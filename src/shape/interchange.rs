@@ -128,11 +128,9 @@ fn json_error<M: Name>(error: &serde_json::Error) -> ShapeError {
 
 /// Line and column of a byte, both from 1.
 fn position(text: &str, offset: usize) -> (usize, usize) {
-    let before = &text.as_bytes()[..offset.min(text.len())];
-    let line_start =
-        before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
-    let lines = before.iter().filter(|&&byte| byte == b'\n').count();
-    (lines + 1, before.len() - line_start + 1)
+    let before = text.get(..offset).unwrap_or(text);
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    (before.matches('\n').count() + 1, before.len() - line_start + 1)
 }
 
 /// The bracket that is nested too deep, if any; brackets in strings, and in comments from `comment` on, are none.
