@@ -1,0 +1,224 @@
+use std::fmt;
+
+use smallvec::SmallVec;
+
+/// What an [`Affine`] weighs: a loop of the nest, or a digit computed from loops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Value {
+    /// The position along an axis of the nest, outermost first.
+    Axis(usize),
+    /// A digit of the nest, in order of computation.
+    Digit(usize),
+}
+
+/// `Σ weight · value + constant`; each value at most once, none with weight 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Affine {
+    terms: SmallVec<[(Value, i64); 8]>,
+    constant: i64,
+}
+
+impl Affine {
+    /// A number.
+    #[must_use]
+    pub fn constant(constant: i64) -> Self {
+        Self { terms: SmallVec::new(), constant }
+    }
+
+    /// One value, with weight 1.
+    #[must_use]
+    pub fn value(value: Value) -> Self {
+        Self { terms: [(value, 1)].into_iter().collect(), constant: 0 }
+    }
+
+    /// The values and their weights, axes before digits.
+    #[must_use]
+    pub fn terms(&self) -> &[(Value, i64)] {
+        &self.terms
+    }
+
+    /// What is added to the weighted values.
+    #[must_use]
+    pub fn offset(&self) -> i64 {
+        self.constant
+    }
+
+    /// The weight of `value`; 0 where it does not occur.
+    #[must_use]
+    pub fn weight(&self, value: Value) -> i64 {
+        self.terms.iter().find(|term| term.0 == value).map_or(0, |term| term.1)
+    }
+
+    /// `self + scale · other`.
+    #[must_use]
+    pub fn plus(mut self, scale: i64, other: &Self) -> Self {
+        self.constant += scale * other.constant;
+        for &(value, weight) in &other.terms {
+            self.add(value, scale * weight);
+        }
+        self
+    }
+
+    /// `scale · self`.
+    #[must_use]
+    pub fn times(&self, scale: i64) -> Self {
+        Self::default().plus(scale, self)
+    }
+
+    /// `self` with `by` in the place of `value`.
+    #[must_use]
+    pub fn substitute(mut self, value: Value, by: &Self) -> Self {
+        let weight = self.weight(value);
+        if weight == 0 {
+            return self;
+        }
+        self.terms.retain(|term| term.0 != value);
+        self.plus(weight, by)
+    }
+
+    /// `self` with other names for its values; two values must not become one.
+    #[must_use]
+    pub fn rename(mut self, name: impl Fn(Value) -> Value) -> Self {
+        for term in &mut self.terms {
+            term.0 = name(term.0);
+        }
+        self.terms.sort_unstable_by_key(|term| term.0);
+        self
+    }
+
+    /// The result, given the values.
+    #[must_use]
+    pub fn evaluate(&self, at: impl Fn(Value) -> i64) -> i64 {
+        self.terms.iter().map(|&(value, weight)| weight * at(value)).sum::<i64>() + self.constant
+    }
+
+    /// The least and the greatest result, each value running from 0 to what `last` says.
+    #[must_use]
+    pub fn range(&self, last: impl Fn(Value) -> i64) -> (i64, i64) {
+        let (mut low, mut high) = (self.constant, self.constant);
+        for &(value, weight) in &self.terms {
+            let reach = weight * last(value);
+            low += reach.min(0);
+            high += reach.max(0);
+        }
+        (low, high)
+    }
+
+    /// `⌊self / by⌋`, where that is affine: what is left of every weight fits below `by`.
+    ///
+    /// `8·a + b` over 8 is `a` for b in 0..8.
+    #[must_use]
+    pub fn divide(&self, by: i64, last: impl Fn(Value) -> i64) -> Option<Self> {
+        let mut quotient = Self::default();
+        let mut rest = Self::default();
+        for &(value, weight) in &self.terms {
+            if weight % by == 0 {
+                quotient.terms.push((value, weight / by));
+            } else {
+                rest.terms.push((value, weight));
+            }
+        }
+        let (low, high) = rest.range(last);
+        quotient.constant = (self.constant + low).div_euclid(by);
+        let shift = self.constant - quotient.constant * by;
+        (low + shift >= 0 && high + shift < by).then_some(quotient)
+    }
+
+    fn add(&mut self, value: Value, weight: i64) {
+        match self.terms.binary_search_by_key(&value, |term| term.0) {
+            Ok(at) => {
+                self.terms[at].1 += weight;
+                if self.terms[at].1 == 0 {
+                    self.terms.remove(at);
+                }
+            }
+            Err(at) if weight != 0 => self.terms.insert(at, (value, weight)),
+            Err(_) => {}
+        }
+    }
+}
+
+impl fmt::Display for Affine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut first = true;
+        for &(value, weight) in &self.terms {
+            let sign = match (first, weight < 0) {
+                (true, true) => "-",
+                (true, false) => "",
+                (false, true) => " - ",
+                (false, false) => " + ",
+            };
+            f.write_str(sign)?;
+            if weight.unsigned_abs() != 1 {
+                write!(f, "{}·", weight.unsigned_abs())?;
+            }
+            write!(f, "{value}")?;
+            first = false;
+        }
+        match (first, self.constant) {
+            (true, constant) => write!(f, "{constant}"),
+            (false, 0) => Ok(()),
+            (false, constant) if constant < 0 => write!(f, " - {}", constant.unsigned_abs()),
+            (false, constant) => write!(f, " + {constant}"),
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Axis(number) => write!(f, "a{number}"),
+            Self::Digit(number) => write!(f, "q{number}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every divisor of a small affine form, against division value by value.
+    #[test]
+    fn divide_is_division_wherever_it_answers() {
+        let extents = [3_i64, 4, 5];
+        let mut answered = 0;
+        for weights in [[8, 2, 1], [12, 3, 1], [-8, 1, 0], [6, 4, 1], [1, -1, 8], [0, 5, 1]] {
+            for constant in -9..10 {
+                for by in 1..13 {
+                    let mut form = Affine::constant(constant);
+                    for (axis, weight) in weights.into_iter().enumerate() {
+                        form = form.plus(weight, &Affine::value(Value::Axis(axis)));
+                    }
+                    let last = |value: Value| match value {
+                        Value::Axis(axis) => extents[axis] - 1,
+                        Value::Digit(_) => 0,
+                    };
+                    let quotient = form.divide(by, last);
+                    let cells = (0..extents[0])
+                        .flat_map(|a| (0..extents[1]).map(move |b| (a, b)))
+                        .flat_map(|(a, b)| (0..extents[2]).map(move |c| [a, b, c]));
+                    for cell in cells {
+                        let at = |value: Value| match value {
+                            Value::Axis(axis) => cell[axis],
+                            Value::Digit(_) => 0,
+                        };
+                        if let Some(quotient) = &quotient {
+                            assert_eq!(quotient.evaluate(at), form.evaluate(at).div_euclid(by));
+                            answered += 1;
+                        }
+                    }
+                }
+            }
+        }
+        assert!(answered > 10_000, "{answered}");
+    }
+
+    #[test]
+    fn prints_as_a_sum() {
+        let form = Affine::constant(-3)
+            .plus(8, &Affine::value(Value::Axis(1)))
+            .plus(-1, &Affine::value(Value::Digit(0)));
+        assert_eq!(form.to_string(), "8·a1 - q0 - 3");
+        assert_eq!(Affine::constant(7).to_string(), "7");
+    }
+}

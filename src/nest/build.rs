@@ -1,0 +1,180 @@
+use std::borrow::Cow;
+
+use smallvec::{SmallVec, smallvec};
+
+use super::{
+    Affine, Cell, CopyNest, NestError,
+    copy_nest::signed,
+    walk::{Walk, gcd, walk},
+};
+use crate::{
+    stride::{Step, StrideDescriptor},
+    window::Window,
+};
+
+/// The most elements of an image that a nest counts, so that sums of products of extents and strides fit 63 bits.
+const MAX_ELEMENTS: u64 = 1 << 60;
+
+/// Builds the nest of an operation: the destination's walk, undone to an index, through the window, to the source.
+///
+/// Nothing is simplified here: an axis for each dimension of the destination's memory, a digit for each tile of the
+/// source.
+///
+/// # Errors
+///
+/// Where the types or extents of the two sides do not fit the window, or the destination's strides do not nest.
+pub fn build(
+    source: &StrideDescriptor,
+    destination: &StrideDescriptor,
+    window: &Window,
+) -> Result<CopyNest, NestError> {
+    check(source, destination, window)?;
+    // An M(n) prefix that is no whole number of elements: move parts of elements instead.
+    let parts = source.element_bits() / unit_bits(source, destination)?;
+    let (mut source, mut destination) = (Cow::Borrowed(source), Cow::Borrowed(destination));
+    let mut window = Cow::Borrowed(window);
+    if parts > 1 {
+        source = Cow::Owned(source.split_elements(parts));
+        destination = Cow::Owned(destination.split_elements(parts));
+        window = Cow::Owned(window.with_inner_dimension(parts.into()));
+    }
+    let (src_elements, src_prefix) = elements("source", &source)?;
+    let (dst_elements, dst_prefix) = elements("destination", &destination)?;
+
+    let mut walk = walk(&destination, dst_prefix + destination.base_offset(), dst_elements)?;
+    let mut index = source_index(&window, &mut walk);
+    let mut src = forward(&source, &mut index, &mut walk);
+    src = src.plus(1, &Affine::constant(signed(src_prefix + source.base_offset())));
+    let fill = destination.padding();
+    if fill == 0 {
+        walk.guards.iter_mut().for_each(|guard| guard.cell = Cell::Gap);
+    }
+    Ok(CopyNest {
+        extents: walk.extents,
+        digits: walk.digits,
+        src,
+        guards: walk.guards,
+        dst_base: walk.dst_base,
+        src_elements,
+        dst_elements,
+        src_bytes: source.image_bytes(),
+        dst_bytes: destination.image_bytes(),
+        src_bits: source.element_bits(),
+        dst_bits: destination.element_bits(),
+        sign_extend: source.element_type().is_signed_integer(),
+        fill,
+    })
+}
+
+/// Types, ranks and extents agree.
+fn check(
+    source: &StrideDescriptor,
+    destination: &StrideDescriptor,
+    window: &Window,
+) -> Result<(), NestError> {
+    if source.element_type() != destination.element_type() {
+        return Err(NestError::ElementTypes {
+            source_type: source.element_type(),
+            destination_type: destination.element_type(),
+        });
+    }
+    for (side, given, expected) in [
+        ("source", source.rank(), window.src_rank()),
+        ("destination", destination.rank(), window.dimensions().len()),
+    ] {
+        if given != expected {
+            return Err(NestError::Ranks { side, given, expected });
+        }
+    }
+    for (dimension, (expected, &given)) in window.sizes().zip(destination.sizes()).enumerate() {
+        if given != expected {
+            return Err(NestError::Extents { dimension, given, expected });
+        }
+    }
+    Ok(())
+}
+
+/// Bits of what the nest moves: an element, or the widest part of one that the prefixes are a whole number of.
+fn unit_bits(source: &StrideDescriptor, destination: &StrideDescriptor) -> Result<u32, NestError> {
+    let mut unit = source.element_bits();
+    for side in [source, destination] {
+        let (bytes, bits) = (side.prefix_bytes(), side.element_bits());
+        if !(bytes * 8).is_multiple_of(bits.into()) {
+            let uniform = source.element_bits() == destination.element_bits();
+            if !uniform || destination.padding() != 0 {
+                return Err(NestError::Prefix { bytes, bits });
+            }
+            let common = gcd(i64::from(unit), signed(bytes % 16 * 8));
+            unit = u32::try_from(common).expect("a divisor of an element's bits fits");
+        }
+    }
+    Ok(unit)
+}
+
+/// Elements of an image and of its prefix.
+fn elements(side: &'static str, descriptor: &StrideDescriptor) -> Result<(u64, u64), NestError> {
+    let prefix = descriptor.prefix_bytes() * 8 / u64::from(descriptor.element_bits());
+    let given = prefix + descriptor.physical_elements();
+    if given > MAX_ELEMENTS {
+        return Err(NestError::TooLarge { side, given, limit: MAX_ELEMENTS });
+    }
+    Ok((given, prefix))
+}
+
+/// The source index that a cell takes.
+fn source_index(window: &Window, walk: &mut Walk) -> SmallVec<[Affine; 12]> {
+    let mut index: SmallVec<[Affine; 12]> = smallvec![Affine::default(); window.src_rank()];
+    for (number, dimension) in window.dimensions().iter().enumerate() {
+        let past =
+            walk.index[number].clone().plus(-1, &Affine::constant(signed(dimension.dst_start)));
+        let covered = match dimension.count.checked_sub(1) {
+            None => 0,
+            Some(steps) => steps * dimension.dst_step + 1,
+        };
+        if covered < dimension.extent {
+            walk.guard(past.clone(), covered, Cell::Padding);
+        }
+        let step = walk.quotient(&past, dimension.dst_step);
+        if dimension.dst_step > 1 {
+            let rest = past.plus(-signed(dimension.dst_step), &step);
+            walk.guard(rest, 1, Cell::Padding);
+        }
+        if let Some(src_dim) = dimension.src_dim {
+            index[src_dim] = Affine::constant(signed(dimension.src_start));
+            if dimension.count > 1 {
+                index[src_dim] = index[src_dim].clone().plus(dimension.src_step, &step);
+            }
+        }
+    }
+    index
+}
+
+/// Runs the source's steps over an index and weighs the result with the strides.
+fn forward(
+    source: &StrideDescriptor,
+    values: &mut SmallVec<[Affine; 12]>,
+    walk: &mut Walk,
+) -> Affine {
+    let extents = source.extents();
+    for step in source.steps() {
+        match *step {
+            Step::Split { of, by } => {
+                let whole = values[of].clone();
+                let quotient =
+                    if by >= extents[of] { Affine::default() } else { walk.quotient(&whole, by) };
+                values.push(quotient.clone());
+                values.push(whole.plus(-signed(by), &quotient));
+            }
+            Step::Fold { major, minor } => {
+                let folded = values[minor].clone().plus(signed(extents[minor]), &values[major]);
+                values.push(folded);
+            }
+            Step::Unit => values.push(Affine::default()),
+        }
+    }
+    source
+        .axes()
+        .iter()
+        .filter(|axis| extents[axis.coordinate] > 1)
+        .fold(Affine::default(), |src, axis| src.plus(axis.stride, &values[axis.coordinate]))
+}

@@ -1,0 +1,46 @@
+use super::{Affine, CopyNest, Value, copy_nest::signed};
+
+/// Merges loops that one longer loop can replace, and drops loops of one step but for the last that is left; the copied
+/// pairs stay the same.
+///
+/// An outer axis continues an inner one where every expression, the source's offset and each digit's and guard's,
+/// weighs it `extent(inner)` times as much. The destination always continues: the walk leaves nothing out.
+///
+/// `f32[2,3,4]` with source rows padded to 8, strides 24, 8, 1, becomes (6: 8→4) (4: 1→1).
+#[must_use]
+pub fn coalesce(mut nest: CopyNest) -> CopyNest {
+    for axis in (0..nest.extents.len()).rev() {
+        if nest.extents[axis] == 1 && nest.extents.len() > 1 {
+            remove(&mut nest, axis);
+        }
+    }
+    for outer in (0..nest.extents.len().saturating_sub(1)).rev() {
+        if continues(&nest, outer) {
+            nest.extents[outer + 1] *= nest.extents[outer];
+            remove(&mut nest, outer);
+        }
+    }
+    nest
+}
+
+/// Whether one step of `outer` lands where the next axis runs out, in every expression.
+fn continues(nest: &CopyNest, outer: usize) -> bool {
+    let inner_extent = signed(nest.extents[outer + 1]);
+    let in_form = |form: &Affine| {
+        form.weight(Value::Axis(outer)) == form.weight(Value::Axis(outer + 1)) * inner_extent
+    };
+    in_form(&nest.src)
+        && nest.digits.iter().all(|digit| in_form(&digit.of))
+        && nest.guards.iter().all(|guard| in_form(&guard.of))
+}
+
+/// Removes an axis whose position is always 0, or that the next axis has taken over.
+pub(super) fn remove(nest: &mut CopyNest, axis: usize) {
+    nest.extents.remove(axis);
+    nest.map(|form| {
+        form.substitute(Value::Axis(axis), &Affine::default()).rename(|value| match value {
+            Value::Axis(number) if number > axis => Value::Axis(number - 1),
+            value => value,
+        })
+    });
+}

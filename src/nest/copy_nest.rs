@@ -1,0 +1,226 @@
+use std::fmt;
+
+use smallvec::SmallVec;
+
+use super::{Affine, Value};
+
+/// A copy as a loop nest over the destination's whole memory image.
+///
+/// The axes are the digits of a *walk*: position `p` counts the image's cells in order of address, elements, padding,
+/// gaps and tail alike, so that every one is written exactly once. Cell `p` lies at element `p + dst_base` of the
+/// destination; a nest whose walk passes the image's ends (`dst_base` below 0, or more cells than
+/// [`dst_elements`](Self::dst_elements)) skips the cells outside it.
+///
+/// A cell takes the source's element at [`src`](Self::src), unless a [`Guard`] fails: then it takes the fill, or zero.
+///
+/// ```text
+/// f32[2,3]{1,0} to f32[2,3]{0,1:PAD(3,5,one)}
+/// a0: 5 cells, source +1, destination +3      guard a0 < 3, or padding
+/// a1: 3 cells, source +3, destination +1      guard a1 < 2, or padding
+/// ```
+///
+/// Every expression is linear in the axes but for [`Digit`]s, quotients that a tile of the source needs where it does
+/// not nest in the walk. A guard must hold before a digit means anything.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CopyNest {
+    /// Extents of the axes, outermost first.
+    pub extents: SmallVec<[u64; 8]>,
+    /// Quotients of the axes and of earlier digits.
+    pub digits: SmallVec<[Digit; 4]>,
+    /// Where a cell reads, in units from the start of the source's image.
+    pub src: Affine,
+    /// What must hold for a cell to read.
+    pub guards: SmallVec<[Guard; 4]>,
+    /// What is added to a walk position to give the destination's unit; 0 or below.
+    pub dst_base: i64,
+    /// Whole units of the source's image; no cell reads past them.
+    pub src_elements: u64,
+    /// Units of the destination's image.
+    pub dst_elements: u64,
+    /// Bytes of the source's image.
+    pub src_bytes: u64,
+    /// Bytes of the destination's image.
+    pub dst_bytes: u64,
+    /// Bits of a unit in the source.
+    pub src_bits: u32,
+    /// Bits of a unit in the destination; other than the source's only where the element size changes.
+    pub dst_bits: u32,
+    /// Whether widening repeats the sign.
+    pub sign_extend: bool,
+    /// Bits of a padded cell, as wide as a unit of the destination.
+    pub fill: u128,
+}
+
+/// One loop of a copy: `extent` steps, each moving both cursors by a fixed stride.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CopyAxis {
+    /// Number of steps.
+    pub extent: u64,
+    /// Step in the source, in units.
+    pub src_stride: i64,
+    /// Step in the destination, in units.
+    pub dst_stride: u64,
+}
+
+/// `⌊of / by⌋`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Digit {
+    /// The dividend, of axes and earlier digits; not negative where the guards hold.
+    pub of: Affine,
+    /// The divisor; at least 2 once refined.
+    pub by: u64,
+}
+
+/// Holds where `0 <= of < extent`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Guard {
+    /// What is compared.
+    pub of: Affine,
+    /// The first value past the end.
+    pub extent: u64,
+    /// What the cell is where the guard fails. A gap wins over padding.
+    pub cell: Cell,
+}
+
+/// A cell of the destination that no element fills.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cell {
+    /// A gap between elements, a tile's padding, a tail, a prefix: zero.
+    Gap,
+    /// A cell of `padded_dimensions`, or one that the window does not cover: the fill.
+    Padding,
+}
+
+impl CopyNest {
+    /// The axes with the strides of both sides, outermost first.
+    pub fn axes(&self) -> impl DoubleEndedIterator<Item = CopyAxis> + '_ {
+        let mut dst_stride: u64 = self.extents.iter().product();
+        self.extents
+            .iter()
+            .enumerate()
+            .map(move |(axis, &extent)| {
+                dst_stride /= extent.max(1);
+                CopyAxis { extent, src_stride: self.src.weight(Value::Axis(axis)), dst_stride }
+            })
+            .collect::<SmallVec<[CopyAxis; 8]>>()
+            .into_iter()
+    }
+
+    /// Cells that the walk visits: the product of the extents.
+    #[must_use]
+    pub fn cells(&self) -> u64 {
+        self.extents.iter().product()
+    }
+
+    /// Whether the walk visits just the cells of the image.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.dst_base == 0 && self.cells() == self.dst_elements
+    }
+
+    /// The greatest value of an axis or a digit.
+    #[must_use]
+    pub fn last(&self, value: Value) -> i64 {
+        match value {
+            Value::Axis(axis) => signed(self.extents[axis]) - 1,
+            Value::Digit(digit) => {
+                let Digit { of, by } = &self.digits[digit];
+                of.range(|value| self.last(value)).1.div_euclid(signed(*by))
+            }
+        }
+    }
+
+    /// Where the cell at `position` of the walk reads, in units of the source, or what else it is.
+    ///
+    /// This is the meaning that every pass keeps.
+    ///
+    /// # Errors
+    ///
+    /// The kind of cell, where no element fills it.
+    pub fn read(&self, position: u64) -> Result<u64, Cell> {
+        let mut axes: SmallVec<[i64; 8]> = SmallVec::from_elem(0, self.extents.len());
+        let mut rest = position;
+        for (value, &extent) in axes.iter_mut().zip(&self.extents).rev() {
+            *value = signed(rest % extent);
+            rest /= extent;
+        }
+        let mut digits: SmallVec<[i64; 4]> = SmallVec::new();
+        for digit in &self.digits {
+            digits.push(digit.of.evaluate(at(&axes, &digits)).div_euclid(signed(digit.by)));
+        }
+        let failed = |cell| {
+            self.guards.iter().filter(|guard| guard.cell == cell).any(|guard| {
+                let value = guard.of.evaluate(at(&axes, &digits));
+                u64::try_from(value).is_ok_and(|value| value < guard.extent).eq(&false)
+            })
+        };
+        if failed(Cell::Gap) {
+            return Err(Cell::Gap);
+        }
+        if failed(Cell::Padding) {
+            return Err(Cell::Padding);
+        }
+        Ok(self.src.evaluate(at(&axes, &digits)).unsigned_abs())
+    }
+
+    /// Applies `change` to every expression.
+    pub(super) fn map(&mut self, change: impl Fn(Affine) -> Affine) {
+        let of = |form: &mut Affine| *form = change(std::mem::take(form));
+        of(&mut self.src);
+        self.digits.iter_mut().for_each(|digit| of(&mut digit.of));
+        self.guards.iter_mut().for_each(|guard| of(&mut guard.of));
+    }
+}
+
+/// Looks a value up among the axes and digits of a cell.
+fn at<'a>(axes: &'a [i64], digits: &'a [i64]) -> impl Fn(Value) -> i64 + 'a {
+    |value| match value {
+        Value::Axis(axis) => axes[axis],
+        Value::Digit(digit) => digits[digit],
+    }
+}
+
+/// A nest counts fewer than 2^60 cells on each side, so that every sum of it fits.
+pub(super) fn signed(n: u64) -> i64 {
+    i64::try_from(n).expect("a nest counts fewer than 2^60 cells")
+}
+
+impl fmt::Display for CopyNest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, axis) in self.axes().enumerate() {
+            let CopyAxis { extent, src_stride, dst_stride } = axis;
+            writeln!(
+                f,
+                "a{number}: {extent} steps, source {src_stride:+}, destination +{dst_stride}"
+            )?;
+        }
+        for (number, Digit { of, by }) in self.digits.iter().enumerate() {
+            let weight = self.src.weight(Value::Digit(number));
+            writeln!(f, "q{number}: ({of}) / {by}, source {weight:+}")?;
+        }
+        for Guard { of, extent, cell } in &self.guards {
+            let cell = match cell {
+                Cell::Gap => "zero".to_owned(),
+                Cell::Padding => format!("fill 0x{:x}", self.fill),
+            };
+            writeln!(f, "guard 0 <= {of} < {extent}, else {cell}")?;
+        }
+        let bits = match (self.src_bits, self.dst_bits, self.sign_extend) {
+            (src, dst, _) if src == dst => format!("{src} bits"),
+            (src, dst, true) if src < dst => format!("{src} bits, sign-extended to {dst}"),
+            (src, dst, false) if src < dst => format!("{src} bits, zero-extended to {dst}"),
+            (src, dst, _) => format!("{src} bits, cut to {dst}"),
+        };
+        writeln!(
+            f,
+            "unit: {bits}; source base {}, {} units",
+            self.src.offset(),
+            self.src_elements
+        )?;
+        write!(f, "image: {} units", self.dst_elements)?;
+        if self.dst_base != 0 {
+            write!(f, ", the walk starts at {}", self.dst_base)?;
+        }
+        writeln!(f)
+    }
+}

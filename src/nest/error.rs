@@ -1,0 +1,99 @@
+use crate::shape::ElementType;
+
+/// Why an operation between two tensors cannot be lowered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NestError {
+    /// The element types differ: stridec moves bits and never converts values.
+    #[error(
+        "element_type: the source is {source_type}, the destination {destination_type}; both sides have one type"
+    )]
+    ElementTypes {
+        /// The source's type.
+        source_type: ElementType,
+        /// The destination's type.
+        destination_type: ElementType,
+    },
+    /// The ranks differ.
+    #[error("dimensions: the {side} has rank {given}, the operation {expected}")]
+    Ranks {
+        /// `source` or `destination`.
+        side: &'static str,
+        /// Its rank.
+        given: usize,
+        /// The rank that fits.
+        expected: usize,
+    },
+    /// The destination has other extents than the operation gives.
+    #[error(
+        "dimensions[{dimension}]: the destination has extent {given}, the operation gives {expected}"
+    )]
+    Extents {
+        /// The dimension.
+        dimension: usize,
+        /// The destination's extent.
+        given: u64,
+        /// The extent that fits.
+        expected: u64,
+    },
+    /// A destination with a stride that does not move.
+    #[error(
+        "strides[{dimension}]: {stride} puts several elements of the destination in one place; accepted are strides of at least 1"
+    )]
+    DestinationStride {
+        /// The dimension.
+        dimension: usize,
+        /// The stride, in elements.
+        stride: i64,
+    },
+    /// Destination elements that share a place.
+    #[error(
+        "strides: {outer} and {inner} put two elements of the destination in one place; accepted is one place for each element"
+    )]
+    Overlap {
+        /// The greater stride, in elements.
+        outer: i64,
+        /// The smaller stride, in elements.
+        inner: i64,
+    },
+    /// Destination strides that interleave without nesting.
+    #[error(
+        "strides: {outer} and {inner} interleave in the destination; supported are strides of which each exceeds the reach of all smaller ones together ({reach} here)"
+    )]
+    Interleaved {
+        /// The greater stride, in elements.
+        outer: i64,
+        /// The smaller stride, in elements.
+        inner: i64,
+        /// The farthest element that the smaller strides reach.
+        reach: u64,
+    },
+    /// A metadata prefix that no whole number of elements fills, while the element size changes.
+    #[error(
+        "dynamic_shape_metadata_prefix_bytes: M({bytes}) is not a whole number of elements of {bits} bits; supported are those, or equal element sizes on both sides"
+    )]
+    Prefix {
+        /// The prefix, in bytes.
+        bytes: u64,
+        /// Bits of an element on that side.
+        bits: u32,
+    },
+    /// A tensor with more elements than the nest counts.
+    #[error("{side}: an image of {given} elements passes the limit of {limit}")]
+    TooLarge {
+        /// `source` or `destination`.
+        side: &'static str,
+        /// Elements of the image.
+        given: u64,
+        /// The most accepted.
+        limit: u64,
+    },
+}
+
+impl NestError {
+    /// Whether the operation is valid, but more than stridec lowers.
+    #[must_use]
+    pub fn is_unsupported(&self) -> bool {
+        matches!(self, Self::Interleaved { .. } | Self::Prefix { .. } | Self::TooLarge { .. })
+    }
+}

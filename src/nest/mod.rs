@@ -1,0 +1,39 @@
+//! The loop nest: [`CopyNest`] and the passes over it.
+//!
+//! [`lower`] reads as their order: [`build`](build::build), [`refine`](refine::refine),
+//! [`coalesce`](coalesce::coalesce), [`widen`](widen::widen). Each keeps the copy's meaning, cell by cell.
+
+mod affine;
+mod build;
+mod coalesce;
+mod copy_nest;
+mod error;
+mod refine;
+mod walk;
+mod widen;
+
+pub use affine::{Affine, Value};
+pub use build::build;
+pub use coalesce::coalesce;
+pub use copy_nest::{Cell, CopyAxis, CopyNest, Digit, Guard};
+pub use error::NestError;
+pub use refine::{refine, split_off};
+pub use widen::widen;
+
+use crate::{stride::StrideDescriptor, window::Window};
+
+/// Lowers an operation between two tensors to the nest that kernels and the host run.
+///
+/// # Errors
+///
+/// Where the two sides do not fit the window, the destination's places overlap or interleave, or a size is too large.
+pub fn lower(
+    source: &StrideDescriptor,
+    destination: &StrideDescriptor,
+    window: &Window,
+) -> Result<CopyNest, NestError> {
+    let nest = build(source, destination, window)?;
+    let nest = refine(nest);
+    let nest = coalesce(nest);
+    Ok(widen(nest))
+}

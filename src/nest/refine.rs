@@ -1,0 +1,159 @@
+use smallvec::SmallVec;
+
+use super::{Affine, CopyNest, Digit, Guard, Value, copy_nest::signed, walk::gcd};
+
+/// Splits axes where the source's tiles nest in them, so that digits become axes; drops guards that always hold.
+///
+/// Each round replaces the digits that are affine, takes common factors out of digits and guards, and then splits the
+/// first axis that stands in the way of another one. A tile of 8 on an axis of 24 becomes axes of 3 and 8; a tile of
+/// 128 on an axis of 300 keeps its digit, but as a quotient by 32 over an axis of 75, with an axis of 4 inside that it
+/// leaves alone. What the nest copies stays the same, cell by cell.
+#[must_use]
+pub fn refine(mut nest: CopyNest) -> CopyNest {
+    loop {
+        while replace_digit(&mut nest) {}
+        for digit in 0..nest.digits.len() {
+            nest.digits[digit] = reduced(&nest, &nest.digits[digit]);
+        }
+        let Some((axis, inner)) = (0..nest.digits.len()).find_map(|digit| cut(&nest, digit)) else {
+            break;
+        };
+        split(&mut nest, axis, inner);
+    }
+    let holds = |nest: &CopyNest, guard: usize| {
+        let (low, high) = nest.guards[guard].of.range(|value| nest.last(value));
+        low >= 0 && high < signed(nest.guards[guard].extent)
+    };
+    let keep: SmallVec<[bool; 8]> = (0..nest.guards.len()).map(|n| !holds(&nest, n)).collect();
+    let mut keep = keep.into_iter();
+    nest.guards.retain(|_| keep.next().unwrap_or(true));
+    drop_unused_digits(&mut nest);
+    nest
+}
+
+/// Replaces one digit that is affine by what it equals.
+fn replace_digit(nest: &mut CopyNest) -> bool {
+    let affine = nest.digits.iter().enumerate().find_map(|(number, digit)| {
+        Some((number, digit.of.divide(signed(digit.by), |value| nest.last(value))?))
+    });
+    let Some((number, affine)) = affine else { return false };
+    nest.map(|form| form.substitute(Value::Digit(number), &affine));
+    remove_digit(nest, number);
+    true
+}
+
+/// Removes a digit that nothing refers to any more.
+fn remove_digit(nest: &mut CopyNest, number: usize) {
+    nest.digits.remove(number);
+    nest.map(|form| {
+        form.rename(|value| match value {
+            Value::Digit(digit) if digit > number => Value::Digit(digit - 1),
+            value => value,
+        })
+    });
+}
+
+fn drop_unused_digits(nest: &mut CopyNest) {
+    for number in (0..nest.digits.len()).rev() {
+        let value = Value::Digit(number);
+        let used = nest.src.weight(value) != 0
+            || nest.guards.iter().any(|guard| guard.of.weight(value) != 0)
+            || nest.digits.iter().any(|digit| digit.of.weight(value) != 0);
+        if !used {
+            remove_digit(nest, number);
+        }
+    }
+}
+
+/// `⌊of / by⌋` with the greatest common factor taken out: `⌊⌊of / g⌋ / (by / g)⌋`.
+fn reduced(nest: &CopyNest, digit: &Digit) -> Digit {
+    let mut weights: SmallVec<[i64; 8]> =
+        digit.of.terms().iter().map(|&(_, weight)| weight.abs()).collect();
+    weights.sort_unstable_by(|a, b| b.cmp(a));
+    let mut factor = signed(digit.by);
+    for weight in weights {
+        factor = gcd(factor, weight);
+        if factor == 1 {
+            break;
+        }
+        if let Some(of) = digit.of.divide(factor, |value| nest.last(value)) {
+            return Digit { of, by: digit.by / factor.unsigned_abs() };
+        }
+    }
+    digit.clone()
+}
+
+/// The first axis of a digit that is too long to fall out of it, and the inner extent to split it at.
+///
+/// From the greatest weight down, an axis of weight `w` ought to stay below the greatest common divisor of the divisor
+/// and of all greater weights: then it vanishes from the digit.
+fn cut(nest: &CopyNest, digit: usize) -> Option<(usize, u64)> {
+    let Digit { of, by } = &nest.digits[digit];
+    let mut terms: SmallVec<[(Value, i64); 8]> = of.terms().into();
+    terms.sort_by_key(|term| std::cmp::Reverse(term.1.abs()));
+    let mut room = signed(*by);
+    for (value, weight) in terms {
+        let weight = weight.abs();
+        if let Value::Axis(axis) = value
+            && room % weight == 0
+        {
+            let extent = signed(nest.extents[axis]);
+            let inner = gcd(extent, room / weight);
+            if inner > 1 && inner < extent {
+                return Some((axis, inner.unsigned_abs()));
+            }
+        }
+        room = gcd(room, weight);
+    }
+    None
+}
+
+/// Splits an axis into an outer one and an inner one of `inner` steps.
+fn split(nest: &mut CopyNest, axis: usize, inner: u64) {
+    nest.extents[axis] /= inner;
+    nest.extents.insert(axis + 1, inner);
+    let mut both = Affine::default();
+    for (axis, step) in [(axis, inner), (axis + 1, 1)] {
+        if nest.extents[axis] > 1 {
+            both = both.plus(signed(step), &Affine::value(Value::Axis(axis)));
+        }
+    }
+    nest.map(|form| {
+        form.rename(|value| match value {
+            Value::Axis(number) if number > axis => Value::Axis(number + 1),
+            value => value,
+        })
+        .substitute(Value::Axis(axis), &both)
+    });
+}
+
+/// Splits `inner` steps off an axis as an axis of their own that no digit and no guard depends on.
+///
+/// `None` where the extent is no multiple of `inner`, or a digit or guard changes inside those steps. The new axis is
+/// `axis + 1`; what the nest copies stays the same, cell by cell.
+#[must_use]
+pub fn split_off(nest: &CopyNest, axis: usize, inner: u64) -> Option<CopyNest> {
+    if inner == 0 || !nest.extents[axis].is_multiple_of(inner) {
+        return None;
+    }
+    let mut halves = nest.clone();
+    split(&mut halves, axis, inner);
+    let steps = Value::Axis(axis + 1);
+    for number in 0..halves.digits.len() {
+        let Digit { of, by } = &halves.digits[number];
+        if of.weight(steps) != 0 {
+            let of = of.divide(signed(inner), |value| halves.last(value))?;
+            let by = by.is_multiple_of(inner).then(|| by / inner)?;
+            halves.digits[number] = Digit { of, by };
+        }
+    }
+    for number in 0..halves.guards.len() {
+        let guard = &halves.guards[number];
+        if guard.of.weight(steps) != 0 {
+            let of = guard.of.divide(signed(inner), |value| halves.last(value))?;
+            let extent = guard.extent.is_multiple_of(inner).then(|| guard.extent / inner)?;
+            halves.guards[number] = Guard { of, extent, cell: guard.cell };
+        }
+    }
+    Some(halves)
+}

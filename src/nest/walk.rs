@@ -1,0 +1,209 @@
+//! The walk over a destination's image, and the logical index of each of its cells.
+
+use smallvec::{SmallVec, smallvec};
+
+use super::{Affine, Cell, Digit, Guard, NestError, Value, copy_nest::signed};
+use crate::stride::{Axis, Step, StrideDescriptor};
+
+/// Images up to this many elements are marked place by place to tell overlap from interleaving.
+const MARK_LIMIT: u64 = 1 << 24;
+
+/// Every cell of an image, and which element fills it.
+pub(super) struct Walk {
+    /// Extents of the walk's axes, outermost first.
+    pub(super) extents: SmallVec<[u64; 8]>,
+    /// Quotients where strides, or a fold, do not divide evenly.
+    pub(super) digits: SmallVec<[Digit; 4]>,
+    /// What must hold for the cell to be an element.
+    pub(super) guards: SmallVec<[Guard; 4]>,
+    /// What is added to a walk position to give the image's element.
+    pub(super) dst_base: i64,
+    /// The logical index of the cell.
+    pub(super) index: SmallVec<[Affine; 12]>,
+}
+
+impl Walk {
+    /// Adds a digit and returns its value; a quotient that is always 0 needs none.
+    pub(super) fn quotient(&mut self, of: &Affine, by: u64) -> Affine {
+        if by == 1 {
+            return of.clone();
+        }
+        self.digits.push(Digit { of: of.clone(), by });
+        Affine::value(Value::Digit(self.digits.len() - 1))
+    }
+
+    /// Adds a guard.
+    pub(super) fn guard(&mut self, of: Affine, extent: u64, cell: Cell) {
+        self.guards.push(Guard { of, extent, cell });
+    }
+
+    fn axis(&mut self, extent: u64) -> Affine {
+        self.extents.push(extent);
+        Affine::value(Value::Axis(self.extents.len() - 1))
+    }
+}
+
+/// Walks an image of `elements` elements whose element at index 0 lies at `base`.
+///
+/// The digits of a position are found greedily, from the greatest stride to the smallest: each axis whose stride divides
+/// the one before it is an axis of the walk, with cells past its extent where there is a gap. From the first that does
+/// not divide, one axis covers the rest, and quotients find the digits.
+pub(super) fn walk(
+    descriptor: &StrideDescriptor,
+    base: u64,
+    elements: u64,
+) -> Result<Walk, NestError> {
+    let axes = nested_axes(descriptor)?;
+    let mut walk = Walk {
+        extents: smallvec![],
+        digits: smallvec![],
+        guards: smallvec![],
+        dst_base: 0,
+        index: smallvec![Affine::default(); descriptor.extents().len()],
+    };
+    if elements == 0 {
+        walk.extents.push(0);
+        walk.index.truncate(descriptor.rank());
+        return Ok(walk);
+    }
+    // Start the walk a whole number of outermost strides before the element at index 0.
+    let outermost = axes.first().map_or(1, |axis| axis.stride.unsigned_abs());
+    let shift = base.next_multiple_of(outermost) - base;
+    walk.dst_base = -signed(shift);
+    let mut skipped = base + shift;
+    let mut block = elements + shift;
+    let mut inside: Option<Affine> = None;
+    for &Axis { coordinate, extent, stride } in &axes {
+        let stride = stride.unsigned_abs();
+        let places = block.div_ceil(stride);
+        let digit = match &inside {
+            None if skipped > 0 || block == elements + shift || block % stride == 0 => {
+                walk.axis(places)
+            }
+            None => {
+                let whole = walk.axis(block);
+                let digit = walk.quotient(&whole, stride);
+                inside = Some(whole.plus(-signed(stride), &digit));
+                digit
+            }
+            Some(rest) => {
+                let rest = rest.clone();
+                let digit = walk.quotient(&rest, stride);
+                inside = Some(rest.plus(-signed(stride), &digit));
+                digit
+            }
+        };
+        let digit = digit.plus(-1, &Affine::constant(signed(skipped / stride)));
+        if places > extent {
+            walk.guard(digit.clone(), extent, Cell::Gap);
+        }
+        let values = descriptor.extents()[coordinate];
+        if extent > values {
+            walk.guard(digit.clone(), values, Cell::Padding);
+        }
+        walk.index[coordinate] = digit;
+        (skipped, block) = (0, stride);
+    }
+    // What is left of the position between two neighbours of the innermost axis.
+    if block > 1 {
+        let rest = match inside {
+            Some(rest) => rest,
+            None => walk.axis(block),
+        };
+        walk.guard(rest.plus(-1, &Affine::constant(signed(skipped))), 1, Cell::Gap);
+    }
+    if walk.extents.is_empty() {
+        walk.extents.push(1);
+    }
+    if let Some(dimension) = (0..descriptor.rank()).find(|&d| descriptor.extents()[d] == 0) {
+        walk.guard(walk.index[dimension].clone(), 0, Cell::Padding);
+    }
+    undo(descriptor, &mut walk);
+    Ok(walk)
+}
+
+/// Undoes the steps, last to first; the remainder of a partial tile needs a guard.
+fn undo(descriptor: &StrideDescriptor, walk: &mut Walk) {
+    let extents = descriptor.extents();
+    let mut next = extents.len();
+    for step in descriptor.steps().iter().rev() {
+        match *step {
+            Step::Split { of, by } => {
+                next -= 2;
+                let whole = walk.index[next + 1].clone().plus(signed(by), &walk.index[next]);
+                if extents[next] * by > extents[of] {
+                    walk.guard(whole.clone(), extents[of], Cell::Gap);
+                }
+                walk.index[of] = whole;
+            }
+            Step::Fold { major, minor } => {
+                next -= 1;
+                let whole = walk.index[next].clone();
+                let quotient = walk.quotient(&whole, extents[minor].max(1));
+                walk.index[minor] = whole.plus(-signed(extents[minor]), &quotient);
+                walk.index[major] = quotient;
+            }
+            Step::Unit => next -= 1,
+        }
+    }
+    walk.index.truncate(descriptor.rank());
+}
+
+/// The axes that move, by falling stride; each stride exceeds the reach of the smaller ones together.
+fn nested_axes(descriptor: &StrideDescriptor) -> Result<SmallVec<[Axis; 8]>, NestError> {
+    let mut axes: SmallVec<[Axis; 8]> =
+        descriptor.axes().iter().copied().filter(|axis| axis.extent > 1).collect();
+    if descriptor.physical_elements() == 0 {
+        return Ok(axes);
+    }
+    if let Some(&Axis { coordinate, stride, .. }) = axes.iter().find(|axis| axis.stride <= 0) {
+        return Err(NestError::DestinationStride { dimension: coordinate, stride });
+    }
+    axes.sort_by_key(|axis| std::cmp::Reverse(axis.stride));
+    let mut reach = 0;
+    for (position, axis) in axes.iter().enumerate().rev() {
+        let stride = axis.stride.unsigned_abs();
+        if stride <= reach {
+            let (outer, inner) = (axis.stride, axes[position + 1].stride);
+            return Err(if overlaps(&axes, descriptor.physical_elements()) {
+                NestError::Overlap { outer, inner }
+            } else {
+                NestError::Interleaved { outer, inner, reach }
+            });
+        }
+        reach += stride * (axis.extent - 1);
+    }
+    Ok(axes)
+}
+
+/// Whether two elements share a place: by marking each place of a small image, else by pairs of strides.
+fn overlaps(axes: &[Axis], elements: u64) -> bool {
+    let count = axes.iter().try_fold(1_u64, |n, axis| n.checked_mul(axis.extent));
+    if count.is_none_or(|count| count > elements) {
+        return true;
+    }
+    if elements > MARK_LIMIT {
+        return axes.iter().enumerate().any(|(n, a)| {
+            axes[n + 1..].iter().any(|b| {
+                let (a_step, b_step) =
+                    (b.stride / gcd(a.stride, b.stride), a.stride / gcd(a.stride, b.stride));
+                a_step.unsigned_abs() < a.extent && b_step.unsigned_abs() < b.extent
+            })
+        });
+    }
+    let mut places = vec![0_u64];
+    for axis in axes {
+        places = places
+            .iter()
+            .flat_map(|&place| {
+                (0..axis.extent).map(move |n| place + n * axis.stride.unsigned_abs())
+            })
+            .collect();
+    }
+    places.sort_unstable();
+    places.windows(2).any(|pair| pair[0] == pair[1])
+}
+
+pub(super) fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a.abs() } else { gcd(b, a % b) }
+}

@@ -1,0 +1,298 @@
+use std::fmt;
+
+use smallvec::SmallVec;
+
+use super::StrideError;
+use crate::shape::ElementType;
+
+/// One reversible step from a logical index towards memory.
+///
+/// Coordinates are numbered: the logical dimensions first, then what each step makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// Makes two coordinates, `of / by` and `of % by`; undone by `quotient · by + remainder`.
+    Split {
+        /// The coordinate that is split.
+        of: usize,
+        /// Values of the remainder; at least 1.
+        by: u64,
+    },
+    /// Makes one coordinate, `major · extent(minor) + minor`; undone by a division.
+    Fold {
+        /// The coordinate that changes slowly.
+        major: usize,
+        /// The coordinate that changes fast.
+        minor: usize,
+    },
+    /// Makes one coordinate that is always 0: a tile of higher rank than its array.
+    Unit,
+}
+
+/// One dimension of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Axis {
+    /// The coordinate that runs along it.
+    pub coordinate: usize,
+    /// Places along it, at least the coordinate's values; the places past those are padding.
+    pub extent: u64,
+    /// Distance between neighbours, in elements; 0 broadcasts, a negative one walks back.
+    pub stride: i64,
+}
+
+/// Maps a logical index to a linear offset, in elements, and back: [`Step`]s, then a dot product with strides.
+///
+/// Dense, padded and explicitly strided arrays need no step: they are sizes and strides, as in DirectML's
+/// `DML_BUFFER_TENSOR_DESC`. Each XLA tile splits the coordinates that it covers, whatever earlier tiles made of them.
+/// `f32[3,5]{1,0:T(2,2)}`, figure 1 of XLA's *Tiled layout*, places element (2,3) so:
+///
+/// ```text
+/// axis    d0/2   d1/2   d0%2   d1%2
+/// stride    12      4      2      1
+/// (2,3)      1      1      0      1      12 + 4 + 0 + 1 = 17
+/// ```
+///
+/// The *image* is what lies in a buffer or a file: [`prefix_bytes`](Self::prefix_bytes) bytes, then
+/// [`physical_elements`](Self::physical_elements) elements of [`element_bits`](Self::element_bits) bits each, packed low
+/// bits first. Offsets count elements from the end of the prefix.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct StrideDescriptor {
+    pub(super) element_type: ElementType,
+    pub(super) element_bits: u32,
+    pub(super) rank: usize,
+    pub(super) steps: SmallVec<[Step; 4]>,
+    pub(super) extents: SmallVec<[u64; 12]>,
+    pub(super) axes: SmallVec<[Axis; 8]>,
+    pub(super) offset: u64,
+    pub(super) prefix_bytes: u64,
+    pub(super) physical_elements: u64,
+    pub(super) padding: u128,
+}
+
+impl StrideDescriptor {
+    /// The type of the elements.
+    #[must_use]
+    pub fn element_type(&self) -> ElementType {
+        self.element_type
+    }
+
+    /// Bits that an element takes in memory: 1, 2, 4, 8, 16, 32, 64 or 128.
+    #[must_use]
+    pub fn element_bits(&self) -> u32 {
+        self.element_bits
+    }
+
+    /// Logical extents, in elements.
+    #[must_use]
+    pub fn sizes(&self) -> &[u64] {
+        &self.extents[..self.rank]
+    }
+
+    /// Number of logical dimensions.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// The steps from an index towards memory, first to last.
+    #[must_use]
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// Number of values of each coordinate: the logical extents, then what each step makes.
+    ///
+    /// The remainder of a partial tile counts as whole.
+    #[must_use]
+    pub fn extents(&self) -> &[u64] {
+        &self.extents
+    }
+
+    /// The dimensions of memory, major to minor.
+    #[must_use]
+    pub fn axes(&self) -> &[Axis] {
+        &self.axes
+    }
+
+    /// Where index 0 lies, in elements from the end of the prefix.
+    #[must_use]
+    pub fn base_offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Bytes before the data: `M(n)`.
+    #[must_use]
+    pub fn prefix_bytes(&self) -> u64 {
+        self.prefix_bytes
+    }
+
+    /// Elements that the memory holds after the prefix, padding and gaps included.
+    #[must_use]
+    pub fn physical_elements(&self) -> u64 {
+        self.physical_elements
+    }
+
+    /// Bytes of the whole image, the prefix included; not rounded up.
+    #[must_use]
+    pub fn image_bytes(&self) -> u64 {
+        // Lowering has checked that the bits of the image fit in 63.
+        self.prefix_bytes + (self.physical_elements * u64::from(self.element_bits)).div_ceil(8)
+    }
+
+    /// Number of elements: the product of the logical extents.
+    #[must_use]
+    pub fn elements(&self) -> u64 {
+        self.sizes().iter().product()
+    }
+
+    /// The bits of a padded cell, in the low [`element_bits`](Self::element_bits).
+    ///
+    /// Only cells of `padded_dimensions` take it; the padding of tiles, gaps and the tail are zero.
+    #[must_use]
+    pub fn padding(&self) -> u128 {
+        self.padding
+    }
+
+    /// One stride per logical dimension, in elements; `None` where a step takes the dimension apart.
+    pub fn strides(&self) -> impl Iterator<Item = Option<i64>> + '_ {
+        (0..self.rank).map(|dimension| {
+            self.axes.iter().find(|axis| axis.coordinate == dimension).map(|axis| axis.stride)
+        })
+    }
+
+    /// Whether every place of memory is used by exactly one element.
+    #[must_use]
+    pub fn is_packed(&self) -> bool {
+        let mut axes: SmallVec<[Axis; 8]> =
+            self.axes.iter().copied().filter(|axis| axis.extent != 1).collect();
+        axes.sort_by_key(|axis| axis.stride);
+        let mut reach = 1;
+        for axis in &axes {
+            if u64::try_from(axis.stride) != Ok(reach) {
+                return false;
+            }
+            reach *= axis.extent;
+        }
+        self.prefix_bytes == 0
+            && self.offset == 0
+            && reach == self.physical_elements
+            && self.elements() == self.physical_elements
+    }
+
+    /// Linear offset of `index`, in elements from the end of the prefix.
+    ///
+    /// ```
+    /// use stridec::stride::StrideDescriptor;
+    /// let tiled: stridec::shape::Shape = "f32[3,5]{1,0:T(2,2)}".parse()?;
+    /// assert_eq!(StrideDescriptor::try_from(&tiled)?.offset(&[2, 3])?, 17);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Where `index` has not one value per dimension, or a value is not below its extent.
+    pub fn offset(&self, index: &[u64]) -> Result<u64, StrideError> {
+        if index.len() != self.rank {
+            return Err(StrideError::Count { field: "index", given: index.len(), rank: self.rank });
+        }
+        for (dimension, (&given, &limit)) in index.iter().zip(self.sizes()).enumerate() {
+            if given >= limit {
+                return Err(StrideError::Index { dimension, given, limit });
+            }
+        }
+        let mut values: SmallVec<[u64; 12]> = index.into();
+        for step in &self.steps {
+            match *step {
+                Step::Split { of, by } => {
+                    let value = values[of];
+                    values.extend([value / by, value % by]);
+                }
+                Step::Fold { major, minor } => {
+                    values.push(values[major] * self.extents[minor] + values[minor]);
+                }
+                Step::Unit => values.push(0),
+            }
+        }
+        let strided: i64 =
+            self.axes.iter().map(|axis| axis.stride * signed(values[axis.coordinate])).sum();
+        Ok(self.offset.wrapping_add_signed(strided))
+    }
+
+    /// The same memory, each element taken apart into `parts` equal ones along a new minor-most logical dimension.
+    ///
+    /// `parts` divides the element's bits; offsets and sizes count parts from here on.
+    pub(crate) fn split_elements(&self, parts: u32) -> Self {
+        let shift = |coordinate: usize| coordinate + usize::from(coordinate >= self.rank);
+        let steps = self.steps.iter().map(|step| match *step {
+            Step::Split { of, by } => Step::Split { of: shift(of), by },
+            Step::Fold { major, minor } => Step::Fold { major: shift(major), minor: shift(minor) },
+            Step::Unit => Step::Unit,
+        });
+        let mut extents = self.extents.clone();
+        extents.insert(self.rank, parts.into());
+        let mut axes: SmallVec<[Axis; 8]> = self
+            .axes
+            .iter()
+            .map(|axis| Axis {
+                coordinate: shift(axis.coordinate),
+                stride: axis.stride * i64::from(parts),
+                ..*axis
+            })
+            .collect();
+        axes.push(Axis { coordinate: self.rank, extent: parts.into(), stride: 1 });
+        Self {
+            element_bits: self.element_bits / parts,
+            rank: self.rank + 1,
+            steps: steps.collect(),
+            extents,
+            axes,
+            offset: self.offset * u64::from(parts),
+            physical_elements: self.physical_elements * u64::from(parts),
+            ..self.clone()
+        }
+    }
+
+    /// How a coordinate reads: `d1` for a dimension, `d0/2` and `d0%2` for what a tile makes of it, `(d0*7+d1)` for a fold.
+    #[must_use]
+    pub fn coordinate_name(&self, coordinate: usize) -> String {
+        Coordinate { descriptor: self, number: coordinate }.to_string()
+    }
+}
+
+/// A lowered shape holds fewer than 2^63 bits, so that every extent and offset of it fits.
+pub(super) fn signed(n: u64) -> i64 {
+    i64::try_from(n).expect("a lowered tensor holds fewer than 2^63 elements")
+}
+
+/// Prints a coordinate by the steps that made it.
+struct Coordinate<'a> {
+    descriptor: &'a StrideDescriptor,
+    number: usize,
+}
+
+impl fmt::Display for Coordinate<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.number < self.descriptor.rank {
+            return write!(f, "d{}", self.number);
+        }
+        let of = |number| Coordinate { descriptor: self.descriptor, number };
+        let mut made = self.descriptor.rank;
+        for step in &self.descriptor.steps {
+            match *step {
+                Step::Split { of: whole, by } if self.number == made => {
+                    return write!(f, "{}/{by}", of(whole));
+                }
+                Step::Split { of: whole, by } if self.number == made + 1 => {
+                    return write!(f, "{}%{by}", of(whole));
+                }
+                Step::Fold { major, minor } if self.number == made => {
+                    let extent = self.descriptor.extents[minor];
+                    return write!(f, "({}*{extent}+{})", of(major), of(minor));
+                }
+                Step::Unit if self.number == made => return f.write_str("0"),
+                Step::Split { .. } => made += 2,
+                Step::Fold { .. } | Step::Unit => made += 1,
+            }
+        }
+        write!(f, "c{}", self.number)
+    }
+}

@@ -1,0 +1,94 @@
+use crate::shape::{ElementType, ShapeError};
+
+/// Why a tensor cannot be lowered to a [`StrideDescriptor`](super::StrideDescriptor).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StrideError {
+    /// The shape itself is invalid.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    /// A token, tuple, opaque value or buffer: there are no elements to move.
+    #[error("element_type: {element_type} has no elements to move; accepted are arrays")]
+    NoElements {
+        /// The kind that was given.
+        element_type: ElementType,
+    },
+    /// A field that parses and round-trips but says nothing that a stride can.
+    #[error("{field}: {value} is not supported; {accepted}")]
+    Unsupported {
+        /// The field of the proto.
+        field: &'static str,
+        /// Its value, in XLA's notation.
+        value: String,
+        /// What is accepted in its place.
+        accepted: &'static str,
+    },
+    /// `E(n)` is too narrow for the type.
+    #[error("element_size_in_bits: {given} does not hold {element_type}, which takes {limit} bits")]
+    ElementSize {
+        /// The bits that were given.
+        given: u64,
+        /// The type.
+        element_type: ElementType,
+        /// The least bits that hold it.
+        limit: u32,
+    },
+    /// The memory of the tensor is larger than 2^63-1 bits.
+    #[error("{what}: the product of extents passes the limit of 2^63-1 bits of memory")]
+    TooLarge {
+        /// The field that takes the product past the limit.
+        what: &'static str,
+    },
+    /// A list has not one entry per dimension.
+    #[error("{field}: {given} values for {rank} dimensions; accepted is one each")]
+    Count {
+        /// The field.
+        field: &'static str,
+        /// Its number of values.
+        given: usize,
+        /// The rank of the tensor.
+        rank: usize,
+    },
+    /// A negative stride walks below the first element of memory.
+    #[error(
+        "strides: the last index of a negative stride lies at element {given}; the first element of memory is 0"
+    )]
+    BelowStart {
+        /// The least element offset.
+        given: i64,
+    },
+    /// An index outside the tensor.
+    #[error("index: {given} in dimension {dimension} is outside 0..{limit}")]
+    Index {
+        /// The dimension.
+        dimension: usize,
+        /// The index that was given.
+        given: u64,
+        /// The extent.
+        limit: u64,
+    },
+    /// A linear offset outside the tensor's memory.
+    #[error("linear: element {given} is outside the {limit} elements of memory")]
+    Linear {
+        /// The offset that was given, in elements.
+        given: u64,
+        /// Elements of the memory.
+        limit: u64,
+    },
+    /// The strides interleave so that finding an element's index would take an exhaustive search.
+    #[error(
+        "strides: {strides:?} interleave in too many ways to find the index of an element; accepted are strides that nest"
+    )]
+    Search {
+        /// The strides, in elements.
+        strides: Vec<i64>,
+    },
+}
+
+impl StrideError {
+    /// Whether the tensor is valid, but more than stridec lowers.
+    #[must_use]
+    pub fn is_unsupported(&self) -> bool {
+        matches!(self, Self::NoElements { .. } | Self::Unsupported { .. } | Self::Search { .. })
+    }
+}

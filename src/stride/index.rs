@@ -1,0 +1,121 @@
+use smallvec::{SmallVec, smallvec};
+
+use super::{Axis, Step, StrideDescriptor, StrideError, descriptor::signed};
+
+/// Places that [`StrideDescriptor::index`] tries before it gives up on strides that interleave.
+const SEARCH_LIMIT: u32 = 1 << 20;
+
+impl StrideDescriptor {
+    /// The logical index of the element at `offset`, or `None` where memory holds padding or a gap.
+    ///
+    /// Undoes the steps last to first. Where several elements share the place, the first in row-major order.
+    ///
+    /// ```
+    /// use stridec::stride::StrideDescriptor;
+    /// let tiled: stridec::shape::Shape = "f32[3,5]{1,0:T(2,2)}".parse()?;
+    /// let tiled = StrideDescriptor::try_from(&tiled)?;
+    /// assert_eq!(tiled.index(17)?.as_deref(), Some(&[2, 3][..]));
+    /// assert_eq!(tiled.index(18)?, None); // the second row of that tile would be row 3: padding
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Where `offset` is outside the memory, or the strides interleave in more ways than can be searched.
+    pub fn index(&self, offset: u64) -> Result<Option<Vec<u64>>, StrideError> {
+        if offset >= self.physical_elements {
+            return Err(StrideError::Linear { given: offset, limit: self.physical_elements });
+        }
+        let mut digits: SmallVec<[u64; 12]> = smallvec![0; self.extents.len()];
+        let mut search = Search { order: self.axes.to_vec(), tries: 0 };
+        // Row-major order of the logical dimensions; with steps, the place of an element is unique.
+        if self.steps.is_empty() {
+            search.order.sort_by_key(|axis| axis.coordinate);
+        }
+        let distance = signed(offset) - signed(self.offset);
+        match search.digits(0, distance, &self.extents, &mut digits) {
+            None => Err(StrideError::Search {
+                strides: self.axes.iter().map(|axis| axis.stride).collect(),
+            }),
+            Some(false) => Ok(None),
+            Some(true) => Ok(self.undo(digits)),
+        }
+    }
+
+    /// Undoes the steps; a remainder past the end of a partial tile is padding.
+    fn undo(&self, mut values: SmallVec<[u64; 12]>) -> Option<Vec<u64>> {
+        let mut next = values.len();
+        for step in self.steps.iter().rev() {
+            match *step {
+                Step::Split { of, by } => {
+                    next -= 2;
+                    values[of] = values[next] * by + values[next + 1];
+                    if values[of] >= self.extents[of] {
+                        return None;
+                    }
+                }
+                Step::Fold { major, minor } => {
+                    next -= 1;
+                    values[major] = values[next] / self.extents[minor];
+                    values[minor] = values[next] % self.extents[minor];
+                }
+                Step::Unit => next -= 1,
+            }
+        }
+        Some(values[..self.rank].to_vec())
+    }
+}
+
+/// A depth-first search for digits, cut short wherever the distance left is out of the later axes' reach.
+struct Search {
+    order: Vec<Axis>,
+    tries: u32,
+}
+
+impl Search {
+    /// Writes digits whose dot product with the strides is `distance`; `None` past [`SEARCH_LIMIT`].
+    fn digits(
+        &mut self,
+        depth: usize,
+        distance: i64,
+        extents: &[u64],
+        digits: &mut [u64],
+    ) -> Option<bool> {
+        let Some(&Axis { coordinate, stride, .. }) = self.order.get(depth) else {
+            return Some(distance == 0);
+        };
+        let (mut low, mut high) = (0, 0);
+        for axis in &self.order[depth + 1..] {
+            let reach = axis.stride * (signed(extents[axis.coordinate]) - 1).max(0);
+            low += reach.min(0);
+            high += reach.max(0);
+        }
+        // The digits d with low <= distance - d·stride <= high.
+        let last = signed(extents[coordinate]) - 1;
+        let (first, last) = match stride {
+            0 => (0, last.min(0)),
+            1.. => {
+                (div_ceil(distance - high, stride), (distance - low).div_euclid(stride).min(last))
+            }
+            _ => {
+                (div_ceil(low - distance, -stride), (high - distance).div_euclid(-stride).min(last))
+            }
+        };
+        for digit in first.max(0)..=last {
+            self.tries += 1;
+            if self.tries > SEARCH_LIMIT {
+                return None;
+            }
+            digits[coordinate] = digit.unsigned_abs();
+            if self.digits(depth + 1, distance - digit * stride, extents, digits)? {
+                return Some(true);
+            }
+        }
+        Some(false)
+    }
+}
+
+/// `a / by`, rounded towards +∞; `by` is positive.
+fn div_ceil(a: i64, by: i64) -> i64 {
+    -(-a).div_euclid(by)
+}

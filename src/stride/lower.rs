@@ -1,0 +1,306 @@
+//! Lowering: from a shape or from explicit strides to a [`StrideDescriptor`].
+
+use smallvec::{SmallVec, smallvec};
+
+use super::{Axis, Step, StrideDescriptor, StrideError, descriptor::signed};
+use crate::shape::{ElementType, Layout, PaddingValue, Shape, Tile, TileDimension};
+
+/// The most bits that an image may take: its byte and bit offsets fit an `i64`.
+const MAX_BITS: u64 = i64::MAX.unsigned_abs();
+
+impl TryFrom<&Shape> for StrideDescriptor {
+    type Error = StrideError;
+
+    /// Lowers an XLA array: physical order, then padding or tiles.
+    ///
+    /// ```
+    /// use stridec::{shape::Shape, stride::StrideDescriptor};
+    /// let shape: Shape = "f32[2,3]{0,1:PAD(3,5,zero)}".parse()?;
+    /// let descriptor = StrideDescriptor::try_from(&shape)?;
+    /// assert!(descriptor.strides().eq([Some(1), Some(3)]));
+    /// assert_eq!(descriptor.physical_elements(), 15);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn try_from(shape: &Shape) -> Result<Self, StrideError> {
+        let element_type = shape.element_type();
+        let sizes: SmallVec<[u64; 12]> = shape
+            .dimensions()
+            .iter()
+            .map(|dimension| {
+                dimension.bound().ok_or(StrideError::Unsupported {
+                    field: "dimensions",
+                    value: "?".into(),
+                    accepted: "accepted is an extent, or a bound such as <=128",
+                })
+            })
+            .collect::<Result<_, _>>()?;
+        let default;
+        let layout = match shape.layout() {
+            Some(layout) => layout,
+            None => {
+                default = Layout::default_for_rank(sizes.len());
+                &default
+            }
+        };
+        refuse_unsupported(layout)?;
+        let element_bits = element_bits(element_type, layout.element_size_in_bits)?;
+        let mut lowering = Lowering { extents: sizes.clone(), steps: SmallVec::new() };
+        let mut outer: SmallVec<[Place; 8]> = layout
+            .minor_to_major
+            .iter()
+            .rev()
+            .map(|&coordinate| Place {
+                coordinate,
+                extent: match layout.padded_dimensions.get(coordinate) {
+                    Some(&padded) => padded,
+                    None => sizes[coordinate],
+                },
+            })
+            .collect();
+        for tile in &layout.tiles {
+            outer = lowering.tile(outer, tile)?;
+        }
+        let what =
+            if layout.padded_dimensions.is_empty() { "dimensions" } else { "padded_dimensions" };
+        let mut cells = 1_u64;
+        let mut axes: SmallVec<[Axis; 8]> = SmallVec::with_capacity(outer.len());
+        for &Place { coordinate, extent } in outer.iter().rev() {
+            let stride = signed(cells);
+            axes.push(Axis { coordinate, extent, stride });
+            cells = cells
+                .checked_mul(extent.max(1))
+                .filter(|&n| n <= MAX_BITS)
+                .ok_or(StrideError::TooLarge { what })?;
+        }
+        axes.reverse();
+        if axes.iter().any(|axis| axis.extent == 0) {
+            cells = 0;
+        }
+        let padding = if axes.iter().any(|axis| axis.extent > lowering.extents[axis.coordinate]) {
+            let value = layout.padding_value.unwrap_or(PaddingValue::Unknown);
+            extended(element_type, element_type.padding_bits(value)?, element_bits)
+        } else {
+            0
+        };
+        let physical_elements = cells
+            .checked_next_multiple_of(layout.tail_padding_alignment_in_elements)
+            .ok_or(StrideError::TooLarge { what: "tail_padding_alignment_in_elements" })?;
+        Self {
+            element_type,
+            element_bits,
+            rank: sizes.len(),
+            steps: lowering.steps,
+            extents: lowering.extents,
+            axes,
+            offset: 0,
+            prefix_bytes: layout.dynamic_shape_metadata_prefix_bytes,
+            physical_elements,
+            padding,
+        }
+        .checked(what)
+    }
+}
+
+impl StrideDescriptor {
+    /// Lowers sizes, strides and an offset, all in elements, to the least memory that holds them.
+    ///
+    /// `element_size_in_bits` is 0 for the type's own size in whole bytes.
+    ///
+    /// ```
+    /// use stridec::{shape::ElementType, stride::StrideDescriptor};
+    /// // Rows of 3 padded to 5: A B C x x D E F.
+    /// let rows = StrideDescriptor::strided(ElementType::F32, 0, &[2, 3], &[5, 1], 0)?;
+    /// assert_eq!((rows.physical_elements(), rows.offset(&[1, 2])?), (8, 7));
+    /// # Ok::<(), stridec::stride::StrideError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Where the counts differ, a product or sum passes 2^63-1 bits, or a negative stride walks below element 0.
+    pub fn strided(
+        element_type: ElementType,
+        element_size_in_bits: u64,
+        sizes: &[u64],
+        strides: &[i64],
+        offset: u64,
+    ) -> Result<Self, StrideError> {
+        if strides.len() != sizes.len() {
+            return Err(StrideError::Count {
+                field: "strides",
+                given: strides.len(),
+                rank: sizes.len(),
+            });
+        }
+        let too_large = StrideError::TooLarge { what: "strides" };
+        let element_bits = element_bits(element_type, element_size_in_bits)?;
+        let empty = sizes.contains(&0);
+        let (mut low, mut high) = (0_i64, 0_i64);
+        for (&size, &stride) in sizes.iter().zip(strides) {
+            let reach = i64::try_from(size.saturating_sub(1))
+                .ok()
+                .and_then(|steps| steps.checked_mul(stride))
+                .ok_or(too_large.clone())?;
+            let end = if reach < 0 { &mut low } else { &mut high };
+            *end = end.checked_add(reach).ok_or(too_large.clone())?;
+        }
+        let base = i64::try_from(offset).map_err(|_| too_large.clone())?;
+        let least = base.checked_add(low).ok_or(too_large.clone())?;
+        if least < 0 && !empty {
+            return Err(StrideError::BelowStart { given: least });
+        }
+        let last = base.checked_add(high).ok_or(too_large.clone())?;
+        let mut axes: SmallVec<[Axis; 8]> = sizes
+            .iter()
+            .zip(strides)
+            .enumerate()
+            .map(|(coordinate, (&extent, &stride))| Axis { coordinate, extent, stride })
+            .collect();
+        axes.sort_by_key(|axis| std::cmp::Reverse(axis.stride.unsigned_abs()));
+        let mut elements = 1_u64;
+        for &size in sizes {
+            elements = elements
+                .checked_mul(size.max(1))
+                .filter(|&n| n <= MAX_BITS)
+                .ok_or(StrideError::TooLarge { what: "sizes" })?;
+        }
+        Self {
+            element_type,
+            element_bits,
+            rank: sizes.len(),
+            steps: SmallVec::new(),
+            extents: sizes.into(),
+            axes,
+            offset,
+            prefix_bytes: 0,
+            physical_elements: if empty { 0 } else { last.unsigned_abs() + 1 },
+            padding: 0,
+        }
+        .checked("strides")
+    }
+
+    /// Refuses memory whose bits pass 2^63-1.
+    fn checked(self, what: &'static str) -> Result<Self, StrideError> {
+        self.physical_elements
+            .checked_mul(u64::from(self.element_bits))
+            .and_then(|bits| self.prefix_bytes.checked_mul(8)?.checked_add(bits))
+            .filter(|&bits| bits <= MAX_BITS)
+            .map(|_| self)
+            .ok_or(StrideError::TooLarge { what })
+    }
+}
+
+/// Bits that an element takes in memory: what `E(n)` says, or the type's own in whole bytes.
+fn element_bits(element_type: ElementType, given: u64) -> Result<u32, StrideError> {
+    let (Some(limit), Some(storage)) = (element_type.bits(), element_type.storage_bits()) else {
+        return Err(StrideError::NoElements { element_type });
+    };
+    match given {
+        0 => Ok(storage),
+        1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 => u32::try_from(given)
+            .ok()
+            .filter(|&bits| bits >= limit)
+            .ok_or(StrideError::ElementSize { given, element_type, limit }),
+        _ => Err(StrideError::Unsupported {
+            field: "element_size_in_bits",
+            value: format!("E({given})"),
+            accepted: "accepted are 1, 2, 4, 8, 16, 32, 64 and 128",
+        }),
+    }
+}
+
+/// A value of the type in an element of `element_bits`: the signed types repeat their sign.
+fn extended(element_type: ElementType, value: u128, element_bits: u32) -> u128 {
+    match element_type.bits() {
+        Some(bits) if element_type.is_signed_integer() && value >> (bits - 1) & 1 == 1 => {
+            (value | u128::MAX << bits) & (u128::MAX >> (128 - element_bits))
+        }
+        _ => value,
+    }
+}
+
+/// Fields that round-trip but cannot be lowered.
+fn refuse_unsupported(layout: &Layout) -> Result<(), StrideError> {
+    let refuse =
+        |field, value: String, accepted| Err(StrideError::Unsupported { field, value, accepted });
+    if !layout.padded_dimensions.is_empty() && !layout.tiles.is_empty() {
+        return refuse(
+            "tiles",
+            layout.to_string(),
+            "a layout has padded_dimensions or tiles, never both",
+        );
+    }
+    if !layout.split_configs.is_empty() {
+        return refuse("split_configs", layout.to_string(), "accepted is an array in one memory");
+    }
+    if layout.format == crate::shape::Format::Sparse || layout.sparse.is_some() {
+        return refuse("dim_level_types", layout.to_string(), "accepted are dense arrays");
+    }
+    Ok(())
+}
+
+/// A coordinate and the places along it.
+#[derive(Clone, Copy)]
+struct Place {
+    coordinate: usize,
+    extent: u64,
+}
+
+/// The program so far.
+struct Lowering {
+    extents: SmallVec<[u64; 12]>,
+    steps: SmallVec<[Step; 4]>,
+}
+
+impl Lowering {
+    /// Applies one tile to the most minor places; a `*` folds a place into the next.
+    fn tile(
+        &mut self,
+        mut outer: SmallVec<[Place; 8]>,
+        tile: &Tile,
+    ) -> Result<SmallVec<[Place; 8]>, StrideError> {
+        let tile = &tile.dimensions;
+        while outer.len() < tile.len() {
+            let unit = self.step(Step::Unit, &[1]);
+            outer.insert(0, self.place(unit));
+        }
+        let covered: SmallVec<[Place; 8]> = outer.drain(outer.len() - tile.len()..).collect();
+        let mut inner: SmallVec<[Place; 8]> = smallvec![];
+        let mut folded: Option<usize> = None;
+        for (place, size) in covered.iter().zip(tile) {
+            let of = match folded {
+                None => place.coordinate,
+                Some(major) => {
+                    let extent = self.extents[major]
+                        .checked_mul(self.extents[place.coordinate])
+                        .ok_or(StrideError::TooLarge { what: "tiles" })?;
+                    self.step(Step::Fold { major, minor: place.coordinate }, &[extent])
+                }
+            };
+            match *size {
+                TileDimension::Combine => folded = Some(of),
+                TileDimension::Size(by) => {
+                    folded = None;
+                    let quotient =
+                        self.step(Step::Split { of, by }, &[self.extents[of].div_ceil(by), by]);
+                    outer.push(self.place(quotient));
+                    inner.push(self.place(quotient + 1));
+                }
+            }
+        }
+        // A `*` at the end has no more minor dimension to fold into: the dimension stays whole.
+        outer.extend(folded.map(|of| self.place(of)));
+        outer.append(&mut inner);
+        Ok(outer)
+    }
+
+    /// Appends a step and the extents of what it makes; returns the first coordinate that it makes.
+    fn step(&mut self, step: Step, extents: &[u64]) -> usize {
+        self.steps.push(step);
+        self.extents.extend_from_slice(extents);
+        self.extents.len() - extents.len()
+    }
+
+    fn place(&self, coordinate: usize) -> Place {
+        Place { coordinate, extent: self.extents[coordinate] }
+    }
+}

@@ -1,0 +1,110 @@
+use super::{Window, WindowDimension, WindowError};
+
+/// DirectML's SLICE1 (`DML_SLICE1_OPERATOR_DESC`): a window in each dimension and a stride inside it.
+///
+/// All lists have one value per dimension of the source, in elements. A negative stride walks back from the window's
+/// last element. On the 4×4 tensor of 1 … 16:
+///
+/// ```
+/// use stridec::window::{Slice, Window};
+/// let slice = Slice {
+///     window_offsets: vec![0, 1],
+///     window_sizes: vec![4, 3],
+///     window_strides: vec![-2, 2],
+///     output_sizes: None,
+/// };
+/// assert_eq!(slice.max_copied_elements(), [2, 2]);
+/// let window = Window::slice(&[4, 4], &slice)?;
+/// assert_eq!(window.source_index(&[0, 0]), Some(vec![3, 1])); // element 14
+/// # Ok::<(), stridec::window::WindowError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Slice {
+    /// First index of the window.
+    pub window_offsets: Vec<u64>,
+    /// Extent of the window; at least 1.
+    pub window_sizes: Vec<u64>,
+    /// Step inside the window; not 0.
+    pub window_strides: Vec<i64>,
+    /// Extents of the output, 1 to the most that the window holds; `None` for the most.
+    pub output_sizes: Option<Vec<u64>>,
+}
+
+impl Slice {
+    /// The most elements that each window holds at its stride: `1 + (size - 1) / |stride|`.
+    ///
+    /// DirectML's page divides by the signed stride, which refuses its own second example; the magnitude is meant. A
+    /// dimension whose size or stride is 0 holds none.
+    #[must_use]
+    pub fn max_copied_elements(&self) -> Vec<u64> {
+        self.window_sizes
+            .iter()
+            .zip(&self.window_strides)
+            .map(|(&size, &stride)| held(size, stride))
+            .collect()
+    }
+}
+
+fn held(size: u64, stride: i64) -> u64 {
+    match (size, stride) {
+        (0, _) | (_, 0) => 0,
+        (size, stride) => 1 + (size - 1) / stride.unsigned_abs(),
+    }
+}
+
+impl Window {
+    /// The window of a SLICE1 over a source of these sizes.
+    ///
+    /// # Errors
+    ///
+    /// Where a list has not one value per dimension, a window is empty or reaches outside, a stride is 0, or an output
+    /// size is 0 or above the most that its window holds.
+    pub fn slice(sizes: &[u64], slice: &Slice) -> Result<Self, WindowError> {
+        let rank = sizes.len();
+        let counts = [
+            ("window_offsets", slice.window_offsets.len()),
+            ("window_sizes", slice.window_sizes.len()),
+            ("window_strides", slice.window_strides.len()),
+            ("output_sizes", slice.output_sizes.as_ref().map_or(rank, Vec::len)),
+        ];
+        for (field, given) in counts {
+            if given != rank {
+                return Err(WindowError::Count { field, given, rank });
+            }
+        }
+        let dimensions = (0..rank)
+            .map(|dimension| {
+                let (offset, size) =
+                    (slice.window_offsets[dimension], slice.window_sizes[dimension]);
+                let (stride, extent) = (slice.window_strides[dimension], sizes[dimension]);
+                if offset.checked_add(size).is_none_or(|end| end > extent) {
+                    return Err(WindowError::Outside { dimension, offset, size, extent });
+                }
+                if size == 0 {
+                    return Err(WindowError::EmptyWindow { dimension, limit: extent - offset });
+                }
+                if stride == 0 {
+                    return Err(WindowError::ZeroStride { dimension });
+                }
+                let limit = held(size, stride);
+                let count = match &slice.output_sizes {
+                    Some(sizes) => sizes[dimension],
+                    None => limit,
+                };
+                if count == 0 || count > limit {
+                    return Err(WindowError::OutputSize { dimension, given: count, limit, stride });
+                }
+                Ok(WindowDimension {
+                    extent: count,
+                    count,
+                    src_dim: Some(dimension),
+                    src_start: if stride < 0 { offset + size - 1 } else { offset },
+                    src_step: stride,
+                    dst_start: 0,
+                    dst_step: 1,
+                })
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Self { dimensions, src_rank: rank })
+    }
+}

@@ -1,0 +1,73 @@
+//! The oracle: what an operation writes, element by element, from `offset()` alone.
+
+use stridec::{shape::Shape, stride::StrideDescriptor, window::Window};
+
+/// The destination's image after the operation.
+///
+/// `padded` is the destination's shape where it has padded dimensions: its cells take the padding value.
+pub fn run(
+    source: &StrideDescriptor,
+    destination: &StrideDescriptor,
+    window: &Window,
+    image: &[u8],
+    padded: Option<&Shape>,
+) -> Vec<u8> {
+    let bits = destination.element_bits();
+    let mut out = vec![0; usize::try_from(destination.image_bytes()).unwrap()];
+    let prefix = |side: &StrideDescriptor| side.prefix_bytes() * 8;
+    if let Some(layout) = padded.and_then(Shape::layout)
+        && !layout.padded_dimensions.is_empty()
+    {
+        for cell in 0..layout.padded_dimensions.iter().product::<u64>() {
+            put(&mut out, prefix(destination), cell, bits, destination.padding());
+        }
+    }
+    each_index(destination.sizes(), |index| {
+        let Some(from) = window.source_index(index) else { return };
+        let value =
+            get(image, prefix(source), source.offset(&from).unwrap(), source.element_bits());
+        let signed = source.element_type().is_signed_integer();
+        let value = resize(value, source.element_bits(), bits, signed);
+        put(&mut out, prefix(destination), destination.offset(index).unwrap(), bits, value);
+    });
+    out
+}
+
+/// Calls `each` with every index below `sizes`, in row-major order.
+pub fn each_index(sizes: &[u64], mut each: impl FnMut(&[u64])) {
+    if sizes.contains(&0) {
+        return;
+    }
+    let mut index = vec![0; sizes.len()];
+    loop {
+        each(&index);
+        let Some(bump) = (0..sizes.len()).rev().find(|&d| index[d] + 1 < sizes[d]) else { return };
+        index[bump] += 1;
+        index[bump + 1..].fill(0);
+    }
+}
+
+fn resize(value: u128, from: u32, to: u32, signed: bool) -> u128 {
+    let negative = signed && value >> (from - 1) & 1 == 1;
+    (0..to).fold(0, |out, bit| {
+        let set = if bit < from { value >> bit & 1 == 1 } else { negative };
+        out | u128::from(set) << bit
+    })
+}
+
+/// Bit by bit, on purpose.
+fn get(image: &[u8], prefix: u64, offset: u64, bits: u32) -> u128 {
+    (0..bits).fold(0, |value, bit| {
+        let at = prefix + offset * u64::from(bits) + u64::from(bit);
+        let set = image[usize::try_from(at / 8).unwrap()] >> (at % 8) & 1;
+        value | u128::from(set) << bit
+    })
+}
+
+fn put(image: &mut [u8], prefix: u64, offset: u64, bits: u32, value: u128) {
+    for bit in 0..bits {
+        let at = prefix + offset * u64::from(bits) + u64::from(bit);
+        let byte = &mut image[usize::try_from(at / 8).unwrap()];
+        *byte = *byte & !(1 << (at % 8)) | u8::from(value >> bit & 1 == 1) << (at % 8);
+    }
+}

@@ -1,0 +1,241 @@
+//! Seeded random operations.
+
+use stridec::{
+    shape::{ElementType, Layout, PaddingValue, Shape, TileDimension},
+    stride::StrideDescriptor,
+    window::{Slice, Window},
+};
+
+/// A small generator (splitmix64): the same numbers on every machine.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number in `0..n`.
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+
+    /// Whether a chance of one in `n` came true.
+    pub fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+
+    pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[usize::try_from(self.below(of.len() as u64)).unwrap()]
+    }
+
+    pub fn permutation(&mut self, n: usize) -> Vec<usize> {
+        let mut out: Vec<usize> = (0..n).collect();
+        for i in (1..n).rev() {
+            out.swap(i, usize::try_from(self.below(i as u64 + 1)).unwrap());
+        }
+        out
+    }
+
+    pub fn bytes(&mut self, n: u64) -> Vec<u8> {
+        (0..n).map(|_| self.next().to_le_bytes()[3]).collect()
+    }
+}
+
+/// One side of an operation: a shape, or explicit strides.
+#[derive(Clone, Debug)]
+pub enum Side {
+    Shape(Shape),
+    Strided { sizes: Vec<u64>, strides: Vec<i64>, offset: u64 },
+}
+
+/// A random operation and its two sides.
+#[derive(Clone, Debug)]
+pub struct Operation {
+    pub source_side: Side,
+    pub destination_side: Side,
+    pub source: StrideDescriptor,
+    pub destination: StrideDescriptor,
+    pub window: Window,
+}
+
+impl Operation {
+    /// The destination's shape, where it has one.
+    pub fn destination_shape(&self) -> Option<&Shape> {
+        match &self.destination_side {
+            Side::Shape(shape) => Some(shape),
+            Side::Strided { .. } => None,
+        }
+    }
+}
+
+pub const TYPES: [ElementType; 14] = [
+    ElementType::Pred,
+    ElementType::S1,
+    ElementType::U2,
+    ElementType::S4,
+    ElementType::U4,
+    ElementType::F6e2m3fn,
+    ElementType::S8,
+    ElementType::U8,
+    ElementType::Bf16,
+    ElementType::S16,
+    ElementType::F32,
+    ElementType::S64,
+    ElementType::C64,
+    ElementType::C128,
+];
+
+/// A random operation over tensors of up to a few thousand elements.
+pub fn operation(random: &mut Random) -> Operation {
+    loop {
+        let element_type = random.pick(&TYPES);
+        let rank = usize::try_from(random.below(6)).unwrap();
+        let most = [1, 60, 24, 12, 7, 5][rank];
+        let sizes: Vec<u64> =
+            (0..rank).map(|_| if random.one_in(40) { 0 } else { 1 + random.below(most) }).collect();
+        let (source_side, source) = side(random, element_type, &sizes, true);
+        let window = if random.one_in(2) || sizes.contains(&0) {
+            Window::identity(&sizes)
+        } else {
+            Window::slice(&sizes, &slice(random, &sizes)).unwrap()
+        };
+        let out: Vec<u64> = window.sizes().collect();
+        let (destination_side, destination) = side(random, element_type, &out, false);
+        return Operation { source_side, destination_side, source, destination, window };
+    }
+}
+
+/// A random window over `sizes`.
+pub fn slice(random: &mut Random, sizes: &[u64]) -> Slice {
+    let mut slice = Slice {
+        window_offsets: vec![],
+        window_sizes: vec![],
+        window_strides: vec![],
+        output_sizes: None,
+    };
+    for &size in sizes {
+        let offset = if random.one_in(2) { 0 } else { random.below(size) };
+        let stride = random.pick(&[1, 1, 1, 2, 3, 5, -1, -1, -2, -4, 100]);
+        slice.window_offsets.push(offset);
+        slice.window_sizes.push(if random.one_in(2) {
+            size - offset
+        } else {
+            1 + random.below(size - offset)
+        });
+        slice.window_strides.push(stride);
+    }
+    if random.one_in(3) {
+        let most = slice.max_copied_elements();
+        slice.output_sizes = Some(most.into_iter().map(|n| 1 + random.below(n)).collect());
+    }
+    slice
+}
+
+/// A random layout of `sizes`, or random strides; a source's strides may be anything, a destination's nest.
+pub fn side(
+    random: &mut Random,
+    element_type: ElementType,
+    sizes: &[u64],
+    is_source: bool,
+) -> (Side, StrideDescriptor) {
+    if random.one_in(4) {
+        return strided(random, element_type, sizes, is_source);
+    }
+    let layout = layout(random, element_type, sizes);
+    let shape = Shape::new(element_type, sizes.iter().copied(), layout).unwrap();
+    let descriptor = StrideDescriptor::try_from(&shape).unwrap();
+    (Side::Shape(shape), descriptor)
+}
+
+fn strided(
+    random: &mut Random,
+    element_type: ElementType,
+    sizes: &[u64],
+    is_source: bool,
+) -> (Side, StrideDescriptor) {
+    let mut strides = vec![0_i64; sizes.len()];
+    let mut reach = 0;
+    for dimension in random.permutation(sizes.len()) {
+        let gap = if random.one_in(3) { random.below(4) } else { 0 };
+        strides[dimension] = i64::try_from(reach + 1 + gap).unwrap();
+        reach += (reach + 1 + gap) * sizes[dimension].saturating_sub(1);
+    }
+    let mut offset = if random.one_in(2) { 0 } else { random.below(9) };
+    if is_source {
+        for (stride, &size) in strides.iter_mut().zip(sizes) {
+            match random.below(6) {
+                0 => *stride = 0,
+                1 => {
+                    offset += stride.unsigned_abs() * size.saturating_sub(1);
+                    *stride = -*stride;
+                }
+                2 => *stride = i64::try_from(random.below(12)).unwrap(),
+                _ => {}
+            }
+        }
+    }
+    let descriptor = StrideDescriptor::strided(element_type, 0, sizes, &strides, offset).unwrap();
+    (Side::Strided { sizes: sizes.to_vec(), strides, offset }, descriptor)
+}
+
+fn layout(random: &mut Random, element_type: ElementType, sizes: &[u64]) -> Layout {
+    let mut layout = Layout::new(random.permutation(sizes.len()));
+    let bits = element_type.bits().unwrap();
+    if random.one_in(3) {
+        let wide: Vec<u64> = [1, 2, 4, 8, 16, 32, 64, 128]
+            .into_iter()
+            .filter(|&size| size >= u64::from(bits))
+            .collect();
+        layout.element_size_in_bits =
+            wide[usize::try_from(random.below(2.min(wide.len() as u64))).unwrap()];
+    } else if random.one_in(3) && bits < 8 && bits != 6 {
+        layout.element_size_in_bits = bits.into();
+    }
+    match random.below(4) {
+        0 => {
+            let value = random.pick(&[
+                None,
+                Some(PaddingValue::Zero),
+                Some(PaddingValue::One),
+                Some(PaddingValue::Lowest),
+                Some(PaddingValue::Highest),
+            ]);
+            if value.is_none_or(|value| element_type.padding_bits(value).is_ok()) {
+                let padded: Vec<u64> = sizes.iter().map(|&n| n + random.below(4)).collect();
+                layout = layout.padded(padded, value);
+            }
+        }
+        1 | 2 => {
+            for _ in 0..=random.below(3) {
+                let rank = 1 + random.below(3);
+                let extents: Vec<TileDimension> = (0..rank)
+                    .map(|n| {
+                        if n + 1 < rank && random.one_in(8) {
+                            TileDimension::Combine
+                        } else {
+                            TileDimension::Size(random.pick(&[1, 2, 2, 3, 4, 4, 5, 6, 8]))
+                        }
+                    })
+                    .collect();
+                layout = layout.tiled(extents);
+            }
+        }
+        _ => {}
+    }
+    if random.one_in(10) {
+        layout.tail_padding_alignment_in_elements = 1 + random.below(9);
+    }
+    if random.one_in(10) && layout.padded_dimensions.is_empty() && layout.element_size_in_bits == 0
+    {
+        layout.dynamic_shape_metadata_prefix_bytes =
+            random.below(3) * element_type.storage_bits().map_or(1, |b| u64::from(b / 8));
+        if random.one_in(3) {
+            layout.dynamic_shape_metadata_prefix_bytes = random.below(9);
+        }
+    }
+    layout
+}
