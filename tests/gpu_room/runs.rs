@@ -104,6 +104,7 @@ fn an_empty_kernel_leaves_the_destination_alone() {
         wgsl: String::new(),
         entry_point: String::new(),
         workgroup_size: [1; 3],
+        strategy: "empty".into(),
         bindings: Vec::new(),
         dispatches: Vec::new(),
         copy_regions: Vec::new(),
