@@ -10,18 +10,24 @@
 //! ```
 
 mod convert;
+mod dimension_number;
 mod element_type;
 mod error;
 mod field_path;
 mod layout;
+pub mod layout_util;
 mod padding;
+pub mod permutation;
+pub mod reshape;
 #[allow(clippy::module_inception)]
 mod shape;
+pub mod shape_util;
 mod strided;
 mod text;
 mod validate;
 mod wire;
 
+pub use dimension_number::{dimension_number, dimension_numbers};
 pub use element_type::ElementType;
 pub use error::ShapeError;
 pub use field_path::FieldPath;
