@@ -3,6 +3,7 @@
 pub mod host;
 pub mod nest;
 pub mod proto;
+pub mod request;
 pub mod shape;
 pub mod stride;
 pub mod wgsl;
