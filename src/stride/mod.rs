@@ -4,7 +4,11 @@ mod descriptor;
 mod dml;
 mod error;
 mod index;
+pub mod index_util;
+pub mod interchange;
 mod lower;
+mod padding_report;
+pub mod size_util;
 
 pub use descriptor::{Axis, Step, StrideDescriptor};
 pub use dml::{
@@ -13,3 +17,4 @@ pub use dml::{
     minor_to_major_from_letters, strides_from_letters, strides_from_minor_to_major,
 };
 pub use error::StrideError;
+pub use padding_report::{DimensionPadding, PaddingReport};
