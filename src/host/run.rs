@@ -15,10 +15,9 @@ const CHUNK_BYTES: usize = 1 << 16;
 ///
 /// Where a buffer has not the length of its image.
 pub fn run(nest: &CopyNest, source: &[u8], destination: &mut [u8]) -> Result<(), HostError> {
-    let image = |elements: u64, bits: u32| (elements * u64::from(bits)).div_ceil(8);
     for (side, given, expected) in [
-        ("source", source.len(), image(nest.src_elements, nest.src_bits)),
-        ("destination", destination.len(), image(nest.dst_elements, nest.dst_bits)),
+        ("source", source.len(), nest.src_bytes),
+        ("destination", destination.len(), nest.dst_bytes),
     ] {
         if usize_of(expected) != given {
             return Err(HostError::Length { side, given, expected });

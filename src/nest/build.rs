@@ -57,6 +57,8 @@ pub fn build(
         dst_base: walk.dst_base,
         src_elements,
         dst_elements,
+        src_bytes: source.image_bytes(),
+        dst_bytes: destination.image_bytes(),
         src_bits: source.element_bits(),
         dst_bits: destination.element_bits(),
         sign_extend: source.element_type().is_signed_integer(),

@@ -1,6 +1,7 @@
 use super::{Affine, CopyNest, Value, copy_nest::signed};
 
-/// Merges loops that one longer loop can replace, and drops loops of one step; the copied pairs stay the same.
+/// Merges loops that one longer loop can replace, and drops loops of one step but for the last that is left; the copied
+/// pairs stay the same.
 ///
 /// An outer axis continues an inner one where every expression, the source's offset and each digit's and guard's,
 /// weighs it `extent(inner)` times as much. The destination always continues: the walk leaves nothing out.
@@ -9,7 +10,7 @@ use super::{Affine, CopyNest, Value, copy_nest::signed};
 #[must_use]
 pub fn coalesce(mut nest: CopyNest) -> CopyNest {
     for axis in (0..nest.extents.len()).rev() {
-        if nest.extents[axis] == 1 {
+        if nest.extents[axis] == 1 && nest.extents.len() > 1 {
             remove(&mut nest, axis);
         }
     }

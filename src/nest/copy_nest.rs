@@ -33,10 +33,14 @@ pub struct CopyNest {
     pub guards: SmallVec<[Guard; 4]>,
     /// What is added to a walk position to give the destination's unit; 0 or below.
     pub dst_base: i64,
-    /// Units of the source's image.
+    /// Whole units of the source's image; no cell reads past them.
     pub src_elements: u64,
     /// Units of the destination's image.
     pub dst_elements: u64,
+    /// Bytes of the source's image.
+    pub src_bytes: u64,
+    /// Bytes of the destination's image.
+    pub dst_bytes: u64,
     /// Bits of a unit in the source.
     pub src_bits: u32,
     /// Bits of a unit in the destination; other than the source's only where the element size changes.

@@ -23,7 +23,7 @@ pub use build::build;
 pub use coalesce::coalesce;
 pub use copy_nest::{Cell, CopyAxis, CopyNest, Digit, Guard};
 pub use error::NestError;
-pub use refine::refine;
+pub use refine::{refine, split_off};
 pub use widen::widen;
 
 use crate::{stride::StrideDescriptor, window::Window};

@@ -1,6 +1,6 @@
 use smallvec::SmallVec;
 
-use super::{Affine, CopyNest, Digit, Value, copy_nest::signed, walk::gcd};
+use super::{Affine, CopyNest, Digit, Guard, Value, copy_nest::signed, walk::gcd};
 
 /// Splits axes where the source's tiles nest in them, so that digits become axes; drops guards that always hold.
 ///
@@ -109,11 +109,15 @@ fn cut(nest: &CopyNest, digit: usize) -> Option<(usize, u64)> {
 }
 
 /// Splits an axis into an outer one and an inner one of `inner` steps.
-pub(super) fn split(nest: &mut CopyNest, axis: usize, inner: u64) {
+fn split(nest: &mut CopyNest, axis: usize, inner: u64) {
     nest.extents[axis] /= inner;
     nest.extents.insert(axis + 1, inner);
-    let both =
-        Affine::value(Value::Axis(axis + 1)).plus(signed(inner), &Affine::value(Value::Axis(axis)));
+    let mut both = Affine::default();
+    for (axis, step) in [(axis, inner), (axis + 1, 1)] {
+        if nest.extents[axis] > 1 {
+            both = both.plus(signed(step), &Affine::value(Value::Axis(axis)));
+        }
+    }
     nest.map(|form| {
         form.rename(|value| match value {
             Value::Axis(number) if number > axis => Value::Axis(number + 1),
@@ -121,4 +125,35 @@ pub(super) fn split(nest: &mut CopyNest, axis: usize, inner: u64) {
         })
         .substitute(Value::Axis(axis), &both)
     });
+}
+
+/// Splits `inner` steps off an axis as an axis of their own that no digit and no guard depends on.
+///
+/// `None` where the extent is no multiple of `inner`, or a digit or guard changes inside those steps. The new axis is
+/// `axis + 1`; what the nest copies stays the same, cell by cell.
+#[must_use]
+pub fn split_off(nest: &CopyNest, axis: usize, inner: u64) -> Option<CopyNest> {
+    if inner == 0 || !nest.extents[axis].is_multiple_of(inner) {
+        return None;
+    }
+    let mut halves = nest.clone();
+    split(&mut halves, axis, inner);
+    let steps = Value::Axis(axis + 1);
+    for number in 0..halves.digits.len() {
+        let Digit { of, by } = &halves.digits[number];
+        if of.weight(steps) != 0 {
+            let of = of.divide(signed(inner), |value| halves.last(value))?;
+            let by = by.is_multiple_of(inner).then(|| by / inner)?;
+            halves.digits[number] = Digit { of, by };
+        }
+    }
+    for number in 0..halves.guards.len() {
+        let guard = &halves.guards[number];
+        if guard.of.weight(steps) != 0 {
+            let of = guard.of.divide(signed(inner), |value| halves.last(value))?;
+            let extent = guard.extent.is_multiple_of(inner).then(|| guard.extent / inner)?;
+            halves.guards[number] = Guard { of, extent, cell: guard.cell };
+        }
+    }
+    Some(halves)
 }

@@ -112,6 +112,9 @@ pub(super) fn walk(
         };
         walk.guard(rest.plus(-1, &Affine::constant(signed(skipped))), 1, Cell::Gap);
     }
+    if walk.extents.is_empty() {
+        walk.extents.push(1);
+    }
     if let Some(dimension) = (0..descriptor.rank()).find(|&d| descriptor.extents()[d] == 0) {
         walk.guard(walk.index[dimension].clone(), 0, Cell::Padding);
     }

@@ -1,4 +1,4 @@
-use super::{CopyNest, Value, coalesce::remove, copy_nest::signed, refine::split};
+use super::{CopyNest, Value, coalesce::remove, refine::split_off};
 
 /// The widest unit of a kernel: 16 bytes.
 const MAX_BITS: u32 = 128;
@@ -6,7 +6,8 @@ const MAX_BITS: u32 = 128;
 /// Makes an inner run that both sides share a wider unit, of up to 16 bytes.
 ///
 /// Doubles the unit as long as the innermost axis has an even extent and moves the source by one unit, and the pair of
-/// units falls out of everything else: bases, strides, digits, guards and the lengths of both images. Bytes copied stay
+/// units falls out of everything else: bases, strides, digits, guards and the length of the
+/// destination's image. Bytes copied stay
 /// the same; positions, offsets and the fill count wider units.
 #[must_use]
 pub fn widen(mut nest: CopyNest) -> CopyNest {
@@ -21,37 +22,15 @@ fn doubled(nest: &CopyNest) -> Option<CopyNest> {
     let inner = nest.extents.len().checked_sub(1)?;
     let fits = nest.src_bits == nest.dst_bits
         && nest.dst_bits * 2 <= MAX_BITS
-        && nest.extents[inner] % 2 == 0
         && nest.extents[inner] > 0
         && nest.src.weight(Value::Axis(inner)) == 1
         && nest.dst_base % 2 == 0
-        && nest.dst_elements.is_multiple_of(2)
-        // Repeating a padded cell must give the wider fill.
-        && nest.src_elements.is_multiple_of(2);
+        && nest.dst_elements.is_multiple_of(2);
     if !fits {
         return None;
     }
-    let mut wider = nest.clone();
-    split(&mut wider, inner, 2);
-    let pair = Value::Axis(inner + 1);
-    let last = |value| match value {
-        Value::Axis(axis) if axis == inner + 1 => 1,
-        Value::Axis(axis) if axis == inner => signed(nest.extents[inner]) / 2 - 1,
-        value => nest.last(value),
-    };
-    for digit in &mut wider.digits {
-        if digit.of.weight(pair) != 0 {
-            digit.of = digit.of.divide(2, last).filter(|_| digit.by % 2 == 0)?;
-            digit.by /= 2;
-        }
-    }
-    for guard in &mut wider.guards {
-        if guard.of.weight(pair) != 0 {
-            guard.of = guard.of.divide(2, last).filter(|_| guard.extent % 2 == 0)?;
-            guard.extent /= 2;
-        }
-    }
-    wider.src = wider.src.divide(2, last)?;
+    let mut wider = split_off(nest, inner, 2)?;
+    wider.src = wider.src.divide(2, |value| wider.last(value))?;
     remove(&mut wider, inner + 1);
     wider.fill |= nest.fill << nest.dst_bits;
     (wider.src_bits, wider.dst_bits) = (nest.src_bits * 2, nest.dst_bits * 2);

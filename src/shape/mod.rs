@@ -14,6 +14,8 @@ mod dimension_number;
 mod element_type;
 mod error;
 mod field_path;
+#[cfg(feature = "text-protos")]
+mod interchange;
 mod layout;
 pub mod layout_util;
 mod padding;
@@ -31,6 +33,8 @@ pub use dimension_number::{dimension_number, dimension_numbers};
 pub use element_type::ElementType;
 pub use error::ShapeError;
 pub use field_path::FieldPath;
+#[cfg(feature = "text-protos")]
+pub use interchange::{from_json, from_textproto, to_json, to_textproto};
 pub use layout::{
     DimLevelType, Format, Layout, PaddingValue, Sparse, SplitConfig, Tile, TileDimension,
 };

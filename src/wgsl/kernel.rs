@@ -16,6 +16,8 @@ pub struct Kernel {
     pub dispatches: Vec<Dispatch>,
     /// The whole operation as buffer copies, where it is one; a runtime may run these instead of the dispatches.
     pub copy_regions: Vec<CopyRegion>,
+    /// The strategy: `copy`, `rows`, `transpose`, `gather`, or `empty`.
+    pub strategy: String,
     /// Bytes of the source's image.
     pub source_bytes: u64,
     /// Bytes of the destination's image.

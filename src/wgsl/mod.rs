@@ -1,5 +1,16 @@
-//! The kernel and its text.
+//! The kernel and its text: the writer, one file for each kind of kernel, and naga's validation.
 
+mod block;
+mod emit;
+mod error;
+mod form;
+mod gather;
 mod kernel;
+mod validate;
+mod words;
+mod writer;
 
+pub use emit::emit;
+pub use error::WgslError;
 pub use kernel::{Binding, CopyRegion, Dispatch, Kernel};
+pub use validate::validate;

@@ -1,0 +1,245 @@
+use std::fmt;
+
+use super::{AdapterLimits, GpuError};
+
+/// What an adapter is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum AdapterKind {
+    /// A GPU with memory of its own.
+    Discrete,
+    /// A GPU that shares the host's memory.
+    Integrated,
+    /// A GPU seen through a virtual machine.
+    Virtual,
+    /// The driver does not say.
+    Unknown,
+    /// A software driver on the CPU.
+    Cpu,
+}
+
+impl fmt::Display for AdapterKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Discrete => "discrete",
+            Self::Integrated => "integrated",
+            Self::Virtual => "virtual",
+            Self::Unknown => "unknown",
+            Self::Cpu => "cpu",
+        })
+    }
+}
+
+impl From<wgpu::DeviceType> for AdapterKind {
+    fn from(kind: wgpu::DeviceType) -> Self {
+        match kind {
+            wgpu::DeviceType::DiscreteGpu => Self::Discrete,
+            wgpu::DeviceType::IntegratedGpu => Self::Integrated,
+            wgpu::DeviceType::VirtualGpu => Self::Virtual,
+            wgpu::DeviceType::Other => Self::Unknown,
+            wgpu::DeviceType::Cpu => Self::Cpu,
+        }
+    }
+}
+
+/// One adapter: a device as one driver shows it. The same GPU appears once for each backend that drives it.
+#[derive(Clone, Debug)]
+pub struct Adapter {
+    handle: wgpu::Adapter,
+    info: wgpu::AdapterInfo,
+    limits: AdapterLimits,
+    computes: bool,
+}
+
+impl Adapter {
+    fn new(handle: wgpu::Adapter) -> Self {
+        let info = handle.get_info();
+        let limits = handle.limits();
+        let flags = handle.get_downlevel_capabilities().flags;
+        let computes = flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS)
+            && limits.max_storage_buffers_per_shader_stage >= 2
+            && limits.max_compute_invocations_per_workgroup > 0;
+        let limits = AdapterLimits::new(&limits, info.device_type);
+        Self { handle, info, limits, computes }
+    }
+
+    /// The adapter's name, as its driver gives it: `llvmpipe (LLVM 15.0.6, 256 bits)`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.info.name
+    }
+
+    /// The interface that drives it: `vulkan`, `metal`, `dx12` or `gl`.
+    #[must_use]
+    pub fn backend(&self) -> &'static str {
+        self.info.backend.to_str()
+    }
+
+    /// What it is made of.
+    #[must_use]
+    pub fn kind(&self) -> AdapterKind {
+        self.info.device_type.into()
+    }
+
+    /// The driver's name and version, either of them possibly empty.
+    #[must_use]
+    pub fn driver(&self) -> String {
+        let driver = format!("{} {}", self.info.driver, self.info.driver_info);
+        driver.trim().to_owned()
+    }
+
+    /// Its limits.
+    #[must_use]
+    pub fn limits(&self) -> AdapterLimits {
+        self.limits
+    }
+
+    /// Whether it can run a kernel at all: compute shaders with two storage buffers.
+    #[must_use]
+    pub fn computes(&self) -> bool {
+        self.computes
+    }
+
+    /// The adapter as wgpu knows it.
+    pub(super) fn handle(&self) -> &wgpu::Adapter {
+        &self.handle
+    }
+}
+
+/// The adapters of this machine, the best first.
+///
+/// Hardware comes before software, a discrete GPU before an integrated one (the other way round under
+/// `WGPU_POWER_PREF=low`), and of two drivers for one device the native one (Vulkan, Metal, DX12) before OpenGL, which
+/// wgpu itself may otherwise pick where there is no Vulkan loader.
+#[derive(Clone, Debug, Default)]
+pub struct Adapters {
+    list: Vec<Adapter>,
+    wanted: Option<String>,
+}
+
+impl Adapters {
+    /// What the machine has, or what `WGPU_BACKEND` leaves of it; empty where there is no driver. The name in
+    /// `WGPU_ADAPTER_NAME` guides [`choose`](Self::choose).
+    #[must_use]
+    pub fn enumerate() -> Self {
+        let mut adapters = Self::on(wgpu::Backends::all().with_env());
+        adapters.wanted = std::env::var("WGPU_ADAPTER_NAME").ok().filter(|name| !name.is_empty());
+        adapters
+    }
+
+    /// What the machine has on these backends, whatever the environment says.
+    #[must_use]
+    pub fn on(backends: wgpu::Backends) -> Self {
+        let available = wgpu::Instance::enabled_backend_features() & backends;
+        if available.is_empty() {
+            return Self::default();
+        }
+        let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+        descriptor.flags = wgpu::InstanceFlags::empty();
+        let mut descriptor = descriptor.with_env();
+        descriptor.backends = available;
+        let instance = wgpu::Instance::new(descriptor);
+        let found = pollster::block_on(instance.enumerate_adapters(available));
+        let mut list: Vec<Adapter> = found.into_iter().map(Adapter::new).collect();
+        let low_power = wgpu::PowerPreference::from_env() == Some(wgpu::PowerPreference::LowPower);
+        list.sort_by_key(|adapter| rank(adapter.kind(), adapter.info.backend, low_power));
+        Self { list, wanted: None }
+    }
+
+    /// The adapters, the best first.
+    pub fn iter(&self) -> std::slice::Iter<'_, Adapter> {
+        self.list.iter()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The best adapter that can run kernels and whose name holds `WGPU_ADAPTER_NAME`, letter case aside.
+    ///
+    /// # Errors
+    /// [`GpuError::NoDevice`] where there is none.
+    pub fn choose(&self) -> Result<&Adapter, GpuError> {
+        let wanted = self.wanted.as_deref().map(str::to_lowercase);
+        let named = |adapter: &&Adapter| {
+            wanted.as_deref().is_none_or(|wanted| adapter.name().to_lowercase().contains(wanted))
+        };
+        self.list
+            .iter()
+            .filter(named)
+            .find(|adapter| adapter.computes())
+            .ok_or_else(|| GpuError::NoDevice { reason: self.why_none() })
+    }
+
+    fn why_none(&self) -> String {
+        if self.list.is_empty() {
+            return "no driver was found for Vulkan, Metal, DX12 or OpenGL among the backends asked for".to_owned();
+        }
+        let names: Vec<&str> = self.list.iter().map(Adapter::name).collect();
+        match &self.wanted {
+            Some(wanted) => format!(
+                "WGPU_ADAPTER_NAME is {wanted:?}, and those that compute are among {names:?}"
+            ),
+            None => format!("none of {names:?} runs compute shaders"),
+        }
+    }
+}
+
+impl<'a> IntoIterator for &'a Adapters {
+    type Item = &'a Adapter;
+    type IntoIter = std::slice::Iter<'a, Adapter>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// The order of preference: kind first, then native drivers. OpenGL that does not say what it runs on is taken for
+/// software, as it mostly is.
+fn rank(kind: AdapterKind, backend: wgpu::Backend, low_power: bool) -> (AdapterKind, bool) {
+    let gl = backend == wgpu::Backend::Gl;
+    let kind = match kind {
+        AdapterKind::Discrete if low_power => AdapterKind::Integrated,
+        AdapterKind::Integrated if low_power => AdapterKind::Discrete,
+        AdapterKind::Unknown if gl => AdapterKind::Cpu,
+        kind => kind,
+    };
+    (kind, gl)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wgpu::Backend::{Gl, Vulkan};
+
+    #[test]
+    fn hardware_comes_before_software_and_native_drivers_before_opengl() {
+        use AdapterKind::{Cpu, Discrete, Integrated, Unknown};
+        let mut order = vec![
+            (Unknown, Gl),
+            (Cpu, Vulkan),
+            (Discrete, Gl),
+            (Integrated, Vulkan),
+            (Discrete, Vulkan),
+        ];
+        order.sort_by_key(|&(kind, backend)| rank(kind, backend, false));
+        let best = [
+            (Discrete, Vulkan),
+            (Discrete, Gl),
+            (Integrated, Vulkan),
+            (Cpu, Vulkan),
+            (Unknown, Gl),
+        ];
+        assert_eq!(order, best);
+        order.sort_by_key(|&(kind, backend)| rank(kind, backend, true));
+        assert_eq!(order[0], (Integrated, Vulkan));
+    }
+
+    #[test]
+    fn no_backend_is_an_empty_list_and_a_typed_error() {
+        let none = Adapters::on(wgpu::Backends::empty());
+        assert!(none.is_empty());
+        assert!(none.choose().is_err_and(|error| error.is_no_device()));
+    }
+}

@@ -1,0 +1,143 @@
+use super::scope::scoped;
+use super::{Gpu, GpuError, Side};
+
+/// Bytes on the device, 4-byte rounded, that kernels read and write.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    pub(super) handle: wgpu::Buffer,
+    owner: u64,
+    bytes: u64,
+}
+
+impl Buffer {
+    /// The bytes asked for; the buffer itself is rounded up to 4, and is at least 4.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The buffer as wgpu knows it, with usages `STORAGE`, `COPY_SRC` and `COPY_DST`.
+    #[must_use]
+    pub fn handle(&self) -> &wgpu::Buffer {
+        &self.handle
+    }
+}
+
+impl Gpu {
+    /// Allocates `bytes` on the device. They read as zero; a device zeroes them at their first use.
+    ///
+    /// # Errors
+    /// [`GpuError::BeyondLimit`] past the device's greatest buffer, [`GpuError::OutOfMemory`].
+    pub fn allocate(&self, bytes: u64) -> Result<Buffer, GpuError> {
+        let handle = self.create_buffer(rounded(bytes))?;
+        Ok(Buffer { handle, owner: self.owner, bytes })
+    }
+
+    /// Copies host bytes into a new buffer, and starts the transfer without waiting for its end.
+    ///
+    /// # Errors
+    /// As [`allocate`](Self::allocate); [`GpuError::Timeout`] and [`GpuError::DeviceLost`] for a transfer in parts.
+    pub fn upload(&self, bytes: &[u8]) -> Result<Buffer, GpuError> {
+        let buffer = self.allocate(bytes.len() as u64)?;
+        self.write(&buffer.handle, bytes)?;
+        scoped(&self.device, "uploading", || self.queue.submit([]))?;
+        self.check_lost("uploading")?;
+        Ok(buffer)
+    }
+
+    /// Copies the first bytes of a buffer into host memory, once all work submitted so far is done.
+    ///
+    /// # Errors
+    /// [`GpuError::BufferTooSmall`] where `bytes` is longer than the buffer, [`GpuError::ForeignBuffer`];
+    /// [`GpuError::Timeout`], [`GpuError::DeviceLost`], [`GpuError::OutOfMemory`].
+    pub fn download(&self, buffer: &Buffer, bytes: &mut [u8]) -> Result<(), GpuError> {
+        self.check_buffer(Side::Source, buffer, bytes.len() as u64)?;
+        self.read(self.encoder()?, &buffer.handle, bytes)
+    }
+
+    /// Copies `bytes` from the start of one buffer to the start of another on the device, `times` over in one
+    /// submission, and waits: the device's own rate, to measure a kernel against. `bytes` is rounded up to 4.
+    ///
+    /// # Errors
+    /// [`GpuError::BufferTooSmall`], [`GpuError::SameBuffer`]; [`GpuError::Timeout`], [`GpuError::DeviceLost`].
+    pub fn copy(
+        &self,
+        source: &Buffer,
+        destination: &Buffer,
+        bytes: u64,
+        times: u32,
+    ) -> Result<(), GpuError> {
+        self.check_pair(source, bytes, destination, bytes)?;
+        let mut encoder = self.encoder()?;
+        let submission = scoped(&self.device, "copying", || {
+            for _ in 0..times {
+                encoder.copy_buffer_to_buffer(
+                    &source.handle,
+                    0,
+                    &destination.handle,
+                    0,
+                    rounded(bytes),
+                );
+            }
+            self.queue.submit([encoder.finish()])
+        })?;
+        self.wait("copying", submission)
+    }
+
+    /// Checks that a buffer is this device's and holds `needed` bytes.
+    fn check_buffer(&self, side: Side, buffer: &Buffer, needed: u64) -> Result<(), GpuError> {
+        if buffer.owner != self.owner {
+            return Err(GpuError::ForeignBuffer { side });
+        }
+        let given = buffer.handle.size();
+        if given < needed {
+            return Err(GpuError::BufferTooSmall { side, given, needed });
+        }
+        Ok(())
+    }
+
+    /// Checks two buffers that are to be read and written together.
+    pub(super) fn check_pair(
+        &self,
+        source: &Buffer,
+        source_bytes: u64,
+        destination: &Buffer,
+        destination_bytes: u64,
+    ) -> Result<(), GpuError> {
+        self.check_buffer(Side::Source, source, source_bytes)?;
+        self.check_buffer(Side::Destination, destination, destination_bytes)?;
+        if source.handle == destination.handle {
+            return Err(GpuError::SameBuffer { source_offset: 0, destination_offset: 0 });
+        }
+        Ok(())
+    }
+
+    /// A buffer of `size` bytes, which is a multiple of 4.
+    pub(super) fn create_buffer(&self, size: u64) -> Result<wgpu::Buffer, GpuError> {
+        let limit = self.limits.max_buffer_size;
+        if size > limit {
+            return Err(GpuError::BeyondLimit { what: "a buffer in bytes", given: size, limit });
+        }
+        scoped(&self.device, "allocating a buffer", || {
+            self.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("stridec"),
+                size,
+                usage: wgpu::BufferUsages::STORAGE
+                    | wgpu::BufferUsages::COPY_SRC
+                    | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            })
+        })
+    }
+
+    /// A new encoder.
+    pub(super) fn encoder(&self) -> Result<wgpu::CommandEncoder, GpuError> {
+        let descriptor = wgpu::CommandEncoderDescriptor { label: Some("stridec") };
+        scoped(&self.device, "encoding", || self.device.create_command_encoder(&descriptor))
+    }
+}
+
+/// Rounded up to whole words, and at least one; saturates where no device reaches.
+pub(super) fn rounded(bytes: u64) -> u64 {
+    bytes.max(1).checked_next_multiple_of(4).unwrap_or(u64::MAX)
+}

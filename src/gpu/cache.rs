@@ -1,0 +1,113 @@
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::GpuError;
+use super::check::BindingSizes;
+use super::pipeline::Pipeline;
+use crate::wgsl::Kernel;
+
+/// The pipelines of the kernels run last, the least recently used dropped first.
+///
+/// A kernel is recognised by its whole text, its entry point and the sizes of its bindings. A cache belongs to one
+/// device, because wgpu gives objects of different instances the same identity and cannot tell them apart: it comes
+/// with a [`Gpu`](super::Gpu) and is shared by that one's clones. It may be used from many threads.
+#[derive(Debug)]
+pub struct PipelineCache {
+    capacity: usize,
+    hasher: RandomState,
+    entries: Mutex<Vec<Cached>>,
+}
+
+/// The most recently used entry is the last.
+#[derive(Debug)]
+struct Cached {
+    fingerprint: u64,
+    wgsl: String,
+    entry_point: String,
+    sizes: BindingSizes,
+    pipeline: Arc<Pipeline>,
+}
+
+impl PipelineCache {
+    /// Pipelines kept by a cache that is made without saying how many.
+    pub const DEFAULT_CAPACITY: usize = 256;
+
+    /// A cache of at most `capacity` pipelines; with 0, each kernel is compiled every time.
+    pub(super) fn new(capacity: usize) -> Self {
+        Self { capacity, hasher: RandomState::new(), entries: Mutex::default() }
+    }
+
+    /// The most pipelines kept.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// The pipelines kept now.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// Whether none is kept.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Drops all pipelines. What is encoded or running keeps its own.
+    pub fn clear(&self) {
+        self.lock().clear();
+    }
+
+    /// The kernel's pipeline, compiled if it is not there. The cache is not locked while it compiles.
+    pub(super) fn pipeline(
+        &self,
+        device: &wgpu::Device,
+        kernel: &Kernel,
+        sizes: BindingSizes,
+    ) -> Result<Arc<Pipeline>, GpuError> {
+        let fingerprint = self.hasher.hash_one((&kernel.wgsl, &kernel.entry_point, sizes));
+        let same = |entry: &Cached| {
+            entry.fingerprint == fingerprint
+                && entry.sizes == sizes
+                && entry.entry_point == kernel.entry_point
+                && entry.wgsl == kernel.wgsl
+        };
+        if let Some(pipeline) = touch(&mut self.lock(), same) {
+            return Ok(pipeline);
+        }
+        let pipeline = Arc::new(Pipeline::new(device, kernel, sizes)?);
+        if self.capacity == 0 {
+            return Ok(pipeline);
+        }
+        let mut entries = self.lock();
+        // Another thread may have compiled the same kernel meanwhile.
+        if let Some(earlier) = touch(&mut entries, same) {
+            return Ok(earlier);
+        }
+        if entries.len() >= self.capacity {
+            entries.remove(0);
+        }
+        entries.push(Cached {
+            fingerprint,
+            wgsl: kernel.wgsl.clone(),
+            entry_point: kernel.entry_point.clone(),
+            sizes,
+            pipeline: Arc::clone(&pipeline),
+        });
+        Ok(pipeline)
+    }
+
+    /// A panic elsewhere leaves the list whole: entries go in and out in one step.
+    fn lock(&self) -> MutexGuard<'_, Vec<Cached>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Finds an entry and makes it the most recent.
+fn touch(entries: &mut [Cached], same: impl Fn(&Cached) -> bool) -> Option<Arc<Pipeline>> {
+    let at = entries.iter().rposition(same)?;
+    entries[at..].rotate_left(1);
+    entries.last().map(|entry| Arc::clone(&entry.pipeline))
+}

@@ -1,0 +1,127 @@
+use super::{AdapterLimits, GpuError, Side};
+use crate::wgsl::Kernel;
+
+/// The bytes that a kernel binds of each buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct BindingSizes {
+    pub(super) source: u64,
+    pub(super) destination: u64,
+}
+
+impl BindingSizes {
+    pub(super) fn of(self, side: Side) -> u64 {
+        match side {
+            Side::Source => self.source,
+            Side::Destination => self.destination,
+        }
+    }
+}
+
+/// Checks a kernel that dispatches something, by itself and against the device's limits.
+pub(super) fn kernel(kernel: &Kernel, limits: &AdapterLimits) -> Result<BindingSizes, GpuError> {
+    let sizes = bindings(kernel)?;
+    for side in [Side::Source, Side::Destination] {
+        let bytes = sizes.of(side);
+        let (binding, buffer) = match side {
+            Side::Source => ("the source's binding in bytes", "the source's buffer in bytes"),
+            Side::Destination => {
+                ("the destination's binding in bytes", "the destination's buffer in bytes")
+            }
+        };
+        within(binding, bytes, limits.max_storage_buffer_binding_size)?;
+        within(buffer, bytes, limits.max_buffer_size)?;
+    }
+    let axes = ["x", "y", "z"].into_iter().zip(kernel.workgroup_size);
+    for ((axis, size), limit) in axes.zip(limits.max_compute_workgroup_size) {
+        let what = match axis {
+            "x" => "workgroup size x",
+            "y" => "workgroup size y",
+            _ => "workgroup size z",
+        };
+        within(what, size.into(), limit.into())?;
+    }
+    let invocations = kernel.workgroup_size.iter().map(|&size| u128::from(size)).product::<u128>();
+    within(
+        "invocations of a workgroup",
+        u64::try_from(invocations).unwrap_or(u64::MAX),
+        limits.max_compute_invocations_per_workgroup.into(),
+    )?;
+    for count in kernel.dispatches.iter().flat_map(|dispatch| dispatch.workgroups) {
+        within(
+            "workgroups in a dimension",
+            count.into(),
+            limits.max_compute_workgroups_per_dimension.into(),
+        )?;
+    }
+    Ok(sizes)
+}
+
+fn bindings(kernel: &Kernel) -> Result<BindingSizes, GpuError> {
+    let refuse = |reason: String| Err(GpuError::Bindings { reason });
+    let mut bindings = kernel.bindings.clone();
+    bindings.sort_by_key(|binding| binding.binding);
+    let [source, destination] = bindings[..] else {
+        return refuse(format!("{} of them", bindings.len()));
+    };
+    for (binding, (number, writable)) in [(source, (0, false)), (destination, (1, true))] {
+        if (binding.group, binding.binding, binding.writable) != (0, number, writable) {
+            return refuse(format!(
+                "group {} binding {} writable {}",
+                binding.group, binding.binding, binding.writable
+            ));
+        }
+        let size = binding.size_in_bytes;
+        if size == 0 || !size.is_multiple_of(4) {
+            return refuse(format!(
+                "binding {number} of {size} bytes, which is no positive multiple of 4"
+            ));
+        }
+    }
+    if destination.size_in_bytes < kernel.destination_bytes {
+        return refuse(format!(
+            "binding 1 of {} bytes for an image of {}",
+            destination.size_in_bytes, kernel.destination_bytes
+        ));
+    }
+    Ok(BindingSizes { source: source.size_in_bytes, destination: destination.size_in_bytes })
+}
+
+fn within(what: &'static str, given: u64, limit: u64) -> Result<(), GpuError> {
+    if given > limit {
+        return Err(GpuError::BeyondLimit { what, given, limit });
+    }
+    Ok(())
+}
+
+/// Checks a range of a device buffer that a kernel is to bind `needed` bytes of.
+pub(super) fn range(
+    side: Side,
+    binding: &wgpu::BufferBinding<'_>,
+    needed: u64,
+    limits: &AdapterLimits,
+) -> Result<(), GpuError> {
+    let usage = binding.buffer.usage();
+    if !usage.contains(wgpu::BufferUsages::STORAGE) {
+        return Err(GpuError::Usage { side, given: usage, needed: wgpu::BufferUsages::STORAGE });
+    }
+    let alignment = limits.min_storage_buffer_offset_alignment;
+    if !binding.offset.is_multiple_of(u64::from(alignment.max(1))) {
+        return Err(GpuError::OffsetAlignment { side, offset: binding.offset, alignment });
+    }
+    let left = binding.buffer.size().saturating_sub(binding.offset);
+    // A range that reaches past the buffer's end has no more than what is left of the buffer.
+    let given = binding.size.map_or(left, |size| size.get().min(left));
+    if given < needed {
+        return Err(GpuError::BufferTooSmall { side, given, needed });
+    }
+    Ok(())
+}
+
+/// Checks that a host slice is the whole image.
+pub(super) fn image(side: Side, given: usize, expected: u64) -> Result<(), GpuError> {
+    let given = given as u64;
+    if given != expected {
+        return Err(GpuError::ImageSize { side, given, expected });
+    }
+    Ok(())
+}

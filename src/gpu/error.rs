@@ -1,0 +1,217 @@
+use std::fmt;
+use std::time::Duration;
+
+/// Which of a kernel's two buffers is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// The buffer that the kernel reads: binding 0.
+    Source,
+    /// The buffer that the kernel writes: binding 1.
+    Destination,
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Source => "source",
+            Self::Destination => "destination",
+        })
+    }
+}
+
+/// What kept a kernel from running.
+///
+/// [`is_no_device`](Self::is_no_device) and [`is_beyond_limits`](Self::is_beyond_limits) tell apart what a caller can
+/// answer by running on the host.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GpuError {
+    /// No adapter, or none that was asked for.
+    #[error("no GPU adapter: {reason}")]
+    NoDevice {
+        /// What was looked for and what was found.
+        reason: String,
+    },
+    /// The adapter is there, and would not open.
+    #[error("adapter {adapter:?} would not open: {message}")]
+    DeviceRefused {
+        /// The adapter's name.
+        adapter: String,
+        /// What the driver answered.
+        message: String,
+    },
+    /// The kernel's bindings are not the two that the runner knows.
+    #[error(
+        "kernel bindings: {reason}; accepted are group 0 with the source read-only at 0 and the destination writable at 1"
+    )]
+    Bindings {
+        /// What was found.
+        reason: String,
+    },
+    /// A host slice that is not the whole image.
+    #[error("{side} is {given} bytes, the kernel's image is {expected}")]
+    ImageSize {
+        /// Which buffer.
+        side: Side,
+        /// Bytes given.
+        given: u64,
+        /// Bytes of the image.
+        expected: u64,
+    },
+    /// A device buffer, or a range of one, that is smaller than the kernel needs.
+    #[error("{side} buffer has {given} bytes from its offset, at least {needed} are needed")]
+    BufferTooSmall {
+        /// Which buffer.
+        side: Side,
+        /// Bytes given.
+        given: u64,
+        /// Bytes needed.
+        needed: u64,
+    },
+    /// A [`Buffer`](super::Buffer) that another [`Gpu`](super::Gpu), not a clone of this one, allocated.
+    #[error(
+        "{side} buffer was allocated by another device; allocate it by the one that uses it, or a clone of that"
+    )]
+    ForeignBuffer {
+        /// Which buffer.
+        side: Side,
+    },
+    /// An offset that the device cannot bind.
+    #[error(
+        "{side} offset {offset} is not a multiple of {alignment}, the device's alignment of storage offsets"
+    )]
+    OffsetAlignment {
+        /// Which buffer.
+        side: Side,
+        /// The offset in bytes.
+        offset: u64,
+        /// `min_storage_buffer_offset_alignment`.
+        alignment: u32,
+    },
+    /// A buffer that was created without a usage that is needed.
+    #[error("{side} buffer has usage {given:?}, {needed:?} is needed")]
+    Usage {
+        /// Which buffer.
+        side: Side,
+        /// The buffer's usages.
+        given: wgpu::BufferUsages,
+        /// The usage that it lacks.
+        needed: wgpu::BufferUsages,
+    },
+    /// Source and destination are ranges of one buffer; wgpu allows a buffer one writer, or readers, as a whole.
+    #[error(
+        "source at {source_offset} and destination at {destination_offset} are in one buffer; they must be two buffers"
+    )]
+    SameBuffer {
+        /// Where the source starts, in bytes.
+        source_offset: u64,
+        /// Where the destination starts, in bytes.
+        destination_offset: u64,
+    },
+    /// A number of the kernel that passes a limit of the device.
+    #[error("{what} is {given}, this device allows {limit}")]
+    BeyondLimit {
+        /// What passes the limit.
+        what: &'static str,
+        /// The kernel's number.
+        given: u64,
+        /// The device's limit.
+        limit: u64,
+    },
+    /// The shader or its entry point does not compile.
+    #[error("entry point {entry_point:?} does not compile: {message}")]
+    Shader {
+        /// The entry point.
+        entry_point: String,
+        /// What the compiler says, cut to a few lines.
+        message: String,
+    },
+    /// wgpu refused a call.
+    #[error("{operation} was refused: {message}")]
+    Validation {
+        /// What was being done.
+        operation: &'static str,
+        /// What wgpu says, cut to a few lines.
+        message: String,
+    },
+    /// The device has no memory left.
+    #[error("{operation}: out of device memory")]
+    OutOfMemory {
+        /// What was being done.
+        operation: &'static str,
+    },
+    /// The driver failed.
+    #[error("{operation} failed in the driver: {message}")]
+    Internal {
+        /// What was being done.
+        operation: &'static str,
+        /// What wgpu says, cut to a few lines.
+        message: String,
+    },
+    /// The device is gone; what it held is lost, and it has to be opened again.
+    #[error("{operation}: the device is lost: {message}")]
+    DeviceLost {
+        /// What was being done.
+        operation: &'static str,
+        /// What the driver says.
+        message: String,
+    },
+    /// The device did not finish in time; it may still be working.
+    #[error("{operation} took longer than the {limit:?} allowed")]
+    Timeout {
+        /// What was being done.
+        operation: &'static str,
+        /// The wait's limit.
+        limit: Duration,
+    },
+}
+
+impl GpuError {
+    /// Whether there is no device to run on: the command line's exit code 4.
+    #[must_use]
+    pub fn is_no_device(&self) -> bool {
+        matches!(self, Self::NoDevice { .. } | Self::DeviceRefused { .. })
+    }
+
+    /// Whether the kernel is fine and only this device too small for it: another device or the host can run it.
+    #[must_use]
+    pub fn is_beyond_limits(&self) -> bool {
+        matches!(self, Self::BeyondLimit { .. } | Self::OutOfMemory { .. })
+    }
+}
+
+/// The first lines of a message: what wgpu prints can hold a whole shader.
+pub(super) fn brief(message: &str) -> String {
+    const LINES: usize = 12;
+    const COLUMNS: usize = 200;
+    let mut lines = message.trim().lines();
+    let mut kept: Vec<String> =
+        lines.by_ref().take(LINES).map(|line| line.chars().take(COLUMNS).collect()).collect();
+    let left = lines.count();
+    if left > 0 {
+        kept.push(format!("… {left} more lines"));
+    }
+    kept.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brief_keeps_twelve_lines_and_counts_the_rest() {
+        let long = "line\n".repeat(20);
+        let short = brief(&long);
+        assert_eq!(short.lines().count(), 13);
+        assert!(short.ends_with("… 8 more lines"));
+        assert_eq!(brief(" one\n"), "one");
+    }
+
+    #[test]
+    fn a_missing_device_and_a_failed_run_are_told_apart() {
+        let missing = GpuError::NoDevice { reason: String::new() };
+        let failed = GpuError::OutOfMemory { operation: "upload" };
+        assert!(missing.is_no_device() && !missing.is_beyond_limits());
+        assert!(!failed.is_no_device() && failed.is_beyond_limits());
+    }
+}

@@ -1,0 +1,40 @@
+/// What a device allows a kernel: the limits that decide how an operation is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AdapterLimits {
+    /// Bytes that one storage binding can cover.
+    pub max_storage_buffer_binding_size: u64,
+    /// Bytes of one buffer.
+    pub max_buffer_size: u64,
+    /// The alignment, in bytes, of a storage binding's offset in its buffer.
+    pub min_storage_buffer_offset_alignment: u32,
+    /// Workgroups of a dispatch, in each of x, y and z.
+    pub max_compute_workgroups_per_dimension: u32,
+    /// Invocations of a workgroup, x·y·z.
+    pub max_compute_invocations_per_workgroup: u32,
+    /// Invocations of a workgroup in x, y and z.
+    pub max_compute_workgroup_size: [u32; 3],
+    /// Bytes of workgroup memory.
+    pub max_compute_workgroup_storage_size: u32,
+    /// Whether the device is a software driver on the CPU, where barriers and workgroup memory cost more than they save.
+    pub is_cpu: bool,
+}
+
+impl AdapterLimits {
+    /// The limits as wgpu gives them, with the kind of device.
+    pub(super) fn new(limits: &wgpu::Limits, kind: wgpu::DeviceType) -> Self {
+        Self {
+            max_storage_buffer_binding_size: limits.max_storage_buffer_binding_size,
+            max_buffer_size: limits.max_buffer_size,
+            min_storage_buffer_offset_alignment: limits.min_storage_buffer_offset_alignment,
+            max_compute_workgroups_per_dimension: limits.max_compute_workgroups_per_dimension,
+            max_compute_invocations_per_workgroup: limits.max_compute_invocations_per_workgroup,
+            max_compute_workgroup_size: [
+                limits.max_compute_workgroup_size_x,
+                limits.max_compute_workgroup_size_y,
+                limits.max_compute_workgroup_size_z,
+            ],
+            max_compute_workgroup_storage_size: limits.max_compute_workgroup_storage_size,
+            is_cpu: kind == wgpu::DeviceType::Cpu,
+        }
+    }
+}

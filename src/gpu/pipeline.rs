@@ -1,0 +1,85 @@
+use super::check::BindingSizes;
+use super::scope::scoped;
+use super::{GpuError, module};
+use crate::wgsl::Kernel;
+
+/// A kernel compiled for one device: its pipeline and the layout that its buffers are bound by.
+#[derive(Debug)]
+pub(super) struct Pipeline {
+    pub(super) pipeline: wgpu::ComputePipeline,
+    layout: wgpu::BindGroupLayout,
+}
+
+impl Pipeline {
+    /// Compiles the kernel.
+    pub(super) fn new(
+        device: &wgpu::Device,
+        kernel: &Kernel,
+        sizes: BindingSizes,
+    ) -> Result<Self, GpuError> {
+        scoped(device, "compiling the kernel", || {
+            let layout = bind_group_layout(device, sizes);
+            let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+                label: Some("stridec"),
+                bind_group_layouts: &[Some(&layout)],
+                immediate_size: 0,
+            });
+            let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                label: Some("stridec"),
+                layout: Some(&pipeline_layout),
+                module: &module::create(device, kernel),
+                entry_point: Some(&kernel.entry_point),
+                compilation_options: module::compilation_options(kernel),
+                cache: None,
+            });
+            Self { pipeline, layout }
+        })
+        .map_err(|error| match error {
+            // What can be invalid here is the text; the layout is always the same two buffers.
+            GpuError::Validation { message, .. } => {
+                GpuError::Shader { entry_point: kernel.entry_point.clone(), message }
+            }
+            other => other,
+        })
+    }
+
+    /// Binds `sizes` bytes of each buffer, from its offset.
+    pub(super) fn bind(
+        &self,
+        device: &wgpu::Device,
+        sizes: BindingSizes,
+        source: (&wgpu::Buffer, u64),
+        destination: (&wgpu::Buffer, u64),
+    ) -> wgpu::BindGroup {
+        let entry = |binding: u32, (buffer, offset): (_, u64), size: u64| wgpu::BindGroupEntry {
+            binding,
+            resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                buffer,
+                offset,
+                size: wgpu::BufferSize::new(size),
+            }),
+        };
+        device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("stridec"),
+            layout: &self.layout,
+            entries: &[entry(0, source, sizes.source), entry(1, destination, sizes.destination)],
+        })
+    }
+}
+
+fn bind_group_layout(device: &wgpu::Device, sizes: BindingSizes) -> wgpu::BindGroupLayout {
+    let entry = |binding: u32, read_only: bool, size: u64| wgpu::BindGroupLayoutEntry {
+        binding,
+        visibility: wgpu::ShaderStages::COMPUTE,
+        ty: wgpu::BindingType::Buffer {
+            ty: wgpu::BufferBindingType::Storage { read_only },
+            has_dynamic_offset: false,
+            min_binding_size: wgpu::BufferSize::new(size),
+        },
+        count: None,
+    };
+    device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+        label: Some("stridec"),
+        entries: &[entry(0, true, sizes.source), entry(1, false, sizes.destination)],
+    })
+}

@@ -1,0 +1,124 @@
+use std::sync::{MutexGuard, PoisonError};
+
+use super::buffer::rounded;
+use super::check;
+use super::encode::Job;
+use super::scope::scoped;
+use super::scratch::Scratch;
+use super::{Buffer, Gpu, GpuError, Side};
+use crate::wgsl::Kernel;
+
+impl Gpu {
+    /// Runs a kernel on host bytes: the source's physical image in, the destination's out.
+    ///
+    /// The destination is written whole. A kernel without dispatches leaves it as it is. Images up to 16 MiB take one
+    /// submission; longer ones are moved in parts of that size. The two device buffers stay for the next run, until
+    /// [`trim`](Self::trim).
+    ///
+    /// # Errors
+    /// [`GpuError::ImageSize`] for slices that are not exactly [`Kernel::source_bytes`] and
+    /// [`Kernel::destination_bytes`] long; a kernel that does not fit the device or does not compile;
+    /// [`GpuError::OutOfMemory`], [`GpuError::DeviceLost`], [`GpuError::Timeout`]. The destination's contents are then
+    /// unspecified.
+    pub fn run(
+        &self,
+        kernel: &Kernel,
+        source: &[u8],
+        destination: &mut [u8],
+    ) -> Result<(), GpuError> {
+        check::image(Side::Source, source.len(), kernel.source_bytes)?;
+        check::image(Side::Destination, destination.len(), kernel.destination_bytes)?;
+        if kernel.dispatches.is_empty() {
+            return Ok(());
+        }
+        let sizes = check::kernel(kernel, &self.limits)?;
+        let source_buffer =
+            self.scratch_buffer(Side::Source, sizes.source.max(rounded(kernel.source_bytes)))?;
+        let destination_buffer = self.scratch_buffer(Side::Destination, sizes.destination)?;
+        self.write(&source_buffer, source)?;
+        let mut encoder = self.encoder()?;
+        // What the kernel binds past the image reads as zero, whatever an earlier run left there.
+        let written = source.len().next_multiple_of(4) as u64;
+        if let Some(tail) = sizes.source.checked_sub(written).filter(|&tail| tail > 0) {
+            encoder.clear_buffer(&source_buffer, written, Some(tail));
+        }
+        let job = Job {
+            kernel,
+            sizes,
+            source: (&source_buffer, 0),
+            destination: (&destination_buffer, 0),
+            times: 1,
+        };
+        self.encode_job(&mut encoder, &job, None)?;
+        self.read(encoder, &destination_buffer, destination)?;
+        let mut scratch = self.scratch();
+        scratch.keep(Side::Source, source_buffer);
+        scratch.keep(Side::Destination, destination_buffer);
+        Ok(())
+    }
+
+    /// Runs a kernel on buffers of this device, and waits until it is done.
+    ///
+    /// # Errors
+    /// [`GpuError::BufferTooSmall`], [`GpuError::SameBuffer`], [`GpuError::ForeignBuffer`]; else as [`run`](Self::run).
+    pub fn dispatch(
+        &self,
+        kernel: &Kernel,
+        source: &Buffer,
+        destination: &Buffer,
+    ) -> Result<(), GpuError> {
+        self.dispatch_repeated(kernel, source, destination, 1)
+    }
+
+    /// Runs a kernel `times` over, back to back in one submission, and waits until all are done: for measurements that
+    /// the cost of a submission would drown.
+    ///
+    /// # Errors
+    /// As [`dispatch`](Self::dispatch).
+    pub fn dispatch_repeated(
+        &self,
+        kernel: &Kernel,
+        source: &Buffer,
+        destination: &Buffer,
+        times: u32,
+    ) -> Result<(), GpuError> {
+        if kernel.dispatches.is_empty() {
+            return Ok(());
+        }
+        let job = self.job(kernel, source, destination, times)?;
+        let mut encoder = self.encoder()?;
+        self.encode_job(&mut encoder, &job, None)?;
+        let submission =
+            scoped(&self.device, "running the kernel", || self.queue.submit([encoder.finish()]))?;
+        self.wait("running the kernel", submission)
+    }
+
+    /// Checks a kernel and two buffers against each other.
+    pub(super) fn job<'a>(
+        &self,
+        kernel: &'a Kernel,
+        source: &'a Buffer,
+        destination: &'a Buffer,
+        times: u32,
+    ) -> Result<Job<'a>, GpuError> {
+        let sizes = check::kernel(kernel, &self.limits)?;
+        self.check_pair(source, sizes.source, destination, sizes.destination)?;
+        let (source, destination) = ((&source.handle, 0), (&destination.handle, 0));
+        Ok(Job { kernel, sizes, source, destination, times })
+    }
+
+    /// Frees the device buffers kept from the last [`run`](Self::run).
+    pub fn trim(&self) {
+        *self.scratch() = Scratch::default();
+    }
+
+    fn scratch_buffer(&self, side: Side, bytes: u64) -> Result<wgpu::Buffer, GpuError> {
+        let kept = self.scratch().take(side, bytes);
+        kept.map_or_else(|| self.create_buffer(bytes), Ok)
+    }
+
+    /// A panic elsewhere leaves the buffers whole.
+    pub(super) fn scratch(&self) -> MutexGuard<'_, Scratch> {
+        self.scratch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

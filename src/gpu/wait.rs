@@ -1,0 +1,43 @@
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::{Gpu, GpuError};
+
+impl Gpu {
+    /// Waits until a submission is done, at most as long as this device's timeout.
+    pub(super) fn wait(
+        &self,
+        operation: &'static str,
+        submission: wgpu::SubmissionIndex,
+    ) -> Result<(), GpuError> {
+        let poll = wgpu::PollType::Wait {
+            submission_index: Some(submission),
+            timeout: Some(self.timeout),
+        };
+        // wgpu panics where the device is lost while it is waited for, and has no other way to say so; its own state
+        // stays usable.
+        let polled = catch_unwind(AssertUnwindSafe(|| self.device.poll(poll)));
+        self.check_lost(operation)?;
+        match polled {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(wgpu::PollError::Timeout)) => {
+                Err(GpuError::Timeout { operation, limit: self.timeout })
+            }
+            // The submission was never taken, which happens where the device was lost before it.
+            Ok(Err(error @ wgpu::PollError::WrongSubmissionIndex(..))) => {
+                Err(GpuError::DeviceLost { operation, message: error.to_string() })
+            }
+            Err(_) => Err(GpuError::DeviceLost {
+                operation,
+                message: "wgpu panicked while waiting for it".to_owned(),
+            }),
+        }
+    }
+
+    /// Fails where the driver has reported that the device is gone.
+    pub(super) fn check_lost(&self, operation: &'static str) -> Result<(), GpuError> {
+        match self.lost.get() {
+            None => Ok(()),
+            Some(message) => Err(GpuError::DeviceLost { operation, message: message.clone() }),
+        }
+    }
+}

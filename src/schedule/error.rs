@@ -1,0 +1,55 @@
+/// Why no kernel fits the target.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScheduleError {
+    /// An image that no binding of the target holds.
+    #[error("{side}: an image of {given} bytes; target {target} binds at most {limit} bytes")]
+    Binding {
+        /// `source` or `destination`.
+        side: &'static str,
+        /// Bytes of the image.
+        given: u64,
+        /// Bytes of one binding.
+        limit: u64,
+        /// The target's name.
+        target: String,
+    },
+    /// More units than 32-bit indices count.
+    #[error("{side}: {given} units pass the limit of {limit} for 32-bit indices")]
+    Index {
+        /// `source` or `destination`.
+        side: &'static str,
+        /// Units of the image, or cells of the walk.
+        given: u64,
+        /// The most.
+        limit: u64,
+    },
+    /// More workgroups than a dispatch has.
+    #[error(
+        "dispatch: {given} workgroups; target {target} dispatches at most {limit} in one dimension"
+    )]
+    Dispatch {
+        /// Workgroups.
+        given: u64,
+        /// The limit of one dimension.
+        limit: u32,
+        /// The target's name.
+        target: String,
+    },
+    /// A name that is no preset.
+    #[error("target: {given:?} is not known; accepted are {accepted}")]
+    Preset {
+        /// The name that was given.
+        given: String,
+        /// The presets' names.
+        accepted: String,
+    },
+}
+
+impl ScheduleError {
+    /// Whether the operation is valid, but more than the target runs.
+    #[must_use]
+    pub fn is_unsupported(&self) -> bool {
+        !matches!(self, Self::Preset { .. })
+    }
+}

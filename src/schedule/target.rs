@@ -1,0 +1,71 @@
+use super::ScheduleError;
+
+/// What a kernel may use: the limits of an adapter, and what kind of adapter it is.
+///
+/// A target is an input of compilation: the same operation and target give the same kernel on every machine, and no
+/// device is opened.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Target {
+    /// What messages call it.
+    pub name: String,
+    /// Whether invocations run on a GPU or are loops on a CPU.
+    pub kind: AdapterKind,
+    /// Bytes of one storage binding.
+    pub max_storage_buffer_binding_size: u64,
+    /// Workgroups in one dimension of a dispatch.
+    pub max_compute_workgroups_per_dimension: u32,
+    /// Invocations in a workgroup.
+    pub max_compute_invocations_per_workgroup: u32,
+    /// Bytes of workgroup memory.
+    pub max_compute_workgroup_storage_size: u32,
+}
+
+/// What runs the invocations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AdapterKind {
+    /// Neighbouring invocations run together and share memory transactions.
+    Gpu,
+    /// A software driver: invocations are a loop, vectorised a few at a time.
+    Cpu,
+}
+
+impl Target {
+    /// The limits that the WebGPU standard guarantees, on a GPU.
+    #[must_use]
+    pub fn webgpu() -> Self {
+        Self {
+            name: "webgpu".into(),
+            kind: AdapterKind::Gpu,
+            max_storage_buffer_binding_size: 128 << 20,
+            max_compute_workgroups_per_dimension: 65_535,
+            max_compute_invocations_per_workgroup: 256,
+            max_compute_workgroup_storage_size: 16 << 10,
+        }
+    }
+
+    /// The same limits on a software driver, such as lavapipe or SwiftShader.
+    #[must_use]
+    pub fn webgpu_cpu() -> Self {
+        Self { name: "webgpu-cpu".into(), kind: AdapterKind::Cpu, ..Self::webgpu() }
+    }
+
+    /// The preset of this name.
+    ///
+    /// # Errors
+    ///
+    /// Where no preset has the name.
+    pub fn preset(name: &str) -> Result<Self, ScheduleError> {
+        let presets = [Self::webgpu(), Self::webgpu_cpu()];
+        let names: Vec<String> = presets.iter().map(|target| target.name.clone()).collect();
+        presets.into_iter().find(|target| target.name == name).ok_or_else(|| {
+            ScheduleError::Preset { given: name.to_owned(), accepted: names.join(", ") }
+        })
+    }
+}
+
+impl Default for Target {
+    fn default() -> Self {
+        Self::webgpu()
+    }
+}

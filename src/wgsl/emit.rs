@@ -1,0 +1,96 @@
+use super::{
+    Binding, CopyRegion, Dispatch, Kernel, block::block, gather::gather, words::type_name,
+    writer::Writer,
+};
+use crate::schedule::{Schedule, Strategy, Target};
+
+/// The name of every kernel's entry point.
+const ENTRY_POINT: &str = "main";
+
+/// Writes the kernel of a schedule; `header` stands above it, a comment line each.
+#[must_use]
+pub fn emit(schedule: &Schedule, target: &Target, header: &[String]) -> Kernel {
+    let nest = schedule.nest();
+    let mut kernel = Kernel {
+        wgsl: String::new(),
+        entry_point: ENTRY_POINT.into(),
+        workgroup_size: [schedule.workgroup_size, 1, 1],
+        bindings: vec![],
+        dispatches: vec![],
+        copy_regions: vec![],
+        strategy: schedule.strategy.name().into(),
+        source_bytes: nest.src_bytes,
+        destination_bytes: nest.dst_bytes,
+    };
+    let (load_bits, store_bits) = match &schedule.strategy {
+        Strategy::Empty(_) => return kernel,
+        Strategy::Copy(block) | Strategy::Rows(block) | Strategy::Transpose(block) => (
+            if block.is_word_aligned() { block.load * u64::from(nest.src_bits) } else { 32 },
+            block.store * u64::from(nest.dst_bits),
+        ),
+        Strategy::Gather(nest) => (nest.src_bits.into(), nest.dst_bits.into()),
+    };
+    let mut writer = Writer::new(schedule);
+    for line in header {
+        writer.line(format_args!("// {line}"));
+    }
+    writer.line(format_args!("// schedule     {schedule}"));
+    writer.line(format_args!(
+        "@group(0) @binding(0) var<storage, read> source: array<{}>;",
+        type_name(load_bits)
+    ));
+    writer.line(format_args!(
+        "@group(0) @binding(1) var<storage, read_write> destination: array<{}>;",
+        type_name(store_bits)
+    ));
+    writer.blank();
+    match &schedule.strategy {
+        Strategy::Empty(_) => {}
+        Strategy::Copy(of) | Strategy::Rows(of) | Strategy::Transpose(of) => {
+            block(&mut writer, of, target.kind);
+        }
+        Strategy::Gather(nest) => gather(&mut writer, nest),
+    }
+    kernel.wgsl = writer.finish();
+    let binding = |binding: u32, bytes: u64, access_bits: u64| Binding {
+        group: 0,
+        binding,
+        writable: binding == 1,
+        size_in_bytes: bytes.next_multiple_of(4).max(access_bits.div_ceil(32) * 4),
+    };
+    kernel.bindings =
+        vec![binding(0, nest.src_bytes, load_bits), binding(1, nest.dst_bytes, store_bits)];
+    kernel.dispatches = vec![Dispatch { workgroups: schedule.workgroups }];
+    if let Strategy::Copy(_) = schedule.strategy
+        && nest.dst_bytes.is_multiple_of(4)
+    {
+        kernel.copy_regions =
+            vec![CopyRegion { source_offset: 0, destination_offset: 0, size: nest.dst_bytes }];
+    }
+    kernel
+}
+
+/// Writes the entry point: `number` counts invocations, of which `count` have work.
+pub(super) fn main(writer: &mut Writer, number: &str, count: u64, body: impl FnOnce(&mut Writer)) {
+    let [size, x, y, z] = writer.grid();
+    writer.line(format_args!("@compute @workgroup_size({size})"));
+    writer.block(
+        format_args!("fn {ENTRY_POINT}(@builtin(global_invocation_id) id: vec3<u32>)"),
+        |writer| {
+            let (row, plane) =
+                (u64::from(x) * u64::from(size), u64::from(x) * u64::from(size) * u64::from(y));
+            match (y, z) {
+                (1, 1) => writer.line(format_args!("let {number} = id.x;")),
+                (_, 1) => writer.line(format_args!("let {number} = id.x + id.y * {row}u;")),
+                _ => writer
+                    .line(format_args!("let {number} = id.x + id.y * {row}u + id.z * {plane}u;")),
+            }
+            if count < u64::from(size) * u64::from(x) * u64::from(y) * u64::from(z) {
+                writer.block(format_args!("if {number} >= {count}u"), |writer| {
+                    writer.line(format_args!("return;"));
+                });
+            }
+            body(writer);
+        },
+    );
+}

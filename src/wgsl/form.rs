@@ -1,0 +1,93 @@
+//! Expressions of the nest as WGSL.
+
+use std::fmt;
+
+use smallvec::SmallVec;
+
+use crate::nest::{Affine, Value};
+
+/// What the text calls the axes and digits of a nest.
+pub(super) struct Names {
+    axes: SmallVec<[String; 8]>,
+}
+
+impl Names {
+    /// One name for each axis, outermost first.
+    pub(super) fn new(axes: impl IntoIterator<Item = String>) -> Self {
+        Self { axes: axes.into_iter().collect() }
+    }
+
+    pub(super) fn axis(&self, axis: usize) -> &str {
+        &self.axes[axis]
+    }
+
+    /// `form` as an expression over these names.
+    pub(super) fn form<'a>(&'a self, form: &'a Affine) -> Form<'a> {
+        Form { names: self, form }
+    }
+}
+
+/// An affine expression in `u32`: what is added first, then what is taken away, so that no step drops below 0.
+pub(super) struct Form<'a> {
+    names: &'a Names,
+    form: &'a Affine,
+}
+
+impl fmt::Display for Form<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut first = true;
+        let constant = self.form.offset();
+        for positive in [true, false] {
+            for &(value, weight) in self.form.terms().iter().filter(|term| (term.1 > 0) == positive)
+            {
+                f.write_str(match (first, positive) {
+                    (true, true) => "",
+                    (true, false) => "0u - ",
+                    (false, true) => " + ",
+                    (false, false) => " - ",
+                })?;
+                first = false;
+                match value {
+                    Value::Axis(axis) => f.write_str(self.names.axis(axis))?,
+                    Value::Digit(digit) => write!(f, "tile{digit}")?,
+                }
+                if weight.unsigned_abs() != 1 {
+                    write!(f, " * {}u", weight.unsigned_abs())?;
+                }
+            }
+            if (constant > 0) == positive && constant != 0 {
+                f.write_str(match (first, positive) {
+                    (true, true) => "",
+                    (true, false) => "0u - ",
+                    (false, true) => " + ",
+                    (false, false) => " - ",
+                })?;
+                write!(f, "{}u", constant.unsigned_abs())?;
+                first = false;
+            }
+        }
+        if first { f.write_str("0u") } else { Ok(()) }
+    }
+}
+
+/// A digit of a number: `number / below % extent`, as short as it can be said.
+pub(super) struct Place<'a> {
+    pub(super) number: &'a str,
+    /// Product of the extents of all faster digits.
+    pub(super) below: u64,
+    /// Number of values; `None` for the slowest digit.
+    pub(super) extent: Option<u64>,
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.number)?;
+        if self.below > 1 {
+            write!(f, " / {}u", self.below)?;
+        }
+        match self.extent {
+            Some(extent) => write!(f, " % {extent}u"),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,176 @@
+use super::{
+    form::{Names, Place},
+    words::{literal, type_name},
+    writer::Writer,
+};
+use crate::nest::{Affine, Cell, CopyNest, Digit, Guard, Value};
+
+/// Writes a kernel that computes one word, or one wider unit, of the destination in each invocation.
+pub(super) fn gather(writer: &mut Writer, nest: &CopyNest) {
+    let lanes = (32 / nest.dst_bits).max(1);
+    let kind = type_name(nest.dst_bits.into());
+    writer.line(format_args!(
+        "// The unit at a position of the destination's memory, counted in units."
+    ));
+    writer.block(format_args!("fn unit(position: u32) -> {kind}"), |writer| {
+        unit(writer, nest, lanes)
+    });
+    writer.blank();
+    let count = nest.dst_elements.div_ceil(lanes.into());
+    super::emit::main(writer, "word", count, |writer| {
+        let position = |lane: u32| match (lanes, lane) {
+            (1, _) => "word".to_owned(),
+            (_, 0) => format!("word * {lanes}u"),
+            _ => format!("word * {lanes}u + {lane}u"),
+        };
+        if lanes <= 4 {
+            let parts: Vec<String> = (0..lanes)
+                .map(|lane| match lane {
+                    0 => format!("unit({})", position(0)),
+                    _ => format!("(unit({}) << {}u)", position(lane), lane * nest.dst_bits),
+                })
+                .collect();
+            writer.line(format_args!("destination[word] = {};", parts.join(" | ")));
+        } else {
+            writer.line(format_args!("var lanes = 0u;"));
+            writer.block(format_args!("for (var lane = 0u; lane < {lanes}u; lane++)"), |writer| {
+                let bits = nest.dst_bits;
+                let shift = if bits == 1 { "lane".to_owned() } else { format!("(lane * {bits}u)") };
+                writer.line(format_args!("lanes |= unit(word * {lanes}u + lane) << {shift};"));
+            });
+            writer.line(format_args!("destination[word] = lanes;"));
+        }
+    });
+}
+
+/// The body of `unit`: the position's digits, the guards, and the load.
+fn unit(writer: &mut Writer, nest: &CopyNest, lanes: u32) {
+    let kind = u64::from(nest.dst_bits);
+    if !nest.dst_elements.is_multiple_of(lanes.into()) {
+        writer.block(format_args!("if position >= {}u", nest.dst_elements), |writer| {
+            writer.line(format_args!("return {}; // past the last", literal(kind, 0)));
+        });
+    }
+    let walk = match nest.dst_base {
+        0 => "position",
+        base => {
+            writer.line(format_args!("let walk = position + {}u;", base.unsigned_abs()));
+            "walk"
+        }
+    };
+    let names = Names::new((0..nest.extents.len()).map(|axis| format!("i{axis}")));
+    let mut below: u64 = 1;
+    let mut lines: Vec<String> = Vec::new();
+    for (axis, of) in nest.axes().enumerate().collect::<Vec<_>>().into_iter().rev() {
+        let extent = (axis > 0).then_some(of.extent);
+        lines.push(format!(
+            "let {} = {}; // {} steps: source {:+}, destination +{}",
+            names.axis(axis),
+            Place { number: walk, below, extent },
+            of.extent,
+            of.src_stride,
+            of.dst_stride,
+        ));
+        below *= of.extent;
+    }
+    lines.iter().rev().for_each(|line| writer.line(format_args!("{line}")));
+    guards(writer, nest, &names, |writer, cell| {
+        let value = if cell == Cell::Gap { 0 } else { nest.fill };
+        writer.line(format_args!("return {};", literal(kind, value)));
+    });
+    writer.line(format_args!("let read = {};", names.form(&nest.src)));
+    load(writer, nest);
+}
+
+/// Writes the digits and the guards; `fail` writes what a cell that no element fills does, and leaves.
+pub(super) fn guards(
+    writer: &mut Writer,
+    nest: &CopyNest,
+    names: &Names,
+    fail: impl Fn(&mut Writer, Cell),
+) {
+    let has_digit = |of: &Affine| of.terms().iter().any(|term| matches!(term.0, Value::Digit(_)));
+    let write = |writer: &mut Writer, late: bool| {
+        for cell in [Cell::Gap, Cell::Padding] {
+            let failing: Vec<String> = nest
+                .guards
+                .iter()
+                .filter(|guard| guard.cell == cell && has_digit(&guard.of) == late)
+                .map(|guard| refusal(names, guard))
+                .collect();
+            if !failing.is_empty() {
+                writer.block(format_args!("if {}", failing.join(" || ")), |writer| {
+                    fail(writer, cell)
+                });
+            }
+        }
+    };
+    write(writer, false);
+    for (number, Digit { of, by }) in nest.digits.iter().enumerate() {
+        let weight = nest.src.weight(Value::Digit(number));
+        let of = names.form(of);
+        writer.line(format_args!("let tile{number} = ({of}) / {by}u; // source {weight:+}"));
+    }
+    write(writer, true);
+}
+
+/// The condition on which a guard fails. What drops below 0 wraps past every extent.
+fn refusal(names: &Names, Guard { of, extent, .. }: &Guard) -> String {
+    match (of.terms(), extent) {
+        (_, 1) => format!("{} != 0u", names.form(of)),
+        _ => format!("{} >= {extent}u", names.form(of)),
+    }
+}
+
+/// Returns the unit at `read`, at the width of the destination.
+fn load(writer: &mut Writer, nest: &CopyNest) {
+    let (src, dst) = (nest.src_bits, nest.dst_bits);
+    if src >= 32 && src == dst {
+        writer.line(format_args!("return source[read];"));
+        return;
+    }
+    if src >= 32 {
+        writer.line(format_args!("let loaded = source[read];"));
+    } else {
+        let lanes = 32 / src;
+        let shift = if src == 1 {
+            format!("(read % {lanes}u)")
+        } else {
+            format!("(read % {lanes}u * {src}u)")
+        };
+        let mask = (1_u64 << src) - 1;
+        writer
+            .line(format_args!("let loaded = (source[read / {lanes}u] >> {shift}) & 0x{mask:x}u;"));
+    }
+    writer.line(format_args!("return {};", resized(src, dst, nest.sign_extend)));
+}
+
+/// `loaded`, a unit of `src` bits, as one of `dst` bits.
+fn resized(src: u32, dst: u32, sign_extend: bool) -> String {
+    let extend = sign_extend && dst > src;
+    let word = if extend && src < 32 {
+        let shift = 32 - src;
+        format!("bitcast<u32>(bitcast<i32>(loaded << {shift}u) >> {shift}u)")
+    } else {
+        "loaded".to_owned()
+    };
+    let high = match (extend, src) {
+        (false, _) => "0u".to_owned(),
+        (true, 64) => "bitcast<u32>(bitcast<i32>(loaded.y) >> 31u)".to_owned(),
+        (true, 0..32) => format!("bitcast<u32>(bitcast<i32>(loaded << {}u) >> 31u)", 32 - src),
+        (true, _) => "bitcast<u32>(bitcast<i32>(loaded) >> 31u)".to_owned(),
+    };
+    match (src, dst) {
+        (_, 0..32) => {
+            let word = if src > 32 { "loaded.x".to_owned() } else { word };
+            let mask = (1_u64 << dst) - 1;
+            if dst >= src && !extend { word } else { format!("{word} & 0x{mask:x}u") }
+        }
+        (64 | 128, 32) => "loaded.x".to_owned(),
+        (128, 64) => "loaded.xy".to_owned(),
+        (64, 128) => format!("vec4<u32>(loaded, {high}, {high})"),
+        (_, 64) => format!("vec2<u32>({word}, {high})"),
+        (_, 128) => format!("vec4<u32>({word}, {high}, {high}, {high})"),
+        _ => word,
+    }
+}

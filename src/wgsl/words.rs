@@ -1,0 +1,71 @@
+//! Units and words: types, components and lanes.
+
+/// The WGSL type of `bits` bits: one, two or four words.
+pub(super) fn type_name(bits: u64) -> &'static str {
+    match bits {
+        0..=32 => "u32",
+        33..=64 => "vec2<u32>",
+        _ => "vec4<u32>",
+    }
+}
+
+/// A literal of the type of `bits` bits, from its low bits.
+pub(super) fn literal(bits: u64, value: u128) -> String {
+    let word = |n: u32| format!("0x{:x}u", (value >> (32 * n)) & u128::from(u32::MAX));
+    match bits {
+        0..=32 => word(0),
+        33..=64 => format!("vec2<u32>({}, {})", word(0), word(1)),
+        _ => format!("vec4<u32>({}, {}, {}, {})", word(0), word(1), word(2), word(3)),
+    }
+}
+
+/// `value` of `bits` bits repeated to fill `to` bits.
+pub(super) fn repeated(value: u128, bits: u32, to: u64) -> u128 {
+    let copies = u32::try_from(to).unwrap_or(128).min(128) / bits;
+    (0..copies).fold(0, |all, copy| all | value << (copy * bits))
+}
+
+/// `count` words from word `first` of a value of `words` words.
+pub(super) fn components(value: &str, words: u64, first: u64, count: u64) -> String {
+    if count == words {
+        return value.to_owned();
+    }
+    let letters: String = "xyzw".chars().skip(index(first)).take(index(count)).collect();
+    format!("{value}.{letters}")
+}
+
+fn index(n: u64) -> usize {
+    usize::try_from(n).unwrap_or(usize::MAX)
+}
+
+/// Lane `lane` of a word, moved to lane `to`: `bits` bits, the others zero.
+pub(super) fn lane(word: &str, bits: u32, lane: u32, to: u32) -> String {
+    let mask = ((1_u64 << bits) - 1) << (to * bits);
+    let (lane, to) = (lane * bits, to * bits);
+    match (lane, to) {
+        _ if lane == to => format!("({word} & 0x{mask:x}u)"),
+        (0, to) if to + bits == 32 => format!("({word} << {to}u)"),
+        (lane, 0) if lane + bits == 32 => format!("({word} >> {lane}u)"),
+        (lane, to) if lane > to => format!("(({word} >> {}u) & 0x{mask:x}u)", lane - to),
+        (lane, to) => format!("(({word} << {}u) & 0x{mask:x}u)", to - lane),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_repeat_a_fill_to_the_access() {
+        assert_eq!(literal(64, repeated(0x3c00, 16, 64)), "vec2<u32>(0x3c003c00u, 0x3c003c00u)");
+        assert_eq!(literal(8, repeated(0x7f, 8, 8)), "0x7fu");
+    }
+
+    #[test]
+    fn lanes_move_with_one_shift_and_one_mask() {
+        assert_eq!(lane("w", 8, 0, 3), "(w << 24u)");
+        assert_eq!(lane("w", 8, 2, 1), "((w >> 8u) & 0xff00u)");
+        assert_eq!(lane("w", 16, 1, 1), "(w & 0xffff0000u)");
+        assert_eq!(components("row0", 4, 2, 2), "row0.zw");
+    }
+}
