@@ -1,5 +1,6 @@
 //! stridec compiles tensor layout changes into GPU kernels.
 
+mod error;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod host;
@@ -11,3 +12,8 @@ pub mod shape;
 pub mod stride;
 pub mod wgsl;
 pub mod window;
+
+pub use error::{Error, ErrorKind};
+pub use request::{Operation, Tensor};
+pub use schedule::Target;
+pub use wgsl::Kernel;

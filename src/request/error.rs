@@ -1,10 +1,31 @@
 use crate::stride::DmlError;
 
-/// Why a `stridec.*` proto is invalid; the message starts with the field.
+/// Why a request is incomplete.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
-    /// A tensor description that breaks a rule of DirectML's.
-    #[error("buffer_tensor_desc.{0}")]
-    BufferTensorDesc(#[from] DmlError),
+    /// A field that a request needs.
+    #[error("{field}: missing; accepted is {accepted}")]
+    Missing {
+        /// The field's path.
+        field: &'static str,
+        /// What it takes.
+        accepted: &'static str,
+    },
+    /// A type number that names no type.
+    #[error("{field}: {given} is no element type; accepted are the numbers of xla.PrimitiveType")]
+    ElementType {
+        /// The field's path.
+        field: &'static str,
+        /// The number.
+        given: i32,
+    },
+    /// A DirectML description that breaks a rule of DirectML's.
+    #[error("{field}.buffer_tensor_desc.{error}")]
+    BufferTensorDesc {
+        /// The tensor's path.
+        field: &'static str,
+        /// The rule; its message starts with the field.
+        error: DmlError,
+    },
 }

@@ -1,3 +1,5 @@
+use std::fmt;
+
 use smallvec::SmallVec;
 
 use super::{
@@ -268,6 +270,20 @@ impl BufferTensorDesc {
     }
 }
 
+/// As an array with explicit strides: `f32[2,3] strided<[5,1]>`, `s4[8]{:E(4)} strided<[1]>`.
+impl fmt::Display for BufferTensorDesc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list =
+            |numbers: &[u32]| numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+        let (element_type, bits) = (self.data_type.element_type(), self.data_type.bits());
+        write!(f, "{element_type}[{}]", list(&self.sizes))?;
+        if bits < 8 {
+            write!(f, "{{:E({bits})}}")?;
+        }
+        write!(f, " strided<[{}]>", list(&self.explicit_strides()))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -340,6 +356,15 @@ mod tests {
         // A smaller promise than the usual one takes nothing away.
         let desc = desc.with_guaranteed_base_offset_alignment(8).unwrap();
         assert_eq!(desc.base_offset_alignment(), 16);
+    }
+
+    #[test]
+    fn a_description_prints_as_an_array_with_strides() {
+        let text = desc(&[2, 3], &[5, 1]).to_string();
+        assert_eq!(text, "f32[2,3] strided<[5,1]>");
+        let packed = BufferTensorDesc::new(TensorDataType::Int4, &[2, 3], None).unwrap();
+        assert_eq!(packed.to_string(), "s4[2,3]{:E(4)} strided<[3,1]>");
+        assert!(packed.to_string().parse::<crate::shape::StridedShape>().is_ok());
     }
 
     #[test]

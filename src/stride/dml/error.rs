@@ -206,6 +206,20 @@ pub enum DmlError {
 }
 
 impl DmlError {
+    /// Whether the tensor is valid, but none that DirectML can describe.
+    #[must_use]
+    pub fn is_unsupported(&self) -> bool {
+        match self {
+            Self::NoDataType { .. }
+            | Self::ElementSize { .. }
+            | Self::Tiled { .. }
+            | Self::Offset { .. }
+            | Self::Prefix { .. } => true,
+            Self::Lower(error) => error.is_unsupported(),
+            _ => false,
+        }
+    }
+
     pub(super) fn dimension_count(given: usize) -> Self {
         Self::DimensionCount { given, least: 1, limit: MAX_DIMENSION_COUNT }
     }
