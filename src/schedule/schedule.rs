@@ -3,7 +3,7 @@ use std::fmt;
 use smallvec::SmallVec;
 
 use super::{AdapterKind, Block, ScheduleError, Target};
-use crate::nest::{Affine, CopyNest, Value};
+use crate::nest::{CopyNest, Value};
 
 /// How a nest becomes invocations.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -170,7 +170,7 @@ fn choose(nest: CopyNest, target: &Target) -> (Strategy, &'static str) {
     let inner = nest.extents.len() - 1;
     if nest.src.weight(Value::Axis(inner)) == 1 {
         if let Some(block) = row(&nest, target) {
-            if inner == 0 && nest.src == Affine::value(Value::Axis(0)) {
+            if inner == 0 && nest.guards.is_empty() && nest.digits.is_empty() {
                 return (Strategy::Copy(block), "both sides are one contiguous run");
             }
             return (Strategy::Rows(block), "the innermost axis is contiguous on both sides");

@@ -2,7 +2,7 @@ use super::{
     Binding, CopyRegion, Dispatch, Kernel, Proof, block::block, gather::gather, words::type_name,
     writer::Writer,
 };
-use crate::schedule::{Schedule, Strategy, Target};
+use crate::schedule::{Block, Schedule, Strategy, Target};
 
 /// The name of every kernel's entry point.
 const ENTRY_POINT: &str = "main";
@@ -64,14 +64,20 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[String]) -> Kernel {
         Strategy::Gather(nest) => gather(&mut writer, nest),
     }
     kernel.wgsl = writer.finish();
-    if let Strategy::Copy(_) = schedule.strategy
-        && nest.dst_bytes.is_multiple_of(4)
-    {
-        kernel.copy_regions =
-            vec![CopyRegion { source_offset: 0, destination_offset: 0, size: nest.dst_bytes }];
-    }
+    kernel.copy_regions = copy_region(&schedule.strategy).into_iter().collect();
     kernel.proof = Some(proof.sealed(&kernel));
     kernel
+}
+
+/// A copy as one region of the buffers, where its places are whole words.
+fn copy_region(strategy: &Strategy) -> Option<CopyRegion> {
+    let Strategy::Copy(Block { nest, .. }) = strategy else { return None };
+    let bits = nest.src.offset().unsigned_abs() * u64::from(nest.src_bits);
+    (bits.is_multiple_of(32) && nest.dst_bytes.is_multiple_of(4)).then_some(CopyRegion {
+        source_offset: bits / 8,
+        destination_offset: 0,
+        size: nest.dst_bytes,
+    })
 }
 
 /// Writes the entry point: `number` counts invocations, of which `count` have work.
