@@ -12,6 +12,7 @@ mod error;
 mod refine;
 mod walk;
 mod widen;
+mod words;
 
 pub use affine::{Affine, Value};
 pub use bitcast::{
@@ -25,6 +26,7 @@ pub use copy_nest::{Cell, CopyAxis, CopyNest, Digit, Guard};
 pub use error::NestError;
 pub use refine::{refine, split_off};
 pub use widen::widen;
+pub(crate) use words::{Count, width};
 
 use crate::{stride::StrideDescriptor, window::Window};
 

@@ -7,9 +7,9 @@ use crate::schedule::{Block, Schedule, Strategy, Target};
 /// The name of every kernel's entry point.
 const ENTRY_POINT: &str = "main";
 
-/// Writes the kernel of a schedule; `header` stands above it, a comment line each.
+/// Writes the kernel of a schedule; `header` stands above it, a comment line for each label and its text.
 #[must_use]
-pub fn emit(schedule: &Schedule, target: &Target, header: &[String]) -> Kernel {
+pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> Kernel {
     let nest = schedule.nest();
     let mut kernel = Kernel {
         wgsl: String::new(),
@@ -42,11 +42,11 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[String]) -> Kernel {
     kernel.dispatches = vec![Dispatch { workgroups: schedule.workgroups }];
     let proof = Proof::new(schedule, &kernel.bindings);
     let mut writer = Writer::new(schedule);
-    for line in header {
-        writer.line(format_args!("// {line}"));
+    for (label, line) in header {
+        writer.comment(&column(label), format_args!("{line}"));
     }
-    writer.line(format_args!("// schedule     {schedule}"));
-    writer.line(format_args!("// proof        {proof}"));
+    writer.comment(&column("schedule"), format_args!("{schedule}"));
+    writer.comment(&column("proof"), format_args!("{proof}"));
     writer.line(format_args!(
         "@group(0) @binding(0) var<storage, read> source: array<{}>;",
         type_name(load_bits)
@@ -67,6 +67,11 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[String]) -> Kernel {
     kernel.copy_regions = copy_region(&schedule.strategy).into_iter().collect();
     kernel.proof = Some(proof.sealed(&kernel));
     kernel
+}
+
+/// A label of the header and the blanks behind it.
+fn column(label: &str) -> String {
+    if label.is_empty() { String::new() } else { format!("{label:<13}") }
 }
 
 /// A copy as one region of the buffers, where its places are whole words.
