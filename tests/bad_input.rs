@@ -22,125 +22,128 @@ fn check(result: Result<(), Error>, kind: ErrorKind, text: &str) {
     assert_eq!(error.kind(), kind, "{text}");
 }
 
+/// Relayouts that fail: source, destination, kind and text.
+const RELAYOUTS: [(&str, &str, ErrorKind, &str); 20] = [
+    (
+        "f32[2,3]{1,1}",
+        "f32[2,3]",
+        Invalid,
+        "layout.minor_to_major[1]: 1 is there already; each dimension is accepted once (at byte 11)",
+    ),
+    (
+        "f32[2,3]{0,1,2}",
+        "f32[2,3]",
+        Invalid,
+        "layout.minor_to_major: 3 entries for 2 dimensions; one per dimension is accepted (at byte 9)",
+    ),
+    (
+        "f32[2,3]",
+        "f32[2,3]{0,1:PAD(3)}",
+        Invalid,
+        "layout.padded_dimensions: 1 entries for 2 dimensions; one per dimension, or none, is accepted (at byte 16)",
+    ),
+    (
+        "f32[2,3]",
+        "f32[2,3]{0,1:PAD(3,2)}",
+        Invalid,
+        "layout.padded_dimensions[1]: 2 is smaller than the extent of dimension 1; 3 or more is accepted (at byte 19)",
+    ),
+    (
+        "c64[2,3]",
+        "c64[2,3]{0,1:PAD(3,5,lowest)}",
+        Invalid,
+        "padding_value: c64 has no lowest value; complex numbers have no order; zero, one or unknown is accepted",
+    ),
+    (
+        "f8e8m0fnu[2]",
+        "f8e8m0fnu[2]{0:PAD(3,zero)}",
+        Invalid,
+        "padding_value: f8e8m0fnu has no zero value; one (2^0), lowest (2^-127), highest (2^127) or unknown is accepted",
+    ),
+    (
+        "f32[2,3]",
+        "s32[2,3]",
+        Invalid,
+        "element_type: the source is f32, the destination s32; both sides have one type",
+    ),
+    ("f32[2,3]", "f32[6]", Invalid, "dimensions: the destination has rank 1, the operation 2"),
+    (
+        "f32[2,3]",
+        "f32[3,2]",
+        Invalid,
+        "dimensions[0]: the destination has extent 3, the operation gives 2",
+    ),
+    (
+        "f32[2,3]",
+        "f32[2,3] strided<[2,1]>",
+        Invalid,
+        "strides: 2 and 1 put two elements of the destination in one place; accepted is one place for each element",
+    ),
+    (
+        "f32[2,3]",
+        "f32[2,3] strided<[-3,1], offset: 3>",
+        Invalid,
+        "strides[0]: -3 puts several elements of the destination in one place; accepted are strides of at least 1",
+    ),
+    (
+        "f32[3,2]",
+        "f32[3,2] strided<[2,3]>",
+        Unsupported,
+        "strides: 3 and 2 interleave in the destination; supported are strides of which each exceeds the reach of all smaller ones together (4 here)",
+    ),
+    (
+        "f32[2,3] strided<[-3,1], offset: 2>",
+        "f32[2,3]",
+        Invalid,
+        "strides: the last index of a negative stride lies at element -1; the first element of memory is 0",
+    ),
+    (
+        "f32[2,3] strided<[3]>",
+        "f32[2,3]",
+        Invalid,
+        "strides: 1 entries for 2 dimensions; one per dimension is accepted (at byte 17)",
+    ),
+    (
+        "s8[4]{0:E(4)}",
+        "s8[4]",
+        Invalid,
+        "element_size_in_bits: 4 does not hold s8, which takes 8 bits",
+    ),
+    (
+        "s4[4]{0:E(42)}",
+        "s4[4]",
+        Unsupported,
+        "element_size_in_bits: E(42) is not supported; accepted are 1, 2, 4, 8, 16, 32, 64 and 128",
+    ),
+    (
+        "f32[?]",
+        "f32[?]",
+        Unsupported,
+        "dimensions: ? is not supported; accepted is an extent, or a bound such as <=128",
+    ),
+    (
+        "token[]",
+        "token[]",
+        Unsupported,
+        "element_type: token has no elements to move; accepted are arrays",
+    ),
+    (
+        "(f32[2], s8[3])",
+        "f32[2]",
+        Unsupported,
+        "element_type: tuple has no elements to move; accepted are arrays",
+    ),
+    (
+        "f32[40000000]",
+        "f32[40000000]",
+        Unsupported,
+        "source: an image of 160000000 bytes; target webgpu binds at most 134217728 bytes",
+    ),
+];
+
 #[test]
 fn relayouts() {
-    for (from, to, kind, text) in [
-        (
-            "f32[2,3]{1,1}",
-            "f32[2,3]",
-            Invalid,
-            "layout.minor_to_major[1]: 1 is there already; each dimension is accepted once (at byte 11)",
-        ),
-        (
-            "f32[2,3]{0,1,2}",
-            "f32[2,3]",
-            Invalid,
-            "layout.minor_to_major: 3 entries for 2 dimensions; one per dimension is accepted (at byte 9)",
-        ),
-        (
-            "f32[2,3]",
-            "f32[2,3]{0,1:PAD(3)}",
-            Invalid,
-            "layout.padded_dimensions: 1 entries for 2 dimensions; one per dimension, or none, is accepted (at byte 16)",
-        ),
-        (
-            "f32[2,3]",
-            "f32[2,3]{0,1:PAD(3,2)}",
-            Invalid,
-            "layout.padded_dimensions[1]: 2 is smaller than the extent of dimension 1; 3 or more is accepted (at byte 19)",
-        ),
-        (
-            "c64[2,3]",
-            "c64[2,3]{0,1:PAD(3,5,lowest)}",
-            Invalid,
-            "padding_value: c64 has no lowest value; complex numbers have no order; zero, one or unknown is accepted",
-        ),
-        (
-            "f8e8m0fnu[2]",
-            "f8e8m0fnu[2]{0:PAD(3,zero)}",
-            Invalid,
-            "padding_value: f8e8m0fnu has no zero value; one (2^0), lowest (2^-127), highest (2^127) or unknown is accepted",
-        ),
-        (
-            "f32[2,3]",
-            "s32[2,3]",
-            Invalid,
-            "element_type: the source is f32, the destination s32; both sides have one type",
-        ),
-        ("f32[2,3]", "f32[6]", Invalid, "dimensions: the destination has rank 1, the operation 2"),
-        (
-            "f32[2,3]",
-            "f32[3,2]",
-            Invalid,
-            "dimensions[0]: the destination has extent 3, the operation gives 2",
-        ),
-        (
-            "f32[2,3]",
-            "f32[2,3] strided<[2,1]>",
-            Invalid,
-            "strides: 2 and 1 put two elements of the destination in one place; accepted is one place for each element",
-        ),
-        (
-            "f32[2,3]",
-            "f32[2,3] strided<[-3,1], offset: 3>",
-            Invalid,
-            "strides[0]: -3 puts several elements of the destination in one place; accepted are strides of at least 1",
-        ),
-        (
-            "f32[3,2]",
-            "f32[3,2] strided<[2,3]>",
-            Unsupported,
-            "strides: 3 and 2 interleave in the destination; supported are strides of which each exceeds the reach of all smaller ones together (4 here)",
-        ),
-        (
-            "f32[2,3] strided<[-3,1], offset: 2>",
-            "f32[2,3]",
-            Invalid,
-            "strides: the last index of a negative stride lies at element -1; the first element of memory is 0",
-        ),
-        (
-            "f32[2,3] strided<[3]>",
-            "f32[2,3]",
-            Invalid,
-            "strides: 1 entries for 2 dimensions; one per dimension is accepted (at byte 17)",
-        ),
-        (
-            "s8[4]{0:E(4)}",
-            "s8[4]",
-            Invalid,
-            "element_size_in_bits: 4 does not hold s8, which takes 8 bits",
-        ),
-        (
-            "s4[4]{0:E(42)}",
-            "s4[4]",
-            Unsupported,
-            "element_size_in_bits: E(42) is not supported; accepted are 1, 2, 4, 8, 16, 32, 64 and 128",
-        ),
-        (
-            "f32[?]",
-            "f32[?]",
-            Unsupported,
-            "dimensions: ? is not supported; accepted is an extent, or a bound such as <=128",
-        ),
-        (
-            "token[]",
-            "token[]",
-            Unsupported,
-            "element_type: token has no elements to move; accepted are arrays",
-        ),
-        (
-            "(f32[2], s8[3])",
-            "f32[2]",
-            Unsupported,
-            "element_type: tuple has no elements to move; accepted are arrays",
-        ),
-        (
-            "f32[40000000]",
-            "f32[40000000]",
-            Unsupported,
-            "source: an image of 160000000 bytes; target webgpu binds at most 134217728 bytes",
-        ),
-    ] {
+    for (from, to, kind, text) in RELAYOUTS {
         check(relayout(from, to), kind, text);
     }
 }
