@@ -1,8 +1,13 @@
 //! Compiles `proto/` with protox, so that a fresh machine needs no protoc.
 
+use std::{env, fs, path::PathBuf};
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed=proto");
-    let files = protox::compile(["stridec.proto"], ["proto"])?;
-    prost_build::Config::new().compile_fds(files)?;
+    let mut compiler = protox::Compiler::new(["proto"])?;
+    compiler.include_imports(true).open_file("stridec.proto")?;
+    let descriptors = PathBuf::from(env::var("OUT_DIR")?).join("descriptors.bin");
+    fs::write(descriptors, compiler.encode_file_descriptor_set())?;
+    prost_build::Config::new().enable_type_names().compile_fds(compiler.file_descriptor_set())?;
     Ok(())
 }

@@ -11,3 +11,6 @@ pub mod xla {
 pub mod stridec {
     include!(concat!(env!("OUT_DIR"), "/stridec.rs"));
 }
+
+/// The descriptors of all these messages, a serialized `google.protobuf.FileDescriptorSet`.
+pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));

@@ -145,6 +145,12 @@ impl ElementType {
             .find(|kind| kind.name() == name)
     }
 
+    /// The type with this number in XLA's `PrimitiveType`; `None` for 0 and for numbers it does not have.
+    #[must_use]
+    pub fn from_number(number: i32) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| *kind as i32 == number)
+    }
+
     /// Bits of one value; `None` where a shape of this kind has no elements.
     ///
     /// `pred` counts as 1, as in XLA's `BitWidth`.
@@ -179,6 +185,15 @@ impl ElementType {
         self.bits().map(|bits| bits.next_multiple_of(8))
     }
 
+    /// Whether the type is an unsigned integer, as the types of sparse indices are.
+    #[must_use]
+    pub fn is_unsigned_integer(self) -> bool {
+        matches!(
+            self,
+            Self::U1 | Self::U2 | Self::U4 | Self::U8 | Self::U16 | Self::U32 | Self::U64
+        )
+    }
+
     /// Whether widening an element repeats its sign: the `s` types.
     #[must_use]
     pub fn is_signed_integer(self) -> bool {
@@ -198,6 +213,16 @@ impl fmt::Display for ElementType {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_read_back_and_others_are_unknown() {
+        for kind in ElementType::ALL {
+            assert_eq!(ElementType::from_number(kind as i32), Some(kind));
+        }
+        for number in [0, -1, 37, 2000, i32::MIN] {
+            assert_eq!(ElementType::from_number(number), None);
+        }
+    }
 
     #[test]
     fn names_are_distinct_and_read_back() {

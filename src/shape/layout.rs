@@ -1,3 +1,5 @@
+use std::fmt;
+
 use smallvec::SmallVec;
 
 use super::{ElementType, Shape};
@@ -7,7 +9,8 @@ use super::{ElementType, Shape};
 /// [`Shape::new`] checks a layout against the array's rank and extents.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
-    /// Dimension numbers, the most minor first.
+    /// Dimension numbers, the most minor first: one per dimension, or none where `format` is
+    /// [`Format::Sparse`].
     pub minor_to_major: SmallVec<[usize; 8]>,
     /// Physical extents in elements, one per logical dimension; empty where nothing is padded (TensorFlow 1.x).
     pub padded_dimensions: SmallVec<[u64; 8]>,
@@ -17,7 +20,7 @@ pub struct Layout {
     pub tiles: Vec<Tile>,
     /// Bits that an element takes in memory, `E(n)`; 0 for the type's own, in whole bytes.
     pub element_size_in_bits: u64,
-    /// The number of elements is rounded up to a multiple of this, `L(n)`; 1 for no rounding.
+    /// The number of elements is rounded up to a multiple of this, `L(n)`; 1 for no rounding, at least 1.
     pub tail_padding_alignment_in_elements: u64,
     /// Bytes of metadata before the data, `M(n)`.
     pub dynamic_shape_metadata_prefix_bytes: u64,
@@ -68,15 +71,36 @@ impl Layout {
         self
     }
 
-    /// With one more tile, its extents major to minor.
+    /// With one more tile, its extents major to minor; applied after those there already.
     #[must_use]
     pub fn tiled(mut self, extents: impl IntoIterator<Item = TileDimension>) -> Self {
         self.tiles.push(Tile::new(extents));
         self
     }
+
+    /// With elements of this many bits in memory; 0 for the type's own, in whole bytes.
+    #[must_use]
+    pub fn element_size(mut self, bits: u64) -> Self {
+        self.element_size_in_bits = bits;
+        self
+    }
+
+    /// Whether the layout says nothing but the order of the dimensions.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        *self == Self::new(self.minor_to_major.iter().copied())
+    }
+
+    /// Whether the cells between extents and padded dimensions are spoken of: an array as TensorFlow 1.x had them.
+    #[must_use]
+    pub fn has_padding(&self) -> bool {
+        !self.padded_dimensions.is_empty() || self.padding_value.is_some()
+    }
 }
 
 /// What the cells between an array's extents and its padded dimensions hold.
+///
+/// [`ElementType::padding_bits`] gives the bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // the names are XLA's
 pub enum PaddingValue {
@@ -86,6 +110,37 @@ pub enum PaddingValue {
     Lowest = 3,
     Highest = 4,
     Unknown = 5,
+}
+
+impl PaddingValue {
+    /// Every value, in the order of XLA's numbers.
+    pub const ALL: [Self; 6] =
+        [Self::Invalid, Self::Zero, Self::One, Self::Lowest, Self::Highest, Self::Unknown];
+
+    /// The word in `PAD(…)`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Invalid => "invalid",
+            Self::Zero => "zero",
+            Self::One => "one",
+            Self::Lowest => "lowest",
+            Self::Highest => "highest",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// The value that `PAD(…)` calls `name`.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|value| value.name() == name)
+    }
+}
+
+impl fmt::Display for PaddingValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 /// One tile: extents, the most major first.
@@ -108,7 +163,7 @@ impl Tile {
 pub enum TileDimension {
     /// Splits the dimension into whole tiles of this many elements; at least 1.
     Size(u64),
-    /// `*`: folds the dimension into the next more minor one.
+    /// `*`: folds the dimension into the next more minor one; never the last of a tile.
     Combine,
 }
 
@@ -138,6 +193,23 @@ pub enum DimLevelType {
     Compressed = 1,
     Singleton = 2,
     LooseCompressed = 3,
+}
+
+impl DimLevelType {
+    /// Every type, in the order of XLA's numbers.
+    pub const ALL: [Self; 4] =
+        [Self::Dense, Self::Compressed, Self::Singleton, Self::LooseCompressed];
+
+    /// The letter in `D(…)`.
+    #[must_use]
+    pub fn letter(self) -> &'static str {
+        match self {
+            Self::Dense => "D",
+            Self::Compressed => "C",
+            Self::Singleton => "S",
+            Self::LooseCompressed => "H",
+        }
+    }
 }
 
 /// The fields of sparse arrays: read, printed and written back; lowering refuses them.

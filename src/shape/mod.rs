@@ -1,16 +1,48 @@
 //! What a tensor is: [`ElementType`], [`Shape`] and [`Layout`], XLA's notation for them, and the protos.
+//!
+//! A [`Shape`] is valid by construction, whether it is made from values, parsed from text or decoded from bytes:
+//!
+//! ```
+//! use stridec::shape::Shape;
+//! let shape: Shape = "bf16[16,256]{1,0:T(8,128)(2,1)}".parse()?;
+//! assert_eq!(Shape::decode(&shape.encode()), Ok(shape));
+//! # Ok::<(), stridec::shape::ParseError>(())
+//! ```
 
+mod convert;
 mod element_type;
+mod error;
+mod field_path;
 mod layout;
+mod padding;
 #[allow(clippy::module_inception)]
 mod shape;
-mod shim;
+mod strided;
+mod text;
+mod validate;
+mod wire;
 
 pub use element_type::ElementType;
+pub use error::ShapeError;
+pub use field_path::FieldPath;
 pub use layout::{
     DimLevelType, Format, Layout, PaddingValue, Sparse, SplitConfig, Tile, TileDimension,
 };
-pub use shape::{Dimension, Shape, ShapeError};
+pub use shape::{Dimension, Shape};
+pub use strided::StridedShape;
+pub use text::{Notation, ParseError, parse_leaf_path};
+pub use wire::{MAX_INPUT_BYTES, decode, decode_with_limit};
 
 /// The greatest rank that stridec accepts.
 pub const MAX_RANK: usize = 64;
+
+/// How many shapes may lie inside one another: tuples, buffers, and (counted twice) physical shapes.
+///
+/// A serialized shape of this depth stays below the recursion limit that protobuf's decoders have, 100 messages.
+pub const MAX_DEPTH: usize = 64;
+
+/// How many shapes a tuple may hold, itself and its parts' parts included.
+pub const MAX_SHAPES: usize = 65_536;
+
+/// How many tiles a layout may have.
+pub const MAX_TILES: usize = 64;

@@ -1,15 +1,23 @@
 use smallvec::SmallVec;
 
-use super::{ElementType, Layout, MAX_RANK};
+use super::{ElementType, FieldPath, Layout, MAX_DEPTH, MAX_SHAPES, ShapeError, validate};
 
 /// XLA's `Shape`: an array's element type, extents and layout; or a tuple, token, opaque value or buffer.
 ///
-/// A `Shape` is valid by construction: its layout fits its rank and its extents.
+/// A `Shape` is valid by construction: its layout fits its rank and its extents, and it is nested at most
+/// [`MAX_DEPTH`] deep. It prints and parses in XLA's notation.
 ///
 /// ```
 /// use stridec::shape::{ElementType, Layout, Shape};
 /// let shape = Shape::new(ElementType::F32, [2, 3], Layout::new([0, 1]))?;
-/// assert_eq!(shape.rank(), 2);
+/// assert_eq!(shape.to_string(), "f32[2,3]{0,1}");
+/// assert_eq!("f32[2,3]{0,1}".parse(), Ok(shape));
+///
+/// let error = Shape::new(ElementType::F32, [2, 3], Layout::new([1, 1])).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "layout.minor_to_major[1]: 1 is there already; each dimension is accepted once"
+/// );
 /// # Ok::<(), stridec::shape::ShapeError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -18,6 +26,10 @@ pub struct Shape {
     dimensions: SmallVec<[Dimension; 8]>,
     layout: Option<Layout>,
     tuple_shapes: Vec<Shape>,
+    /// Shapes inside one another, this one included; a physical shape counts twice, as its layout is a message too.
+    depth: usize,
+    /// Shapes in all, this one included.
+    shapes: usize,
 }
 
 /// One logical extent, in elements.
@@ -43,7 +55,7 @@ impl Dimension {
 }
 
 impl Shape {
-    /// An array of fixed extents.
+    /// An array of fixed extents: XLA's `MakeShape`.
     ///
     /// # Errors
     ///
@@ -67,13 +79,82 @@ impl Shape {
         layout: impl Into<Option<Layout>>,
     ) -> Result<Self, ShapeError> {
         let dimensions: SmallVec<[Dimension; 8]> = dimensions.into_iter().collect();
-        if element_type.bits().is_none() {
-            return Err(ShapeError::NoElements { element_type });
+        let mut layout = layout.into();
+        validate::array(element_type, &dimensions)?;
+        let (mut depth, mut shapes) = (1, 1);
+        if let Some(layout) = &mut layout {
+            layout.sparse =
+                layout.sparse.take().filter(|sparse| **sparse != super::Sparse::default());
+            validate::layout(layout, dimensions.len(), &dimensions)?;
+            if let Some(physical) = layout.sparse.as_ref().and_then(|s| s.physical_shape.as_ref()) {
+                (depth, shapes) = (physical.depth + 2, physical.shapes + 1);
+            }
         }
-        if dimensions.len() > MAX_RANK {
-            return Err(ShapeError::Rank { given: dimensions.len(), limit: MAX_RANK });
+        let shape =
+            Self { element_type, dimensions, layout, tuple_shapes: Vec::new(), depth, shapes };
+        shape.checked(&FieldPath::new("layout").field("physical_shape"))
+    }
+
+    /// A tuple of these parts; none is accepted.
+    ///
+    /// # Errors
+    ///
+    /// Where it would be nested deeper than [`MAX_DEPTH`], or hold more than [`MAX_SHAPES`].
+    pub fn tuple(parts: impl IntoIterator<Item = Shape>) -> Result<Self, ShapeError> {
+        Self::without_elements(ElementType::Tuple, parts.into_iter().collect())
+            .checked(&FieldPath::new("tuple_shapes"))
+    }
+
+    /// A buffer that holds an array, `b(f32[2])`.
+    ///
+    /// # Errors
+    ///
+    /// Where `content` is no array.
+    pub fn buffer(content: Shape) -> Result<Self, ShapeError> {
+        let field = FieldPath::new("tuple_shapes");
+        if content.element_type.bits().is_none() {
+            let given = format!("a shape of type {}", content.element_type);
+            return Err(ShapeError::BufferContent { field: field.index(0), given });
         }
-        Ok(Self { element_type, dimensions, layout: layout.into(), tuple_shapes: Vec::new() })
+        Self::without_elements(ElementType::Buffer, vec![content]).checked(&field)
+    }
+
+    /// A token, which orders side effects: `token[]`.
+    #[must_use]
+    pub fn token() -> Self {
+        Self::without_elements(ElementType::Token, Vec::new())
+    }
+
+    /// An opaque value: `opaque[]`.
+    #[must_use]
+    pub fn opaque() -> Self {
+        Self::without_elements(ElementType::Opaque, Vec::new())
+    }
+
+    fn without_elements(element_type: ElementType, tuple_shapes: Vec<Shape>) -> Self {
+        let depth = 1 + tuple_shapes.iter().map(|part| part.depth).max().unwrap_or(0);
+        let shapes = 1 + tuple_shapes.iter().map(|part| part.shapes).sum::<usize>();
+        Self {
+            element_type,
+            dimensions: SmallVec::new(),
+            layout: None,
+            tuple_shapes,
+            depth,
+            shapes,
+        }
+    }
+
+    fn checked(self, field: &FieldPath) -> Result<Self, ShapeError> {
+        let too_many = |what, given, limit| {
+            Err(ShapeError::TooMany { field: field.clone(), what, given, limit })
+        };
+        if self.depth > MAX_DEPTH {
+            return too_many("shapes inside one another", self.depth, MAX_DEPTH);
+        }
+        if self.shapes > MAX_SHAPES {
+            return too_many("shapes in all", self.shapes, MAX_SHAPES);
+        }
+        Ok(self)
     }
 
     /// The type of the elements, or the kind of a shape that has none.
@@ -105,24 +186,76 @@ impl Shape {
     pub fn tuple_shapes(&self) -> &[Shape] {
         &self.tuple_shapes
     }
+
+    /// Whether the shape has elements of its own: no tuple, token, opaque value or buffer.
+    #[must_use]
+    pub fn is_array(&self) -> bool {
+        self.element_type.bits().is_some()
+    }
+
+    /// The part that `path` leads to, one number per level of tuples: XLA's `ShapeIndex`.
+    ///
+    /// ```
+    /// use stridec::shape::Shape;
+    /// let tuple: Shape = "(f32[2], (s8[3], pred[]))".parse().unwrap();
+    /// assert_eq!(tuple.leaf(&[1, 0]).unwrap().to_string(), "s8[3]");
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Where a number is not below the count of parts.
+    pub fn leaf(&self, path: &[usize]) -> Result<&Shape, ShapeError> {
+        path.iter().enumerate().try_fold(self, |shape, (level, &part)| {
+            shape.tuple_shapes.get(part).ok_or_else(|| ShapeError::NoSuchPart {
+                path: path[..=level].to_vec(),
+                element_type: shape.element_type,
+                count: shape.tuple_shapes.len(),
+            })
+        })
+    }
 }
 
-/// Why a shape is invalid.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ShapeError {
-    /// A token, opaque value, tuple or buffer where an array is needed.
-    #[error("element_type: {element_type} has no elements; an array needs a type that has")]
-    NoElements {
-        /// The kind that was given.
-        element_type: ElementType,
-    },
-    /// More dimensions than stridec accepts.
-    #[error("dimensions: rank {given} is above the limit of {limit}")]
-    Rank {
-        /// The rank that was given.
-        given: usize,
-        /// The greatest accepted.
-        limit: usize,
-    },
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nested(depth: usize) -> Result<Shape, ShapeError> {
+        (1..depth).try_fold(Shape::token(), |shape, _| Shape::tuple([shape]))
+    }
+
+    #[test]
+    fn depth_and_count_are_bounded() {
+        assert!(nested(MAX_DEPTH).is_ok());
+        let error = nested(MAX_DEPTH + 1).unwrap_err();
+        assert!(
+            matches!(error, ShapeError::TooMany { given, limit: MAX_DEPTH, .. } if given == MAX_DEPTH + 1)
+        );
+        assert!(Shape::tuple(vec![Shape::token(); MAX_SHAPES - 1]).is_ok());
+        let error = Shape::tuple(vec![Shape::token(); MAX_SHAPES]).unwrap_err();
+        assert!(matches!(error, ShapeError::TooMany { limit: MAX_SHAPES, .. }));
+    }
+
+    #[test]
+    fn a_buffer_holds_an_array() {
+        let array = Shape::new(ElementType::S32, [], None).unwrap();
+        assert_eq!(Shape::buffer(array.clone()).unwrap().tuple_shapes(), [array]);
+        let error = Shape::buffer(Shape::token()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "tuple_shapes[0]: a buffer holds one array; a shape of type token is not accepted"
+        );
+    }
+
+    #[test]
+    fn a_leaf_is_found_or_the_level_that_lacks_it_named() {
+        let leaf = Shape::new(ElementType::S8, [3], None).unwrap();
+        let inner = Shape::tuple([Shape::token(), leaf.clone()]).unwrap();
+        let outer = Shape::tuple([inner]).unwrap();
+        assert_eq!(outer.leaf(&[0, 1]), Ok(&leaf));
+        assert_eq!(outer.leaf(&[]), Ok(&outer));
+        let error = outer.leaf(&[0, 2, 5]).unwrap_err().to_string();
+        assert_eq!(error, "#0,2: the tuple there has 2 parts; 0 to 1 are accepted");
+        let error = outer.leaf(&[0, 1, 0]).unwrap_err().to_string();
+        assert_eq!(error, "#0,1,0: the s8 there has 0 parts; it cannot be indexed");
+    }
 }

@@ -1,0 +1,273 @@
+//! The bits that padded cells hold.
+
+use super::{ElementType, PaddingValue, ShapeError};
+
+/// How the bits of a float are read.
+///
+/// The bits are a sign, `exponent_bits` and `mantissa_bits`, and a value's exponent is stored with the bias added, so
+/// that 1 is the bias with a mantissa of 0.
+struct FloatFormat {
+    exponent_bits: u32,
+    mantissa_bits: u32,
+    bias: u32,
+    greatest: Greatest,
+}
+
+/// What the greatest pattern of exponent and mantissa, sign aside, stands for.
+enum Greatest {
+    /// A NaN, as every pattern whose exponent is all ones, but for the first: infinity. IEEE 754.
+    IeeeNan,
+    /// A NaN, the only one of its sign: `fn`.
+    Nan,
+    /// A finite value; NaN is where −0 would be (`fnuz`), or there is none.
+    Finite,
+}
+
+impl FloatFormat {
+    fn of(element_type: ElementType) -> Option<Self> {
+        use ElementType as E;
+        use Greatest::{Finite, IeeeNan, Nan};
+        let (exponent_bits, mantissa_bits, bias, greatest) = match element_type {
+            E::F64 => (11, 52, 1023, IeeeNan),
+            E::F32 => (8, 23, 127, IeeeNan),
+            E::F16 => (5, 10, 15, IeeeNan),
+            E::Bf16 => (8, 7, 127, IeeeNan),
+            E::F8e5m2 => (5, 2, 15, IeeeNan),
+            E::F8e4m3 => (4, 3, 7, IeeeNan),
+            E::F8e3m4 => (3, 4, 3, IeeeNan),
+            E::F8e4m3fn => (4, 3, 7, Nan),
+            E::F8e4m3b11fnuz => (4, 3, 11, Finite),
+            E::F8e4m3fnuz => (4, 3, 8, Finite),
+            E::F8e5m2fnuz => (5, 2, 16, Finite),
+            E::F4e2m1fn => (2, 1, 1, Finite),
+            E::F6e2m3fn => (2, 3, 1, Finite),
+            E::F6e3m2fn => (3, 2, 3, Finite),
+            _ => return None,
+        };
+        Some(Self { exponent_bits, mantissa_bits, bias, greatest })
+    }
+
+    fn one(&self) -> u128 {
+        u128::from(self.bias) << self.mantissa_bits
+    }
+
+    /// Infinity, or the greatest finite value.
+    fn highest(&self) -> u128 {
+        let all = ones(self.exponent_bits + self.mantissa_bits);
+        match self.greatest {
+            Greatest::IeeeNan => all - ones(self.mantissa_bits),
+            Greatest::Nan => all - 1,
+            Greatest::Finite => all,
+        }
+    }
+
+    /// −∞, or the least finite value.
+    fn lowest(&self) -> u128 {
+        self.highest() | 1 << (self.exponent_bits + self.mantissa_bits)
+    }
+}
+
+fn ones(bits: u32) -> u128 {
+    (1 << bits) - 1
+}
+
+impl ElementType {
+    /// The bits of one element that holds `value`, as a number: bit 0 is the lowest bit of the first byte.
+    ///
+    /// `Lowest` and `Highest` are −∞ and +∞ where the type has them, else its least and greatest value. `Unknown`
+    /// stands for anything: 0, so that output is reproducible. Complex numbers are a real part in the low half and an
+    /// imaginary one in the high half.
+    ///
+    /// ```
+    /// use stridec::shape::{ElementType, PaddingValue};
+    /// assert_eq!(ElementType::Bf16.padding_bits(PaddingValue::Lowest), Ok(0xff80)); // −∞
+    /// assert_eq!(ElementType::S8.padding_bits(PaddingValue::Lowest), Ok(0x80)); // -128
+    /// assert_eq!(ElementType::F8e4m3fn.padding_bits(PaddingValue::Highest), Ok(0x7e)); // 448
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Where the type lacks the value: a zero in `f8e8m0fnu`, a one in `s1`, a least or greatest complex number; where
+    /// `value` is `Invalid`; where the type has no elements.
+    pub fn padding_bits(self, value: PaddingValue) -> Result<u128, ShapeError> {
+        use PaddingValue::{Highest, Invalid, Lowest, One, Unknown, Zero};
+        let lacks = |accepted| Err(ShapeError::NoSuchValue { element_type: self, value, accepted });
+        let Some(bits) = self.bits() else {
+            return lacks("it has no elements, and no padding is accepted");
+        };
+        Ok(match (self, value) {
+            (_, Invalid) => return lacks("zero, one, lowest, highest or unknown is accepted"),
+            (Self::F8e8m0fnu, Zero) => {
+                return lacks("one (2^0), lowest (2^-127), highest (2^127) or unknown is accepted");
+            }
+            (Self::F8e8m0fnu, One) => 0x7f,
+            (Self::F8e8m0fnu, Highest) => 0xfe,
+            (_, Zero | Unknown) | (Self::F8e8m0fnu, Lowest) => 0,
+            (Self::C64, One) => return Self::F32.padding_bits(One),
+            (Self::C128, One) => return Self::F64.padding_bits(One),
+            (Self::C64 | Self::C128, _) => {
+                return lacks("complex numbers have no order; zero, one or unknown is accepted");
+            }
+            (Self::S1, One) => {
+                return lacks("it holds 0 and -1; zero, lowest, highest or unknown is accepted");
+            }
+            _ => match (FloatFormat::of(self), value) {
+                (Some(float), One) => float.one(),
+                (Some(float), Lowest) => float.lowest(),
+                (Some(float), _) => float.highest(),
+                (None, One) => 1,
+                (None, Lowest) if self.is_signed_integer() => 1 << (bits - 1),
+                (None, Lowest) => 0,
+                (None, _) if self.is_signed_integer() => ones(bits - 1),
+                (None, _) => ones(bits),
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use PaddingValue::{Highest, Invalid, Lowest, One, Unknown, Zero};
+
+    /// Each type's zero, one, lowest and highest, as the type's own publication gives the bits.
+    const TABLE: [(&str, [Option<u128>; 4]); 28] = {
+        const fn all(zero: u128, one: u128, lowest: u128, highest: u128) -> [Option<u128>; 4] {
+            [Some(zero), Some(one), Some(lowest), Some(highest)]
+        }
+        [
+            ("pred", all(0, 1, 0, 1)),
+            ("s1", [Some(0), None, Some(1), Some(0)]),
+            ("s2", all(0, 1, 2, 1)),
+            ("s4", all(0, 1, 8, 7)),
+            ("s8", all(0, 1, 0x80, 0x7f)),
+            ("s16", all(0, 1, 0x8000, 0x7fff)),
+            ("s32", all(0, 1, 0x8000_0000, 0x7fff_ffff)),
+            ("s64", all(0, 1, 1 << 63, (1 << 63) - 1)),
+            ("u1", all(0, 1, 0, 1)),
+            ("u2", all(0, 1, 0, 3)),
+            ("u4", all(0, 1, 0, 15)),
+            ("u8", all(0, 1, 0, 0xff)),
+            ("u64", all(0, 1, 0, 0xffff_ffff_ffff_ffff)),
+            ("f64", all(0, 0x3ff0 << 48, 0xfff0 << 48, 0x7ff0 << 48)),
+            ("f32", all(0, 0x3f80_0000, 0xff80_0000, 0x7f80_0000)),
+            ("f16", all(0, 0x3c00, 0xfc00, 0x7c00)),
+            ("bf16", all(0, 0x3f80, 0xff80, 0x7f80)),
+            ("f8e5m2", all(0, 0x3c, 0xfc, 0x7c)),
+            ("f8e4m3", all(0, 0x38, 0xf8, 0x78)),
+            ("f8e3m4", all(0, 0x30, 0xf0, 0x70)),
+            ("f8e4m3fn", all(0, 0x38, 0xfe, 0x7e)),
+            ("f8e4m3b11fnuz", all(0, 0x58, 0xff, 0x7f)),
+            ("f8e4m3fnuz", all(0, 0x40, 0xff, 0x7f)),
+            ("f8e5m2fnuz", all(0, 0x40, 0xff, 0x7f)),
+            ("f8e8m0fnu", [None, Some(0x7f), Some(0), Some(0xfe)]),
+            ("f4e2m1fn", all(0, 0x2, 0xf, 0x7)),
+            ("f6e2m3fn", all(0, 0x08, 0x3f, 0x1f)),
+            ("f6e3m2fn", all(0, 0x0c, 0x3f, 0x1f)),
+        ]
+    };
+
+    #[test]
+    fn every_type_gives_its_published_bits() {
+        for (name, expected) in TABLE {
+            let kind = ElementType::from_name(name).unwrap();
+            for (value, bits) in [Zero, One, Lowest, Highest].into_iter().zip(expected) {
+                assert_eq!(kind.padding_bits(value).ok(), bits, "{name} {value}");
+            }
+        }
+    }
+
+    /// What a pattern of a small float stands for, by the name's own grammar: `f8e4m3b11fnuz` has 4 exponent bits, 3
+    /// of mantissa and a bias of 11; `fn` is finite with NaN, `uz` has its NaN at −0; `u` has no sign.
+    fn decode(name: &str, pattern: u32) -> f64 {
+        if name == "f8e8m0fnu" {
+            return if pattern == 0xff { f64::NAN } else { (f64::from(pattern) - 127.0).exp2() };
+        }
+        let digit = |after: char| {
+            let (_, rest) = name.split_once(after).unwrap();
+            rest.chars().next().unwrap().to_digit(10).unwrap()
+        };
+        let (exponent_bits, mantissa_bits) = (digit('e'), digit('m'));
+        let fnuz = name.ends_with("fnuz");
+        let bias = match (name.contains("b11"), fnuz) {
+            (true, _) => 11,
+            (_, true) => 1 << (exponent_bits - 1),
+            _ => (1 << (exponent_bits - 1)) - 1,
+        };
+        let sign = pattern >> (exponent_bits + mantissa_bits);
+        let exponent = pattern >> mantissa_bits & ((1 << exponent_bits) - 1);
+        let mantissa = pattern & ((1 << mantissa_bits) - 1);
+        let top = exponent == (1 << exponent_bits) - 1;
+        let full = mantissa == (1 << mantissa_bits) - 1;
+        let magnitude = if fnuz {
+            if sign == 1 && exponent == 0 && mantissa == 0 {
+                return f64::NAN;
+            }
+            None
+        } else if name == "f8e4m3fn" {
+            (top && full).then_some(f64::NAN)
+        } else if name.ends_with("fn") || !top {
+            None
+        } else {
+            Some(if mantissa == 0 { f64::INFINITY } else { f64::NAN })
+        };
+        let fraction = f64::from(mantissa) / f64::from(1 << mantissa_bits);
+        let (lead, exponent) = if exponent == 0 { (0.0, 1) } else { (1.0, exponent) };
+        let scale = (f64::from(exponent) - f64::from(bias)).exp2();
+        let magnitude = magnitude.unwrap_or((lead + fraction) * scale);
+        if sign == 1 { -magnitude } else { magnitude }
+    }
+
+    #[test]
+    fn small_floats_agree_with_a_scan_of_all_their_patterns() {
+        for (name, _) in TABLE.into_iter().filter(|(name, _)| name.contains('m')) {
+            let kind = ElementType::from_name(name).filter(|kind| kind.bits() <= Some(8));
+            let Some((kind, bits)) = kind.and_then(|kind| kind.bits().map(|bits| (kind, bits)))
+            else {
+                continue;
+            };
+            let values: Vec<f64> = (0..1 << bits).map(|pattern| decode(name, pattern)).collect();
+            let value_of =
+                |value| kind.padding_bits(value).map(|b| values[usize::try_from(b).unwrap()]);
+            let known = values.iter().copied().filter(|value| !value.is_nan());
+            assert_eq!(value_of(Lowest), Ok(known.clone().fold(f64::INFINITY, f64::min)), "{name}");
+            assert_eq!(value_of(Highest), Ok(known.fold(f64::NEG_INFINITY, f64::max)), "{name}");
+            assert_eq!(value_of(One), Ok(1.0), "{name}");
+            match value_of(Zero) {
+                Ok(zero) => assert!(zero == 0.0 && zero.is_sign_positive(), "{name}"),
+                Err(_) => assert!(!values.contains(&0.0), "{name}"),
+            }
+        }
+    }
+
+    #[test]
+    fn wide_floats_agree_with_the_language() {
+        let f64s = [Zero, One, Lowest, Highest].map(|v| ElementType::F64.padding_bits(v).unwrap());
+        let expected = [0.0, 1.0, f64::NEG_INFINITY, f64::INFINITY].map(|v| v.to_bits().into());
+        assert_eq!(f64s, expected);
+        let f32s = [Zero, One, Lowest, Highest].map(|v| ElementType::F32.padding_bits(v).unwrap());
+        assert_eq!(f32s, [0.0, 1.0, f32::NEG_INFINITY, f32::INFINITY].map(|v| v.to_bits().into()));
+    }
+
+    #[test]
+    fn complex_numbers_have_a_real_one_and_no_order() {
+        assert_eq!(ElementType::C64.padding_bits(One), Ok(u128::from(1_f32.to_bits())));
+        assert_eq!(ElementType::C128.padding_bits(One), Ok(u128::from(1_f64.to_bits())));
+        for kind in [ElementType::C64, ElementType::C128] {
+            assert_eq!(kind.padding_bits(Zero), Ok(0));
+            for value in [Lowest, Highest] {
+                let error = kind.padding_bits(value).unwrap_err().to_string();
+                assert!(error.starts_with(&format!("padding_value: {kind} has no {value} value")));
+            }
+        }
+    }
+
+    #[test]
+    fn unknown_is_zero_and_invalid_is_refused_for_every_type() {
+        for kind in ElementType::ALL.into_iter().filter(|kind| kind.bits().is_some()) {
+            assert_eq!(kind.padding_bits(Unknown), Ok(0), "{kind}");
+            assert!(kind.padding_bits(Invalid).is_err(), "{kind}");
+        }
+        assert!(ElementType::Token.padding_bits(Zero).is_err());
+    }
+}

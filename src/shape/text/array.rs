@@ -1,0 +1,194 @@
+//! Reads shapes: arrays, tuples, buffers, tokens and opaque values, and arrays with explicit strides.
+
+use smallvec::SmallVec;
+
+use super::{
+    Notation, ParseError,
+    attributes::layout,
+    lexer::Token,
+    parser::{Parser, Places, Result},
+};
+use crate::shape::{Dimension, ElementType, FieldPath, Layout, MAX_DEPTH, Shape, StridedShape};
+
+/// A shape in XLA's own notation.
+pub(super) fn shape(parser: &mut Parser<'_>) -> Result<Shape> {
+    let start = parser.place();
+    match notation(parser, false)? {
+        Notation::Shape(shape) => Ok(shape),
+        Notation::Strided(_) => {
+            Err(ParseError::new(start, "explicit strides are no shape of XLA's"))
+        }
+    }
+}
+
+/// A shape, or an array with strides where `strided` permits it.
+pub(super) fn notation(parser: &mut Parser<'_>, strided: bool) -> Result<Notation> {
+    parser.begin_shape()?;
+    if parser.depth >= MAX_DEPTH {
+        let reason = format!("shapes nested too deep; at most {MAX_DEPTH} levels are accepted");
+        return Err(ParseError::new(parser.place(), reason));
+    }
+    parser.depth += 1;
+    let shape = match parser.token() {
+        Token::Sign("(") => tuple(parser).map(Notation::Shape),
+        Token::Word("b") => buffer(parser).map(Notation::Shape),
+        _ => array(parser, strided),
+    };
+    parser.depth -= 1;
+    shape
+}
+
+fn tuple(parser: &mut Parser<'_>) -> Result<Shape> {
+    let start = parser.expect("(")?.start;
+    let mut parts = Vec::new();
+    parser.list(")", |parser, _| {
+        parts.push(shape(parser)?);
+        Ok(())
+    })?;
+    Shape::tuple(parts).map_err(|error| ParseError::invalid(parser.since(start), error))
+}
+
+fn buffer(parser: &mut Parser<'_>) -> Result<Shape> {
+    parser.advance()?;
+    parser.expect("(")?;
+    let start = parser.place().start;
+    let content = shape(parser)?;
+    let place = parser.since(start);
+    parser.expect(")")?;
+    Shape::buffer(content).map_err(|error| ParseError::invalid(place, error))
+}
+
+fn array(parser: &mut Parser<'_>, may_be_strided: bool) -> Result<Notation> {
+    let start = parser.place().start;
+    let element_type = element_type(parser)?;
+    let mut places = Places::default();
+    let dimensions = dimensions(parser, &mut places)?;
+    if element_type.bits().is_none() {
+        let whole = parser.since(start);
+        if let Token::Sign("{") = parser.token() {
+            let reason = format!("{element_type} has no elements, and so no layout; leave it out");
+            return Err(ParseError::new(parser.place(), reason));
+        }
+        return match element_type {
+            _ if !dimensions.is_empty() => {
+                let reason =
+                    format!("{element_type} has no dimensions; {element_type}[] is accepted");
+                Err(ParseError::new(whole, reason))
+            }
+            ElementType::Token => Ok(Notation::Shape(Shape::token())),
+            _ => Ok(Notation::Shape(Shape::opaque())),
+        };
+    }
+    let layout = optional_layout(parser, dimensions.len(), &mut places)?;
+    if parser.token() == Token::Word("strided") {
+        if !may_be_strided {
+            let reason =
+                "explicit strides stand alone, in no tuple, buffer or XLA shape; `{…}` is accepted";
+            return Err(ParseError::new(parser.place(), reason));
+        }
+        let array = strided(parser, start, element_type, &dimensions, layout, places)?;
+        return Ok(Notation::Strided(array));
+    }
+    let shape = Shape::array(element_type, dimensions, layout);
+    shape.map(Notation::Shape).map_err(|error| places.locate(error, parser.since(start)))
+}
+
+/// The name of an element type, `token` or `opaque`.
+pub(super) fn element_type(parser: &mut Parser<'_>) -> Result<ElementType> {
+    let known = match parser.token() {
+        Token::Word(name) => ElementType::from_name(name),
+        _ => None,
+    };
+    let accepted = "an element type (f32, bf16, s4, pred …), token, opaque, b(…) or `(`";
+    let known = known.ok_or_else(|| parser.unexpected(accepted))?;
+    parser.advance()?;
+    Ok(known)
+}
+
+fn dimensions(parser: &mut Parser<'_>, places: &mut Places) -> Result<SmallVec<[Dimension; 8]>> {
+    let field = FieldPath::new("dimensions");
+    let mut dimensions = SmallVec::new();
+    let start = parser.expect("[")?.start;
+    parser.list("]", |parser, i| {
+        let start = parser.place().start;
+        let field = || field.clone().index(i);
+        dimensions.push(if parser.eat("?")? {
+            Dimension::Unbounded
+        } else if parser.eat("<=")? {
+            Dimension::AtMost(parser.natural(field, 0, i64::MAX)?.0)
+        } else if let Token::Number(_) = parser.token() {
+            Dimension::Fixed(parser.natural(field, 0, i64::MAX)?.0)
+        } else {
+            return Err(parser.unexpected("an extent, `n`, `<=n` or `?`,"));
+        });
+        places.add(field(), parser.since(start));
+        Ok(())
+    })?;
+    places.add(field, parser.since(start));
+    Ok(dimensions)
+}
+
+/// A layout where one stands next; `{no layout}` is none.
+fn optional_layout(
+    parser: &mut Parser<'_>,
+    rank: usize,
+    places: &mut Places,
+) -> Result<Option<Layout>> {
+    match parser.token() {
+        Token::Sign("{") | Token::Word("dense") => layout(parser, Some(rank), places),
+        Token::Word("sparse") => {
+            let reason =
+                "a sparse array gives no place to each element; `{…}` or `dense{…}` is accepted";
+            Err(ParseError::new(parser.place(), reason))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// `strided<[15,15,5,1], offset: 227>`, whose word stands next.
+fn strided(
+    parser: &mut Parser<'_>,
+    start: usize,
+    element_type: ElementType,
+    dimensions: &[Dimension],
+    layout: Option<Layout>,
+    mut places: Places,
+) -> Result<StridedShape> {
+    let layout = layout.unwrap_or_else(|| Layout::new([]));
+    let element_size_in_bits = layout.element_size_in_bits;
+    if layout != Layout::new([]).element_size(element_size_in_bits) {
+        let reason = "strides take the place of a layout; only `{:E(n)}` may come before them";
+        return Err(ParseError::new(parser.place(), reason));
+    }
+    parser.advance()?;
+    parser.expect("<")?;
+    let list_start = parser.expect("[")?.start;
+    let mut strides = Vec::new();
+    parser.list("]", |parser, _| {
+        strides.push(parser.number()?.0);
+        Ok(())
+    })?;
+    places.add(FieldPath::new("strides"), parser.since(list_start));
+    let mut offset = 0;
+    if parser.eat(",")? {
+        parser.expect_word("offset")?;
+        parser.expect(":")?;
+        offset = parser.natural(|| FieldPath::new("offset"), 0, i64::MAX)?.0;
+    }
+    parser.expect(">")?;
+    let whole = parser.since(start);
+    let mut sizes = Vec::new();
+    for (i, dimension) in dimensions.iter().enumerate() {
+        let Dimension::Fixed(size) = *dimension else {
+            let place = places.place(&FieldPath::new("dimensions").index(i)).unwrap_or(whole);
+            let reason = format!("{dimension} has no fixed extent; strides need one, `n`");
+            return Err(ParseError::new(place, reason));
+        };
+        sizes.push(size);
+    }
+    if let Some(place) = places.place(&FieldPath::new("dimensions")) {
+        places.add(FieldPath::new("sizes"), place);
+    }
+    StridedShape::new(element_type, sizes, strides, offset, element_size_in_bits)
+        .map_err(|error| places.locate(error, whole))
+}

@@ -1,0 +1,69 @@
+use std::ops::Range;
+
+use crate::shape::ShapeError;
+
+/// What is wrong with a notation, and where.
+///
+/// It prints as one line; [`offset`](Self::offset) and [`len`](Self::len) say where a caret goes.
+///
+/// ```
+/// use stridec::shape::Shape;
+/// let error = "f32[2,3]{1,1}".parse::<Shape>().unwrap_err();
+/// assert_eq!((error.offset(), error.len()), (11, 1));
+/// assert_eq!(
+///     error.reason(),
+///     "layout.minor_to_major[1]: 1 is there already; each dimension is accepted once"
+/// );
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason} (at byte {offset})")]
+pub struct ParseError {
+    offset: usize,
+    len: usize,
+    reason: String,
+    #[source]
+    invalid: Option<Box<ShapeError>>,
+}
+
+impl ParseError {
+    pub(super) fn new(place: Range<usize>, reason: impl Into<String>) -> Self {
+        Self { offset: place.start, len: place.len(), reason: reason.into(), invalid: None }
+    }
+
+    pub(super) fn invalid(place: Range<usize>, error: ShapeError) -> Self {
+        let reason = error.to_string();
+        Self { invalid: Some(Box::new(error)), ..Self::new(place, reason) }
+    }
+
+    /// The same error in a text that has `bytes` more before this one.
+    #[must_use]
+    pub fn shifted(mut self, bytes: usize) -> Self {
+        self.offset += bytes;
+        self
+    }
+
+    /// The first offending byte, counted from the start of the notation; its length where the text ends too early.
+    #[must_use]
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// Offending bytes; 0 where something is missing.
+    #[must_use]
+    #[allow(clippy::len_without_is_empty)] // a length, of no collection
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// What is wrong and what would be accepted, without the place.
+    #[must_use]
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    /// The rule that the shape breaks, where the notation itself is well formed.
+    #[must_use]
+    pub fn invalid_shape(&self) -> Option<&ShapeError> {
+        self.invalid.as_deref()
+    }
+}

@@ -1,0 +1,164 @@
+use std::{
+    fmt::{self, Display, Formatter},
+    ops::Range,
+    str::FromStr,
+};
+
+use super::{
+    ParseError, array, attributes,
+    lexer::Token,
+    parser::{Parser, Places, Result},
+};
+use crate::shape::{FieldPath, Layout, MAX_RANK, Shape, ShapeError, StridedShape, Tile, validate};
+
+/// Everything that the notation can say: an XLA shape, or an array with explicit strides.
+///
+/// A tuple's part is named by `#` and one number per level.
+///
+/// ```
+/// use stridec::shape::Notation;
+/// let part: Notation = "(f32[2]{0}, (s8[3], pred[]))#1,0".parse()?;
+/// assert_eq!(part.to_string(), "s8[3]");
+/// let border: Notation = "f32[1,3,224,224] strided<[153228,51076,226,1], offset: 227>".parse()?;
+/// assert!(matches!(border, Notation::Strided(_)));
+/// # Ok::<(), stridec::shape::ParseError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(clippy::large_enum_variant)] // few live at a time
+pub enum Notation {
+    /// A shape that XLA can say.
+    Shape(Shape),
+    /// An array with explicit strides, which it cannot.
+    Strided(StridedShape),
+}
+
+impl Display for Notation {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Shape(shape) => shape.fmt(f),
+            Self::Strided(shape) => shape.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Notation {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Parser::whole(text, |parser| {
+            let notation = array::notation(parser, true)?;
+            let sign = parser.place();
+            if !parser.eat("#")? {
+                return Ok(notation);
+            }
+            let (path, places) = leaf_path(parser)?;
+            let Self::Shape(shape) = notation else {
+                let reason = "an array with strides has no parts; leave `#` out";
+                return Err(ParseError::new(sign, reason));
+            };
+            let leaf = shape.leaf(&path).map_err(|error| {
+                let level = match &error {
+                    ShapeError::NoSuchPart { path, .. } => path.len() - 1,
+                    _ => 0,
+                };
+                ParseError::invalid(places.get(level).cloned().unwrap_or(sign), error)
+            })?;
+            Ok(Self::Shape(leaf.clone()))
+        })
+    }
+}
+
+/// Reads the numbers after `#`, `1,0`, which lead to a part of a tuple; see [`Shape::leaf`].
+///
+/// # Errors
+///
+/// Where the text is no list of numbers with commas between them.
+pub fn parse_leaf_path(text: &str) -> Result<Vec<usize>> {
+    Parser::whole(text, |parser| Ok(leaf_path(parser)?.0))
+}
+
+fn leaf_path(parser: &mut Parser<'_>) -> Result<(Vec<usize>, Vec<Range<usize>>)> {
+    let (mut path, mut places) = (Vec::new(), Vec::new());
+    loop {
+        let (number, place) = parser.number()?;
+        let part = usize::try_from(number).map_err(|_| {
+            let reason = format!("{number} names no part of a tuple; 0 and up are accepted");
+            ParseError::new(place.clone(), reason)
+        })?;
+        path.push(part);
+        places.push(place);
+        if !parser.eat(",")? {
+            return Ok((path, places));
+        }
+    }
+}
+
+impl FromStr for Shape {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Parser::whole(text, array::shape)
+    }
+}
+
+/// Reads a layout alone, `{1,0:T(8,128)}`: all that can be checked without extents is.
+impl FromStr for Layout {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Parser::whole(text, |parser| {
+            let (start, mut places) = (parser.place(), Places::default());
+            if !matches!(parser.token(), Token::Sign("{") | Token::Word("dense")) {
+                return Err(parser.unexpected("`{`"));
+            }
+            let layout = attributes::layout(parser, None, &mut places)?;
+            let whole = parser.since(start.start);
+            let Some(layout) = layout else {
+                return Err(ParseError::new(whole, "no layout; `{…}` is accepted"));
+            };
+            let (given, field) = (layout.minor_to_major.len(), FieldPath::new("layout"));
+            let rank = if given > MAX_RANK {
+                let field = field.field("minor_to_major");
+                Err(ShapeError::TooMany { field, what: "dimensions", given, limit: MAX_RANK })
+            } else {
+                Ok(given)
+            };
+            rank.and_then(|rank| validate::layout(&layout, rank, &[]))
+                .map_err(|error| places.locate(error, whole))?;
+            Ok(layout)
+        })
+    }
+}
+
+/// Reads a tile alone, `(8,128)`.
+impl FromStr for Tile {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Parser::whole(text, |parser| {
+            let (start, field) = (parser.place().start, FieldPath::new("tile"));
+            let mut places = Places::default();
+            let tile = attributes::tile(parser, &field, &mut places)?;
+            validate::tile(&field, &tile)
+                .map_err(|error| places.locate(error, parser.since(start)))?;
+            Ok(tile)
+        })
+    }
+}
+
+impl FromStr for StridedShape {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Parser::whole(text, |parser| {
+            let start = parser.place().start;
+            match array::notation(parser, true)? {
+                Notation::Strided(shape) => Ok(shape),
+                Notation::Shape(_) => {
+                    let reason = "no strides; `strided<[…]>` after the extents is accepted";
+                    Err(ParseError::new(parser.since(start), reason))
+                }
+            }
+        })
+    }
+}

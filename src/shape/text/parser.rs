@@ -1,0 +1,177 @@
+//! What every part of the grammar is read with: one token ahead, and a record of where each field stood.
+
+use std::ops::Range;
+
+use super::{
+    ParseError,
+    lexer::{Lexer, Token},
+};
+use crate::shape::{FieldPath, MAX_INPUT_BYTES, MAX_SHAPES, ShapeError};
+
+pub(super) type Result<T> = std::result::Result<T, ParseError>;
+
+/// A text and the next token in it.
+pub(super) struct Parser<'a> {
+    lexer: Lexer<'a>,
+    token: Token<'a>,
+    place: Range<usize>,
+    /// Where the token before the next one ended.
+    end: usize,
+    /// Shapes around the next token; see [`MAX_DEPTH`](crate::shape::MAX_DEPTH).
+    pub(super) depth: usize,
+    /// Shapes begun so far.
+    shapes: usize,
+}
+
+impl<'a> Parser<'a> {
+    pub(super) fn new(text: &'a str) -> Result<Self> {
+        if text.len() > MAX_INPUT_BYTES {
+            let reason =
+                format!("{} bytes; at most {MAX_INPUT_BYTES} bytes are accepted", text.len());
+            return Err(ParseError::new(0..0, reason));
+        }
+        let mut lexer = Lexer::new(text);
+        let (token, place) = lexer.next()?;
+        Ok(Self { lexer, token, place, end: 0, depth: 0, shapes: 0 })
+    }
+
+    /// What `read` makes of the whole of `text`.
+    pub(super) fn whole<T>(text: &'a str, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let mut parser = Self::new(text)?;
+        let value = read(&mut parser)?;
+        match parser.token {
+            Token::End => Ok(value),
+            _ => Err(parser.unexpected("the end")),
+        }
+    }
+
+    pub(super) fn token(&self) -> Token<'a> {
+        self.token
+    }
+
+    pub(super) fn place(&self) -> Range<usize> {
+        self.place.clone()
+    }
+
+    /// From `start` to the end of the last token read.
+    pub(super) fn since(&self, start: usize) -> Range<usize> {
+        start..self.end.max(start)
+    }
+
+    pub(super) fn unexpected(&self, accepted: &str) -> ParseError {
+        ParseError::new(self.place(), format!("{} stands where {accepted} is expected", self.token))
+    }
+
+    pub(super) fn advance(&mut self) -> Result<Range<usize>> {
+        let place = self.place();
+        self.end = place.end;
+        (self.token, self.place) = self.lexer.next()?;
+        Ok(place)
+    }
+
+    /// Reads `sign` where it stands next.
+    pub(super) fn eat(&mut self, sign: &str) -> Result<bool> {
+        let there = self.token == Token::Sign(sign);
+        if there {
+            self.advance()?;
+        }
+        Ok(there)
+    }
+
+    pub(super) fn expect(&mut self, sign: &str) -> Result<Range<usize>> {
+        match self.token {
+            Token::Sign(there) if there == sign => self.advance(),
+            _ => Err(self.unexpected(&format!("`{sign}`"))),
+        }
+    }
+
+    pub(super) fn expect_word(&mut self, word: &str) -> Result<()> {
+        match self.token {
+            Token::Word(there) if there == word => self.advance().map(drop),
+            _ => Err(self.unexpected(&format!("`{word}`"))),
+        }
+    }
+
+    pub(super) fn number(&mut self) -> Result<(i64, Range<usize>)> {
+        match self.token {
+            Token::Number(number) => Ok((number, self.advance()?)),
+            _ => Err(self.unexpected("a number")),
+        }
+    }
+
+    /// A number of `field` that is no less than `least`, and not negative.
+    pub(super) fn natural(
+        &mut self,
+        field: impl FnOnce() -> FieldPath,
+        least: i64,
+        greatest: i64,
+    ) -> Result<(u64, Range<usize>)> {
+        let (given, place) = self.number()?;
+        match u64::try_from(given) {
+            Ok(number) if given >= least => Ok((number, place)),
+            _ => {
+                let error =
+                    ShapeError::Range { field: field(), given: given.into(), least, greatest };
+                Err(ParseError::invalid(place, error))
+            }
+        }
+    }
+
+    /// Items with commas between them, none if `close` stands next; `close` is read too.
+    pub(super) fn list(
+        &mut self,
+        close: &str,
+        mut item: impl FnMut(&mut Self, usize) -> Result<()>,
+    ) -> Result<()> {
+        if self.eat(close)? {
+            return Ok(());
+        }
+        for i in 0.. {
+            item(self, i)?;
+            if self.eat(close)? {
+                break;
+            }
+            if !self.eat(",")? {
+                return Err(self.unexpected(&format!("`,` or `{close}`")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts a shape that begins at the next token.
+    pub(super) fn begin_shape(&mut self) -> Result<()> {
+        self.shapes += 1;
+        if self.shapes > MAX_SHAPES {
+            let reason = format!("more than {MAX_SHAPES} shapes; at most that many are accepted");
+            return Err(ParseError::new(self.place(), reason));
+        }
+        Ok(())
+    }
+}
+
+/// Where each field stood in the text, so that an error about a value can point at it.
+#[derive(Default)]
+pub(super) struct Places(Vec<(FieldPath, Range<usize>)>);
+
+impl Places {
+    pub(super) fn add(&mut self, field: FieldPath, place: Range<usize>) {
+        self.0.push((field, place));
+    }
+
+    /// Where `field` itself stood.
+    pub(super) fn place(&self, field: &FieldPath) -> Option<Range<usize>> {
+        self.0.iter().find(|(known, _)| known == field).map(|(_, place)| place.clone())
+    }
+
+    /// The error, at its field or the closest one around it that the text shows; else at `whole`.
+    pub(super) fn locate(&self, error: ShapeError, whole: Range<usize>) -> ParseError {
+        let mut field = error.field().cloned();
+        while let Some(path) = field {
+            if let Some(place) = self.place(&path) {
+                return ParseError::invalid(place, error);
+            }
+            field = path.parent();
+        }
+        ParseError::invalid(whole, error)
+    }
+}

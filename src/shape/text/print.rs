@@ -1,0 +1,201 @@
+//! Prints shapes as XLA's `HumanStringWithLayout` does.
+
+use std::fmt::{self, Display, Formatter};
+
+use crate::shape::{
+    Dimension, ElementType, Format, Layout, Shape, Sparse, SplitConfig, StridedShape, Tile,
+    TileDimension,
+};
+
+/// XLA puts `/*index=5*/` before every fifth part of a tuple.
+const ANNOTATION_INTERVAL: usize = 5;
+
+impl Shape {
+    /// Prints the shape without its layouts: XLA's `HumanString`.
+    ///
+    /// ```
+    /// let shape: stridec::shape::Shape = "(f32[2,3]{0,1}, token[])".parse().unwrap();
+    /// assert_eq!(shape.without_layout().to_string(), "(f32[2,3], token[])");
+    /// ```
+    #[must_use]
+    pub fn without_layout(&self) -> impl Display + '_ {
+        fmt::from_fn(|f| shape(f, self, false))
+    }
+}
+
+/// As XLA's `HumanStringWithLayout`: `bf16[2,3,4]{1,2,0:T(16,256)(2,1)}`; nothing follows where there is no layout.
+impl Display for Shape {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        shape(f, self, true)
+    }
+}
+
+fn shape(f: &mut Formatter<'_>, shape: &Shape, with_layout: bool) -> fmt::Result {
+    let print_part = |part: &Shape, f: &mut Formatter<'_>| self::shape(f, part, with_layout);
+    match shape.element_type() {
+        ElementType::Tuple => {
+            f.write_str("(")?;
+            for (i, part) in shape.tuple_shapes().iter().enumerate() {
+                match i {
+                    0 => {}
+                    i if i % ANNOTATION_INTERVAL == 0 => write!(f, ", /*index={i}*/")?,
+                    _ => f.write_str(", ")?,
+                }
+                print_part(part, f)?;
+            }
+            f.write_str(")")
+        }
+        ElementType::Buffer => {
+            f.write_str("b(")?;
+            shape.tuple_shapes().iter().try_for_each(|part| print_part(part, f))?;
+            f.write_str(")")
+        }
+        element_type => {
+            write!(f, "{element_type}[{}]", list(shape.dimensions()))?;
+            match shape.layout() {
+                Some(layout) if with_layout && !(shape.rank() == 0 && prints_nothing(layout)) => {
+                    layout.fmt(f)
+                }
+                _ => Ok(()),
+            }
+        }
+    }
+}
+
+/// Whether the braces of a scalar's layout would be empty; XLA leaves those out.
+fn prints_nothing(layout: &Layout) -> bool {
+    layout.to_string() == "{}"
+}
+
+/// Items with commas between them.
+fn list<T: Display>(items: &[T]) -> impl Display + '_ {
+    fmt::from_fn(|f| {
+        items.iter().enumerate().try_for_each(|(i, item)| {
+            let comma = if i == 0 { "" } else { "," };
+            write!(f, "{comma}{item}")
+        })
+    })
+}
+
+/// `4`, `<=4` or `?`.
+impl Display for Dimension {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(extent) => write!(f, "{extent}"),
+            Self::AtMost(extent) => write!(f, "<={extent}"),
+            Self::Unbounded => f.write_str("?"),
+        }
+    }
+}
+
+/// As XLA's `Layout::ToString`: `{1,0:T(8,128)(2,1)E(4)}`; then `PAD(…)`, which XLA lacks.
+///
+/// TensorFlow's word for a dense array is not repeated, and its `sparse{n}` prints but does not parse.
+impl Display for Layout {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if self.format == Format::Sparse && self.minor_to_major.is_empty() {
+            let elements = self.sparse.as_ref().map_or(0, |sparse| sparse.max_sparse_elements);
+            return write!(f, "sparse{{{elements}}}");
+        }
+        let attributes = fmt::from_fn(|f| attributes(f, self)).to_string();
+        let colon = if attributes.is_empty() { "" } else { ":" };
+        write!(f, "{{{}{colon}{attributes}}}", list(&self.minor_to_major))
+    }
+}
+
+fn attributes(f: &mut Formatter<'_>, layout: &Layout) -> fmt::Result {
+    let sparse = layout.sparse.as_deref();
+    if let Some(sparse) = sparse.filter(|sparse| !sparse.dim_level_types.is_empty()) {
+        write!(f, "D({})", list(&levels(sparse)))?;
+    }
+    if !layout.tiles.is_empty() {
+        f.write_str("T")?;
+        layout.tiles.iter().try_for_each(|tile| tile.fmt(f))?;
+    }
+    if layout.tail_padding_alignment_in_elements != 1 {
+        write!(f, "L({})", layout.tail_padding_alignment_in_elements)?;
+    }
+    if let Some(element_type) = sparse.and_then(|sparse| sparse.index_primitive_type) {
+        write!(f, "#({element_type})")?;
+    }
+    if let Some(element_type) = sparse.and_then(|sparse| sparse.pointer_primitive_type) {
+        write!(f, "*({element_type})")?;
+    }
+    if layout.element_size_in_bits != 0 {
+        write!(f, "E({})", layout.element_size_in_bits)?;
+    }
+    if layout.memory_space != 0 {
+        write!(f, "S({})", layout.memory_space)?;
+    }
+    if !layout.split_configs.is_empty() {
+        f.write_str("SC")?;
+        for SplitConfig { dimension, split_indices } in &layout.split_configs {
+            write!(f, "({dimension}:{})", list(split_indices))?;
+        }
+    }
+    if let Some(physical) = sparse.and_then(|sparse| sparse.physical_shape.as_ref()) {
+        write!(f, "P({physical})")?;
+    }
+    if layout.dynamic_shape_metadata_prefix_bytes != 0 {
+        write!(f, "M({})", layout.dynamic_shape_metadata_prefix_bytes)?;
+    }
+    if layout.has_padding() {
+        let comma = match layout.padding_value {
+            Some(_) if !layout.padded_dimensions.is_empty() => ",",
+            _ => "",
+        };
+        let value = layout.padding_value.map_or("", |value| value.name());
+        write!(f, "PAD({}{comma}{value})", list(&layout.padded_dimensions))?;
+    }
+    Ok(())
+}
+
+/// `D`, `C+` (not unique), `S~` (not ordered) or `H+~`, one per dimension.
+fn levels(sparse: &Sparse) -> Vec<String> {
+    let mark = |flags: &[bool], level: usize, mark| match flags.get(level) {
+        Some(false) => mark,
+        _ => "",
+    };
+    sparse
+        .dim_level_types
+        .iter()
+        .enumerate()
+        .map(|(level, kind)| {
+            let unique = mark(&sparse.dim_unique, level, "+");
+            let ordered = mark(&sparse.dim_ordered, level, "~");
+            format!("{}{unique}{ordered}", kind.letter())
+        })
+        .collect()
+}
+
+/// `(8,128)`.
+impl Display for Tile {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "({})", list(&self.dimensions))
+    }
+}
+
+/// `8` or `*`.
+impl Display for TileDimension {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Size(size) => write!(f, "{size}"),
+            Self::Combine => f.write_str("*"),
+        }
+    }
+}
+
+/// `f32[1,3,224,224] strided<[153228,51076,226,1], offset: 227>`, after MLIR's attribute.
+impl Display for StridedShape {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}[{}]", self.element_type(), list(self.sizes()))?;
+        if self.element_size_in_bits() != 0 {
+            write!(f, "{{:E({})}}", self.element_size_in_bits())?;
+        }
+        write!(f, " strided<[{}]", list(self.strides()))?;
+        if self.offset() != 0 {
+            write!(f, ", offset: {}", self.offset())?;
+        }
+        f.write_str(">")
+    }
+}

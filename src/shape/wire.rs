@@ -1,0 +1,168 @@
+//! Serialized messages: decoding that survives hostile bytes, and the short error for those it refuses.
+
+use prost::{DecodeError, Message, Name};
+
+use super::{FieldPath, Shape, ShapeError};
+use crate::proto::xla;
+
+/// The longest input that is read, in bytes: 16 MiB. Decoded messages can take 44 times as much.
+pub const MAX_INPUT_BYTES: usize = 16 << 20;
+
+/// More fields than this are printed with their middle left out.
+const MAX_PRINTED_FIELDS: usize = 8;
+
+impl Shape {
+    /// Reads a serialized `xla.Shape`, of TensorFlow 1.x or of today's XLA.
+    ///
+    /// ```
+    /// use stridec::shape::Shape;
+    /// let bytes = [0x10, 0x0b, 0x1a, 2, 2, 3, 0x2a, 10, 0x0a, 2, 0, 1, 0x12, 2, 3, 5, 0x18, 1];
+    /// assert_eq!(Shape::decode(&bytes)?.to_string(), "f32[2,3]{0,1:PAD(3,5,zero)}");
+    /// # Ok::<(), stridec::shape::ShapeError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Where `bytes` are more than [`MAX_INPUT_BYTES`] or no such message, or the shape is invalid.
+    pub fn decode(bytes: &[u8]) -> Result<Self, ShapeError> {
+        Self::try_from(&decode::<xla::Shape>(bytes)?)
+    }
+
+    /// Writes the serialized `xla.Shape`, byte for byte as today's XLA does; as TensorFlow 1.x did where the layout
+    /// has padding.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        xla::Shape::from(self).encode_to_vec()
+    }
+}
+
+/// Reads a serialized message of `proto/`.
+///
+/// # Errors
+///
+/// Where `bytes` are more than [`MAX_INPUT_BYTES`], or no such message.
+pub fn decode<M: Message + Name + Default>(bytes: &[u8]) -> Result<M, ShapeError> {
+    decode_with_limit(bytes, MAX_INPUT_BYTES)
+}
+
+/// Reads a serialized message of at most `limit` bytes.
+///
+/// # Errors
+///
+/// Where `bytes` are more than `limit`, or no such message.
+pub fn decode_with_limit<M: Message + Name + Default>(
+    bytes: &[u8],
+    limit: usize,
+) -> Result<M, ShapeError> {
+    check_size(bytes.len(), limit)?;
+    M::decode(bytes).map_err(|error| decode_error::<M>(&error))
+}
+
+pub(super) fn check_size(given: usize, limit: usize) -> Result<(), ShapeError> {
+    if given > limit {
+        let field = FieldPath::new("input");
+        return Err(ShapeError::TooMany { field, what: "bytes", given, limit });
+    }
+    Ok(())
+}
+
+/// Takes prost's error apart: it lists the fields innermost first, up to a hundred of them.
+pub(super) fn decode_error<M: Name>(error: &DecodeError) -> ShapeError {
+    let text = error.to_string();
+    let mut reason = text.split_once("message: ").map_or(text.as_str(), |(_, rest)| rest);
+    let mut fields = Vec::new();
+    while let Some((place, rest)) = reason.split_once(": ")
+        && let Some((_, field)) = place.split_once('.')
+        && !place.contains(' ')
+    {
+        fields.push(field);
+        reason = rest;
+    }
+    fields.reverse();
+    if fields.len() > MAX_PRINTED_FIELDS {
+        let half = MAX_PRINTED_FIELDS / 2;
+        fields.splice(half..fields.len() - half, ["…"]);
+    }
+    let field = if fields.is_empty() { "bytes".to_string() } else { fields.join(".") };
+    ShapeError::Decode { field, reason: reason.to_string(), message: M::full_name() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn truncated_bytes_name_the_field() {
+        let bytes = "f32[2,3]{0,1:T(2,2)}".parse::<Shape>().unwrap().encode();
+        // Between two fields the bytes are a message: the type alone, then the extents, then the layout.
+        let whole: Vec<usize> =
+            (0..bytes.len()).filter(|&len| Shape::decode(&bytes[..len]).is_ok()).collect();
+        assert_eq!(whole, [2, 6, 21]);
+        // Shape.layout of 3 bytes: Layout.tiles of 1 byte: a tag without a value.
+        let error = Shape::decode(&[0x2a, 3, 0x32, 1, 0x08]).unwrap_err().to_string();
+        assert!(error.starts_with("layout.tiles"), "{error}");
+        assert!(error.ends_with("a serialized xla.Shape is accepted"), "{error}");
+    }
+
+    #[test]
+    fn deep_nesting_is_a_short_error() {
+        let mut bytes = vec![0x10, 0x11];
+        for _ in 0..2_000 {
+            let mut outer = vec![0x10, 0x0d, 0x22];
+            prost::encode_length_delimiter(bytes.len(), &mut outer).unwrap();
+            outer.append(&mut bytes);
+            bytes = outer;
+        }
+        let error = Shape::decode(&bytes).unwrap_err().to_string();
+        assert!(error.contains("recursion limit reached") && error.len() < 300, "{error}");
+    }
+
+    #[test]
+    fn the_size_is_bounded_before_decoding() {
+        let error = Shape::decode(&vec![0; MAX_INPUT_BYTES + 1]).unwrap_err().to_string();
+        assert_eq!(error, "input: 16777217 bytes; at most 16777216 are accepted");
+        assert!(decode_with_limit::<xla::Shape>(&[0x10, 0x0b], 1).is_err());
+        assert!(decode_with_limit::<xla::Shape>(&[0x10, 0x0b], 2).is_ok());
+    }
+
+    #[test]
+    fn the_deepest_shapes_survive_the_wire() {
+        let mut shape: Shape = "f32[2]{0:T(2)SC(0:1)}".parse().unwrap();
+        while let Ok(deeper) = Shape::tuple([shape.clone()]) {
+            shape = deeper;
+        }
+        assert_eq!(Shape::decode(&shape.encode()), Ok(shape));
+        let mut text = "f32[2]{0:T(2)}".to_string();
+        let mut deepest = None;
+        while let Ok(shape) = text.parse::<Shape>() {
+            deepest = Some(shape);
+            text = format!("f32[2]{{0:P({text})}}");
+        }
+        let deepest = deepest.unwrap();
+        assert_eq!(Shape::decode(&deepest.encode()), Ok(deepest));
+    }
+
+    #[test]
+    fn no_bytes_panic() {
+        let seed: Shape =
+            "(f32[<=4,?]{0,1:T(2,*,2)L(2)E(4)S(1)SC(0:1)M(8)}, b(s8[3]), token[])".parse().unwrap();
+        let seed = seed.encode();
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut random = |below: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            usize::try_from(state % below as u64).unwrap()
+        };
+        for _ in 0..50_000 {
+            let mut bytes = seed.clone();
+            for _ in 0..=random(4) {
+                let i = random(bytes.len());
+                bytes[i] = u8::try_from(random(256)).unwrap();
+            }
+            if let Ok(shape) = Shape::decode(&bytes) {
+                assert_eq!(Shape::decode(&shape.encode()), Ok(shape));
+            }
+        }
+    }
+}
