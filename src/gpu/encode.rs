@@ -3,6 +3,15 @@ use super::scope::scoped;
 use super::{Gpu, GpuError, Side};
 use crate::wgsl::Kernel;
 
+/// A kernel with the buffers to run it on, each with its offset in bytes, all checked against each other.
+pub(super) struct Job<'a> {
+    pub(super) kernel: &'a Kernel,
+    pub(super) sizes: BindingSizes,
+    pub(super) source: (&'a wgpu::Buffer, u64),
+    pub(super) destination: (&'a wgpu::Buffer, u64),
+    pub(super) times: u32,
+}
+
 impl Gpu {
     /// Encodes a kernel into the caller's encoder, from one range of the caller's buffers to another.
     ///
@@ -35,32 +44,34 @@ impl Gpu {
                 destination_offset: destination.offset,
             });
         }
-        let source = (source.buffer, source.offset);
-        let destination = (destination.buffer, destination.offset);
-        self.encode_checked(kernel, encoder, sizes, source, destination, 1)
+        let job = Job {
+            kernel,
+            sizes,
+            source: (source.buffer, source.offset),
+            destination: (destination.buffer, destination.offset),
+            times: 1,
+        };
+        self.encode_job(encoder, &job, None)
     }
 
-    /// Encodes a kernel `times` over, on ranges that have been checked.
-    pub(super) fn encode_checked(
+    /// Encodes what has been checked, in one pass, between two timestamps if they are asked for.
+    pub(super) fn encode_job(
         &self,
-        kernel: &Kernel,
         encoder: &mut wgpu::CommandEncoder,
-        sizes: BindingSizes,
-        source: (&wgpu::Buffer, u64),
-        destination: (&wgpu::Buffer, u64),
-        times: u32,
+        job: &Job<'_>,
+        timestamp_writes: Option<wgpu::ComputePassTimestampWrites<'_>>,
     ) -> Result<(), GpuError> {
-        let pipeline = self.cache.pipeline(&self.device, kernel, sizes)?;
+        let pipeline = self.cache.pipeline(&self.device, job.kernel, job.sizes)?;
         scoped(&self.device, "encoding the kernel", || {
-            let group = pipeline.bind(&self.device, sizes, source, destination);
+            let group = pipeline.bind(&self.device, job.sizes, job.source, job.destination);
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
                 label: Some("stridec"),
-                timestamp_writes: None,
+                timestamp_writes,
             });
             pass.set_pipeline(&pipeline.pipeline);
             pass.set_bind_group(0, &group, &[]);
-            for _ in 0..times {
-                for dispatch in &kernel.dispatches {
+            for _ in 0..job.times {
+                for dispatch in &job.kernel.dispatches {
                     let [x, y, z] = dispatch.workgroups;
                     pass.dispatch_workgroups(x, y, z);
                 }

@@ -26,6 +26,7 @@ mod pipeline;
 mod run;
 mod scope;
 mod scratch;
+mod time;
 mod transfer;
 mod wait;
 

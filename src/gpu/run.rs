@@ -2,6 +2,7 @@ use std::sync::{MutexGuard, PoisonError};
 
 use super::buffer::rounded;
 use super::check;
+use super::encode::Job;
 use super::scope::scoped;
 use super::scratch::Scratch;
 use super::{Buffer, Gpu, GpuError, Side};
@@ -36,14 +37,19 @@ impl Gpu {
         let destination_buffer = self.scratch_buffer(Side::Destination, sizes.destination)?;
         self.write(&source_buffer, source)?;
         let mut encoder = self.encoder()?;
-        self.encode_checked(
+        // What the kernel binds past the image reads as zero, whatever an earlier run left there.
+        let written = source.len().next_multiple_of(4) as u64;
+        if let Some(tail) = sizes.source.checked_sub(written).filter(|&tail| tail > 0) {
+            encoder.clear_buffer(&source_buffer, written, Some(tail));
+        }
+        let job = Job {
             kernel,
-            &mut encoder,
             sizes,
-            (&source_buffer, 0),
-            (&destination_buffer, 0),
-            1,
-        )?;
+            source: (&source_buffer, 0),
+            destination: (&destination_buffer, 0),
+            times: 1,
+        };
+        self.encode_job(&mut encoder, &job, None)?;
         self.read(encoder, &destination_buffer, destination)?;
         let mut scratch = self.scratch();
         scratch.keep(Side::Source, source_buffer);
@@ -79,20 +85,26 @@ impl Gpu {
         if kernel.dispatches.is_empty() {
             return Ok(());
         }
-        let sizes = check::kernel(kernel, &self.limits)?;
-        self.check_pair(source, sizes.source, destination, sizes.destination)?;
+        let job = self.job(kernel, source, destination, times)?;
         let mut encoder = self.encoder()?;
-        self.encode_checked(
-            kernel,
-            &mut encoder,
-            sizes,
-            (&source.handle, 0),
-            (&destination.handle, 0),
-            times,
-        )?;
+        self.encode_job(&mut encoder, &job, None)?;
         let submission =
             scoped(&self.device, "running the kernel", || self.queue.submit([encoder.finish()]))?;
         self.wait("running the kernel", submission)
+    }
+
+    /// Checks a kernel and two buffers against each other.
+    pub(super) fn job<'a>(
+        &self,
+        kernel: &'a Kernel,
+        source: &'a Buffer,
+        destination: &'a Buffer,
+        times: u32,
+    ) -> Result<Job<'a>, GpuError> {
+        let sizes = check::kernel(kernel, &self.limits)?;
+        self.check_pair(source, sizes.source, destination, sizes.destination)?;
+        let (source, destination) = ((&source.handle, 0), (&destination.handle, 0));
+        Ok(Job { kernel, sizes, source, destination, times })
     }
 
     /// Frees the device buffers kept from the last [`run`](Self::run).

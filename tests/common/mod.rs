@@ -1,4 +1,0 @@
-//! What integration tests share.
-
-#[cfg(feature = "gpu")]
-pub(crate) mod gpu;

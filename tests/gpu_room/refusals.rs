@@ -1,0 +1,212 @@
+//! What is refused, and with which error.
+
+use stridec::gpu::{Gpu, GpuError, Side};
+use stridec::wgsl::{Binding, Dispatch, Kernel};
+use wgpu::BufferUsages;
+
+use crate::support;
+use crate::kernels::{buffer, identity, part};
+
+#[test]
+fn images_of_another_size_are_refused() {
+    let Some(gpu) = support::gpu::gpu("images_of_another_size") else { return };
+    let kernel = identity(4);
+    let error = gpu.run(&kernel, &[0; 15], &mut [0; 16]).unwrap_err();
+    assert_eq!(error, GpuError::ImageSize { side: Side::Source, given: 15, expected: 16 });
+    let error = gpu.run(&kernel, &[0; 16], &mut [0; 17]).unwrap_err();
+    assert_eq!(error, GpuError::ImageSize { side: Side::Destination, given: 17, expected: 16 });
+    assert_eq!(error.to_string(), "destination is 17 bytes, the kernel's image is 16");
+}
+
+#[test]
+fn buffers_too_small_or_shared_are_refused() {
+    let Some(gpu) = support::gpu::gpu("buffers_too_small") else { return };
+    let kernel = identity(4);
+    let (small, enough) = (gpu.allocate(12).unwrap(), gpu.allocate(16).unwrap());
+    let error = gpu.dispatch(&kernel, &small, &enough).unwrap_err();
+    assert_eq!(error, GpuError::BufferTooSmall { side: Side::Source, given: 12, needed: 16 });
+    let error = gpu.dispatch(&kernel, &enough, &small).unwrap_err();
+    assert_eq!(error, GpuError::BufferTooSmall { side: Side::Destination, given: 12, needed: 16 });
+    assert!(matches!(
+        gpu.dispatch(&kernel, &enough, &enough.clone()),
+        Err(GpuError::SameBuffer { .. })
+    ));
+    assert!(matches!(
+        gpu.download(&small, &mut [0; 13]),
+        Err(GpuError::BufferTooSmall { given: 12, needed: 13, .. })
+    ));
+    assert!(matches!(
+        gpu.copy(&enough, &small, 16, 1),
+        Err(GpuError::BufferTooSmall { side: Side::Destination, .. })
+    ));
+}
+
+#[test]
+fn shaders_that_do_not_compile_are_typed_errors() {
+    let Some(gpu) = support::gpu::gpu("shaders_that_do_not_compile") else { return };
+    let good = identity(4);
+    let bad = [
+        Kernel { wgsl: "this is no shader".to_owned(), ..good.clone() },
+        Kernel { wgsl: good.wgsl.replace("source[id.x]", "1.5"), ..good.clone() },
+        Kernel { entry_point: "missing".to_owned(), ..good.clone() },
+        // A binding that the layout does not have.
+        Kernel { wgsl: good.wgsl.replace("@binding(0)", "@binding(7)"), ..good.clone() },
+    ];
+    let gpu = gpu.as_ref().clone().with_cache_capacity(8);
+    for kernel in bad {
+        let error = gpu.run(&kernel, &[0; 16], &mut [0; 16]).unwrap_err();
+        assert!(matches!(error, GpuError::Shader { .. }), "{error}");
+        assert!(error.to_string().lines().count() <= 14, "{error}");
+    }
+    assert!(gpu.cache().is_empty(), "what failed is not kept");
+    // The device works on.
+    let mut destination = [0; 16];
+    gpu.run(&good, &[3; 16], &mut destination).unwrap();
+    assert_eq!(destination, [3; 16]);
+}
+
+#[test]
+fn kernels_past_the_limits_are_refused_before_the_device_is_touched() {
+    let Some(gpu) = support::gpu::gpu("kernels_past_the_limits") else { return };
+    let limits = gpu.limits();
+    let limit_of = |kernel: &Kernel| {
+        let source = vec![0; usize::try_from(kernel.source_bytes).unwrap()];
+        match gpu.run(kernel, &source, &mut [0; 16]) {
+            Err(error @ GpuError::BeyondLimit { limit, .. }) => {
+                assert!(error.is_beyond_limits());
+                limit
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    let most = limits.max_compute_workgroups_per_dimension;
+    let wide =
+        Kernel { dispatches: vec![Dispatch { workgroups: [1, most + 1, 1] }], ..identity(4) };
+    assert_eq!(limit_of(&wide), u64::from(most));
+
+    let most = limits.max_compute_invocations_per_workgroup;
+    let crowded = Kernel { workgroup_size: [1, most + 1, u32::MAX], ..identity(4) };
+    assert!(limit_of(&crowded) <= u64::from(most));
+
+    let most = limits.max_storage_buffer_binding_size;
+    let mut large = identity(4);
+    large.bindings[0].size_in_bytes = (most + 1).next_multiple_of(4);
+    assert_eq!(limit_of(&large), most);
+
+    assert!(gpu.allocate(u64::MAX).is_err_and(|error| error.is_beyond_limits()));
+}
+
+#[test]
+fn kernels_with_other_bindings_are_refused() {
+    let Some(gpu) = support::gpu::gpu("kernels_with_other_bindings") else { return };
+    let changes: [fn(&mut Vec<Binding>); 6] = [
+        |bindings| bindings.truncate(1),
+        |bindings| bindings[0].writable = true,
+        |bindings| bindings[1].writable = false,
+        |bindings| bindings[1].group = 1,
+        |bindings| bindings[0].size_in_bytes = 7,
+        |bindings| bindings[1].size_in_bytes = 12,
+    ];
+    for change in changes {
+        let mut kernel = identity(4);
+        change(&mut kernel.bindings);
+        let error = gpu.run(&kernel, &[0; 16], &mut [0; 16]).unwrap_err();
+        assert!(matches!(error, GpuError::Bindings { .. }), "{error}");
+    }
+}
+
+#[test]
+fn ranges_that_cannot_be_bound_are_refused() {
+    let Some(gpu) = support::gpu::gpu("ranges_that_cannot_be_bound") else { return };
+    let kernel = identity(10);
+    let storage = BufferUsages::STORAGE;
+    let (one, two) = (buffer(&gpu, 1024, storage), buffer(&gpu, 1024, storage));
+    let uniform = buffer(&gpu, 1024, BufferUsages::UNIFORM);
+    let mut encoder =
+        gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    let mut encode =
+        |source, destination| gpu.encode(&kernel, &mut encoder, &source, &destination).unwrap_err();
+    let alignment = gpu.limits().min_storage_buffer_offset_alignment;
+    assert_eq!(
+        encode(part(&one, 2, 0), part(&two, 0, 0)),
+        GpuError::OffsetAlignment { side: Side::Source, offset: 2, alignment }
+    );
+    assert_eq!(
+        encode(part(&one, 0, 0), part(&two, 0, 36)),
+        GpuError::BufferTooSmall { side: Side::Destination, given: 36, needed: 40 }
+    );
+    // A range that lies past its buffer's end, though it is long enough by itself.
+    assert_eq!(
+        encode(part(&one, 1024, 4096), part(&two, 0, 0)),
+        GpuError::BufferTooSmall { side: Side::Source, given: 0, needed: 40 }
+    );
+    assert!(matches!(encode(part(&uniform, 0, 0), part(&two, 0, 0)), GpuError::Usage { .. }));
+    assert_eq!(
+        encode(part(&one, 0, 40), part(&one, 256, 40)),
+        GpuError::SameBuffer { source_offset: 0, destination_offset: 256 }
+    );
+}
+
+#[test]
+fn a_buffer_of_another_device_is_a_typed_error() {
+    let Some(gpu) = support::gpu::gpu("a_buffer_of_another_device") else { return };
+    let other = Gpu::open().unwrap();
+    let (ours, theirs) = (gpu.allocate(16).unwrap(), other.allocate(16).unwrap());
+    let kernel = identity(4);
+    let side = Side::Destination;
+    assert_eq!(gpu.dispatch(&kernel, &ours, &theirs), Err(GpuError::ForeignBuffer { side }));
+    assert_eq!(gpu.copy(&ours, &theirs, 16, 1), Err(GpuError::ForeignBuffer { side }));
+    let side = Side::Source;
+    assert_eq!(gpu.download(&theirs, &mut [0; 16]), Err(GpuError::ForeignBuffer { side }));
+    // A clone is the same device.
+    gpu.as_ref().clone().dispatch(&kernel, &ours, &gpu.allocate(16).unwrap()).unwrap();
+}
+
+#[test]
+fn a_device_that_is_gone_is_a_typed_error() {
+    if support::gpu::gpu("a_device_that_is_gone").is_none() {
+        return;
+    }
+    let gpu = Gpu::open().unwrap();
+    let kernel = identity(4);
+    let (source, destination) = (gpu.upload(&[1; 16]).unwrap(), gpu.allocate(16).unwrap());
+    gpu.run(&kernel, &[1; 16], &mut [0; 16]).unwrap();
+    gpu.device().destroy();
+    let lost = |result: Result<(), GpuError>| {
+        assert!(matches!(result, Err(GpuError::DeviceLost { .. })), "{result:?}");
+    };
+    lost(gpu.run(&kernel, &[1; 16], &mut [0; 16]));
+    lost(gpu.dispatch(&kernel, &source, &destination));
+    lost(gpu.download(&destination, &mut [0; 16]));
+    lost(gpu.copy(&source, &destination, 16, 1));
+    lost(gpu.upload(&[1; 16]).map(drop));
+
+    // An embedder's device has no callback of ours: the loss shows in what no longer answers.
+    let own = Gpu::open().unwrap();
+    let gpu = Gpu::from_device(own.device().clone(), own.queue().clone());
+    gpu.device().destroy();
+    lost(gpu.run(&kernel, &[1; 16], &mut [0; 16]));
+}
+
+#[test]
+fn a_wait_past_its_timeout_is_a_typed_error() {
+    if support::gpu::gpu("a_wait_past_its_timeout").is_none() {
+        return;
+    }
+    let limit = std::time::Duration::ZERO;
+    let gpu = Gpu::open().unwrap().with_timeout(limit);
+    let words = 1 << 22;
+    let (source, destination) =
+        (gpu.allocate(words * 4).unwrap(), gpu.allocate(words * 4).unwrap());
+    let kernel = identity(u32::try_from(words / 2).unwrap());
+    match gpu.dispatch_repeated(&kernel, &source, &destination, 100) {
+        Err(error) => {
+            assert_eq!(error, GpuError::Timeout { operation: "running the kernel", limit });
+        }
+        // A software OpenGL driver does all the work inside the submission.
+        Ok(()) => assert_eq!(gpu.backend(), "gl"),
+    }
+    // The device goes on: a longer wait finds it in order.
+    let gpu = gpu.with_timeout(Gpu::DEFAULT_TIMEOUT);
+    gpu.dispatch(&kernel, &source, &destination).unwrap();
+}
