@@ -21,7 +21,7 @@ fn random_operations() {
     let cases: Option<u64> = cases.map(|cases| cases.parse().unwrap());
     let mut count = std::collections::BTreeMap::new();
     for case in 0.. {
-        if cases.map_or(start.elapsed() > Duration::from_secs(60), |cases| case == cases) {
+        if cases.map_or(start.elapsed() > Duration::from_mins(1), |cases| case == cases) {
             break;
         }
         let operation = random::operation(&mut random);

@@ -1,3 +1,5 @@
+use crate::schedule::{AdapterKind, Target};
+
 /// What a device allows a kernel: the limits that decide how an operation is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AdapterLimits {
@@ -35,6 +37,25 @@ impl AdapterLimits {
             ],
             max_compute_workgroup_storage_size: limits.max_compute_workgroup_storage_size,
             is_cpu: kind == wgpu::DeviceType::Cpu,
+        }
+    }
+}
+
+impl AdapterLimits {
+    /// The compilation target that these limits allow; `name` is what messages call it.
+    #[must_use]
+    pub fn target(&self, name: impl Into<String>) -> Target {
+        let invocations =
+            self.max_compute_invocations_per_workgroup.min(self.max_compute_workgroup_size[0]);
+        Target {
+            name: name.into(),
+            kind: if self.is_cpu { AdapterKind::Cpu } else { AdapterKind::Gpu },
+            max_storage_buffer_binding_size: self
+                .max_storage_buffer_binding_size
+                .min(self.max_buffer_size),
+            max_compute_workgroups_per_dimension: self.max_compute_workgroups_per_dimension,
+            max_compute_invocations_per_workgroup: invocations,
+            max_compute_workgroup_storage_size: self.max_compute_workgroup_storage_size,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Runs a [`CopyNest`] on the CPU, in parallel, for every element type.
+//! Runs a [`CopyNest`](crate::nest::CopyNest) on the CPU, in parallel, for every element type.
 
 mod error;
 mod run;

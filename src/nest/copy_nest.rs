@@ -93,6 +93,7 @@ pub enum Cell {
 
 impl CopyNest {
     /// The axes with the strides of both sides, outermost first.
+    #[must_use]
     pub fn axes(&self) -> impl DoubleEndedIterator<Item = CopyAxis> + '_ {
         let mut dst_stride: u64 = self.extents.iter().product();
         self.extents

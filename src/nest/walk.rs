@@ -77,7 +77,7 @@ pub(super) fn walk(
         let stride = stride.unsigned_abs();
         let places = block.div_ceil(stride);
         let digit = match &inside {
-            None if skipped > 0 || block == elements + shift || block % stride == 0 => {
+            None if skipped > 0 || block == elements + shift || block.is_multiple_of(stride) => {
                 walk.axis(places)
             }
             None => {

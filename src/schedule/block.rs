@@ -83,6 +83,7 @@ impl Block {
     }
 
     /// Axes of the nest that number the blocks, outermost first.
+    #[must_use]
     pub fn outer(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
         (0..self.nest.extents.len())
             .filter(|&axis| axis != self.dst_axis && Some(axis) != self.src_axis)

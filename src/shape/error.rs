@@ -194,6 +194,12 @@ pub enum ShapeError {
         /// The message's name.
         message: String,
     },
+    /// A message without a descriptor: none of `proto/`.
+    #[error("{message}: no message of this library; xla.Shape and those of package stridec are")]
+    UnknownMessage {
+        /// The message's name.
+        message: String,
+    },
     /// Text that is no message.
     #[error("line {line}, column {column}: {reason}; the {format} of a {message} is accepted")]
     Text {

@@ -13,6 +13,8 @@ mod convert;
 mod element_type;
 mod error;
 mod field_path;
+#[cfg(feature = "text-protos")]
+mod interchange;
 mod layout;
 mod padding;
 #[allow(clippy::module_inception)]
@@ -25,6 +27,8 @@ mod wire;
 pub use element_type::ElementType;
 pub use error::ShapeError;
 pub use field_path::FieldPath;
+#[cfg(feature = "text-protos")]
+pub use interchange::{from_json, from_textproto, to_json, to_textproto};
 pub use layout::{
     DimLevelType, Format, Layout, PaddingValue, Sparse, SplitConfig, Tile, TileDimension,
 };

@@ -35,12 +35,11 @@ impl TryFrom<&Shape> for StrideDescriptor {
             })
             .collect::<Result<_, _>>()?;
         let default;
-        let layout = match shape.layout() {
-            Some(layout) => layout,
-            None => {
-                default = Layout::default_for_rank(sizes.len());
-                &default
-            }
+        let layout = if let Some(layout) = shape.layout() {
+            layout
+        } else {
+            default = Layout::default_for_rank(sizes.len());
+            &default
         };
         refuse_unsupported(layout)?;
         let element_bits = element_bits(element_type, layout.element_size_in_bits)?;

@@ -13,7 +13,7 @@ pub(super) fn gather(writer: &mut Writer, nest: &CopyNest) {
         "// The unit at a position of the destination's memory, counted in units."
     ));
     writer.block(format_args!("fn unit(position: u32) -> {kind}"), |writer| {
-        unit(writer, nest, lanes)
+        unit(writer, nest, lanes);
     });
     writer.blank();
     let count = nest.dst_elements.div_ceil(lanes.into());
@@ -100,7 +100,7 @@ pub(super) fn guards(
                 .collect();
             if !failing.is_empty() {
                 writer.block(format_args!("if {}", failing.join(" || ")), |writer| {
-                    fail(writer, cell)
+                    fail(writer, cell);
                 });
             }
         }

@@ -20,6 +20,7 @@ fn relayout(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroup
         wgsl,
         entry_point: "relayout".to_owned(),
         workgroup_size: [64, 1, 1],
+        strategy: "gather".into(),
         bindings: vec![
             Binding { group: 0, binding: 0, writable: false, size_in_bytes },
             Binding { group: 0, binding: 1, writable: true, size_in_bytes },

@@ -1,8 +1,8 @@
 //! The GPU room, with kernels written by hand: what runs, and what is refused with which error.
 #![cfg(feature = "gpu")]
 
-#[path = "../support/mod.rs"]
-mod support;
 mod kernels;
 mod refusals;
 mod runs;
+#[path = "../support/mod.rs"]
+mod support;

@@ -4,8 +4,8 @@ use stridec::gpu::{Gpu, GpuError, Side};
 use stridec::wgsl::{Binding, Dispatch, Kernel};
 use wgpu::BufferUsages;
 
-use crate::support;
 use crate::kernels::{buffer, identity, part};
+use crate::support;
 
 #[test]
 fn images_of_another_size_are_refused() {

@@ -4,8 +4,8 @@ use stridec::gpu::{Adapters, Gpu};
 use stridec::wgsl::Kernel;
 use wgpu::BufferUsages;
 
-use crate::support;
 use crate::kernels::{buffer, bytes_of, identity, kernel, part, pattern};
+use crate::support;
 
 #[test]
 fn identity_copies_every_word() {
@@ -104,6 +104,7 @@ fn an_empty_kernel_leaves_the_destination_alone() {
         wgsl: String::new(),
         entry_point: String::new(),
         workgroup_size: [1; 3],
+        strategy: "empty".into(),
         bindings: Vec::new(),
         dispatches: Vec::new(),
         copy_regions: Vec::new(),

@@ -48,7 +48,7 @@ impl Random {
 /// One side of an operation: a shape, or explicit strides.
 #[derive(Clone, Debug)]
 pub enum Side {
-    Shape(Shape),
+    Shape(Box<Shape>),
     Strided { sizes: Vec<u64>, strides: Vec<i64>, offset: u64 },
 }
 
@@ -91,22 +91,20 @@ pub const TYPES: [ElementType; 14] = [
 
 /// A random operation over tensors of up to a few thousand elements.
 pub fn operation(random: &mut Random) -> Operation {
-    loop {
-        let element_type = random.pick(&TYPES);
-        let rank = usize::try_from(random.below(6)).unwrap();
-        let most = [1, 60, 24, 12, 7, 5][rank];
-        let sizes: Vec<u64> =
-            (0..rank).map(|_| if random.one_in(40) { 0 } else { 1 + random.below(most) }).collect();
-        let (source_side, source) = side(random, element_type, &sizes, true);
-        let window = if random.one_in(2) || sizes.contains(&0) {
-            Window::identity(&sizes)
-        } else {
-            Window::slice(&sizes, &slice(random, &sizes)).unwrap()
-        };
-        let out: Vec<u64> = window.sizes().collect();
-        let (destination_side, destination) = side(random, element_type, &out, false);
-        return Operation { source_side, destination_side, source, destination, window };
-    }
+    let element_type = random.pick(&TYPES);
+    let rank = usize::try_from(random.below(6)).unwrap();
+    let most = [1, 60, 24, 12, 7, 5][rank];
+    let sizes: Vec<u64> =
+        (0..rank).map(|_| if random.one_in(40) { 0 } else { 1 + random.below(most) }).collect();
+    let (source_side, source) = side(random, element_type, &sizes, true);
+    let window = if random.one_in(2) || sizes.contains(&0) {
+        Window::identity(&sizes)
+    } else {
+        Window::slice(&sizes, &slice(random, &sizes)).unwrap()
+    };
+    let out: Vec<u64> = window.sizes().collect();
+    let (destination_side, destination) = side(random, element_type, &out, false);
+    Operation { source_side, destination_side, source, destination, window }
 }
 
 /// A random window over `sizes`.
@@ -148,7 +146,7 @@ pub fn side(
     let layout = layout(random, element_type, sizes);
     let shape = Shape::new(element_type, sizes.iter().copied(), layout).unwrap();
     let descriptor = StrideDescriptor::try_from(&shape).unwrap();
-    (Side::Shape(shape), descriptor)
+    (Side::Shape(Box::new(shape)), descriptor)
 }
 
 fn strided(

@@ -1,0 +1,84 @@
+use crate::{
+    host::HostError,
+    nest::NestError,
+    request::RequestError,
+    schedule::ScheduleError,
+    shape::{ParseError, ShapeError},
+    stride::StrideError,
+    wgsl::WgslError,
+    window::WindowError,
+};
+
+/// Why an operation was not compiled, or did not run: an error of one of the rooms.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A notation that does not parse.
+    #[error(transparent)]
+    Parse(#[from] ParseError),
+    /// An invalid shape or proto.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+    /// A tensor without strides.
+    #[error(transparent)]
+    Stride(#[from] StrideError),
+    /// An invalid window.
+    #[error(transparent)]
+    Window(#[from] WindowError),
+    /// An operation whose sides do not fit.
+    #[error(transparent)]
+    Nest(#[from] NestError),
+    /// An operation that the target does not run.
+    #[error(transparent)]
+    Schedule(#[from] ScheduleError),
+    /// A kernel that naga refuses: a defect of stridec.
+    #[error(transparent)]
+    Wgsl(#[from] WgslError),
+    /// An incomplete request.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// A run on the host with buffers of other sizes.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// A run on a device.
+    #[cfg(feature = "gpu")]
+    #[error(transparent)]
+    Gpu(#[from] crate::gpu::GpuError),
+}
+
+/// What kind of failure an [`Error`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The input is wrong.
+    Invalid,
+    /// The input is valid, but more than stridec, or the target, does.
+    Unsupported,
+    /// There is no device.
+    NoDevice,
+    /// The run failed.
+    Failed,
+}
+
+impl Error {
+    /// What kind of failure it is.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        let unsupported = match self {
+            Self::Parse(_)
+            | Self::Shape(_)
+            | Self::Window(_)
+            | Self::Request(_)
+            | Self::Host(_) => false,
+            Self::Stride(error) => error.is_unsupported(),
+            Self::Nest(error) => error.is_unsupported(),
+            Self::Schedule(error) => error.is_unsupported(),
+            Self::Wgsl(_) => return ErrorKind::Failed,
+            #[cfg(feature = "gpu")]
+            Self::Gpu(error) if error.is_no_device() => return ErrorKind::NoDevice,
+            #[cfg(feature = "gpu")]
+            Self::Gpu(_) => return ErrorKind::Failed,
+        };
+        if unsupported { ErrorKind::Unsupported } else { ErrorKind::Invalid }
+    }
+}

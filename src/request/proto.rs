@@ -1,0 +1,122 @@
+//! A request from its proto.
+
+use super::{Operation, RequestError, Tensor};
+use crate::{
+    error::Error,
+    proto::{stridec as proto, xla},
+    schedule::Target,
+    shape::{ElementType, FieldPath, Shape, StridedShape},
+    window::Slice,
+};
+
+impl TryFrom<&proto::CompileRequest> for Operation {
+    type Error = Error;
+
+    /// Lowers the operation of a request; its target is [`Target::try_from`] of the request's target.
+    fn try_from(request: &proto::CompileRequest) -> Result<Self, Error> {
+        use proto::compile_request::Operation as Kind;
+        match &request.operation {
+            None => Err(missing("operation", "a relayout or a slice")),
+            Some(Kind::Relayout(relayout)) => Self::relayout(
+                required("relayout.source", relayout.source.as_ref())?,
+                required("relayout.destination", relayout.destination.as_ref())?,
+            ),
+            Some(Kind::Slice(slice)) => {
+                let source = required("slice.source", slice.source.as_ref())?;
+                let destination = match &slice.destination {
+                    None => None,
+                    some => Some(required("slice.destination", some.as_ref())?),
+                };
+                let output_sizes =
+                    (!slice.output_sizes.is_empty()).then(|| slice.output_sizes.clone());
+                let slice = Slice {
+                    window_offsets: slice.window_offsets.clone(),
+                    window_sizes: slice.window_sizes.clone(),
+                    window_strides: slice.window_strides.clone(),
+                    output_sizes,
+                };
+                Self::slice(source, &slice, destination)
+            }
+        }
+    }
+}
+
+impl TryFrom<&proto::Target> for Target {
+    type Error = Error;
+
+    /// The preset, `webgpu` where none is named, with the limits that the proto gives.
+    fn try_from(target: &proto::Target) -> Result<Self, Error> {
+        let preset = if target.preset.is_empty() { "webgpu" } else { &target.preset };
+        let preset = Self::preset(preset)?;
+        let proto::Target {
+            preset: _,
+            max_storage_buffer_binding_size,
+            max_compute_workgroups_per_dimension,
+            max_compute_invocations_per_workgroup,
+            max_compute_workgroup_storage_size,
+        } = *target;
+        Ok(Self {
+            max_storage_buffer_binding_size: max_storage_buffer_binding_size
+                .unwrap_or(preset.max_storage_buffer_binding_size),
+            max_compute_workgroups_per_dimension: max_compute_workgroups_per_dimension
+                .unwrap_or(preset.max_compute_workgroups_per_dimension),
+            max_compute_invocations_per_workgroup: max_compute_invocations_per_workgroup
+                .unwrap_or(preset.max_compute_invocations_per_workgroup),
+            max_compute_workgroup_storage_size: max_compute_workgroup_storage_size
+                .unwrap_or(preset.max_compute_workgroup_storage_size),
+            ..preset
+        })
+    }
+}
+
+fn missing(field: &'static str, accepted: &'static str) -> Error {
+    RequestError::Missing { field, accepted }.into()
+}
+
+/// A tensor that must be there; errors name the field below `field`.
+fn required(field: &'static str, tensor: Option<&proto::Tensor>) -> Result<Tensor, Error> {
+    use proto::tensor::Kind;
+    let kind = tensor.and_then(|tensor| tensor.kind.as_ref());
+    match kind {
+        None => Err(missing(field, "a shape, a buffer_tensor_desc or strided sizes")),
+        Some(Kind::Shape(shape)) => {
+            let path = FieldPath::new(field);
+            Ok(Tensor::Shape(Shape::try_from(shape).map_err(|error| error.below(&path))?))
+        }
+        Some(Kind::BufferTensorDesc(_)) => Err(missing(field, "a shape or strided sizes")),
+        Some(Kind::Strided(strided)) => {
+            let given = strided.element_type;
+            let element_type = ElementType::ALL
+                .into_iter()
+                .find(|&kind| kind as i32 == given)
+                .ok_or(RequestError::ElementType { field, given })?;
+            let path = FieldPath::new(field);
+            let shape = StridedShape::new(
+                element_type,
+                strided.sizes.iter().copied(),
+                strided.strides.iter().copied(),
+                strided.offset,
+                strided.element_size_in_bits.into(),
+            );
+            Ok(Tensor::Strided(shape.map_err(|error| error.below(&path))?))
+        }
+    }
+}
+
+impl From<&Tensor> for proto::Tensor {
+    fn from(tensor: &Tensor) -> Self {
+        use proto::tensor::Kind;
+        let kind = match tensor {
+            Tensor::Shape(shape) => Kind::Shape(xla::Shape::from(shape)),
+            Tensor::Strided(shape) => Kind::Strided(proto::StridedTensor {
+                element_type: shape.element_type() as i32,
+                sizes: shape.sizes().to_vec(),
+                strides: shape.strides().to_vec(),
+                offset: shape.offset(),
+                element_size_in_bits: u32::try_from(shape.element_size_in_bits())
+                    .unwrap_or(u32::MAX),
+            }),
+        };
+        Self { kind: Some(kind) }
+    }
+}

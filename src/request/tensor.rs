@@ -1,0 +1,95 @@
+use std::{fmt, str::FromStr};
+
+use crate::{
+    error::Error,
+    shape::{ElementType, Notation, ParseError, Shape, StridedShape},
+    stride::StrideDescriptor,
+};
+
+/// How one tensor lies in memory, in one of the ways to say it.
+///
+/// ```
+/// use stridec::request::Tensor;
+/// let rows: Tensor = "f32[2,3] strided<[5,1]>".parse()?;
+/// assert_eq!(rows.descriptor()?.physical_elements(), 8);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(clippy::large_enum_variant)] // few live at a time
+#[non_exhaustive]
+pub enum Tensor {
+    /// An XLA shape.
+    Shape(Shape),
+    /// Sizes, strides and an offset.
+    Strided(StridedShape),
+}
+
+impl Tensor {
+    /// The dense, row-major tensor of these sizes.
+    ///
+    /// # Errors
+    ///
+    /// Where the type has no elements, or a size does not fit.
+    pub fn dense(
+        element_type: ElementType,
+        sizes: impl IntoIterator<Item = u64>,
+    ) -> Result<Self, Error> {
+        Ok(Self::Shape(Shape::new(element_type, sizes, None)?))
+    }
+
+    /// Lowers it to strides.
+    ///
+    /// # Errors
+    ///
+    /// Where it has no elements, or fields that no stride can say.
+    pub fn descriptor(&self) -> Result<StrideDescriptor, Error> {
+        Ok(match self {
+            Self::Shape(shape) => StrideDescriptor::try_from(shape)?,
+            Self::Strided(shape) => StrideDescriptor::strided(
+                shape.element_type(),
+                shape.element_size_in_bits(),
+                shape.sizes(),
+                shape.strides(),
+                shape.offset(),
+            )?,
+        })
+    }
+}
+
+impl From<Notation> for Tensor {
+    fn from(notation: Notation) -> Self {
+        match notation {
+            Notation::Shape(shape) => Self::Shape(shape),
+            Notation::Strided(shape) => Self::Strided(shape),
+        }
+    }
+}
+
+impl From<Shape> for Tensor {
+    fn from(shape: Shape) -> Self {
+        Self::Shape(shape)
+    }
+}
+
+impl From<StridedShape> for Tensor {
+    fn from(shape: StridedShape) -> Self {
+        Self::Strided(shape)
+    }
+}
+
+impl FromStr for Tensor {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        Ok(text.parse::<Notation>()?.into())
+    }
+}
+
+impl fmt::Display for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Shape(shape) => shape.fmt(f),
+            Self::Strided(shape) => shape.fmt(f),
+        }
+    }
+}

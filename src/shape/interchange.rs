@@ -1,0 +1,299 @@
+//! The protos as text: textproto, and protobuf's JSON.
+
+use std::sync::LazyLock;
+
+use miette::Diagnostic as _;
+use prost::{Message, Name};
+use prost_reflect::{
+    DescriptorPool, DynamicMessage, MessageDescriptor, text_format::FormatOptions,
+};
+
+use super::{
+    MAX_INPUT_BYTES, ShapeError,
+    wire::{check_size, decode_error},
+};
+use crate::proto::DESCRIPTORS;
+
+/// Brackets inside one another that a text may have: the parsers descend by recursion.
+///
+/// prost-reflect's text parser has no limit of its own, and that of `serde_json` is too low for the deepest shape. The deepest
+/// message that prost decodes, of 100 levels, has at most two brackets per level: `[{`.
+const MAX_NESTING: usize = 200;
+
+/// Reads a message of `proto/` from a textproto.
+///
+/// ```
+/// use stridec::{proto::xla, shape::{Shape, from_textproto}};
+/// let text = "element_type: F32 dimensions: [2, 3] layout { minor_to_major: [0, 1] }";
+/// let shape = Shape::try_from(from_textproto::<xla::Shape>(text)?)?;
+/// assert_eq!(shape.to_string(), "f32[2,3]{0,1}");
+/// # Ok::<(), stridec::shape::ShapeError>(())
+/// ```
+///
+/// # Errors
+///
+/// Where the text is more than 16 MiB, nested too deep, or no such message.
+pub fn from_textproto<M: Message + Name + Default>(text: &str) -> Result<M, ShapeError> {
+    check_text::<M>("textproto", text, Some(b'#'))?;
+    let failed = |offset, reason| text_error::<M>("textproto", position(text, offset), reason);
+    let message = DynamicMessage::parse_text_format(descriptor::<M>()?, text).map_err(|error| {
+        let label = error.labels().and_then(|mut labels| labels.next());
+        failed(label.map_or(text.len(), |label| label.offset()), error.to_string())
+    })?;
+    typed(&message)
+}
+
+/// Writes a message of `proto/` as a textproto, one field a line.
+///
+/// # Errors
+///
+/// Where the message is none of `proto/`.
+pub fn to_textproto<M: Message + Name>(message: &M) -> Result<String, ShapeError> {
+    let text = dynamic(message)?.to_text_format_with_options(&FormatOptions::new().pretty(true));
+    Ok(text + "\n")
+}
+
+/// Reads a message of `proto/` from protobuf's JSON; fields may have their proto or their JSON name.
+///
+/// # Errors
+///
+/// Where the text is more than 16 MiB, nested too deep, or no such message.
+pub fn from_json<M: Message + Name + Default>(text: &str) -> Result<M, ShapeError> {
+    check_text::<M>("JSON", text, None)?;
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    deserializer.disable_recursion_limit();
+    let message = DynamicMessage::deserialize(descriptor::<M>()?, &mut deserializer)
+        .and_then(|message| deserializer.end().map(|()| message))
+        .map_err(|error| json_error::<M>(&error))?;
+    typed(&message)
+}
+
+/// Writes a message of `proto/` as protobuf's JSON, one field a line.
+///
+/// # Errors
+///
+/// Where the message is none of `proto/`.
+pub fn to_json<M: Message + Name>(message: &M) -> Result<String, ShapeError> {
+    let text = serde_json::to_string_pretty(&dynamic(message)?);
+    text.map(|text| text + "\n").map_err(|error| json_error::<M>(&error))
+}
+
+fn descriptor<M: Name>() -> Result<MessageDescriptor, ShapeError> {
+    static POOL: LazyLock<Option<DescriptorPool>> =
+        LazyLock::new(|| DescriptorPool::decode(DESCRIPTORS).ok());
+    let message = M::full_name();
+    let descriptor = POOL.as_ref().and_then(|pool| pool.get_message_by_name(&message));
+    descriptor.ok_or(ShapeError::UnknownMessage { message })
+}
+
+fn typed<M: Message + Name + Default>(message: &DynamicMessage) -> Result<M, ShapeError> {
+    message.transcode_to().map_err(|error| decode_error::<M>(&error))
+}
+
+fn dynamic<M: Message + Name>(message: &M) -> Result<DynamicMessage, ShapeError> {
+    let mut dynamic = DynamicMessage::new(descriptor::<M>()?);
+    dynamic.transcode_from(message).map_err(|error| decode_error::<M>(&error))?;
+    Ok(dynamic)
+}
+
+/// The text is not too long, nor nested too deep for a parser.
+fn check_text<M: Name>(
+    format: &'static str,
+    text: &str,
+    comment: Option<u8>,
+) -> Result<(), ShapeError> {
+    check_size(text.len(), MAX_INPUT_BYTES)?;
+    match too_deep(text, comment) {
+        None => Ok(()),
+        Some(offset) => {
+            let reason = format!("nested deeper than {MAX_NESTING} brackets");
+            Err(text_error::<M>(format, position(text, offset), reason))
+        }
+    }
+}
+
+fn text_error<M: Name>(
+    format: &'static str,
+    (line, column): (usize, usize),
+    reason: String,
+) -> ShapeError {
+    ShapeError::Text { format, line, column, reason, message: M::full_name() }
+}
+
+fn json_error<M: Name>(error: &serde_json::Error) -> ShapeError {
+    let (place, text) = ((error.line(), error.column()), error.to_string());
+    let suffix = format!(" at line {} column {}", place.0, place.1);
+    text_error::<M>("JSON", place, text.strip_suffix(&suffix).unwrap_or(&text).to_string())
+}
+
+/// Line and column of a byte, both from 1.
+fn position(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset).unwrap_or(text);
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    (before.matches('\n').count() + 1, before.len() - line_start + 1)
+}
+
+/// The bracket that is nested too deep, if any; brackets in strings, and in comments from `comment` on, are none.
+fn too_deep(text: &str, comment: Option<u8>) -> Option<usize> {
+    enum Place {
+        Between,
+        Comment,
+        String { quote: u8, escaped: bool },
+    }
+    let (mut place, mut depth) = (Place::Between, 0_usize);
+    for (offset, byte) in text.bytes().enumerate() {
+        place = match (place, byte) {
+            // A newline ends a comment; in a string the parsers refuse it.
+            (Place::Comment | Place::String { .. }, b'\n') => Place::Between,
+            (Place::String { quote, escaped: false }, _) if byte == quote => Place::Between,
+            (Place::String { quote, escaped }, _) => {
+                Place::String { quote, escaped: byte == b'\\' && !escaped }
+            }
+            (Place::Between, byte) if Some(byte) == comment => Place::Comment,
+            (Place::Between, b'"' | b'\'') => Place::String { quote: byte, escaped: false },
+            (Place::Between, b'{' | b'[' | b'<') => {
+                depth += 1;
+                if depth > MAX_NESTING {
+                    return Some(offset);
+                }
+                Place::Between
+            }
+            (Place::Between, b'}' | b']' | b'>') => {
+                depth = depth.saturating_sub(1);
+                Place::Between
+            }
+            (place, _) => place,
+        };
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        proto::{stridec, xla},
+        shape::{MAX_DEPTH, Shape},
+    };
+
+    const SHAPES: [&str; 4] = [
+        "f32[2,3]{0,1:PAD(3,5,zero)}",
+        "bf16[2,?,<=1004]{2,1,0:T(2,*,128)(2,1)L(2)E(16)S(1)SC(1:4)M(8)}",
+        "((f32[], token[]), b(s4[8]{0:E(4)}), opaque[])",
+        "f32[8,8]{1,0:D(C+,H+~)#(u32)*(u16)P(s32[2]{0})}",
+    ];
+
+    #[test]
+    fn shapes_survive_textproto_and_json() {
+        for text in SHAPES {
+            let proto = xla::Shape::from(&text.parse::<Shape>().unwrap());
+            assert_eq!(from_textproto(&to_textproto(&proto).unwrap()), Ok(proto.clone()), "{text}");
+            assert_eq!(from_json(&to_json(&proto).unwrap()), Ok(proto), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_shape_reads_as_people_write_it() {
+        let expected: Shape = "f32[2,3]{0,1:PAD(3,5,zero)}".parse().unwrap();
+        let text = "# a padded array
+            element_type: F32 dimensions: 2 dimensions: 3
+            layout { minor_to_major: [0, 1] padded_dimensions: [3, 5], padding_value: ZERO_PAD }";
+        assert_eq!(
+            from_textproto::<xla::Shape>(text).and_then(Shape::try_from),
+            Ok(expected.clone())
+        );
+        let json = r#"{"element_type": "F32", "dimensions": ["2", 3],
+            "layout": {"minorToMajor": [0, 1], "paddedDimensions": [3, 5], "paddingValue": 1}}"#;
+        assert_eq!(from_json::<xla::Shape>(json).and_then(Shape::try_from), Ok(expected));
+    }
+
+    #[test]
+    fn other_messages_survive_too() {
+        let kernel = stridec::Kernel {
+            wgsl: "fn main() {\n  // {{{ \"quoted\" # }\n}".to_string(),
+            workgroup_size: vec![64, 1, 1],
+            ..stridec::Kernel::default()
+        };
+        assert_eq!(from_textproto(&to_textproto(&kernel).unwrap()), Ok(kernel.clone()));
+        assert_eq!(from_json(&to_json(&kernel).unwrap()), Ok(kernel));
+        let request = r#"{"relayout": {"source": {"shape": {"element_type": 11}}}}"#;
+        let request: stridec::CompileRequest = from_json(request).unwrap();
+        assert!(request.operation.is_some());
+    }
+
+    #[test]
+    fn errors_give_line_and_column() {
+        for (text, says) in [
+            (
+                "element_type: F32\ndimensions: 2 oops: 3",
+                "line 2, column 15: field 'oops' not found",
+            ),
+            ("element_type: F33", "line 1, column 15: value 'F33' was not found"),
+            ("layout {\n", "line 2, column 1: expected"),
+            ("\n dimensions: 99999999999999999999", "line 2, column 14: "),
+        ] {
+            let error = from_textproto::<xla::Shape>(text).unwrap_err().to_string();
+            assert!(error.starts_with(says), "{error}");
+            assert!(error.ends_with("the textproto of a xla.Shape is accepted"), "{error}");
+        }
+        for (text, says) in [
+            ("{\"oops\": 3}", "line 1, column 7: "),
+            ("{\"dimensions\": [\n2.5]}", "line 2, column 3: "),
+            ("{} {}", "line 1, column 4: trailing characters"),
+            ("", "line 1, column 0: "),
+        ] {
+            let error = from_json::<xla::Shape>(text).unwrap_err().to_string();
+            assert!(error.starts_with(says), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_deepest_shapes_survive_text() {
+        let nest = |shape, _| Shape::tuple([shape]).unwrap();
+        let deepest = (1..MAX_DEPTH).fold("f32[2]{0:T(2)}".parse().unwrap(), nest);
+        let proto = xla::Shape::from(&deepest);
+        assert_eq!(from_textproto(&to_textproto(&proto).unwrap()), Ok(proto.clone()));
+        assert_eq!(from_json(&to_json(&proto).unwrap()), Ok(proto));
+        let physical = (1..MAX_DEPTH / 2)
+            .fold("f32[2]{0:T(2)}".to_string(), |text, _| format!("f32[2]{{0:P({text})}}"));
+        let proto = xla::Shape::from(&physical.parse::<Shape>().unwrap());
+        assert_eq!(from_textproto(&to_textproto(&proto).unwrap()), Ok(proto));
+    }
+
+    #[test]
+    fn hostile_nesting_is_an_error() {
+        for open in ["tuple_shapes {", "tuple_shapes <", "tuple_shapes: [{", "dimensions: [", "{"] {
+            let error = from_textproto::<xla::Shape>(&open.repeat(20_000)).unwrap_err().to_string();
+            assert!(error.len() < 300, "{error}");
+        }
+        for open in ["{\"tuple_shapes\": [", "[", "{\"layout\": {\"physical_shape\":"] {
+            assert!(from_json::<xla::Shape>(&open.repeat(20_000)).is_err());
+        }
+        // Deeper than a message may be, yet shallow enough to parse.
+        let text = "tuple_shapes { ".repeat(MAX_NESTING) + &"}".repeat(MAX_NESTING);
+        let error = from_textproto::<xla::Shape>(&text).unwrap_err().to_string();
+        assert!(error.contains("recursion limit reached") && error.len() < 300, "{error}");
+        let json = "{\"layout\": {\"physical_shape\": ".repeat(MAX_NESTING / 2 - 1);
+        let json = json + "{}" + &"}}".repeat(MAX_NESTING / 2 - 1);
+        let error = from_json::<xla::Shape>(&json).unwrap_err().to_string();
+        assert!(error.contains("recursion limit reached") && error.len() < 300, "{error}");
+    }
+
+    #[test]
+    fn brackets_in_strings_and_comments_do_not_nest() {
+        let textproto = |text: &str| too_deep(text, Some(b'#'));
+        let braces = "{".repeat(1_000);
+        let text = format!("wgsl: \"{braces}\\\"{braces}\" # {braces}\nwgsl: '{braces}'");
+        assert_eq!(textproto(&text), None);
+        assert_eq!(textproto(&format!("wgsl: \"\\\\\" {braces}")), Some(11 + MAX_NESTING));
+        assert_eq!(textproto(&"{}".repeat(1_000)), None);
+        assert_eq!(too_deep(&format!("#{braces}"), None), Some(1 + MAX_NESTING));
+    }
+
+    #[test]
+    fn the_size_is_bounded() {
+        let text = " ".repeat(MAX_INPUT_BYTES + 1);
+        assert!(matches!(from_textproto::<xla::Shape>(&text), Err(ShapeError::TooMany { .. })));
+        assert!(matches!(from_json::<xla::Shape>(&text), Err(ShapeError::TooMany { .. })));
+    }
+}
