@@ -46,15 +46,17 @@ fn text(tensor: &Tensor) -> Result<String, Failure> {
     let Some(leaves) = leaves(tensor) else {
         return Ok(describe_text(tensor, &tensor.descriptor()?));
     };
-    let mut text = format!("{tensor}\n");
-    for (path, shape) in leaves {
-        let leaf = Tensor::Shape(shape.clone());
-        text += &match leaf.descriptor() {
-            Ok(descriptor) => format!("\n#{path} {}", describe_text(&leaf, &descriptor)),
-            Err(error) => format!("\n#{path} {leaf}\n  {error}\n"),
-        };
-    }
-    Ok(text)
+    let leaves: Vec<String> = leaves.iter().map(|(path, shape)| leaf_text(path, shape)).collect();
+    Ok(format!("{tensor}\n{}", leaves.concat()))
+}
+
+fn leaf_text(path: &str, shape: &Shape) -> String {
+    let leaf = Tensor::Shape(shape.clone());
+    let text = match leaf.descriptor() {
+        Ok(descriptor) => describe_text(&leaf, &descriptor),
+        Err(error) => format!("{leaf}\n  {error}\n"),
+    };
+    format!("\n#{path} {text}")
 }
 
 fn json(tensor: &Tensor) -> Result<serde_json::Value, Failure> {

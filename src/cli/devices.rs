@@ -18,14 +18,11 @@ pub(super) fn devices(args: &DevicesArgs) -> Result<(), Failure> {
             print(&format!("{devices:#}\n"))
         }
         DevicesFormat::Text => {
-            let mut text = String::new();
-            for adapter in &adapters {
-                text += &describe(adapter);
-            }
+            let mut text: String = adapters.iter().map(describe).collect();
             if adapters.is_empty() {
                 text += "no adapter: no driver for Vulkan, Metal, DX12 or OpenGL was found\n";
             }
-            text += &format!("host\n  threads                                {threads}\n");
+            text += &describe(&json!({ "name": "host", "threads": threads }));
             print(&text)
         }
     }
@@ -37,12 +34,12 @@ fn describe(adapter: &Value) -> String {
         Value::String(text) => printable(text).replace('\n', " "),
         other => other.to_string(),
     };
-    let mut text = format!("{}\n", shown(&adapter["name"]));
     let properties = adapter.as_object().into_iter().flatten();
-    for (key, value) in properties.filter(|(key, _)| *key != "name") {
-        text += &format!("  {key:<38} {}\n", shown(value));
-    }
-    text
+    let lines: Vec<String> = properties
+        .filter(|(key, _)| *key != "name")
+        .map(|(key, value)| format!("  {key:<38} {}\n", shown(value)))
+        .collect();
+    format!("{}\n{}", shown(&adapter["name"]), lines.concat())
 }
 
 #[cfg(feature = "gpu")]

@@ -43,10 +43,8 @@ pub(crate) fn check(header: &Header, tensor: &StrideDescriptor) -> Result<(), St
     descr::check_byte_order(&header.descr)?;
     let image = header_of(tensor);
     let bytes = tensor.element_bits() < 8 || tensor.prefix_bytes() > 0;
-    let holds = match bytes {
-        true => header.descr == image.descr,
-        false => descr::holds(tensor, &header.descr),
-    };
+    let holds =
+        if bytes { header.descr == image.descr } else { descr::holds(tensor, &header.descr) };
     if !holds {
         return Err(format!(
             "dtype '{}' does not hold the elements of the source; '{}' does",
