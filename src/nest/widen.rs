@@ -37,5 +37,6 @@ fn doubled(nest: &CopyNest) -> Option<CopyNest> {
     wider.dst_base /= 2;
     wider.dst_elements /= 2;
     wider.src_elements /= 2;
+    wider.src_last = nest.src_last.map(|last| last / 2);
     Some(wider)
 }

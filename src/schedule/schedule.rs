@@ -130,6 +130,33 @@ fn check_limits(nest: &CopyNest, target: &Target) -> Result<(), ScheduleError> {
             return Err(ScheduleError::Index { side, given, limit });
         }
     }
+    if let Some(given) = nest.src_last.filter(|&last| last >= nest.src_elements) {
+        return Err(ScheduleError::Unproved { given, limit: nest.src_elements });
+    }
+    check_index_range(nest)
+}
+
+/// No intermediate value of a kernel leaves 32 bits: the sum of what a form adds, before it takes anything away.
+fn check_index_range(nest: &CopyNest) -> Result<(), ScheduleError> {
+    let limit = u64::from(u32::MAX);
+    let forms = nest
+        .digits
+        .iter()
+        .map(|digit| &digit.of)
+        .chain(nest.guards.iter().map(|guard| &guard.of))
+        .chain([&nest.src]);
+    for form in forms {
+        let added: i128 = form
+            .terms()
+            .iter()
+            .map(|&(value, weight)| i128::from(weight.max(0)) * i128::from(nest.last(value).max(0)))
+            .sum::<i128>()
+            + i128::from(form.offset().max(0));
+        if added > i128::from(limit) {
+            let given = u64::try_from(added).unwrap_or(u64::MAX);
+            return Err(ScheduleError::Index { side: "source", given, limit });
+        }
+    }
     Ok(())
 }
 
