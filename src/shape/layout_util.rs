@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::{Format, Layout, Shape, ShapeError, dimension_number, permutation};
+use super::{Format, Layout, Shape, ShapeError, Sparse, dimension_number, permutation};
 
 /// Dimension 0 is the most minor: {0, 1, …}.
 #[must_use]
@@ -210,8 +210,7 @@ impl LayoutField {
                 if let Some(sparse) = &mut layout.sparse {
                     (sparse.index_primitive_type, sparse.pointer_primitive_type) = (None, None);
                 }
-                layout.sparse =
-                    layout.sparse.take().filter(|sparse| **sparse != Default::default());
+                layout.sparse = layout.sparse.take().filter(|sparse| **sparse != Sparse::default());
             }
             Self::MemorySpace => layout.memory_space = 0,
             Self::SplitConfigs => layout.split_configs.clear(),
@@ -230,7 +229,9 @@ impl LayoutField {
 #[must_use]
 pub fn without_fields(layout: &Layout, fields: &[LayoutField]) -> Layout {
     let mut layout = layout.clone();
-    fields.iter().for_each(|field| field.clear(&mut layout));
+    for field in fields {
+        field.clear(&mut layout);
+    }
     layout
 }
 
