@@ -1,7 +1,5 @@
 //! The cases of the GPU benches.
 
-#![allow(unreachable_pub)]
-
 use stridec::{Error, Operation, Tensor, shape::ElementType, window::Slice};
 
 /// One operation to time.
@@ -85,8 +83,10 @@ pub fn ttc(json: &str, element_type: ElementType) -> Result<Vec<Case>, Box<dyn s
         .flatten()
         .map(|case| {
             let sizes = list(&case["extents_rowmajor"]);
-            let order: Vec<usize> =
-                list(&case["perm_rowmajor"]).into_iter().map(|d| d as usize).collect();
+            let order: Vec<usize> = list(&case["perm_rowmajor"])
+                .into_iter()
+                .map(usize::try_from)
+                .collect::<Result<_, _>>()?;
             let name = format!("ttc {:02} {sizes:?} by {order:?}", case["id"]);
             Ok(permutation(&name, element_type, &sizes, &order)?)
         })

@@ -51,6 +51,7 @@ fn places(tensor: &StrideDescriptor) -> Result<CopyNest, NestError> {
     let mut nest = coalesce(refine(nest));
     // Types, widths and fills are compared on their own.
     (nest.src_bits, nest.dst_bits, nest.sign_extend, nest.fill) = (8, 8, false, 0);
+    nest.src_last = None;
     Ok(nest)
 }
 
