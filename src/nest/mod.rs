@@ -13,6 +13,7 @@ mod refine;
 mod same_memory;
 mod walk;
 mod widen;
+mod words;
 
 pub use affine::{Affine, Value};
 pub use bitcast::{
@@ -26,6 +27,7 @@ pub use error::NestError;
 pub use refine::{refine, split_off};
 pub use same_memory::same_memory;
 pub use widen::widen;
+pub(crate) use words::{Count, width};
 
 use crate::{stride::StrideDescriptor, window::Window};
 
