@@ -180,6 +180,7 @@ pub fn is_reshape_or_transpose_bitcast(input: &Shape, output: &Shape) -> Result<
 
 /// What reading one array's memory as another does to its elements: XLA's `BitcastDecomposition`.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant)] // few live at a time
 pub enum BitcastDecomposition {
     /// A reshape.
     Reshape,

@@ -181,6 +181,11 @@ fn choose(nest: CopyNest, target: &Target) -> (Strategy, &'static str) {
     if let Some(block) = src_axis.and_then(|axis| rectangle(&nest, axis, target)) {
         return (Strategy::Transpose(block), "the innermost axes of the two sides differ");
     }
+    if nest.dst_bits >= 32
+        && let Some(block) = strided_row(&nest)
+    {
+        return (Strategy::Rows(block), "the source walks the innermost axis with a stride");
+    }
     (Strategy::Gather(nest), "no axis gives runs of whole words on both sides")
 }
 
@@ -197,6 +202,15 @@ fn row(nest: &CopyNest, target: &Target) -> Option<Block> {
         .filter(|rows| rows * u64::from(nest.dst_bits) <= bytes * 8 || *rows == u64::from(word))
         .find_map(|rows| Block::run(nest, rows))
         .filter(|block| block.nest.dst_bits >= 32 || block.nest.src_bits >= 8)
+}
+
+/// A run that fills one store of 16 bytes, loaded unit by unit.
+fn strided_row(nest: &CopyNest) -> Option<Block> {
+    [4, 2]
+        .into_iter()
+        .filter(|rows| rows * nest.dst_bits <= 128)
+        .find_map(|rows| Block::run(nest, rows.into()))
+        .filter(|block| block.store > 1)
 }
 
 /// The largest rectangle that divides the axes.
