@@ -64,8 +64,12 @@ fn introduce(writer: &mut Writer, block: &Block, kind: AdapterKind) {
     let units = |n: &u64| Count(*n, "unit");
     let Some(_) = block.src_axis else {
         let run = units(rows);
+        let source = match nest.src.weight(Value::Axis(block.dst_axis)) {
+            1 => "that both sides share".to_owned(),
+            stride => format!("of the destination, {stride:+} apart in the source"),
+        };
         let text = format_args!(
-            "An invocation moves a block: a run of {run} that both sides share. Steps count units of {unit}."
+            "An invocation moves a block: a run of {run} {source}. Steps count units of {unit}."
         );
         return writer.comment("", text);
     };
