@@ -37,6 +37,14 @@ pub enum Error {
     /// An incomplete request.
     #[error(transparent)]
     Request(#[from] RequestError),
+    /// An error of a part of a request, with the place of that part.
+    #[error("{}", located(path, error))]
+    Located {
+        /// The path of the field in the request.
+        path: String,
+        /// What is wrong there.
+        error: Box<Error>,
+    },
     /// A run on the host with buffers of other sizes.
     #[error(transparent)]
     Host(#[from] HostError),
@@ -65,14 +73,12 @@ impl Error {
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         let unsupported = match self {
-            Self::Parse(_)
-            | Self::Shape(_)
-            | Self::Window(_)
-            | Self::Request(_)
-            | Self::Host(_) => false,
+            Self::Parse(_) | Self::Shape(_) | Self::Window(_) | Self::Host(_) => false,
+            Self::Request(error) => matches!(error, RequestError::Unsupported { .. }),
             Self::Stride(error) => error.is_unsupported(),
             Self::Nest(error) => error.is_unsupported(),
             Self::Schedule(error) => error.is_unsupported(),
+            Self::Located { error, .. } => return error.kind(),
             Self::Wgsl(_) => return ErrorKind::Failed,
             #[cfg(feature = "gpu")]
             Self::Gpu(error) if error.is_no_device() => return ErrorKind::NoDevice,
@@ -80,5 +86,37 @@ impl Error {
             Self::Gpu(_) => return ErrorKind::Failed,
         };
         if unsupported { ErrorKind::Unsupported } else { ErrorKind::Invalid }
+    }
+
+    /// The field that the error is about, as a path from the message, or the description, that was given.
+    ///
+    /// ```
+    /// use stridec::{Error, Operation};
+    /// let (source, destination) = ("f32[2,3]".parse()?, "f32[2,4]".parse()?);
+    /// let error = Operation::relayout(source, destination).unwrap_err();
+    /// assert_eq!(error.field().as_deref(), Some("dimensions[1]"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn field(&self) -> Option<String> {
+        match self {
+            Self::Shape(error) => error.field().map(ToString::to_string),
+            Self::Stride(error) => error.field(),
+            Self::Window(error) => Some(error.field()),
+            Self::Nest(error) => error.field(),
+            Self::Request(error) => Some(error.field().to_owned()),
+            Self::Schedule(ScheduleError::Preset { .. }) => Some("target".into()),
+            Self::Located { path, .. } => Some(path.clone()),
+            _ => None,
+        }
+    }
+}
+
+/// The message of `error`, its leading field replaced by the whole path.
+fn located(path: &str, error: &Error) -> String {
+    let message = error.to_string();
+    match error.field().and_then(|field| message.strip_prefix(&field)) {
+        Some(rest) => format!("{path}{rest}"),
+        None => format!("{path}: {message}"),
     }
 }

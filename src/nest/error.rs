@@ -96,4 +96,32 @@ impl NestError {
     pub fn is_unsupported(&self) -> bool {
         matches!(self, Self::Interleaved { .. } | Self::Prefix { .. } | Self::TooLarge { .. })
     }
+
+    /// The side that the error is about, `source` or `destination`.
+    #[must_use]
+    pub fn side(&self) -> &'static str {
+        match self {
+            Self::Ranks { side, .. } | Self::TooLarge { side, .. } => side,
+            Self::ElementTypes { .. }
+            | Self::Extents { .. }
+            | Self::DestinationStride { .. }
+            | Self::Overlap { .. }
+            | Self::Interleaved { .. }
+            | Self::Prefix { .. } => "destination",
+        }
+    }
+
+    /// The field of that side; `None` where it is the whole of it.
+    #[must_use]
+    pub fn field(&self) -> Option<String> {
+        Some(match self {
+            Self::ElementTypes { .. } => "element_type".into(),
+            Self::Ranks { .. } => "dimensions".into(),
+            Self::Extents { dimension, .. } => format!("dimensions[{dimension}]"),
+            Self::DestinationStride { dimension, .. } => format!("strides[{dimension}]"),
+            Self::Overlap { .. } | Self::Interleaved { .. } => "strides".into(),
+            Self::Prefix { .. } => "dynamic_shape_metadata_prefix_bytes".into(),
+            Self::TooLarge { .. } => return None,
+        })
+    }
 }
