@@ -34,6 +34,10 @@ pub enum Error {
     /// A kernel that naga refuses: a defect of stridec.
     #[error(transparent)]
     Wgsl(#[from] WgslError),
+    /// A kernel that has no translation.
+    #[cfg(feature = "backends")]
+    #[error(transparent)]
+    Backend(#[from] crate::backend::BackendError),
     /// An incomplete request.
     #[error(transparent)]
     Request(#[from] RequestError),
@@ -80,6 +84,10 @@ impl Error {
             Self::Schedule(error) => error.is_unsupported(),
             Self::Located { error, .. } => return error.kind(),
             Self::Wgsl(_) => return ErrorKind::Failed,
+            #[cfg(feature = "backends")]
+            Self::Backend(error) if error.is_invalid() => false,
+            #[cfg(feature = "backends")]
+            Self::Backend(_) => return ErrorKind::Failed,
             #[cfg(feature = "gpu")]
             Self::Gpu(error) if error.is_no_device() => return ErrorKind::NoDevice,
             #[cfg(feature = "gpu")]

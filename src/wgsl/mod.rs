@@ -13,4 +13,6 @@ mod writer;
 pub use emit::emit;
 pub use error::WgslError;
 pub use kernel::{Binding, CopyRegion, Dispatch, Kernel};
+#[cfg(feature = "backends")]
+pub(crate) use validate::check;
 pub use validate::validate;
