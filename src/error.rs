@@ -4,7 +4,7 @@ use crate::{
     request::RequestError,
     schedule::ScheduleError,
     shape::{ParseError, ShapeError},
-    stride::StrideError,
+    stride::{DmlError, StrideError},
     wgsl::WgslError,
     window::WindowError,
 };
@@ -22,6 +22,9 @@ pub enum Error {
     /// A tensor without strides.
     #[error(transparent)]
     Stride(#[from] StrideError),
+    /// A DirectML description or layout letters that are invalid, or a tensor that has none.
+    #[error(transparent)]
+    Dml(#[from] DmlError),
     /// An invalid window.
     #[error(transparent)]
     Window(#[from] WindowError),
@@ -77,9 +80,13 @@ impl Error {
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         let unsupported = match self {
-            Self::Parse(_) | Self::Shape(_) | Self::Window(_) | Self::Host(_) => false,
-            Self::Request(error) => matches!(error, RequestError::Unsupported { .. }),
+            Self::Parse(_)
+            | Self::Shape(_)
+            | Self::Window(_)
+            | Self::Request(_)
+            | Self::Host(_) => false,
             Self::Stride(error) => error.is_unsupported(),
+            Self::Dml(error) => error.is_unsupported(),
             Self::Nest(error) => error.is_unsupported(),
             Self::Schedule(error) => error.is_unsupported(),
             Self::Located { error, .. } => return error.kind(),
@@ -110,6 +117,7 @@ impl Error {
         match self {
             Self::Shape(error) => error.field().map(ToString::to_string),
             Self::Stride(error) => error.field(),
+            Self::Dml(error) => error.field(),
             Self::Window(error) => Some(error.field()),
             Self::Nest(error) => error.field(),
             Self::Request(error) => Some(error.field().to_owned()),

@@ -10,14 +10,6 @@ pub enum RequestError {
         /// What it takes.
         accepted: &'static str,
     },
-    /// A way to give a tensor that is not lowered.
-    #[error("{field}: not supported; accepted is {accepted}")]
-    Unsupported {
-        /// The field's path.
-        field: &'static str,
-        /// What it takes.
-        accepted: &'static str,
-    },
     /// A type number that names no type.
     #[error("{field}: {given} is no element type; accepted are the numbers of xla.PrimitiveType")]
     ElementType {
@@ -33,9 +25,7 @@ impl RequestError {
     #[must_use]
     pub fn field(&self) -> &'static str {
         match self {
-            Self::Missing { field, .. }
-            | Self::Unsupported { field, .. }
-            | Self::ElementType { field, .. } => field,
+            Self::Missing { field, .. } | Self::ElementType { field, .. } => field,
         }
     }
 }

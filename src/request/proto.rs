@@ -6,6 +6,7 @@ use crate::{
     proto::{stridec as proto, xla},
     schedule::Target,
     shape::{ElementType, FieldPath, Shape, StridedShape},
+    stride::BufferTensorDesc,
     window::Slice,
 };
 
@@ -86,7 +87,7 @@ fn missing(field: &'static str, accepted: &'static str) -> Error {
 fn required(field: &'static str, tensor: Option<&proto::Tensor>) -> Result<Tensor, Error> {
     let tensor = tensor
         .filter(|tensor| tensor.kind.is_some())
-        .ok_or_else(|| missing(field, "a shape or strided sizes"))?;
+        .ok_or_else(|| missing(field, "a shape, a buffer_tensor_desc or strided sizes"))?;
     Tensor::try_from(tensor).map_err(|error| Error::Located {
         path: error.field().map_or(field.to_owned(), |below| format!("{field}.{below}")),
         error: error.into(),
@@ -99,16 +100,21 @@ impl TryFrom<&proto::Tensor> for Tensor {
     fn try_from(tensor: &proto::Tensor) -> Result<Self, Error> {
         use proto::tensor::Kind;
         match &tensor.kind {
-            None => Err(missing("kind", "a shape or strided sizes")),
+            None => Err(missing("kind", "a shape, a buffer_tensor_desc or strided sizes")),
             Some(Kind::Shape(shape)) => {
                 let path = FieldPath::new("shape");
                 Ok(Self::Shape(Shape::try_from(shape).map_err(|error| error.below(&path))?))
             }
-            Some(Kind::BufferTensorDesc(_)) => Err(RequestError::Unsupported {
-                field: "buffer_tensor_desc",
-                accepted: "a shape or strided sizes",
-            }
-            .into()),
+            Some(Kind::BufferTensorDesc(desc)) => match BufferTensorDesc::try_from(desc) {
+                Ok(desc) => Ok(desc.into()),
+                Err(error) => Err(Error::Located {
+                    path: match error.field() {
+                        Some(field) => format!("buffer_tensor_desc.{field}"),
+                        None => "buffer_tensor_desc".into(),
+                    },
+                    error: Error::from(error).into(),
+                }),
+            },
             Some(Kind::Strided(strided)) => {
                 let given = strided.element_type;
                 let element_type = ElementType::ALL
@@ -134,6 +140,7 @@ impl From<&Tensor> for proto::Tensor {
         use proto::tensor::Kind;
         let kind = match tensor {
             Tensor::Shape(shape) => Kind::Shape(xla::Shape::from(shape)),
+            Tensor::Buffer(desc) => Kind::BufferTensorDesc(desc.into()),
             Tensor::Strided(shape) => Kind::Strided(proto::StridedTensor {
                 element_type: shape.element_type() as i32,
                 sizes: shape.sizes().to_vec(),

@@ -57,6 +57,24 @@ pub enum StrideError {
         /// The least element offset.
         given: i64,
     },
+    /// A byte count that ends inside an element.
+    #[error("{field}: {given} is no whole number of elements; multiples of {bytes} are accepted")]
+    PartialElement {
+        /// The field.
+        field: &'static str,
+        /// The bytes that were given.
+        given: i64,
+        /// Bytes of an element.
+        bytes: i64,
+    },
+    /// A memory that does not hold the tensor.
+    #[error("physical_elements: {given} do not hold the tensor; {least} or more are accepted")]
+    PhysicalElements {
+        /// Elements of the memory.
+        given: u64,
+        /// Elements that the tensor takes, from the start of memory to its last.
+        least: u64,
+    },
     /// An index outside the tensor.
     #[error("index: {given} in dimension {dimension} is outside 0..{limit}")]
     Index {
@@ -98,10 +116,13 @@ impl StrideError {
         Some(match self {
             Self::Shape(error) => return error.field().map(ToString::to_string),
             Self::NoElements { .. } => "element_type".into(),
-            Self::Unsupported { field, .. } | Self::Count { field, .. } => (*field).into(),
+            Self::Unsupported { field, .. }
+            | Self::Count { field, .. }
+            | Self::PartialElement { field, .. } => (*field).into(),
             Self::ElementSize { .. } => "element_size_in_bits".into(),
             Self::TooLarge { what } => (*what).into(),
             Self::BelowStart { .. } | Self::Search { .. } => "strides".into(),
+            Self::PhysicalElements { .. } => "physical_elements".into(),
             Self::Index { .. } | Self::Linear { .. } => return None,
         })
     }

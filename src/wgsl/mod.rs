@@ -6,6 +6,7 @@ mod error;
 mod form;
 mod gather;
 mod kernel;
+mod proof;
 mod validate;
 mod words;
 mod writer;
@@ -13,6 +14,7 @@ mod writer;
 pub use emit::emit;
 pub use error::WgslError;
 pub use kernel::{Binding, CopyRegion, Dispatch, Kernel};
+pub use proof::Proof;
 #[cfg(feature = "backends")]
 pub(crate) use validate::check;
 pub use validate::validate;
