@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn long_lines_break_before_an_operator() {
-        let sum = vec!["outer * 12345u"; 12].join(" + ");
+        let sum = ["outer * 12345u"; 12].join(" + ");
         let lines = written(|writer| writer.line(format_args!("let read = {sum};")));
         assert_eq!(lines.len(), 3);
         assert!(lines.iter().all(|line| line.len() <= MAX_WIDTH));
