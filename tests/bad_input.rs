@@ -341,7 +341,7 @@ fn requests() {
         (request(None), "operation: missing; accepted is a relayout or a slice"),
         (
             relayout(tensor("f32[2]"), broken),
-            "relayout.destination.dimensions[0]: -1 is out of range; 0 to 2^63-1 is accepted",
+            "relayout.destination.shape.dimensions[0]: -1 is out of range; 0 to 2^63-1 is accepted",
         ),
         (
             relayout(strided(99, &[2], &[1]), tensor("f32[2]")),
