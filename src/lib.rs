@@ -1,6 +1,8 @@
 //! stridec compiles tensor layout changes into GPU kernels.
 
 mod error;
+#[cfg(feature = "explain")]
+pub mod explain;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod host;
