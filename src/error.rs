@@ -4,7 +4,7 @@ use crate::{
     request::RequestError,
     schedule::ScheduleError,
     shape::{ParseError, ShapeError},
-    stride::StrideError,
+    stride::{DmlError, StrideError},
     wgsl::WgslError,
     window::WindowError,
 };
@@ -22,6 +22,9 @@ pub enum Error {
     /// A tensor without strides.
     #[error(transparent)]
     Stride(#[from] StrideError),
+    /// A DirectML description or layout letters that are invalid, or a tensor that has none.
+    #[error(transparent)]
+    Dml(#[from] DmlError),
     /// An invalid window.
     #[error(transparent)]
     Window(#[from] WindowError),
@@ -71,6 +74,7 @@ impl Error {
             | Self::Request(_)
             | Self::Host(_) => false,
             Self::Stride(error) => error.is_unsupported(),
+            Self::Dml(error) => error.is_unsupported(),
             Self::Nest(error) => error.is_unsupported(),
             Self::Schedule(error) => error.is_unsupported(),
             Self::Wgsl(_) => return ErrorKind::Failed,

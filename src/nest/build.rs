@@ -56,6 +56,7 @@ pub fn build(
         guards: walk.guards,
         dst_base: walk.dst_base,
         src_elements,
+        src_last: last_read(&source, &window).map(|last| src_prefix + last),
         dst_elements,
         src_bytes: source.image_bytes(),
         dst_bytes: destination.image_bytes(),
@@ -177,4 +178,56 @@ fn forward(
         .iter()
         .filter(|axis| extents[axis.coordinate] > 1)
         .fold(Affine::default(), |src, axis| src.plus(axis.stride, &values[axis.coordinate]))
+}
+
+/// The last element that the window reads, by interval arithmetic over the source's coordinates; `None` where it reads
+/// none.
+///
+/// Guards keep every cell that reads at an index of the window, so that each coordinate stays in its interval.
+fn last_read(source: &StrideDescriptor, window: &Window) -> Option<u64> {
+    if source.sizes().contains(&0)
+        || window.dimensions().iter().any(|dimension| dimension.count == 0)
+    {
+        return None;
+    }
+    let mut spans: SmallVec<[(u64, u64); 12]> = smallvec![(0, 0); window.src_rank()];
+    for dimension in window.dimensions() {
+        if let Some(src_dim) = dimension.src_dim {
+            let walked = dimension.src_step.unsigned_abs().saturating_mul(dimension.count - 1);
+            let first = dimension.src_start;
+            spans[src_dim] = if dimension.src_step < 0 {
+                (first.saturating_sub(walked), first)
+            } else {
+                (first, first.saturating_add(walked))
+            };
+        }
+    }
+    for step in source.steps() {
+        match *step {
+            Step::Split { of, by } => {
+                let (low, high) = spans[of];
+                let quotients = (low / by, high / by);
+                // Inside one tile the remainders are an interval; across tiles they are all there.
+                let rests =
+                    if quotients.0 == quotients.1 { (low % by, high % by) } else { (0, by - 1) };
+                spans.extend([quotients, rests]);
+            }
+            Step::Fold { major, minor } => {
+                let extent = source.extents()[minor];
+                let fold =
+                    |end: fn((u64, u64)) -> u64| end(spans[major]) * extent + end(spans[minor]);
+                spans.push((fold(|span| span.0), fold(|span| span.1)));
+            }
+            Step::Unit => spans.push((0, 0)),
+        }
+    }
+    let walked: i64 = source
+        .axes()
+        .iter()
+        .map(|axis| {
+            let (low, high) = spans[axis.coordinate];
+            (axis.stride * signed(low)).max(axis.stride * signed(high))
+        })
+        .sum();
+    source.base_offset().checked_add_signed(walked)
 }

@@ -35,6 +35,8 @@ pub struct CopyNest {
     pub dst_base: i64,
     /// Whole units of the source's image; no cell reads past them.
     pub src_elements: u64,
+    /// The last unit that any cell reads; `None` where the source has no element.
+    pub src_last: Option<u64>,
     /// Units of the destination's image.
     pub dst_elements: u64,
     /// Bytes of the source's image.

@@ -1,9 +1,18 @@
-use crate::shape::ElementType;
+use crate::{
+    shape::{ElementType, ShapeError},
+    stride::StrideError,
+};
 
 /// Why an operation between two tensors cannot be lowered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NestError {
+    /// A shape that cannot be lowered.
+    #[error(transparent)]
+    Lower(#[from] StrideError),
+    /// A shape or a permutation that is invalid.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
     /// The element types differ: stridec moves bits and never converts values.
     #[error(
         "element_type: the source is {source_type}, the destination {destination_type}; both sides have one type"
@@ -94,6 +103,9 @@ impl NestError {
     /// Whether the operation is valid, but more than stridec lowers.
     #[must_use]
     pub fn is_unsupported(&self) -> bool {
+        if let Self::Lower(error) = self {
+            return error.is_unsupported();
+        }
         matches!(self, Self::Interleaved { .. } | Self::Prefix { .. } | Self::TooLarge { .. })
     }
 }

@@ -4,6 +4,7 @@
 //! [`coalesce`](coalesce::coalesce), [`widen`](widen::widen). Each keeps the copy's meaning, cell by cell.
 
 mod affine;
+mod bitcast;
 mod build;
 mod coalesce;
 mod copy_nest;
@@ -13,6 +14,11 @@ mod walk;
 mod widen;
 
 pub use affine::{Affine, Value};
+pub use bitcast::{
+    BitcastDecomposition, align_layouts, decompose_bitcast, deduce_transpose_dimensions,
+    is_contiguous, is_reshape_or_transpose_bitcast, reshape_is_bitcast, same_memory,
+    transpose_is_bitcast,
+};
 pub use build::build;
 pub use coalesce::coalesce;
 pub use copy_nest::{Cell, CopyAxis, CopyNest, Digit, Guard};

@@ -139,21 +139,25 @@ pub fn split_off(nest: &CopyNest, axis: usize, inner: u64) -> Option<CopyNest> {
     let mut halves = nest.clone();
     split(&mut halves, axis, inner);
     let steps = Value::Axis(axis + 1);
+    // `of / by` and `of < extent` are the same of ⌊of / g⌋, where g divides them; for g of `weight · inner` the steps
+    // are below one.
+    let without_steps = |nest: &CopyNest, of: &Affine, bound: u64| {
+        let group = of.weight(steps).unsigned_abs() * inner;
+        if group == 0 {
+            return Some((of.clone(), bound));
+        }
+        let of = of.divide(signed(group), |value| nest.last(value))?;
+        bound.is_multiple_of(group).then(|| (of, bound / group))
+    };
     for number in 0..halves.digits.len() {
         let Digit { of, by } = &halves.digits[number];
-        if of.weight(steps) != 0 {
-            let of = of.divide(signed(inner), |value| halves.last(value))?;
-            let by = by.is_multiple_of(inner).then(|| by / inner)?;
-            halves.digits[number] = Digit { of, by };
-        }
+        let (of, by) = without_steps(&halves, of, *by)?;
+        halves.digits[number] = Digit { of, by };
     }
     for number in 0..halves.guards.len() {
-        let guard = &halves.guards[number];
-        if guard.of.weight(steps) != 0 {
-            let of = guard.of.divide(signed(inner), |value| halves.last(value))?;
-            let extent = guard.extent.is_multiple_of(inner).then(|| guard.extent / inner)?;
-            halves.guards[number] = Guard { of, extent, cell: guard.cell };
-        }
+        let Guard { of, extent, cell } = &halves.guards[number];
+        let (of, extent) = without_steps(&halves, of, *extent)?;
+        halves.guards[number] = Guard { of, extent, cell: *cell };
     }
     Some(halves)
 }

@@ -35,6 +35,14 @@ impl From<&Kernel> for proto::Kernel {
             source_bytes: kernel.source_bytes,
             destination_bytes: kernel.destination_bytes,
             strategy: kernel.strategy.clone(),
+            proof: kernel.proof.as_ref().map(|proof| proto::Proof {
+                last_source_word: proof.last_source_word(),
+                last_destination_word: proof.last_destination_word(),
+                source_words: proof.source_words(),
+                destination_words: proof.destination_words(),
+                invocations: proof.invocations(),
+                trips: proof.trips(),
+            }),
         }
     }
 }

@@ -1,3 +1,5 @@
+use crate::stride::DmlError;
+
 /// Why a request is incomplete.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -17,5 +19,13 @@ pub enum RequestError {
         field: &'static str,
         /// The number.
         given: i32,
+    },
+    /// A DirectML description that breaks a rule of DirectML's.
+    #[error("{field}.buffer_tensor_desc.{error}")]
+    BufferTensorDesc {
+        /// The tensor's path.
+        field: &'static str,
+        /// The rule; its message starts with the field.
+        error: DmlError,
     },
 }

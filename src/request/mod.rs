@@ -1,6 +1,7 @@
 //! What is asked and what is answered: [`Operation`] in, [`Kernel`](crate::wgsl::Kernel) out, and their protos.
 
 mod answer;
+mod buffer_tensor_desc;
 mod error;
 mod operation;
 mod proto;

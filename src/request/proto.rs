@@ -6,6 +6,7 @@ use crate::{
     proto::{stridec as proto, xla},
     schedule::Target,
     shape::{ElementType, FieldPath, Shape, StridedShape},
+    stride::BufferTensorDesc,
     window::Slice,
 };
 
@@ -83,7 +84,9 @@ fn required(field: &'static str, tensor: Option<&proto::Tensor>) -> Result<Tenso
             let path = FieldPath::new(field);
             Ok(Tensor::Shape(Shape::try_from(shape).map_err(|error| error.below(&path))?))
         }
-        Some(Kind::BufferTensorDesc(_)) => Err(missing(field, "a shape or strided sizes")),
+        Some(Kind::BufferTensorDesc(desc)) => Ok(BufferTensorDesc::try_from(desc)
+            .map_err(|error| RequestError::BufferTensorDesc { field, error })?
+            .into()),
         Some(Kind::Strided(strided)) => {
             let given = strided.element_type;
             let element_type = ElementType::ALL
@@ -108,6 +111,7 @@ impl From<&Tensor> for proto::Tensor {
         use proto::tensor::Kind;
         let kind = match tensor {
             Tensor::Shape(shape) => Kind::Shape(xla::Shape::from(shape)),
+            Tensor::Buffer(desc) => Kind::BufferTensorDesc(desc.into()),
             Tensor::Strided(shape) => Kind::Strided(proto::StridedTensor {
                 element_type: shape.element_type() as i32,
                 sizes: shape.sizes().to_vec(),

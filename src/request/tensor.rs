@@ -3,7 +3,7 @@ use std::{fmt, str::FromStr};
 use crate::{
     error::Error,
     shape::{ElementType, Notation, ParseError, Shape, StridedShape},
-    stride::StrideDescriptor,
+    stride::{BufferTensorDesc, StrideDescriptor},
 };
 
 /// How one tensor lies in memory, in one of the ways to say it.
@@ -22,6 +22,8 @@ pub enum Tensor {
     Shape(Shape),
     /// Sizes, strides and an offset.
     Strided(StridedShape),
+    /// DirectML's description of a buffer.
+    Buffer(BufferTensorDesc),
 }
 
 impl Tensor {
@@ -52,6 +54,7 @@ impl Tensor {
                 shape.strides(),
                 shape.offset(),
             )?,
+            Self::Buffer(desc) => StrideDescriptor::try_from(desc)?,
         })
     }
 }
@@ -77,6 +80,12 @@ impl From<StridedShape> for Tensor {
     }
 }
 
+impl From<BufferTensorDesc> for Tensor {
+    fn from(desc: BufferTensorDesc) -> Self {
+        Self::Buffer(desc)
+    }
+}
+
 impl FromStr for Tensor {
     type Err = ParseError;
 
@@ -90,6 +99,7 @@ impl fmt::Display for Tensor {
         match self {
             Self::Shape(shape) => shape.fmt(f),
             Self::Strided(shape) => shape.fmt(f),
+            Self::Buffer(desc) => desc.fmt(f),
         }
     }
 }

@@ -26,12 +26,13 @@ pub struct Block {
 }
 
 impl Block {
-    /// A run of `rows` units along the innermost axis, which both sides share.
+    /// A run of `rows` units along the innermost axis; the source walks it with any stride.
     pub(super) fn run(nest: &CopyNest, rows: u64) -> Option<Self> {
         let inner = nest.extents.len() - 1;
         let nest = split_off(nest, inner, rows)?;
         let dst_axis = inner + 1;
-        let load = load_units(&nest, dst_axis, rows);
+        let is_contiguous = nest.src.weight(Value::Axis(dst_axis)) == 1 || rows == 1;
+        let load = if is_contiguous { load_units(&nest, dst_axis, rows) } else { 1 };
         let store = store_units(&nest, rows);
         Some(Self { nest, dst_axis, rows, src_axis: None, width: 1, load, store })
     }
@@ -76,6 +77,15 @@ impl Block {
         units / self.loaded_units()
     }
 
+    /// Units of the source from one access of a run to the next.
+    #[must_use]
+    pub fn load_step(&self) -> i64 {
+        match self.src_axis {
+            None if self.load == 1 => self.nest.src.weight(Value::Axis(self.dst_axis)),
+            _ => self.load.cast_signed(),
+        }
+    }
+
     /// Units in one loaded value: an access, or a word that was shifted into place.
     #[must_use]
     pub fn loaded_units(&self) -> u64 {
@@ -91,8 +101,8 @@ impl Block {
 
     /// How a block's number gives its position: digits, the fastest first.
     ///
-    /// Neighbouring invocations take neighbouring runs of the source; on a GPU eight of them, then four neighbouring
-    /// runs of the destination, so that both sides move whole memory transactions.
+    /// Neighbouring invocations take neighbouring runs of the source, then of the destination, in a patch that moves
+    /// whole memory transactions on a GPU and stays in the first-level cache on a CPU.
     #[must_use]
     pub fn lanes(&self, kind: AdapterKind) -> SmallVec<[Lane; 8]> {
         let extent = |axis: usize| self.nest.extents[axis];
@@ -103,22 +113,20 @@ impl Block {
         let (src_runs, dst_runs) = (src_axis - 1, self.dst_axis - 1);
         let rest = self.outer().rev().filter(|&axis| axis != src_runs && axis != dst_runs);
         let mut lanes: SmallVec<[Lane; 8]> = SmallVec::new();
-        match kind {
-            AdapterKind::Cpu => lanes.extend([whole(src_runs), whole(dst_runs)]),
-            AdapterKind::Gpu => {
-                let part = |axis, most| {
-                    let part = [8, 4, 2].into_iter().find(|&n| n <= most && extent(axis) % n == 0);
-                    part.unwrap_or(1)
-                };
-                let (src_part, dst_part) = (part(src_runs, 8), part(dst_runs, 4));
-                lanes.extend([
-                    Lane { axis: src_runs, extent: src_part, step: 1 },
-                    Lane { axis: dst_runs, extent: dst_part, step: 1 },
-                    Lane { axis: src_runs, extent: extent(src_runs) / src_part, step: src_part },
-                    Lane { axis: dst_runs, extent: extent(dst_runs) / dst_part, step: dst_part },
-                ]);
-            }
-        }
+        let (src_most, dst_most) = match kind {
+            AdapterKind::Gpu => (8, 4),
+            AdapterKind::Cpu => (16, 16),
+        };
+        let part = |axis, most: u64| {
+            (1..=most).rev().find(|&n| extent(axis).is_multiple_of(n)).unwrap_or(1)
+        };
+        let (src_part, dst_part) = (part(src_runs, src_most), part(dst_runs, dst_most));
+        lanes.extend([
+            Lane { axis: src_runs, extent: src_part, step: 1 },
+            Lane { axis: dst_runs, extent: dst_part, step: 1 },
+            Lane { axis: src_runs, extent: extent(src_runs) / src_part, step: src_part },
+            Lane { axis: dst_runs, extent: extent(dst_runs) / dst_part, step: dst_part },
+        ]);
         lanes.extend(rest.map(whole));
         lanes.retain(|lane| lane.extent > 1);
         lanes

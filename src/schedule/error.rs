@@ -24,6 +24,14 @@ pub enum ScheduleError {
         /// The most.
         limit: u64,
     },
+    /// An access that the proof does not place inside its binding. No operation is known that gives it.
+    #[error("source: unit {given} may be read, of {limit} in its image; the kernel is not emitted")]
+    Unproved {
+        /// The last unit that may be read.
+        given: u64,
+        /// Units of the source's image.
+        limit: u64,
+    },
     /// More workgroups than a dispatch has.
     #[error(
         "dispatch: {given} workgroups; target {target} dispatches at most {limit} in one dimension"

@@ -130,6 +130,33 @@ fn check_limits(nest: &CopyNest, target: &Target) -> Result<(), ScheduleError> {
             return Err(ScheduleError::Index { side, given, limit });
         }
     }
+    if let Some(given) = nest.src_last.filter(|&last| last >= nest.src_elements) {
+        return Err(ScheduleError::Unproved { given, limit: nest.src_elements });
+    }
+    check_index_range(nest)
+}
+
+/// No intermediate value of a kernel leaves 32 bits: the sum of what a form adds, before it takes anything away.
+fn check_index_range(nest: &CopyNest) -> Result<(), ScheduleError> {
+    let limit = u64::from(u32::MAX);
+    let forms = nest
+        .digits
+        .iter()
+        .map(|digit| &digit.of)
+        .chain(nest.guards.iter().map(|guard| &guard.of))
+        .chain([&nest.src]);
+    for form in forms {
+        let added: i128 = form
+            .terms()
+            .iter()
+            .map(|&(value, weight)| i128::from(weight.max(0)) * i128::from(nest.last(value).max(0)))
+            .sum::<i128>()
+            + i128::from(form.offset().max(0));
+        if added > i128::from(limit) {
+            let given = u64::try_from(added).unwrap_or(u64::MAX);
+            return Err(ScheduleError::Index { side: "source", given, limit });
+        }
+    }
     Ok(())
 }
 
@@ -154,6 +181,11 @@ fn choose(nest: CopyNest, target: &Target) -> (Strategy, &'static str) {
     if let Some(block) = src_axis.and_then(|axis| rectangle(&nest, axis, target)) {
         return (Strategy::Transpose(block), "the innermost axes of the two sides differ");
     }
+    if nest.dst_bits >= 32
+        && let Some(block) = strided_row(&nest)
+    {
+        return (Strategy::Rows(block), "the source walks the innermost axis with a stride");
+    }
     (Strategy::Gather(nest), "no axis gives runs of whole words on both sides")
 }
 
@@ -170,6 +202,15 @@ fn row(nest: &CopyNest, target: &Target) -> Option<Block> {
         .filter(|rows| rows * u64::from(nest.dst_bits) <= bytes * 8 || *rows == u64::from(word))
         .find_map(|rows| Block::run(nest, rows))
         .filter(|block| block.nest.dst_bits >= 32 || block.nest.src_bits >= 8)
+}
+
+/// A run that fills one store of 16 bytes, loaded unit by unit.
+fn strided_row(nest: &CopyNest) -> Option<Block> {
+    [4, 2]
+        .into_iter()
+        .filter(|rows| rows * nest.dst_bits <= 128)
+        .find_map(|rows| Block::run(nest, rows.into()))
+        .filter(|block| block.store > 1)
 }
 
 /// The largest rectangle that divides the axes.

@@ -10,20 +10,26 @@
 //! ```
 
 mod convert;
+mod dimension_number;
 mod element_type;
 mod error;
 mod field_path;
 #[cfg(feature = "text-protos")]
 mod interchange;
 mod layout;
+pub mod layout_util;
 mod padding;
+pub mod permutation;
+pub mod reshape;
 #[allow(clippy::module_inception)]
 mod shape;
+pub mod shape_util;
 mod strided;
 mod text;
 mod validate;
 mod wire;
 
+pub use dimension_number::{dimension_number, dimension_numbers};
 pub use element_type::ElementType;
 pub use error::ShapeError;
 pub use field_path::FieldPath;

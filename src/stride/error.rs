@@ -57,6 +57,24 @@ pub enum StrideError {
         /// The least element offset.
         given: i64,
     },
+    /// A byte count that ends inside an element.
+    #[error("{field}: {given} is no whole number of elements; multiples of {bytes} are accepted")]
+    PartialElement {
+        /// The field.
+        field: &'static str,
+        /// The bytes that were given.
+        given: i64,
+        /// Bytes of an element.
+        bytes: i64,
+    },
+    /// A memory that does not hold the tensor.
+    #[error("physical_elements: {given} do not hold the tensor; {least} or more are accepted")]
+    PhysicalElements {
+        /// Elements of the memory.
+        given: u64,
+        /// Elements that the tensor takes, from the start of memory to its last.
+        least: u64,
+    },
     /// An index outside the tensor.
     #[error("index: {given} in dimension {dimension} is outside 0..{limit}")]
     Index {

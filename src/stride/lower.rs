@@ -177,6 +177,48 @@ impl StrideDescriptor {
         .checked("strides")
     }
 
+    /// The same sizes and type in a dense memory, the last dimension minor.
+    pub(crate) fn dense(&self) -> Self {
+        let mut reach = 1;
+        let mut axes: SmallVec<[Axis; 8]> = smallvec![];
+        for (coordinate, &extent) in self.sizes().iter().enumerate().rev() {
+            axes.push(Axis { coordinate, extent, stride: reach });
+            reach *= signed(extent.max(1));
+        }
+        axes.reverse();
+        Self {
+            element_type: self.element_type,
+            element_bits: self.element_bits,
+            rank: self.rank,
+            steps: smallvec![],
+            extents: self.sizes().into(),
+            axes,
+            offset: 0,
+            prefix_bytes: 0,
+            physical_elements: self.elements(),
+            padding: 0,
+        }
+    }
+
+    /// The same tensor without the bytes before it.
+    pub(crate) fn without_prefix(&self) -> Self {
+        Self { prefix_bytes: 0, ..self.clone() }
+    }
+
+    /// The same tensor in a larger memory: places after the last element that belong to none.
+    ///
+    /// # Errors
+    ///
+    /// Where `physical_elements` is below what the tensor has, or its bits pass 2^63-1.
+    pub fn with_physical_elements(mut self, physical_elements: u64) -> Result<Self, StrideError> {
+        let least = self.physical_elements;
+        if physical_elements < least {
+            return Err(StrideError::PhysicalElements { given: physical_elements, least });
+        }
+        self.physical_elements = physical_elements;
+        self.checked("physical_elements")
+    }
+
     /// Refuses memory whose bits pass 2^63-1.
     fn checked(self, what: &'static str) -> Result<Self, StrideError> {
         self.physical_elements

@@ -115,6 +115,7 @@ fn aligned_loads(writer: &mut Writer, block: &Block, names: &Names) {
     let unit = block.load.cast_signed();
     let read = block.src().divide(unit, |_| 0).unwrap_or_default();
     writer.line(format_args!("let read = {};", names.form(&read)));
+    let step = block.load_step() / unit;
     let down = block.nest.src.weight(Value::Axis(block.dst_axis)) / unit;
     for row in 0..block.source_runs() {
         for access in 0..block.loads_of_run() {
@@ -122,7 +123,7 @@ fn aligned_loads(writer: &mut Writer, block: &Block, names: &Names) {
             writer.line(format_args!(
                 "let {} = source[{}];",
                 loaded(block, row, access),
-                at("read", offset + access.cast_signed()),
+                at("read", offset + access.cast_signed() * step),
             ));
         }
     }

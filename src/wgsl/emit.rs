@@ -1,5 +1,5 @@
 use super::{
-    Binding, CopyRegion, Dispatch, Kernel, block::block, gather::gather, words::type_name,
+    Binding, CopyRegion, Dispatch, Kernel, Proof, block::block, gather::gather, words::type_name,
     writer::Writer,
 };
 use crate::schedule::{Schedule, Strategy, Target};
@@ -21,6 +21,7 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[String]) -> Kernel {
         strategy: schedule.strategy.name().into(),
         source_bytes: nest.src_bytes,
         destination_bytes: nest.dst_bytes,
+        proof: None,
     };
     let (load_bits, store_bits) = match &schedule.strategy {
         Strategy::Empty(_) => return kernel,
@@ -30,11 +31,22 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[String]) -> Kernel {
         ),
         Strategy::Gather(nest) => (nest.src_bits.into(), nest.dst_bits.into()),
     };
+    let binding = |binding: u32, bytes: u64, access_bits: u64| Binding {
+        group: 0,
+        binding,
+        writable: binding == 1,
+        size_in_bytes: bytes.next_multiple_of(4).max(access_bits.div_ceil(32) * 4),
+    };
+    kernel.bindings =
+        vec![binding(0, nest.src_bytes, load_bits), binding(1, nest.dst_bytes, store_bits)];
+    kernel.dispatches = vec![Dispatch { workgroups: schedule.workgroups }];
+    let proof = Proof::new(schedule, &kernel.bindings);
     let mut writer = Writer::new(schedule);
     for line in header {
         writer.line(format_args!("// {line}"));
     }
     writer.line(format_args!("// schedule     {schedule}"));
+    writer.line(format_args!("// proof        {proof}"));
     writer.line(format_args!(
         "@group(0) @binding(0) var<storage, read> source: array<{}>;",
         type_name(load_bits)
@@ -52,21 +64,13 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[String]) -> Kernel {
         Strategy::Gather(nest) => gather(&mut writer, nest),
     }
     kernel.wgsl = writer.finish();
-    let binding = |binding: u32, bytes: u64, access_bits: u64| Binding {
-        group: 0,
-        binding,
-        writable: binding == 1,
-        size_in_bytes: bytes.next_multiple_of(4).max(access_bits.div_ceil(32) * 4),
-    };
-    kernel.bindings =
-        vec![binding(0, nest.src_bytes, load_bits), binding(1, nest.dst_bytes, store_bits)];
-    kernel.dispatches = vec![Dispatch { workgroups: schedule.workgroups }];
     if let Strategy::Copy(_) = schedule.strategy
         && nest.dst_bytes.is_multiple_of(4)
     {
         kernel.copy_regions =
             vec![CopyRegion { source_offset: 0, destination_offset: 0, size: nest.dst_bytes }];
     }
+    kernel.proof = Some(proof.sealed(&kernel));
     kernel
 }
 

@@ -1,3 +1,5 @@
+use super::Proof;
+
 /// What a runtime needs to run one operation: plain data.
 ///
 /// Two storage buffers, the source read-only at binding 0 and the destination at binding 1 of group 0. A buffer may be
@@ -22,6 +24,8 @@ pub struct Kernel {
     pub source_bytes: u64,
     /// Bytes of the destination's image.
     pub destination_bytes: u64,
+    /// What lowering has shown of the kernel's accesses; `None` for a kernel that stridec did not make.
+    pub proof: Option<Proof>,
 }
 
 /// One storage buffer of a [`Kernel`].

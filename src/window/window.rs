@@ -1,5 +1,8 @@
 use smallvec::SmallVec;
 
+use super::FeatureLevel;
+use crate::shape::ElementType;
+
 /// A logical operation: which source index each destination index takes.
 ///
 /// Along destination dimension `d`, the indices `dst_start + k·dst_step` with `k` in `0..count` take the source index
@@ -143,6 +146,32 @@ pub enum WindowError {
     ZeroStride {
         /// The dimension.
         dimension: usize,
+    },
+    /// A rank that a DirectML feature level does not slice.
+    #[error(
+        "sizes: {given} dimensions in a SLICE1 of feature level {level}; {least} to {limit} are accepted"
+    )]
+    LevelRank {
+        /// The level.
+        level: FeatureLevel,
+        /// The rank that was given.
+        given: usize,
+        /// The least accepted.
+        least: usize,
+        /// The greatest accepted.
+        limit: usize,
+    },
+    /// A type that a DirectML feature level does not slice.
+    #[error(
+        "element_type: {element_type} in a SLICE1 of feature level {level}; integers of 8 to {most} bits and floats of 16 to {most} are accepted"
+    )]
+    LevelType {
+        /// The level.
+        level: FeatureLevel,
+        /// The type that was given.
+        element_type: ElementType,
+        /// Bits of the widest types accepted.
+        most: u32,
     },
     /// An output without elements, or with more than the window holds.
     #[error(

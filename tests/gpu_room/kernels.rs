@@ -27,6 +27,7 @@ fn relayout(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroup
         ],
         dispatches: workgroups.iter().map(|&workgroups| Dispatch { workgroups }).collect(),
         copy_regions: Vec::new(),
+        proof: None,
         source_bytes: size_in_bytes,
         destination_bytes: size_in_bytes,
     }

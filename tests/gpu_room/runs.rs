@@ -108,6 +108,7 @@ fn an_empty_kernel_leaves_the_destination_alone() {
         bindings: Vec::new(),
         dispatches: Vec::new(),
         copy_regions: Vec::new(),
+        proof: None,
         source_bytes: 0,
         destination_bytes: 4,
     };

@@ -89,11 +89,16 @@ pub const TYPES: [ElementType; 14] = [
     ElementType::C128,
 ];
 
-/// A random operation over tensors of up to a few thousand elements.
+/// A random operation up to rank 5 over tensors of up to a few thousand elements.
 pub fn operation(random: &mut Random) -> Operation {
-    let element_type = random.pick(&TYPES);
     let rank = usize::try_from(random.below(6)).unwrap();
-    let most = [1, 60, 24, 12, 7, 5][rank];
+    operation_of_rank(random, rank)
+}
+
+/// A random operation of a rank up to 8.
+pub fn operation_of_rank(random: &mut Random, rank: usize) -> Operation {
+    let element_type = random.pick(&TYPES);
+    let most = [1, 60, 24, 12, 7, 5, 4, 3, 2][rank];
     let sizes: Vec<u64> =
         (0..rank).map(|_| if random.one_in(40) { 0 } else { 1 + random.below(most) }).collect();
     let (source_side, source) = side(random, element_type, &sizes, true);

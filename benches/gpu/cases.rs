@@ -1,0 +1,94 @@
+//! The cases of the GPU benches.
+
+use stridec::{Error, Operation, Tensor, shape::ElementType, window::Slice};
+
+/// One operation to time.
+pub struct Case {
+    pub name: String,
+    pub operation: Operation,
+}
+
+/// The eight cases of `benches/README.md`, of elements of `element_type`.
+///
+/// The innermost extent is cut or grown so that the bytes stay those of f32.
+pub fn eight(element_type: ElementType) -> Result<Vec<Case>, Error> {
+    let permutations: [(&str, &[u64], &[usize]); 6] = [
+        ("4096x4096 transposed", &[4096, 4096], &[1, 0]),
+        ("[8,64,112,112] to NHWC", &[8, 64, 112, 112], &[0, 2, 3, 1]),
+        ("[8,112,112,64] to NCHW", &[8, 112, 112, 64], &[0, 3, 1, 2]),
+        ("[14,28,48,28,48] by 1,3,0,4,2", &[14, 28, 48, 28, 48], &[1, 3, 0, 4, 2]),
+        ("[16,28,28,28,48] reversed", &[16, 28, 28, 28, 48], &[4, 3, 2, 1, 0]),
+        ("[8,1024,16,64] by 0,2,1,3", &[8, 1024, 16, 64], &[0, 2, 1, 3]),
+    ];
+    let mut cases = permutations
+        .into_iter()
+        .map(|(name, sizes, order)| {
+            permutation(name, element_type, &scaled(sizes, element_type), order)
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    let sizes = scaled(&[4096, 4096], element_type);
+    for (name, window, strides) in [
+        ("x[:2048, :3072]", [sizes[0] / 2, sizes[1] / 4 * 3], [1, 1]),
+        ("x[::2, ::3]", [sizes[0], sizes[1]], [2, 3]),
+    ] {
+        let slice = Slice {
+            window_offsets: vec![0, 0],
+            window_sizes: window.to_vec(),
+            window_strides: strides.to_vec(),
+            output_sizes: None,
+        };
+        let source = Tensor::dense(element_type, sizes.iter().copied())?;
+        let operation = Operation::slice(source, &slice, None)?;
+        cases.push(Case { name: name.into(), operation });
+    }
+    Ok(cases)
+}
+
+/// Sizes of as many bytes: the first extent grows for narrow types, the last but one shrinks for wide ones.
+fn scaled(sizes: &[u64], element_type: ElementType) -> Vec<u64> {
+    let bits = u64::from(element_type.storage_bits().unwrap_or(32));
+    let mut sizes = sizes.to_vec();
+    let (grown, shrunk) = (32 / bits.min(32), bits.max(32) / 32);
+    sizes[0] *= grown;
+    let at = (0..sizes.len()).find(|&d| sizes[d].is_multiple_of(shrunk)).unwrap_or(0);
+    sizes[at] /= shrunk;
+    sizes
+}
+
+/// Dimension `d` of the result is dimension `order[d]` of the source: the copy that a framework's transpose makes.
+pub fn permutation(
+    name: &str,
+    element_type: ElementType,
+    sizes: &[u64],
+    order: &[usize],
+) -> Result<Case, Error> {
+    use stridec::shape::{Layout, Shape};
+    let source = Shape::new(element_type, sizes.iter().copied(), None)?;
+    // The same logical array, its dimension order[0] the most major.
+    let layout = Layout::new(order.iter().rev().copied());
+    let destination = Shape::new(element_type, sizes.iter().copied(), layout)?;
+    let operation = Operation::relayout(source.into(), destination.into())?;
+    Ok(Case { name: name.into(), operation })
+}
+
+/// The 57 cases of the TTC benchmark, from a file of `benches/data`.
+pub fn ttc(json: &str, element_type: ElementType) -> Result<Vec<Case>, Box<dyn std::error::Error>> {
+    let file: serde_json::Value = serde_json::from_str(json)?;
+    let list = |value: &serde_json::Value| -> Vec<u64> {
+        value.as_array().into_iter().flatten().filter_map(serde_json::Value::as_u64).collect()
+    };
+    file["cases"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|case| {
+            let sizes = list(&case["extents_rowmajor"]);
+            let order: Vec<usize> = list(&case["perm_rowmajor"])
+                .into_iter()
+                .map(usize::try_from)
+                .collect::<Result<_, _>>()?;
+            let name = format!("ttc {:02} {sizes:?} by {order:?}", case["id"]);
+            Ok(permutation(&name, element_type, &sizes, &order)?)
+        })
+        .collect()
+}

@@ -1,0 +1,232 @@
+//! The arguments, as clap reads them.
+
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+
+use super::{
+    explain::ExplainArgs,
+    list::{List, integers, naturals},
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  stridec run relayout --from 'f32[8,64,112,112]{3,2,1,0}' --to 'f32[8,64,112,112]{1,3,2,0}' \\
+      -i x.npy -o y.npy
+  stridec compile slice --from 'f32[1,1,4,4]' --offsets 0,0,0,1 --sizes 1,1,4,3 --strides 1,1,-2,2
+
+SHAPE is one of
+  f32[2,3]{0,1}                    XLA's notation, tiles too: bf16[16,256]{1,0:T(8,128)(2,1)}
+  f32[2,3]{0,1:PAD(3,5,zero)}      padded_dimensions and padding_value
+  f32[2,3] strided<[5,1]>          strides and an offset, in elements: strided<[5,1], offset: 2>
+  @FILE                            an xla.Shape: .pb, .textproto or .json
+and #1,0 behind it names a part of a tuple.
+
+Exit codes: 0 done, 1 the run failed, 2 invalid input, 3 valid but not supported, 4 no such device.";
+
+/// Compiles tensor layout changes: XLA shapes in, one specialised WGSL kernel out, run on a GPU or on the host
+#[derive(Debug, Parser)]
+#[command(name = "stridec", bin_name = "stridec", version, after_help = EXAMPLES, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Shows what a shape lowers to: axes, strides, sizes in memory
+    Describe(DescribeArgs),
+    /// Converts a logical index to a linear element offset, or back
+    Offset(OffsetArgs),
+    /// Compiles an operation and prints the kernel; opens no device
+    Compile(CompileArgs),
+    /// Compiles an operation, runs it on a file and writes the result
+    Run(RunArgs),
+    /// Lists the adapters found, and the host
+    Devices(DevicesArgs),
+    /// Draws a layout, or an operation between two: here, as SVG, or as a page that runs the kernel
+    Explain(ExplainArgs),
+}
+
+#[derive(Args, Debug)]
+pub(super) struct DescribeArgs {
+    /// The shape; `stridec --help` shows the notations
+    pub(super) shape: String,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = DescribeFormat::Text)]
+    pub(super) format: DescribeFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum DescribeFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+    /// The shape as a serialized xla.Shape
+    Pb,
+    /// The shape as a textproto of xla.Shape
+    Textproto,
+    /// The shape as protobuf's JSON of xla.Shape
+    JsonProto,
+}
+
+#[derive(Args, Debug)]
+#[command(group(ArgGroup::new("place").required(true).args(["index", "linear"])))]
+pub(super) struct OffsetArgs {
+    /// The shape; `stridec --help` shows the notations
+    pub(super) shape: String,
+    /// A logical index, one value per dimension ('' at rank 0): prints the element offset
+    #[arg(long, value_name = "LIST", value_parser = naturals, allow_hyphen_values = true)]
+    pub(super) index: Option<List<u64>>,
+    /// An element offset: prints the index of the element there, or `padding`
+    #[arg(long, value_name = "OFFSET", allow_hyphen_values = true)]
+    pub(super) linear: Option<u64>,
+}
+
+/// The operation.
+#[derive(Args, Debug)]
+pub(super) struct OpArgs {
+    /// The operation
+    #[arg(value_name = "OP", required_unless_present = "request")]
+    pub(super) operation: Option<OpKind>,
+    /// The layout that is read
+    #[arg(long, value_name = "SHAPE")]
+    pub(super) from: Option<String>,
+    /// The layout that is written; a slice's is the default layout unless this says another
+    #[arg(long, value_name = "SHAPE", required_if_eq("operation", "relayout"))]
+    pub(super) to: Option<String>,
+    /// slice: the first index of the window, one per dimension
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_parser = naturals,
+        allow_hyphen_values = true,
+        required_if_eq("operation", "slice")
+    )]
+    pub(super) offsets: Option<List<u64>>,
+    /// slice: the extents of the window
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_parser = naturals,
+        allow_hyphen_values = true,
+        required_if_eq("operation", "slice")
+    )]
+    pub(super) sizes: Option<List<u64>>,
+    /// slice: the steps inside the window; a negative one walks back from its end
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_parser = integers,
+        allow_hyphen_values = true,
+        required_if_eq("operation", "slice")
+    )]
+    pub(super) strides: Option<List<i64>>,
+    /// slice: the extents of the output; the most that the window holds unless this says fewer
+    #[arg(long, value_name = "LIST", value_parser = naturals, allow_hyphen_values = true)]
+    pub(super) output_sizes: Option<List<u64>>,
+    /// The whole operation as a serialized stridec.CompileRequest: .pb, .textproto or .json
+    #[arg(
+        long = "op",
+        id = "request",
+        value_name = "@FILE",
+        conflicts_with_all = ["operation", "from", "to", "offsets", "sizes", "strides", "output_sizes"]
+    )]
+    pub(super) request: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum OpKind {
+    /// Every element goes to its place in another layout
+    Relayout,
+    /// DirectML's SLICE1: a window in each dimension and a stride inside it
+    Slice,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct CompileArgs {
+    #[command(flatten)]
+    pub(super) op: OpArgs,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Emit::Wgsl)]
+    pub(super) emit: Emit,
+    /// What to compile for: a preset's name, or `adapter` for this machine's [default: webgpu]
+    #[arg(long, value_name = "NAME")]
+    pub(super) target: Option<String>,
+    /// Where to write; `-` is stdout
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub(super) output: PathBuf,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Emit {
+    /// The shader
+    Wgsl,
+    /// Every stage as text, from the shapes to the shader
+    Stages,
+    /// The kernel as protobuf's JSON of stridec.Kernel
+    Json,
+    /// The kernel as a serialized stridec.Kernel
+    Pb,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct RunArgs {
+    #[command(flatten)]
+    pub(super) op: OpArgs,
+    /// The input: .npy, or else the raw image in memory; `-` is stdin, raw
+    #[arg(short, long, value_name = "IN")]
+    pub(super) input: PathBuf,
+    /// The output: .npy, or else the raw image in memory; `-` is stdout, raw
+    #[arg(short, long, value_name = "OUT")]
+    pub(super) output: PathBuf,
+    /// Where to run
+    #[arg(long, value_enum, default_value_t = Device::Auto)]
+    pub(super) device: Device,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Device {
+    /// The GPU where there is one that holds the tensors, else the host
+    Auto,
+    /// The best adapter, a software one too
+    Gpu,
+    /// The CPU, without a driver
+    Host,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct DevicesArgs {
+    /// How to print them
+    #[arg(long, value_enum, default_value_t = DevicesFormat::Text)]
+    pub(super) format: DevicesFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum DevicesFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn lists_take_negative_numbers_after_a_blank() {
+        let line = "stridec compile slice --from f32[4,4] --offsets 0,1 --sizes 4,3 --strides -2,2";
+        let cli = Cli::try_parse_from(line.split(' ')).unwrap();
+        let Command::Compile(args) = cli.command else { panic!("{cli:?}") };
+        assert_eq!(args.op.strides, Some(List(vec![-2, 2])));
+    }
+}

@@ -1,0 +1,90 @@
+//! `stridec describe`: what a shape lowers to.
+
+use prost::Message;
+use stridec::{
+    Error, Tensor,
+    proto::xla,
+    shape::{ElementType, Shape, to_json, to_textproto},
+};
+
+use super::{
+    args::{DescribeArgs, DescribeFormat},
+    describe_json::{describe_json, leaves_json},
+    describe_text::describe_text,
+    errors::{Exit, Failure},
+    output::{Output, print},
+    shape_arg::tensor,
+};
+
+pub(super) fn describe(args: &DescribeArgs) -> Result<(), Failure> {
+    let tensor = tensor(&args.shape)?;
+    match args.format {
+        DescribeFormat::Text => print(&text(&tensor)?),
+        DescribeFormat::Json => print(&format!("{:#}\n", json(&tensor)?)),
+        DescribeFormat::Pb => {
+            let mut output = Output::open("-".as_ref())?;
+            output.write(&proto(&tensor)?.encode_to_vec())?;
+            output.finish()
+        }
+        DescribeFormat::Textproto => print(&to_textproto(&proto(&tensor)?).map_err(Error::from)?),
+        DescribeFormat::JsonProto => print(&to_json(&proto(&tensor)?).map_err(Error::from)?),
+    }
+}
+
+/// The proto of a tensor that is a shape.
+fn proto(tensor: &Tensor) -> Result<xla::Shape, Failure> {
+    match tensor {
+        Tensor::Shape(shape) => Ok(xla::Shape::from(shape)),
+        _ => Err(Failure::new(
+            Exit::Unsupported,
+            format!("{tensor}: an xla.Shape cannot say strides; --format text and json can"),
+        )),
+    }
+}
+
+fn text(tensor: &Tensor) -> Result<String, Failure> {
+    let Some(leaves) = leaves(tensor) else {
+        return Ok(describe_text(tensor, &tensor.descriptor()?));
+    };
+    let leaves: Vec<String> = leaves.iter().map(|(path, shape)| leaf_text(path, shape)).collect();
+    Ok(format!("{tensor}\n{}", leaves.concat()))
+}
+
+fn leaf_text(path: &str, shape: &Shape) -> String {
+    let leaf = Tensor::Shape(shape.clone());
+    let text = match leaf.descriptor() {
+        Ok(descriptor) => describe_text(&leaf, &descriptor),
+        Err(error) => format!("{leaf}\n  {error}\n"),
+    };
+    format!("\n#{path} {text}")
+}
+
+fn json(tensor: &Tensor) -> Result<serde_json::Value, Failure> {
+    match leaves(tensor) {
+        None => Ok(describe_json(tensor, &tensor.descriptor()?)),
+        Some(leaves) => Ok(leaves_json(tensor, &leaves)),
+    }
+}
+
+/// The parts of a tuple that are no tuples, each with its path; `None` for what is no tuple.
+fn leaves(tensor: &Tensor) -> Option<Vec<(String, &Shape)>> {
+    match tensor {
+        Tensor::Shape(shape) if shape.element_type() == ElementType::Tuple => {
+            let mut leaves = Vec::new();
+            collect(shape, "", &mut leaves);
+            Some(leaves)
+        }
+        _ => None,
+    }
+}
+
+fn collect<'a>(shape: &'a Shape, path: &str, leaves: &mut Vec<(String, &'a Shape)>) {
+    if shape.element_type() != ElementType::Tuple {
+        leaves.push((path.to_owned(), shape));
+        return;
+    }
+    for (number, part) in shape.tuple_shapes().iter().enumerate() {
+        let comma = if path.is_empty() { "" } else { "," };
+        collect(part, &format!("{path}{comma}{number}"), leaves);
+    }
+}

@@ -1,0 +1,69 @@
+//! `describe --format json`.
+
+use serde_json::{Value, json};
+use stridec::{Tensor, shape::Shape, stride::StrideDescriptor};
+
+use super::npy::physical_dimensions;
+
+/// What a tensor lowers to; what does not apply is null.
+pub(super) fn describe_json(tensor: &Tensor, descriptor: &StrideDescriptor) -> Value {
+    let axes: Vec<Value> = descriptor
+        .axes()
+        .iter()
+        .map(|axis| {
+            json!({
+                "coordinate": descriptor.coordinate_name(axis.coordinate),
+                "extent": axis.extent,
+                "stride": axis.stride,
+            })
+        })
+        .collect();
+    json!({
+        "shape": tensor.to_string(),
+        "element_type": descriptor.element_type().name(),
+        "dimensions": descriptor.sizes(),
+        "minor_to_major": minor_to_major(tensor),
+        "element_bits": descriptor.element_bits(),
+        "axes": axes,
+        "strides": descriptor.strides().collect::<Vec<_>>(),
+        "offset": descriptor.base_offset(),
+        "prefix_bytes": descriptor.prefix_bytes(),
+        "elements": descriptor.elements(),
+        "physical_dimensions": physical_dimensions(descriptor),
+        "physical_elements": descriptor.physical_elements(),
+        "physical_bytes": descriptor.image_bytes(),
+        "packed": descriptor.is_packed(),
+    })
+}
+
+/// A tuple: its leaves, each with the path that names it after `#`.
+pub(super) fn leaves_json(tensor: &Tensor, leaves: &[(String, &Shape)]) -> Value {
+    let leaf = |(path, shape): &(String, &Shape)| {
+        let leaf = Tensor::Shape((*shape).clone());
+        let mut value = match leaf.descriptor() {
+            Ok(descriptor) => describe_json(&leaf, &descriptor),
+            Err(error) => json!({
+                "shape": leaf.to_string(),
+                "element_type": shape.element_type().name(),
+                "unsupported": error.to_string(),
+            }),
+        };
+        value["path"] = json!(path);
+        value
+    };
+    json!({
+        "shape": tensor.to_string(),
+        "element_type": "tuple",
+        "leaves": leaves.iter().map(leaf).collect::<Vec<_>>(),
+    })
+}
+
+fn minor_to_major(tensor: &Tensor) -> Option<Vec<usize>> {
+    match tensor {
+        Tensor::Shape(shape) => Some(match shape.layout() {
+            Some(layout) => layout.minor_to_major.to_vec(),
+            None => (0..shape.rank()).rev().collect(),
+        }),
+        _ => None,
+    }
+}

@@ -1,0 +1,100 @@
+//! `stridec devices`: what there is to run on.
+
+use serde_json::{Value, json};
+use stridec::Target;
+
+use super::{
+    args::{DevicesArgs, DevicesFormat},
+    errors::{Exit, Failure, printable},
+    output::print,
+};
+
+pub(super) fn devices(args: &DevicesArgs) -> Result<(), Failure> {
+    let adapters = adapters();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    match args.format {
+        DevicesFormat::Json => {
+            let devices = json!({ "adapters": adapters, "host": { "threads": threads } });
+            print(&format!("{devices:#}\n"))
+        }
+        DevicesFormat::Text => {
+            let mut text: String = adapters.iter().map(describe).collect();
+            if adapters.is_empty() {
+                text += "no adapter: no driver for Vulkan, Metal, DX12 or OpenGL was found\n";
+            }
+            text += &describe(&json!({ "name": "host", "threads": threads }));
+            print(&text)
+        }
+    }
+}
+
+/// An adapter as text: its name, then one line for each property.
+fn describe(adapter: &Value) -> String {
+    let shown = |value: &Value| match value {
+        Value::String(text) => printable(text).replace('\n', " "),
+        other => other.to_string(),
+    };
+    let properties = adapter.as_object().into_iter().flatten();
+    let lines: Vec<String> = properties
+        .filter(|(key, _)| *key != "name")
+        .map(|(key, value)| format!("  {key:<38} {}\n", shown(value)))
+        .collect();
+    format!("{}\n{}", shown(&adapter["name"]), lines.concat())
+}
+
+#[cfg(feature = "gpu")]
+fn adapters() -> Vec<Value> {
+    let adapters = stridec::gpu::Adapters::enumerate();
+    let value = |adapter: &stridec::gpu::Adapter| {
+        let limits = adapter.limits();
+        json!({
+            "name": adapter.name(),
+            "kind": adapter.kind().to_string(),
+            "backend": adapter.backend(),
+            "driver": adapter.driver(),
+            "computes": adapter.computes(),
+            "max_storage_buffer_binding_size": limits.max_storage_buffer_binding_size,
+            "max_buffer_size": limits.max_buffer_size,
+            "max_compute_workgroups_per_dimension": limits.max_compute_workgroups_per_dimension,
+            "max_compute_invocations_per_workgroup": limits.max_compute_invocations_per_workgroup,
+            "max_compute_workgroup_storage_size": limits.max_compute_workgroup_storage_size,
+        })
+    };
+    adapters.iter().map(value).collect()
+}
+
+#[cfg(not(feature = "gpu"))]
+fn adapters() -> Vec<Value> {
+    Vec::new()
+}
+
+/// What the machine's best adapter allows a kernel.
+#[cfg(feature = "gpu")]
+pub(super) fn adapter_target() -> Result<Target, Failure> {
+    let adapters = stridec::gpu::Adapters::enumerate();
+    let adapter =
+        adapters.choose().map_err(|error| Failure::new(Exit::NoDevice, error.to_string()))?;
+    Ok(target(adapter))
+}
+
+/// What the machine's best adapter allows a kernel.
+#[cfg(not(feature = "gpu"))]
+pub(super) fn adapter_target() -> Result<Target, Failure> {
+    let why = "--target adapter: this stridec was built without the feature `gpu`";
+    Err(Failure::new(Exit::NoDevice, why))
+}
+
+/// What an adapter allows a kernel.
+#[cfg(feature = "gpu")]
+pub(super) fn target(adapter: &stridec::gpu::Adapter) -> Target {
+    use stridec::schedule::AdapterKind;
+    let limits = adapter.limits();
+    Target {
+        name: "adapter".to_owned(),
+        kind: if limits.is_cpu { AdapterKind::Cpu } else { AdapterKind::Gpu },
+        max_storage_buffer_binding_size: limits.max_storage_buffer_binding_size,
+        max_compute_workgroups_per_dimension: limits.max_compute_workgroups_per_dimension,
+        max_compute_invocations_per_workgroup: limits.max_compute_invocations_per_workgroup,
+        max_compute_workgroup_storage_size: limits.max_compute_workgroup_storage_size,
+    }
+}

@@ -1,0 +1,50 @@
+//! From the arguments to an exit code.
+
+use std::process::ExitCode;
+
+use clap::{Parser, error::ErrorKind};
+
+use super::{
+    args::{Cli, Command},
+    compile, describe, devices,
+    errors::{Failure, printable, report},
+    explain, offset, run as run_command,
+};
+
+/// Runs the command that the arguments name; errors go to stderr, whatever stdout has come to.
+pub(crate) fn run() -> ExitCode {
+    match Cli::try_parse() {
+        Ok(Cli { command }) => match execute(&command) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => {
+                report(&failure);
+                failure.exit_code()
+            }
+        },
+        Err(error) => usage(&error),
+    }
+}
+
+fn execute(command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::Describe(args) => describe::describe(args),
+        Command::Offset(args) => offset::offset(args),
+        Command::Compile(args) => compile::compile(args),
+        Command::Run(args) => run_command::run(args),
+        Command::Devices(args) => devices::devices(args),
+        Command::Explain(args) => explain::explain(args),
+    }
+}
+
+/// Prints what clap has to say: help on stdout, errors on stderr with what the user typed escaped.
+fn usage(error: &clap::Error) -> ExitCode {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        // A reader that went away has seen enough.
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    let text = error.render().to_string();
+    // Where nobody reads stderr, the exit code still tells.
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), printable(&text).as_bytes());
+    ExitCode::from(2)
+}

@@ -1,0 +1,217 @@
+//! What went wrong, as a person reads it: the reason, the place, the exit code.
+
+use std::{
+    fmt::{self, Write as _},
+    io::{self, IsTerminal, Write as _},
+    path::Path,
+    process::ExitCode,
+};
+
+use stridec::shape::{ParseError, ShapeError};
+
+/// Characters of a notation shown on each side of its caret.
+const CONTEXT: usize = 50;
+
+/// The exit codes of a command that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Exit {
+    /// The run failed: a device was lost, an output could not be written.
+    Failed = 1,
+    /// The arguments, a shape, an operation or an input file is invalid.
+    Invalid = 2,
+    /// Valid, and more than stridec does.
+    Unsupported = 3,
+    /// The device that was asked for is not there.
+    NoDevice = 4,
+}
+
+/// Why a command failed.
+#[derive(Clone, Debug)]
+pub(super) struct Failure {
+    exit: Exit,
+    /// What is wrong and what would be accepted.
+    message: String,
+    place: Option<Place>,
+}
+
+/// Part of a text that a caret points at.
+#[derive(Clone, Debug)]
+struct Place {
+    text: String,
+    offset: usize,
+    len: usize,
+}
+
+impl Failure {
+    pub(super) fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self { exit, message: message.into(), place: None }
+    }
+
+    pub(super) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(Exit::Invalid, message)
+    }
+
+    /// A notation that does not parse.
+    pub(super) fn notation(text: &str, error: &ParseError) -> Self {
+        Self::invalid(error.reason()).at(text, error.offset(), error.len())
+    }
+
+    /// A message in a file that is invalid; errors with a line and a column show the line.
+    pub(super) fn message(text: &str, error: &ShapeError) -> Self {
+        let failure = Self::invalid(error.to_string());
+        let ShapeError::Text { line, column, .. } = error else { return failure };
+        match text.lines().nth(line.saturating_sub(1)) {
+            Some(text) => failure.at(text, column.saturating_sub(1), 1),
+            None => failure,
+        }
+    }
+
+    /// An input that cannot be read.
+    pub(super) fn unreadable(path: &Path, error: &io::Error) -> Self {
+        Self::invalid(format!("{}: cannot be read: {error}", name(path)))
+    }
+
+    /// An output that cannot be written.
+    pub(super) fn unwritable(path: &Path, error: &io::Error) -> Self {
+        Self::new(Exit::Failed, format!("{}: cannot be written: {error}", name(path)))
+    }
+
+    /// The same failure, its message after what it is about.
+    pub(super) fn about(mut self, subject: impl fmt::Display) -> Self {
+        self.message = format!("{subject}: {}", self.message);
+        self
+    }
+
+    /// The same failure, with a caret under `len` bytes of `text` from `offset`.
+    fn at(mut self, text: &str, offset: usize, len: usize) -> Self {
+        self.place = Some(Place { text: text.into(), offset, len });
+        self
+    }
+
+    pub(super) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(self.exit as u8)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&printable(&self.message))?;
+        if let Some(place) = &self.place {
+            write!(f, "\n{place}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Place {
+    /// Two lines, the text and the carets; a long text is cut to what stands around them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (before, rest) = split(&self.text, self.offset);
+        let (marked, after) = split(rest, self.len);
+        let (before, marked, after) = (ascii(before), ascii(marked), ascii(after));
+        let cut = before.len().saturating_sub(CONTEXT);
+        let before = match cut {
+            0 => before,
+            _ => format!("...{}", &before[cut..]),
+        };
+        let (marked, after) = match marked.len() {
+            n if n > CONTEXT => (marked[..CONTEXT].to_owned(), "...".to_owned()),
+            _ if after.len() > CONTEXT => (marked, format!("{}...", &after[..CONTEXT])),
+            _ => (marked, after),
+        };
+        writeln!(f, "  {before}{marked}{after}")?;
+        let (indent, carets) = (before.len(), marked.len().max(1));
+        write!(f, "  {:indent$}{:^<carets$}", "", "")
+    }
+}
+
+/// Splits at a byte, or at the next boundary of a character.
+fn split(text: &str, at: usize) -> (&str, &str) {
+    let at = (at..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
+    text.split_at(at)
+}
+
+/// One column for each character, so that a caret stands where it should.
+fn ascii(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            ' '..='~' => out.push(c),
+            _ => out.extend(c.escape_default()),
+        }
+    }
+    out
+}
+
+/// The text with everything escaped that a terminal would obey; lines stay lines.
+pub(super) fn printable(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '\n' => out.push(c),
+            // Marks that reorder the text around them are as good as escape sequences.
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' => {
+                out.extend(c.escape_unicode());
+            }
+            _ if c.is_control() => out.extend(c.escape_default()),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// A path as messages show it.
+pub(super) fn name(path: &Path) -> String {
+    printable(&path.to_string_lossy()).replace('\n', "\\n")
+}
+
+/// Prints a failure to stderr, with colour where that is a terminal and `NO_COLOR` is not set.
+pub(super) fn report(failure: &Failure) {
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+        || std::env::var_os("TERM").is_some_and(|value| value == "dumb")
+        || !io::stderr().is_terminal();
+    let label = if plain { "error:" } else { "\u{1b}[1;31merror:\u{1b}[0m" };
+    let mut text = String::new();
+    // Writing to a string succeeds.
+    let _ = writeln!(text, "{label} {failure}");
+    // Where nobody reads stderr, the exit code still tells.
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// Prints a line to stderr that is no error.
+pub(super) fn note(text: &str) {
+    let _ = writeln!(io::stderr(), "{}", printable(text));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn caret(text: &str, offset: usize, len: usize) -> String {
+        Failure::invalid("wrong").at(text, offset, len).to_string()
+    }
+
+    #[test]
+    fn the_caret_stands_under_the_character() {
+        assert_eq!(caret("f32[2,3]{1,1}", 11, 1), "wrong\n  f32[2,3]{1,1}\n             ^");
+        assert_eq!(caret("f32[2", 5, 0), "wrong\n  f32[2\n       ^");
+        assert_eq!(caret("f99[2]", 0, 3), "wrong\n  f99[2]\n  ^^^");
+        assert_eq!(caret("ä\u{1b}x", 3, 1), "wrong\n  \\u{e4}\\u{1b}x\n              ^");
+    }
+
+    #[test]
+    fn long_texts_are_cut_around_the_caret() {
+        let text = format!("{}!{}", "a".repeat(500), "b".repeat(500));
+        let shown = caret(&text, 500, 1);
+        let mut lines = shown.lines().skip(1);
+        let (line, caret) = (lines.next().unwrap(), lines.next().unwrap());
+        assert!(line.len() < 120);
+        assert_eq!(line.find('!'), caret.find('^'));
+    }
+
+    #[test]
+    fn escapes_do_not_reach_the_terminal() {
+        assert_eq!(printable("a\u{1b}[31m\u{202e}b\r"), "a\\u{1b}[31m\\u{202e}b\\r");
+        assert_eq!(name(Path::new("a\nb")), "a\\nb");
+    }
+}

@@ -1,0 +1,136 @@
+//! Which device runs an operation.
+
+use stridec::Operation;
+
+use super::{
+    args::Device,
+    errors::{Exit, Failure},
+};
+
+/// Runs the operation on the device that was asked for; returns what ran it, in words.
+pub(super) fn execute(
+    operation: &Operation,
+    device: Device,
+    source: &[u8],
+    destination: &mut [u8],
+) -> Result<String, Failure> {
+    let why = match device {
+        Device::Host => None,
+        Device::Gpu => return gpu(operation, source, destination).map_err(Refused::into_failure),
+        Device::Auto => match auto(operation, source, destination)? {
+            Ok(took) => return Ok(took),
+            Err(why) => Some(why),
+        },
+    };
+    operation.run_on_host(source, destination)?;
+    Ok(match why {
+        Some(why) => format!("the host: {why}"),
+        None => "the host".to_owned(),
+    })
+}
+
+/// Runs on the GPU where there is one that can; else returns why the host has to.
+///
+/// A software adapter shares the host's cores and is slower than the host itself.
+fn auto(
+    operation: &Operation,
+    source: &[u8],
+    destination: &mut [u8],
+) -> Result<Result<String, String>, Failure> {
+    if is_software() {
+        return Ok(Err("the only adapter is a software driver; --device gpu takes it".to_owned()));
+    }
+    match gpu(operation, source, destination) {
+        Ok(took) => Ok(Ok(took)),
+        Err(Refused::NoDevice(why) | Refused::BeyondLimits(why)) => Ok(Err(why)),
+        Err(Refused::Failed(failure)) => Err(failure),
+    }
+}
+
+/// Why the GPU did not run an operation.
+#[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "there is one reason then"))]
+enum Refused {
+    /// There is none, or none that opens.
+    NoDevice(String),
+    /// The tensors pass its limits.
+    BeyondLimits(String),
+    /// It failed, or the operation is at fault.
+    Failed(Failure),
+}
+
+impl Refused {
+    fn into_failure(self) -> Failure {
+        match self {
+            Self::NoDevice(why) => Failure::new(Exit::NoDevice, why),
+            Self::BeyondLimits(why) => {
+                Failure::new(Exit::Unsupported, format!("{why}; --device host has no such limit"))
+            }
+            Self::Failed(failure) => failure,
+        }
+    }
+}
+
+#[cfg(feature = "gpu")]
+mod device {
+    use stridec::{
+        Error,
+        gpu::{AdapterKind, Adapters, Gpu, GpuError},
+        schedule::ScheduleError,
+    };
+
+    use super::{Exit, Failure, Operation, Refused};
+    use crate::cli::devices::target;
+
+    pub(super) fn is_software() -> bool {
+        let adapters = Adapters::enumerate();
+        adapters.choose().is_ok_and(|adapter| adapter.kind() == AdapterKind::Cpu)
+    }
+
+    pub(super) fn gpu(
+        operation: &Operation,
+        source: &[u8],
+        destination: &mut [u8],
+    ) -> Result<String, Refused> {
+        let adapters = Adapters::enumerate();
+        let adapter = adapters.choose()?;
+        let kernel = match operation.compile(&target(adapter)) {
+            Ok(kernel) => kernel,
+            Err(Error::Schedule(
+                error @ (ScheduleError::Binding { .. } | ScheduleError::Index { .. }),
+            )) => return Err(Refused::BeyondLimits(error.to_string())),
+            Err(error) => return Err(Refused::Failed(error.into())),
+        };
+        let gpu = Gpu::open_adapter(adapter)?;
+        gpu.run(&kernel, source, destination)?;
+        Ok(format!("the GPU: {}, {}", gpu.name(), gpu.backend()))
+    }
+
+    impl From<GpuError> for Refused {
+        fn from(error: GpuError) -> Self {
+            let why = error.to_string();
+            if error.is_no_device() {
+                Self::NoDevice(why)
+            } else if error.is_beyond_limits() {
+                Self::BeyondLimits(why)
+            } else {
+                Self::Failed(Failure::new(Exit::Failed, why))
+            }
+        }
+    }
+}
+
+#[cfg(not(feature = "gpu"))]
+mod device {
+    use super::{Operation, Refused};
+
+    pub(super) fn is_software() -> bool {
+        false
+    }
+
+    pub(super) fn gpu(_: &Operation, _: &[u8], _: &mut [u8]) -> Result<String, Refused> {
+        let why = "no GPU: this stridec was built without the feature `gpu`";
+        Err(Refused::NoDevice(why.to_owned()))
+    }
+}
+
+use device::{gpu, is_software};

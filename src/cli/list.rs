@@ -1,0 +1,51 @@
+//! Lists of numbers: `1,2,-3`.
+
+use std::{fmt::Display, str::FromStr};
+
+/// A list of numbers, the empty one for rank 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct List<T>(pub(super) Vec<T>);
+
+impl<T: Display> Display for List<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (position, value) in self.0.iter().enumerate() {
+            let comma = if position == 0 { "" } else { "," };
+            write!(f, "{comma}{value}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads numbers of any sign.
+pub(super) fn integers(text: &str) -> Result<List<i64>, String> {
+    list(text, "whole numbers from -2^63 to 2^63-1 are accepted, with commas between them")
+}
+
+/// Reads numbers from 0.
+pub(super) fn naturals(text: &str) -> Result<List<u64>, String> {
+    list(text, "whole numbers from 0 to 2^64-1 are accepted, with commas between them")
+}
+
+fn list<T: FromStr>(text: &str, accepted: &str) -> Result<List<T>, String> {
+    if text.trim().is_empty() {
+        return Ok(List(Vec::new()));
+    }
+    let entry = |(position, entry): (usize, &str)| {
+        let entry = entry.trim();
+        entry.parse().map_err(|_| format!("`{entry}`, entry {position}: {accepted}"))
+    };
+    text.split(',').enumerate().map(entry).collect::<Result<_, _>>().map(List)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_read_and_print() {
+        assert_eq!(integers("-2, 2").unwrap().to_string(), "-2,2");
+        assert_eq!(naturals(""), Ok(List(vec![])));
+        assert!(naturals("1,-2").unwrap_err().starts_with("`-2`, entry 1: "));
+        assert!(naturals("1,").is_err());
+    }
+}

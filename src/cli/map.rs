@@ -1,0 +1,15 @@
+//! Input files mapped into memory.
+#![allow(unsafe_code)]
+
+use std::{fs::File, io};
+
+use memmap2::Mmap;
+
+/// Maps a whole file, to read.
+pub(super) fn map(file: &File) -> io::Result<Mmap> {
+    // SAFETY: the map is only read, as bytes, of which any value is valid. Another process that writes the file
+    // meanwhile may change what is copied, and one that shortens it ends this process with SIGBUS: both are the
+    // behaviour of every tool that maps its input, and neither breaks an invariant, for nothing is decided twice
+    // on the same bytes: sizes come from the map's length, the header of a .npy file is copied out before use.
+    unsafe { Mmap::map(file) }
+}

@@ -1,0 +1,24 @@
+//! The command line: one file for each command, and one for each thing that commands share.
+
+mod args;
+mod compile;
+mod describe;
+mod describe_json;
+mod describe_text;
+mod devices;
+mod dispatch;
+mod errors;
+mod execute;
+mod explain;
+mod input;
+mod list;
+mod map;
+mod npy;
+mod offset;
+mod op;
+mod output;
+mod proto_file;
+mod run;
+mod shape_arg;
+
+pub(crate) use dispatch::run;

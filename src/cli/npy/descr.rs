@@ -1,0 +1,148 @@
+//! Between numpy's type strings and element types.
+
+use stridec::{shape::ElementType, stride::StrideDescriptor};
+
+/// The type string of a tensor's elements: numpy's own type, or the unsigned integer of the element's width.
+///
+/// Elements of less than a byte are written as the bytes that hold them.
+pub(super) fn of(tensor: &StrideDescriptor) -> String {
+    let bits = tensor.element_bits();
+    match natural(tensor.element_type()) {
+        Some(descr) if tensor.element_type().storage_bits() == Some(bits) => descr.into(),
+        _ => match bits {
+            ..=8 => "|u1".into(),
+            16 | 32 | 64 => format!("<u{}", bits / 8),
+            _ => format!("|V{}", bits / 8),
+        },
+    }
+}
+
+/// Whether a file of this type holds the elements of a tensor, bit for bit.
+///
+/// What numpy lacks also comes as an opaque `V` of the same width, as `ml_dtypes` saves it, and a small signed integer
+/// in a byte as `i1`.
+pub(super) fn holds(tensor: &StrideDescriptor, descr: &str) -> bool {
+    let (expected, descr) = (of(tensor), normal(descr));
+    let bits = tensor.element_bits();
+    if descr == expected {
+        return true;
+    }
+    let natural = natural(tensor.element_type()).is_some() && bits >= 8;
+    let opaque = format!("|V{}", bits / 8);
+    let small = tensor.element_type().is_signed_integer() && bits == 8;
+    !natural && bits >= 8 && (descr == opaque || small && descr == "|i1")
+}
+
+/// The element type that numpy's type is.
+pub(super) fn element_type(descr: &str) -> Result<ElementType, String> {
+    let descr = normal(descr);
+    let known = ElementType::ALL.into_iter().find(|&kind| natural(kind) == Some(&descr));
+    known.ok_or_else(|| {
+        format!(
+            "dtype '{descr}' is no element type; bool, int8 to int64, uint8 to uint64, float16 to float64, complex64 \
+             and complex128 are accepted, and with --from, what has the width of its type"
+        )
+    })
+}
+
+/// Refuses numbers with their bytes the other way round.
+pub(super) fn check_byte_order(descr: &str) -> Result<(), String> {
+    let foreign = if cfg!(target_endian = "little") { '>' } else { '<' };
+    match descr.strip_prefix(foreign) {
+        Some(rest) if rest.ends_with(char::is_numeric) && !matches!(rest, "u1" | "i1" | "b1") => {
+            Err(format!(
+                "dtype '{descr}' is big-endian; little-endian is accepted, which numpy writes after \
+                 a = a.astype(a.dtype.newbyteorder('<'))"
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The type string with the byte order that numpy itself writes.
+fn normal(descr: &str) -> String {
+    match descr.strip_prefix(['<', '>', '=', '|']) {
+        Some(rest @ ("u1" | "i1" | "b1")) => format!("|{rest}"),
+        Some(rest) if rest.starts_with('V') => format!("|{rest}"),
+        Some(rest) if !descr.starts_with('>') => format!("<{rest}"),
+        _ => descr.into(),
+    }
+}
+
+/// The type that numpy has for an element type.
+fn natural(kind: ElementType) -> Option<&'static str> {
+    Some(match kind {
+        ElementType::Pred => "|b1",
+        ElementType::S8 => "|i1",
+        ElementType::S16 => "<i2",
+        ElementType::S32 => "<i4",
+        ElementType::S64 => "<i8",
+        ElementType::U8 => "|u1",
+        ElementType::U16 => "<u2",
+        ElementType::U32 => "<u4",
+        ElementType::U64 => "<u8",
+        ElementType::F16 => "<f2",
+        ElementType::F32 => "<f4",
+        ElementType::F64 => "<f8",
+        ElementType::C64 => "<c8",
+        ElementType::C128 => "<c16",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tensor(text: &str) -> StrideDescriptor {
+        let shape: stridec::shape::Shape = text.parse().unwrap();
+        StrideDescriptor::try_from(&shape).unwrap()
+    }
+
+    #[test]
+    fn what_numpy_lacks_is_an_unsigned_integer() {
+        for (shape, descr) in [
+            ("f32[2]", "<f4"),
+            ("pred[2]", "|b1"),
+            ("pred[2]{0:E(1)}", "|u1"),
+            ("bf16[2]", "<u2"),
+            ("f8e4m3fn[2]", "|u1"),
+            ("s4[2]", "|u1"),
+            ("s4[2]{0:E(4)}", "|u1"),
+            ("s8[2]{0:E(32)}", "<u4"),
+            ("c128[2]", "<c16"),
+            ("f64[2]{0:E(128)}", "|V16"),
+        ] {
+            assert_eq!(of(&tensor(shape)), descr, "{shape}");
+            assert!(holds(&tensor(shape), descr), "{shape}");
+        }
+    }
+
+    #[test]
+    fn other_types_are_not_reinterpreted() {
+        for (shape, yes, no) in [
+            ("f32[2]", "=f4", "<i4"),
+            ("f32[2]", "<f4", "|V4"),
+            ("bf16[2]", "<V2", "<f2"),
+            ("s4[2]", "|i1", "<i2"),
+            ("u4[2]", "<u1", "|i1"),
+            ("s4[2]{0:E(4)}", "|u1", "|i1"),
+            ("pred[2]", "|b1", "|u1"),
+        ] {
+            assert!(holds(&tensor(shape), yes), "{shape} {yes}");
+            assert!(!holds(&tensor(shape), no), "{shape} {no}");
+        }
+    }
+
+    #[test]
+    fn types_without_a_meaning_here_are_refused() {
+        assert_eq!(element_type("<f4"), Ok(ElementType::F32));
+        assert_eq!(element_type("|b1"), Ok(ElementType::Pred));
+        for descr in ["<f16", "<U4", "|S3", "<M8[ns]", "|O", "|V2", ""] {
+            assert!(element_type(descr).is_err(), "{descr}");
+        }
+        assert!(check_byte_order(">f4").unwrap_err().contains("newbyteorder"));
+        assert_eq!(check_byte_order("<f4"), Ok(()));
+        assert_eq!(check_byte_order("|u1"), Ok(()));
+    }
+}

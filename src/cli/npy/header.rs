@@ -1,0 +1,251 @@
+//! The header of a `.npy` file: format versions 1 to 3, by numpy's `numpy.lib.format`.
+//!
+//! ```text
+//! \x93NUMPY  major  minor  length (2 bytes, from version 2 on 4)  {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }  \n
+//! ```
+
+use std::{fmt::Write as _, str::CharIndices};
+
+const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// Data starts at a multiple of this, so that it can be mapped.
+const ALIGNMENT: usize = 64;
+
+/// What the header says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    /// The type of the elements, `<f4`.
+    pub(super) descr: String,
+    /// Whether the first dimension is the most minor one.
+    pub(super) fortran_order: bool,
+    /// Extents.
+    pub(super) shape: Vec<u64>,
+}
+
+impl Header {
+    /// Reads the header at the start of a file; returns it and where the data starts.
+    pub(crate) fn read(file: &[u8]) -> Result<(Self, usize), String> {
+        let rest = file.strip_prefix(MAGIC).ok_or("does not start with \\x93NUMPY")?;
+        let (length, start) = match *rest {
+            [1, _, a, b, ..] => (usize::from(u16::from_le_bytes([a, b])), 10),
+            [2 | 3, _, a, b, c, d, ..] => (u32::from_le_bytes([a, b, c, d]) as usize, 12),
+            [version @ (0 | 4..), ..] => {
+                return Err(format!("format version {version}; versions 1 to 3 are accepted"));
+            }
+            _ => return Err("ends inside its header".into()),
+        };
+        let end = start + length;
+        let text = file.get(start..end).ok_or("ends inside its header")?;
+        let text = std::str::from_utf8(text).map_err(|error| format!("its header: {error}"))?;
+        Ok((Parser::new(text).header()?, end))
+    }
+
+    /// The bytes before the data.
+    pub(crate) fn write(&self) -> Vec<u8> {
+        let mut shape = String::new();
+        for extent in &self.shape {
+            // Writing to a string succeeds.
+            let _ = write!(shape, "{extent}, ");
+        }
+        let shape = match self.shape.len() {
+            1 => shape.trim_end(),
+            _ => shape.trim_end_matches(", "),
+        };
+        let order = if self.fortran_order { "True" } else { "False" };
+        let descr = &self.descr;
+        let mut text =
+            format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': ({shape}), }}");
+        // At most 64 extents of 20 digits: the two bytes of version 1 hold the length.
+        let blanks = ALIGNMENT - (MAGIC.len() + 4 + text.len() + 1) % ALIGNMENT;
+        text.extend(std::iter::repeat_n(' ', blanks % ALIGNMENT));
+        text.push('\n');
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend([1, 0, text.len().to_le_bytes()[0], text.len().to_le_bytes()[1]]);
+        bytes.extend(text.into_bytes());
+        bytes
+    }
+}
+
+/// Reads the one dict of Python that headers are, in any order of its keys.
+struct Parser<'a> {
+    text: &'a str,
+    rest: std::iter::Peekable<CharIndices<'a>>,
+}
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a str) -> Self {
+        Self { text, rest: text.char_indices().peekable() }
+    }
+
+    fn header(mut self) -> Result<Header, String> {
+        let (mut descr, mut fortran_order, mut shape) = (None, None, None);
+        self.expect('{')?;
+        while !self.eat('}') {
+            let key = self.string()?;
+            self.expect(':')?;
+            match key {
+                "descr" => descr = Some(self.descr()?.to_owned()),
+                "fortran_order" => fortran_order = Some(self.boolean()?),
+                "shape" => shape = Some(self.shape()?),
+                _ => return Err(format!("its header has the key '{key}', which numpy has not")),
+            }
+            if !self.eat(',') {
+                self.expect('}')?;
+                break;
+            }
+        }
+        let lacks = |key| format!("its header lacks the key '{key}'");
+        Ok(Header {
+            descr: descr.ok_or_else(|| lacks("descr"))?,
+            fortran_order: fortran_order.ok_or_else(|| lacks("fortran_order"))?,
+            shape: shape.ok_or_else(|| lacks("shape"))?,
+        })
+    }
+
+    fn descr(&mut self) -> Result<&'a str, String> {
+        self.blanks();
+        match self.rest.peek() {
+            Some((_, '[' | '(')) => {
+                Err("a structured dtype; one type for all elements is accepted".into())
+            }
+            _ => self.string(),
+        }
+    }
+
+    fn shape(&mut self) -> Result<Vec<u64>, String> {
+        let mut shape = Vec::new();
+        self.expect('(')?;
+        while !self.eat(')') {
+            let word = self.word();
+            // Python 2 wrote long integers as 3L.
+            let extent = word.strip_suffix('L').unwrap_or(word).parse();
+            shape.push(extent.map_err(|_| {
+                format!("shape[{}]: `{word}`; 0 to 2^64-1 is accepted", shape.len())
+            })?);
+            if !self.eat(',') {
+                self.expect(')')?;
+                break;
+            }
+        }
+        Ok(shape)
+    }
+
+    fn boolean(&mut self) -> Result<bool, String> {
+        match self.word() {
+            "True" => Ok(true),
+            "False" => Ok(false),
+            word => Err(format!("fortran_order: `{word}`; True and False are accepted")),
+        }
+    }
+
+    fn string(&mut self) -> Result<&'a str, String> {
+        self.blanks();
+        let unterminated = "its header has no string where one belongs";
+        match self.rest.next() {
+            Some((start, quote @ ('\'' | '"'))) => {
+                let end = self.rest.find(|&(_, c)| c == quote).ok_or(unterminated)?.0;
+                Ok(&self.text[start + 1..end])
+            }
+            _ => Err(unterminated.into()),
+        }
+    }
+
+    /// Letters, digits and signs.
+    fn word(&mut self) -> &'a str {
+        self.blanks();
+        let start = self.position();
+        while self.rest.next_if(|&(_, c)| c.is_alphanumeric() || c == '-').is_some() {}
+        &self.text[start..self.position()]
+    }
+
+    fn position(&mut self) -> usize {
+        self.rest.peek().map_or(self.text.len(), |&(at, _)| at)
+    }
+
+    fn blanks(&mut self) {
+        while self.rest.next_if(|&(_, c)| c.is_whitespace()).is_some() {}
+    }
+
+    fn eat(&mut self, sign: char) -> bool {
+        self.blanks();
+        self.rest.next_if(|&(_, c)| c == sign).is_some()
+    }
+
+    fn expect(&mut self, sign: char) -> Result<(), String> {
+        if self.eat(sign) {
+            return Ok(());
+        }
+        let at = self.position();
+        Err(format!("its header has no `{sign}` where one belongs, at character {at}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(text: &str) -> Vec<u8> {
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend(u16::try_from(text.len()).unwrap().to_le_bytes());
+        bytes.extend(text.bytes());
+        bytes
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        for shape in [vec![], vec![3], vec![0, 7], vec![u64::MAX; 64]] {
+            let header = Header { descr: "<f4".into(), fortran_order: false, shape };
+            let mut bytes = header.write();
+            assert_eq!(bytes.len() % 64, 0);
+            assert_eq!(bytes.last(), Some(&b'\n'));
+            bytes.extend([1, 2, 3]);
+            assert_eq!(Header::read(&bytes), Ok((header, bytes.len() - 3)));
+        }
+    }
+
+    #[test]
+    fn the_text_is_numpys() {
+        let header = |shape: &[u64]| {
+            let header =
+                Header { descr: "<f4".into(), fortran_order: false, shape: shape.to_vec() };
+            String::from_utf8(header.write()[10..].to_vec()).unwrap().trim_end().to_owned()
+        };
+        assert_eq!(header(&[3]), "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }");
+        assert_eq!(header(&[2, 3]), "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }");
+        assert_eq!(header(&[]), "{'descr': '<f4', 'fortran_order': False, 'shape': (), }");
+    }
+
+    #[test]
+    fn old_and_odd_headers_read() {
+        let text = "{\"shape\":(3L,),'fortran_order':True,  'descr':'|u1'}\n";
+        let expected = Header { descr: "|u1".into(), fortran_order: true, shape: vec![3] };
+        assert_eq!(Header::read(&file(text)).unwrap().0, expected);
+        let mut version2 = b"\x93NUMPY\x02\x00".to_vec();
+        version2.extend(u32::try_from(text.len()).unwrap().to_le_bytes());
+        version2.extend(text.bytes());
+        assert_eq!(Header::read(&version2), Ok((expected, version2.len())));
+    }
+
+    #[test]
+    fn broken_headers_say_where() {
+        let good = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
+        for (from, to, message) in [
+            ("(2, 3)", "(2, -3)", "shape[1]: `-3`; 0 to 2^64-1 is accepted"),
+            ("(2, 3)", "(2, 99999999999999999999)", "shape[1]: `99999999999999999999`"),
+            ("'<f4'", "[('a', '<f4')]", "a structured dtype"),
+            ("False", "None", "fortran_order: `None`"),
+            ("'descr': '<f4', ", "", "its header lacks the key 'descr'"),
+            ("}", "", "its header has no string"),
+            ("'<f4'", "'<f4", "its header has no"),
+        ] {
+            let error = Header::read(&file(&good.replace(from, to))).unwrap_err();
+            assert!(error.starts_with(message), "{error}");
+        }
+        let whole = file(good);
+        for length in 0..whole.len() {
+            assert!(Header::read(&whole[..length]).is_err());
+        }
+        assert!(Header::read(b"\x93NUMPY\x02\x00\xff\xff\xff\xff{").is_err());
+        assert!(Header::read(b"\x93NUMPY\x09\x00ab{").unwrap_err().contains("version 9"));
+    }
+}

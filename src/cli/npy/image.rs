@@ -1,0 +1,176 @@
+//! Which arrays are the image of a tensor in memory.
+
+use stridec::{
+    shape::{Layout, Shape},
+    stride::StrideDescriptor,
+};
+
+use super::{Header, descr};
+
+/// Extents of a tensor's memory, major to minor, where every place of it is a cell of them: no prefix, no tail, and no
+/// gap between strides.
+///
+/// `f32[2,3]{0,1:PAD(3,5)}` has `[5, 3]`, `f32[3,5]{1,0:T(2,2)}` has `[2, 3, 2, 2]`.
+pub(crate) fn physical_dimensions(tensor: &StrideDescriptor) -> Option<Vec<u64>> {
+    let extents: Vec<u64> = tensor.axes().iter().map(|axis| axis.extent).collect();
+    let cells = extents.iter().try_fold(1_u64, |cells, &extent| cells.checked_mul(extent))?;
+    let mut stride = 1;
+    let dense = tensor.axes().iter().rev().all(|axis| {
+        let expected = stride;
+        stride *= i64::try_from(axis.extent.max(1)).unwrap_or(0);
+        axis.stride == expected || axis.extent <= 1
+    });
+    let whole = tensor.prefix_bytes() == 0 && tensor.base_offset() == 0;
+    (whole && cells == tensor.physical_elements() && (dense || cells == 0)).then_some(extents)
+}
+
+/// The header of the file that holds a tensor's image.
+///
+/// Memory that is no array of the tensor's extents is one dimension of elements; packed elements, and those behind a
+/// prefix of bytes, are one of bytes.
+pub(crate) fn header_of(tensor: &StrideDescriptor) -> Header {
+    let header = |descr: String, shape| Header { descr, fortran_order: false, shape };
+    if tensor.element_bits() < 8 || tensor.prefix_bytes() > 0 {
+        return header("|u1".into(), vec![tensor.image_bytes()]);
+    }
+    let shape = physical_dimensions(tensor).unwrap_or_else(|| vec![tensor.physical_elements()]);
+    header(descr::of(tensor), shape)
+}
+
+/// Checks that a file's array is a tensor's image: the array of its memory, or the tensor itself in an order that its
+/// layout describes.
+pub(crate) fn check(header: &Header, tensor: &StrideDescriptor) -> Result<(), String> {
+    descr::check_byte_order(&header.descr)?;
+    let image = header_of(tensor);
+    let bytes = tensor.element_bits() < 8 || tensor.prefix_bytes() > 0;
+    let holds =
+        if bytes { header.descr == image.descr } else { descr::holds(tensor, &header.descr) };
+    if !holds {
+        return Err(format!(
+            "dtype '{}' does not hold the elements of the source; '{}' does",
+            header.descr, image.descr
+        ));
+    }
+    let physical = header.shape == image.shape
+        && (!header.fortran_order
+            || header.shape.iter().filter(|&&extent| extent != 1).count() < 2);
+    if physical || !bytes && is_logical(header, tensor) {
+        return Ok(());
+    }
+    let order = if header.fortran_order { "Fortran" } else { "C" };
+    let logical = match file_order(tensor) {
+        Some(order) if !bytes => {
+            format!(", or its elements {:?} in {order} order", tensor.sizes())
+        }
+        _ => String::new(),
+    };
+    Err(format!(
+        "an array of {:?} in {order} order is not the memory of the source; accepted is its memory {:?} in C order{logical}",
+        header.shape, image.shape,
+    ))
+}
+
+/// Whether the array has the tensor's extents and its elements lie as the layout says.
+fn is_logical(header: &Header, tensor: &StrideDescriptor) -> bool {
+    header.shape == tensor.sizes() && lies_in_order(tensor, header.fortran_order)
+}
+
+/// The order of a file, `C` or `Fortran`, that describes the tensor's memory.
+fn file_order(tensor: &StrideDescriptor) -> Option<&'static str> {
+    match (lies_in_order(tensor, false), lies_in_order(tensor, true)) {
+        (true, _) => Some("C"),
+        (false, true) => Some("Fortran"),
+        (false, false) => None,
+    }
+}
+
+/// Whether the tensor's memory is its elements alone, the last dimension most minor, or the first.
+fn lies_in_order(tensor: &StrideDescriptor, fortran_order: bool) -> bool {
+    if tensor.elements() == 0 {
+        return tensor.physical_elements() == 0;
+    }
+    let strides: Vec<Option<i64>> = tensor.strides().collect();
+    let mut dimensions: Vec<usize> = (0..tensor.rank()).collect();
+    if !fortran_order {
+        dimensions.reverse();
+    }
+    let mut expected = 1_i64;
+    tensor.is_packed()
+        && dimensions.into_iter().all(|dimension| {
+            let extent = tensor.sizes()[dimension];
+            let fits = extent == 1 || strides[dimension] == Some(expected);
+            expected = expected.saturating_mul(i64::try_from(extent).unwrap_or(i64::MAX));
+            fits
+        })
+}
+
+/// The shape that a file says by itself.
+pub(crate) fn tensor_of(header: &Header) -> Result<Shape, String> {
+    descr::check_byte_order(&header.descr)?;
+    let element_type = descr::element_type(&header.descr)?;
+    let layout = header.fortran_order.then(|| Layout::new(0..header.shape.len()));
+    Shape::new(element_type, header.shape.iter().copied(), layout)
+        .map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tensor(text: &str) -> StrideDescriptor {
+        let shape: Shape = text.parse().unwrap();
+        StrideDescriptor::try_from(&shape).unwrap()
+    }
+
+    fn accepts(text: &str, fortran_order: bool, shape: &[u64]) -> bool {
+        let descr = header_of(&tensor(text)).descr;
+        let header = Header { descr, fortran_order, shape: shape.to_vec() };
+        check(&header, &tensor(text)).is_ok()
+    }
+
+    #[test]
+    fn the_memory_of_a_layout_is_an_array() {
+        for (shape, dimensions) in [
+            ("f32[2,3]{0,1:PAD(3,5,zero)}", Some(vec![5, 3])),
+            ("f32[3,5]{1,0:T(2,2)}", Some(vec![2, 3, 2, 2])),
+            ("f32[2,3,4]{1,2,0}", Some(vec![2, 4, 3])),
+            ("f32[]", Some(vec![])),
+            ("f32[0,3]", Some(vec![0, 3])),
+            ("f32[3]{0:L(8)}", None),
+            ("f32[3]{0:M(4)}", None),
+        ] {
+            assert_eq!(physical_dimensions(&tensor(shape)), dimensions, "{shape}");
+        }
+        assert_eq!(header_of(&tensor("f32[3]{0:L(8)}")).shape, [8]);
+        assert_eq!(header_of(&tensor("f32[3]{0:M(4)}")).shape, [16]);
+        assert_eq!(header_of(&tensor("s4[3]{0:E(4)}")).shape, [2]);
+    }
+
+    #[test]
+    fn the_array_is_the_memory_or_the_tensor_in_the_layouts_order() {
+        assert!(accepts("f32[2,3]{1,0}", false, &[2, 3]));
+        assert!(!accepts("f32[2,3]{1,0}", true, &[2, 3]));
+        assert!(!accepts("f32[2,3]{1,0}", false, &[6]));
+        assert!(accepts("f32[2,3]{0,1}", false, &[3, 2]));
+        assert!(accepts("f32[2,3]{0,1}", true, &[2, 3]));
+        assert!(!accepts("f32[2,3]{0,1}", false, &[2, 3]));
+        assert!(!accepts("f32[2,3]{0,1}", true, &[3, 2]));
+        assert!(accepts("f32[1,3]{0,1}", false, &[1, 3]));
+        assert!(accepts("f32[2,3]{0,1:PAD(3,5,zero)}", false, &[5, 3]));
+        assert!(!accepts("f32[2,3]{0,1:PAD(3,5,zero)}", true, &[2, 3]));
+        assert!(accepts("f32[3,5]{1,0:T(2,2)}", false, &[2, 3, 2, 2]));
+        assert!(!accepts("f32[4,4]{1,0:T(2,2)}", false, &[4, 4]));
+        assert!(accepts("s4[4,4]{1,0:E(4)}", false, &[8]));
+        assert!(!accepts("s4[4,4]{1,0:E(4)}", false, &[4, 4]));
+        assert!(accepts("f32[]", true, &[]));
+    }
+
+    #[test]
+    fn a_file_says_its_shape() {
+        let header = |fortran_order| {
+            tensor_of(&Header { descr: "<f4".into(), fortran_order, shape: vec![2, 3] })
+        };
+        assert_eq!(header(false).unwrap().to_string(), "f32[2,3]");
+        assert_eq!(header(true).unwrap().to_string(), "f32[2,3]{0,1}");
+    }
+}

@@ -1,0 +1,8 @@
+//! numpy's `.npy` files, as images of tensors in memory: never converted, never reinterpreted.
+
+mod descr;
+mod header;
+mod image;
+
+pub(super) use header::Header;
+pub(super) use image::{check, header_of, physical_dimensions, tensor_of};

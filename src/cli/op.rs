@@ -1,0 +1,114 @@
+//! `OP`: from the arguments or a request to an operation.
+
+use std::path::Path;
+
+use stridec::{
+    Error, ErrorKind, Operation, Target, Tensor, proto::stridec::CompileRequest, window::Slice,
+};
+
+use super::{
+    args::{OpArgs, OpKind},
+    errors::{Exit, Failure, name},
+    proto_file::read_message,
+    shape_arg::tensor,
+};
+
+/// What is asked: an operation, and the target that a request names.
+pub(super) struct Request {
+    pub(super) operation: Operation,
+    pub(super) target: Option<Target>,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let exit = match error.kind() {
+            ErrorKind::Invalid => Exit::Invalid,
+            ErrorKind::Unsupported => Exit::Unsupported,
+            ErrorKind::NoDevice => Exit::NoDevice,
+            _ => Exit::Failed,
+        };
+        Self::new(exit, error.to_string())
+    }
+}
+
+impl OpArgs {
+    /// The operation; it reads `source` where `--from` says nothing.
+    pub(super) fn request(&self, source: Option<Tensor>) -> Result<Request, Failure> {
+        match &self.request {
+            Some(request) => from_file(request),
+            None => Ok(Request { operation: self.operation(source)?, target: None }),
+        }
+    }
+
+    fn operation(&self, source: Option<Tensor>) -> Result<Operation, Failure> {
+        let source = match (&self.from, source) {
+            (Some(argument), _) => lowered("--from", argument)?,
+            (None, Some(source)) => source,
+            (None, None) => {
+                return Err(Failure::invalid(
+                    "--from: missing; a shape is needed, unless the input is a .npy file, which says its own",
+                ));
+            }
+        };
+        let destination = self.to.as_deref().map(|to| lowered("--to", to)).transpose()?;
+        match (self.operation, destination) {
+            (Some(OpKind::Slice), destination) => {
+                Ok(Operation::slice(source, &self.slice()?, destination)?)
+            }
+            (_, Some(destination)) => {
+                self.refuse_slice_flags()?;
+                Ok(Operation::relayout(source, destination)?)
+            }
+            (_, None) => Err(Failure::invalid("--to: missing; a relayout needs a destination")),
+        }
+    }
+
+    fn slice(&self) -> Result<Slice, Failure> {
+        let needed = |flag: &str| Failure::invalid(format!("{flag}: missing; a slice needs it"));
+        Ok(Slice {
+            window_offsets: self.offsets.clone().ok_or_else(|| needed("--offsets"))?.0,
+            window_sizes: self.sizes.clone().ok_or_else(|| needed("--sizes"))?.0,
+            window_strides: self.strides.clone().ok_or_else(|| needed("--strides"))?.0,
+            output_sizes: self.output_sizes.clone().map(|sizes| sizes.0),
+        })
+    }
+
+    fn refuse_slice_flags(&self) -> Result<(), Failure> {
+        let given = [
+            ("--offsets", self.offsets.is_some()),
+            ("--sizes", self.sizes.is_some()),
+            ("--strides", self.strides.is_some()),
+            ("--output-sizes", self.output_sizes.is_some()),
+        ];
+        match given.into_iter().find(|&(_, given)| given) {
+            Some((flag, _)) => Err(Failure::invalid(format!(
+                "{flag}: a relayout has none; it takes --from and --to, a slice the rest"
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The tensor of a flag, once it is known to lower, so that an error names the flag.
+fn lowered(flag: &str, argument: &str) -> Result<Tensor, Failure> {
+    let tensor = tensor(argument).map_err(|failure| failure.about(flag))?;
+    match tensor.descriptor() {
+        Ok(_) => Ok(tensor),
+        Err(error) => Err(Failure::from(error).about(flag)),
+    }
+}
+
+fn from_file(argument: &str) -> Result<Request, Failure> {
+    let Some(file) = argument.strip_prefix('@') else {
+        return Err(Failure::invalid(format!(
+            "--op: `{argument}`: @FILE is accepted, a serialized stridec.CompileRequest"
+        )));
+    };
+    let path = Path::new(file);
+    let about = |error: Error| Failure::from(error).about(name(path));
+    let request: CompileRequest = read_message(path)?;
+    Ok(Request {
+        operation: Operation::try_from(&request).map_err(about)?,
+        target: request.target.as_ref().map(Target::try_from).transpose().map_err(about)?,
+    })
+}

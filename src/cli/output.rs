@@ -1,0 +1,109 @@
+//! Results: on stdout, or in a file that appears whole or not at all.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, ErrorKind, Write},
+    path::{Path, PathBuf},
+};
+
+use tempfile::NamedTempFile;
+
+use super::errors::Failure;
+
+/// Prints text on stdout.
+pub(super) fn print(text: &str) -> Result<(), Failure> {
+    let mut output = Output::open(Path::new("-"))?;
+    output.write(text.as_bytes())?;
+    output.finish()
+}
+
+/// A place for a result, opened before the work starts so that it fails early.
+pub(super) struct Output {
+    path: PathBuf,
+    sink: Sink,
+}
+
+enum Sink {
+    /// Stdout; a reader that has gone away is no error.
+    Stdout,
+    /// A pipe or a device, which no rename may replace.
+    Through(File),
+    /// A file in the destination's folder, renamed at the end.
+    Replace(NamedTempFile),
+}
+
+impl Output {
+    /// Opens an output; a file that is already there stays untouched until [`finish`](Self::finish).
+    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+        let failed = |error| Failure::unwritable(path, &error);
+        if path == Path::new("-") || path == Path::new("/dev/stdout") {
+            return Ok(Self { path: path.into(), sink: Sink::Stdout });
+        }
+        let sink = match fs::metadata(path) {
+            Ok(found) if found.is_file() && !is_descriptor(path) => {
+                let target = fs::canonicalize(path).map_err(failed)?;
+                // A file that its owner protected is not replaced either.
+                OpenOptions::new().write(true).open(&target).map_err(failed)?;
+                let file = temporary(&target).map_err(failed)?;
+                file.as_file().set_permissions(found.permissions()).map_err(failed)?;
+                return Ok(Self { path: target, sink: Sink::Replace(file) });
+            }
+            Ok(_) => Sink::Through(OpenOptions::new().write(true).open(path).map_err(failed)?),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                Sink::Replace(temporary(path).map_err(failed)?)
+            }
+            Err(error) => return Err(failed(error)),
+        };
+        Ok(Self { path: path.into(), sink })
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let written = match &mut self.sink {
+            Sink::Stdout => io::stdout().write_all(bytes),
+            Sink::Through(file) => file.write_all(bytes),
+            Sink::Replace(file) => file.write_all(bytes),
+        };
+        self.checked(written)
+    }
+
+    /// Makes the result appear.
+    pub(super) fn finish(self) -> Result<(), Failure> {
+        match self.sink {
+            Sink::Stdout => self.checked(io::stdout().flush()),
+            Sink::Through(_) => Ok(()),
+            Sink::Replace(file) => {
+                let renamed = file.persist(&self.path).map_err(|error| error.error);
+                renamed.map(drop).map_err(|error| Failure::unwritable(&self.path, &error))
+            }
+        }
+    }
+
+    fn checked(&self, written: io::Result<()>) -> Result<(), Failure> {
+        match (written, &self.sink) {
+            (Ok(()), _) => Ok(()),
+            (Err(error), Sink::Stdout) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            (Err(error), _) => Err(Failure::unwritable(&self.path, &error)),
+        }
+    }
+}
+
+/// Whether the path names an open descriptor of this process, `/dev/fd/3`, whatever that is open on.
+fn is_descriptor(path: &Path) -> bool {
+    ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder))
+}
+
+/// A new file beside `path`, with the permissions that a new file gets here.
+fn temporary(path: &Path) -> io::Result<NamedTempFile> {
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".stridec-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(folder)
+}

@@ -1,0 +1,41 @@
+//! A `SHAPE` argument: a notation, or `@FILE` with an `xla.Shape`.
+
+use std::path::Path;
+
+use stridec::{
+    Tensor,
+    proto::xla,
+    shape::{Shape, parse_leaf_path},
+};
+
+use super::{
+    errors::{Failure, name},
+    proto_file::read_message,
+};
+
+/// Reads a `SHAPE` argument.
+pub(super) fn tensor(argument: &str) -> Result<Tensor, Failure> {
+    match argument.strip_prefix('@') {
+        Some(file) => Ok(Tensor::Shape(shape_in_file(file)?)),
+        None => argument.parse().map_err(|error| Failure::notation(argument, &error)),
+    }
+}
+
+/// Reads the shape in a file, or with `#1,0` behind the name, a part of the tuple in it.
+fn shape_in_file(file: &str) -> Result<Shape, Failure> {
+    let (file, part) = match file.rsplit_once('#') {
+        Some((file, part)) if !part.contains(['.', '/']) => (file, Some(part)),
+        _ => (file, None),
+    };
+    let path = Path::new(file);
+    let proto: xla::Shape = read_message(path)?;
+    let invalid = |reason: String| Failure::invalid(reason).about(name(path));
+    let shape = Shape::try_from(&proto).map_err(|error| invalid(error.to_string()))?;
+    match part {
+        None => Ok(shape),
+        Some(part) => {
+            let numbers = parse_leaf_path(part).map_err(|error| Failure::notation(part, &error))?;
+            shape.leaf(&numbers).cloned().map_err(|error| invalid(error.to_string()))
+        }
+    }
+}

@@ -1,0 +1,393 @@
+//! Whether an operation leaves memory as it is: XLA's `ReshapeIsBitcast`, `TransposeIsBitcast` and their kin.
+//!
+//! XLA compares orders of dimensions and nothing else, so that its answers are wrong for tiles and for padding. Here two
+//! arrays are the same memory where every element, counted in row-major order, lies at the same place in both. Each side
+//! is lowered to a copy into a dense buffer; the coalesced source expression of that nest says where element *i* lies.
+
+use super::{CopyNest, NestError, Value, build, coalesce, refine};
+use crate::{
+    shape::{
+        Layout, Shape, layout_util, permutation,
+        reshape::common_factors,
+        shape_util::{self, permute_dimensions, signed},
+    },
+    stride::{StrideDescriptor, index_util::bump_indices},
+    window::Window,
+};
+
+/// Elements that are compared one by one where two nests differ in form.
+const COMPARE_LIMIT: u64 = 1 << 22;
+
+/// Whether two tensors hold the same elements, in row-major order, at the same places of equal memories.
+///
+/// What the memories hold between elements is the same too. With `ignore_element_type` only elements are counted: types
+/// and bits are not looked at. A yes is always right; a no may be wrong for tilings of different form, over tensors of
+/// more than 2^22 elements, that agree on the first so many.
+///
+/// # Errors
+///
+/// Where a tensor has more elements than a nest counts.
+pub fn same_memory(
+    a: &StrideDescriptor,
+    b: &StrideDescriptor,
+    ignore_element_type: bool,
+) -> Result<bool, NestError> {
+    let same_type = a.element_type() == b.element_type() && a.element_bits() == b.element_bits();
+    let same_cells = a.padding() == b.padding() && (a.padding() == 0 || cells(a) == cells(b));
+    if a.elements() != b.elements()
+        || a.physical_elements() != b.physical_elements()
+        || a.prefix_bytes() != b.prefix_bytes()
+        || !(same_type && same_cells || ignore_element_type)
+    {
+        return Ok(false);
+    }
+    if a.elements() == 0 {
+        return Ok(true);
+    }
+    if places(a)? == places(b)? {
+        return Ok(true);
+    }
+    Ok(agree_one_by_one(a, b))
+}
+
+/// Cells of the padded array; the tail lies after them.
+fn cells(tensor: &StrideDescriptor) -> u64 {
+    tensor.axes().iter().map(|axis| axis.extent).product()
+}
+
+/// Where each element lies, as a nest over the elements in row-major order.
+fn places(tensor: &StrideDescriptor) -> Result<CopyNest, NestError> {
+    let dense = tensor.dense();
+    let nest = build(&tensor.without_prefix(), &dense, &Window::identity(tensor.sizes()))?;
+    let mut nest = coalesce(refine(nest));
+    // Types, widths and fills are compared on their own.
+    (nest.src_bits, nest.dst_bits, nest.sign_extend, nest.fill) = (8, 8, false, 0);
+    Ok(nest)
+}
+
+fn agree_one_by_one(a: &StrideDescriptor, b: &StrideDescriptor) -> bool {
+    let (mut in_a, mut in_b) = (vec![0; a.rank()], vec![0; b.rank()]);
+    for _ in 0..COMPARE_LIMIT {
+        match (a.offset(&in_a), b.offset(&in_b)) {
+            (Ok(place), Ok(other)) if place == other => {}
+            _ => return false,
+        }
+        if !bump_indices(a.sizes(), &mut in_a) || !bump_indices(b.sizes(), &mut in_b) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether a reshape leaves memory as it is: `ReshapeIsBitcast`, for padded and tiled layouts too.
+///
+/// ```
+/// use stridec::nest::reshape_is_bitcast;
+/// let is = |a: &str, b: &str| reshape_is_bitcast(&a.parse().unwrap(), &b.parse().unwrap(), false);
+/// assert!(is("f32[3,2,2]{1,0,2}", "f32[6,2]{0,1}")?);
+/// assert!(!is("f32[8,8]{1,0:T(2,2)}", "f32[64]{0:T(4)}")?); // XLA says yes
+/// assert!(is("f32[24,128]{1,0:T(8,128)}", "f32[3072]")?);
+/// # Ok::<(), stridec::nest::NestError>(())
+/// ```
+///
+/// # Errors
+///
+/// Where a shape cannot be lowered.
+pub fn reshape_is_bitcast(
+    input: &Shape,
+    output: &Shape,
+    ignore_element_type: bool,
+) -> Result<bool, NestError> {
+    let (a, b) = (StrideDescriptor::try_from(input)?, StrideDescriptor::try_from(output)?);
+    same_memory(&a, &b, ignore_element_type)
+}
+
+/// Whether a transpose leaves memory as it is: `TransposeIsBitcast`, for padded and tiled layouts too.
+///
+/// Dimension `i` of the output is dimension `permutation[i]` of the input.
+///
+/// ```
+/// use stridec::nest::transpose_is_bitcast;
+/// let is = |a: &str, b: &str| transpose_is_bitcast(&a.parse().unwrap(), &b.parse().unwrap(), &[1, 0], false);
+/// assert!(is("f32[10,5]{1,0}", "f32[5,10]{0,1}")?);
+/// assert!(!is("f32[10,5]{1,0:PAD(10,8)}", "f32[5,10]{0,1}")?); // TensorFlow 1.0 said yes
+/// # Ok::<(), stridec::nest::NestError>(())
+/// ```
+///
+/// # Errors
+///
+/// Where a shape cannot be lowered, or the permutation does not name each dimension once.
+pub fn transpose_is_bitcast(
+    input: &Shape,
+    output: &Shape,
+    permutation: &[i64],
+    ignore_element_type: bool,
+) -> Result<bool, NestError> {
+    let permuted = permute_dimensions(permutation, input)?;
+    if !shape_util::same_dimensions(&permuted, output) {
+        return Ok(false);
+    }
+    reshape_is_bitcast(&permuted, output, ignore_element_type)
+}
+
+/// The permutation that makes a transpose from one array to the other a bitcast, where there is one:
+/// `DeduceTransposeDimensionsForBitcast`.
+///
+/// ```
+/// use stridec::nest::deduce_transpose_dimensions;
+/// let deduce = |a: &str, b: &str| deduce_transpose_dimensions(&a.parse().unwrap(), &b.parse().unwrap());
+/// assert_eq!(deduce("f32[2,3,4]{2,1,0}", "f32[4,2,3]{0,2,1}")?, Some(vec![2, 0, 1]));
+/// assert_eq!(deduce("f32[5,3]", "f32[3,5]")?, None);
+/// # Ok::<(), stridec::nest::NestError>(())
+/// ```
+///
+/// # Errors
+///
+/// Where a shape cannot be lowered.
+pub fn deduce_transpose_dimensions(
+    input: &Shape,
+    output: &Shape,
+) -> Result<Option<Vec<usize>>, NestError> {
+    if input.rank() != output.rank() {
+        return Ok(None);
+    }
+    // The dimensions in the order of memory, and then with those of one element, which lie anywhere, taken out.
+    let order = |shape: &Shape| layout_util::major_to_minor(&layout_util::layout_of(shape));
+    let apart = |shape: &Shape| {
+        let one = |&d: &usize| shape.dimensions()[d].bound() == Some(1);
+        let (mut ones, others): (Vec<usize>, Vec<usize>) = order(shape).into_iter().partition(one);
+        ones.sort_unstable();
+        [others, ones].concat()
+    };
+    for (from, to) in [(order(input), order(output)), (apart(input), apart(output))] {
+        let permutation = permutation::permute_inverse(&from, &signed(&to))?;
+        if transpose_is_bitcast(input, output, &signed(&permutation), false)? {
+            return Ok(Some(permutation));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether one array's memory read as the other is a reshape or a transpose: `IsReshapeOrTransposeBitcast`.
+///
+/// # Errors
+///
+/// Where a shape cannot be lowered.
+pub fn is_reshape_or_transpose_bitcast(input: &Shape, output: &Shape) -> Result<bool, NestError> {
+    Ok(reshape_is_bitcast(input, output, false)?
+        || deduce_transpose_dimensions(input, output)?.is_some())
+}
+
+/// What reading one array's memory as another does to its elements: XLA's `BitcastDecomposition`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant)] // few live at a time
+pub enum BitcastDecomposition {
+    /// A reshape.
+    Reshape,
+    /// A transpose by this permutation.
+    Transpose(Vec<usize>),
+    /// A transpose, a reshape and a transpose, each a bitcast of the one before.
+    TransposeReshapeTranspose {
+        /// Puts the input's dimensions in the order of memory.
+        transpose1: Vec<usize>,
+        /// The result of the first transpose, its layout descending.
+        transpose1_shape: Shape,
+        /// The result of the reshape, its layout descending: the output's dimensions in the order of memory.
+        reshape_shape: Shape,
+        /// Puts those in the order of the output.
+        transpose2: Vec<usize>,
+    },
+}
+
+/// Takes a bitcast between arrays of equal memory apart: `DecomposeBitcast`; `None` where there is no such way.
+///
+/// # Errors
+///
+/// Where a shape cannot be lowered.
+pub fn decompose_bitcast(
+    input: &Shape,
+    output: &Shape,
+) -> Result<Option<BitcastDecomposition>, NestError> {
+    if reshape_is_bitcast(input, output, false)? {
+        return Ok(Some(BitcastDecomposition::Reshape));
+    }
+    if let Some(permutation) = deduce_transpose_dimensions(input, output)? {
+        return Ok(Some(BitcastDecomposition::Transpose(permutation)));
+    }
+    let descending = shape_util::make_shape_with_descending_layout_and_same_physical_layout;
+    let (transpose1_shape, reshape_shape) = (descending(input)?, descending(output)?);
+    if !reshape_is_bitcast(&transpose1_shape, &reshape_shape, false)? {
+        return Ok(None);
+    }
+    Ok(Some(BitcastDecomposition::TransposeReshapeTranspose {
+        transpose1: layout_util::major_to_minor(&layout_util::layout_of(input)),
+        transpose1_shape,
+        reshape_shape,
+        transpose2: layout_util::make_logical_to_physical(&layout_util::layout_of(output)),
+    }))
+}
+
+/// The layout that makes a reshape to these extents a bitcast: `AlignLayouts`; `None` where no order of dimensions does.
+///
+/// ```
+/// use stridec::nest::align_layouts;
+/// let input = "f32[3,8,5,7,11]{3,2,1,0,4}".parse()?;
+/// let layout = align_layouts(&input, &[3, 2, 4, 35, 11])?.unwrap();
+/// assert_eq!(layout.to_string(), "{3,2,1,0,4}");
+/// assert_eq!(align_layouts(&input, &[4, 3, 2, 5, 77])?, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// Where the shape cannot be lowered, or the extents make no shape.
+pub fn align_layouts(input: &Shape, output: &[u64]) -> Result<Option<Layout>, NestError> {
+    let Some(groups) = shape_util::bounds(input).and_then(|dims| common_factors(&dims, output))
+    else {
+        return Ok(None);
+    };
+    // Each group of output dimensions lies where the most major of its input dimensions does.
+    let physical = layout_util::make_logical_to_physical(&layout_util::layout_of(input));
+    let mut order: Vec<(usize, usize)> = Vec::with_capacity(output.len());
+    for pair in groups.windows(2) {
+        let mut inputs =
+            (pair[0].0..pair[1].0).filter(|&d| input.dimensions()[d].bound() != Some(1));
+        let place = inputs.next().and_then(|first| physical.get(first).copied());
+        order.extend((pair[0].1..pair[1].1).map(|d| (place.unwrap_or(0), d)));
+    }
+    order.sort_unstable();
+    let layout = Layout::new(order.into_iter().rev().map(|(_, dimension)| dimension));
+    let shape = Shape::new(input.element_type(), output.iter().copied(), layout.clone())?;
+    Ok(reshape_is_bitcast(input, &shape, false)?.then_some(layout))
+}
+
+/// Whether a copy reads one contiguous run of the source: a slice that is a bitcast of a part of its operand.
+///
+/// ```
+/// use stridec::{nest::{is_contiguous, lower}, shape::Shape, stride::StrideDescriptor, window::{Slice, Window}};
+/// let rows = Slice {
+///     window_offsets: vec![2, 0],
+///     window_sizes: vec![3, 16],
+///     window_strides: vec![1, 1],
+///     output_sizes: None,
+/// };
+/// let source = StrideDescriptor::try_from(&"f32[8,16]".parse::<Shape>()?)?;
+/// let destination = StrideDescriptor::try_from(&"f32[3,16]".parse::<Shape>()?)?;
+/// assert!(is_contiguous(&lower(&source, &destination, &Window::slice(&[8, 16], &rows)?)?));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn is_contiguous(nest: &CopyNest) -> bool {
+    let run = match nest.extents[..] {
+        [] => true,
+        [extent] => extent < 2 || nest.src.weight(Value::Axis(0)) == 1,
+        _ => nest.cells() == 0,
+    };
+    run && nest.guards.is_empty()
+        && nest.src.terms().len() <= 1
+        && nest.src_bits == nest.dst_bits
+        && nest.is_exact()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(text: &str) -> Shape {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn reshapes_of_padded_and_tiled_arrays() {
+        for (a, b, expected) in [
+            ("f32[3,4]", "f32[6,2]", true),
+            ("f32[3,4]", "f32[6,2]{0,1}", false),
+            ("f32[1,1,1]{0,2,1}", "f32[1]", true),
+            ("f32[4,1,6]{1,0,2}", "f32[4,6]{0,1}", true),
+            ("f32[2,3]{1,0:PAD(3,5,one)}", "f32[2,1,3]{2,1,0:PAD(3,1,5,one)}", true),
+            ("f32[2,3]{1,0:PAD(3,5,one)}", "f32[2,3]{1,0:PAD(3,5,zero)}", false),
+            ("f32[2,3]{1,0:PAD(3,5)}", "f32[2,3]", false),
+            ("f32[2,3]{1,0:PAD(2,5)}", "f32[6]{0:L(10)}", false),
+            ("bf16[3,20]{1,0:T(8,128)(2,1)}", "bf16[1,3,20]{2,1,0:T(8,128)(2,1)}", true),
+            ("f32[2,3,128]{2,1,0:T(8,128)}", "f32[6,128]{1,0:T(8,128)}", false),
+            ("f32[2,8,128]{2,1,0:T(8,128)}", "f32[16,128]{1,0:T(8,128)}", true),
+            ("f32[4,256]{1,0:T(1,128)}", "f32[1024]", true),
+            ("f32[2,7,8,11,10]{4,3,2,1,0:T(*,*,2,*,3)}", "f32[112,110]{1,0:T(2,3)}", true),
+            ("s4[8]{0:E(4)}", "s4[8]", false),
+            ("f32[8]{0:M(4)}", "f32[8]{0:M(4)}", true),
+            ("f32[8]{0:M(4)}", "f32[8]", false),
+            ("f32[0,2]", "f32[2,0]", true),
+            ("f32[]", "f32[1]", true),
+        ] {
+            assert_eq!(reshape_is_bitcast(&shape(a), &shape(b), false), Ok(expected), "{a} {b}");
+        }
+        let (a, b) = (shape("f32[3,2,2]{1,0,2}"), shape("f16[6,2]{0,1}"));
+        assert_eq!(reshape_is_bitcast(&a, &b, true), Ok(true));
+        assert_eq!(reshape_is_bitcast(&a, &b, false), Ok(false));
+    }
+
+    /// The answer, against the places of all the elements.
+    #[test]
+    fn the_answer_is_that_of_the_places() {
+        let layouts = [
+            "{2,1,0}",
+            "{0,1,2}",
+            "{1,2,0}",
+            "{2,0,1}",
+            "{2,1,0:T(2,2)}",
+            "{2,1,0:T(4)}",
+            "{2,1,0:T(1,4)}",
+            "{2,1,0:T(2,4)(2,1)}",
+            "{2,1,0:PAD(2,3,5)}",
+            "{2,1,0:T(*,4)}",
+            "{1,2,0:T(3)}",
+            "{2,1,0:T(3,4)}",
+            "{2,1,0:T(6)(4)}",
+        ];
+        let (mut yes, mut no) = (0, 0);
+        for dimensions in ["2,3,4", "1,6,4", "4,3,2", "2,12,1", "2,3,5"] {
+            for (a, b) in layouts.iter().flat_map(|a| layouts.iter().map(move |b| (a, b))) {
+                let Ok(a) = format!("u8[2,3,4]{a}").parse::<Shape>() else { continue };
+                let Ok(b) = format!("u8[{dimensions}]{b}").parse::<Shape>() else { continue };
+                let lowered = [&a, &b].map(|s| StrideDescriptor::try_from(s).unwrap());
+                let expected = lowered[0].physical_elements() == lowered[1].physical_elements()
+                    && lowered[0].elements() == lowered[1].elements()
+                    && agree_one_by_one(&lowered[0], &lowered[1]);
+                assert_eq!(reshape_is_bitcast(&a, &b, false), Ok(expected), "{a} {b}");
+                if expected { yes += 1 } else { no += 1 }
+            }
+        }
+        assert!(yes > 20 && no > 100, "{yes} {no}");
+    }
+
+    #[test]
+    fn transposes_are_deduced_where_orders_alone_mislead() {
+        for (a, b, expected) in [
+            ("f32[5,3]{1,0}", "f32[3,5]{0,1}", Some(vec![1, 0])),
+            ("f32[1,250]{0,1}", "f32[250,1]{1,0}", Some(vec![1, 0])),
+            // The orders are the same, and XLA finds no permutation of the extents.
+            ("f32[2,1]{1,0}", "f32[1,2]{1,0}", Some(vec![1, 0])),
+            ("f32[8,8]{1,0:T(2,2)}", "f32[8,8]{0,1:T(2,2)}", Some(vec![1, 0])),
+            // XLA looks at the orders alone, and says [1, 0].
+            ("f32[5,3]{1,0:T(2,2)}", "f32[3,5]{0,1}", None),
+            ("f32[5,3]{1,0:PAD(8,3)}", "f32[3,5]{0,1:PAD(3,8)}", Some(vec![1, 0])),
+            ("f32[5,3]", "f32[15]", None),
+        ] {
+            let deduced = deduce_transpose_dimensions(&shape(a), &shape(b));
+            assert_eq!(deduced, Ok(expected), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn bitcasts_come_apart() {
+        let given = decompose_bitcast(&shape("f32[16,3,17]{1,2,0}"), &shape("f32[16,51]{0,1}"));
+        let expected = BitcastDecomposition::TransposeReshapeTranspose {
+            transpose1: vec![0, 2, 1],
+            transpose1_shape: shape("f32[16,17,3]{2,1,0}"),
+            reshape_shape: shape("f32[51,16]{1,0}"),
+            transpose2: vec![1, 0],
+        };
+        assert_eq!(given, Ok(Some(expected)));
+        assert_eq!(decompose_bitcast(&shape("s4[3,2]"), &shape("s8[3]")), Ok(None));
+    }
+}

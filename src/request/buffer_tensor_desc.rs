@@ -1,0 +1,119 @@
+//! `stridec.BufferTensorDesc`, both ways.
+
+use crate::{
+    proto::stridec as proto,
+    stride::{BufferTensorDesc, DmlError, TensorDataType},
+};
+
+impl TryFrom<&proto::BufferTensorDesc> for BufferTensorDesc {
+    type Error = DmlError;
+
+    /// Reads a description; every rule of `DML_BUFFER_TENSOR_DESC` is checked.
+    ///
+    /// No strides mean packed.
+    ///
+    /// ```
+    /// use stridec::{proto, stride::BufferTensorDesc};
+    /// let given = proto::stridec::BufferTensorDesc {
+    ///     data_type: 1,
+    ///     sizes: vec![2, 3],
+    ///     strides: vec![5, 1],
+    ///     total_tensor_size_in_bytes: 40,
+    ///     ..Default::default()
+    /// };
+    /// let desc = BufferTensorDesc::try_from(&given)?;
+    /// assert_eq!(proto::stridec::BufferTensorDesc::from(&desc), given);
+    /// # Ok::<(), stridec::stride::DmlError>(())
+    /// ```
+    fn try_from(given: &proto::BufferTensorDesc) -> Result<Self, DmlError> {
+        let data_type = TensorDataType::from_number(given.data_type)
+            .ok_or(DmlError::DataType { given: given.data_type })?;
+        let strides = (!given.strides.is_empty()).then_some(&given.strides[..]);
+        let desc = Self::new(data_type, &given.sizes, strides)?
+            .with_flags(given.flags)?
+            .with_total_tensor_size_in_bytes(given.total_tensor_size_in_bytes)?;
+        desc.with_guaranteed_base_offset_alignment(given.guaranteed_base_offset_alignment)
+    }
+}
+
+impl From<&BufferTensorDesc> for proto::BufferTensorDesc {
+    fn from(desc: &BufferTensorDesc) -> Self {
+        Self {
+            data_type: desc.data_type() as i32,
+            flags: desc.flags(),
+            sizes: desc.sizes().to_vec(),
+            strides: desc.strides().map(<[u32]>::to_vec).unwrap_or_default(),
+            total_tensor_size_in_bytes: desc.total_tensor_size_in_bytes(),
+            guaranteed_base_offset_alignment: desc.guaranteed_base_offset_alignment(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given() -> proto::BufferTensorDesc {
+        proto::BufferTensorDesc {
+            data_type: proto::TensorDataType::Float16.into(),
+            flags: 1,
+            sizes: vec![1, 1, 3, 5],
+            strides: vec![],
+            total_tensor_size_in_bytes: 64,
+            guaranteed_base_offset_alignment: 32,
+        }
+    }
+
+    #[test]
+    fn every_field_reads_back() {
+        let desc = BufferTensorDesc::try_from(&given()).unwrap();
+        assert_eq!(proto::BufferTensorDesc::from(&desc), given());
+        let strided = proto::BufferTensorDesc { strides: vec![15, 1, 5, 1], ..given() };
+        let desc = BufferTensorDesc::try_from(&strided).unwrap();
+        assert_eq!(proto::BufferTensorDesc::from(&desc), strided);
+    }
+
+    #[test]
+    fn the_numbers_of_the_types_are_the_protos() {
+        for kind in TensorDataType::ALL {
+            let proto = proto::TensorDataType::try_from(kind as i32).unwrap();
+            assert_eq!(proto.as_str_name(), kind.name());
+        }
+    }
+
+    #[test]
+    fn errors_name_the_field() {
+        type Change = fn(&mut proto::BufferTensorDesc);
+        let cases: [(Change, &str); 8] = [
+            (|d| d.data_type = 0, "data_type: 0 is no DML_TENSOR_DATA_TYPE; 1 to 13 are accepted"),
+            (|d| d.flags = 4, "flags: 0x4 has unknown bits; 0 and 1 (OWNED_BY_DML) are accepted"),
+            (|d| d.sizes.clear(), "sizes: 0 dimensions; 1 to 8 are accepted"),
+            (
+                |d| d.sizes[1] = 0,
+                "sizes[1]: 0 is not accepted; a tensor has 1 or more in every dimension",
+            ),
+            (
+                |d| d.strides = vec![1],
+                "strides: 1 for 4 sizes; one for each, or none at all, is accepted",
+            ),
+            (
+                |d| d.total_tensor_size_in_bytes = 28,
+                "total_tensor_size_in_bytes: 28 is below what sizes and strides imply; 32 or more is accepted",
+            ),
+            (
+                |d| d.total_tensor_size_in_bytes = 33,
+                "total_tensor_size_in_bytes: 33 is not accepted; a multiple of 4 is",
+            ),
+            (
+                |d| d.guaranteed_base_offset_alignment = 1,
+                "guaranteed_base_offset_alignment: 1 is below the 2 bytes of an element of FLOAT16; 0, or that or more, is accepted",
+            ),
+        ];
+        for (change, why) in cases {
+            let mut desc = given();
+            change(&mut desc);
+            let error = BufferTensorDesc::try_from(&desc).unwrap_err();
+            assert_eq!(error.to_string(), why);
+        }
+    }
+}

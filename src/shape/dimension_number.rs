@@ -1,0 +1,85 @@
+use super::{FieldPath, MAX_RANK, ShapeError};
+
+/// The dimension that a number names; a negative one counts from the end, -1 the last.
+///
+/// ```
+/// use stridec::shape::dimension_number;
+/// assert_eq!(dimension_number(-1, 4), Ok(3));
+/// let error = dimension_number(4, 4).unwrap_err();
+/// assert_eq!(error.to_string(), "dimension: 4 is out of range; -4 to 3 is accepted");
+/// ```
+///
+/// # Errors
+///
+/// Where the number is not in `-rank..rank`.
+pub fn dimension_number(dimension: i64, rank: usize) -> Result<usize, ShapeError> {
+    numbered(|| FieldPath::new("dimension"), dimension, rank)
+}
+
+/// The dimensions that numbers name, each at most once.
+///
+/// # Errors
+///
+/// Where a number is not in `-rank..rank`, or two name one dimension.
+pub fn dimension_numbers(dimensions: &[i64], rank: usize) -> Result<Vec<usize>, ShapeError> {
+    distinct("dimensions", dimensions, rank)
+}
+
+/// As [`dimension_numbers`], the numbers being those of the list `name`.
+pub(super) fn distinct(
+    name: &'static str,
+    dimensions: &[i64],
+    rank: usize,
+) -> Result<Vec<usize>, ShapeError> {
+    let mut seen = [false; MAX_RANK];
+    let mut named = Vec::with_capacity(dimensions.len());
+    for (i, &dimension) in dimensions.iter().enumerate() {
+        let field = || FieldPath::new(name).index(i);
+        let number = numbered(field, dimension, rank)?;
+        if std::mem::replace(&mut seen[number], true) {
+            return Err(ShapeError::Duplicate { field: field(), given: number as u64 });
+        }
+        named.push(number);
+    }
+    Ok(named)
+}
+
+fn numbered(
+    field: impl FnOnce() -> FieldPath,
+    dimension: i64,
+    rank: usize,
+) -> Result<usize, ShapeError> {
+    let end = i64::try_from(rank.min(MAX_RANK)).unwrap_or(0);
+    let from_the_start = if dimension < 0 { dimension.saturating_add(end) } else { dimension };
+    match usize::try_from(from_the_start) {
+        Ok(number) if from_the_start < end => Ok(number),
+        _ => Err(ShapeError::Range {
+            field: field(),
+            given: dimension.into(),
+            least: -end,
+            greatest: end - 1,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn negative_numbers_count_from_the_end() {
+        assert_eq!([0, 1, -1, -2].map(|d| dimension_number(d, 2).unwrap()), [0, 1, 1, 0]);
+        for outside in [2, -3, i64::MIN, i64::MAX] {
+            assert!(dimension_number(outside, 2).is_err());
+        }
+        let error = dimension_number(0, 0).unwrap_err().to_string();
+        assert_eq!(error, "dimension: 0 is out of range; nothing is accepted there");
+    }
+
+    #[test]
+    fn a_dimension_is_named_once() {
+        assert_eq!(dimension_numbers(&[2, 0], 3), Ok(vec![2, 0]));
+        let error = dimension_numbers(&[2, -1], 3).unwrap_err().to_string();
+        assert_eq!(error, "dimensions[1]: 2 is there already; each dimension is accepted once");
+    }
+}

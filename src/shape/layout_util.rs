@@ -1,0 +1,365 @@
+//! What can be asked of a layout, and made of one: XLA's `LayoutUtil`.
+//!
+//! A shape without a layout has the default one. Dimension numbers may be negative: they count from the end.
+
+use std::borrow::Cow;
+
+use super::{Format, Layout, Shape, ShapeError, dimension_number, permutation};
+
+/// Dimension 0 is the most minor: {0, 1, …}.
+#[must_use]
+pub fn make_ascending_layout(rank: usize) -> Layout {
+    Layout::new(0..rank)
+}
+
+/// Dimension 0 is the most major, as in the default: {…, 1, 0}.
+#[must_use]
+pub fn make_descending_layout(rank: usize) -> Layout {
+    Layout::default_for_rank(rank)
+}
+
+/// The layout of an array, or the default for its rank where it has none.
+#[must_use]
+pub fn layout_of(shape: &Shape) -> Cow<'_, Layout> {
+    shape.layout().map_or_else(|| Cow::Owned(Layout::default_for_rank(shape.rank())), Cow::Borrowed)
+}
+
+/// Whether every array of the shape has a layout of its own: `HasLayout`.
+#[must_use]
+pub fn has_layout(shape: &Shape) -> bool {
+    shape.layout().is_some()
+        || shape.element_type().bits().is_none() && shape.tuple_shapes().iter().all(has_layout)
+}
+
+/// Whether an array's physical extents exceed the logical ones anywhere (TensorFlow 1.x).
+#[must_use]
+pub fn is_padded(shape: &Shape) -> bool {
+    let padded = shape.layout().map_or(&[][..], |layout| &layout.padded_dimensions);
+    padded.iter().zip(shape.dimensions()).any(|(&n, extent)| extent.bound().is_some_and(|m| n > m))
+}
+
+/// Whether a layout is that of a dense array.
+#[must_use]
+pub fn is_dense(layout: &Layout) -> bool {
+    layout.format != Format::Sparse && layout.sparse.is_none()
+}
+
+/// The dimension `place` places from the most major: `Major`.
+///
+/// # Errors
+///
+/// Where there are not as many places.
+pub fn major(layout: &Layout, place: i64) -> Result<usize, ShapeError> {
+    let rank = layout.minor_to_major.len();
+    Ok(layout.minor_to_major[rank - 1 - dimension_number(place, rank)?])
+}
+
+/// The dimension `place` places from the most minor: `Minor`.
+///
+/// # Errors
+///
+/// Where there are not as many places.
+pub fn minor(layout: &Layout, place: i64) -> Result<usize, ShapeError> {
+    let rank = layout.minor_to_major.len();
+    Ok(layout.minor_to_major[dimension_number(place, rank)?])
+}
+
+/// Dimension numbers, the most major first: the logical dimension of each physical one.
+#[must_use]
+pub fn major_to_minor(layout: &Layout) -> Vec<usize> {
+    layout.minor_to_major.iter().rev().copied().collect()
+}
+
+/// The physical dimension of each logical one, 0 the most major: `MakeLogicalToPhysical`.
+///
+/// ```
+/// use stridec::shape::{Layout, layout_util::make_logical_to_physical};
+/// assert_eq!(make_logical_to_physical(&Layout::new([3, 0, 2, 1])), [2, 0, 1, 3]);
+/// ```
+#[must_use]
+pub fn make_logical_to_physical(layout: &Layout) -> Vec<usize> {
+    permutation::inverse(&major_to_minor(layout))
+}
+
+/// Whether memory runs over dimension 0 fastest, then 1, …: `IsMonotonicWithDim0Minor`.
+#[must_use]
+pub fn is_monotonic_with_dim0_minor(layout: &Layout) -> bool {
+    layout.minor_to_major.is_sorted()
+}
+
+/// Whether memory runs over the last dimension fastest: `IsMonotonicWithDim0Major`.
+#[must_use]
+pub fn is_monotonic_with_dim0_major(layout: &Layout) -> bool {
+    layout.minor_to_major.iter().rev().is_sorted()
+}
+
+/// The layout with a dimension moved to the most major place: `MoveDimToMajor`.
+///
+/// ```
+/// use stridec::shape::{Layout, layout_util::move_dim_to_major};
+/// assert_eq!(move_dim_to_major(&Layout::new([2, 1, 0]), -2)?, Layout::new([2, 0, 1]));
+/// # Ok::<(), stridec::shape::ShapeError>(())
+/// ```
+///
+/// # Errors
+///
+/// Where there is no such dimension.
+pub fn move_dim_to_major(layout: &Layout, dimension: i64) -> Result<Layout, ShapeError> {
+    let dimension = dimension_number(dimension, layout.minor_to_major.len())?;
+    let mut moved = layout.clone();
+    moved.minor_to_major.retain(|&mut other| other != dimension);
+    moved.minor_to_major.push(dimension);
+    Ok(moved)
+}
+
+/// The layout with a dimension moved to the most minor place: `MoveDimToMinor`.
+///
+/// # Errors
+///
+/// Where there is no such dimension.
+pub fn move_dim_to_minor(layout: &Layout, dimension: i64) -> Result<Layout, ShapeError> {
+    let dimension = dimension_number(dimension, layout.minor_to_major.len())?;
+    let mut moved = layout.clone();
+    moved.minor_to_major.retain(|&mut other| other != dimension);
+    moved.minor_to_major.insert(0, dimension);
+    Ok(moved)
+}
+
+/// The layout of an array that has lost a dimension, its padding and its splits with it: `DeleteDimension`.
+///
+/// # Errors
+///
+/// Where there is no such dimension.
+pub fn delete_dimension(layout: &Layout, dimension: i64) -> Result<Layout, ShapeError> {
+    let dimension = dimension_number(dimension, layout.minor_to_major.len())?;
+    Ok(without_dimension(layout, dimension))
+}
+
+/// As [`delete_dimension`]; the dimension exists.
+pub(super) fn without_dimension(layout: &Layout, dimension: usize) -> Layout {
+    let physical = physical_number(layout, dimension);
+    let mut layout = layout.clone();
+    layout.minor_to_major.retain(|&mut other| other != dimension);
+    for other in &mut layout.minor_to_major {
+        *other -= usize::from(*other > dimension);
+    }
+    if dimension < layout.padded_dimensions.len() {
+        layout.padded_dimensions.remove(dimension);
+    }
+    if let Some(physical) = physical {
+        layout.split_configs.retain(|config| config.dimension != physical);
+        for config in &mut layout.split_configs {
+            config.dimension -= u64::from(config.dimension > physical);
+        }
+    }
+    layout
+}
+
+/// The physical dimension of a logical one; a sparse array of TensorFlow 1.x has none.
+fn physical_number(layout: &Layout, dimension: usize) -> Option<u64> {
+    make_logical_to_physical(layout).get(dimension).map(|&physical| physical as u64)
+}
+
+/// What a comparison of layouts may leave out: the options of XLA's `Layout::Equal`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LayoutField {
+    /// `T(…)`.
+    Tiles,
+    /// `L(n)`.
+    TailPadding,
+    /// `E(n)`.
+    ElementSize,
+    /// `#(…)` and `*(…)`.
+    IndexTypes,
+    /// `S(n)`.
+    MemorySpace,
+    /// `SC(…)`.
+    SplitConfigs,
+    /// `P(…)`, the level types, and the rest of the sparse fields.
+    PhysicalShape,
+    /// `M(n)`.
+    Prefix,
+    /// `PAD(…)`.
+    Padding,
+    /// Whether the array is said to be dense.
+    Format,
+}
+
+impl LayoutField {
+    /// Everything but the order of the dimensions: `MinorToMajorOnly`.
+    pub const ALL: [Self; 10] = [
+        Self::Tiles,
+        Self::TailPadding,
+        Self::ElementSize,
+        Self::IndexTypes,
+        Self::MemorySpace,
+        Self::SplitConfigs,
+        Self::PhysicalShape,
+        Self::Prefix,
+        Self::Padding,
+        Self::Format,
+    ];
+
+    /// Sets the field to what a plain layout has.
+    fn clear(self, layout: &mut Layout) {
+        match self {
+            Self::Tiles => layout.tiles.clear(),
+            Self::TailPadding => layout.tail_padding_alignment_in_elements = 1,
+            Self::ElementSize => layout.element_size_in_bits = 0,
+            Self::IndexTypes => {
+                if let Some(sparse) = &mut layout.sparse {
+                    (sparse.index_primitive_type, sparse.pointer_primitive_type) = (None, None);
+                }
+                layout.sparse =
+                    layout.sparse.take().filter(|sparse| **sparse != Default::default());
+            }
+            Self::MemorySpace => layout.memory_space = 0,
+            Self::SplitConfigs => layout.split_configs.clear(),
+            Self::PhysicalShape => layout.sparse = None,
+            Self::Prefix => layout.dynamic_shape_metadata_prefix_bytes = 0,
+            Self::Padding => {
+                layout.padded_dimensions.clear();
+                layout.padding_value = None;
+            }
+            Self::Format => layout.format = Format::Unspecified,
+        }
+    }
+}
+
+/// The layout with these fields as a plain layout has them.
+#[must_use]
+pub fn without_fields(layout: &Layout, fields: &[LayoutField]) -> Layout {
+    let mut layout = layout.clone();
+    fields.iter().for_each(|field| field.clear(&mut layout));
+    layout
+}
+
+/// Whether two layouts are equal but for the fields that are left out; strict where none is: `Layout::Equal`.
+///
+/// ```
+/// use stridec::shape::layout_util::{LayoutField, equal};
+/// let (a, b) = ("{1,0:T(8,128)S(1)}".parse()?, "{1,0:T(8,128)}".parse()?);
+/// assert!(!equal(&a, &b, &[]));
+/// assert!(equal(&a, &b, &[LayoutField::MemorySpace]));
+/// # Ok::<(), stridec::shape::ParseError>(())
+/// ```
+#[must_use]
+pub fn equal(a: &Layout, b: &Layout, ignoring: &[LayoutField]) -> bool {
+    without_fields(a, ignoring) == without_fields(b, ignoring)
+}
+
+/// The destination with the layouts of the source: `CopyLayoutBetweenShapes`. Extents and types need not agree.
+///
+/// # Errors
+///
+/// Where ranks or the structure of tuples differ, or padding or splits do not fit the destination's extents.
+pub fn copy_layout_between_shapes(
+    source: &Shape,
+    destination: &Shape,
+) -> Result<Shape, ShapeError> {
+    super::shape_util::with_layouts(destination, source)
+}
+
+/// The greatest number of elements between two splits of a dimension: `MaxSplitSize`.
+///
+/// ```
+/// use stridec::shape::layout_util::max_split_size;
+/// let split = "f32[150,200,100]{0,1,2:SC(0:30)(1:40,130)}".parse()?;
+/// assert_eq!(max_split_size(&split, 1).unwrap(), Some(90)); // 0..40, 40..130, 130..200
+/// assert_eq!(max_split_size(&split, 2).unwrap(), Some(70)); // physical dimension 0 is the most major
+/// # Ok::<(), stridec::shape::ParseError>(())
+/// ```
+///
+/// `None` where the extent is not known.
+///
+/// # Errors
+///
+/// Where there is no such dimension.
+pub fn max_split_size(shape: &Shape, dimension: i64) -> Result<Option<u64>, ShapeError> {
+    let dimension = dimension_number(dimension, shape.rank())?;
+    let Some(extent) = shape.dimensions()[dimension].bound() else { return Ok(None) };
+    let layout = layout_of(shape);
+    let physical = physical_number(&layout, dimension);
+    let splits = layout
+        .split_configs
+        .iter()
+        .find(|config| Some(config.dimension) == physical)
+        .map_or(&[][..], |config| &config.split_indices);
+    let starts = std::iter::once(0).chain(splits.iter().copied());
+    let ends = splits.iter().copied().chain([extent]);
+    Ok(starts.zip(ends).map(|(start, end)| end - start).max())
+}
+
+/// The greatest number of elements of one part of a split array: `MaxElementsInPerSplit`.
+///
+/// `None` where an extent is not known, or the product passes 2^64-1.
+#[must_use]
+pub fn max_elements_in_per_split(shape: &Shape) -> Option<u64> {
+    (0..).take(shape.rank()).try_fold(1_u64, |product, dimension| {
+        product.checked_mul(max_split_size(shape, dimension).ok()??)
+    })
+}
+
+/// XLA's customary letters for the dimensions of an array: y x; z y x; p z y x; more major ones have none.
+///
+/// ```
+/// use stridec::shape::layout_util::customary_letters;
+/// assert_eq!(customary_letters(2), [Some('y'), Some('x')]);
+/// assert_eq!(customary_letters(5)[..2], [None, Some('p')]);
+/// ```
+#[must_use]
+pub fn customary_letters(rank: usize) -> Vec<Option<char>> {
+    let mut letters: Vec<Option<char>> =
+        "xyzp".chars().map(Some).chain(std::iter::repeat(None)).take(rank).collect();
+    letters.reverse();
+    letters
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(text: &str) -> Layout {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn orders() {
+        assert_eq!(make_ascending_layout(3), layout("{0,1,2}"));
+        assert_eq!(make_descending_layout(3), layout("{2,1,0}"));
+        let order = layout("{1,2,0}");
+        assert_eq!((major(&order, 0), major(&order, -1)), (Ok(0), Ok(1)));
+        assert_eq!((minor(&order, 0), minor(&order, 1)), (Ok(1), Ok(2)));
+        assert_eq!(major_to_minor(&order), [0, 2, 1]);
+        assert_eq!(make_logical_to_physical(&order), [0, 2, 1]);
+        assert!(is_monotonic_with_dim0_minor(&layout("{0,1}")));
+        assert!(is_monotonic_with_dim0_major(&layout("{1,0}")));
+        assert_eq!(move_dim_to_minor(&layout("{2,0,3,1}"), 3), Ok(layout("{3,2,0,1}")));
+        assert!(move_dim_to_major(&order, 3).is_err());
+    }
+
+    #[test]
+    fn deleting_a_dimension_renumbers_padding_and_splits() {
+        assert_eq!(delete_dimension(&layout("{1,0}"), 0), Ok(layout("{0}")));
+        let padded = layout("{0,2,1:PAD(3,5,7,one)}");
+        assert_eq!(delete_dimension(&padded, -2), Ok(layout("{0,1:PAD(3,7,one)}")));
+        let split = layout("{0,1,2:SC(0:3)(1:4)(2:5)}");
+        assert_eq!(delete_dimension(&split, 1), Ok(layout("{0,1:SC(0:3)(1:5)}")));
+    }
+
+    #[test]
+    fn comparisons_leave_fields_out() {
+        let full = layout("{0,1,2:T(42,44)L(2)E(32)S(1)SC(0:2)M(8)}");
+        let plain = layout("{0,1,2}");
+        assert!(!equal(&full, &plain, &LayoutField::ALL[1..]));
+        assert!(equal(&full, &plain, &LayoutField::ALL));
+        assert!(!equal(&full, &layout("{1,0,2}"), &LayoutField::ALL));
+    }
+
+    #[test]
+    fn a_shape_has_a_layout_where_each_array_does() {
+        let has = |text: &str| has_layout(&text.parse().unwrap());
+        assert!(has("(f32[2]{0}, (token[], s8[3,4]{0,1}))"));
+        assert!(!has("(f32[2]{0}, (token[], s8[3,4]))"));
+    }
+}

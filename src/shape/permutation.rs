@@ -1,0 +1,139 @@
+//! Permutations of dimension numbers, as XLA's `permutation_util.h` has them.
+//!
+//! A permutation `p` makes `out[i] = in[p[i]]`. TensorFlow 1.x's `Permute` went the other way, as
+//! [`permute_inverse`] does.
+
+use super::{FieldPath, ShapeError, dimension_number::distinct};
+
+/// Whether each of 0 … n-1 occurs once: `IsPermutation`.
+#[must_use]
+pub fn is_permutation(permutation: &[i64]) -> bool {
+    permutation.iter().all(|&n| n >= 0) && checked(permutation, permutation.len()).is_ok()
+}
+
+/// The dimensions that a permutation of `rank` names; negative numbers count from the end.
+///
+/// # Errors
+///
+/// Where it has not `rank` numbers, or they name not each dimension once.
+pub fn checked(permutation: &[i64], rank: usize) -> Result<Vec<usize>, ShapeError> {
+    if permutation.len() != rank {
+        return Err(ShapeError::Count {
+            field: FieldPath::new("permutation"),
+            given: permutation.len(),
+            rank,
+            accepted: "one per dimension is accepted",
+        });
+    }
+    distinct("permutation", permutation, rank)
+}
+
+/// `out[i] = input[permutation[i]]`: `Permute`.
+///
+/// ```
+/// use stridec::shape::permutation::{permute, permute_inverse};
+/// assert_eq!(permute(&['a', 'b', 'c'], &[2, 0, 1])?, ['c', 'a', 'b']);
+/// assert_eq!(permute_inverse(&['a', 'b', 'c'], &[2, 0, 1])?, ['b', 'c', 'a']); // TensorFlow 1.x's `Permute`
+/// # Ok::<(), stridec::shape::ShapeError>(())
+/// ```
+///
+/// # Errors
+///
+/// Where `permutation` is none of the input's length.
+pub fn permute<T: Clone>(input: &[T], permutation: &[i64]) -> Result<Vec<T>, ShapeError> {
+    Ok(checked(permutation, input.len())?.into_iter().map(|i| input[i].clone()).collect())
+}
+
+/// `out[permutation[i]] = input[i]`: `PermuteInverse`.
+///
+/// # Errors
+///
+/// Where `permutation` is none of the input's length.
+pub fn permute_inverse<T: Clone>(input: &[T], permutation: &[i64]) -> Result<Vec<T>, ShapeError> {
+    let inverse = inverse(&checked(permutation, input.len())?);
+    Ok(inverse.into_iter().map(|i| input[i].clone()).collect())
+}
+
+/// The permutation that undoes this one: `InversePermutation`.
+///
+/// # Errors
+///
+/// Where it is none.
+pub fn inverse_permutation(permutation: &[i64]) -> Result<Vec<usize>, ShapeError> {
+    Ok(inverse(&checked(permutation, permutation.len())?))
+}
+
+/// First `p1`, then `p2`: `out[i] = p1[p2[i]]`, `ComposePermutations`.
+///
+/// # Errors
+///
+/// Where the two are not permutations of one length.
+pub fn compose_permutations(p1: &[i64], p2: &[i64]) -> Result<Vec<usize>, ShapeError> {
+    permute(&checked(p1, p1.len())?, p2)
+}
+
+/// Whether it changes nothing: `IsIdentityPermutation`.
+#[must_use]
+pub fn is_identity_permutation(permutation: &[i64]) -> bool {
+    permutation.iter().copied().eq((0..).take(permutation.len()))
+}
+
+/// The entry at place `from` moved to place `to`, those between moving up: `move_single`.
+///
+/// ```
+/// use stridec::shape::permutation::move_single;
+/// assert_eq!(move_single(&[0, 1, 2, 3, 4], 1, 3)?, [0, 2, 3, 1, 4]);
+/// # Ok::<(), stridec::shape::ShapeError>(())
+/// ```
+///
+/// # Errors
+///
+/// Where a place is outside; negative ones count from the end.
+pub fn move_single<T: Clone>(entries: &[T], from: i64, to: i64) -> Result<Vec<T>, ShapeError> {
+    let from = super::dimension_number(from, entries.len())?;
+    let to = super::dimension_number(to, entries.len())?;
+    let mut moved = entries.to_vec();
+    let entry = moved.remove(from);
+    moved.insert(to, entry);
+    Ok(moved)
+}
+
+/// The inverse of what has been checked.
+pub(crate) fn inverse(permutation: &[usize]) -> Vec<usize> {
+    let mut inverse = vec![0; permutation.len()];
+    for (i, &to) in permutation.iter().enumerate() {
+        inverse[to] = i;
+    }
+    inverse
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn permutations_are_told_from_others() {
+        for (given, expected) in [
+            (&[][..], true),
+            (&[0], true),
+            (&[3, 1, 0, 2], true),
+            (&[1, 1], false),
+            (&[3, 0, 2], false),
+            (&[-1, 0], false),
+        ] {
+            assert_eq!(is_permutation(given), expected, "{given:?}");
+        }
+        assert_eq!(checked(&[-1, 0, 1], 3), Ok(vec![2, 0, 1]));
+        assert!(checked(&[0], 2).is_err());
+    }
+
+    #[test]
+    fn the_inverse_undoes() {
+        let p = [2, 0, 3, 1];
+        assert_eq!(inverse_permutation(&p), Ok(vec![1, 3, 0, 2]));
+        let there = permute(&['a', 'b', 'c', 'd'], &p).unwrap();
+        assert_eq!(permute_inverse(&there, &p).unwrap(), ['a', 'b', 'c', 'd']);
+        assert_eq!(compose_permutations(&[1, 2, 0], &[1, 2, 0]), Ok(vec![2, 0, 1]));
+        assert!(is_identity_permutation(&[0, 1]) && !is_identity_permutation(&p));
+    }
+}

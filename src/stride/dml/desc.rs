@@ -1,0 +1,381 @@
+use std::fmt;
+
+use smallvec::SmallVec;
+
+use super::{
+    DmlError, MAX_DIMENSION_COUNT, TensorDataType, calc_buffer_tensor_size, size::implied_elements,
+};
+
+/// What the offset of every bound buffer range is a multiple of, in bytes: `DML_MINIMUM_BUFFER_TENSOR_ALIGNMENT`.
+pub const MINIMUM_BUFFER_TENSOR_ALIGNMENT: u32 = 16;
+
+/// The flags that `DML_TENSOR_FLAGS` has: `DML_TENSOR_FLAG_OWNED_BY_DML`.
+const FLAGS: u32 = 1;
+
+/// `DML_BUFFER_TENSOR_DESC`: a tensor in a buffer. Valid by construction.
+///
+/// Sizes and strides count elements, both in order of the dimensions. A stride of 0 broadcasts; one larger than what
+/// lies inside it pads. Without strides the tensor is packed, the last dimension minor.
+///
+/// ```
+/// use stridec::stride::{BufferTensorDesc, TensorDataType};
+/// let image = BufferTensorDesc::new(TensorDataType::Float16, &[1, 1, 3, 5], None)?;
+/// assert_eq!(image.total_tensor_size_in_bytes(), 32); // 15 · 2 = 30 bytes, up to a multiple of 4
+/// assert!(image.is_packed());
+/// let error = image.with_total_tensor_size_in_bytes(28).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "total_tensor_size_in_bytes: 28 is below what sizes and strides imply; 32 or more is accepted"
+/// );
+/// # Ok::<(), stridec::stride::DmlError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct BufferTensorDesc {
+    data_type: TensorDataType,
+    flags: u32,
+    sizes: SmallVec<[u32; 8]>,
+    strides: Option<SmallVec<[u32; 8]>>,
+    total_tensor_size_in_bytes: u64,
+    guaranteed_base_offset_alignment: u32,
+}
+
+impl BufferTensorDesc {
+    /// A tensor of the least total that holds it, without flags or a guaranteed alignment.
+    ///
+    /// # Errors
+    ///
+    /// Where the dimensions are not 1 to 8, a size is 0, the elements pass 2^32-1, strides are not as many as sizes, or
+    /// the bytes pass 2^64-1.
+    pub fn new(
+        data_type: TensorDataType,
+        sizes: &[u32],
+        strides: Option<&[u32]>,
+    ) -> Result<Self, DmlError> {
+        if sizes.is_empty() || sizes.len() > MAX_DIMENSION_COUNT {
+            return Err(DmlError::dimension_count(sizes.len()));
+        }
+        let mut elements = 1_u32;
+        for (dimension, &size) in sizes.iter().enumerate() {
+            if size == 0 {
+                return Err(DmlError::ZeroSize { dimension });
+            }
+            let given = u64::from(elements) * u64::from(size);
+            elements =
+                u32::try_from(given).map_err(|_| DmlError::ElementCount { dimension, given })?;
+        }
+        Ok(Self {
+            data_type,
+            flags: 0,
+            sizes: sizes.into(),
+            strides: strides.map(SmallVec::from),
+            total_tensor_size_in_bytes: calc_buffer_tensor_size(data_type, sizes, strides)?,
+            guaranteed_base_offset_alignment: 0,
+        })
+    }
+
+    /// With these `DML_TENSOR_FLAGS`: 0, or 1 for `OWNED_BY_DML`.
+    ///
+    /// # Errors
+    ///
+    /// Where there are other bits.
+    pub fn with_flags(mut self, flags: u32) -> Result<Self, DmlError> {
+        if flags & !FLAGS != 0 {
+            return Err(DmlError::Flags { given: flags });
+        }
+        self.flags = flags;
+        Ok(self)
+    }
+
+    /// With a buffer range of this many bytes; whatever lies in it may be overwritten in an output.
+    ///
+    /// # Errors
+    ///
+    /// Where it is below [`calc_buffer_tensor_size`], or no multiple of 4.
+    pub fn with_total_tensor_size_in_bytes(mut self, total: u64) -> Result<Self, DmlError> {
+        let least = calc_buffer_tensor_size(self.data_type, &self.sizes, self.strides())?;
+        if total < least {
+            return Err(DmlError::TotalTensorSize { given: total, least });
+        }
+        if !total.is_multiple_of(4) {
+            return Err(DmlError::TotalTensorSizeMultiple { given: total });
+        }
+        self.total_tensor_size_in_bytes = total;
+        Ok(self)
+    }
+
+    /// With the promise that the offset of a bound range is a multiple of this many bytes; 0 for no more than 16.
+    ///
+    /// # Errors
+    ///
+    /// Where it is neither 0 nor a power of two, or is smaller than an element.
+    pub fn with_guaranteed_base_offset_alignment(mut self, bytes: u32) -> Result<Self, DmlError> {
+        let (data_type, least) = (self.data_type, self.data_type.bits().div_ceil(8));
+        if bytes != 0 && !bytes.is_power_of_two() {
+            return Err(DmlError::AlignmentNotPowerOfTwo { given: bytes });
+        }
+        if bytes != 0 && bytes < least {
+            return Err(DmlError::AlignmentBelowElement { given: bytes, least, data_type });
+        }
+        self.guaranteed_base_offset_alignment = bytes;
+        Ok(self)
+    }
+
+    /// The type of the elements.
+    #[must_use]
+    pub fn data_type(&self) -> TensorDataType {
+        self.data_type
+    }
+
+    /// `DML_TENSOR_FLAGS`.
+    #[must_use]
+    pub fn flags(&self) -> u32 {
+        self.flags
+    }
+
+    /// Extents, in elements.
+    #[must_use]
+    pub fn sizes(&self) -> &[u32] {
+        &self.sizes
+    }
+
+    /// Distances between neighbours, in elements; `None` for packed.
+    #[must_use]
+    pub fn strides(&self) -> Option<&[u32]> {
+        self.strides.as_deref()
+    }
+
+    /// The strides, or those that packing gives; one per dimension, in elements.
+    #[must_use]
+    pub fn explicit_strides(&self) -> SmallVec<[u32; 8]> {
+        self.strides.clone().unwrap_or_else(|| {
+            let mut strides: SmallVec<[u32; 8]> = self.sizes.clone();
+            let mut stride = 1;
+            for (place, &size) in strides.iter_mut().zip(&self.sizes).rev() {
+                *place = stride;
+                stride *= size;
+            }
+            strides
+        })
+    }
+
+    /// Bytes of the buffer range that holds the tensor.
+    #[must_use]
+    pub fn total_tensor_size_in_bytes(&self) -> u64 {
+        self.total_tensor_size_in_bytes
+    }
+
+    /// What the offset of a bound range is a multiple of, in bytes; 0 for no more than 16.
+    #[must_use]
+    pub fn guaranteed_base_offset_alignment(&self) -> u32 {
+        self.guaranteed_base_offset_alignment
+    }
+
+    /// What the offset of a bound range is known to be a multiple of, in bytes: at least 16.
+    #[must_use]
+    pub fn base_offset_alignment(&self) -> u32 {
+        self.guaranteed_base_offset_alignment.max(MINIMUM_BUFFER_TENSOR_ALIGNMENT)
+    }
+
+    /// Whether the elements fill the places from the first to the last, one each, in whatever order of dimensions.
+    #[must_use]
+    pub fn is_packed(&self) -> bool {
+        let strides = self.explicit_strides();
+        let mut axes: SmallVec<[(u64, u64); 8]> = strides
+            .iter()
+            .zip(&self.sizes)
+            .filter(|&(_, &size)| size != 1)
+            .map(|(&stride, &size)| (stride.into(), size.into()))
+            .collect();
+        axes.sort_unstable();
+        let mut reach = 1;
+        axes.into_iter().all(|(stride, size)| {
+            let continues = stride == reach;
+            reach *= size;
+            continues
+        })
+    }
+
+    /// Whether several elements of one dimension share a place: a stride of 0 over a size above 1.
+    #[must_use]
+    pub fn is_broadcast(&self) -> bool {
+        let strides = self.explicit_strides();
+        strides.iter().zip(&self.sizes).any(|(&stride, &size)| stride == 0 && size > 1)
+    }
+
+    /// Whether the strides leave places between the first element and the last that belong to none.
+    ///
+    /// What the total adds after the last element does not count.
+    #[must_use]
+    pub fn is_padded(&self) -> bool {
+        let strides = self.explicit_strides();
+        let places: u64 = strides
+            .iter()
+            .zip(&self.sizes)
+            .filter(|&(&stride, _)| stride != 0)
+            .map(|(_, &size)| u64::from(size))
+            .product();
+        implied_elements(&self.sizes, Some(&strides)).is_ok_and(|implied| implied > places)
+    }
+
+    /// The same tensor with `dimension_count` dimensions, leading ones added: what operators of 4-D or 5-D take.
+    ///
+    /// ```
+    /// use stridec::stride::{BufferTensorDesc, TensorDataType};
+    /// let matrix = BufferTensorDesc::new(TensorDataType::Float32, &[3, 5], None)?;
+    /// let promoted = matrix.promoted(4)?;
+    /// assert_eq!(promoted.sizes(), [1, 1, 3, 5]);
+    /// assert_eq!(promoted.explicit_strides()[..], [15, 15, 5, 1]);
+    /// # Ok::<(), stridec::stride::DmlError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Where the tensor has more dimensions already, or `dimension_count` is above 8.
+    pub fn promoted(&self, dimension_count: usize) -> Result<Self, DmlError> {
+        let rank = self.sizes.len();
+        if dimension_count > MAX_DIMENSION_COUNT {
+            return Err(DmlError::dimension_count(dimension_count));
+        }
+        let Some(added) = dimension_count.checked_sub(rank) else {
+            return Err(DmlError::DimensionCount { given: rank, least: 1, limit: dimension_count });
+        };
+        let mut promoted = self.clone();
+        promoted.sizes.insert_many(0, std::iter::repeat_n(1, added));
+        if let Some(strides) = &mut promoted.strides {
+            // A stride over one element means nothing; this one is what packing would give.
+            let outer = strides
+                .iter()
+                .zip(&self.sizes)
+                .map(|(&stride, &size)| u64::from(stride) * u64::from(size));
+            let outer = u32::try_from(outer.max().unwrap_or(1)).unwrap_or(u32::MAX);
+            strides.insert_many(0, std::iter::repeat_n(outer, added));
+        }
+        Ok(promoted)
+    }
+
+    /// Checks a bound buffer range against what the descriptor promises, both in bytes.
+    ///
+    /// # Errors
+    ///
+    /// Where the range is smaller than the total, or its offset no multiple of the alignment, at least 16.
+    pub fn check_binding(&self, offset: u64, size: u64) -> Result<(), DmlError> {
+        let (least, alignment) = (self.total_tensor_size_in_bytes, self.base_offset_alignment());
+        if size < least {
+            return Err(DmlError::BindingSize { given: size, least });
+        }
+        if !offset.is_multiple_of(alignment.into()) {
+            return Err(DmlError::BindingOffset { given: offset, alignment });
+        }
+        Ok(())
+    }
+}
+
+/// As an array with explicit strides: `f32[2,3] strided<[5,1]>`, `s4[8]{:E(4)} strided<[1]>`.
+impl fmt::Display for BufferTensorDesc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list =
+            |numbers: &[u32]| numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+        let (element_type, bits) = (self.data_type.element_type(), self.data_type.bits());
+        write!(f, "{element_type}[{}]", list(&self.sizes))?;
+        if bits < 8 {
+            write!(f, "{{:E({bits})}}")?;
+        }
+        write!(f, " strided<[{}]>", list(&self.explicit_strides()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use TensorDataType::{Float32, Float64, Uint8};
+
+    fn desc(sizes: &[u32], strides: &[u32]) -> BufferTensorDesc {
+        BufferTensorDesc::new(Float32, sizes, Some(strides)).unwrap()
+    }
+
+    #[test]
+    fn the_published_examples_have_their_predicates() {
+        // NCHW, NHWC, a broadcast over rows, rows of 3 padded to 5, columns of a transposed matrix.
+        for (sizes, strides, [packed, broadcast, padded]) in [
+            (&[1, 1, 3, 5][..], &[15, 15, 5, 1][..], [true, false, false]),
+            (&[1, 1, 3, 5], &[15, 1, 5, 1], [true, false, false]),
+            (&[2, 3], &[0, 1], [false, true, false]),
+            (&[2, 3], &[5, 1], [false, false, true]),
+            (&[2, 3], &[1, 2], [true, false, false]),
+            (&[1, 3], &[0, 1], [true, false, false]),
+        ] {
+            let desc = desc(sizes, strides);
+            let given = [desc.is_packed(), desc.is_broadcast(), desc.is_padded()];
+            assert_eq!(given, [packed, broadcast, padded], "{sizes:?} {strides:?}");
+        }
+        assert!(BufferTensorDesc::new(Float32, &[2, 3], None).unwrap().is_packed());
+    }
+
+    #[test]
+    fn each_rule_has_its_own_error() {
+        let new = |sizes: &[u32]| BufferTensorDesc::new(Float32, sizes, None);
+        assert_eq!(new(&[]), Err(DmlError::dimension_count(0)));
+        assert_eq!(new(&[1; 9]), Err(DmlError::dimension_count(9)));
+        assert_eq!(new(&[2, 0]), Err(DmlError::ZeroSize { dimension: 1 }));
+        assert_eq!(
+            new(&[65_536, 65_536]),
+            Err(DmlError::ElementCount { dimension: 1, given: 1 << 32 })
+        );
+        assert!(BufferTensorDesc::new(Uint8, &[65_535, 65_537], None).is_ok()); // 2^32-1
+        assert_eq!(
+            BufferTensorDesc::new(Float32, &[2, 3], Some(&[1])),
+            Err(DmlError::StrideCount { given: 1, rank: 2 })
+        );
+        let desc = desc(&[2, 3], &[5, 1]);
+        let total = |bytes| desc.clone().with_total_tensor_size_in_bytes(bytes);
+        assert_eq!(total(31), Err(DmlError::TotalTensorSize { given: 31, least: 32 }));
+        assert_eq!(total(41), Err(DmlError::TotalTensorSizeMultiple { given: 41 }));
+        assert_eq!(total(40).map(|desc| desc.total_tensor_size_in_bytes()), Ok(40));
+        assert_eq!(desc.clone().with_flags(2), Err(DmlError::Flags { given: 2 }));
+        let align = |bytes| desc.clone().with_guaranteed_base_offset_alignment(bytes).map(|_| ());
+        assert_eq!(align(24), Err(DmlError::AlignmentNotPowerOfTwo { given: 24 }));
+        let (given, least, data_type) = (2, 4, Float32);
+        assert_eq!(align(2), Err(DmlError::AlignmentBelowElement { given, least, data_type }));
+        assert_eq!((align(0), align(4), align(64)), (Ok(()), Ok(()), Ok(())));
+    }
+
+    #[test]
+    fn a_binding_keeps_the_promises() {
+        let desc = BufferTensorDesc::new(Float64, &[1, 1, 1, 3], None).unwrap();
+        assert_eq!(desc.check_binding(16, 24), Ok(()));
+        assert_eq!(desc.check_binding(16, 20), Err(DmlError::BindingSize { given: 20, least: 24 }));
+        assert_eq!(
+            desc.check_binding(8, 24),
+            Err(DmlError::BindingOffset { given: 8, alignment: 16 })
+        );
+        let desc = desc.with_guaranteed_base_offset_alignment(64).unwrap();
+        assert_eq!(
+            desc.check_binding(48, 24),
+            Err(DmlError::BindingOffset { given: 48, alignment: 64 })
+        );
+        // A smaller promise than the usual one takes nothing away.
+        let desc = desc.with_guaranteed_base_offset_alignment(8).unwrap();
+        assert_eq!(desc.base_offset_alignment(), 16);
+    }
+
+    #[test]
+    fn a_description_prints_as_an_array_with_strides() {
+        let text = desc(&[2, 3], &[5, 1]).to_string();
+        assert_eq!(text, "f32[2,3] strided<[5,1]>");
+        let packed = BufferTensorDesc::new(TensorDataType::Int4, &[2, 3], None).unwrap();
+        assert_eq!(packed.to_string(), "s4[2,3]{:E(4)} strided<[3,1]>");
+        assert!(packed.to_string().parse::<crate::shape::StridedShape>().is_ok());
+    }
+
+    #[test]
+    fn promotion_adds_leading_ones() {
+        let promoted = desc(&[2, 3], &[5, 1]).promoted(5).unwrap();
+        assert_eq!(promoted.sizes(), [1, 1, 1, 2, 3]);
+        assert_eq!(promoted.strides(), Some(&[10, 10, 10, 5, 1][..]));
+        let packed = BufferTensorDesc::new(Float32, &[3, 5], None).unwrap().promoted(4).unwrap();
+        assert_eq!((packed.strides(), packed.total_tensor_size_in_bytes()), (None, 60));
+        let (given, least, limit) = (5, 1, 4);
+        assert_eq!(promoted.promoted(4), Err(DmlError::DimensionCount { given, least, limit }));
+        assert_eq!(promoted.promoted(9), Err(DmlError::dimension_count(9)));
+    }
+}

@@ -1,0 +1,30 @@
+//! DirectML's way to describe a tensor in a buffer, with every rule of `DML_BUFFER_TENSOR_DESC`'s published page.
+//!
+//! ```
+//! use stridec::stride::{BufferTensorDesc, StrideDescriptor, TensorDataType};
+//! // Rows of 3 padded to 5: A B C x x D E F.
+//! let rows = BufferTensorDesc::new(TensorDataType::Float32, &[2, 3], Some(&[5, 1]))?;
+//! assert_eq!(rows.total_tensor_size_in_bytes(), 32);
+//! assert!(rows.is_padded());
+//! assert_eq!(StrideDescriptor::try_from(&rows)?.offset(&[1, 2])?, 7);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod convert;
+mod data_type;
+mod desc;
+mod error;
+mod letters;
+mod size;
+
+pub use data_type::TensorDataType;
+pub use desc::{BufferTensorDesc, MINIMUM_BUFFER_TENSOR_ALIGNMENT};
+pub use error::DmlError;
+pub use letters::{
+    interleaved_channel_minor_to_major, minor_to_major_from_letters, strides_from_letters,
+    strides_from_minor_to_major,
+};
+pub use size::calc_buffer_tensor_size;
+
+/// The most dimensions of a tensor: `DML_TENSOR_DIMENSION_COUNT_MAX1`.
+pub const MAX_DIMENSION_COUNT: usize = 8;

@@ -1,0 +1,93 @@
+use super::{DmlError, TensorDataType};
+
+/// The least bytes that hold a tensor: `DMLCalcBufferTensorSize`, in arithmetic that is checked.
+///
+/// Without strides the elements are packed: the product of the sizes. With strides the last element lies at
+/// `Σ (size - 1) · stride`. Bits are rounded up to bytes, and bytes to a multiple of 4. Microsoft's helper adds the
+/// strides up in 32 bits, and wraps.
+///
+/// ```
+/// use stridec::stride::{TensorDataType, calc_buffer_tensor_size};
+/// // Two rows of 3 half floats, 5 apart: 1 + 1·5 + 2·1 = 8 elements.
+/// assert_eq!(calc_buffer_tensor_size(TensorDataType::Float16, &[2, 3], Some(&[5, 1])), Ok(16));
+/// assert_eq!(calc_buffer_tensor_size(TensorDataType::Uint8, &[5], None), Ok(8));
+/// let far = calc_buffer_tensor_size(TensorDataType::Uint8, &[3, 1], Some(&[0x8000_0000, 1]));
+/// assert_eq!(far, Ok(0x1_0000_0004)); // Microsoft's helper says 4
+/// ```
+///
+/// # Errors
+///
+/// Where there is a size of 0, strides are not as many as sizes, or the bytes pass 2^64-1.
+pub fn calc_buffer_tensor_size(
+    data_type: TensorDataType,
+    sizes: &[u32],
+    strides: Option<&[u32]>,
+) -> Result<u64, DmlError> {
+    if let Some(dimension) = sizes.iter().position(|&size| size == 0) {
+        return Err(DmlError::ZeroSize { dimension });
+    }
+    implied_elements(sizes, strides)?
+        .checked_mul(u64::from(data_type.bits()))
+        .and_then(|bits| bits.div_ceil(8).checked_next_multiple_of(4))
+        .ok_or(DmlError::TooLarge)
+}
+
+/// Elements from the first to the last in memory, both included; no size is 0.
+pub(super) fn implied_elements(sizes: &[u32], strides: Option<&[u32]>) -> Result<u64, DmlError> {
+    let Some(strides) = strides else {
+        return sizes
+            .iter()
+            .try_fold(1_u64, |product, &size| product.checked_mul(size.into()))
+            .ok_or(DmlError::TooLarge);
+    };
+    if strides.len() != sizes.len() {
+        return Err(DmlError::StrideCount { given: strides.len(), rank: sizes.len() });
+    }
+    sizes
+        .iter()
+        .zip(strides)
+        .try_fold(1_u64, |end, (&size, &stride)| {
+            end.checked_add(u64::from(size - 1) * u64::from(stride))
+        })
+        .ok_or(DmlError::TooLarge)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use TensorDataType::{Float32, Float64, Int4, Uint8};
+
+    #[test]
+    fn sizes_are_those_of_the_published_formula() {
+        for (data_type, sizes, strides, bytes) in [
+            (Float32, &[1, 1, 3, 5][..], None, 60),
+            (Float32, &[1, 1, 3, 5], Some(&[15, 15, 5, 1][..]), 60),
+            (Float32, &[2, 3], Some(&[0, 1]), 12),
+            (Float32, &[2, 3], Some(&[5, 1]), 32),
+            (Float64, &[1, 1, 1, 3], None, 24),
+            (Uint8, &[3], None, 4),
+            (Int4, &[9], None, 8),
+            (Int4, &[8], None, 4),
+        ] {
+            assert_eq!(calc_buffer_tensor_size(data_type, sizes, strides), Ok(bytes), "{sizes:?}");
+        }
+    }
+
+    #[test]
+    fn what_wraps_elsewhere_is_an_error() {
+        let most = u32::MAX;
+        assert_eq!(
+            calc_buffer_tensor_size(Uint8, &[most; 8], Some(&[most; 8])),
+            Err(DmlError::TooLarge)
+        );
+        assert_eq!(calc_buffer_tensor_size(Uint8, &[most; 3], None), Err(DmlError::TooLarge));
+        assert_eq!(
+            calc_buffer_tensor_size(Uint8, &[2, 0], None),
+            Err(DmlError::ZeroSize { dimension: 1 })
+        );
+        assert_eq!(
+            calc_buffer_tensor_size(Uint8, &[2], Some(&[])),
+            Err(DmlError::StrideCount { given: 0, rank: 1 })
+        );
+    }
+}

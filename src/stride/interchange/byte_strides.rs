@@ -1,0 +1,165 @@
+use super::{StrideDescriptor, StrideError};
+use crate::shape::ElementType;
+
+/// A tensor from byte strides, as numpy, PJRT and the buffer protocol give them.
+///
+/// `byte_offset` is where the element at index 0 lies; `None` puts the first element in memory at the start. Strides may
+/// be 0 or negative. Those over fewer than two elements mean nothing and may be anything.
+///
+/// ```
+/// use stridec::{shape::ElementType, stride::interchange::from_byte_strides};
+/// // numpy: a[::-1] of a 2×3 array of f32 has byte strides -12, 4.
+/// let flipped = from_byte_strides(ElementType::F32, &[2, 3], &[-12, 4], None)?;
+/// assert_eq!((flipped.base_offset(), flipped.offset(&[1, 2])?), (3, 2));
+/// # Ok::<(), stridec::stride::StrideError>(())
+/// ```
+///
+/// # Errors
+///
+/// Where the counts differ, a stride or the offset is no whole number of elements, an element lies before the memory, or
+/// a sum passes 2^63-1 bits.
+pub fn from_byte_strides(
+    element_type: ElementType,
+    sizes: &[u64],
+    byte_strides: &[i64],
+    byte_offset: Option<u64>,
+) -> Result<StrideDescriptor, StrideError> {
+    let Some(bits) = element_type.storage_bits() else {
+        return Err(StrideError::NoElements { element_type });
+    };
+    if byte_strides.len() != sizes.len() {
+        let (given, rank) = (byte_strides.len(), sizes.len());
+        return Err(StrideError::Count { field: "byte_strides", given, rank });
+    }
+    let bytes = i64::from(bits / 8);
+    let whole = |field, given: i64| match given % bytes {
+        0 => Ok(given / bytes),
+        _ => Err(StrideError::PartialElement { field, given, bytes }),
+    };
+    let strides = byte_strides
+        .iter()
+        .zip(sizes)
+        .map(|(&stride, &size)| if size < 2 { Ok(0) } else { whole("byte_strides", stride) })
+        .collect::<Result<Vec<_>, _>>()?;
+    let strides = normalized_strides(sizes, &strides);
+    let offset = match byte_offset {
+        None => least_offset(sizes, &strides)?,
+        Some(given) => {
+            let given =
+                i64::try_from(given).map_err(|_| StrideError::TooLarge { what: "byte_offset" })?;
+            whole("byte_offset", given)?.unsigned_abs()
+        }
+    };
+    StrideDescriptor::strided(element_type, 0, sizes, &strides, offset)
+}
+
+/// The least offset of the element at index 0 that leaves no element before the memory, all in elements.
+///
+/// # Errors
+///
+/// Where it passes 2^63-1.
+pub fn least_offset(sizes: &[u64], strides: &[i64]) -> Result<u64, StrideError> {
+    if sizes.contains(&0) {
+        return Ok(0);
+    }
+    sizes
+        .iter()
+        .zip(strides)
+        .filter(|&(_, &stride)| stride < 0)
+        .try_fold(0_u64, |sum, (&size, &stride)| {
+            sum.checked_add((size - 1).checked_mul(stride.unsigned_abs())?)
+        })
+        .filter(|sum| sum >> 63 == 0)
+        .ok_or(StrideError::TooLarge { what: "strides" })
+}
+
+/// Strides with those over fewer than two elements as packing gives them, in whatever unit: they mean nothing.
+///
+/// Such a stride is the reach of the next dimension, and 1 for the last.
+///
+/// ```
+/// use stridec::stride::interchange::normalized_strides;
+/// assert_eq!(normalized_strides(&[1, 1, 3, 5], &[7, -99, 5, 1]), [15, 15, 5, 1]);
+/// assert_eq!(normalized_strides(&[3, 1], &[4, 0]), [4, 1]);
+/// ```
+#[must_use]
+pub fn normalized_strides(sizes: &[u64], strides: &[i64]) -> Vec<i64> {
+    let mut strides = strides.to_vec();
+    let mut reach = 1_i64;
+    for (stride, &size) in strides.iter_mut().zip(sizes).rev() {
+        if size < 2 {
+            *stride = reach;
+        }
+        reach =
+            i64::try_from(size.max(1)).unwrap_or(i64::MAX).saturating_mul(stride.saturating_abs());
+        reach = reach.max(1);
+    }
+    strides
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ElementType::{F32, S8, Token};
+
+    #[test]
+    fn byte_strides_of_both_signs_and_none() {
+        for (sizes, bytes, offset, strides, base) in [
+            (&[2, 3][..], &[12, 4][..], None, &[3, 1][..], 0),
+            (&[2, 3], &[0, -4], None, &[0, -1], 2),
+            (&[2, 3], &[12, 4], Some(8), &[3, 1], 2),
+            (&[1, 3], &[5, 4], None, &[3, 1], 0),
+            (&[0, 3], &[-12, 4], None, &[3, 1], 0),
+            (&[], &[], None, &[], 0),
+        ] {
+            let tensor = from_byte_strides(F32, sizes, bytes, offset).unwrap();
+            assert!(tensor.strides().eq(strides.iter().copied().map(Some)), "{bytes:?}");
+            assert_eq!(tensor.base_offset(), base, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn refusals() {
+        for (element_type, sizes, bytes, offset, why) in [
+            (
+                F32,
+                &[2][..],
+                &[6][..],
+                None,
+                "byte_strides: 6 is no whole number of elements; multiples of 4 are accepted",
+            ),
+            (
+                F32,
+                &[2],
+                &[4],
+                Some(2),
+                "byte_offset: 2 is no whole number of elements; multiples of 4 are accepted",
+            ),
+            (F32, &[2], &[], None, "byte_strides: 0 values for 1 dimensions; accepted is one each"),
+            (
+                F32,
+                &[2],
+                &[-4],
+                Some(0),
+                "strides: the last index of a negative stride lies at element -1; the first element of memory is 0",
+            ),
+            (
+                S8,
+                &[3],
+                &[i64::MIN],
+                None,
+                "strides: the product of extents passes the limit of 2^63-1 bits of memory",
+            ),
+            (
+                Token,
+                &[],
+                &[],
+                None,
+                "element_type: token has no elements to move; accepted are arrays",
+            ),
+        ] {
+            let error = from_byte_strides(element_type, sizes, bytes, offset).unwrap_err();
+            assert_eq!(error.to_string(), why);
+        }
+    }
+}

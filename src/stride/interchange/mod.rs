@@ -1,0 +1,58 @@
+//! A tensor's memory as other systems describe it, or why they cannot; and back from byte strides.
+//!
+//! ```
+//! use stridec::{shape::Shape, stride::{StrideDescriptor, interchange::{DlPack, memref, NumpyArray}}};
+//! let shape: Shape = "bf16[2,3]{0,1:PAD(3,5,zero)}".parse()?;
+//! let tensor = StrideDescriptor::try_from(&shape)?;
+//! assert_eq!(memref(&tensor)?, "memref<2x3xbf16, strided<[1, 3]>>");
+//! assert_eq!(NumpyArray::try_from(&tensor)?.strides, [2, 6]);
+//! assert_eq!(DlPack::try_from(&tensor)?.code, 4); // kDLBfloat
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod byte_strides;
+mod dlpack;
+mod memref;
+mod numpy;
+mod pjrt;
+
+pub use byte_strides::{from_byte_strides, least_offset, normalized_strides};
+pub use dlpack::DlPack;
+pub use memref::memref;
+pub use numpy::NumpyArray;
+pub use pjrt::PjrtMemoryLayout;
+
+use super::{StrideDescriptor, StrideError};
+
+/// The strides of a tensor that sizes and strides can describe, in elements.
+fn plain_strides(tensor: &StrideDescriptor) -> Result<Vec<i64>, StrideError> {
+    let strides: Vec<Option<i64>> = tensor.strides().collect();
+    if let Some(dimension) = strides.iter().position(Option::is_none) {
+        let value = format!("a tile that takes dimension {dimension} apart");
+        return Err(refusal("tiles", value, "accepted are dimensions with one stride each"));
+    }
+    if tensor.prefix_bytes() != 0 {
+        return Err(refusal(
+            "dynamic_shape_metadata_prefix_bytes",
+            format!("M({})", tensor.prefix_bytes()),
+            "accepted is memory that starts with the data",
+        ));
+    }
+    Ok(normalized_strides(tensor.sizes(), &strides.into_iter().flatten().collect::<Vec<_>>()))
+}
+
+/// Refuses elements that take other memory than `bits`, which is what the other system gives the type.
+fn expect_element_bits(tensor: &StrideDescriptor, bits: u32) -> Result<(), StrideError> {
+    if tensor.element_bits() == bits {
+        return Ok(());
+    }
+    let accepted = match bits {
+        8 => "accepted here is a byte for an element",
+        _ => "accepted here is the type's own size",
+    };
+    Err(refusal("element_size_in_bits", format!("E({})", tensor.element_bits()), accepted))
+}
+
+fn refusal(field: &'static str, value: String, accepted: &'static str) -> StrideError {
+    StrideError::Unsupported { field, value, accepted }
+}

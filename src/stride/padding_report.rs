@@ -1,0 +1,172 @@
+use super::{Step, StrideDescriptor};
+
+/// How much of an allocation is padding, and which dimension pays for it.
+///
+/// ```
+/// use stridec::{shape::Shape, stride::{PaddingReport, StrideDescriptor}};
+/// // A TPU's tiles: 3 columns in rows of 128.
+/// let tall = StrideDescriptor::try_from(&"f32[1024,3]{1,0:T(8,128)}".parse::<Shape>()?)?;
+/// let report = PaddingReport::of(&tall);
+/// assert_eq!((report.allocation_bytes, report.padding_bytes), (524_288, 512_000));
+/// assert_eq!(report.dimensions[1].padded, 128);
+/// assert_eq!(report.costliest, Some(1));
+/// assert!((report.percent() - 97.66).abs() < 0.01);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PaddingReport {
+    /// Bytes of the whole image, a metadata prefix included.
+    pub allocation_bytes: u64,
+    /// Bytes of it that hold no element.
+    pub padding_bytes: u64,
+    /// What each logical dimension pays.
+    pub dimensions: Vec<DimensionPadding>,
+    /// The dimension that pays most, the first of equals; `None` where none pays.
+    pub costliest: Option<usize>,
+}
+
+/// What one logical dimension pays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DimensionPadding {
+    /// Logical extent.
+    pub extent: u64,
+    /// Places along it in memory, at least the extent. A folded dimension has its fold's, as far as they are its own.
+    pub padded: u64,
+    /// Bytes of the allocation at places past the extent, whatever the other dimensions; a corner counts for each.
+    pub bytes: u64,
+}
+
+impl PaddingReport {
+    /// Measures a tensor's memory.
+    #[must_use]
+    pub fn of(tensor: &StrideDescriptor) -> Self {
+        let bits = u128::from(tensor.element_bits());
+        let allocation_bytes = tensor.image_bytes();
+        let memory = u128::from(tensor.physical_elements());
+        let data_bytes = u64::try_from((distinct_elements(tensor) * bits).div_ceil(8));
+        let dimensions: Vec<DimensionPadding> = padded_extents(tensor)
+            .into_iter()
+            .zip(tensor.sizes())
+            .map(|(padded, &extent)| {
+                let past = u128::from(padded.saturating_sub(extent));
+                let elements = memory * past / u128::from(padded.max(1));
+                let bytes = u64::try_from((elements * bits).div_ceil(8)).unwrap_or(u64::MAX);
+                DimensionPadding { extent, padded: padded.max(extent), bytes }
+            })
+            .collect();
+        let most = dimensions.iter().map(|dimension| dimension.bytes).max().unwrap_or(0);
+        Self {
+            allocation_bytes,
+            padding_bytes: allocation_bytes.saturating_sub(data_bytes.unwrap_or(u64::MAX)),
+            costliest: dimensions.iter().position(|d| d.bytes == most).filter(|_| most > 0),
+            dimensions,
+        }
+    }
+
+    /// Padding as a part of the allocation, in percent; 0 for an empty one.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)] // a percentage needs no 53 bits
+    pub fn percent(&self) -> f64 {
+        match self.allocation_bytes {
+            0 => 0.0,
+            bytes => 100.0 * self.padding_bytes as f64 / bytes as f64,
+        }
+    }
+}
+
+/// Elements, those that a stride of 0 puts in one place counted once.
+fn distinct_elements(tensor: &StrideDescriptor) -> u128 {
+    if tensor.elements() == 0 {
+        return 0;
+    }
+    let broadcast = |dimension: usize| {
+        tensor.axes().iter().any(|axis| axis.coordinate == dimension && axis.stride == 0)
+    };
+    let sizes = tensor.sizes().iter().enumerate();
+    sizes
+        .filter(|&(dimension, _)| !broadcast(dimension))
+        .map(|(_, &size)| u128::from(size))
+        .product()
+}
+
+/// Places along each logical dimension: an axis has as many as fit before the next greater stride.
+fn padded_extents(tensor: &StrideDescriptor) -> Vec<u64> {
+    let mut places: Vec<u64> = tensor.extents().to_vec();
+    let mut axes: Vec<_> = tensor
+        .axes()
+        .iter()
+        .filter(|axis| axis.stride != 0 && axis.extent > 1)
+        .map(|axis| (axis.stride.unsigned_abs(), axis.coordinate))
+        .collect();
+    axes.sort_unstable();
+    let memory = tensor.physical_elements().saturating_sub(tensor.base_offset());
+    for (number, &(stride, coordinate)) in axes.iter().enumerate() {
+        // Past the last stride a row may end early: count what has begun.
+        let room = match axes.get(number + 1) {
+            Some(&(next, _)) => next / stride,
+            None => memory.div_ceil(stride),
+        };
+        places[coordinate] = places[coordinate].max(room);
+    }
+    // Undo the steps, last to first, as an index is undone.
+    let mut next = places.len();
+    for step in tensor.steps().iter().rev() {
+        match *step {
+            Step::Split { of, .. } => {
+                next -= 2;
+                places[of] = places[next].saturating_mul(places[next + 1]);
+            }
+            Step::Fold { major, minor } => {
+                next -= 1;
+                places[minor] = places[next].div_ceil(places[major].max(1));
+            }
+            Step::Unit => next -= 1,
+        }
+    }
+    places.truncate(tensor.rank());
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shape::Shape;
+
+    fn report(text: &str) -> PaddingReport {
+        PaddingReport::of(&StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap())
+    }
+
+    #[test]
+    fn the_dimension_that_pays() {
+        for (text, allocation, padding, padded, costliest) in [
+            ("f32[2,3]", 24, 0, &[2, 3][..], None),
+            ("f32[2,3]{0,1:PAD(3,5,zero)}", 60, 36, &[3, 5], Some(1)),
+            ("f32[1000,3]{1,0:T(8,128)}", 512_000, 500_000, &[1000, 128], Some(1)),
+            ("f32[3,1000]{1,0:T(8,128)}", 32_768, 20_768, &[8, 1024], Some(0)),
+            ("bf16[16,256]{1,0:T(8,128)(2,1)}", 8192, 0, &[16, 256], None),
+            ("u8[20]{0:T(6)(4)}", 32, 12, &[32], Some(0)),
+            ("f32[3]{0:L(8)}", 32, 20, &[8], Some(0)),
+            ("f32[2,7,8,11,10]{4,3,2,1,0:T(*,*,2,*,3)}", 49_728, 448, &[2, 7, 8, 11, 11], Some(4)),
+            ("f32[]", 4, 0, &[], None),
+            ("f32[0,3]", 0, 0, &[0, 3], None),
+            ("s4[3]{0:E(4)}", 2, 0, &[3], None),
+        ] {
+            let report = report(text);
+            assert_eq!(report.allocation_bytes, allocation, "{text}");
+            assert_eq!(report.padding_bytes, padding, "{text}");
+            let given: Vec<u64> = report.dimensions.iter().map(|d| d.padded).collect();
+            assert_eq!((given, report.costliest), (padded.to_vec(), costliest), "{text}");
+        }
+    }
+
+    #[test]
+    fn strides_pad_the_dimension_inside_them() {
+        let element_type = crate::shape::ElementType::F32;
+        let rows = StrideDescriptor::strided(element_type, 0, &[2, 3], &[5, 1], 0).unwrap();
+        let report = PaddingReport::of(&rows);
+        assert_eq!((report.allocation_bytes, report.padding_bytes), (32, 8));
+        assert_eq!(report.costliest, Some(1));
+        let broadcast = StrideDescriptor::strided(element_type, 0, &[2, 3], &[0, 1], 0).unwrap();
+        assert_eq!(PaddingReport::of(&broadcast).padding_bytes, 0);
+    }
+}

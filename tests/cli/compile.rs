@@ -1,0 +1,110 @@
+//! `stridec compile`.
+
+use prost::Message;
+use stridec::{
+    Operation, Target,
+    proto::stridec::{
+        CompileRequest, Kernel, Relayout, Slice, Target as TargetProto, Tensor, compile_request,
+        tensor,
+    },
+    proto::xla,
+    shape::{Shape, to_json, to_textproto},
+};
+
+use crate::sandbox::Sandbox;
+
+const FROM: &str = "f32[2,3,4]{2,1,0}";
+const TO: &str = "f32[2,3,4]{1,2,0}";
+const RELAYOUT: [&str; 6] = ["compile", "relayout", "--from", FROM, "--to", TO];
+
+fn shape(text: &str) -> Tensor {
+    let shape: Shape = text.parse().unwrap();
+    Tensor { kind: Some(tensor::Kind::Shape(xla::Shape::from(&shape))) }
+}
+
+#[test]
+fn the_kernel_in_each_form() {
+    let sandbox = Sandbox::new();
+    let operation = Operation::relayout(FROM.parse().unwrap(), TO.parse().unwrap()).unwrap();
+    let kernel = operation.compile(&Target::webgpu()).unwrap();
+    let emit = |form| sandbox.stridec(&[&RELAYOUT[..], &["--emit", form]].concat());
+    assert_eq!(sandbox.stridec(&RELAYOUT).text(), kernel.wgsl);
+    assert_eq!(emit("wgsl").text(), kernel.wgsl);
+    assert_eq!(emit("stages").text(), operation.stages(&Target::webgpu()).unwrap());
+    assert_eq!(Kernel::decode(&emit("pb").stdout[..]).unwrap(), Kernel::from(&kernel));
+    let json: serde_json::Value = serde_json::from_str(emit("json").text()).unwrap();
+    assert_eq!(json["wgsl"], kernel.wgsl);
+}
+
+#[test]
+fn a_request_in_each_form_is_the_same_operation() {
+    let sandbox = Sandbox::new();
+    let request = CompileRequest {
+        operation: Some(compile_request::Operation::Relayout(Relayout {
+            source: Some(shape(FROM)),
+            destination: Some(shape(TO)),
+        })),
+        target: None,
+    };
+    sandbox.write("op.pb", request.encode_to_vec());
+    sandbox.write("op.textproto", to_textproto(&request).unwrap());
+    sandbox.write("op.json", to_json(&request).unwrap());
+    let expected = sandbox.stridec(&RELAYOUT);
+    for file in ["@op.pb", "@op.textproto", "@op.json"] {
+        assert_eq!(sandbox.stridec(&["compile", "--op", file]).text(), expected.text());
+    }
+}
+
+#[test]
+fn a_request_names_its_target_and_the_flag_wins() {
+    let sandbox = Sandbox::new();
+    let target = |limit| TargetProto {
+        max_storage_buffer_binding_size: Some(limit),
+        ..TargetProto::default()
+    };
+    let slice = |limit| CompileRequest {
+        operation: Some(compile_request::Operation::Slice(Slice {
+            source: Some(shape("f32[64]")),
+            window_offsets: vec![0],
+            window_sizes: vec![64],
+            window_strides: vec![-2],
+            ..Slice::default()
+        })),
+        target: Some(target(limit)),
+    };
+    sandbox.write("small.pb", slice(64).encode_to_vec());
+    sandbox.write("large.pb", slice(1024).encode_to_vec());
+    sandbox.stridec(&["compile", "--op", "@small.pb"]).fails(3, "64");
+    assert_eq!(sandbox.stridec(&["compile", "--op", "@large.pb"]).code, 0);
+    assert_eq!(sandbox.stridec(&["compile", "--op", "@small.pb", "--target", "webgpu"]).code, 0);
+}
+
+#[test]
+fn targets_have_names() {
+    let sandbox = Sandbox::new();
+    let target = |name| sandbox.stridec(&[&RELAYOUT[..], &["--target", name]].concat());
+    assert_eq!(target("webgpu").text(), sandbox.stridec(&RELAYOUT).text());
+    target("toaster").fails(2, "webgpu");
+}
+
+#[test]
+fn a_kernel_goes_to_a_file() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.stridec(&[&RELAYOUT[..], &["-o", "k.wgsl"]].concat());
+    assert!(ran.text().is_empty());
+    assert_eq!(sandbox.read("k.wgsl"), sandbox.stridec(&RELAYOUT).stdout);
+}
+
+#[test]
+fn strides_below_zero_stand_after_a_blank() {
+    let slice = ["compile", "slice", "--from", "f32[4,4]", "--offsets", "0,1", "--sizes", "4,3"];
+    let ran = Sandbox::new().stridec(&[&slice[..], &["--strides", "-2,2"]].concat());
+    assert!(ran.text().contains("@compute"));
+}
+
+#[test]
+fn a_relayout_of_nothing_is_an_empty_kernel() {
+    let args = ["compile", "relayout", "--from", "f32[0,3]", "--to", "f32[0,3]{0,1}"];
+    let ran = Sandbox::new().stridec(&[&args[..], &["--emit", "pb"]].concat());
+    assert!(Kernel::decode(&ran.stdout[..]).unwrap().dispatches.is_empty());
+}

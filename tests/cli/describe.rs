@@ -1,0 +1,91 @@
+//! `stridec describe`.
+
+use serde_json::{Value, json};
+use stridec::shape::Shape;
+
+use crate::sandbox::Sandbox;
+
+fn describe(shape: &str) -> Value {
+    let ran = Sandbox::new().stridec(&["describe", shape, "--format", "json"]);
+    serde_json::from_str(ran.text()).unwrap()
+}
+
+#[test]
+fn a_padded_shape_for_programs() {
+    let found = describe("f32[2,3]{0,1:PAD(3,5,zero)}");
+    let expected = json!({
+        "element_type": "f32", "dimensions": [2, 3], "minor_to_major": [0, 1], "element_bits": 32,
+        "axes": [{"coordinate": "d1", "extent": 5, "stride": 3}, {"coordinate": "d0", "extent": 3, "stride": 1}],
+        "strides": [1, 3], "offset": 0, "elements": 6, "physical_dimensions": [5, 3],
+        "physical_elements": 15, "physical_bytes": 60, "packed": false,
+    });
+    for (key, value) in expected.as_object().unwrap() {
+        assert_eq!(&found[key], value, "{key}");
+    }
+}
+
+#[test]
+fn a_tiled_shape_has_split_coordinates_and_no_strides() {
+    let found = describe("f32[3,5]{1,0:T(2,2)}");
+    assert_eq!(found["strides"], json!([null, null]));
+    assert_eq!(found["physical_dimensions"], json!([2, 3, 2, 2]));
+    let coordinates: Vec<_> =
+        found["axes"].as_array().unwrap().iter().map(|axis| axis["coordinate"].clone()).collect();
+    assert_eq!(coordinates, ["d0/2", "d1/2", "d0%2", "d1%2"]);
+}
+
+#[test]
+fn strides_have_no_minor_to_major_and_no_proto() {
+    let sandbox = Sandbox::new();
+    let shape = "f32[2,3] strided<[5,1], offset: 2>";
+    let found = describe(shape);
+    assert_eq!(found["minor_to_major"], Value::Null);
+    assert_eq!(found["physical_dimensions"], Value::Null);
+    assert_eq!((&found["strides"], &found["offset"]), (&json!([5, 1]), &json!(2)));
+    for format in ["pb", "textproto", "json-proto"] {
+        sandbox.stridec(&["describe", shape, "--format", format]).fails(3, "strides");
+    }
+}
+
+#[test]
+fn the_proto_of_a_shape_reads_back_in_each_form() {
+    let sandbox = Sandbox::new();
+    let shape = "(bf16[16,256]{1,0:T(8,128)(2,1)}, f32[2,3]{0,1:PAD(3,5,one)})";
+    for (format, file) in [("pb", "a.pb"), ("textproto", "a.textproto"), ("json-proto", "a.json")] {
+        let ran = sandbox.stridec(&["describe", shape, "--format", format]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        sandbox.write(file, &ran.stdout);
+        if format == "pb" {
+            assert_eq!(Shape::decode(&ran.stdout).unwrap().to_string(), shape);
+        }
+        let text = sandbox.stridec(&["describe", &format!("@{file}")]);
+        assert!(text.text().starts_with(shape), "{}", text.text());
+        let leaf = sandbox.stridec(&["describe", &format!("@{file}#1")]);
+        assert!(leaf.text().starts_with("f32[2,3]{0,1:PAD(3,5,one)}\n"), "{}", leaf.text());
+    }
+}
+
+#[test]
+fn every_leaf_of_a_tuple_is_there() {
+    let sandbox = Sandbox::new();
+    let tuple = "(f32[2], (token[], s8[3]))";
+    let text = sandbox.stridec(&["describe", tuple]);
+    for says in ["#0 f32[2]", "#1,0 token[]", "no elements to move", "#1,1 s8[3]"] {
+        assert!(text.text().contains(says), "{}", text.text());
+    }
+    let found = describe(tuple);
+    assert_eq!(found["leaves"][2]["path"], "1,1");
+    assert_eq!(found["leaves"][2]["physical_bytes"], 3);
+    assert!(found["leaves"][1]["unsupported"].is_string());
+    let leaf = sandbox.stridec(&["describe", "(f32[2], (token[], s8[3]))#1,1"]);
+    assert!(leaf.text().starts_with("s8[3]\n"));
+}
+
+#[test]
+fn what_has_no_elements_is_not_supported() {
+    let sandbox = Sandbox::new();
+    for shape in ["token[]", "opaque[]", "f32[?,3]", "f32[6]{0:SC(0:3)}"] {
+        sandbox.stridec(&["describe", shape]).fails(3, "error: ");
+        assert_eq!(sandbox.stridec(&["describe", shape, "--format", "pb"]).code, 0, "{shape}");
+    }
+}

@@ -1,0 +1,12 @@
+//! The command line, run as a program: what `CLI.md` promises to scripts.
+#![cfg(feature = "cli")]
+
+mod bad_input;
+mod compile;
+mod describe;
+mod explain;
+mod files;
+mod npy;
+mod offset;
+mod run;
+mod sandbox;

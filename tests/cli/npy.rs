@@ -1,0 +1,124 @@
+//! `.npy` files, written here by hand.
+
+use crate::sandbox::{Sandbox, f32s};
+
+/// A file as numpy 1.x and 2.x write it.
+fn npy(descr: &str, order: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+    let mut text = format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}");
+    while (10 + text.len() + 1) % 64 != 0 {
+        text.push(' ');
+    }
+    text.push('\n');
+    let mut file = b"\x93NUMPY\x01\x00".to_vec();
+    file.extend(u16::try_from(text.len()).unwrap().to_le_bytes());
+    file.extend(text.into_bytes());
+    file.extend(data);
+    file
+}
+
+#[test]
+fn the_output_is_the_memory_as_numpy_writes_it() {
+    let sandbox = Sandbox::new();
+    sandbox.write("in.npy", npy("<f4", "False", "(2, 3)", &f32s(1..=6)));
+    for (to, shape, data) in [
+        ("f32[2,3]{0,1}", "(3, 2)", vec![1, 4, 2, 5, 3, 6]),
+        ("f32[2,3]{1,0:PAD(2,4,zero)}", "(2, 4)", vec![1, 2, 3, 0, 4, 5, 6, 0]),
+        ("f32[2,3]{1,0:T(2,2)}", "(1, 2, 2, 2)", vec![1, 2, 4, 5, 3, 0, 6, 0]),
+        ("f32[2,3]{1,0:L(8)}", "(8,)", vec![1, 2, 3, 4, 5, 6, 0, 0]),
+        ("f32[2,3] strided<[4,1]>", "(7,)", vec![1, 2, 3, 0, 4, 5, 6]),
+    ] {
+        assert_eq!(sandbox.relayout("f32[2,3]", to, "in.npy", "out.npy").text(), "");
+        assert_eq!(sandbox.read("out.npy"), npy("<f4", "False", shape, &f32s(data)), "{to}");
+        assert_eq!(sandbox.relayout(to, "f32[2,3]", "out.npy", "back.npy").text(), "");
+        assert_eq!(sandbox.read("back.npy"), sandbox.read("in.npy"), "{to}");
+    }
+}
+
+#[test]
+fn the_file_says_its_shape_and_order() {
+    let sandbox = Sandbox::new();
+    let run = |input, to| {
+        let files = ["-i", input, "-o", "out.bin", "--device", "host"];
+        sandbox.stridec(&[&["run", "relayout", "--to", to], &files[..]].concat())
+    };
+    sandbox.write("c.npy", npy("<f4", "False", "(2, 3)", &f32s(1..=6)));
+    sandbox.write("f.npy", npy("<f4", "True", "(2, 3)", &f32s([1, 4, 2, 5, 3, 6])));
+    for input in ["c.npy", "f.npy"] {
+        assert_eq!(run(input, "f32[2,3]").text(), "");
+        assert_eq!(sandbox.read("out.bin"), f32s(1..=6), "{input}");
+        run(input, "f32[3,2]").fails(2, "extent");
+        run(input, "s32[2,3]").fails(2, "f32");
+    }
+    let slice = ["run", "slice", "--offsets", "0,1", "--sizes", "2,2", "--strides", "-1,1"];
+    let ran =
+        sandbox.stridec(&[&slice[..], &["-i", "f.npy", "-o", "-", "--device", "host"]].concat());
+    assert_eq!(ran.stdout, f32s([5, 6, 2, 3]), "{}", ran.stderr);
+    sandbox.write("raw.bin", f32s(1..=6));
+    run("raw.bin", "f32[2,3]").fails(2, "--from");
+}
+
+#[test]
+fn fortran_order_is_a_layout() {
+    let sandbox = Sandbox::new();
+    sandbox.write("f.npy", npy("<f4", "True", "(2, 3)", &f32s([1, 4, 2, 5, 3, 6])));
+    assert_eq!(sandbox.relayout("f32[2,3]{0,1}", "f32[2,3]", "f.npy", "out.bin").text(), "");
+    assert_eq!(sandbox.read("out.bin"), f32s(1..=6));
+    for from in ["f32[2,3]", "f32[3,2]{0,1}", "f32[3,2]", "f32[6]"] {
+        sandbox.relayout(from, from, "f.npy", "no.bin").fails(2, "f.npy: an array of [2, 3]");
+    }
+}
+
+#[test]
+fn types_that_numpy_lacks_are_unsigned_integers() {
+    let sandbox = Sandbox::new();
+    for (kind, layout, descr, shape, bytes) in [
+        ("bf16", "", "<u2", "(4,)", 8),
+        ("f8e4m3fn", "", "|u1", "(4,)", 4),
+        ("f6e2m3fn", "", "|u1", "(4,)", 4),
+        ("s4", "", "|u1", "(4,)", 4),
+        ("s4", "{0:E(4)}", "|u1", "(2,)", 2),
+        ("u1", "{0:E(1)}", "|u1", "(1,)", 1),
+        ("pred", "", "|b1", "(4,)", 4),
+        ("f16", "", "<f2", "(4,)", 8),
+        ("u64", "", "<u8", "(4,)", 32),
+        ("c64", "", "<c8", "(4,)", 32),
+        ("c128", "", "<c16", "(4,)", 64),
+    ] {
+        let tensor = format!("{kind}[4]{layout}");
+        let file = npy(descr, "False", shape, &(1..=bytes).map(|n| n % 2).collect::<Vec<u8>>());
+        sandbox.write("in.npy", &file);
+        assert_eq!(sandbox.relayout(&tensor, &tensor, "in.npy", "out.npy").text(), "");
+        assert_eq!(sandbox.read("out.npy"), file, "{tensor}");
+    }
+}
+
+#[test]
+fn what_is_not_the_image_is_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.write("out.npy", "untouched");
+    let data = f32s(1..=6);
+    for (file, says) in [
+        (npy(">f4", "False", "(2, 3)", &data), "newbyteorder"),
+        (npy("<i4", "False", "(2, 3)", &data), "'<i4'"),
+        (npy("<f4", "False", "(3, 2)", &data), "[3, 2]"),
+        (npy("<f4", "False", "(6,)", &data), "[6]"),
+        (npy("<f4", "False", "(2, 3)", &data[..20]), "20 bytes"),
+        (npy("<f4", "False", "(2, 3)", &[&data[..], &[0]].concat()), "25 bytes"),
+        (npy("[('a', '<f4')]", "False", "(2, 3)", &data), "error: "),
+        (npy("|O", "False", "(2, 3)", &data), "'|O'"),
+        (npy("<f4", "False", "(18446744073709551615, 2)", &data), "error: "),
+        (b"\x93NUMPY\x01\x00\xff\xff{".to_vec(), "header"),
+        (b"not numpy's".to_vec(), "NUMPY"),
+        (vec![], "NUMPY"),
+    ] {
+        sandbox.write("in.npy", file);
+        let ran = sandbox.relayout("f32[2,3]", "f32[2,3]{0,1}", "in.npy", "out.npy");
+        ran.fails(2, says);
+        assert!(ran.stderr.contains("in.npy: "), "{}", ran.stderr);
+        let args = ["run", "relayout", "--to", "f32[2,3]", "-i", "in.npy", "-o", "out.npy"];
+        let ran = sandbox.stridec(&[&args[..], &["--device", "host"]].concat());
+        assert_eq!(ran.code, 2, "{}", ran.stderr);
+    }
+    assert_eq!(sandbox.read("out.npy"), b"untouched");
+    assert_eq!(sandbox.names(), ["in.npy", "out.npy"]);
+}
