@@ -3,6 +3,8 @@
 #[cfg(feature = "backends")]
 pub mod backend;
 mod error;
+#[cfg(feature = "explain")]
+pub mod explain;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod host;

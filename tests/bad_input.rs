@@ -345,7 +345,7 @@ fn requests() {
         ),
         (
             relayout(strided(99, &[2], &[1]), tensor("f32[2]")),
-            "relayout.source: 99 is no element type; accepted are the numbers of xla.PrimitiveType",
+            "relayout.source.strided.element_type: 99 is no element type; accepted are the numbers of xla.PrimitiveType",
         ),
         (
             relayout(strided(11, &[2], &[]), tensor("f32[2]")),
