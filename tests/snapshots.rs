@@ -41,7 +41,7 @@ fn nchw_to_nhwc() {
 fn nchw_to_nhwc_on_a_cpu() {
     check(
         "nchw_to_nhwc_on_a_cpu",
-        "The same for a software driver: invocations in the order of the source, no lanes.",
+        "The same for a software driver: larger patches of neighbouring invocations.",
         &relayout("f32[8,64,112,112]{3,2,1,0}", "f32[8,64,112,112]{1,3,2,0}"),
         &Target::webgpu_cpu(),
     );

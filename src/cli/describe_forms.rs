@@ -96,13 +96,13 @@ pub(super) fn padding(descriptor: &StrideDescriptor) -> Value {
 pub(super) fn line(form: &Value) -> String {
     match form {
         Value::String(text) => text.clone(),
-        Value::Object(fields) => match fields.get("unsupported") {
-            Some(why) => format!("none: {}", line(why)),
-            None => {
-                let fields = fields.iter().map(|(key, value)| format!("{key} {}", line(value)));
-                fields.collect::<Vec<_>>().join(", ")
+        Value::Object(fields) => {
+            if let Some(why) = fields.get("unsupported") {
+                return format!("none: {}", line(why));
             }
-        },
+            let fields = fields.iter().map(|(key, value)| format!("{key} {}", line(value)));
+            fields.collect::<Vec<_>>().join(", ")
+        }
         other => other.to_string(),
     }
 }

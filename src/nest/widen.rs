@@ -37,7 +37,7 @@ fn doubled(nest: &CopyNest) -> Option<CopyNest> {
     wider.dst_base /= 2;
     wider.dst_elements /= 2;
     wider.src_elements /= 2;
-    // A wide unit is read where both its halves are.
+    // Both units of a pair are read, so that the last pair ends at the last unit or before.
     wider.src_last = nest.src_last.and_then(|last| last.div_ceil(2).checked_sub(1));
     Some(wider)
 }

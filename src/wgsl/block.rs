@@ -63,11 +63,18 @@ fn introduce(writer: &mut Writer, block: &Block, kind: AdapterKind) {
     let unit = width(nest.dst_bits);
     let units = |n: &u64| Count(*n, "unit");
     let Some(_) = block.src_axis else {
-        let run = units(rows);
-        let text = format_args!(
-            "An invocation moves a block: a run of {run} that both sides share. Steps count units of {unit}."
+        let walk = match nest.src.weight(Value::Axis(block.dst_axis)) {
+            1 => "that both sides share".to_owned(),
+            _ if *rows == 1 => "as it lies in the destination".to_owned(),
+            stride => format!("of the destination, {stride:+} apart in the source"),
+        };
+        return writer.comment(
+            "",
+            format_args!(
+                "An invocation moves a block: a run of {} {walk}. Steps count units of {unit}.",
+                units(rows)
+            ),
         );
-        return writer.comment("", text);
     };
     writer.comment(
         "",
@@ -84,8 +91,8 @@ fn introduce(writer: &mut Writer, block: &Block, kind: AdapterKind) {
         writer.comment(
             "",
             format_args!(
-                "Neighbouring invocations take neighbouring runs of the source, then of the destination: both \
-                 sides move whole memory transactions."
+                "Neighbouring invocations take neighbouring runs of the source, then of the destination, in \
+                 small patches."
             ),
         );
     }
