@@ -2,6 +2,8 @@
 
 #[cfg(feature = "backends")]
 pub mod backend;
+#[cfg(feature = "capi")]
+pub mod capi;
 mod error;
 #[cfg(feature = "explain")]
 pub mod explain;
