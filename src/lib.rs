@@ -56,7 +56,11 @@
 
 #[cfg(feature = "backends")]
 pub mod backend;
+#[cfg(feature = "capi")]
+pub mod capi;
 mod error;
+#[cfg(feature = "explain")]
+pub mod explain;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod host;

@@ -13,11 +13,11 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("stride", &["shape"]),
     ("window", &["shape"]),
     ("nest", &["shape", "stride", "window"]),
-    // A page shows the kernel, as data.
+    // Its page shows the kernel, as data.
     ("explain", &["stride", "window", "nest", "wgsl"]),
     ("schedule", &["nest"]),
     ("wgsl", &["nest", "schedule"]),
-    ("backend", &["error", "wgsl"]),
+    ("backend", &["wgsl"]),
     ("host", &["nest"]),
     ("gpu", &["schedule", "wgsl"]),
     (

@@ -8,7 +8,7 @@ use super::{
     args::{Cli, Command},
     compile, describe, devices,
     errors::{Failure, printable, report},
-    offset, run as run_command,
+    explain, offset, run as run_command,
 };
 
 /// Runs the command that the arguments name; errors go to stderr, whatever stdout has come to.
@@ -32,6 +32,7 @@ fn execute(command: &Command) -> Result<(), Failure> {
         Command::Compile(args) => compile::compile(args),
         Command::Run(args) => run_command::run(args),
         Command::Devices(args) => devices::devices(args),
+        Command::Explain(args) => explain::explain(args),
     }
 }
 

@@ -11,6 +11,7 @@ mod devices;
 mod dispatch;
 mod errors;
 mod execute;
+mod explain;
 mod input;
 mod list;
 mod map;

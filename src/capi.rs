@@ -1,0 +1,129 @@
+//! The C interface: serialized requests in, serialized responses out. `include/stridec.h` declares it.
+//!
+//! All functions may be called from any thread at any time. None keeps a pointer that it was given, and no panic leaves
+//! any of them.
+#![allow(unsafe_code)] // pointers of another language
+
+use std::{ffi::c_char, ptr, slice};
+
+use crate::request::respond;
+
+/// What a function of this library returned.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StridecStatus {
+    /// There is a response; whether it holds a kernel or an error, it says itself.
+    Ok = 0,
+    /// A null pointer where one is needed; nothing was written.
+    NullPointer = 1,
+    /// A length that no buffer has: more than half of the address space.
+    Length = 2,
+}
+
+/// The version of the library, such as "0.1.0": a static string, ended by a zero byte.
+#[unsafe(no_mangle)]
+pub extern "C" fn stridec_version() -> *const c_char {
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}
+
+/// Compiles a serialized stridec.CompileRequest.
+///
+/// With STRIDEC_STATUS_OK, `*response` and `*response_length` are a serialized stridec.CompileResponse that the caller owns:
+/// it must be given to stridec_free. With any other status both are zero, where they could be written.
+///
+/// # Safety
+///
+/// `request` must point to `request_length` bytes that nobody writes meanwhile, or be null where that is 0; `response`
+/// and `response_length` must be null or point to memory that can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn stridec_compile(
+    request: *const u8,
+    request_length: usize,
+    response: *mut *mut u8,
+    response_length: *mut usize,
+) -> StridecStatus {
+    if response.is_null() || response_length.is_null() {
+        return StridecStatus::NullPointer;
+    }
+    // SAFETY: neither is null, and the caller lets both be written.
+    unsafe {
+        response.write(ptr::null_mut());
+        response_length.write(0);
+    }
+    let request = match (request.is_null(), request_length) {
+        (true, 0) => &[],
+        (true, _) => return StridecStatus::NullPointer,
+        (false, length) if isize::try_from(length).is_err() => {
+            return StridecStatus::Length;
+        }
+        // SAFETY: the caller gives this many bytes, which nobody writes, and the length fits an isize.
+        (false, length) => unsafe { slice::from_raw_parts(request, length) },
+    };
+    let answer = respond(request).into_boxed_slice();
+    let length = answer.len();
+    // SAFETY: as above.
+    unsafe {
+        response_length.write(length);
+        response.write(Box::into_raw(answer).cast());
+    }
+    StridecStatus::Ok
+}
+
+/// Frees a response of stridec_compile. A null pointer is left alone.
+///
+/// # Safety
+///
+/// `response` and `response_length` must be what one call of stridec_compile gave, and not have been freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn stridec_free(response: *mut u8, response_length: usize) {
+    if !response.is_null() {
+        // SAFETY: `stridec_compile` made this slice from a box, and the caller gives it back once.
+        drop(unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(response, response_length)) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prost::Message;
+
+    use super::*;
+    use crate::proto::stridec::CompileResponse;
+
+    #[test]
+    fn a_response_is_what_respond_gives() {
+        let (mut response, mut length) = (ptr::null_mut(), 0);
+        // SAFETY: the buffers live, and the response is freed once.
+        unsafe {
+            let status = stridec_compile(ptr::null(), 0, &raw mut response, &raw mut length);
+            assert_eq!(status, StridecStatus::Ok);
+            let bytes = slice::from_raw_parts(response, length).to_vec();
+            stridec_free(response, length);
+            assert_eq!(bytes, respond(&[]));
+            assert!(CompileResponse::decode(bytes.as_slice()).unwrap().result.is_some());
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_refused() {
+        let (mut response, mut length) = (ptr::dangling_mut(), 7);
+        // SAFETY: the library reads nothing where it refuses, and frees nothing where it is given a null pointer.
+        unsafe {
+            let status = stridec_compile(ptr::null(), 5, &raw mut response, &raw mut length);
+            assert_eq!(status, StridecStatus::NullPointer);
+            assert_eq!((response, length), (ptr::null_mut(), 0));
+            let long = usize::MAX;
+            let status = stridec_compile([0].as_ptr(), long, &raw mut response, &raw mut length);
+            assert_eq!(status, StridecStatus::Length);
+            let status = stridec_compile(ptr::null(), 0, ptr::null_mut(), &raw mut length);
+            assert_eq!(status, StridecStatus::NullPointer);
+            stridec_free(ptr::null_mut(), 0);
+        }
+    }
+
+    #[test]
+    fn the_version_is_a_c_string() {
+        // SAFETY: a static string that ends with a zero byte.
+        let version = unsafe { std::ffi::CStr::from_ptr(stridec_version()) };
+        assert_eq!(version.to_str(), Ok(env!("CARGO_PKG_VERSION")));
+    }
+}
