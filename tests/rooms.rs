@@ -17,7 +17,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("explain", &["stride", "window", "nest", "wgsl"]),
     ("schedule", &["nest"]),
     ("wgsl", &["nest", "schedule"]),
-    ("backend", &["wgsl"]),
+    ("backend", &["error", "wgsl"]),
     ("host", &["nest"]),
     ("gpu", &["schedule", "wgsl"]),
     (
