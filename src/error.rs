@@ -37,9 +37,21 @@ pub enum Error {
     /// A kernel that naga refuses: a defect of stridec.
     #[error(transparent)]
     Wgsl(#[from] WgslError),
+    /// A kernel that has no translation.
+    #[cfg(feature = "backends")]
+    #[error(transparent)]
+    Backend(#[from] crate::backend::BackendError),
     /// An incomplete request.
     #[error(transparent)]
     Request(#[from] RequestError),
+    /// An error of a part of a request, with the place of that part.
+    #[error("{}", located(path, error))]
+    Located {
+        /// The path of the field in the request.
+        path: String,
+        /// What is wrong there.
+        error: Box<Error>,
+    },
     /// A run on the host with buffers of other sizes.
     #[error(transparent)]
     Host(#[from] HostError),
@@ -77,12 +89,50 @@ impl Error {
             Self::Dml(error) => error.is_unsupported(),
             Self::Nest(error) => error.is_unsupported(),
             Self::Schedule(error) => error.is_unsupported(),
+            Self::Located { error, .. } => return error.kind(),
             Self::Wgsl(_) => return ErrorKind::Failed,
+            #[cfg(feature = "backends")]
+            Self::Backend(error) if error.is_invalid() => false,
+            #[cfg(feature = "backends")]
+            Self::Backend(_) => return ErrorKind::Failed,
             #[cfg(feature = "gpu")]
             Self::Gpu(error) if error.is_no_device() => return ErrorKind::NoDevice,
             #[cfg(feature = "gpu")]
             Self::Gpu(_) => return ErrorKind::Failed,
         };
         if unsupported { ErrorKind::Unsupported } else { ErrorKind::Invalid }
+    }
+
+    /// The field that the error is about, as a path from the message, or the description, that was given.
+    ///
+    /// ```
+    /// use stridec::{Error, Operation};
+    /// let (source, destination) = ("f32[2,3]".parse()?, "f32[2,4]".parse()?);
+    /// let error = Operation::relayout(source, destination).unwrap_err();
+    /// assert_eq!(error.field().as_deref(), Some("dimensions[1]"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn field(&self) -> Option<String> {
+        match self {
+            Self::Shape(error) => error.field().map(ToString::to_string),
+            Self::Stride(error) => error.field(),
+            Self::Dml(error) => error.field(),
+            Self::Window(error) => Some(error.field()),
+            Self::Nest(error) => error.field(),
+            Self::Request(error) => Some(error.field().to_owned()),
+            Self::Schedule(ScheduleError::Preset { .. }) => Some("target".into()),
+            Self::Located { path, .. } => Some(path.clone()),
+            _ => None,
+        }
+    }
+}
+
+/// The message of `error`, its leading field replaced by the whole path.
+fn located(path: &str, error: &Error) -> String {
+    let message = error.to_string();
+    match error.field().and_then(|field| message.strip_prefix(&field)) {
+        Some(rest) => format!("{path}{rest}"),
+        None => format!("{path}: {message}"),
     }
 }

@@ -1,5 +1,7 @@
 //! stridec compiles tensor layout changes into GPU kernels.
 
+#[cfg(feature = "backends")]
+pub mod backend;
 mod error;
 #[cfg(feature = "explain")]
 pub mod explain;

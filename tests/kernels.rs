@@ -3,11 +3,15 @@
 mod support;
 
 use stridec::{
-    nest,
-    schedule::{Target, schedule},
+    Operation, Tensor, nest,
+    schedule::{Strategy, Target, schedule},
+    shape::ElementType,
     wgsl,
 };
-use support::random::{self, Random};
+use support::{
+    oracle,
+    random::{self, Random},
+};
 
 #[test]
 fn random_kernels_are_valid() {
@@ -20,7 +24,8 @@ fn random_kernels_are_valid() {
             continue;
         };
         for target in [Target::webgpu(), Target::webgpu_cpu()] {
-            let schedule = schedule(nest.clone(), &target).unwrap();
+            let schedule = schedule(nest.clone(), &target)
+                .unwrap_or_else(|e| panic!("{e} {operation:#?}\n{nest}"));
             let kernel = wgsl::emit(&schedule, &target, &[]);
             *count.entry(kernel.strategy.clone()).or_insert(0) += 1;
             if kernel.dispatches.is_empty() {
@@ -32,4 +37,51 @@ fn random_kernels_are_valid() {
         }
     }
     eprintln!("{count:?}");
+}
+
+/// A runtime may run the copy regions in place of the dispatches: then they are the whole operation.
+#[test]
+fn copy_regions_are_the_whole_operation() {
+    let mut random = Random(5);
+    let mut count = 0;
+    for _ in 0..20_000 {
+        let operation = random::operation(&mut random);
+        let (from, to) = (&operation.source, &operation.destination);
+        let Ok(nest) = nest::lower(from, to, &operation.window) else { continue };
+        let target = Target::webgpu();
+        let schedule = schedule(nest, &target).unwrap();
+        if !matches!(schedule.strategy, Strategy::Copy(_)) {
+            continue;
+        }
+        let kernel = wgsl::emit(&schedule, &target, &[]);
+        let [region] = kernel.copy_regions[..] else { continue };
+        for number in [region.source_offset, region.destination_offset, region.size] {
+            assert!(number.is_multiple_of(4), "{region:?}");
+        }
+        let image = random.bytes(kernel.source_bytes);
+        let mut out = vec![0xa5; usize::try_from(kernel.destination_bytes).unwrap()];
+        let range = |start: u64| {
+            usize::try_from(start).unwrap()..usize::try_from(start + region.size).unwrap()
+        };
+        out[range(region.destination_offset)].copy_from_slice(&image[range(region.source_offset)]);
+        let expected =
+            oracle::run(from, to, &operation.window, &image, operation.destination_shape());
+        assert!(out == expected, "{operation:#?}\n{region:?}");
+        count += 1;
+    }
+    assert!(count > 200, "{count}");
+}
+
+/// Tiles that end inside a wide unit: the last of them is not read, and no bound may say that it is.
+#[test]
+fn partial_tiles_are_proved() {
+    for size in 1..200 {
+        for tile in 1..20 {
+            let side: Tensor = format!("s8[{size}]{{0:T({tile})}}").parse().unwrap();
+            let dense = Tensor::dense(ElementType::S8, [size]).unwrap();
+            let operation = Operation::relayout(side, dense).unwrap();
+            let kernel = operation.compile_unvalidated(&Target::webgpu()).unwrap();
+            assert!(kernel.proof.as_ref().is_some_and(|proof| proof.holds(&kernel)));
+        }
+    }
 }

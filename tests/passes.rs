@@ -90,6 +90,7 @@ fn arbitrary(random: &mut Random) -> CopyNest {
         guards,
         dst_base,
         src_elements,
+        src_last: None,
         dst_elements,
         src_bytes: (src_elements * u64::from(bits)).div_ceil(8),
         dst_bytes: (dst_elements * u64::from(bits)).div_ceil(8),

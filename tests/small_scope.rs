@@ -31,15 +31,22 @@ const UNITS: [ElementType; 8] = [
     ElementType::C128,
 ];
 
-/// The destination's padding: none, then no value and each value that fills cells.
-const PADDINGS: [Option<Option<PaddingValue>>; 7] = [
+/// The destination's padding.
+#[derive(Clone, Copy, PartialEq)]
+enum Padding {
     None,
-    Some(None),
-    Some(Some(PaddingValue::Zero)),
-    Some(Some(PaddingValue::One)),
-    Some(Some(PaddingValue::Lowest)),
-    Some(Some(PaddingValue::Highest)),
-    Some(Some(PaddingValue::Unknown)),
+    /// Larger extents, and the value that the proto gives.
+    Cells(Option<PaddingValue>),
+}
+
+const PADDINGS: [Padding; 7] = [
+    Padding::None,
+    Padding::Cells(None),
+    Padding::Cells(Some(PaddingValue::Zero)),
+    Padding::Cells(Some(PaddingValue::One)),
+    Padding::Cells(Some(PaddingValue::Lowest)),
+    Padding::Cells(Some(PaddingValue::Highest)),
+    Padding::Cells(Some(PaddingValue::Unknown)),
 ];
 
 #[test]
@@ -103,7 +110,7 @@ fn relayout(
     extents: &[u64],
     order: &[usize],
     source_padded: bool,
-    padding: Option<Option<PaddingValue>>,
+    padding: Padding,
 ) -> bool {
     let bits = unit.bits().unwrap();
     let size = if bits < 8 { bits.into() } else { 0 };
@@ -112,7 +119,7 @@ fn relayout(
         from = from.padded(grown(extents, 2), Some(PaddingValue::Zero));
     }
     let mut to = Layout::new(order.iter().copied()).element_size(size);
-    if let Some(value) = padding {
+    if let Padding::Cells(value) = padding {
         to = to.padded(grown(extents, 1), value);
     }
     let shape = |layout| Shape::new(unit, extents.iter().copied(), layout).unwrap();

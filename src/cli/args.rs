@@ -93,7 +93,8 @@ pub(super) struct OpArgs {
     /// The layout that is read
     #[arg(long, value_name = "SHAPE")]
     pub(super) from: Option<String>,
-    /// The layout that is written; a slice's is the default layout unless this says another
+    /// The layout that is written: a shape, or a layout alone as `{1,3,2,0}` or `NHWC`; a slice's is the default
+    /// layout unless this says another
     #[arg(long, value_name = "SHAPE", required_if_eq("operation", "relayout"))]
     pub(super) to: Option<String>,
     /// slice: the first index of the window, one per dimension

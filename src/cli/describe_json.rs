@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 use stridec::{Tensor, shape::Shape, stride::StrideDescriptor};
 
-use super::npy::physical_dimensions;
+use super::{
+    describe_forms::{forms, padding},
+    npy::physical_dimensions,
+};
 
 /// What a tensor lowers to; what does not apply is null.
 pub(super) fn describe_json(tensor: &Tensor, descriptor: &StrideDescriptor) -> Value {
@@ -18,7 +21,7 @@ pub(super) fn describe_json(tensor: &Tensor, descriptor: &StrideDescriptor) -> V
             })
         })
         .collect();
-    json!({
+    let mut value = json!({
         "shape": tensor.to_string(),
         "element_type": descriptor.element_type().name(),
         "dimensions": descriptor.sizes(),
@@ -33,7 +36,12 @@ pub(super) fn describe_json(tensor: &Tensor, descriptor: &StrideDescriptor) -> V
         "physical_elements": descriptor.physical_elements(),
         "physical_bytes": descriptor.image_bytes(),
         "packed": descriptor.is_packed(),
-    })
+    });
+    value["padding"] = padding(descriptor);
+    for (name, form) in forms(tensor, descriptor) {
+        value[name] = form;
+    }
+    value
 }
 
 /// A tuple: its leaves, each with the path that names it after `#`.

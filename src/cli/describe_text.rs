@@ -2,9 +2,15 @@
 
 use std::fmt::{Display, Write as _};
 
-use stridec::{Tensor, stride::StrideDescriptor};
+use stridec::{
+    Tensor,
+    stride::{PaddingReport, StrideDescriptor},
+};
 
-use super::npy::physical_dimensions;
+use super::{
+    describe_forms::{self, forms},
+    npy::physical_dimensions,
+};
 
 pub(super) fn describe_text(tensor: &Tensor, descriptor: &StrideDescriptor) -> String {
     let mut text = format!("{tensor}\n");
@@ -42,11 +48,24 @@ pub(super) fn describe_text(tensor: &Tensor, descriptor: &StrideDescriptor) -> S
         Some(extents) => line("memory", &format!("{extents:?}, {sizes}")),
         None => line("memory", &sizes),
     }
-    let packed = match (descriptor.is_packed(), elements.checked_sub(descriptor.elements())) {
-        (true, _) => "yes: every place is one element".to_owned(),
-        (false, Some(rest @ 1..)) => format!("no: {rest} of {elements} places are padding or gaps"),
-        (false, _) => "no".to_owned(),
-    };
-    line("packed", &packed);
+    line("packed", &if descriptor.is_packed() { "yes: every place is one element" } else { "no" });
+    line("padding", &padding(descriptor));
+    for (name, form) in forms(tensor, descriptor) {
+        line(&name, &describe_forms::line(&form));
+    }
     text
+}
+
+/// How much is padding, and which dimension pays most.
+fn padding(descriptor: &StrideDescriptor) -> String {
+    let report = PaddingReport::of(descriptor);
+    let (bytes, of, percent) = (report.padding_bytes, report.allocation_bytes, report.percent());
+    if bytes == 0 {
+        return "none".to_owned();
+    }
+    let costliest = report.costliest.map_or(String::new(), |dimension| {
+        let paid = report.dimensions[dimension];
+        format!("; d{dimension} costs most, {} padded to {}", paid.extent, paid.padded)
+    });
+    format!("{bytes} of {of} bytes, {percent:.1} %{costliest}")
 }

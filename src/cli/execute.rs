@@ -16,7 +16,10 @@ pub(super) fn execute(
 ) -> Result<String, Failure> {
     let why = match device {
         Device::Host => None,
-        Device::Gpu => return gpu(operation, source, destination).map_err(Refused::into_failure),
+        Device::Gpu => {
+            let took = gpu(operation, source, destination, true);
+            return took.map_err(Refused::into_failure);
+        }
         Device::Auto => match auto(operation, source, destination)? {
             Ok(took) => return Ok(took),
             Err(why) => Some(why),
@@ -37,10 +40,7 @@ fn auto(
     source: &[u8],
     destination: &mut [u8],
 ) -> Result<Result<String, String>, Failure> {
-    if is_software() {
-        return Ok(Err("the only adapter is a software driver; --device gpu takes it".to_owned()));
-    }
-    match gpu(operation, source, destination) {
+    match gpu(operation, source, destination, false) {
         Ok(took) => Ok(Ok(took)),
         Err(Refused::NoDevice(why) | Refused::BeyondLimits(why)) => Ok(Err(why)),
         Err(Refused::Failed(failure)) => Err(failure),
@@ -81,18 +81,20 @@ mod device {
     use super::{Exit, Failure, Operation, Refused};
     use crate::cli::devices::target;
 
-    pub(super) fn is_software() -> bool {
-        let adapters = Adapters::enumerate();
-        adapters.choose().is_ok_and(|adapter| adapter.kind() == AdapterKind::Cpu)
-    }
-
+    /// Runs on the best adapter; `software` says whether a software driver will do.
     pub(super) fn gpu(
         operation: &Operation,
         source: &[u8],
         destination: &mut [u8],
+        software: bool,
     ) -> Result<String, Refused> {
         let adapters = Adapters::enumerate();
         let adapter = adapters.choose()?;
+        if adapter.kind() == AdapterKind::Cpu && !software {
+            let name = adapter.name();
+            let why = format!("{name} is a software driver; --device gpu takes it all the same");
+            return Err(Refused::NoDevice(why));
+        }
         let kernel = match operation.compile(&target(adapter)) {
             Ok(kernel) => kernel,
             Err(Error::Schedule(
@@ -123,14 +125,10 @@ mod device {
 mod device {
     use super::{Operation, Refused};
 
-    pub(super) fn is_software() -> bool {
-        false
-    }
-
-    pub(super) fn gpu(_: &Operation, _: &[u8], _: &mut [u8]) -> Result<String, Refused> {
+    pub(super) fn gpu(_: &Operation, _: &[u8], _: &mut [u8], _: bool) -> Result<String, Refused> {
         let why = "no GPU: this stridec was built without the feature `gpu`";
         Err(Refused::NoDevice(why.to_owned()))
     }
 }
 
-use device::{gpu, is_software};
+use device::gpu;

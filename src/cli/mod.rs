@@ -3,8 +3,10 @@
 mod args;
 mod compile;
 mod describe;
+mod describe_forms;
 mod describe_json;
 mod describe_text;
+mod destination;
 mod devices;
 mod dispatch;
 mod errors;

@@ -3,11 +3,15 @@
 use std::path::Path;
 
 use stridec::{
-    Error, ErrorKind, Operation, Target, Tensor, proto::stridec::CompileRequest, window::Slice,
+    Error, ErrorKind, Operation, Target, Tensor,
+    proto::stridec::CompileRequest,
+    stride::StrideDescriptor,
+    window::{Slice, Window},
 };
 
 use super::{
     args::{OpArgs, OpKind},
+    destination::destination,
     errors::{Exit, Failure, name},
     proto_file::read_message,
     shape_arg::tensor,
@@ -42,7 +46,7 @@ impl OpArgs {
 
     fn operation(&self, source: Option<Tensor>) -> Result<Operation, Failure> {
         let source = match (&self.from, source) {
-            (Some(argument), _) => lowered("--from", argument)?,
+            (Some(argument), _) => lowered(tensor(argument), "--from")?,
             (None, Some(source)) => source,
             (None, None) => {
                 return Err(Failure::invalid(
@@ -50,17 +54,30 @@ impl OpArgs {
                 ));
             }
         };
-        let destination = self.to.as_deref().map(|to| lowered("--to", to)).transpose()?;
-        match (self.operation, destination) {
-            (Some(OpKind::Slice), destination) => {
-                Ok(Operation::slice(source, &self.slice()?, destination)?)
-            }
-            (_, Some(destination)) => {
-                self.refuse_slice_flags()?;
-                Ok(Operation::relayout(source, destination)?)
-            }
-            (_, None) => Err(Failure::invalid("--to: missing; a relayout needs a destination")),
+        if self.operation == Some(OpKind::Slice) {
+            let slice = self.slice()?;
+            let descriptor = source.descriptor()?;
+            let window = Window::slice(descriptor.sizes(), &slice).map_err(Error::from)?;
+            let sizes: Vec<u64> = window.sizes().collect();
+            let destination = self.destination(&descriptor, &sizes)?;
+            return Ok(Operation::slice(source, &slice, destination)?);
         }
+        self.refuse_slice_flags()?;
+        let descriptor = source.descriptor()?;
+        match self.destination(&descriptor, descriptor.sizes())? {
+            Some(destination) => Ok(Operation::relayout(source, destination)?),
+            None => Err(Failure::invalid("--to: missing; a relayout needs a destination")),
+        }
+    }
+
+    /// What `--to` says, of the elements and sizes that the operation gives.
+    fn destination(
+        &self,
+        source: &StrideDescriptor,
+        sizes: &[u64],
+    ) -> Result<Option<Tensor>, Failure> {
+        let Some(argument) = &self.to else { return Ok(None) };
+        lowered(destination(argument, source, sizes), "--to").map(Some)
     }
 
     fn slice(&self) -> Result<Slice, Failure> {
@@ -90,8 +107,8 @@ impl OpArgs {
 }
 
 /// The tensor of a flag, once it is known to lower, so that an error names the flag.
-fn lowered(flag: &str, argument: &str) -> Result<Tensor, Failure> {
-    let tensor = tensor(argument).map_err(|failure| failure.about(flag))?;
+fn lowered(tensor: Result<Tensor, Failure>, flag: &str) -> Result<Tensor, Failure> {
+    let tensor = tensor.map_err(|failure| failure.about(flag))?;
     match tensor.descriptor() {
         Ok(_) => Ok(tensor),
         Err(error) => Err(Failure::from(error).about(flag)),

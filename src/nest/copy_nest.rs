@@ -1,8 +1,8 @@
-use std::fmt;
+use std::{cmp::Ordering, fmt};
 
 use smallvec::SmallVec;
 
-use super::{Affine, Value};
+use super::{Affine, Count, Value, width};
 
 /// A copy as a loop nest over the destination's whole memory image.
 ///
@@ -15,8 +15,8 @@ use super::{Affine, Value};
 ///
 /// ```text
 /// f32[2,3]{1,0} to f32[2,3]{0,1:PAD(3,5,one)}
-/// a0: 5 cells, source +1, destination +3      guard a0 < 3, or padding
-/// a1: 3 cells, source +3, destination +1      guard a1 < 2, or padding
+/// a0: 5 steps, source +1, destination +3      if not a0 < 3: padding
+/// a1: 3 steps, source +3, destination +1      if not a1 < 2: padding
 /// ```
 ///
 /// Every expression is linear in the axes but for [`Digit`]s, quotients that a tile of the source needs where it does
@@ -190,40 +190,40 @@ pub(super) fn signed(n: u64) -> i64 {
 
 impl fmt::Display for CopyNest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, axis) in self.axes().enumerate() {
-            let CopyAxis { extent, src_stride, dst_stride } = axis;
-            writeln!(
-                f,
-                "a{number}: {extent} steps, source {src_stride:+}, destination +{dst_stride}"
-            )?;
+        let (src, dst) = (width(self.src_bits), width(self.dst_bits));
+        match self.src_bits.cmp(&self.dst_bits) {
+            Ordering::Equal => write!(f, "units of {src}")?,
+            Ordering::Greater => write!(f, "units of {src}, cut to {dst}")?,
+            Ordering::Less if self.sign_extend => {
+                write!(f, "units of {src}, their sign extended to {dst}")?;
+            }
+            Ordering::Less => write!(f, "units of {src}, extended with zeros to {dst}")?,
+        }
+        write!(f, ": {} in the source", self.src_elements)?;
+        if self.src.offset() != 0 {
+            write!(f, ", read from number {}", self.src.offset())?;
+        }
+        write!(f, "; {} in the destination", self.dst_elements)?;
+        if self.dst_base != 0 {
+            write!(f, ", walked from number {}", self.dst_base)?;
+        }
+        writeln!(f)?;
+        for (number, CopyAxis { extent, src_stride, dst_stride }) in self.axes().enumerate() {
+            let steps = Count(extent, "step");
+            writeln!(f, "a{number}: {steps}, source {src_stride:+}, destination +{dst_stride}")?;
         }
         for (number, Digit { of, by }) in self.digits.iter().enumerate() {
             let weight = self.src.weight(Value::Digit(number));
             writeln!(f, "q{number}: ({of}) / {by}, source {weight:+}")?;
         }
         for Guard { of, extent, cell } in &self.guards {
+            let least = if of.range(|value| self.last(value)).0 < 0 { "0 <= " } else { "" };
             let cell = match cell {
                 Cell::Gap => "zero".to_owned(),
-                Cell::Padding => format!("fill 0x{:x}", self.fill),
+                Cell::Padding => format!("fill with 0x{:x}", self.fill),
             };
-            writeln!(f, "guard 0 <= {of} < {extent}, else {cell}")?;
+            writeln!(f, "if not {least}{of} < {extent}: {cell}")?;
         }
-        let bits = match (self.src_bits, self.dst_bits, self.sign_extend) {
-            (src, dst, _) if src == dst => format!("{src} bits"),
-            (src, dst, true) if src < dst => format!("{src} bits, sign-extended to {dst}"),
-            (src, dst, false) if src < dst => format!("{src} bits, zero-extended to {dst}"),
-            (src, dst, _) => format!("{src} bits, cut to {dst}"),
-        };
-        writeln!(
-            f,
-            "unit: {bits}; source base {}, {} units",
-            self.src.offset(),
-            self.src_elements
-        )?;
-        write!(f, "image: {} units", self.dst_elements)?;
-        if self.dst_base != 0 {
-            write!(f, ", the walk starts at {}", self.dst_base)?;
-        }
-        writeln!(f)
+        Ok(())
     }
 }

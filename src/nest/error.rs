@@ -108,4 +108,35 @@ impl NestError {
         }
         matches!(self, Self::Interleaved { .. } | Self::Prefix { .. } | Self::TooLarge { .. })
     }
+
+    /// The side that the error is about, `source` or `destination`.
+    #[must_use]
+    pub fn side(&self) -> &'static str {
+        match self {
+            Self::Ranks { side, .. } | Self::TooLarge { side, .. } => side,
+            Self::Lower(_) | Self::Shape(_) => "source",
+            Self::ElementTypes { .. }
+            | Self::Extents { .. }
+            | Self::DestinationStride { .. }
+            | Self::Overlap { .. }
+            | Self::Interleaved { .. }
+            | Self::Prefix { .. } => "destination",
+        }
+    }
+
+    /// The field of that side; `None` where it is the whole of it.
+    #[must_use]
+    pub fn field(&self) -> Option<String> {
+        Some(match self {
+            Self::ElementTypes { .. } => "element_type".into(),
+            Self::Ranks { .. } => "dimensions".into(),
+            Self::Extents { dimension, .. } => format!("dimensions[{dimension}]"),
+            Self::DestinationStride { dimension, .. } => format!("strides[{dimension}]"),
+            Self::Overlap { .. } | Self::Interleaved { .. } => "strides".into(),
+            Self::Prefix { .. } => "dynamic_shape_metadata_prefix_bytes".into(),
+            Self::Lower(error) => return error.field(),
+            Self::Shape(error) => return error.field().map(ToString::to_string),
+            Self::TooLarge { .. } => return None,
+        })
+    }
 }

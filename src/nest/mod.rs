@@ -10,21 +10,24 @@ mod coalesce;
 mod copy_nest;
 mod error;
 mod refine;
+mod same_memory;
 mod walk;
 mod widen;
+mod words;
 
 pub use affine::{Affine, Value};
 pub use bitcast::{
     BitcastDecomposition, align_layouts, decompose_bitcast, deduce_transpose_dimensions,
-    is_contiguous, is_reshape_or_transpose_bitcast, reshape_is_bitcast, same_memory,
-    transpose_is_bitcast,
+    is_contiguous, is_reshape_or_transpose_bitcast, reshape_is_bitcast, transpose_is_bitcast,
 };
 pub use build::build;
 pub use coalesce::coalesce;
 pub use copy_nest::{Cell, CopyAxis, CopyNest, Digit, Guard};
 pub use error::NestError;
 pub use refine::{refine, split_off};
+pub use same_memory::same_memory;
 pub use widen::widen;
+pub(crate) use words::{Count, width};
 
 use crate::{stride::StrideDescriptor, window::Window};
 

@@ -1,5 +1,3 @@
-use crate::stride::DmlError;
-
 /// Why a request is incomplete.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -20,12 +18,14 @@ pub enum RequestError {
         /// The number.
         given: i32,
     },
-    /// A DirectML description that breaks a rule of DirectML's.
-    #[error("{field}.buffer_tensor_desc.{error}")]
-    BufferTensorDesc {
-        /// The tensor's path.
-        field: &'static str,
-        /// The rule; its message starts with the field.
-        error: DmlError,
-    },
+}
+
+impl RequestError {
+    /// The path of the field that the error is about.
+    #[must_use]
+    pub fn field(&self) -> &'static str {
+        match self {
+            Self::Missing { field, .. } | Self::ElementType { field, .. } => field,
+        }
+    }
 }

@@ -3,11 +3,19 @@
 mod answer;
 mod buffer_tensor_desc;
 mod error;
+mod frame;
+mod locate;
 mod operation;
 mod proto;
+mod respond;
+mod serve;
 mod stages;
 mod tensor;
 
 pub use error::RequestError;
+pub use frame::FrameError;
+use frame::{Frame, read_frame};
 pub use operation::Operation;
+pub use respond::respond;
+pub use serve::{ServeError, serve};
 pub use tensor::Tensor;

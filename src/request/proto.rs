@@ -1,6 +1,6 @@
 //! A request from its proto.
 
-use super::{Operation, RequestError, Tensor};
+use super::{Operation, RequestError, Tensor, locate::located};
 use crate::{
     error::Error,
     proto::{stridec as proto, xla},
@@ -18,10 +18,14 @@ impl TryFrom<&proto::CompileRequest> for Operation {
         use proto::compile_request::Operation as Kind;
         match &request.operation {
             None => Err(missing("operation", "a relayout or a slice")),
-            Some(Kind::Relayout(relayout)) => Self::relayout(
-                required("relayout.source", relayout.source.as_ref())?,
-                required("relayout.destination", relayout.destination.as_ref())?,
-            ),
+            Some(Kind::Relayout(proto::Relayout { source, destination })) => {
+                let (source, destination) = (source.as_ref(), destination.as_ref());
+                Self::relayout(
+                    required("relayout.source", source)?,
+                    required("relayout.destination", destination)?,
+                )
+                .map_err(|error| located("relayout", source, destination, error))
+            }
             Some(Kind::Slice(slice)) => {
                 let source = required("slice.source", slice.source.as_ref())?;
                 let destination = match &slice.destination {
@@ -30,13 +34,15 @@ impl TryFrom<&proto::CompileRequest> for Operation {
                 };
                 let output_sizes =
                     (!slice.output_sizes.is_empty()).then(|| slice.output_sizes.clone());
-                let slice = Slice {
+                let window = Slice {
                     window_offsets: slice.window_offsets.clone(),
                     window_sizes: slice.window_sizes.clone(),
                     window_strides: slice.window_strides.clone(),
                     output_sizes,
                 };
-                Self::slice(source, &slice, destination)
+                let sides = (slice.source.as_ref(), slice.destination.as_ref());
+                Self::slice(source, &window, destination)
+                    .map_err(|error| located("slice", sides.0, sides.1, error))
             }
         }
     }
@@ -48,7 +54,10 @@ impl TryFrom<&proto::Target> for Target {
     /// The preset, `webgpu` where none is named, with the limits that the proto gives.
     fn try_from(target: &proto::Target) -> Result<Self, Error> {
         let preset = if target.preset.is_empty() { "webgpu" } else { &target.preset };
-        let preset = Self::preset(preset)?;
+        let preset = Self::preset(preset).map_err(|error| Error::Located {
+            path: "target.preset".into(),
+            error: Error::from(error).into(),
+        })?;
         let proto::Target {
             preset: _,
             max_storage_buffer_binding_size,
@@ -76,32 +85,52 @@ fn missing(field: &'static str, accepted: &'static str) -> Error {
 
 /// A tensor that must be there; errors name the field below `field`.
 fn required(field: &'static str, tensor: Option<&proto::Tensor>) -> Result<Tensor, Error> {
-    use proto::tensor::Kind;
-    let kind = tensor.and_then(|tensor| tensor.kind.as_ref());
-    match kind {
-        None => Err(missing(field, "a shape, a buffer_tensor_desc or strided sizes")),
-        Some(Kind::Shape(shape)) => {
-            let path = FieldPath::new(field);
-            Ok(Tensor::Shape(Shape::try_from(shape).map_err(|error| error.below(&path))?))
-        }
-        Some(Kind::BufferTensorDesc(desc)) => Ok(BufferTensorDesc::try_from(desc)
-            .map_err(|error| RequestError::BufferTensorDesc { field, error })?
-            .into()),
-        Some(Kind::Strided(strided)) => {
-            let given = strided.element_type;
-            let element_type = ElementType::ALL
-                .into_iter()
-                .find(|&kind| kind as i32 == given)
-                .ok_or(RequestError::ElementType { field, given })?;
-            let path = FieldPath::new(field);
-            let shape = StridedShape::new(
-                element_type,
-                strided.sizes.iter().copied(),
-                strided.strides.iter().copied(),
-                strided.offset,
-                strided.element_size_in_bits.into(),
-            );
-            Ok(Tensor::Strided(shape.map_err(|error| error.below(&path))?))
+    let tensor = tensor
+        .filter(|tensor| tensor.kind.is_some())
+        .ok_or_else(|| missing(field, "a shape, a buffer_tensor_desc or strided sizes"))?;
+    Tensor::try_from(tensor).map_err(|error| Error::Located {
+        path: error.field().map_or(field.to_owned(), |below| format!("{field}.{below}")),
+        error: error.into(),
+    })
+}
+
+impl TryFrom<&proto::Tensor> for Tensor {
+    type Error = Error;
+
+    fn try_from(tensor: &proto::Tensor) -> Result<Self, Error> {
+        use proto::tensor::Kind;
+        match &tensor.kind {
+            None => Err(missing("kind", "a shape, a buffer_tensor_desc or strided sizes")),
+            Some(Kind::Shape(shape)) => {
+                let path = FieldPath::new("shape");
+                Ok(Self::Shape(Shape::try_from(shape).map_err(|error| error.below(&path))?))
+            }
+            Some(Kind::BufferTensorDesc(desc)) => match BufferTensorDesc::try_from(desc) {
+                Ok(desc) => Ok(desc.into()),
+                Err(error) => Err(Error::Located {
+                    path: match error.field() {
+                        Some(field) => format!("buffer_tensor_desc.{field}"),
+                        None => "buffer_tensor_desc".into(),
+                    },
+                    error: Error::from(error).into(),
+                }),
+            },
+            Some(Kind::Strided(strided)) => {
+                let given = strided.element_type;
+                let element_type = ElementType::ALL
+                    .into_iter()
+                    .find(|&kind| kind as i32 == given)
+                    .ok_or(RequestError::ElementType { field: "strided.element_type", given })?;
+                let shape = StridedShape::new(
+                    element_type,
+                    strided.sizes.iter().copied(),
+                    strided.strides.iter().copied(),
+                    strided.offset,
+                    strided.element_size_in_bits.into(),
+                );
+                let path = FieldPath::new("strided");
+                Ok(Self::Strided(shape.map_err(|error| error.below(&path))?))
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{Operation, Tensor};
 use crate::{
     error::Error,
-    nest::CopyAxis,
+    nest::{CopyAxis, Count, width},
     schedule::Target,
     stride::StrideDescriptor,
     window::{Window, WindowDimension},
@@ -13,26 +13,39 @@ use crate::{
 
 impl Operation {
     /// The comment above the kernel: both tensors with their strides, and the nest.
-    pub(super) fn header(&self) -> Vec<String> {
-        let mut lines = vec![self.title.clone()];
-        lines.push(format!("source       {}", strides(&self.source.1)));
-        lines.push(format!("destination  {}", strides(&self.destination.1)));
-        lines.push(format!("nest         {}", self.nest_line()));
-        lines
+    pub(super) fn header(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("", self.title.clone()),
+            ("source", strides(&self.source.1)),
+            ("destination", strides(&self.destination.1)),
+            ("nest", self.nest_line()),
+        ]
     }
 
-    /// The nest in one line: `(12544: 1 → 64)` is 12544 steps of 1 in the source and 64 in the destination.
+    /// The nest in one line.
     fn nest_line(&self) -> String {
-        let mut line = String::new();
-        for CopyAxis { extent, src_stride, dst_stride } in self.nest.axes() {
-            let _ = write!(line, "({extent}: {src_stride} → {dst_stride}) ");
+        let axes: Vec<String> = self
+            .nest
+            .axes()
+            .map(|CopyAxis { extent, src_stride, dst_stride }| {
+                format!("{} of {src_stride} → {dst_stride}", Count(extent, "step"))
+            })
+            .collect();
+        format!(
+            "{}; source → destination, in units of {}",
+            axes.join(", "),
+            width(self.nest.dst_bits)
+        )
+    }
+
+    /// What the nest moves, in elements.
+    fn unit_line(&self) -> String {
+        let (unit, element) = (self.nest.dst_bits, self.destination.1.element_bits());
+        match (unit / element, element / unit) {
+            (1, _) => "a unit is one element\n".to_owned(),
+            (0, parts) => format!("a unit is a part of an element, of {parts}\n"),
+            (elements, _) => format!("a unit is {elements} elements that stay neighbours\n"),
         }
-        let unit = match self.nest.dst_bits {
-            bits @ (1 | 2 | 4) => format!("{bits} bits"),
-            8 => "1 byte".to_owned(),
-            bits => format!("{} bytes", bits / 8),
-        };
-        line + "steps of units of " + &unit
     }
 
     /// Every stage of the operation as text, from the shapes to the kernel: what a snapshot holds.
@@ -55,7 +68,9 @@ impl Operation {
         if self.window != identity {
             let _ = write!(text, "\n== window\n{}", window(&self.window));
         }
-        let _ = write!(text, "\n== nest\n{}", self.nest);
+        let _ =
+            writeln!(text, "\n== nest: loops over the places of the destination, outermost first");
+        let _ = write!(text, "{}{}", self.unit_line(), self.nest);
         let _ = write!(text, "\n== schedule for {}\n{schedule}\n", target.name);
         if kernel.dispatches.is_empty() {
             text.push_str("\n== kernel\nnothing to dispatch\n");
@@ -72,12 +87,16 @@ impl Operation {
         }
         for dispatch in &kernel.dispatches {
             let [x, y, z] = dispatch.workgroups;
-            let _ = writeln!(text, "dispatch {x} x {y} x {z} workgroups");
+            let _ = writeln!(
+                text,
+                "dispatch {x} x {y} x {z} workgroups of {} x {} x {} invocations",
+                kernel.workgroup_size[0], kernel.workgroup_size[1], kernel.workgroup_size[2]
+            );
         }
         for region in &kernel.copy_regions {
             let _ = writeln!(
                 text,
-                "or copy {} bytes from {} to {}",
+                "or one buffer copy: {} bytes from byte {} of the source to byte {} of the destination",
                 region.size, region.source_offset, region.destination_offset
             );
         }
@@ -99,21 +118,22 @@ fn strides(descriptor: &StrideDescriptor) -> String {
         let axes: Vec<String> = descriptor
             .axes()
             .iter()
+            .filter(|axis| axis.extent > 1)
             .map(|axis| format!("{}: {}", descriptor.coordinate_name(axis.coordinate), axis.stride))
             .collect();
         let _ = write!(line, "strides [{}]", axes.join(", "));
     }
     let _ = write!(
         line,
-        " in {} elements of {} bits",
-        descriptor.physical_elements(),
-        descriptor.element_bits()
+        ", {} of {}",
+        Count(descriptor.physical_elements(), "place"),
+        width(descriptor.element_bits())
     );
     if descriptor.base_offset() > 0 {
-        let _ = write!(line, " from {}", descriptor.base_offset());
+        let _ = write!(line, ", from place {}", descriptor.base_offset());
     }
     if descriptor.prefix_bytes() > 0 {
-        let _ = write!(line, " after {} bytes", descriptor.prefix_bytes());
+        let _ = write!(line, ", after {}", Count(descriptor.prefix_bytes(), "byte"));
     }
     line
 }
@@ -124,23 +144,33 @@ fn describe(tensor: &Tensor, descriptor: &StrideDescriptor) -> String {
     for axis in descriptor.axes() {
         let name = descriptor.coordinate_name(axis.coordinate);
         let values = descriptor.extents()[axis.coordinate];
-        let _ = write!(text, "{name}: {} places, stride {}", axis.extent, axis.stride);
+        if name == "0" {
+            continue; // What a tile of 1 leaves: it has one place and no index.
+        }
+        let _ = write!(text, "{name}: {}, stride {}", Count(axis.extent, "place"), axis.stride);
         if values < axis.extent {
-            let _ = write!(text, ", {values} of them elements");
+            let _ = write!(text, "; elements in the first {values}, padding behind");
         }
         text.push('\n');
     }
     let _ = writeln!(
         text,
-        "{} elements in {} places of {} bits, {} bytes{}",
-        descriptor.elements(),
-        descriptor.physical_elements(),
-        descriptor.element_bits(),
-        descriptor.image_bytes(),
+        "{} in {} of {}, {} in all{}",
+        Count(descriptor.elements(), "element"),
+        Count(descriptor.physical_elements(), "place"),
+        width(descriptor.element_bits()),
+        Count(descriptor.image_bytes(), "byte"),
         if descriptor.is_packed() { ", packed" } else { "" },
     );
+    if descriptor.base_offset() > 0 {
+        let _ = writeln!(text, "the first element lies in place {}", descriptor.base_offset());
+    }
     if descriptor.padding() != 0 {
-        let _ = writeln!(text, "padding holds 0x{:x}", descriptor.padding());
+        let _ = writeln!(
+            text,
+            "padding holds 0x{:x}, the bits of the padding value",
+            descriptor.padding()
+        );
     }
     text
 }
@@ -151,12 +181,12 @@ fn window(window: &Window) -> String {
     for (number, dimension) in window.dimensions().iter().enumerate() {
         let WindowDimension { extent, count, src_dim, src_start, src_step, dst_start, dst_step } =
             *dimension;
+        let indices = Count(count, "index");
         let _ = match src_dim {
-            Some(src_dim) => write!(
-                text,
-                "d{number}: {count} indices from {src_start} by {src_step:+} along d{src_dim}"
-            ),
-            None => write!(text, "d{number}: {count} indices of one source"),
+            Some(src_dim) => {
+                write!(text, "d{number}: {indices}, from {src_start} of d{src_dim} by {src_step:+}")
+            }
+            None => write!(text, "d{number}: {indices} of one source"),
         };
         if (dst_start, dst_step, extent) != (0, 1, count) {
             let _ = write!(text, ", to {dst_start} by +{dst_step} of {extent}");

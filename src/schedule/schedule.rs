@@ -3,7 +3,7 @@ use std::fmt;
 use smallvec::SmallVec;
 
 use super::{AdapterKind, Block, ScheduleError, Target};
-use crate::nest::{Affine, CopyNest, Value};
+use crate::nest::{CopyNest, Count, Value, width};
 
 /// How a nest becomes invocations.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -36,22 +36,18 @@ impl Schedule {
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { strategy, reason, invocations, .. } = self;
-        write!(f, "{}: {reason}; {invocations} invocations", strategy.name())?;
-        let bytes = |bits: u64| match bits {
-            8.. => format!("{} bytes", bits / 8),
-            bits => format!("{bits} bits"),
-        };
-        let unit = bytes(self.nest().dst_bits.into());
+        write!(f, "{}: {reason}; {}", strategy.name(), Count(*invocations, "invocation"))?;
+        let unit = width(self.nest().dst_bits);
         match strategy {
             Strategy::Empty(_) => Ok(()),
             Strategy::Copy(block) | Strategy::Rows(block) => {
-                write!(f, " of {} units of {unit}", block.rows)
+                write!(f, " of {} of {unit}", Count(block.rows, "unit"))
             }
             Strategy::Transpose(block) => {
                 write!(f, " of {} by {} units of {unit}", block.rows, block.width)
             }
             Strategy::Gather(nest) => {
-                write!(f, " of {} units of {unit}", (32 / nest.dst_bits).max(1))
+                write!(f, " of {} of {unit}", Count((32 / nest.dst_bits).max(1).into(), "unit"))
             }
         }
     }
@@ -170,7 +166,7 @@ fn choose(nest: CopyNest, target: &Target) -> (Strategy, &'static str) {
     let inner = nest.extents.len() - 1;
     if nest.src.weight(Value::Axis(inner)) == 1 {
         if let Some(block) = row(&nest, target) {
-            if inner == 0 && nest.src == Affine::value(Value::Axis(0)) {
+            if inner == 0 && nest.guards.is_empty() && nest.digits.is_empty() {
                 return (Strategy::Copy(block), "both sides are one contiguous run");
             }
             return (Strategy::Rows(block), "the innermost axis is contiguous on both sides");

@@ -6,6 +6,8 @@ use std::borrow::Cow;
 
 use super::{Format, Layout, Shape, ShapeError, dimension_number, permutation};
 
+pub use super::layout_field::{LayoutField, equal, without_fields};
+
 /// Dimension 0 is the most minor: {0, 1, …}.
 #[must_use]
 pub fn make_ascending_layout(rank: usize) -> Layout {
@@ -160,94 +162,6 @@ fn physical_number(layout: &Layout, dimension: usize) -> Option<u64> {
     make_logical_to_physical(layout).get(dimension).map(|&physical| physical as u64)
 }
 
-/// What a comparison of layouts may leave out: the options of XLA's `Layout::Equal`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LayoutField {
-    /// `T(…)`.
-    Tiles,
-    /// `L(n)`.
-    TailPadding,
-    /// `E(n)`.
-    ElementSize,
-    /// `#(…)` and `*(…)`.
-    IndexTypes,
-    /// `S(n)`.
-    MemorySpace,
-    /// `SC(…)`.
-    SplitConfigs,
-    /// `P(…)`, the level types, and the rest of the sparse fields.
-    PhysicalShape,
-    /// `M(n)`.
-    Prefix,
-    /// `PAD(…)`.
-    Padding,
-    /// Whether the array is said to be dense.
-    Format,
-}
-
-impl LayoutField {
-    /// Everything but the order of the dimensions: `MinorToMajorOnly`.
-    pub const ALL: [Self; 10] = [
-        Self::Tiles,
-        Self::TailPadding,
-        Self::ElementSize,
-        Self::IndexTypes,
-        Self::MemorySpace,
-        Self::SplitConfigs,
-        Self::PhysicalShape,
-        Self::Prefix,
-        Self::Padding,
-        Self::Format,
-    ];
-
-    /// Sets the field to what a plain layout has.
-    fn clear(self, layout: &mut Layout) {
-        match self {
-            Self::Tiles => layout.tiles.clear(),
-            Self::TailPadding => layout.tail_padding_alignment_in_elements = 1,
-            Self::ElementSize => layout.element_size_in_bits = 0,
-            Self::IndexTypes => {
-                if let Some(sparse) = &mut layout.sparse {
-                    (sparse.index_primitive_type, sparse.pointer_primitive_type) = (None, None);
-                }
-                layout.sparse =
-                    layout.sparse.take().filter(|sparse| **sparse != Default::default());
-            }
-            Self::MemorySpace => layout.memory_space = 0,
-            Self::SplitConfigs => layout.split_configs.clear(),
-            Self::PhysicalShape => layout.sparse = None,
-            Self::Prefix => layout.dynamic_shape_metadata_prefix_bytes = 0,
-            Self::Padding => {
-                layout.padded_dimensions.clear();
-                layout.padding_value = None;
-            }
-            Self::Format => layout.format = Format::Unspecified,
-        }
-    }
-}
-
-/// The layout with these fields as a plain layout has them.
-#[must_use]
-pub fn without_fields(layout: &Layout, fields: &[LayoutField]) -> Layout {
-    let mut layout = layout.clone();
-    fields.iter().for_each(|field| field.clear(&mut layout));
-    layout
-}
-
-/// Whether two layouts are equal but for the fields that are left out; strict where none is: `Layout::Equal`.
-///
-/// ```
-/// use stridec::shape::layout_util::{LayoutField, equal};
-/// let (a, b) = ("{1,0:T(8,128)S(1)}".parse()?, "{1,0:T(8,128)}".parse()?);
-/// assert!(!equal(&a, &b, &[]));
-/// assert!(equal(&a, &b, &[LayoutField::MemorySpace]));
-/// # Ok::<(), stridec::shape::ParseError>(())
-/// ```
-#[must_use]
-pub fn equal(a: &Layout, b: &Layout, ignoring: &[LayoutField]) -> bool {
-    without_fields(a, ignoring) == without_fields(b, ignoring)
-}
-
 /// The destination with the layouts of the source: `CopyLayoutBetweenShapes`. Extents and types need not agree.
 ///
 /// # Errors
@@ -345,15 +259,6 @@ mod tests {
         assert_eq!(delete_dimension(&padded, -2), Ok(layout("{0,1:PAD(3,7,one)}")));
         let split = layout("{0,1,2:SC(0:3)(1:4)(2:5)}");
         assert_eq!(delete_dimension(&split, 1), Ok(layout("{0,1:SC(0:3)(1:5)}")));
-    }
-
-    #[test]
-    fn comparisons_leave_fields_out() {
-        let full = layout("{0,1,2:T(42,44)L(2)E(32)S(1)SC(0:2)M(8)}");
-        let plain = layout("{0,1,2}");
-        assert!(!equal(&full, &plain, &LayoutField::ALL[1..]));
-        assert!(equal(&full, &plain, &LayoutField::ALL));
-        assert!(!equal(&full, &layout("{1,0,2}"), &LayoutField::ALL));
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod field_path;
 #[cfg(feature = "text-protos")]
 mod interchange;
 mod layout;
+mod layout_field;
 pub mod layout_util;
 mod padding;
 pub mod permutation;

@@ -162,6 +162,9 @@ impl StrideDescriptor {
     /// Whether every place of memory is used by exactly one element.
     #[must_use]
     pub fn is_packed(&self) -> bool {
+        if self.image_bytes() == 0 {
+            return true;
+        }
         let mut axes: SmallVec<[Axis; 8]> =
             self.axes.iter().copied().filter(|axis| axis.extent != 1).collect();
         axes.sort_by_key(|axis| axis.stride);
@@ -278,6 +281,11 @@ impl fmt::Display for Coordinate<'_> {
         let mut made = self.descriptor.rank;
         for step in &self.descriptor.steps {
             match *step {
+                // A tile of 1 changes nothing.
+                Step::Split { of: whole, by: 1 } if self.number == made => {
+                    return of(whole).fmt(f);
+                }
+                Step::Split { by: 1, .. } if self.number == made + 1 => return f.write_str("0"),
                 Step::Split { of: whole, by } if self.number == made => {
                     return write!(f, "{}/{by}", of(whole));
                 }

@@ -109,4 +109,21 @@ impl StrideError {
     pub fn is_unsupported(&self) -> bool {
         matches!(self, Self::NoElements { .. } | Self::Unsupported { .. } | Self::Search { .. })
     }
+
+    /// The field that the error is about, below the tensor's own message; a layout's fields are named alone.
+    #[must_use]
+    pub fn field(&self) -> Option<String> {
+        Some(match self {
+            Self::Shape(error) => return error.field().map(ToString::to_string),
+            Self::NoElements { .. } => "element_type".into(),
+            Self::Unsupported { field, .. }
+            | Self::Count { field, .. }
+            | Self::PartialElement { field, .. } => (*field).into(),
+            Self::ElementSize { .. } => "element_size_in_bits".into(),
+            Self::TooLarge { what } => (*what).into(),
+            Self::BelowStart { .. } | Self::Search { .. } => "strides".into(),
+            Self::PhysicalElements { .. } => "physical_elements".into(),
+            Self::Index { .. } | Self::Linear { .. } => return None,
+        })
+    }
 }

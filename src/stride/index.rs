@@ -28,8 +28,9 @@ impl StrideDescriptor {
         }
         let mut digits: SmallVec<[u64; 12]> = smallvec![0; self.extents.len()];
         let mut search = Search { order: self.axes.to_vec(), tries: 0 };
-        // Row-major order of the logical dimensions; with steps, the place of an element is unique.
-        if self.steps.is_empty() {
+        // Where several elements may share a place, the first in row-major order is asked for. Otherwise the greatest
+        // strides first: each digit is then found at once.
+        if !self.nests() {
             search.order.sort_by_key(|axis| axis.coordinate);
         }
         let distance = signed(offset) - signed(self.offset);
@@ -40,6 +41,18 @@ impl StrideDescriptor {
             Some(false) => Ok(None),
             Some(true) => Ok(self.undo(digits)),
         }
+    }
+
+    /// Whether each stride but 0 exceeds the reach of all smaller ones together, so that no two offsets are the same.
+    fn nests(&self) -> bool {
+        let mut reach = 0_u64;
+        self.axes.iter().rev().filter(|axis| axis.stride != 0).all(|axis| {
+            let stride = axis.stride.unsigned_abs();
+            let nested = stride > reach;
+            let steps = self.extents[axis.coordinate].saturating_sub(1);
+            reach = reach.saturating_add(stride.saturating_mul(steps));
+            nested
+        })
     }
 
     /// Undoes the steps; a remainder past the end of a partial tile is padding.

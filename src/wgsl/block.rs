@@ -1,12 +1,12 @@
 use super::{
     emit::main,
     form::{Names, Place},
-    gather::guards,
+    gather::{cell_name, guards, steps},
     words::{components, lane, literal, repeated, type_name},
     writer::Writer,
 };
 use crate::{
-    nest::{Affine, Cell, Value},
+    nest::{Affine, Cell, Count, Value, width},
     schedule::{AdapterKind, Block, Lane},
 };
 
@@ -18,7 +18,7 @@ pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
     let names = names(block);
     let stores = stores(block);
     if !nest.guards.is_empty() {
-        writer.line(format_args!("// Writes one value to every place of a block."));
+        writer.comment("", format_args!("Writes one value to every place of a block."));
         let head = format!("fn blank(write: u32, value: {})", type_name(store_bits));
         writer.block(format_args!("{head}"), |writer| {
             for store in &stores {
@@ -27,14 +27,19 @@ pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
         });
         writer.blank();
     }
+    introduce(writer, block, kind);
     main(writer, "block", block.count(), |writer| {
         positions(writer, block, &names, kind);
         let write = write_form(block, write);
-        writer.line(format_args!("let write = {};", names.form(&write)));
+        writer.noted(
+            format_args!("let write = {};", names.form(&write)),
+            format_args!("{}", counted_in(block.store)),
+        );
         guards(writer, nest, &names, |writer, cell| {
             let fill = if cell == Cell::Gap { 0 } else { nest.fill };
             let value = literal(store_bits, repeated(fill, nest.dst_bits, store_bits));
-            writer.line(format_args!("blank(write, {value});"));
+            writer
+                .noted(format_args!("blank(write, {value});"), format_args!("{}", cell_name(cell)));
             writer.line(format_args!("return;"));
         });
         if block.is_word_aligned() {
@@ -42,14 +47,60 @@ pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
         } else {
             shifted_loads(writer, block, &names);
         }
-        for store in &stores {
-            writer.line(format_args!(
-                "destination[{}] = {};",
-                at("write", store.offset),
-                store.value
-            ));
+        for Store { offset, parts } in &stores {
+            let place = format!("destination[{}] = ", at("write", *offset));
+            match &parts[..] {
+                [one] => writer.line(format_args!("{place}{one};")),
+                _ => writer.list(&format!("{place}{}(", type_name(store_bits)), parts, ");"),
+            }
         }
     });
+}
+
+/// Says what an invocation does, in the words that the code below uses.
+fn introduce(writer: &mut Writer, block: &Block, kind: AdapterKind) {
+    let Block { nest, rows, width: columns, .. } = block;
+    let unit = width(nest.dst_bits);
+    let units = |n: &u64| Count(*n, "unit");
+    let Some(_) = block.src_axis else {
+        let walk = match nest.src.weight(Value::Axis(block.dst_axis)) {
+            1 => "that both sides share".to_owned(),
+            _ if *rows == 1 => "as it lies in the destination".to_owned(),
+            stride => format!("of the destination, {stride:+} apart in the source"),
+        };
+        return writer.comment(
+            "",
+            format_args!(
+                "An invocation moves a block: a run of {} {walk}. Steps count units of {unit}.",
+                units(rows)
+            ),
+        );
+    };
+    writer.comment(
+        "",
+        format_args!(
+            "An invocation moves a block: {} of {} in the source, turned into {} of {} in the destination. \
+             Steps count units of {unit}.",
+            Count(*rows, "run"),
+            units(columns),
+            Count(*columns, "run"),
+            units(rows),
+        ),
+    );
+    if block.lanes(kind).iter().any(|lane| lane.step > 1) {
+        writer.comment(
+            "",
+            format_args!(
+                "Neighbouring invocations take neighbouring runs of the source, then of the destination, in \
+                 small patches."
+            ),
+        );
+    }
+}
+
+/// What `read` or `write` counts, in a remark.
+fn counted_in(units: u64) -> String {
+    if units == 1 { "in units".to_owned() } else { format!("in accesses of {units} units") }
 }
 
 /// Axis names by what they are: the runs of either side, and the axes around them.
@@ -90,14 +141,10 @@ fn positions(writer: &mut Writer, block: &Block, names: &Names, kind: AdapterKin
         let sum: Vec<&str> =
             parts.iter().filter(|part| part.0 == axis).map(|part| part.1.as_str()).collect();
         let sum = sum.join(" + ");
-        let of = &axes[axis];
-        writer.line(format_args!(
-            "let {} = {sum}; // {} steps: source {:+}, destination +{}",
-            names.axis(axis),
-            of.extent,
-            of.src_stride,
-            of.dst_stride,
-        ));
+        writer.noted(
+            format_args!("let {} = {sum};", names.axis(axis)),
+            format_args!("{}", steps(&axes[axis])),
+        );
     }
 }
 
@@ -114,7 +161,10 @@ fn write_form(block: &Block, write: Affine) -> Affine {
 fn aligned_loads(writer: &mut Writer, block: &Block, names: &Names) {
     let unit = block.load.cast_signed();
     let read = block.src().divide(unit, |_| 0).unwrap_or_default();
-    writer.line(format_args!("let read = {};", names.form(&read)));
+    writer.noted(
+        format_args!("let read = {};", names.form(&read)),
+        format_args!("{}", counted_in(block.load)),
+    );
     let step = block.load_step() / unit;
     let down = block.nest.src.weight(Value::Axis(block.dst_axis)) / unit;
     for row in 0..block.source_runs() {
@@ -135,9 +185,18 @@ fn shifted_loads(writer: &mut Writer, block: &Block, names: &Names) {
     let lanes = 32 / bits;
     let words = block.loads_of_run();
     let last = block.nest.src_bytes.div_ceil(4) - 1;
-    writer.line(format_args!("let read = {};", names.form(&block.src())));
-    writer.line(format_args!("let first = read / {lanes}u;"));
-    writer.line(format_args!("let shift = read % {lanes}u * {bits}u;"));
+    writer.noted(
+        format_args!("let read = {};", names.form(&block.src())),
+        format_args!("{}", counted_in(1)),
+    );
+    writer.noted(
+        format_args!("let first = read / {lanes}u;"),
+        format_args!("the word where the run starts"),
+    );
+    writer.noted(
+        format_args!("let shift = read % {lanes}u * {bits}u;"),
+        format_args!("and the bit in it: each word is put together from two"),
+    );
     for word in 0..words {
         writer.line(format_args!("let word{word} = source[{}];", at("first", word.cast_signed())));
     }
@@ -155,8 +214,8 @@ fn shifted_loads(writer: &mut Writer, block: &Block, names: &Names) {
 struct Store {
     /// Where, in accesses from the block's first.
     offset: i64,
-    /// What, over the loaded values.
-    value: String,
+    /// What, over the loaded values: parts of one access.
+    parts: Vec<String>,
 }
 
 /// The stores of a block: each run of the destination, access by access.
@@ -173,11 +232,7 @@ fn stores(block: &Block) -> Vec<Store> {
                 .collect();
             let parts =
                 if bits >= 32 { whole_units(block, &units) } else { packed_words(block, &units) };
-            let value = match &parts[..] {
-                [one] => one.clone(),
-                _ => format!("{}({})", type_name(block.store * bits), parts.join(", ")),
-            };
-            stores.push(Store { offset: (column * across + access).cast_signed(), value });
+            stores.push(Store { offset: (column * across + access).cast_signed(), parts });
         }
     }
     stores

@@ -2,14 +2,14 @@ use super::{
     Binding, CopyRegion, Dispatch, Kernel, Proof, block::block, gather::gather, words::type_name,
     writer::Writer,
 };
-use crate::schedule::{Schedule, Strategy, Target};
+use crate::schedule::{Block, Schedule, Strategy, Target};
 
 /// The name of every kernel's entry point.
 const ENTRY_POINT: &str = "main";
 
-/// Writes the kernel of a schedule; `header` stands above it, a comment line each.
+/// Writes the kernel of a schedule; `header` stands above it, a comment line for each label and its text.
 #[must_use]
-pub fn emit(schedule: &Schedule, target: &Target, header: &[String]) -> Kernel {
+pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> Kernel {
     let nest = schedule.nest();
     let mut kernel = Kernel {
         wgsl: String::new(),
@@ -42,11 +42,11 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[String]) -> Kernel {
     kernel.dispatches = vec![Dispatch { workgroups: schedule.workgroups }];
     let proof = Proof::new(schedule, &kernel.bindings);
     let mut writer = Writer::new(schedule);
-    for line in header {
-        writer.line(format_args!("// {line}"));
+    for (label, line) in header {
+        writer.comment(&column(label), format_args!("{line}"));
     }
-    writer.line(format_args!("// schedule     {schedule}"));
-    writer.line(format_args!("// proof        {proof}"));
+    writer.comment(&column("schedule"), format_args!("{schedule}"));
+    writer.comment(&column("proof"), format_args!("{proof}"));
     writer.line(format_args!(
         "@group(0) @binding(0) var<storage, read> source: array<{}>;",
         type_name(load_bits)
@@ -64,14 +64,25 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[String]) -> Kernel {
         Strategy::Gather(nest) => gather(&mut writer, nest),
     }
     kernel.wgsl = writer.finish();
-    if let Strategy::Copy(_) = schedule.strategy
-        && nest.dst_bytes.is_multiple_of(4)
-    {
-        kernel.copy_regions =
-            vec![CopyRegion { source_offset: 0, destination_offset: 0, size: nest.dst_bytes }];
-    }
+    kernel.copy_regions = copy_region(&schedule.strategy).into_iter().collect();
     kernel.proof = Some(proof.sealed(&kernel));
     kernel
+}
+
+/// A label of the header and the blanks behind it.
+fn column(label: &str) -> String {
+    if label.is_empty() { String::new() } else { format!("{label:<13}") }
+}
+
+/// A copy as one region of the buffers, where its places are whole words.
+fn copy_region(strategy: &Strategy) -> Option<CopyRegion> {
+    let Strategy::Copy(Block { nest, .. }) = strategy else { return None };
+    let bits = nest.src.offset().unsigned_abs() * u64::from(nest.src_bits);
+    (bits.is_multiple_of(32) && nest.dst_bytes.is_multiple_of(4)).then_some(CopyRegion {
+        source_offset: bits / 8,
+        destination_offset: 0,
+        size: nest.dst_bytes,
+    })
 }
 
 /// Writes the entry point: `number` counts invocations, of which `count` have work.

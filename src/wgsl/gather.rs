@@ -3,15 +3,19 @@ use super::{
     words::{literal, type_name},
     writer::Writer,
 };
-use crate::nest::{Affine, Cell, CopyNest, Digit, Guard, Value};
+use crate::nest::{Affine, Cell, CopyAxis, CopyNest, Count, Digit, Guard, Value, width};
 
 /// Writes a kernel that computes one word, or one wider unit, of the destination in each invocation.
 pub(super) fn gather(writer: &mut Writer, nest: &CopyNest) {
     let lanes = (32 / nest.dst_bits).max(1);
     let kind = type_name(nest.dst_bits.into());
-    writer.line(format_args!(
-        "// The unit at a position of the destination's memory, counted in units."
-    ));
+    writer.comment(
+        "",
+        format_args!(
+            "The unit at `position` of the destination; positions and steps count units of {}.",
+            width(nest.dst_bits)
+        ),
+    );
     writer.block(format_args!("fn unit(position: u32) -> {kind}"), |writer| {
         unit(writer, nest, lanes);
     });
@@ -32,7 +36,11 @@ pub(super) fn gather(writer: &mut Writer, nest: &CopyNest) {
                 .collect();
             writer.line(format_args!("destination[word] = {};", parts.join(" | ")));
         } else {
-            writer.line(format_args!("var lanes = 0u;"));
+            let unit = width(nest.dst_bits);
+            writer.noted(
+                format_args!("var lanes = 0u;"),
+                format_args!("{lanes} units of {unit}, the first in the low bits"),
+            );
             writer.block(format_args!("for (var lane = 0u; lane < {lanes}u; lane++)"), |writer| {
                 let bits = nest.dst_bits;
                 let shift = if bits == 1 { "lane".to_owned() } else { format!("(lane * {bits}u)") };
@@ -48,7 +56,10 @@ fn unit(writer: &mut Writer, nest: &CopyNest, lanes: u32) {
     let kind = u64::from(nest.dst_bits);
     if !nest.dst_elements.is_multiple_of(lanes.into()) {
         writer.block(format_args!("if position >= {}u", nest.dst_elements), |writer| {
-            writer.line(format_args!("return {}; // past the last", literal(kind, 0)));
+            writer.noted(
+                format_args!("return {};", literal(kind, 0)),
+                format_args!("past the image"),
+            );
         });
     }
     let walk = match nest.dst_base {
@@ -60,23 +71,22 @@ fn unit(writer: &mut Writer, nest: &CopyNest, lanes: u32) {
     };
     let names = Names::new((0..nest.extents.len()).map(|axis| format!("i{axis}")));
     let mut below: u64 = 1;
-    let mut lines: Vec<String> = Vec::new();
+    let mut lines: Vec<(String, String)> = Vec::new();
     for (axis, of) in nest.axes().enumerate().collect::<Vec<_>>().into_iter().rev() {
         let extent = (axis > 0).then_some(of.extent);
-        lines.push(format!(
-            "let {} = {}; // {} steps: source {:+}, destination +{}",
-            names.axis(axis),
-            Place { number: walk, below, extent },
-            of.extent,
-            of.src_stride,
-            of.dst_stride,
+        lines.push((
+            format!("let {} = {};", names.axis(axis), Place { number: walk, below, extent }),
+            steps(&of),
         ));
         below *= of.extent;
     }
-    lines.iter().rev().for_each(|line| writer.line(format_args!("{line}")));
+    for (code, note) in lines.iter().rev() {
+        writer.noted(format_args!("{code}"), format_args!("{note}"));
+    }
     guards(writer, nest, &names, |writer, cell| {
         let value = if cell == Cell::Gap { 0 } else { nest.fill };
-        writer.line(format_args!("return {};", literal(kind, value)));
+        let value = literal(kind, value);
+        writer.noted(format_args!("return {value};"), format_args!("{}", cell_name(cell)));
     });
     writer.line(format_args!("let read = {};", names.form(&nest.src)));
     load(writer, nest);
@@ -109,9 +119,26 @@ pub(super) fn guards(
     for (number, Digit { of, by }) in nest.digits.iter().enumerate() {
         let weight = nest.src.weight(Value::Digit(number));
         let of = names.form(of);
-        writer.line(format_args!("let tile{number} = ({of}) / {by}u; // source {weight:+}"));
+        writer.noted(
+            format_args!("let tile{number} = ({of}) / {by}u;"),
+            format_args!("a tile that does not nest: source {weight:+}"),
+        );
     }
     write(writer, true);
+}
+
+/// An axis in a remark.
+pub(super) fn steps(axis: &CopyAxis) -> String {
+    let CopyAxis { extent, src_stride, dst_stride } = axis;
+    format!("{}: source {src_stride:+}, destination +{dst_stride}", Count(*extent, "step"))
+}
+
+/// What a cell is, in a remark.
+pub(super) fn cell_name(cell: Cell) -> &'static str {
+    match cell {
+        Cell::Gap => "no element lies here",
+        Cell::Padding => "padding",
+    }
 }
 
 /// The condition on which a guard fails. What drops below 0 wraps past every extent.

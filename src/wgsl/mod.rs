@@ -15,4 +15,6 @@ pub use emit::emit;
 pub use error::WgslError;
 pub use kernel::{Binding, CopyRegion, Dispatch, Kernel};
 pub use proof::Proof;
+#[cfg(feature = "backends")]
+pub(crate) use validate::check;
 pub use validate::validate;

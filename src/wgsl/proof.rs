@@ -36,8 +36,16 @@ impl Proof {
             Strategy::Gather(nest) if nest.dst_bits < 8 => 32 / nest.dst_bits,
             _ => 0,
         };
+        let mut last_source_word = nest.src_last.map(|last| last_word(last, nest.src_bits));
+        if let Strategy::Rows(block) = &schedule.strategy
+            && !block.is_word_aligned()
+        {
+            // Words that are shifted into place: one more is read, up to the last of the image.
+            let last = nest.src_bytes.div_ceil(4).saturating_sub(1);
+            last_source_word = last_source_word.map(|word| (word + 1).min(last));
+        }
         Self {
-            last_source_word: nest.src_last.map(|last| last_word(last, nest.src_bits)),
+            last_source_word,
             last_destination_word: last_word(nest.dst_elements - 1, nest.dst_bits),
             source_words,
             destination_words,

@@ -1,6 +1,7 @@
 use naga::{
+    Module,
     front::wgsl,
-    valid::{Capabilities, ValidationFlags, Validator},
+    valid::{Capabilities, ModuleInfo, ValidationFlags, Validator},
 };
 
 use super::WgslError;
@@ -11,10 +12,15 @@ use super::WgslError;
 ///
 /// What naga says.
 pub fn validate(text: &str) -> Result<(), WgslError> {
+    check(text).map(|_| ())
+}
+
+/// The kernel as naga has it, with what validation found out.
+pub(crate) fn check(text: &str) -> Result<(Module, ModuleInfo), WgslError> {
     let module = wgsl::parse_str(text)
         .map_err(|error| WgslError::Parse { message: error.message().to_owned() })?;
-    Validator::new(ValidationFlags::all(), Capabilities::empty())
+    let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
         .validate(&module)
-        .map(|_| ())
-        .map_err(|error| WgslError::Invalid { message: error.into_inner().to_string() })
+        .map_err(|error| WgslError::Invalid { message: error.into_inner().to_string() })?;
+    Ok((module, info))
 }

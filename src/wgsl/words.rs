@@ -11,12 +11,18 @@ pub(super) fn type_name(bits: u64) -> &'static str {
 
 /// A literal of the type of `bits` bits, from its low bits.
 pub(super) fn literal(bits: u64, value: u128) -> String {
-    let word = |n: u32| format!("0x{:x}u", (value >> (32 * n)) & u128::from(u32::MAX));
-    match bits {
-        0..=32 => word(0),
-        33..=64 => format!("vec2<u32>({}, {})", word(0), word(1)),
-        _ => format!("vec4<u32>({}, {}, {}, {})", word(0), word(1), word(2), word(3)),
-    }
+    let word = |n: u32| match (value >> (32 * n)) & u128::from(u32::MAX) {
+        0 => "0u".to_owned(),
+        word => format!("0x{word:x}u"),
+    };
+    let words = match bits {
+        0..=32 => return word(0),
+        33..=64 => vec![word(0), word(1)],
+        _ => vec![word(0), word(1), word(2), word(3)],
+    };
+    let same = words.iter().all(|word| *word == words[0]);
+    let words = if same { words[0].clone() } else { words.join(", ") };
+    format!("{}({words})", type_name(bits))
 }
 
 /// `value` of `bits` bits repeated to fill `to` bits.
@@ -57,8 +63,9 @@ mod tests {
 
     #[test]
     fn literals_repeat_a_fill_to_the_access() {
-        assert_eq!(literal(64, repeated(0x3c00, 16, 64)), "vec2<u32>(0x3c003c00u, 0x3c003c00u)");
+        assert_eq!(literal(64, repeated(0x3c00, 16, 64)), "vec2<u32>(0x3c003c00u)");
         assert_eq!(literal(8, repeated(0x7f, 8, 8)), "0x7fu");
+        assert_eq!(literal(64, 1 << 32), "vec2<u32>(0u, 0x1u)");
     }
 
     #[test]

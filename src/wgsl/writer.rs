@@ -2,7 +2,10 @@ use std::fmt::{self, Write as _};
 
 use crate::schedule::Schedule;
 
-/// Builds WGSL text: one call a line, indentation follows nesting.
+/// Lines longer than this are broken, in characters.
+const MAX_WIDTH: usize = 108;
+
+/// Builds WGSL text: one call a line, indentation follows nesting; long lines are broken.
 #[derive(Debug)]
 pub(super) struct Writer {
     text: String,
@@ -23,10 +26,58 @@ impl Writer {
         self.grid
     }
 
-    /// Writes one line.
+    /// Writes one line, or several where it is long: then they break before an operator or after a comma.
     pub(super) fn line(&mut self, line: fmt::Arguments<'_>) {
-        let indent = 4 * self.depth;
-        writeln!(self.text, "{:indent$}{line}", "").expect("writing to a String cannot fail");
+        let line = line.to_string();
+        let mut rest = line.as_str();
+        let mut indent = 4 * self.depth;
+        while let Some(at) =
+            break_point(rest, MAX_WIDTH - indent, &[" + ", " - ", " || ", " | ", ","])
+        {
+            self.indented(indent, rest[..at].trim_end());
+            rest = rest[at..].trim_start();
+            indent = 4 * self.depth + 4;
+        }
+        self.indented(indent, rest);
+    }
+
+    /// Writes code and a remark: behind it where there is room, else above it.
+    pub(super) fn noted(&mut self, code: fmt::Arguments<'_>, note: fmt::Arguments<'_>) {
+        let (code, note) = (code.to_string(), note.to_string());
+        if 4 * self.depth + code.len() + 4 + note.chars().count() <= MAX_WIDTH {
+            self.indented(4 * self.depth, &format!("{code} // {note}"));
+        } else {
+            self.comment("", format_args!("{note}"));
+            self.line(format_args!("{code}"));
+        }
+    }
+
+    /// Writes a comment, its lines after the first below its text: `label` is as wide as their indentation.
+    pub(super) fn comment(&mut self, label: &str, text: fmt::Arguments<'_>) {
+        let text = text.to_string();
+        let room = MAX_WIDTH - 4 * self.depth - 3 - label.len();
+        let (mut rest, mut label) = (text.as_str(), label.to_owned());
+        while let Some(at) = break_point(rest, room, &[" "]) {
+            self.indented(4 * self.depth, &format!("// {label}{}", rest[..at].trim_end()));
+            rest = rest[at..].trim_start();
+            label = " ".repeat(label.len());
+        }
+        self.indented(4 * self.depth, &format!("// {label}{rest}"));
+    }
+
+    /// Writes `head item, item tail`, an item a line where one line is too short.
+    pub(super) fn list(&mut self, head: &str, items: &[String], tail: &str) {
+        let length = items.iter().map(|item| item.len() + 2).sum::<usize>();
+        if 4 * self.depth + head.len() + length + tail.len() <= MAX_WIDTH {
+            return self.line(format_args!("{head}{}{tail}", items.join(", ")));
+        }
+        self.line(format_args!("{head}"));
+        self.depth += 1;
+        for item in items {
+            self.line(format_args!("{item},"));
+        }
+        self.depth -= 1;
+        self.line(format_args!("{tail}"));
     }
 
     /// Writes an empty line.
@@ -46,5 +97,61 @@ impl Writer {
     /// The text so far.
     pub(super) fn finish(self) -> String {
         self.text
+    }
+
+    fn indented(&mut self, indent: usize, line: &str) {
+        writeln!(self.text, "{:indent$}{line}", "").expect("writing to a String cannot fail");
+    }
+}
+
+/// Where to break a line of more than `room` characters: the last of `marks` that leaves no more than that before it.
+fn break_point(line: &str, room: usize, marks: &[&str]) -> Option<usize> {
+    let (end, _) = line.char_indices().nth(room)?;
+    // A comma stays on its line, an operator starts the next.
+    let place = |mark: &&str| {
+        let at = line[..end].rfind(*mark)?;
+        Some(if *mark == "," { at + 1 } else { at })
+    };
+    marks.iter().filter_map(place).max().filter(|&at| at > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(write: impl FnOnce(&mut Writer)) -> Vec<String> {
+        let mut writer = Writer { text: String::new(), depth: 1, grid: [1; 4] };
+        write(&mut writer);
+        writer.finish().lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn long_lines_break_before_an_operator() {
+        let sum = ["outer * 12345u"; 12].join(" + ");
+        let lines = written(|writer| writer.line(format_args!("let read = {sum};")));
+        assert_eq!(lines.len(), 3);
+        assert!(lines.iter().all(|line| line.len() <= MAX_WIDTH));
+        assert!(lines[0].starts_with("    let") && lines[1].starts_with("        + outer"));
+        let joined: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
+        assert_eq!(joined.join(" "), format!("let read = {sum};"));
+    }
+
+    #[test]
+    fn remarks_go_where_there_is_room() {
+        let short = written(|writer| writer.noted(format_args!("a;"), format_args!("why")));
+        assert_eq!(short, ["    a; // why"]);
+        let long = "b".repeat(100);
+        let lines =
+            written(|writer| writer.noted(format_args!("{long};"), format_args!("because")));
+        assert_eq!(lines, ["    // because".to_owned(), format!("    {long};")]);
+    }
+
+    #[test]
+    fn comments_keep_their_column() {
+        let text = vec!["word"; 30].join(" ");
+        let lines = written(|writer| writer.comment("nest  ", format_args!("{text}")));
+        assert!(
+            lines[0].starts_with("    // nest  word") && lines[1].starts_with("    //       word")
+        );
     }
 }

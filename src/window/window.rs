@@ -188,3 +188,19 @@ pub enum WindowError {
         stride: i64,
     },
 }
+
+impl WindowError {
+    /// The field that the error is about, with the dimension where it is about one.
+    #[must_use]
+    pub fn field(&self) -> String {
+        match self {
+            Self::Count { field, .. } => (*field).into(),
+            Self::LevelRank { .. } => "sizes".into(),
+            Self::LevelType { .. } => "element_type".into(),
+            Self::EmptyWindow { dimension, .. } => format!("window_sizes[{dimension}]"),
+            Self::Outside { dimension, .. } => format!("window_offsets[{dimension}]"),
+            Self::ZeroStride { dimension } => format!("window_strides[{dimension}]"),
+            Self::OutputSize { dimension, .. } => format!("output_sizes[{dimension}]"),
+        }
+    }
+}

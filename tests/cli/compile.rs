@@ -108,3 +108,19 @@ fn a_relayout_of_nothing_is_an_empty_kernel() {
     let ran = Sandbox::new().stridec(&[&args[..], &["--emit", "pb"]].concat());
     assert!(Kernel::decode(&ran.stdout[..]).unwrap().dispatches.is_empty());
 }
+
+#[test]
+fn a_layout_alone_says_where_elements_go() {
+    let sandbox = Sandbox::new();
+    let to = |from, to| sandbox.stridec(&["compile", "relayout", "--from", from, "--to", to]);
+    let expected = to("f32[8,64,112,112]", "f32[8,64,112,112]{1,3,2,0}");
+    for layout in ["NHWC", "nhwc over nchw", "{1,3,2,0}"] {
+        assert_eq!(to("f32[8,64,112,112]", layout).text(), expected.text(), "{layout}");
+    }
+    assert!(to("s4[2,3]{1,0:E(4)}", "WH").text().contains("s4[2,3]{0,1:E(4)}"));
+    to("f32[8,64,112]", "NHWC").fails(2, "4 letters for 3 dimensions");
+    to("f32[2,3]", "{0,0}").fails(2, "--to: layout.minor_to_major[1]");
+    let args = ["compile", "slice", "--from", "f32[4,4]", "--offsets", "0,0", "--sizes", "2,4"];
+    let ran = sandbox.stridec(&[&args[..], &["--strides", "1,1", "--to", "WH"]].concat());
+    assert!(ran.text().contains("to f32[2,4]{0,1}"), "{}", ran.text());
+}

@@ -18,6 +18,9 @@ fn a_padded_shape_for_programs() {
         "axes": [{"coordinate": "d1", "extent": 5, "stride": 3}, {"coordinate": "d0", "extent": 3, "stride": 1}],
         "strides": [1, 3], "offset": 0, "elements": 6, "physical_dimensions": [5, 3],
         "physical_elements": 15, "physical_bytes": 60, "packed": false,
+        "dml": {
+            "data_type": "FLOAT32", "sizes": [2, 3], "strides": [1, 3], "total_tensor_size_in_bytes": 60,
+        },
     });
     for (key, value) in expected.as_object().unwrap() {
         assert_eq!(&found[key], value, "{key}");
@@ -88,4 +91,24 @@ fn what_has_no_elements_is_not_supported() {
         sandbox.stridec(&["describe", shape]).fails(3, "error: ");
         assert_eq!(sandbox.stridec(&["describe", shape, "--format", "pb"]).code, 0, "{shape}");
     }
+}
+
+#[test]
+fn other_systems_forms_or_why_there_is_none() {
+    let found = describe("f32[2,3]{0,1:PAD(3,5,zero)}");
+    assert_eq!(found["memref"], "memref<2x3xf32, strided<[1, 3]>>");
+    assert_eq!(found["numpy"]["strides"], json!([4, 12]));
+    assert_eq!(found["dlpack"]["strides"], json!([1, 3]));
+    assert_eq!(found["pjrt"]["byte_strides"], json!([4, 12]));
+    assert_eq!(
+        (&found["padding"]["bytes"], &found["padding"]["costliest"]),
+        (&json!(36), &json!(1))
+    );
+    let tiled = describe("bf16[16,256]{1,0:T(8,128)(2,1)}");
+    for form in ["dml", "memref", "numpy", "dlpack"] {
+        assert!(tiled[form]["unsupported"].is_string(), "{form}: {}", tiled[form]);
+    }
+    assert_eq!(tiled["pjrt"]["tile_dims"], json!([8, 128, 2, 1]));
+    let text = Sandbox::new().stridec(&["describe", "f32[2,3]{0,1:PAD(3,5,zero)}"]);
+    assert!(text.text().contains("36 of 60 bytes, 60.0 %; d1 costs most"), "{}", text.text());
 }

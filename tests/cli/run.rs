@@ -22,6 +22,17 @@ fn two_by_three() {
 }
 
 #[test]
+fn the_file_of_the_readme() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/abcdef.npy");
+    for (to, expected) in
+        [("u8[2,3]{0,1}", &b"adbecf"[..]), ("u8[2,3]{0,1:PAD(3,4)}", b"ad\0be\0cf\0\0\0\0")]
+    {
+        let args = ["run", "relayout", "--to", to, "-i", file, "-o", "-", "--device", "host"];
+        assert_eq!(Sandbox::new().stridec(&args).stdout, expected);
+    }
+}
+
+#[test]
 fn directmls_slices_of_four_by_four() {
     let sandbox = Sandbox::new();
     sandbox.write("in.bin", f32s(1..=16));

@@ -1,7 +1,8 @@
 //! Seeded random operations.
 
 use stridec::{
-    shape::{ElementType, Layout, PaddingValue, Shape, TileDimension},
+    request::Tensor,
+    shape::{ElementType, Layout, PaddingValue, Shape, StridedShape, TileDimension},
     stride::StrideDescriptor,
     window::{Slice, Window},
 };
@@ -49,7 +50,17 @@ impl Random {
 #[derive(Clone, Debug)]
 pub enum Side {
     Shape(Box<Shape>),
-    Strided { sizes: Vec<u64>, strides: Vec<i64>, offset: u64 },
+    Strided(StridedShape),
+}
+
+impl Side {
+    /// The side as a request has it.
+    pub fn tensor(&self) -> Tensor {
+        match self {
+            Side::Shape(shape) => Tensor::Shape(Shape::clone(shape)),
+            Side::Strided(shape) => Tensor::Strided(shape.clone()),
+        }
+    }
 }
 
 /// A random operation and its two sides.
@@ -67,7 +78,7 @@ impl Operation {
     pub fn destination_shape(&self) -> Option<&Shape> {
         match &self.destination_side {
             Side::Shape(shape) => Some(shape),
-            Side::Strided { .. } => None,
+            Side::Strided(_) => None,
         }
     }
 }
@@ -182,7 +193,9 @@ fn strided(
         }
     }
     let descriptor = StrideDescriptor::strided(element_type, 0, sizes, &strides, offset).unwrap();
-    (Side::Strided { sizes: sizes.to_vec(), strides, offset }, descriptor)
+    let (sizes, strides) = (sizes.iter().copied(), strides.iter().copied());
+    let shape = StridedShape::new(element_type, sizes, strides, offset, 0).unwrap();
+    (Side::Strided(shape), descriptor)
 }
 
 fn layout(random: &mut Random, element_type: ElementType, sizes: &[u64]) -> Layout {

@@ -223,4 +223,32 @@ impl DmlError {
     pub(super) fn dimension_count(given: usize) -> Self {
         Self::DimensionCount { given, least: 1, limit: MAX_DIMENSION_COUNT }
     }
+
+    /// The field of the description that the error is about; `None` where it is about a binding or letters.
+    #[must_use]
+    pub fn field(&self) -> Option<String> {
+        Some(match self {
+            Self::DataType { .. } => "data_type".into(),
+            Self::Flags { .. } => "flags".into(),
+            Self::DimensionCount { .. } | Self::ElementCount { .. } => "sizes".into(),
+            Self::ZeroSize { dimension } | Self::SizeTooLarge { dimension, .. } => {
+                format!("sizes[{dimension}]")
+            }
+            Self::Stride { dimension, .. } => format!("strides[{dimension}]"),
+            Self::StrideCount { .. } | Self::TooLarge => "strides".into(),
+            Self::TotalTensorSize { .. } | Self::TotalTensorSizeMultiple { .. } => {
+                "total_tensor_size_in_bytes".into()
+            }
+            Self::AlignmentNotPowerOfTwo { .. } | Self::AlignmentBelowElement { .. } => {
+                "guaranteed_base_offset_alignment".into()
+            }
+            Self::NoDataType { .. } => "element_type".into(),
+            Self::ElementSize { .. } => "element_size_in_bits".into(),
+            Self::Tiled { .. } => "tiles".into(),
+            Self::Offset { .. } => "offset".into(),
+            Self::Prefix { .. } => "dynamic_shape_metadata_prefix_bytes".into(),
+            Self::Lower(error) => return error.field(),
+            _ => return None,
+        })
+    }
 }

@@ -3,6 +3,10 @@
 use smallvec::SmallVec;
 
 use super::DmlError;
+use crate::{
+    shape::{permutation, shape_util::signed},
+    stride::StrideError,
+};
 
 /// The letters that need no `over`, in the order of their logical dimensions: DirectML's, and XLA's `p z y x`.
 const CANONICAL: [&str; 2] = ["NCDHW", "PZYX"];
@@ -79,23 +83,19 @@ pub fn strides_from_letters(
 ///
 /// # Errors
 ///
-/// Where the order has not one entry per size, or a stride passes 2^32-1.
+/// Where the order is no permutation of the dimensions, or a stride passes 2^32-1.
 pub fn strides_from_minor_to_major(
     sizes: &[u32],
     minor_to_major: &[usize],
 ) -> Result<SmallVec<[u32; 8]>, DmlError> {
-    let rank = sizes.len();
-    if minor_to_major.len() != rank {
-        return Err(DmlError::StrideCount { given: minor_to_major.len(), rank });
-    }
-    let mut strides = SmallVec::from_elem(0, rank);
+    let order = permutation::checked(&signed(minor_to_major), sizes.len());
+    let mut strides = SmallVec::from_elem(0, sizes.len());
     let mut stride = 1_u64;
-    for &dimension in minor_to_major {
-        let size = sizes.get(dimension).ok_or(DmlError::StrideCount { given: dimension, rank })?;
+    for dimension in order.map_err(StrideError::from)? {
         let given = i64::try_from(stride).unwrap_or(i64::MAX);
         strides[dimension] =
             u32::try_from(stride).map_err(|_| DmlError::Stride { dimension, given })?;
-        stride = stride.saturating_mul(u64::from(*size));
+        stride = stride.saturating_mul(u64::from(sizes[dimension]));
     }
     Ok(strides)
 }

@@ -15,6 +15,7 @@ mod data_type;
 mod desc;
 mod error;
 mod letters;
+mod properties;
 mod size;
 
 pub use data_type::TensorDataType;

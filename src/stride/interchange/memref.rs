@@ -25,7 +25,8 @@ pub fn memref(tensor: &StrideDescriptor) -> Result<String, StrideError> {
         return Err(StrideError::NoElements { element_type });
     };
     expect_element_bits(tensor, bits)?;
-    let sizes: String = tensor.sizes().iter().map(|size| format!("{size}x")).collect();
+    let mut extents: Vec<String> = tensor.sizes().iter().map(ToString::to_string).collect();
+    extents.push(name);
     let offset = match tensor.base_offset() {
         0 => String::new(),
         offset => format!(", offset: {offset}"),
@@ -36,7 +37,7 @@ pub fn memref(tensor: &StrideDescriptor) -> Result<String, StrideError> {
         let strides: Vec<String> = strides.iter().map(ToString::to_string).collect();
         format!(", strided<[{}]{offset}>", strides.join(", "))
     };
-    Ok(format!("memref<{sizes}{name}{layout}>"))
+    Ok(format!("memref<{}{layout}>", extents.join("x")))
 }
 
 /// Whether the strides are those that packing gives, the last dimension minor.

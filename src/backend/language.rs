@@ -1,0 +1,64 @@
+use std::{fmt, str::FromStr};
+
+use super::BackendError;
+
+/// A shading language that a kernel can be translated to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Language {
+    /// SPIR-V 1.3, for Vulkan 1.1: words in little-endian order.
+    Spirv,
+    /// Metal's language, version 2.1.
+    Msl,
+    /// Direct3D's language, shader model 5.1.
+    Hlsl,
+    /// OpenGL's language, ES 3.10.
+    Glsl,
+}
+
+impl Language {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Spirv, Self::Msl, Self::Hlsl, Self::Glsl];
+
+    /// The name, in lower case: `spirv`, `msl`, `hlsl` or `glsl`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Spirv => "spirv",
+            Self::Msl => "msl",
+            Self::Hlsl => "hlsl",
+            Self::Glsl => "glsl",
+        }
+    }
+
+    /// The ending that tools expect of a file: `spv`, `metal`, `hlsl` or `comp`.
+    #[must_use]
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Spirv => "spv",
+            Self::Msl => "metal",
+            Self::Hlsl => "hlsl",
+            Self::Glsl => "comp",
+        }
+    }
+
+    /// All names, for messages.
+    pub(super) fn names() -> String {
+        Self::ALL.map(Self::name).join(", ")
+    }
+}
+
+impl fmt::Display for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Language {
+    type Err = BackendError;
+
+    fn from_str(text: &str) -> Result<Self, BackendError> {
+        let unknown = || BackendError::Unknown { given: text.to_owned() };
+        Self::ALL.into_iter().find(|language| language.name() == text).ok_or_else(unknown)
+    }
+}

@@ -1,0 +1,50 @@
+//! A kernel in the languages that drivers read: SPIR-V, MSL, HLSL and GLSL, by naga's back ends.
+//!
+//! A runtime that takes WGSL needs none of this. One that does not asks for its driver's language, binds the two
+//! buffers where [`Translated::slots`] says, and dispatches what [`Kernel::dispatches`](crate::Kernel) lists.
+//!
+//! ```
+//! use stridec::{Operation, Target, backend::{Language, Slot, translate}};
+//! let (source, destination) = ("f32[64,8]".parse()?, "f32[64,8]{0,1}".parse()?);
+//! let kernel = Operation::relayout(source, destination)?.compile(&Target::webgpu())?;
+//! let shader = translate(&kernel, Language::Hlsl)?;
+//! assert!(shader.text().is_some_and(|text| text.contains("ByteAddressBuffer source")));
+//! assert_eq!(shader.slots[0], Slot::Register { class: 't', register: 0, space: 0 });
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! What is chosen for each language, and who but naga reads the result in stridec's own tests:
+//!
+//! | | dialect | source, destination | out of bounds | checked by |
+//! |---|---|---|---|---|
+//! | SPIR-V | 1.3, `Shader` only (Vulkan 1.1) | bindings 0 and 1 of set 0 | the index is clamped | `spirv-val` |
+//! | MSL | 2.1 | `buffer(0)`, `buffer(1)` and sizes in `buffer(2)` | the index is clamped | nobody: Apple's compiler is not to be had elsewhere |
+//! | HLSL | shader model 5.1, for DXC too | `t0` and `u1` of space 0 | Direct3D's own rule, below | `glslangValidator -D`; not DXC |
+//! | GLSL | ES 3.10, which OpenGL 4.5 takes as well | bindings 0 and 1 | **nothing**: check sizes or ask for a robust context | `glslangValidator` |
+//!
+//! # Bounds
+//!
+//! Every index of a kernel lies inside its binding when the binding has the bytes that
+//! [`Binding::size_in_bytes`](crate::wgsl::Binding) asks for: check that when binding, and no check in a shader ever
+//! acts. naga checks nothing unless told to. stridec tells it to clamp in SPIR-V and MSL, as implementations of WebGPU
+//! do, so that a binding that is too short gives wrong elements and never a write elsewhere; the clamp is one `min`
+//! for each access. An HLSL buffer is a `ByteAddressBuffer`, of which Direct3D itself reads zero and drops writes past
+//! the end of a *descriptor*; bound as a root descriptor it has no end, and the size is the caller's to check. naga has
+//! no such option for buffers in GLSL.
+//!
+//! Divisions are guarded against zero only where a kernel divides by anything but a constant, which stridec's own do
+//! not (in HLSL naga guards them always); loops are as bounded as they are in the WGSL; workgroup memory is zeroed.
+
+mod error;
+mod glsl;
+mod hlsl;
+mod language;
+mod msl;
+mod spirv;
+mod translate;
+mod translated;
+
+pub use error::BackendError;
+pub use language::Language;
+pub use translate::translate;
+pub use translated::{Slot, Translated};

@@ -1,0 +1,199 @@
+use naga::{
+    BinaryOperator, Expression, Literal, Module, ShaderStage,
+    proc::{BoundsCheckPolicies, BoundsCheckPolicy},
+    valid::ModuleInfo,
+};
+
+use super::{BackendError, Language, Slot, Translated, glsl, hlsl, msl, spirv};
+use crate::{
+    error::Error,
+    wgsl::{self, Binding, Kernel},
+};
+
+/// A kernel as naga reads it, for one of the writers.
+pub(super) struct Parsed<'a> {
+    pub(super) kernel: &'a Kernel,
+    pub(super) module: Module,
+    pub(super) info: ModuleInfo,
+}
+
+/// What a writer makes: the code, the entry point's name and the buffer of sizes.
+pub(super) struct Written {
+    pub(super) code: Vec<u8>,
+    pub(super) entry_point: String,
+    pub(super) sizes: Option<Slot>,
+}
+
+/// Translates a kernel; the [module](super) says what is chosen for each language.
+///
+/// The same kernel gives the same bytes on every machine. Texts carry the comment of the kernel's own text.
+///
+/// # Errors
+///
+/// Where the kernel's text is not valid, or naga does not write it. Neither happens to a kernel that stridec compiled.
+pub fn translate(kernel: &Kernel, language: Language) -> Result<Translated, Error> {
+    let slots = kernel.bindings.iter().map(|binding| slot(binding, language)).collect();
+    if kernel.dispatches.is_empty() {
+        let entry_point = kernel.entry_point.clone();
+        return Ok(Translated { language, code: vec![], entry_point, slots, sizes: None });
+    }
+    let (module, info) = wgsl::check(&kernel.wgsl)?;
+    let parsed = Parsed { kernel, module, info };
+    let written = match language {
+        Language::Spirv => spirv::write(&parsed),
+        Language::Msl => msl::write(&parsed),
+        Language::Hlsl => hlsl::write(&parsed),
+        Language::Glsl => glsl::write(&parsed),
+    };
+    let Written { code, entry_point, sizes } =
+        written.map_err(|message| BackendError::Write { language, message })?;
+    Ok(Translated { language, code, entry_point, slots, sizes })
+}
+
+/// Where `language` binds a buffer: at the numbers that WGSL has.
+fn slot(binding: &Binding, language: Language) -> Slot {
+    let Binding { group, binding: number, writable, .. } = *binding;
+    match language {
+        Language::Spirv => Slot::Descriptor { set: group, binding: number },
+        Language::Msl => Slot::Buffer { index: narrow(number) },
+        Language::Hlsl => Slot::Register {
+            class: if writable { 'u' } else { 't' },
+            register: number,
+            space: narrow(group),
+        },
+        Language::Glsl => Slot::ShaderStorage { binding: narrow(number) },
+    }
+}
+
+/// The number of a group or a binding: stridec's are 0 and 1.
+pub(super) fn narrow(number: u32) -> u8 {
+    u8::try_from(number).unwrap_or(u8::MAX)
+}
+
+impl Parsed<'_> {
+    /// A text with the comment above the kernel, which naga drops; `//` starts a comment in all of the languages.
+    pub(super) fn text(&self, code: &str) -> Vec<u8> {
+        // A `#version` must be the first of all lines.
+        let (first, rest) = match code.split_inclusive('\n').next() {
+            Some(line) if line.starts_with("#version") => code.split_at(line.len()),
+            _ => ("", code),
+        };
+        let header = self.kernel.wgsl.lines().take_while(|line| line.starts_with("//"));
+        let header: String = header.flat_map(|line| [line, "\n"]).collect();
+        let end = if code.ends_with('\n') { "" } else { "\n" };
+        [first, &header, rest, end].concat().into_bytes()
+    }
+
+    /// The kernel's entry point, for naga.
+    pub(super) fn entry_point(&self) -> (ShaderStage, String) {
+        (ShaderStage::Compute, self.kernel.entry_point.clone())
+    }
+
+    /// Each binding's number in WGSL with what a writer's map holds for it.
+    pub(super) fn bindings<T>(
+        &self,
+        target: impl Fn(&Binding) -> T,
+    ) -> Vec<(naga::ResourceBinding, T)> {
+        let number = |binding: &Binding| naga::ResourceBinding {
+            group: binding.group,
+            binding: binding.binding,
+        };
+        self.kernel.bindings.iter().map(|binding| (number(binding), target(binding))).collect()
+    }
+
+    /// Whether a division may meet a zero: not where every divisor is a constant above 0.
+    pub(super) fn may_divide_by_zero(&self) -> bool {
+        let bodies = self.module.entry_points.iter().map(|entry| &entry.function);
+        let functions = self.module.functions.iter().map(|(_, function)| function);
+        bodies.chain(functions).any(|function| {
+            function.expressions.iter().any(|(_, expression)| match *expression {
+                Expression::Binary {
+                    op: BinaryOperator::Divide | BinaryOperator::Modulo,
+                    right,
+                    ..
+                } => !matches!(
+                    function.expressions[right],
+                    Expression::Literal(Literal::U32(1..) | Literal::I32(1..))
+                ),
+                _ => false,
+            })
+        })
+    }
+}
+
+/// Indices are clamped, in buffers and elsewhere.
+pub(super) fn clamped() -> BoundsCheckPolicies {
+    BoundsCheckPolicies {
+        index: BoundsCheckPolicy::Restrict,
+        buffer: BoundsCheckPolicy::Restrict,
+        image_load: BoundsCheckPolicy::Restrict,
+        binding_array: BoundsCheckPolicy::Restrict,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{request::Operation, schedule::Target};
+
+    fn transpose() -> Kernel {
+        let (source, destination) =
+            ("f32[64,8]".parse().unwrap(), "f32[64,8]{0,1}".parse().unwrap());
+        Operation::relayout(source, destination).unwrap().compile(&Target::webgpu()).unwrap()
+    }
+
+    #[test]
+    fn each_language_binds_where_it_says() {
+        let text = |language| {
+            let shader = translate(&transpose(), language).unwrap();
+            let text = shader.text().unwrap().to_owned();
+            let header = text.trim_start_matches("#version 310 es\n");
+            assert!(header.starts_with("// relayout f32[64,8]"), "{text}");
+            (shader, text)
+        };
+        let (shader, msl) = text(Language::Msl);
+        assert_eq!(shader.slots, [Slot::Buffer { index: 0 }, Slot::Buffer { index: 1 }]);
+        assert_eq!(shader.sizes, Some(Slot::Buffer { index: 2 }));
+        assert!(msl.contains("_buffer_sizes [[buffer(2)]]"), "{msl}");
+        assert!(msl.contains(&format!("void {}(", shader.entry_point)), "{msl}");
+        assert!(!msl.contains("naga_div"), "{msl}");
+        let (shader, hlsl) = text(Language::Hlsl);
+        for slot in shader.slots {
+            let number = slot.to_string().replace(", space0", "");
+            assert!(hlsl.contains(&number), "{number}: {hlsl}");
+        }
+        let (_, glsl) = text(Language::Glsl);
+        for binding in 0..2 {
+            assert!(glsl.contains(&format!("binding = {binding}) ")), "{glsl}");
+        }
+    }
+
+    #[test]
+    fn spirv_is_words_of_version_1_3() {
+        let shader = translate(&transpose(), Language::Spirv).unwrap();
+        assert_eq!(shader.code[..8], [0x03, 0x02, 0x23, 0x07, 0x00, 0x03, 0x01, 0x00]);
+        assert_eq!(shader.code.len() % 4, 0);
+        assert_eq!(shader.text(), None);
+    }
+
+    #[test]
+    fn a_division_by_what_may_be_zero_is_guarded() {
+        let mut kernel = transpose();
+        kernel.wgsl = "@group(0) @binding(0) var<storage, read> source: array<u32>;
+            @group(0) @binding(1) var<storage, read_write> destination: array<u32>;
+            @compute @workgroup_size(1) fn main() { destination[0] = 7u / source[0]; }"
+            .into();
+        let shader = translate(&kernel, Language::Msl).unwrap();
+        assert!(shader.text().unwrap().contains("naga_div"));
+    }
+
+    #[test]
+    fn nothing_to_dispatch_is_nothing_to_translate() {
+        let shape: crate::Tensor = "f32[0,3]".parse().unwrap();
+        let kernel = Operation::relayout(shape.clone(), shape).unwrap();
+        let kernel = kernel.compile(&Target::webgpu()).unwrap();
+        for language in Language::ALL {
+            assert_eq!(translate(&kernel, language).unwrap().code, [0; 0]);
+        }
+    }
+}

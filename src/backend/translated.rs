@@ -1,0 +1,76 @@
+use std::fmt;
+
+use super::Language;
+
+/// A kernel in another language, and where its buffers go.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Translated {
+    /// The language.
+    pub language: Language,
+    /// The shader: SPIR-V words in little-endian order, or UTF-8 text. Empty where there is nothing to dispatch.
+    pub code: Vec<u8>,
+    /// What the entry point is called there; MSL does not let it be `main`.
+    pub entry_point: String,
+    /// Where each buffer of [`Kernel::bindings`](crate::Kernel) is bound, in the same order.
+    pub slots: Vec<Slot>,
+    /// MSL's extra buffer: one `uint32_t` for each binding, in order, the bytes that are bound there. The shader
+    /// clamps its indices to these.
+    pub sizes: Option<Slot>,
+}
+
+impl Translated {
+    /// The shader as text; `None` for SPIR-V.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match self.language {
+            Language::Spirv => None,
+            _ => str::from_utf8(&self.code).ok(),
+        }
+    }
+}
+
+/// Where a buffer is bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Slot {
+    /// Vulkan: a storage buffer of a descriptor set.
+    Descriptor {
+        /// The set.
+        set: u32,
+        /// The binding in it.
+        binding: u32,
+    },
+    /// Metal: `[[buffer(index)]]`.
+    Buffer {
+        /// The index.
+        index: u8,
+    },
+    /// Direct3D: `t0` is read, `u1` is written.
+    Register {
+        /// `t` or `u`.
+        class: char,
+        /// The number.
+        register: u32,
+        /// The register space.
+        space: u8,
+    },
+    /// OpenGL: a shader storage buffer.
+    ShaderStorage {
+        /// The binding point.
+        binding: u8,
+    },
+}
+
+impl fmt::Display for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Descriptor { set, binding } => write!(f, "set {set}, binding {binding}"),
+            Self::Buffer { index } => write!(f, "buffer({index})"),
+            Self::Register { class, register, space } => {
+                write!(f, "register({class}{register}, space{space})")
+            }
+            Self::ShaderStorage { binding } => write!(f, "binding {binding}"),
+        }
+    }
+}

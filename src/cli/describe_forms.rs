@@ -1,0 +1,108 @@
+//! A tensor's memory as other systems describe it, or why they cannot.
+
+use std::fmt::Display;
+
+use serde_json::{Map, Value, json};
+use stridec::{
+    Tensor,
+    stride::{
+        BufferTensorDesc, PaddingReport, StrideDescriptor, StrideError,
+        interchange::{DlPack, NumpyArray, PjrtMemoryLayout, memref},
+    },
+};
+
+/// The name of each form, and the form: a text, fields, or `{"unsupported": why}`.
+pub(super) fn forms(tensor: &Tensor, descriptor: &StrideDescriptor) -> Map<String, Value> {
+    let mut forms = Map::new();
+    forms.insert("dml".into(), dml(tensor, descriptor));
+    forms.insert("pjrt".into(), or_why(pjrt(tensor, descriptor)));
+    forms.insert("memref".into(), or_why(memref(descriptor).map(Value::from)));
+    forms.insert("numpy".into(), or_why(NumpyArray::try_from(descriptor).map(numpy)));
+    forms.insert("dlpack".into(), or_why(DlPack::try_from(descriptor).map(dlpack)));
+    forms
+}
+
+fn or_why(form: Result<Value, impl Display>) -> Value {
+    form.unwrap_or_else(|why| json!({ "unsupported": why.to_string() }))
+}
+
+/// `DML_BUFFER_TENSOR_DESC`.
+fn dml(tensor: &Tensor, descriptor: &StrideDescriptor) -> Value {
+    let desc = match tensor {
+        Tensor::Buffer(desc) => Ok(desc.clone()),
+        _ => BufferTensorDesc::try_from(descriptor),
+    };
+    or_why(desc.map(|desc| {
+        json!({
+            "data_type": desc.data_type().name(),
+            "sizes": desc.sizes(),
+            "strides": desc.explicit_strides().as_slice(),
+            "total_tensor_size_in_bytes": desc.total_tensor_size_in_bytes(),
+        })
+    }))
+}
+
+/// `PJRT_Buffer_MemoryLayout`.
+fn pjrt(tensor: &Tensor, descriptor: &StrideDescriptor) -> Result<Value, StrideError> {
+    let layout = match tensor {
+        Tensor::Shape(shape) => PjrtMemoryLayout::try_from(shape)?,
+        _ => PjrtMemoryLayout::try_from(descriptor)?,
+    };
+    Ok(match layout {
+        PjrtMemoryLayout::Tiled { minor_to_major, tile_dims, tile_dim_sizes } => json!({
+            "minor_to_major": minor_to_major,
+            "tile_dims": tile_dims,
+            "tile_dim_sizes": tile_dim_sizes,
+        }),
+        PjrtMemoryLayout::Strides { byte_strides } => json!({ "byte_strides": byte_strides }),
+    })
+}
+
+fn numpy(array: NumpyArray) -> Value {
+    let NumpyArray { dtype, shape, strides, offset } = array;
+    json!({ "dtype": dtype, "shape": shape, "strides": strides, "offset": offset })
+}
+
+fn dlpack(tensor: DlPack) -> Value {
+    let DlPack { shape, strides, code, bits, lanes, byte_offset, is_subbyte_type_padded } = tensor;
+    json!({
+        "code": code,
+        "bits": bits,
+        "lanes": lanes,
+        "shape": shape,
+        "strides": strides,
+        "byte_offset": byte_offset,
+        "is_subbyte_type_padded": is_subbyte_type_padded,
+    })
+}
+
+/// How much of the memory is padding, and which dimension pays for it.
+pub(super) fn padding(descriptor: &StrideDescriptor) -> Value {
+    let report = PaddingReport::of(descriptor);
+    let dimensions: Vec<Value> = report
+        .dimensions
+        .iter()
+        .map(|paid| json!({ "extent": paid.extent, "padded": paid.padded, "bytes": paid.bytes }))
+        .collect();
+    json!({
+        "bytes": report.padding_bytes,
+        "percent": report.percent(),
+        "dimensions": dimensions,
+        "costliest": report.costliest,
+    })
+}
+
+/// A form in one line.
+pub(super) fn line(form: &Value) -> String {
+    match form {
+        Value::String(text) => text.clone(),
+        Value::Object(fields) => {
+            if let Some(why) = fields.get("unsupported") {
+                return format!("none: {}", line(why));
+            }
+            let fields = fields.iter().map(|(key, value)| format!("{key} {}", line(value)));
+            fields.collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,39 @@
+//! Counts and widths in words, for every text that people read.
+
+use std::fmt;
+
+/// `1 unit`, `2 units`; `1 index`, `2 indices`.
+pub(crate) struct Count(pub(crate) u64, pub(crate) &'static str);
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(count, noun) = self;
+        match (count, noun.strip_suffix("ex")) {
+            (1, _) => write!(f, "1 {noun}"),
+            (_, Some(stem)) => write!(f, "{count} {stem}ices"),
+            (_, None) => write!(f, "{count} {noun}s"),
+        }
+    }
+}
+
+/// A width in bits: `4 bits`, `1 byte`, `16 bytes`.
+pub(crate) fn width(bits: u32) -> Count {
+    if bits.is_multiple_of(8) {
+        Count(u64::from(bits) / 8, "byte")
+    } else {
+        Count(bits.into(), "bit")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_singular() {
+        assert_eq!(Count(1, "unit").to_string(), "1 unit");
+        assert_eq!(Count(0, "index").to_string(), "0 indices");
+        assert_eq!(width(8).to_string(), "1 byte");
+        assert_eq!(width(2).to_string(), "2 bits");
+    }
+}

@@ -1,0 +1,198 @@
+//! Bytes in, bytes out: the whole compiler behind one function.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use prost::Message;
+
+use super::Operation;
+use crate::{
+    error::{Error, ErrorKind},
+    proto::stridec as proto,
+    schedule::Target,
+    shape,
+};
+
+/// Answers a serialized `stridec.CompileRequest` with a serialized `stridec.CompileResponse`.
+///
+/// Every input has an answer: bytes that are no request get an error, and so does a defect of stridec itself. The same
+/// bytes get the same answer on every machine.
+///
+/// ```
+/// use prost::Message;
+/// use stridec::{proto::stridec::{CompileResponse, compile_response::Result}, request::respond};
+/// let response = CompileResponse::decode(respond(&[]).as_slice())?;
+/// let Some(Result::Error(error)) = response.result else { return Ok(()) };
+/// assert_eq!(error.message, "operation: missing; accepted is a relayout or a slice");
+/// assert_eq!(error.field, "operation");
+/// # Ok::<(), prost::DecodeError>(())
+/// ```
+#[must_use]
+pub fn respond(request: &[u8]) -> Vec<u8> {
+    // Nothing outlives the call that a panic could leave half changed.
+    let answered = catch_unwind(AssertUnwindSafe(|| compile(request)));
+    let response = match answered {
+        Ok(Ok(kernel)) => kernel.into(),
+        Ok(Err(error)) => proto::Error::from(&error).into(),
+        Err(_) => proto::Error {
+            code: proto::error::Code::Failed.into(),
+            message: "a defect of stridec: compiling panicked".into(),
+            field: String::new(),
+        }
+        .into(),
+    };
+    proto::CompileResponse::encode_to_vec(&response)
+}
+
+fn compile(request: &[u8]) -> Result<proto::Kernel, Error> {
+    let request: proto::CompileRequest = shape::decode(request)?;
+    let target = request.target.as_ref().map(Target::try_from).transpose()?.unwrap_or_default();
+    Ok((&Operation::try_from(&request)?.compile(&target)?).into())
+}
+
+impl From<proto::Kernel> for proto::CompileResponse {
+    fn from(kernel: proto::Kernel) -> Self {
+        Self { result: Some(proto::compile_response::Result::Kernel(kernel)) }
+    }
+}
+
+impl From<proto::Error> for proto::CompileResponse {
+    fn from(error: proto::Error) -> Self {
+        Self { result: Some(proto::compile_response::Result::Error(error)) }
+    }
+}
+
+impl From<&Error> for proto::Error {
+    fn from(error: &Error) -> Self {
+        let code = match error.kind() {
+            ErrorKind::Invalid => proto::error::Code::Invalid,
+            ErrorKind::Unsupported => proto::error::Code::Unsupported,
+            ErrorKind::NoDevice => proto::error::Code::NoDevice,
+            ErrorKind::Failed => proto::error::Code::Failed,
+        };
+        Self {
+            code: code.into(),
+            message: error.to_string(),
+            field: error.field().unwrap_or_default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proto::{
+        compile_request::Operation as Kind,
+        compile_response::Result as Answer,
+        error::Code::{Invalid, Unsupported},
+    };
+
+    use super::*;
+    use crate::request::Tensor;
+
+    fn tensor(text: &str) -> proto::Tensor {
+        (&text.parse::<Tensor>().unwrap()).into()
+    }
+
+    fn answer(operation: Kind, target: Option<proto::Target>) -> Answer {
+        let request = proto::CompileRequest { operation: Some(operation), target };
+        let response = respond(&request.encode_to_vec());
+        proto::CompileResponse::decode(response.as_slice()).unwrap().result.unwrap()
+    }
+
+    fn relayout(source: &str, destination: &str) -> Kind {
+        let (source, destination) = (Some(tensor(source)), Some(tensor(destination)));
+        Kind::Relayout(proto::Relayout { source, destination })
+    }
+
+    #[test]
+    fn a_kernel_is_the_kernel_of_the_operation() {
+        let Answer::Kernel(kernel) = answer(relayout("f32[64,8]", "f32[64,8]{0,1}"), None) else {
+            panic!("no kernel")
+        };
+        let (source, destination) = ("f32[64,8]", "f32[64,8]{0,1}");
+        let operation =
+            Operation::relayout(source.parse().unwrap(), destination.parse().unwrap()).unwrap();
+        assert_eq!(kernel, (&operation.compile(&Target::webgpu()).unwrap()).into());
+    }
+
+    #[test]
+    fn errors_give_the_path_of_the_field() {
+        let slice = |source: &str, strides: &[i64]| {
+            Kind::Slice(proto::Slice {
+                source: Some(tensor(source)),
+                destination: None,
+                window_offsets: vec![0, 0],
+                window_sizes: vec![2, 2],
+                window_strides: strides.to_vec(),
+                output_sizes: vec![],
+            })
+        };
+        let mut duplicate = tensor("f32[2,3]");
+        if let Some(proto::tensor::Kind::Shape(shape)) = &mut duplicate.kind {
+            shape.layout.get_or_insert_default().minor_to_major = vec![1, 1];
+        }
+        let duplicate = Kind::Relayout(proto::Relayout {
+            source: Some(tensor("f32[2,3]")),
+            destination: Some(duplicate),
+        });
+        for (operation, code, field) in [
+            (duplicate, Invalid, "relayout.destination.shape.layout.minor_to_major[1]"),
+            (relayout("token[]", "f32[2]"), Unsupported, "relayout.source.shape.element_type"),
+            (relayout("f32[2,3]", "f32[2,4]"), Invalid, "relayout.destination.shape.dimensions[1]"),
+            (relayout("f32[2,?]", "f32[2,3]"), Unsupported, "relayout.source.shape.dimensions"),
+            (relayout("s32[2]", "f32[2]"), Invalid, "relayout.destination.shape.element_type"),
+            (
+                relayout("f32[2,2]", "f32[2,2] strided<[0,1]>"),
+                Invalid,
+                "relayout.destination.strided.strides[0]",
+            ),
+            (
+                relayout("f32[3,2]", "f32[3,2]{1,0:SC(0:1)}"),
+                Unsupported,
+                "relayout.destination.shape.layout.split_configs",
+            ),
+            (slice("f32[4,4]", &[1, 0]), Invalid, "slice.window_strides[1]"),
+            (slice("f32[4,1]", &[1, 1]), Invalid, "slice.window_offsets[1]"),
+        ] {
+            let Answer::Error(error) = answer(operation, None) else { panic!("{field}: compiled") };
+            assert_eq!((error.field.as_str(), error.code()), (field, code), "{}", error.message);
+            assert!(error.message.starts_with(field), "{}", error.message);
+        }
+    }
+
+    #[test]
+    fn a_target_names_its_field() {
+        let target = proto::Target { preset: "abacus".into(), ..Default::default() };
+        let Answer::Error(error) = answer(relayout("f32[2]", "f32[2]"), Some(target)) else {
+            panic!("compiled")
+        };
+        assert_eq!(error.field, "target.preset");
+        assert!(error.message.starts_with("target.preset: \"abacus\""), "{}", error.message);
+    }
+
+    #[test]
+    fn every_input_has_an_answer() {
+        let request = proto::CompileRequest {
+            operation: Some(relayout("f32[5,6]{0,1:T(2,3)}", "f32[5,6] strided<[7,1]>")),
+            target: None,
+        };
+        let seed = request.encode_to_vec();
+        let mut state = 0x2545_f491_4f6c_dd1d_u64;
+        for _ in 0..20_000 {
+            let mut bytes = seed.clone();
+            for _ in 0..3 {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                let at = usize::try_from(state >> 8).unwrap() % bytes.len();
+                bytes[at] = state.to_le_bytes()[0];
+            }
+            let response = proto::CompileResponse::decode(respond(&bytes).as_slice()).unwrap();
+            match response.result.unwrap() {
+                Answer::Kernel(_) => {}
+                Answer::Error(error) => {
+                    assert_ne!(error.code(), proto::error::Code::Failed, "{}", error.message);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! A stream of requests, answered in order.
+
+use std::{
+    io::{self, BufRead, BufReader, ErrorKind, Read, Write},
+    sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel},
+    thread,
+};
+
+use prost::Message;
+
+use super::{Frame, FrameError, read_frame, respond};
+use crate::{
+    proto::stridec as proto,
+    shape::{FieldPath, MAX_INPUT_BYTES, ShapeError},
+};
+
+/// Requests read ahead of the one that is written, for each thread: enough to keep the threads busy.
+const AHEAD: usize = 16;
+
+/// Bytes of answers that are kept to be written at once.
+const BUFFERED: usize = 64 << 10;
+
+/// Why a stream ended before its input did.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The input cannot be read.
+    #[error("the input cannot be read: {0}")]
+    Input(#[source] io::Error),
+    /// The input is no sequence of messages; what follows has no beginning. Its last response says so too.
+    #[error("message {number}: {error}")]
+    Framing {
+        /// The message, from 1.
+        number: u64,
+        /// What is wrong with it.
+        error: FrameError,
+    },
+    /// The output cannot be written.
+    #[error("the output cannot be written: {0}")]
+    Output(#[source] io::Error),
+}
+
+/// What the thread that reads hands on: an answer to come, or the end.
+type Pending = Result<Receiver<Vec<u8>>, ServeError>;
+
+/// Answers each `stridec.CompileRequest` of `input` with a `stridec.CompileResponse` on `output`, until the input ends;
+/// returns how many.
+///
+/// Before each message, in both directions, stands its length as a varint, as protobuf's `writeDelimitedTo` and
+/// `SerializeDelimitedToOstream` write it. Requests are compiled in parallel, on rayon's threads, and answered in
+/// order; a response is flushed as soon as no other one is ready, so that a client may wait for each. A message that is
+/// no request, or longer than [`MAX_INPUT_BYTES`], gets an error and the stream goes on. A reader of `output` that has
+/// gone away ends it without an error.
+///
+/// ```
+/// use prost::Message;
+/// use stridec::{proto::stridec::{CompileRequest, CompileResponse}, request::serve};
+/// let mut input = CompileRequest::default().encode_length_delimited_to_vec();
+/// input.extend([2, 0xff, 0xff]); // no message
+/// let mut output = vec![];
+/// assert_eq!(serve(std::io::Cursor::new(input), &mut output)?, 2);
+/// let mut output = output.as_slice();
+/// for _ in 0..2 {
+///     CompileResponse::decode_length_delimited(&mut output)?;
+/// }
+/// assert!(output.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// Where the input fails or ends inside a message, or the output fails. What was read before is answered first.
+pub fn serve(input: impl Read + Send + 'static, mut output: impl Write) -> Result<u64, ServeError> {
+    let (sender, pending) = sync_channel(AHEAD * rayon::current_num_threads());
+    // A thread of its own, which nobody joins: it may wait for input when the output is long gone.
+    thread::spawn(move || read(BufReader::new(input), &sender));
+    match write(&pending, &mut output) {
+        Err(ServeError::Output(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(0),
+        done => done,
+    }
+}
+
+/// Reads messages until the input ends or nobody takes them any more.
+fn read(mut input: impl BufRead, sender: &SyncSender<Pending>) {
+    for number in 1.. {
+        let (answer, pending) = sync_channel(1);
+        // The answer of a stream that has ended is received by nobody.
+        let end = match read_frame(&mut input, MAX_INPUT_BYTES) {
+            Ok(None) => return,
+            Ok(Some(Frame::Message(request))) => {
+                rayon::spawn(move || drop(answer.send(respond(&request))));
+                None
+            }
+            Ok(Some(Frame::TooLong(length))) => {
+                let given = usize::try_from(length).unwrap_or(usize::MAX);
+                drop(answer.send(refusal(&too_long(given).into())));
+                None
+            }
+            Err(FrameError::Read(error)) => {
+                drop(sender.send(Err(ServeError::Input(error))));
+                return;
+            }
+            Err(error) => {
+                drop(answer.send(refusal(&malformed(&error).into())));
+                Some(ServeError::Framing { number, error })
+            }
+        };
+        if sender.send(Ok(pending)).is_err() {
+            return;
+        }
+        if let Some(end) = end {
+            drop(sender.send(Err(end)));
+            return;
+        }
+    }
+}
+
+/// Writes answers in order, each with its length before it.
+fn write(pending: &Receiver<Pending>, output: &mut impl Write) -> Result<u64, ServeError> {
+    let mut buffer = Vec::new();
+    let mut written = 0;
+    loop {
+        let next = match pending.try_recv() {
+            Ok(next) => next,
+            Err(TryRecvError::Disconnected) => break,
+            Err(TryRecvError::Empty) => {
+                flush(&mut buffer, output)?;
+                match pending.recv() {
+                    Ok(next) => next,
+                    Err(_) => break,
+                }
+            }
+        };
+        let answer = match next {
+            Ok(answer) => answer,
+            Err(error) => {
+                flush(&mut buffer, output)?;
+                return Err(error);
+            }
+        };
+        let answer = if let Ok(answer) = answer.try_recv() {
+            answer
+        } else {
+            flush(&mut buffer, output)?;
+            // A task that was dropped has no answer, but its place in the order.
+            answer.recv().unwrap_or_default()
+        };
+        prost::encode_length_delimiter(answer.len(), &mut buffer)
+            .map_err(|error| ServeError::Output(error.into()))?;
+        buffer.extend(answer);
+        written += 1;
+        if buffer.len() >= BUFFERED {
+            flush(&mut buffer, output)?;
+        }
+    }
+    flush(&mut buffer, output)?;
+    Ok(written)
+}
+
+fn flush(buffer: &mut Vec<u8>, output: &mut impl Write) -> Result<(), ServeError> {
+    if buffer.is_empty() {
+        return Ok(());
+    }
+    output.write_all(buffer).and_then(|()| output.flush()).map_err(ServeError::Output)?;
+    buffer.clear();
+    Ok(())
+}
+
+fn refusal(error: &crate::Error) -> Vec<u8> {
+    proto::CompileResponse::from(proto::Error::from(error)).encode_to_vec()
+}
+
+fn too_long(given: usize) -> ShapeError {
+    let (field, limit) = (FieldPath::new("input"), MAX_INPUT_BYTES);
+    ShapeError::TooMany { field, what: "bytes", given, limit }
+}
+
+fn malformed(error: &FrameError) -> ShapeError {
+    ShapeError::Decode {
+        field: "length".into(),
+        reason: error.to_string(),
+        message: "stridec.CompileRequest, its length before it,".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io::Cursor, time::Duration};
+
+    use proto::compile_response::Result as Answer;
+
+    use super::*;
+    use crate::request::Tensor;
+
+    fn request(columns: u64) -> Vec<u8> {
+        let tensor = |text: String| -> proto::Tensor { (&text.parse::<Tensor>().unwrap()).into() };
+        let operation = proto::compile_request::Operation::Relayout(proto::Relayout {
+            source: Some(tensor(format!("f32[4,{columns}]"))),
+            destination: Some(tensor(format!("f32[4,{columns}]{{0,1}}"))),
+        });
+        let operation = Some(operation);
+        proto::CompileRequest { operation, target: None }.encode_length_delimited_to_vec()
+    }
+
+    fn answers(mut output: &[u8]) -> Vec<Answer> {
+        let mut answers = vec![];
+        while !output.is_empty() {
+            let response = proto::CompileResponse::decode_length_delimited(&mut output).unwrap();
+            answers.push(response.result.unwrap());
+        }
+        answers
+    }
+
+    #[test]
+    fn answers_come_in_order() {
+        let input: Vec<u8> = (1..200).flat_map(request).collect();
+        let mut output = vec![];
+        assert_eq!(serve(Cursor::new(input), &mut output).unwrap(), 199);
+        for (columns, answer) in (1..).zip(answers(&output)) {
+            let Answer::Kernel(kernel) = answer else { panic!("{answer:?}") };
+            assert_eq!(kernel.source_bytes, 16 * columns);
+        }
+    }
+
+    #[test]
+    fn the_stream_survives_bad_messages() {
+        let mut input = vec![3, 0xff, 0xff, 0xff];
+        prost::encode_length_delimiter(MAX_INPUT_BYTES + 1, &mut input).unwrap();
+        input.resize(input.len() + MAX_INPUT_BYTES + 1, 0);
+        input.push(0);
+        input.extend(request(7));
+        let mut output = vec![];
+        assert_eq!(serve(Cursor::new(input), &mut output).unwrap(), 4);
+        let answers = answers(&output);
+        let messages: Vec<&str> = answers[..3]
+            .iter()
+            .map(|answer| match answer {
+                Answer::Error(error) => error.message.as_str(),
+                Answer::Kernel(_) => panic!("compiled"),
+            })
+            .collect();
+        assert!(messages[0].ends_with("a serialized stridec.CompileRequest is accepted"));
+        assert_eq!(messages[1], "input: 16777217 bytes; at most 16777216 are accepted");
+        assert!(messages[2].starts_with("operation: missing"));
+        assert!(matches!(answers[3], Answer::Kernel(_)));
+    }
+
+    #[test]
+    fn an_input_that_ends_inside_a_message_is_an_error() {
+        let mut input = request(7);
+        input.extend(&request(8)[..5]);
+        let mut output = vec![];
+        let error = serve(Cursor::new(input), &mut output).unwrap_err();
+        assert!(matches!(error, ServeError::Framing { number: 2, .. }), "{error}");
+        let answers = answers(&output);
+        assert!(matches!(answers[..], [Answer::Kernel(_), Answer::Error(_)]), "{answers:?}");
+    }
+
+    #[test]
+    fn a_client_may_wait_for_each_answer() {
+        let (client, server) = (io::pipe().unwrap(), io::pipe().unwrap());
+        let serving = thread::spawn(move || serve(client.0, server.1));
+        let (mut requests, mut responses) = (client.1, BufReader::new(server.0));
+        for columns in 1..20 {
+            requests.write_all(&request(columns)).unwrap();
+            let Ok(Some(Frame::Message(response))) = read_frame(&mut responses, MAX_INPUT_BYTES)
+            else {
+                panic!("no response")
+            };
+            assert!(proto::CompileResponse::decode(response.as_slice()).is_ok());
+        }
+        drop(requests);
+        assert_eq!(serving.join().unwrap().unwrap(), 19);
+    }
+
+    #[test]
+    fn a_reader_that_went_away_ends_the_stream() {
+        let (client, server) = (io::pipe().unwrap(), io::pipe().unwrap());
+        drop(server.0);
+        let serving = thread::spawn(move || serve(client.0, server.1));
+        let mut requests = client.1;
+        requests.write_all(&request(1)).unwrap();
+        // The input stays open all the while.
+        let started = std::time::Instant::now();
+        assert!(serving.join().unwrap().is_ok());
+        assert!(started.elapsed() < Duration::from_mins(1));
+    }
+}

@@ -1,0 +1,149 @@
+//! What can be asked of a shape.
+
+use crate::shape::{
+    Dimension, ElementType, Shape, ShapeError, dimension_number,
+    layout_util::{self, LayoutField},
+};
+
+/// Number of elements, a bounded dimension counted at its bound; 0 for shapes that have none: `ElementsIn`.
+///
+/// `None` where an extent is not known, or the product passes 2^64-1.
+#[must_use]
+pub fn elements_in(shape: &Shape) -> Option<u64> {
+    if shape.element_type().bits().is_none() || is_zero_element_array(shape) {
+        return Some(0);
+    }
+    shape
+        .dimensions()
+        .iter()
+        .try_fold(1_u64, |product, extent| product.checked_mul(extent.bound()?))
+}
+
+/// The extents, a bounded dimension at its bound; `None` where one is not known.
+#[must_use]
+pub fn bounds(shape: &Shape) -> Option<Vec<u64>> {
+    shape.dimensions().iter().map(|extent| extent.bound()).collect()
+}
+
+/// Whether an array has no elements: an extent is 0.
+#[must_use]
+pub fn is_zero_element_array(shape: &Shape) -> bool {
+    shape.dimensions().contains(&Dimension::Fixed(0))
+        || shape.dimensions().contains(&Dimension::AtMost(0))
+}
+
+/// Number of dimensions of more than one element: `TrueNumDimensions`.
+///
+/// ```
+/// use stridec::shape::shape_util::true_rank;
+/// assert_eq!(true_rank(&"f32[1,8,1,128]".parse()?), 2);
+/// # Ok::<(), stridec::shape::ParseError>(())
+/// ```
+#[must_use]
+pub fn true_rank(shape: &Shape) -> usize {
+    shape.dimensions().iter().filter(|extent| extent.bound() != Some(1)).count()
+}
+
+/// Whether any dimension has one element: `HasDegenerateDimensions`.
+#[must_use]
+pub fn has_degenerate_dimensions(shape: &Shape) -> bool {
+    true_rank(shape) < shape.rank()
+}
+
+/// Whether only dimensions of one element lie outside a dimension: `IsEffectivelyMostMajorDimension`.
+///
+/// # Errors
+///
+/// Where there is no such dimension.
+pub fn is_effectively_most_major_dimension(
+    shape: &Shape,
+    dimension: i64,
+) -> Result<bool, ShapeError> {
+    let dimension = dimension_number(dimension, shape.rank())?;
+    let order = layout_util::major_to_minor(&layout_util::layout_of(shape));
+    let first =
+        order.into_iter().find(|&d| d == dimension || shape.dimensions()[d].bound() != Some(1));
+    Ok(first == Some(dimension))
+}
+
+/// Whether the last dimension is the most minor in memory: `LastDimIsMinorMost`.
+#[must_use]
+pub fn last_dim_is_minor_most(shape: &Shape) -> bool {
+    let minor = layout_util::layout_of(shape).minor_to_major.first().copied();
+    minor.is_some_and(|minor| minor + 1 == shape.rank())
+}
+
+/// Bits that an element takes where XLA packs as tightly as it does: `StorageBitWidth`. A `pred` is a byte.
+#[must_use]
+pub fn packed_bits(element_type: ElementType) -> Option<u32> {
+    match element_type {
+        ElementType::Pred => Some(8),
+        _ => element_type.bits(),
+    }
+}
+
+/// Whether two shapes have the same types and extents, layouts and bounds aside: `Compatible`.
+#[must_use]
+pub fn compatible(a: &Shape, b: &Shape) -> bool {
+    a.element_type() == b.element_type()
+        && same_dimensions(a, b)
+        && a.tuple_shapes().len() == b.tuple_shapes().len()
+        && a.tuple_shapes().iter().zip(b.tuple_shapes()).all(|(a, b)| compatible(a, b))
+}
+
+/// Whether two arrays have the same extents, a bound and an exact extent being the same: `SameDimensions`.
+#[must_use]
+pub fn same_dimensions(a: &Shape, b: &Shape) -> bool {
+    a.dimensions().iter().map(|n| n.bound()).eq(b.dimensions().iter().map(|n| n.bound()))
+}
+
+/// Whether two shapes are equal, a missing layout being the default one: `Equal`.
+///
+/// ```
+/// use stridec::shape::shape_util::equal;
+/// assert!(equal(&"f32[2,3]".parse()?, &"f32[2,3]{1,0}".parse()?));
+/// assert!(!equal(&"f32[<=2,3]".parse()?, &"f32[2,3]".parse()?));
+/// # Ok::<(), stridec::shape::ParseError>(())
+/// ```
+#[must_use]
+pub fn equal(a: &Shape, b: &Shape) -> bool {
+    equal_ignoring(a, b, &[])
+}
+
+/// As [`equal`], with fields of the layout left out.
+#[must_use]
+pub fn equal_ignoring(a: &Shape, b: &Shape, ignoring: &[LayoutField]) -> bool {
+    a.element_type() == b.element_type()
+        && a.dimensions() == b.dimensions()
+        && layout_util::equal(&layout_util::layout_of(a), &layout_util::layout_of(b), ignoring)
+        && a.tuple_shapes().len() == b.tuple_shapes().len()
+        && a.tuple_shapes()
+            .iter()
+            .zip(b.tuple_shapes())
+            .all(|(a, b)| equal_ignoring(a, b, ignoring))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(text: &str) -> Shape {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn elements() {
+        for (text, elements) in [
+            ("f32[]", Some(1)),
+            ("f32[3,5]", Some(15)),
+            ("f32[3,0,5]", Some(0)),
+            ("f32[<=3,5]", Some(15)),
+            ("f32[?,5]", None),
+            ("f32[4611686018427387904,0,4611686018427387904]", Some(0)),
+            ("token[]", Some(0)),
+        ] {
+            assert_eq!(elements_in(&shape(text)), elements, "{text}");
+        }
+        assert_eq!(true_rank(&shape("f32[1,2,1]")), 1);
+    }
+}

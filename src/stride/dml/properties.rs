@@ -1,0 +1,159 @@
+//! What a description says of its memory, and what it promises of a binding.
+
+use smallvec::SmallVec;
+
+use super::{BufferTensorDesc, DmlError, MAX_DIMENSION_COUNT, size::implied_elements};
+
+impl BufferTensorDesc {
+    /// Whether the elements fill the places from the first to the last, one each, in whatever order of dimensions.
+    #[must_use]
+    pub fn is_packed(&self) -> bool {
+        let strides = self.explicit_strides();
+        let mut axes: SmallVec<[(u64, u64); 8]> = strides
+            .iter()
+            .zip(&self.sizes)
+            .filter(|&(_, &size)| size != 1)
+            .map(|(&stride, &size)| (stride.into(), size.into()))
+            .collect();
+        axes.sort_unstable();
+        let mut reach = 1;
+        axes.into_iter().all(|(stride, size)| {
+            let continues = stride == reach;
+            reach *= size;
+            continues
+        })
+    }
+
+    /// Whether several elements of one dimension share a place: a stride of 0 over a size above 1.
+    #[must_use]
+    pub fn is_broadcast(&self) -> bool {
+        let strides = self.explicit_strides();
+        strides.iter().zip(&self.sizes).any(|(&stride, &size)| stride == 0 && size > 1)
+    }
+
+    /// Whether the strides leave places between the first element and the last that belong to none.
+    ///
+    /// What the total adds after the last element does not count.
+    #[must_use]
+    pub fn is_padded(&self) -> bool {
+        let strides = self.explicit_strides();
+        let places: u64 = strides
+            .iter()
+            .zip(&self.sizes)
+            .filter(|&(&stride, _)| stride != 0)
+            .map(|(_, &size)| u64::from(size))
+            .product();
+        implied_elements(&self.sizes, Some(&strides)).is_ok_and(|implied| implied > places)
+    }
+
+    /// The same tensor with `dimension_count` dimensions, leading ones added: what operators of 4-D or 5-D take.
+    ///
+    /// ```
+    /// use stridec::stride::{BufferTensorDesc, TensorDataType};
+    /// let matrix = BufferTensorDesc::new(TensorDataType::Float32, &[3, 5], None)?;
+    /// let promoted = matrix.promoted(4)?;
+    /// assert_eq!(promoted.sizes(), [1, 1, 3, 5]);
+    /// assert_eq!(promoted.explicit_strides()[..], [15, 15, 5, 1]);
+    /// # Ok::<(), stridec::stride::DmlError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Where the tensor has more dimensions already, or `dimension_count` is above 8.
+    pub fn promoted(&self, dimension_count: usize) -> Result<Self, DmlError> {
+        let rank = self.sizes.len();
+        if dimension_count > MAX_DIMENSION_COUNT {
+            return Err(DmlError::dimension_count(dimension_count));
+        }
+        let Some(added) = dimension_count.checked_sub(rank) else {
+            return Err(DmlError::DimensionCount { given: rank, least: 1, limit: dimension_count });
+        };
+        let mut promoted = self.clone();
+        promoted.sizes.insert_many(0, std::iter::repeat_n(1, added));
+        if let Some(strides) = &mut promoted.strides {
+            // A stride over one element means nothing; this one is what packing would give.
+            let outer = strides
+                .iter()
+                .zip(&self.sizes)
+                .map(|(&stride, &size)| u64::from(stride) * u64::from(size));
+            let outer = u32::try_from(outer.max().unwrap_or(1)).unwrap_or(u32::MAX);
+            strides.insert_many(0, std::iter::repeat_n(outer, added));
+        }
+        Ok(promoted)
+    }
+
+    /// Checks a bound buffer range against what the descriptor promises, both in bytes.
+    ///
+    /// # Errors
+    ///
+    /// Where the range is smaller than the total, or its offset no multiple of the alignment, at least 16.
+    pub fn check_binding(&self, offset: u64, size: u64) -> Result<(), DmlError> {
+        let (least, alignment) = (self.total_tensor_size_in_bytes(), self.base_offset_alignment());
+        if size < least {
+            return Err(DmlError::BindingSize { given: size, least });
+        }
+        if !offset.is_multiple_of(alignment.into()) {
+            return Err(DmlError::BindingOffset { given: offset, alignment });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stride::TensorDataType::{Float32, Float64};
+
+    fn desc(sizes: &[u32], strides: &[u32]) -> BufferTensorDesc {
+        BufferTensorDesc::new(Float32, sizes, Some(strides)).unwrap()
+    }
+
+    #[test]
+    fn the_published_examples_have_their_predicates() {
+        // NCHW, NHWC, a broadcast over rows, rows of 3 padded to 5, columns of a transposed matrix.
+        for (sizes, strides, [packed, broadcast, padded]) in [
+            (&[1, 1, 3, 5][..], &[15, 15, 5, 1][..], [true, false, false]),
+            (&[1, 1, 3, 5], &[15, 1, 5, 1], [true, false, false]),
+            (&[2, 3], &[0, 1], [false, true, false]),
+            (&[2, 3], &[5, 1], [false, false, true]),
+            (&[2, 3], &[1, 2], [true, false, false]),
+            (&[1, 3], &[0, 1], [true, false, false]),
+        ] {
+            let desc = desc(sizes, strides);
+            let given = [desc.is_packed(), desc.is_broadcast(), desc.is_padded()];
+            assert_eq!(given, [packed, broadcast, padded], "{sizes:?} {strides:?}");
+        }
+        assert!(BufferTensorDesc::new(Float32, &[2, 3], None).unwrap().is_packed());
+    }
+
+    #[test]
+    fn a_binding_keeps_the_promises() {
+        let desc = BufferTensorDesc::new(Float64, &[1, 1, 1, 3], None).unwrap();
+        assert_eq!(desc.check_binding(16, 24), Ok(()));
+        assert_eq!(desc.check_binding(16, 20), Err(DmlError::BindingSize { given: 20, least: 24 }));
+        assert_eq!(
+            desc.check_binding(8, 24),
+            Err(DmlError::BindingOffset { given: 8, alignment: 16 })
+        );
+        let desc = desc.with_guaranteed_base_offset_alignment(64).unwrap();
+        assert_eq!(
+            desc.check_binding(48, 24),
+            Err(DmlError::BindingOffset { given: 48, alignment: 64 })
+        );
+        // A smaller promise than the usual one takes nothing away.
+        let desc = desc.with_guaranteed_base_offset_alignment(8).unwrap();
+        assert_eq!(desc.base_offset_alignment(), 16);
+    }
+
+    #[test]
+    fn promotion_adds_leading_ones() {
+        let promoted = desc(&[2, 3], &[5, 1]).promoted(5).unwrap();
+        assert_eq!(promoted.sizes(), [1, 1, 1, 2, 3]);
+        assert_eq!(promoted.strides(), Some(&[10, 10, 10, 5, 1][..]));
+        let packed = BufferTensorDesc::new(Float32, &[3, 5], None).unwrap().promoted(4).unwrap();
+        assert_eq!((packed.strides(), packed.total_tensor_size_in_bytes()), (None, 60));
+        let (given, least, limit) = (5, 1, 4);
+        assert_eq!(promoted.promoted(4), Err(DmlError::DimensionCount { given, least, limit }));
+        assert_eq!(promoted.promoted(9), Err(DmlError::dimension_count(9)));
+    }
+}

@@ -1,0 +1,377 @@
+//! What bad input is told: each error names the field, the value and what is accepted, and is of the right kind.
+
+use prost::Message;
+use stridec::{
+    Error, ErrorKind, Operation, Target, Tensor,
+    proto::{stridec as proto, xla},
+    shape::{self, Shape},
+    window::Slice,
+};
+
+use ErrorKind::{Invalid, Unsupported};
+
+/// A relayout that must fail, its kind and its text.
+fn relayout(from: &str, to: &str) -> Result<(), Error> {
+    Operation::relayout(from.parse()?, to.parse()?)?.compile(&Target::webgpu())?;
+    Ok(())
+}
+
+fn check(result: Result<(), Error>, kind: ErrorKind, text: &str) {
+    let error = result.expect_err(text);
+    assert_eq!(error.to_string(), text);
+    assert_eq!(error.kind(), kind, "{text}");
+}
+
+/// Relayouts that fail: source, destination, kind and text.
+const RELAYOUTS: [(&str, &str, ErrorKind, &str); 20] = [
+    (
+        "f32[2,3]{1,1}",
+        "f32[2,3]",
+        Invalid,
+        "layout.minor_to_major[1]: 1 is there already; each dimension is accepted once (at byte 11)",
+    ),
+    (
+        "f32[2,3]{0,1,2}",
+        "f32[2,3]",
+        Invalid,
+        "layout.minor_to_major: 3 entries for 2 dimensions; one per dimension is accepted (at byte 9)",
+    ),
+    (
+        "f32[2,3]",
+        "f32[2,3]{0,1:PAD(3)}",
+        Invalid,
+        "layout.padded_dimensions: 1 entries for 2 dimensions; one per dimension, or none, is accepted (at byte 16)",
+    ),
+    (
+        "f32[2,3]",
+        "f32[2,3]{0,1:PAD(3,2)}",
+        Invalid,
+        "layout.padded_dimensions[1]: 2 is smaller than the extent of dimension 1; 3 or more is accepted (at byte 19)",
+    ),
+    (
+        "c64[2,3]",
+        "c64[2,3]{0,1:PAD(3,5,lowest)}",
+        Invalid,
+        "padding_value: c64 has no lowest value; complex numbers have no order; zero, one or unknown is accepted",
+    ),
+    (
+        "f8e8m0fnu[2]",
+        "f8e8m0fnu[2]{0:PAD(3,zero)}",
+        Invalid,
+        "padding_value: f8e8m0fnu has no zero value; one (2^0), lowest (2^-127), highest (2^127) or unknown is accepted",
+    ),
+    (
+        "f32[2,3]",
+        "s32[2,3]",
+        Invalid,
+        "element_type: the source is f32, the destination s32; both sides have one type",
+    ),
+    ("f32[2,3]", "f32[6]", Invalid, "dimensions: the destination has rank 1, the operation 2"),
+    (
+        "f32[2,3]",
+        "f32[3,2]",
+        Invalid,
+        "dimensions[0]: the destination has extent 3, the operation gives 2",
+    ),
+    (
+        "f32[2,3]",
+        "f32[2,3] strided<[2,1]>",
+        Invalid,
+        "strides: 2 and 1 put two elements of the destination in one place; accepted is one place for each element",
+    ),
+    (
+        "f32[2,3]",
+        "f32[2,3] strided<[-3,1], offset: 3>",
+        Invalid,
+        "strides[0]: -3 puts several elements of the destination in one place; accepted are strides of at least 1",
+    ),
+    (
+        "f32[3,2]",
+        "f32[3,2] strided<[2,3]>",
+        Unsupported,
+        "strides: 3 and 2 interleave in the destination; supported are strides of which each exceeds the reach of all smaller ones together (4 here)",
+    ),
+    (
+        "f32[2,3] strided<[-3,1], offset: 2>",
+        "f32[2,3]",
+        Invalid,
+        "strides: the last index of a negative stride lies at element -1; the first element of memory is 0",
+    ),
+    (
+        "f32[2,3] strided<[3]>",
+        "f32[2,3]",
+        Invalid,
+        "strides: 1 entries for 2 dimensions; one per dimension is accepted (at byte 17)",
+    ),
+    (
+        "s8[4]{0:E(4)}",
+        "s8[4]",
+        Invalid,
+        "element_size_in_bits: 4 does not hold s8, which takes 8 bits",
+    ),
+    (
+        "s4[4]{0:E(42)}",
+        "s4[4]",
+        Unsupported,
+        "element_size_in_bits: E(42) is not supported; accepted are 1, 2, 4, 8, 16, 32, 64 and 128",
+    ),
+    (
+        "f32[?]",
+        "f32[?]",
+        Unsupported,
+        "dimensions: ? is not supported; accepted is an extent, or a bound such as <=128",
+    ),
+    (
+        "token[]",
+        "token[]",
+        Unsupported,
+        "element_type: token has no elements to move; accepted are arrays",
+    ),
+    (
+        "(f32[2], s8[3])",
+        "f32[2]",
+        Unsupported,
+        "element_type: tuple has no elements to move; accepted are arrays",
+    ),
+    (
+        "f32[40000000]",
+        "f32[40000000]",
+        Unsupported,
+        "source: an image of 160000000 bytes; target webgpu binds at most 134217728 bytes",
+    ),
+];
+
+#[test]
+fn relayouts() {
+    for (from, to, kind, text) in RELAYOUTS {
+        check(relayout(from, to), kind, text);
+    }
+}
+
+/// Extents whose products pass 64 bits are refused where they are first multiplied; nothing wraps.
+#[test]
+fn huge_extents() {
+    const N: u64 = 1 << 62;
+    for (from, to, kind, text) in [
+        (
+            format!("u8[{N},4]"),
+            format!("u8[{N},4]"),
+            Invalid,
+            "dimensions: the array takes 2^63 bytes or more; fewer are accepted (at byte 2)"
+                .to_owned(),
+        ),
+        (
+            format!("u8[{N}]"),
+            format!("u8[{N}]"),
+            Invalid,
+            "dimensions: the product of extents passes the limit of 2^63-1 bits of memory"
+                .to_owned(),
+        ),
+        (
+            format!("u8[2]{{0:PAD({N})}}"),
+            "u8[2]".to_owned(),
+            Invalid,
+            "padded_dimensions: the product of extents passes the limit of 2^63-1 bits of memory"
+                .to_owned(),
+        ),
+        (
+            format!("u8[2,2]{{1,0:PAD({N},{N})}}"),
+            "u8[2,2]".to_owned(),
+            Invalid,
+            "padded_dimensions: the product of extents passes the limit of 2^63-1 bits of memory"
+                .to_owned(),
+        ),
+        (
+            format!("u8[3,3] strided<[{N},{N}]>"),
+            "u8[3,3]".to_owned(),
+            Invalid,
+            "strides: the product of extents passes the limit of 2^63-1 bits of memory".to_owned(),
+        ),
+        (
+            format!("u8[2]{{0:T({N})}}"),
+            "u8[2]".to_owned(),
+            Invalid,
+            "dimensions: the product of extents passes the limit of 2^63-1 bits of memory"
+                .to_owned(),
+        ),
+        (
+            format!("u8[2]{{0:L({N})}}"),
+            "u8[2]".to_owned(),
+            Invalid,
+            "dimensions: the product of extents passes the limit of 2^63-1 bits of memory"
+                .to_owned(),
+        ),
+        (
+            "u1[4611686018427387904]{0:E(1)}".to_owned(),
+            "u1[4611686018427387904]{0:E(1)}".to_owned(),
+            Unsupported,
+            format!("source: an image of {N} elements passes the limit of 1152921504606846976"),
+        ),
+    ] {
+        check(relayout(&from, &to), kind, &text);
+    }
+    // An array without elements has strides too.
+    let text = "dimensions: the product of extents passes the limit of 2^63-1 bits of memory";
+    check(relayout("f64[4611686018427387904,4,0]", "f64[4611686018427387904,4,0]"), Invalid, text);
+}
+
+#[test]
+fn slices() {
+    let slice = |offsets: &[u64], sizes: &[u64], strides: &[i64], output: Option<&[u64]>| {
+        let slice = Slice {
+            window_offsets: offsets.to_vec(),
+            window_sizes: sizes.to_vec(),
+            window_strides: strides.to_vec(),
+            output_sizes: output.map(<[u64]>::to_vec),
+        };
+        Operation::slice("f32[4,5]".parse().unwrap(), &slice, None).map(|_| ())
+    };
+    for (result, text) in [
+        (
+            slice(&[0, 0], &[4, 0], &[1, 1], None),
+            "window_sizes[1]: 0 is an empty window; accepted is 1 to 5",
+        ),
+        (
+            slice(&[0, 3], &[4, 3], &[1, 1], None),
+            "window_offsets[1] + window_sizes[1]: 3 + 3 is past the extent of 5",
+        ),
+        (
+            slice(&[0, u64::MAX], &[4, 3], &[1, 1], None),
+            "window_offsets[1] + window_sizes[1]: 18446744073709551615 + 3 is past the extent of 5",
+        ),
+        (
+            slice(&[0, 0], &[4, 5], &[0, 1], None),
+            "window_strides[0]: 0 does not move; accepted are strides below and above 0",
+        ),
+        (
+            slice(&[0, 0], &[4, 5], &[1, -2], Some(&[4, 4])),
+            "output_sizes[1]: 4 is not in 1..=3, what the window holds at stride -2",
+        ),
+        (
+            slice(&[0, 0], &[4, 5], &[1, 1], Some(&[0, 5])),
+            "output_sizes[0]: 0 is not in 1..=4, what the window holds at stride 1",
+        ),
+        (
+            slice(&[0], &[4, 5], &[1, 1], None),
+            "window_offsets: 1 values for 2 dimensions; accepted is one each",
+        ),
+    ] {
+        check(result, Invalid, text);
+    }
+    // The least stride of all is legal: it takes the window's last element.
+    assert!(slice(&[0, 0], &[4, 5], &[i64::MIN, 1], None).is_ok());
+}
+
+#[test]
+fn serialized_shapes() {
+    let decode = |bytes: &[u8]| Shape::decode(bytes).map(|_| ()).map_err(Error::from);
+    let whole = "f32[2,3]{0,1:PAD(3,5,zero)}".parse::<Shape>().unwrap().encode();
+    let shape = |change: &dyn Fn(&mut xla::Shape)| {
+        let mut shape = xla::Shape {
+            element_type: 11,
+            dimensions: vec![2, 3],
+            layout: Some(Box::new(xla::Layout {
+                minor_to_major: vec![1, 0],
+                ..Default::default()
+            })),
+            ..Default::default()
+        };
+        change(&mut shape);
+        decode(&shape.encode_to_vec())
+    };
+    let layout = |change: &dyn Fn(&mut xla::Layout)| {
+        shape(&|shape| change(shape.layout.get_or_insert_default()))
+    };
+    for (result, text) in [
+        (
+            decode(&whole[..whole.len() - 1]),
+            "layout: buffer underflow; a serialized xla.Shape is accepted",
+        ),
+        (
+            decode(&vec![0; shape::MAX_INPUT_BYTES + 1]),
+            "input: 16777217 bytes; at most 16777216 are accepted",
+        ),
+        (
+            shape(&|shape| shape.element_type = 99),
+            "element_type: 99 is no xla.PrimitiveType; 1 to 36 are accepted",
+        ),
+        (
+            shape(&|shape| shape.dimensions[1] = -3),
+            "dimensions[1]: -3 is out of range; 0 to 2^63-1 is accepted",
+        ),
+        (
+            layout(&|layout| layout.minor_to_major = vec![0, 2]),
+            "layout.minor_to_major[1]: 2 is out of range; 0 to 1 is accepted",
+        ),
+        (
+            layout(&|layout| layout.padded_dimensions = vec![3]),
+            "layout.padded_dimensions: 1 entries for 2 dimensions; one per dimension, or none, is accepted",
+        ),
+        (
+            layout(&|layout| layout.padded_dimensions = vec![3, 1]),
+            "layout.padded_dimensions[1]: 1 is smaller than the extent of dimension 1; 3 or more is accepted",
+        ),
+        (
+            layout(&|layout| layout.padding_value = Some(6)),
+            "layout.padding_value: 6 is no xla.PaddingValue; 0 to 5 are accepted",
+        ),
+    ] {
+        check(result, Invalid, text);
+    }
+}
+
+#[test]
+fn requests() {
+    let request = |operation| {
+        Operation::try_from(&proto::CompileRequest { operation, target: None }).map(|_| ())
+    };
+    let tensor = |text: &str| Some(proto::Tensor::from(&text.parse::<Tensor>().unwrap()));
+    let relayout = |source, destination| {
+        let relayout = proto::Relayout { source, destination };
+        request(Some(proto::compile_request::Operation::Relayout(relayout)))
+    };
+    let strided = |element_type, sizes: &[u64], strides: &[i64]| {
+        let (sizes, strides) = (sizes.to_vec(), strides.to_vec());
+        let strided = proto::StridedTensor { element_type, sizes, strides, ..Default::default() };
+        Some(proto::Tensor { kind: Some(proto::tensor::Kind::Strided(strided)) })
+    };
+    let broken = xla::Shape { element_type: 11, dimensions: vec![-1], ..Default::default() };
+    let broken = Some(proto::Tensor { kind: Some(proto::tensor::Kind::Shape(broken)) });
+    for (result, text) in [
+        (request(None), "operation: missing; accepted is a relayout or a slice"),
+        (
+            relayout(tensor("f32[2]"), broken),
+            "relayout.destination.dimensions[0]: -1 is out of range; 0 to 2^63-1 is accepted",
+        ),
+        (
+            relayout(strided(99, &[2], &[1]), tensor("f32[2]")),
+            "relayout.source: 99 is no element type; accepted are the numbers of xla.PrimitiveType",
+        ),
+        (
+            relayout(strided(11, &[2], &[]), tensor("f32[2]")),
+            "relayout.source.strides: 0 entries for 1 dimensions; one per dimension is accepted",
+        ),
+    ] {
+        check(result, Invalid, text);
+    }
+    let missing = relayout(None, tensor("f32[2]")).unwrap_err().to_string();
+    assert!(missing.starts_with("relayout.source: missing; accepted is"), "{missing}");
+    let target = proto::Target { preset: "abacus".into(), ..Default::default() };
+    let error = Target::try_from(&target).unwrap_err();
+    assert!(error.to_string().starts_with("target: \"abacus\" is not known; accepted are webgpu"));
+    assert_eq!(error.kind(), Invalid);
+}
+
+#[test]
+fn buffers_of_another_length() {
+    let operation = |text: &str| -> Operation {
+        let side: Tensor = text.parse().unwrap();
+        Operation::relayout(side.clone(), side).unwrap()
+    };
+    let mut out = [0; 24];
+    let error = operation("f32[2,3]").run_on_host(&[0; 23], &mut out).unwrap_err();
+    assert_eq!(error.to_string(), "source: a buffer of 23 bytes; the image takes 24");
+    let error = operation("f32[2,2]").run_on_host(&[0; 16], &mut out).unwrap_err();
+    assert_eq!(error.to_string(), "destination: a buffer of 24 bytes; the image takes 16");
+    assert_eq!((error.kind(), out), (Invalid, [0; 24]));
+}

@@ -1,0 +1,174 @@
+//! Holds the rooms of ARCHITECTURE.md: which room's code may name which other room, crate, or `unsafe`.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// A room and the rooms that its code may name. Every file of `src/` belongs to one.
+const ROOMS: [(&str, &[&str]); 13] = [
+    ("proto", &[]),
+    ("shape", &["proto"]),
+    ("stride", &["shape"]),
+    ("window", &["shape"]),
+    ("nest", &["shape", "stride", "window"]),
+    ("explain", &["stride", "window", "nest"]),
+    ("schedule", &["nest"]),
+    ("wgsl", &["nest", "schedule"]),
+    ("host", &["nest"]),
+    ("gpu", &["schedule", "wgsl"]),
+    (
+        "request",
+        &["error", "proto", "shape", "stride", "window", "nest", "schedule", "wgsl", "host"],
+    ),
+    ("error", &["shape", "stride", "window", "nest", "schedule", "wgsl", "request", "host", "gpu"]),
+    ("lib", &[]),
+];
+
+/// The command line sees the library as any embedder does.
+const COMMAND_LINE: [&str; 2] = ["cli", "main"];
+
+/// A crate and the only rooms that name it.
+const CRATES: [(&str, &[&str]); 7] = [
+    ("wgpu", &["gpu"]),
+    ("naga", &["wgsl"]),
+    ("prost", &["shape", "request", "cli"]),
+    ("prost_reflect", &["shape"]),
+    ("rayon", &["host"]),
+    ("clap", &["cli", "main"]),
+    ("npyz", &["cli"]),
+];
+
+/// The files that may turn off the lint `unsafe_code`.
+const UNSAFE: [&str; 2] = ["src/cli/map.rs", "src/gpu/module.rs"];
+
+/// A source file: its path from the root of the repository, its room, and its code without comments and tests.
+struct Source {
+    path: String,
+    room: String,
+    code: String,
+}
+
+fn sources() -> Vec<Source> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut sources = Vec::new();
+    let mut folders = vec![root.join("src")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path: PathBuf = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "rs") && !is_test(&path) {
+                let text = fs::read_to_string(&path).unwrap();
+                let code: String = text
+                    .lines()
+                    .take_while(|line| line.trim() != "#[cfg(test)]")
+                    .map(|line| line.split("//").next().unwrap_or_default().to_owned() + "\n")
+                    .collect();
+                let path = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
+                let room = path["src/".len()..].split(['/', '.']).next().unwrap().to_owned();
+                sources.push(Source { path, room, code });
+            }
+        }
+    }
+    assert!(sources.len() > 50);
+    sources
+}
+
+/// Whether the file holds the tests of its folder alone.
+fn is_test(path: &Path) -> bool {
+    path.file_stem().is_some_and(|stem| stem == "tests")
+}
+
+/// The first names after `crate::`, those inside `use crate::{…}` included.
+fn rooms_named(code: &str) -> BTreeSet<String> {
+    let mut named = BTreeSet::new();
+    for after in code.split("crate::").skip(1) {
+        let Some(list) = after.strip_prefix('{') else {
+            named.insert(name_at(after));
+            continue;
+        };
+        let mut depth = 0;
+        let mut at_name = true;
+        for (at, letter) in list.char_indices() {
+            match letter {
+                '{' => depth += 1,
+                '}' if depth == 0 => break,
+                '}' => depth -= 1,
+                ',' if depth == 0 => at_name = true,
+                letter if at_name && !letter.is_whitespace() => {
+                    named.insert(name_at(&list[at..]));
+                    at_name = false;
+                }
+                _ => {}
+            }
+        }
+    }
+    named
+}
+
+fn name_at(text: &str) -> String {
+    text.chars().take_while(|letter| letter.is_alphanumeric() || *letter == '_').collect()
+}
+
+#[test]
+fn each_room_names_only_the_rooms_below_it() {
+    let rooms: BTreeMap<&str, &[&str]> = ROOMS.into_iter().collect();
+    for Source { path, room, code } in sources() {
+        if COMMAND_LINE.contains(&room.as_str()) {
+            continue;
+        }
+        let allowed = rooms.get(room.as_str()).unwrap_or_else(|| panic!("{path}: no such room"));
+        for named in rooms_named(&code).iter().filter(|named| rooms.contains_key(named.as_str())) {
+            assert!(
+                *named == room || allowed.contains(&named.as_str()),
+                "{path} names `{named}`; the room `{room}` may name {allowed:?}"
+            );
+        }
+    }
+}
+
+/// What the table above must keep saying, whatever else changes in it.
+#[test]
+fn the_table_keeps_the_invariants() {
+    let sees = |room: &str| ROOMS.into_iter().find(|(name, _)| *name == room).unwrap().1;
+    for (room, named) in ROOMS {
+        let has = |name: &str| named.contains(&name);
+        assert!(!has("proto") || ["shape", "request"].contains(&room), "{room} sees protos");
+        assert!(!has("gpu") || room == "error", "{room} needs a GPU to build");
+        assert!(!has("lib") && !has("cli"), "{room}");
+    }
+    assert!(!sees("host").contains(&"schedule") && !sees("host").contains(&"wgsl"));
+    assert!(!sees("nest").contains(&"schedule"));
+}
+
+#[test]
+fn each_crate_is_named_in_its_own_rooms() {
+    for Source { path, room, code } in sources() {
+        for (name, rooms) in CRATES {
+            let paths = [format!("{name}::"), format!("use {name}")];
+            let names = paths.iter().any(|path| {
+                code.match_indices(path.as_str()).any(|(at, _)| {
+                    !code[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_')
+                })
+            });
+            assert!(!names || rooms.contains(&room.as_str()), "{path} names the crate {name}");
+        }
+    }
+}
+
+#[test]
+fn unsafe_code_stays_in_its_files() {
+    for Source { path, code, .. } in sources() {
+        let allows = code.contains("allow(unsafe_code)") || code.contains("expect(unsafe_code)");
+        assert!(!allows || UNSAFE.contains(&path.as_str()), "{path} allows unsafe code");
+    }
+}
+
+#[test]
+fn names_are_read_out_of_nested_lists() {
+    let code = "use crate::{\n    nest::{Affine, Cell},\n    schedule::Block,\n};\nlet a = crate::host::run();";
+    let named: Vec<String> = rooms_named(code).into_iter().collect();
+    assert_eq!(named, ["host", "nest", "schedule"]);
+}

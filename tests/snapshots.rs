@@ -1,0 +1,196 @@
+//! Every stage of a dozen operations, from the shapes to the WGSL, one file each in `snapshots/`.
+//!
+//! The cases are chosen to teach: what each shows is the first line of its file. After a change of the compiler,
+//! `cargo insta review` shows what became of them.
+
+use stridec::{Operation, Target, Tensor, window::Slice};
+
+fn tensor(text: &str) -> Tensor {
+    text.parse().unwrap()
+}
+
+fn relayout(from: &str, to: &str) -> Operation {
+    Operation::relayout(tensor(from), tensor(to)).unwrap()
+}
+
+/// Compares every stage with `snapshots/{name}.snap`; `shows` says what the case teaches.
+fn check(name: &str, shows: &str, operation: &Operation, target: &Target) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("../snapshots");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.set_description(shows);
+    let stages = operation.stages(target).unwrap();
+    for line in stages.lines() {
+        assert!(line.chars().count() <= 110, "{name}: a line for no screen: {line}");
+    }
+    settings.bind(|| insta::assert_snapshot!(name, stages));
+}
+
+#[test]
+fn nchw_to_nhwc() {
+    check(
+        "nchw_to_nhwc",
+        "The README's example: a batched transpose, 4 by 4 elements in an invocation's registers.",
+        &relayout("f32[8,64,112,112]{3,2,1,0}", "f32[8,64,112,112]{1,3,2,0}"),
+        &Target::webgpu(),
+    );
+}
+
+#[test]
+fn nchw_to_nhwc_on_a_cpu() {
+    check(
+        "nchw_to_nhwc_on_a_cpu",
+        "The same for a software driver: larger patches of neighbouring invocations.",
+        &relayout("f32[8,64,112,112]{3,2,1,0}", "f32[8,64,112,112]{1,3,2,0}"),
+        &Target::webgpu_cpu(),
+    );
+}
+
+#[test]
+fn transpose_of_bytes() {
+    check(
+        "transpose_of_bytes",
+        "Elements of a byte: words are loaded whole, their bytes exchanged in registers.",
+        &relayout("u8[256,128]{1,0}", "u8[256,128]{0,1}"),
+        &Target::webgpu(),
+    );
+}
+
+#[test]
+fn transpose_of_doubles() {
+    check(
+        "transpose_of_doubles",
+        "f64 without a 64-bit type: an element is a vec2<u32>, so NaN payloads survive.",
+        &relayout("f64[3,50,36]{2,1,0}", "f64[3,50,36]{1,2,0}"),
+        &Target::webgpu(),
+    );
+}
+
+#[test]
+fn copy() {
+    check(
+        "copy",
+        "Extents of 1 have no order: another layout, but the same bytes, and a buffer copy will do.",
+        &relayout("bf16[32,1,64,64]{3,2,1,0}", "bf16[32,1,64,64]{3,2,0,1}"),
+        &Target::webgpu(),
+    );
+}
+
+#[test]
+fn slice_of_aligned_rows() {
+    let slice = Slice {
+        window_offsets: vec![2, 4],
+        window_sizes: vec![6, 8],
+        window_strides: vec![1, 1],
+        output_sizes: None,
+    };
+    check(
+        "slice_of_aligned_rows",
+        "Rows that start at multiples of 16 bytes: one vec4 load and store each.",
+        &Operation::slice(tensor("f32[10,16]"), &slice, None).unwrap(),
+        &Target::webgpu(),
+    );
+}
+
+#[test]
+fn slice_of_bytes_at_odd_places() {
+    let slice = Slice {
+        window_offsets: vec![0, 3],
+        window_sizes: vec![5, 8],
+        window_strides: vec![1, 1],
+        output_sizes: None,
+    };
+    check(
+        "slice_of_bytes_at_odd_places",
+        "Rows of bytes that start inside a word: neighbouring words are shifted together.",
+        &Operation::slice(tensor("u8[5,13]"), &slice, None).unwrap(),
+        &Target::webgpu(),
+    );
+}
+
+#[test]
+fn slice_backwards() {
+    let slice = Slice {
+        window_offsets: vec![0, 0, 0, 1],
+        window_sizes: vec![1, 1, 4, 3],
+        window_strides: vec![1, 1, -2, 2],
+        output_sizes: None,
+    };
+    check(
+        "slice_backwards",
+        "DirectML's SLICE1 with a negative stride: 1 … 16 becomes 14 16 / 6 8.",
+        &Operation::slice(tensor("f32[1,1,4,4]"), &slice, None).unwrap(),
+        &Target::webgpu(),
+    );
+}
+
+#[test]
+fn legacy_padding() {
+    check(
+        "legacy_padding",
+        "TensorFlow 1.x's padded_dimensions: 2×3 lies in 3×5 places, the others hold the least f32.",
+        &relayout("f32[2,3]{1,0}", "f32[2,3]{0,1:PAD(3,5,lowest)}"),
+        &Target::webgpu(),
+    );
+}
+
+#[test]
+fn tiled_to_dense() {
+    check(
+        "tiled_to_dense",
+        "Out of tiles of 8 by 128 that the array fills: each row of a tile is a run of the dense row.",
+        &relayout("f32[64,256]{1,0:T(8,128)}", "f32[64,256]{1,0}"),
+        &Target::webgpu(),
+    );
+}
+
+#[test]
+fn dense_to_tpu_tiles() {
+    check(
+        "dense_to_tpu_tiles",
+        "Into a TPU's bf16 tiles: pairs of rows are interleaved, and the last tiles are padded.",
+        &relayout("bf16[100,300]{1,0}", "bf16[100,300]{1,0:T(8,128)(2,1)}"),
+        &Target::webgpu(),
+    );
+}
+
+#[test]
+fn tiles_that_do_not_nest() {
+    check(
+        "tiles_that_do_not_nest",
+        "Tiles of 4 by 2 on one side, 6 by 5 on the other: the source's tile is a quotient, computed for each element.",
+        &relayout("f32[12,10]{1,0:T(4,2)}", "f32[12,10]{1,0:T(6,5)}"),
+        &Target::webgpu(),
+    );
+}
+
+#[test]
+fn packing_of_4_bits() {
+    check(
+        "packing_of_4_bits",
+        "s4 from a byte each to two in a byte, element 0 in the low bits.",
+        &relayout("s4[6,10]{1,0}", "s4[6,10]{1,0:E(4)}"),
+        &Target::webgpu(),
+    );
+}
+
+#[test]
+fn strides_with_an_offset() {
+    check(
+        "strides_with_an_offset",
+        "An image without its border of one pixel, stored densely: explicit strides and an offset.",
+        &relayout("f32[1,3,6,6] strided<[192,64,8,1], offset: 9>", "f32[1,3,6,6]"),
+        &Target::webgpu(),
+    );
+}
+
+#[test]
+fn no_elements() {
+    check(
+        "no_elements",
+        "An extent of 0: nothing to dispatch.",
+        &relayout("f32[0,3]{1,0}", "f32[0,3]{0,1}"),
+        &Target::webgpu(),
+    );
+}
