@@ -2,6 +2,7 @@
 //!
 //! All functions may be called from any thread at any time. None keeps a pointer that it was given, and no panic leaves
 //! any of them.
+#![allow(clippy::doc_markdown)] // the header takes these comments as they are
 #![allow(unsafe_code)] // pointers of another language
 
 use std::{ffi::c_char, ptr, slice};
