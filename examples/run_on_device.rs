@@ -18,7 +18,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("no adapter here; on Debian, mesa-vulkan-drivers has one that needs no GPU");
         return Ok(());
     };
-    let (device, queue) = pollster::block_on(adapter.request_device(&Default::default()))?;
+    let (device, queue) =
+        pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor::default()))?;
 
     // Adopt them once: clones of this share the cache of pipelines, which is bounded and can be dropped.
     let gpu = Gpu::from_device(device.clone(), queue.clone()).with_cache_capacity(64);
@@ -38,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let staging = buffer(&device, kernel.destination_bytes, wgpu::BufferUsages::MAP_READ);
 
     // The runtime's own encoder, with whatever else it has to do.
-    let mut encoder = device.create_command_encoder(&Default::default());
+    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
     let from = wgpu::BufferBinding { buffer: &source, offset: 0, size: None };
     let to = wgpu::BufferBinding { buffer: &pool, offset: PLACE, size: None };
     gpu.encode(&kernel, &mut encoder, &from, &to)?;

@@ -18,7 +18,7 @@ use support::random::{self, Random};
 fn kernels() -> Vec<Kernel> {
     let mut random = Random(3);
     let mut kernels = vec![];
-    let header = ["nest (12: 1 → 64)".to_owned()];
+    let header = [("nest", "(12: 1 → 64)".to_owned())];
     for _ in 0..std::env::var("STRIDEC_CASES").map_or(20, |n| n.parse().unwrap()) {
         let operation = random::operation(&mut random);
         let Ok(nest) = nest::lower(&operation.source, &operation.destination, &operation.window)

@@ -4,6 +4,7 @@
 mod bad_input;
 mod compile;
 mod describe;
+mod embedding;
 mod files;
 mod npy;
 mod offset;
