@@ -341,11 +341,11 @@ fn requests() {
         (request(None), "operation: missing; accepted is a relayout or a slice"),
         (
             relayout(tensor("f32[2]"), broken),
-            "relayout.destination.dimensions[0]: -1 is out of range; 0 to 2^63-1 is accepted",
+            "relayout.destination.shape.dimensions[0]: -1 is out of range; 0 to 2^63-1 is accepted",
         ),
         (
             relayout(strided(99, &[2], &[1]), tensor("f32[2]")),
-            "relayout.source: 99 is no element type; accepted are the numbers of xla.PrimitiveType",
+            "relayout.source.strided.element_type: 99 is no element type; accepted are the numbers of xla.PrimitiveType",
         ),
         (
             relayout(strided(11, &[2], &[]), tensor("f32[2]")),

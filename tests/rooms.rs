@@ -7,26 +7,22 @@ use std::{
 };
 
 /// A room and the rooms that its code may name. Every file of `src/` belongs to one.
-const ROOMS: [(&str, &[&str]); 16] = [
+const ROOMS: &[(&str, &[&str])] = &[
     ("proto", &[]),
     ("shape", &["proto"]),
     ("stride", &["shape"]),
     ("window", &["shape"]),
     ("nest", &["shape", "stride", "window"]),
-    ("explain", &["stride", "window", "nest"]),
+    // Its page shows the kernel, as data.
+    ("explain", &["stride", "window", "nest", "wgsl"]),
     ("schedule", &["nest"]),
     ("wgsl", &["nest", "schedule"]),
+    ("backend", &["error", "wgsl"]),
     ("host", &["nest"]),
-    ("gpu", &["schedule", "wgsl", "trace"]),
-    ("backend", &["wgsl", "error"]),
-    ("capi", &["request"]),
-    ("trace", &[]),
+    ("gpu", &["schedule", "wgsl"]),
     (
         "request",
-        &[
-            "error", "proto", "shape", "stride", "window", "nest", "schedule", "wgsl", "host",
-            "trace",
-        ],
+        &["error", "proto", "shape", "stride", "window", "nest", "schedule", "wgsl", "host"],
     ),
     (
         "error",
@@ -35,7 +31,9 @@ const ROOMS: [(&str, &[&str]); 16] = [
             "backend",
         ],
     ),
+    ("capi", &["error", "request", "schedule"]),
     ("lib", &[]),
+    ("trace", &[]),
 ];
 
 /// The command line sees the library as any embedder does.
@@ -48,9 +46,9 @@ const CRATES: [(&str, &[&str]); 8] = [
     ("prost", &["shape", "request", "cli"]),
     ("prost_reflect", &["shape"]),
     ("rayon", &["host", "request"]),
-    ("tracing", &["trace"]),
     ("clap", &["cli", "main"]),
-    ("npyz", &["cli"]),
+    ("memmap2", &["cli"]),
+    ("tracing", &["trace"]),
 ];
 
 /// The files that may turn off the lint `unsafe_code`.
@@ -127,7 +125,8 @@ fn name_at(text: &str) -> String {
 
 #[test]
 fn each_room_names_only_the_rooms_below_it() {
-    let rooms: BTreeMap<&str, &[&str]> = ROOMS.into_iter().collect();
+    let rooms: BTreeMap<&str, &[&str]> = ROOMS.iter().copied().collect();
+    let anywhere = |named: &str| named == "trace"; // spans, which are empty without their feature
     for Source { path, room, code } in sources() {
         if COMMAND_LINE.contains(&room.as_str()) {
             continue;
@@ -135,7 +134,7 @@ fn each_room_names_only_the_rooms_below_it() {
         let allowed = rooms.get(room.as_str()).unwrap_or_else(|| panic!("{path}: no such room"));
         for named in rooms_named(&code).iter().filter(|named| rooms.contains_key(named.as_str())) {
             assert!(
-                *named == room || allowed.contains(&named.as_str()),
+                *named == room || anywhere(named) || allowed.contains(&named.as_str()),
                 "{path} names `{named}`; the room `{room}` may name {allowed:?}"
             );
         }
@@ -145,8 +144,8 @@ fn each_room_names_only_the_rooms_below_it() {
 /// What the table above must keep saying, whatever else changes in it.
 #[test]
 fn the_table_keeps_the_invariants() {
-    let sees = |room: &str| ROOMS.into_iter().find(|(name, _)| *name == room).unwrap().1;
-    for (room, named) in ROOMS {
+    let sees = |room: &str| ROOMS.iter().find(|(name, _)| *name == room).unwrap().1;
+    for &(room, named) in ROOMS {
         let has = |name: &str| named.contains(&name);
         assert!(!has("proto") || ["shape", "request"].contains(&room), "{room} sees protos");
         assert!(!has("gpu") || room == "error", "{room} needs a GPU to build");

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
-use super::list::{List, integers, naturals};
+use super::{
+    explain::ExplainArgs,
+    list::{List, integers, naturals},
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -41,6 +44,8 @@ pub(super) enum Command {
     Run(RunArgs),
     /// Lists the adapters found, and the host
     Devices(DevicesArgs),
+    /// Draws a layout, or an operation between two: here, as SVG, or as a page that runs the kernel
+    Explain(ExplainArgs),
     /// Answers each request on stdin with a response on stdout: protos, each after its length as a varint
     Serve,
     /// Shows what changed between two snapshots, or outputs of `compile --emit stages`, stage by stage

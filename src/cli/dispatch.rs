@@ -8,7 +8,7 @@ use super::{
     args::{Cli, Command},
     compile, describe, devices, diff, doctor,
     errors::{Failure, printable, report},
-    offset, run as run_command, serve, shell,
+    explain, offset, run as run_command, serve, shell,
 };
 
 /// Runs the command that the arguments name; errors go to stderr, whatever stdout has come to.
@@ -37,6 +37,7 @@ fn execute(command: &Command) -> Result<(), Failure> {
         Command::Doctor => doctor::doctor(),
         Command::Completions(args) => shell::completions(args),
         Command::Man => shell::man(),
+        Command::Explain(args) => explain::explain(args),
     }
 }
 

@@ -13,6 +13,7 @@ mod dispatch;
 mod doctor;
 mod errors;
 mod execute;
+mod explain;
 mod input;
 mod list;
 mod map;

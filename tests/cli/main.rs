@@ -5,6 +5,7 @@ mod bad_input;
 mod compile;
 mod describe;
 mod embedding;
+mod explain;
 mod files;
 mod npy;
 mod offset;

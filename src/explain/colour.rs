@@ -1,0 +1,78 @@
+//! Colour by position along memory: viridis, which grows in lightness and which colour-blind readers tell apart.
+
+/// Ten colours of viridis, first place to last.
+const VIRIDIS: [[u8; 3]; 10] = [
+    [0x44, 0x01, 0x54],
+    [0x48, 0x28, 0x78],
+    [0x3e, 0x49, 0x89],
+    [0x31, 0x68, 0x8e],
+    [0x26, 0x82, 0x8e],
+    [0x1f, 0x9e, 0x89],
+    [0x35, 0xb7, 0x79],
+    [0x6e, 0xce, 0x58],
+    [0xb5, 0xde, 0x2b],
+    [0xfd, 0xe7, 0x25],
+];
+
+/// A background, and whether text on it is dark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Colour {
+    rgb: [u8; 3],
+}
+
+impl Colour {
+    /// The colour of place `at` of `places`.
+    pub(super) fn of(at: u64, places: u64) -> Self {
+        let last = u128::from(places.saturating_sub(1)).max(1);
+        // Position in 256ths of the way between two colours.
+        let way = (u128::from(at).min(last) * 9 * 256 / last).min(9 * 256);
+        let from = usize::try_from(way / 256).unwrap_or(9);
+        let part = u16::try_from(way % 256).unwrap_or(0);
+        let (low, high) = (VIRIDIS[from], VIRIDIS[(from + 1).min(9)]);
+        let mix = |low: u8, high: u8| {
+            let mixed = (u16::from(low) * (256 - part) + u16::from(high) * part.min(255)) / 256;
+            u8::try_from(mixed).unwrap_or(u8::MAX)
+        };
+        Self { rgb: [mix(low[0], high[0]), mix(low[1], high[1]), mix(low[2], high[2])] }
+    }
+
+    /// `#31688e`.
+    pub(super) fn hex(self) -> String {
+        let [r, g, b] = self.rgb;
+        format!("#{r:02x}{g:02x}{b:02x}")
+    }
+
+    /// Whether black text reads better on it than white: relative luminance above 0.18.
+    pub(super) fn takes_dark_text(self) -> bool {
+        let linear = |c: u8| (f32::from(c) / 255.0).powf(2.2);
+        let [r, g, b] = self.rgb.map(linear);
+        0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18
+    }
+
+    /// The nearest of a terminal's 6×6×6 colours, with text that reads on it.
+    pub(super) fn terminal(self) -> anstyle::Style {
+        let level = |c: u8| match c {
+            0..=47 => 0,
+            48..=114 => 1,
+            _ => (c - 35) / 40,
+        };
+        let [r, g, b] = self.rgb.map(level);
+        let background = anstyle::Ansi256Color(16 + 36 * r + 6 * g + b);
+        let text = anstyle::Ansi256Color(if self.takes_dark_text() { 16 } else { 231 });
+        anstyle::Style::new().bg_color(Some(background.into())).fg_color(Some(text.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_from_dark_to_light() {
+        assert_eq!(Colour::of(0, 100).hex(), "#440154");
+        assert_eq!(Colour::of(99, 100).hex(), "#fde725");
+        assert_eq!(Colour::of(0, 1).hex(), "#440154");
+        assert!(!Colour::of(0, 100).takes_dark_text());
+        assert!(Colour::of(99, 100).takes_dark_text());
+    }
+}

@@ -1,0 +1,98 @@
+//! A picture as JSON, for the page's script: descriptors, window and how to dispatch; nothing that the script could
+//! work out itself.
+
+use serde_json::{Value, json};
+
+use super::{
+    Picture, Side,
+    grid::{common_dimensions, dimensions},
+    html::Compiled,
+    tiles::Boxes,
+};
+use crate::{stride::Step, window::WindowDimension};
+
+/// The data of a page; `</script>` cannot occur in it.
+pub(super) fn data(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
+    let source = picture.layout.descriptor;
+    let movement = picture.movement.as_ref();
+    let common = movement.and_then(|to| common_dimensions(source, to.destination.descriptor));
+    let mut page = json!({ "source": side(picture.layout, common) });
+    if let Some(movement) = movement {
+        page["destination"] = side(movement.destination, common);
+        page["window"] = movement
+            .window
+            .dimensions()
+            .iter()
+            .map(|dimension| {
+                let WindowDimension {
+                    extent: _,
+                    count,
+                    src_dim,
+                    src_start,
+                    src_step,
+                    dst_start,
+                    dst_step,
+                } = *dimension;
+                json!({
+                    "count": count, "srcDim": src_dim, "srcStart": src_start, "srcStep": src_step,
+                    "dstStart": dst_start, "dstStep": dst_step,
+                })
+            })
+            .collect();
+    }
+    if let Some(Compiled { entry_point, binding_bytes, dispatches, .. }) = compiled {
+        page["kernel"] = json!({
+            "entryPoint": entry_point, "bindingBytes": binding_bytes, "dispatches": dispatches,
+        });
+    }
+    page.to_string().replace('<', "\\u003c")
+}
+
+fn side(Side { notation, descriptor }: Side<'_>, common: Option<[Option<usize>; 2]>) -> Value {
+    let steps = descriptor.steps().iter().map(|step| match *step {
+        Step::Split { of, by } => json!({ "split": of, "by": by }),
+        Step::Fold { major, minor } => json!({ "major": major, "minor": minor }),
+        Step::Unit => json!({}),
+    });
+    let axes = descriptor.axes().iter().map(|axis| {
+        json!({
+            "coordinate": axis.coordinate, "extent": axis.extent, "stride": axis.stride,
+            "name": descriptor.coordinate_name(axis.coordinate),
+        })
+    });
+    json!({
+        "notation": notation,
+        "bits": descriptor.element_bits(),
+        "signed": descriptor.element_type().is_signed_integer(),
+        "sizes": descriptor.sizes(),
+        "steps": steps.collect::<Value>(),
+        "extents": descriptor.extents(),
+        "axes": axes.collect::<Value>(),
+        "boxes": Boxes::of(descriptor).levels,
+        "view": common.unwrap_or_else(|| dimensions(descriptor)),
+        "offset": descriptor.base_offset(),
+        "prefixBytes": descriptor.prefix_bytes(),
+        "places": descriptor.physical_elements(),
+        "imageBytes": descriptor.image_bytes(),
+        // Up to 128 bits, low to high: JSON numbers hold 53.
+        "padding": format!("{:x}", descriptor.padding()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{shape::Shape, stride::StrideDescriptor};
+
+    #[test]
+    fn a_notation_cannot_leave_the_script() {
+        let shape: Shape = "f32[2]".parse().unwrap();
+        let descriptor = StrideDescriptor::try_from(&shape).unwrap();
+        let side = Side { notation: "</script><b>", descriptor: &descriptor };
+        let text = data(&Picture::layout(side), None);
+        assert!(!text.contains('<'), "{text}");
+        let read: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(read["source"]["notation"], "</script><b>");
+        assert_eq!(read["source"]["axes"][0]["name"], "d0");
+    }
+}

@@ -1,0 +1,304 @@
+//! The logical array as a grid: planes of it, or its tiles and one of them.
+
+use super::{
+    colour::Colour,
+    shown::{Item, choose},
+    tiles::{Boxes, padded, place},
+};
+use crate::stride::{Step, StrideDescriptor};
+
+/// The most planes that are drawn whole.
+const MAX_PLANES: u64 = 4;
+/// The most cells that several planes may have together.
+const MAX_PLANE_CELLS: u64 = 72;
+/// The most rows of a plane that is summarised.
+const SUMMARY_ROWS: usize = 9;
+
+/// Cells down and across, each an index of the array, or the first of a tile.
+pub(super) struct Grid<'a> {
+    descriptor: &'a StrideDescriptor,
+    /// What it shows.
+    pub(super) caption: String,
+    /// The dimension that runs down, and the one across.
+    pub(super) dimensions: [Option<usize>; 2],
+    /// Rows and columns.
+    pub(super) items: [Vec<Item>; 2],
+    /// Indices from one row, and column, to the next.
+    step: [u64; 2],
+    /// Index of the first cell.
+    first: Vec<u64>,
+    /// The first and the last place that colours run over.
+    range: [u64; 2],
+    /// Places that a cell stands for: those of a tile, or 1.
+    span: u64,
+    boxes: Option<Boxes>,
+}
+
+/// One cell of a [`Grid`].
+pub(super) struct Cell {
+    /// Its logical index; past the sizes where it is padding.
+    pub(super) index: Vec<u64>,
+    /// Its place in memory.
+    pub(super) place: u64,
+    /// Whether an element lies there.
+    pub(super) element: bool,
+}
+
+impl Grid<'_> {
+    /// The cell at a row and a column.
+    pub(super) fn cell(&self, row: u64, column: u64) -> Cell {
+        let mut index = self.first.clone();
+        for ((dimension, step), at) in self.dimensions.iter().zip(self.step).zip([row, column]) {
+            if let Some(dimension) = *dimension {
+                index[dimension] = at * step;
+            }
+        }
+        let element = index.iter().zip(self.descriptor.sizes()).all(|(index, size)| index < size);
+        Cell { place: place(self.descriptor, &index), element, index }
+    }
+
+    /// What stands in an element's cell: its offset, or those of a tile, `1024…2047`.
+    pub(super) fn label(&self, cell: &Cell) -> String {
+        match self.span {
+            1 => cell.place.to_string(),
+            span => format!("{}…{}", cell.place, cell.place + span - 1),
+        }
+    }
+
+    /// Characters of the longest label.
+    pub(super) fn label_width(&self) -> usize {
+        let last = self.range[1].max(self.span - 1).to_string().len();
+        if self.span == 1 { last } else { 2 * last + 1 }
+    }
+
+    /// The colour of a place: its position along memory, or along what is drawn of it where most is left out.
+    pub(super) fn colour(&self, cell: &Cell) -> Colour {
+        let [low, high] = self.range;
+        Colour::of(cell.place.saturating_sub(low), high.saturating_sub(low) + 1)
+    }
+
+    /// The label of row (side 0) or column (side 1) `at`: the index along its dimension.
+    pub(super) fn tick(&self, side: usize, at: u64) -> String {
+        match self.dimensions[side] {
+            Some(_) => (at * self.step[side]).to_string(),
+            None => String::new(),
+        }
+    }
+
+    /// How strong the line before row or column `at` is: 0, 1 or 2.
+    pub(super) fn line(&self, side: usize, at: u64) -> u8 {
+        match (&self.boxes, self.dimensions[side]) {
+            (Some(boxes), Some(dimension)) => boxes.line(dimension, at),
+            _ => 0,
+        }
+    }
+
+    /// The least and the greatest place that is drawn.
+    fn drawn(&self) -> [u64; 2] {
+        let ends = |side: usize| {
+            self.items[side].iter().filter_map(|item| match item {
+                Item::At(at) => Some(*at),
+                Item::Gap(_) => None,
+            })
+        };
+        let places = ends(0).flat_map(|row| ends(1).map(move |column| (row, column)));
+        let places = places.map(|(row, column)| self.cell(row, column));
+        places
+            .filter(|cell| cell.element)
+            .fold([u64::MAX, 0], |[low, high], cell| [low.min(cell.place), high.max(cell.place)])
+    }
+
+    /// Whether a cell is an element, and not a tile.
+    pub(super) fn is_by_element(&self) -> bool {
+        self.step == [1, 1]
+    }
+
+    /// Whether boxes are outlined.
+    pub(super) fn is_tiled(&self) -> bool {
+        self.boxes.is_some()
+    }
+}
+
+/// The grids that show an array within `budget` rows and columns each: its planes whole where they fit, else its tiles
+/// and the first of them, else its corners.
+pub(super) fn grids(
+    descriptor: &StrideDescriptor,
+    dimensions: [Option<usize>; 2],
+    budget: [usize; 2],
+) -> Vec<Grid<'_>> {
+    if descriptor.elements() == 0 {
+        return vec![];
+    }
+    let extents = dimensions.map(|dimension| dimension.map_or(1, |d| padded(descriptor, d)));
+    let boxes = Boxes::of(descriptor);
+    let tiled = !boxes.levels.is_empty();
+    let fits = extents.iter().zip(budget).all(|(&extent, budget)| usize_or_max(extent) <= budget);
+    let tile = dimensions.map(|dimension| match (boxes.levels.first(), dimension) {
+        (Some(extents), Some(dimension)) => extents[dimension],
+        _ => 1,
+    });
+    let tiles = [0, 1].map(|side| extents[side].div_ceil(tile[side].max(1)));
+    let others: Vec<usize> = (0..descriptor.rank())
+        .filter(|&d| !dimensions.contains(&Some(d)) && descriptor.sizes()[d] > 1)
+        .collect();
+    let planes: u64 = others.iter().map(|&d| descriptor.sizes()[d]).product();
+    let whole = |first: Vec<u64>, caption: String| Grid {
+        descriptor,
+        caption,
+        dimensions,
+        items: [0, 1].map(|side| {
+            let periods = dimensions[side].map_or(vec![], |d| boxes.periods(d));
+            let most = if side == 0 && !fits { budget[0].min(SUMMARY_ROWS) } else { budget[side] };
+            choose(extents[side], most, &periods)
+        }),
+        step: [1, 1],
+        first,
+        range: [0, descriptor.physical_elements() - 1],
+        span: 1,
+        boxes: tiled.then(|| Boxes { levels: boxes.levels.clone() }),
+    };
+    if !fits && tiled && tile.iter().product::<u64>() > 1 && tiles.iter().product::<u64>() > 1 {
+        let first = vec![0; descriptor.rank()];
+        let [high, wide] = tile;
+        let plane =
+            if planes > 1 { format!("; {}", plane_name(&others, &first)) } else { String::new() };
+        let mut one = whole(first.clone(), String::new());
+        one.items = [0, 1].map(|side| {
+            let periods = dimensions[side].map_or(vec![], |d| boxes.periods(d));
+            choose(tile[side].min(extents[side]), budget[side], &periods[1.min(periods.len())..])
+        });
+        let last = [0, 1].map(|side| tile[side].min(extents[side]) - 1);
+        one.range = [0, one.cell(last[0], last[1]).place];
+        one.caption = format!("The first tile, {high} × {wide}, cell by cell");
+        let span = tile.iter().product();
+        let over = Grid {
+            caption: format!("The array in tiles of {high} × {wide}, each with its offsets{plane}"),
+            items: [0, 1].map(|side| choose(tiles[side], (budget[side] / 2).min(8), &[])),
+            step: tile,
+            // The places of a tile are a run, unless a padded or folded layout says otherwise.
+            span: if one.range[1] + 1 == span { span } else { 1 },
+            boxes: None,
+            ..whole(first, String::new())
+        };
+        return vec![over, one];
+    }
+    let cells: u64 = extents.iter().product();
+    let count =
+        if fits && cells.saturating_mul(planes) <= MAX_PLANE_CELLS { MAX_PLANES } else { 2 };
+    let drawn: Vec<u64> = match planes {
+        0..=1 => vec![0],
+        _ if planes <= count => (0..planes).collect(),
+        _ => (0..count - 1).chain([planes - 1]).collect(),
+    };
+    let hidden = planes - drawn.len() as u64;
+    let mut grids: Vec<Grid<'_>> = drawn
+        .iter()
+        .map(|&plane| {
+            let mut first = vec![0; descriptor.rank()];
+            let mut rest = plane;
+            for &d in others.iter().rev() {
+                first[d] = rest % descriptor.sizes()[d];
+                rest /= descriptor.sizes()[d];
+            }
+            let caption = if planes > 1 { plane_name(&others, &first) } else { String::new() };
+            let mut grid = whole(first, caption);
+            if !fits {
+                grid.range = grid.drawn();
+            }
+            grid
+        })
+        .collect();
+    if let (Some(last), 1..) = (grids.last_mut(), hidden) {
+        let planes = if hidden == 1 { "plane" } else { "planes" };
+        last.caption = format!("{} ({hidden} {planes} between)", last.caption);
+    }
+    grids
+}
+
+/// `d0 = 0, d1 = 3`.
+fn plane_name(others: &[usize], index: &[u64]) -> String {
+    let names: Vec<String> = others.iter().map(|&d| format!("d{d} = {}", index[d])).collect();
+    names.join(", ")
+}
+
+/// The dimensions to draw: those that tiles cut, else the last two.
+pub(super) fn dimensions(descriptor: &StrideDescriptor) -> [Option<usize>; 2] {
+    let rank = descriptor.rank();
+    if let Some(extents) = Boxes::of(descriptor).levels.first() {
+        let cut: Vec<usize> = (0..rank).filter(|&d| extents[d] > 1).collect();
+        if let [.., down, across] = cut[..] {
+            return [Some(down), Some(across)];
+        }
+    }
+    [rank.checked_sub(2), rank.checked_sub(1)]
+}
+
+/// The dimensions that show an operation best: the ones that run along each memory, where they differ.
+pub(super) fn common_dimensions(
+    source: &StrideDescriptor,
+    destination: &StrideDescriptor,
+) -> Option<[Option<usize>; 2]> {
+    let (source, destination) = (minor(source)?, minor(destination)?);
+    let [down, across] = [source.min(destination), source.max(destination)];
+    (down != across).then_some([Some(down), Some(across)])
+}
+
+/// The dimension along which memory runs.
+fn minor(descriptor: &StrideDescriptor) -> Option<usize> {
+    let mut dimension: Vec<Option<usize>> = (0..descriptor.rank()).map(Some).collect();
+    for step in descriptor.steps() {
+        match *step {
+            Step::Split { of, .. } => dimension.extend([dimension[of], dimension[of]]),
+            Step::Fold { minor, .. } => dimension.push(dimension[minor]),
+            Step::Unit => dimension.push(None),
+        }
+    }
+    let axes = descriptor.axes().iter();
+    axes.filter(|axis| descriptor.extents()[axis.coordinate] > 1 && axis.stride != 0)
+        .min_by_key(|axis| axis.stride.unsigned_abs())
+        .and_then(|axis| dimension[axis.coordinate])
+}
+
+/// A count of cells that fits; what does not is more than any page draws.
+fn usize_or_max(n: u64) -> usize {
+    usize::try_from(n).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shape::Shape;
+
+    /// Whatever is drawn is true: a cell's place is the offset of its index.
+    #[test]
+    fn every_cell_is_at_its_offset() {
+        let shapes = [
+            "f32[]",
+            "f32[7]",
+            "f32[2,3]{0,1:PAD(3,5,zero)}",
+            "f32[3,5]{1,0:T(2,2)}",
+            "bf16[16,256]{1,0:T(8,128)(2,1)}",
+            "f32[64,256]{0,1}",
+            "f32[2,3,4,5,6]{0,2,4,1,3}",
+            "s4[3,100,200]{2,1,0:T(8,128)E(4)}",
+        ];
+        for text in shapes {
+            let descriptor = StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap();
+            let mut elements = 0;
+            for grid in grids(&descriptor, dimensions(&descriptor), [12, 12]) {
+                for row in &grid.items[0] {
+                    for column in &grid.items[1] {
+                        let (&Item::At(row), &Item::At(column)) = (row, column) else { continue };
+                        let cell = grid.cell(row, column);
+                        assert_eq!(descriptor.offset(&cell.index).is_ok(), cell.element);
+                        if cell.element {
+                            assert_eq!(descriptor.offset(&cell.index).unwrap(), cell.place);
+                            elements += 1;
+                        }
+                    }
+                }
+            }
+            assert!(elements > 0, "{text}");
+        }
+    }
+}

@@ -1,0 +1,226 @@
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::{
+    Picture, Side,
+    data::data,
+    marks::marks,
+    svg::svg,
+    words::{Words, count},
+};
+use crate::nest::CopyNest;
+
+/// What an operation was compiled to, for its page: the plain data of a kernel, and the stages before it as text.
+#[derive(Clone, Copy, Debug)]
+pub struct Compiled<'a> {
+    /// The shader that the page shows and runs; empty where there is nothing to dispatch.
+    pub wgsl: &'a str,
+    /// Its compute entry point.
+    pub entry_point: &'a str,
+    /// Invocations of a workgroup: x, y, z.
+    pub workgroup_size: [u32; 3],
+    /// The least bytes to bind for the source, binding 0, and the destination, binding 1.
+    pub binding_bytes: [u64; 2],
+    /// Workgroups of each dispatch, in order.
+    pub dispatches: &'a [[u32; 3]],
+    /// The schedule and why, in one line.
+    pub schedule: &'a str,
+    /// Every stage as text.
+    pub stages: &'a str,
+}
+
+/// The page's scripts, in the order that they need each other.
+const SCRIPTS: [&str; 4] = [
+    include_str!("page/layout.js"),
+    include_str!("page/view.js"),
+    include_str!("page/run.js"),
+    include_str!("page/page.js"),
+];
+
+/// Writes a picture as one self-contained page: it loads nothing, and its policy forbids it to.
+///
+/// With a kernel, a button runs it in the reader's browser and checks every word of what it writes against what the
+/// strides and the window say. Opened with `#run`, the page presses the button itself.
+///
+/// ```
+/// use stridec::{explain::{Picture, Side, html}, stride::StrideDescriptor};
+/// let notation = "f32[2,2]{0,1}";
+/// let shape: stridec::shape::Shape = notation.parse()?;
+/// let descriptor = StrideDescriptor::try_from(&shape)?;
+/// let page = html(&Picture::layout(Side { notation, descriptor: &descriptor }), None);
+/// assert!(page.starts_with("<!DOCTYPE html>") && page.len() < 100_000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn html(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
+    let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                title { (picture.title) " · stridec" }
+                style { (PreEscaped(include_str!("page/page.css"))) }
+            }
+            body {
+                main {
+                    (head(picture))
+                    h2 { "Explore" }
+                    (explorer(picture))
+                    @if compiled.is_some() { (run(picture)) }
+                    h2 { "The picture" }
+                    p.lead { "The same without a script, as " code { "--svg" } " writes it." }
+                    div.scroll tabindex="0" role="group" aria-label="picture" { (PreEscaped(svg(picture))) }
+                    @if let Some(compiled) = compiled { (kernel(picture, compiled)) }
+                }
+                script type="application/json" id="data" { (PreEscaped(data(picture, compiled))) }
+                @for script in SCRIPTS { script { (PreEscaped(script)) } }
+            }
+        }
+    }
+    .into_string()
+}
+
+/// The title, and both layouts in words.
+fn head(picture: &Picture<'_>) -> Markup {
+    let layout = picture.layout;
+    let movement = picture.movement.map(|movement| movement.destination);
+    html! {
+        h1 { code { (picture.title) } }
+        div.sides {
+            (words(layout, if movement.is_some() { "From" } else { "Layout" }))
+            @if let Some(destination) = movement { (words(destination, "To")) }
+        }
+    }
+}
+
+fn words(side: Side<'_>, name: &str) -> Markup {
+    let words = Words::of(side.descriptor);
+    let padded = words.digits.iter().any(|row| row.values < row.places);
+    html! {
+        section aria-label=(name) {
+            h3 { (name) " " code { (side.notation) } }
+            p { (words.size) "." }
+            @for sentence in &words.tiles { p { (sentence) } }
+            @if !words.digits.is_empty() {
+                table {
+                    caption hidden { "Digits of an index, major to minor" }
+                    tr {
+                        th scope="col" { "digit" }
+                        th scope="col" { "places" }
+                        @if padded { th scope="col" { "of them elements" } }
+                        th scope="col" { "stride" }
+                    }
+                    @for row in &words.digits {
+                        tr { td { (row.name) } td { (row.places) } @if padded { td { (row.values.min(row.places)) } } td { (row.stride) } }
+                    }
+                }
+            }
+            @for sentence in words.example.iter().chain(&words.padding) { p { (sentence) } }
+        }
+    }
+}
+
+fn explorer(picture: &Picture<'_>) -> Markup {
+    let layouts = [
+        Some(("source", picture.layout)),
+        picture.movement.map(|movement| ("destination", movement.destination)),
+    ];
+    html! {
+        p.lead {
+            "Point at an element, or move with the arrow keys. Each cell of the array shows its offset, each place of \
+             memory its index; colour runs along memory, dark to bright."
+            @if picture.movement.is_some() { " The other layout follows." }
+        }
+        noscript { p { "The explorer needs JavaScript; the picture below does not." } }
+        p #live role="status" aria-live="polite" {}
+        div.sides {
+            @for (name, side) in layouts.into_iter().flatten() {
+                section aria-label=(name) {
+                    h3 { @if picture.movement.is_some() { (name) " " } code { (side.notation) } }
+                    @if side.descriptor.elements() == 0 { p { "No element: nothing to point at." } }
+                    div id=(format!("explore-{name}")) {}
+                }
+            }
+        }
+    }
+}
+
+/// The button.
+fn run(picture: &Picture<'_>) -> Markup {
+    let read = picture.layout.descriptor.image_bytes();
+    let written = picture.movement.map_or(0, |movement| movement.nest.dst_bytes);
+    html! {
+        h2 { "Run it here" }
+        p {
+            "Runs this very kernel in your browser, through WebGPU, on " (count(read, "random byte"))
+            ", and checks every word of the " (count(written, "byte"))
+            " that it writes. What is expected is worked out in this page from the strides and the window alone, \
+             element by element; it shares nothing with the kernel."
+        }
+        p { button #run type="button" { "Run and check" } }
+        p #verdict role="status" aria-live="polite" aria-label=(format!("outcome of {}", picture.title)) {}
+    }
+}
+
+fn kernel(picture: &Picture<'_>, compiled: &Compiled<'_>) -> Markup {
+    let invocations: u32 = compiled.workgroup_size.iter().product();
+    html! {
+        @if let Some(movement) = &picture.movement { (nest(movement.nest, compiled.wgsl)) }
+        h2 { "The schedule" }
+        p { (compiled.schedule) "." }
+        h2 { "The kernel" }
+        p {
+            (count(compiled.wgsl.len() as u64, "byte")) " of WGSL, workgroups of " (invocations) "; dispatches: "
+            @if compiled.dispatches.is_empty() { "none" }
+            @for (number, dispatch) in compiled.dispatches.iter().enumerate() {
+                @let [x, y, z] = dispatch;
+                @if number > 0 { ", " }
+                (x) " × " (y) " × " (z)
+            }
+            "."
+            @if let Some(movement) = &picture.movement {
+                " Images: " (count(movement.nest.src_bytes, "byte")) " read from, "
+                (count(movement.nest.dst_bytes, "byte")) " written."
+            }
+        }
+        @if !compiled.wgsl.is_empty() {
+            pre #wgsl tabindex="0" aria-label="WGSL" {
+                @for line in compiled.wgsl.lines() { (source_line(line)) }
+            }
+        }
+        details { summary { "Every stage as text" } pre tabindex="0" { (compiled.stages) } }
+    }
+}
+
+/// A line of the kernel, its comment apart.
+fn source_line(line: &str) -> Markup {
+    let comment = line.find("//").unwrap_or(line.len());
+    let (code, comment) = line.split_at(comment);
+    html! { span.line { (code) @if !comment.is_empty() { span.comment { (comment) } } } }
+}
+
+/// The nest, each stride with the lines that use it.
+fn nest(nest: &CopyNest, wgsl: &str) -> Markup {
+    let marks = marks(nest, wgsl);
+    html! {
+        h2 { "The loop nest" }
+        p.lead { "Outermost first, in units of " (count(nest.dst_bits.into(), "bit")) ". Point at a stride: the kernel's lines that use it are marked." }
+        table {
+            tr { th scope="col" { "axis" } th scope="col" { "steps" } th scope="col" { "source stride" } th scope="col" { "destination stride" } }
+            @for mark in &marks {
+                tr {
+                    td { "a" (mark.axis) } td { (mark.extent) }
+                    @for (stride, lines) in mark.strides.iter().zip(&mark.lines) {
+                        td {
+                            button.stride type="button" data-lines=(lines.iter().map(usize::to_string).collect::<Vec<_>>().join(","))
+                                aria-label=(format!("stride {stride}, used in {}", count(lines.len() as u64, "line"))) { (stride) }
+                        }
+                    }
+                }
+            }
+        }
+        details { summary { "The nest in full" } pre tabindex="0" { (nest) } }
+    }
+}

@@ -1,0 +1,42 @@
+//! Pictures of layouts: [`terminal`] text, an [`svg`] document, and an [`html`] page that runs the kernel in a browser.
+//!
+//! Everything is drawn from the descriptor that kernels are made of; the movement of an operation is read from its nest.
+//! A [`Picture`] is what to draw. The three writers share a model of it, so that they tell the same:
+//!
+//! ```text
+//! Picture ─┬─► tiles    where the boxes of each level end, and where a cell past the array would lie
+//!          ├─► shown    which indices are drawn, and how many lie between
+//!          ├─► grid     the logical array, a cell for each index
+//!          ├─► strip    the memory, a cell for each place
+//!          ├─► movement which place of the source a place of the destination reads
+//!          └─► words    sizes, strides, digits, what is padding and what it costs
+//! ```
+//!
+//! ```
+//! use stridec::{explain::{Picture, Side, terminal}, stride::StrideDescriptor};
+//! let notation = "f32[2,3]{0,1:PAD(3,5,zero)}";
+//! let shape: stridec::shape::Shape = notation.parse()?;
+//! let descriptor = StrideDescriptor::try_from(&shape)?;
+//! let text = terminal(&Picture::layout(Side { notation, descriptor: &descriptor }), 80);
+//! assert!(text.contains("9 of 15 places are padding"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod colour;
+mod data;
+mod grid;
+mod html;
+mod marks;
+mod movement;
+mod picture;
+mod shown;
+mod strip;
+mod svg;
+mod terminal;
+mod tiles;
+mod words;
+
+pub use html::{Compiled, html};
+pub use picture::{Movement, Picture, Side};
+pub use svg::svg;
+pub use terminal::terminal;

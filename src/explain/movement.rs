@@ -1,0 +1,101 @@
+//! What moves where, read from the nest that the kernel runs.
+
+use super::Movement;
+use crate::stride::StrideDescriptor;
+
+/// The place of the source that the destination's `place` reads; `None` where it takes padding or zero.
+///
+/// A nest may move units wider or narrower than an element: places become bits and back.
+pub(super) fn origin(
+    source: &StrideDescriptor,
+    movement: &Movement<'_>,
+    place: u64,
+) -> Option<u64> {
+    let nest = movement.nest;
+    let destination = movement.destination.descriptor;
+    let bit = destination.prefix_bytes() * 8 + place * u64::from(destination.element_bits());
+    let (unit, within) = (bit / u64::from(nest.dst_bits), bit % u64::from(nest.dst_bits));
+    let position = i64::try_from(unit).ok()? - nest.dst_base;
+    let position = u64::try_from(position).ok().filter(|&position| position < nest.cells())?;
+    let read = nest.read(position).ok()?;
+    let bit = read * u64::from(nest.src_bits) + within;
+    Some((bit - source.prefix_bytes() * 8) / u64::from(source.element_bits()))
+}
+
+/// One followed element: its place in the destination, and the place that it comes from.
+pub(super) type Move = (u64, u64);
+
+/// The first `count` elements in the order of the destination's memory.
+pub(super) fn run(source: &StrideDescriptor, movement: &Movement<'_>, count: usize) -> Vec<Move> {
+    let places = movement.destination.descriptor.physical_elements();
+    // Past so many cells of padding, a picture of elements has nothing to show.
+    (0..places.min(1 << 16))
+        .filter_map(|place| Some((place, origin(source, movement, place)?)))
+        .take(count)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        explain::Side,
+        nest,
+        request::Operation,
+        window::{Slice, Window},
+    };
+
+    /// The nest's answer is the window's, whatever unit the nest moves.
+    #[test]
+    fn origins_are_those_of_the_window() {
+        let pairs = [
+            ("f32[4,6]{1,0}", "f32[4,6]{0,1}"),
+            ("u8[4,16]{1,0}", "u8[4,16]{1,0:T(2,8)}"),
+            ("f32[2,3]{1,0}", "f32[2,3]{0,1:PAD(3,5,one)}"),
+            ("s4[3,5]{1,0}", "s4[3,5]{0,1:E(4)}"),
+            ("f64[3,5]{1,0}", "f64[3,5]{1,0:T(2,2)M(4)}"),
+        ];
+        for (from, to) in pairs {
+            let operation =
+                Operation::relayout(from.parse().unwrap(), to.parse().unwrap()).unwrap();
+            check(&operation);
+        }
+        let slice = Slice {
+            window_offsets: vec![1, 0],
+            window_sizes: vec![4, 6],
+            window_strides: vec![-2, 3],
+            output_sizes: None,
+        };
+        check(&Operation::slice("f32[6,7]".parse().unwrap(), &slice, None).unwrap());
+    }
+
+    fn check(operation: &Operation) {
+        let (source, descriptor) = (operation.source(), operation.destination());
+        let movement = Movement {
+            destination: Side { notation: "", descriptor },
+            window: operation.window(),
+            nest: operation.nest(),
+        };
+        for place in 0..descriptor.physical_elements() {
+            let index = descriptor.index(place).unwrap();
+            let expected = index
+                .and_then(|index| operation.window().source_index(&index))
+                .map(|index| source.offset(&index).unwrap());
+            assert_eq!(origin(source, &movement, place), expected, "{} {place}", operation.title());
+        }
+        let count = usize::try_from(descriptor.elements()).unwrap();
+        assert_eq!(run(source, &movement, 1000).len(), count);
+    }
+
+    #[test]
+    fn a_nest_that_nobody_coalesced_answers_too() {
+        let [source, descriptor] = ["f32[4,6]{1,0}", "f32[4,6]{0,1}"].map(|text| {
+            StrideDescriptor::try_from(&text.parse::<crate::shape::Shape>().unwrap()).unwrap()
+        });
+        let window = Window::identity(source.sizes());
+        let nest = nest::build(&source, &descriptor, &window).unwrap();
+        let destination = Side { notation: "", descriptor: &descriptor };
+        let movement = Movement { destination, window: &window, nest: &nest };
+        assert_eq!(run(&source, &movement, 3), [(0, 0), (1, 6), (2, 12)]);
+    }
+}

@@ -1,0 +1,117 @@
+"use strict";
+// A layout's arithmetic: index to place and back. A layout is what the page's data says: `sizes`, `steps` (a split of
+// a coordinate, a fold of two, or a unit), `axes` (a stride for a coordinate each), `offset`.
+
+/** Values of every coordinate at `index`: the dimensions, then what each step makes. */
+function coordinates(layout, index) {
+  const values = [...index];
+  for (const step of layout.steps) {
+    if ("split" in step) {
+      const value = values[step.split];
+      values.push(Math.floor(value / step.by), value % step.by);
+    } else if ("major" in step) {
+      values.push(values[step.major] * layout.extents[step.minor] + values[step.minor]);
+    } else {
+      values.push(0);
+    }
+  }
+  return values;
+}
+
+/** The place of `index`, in elements. */
+function placeOf(layout, index) {
+  const values = coordinates(layout, index);
+  return layout.axes.reduce((sum, axis) => sum + axis.stride * values[axis.coordinate], layout.offset);
+}
+
+/** The index of the element at `place`, or null where there is padding. */
+function indexAt(layout, place) {
+  const digits = new Array(layout.extents.length).fill(0);
+  const axes = layout.steps.length ? layout.axes : [...layout.axes].sort((a, b) => a.coordinate - b.coordinate);
+  const reach = (axis) => axis.stride * Math.max(layout.extents[axis.coordinate] - 1, 0);
+  let tries = 0;
+  // A digit for each axis, cut short where the distance left is out of the later axes' reach.
+  const search = (depth, distance) => {
+    if (depth === axes.length) return distance === 0;
+    const { coordinate, stride } = axes[depth];
+    const later = axes.slice(depth + 1).map(reach);
+    const low = later.reduce((sum, r) => sum + Math.min(r, 0), 0);
+    const high = later.reduce((sum, r) => sum + Math.max(r, 0), 0);
+    let [first, last] = [0, layout.extents[coordinate] - 1];
+    if (stride === 0) last = Math.min(last, 0);
+    else {
+      const ends = [(distance - high) / stride, (distance - low) / stride].sort((a, b) => a - b);
+      [first, last] = [Math.max(first, Math.ceil(ends[0])), Math.min(last, Math.floor(ends[1]))];
+    }
+    for (let digit = first; digit <= last && ++tries < 1e5; digit++) {
+      digits[coordinate] = digit;
+      if (search(depth + 1, distance - digit * stride)) return true;
+    }
+    return false;
+  };
+  return search(0, place - layout.offset) ? undo(layout, digits) : null;
+}
+
+/** Undoes the steps, last to first; a remainder past the end of a partial tile is padding. */
+function undo(layout, values) {
+  let next = values.length;
+  for (const step of [...layout.steps].reverse()) {
+    if ("split" in step) {
+      next -= 2;
+      values[step.split] = values[next] * step.by + values[next + 1];
+      if (values[step.split] >= layout.extents[step.split]) return null;
+    } else if ("major" in step) {
+      next -= 1;
+      values[step.major] = Math.floor(values[next] / layout.extents[step.minor]);
+      values[step.minor] = values[next] % layout.extents[step.minor];
+    } else {
+      next -= 1;
+    }
+  }
+  return values.slice(0, layout.sizes.length);
+}
+
+/** Bits from the start of the image to an element. */
+function bitOf(layout, place) {
+  return layout.prefixBytes * 8 + place * layout.bits;
+}
+
+function elementsOf(layout) {
+  return layout.sizes.reduce((product, size) => product * size, 1);
+}
+
+/** The source index that the destination's `index` takes, or null where it takes padding. */
+function originOf(page, index) {
+  const origin = new Array(page.source.sizes.length).fill(0);
+  for (const [number, along] of page.window.entries()) {
+    const past = index[number] - along.dstStart;
+    const step = past / along.dstStep;
+    if (past < 0 || past % along.dstStep !== 0 || step >= along.count) return null;
+    if (along.srcDim !== null) origin[along.srcDim] = along.srcStart + along.srcStep * step;
+  }
+  return origin;
+}
+
+/** A destination index that takes the source's `index`, or null where the window leaves it out. */
+function destinationOf(page, index) {
+  const found = page.window.map((along) => {
+    if (along.srcDim === null) return along.dstStart;
+    const past = index[along.srcDim] - along.srcStart;
+    const step = along.srcStep === 0 ? 0 : past / along.srcStep;
+    const taken = Number.isInteger(step) && step >= 0 && step < along.count && step * along.srcStep === past;
+    return taken ? along.dstStart + step * along.dstStep : null;
+  });
+  return found.includes(null) ? null : found;
+}
+
+/** Calls `visit` with every index, in row-major order; the array is reused. */
+function eachIndex(sizes, visit) {
+  if (sizes.includes(0)) return;
+  const index = sizes.map(() => 0);
+  for (;;) {
+    visit(index);
+    let along = sizes.length - 1;
+    while (along >= 0 && ++index[along] === sizes[along]) index[along--] = 0;
+    if (along < 0) return;
+  }
+}

@@ -1,0 +1,184 @@
+"use strict";
+// Runs the page's kernel in this browser and checks every word of what it writes. The expected image is worked out
+// here, element by element, from the strides and the window in the page's data: it shares nothing with the kernel.
+
+/** Bytes past which the check would take longer than a reader waits. */
+const MOST_BYTES = 1 << 28;
+
+/** Random bytes all over, padding too, so that nothing is right by accident. */
+function sampleImage(bytes) {
+  const image = new Uint32Array(Math.max(Math.ceil(bytes / 4), 1));
+  let state = 0x9e3779b9;
+  for (let word = 0; word < image.length; word++) {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    image[word] = state;
+  }
+  return new Uint8Array(image.buffer);
+}
+
+function readBits(image, bit, count) {
+  if (count < 8) return BigInt((image[bit >> 3] >> (bit & 7)) & ((1 << count) - 1));
+  let value = 0n;
+  for (let byte = count / 8 - 1; byte >= 0; byte--) value = (value << 8n) | BigInt(image[bit / 8 + byte]);
+  return value;
+}
+
+function writeBits(image, bit, count, value) {
+  if (count < 8) {
+    const mask = (1 << count) - 1;
+    const byte = Math.floor(bit / 8);
+    image[byte] = (image[byte] & ~(mask << bit % 8)) | ((Number(value) & mask) << bit % 8);
+    return;
+  }
+  for (let byte = 0; byte < count / 8; byte++, value >>= 8n) image[bit / 8 + byte] = Number(value & 255n);
+}
+
+/** What the destination must hold: elements where the window says, the padding value, and zero between. */
+function expectedImage(page, source) {
+  const { source: from, destination: to } = page;
+  const image = new Uint8Array(Math.max(Math.ceil(to.imageBytes / 4), 1) * 4);
+  const padding = BigInt(`0x${to.padding}`);
+  if (padding !== 0n) {
+    // Only layouts without tiles have padded dimensions: an axis is a dimension.
+    const padded = to.sizes.map((size, dimension) => {
+      const axis = to.axes.find((axis) => axis.coordinate === dimension);
+      return axis ? axis.extent : size;
+    });
+    eachIndex(padded, (index) => writeBits(image, bitOf(to, placeOf(to, index)), to.bits, padding));
+  }
+  const bytes = from.bits === to.bits && to.bits >= 8 ? to.bits / 8 : 0;
+  eachIndex(to.sizes, (index) => {
+    const bit = bitOf(to, placeOf(to, index));
+    const origin = originOf(page, index);
+    if (origin === null) return writeBits(image, bit, to.bits, padding);
+    const read = bitOf(from, placeOf(from, origin));
+    if (bytes) {
+      for (let byte = 0; byte < bytes; byte++) image[bit / 8 + byte] = source[read / 8 + byte];
+      return;
+    }
+    let value = readBits(source, read, from.bits);
+    if (from.signed && from.bits < to.bits) value = BigInt.asUintN(to.bits, BigInt.asIntN(from.bits, value));
+    writeBits(image, bit, to.bits, value);
+  });
+  return image;
+}
+
+/** The first byte at which two images differ, in the first `bytes`; -1 where there is none. */
+function firstDifference(expected, given, bytes) {
+  for (let byte = 0; byte < bytes; byte++) if (expected[byte] !== given[byte]) return byte;
+  return -1;
+}
+
+/** A device with what the kernel needs, or an error that says what is missing. */
+async function openDevice(kernel) {
+  if (!navigator.gpu) throw new Error("This browser has no WebGPU, or the page was not opened from a file or over https.");
+  const adapter = await navigator.gpu.requestAdapter({ powerPreference: "high-performance" });
+  if (!adapter) throw new Error("This browser offers no WebGPU adapter.");
+  const largest = Math.max(...kernel.bindingBytes);
+  const requiredLimits = {};
+  for (const limit of ["maxStorageBufferBindingSize", "maxBufferSize"]) {
+    if (largest > adapter.limits[limit]) throw new Error(`The adapter binds at most ${adapter.limits[limit]} bytes.`);
+    requiredLimits[limit] = Math.max(largest, 1 << 27);
+  }
+  const timed = adapter.features.has("timestamp-query");
+  const device = await adapter.requestDevice({ requiredLimits, requiredFeatures: timed ? ["timestamp-query"] : [] });
+  const { vendor, architecture, description } = adapter.info ?? {};
+  return { device, timed, name: description || [vendor, architecture].filter(Boolean).join(" ") || "an adapter" };
+}
+
+/** Compiles the kernel, runs it once, and reads back what it wrote; then `time` runs it again. */
+async function prepare({ device, timed }, kernel, wgsl, sample) {
+  const module = device.createShaderModule({ code: wgsl });
+  const messages = (await module.getCompilationInfo()).messages.filter((message) => message.type === "error");
+  if (messages.length) throw new Error(`The kernel does not compile here: line ${messages[0].lineNum}: ${messages[0].message}`);
+  const compute = { module, entryPoint: kernel.entryPoint };
+  const pipeline = await device.createComputePipelineAsync({ layout: "auto", compute });
+  const buffers = kernel.bindingBytes.map((size) =>
+    device.createBuffer({ size, usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST }));
+  const [input, output] = buffers;
+  device.queue.writeBuffer(input, 0, sample, 0, Math.min(sample.length, input.size));
+  // What is not written is seen.
+  device.queue.writeBuffer(output, 0, new Uint8Array(output.size).fill(0xa5));
+  const entries = buffers.map((buffer, binding) => ({ binding, resource: { buffer } }));
+  const group = device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
+
+  const encode = (times, timestampWrites) => {
+    const encoder = device.createCommandEncoder();
+    const pass = encoder.beginComputePass(timestampWrites ? { timestampWrites } : {});
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, group);
+    for (let time = 0; time < times; time++) for (const workgroups of kernel.dispatches) pass.dispatchWorkgroups(...workgroups);
+    pass.end();
+    return encoder;
+  };
+  const readBack = async (buffer, size, encoder) => {
+    const staging = device.createBuffer({ size, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST });
+    encoder.copyBufferToBuffer(buffer, 0, staging, 0, size);
+    device.queue.submit([encoder.finish()]);
+    await staging.mapAsync(GPUMapMode.READ);
+    const bytes = staging.getMappedRange().slice(0);
+    staging.destroy();
+    return bytes;
+  };
+  const written = new Uint8Array(await readBack(output, output.size, encode(1)));
+
+  /** Seconds of one run, by the device's clock where it has one. */
+  const time = async (times) => {
+    if (timed) {
+      const querySet = device.createQuerySet({ type: "timestamp", count: 2 });
+      const encoder = encode(times, { querySet, beginningOfPassWriteIndex: 0, endOfPassWriteIndex: 1 });
+      const resolved = device.createBuffer({ size: 16, usage: GPUBufferUsage.QUERY_RESOLVE | GPUBufferUsage.COPY_SRC });
+      encoder.resolveQuerySet(querySet, 0, 2, resolved, 0);
+      const [start, end] = new BigUint64Array(await readBack(resolved, 16, encoder));
+      if (end > start) return Number(end - start) / 1e9 / times;
+    }
+    const start = performance.now();
+    device.queue.submit([encode(times).finish()]);
+    await device.queue.onSubmittedWorkDone();
+    return (performance.now() - start) / 1e3 / times;
+  };
+  return { written, time };
+}
+
+/** Runs, checks and times the kernel; `say` is told the outcome and a word for it. */
+async function runKernel(page, wgsl, say) {
+  const { kernel, destination: to, source: from } = page;
+  if (!kernel.dispatches.length) return say("pass", "Nothing to dispatch: the destination has no cells.");
+  if (from.imageBytes + to.imageBytes > MOST_BYTES) {
+    return say("too-large", "These images are too large to check in a page; stridec run does it.");
+  }
+  let gpu;
+  try {
+    gpu = await openDevice(kernel);
+  } catch (error) {
+    return say("no-webgpu", `${error.message} Everything else on this page works without it.`);
+  }
+  try {
+    say("running", "Running…");
+    const sample = sampleImage(from.imageBytes);
+    gpu.device.pushErrorScope("validation");
+    const { written, time } = await prepare(gpu, kernel, wgsl, sample);
+    const refused = await gpu.device.popErrorScope();
+    if (refused) throw new Error(refused.message);
+    const expected = expectedImage(page, sample);
+    const wrong = firstDifference(expected, written, to.imageBytes);
+    if (wrong >= 0) {
+      const word = (image) => `0x${readBits(image, Math.floor(wrong / 4) * 32, 32).toString(16).padStart(8, "0")}`;
+      return say("fail", `Word ${Math.floor(wrong / 4)} is ${word(written)}; expected is ${word(expected)}.`);
+    }
+    const once = await time(1);
+    const seconds = await time(Math.min(Math.max(Math.round(0.1 / once), 1), 100));
+    const elements = page.window.reduce((product, along) => product * along.count, 1);
+    const moved = Math.ceil((elements * from.bits) / 8) + to.imageBytes;
+    const micros = seconds * 1e6;
+    say("pass", `All ${Math.ceil(to.imageBytes / 4)} words are as expected. `
+      + `${micros < 1e4 ? `${micros.toFixed(1)} µs` : `${(micros / 1e3).toFixed(1)} ms`}, `
+      + `${Number((moved / seconds / 1e9).toPrecision(3))} GB/s read and written, on ${gpu.name}.`);
+  } catch (error) {
+    say("fail", error.message);
+  } finally {
+    gpu.device.destroy();
+  }
+}

@@ -1,0 +1,156 @@
+//! Memory as lines of places.
+
+use crate::stride::StrideDescriptor;
+
+/// Consecutive places of memory.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    /// The first place.
+    pub(super) start: u64,
+    /// What lies there and after.
+    pub(super) places: Vec<Holds>,
+    /// Why this line is shown, where others are not.
+    pub(super) note: String,
+    /// Places between the line before and this one that are not drawn.
+    pub(super) hidden: u64,
+}
+
+/// What lies at a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Holds {
+    /// The element of this index.
+    Element(Vec<u64>),
+    /// Padding, a gap or a tail.
+    Padding,
+    /// An element, or not: strides that interleave in too many ways to tell.
+    Unknown,
+}
+
+impl Holds {
+    /// What lies at `place`.
+    pub(super) fn at(descriptor: &StrideDescriptor, place: u64) -> Self {
+        match descriptor.index(place) {
+            Ok(Some(index)) => Self::Element(index),
+            Ok(None) => Self::Padding,
+            Err(_) => Self::Unknown,
+        }
+    }
+
+    /// `3,17`, or a dot.
+    pub(super) fn label(&self) -> String {
+        match self {
+            Self::Element(index) if index.is_empty() => "()".into(),
+            Self::Element(index) => index.iter().map(u64::to_string).collect::<Vec<_>>().join(","),
+            Self::Padding => "·".into(),
+            Self::Unknown => "?".into(),
+        }
+    }
+}
+
+/// Memory in lines of at most `width` places: all of it where `height` lines hold it; else the line that each stride
+/// leads to, and the end.
+pub(super) fn strip(descriptor: &StrideDescriptor, width: usize, height: usize) -> Vec<Line> {
+    let places = descriptor.physical_elements();
+    if places == 0 {
+        return vec![];
+    }
+    let (width, height) = (width.max(1) as u64, height as u64);
+    let line = period(descriptor, width);
+    if places <= line * height {
+        return (0..places.div_ceil(line))
+            .map(|number| {
+                let start = number * line;
+                made(descriptor, start, line.min(places - start), String::new(), 0)
+            })
+            .collect();
+    }
+    let base = descriptor.base_offset();
+    let mut starts = vec![(0, String::new())];
+    if base > 0 {
+        starts.push((base, "index 0".into()));
+    }
+    for axis in descriptor.axes().iter().rev() {
+        let values = descriptor.extents()[axis.coordinate];
+        let start = base.checked_add_signed(axis.stride);
+        if let (2.., Some(start)) = (values, start.filter(|&start| start < places)) {
+            let name = descriptor.coordinate_name(axis.coordinate);
+            starts.push((start, format!("{name} = 1")));
+        }
+    }
+    starts.sort_by_key(|&(start, _)| start);
+    let mut lines: Vec<Line> = vec![];
+    let mut next = 0;
+    for (start, note) in starts {
+        if start >= next {
+            lines.push(made(descriptor, start, line.min(places - start), note, start - next));
+            next = start + line.min(places - start);
+        }
+    }
+    let start = next.max(places.saturating_sub(line));
+    if start < places {
+        lines.push(made(descriptor, start, places - start, "the end".into(), start - next));
+    }
+    lines
+}
+
+fn made(descriptor: &StrideDescriptor, start: u64, count: u64, note: String, hidden: u64) -> Line {
+    let places = (start..start + count).map(|place| Holds::at(descriptor, place)).collect();
+    Line { start, places, note, hidden }
+}
+
+/// The most places, at most `width`, that are a whole number of the longest period which fits.
+fn period(descriptor: &StrideDescriptor, width: u64) -> u64 {
+    let byte = 8_u64.div_ceil(descriptor.element_bits().into());
+    let strides = descriptor.axes().iter().map(|axis| axis.stride.unsigned_abs());
+    let period = strides.chain([byte]).filter(|&stride| stride > 1 && stride <= width).max();
+    let period = period.unwrap_or(1);
+    let whole = width / period * period;
+    // Powers of two read best where nothing else decides.
+    if period == 1 && width > 8 { width / 8 * 8 } else { whole }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shape::Shape;
+
+    fn lower(text: &str) -> StrideDescriptor {
+        StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn places_hold_the_elements_whose_offset_they_are() {
+        let shapes = [
+            "f32[2,3]{0,1:PAD(3,5,zero)}",
+            "bf16[16,256]{1,0:T(8,128)(2,1)}",
+            "s4[3,5]{1,0:E(4)}",
+            "f32[64,256]",
+        ];
+        for text in shapes {
+            let descriptor = lower(text);
+            let (mut next, mut elements) = (0, 0);
+            for line in strip(&descriptor, 10, 4) {
+                assert_eq!(line.start, next + line.hidden, "{text}");
+                for (place, holds) in (line.start..).zip(&line.places) {
+                    next = place + 1;
+                    if let Holds::Element(index) = holds {
+                        assert_eq!(descriptor.offset(index), Ok(place), "{text}");
+                        elements += 1;
+                    }
+                }
+            }
+            assert_eq!(next, descriptor.physical_elements(), "{text}");
+            assert!(elements > 0);
+        }
+    }
+
+    #[test]
+    fn memory_that_fits_is_shown_in_whole_periods() {
+        let lines = strip(&lower("f32[2,3]{0,1:PAD(3,5,zero)}"), 10, 4);
+        let text: Vec<String> = lines
+            .iter()
+            .map(|l| l.places.iter().map(Holds::label).collect::<Vec<_>>().join(" "))
+            .collect();
+        assert_eq!(text, ["0,0 1,0 · 0,1 1,1 · 0,2 1,2 ·", "· · · · · ·"]);
+    }
+}

@@ -1,0 +1,135 @@
+//! The logical array, drawn.
+
+use std::fmt::Write as _;
+
+use maud::html;
+
+use super::scene::{CELL, LINE, Part, cell_width, ground, stroke, text, text_width};
+use crate::explain::{grid::Grid, shown::Item};
+
+/// The most cells for which lines show the order of memory.
+const MAX_PATH: usize = 400;
+
+/// Draws a grid; places in `followed` are outlined.
+pub(super) fn draw(grid: &Grid<'_>, followed: &[u64], caption: &str) -> Part {
+    let width = widest(grid);
+    let [rows, columns] = &grid.items;
+    let across = grid.dimensions[1].map_or(String::new(), |d| format!("d{d} →"));
+    let down = grid.dimensions[0].map_or(String::new(), |d| format!("d{d} ↓"));
+    let ticks = rows.iter().map(|item| label(grid, 0, *item).len()).max().unwrap_or(0);
+    let margin = text_width(ticks.max(down.chars().count())) + 8;
+    let top = 2 * LINE + 4;
+    let at = |row: usize, column: usize| [margin + column * width, top + row * CELL];
+    let (bottom, right) = (top + rows.len() * CELL, margin + columns.len() * width);
+    let frame = if grid.is_tiled() { 2 } else { 1 };
+    let lines = |side: usize| -> Vec<(usize, u8)> {
+        let items = grid.items[side].iter().enumerate().skip(1);
+        items
+            .filter_map(|(number, item)| match item {
+                Item::At(at) => Some((number, grid.line(side, *at))).filter(|line| line.1 > 0),
+                Item::Gap(_) => None,
+            })
+            .collect()
+    };
+    let (mut grounds, mut texts) = (vec![], vec![]);
+    let mut centres = vec![];
+    for (r, row) in rows.iter().enumerate() {
+        for (c, column) in columns.iter().enumerate() {
+            let place = at(r, c);
+            match (row, column) {
+                (Item::At(row), Item::At(column)) => {
+                    let held = grid.cell(*row, *column);
+                    let index: Vec<String> = held.index.iter().map(u64::to_string).collect();
+                    let (label, colour) = if held.element {
+                        centres.push((held.place, [r, c]));
+                        (grid.label(&held), Some(grid.colour(&held)))
+                    } else {
+                        ("·".into(), None)
+                    };
+                    let what = if held.element { "offset" } else { "padding at offset" };
+                    let title = format!("({}): {what} {}", index.join(","), held.place);
+                    grounds.push(ground(place, width, colour, &title));
+                    texts.push(text(place, width, &label, colour));
+                }
+                (Item::Gap(_), Item::At(_)) => texts.push(html! {
+                    text.c.m x=(place[0] + width / 2) y=(place[1] + 16) { "⋮" }
+                }),
+                (_, Item::Gap(_)) => texts.push(html! {
+                    text.c.m x=(place[0] + width / 2) y=(place[1] + 16) { "⋯" }
+                }),
+            }
+        }
+    }
+    let marked: Vec<[usize; 2]> = centres
+        .iter()
+        .filter(|(place, _)| followed.contains(place) && grid.is_by_element())
+        .map(|&(_, [row, column])| at(row, column))
+        .collect();
+    let order = path(&mut centres, at, width);
+    let markup = html! {
+        text.s.h x="0" y="13" { (caption) }
+        text.m.e x=(margin - 6) y=(LINE + 16) { (down) }
+        @for (c, item) in columns.iter().enumerate() {
+            text.c.m x=(margin + c * width + width / 2) y=(LINE + 16) { (label(grid, 1, *item)) }
+        }
+        text.m x=(right + 6) y=(LINE + 16) { (across) }
+        @for (r, item) in rows.iter().enumerate() {
+            text.e.m x=(margin - 6) y=(top + r * CELL + 16) { (label(grid, 0, *item)) }
+        }
+        @for ground in &grounds { (ground) }
+        @if !order.is_empty() {
+            path.z d=(order) {}
+            path.y d=(order) {}
+        }
+        @for text in &texts { (text) }
+        @for (c, strength) in lines(1) { (stroke(strength, [margin + c * width, top], [margin + c * width, bottom])) }
+        @for (r, strength) in lines(0) { (stroke(strength, [margin, top + r * CELL], [right, top + r * CELL])) }
+        path.(if frame > 1 { "o" } else { "i" }) d=(format!("M{margin} {top}H{right}V{bottom}H{margin}Z")) {}
+        @for [x, y] in &marked {
+            rect.f x=(x + 1) y=(y + 1) width=(width - 2) height=(CELL - 2) rx="2" {}
+        }
+    };
+    let tail = if across.is_empty() { 0 } else { text_width(across.chars().count()) + 8 };
+    let caption = text_width(caption.chars().count());
+    Part { markup, width: (right + tail).max(caption), height: bottom + 2 }
+}
+
+/// Width of every cell of a grid, in pixels.
+fn widest(grid: &Grid<'_>) -> usize {
+    let ticks = grid.items[1].iter().map(|item| label(grid, 1, *item).len()).max().unwrap_or(0);
+    cell_width(ticks.max(grid.label_width()))
+}
+
+fn label(grid: &Grid<'_>, side: usize, item: Item) -> String {
+    match item {
+        Item::At(at) => grid.tick(side, at),
+        Item::Gap(hidden) => format!("+{hidden}"),
+    }
+}
+
+/// Short lines from cell to cell, where neighbours on the page are neighbours in memory.
+fn path(
+    centres: &mut [(u64, [usize; 2])],
+    at: impl Fn(usize, usize) -> [usize; 2],
+    width: usize,
+) -> String {
+    let mut path = String::new();
+    if centres.len() > MAX_PATH {
+        return path;
+    }
+    centres.sort_unstable();
+    for pair in centres.windows(2) {
+        let [(before, [r0, c0]), (place, [r1, c1])] = [pair[0], pair[1]];
+        if before + 1 != place || r0.abs_diff(r1) > 1 || c0.abs_diff(c1) > 1 {
+            continue;
+        }
+        // The middle quarter of the way, so that the numbers stay free.
+        let [[x0, y0], [x1, y1]] = [at(r0, c0), at(r1, c1)];
+        let part = |from: usize, to: usize, near: usize, size: usize| {
+            (from * (8 - near) + to * near) / 8 + size / 2
+        };
+        let [start, end] = [3, 5].map(|near| (part(x0, x1, near, width), part(y0, y1, near, CELL)));
+        let _ = write!(path, "M{} {}L{} {}", start.0, start.1, end.0, end.1);
+    }
+    path
+}

@@ -1,0 +1,9 @@
+//! Pictures as SVG: small files, text as text, readable in light and dark.
+
+mod document;
+mod grid;
+mod moves;
+mod scene;
+mod strip;
+
+pub use document::svg;

@@ -1,0 +1,177 @@
+//! What every part of a document is drawn with: sizes in pixels, text, and parts put below one another.
+
+use maud::{Markup, PreEscaped, html};
+
+use crate::explain::colour::Colour;
+
+/// Height of a cell.
+pub(super) const CELL: usize = 24;
+/// Height of a line of text.
+pub(super) const LINE: usize = 18;
+
+/// A part of a document and the room that it takes.
+pub(super) struct Part {
+    pub(super) markup: Markup,
+    pub(super) width: usize,
+    pub(super) height: usize,
+}
+
+/// Width of so many characters of the monospaced text, in pixels.
+pub(super) fn text_width(characters: usize) -> usize {
+    (characters * 73).div_ceil(10)
+}
+
+/// Width of a cell that holds so many characters.
+pub(super) fn cell_width(characters: usize) -> usize {
+    text_width(characters).max(16) + 12
+}
+
+/// Parts below one another, `gap` pixels apart.
+pub(super) fn column(parts: Vec<Part>, gap: usize) -> Part {
+    let (mut y, mut width) = (0, 0);
+    let mut placed = vec![];
+    for part in parts {
+        placed.push(html! { g transform=(format!("translate(0 {y})")) { (part.markup) } });
+        y += part.height + gap;
+        width = width.max(part.width);
+    }
+    Part { markup: html! { @for part in placed { (part) } }, width, height: y.saturating_sub(gap) }
+}
+
+/// Parts beside one another, in lines of at most `width` pixels.
+pub(super) fn flow(parts: Vec<Part>, width: usize, gap: usize) -> Part {
+    let (mut x, mut y, mut high, mut wide) = (0, 0, 0, 0);
+    let mut placed = vec![];
+    for part in parts {
+        if x > 0 && x + part.width > width {
+            y += high + gap;
+            (x, high) = (0, 0);
+        }
+        placed.push(html! { g transform=(format!("translate({x} {y})")) { (part.markup) } });
+        wide = wide.max(x + part.width);
+        x += part.width + gap;
+        high = high.max(part.height);
+    }
+    Part { markup: html! { @for part in placed { (part) } }, width: wide, height: y + high }
+}
+
+/// A paragraph in lines of at most `width` pixels.
+pub(super) fn paragraph(text: &str, width: usize, class: &str) -> Part {
+    // Sentences are set in a proportional face, narrower than the monospaced one.
+    let most = (width * 10 / 66).max(20);
+    let mut lines: Vec<String> = vec![];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= most => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    let height = lines.len() * LINE;
+    let markup = html! {
+        @for (number, line) in lines.iter().enumerate() {
+            text.(class) x="0" y=(number * LINE + 13) { (line) }
+        }
+    };
+    Part { markup, width, height }
+}
+
+/// A cell: an element in the colour of its place, or padding.
+pub(super) fn cell(
+    at: [usize; 2],
+    width: usize,
+    label: &str,
+    colour: Option<Colour>,
+    title: &str,
+) -> Markup {
+    html! { (ground(at, width, colour, title)) (text(at, width, label, colour)) }
+}
+
+/// The ground of a cell.
+pub(super) fn ground(
+    [x, y]: [usize; 2],
+    width: usize,
+    colour: Option<Colour>,
+    title: &str,
+) -> Markup {
+    let class = if colour.is_none() { Some("p") } else { None };
+    html! {
+        rect class=[class] x=(x + 1) y=(y + 1) width=(width - 2) height=(CELL - 2) rx="2"
+            fill=[colour.map(Colour::hex)] { title { (title) } }
+    }
+}
+
+/// The text of a cell.
+pub(super) fn text(
+    [x, y]: [usize; 2],
+    width: usize,
+    label: &str,
+    colour: Option<Colour>,
+) -> Markup {
+    let class = match colour {
+        Some(colour) if colour.takes_dark_text() => "c k",
+        Some(_) => "c w",
+        None => "c m",
+    };
+    html! { text class=(class) x=(x + width / 2) y=(y + 16) { (label) } }
+}
+
+/// A key to the colours.
+pub(super) fn key() -> Part {
+    let swatches = 12;
+    let markup = html! {
+        text.s.m x="0" y="13" { "first in memory" }
+        @for number in 0..swatches {
+            rect x=(104 + number * 14) y="2" width="14" height="14"
+                fill=(Colour::of(number as u64, swatches as u64).hex()) {}
+        }
+        text.s.m x=(112 + swatches * 14) y="13" { "last" }
+        rect.p x=(168 + swatches * 14) y="2" width="22" height="14" {}
+        text.s.m x=(198 + swatches * 14) y="13" { "padding" }
+    };
+    Part { markup, width: 250 + swatches * 14, height: LINE }
+}
+
+/// A line of a box: its class says how strong.
+pub(super) fn stroke(strength: u8, [x1, y1]: [usize; 2], [x2, y2]: [usize; 2]) -> Markup {
+    let class = if strength > 1 { "o" } else { "i" };
+    html! { path.(class) d=(format!("M{x1} {y1}L{x2} {y2}")) {} }
+}
+
+/// The style of a document; the same file reads in light and in dark.
+pub(super) fn style() -> Markup {
+    html! {
+        style {
+            (PreEscaped(
+                "svg.stridec{color:#1b1f24}\
+                 .stridec text{font:12px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:currentColor}\
+                 .stridec .s{font:13px system-ui,'Segoe UI','DejaVu Sans',sans-serif}\
+                 .stridec .h{font-weight:600}\
+                 .stridec .t{font-size:15px;font-weight:600}\
+                 .stridec .m{opacity:.7}\
+                 .stridec .c{text-anchor:middle}\
+                 .stridec .e{text-anchor:end}\
+                 .stridec text.k{fill:#111}\
+                 .stridec text.w{fill:#fff}\
+                 .stridec rect.p{fill:url(#stridec-hatch);stroke:currentColor;stroke-opacity:.3}\
+                 .stridec path{fill:none;stroke:currentColor}\
+                 .stridec .o{stroke-width:2.6;stroke-linecap:square}\
+                 .stridec .i{stroke-width:1;stroke-linecap:square}\
+                 .stridec .y{stroke:#fff;stroke-opacity:.6;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}\
+                 .stridec .z{stroke:#000;stroke-opacity:.4;stroke-width:4;stroke-linejoin:round;stroke-linecap:round}\
+                 .stridec .v{stroke-width:2}\
+                 .stridec .g{fill:#fff}\
+                 .stridec .f{fill:none;stroke:#e8590c;stroke-width:3}\
+                 @media(prefers-color-scheme:dark){svg.stridec{color:#e6edf3}.stridec .g{fill:#0d1117}.stridec .f{stroke:#ff922b}}"
+            ))
+        }
+        defs {
+            pattern id="stridec-hatch" width="6" height="6" patternUnits="userSpaceOnUse"
+                patternTransform="rotate(45)" {
+                path d="M0 0V6" stroke="#888" stroke-opacity=".45" stroke-width="2" {}
+            }
+        }
+    }
+}

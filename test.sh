@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Runs every test, the GPU's too: on a software driver where the machine has none of its own.
+# Arguments go to `cargo test`.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+# A Vulkan loader, and a driver that needs no hardware or hardware that has a driver.
+has_driver() {
+    ldconfig -p 2>/dev/null | grep -q 'libvulkan\.so\.1' || return 1
+    local folder
+    for folder in /usr/share/vulkan/icd.d /usr/local/share/vulkan/icd.d /etc/vulkan/icd.d; do
+        compgen -G "$folder/lvp_icd*.json" >/dev/null && return 0
+        compgen -G "$folder/*.json" >/dev/null || continue
+        compgen -G '/dev/dri/renderD*' >/dev/null && return 0
+        [[ -e /dev/nvidiactl ]] && return 0
+    done
+    [[ -n "${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}" ]]
+}
+
+install_driver() {
+    local packages=(libvulkan1 mesa-vulkan-drivers) as_root=()
+    if ! command -v apt-get >/dev/null; then
+        echo "No Vulkan driver found. Install a Vulkan loader and a driver (Mesa's lavapipe needs no GPU)." >&2
+        exit 1
+    fi
+    if [[ $EUID -ne 0 ]]; then
+        if ! sudo -n true 2>/dev/null; then
+            echo "No Vulkan driver found. Run: sudo apt-get install ${packages[*]}" >&2
+            exit 1
+        fi
+        as_root=(sudo)
+    fi
+    echo "No Vulkan driver found: installing ${packages[*]}" >&2
+    "${as_root[@]}" apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${packages[@]}"
+}
+
+if [[ "$(uname)" == Linux ]] && ! has_driver; then
+    install_driver
+fi
+
+# Without a desktop session the driver would complain about the missing folder.
+if [[ -z "${XDG_RUNTIME_DIR:-}" ]]; then
+    XDG_RUNTIME_DIR=$(mktemp -d)
+    export XDG_RUNTIME_DIR
+    trap 'rm -rf "$XDG_RUNTIME_DIR"' EXIT
+fi
+
+STRIDEC_REQUIRE_GPU=1 cargo test --locked "$@"

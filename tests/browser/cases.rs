@@ -1,0 +1,152 @@
+//! The pages that are opened.
+
+use stridec::{
+    Operation, Target,
+    explain::{Compiled, Movement, Picture, Side, html},
+    stride::StrideDescriptor,
+    window::Slice,
+};
+
+/// One page and what it must say.
+pub(crate) struct Case {
+    pub(crate) name: String,
+    pub(crate) page: String,
+    /// The verdict; `none` where there is no button.
+    pub(crate) expected: &'static str,
+    /// Offsets of the source's elements in row-major order, and of the destination's.
+    pub(crate) places: [Option<Vec<u64>>; 2],
+}
+
+const RELAYOUTS: [(&str, &str); 22] = [
+    ("f32[4,6]{1,0}", "f32[4,6]{0,1}"),
+    ("f32[64,256]{1,0}", "f32[64,256]{0,1}"),
+    ("f32[2,8,12,12]{3,2,1,0}", "f32[2,8,12,12]{1,3,2,0}"),
+    ("f32[2,3]", "f32[2,3]{0,1:PAD(3,5,zero)}"),
+    ("f32[2,3]", "f32[2,3]{0,1:PAD(3,5,one)}"),
+    ("f16[5,7]{0,1:PAD(6,9,highest)}", "f16[5,7]{1,0:PAD(8,8,lowest)}"),
+    ("c64[3,4]{1,0}", "c64[3,4]{0,1:PAD(4,4,one)}"),
+    ("f32[3,5]", "f32[3,5]{1,0:T(2,2)}"),
+    ("bf16[16,256]", "bf16[16,256]{1,0:T(8,128)(2,1)}"),
+    ("bf16[16,256]{1,0:T(8,128)(2,1)}", "bf16[16,256]{0,1}"),
+    ("s8[20,200]{1,0:T(8,128)(4,1)}", "s8[20,200]{1,0:T(8,128)}"),
+    ("u8[9,10]{1,0:T(4)}", "u8[9,10]{0,1:T(6)}"),
+    ("s4[3,5]", "s4[3,5]{0,1:E(4)}"),
+    ("s4[6,10]{1,0:E(4)}", "s4[6,10]{0,1}"),
+    ("u4[16,32]{1,0:E(4)}", "u4[16,32]{0,1:E(4)}"),
+    ("u2[7,9]{1,0:E(2)}", "u2[7,9]{0,1:T(2,4)E(2)}"),
+    ("pred[3,11]{1,0:E(1)}", "pred[3,11]{0,1:E(1)}"),
+    ("f64[3,5]", "f64[3,5]{0,1:T(2,2)}"),
+    ("c128[2,3,4]{2,1,0}", "c128[2,3,4]{0,1,2}"),
+    ("f32[2,3,4,5,6]", "f32[2,3,4,5,6]{0,2,4,1,3}"),
+    ("f32[1,3,5,6] strided<[200,60,9,1], offset: 11>", "f32[1,3,5,6]{1,3,2,0}"),
+    ("s32[5]", "s32[5]{0:L(8)M(16)}"),
+];
+
+/// Source, offsets, sizes, strides, destination.
+type SliceCase<'a> = (&'a str, &'a [u64], &'a [u64], &'a [i64], Option<&'a str>);
+
+const SLICES: [SliceCase<'_>; 5] = [
+    ("f32[4,4]", &[0, 1], &[4, 3], &[2, 2], None),
+    ("f32[1,1,4,4]", &[0, 0, 0, 1], &[1, 1, 4, 3], &[1, 1, -2, 2], None),
+    ("u8[10,33]", &[1, 2], &[9, 30], &[-3, 1], None),
+    ("bf16[20,200]{1,0:T(8,128)(2,1)}", &[3, 5], &[16, 190], &[1, -1], Some("bf16[16,190]{0,1}")),
+    ("s4[9,30]{1,0:E(4)}", &[1, 1], &[8, 29], &[2, 3], Some("s4[4,10]{1,0:E(4)}")),
+];
+
+/// Relayouts, slices, padded, tiled, sub-byte, zero-size and lone layouts.
+pub(crate) fn all() -> Vec<Case> {
+    let mut cases: Vec<Case> =
+        RELAYOUTS.iter().map(|(from, to)| case(&relayout(from, to), from, to, "pass")).collect();
+    for (from, offsets, sizes, strides, to) in SLICES {
+        let slice = Slice {
+            window_offsets: offsets.into(),
+            window_sizes: sizes.into(),
+            window_strides: strides.into(),
+            output_sizes: None,
+        };
+        let destination = to.map(|to| to.parse().unwrap());
+        let operation = Operation::slice(from.parse().unwrap(), &slice, destination).unwrap();
+        cases.push(case(&operation, from, to.unwrap_or("default layout"), "pass"));
+    }
+    let [from, to] = ["f32[0,4]", "f32[0,4]{0,1}"];
+    cases.push(case(&relayout(from, to), from, to, "pass"));
+    for notation in ["bf16[16,256]{1,0:T(8,128)(2,1)}", "f32[2,3,4]{0,2,1}", "f32[]", "f32[0]"] {
+        let descriptor = notation.parse::<stridec::Tensor>().unwrap().descriptor().unwrap();
+        let picture = Picture::layout(Side { notation, descriptor: &descriptor });
+        cases.push(Case {
+            name: notation.into(),
+            page: html(&picture, None),
+            expected: "none",
+            places: [Some(places(&descriptor)), None],
+        });
+    }
+    cases
+}
+
+/// Kernels with one thing wrong: where they read, where they write, text that does not compile.
+pub(crate) fn wrong() -> Vec<Case> {
+    let [from, to] = ["f32[4,6]{1,0}", "f32[4,6]{0,1}"];
+    let operation = relayout(from, to);
+    let right = case(&operation, from, to, "fail");
+    let changes = [("read = ", "read = 1u + "), ("write = ", "write = 4u - "), ("let ", "lte ")];
+    let changed = changes.iter().map(|(text, by)| {
+        let (head, tail) = right.page.split_once("<pre id=\"wgsl\"").unwrap();
+        let (kernel, tail) = tail.split_once("</pre>").unwrap();
+        assert!(kernel.contains(text), "{kernel}");
+        let kernel = kernel.replace(text, by);
+        Case {
+            name: format!("{text} as {by}"),
+            page: format!("{head}<pre id=\"wgsl\"{kernel}</pre>{tail}"),
+            expected: "fail",
+            places: right.places.clone(),
+        }
+    });
+    changed.collect()
+}
+
+fn relayout(from: &str, to: &str) -> Operation {
+    Operation::relayout(from.parse().unwrap(), to.parse().unwrap()).unwrap()
+}
+
+fn case(operation: &Operation, from: &str, to: &str, expected: &'static str) -> Case {
+    let target = Target::webgpu();
+    let source = Side { notation: from, descriptor: operation.source() };
+    let movement = Movement {
+        destination: Side { notation: to, descriptor: operation.destination() },
+        window: operation.window(),
+        nest: operation.nest(),
+    };
+    let kernel = operation.compile(&target).unwrap();
+    let dispatches: Vec<_> = kernel.dispatches.iter().map(|d| d.workgroups).collect();
+    let compiled = Compiled {
+        wgsl: &kernel.wgsl,
+        entry_point: &kernel.entry_point,
+        workgroup_size: kernel.workgroup_size,
+        binding_bytes: [0, 1].map(|n| kernel.bindings.get(n).map_or(0, |b| b.size_in_bytes)),
+        dispatches: &dispatches,
+        schedule: &operation.schedule(&target).unwrap().to_string(),
+        stages: &operation.stages(&target).unwrap(),
+    };
+    let picture = Picture::operation(operation.title(), source, movement);
+    Case {
+        name: operation.title().into(),
+        page: html(&picture, Some(&compiled)),
+        expected,
+        places: [Some(places(operation.source())), Some(places(operation.destination()))],
+    }
+}
+
+/// Offsets of the elements in row-major order of their indices.
+fn places(descriptor: &StrideDescriptor) -> Vec<u64> {
+    let sizes = descriptor.sizes();
+    (0..descriptor.elements())
+        .map(|mut number| {
+            let mut index = vec![0; sizes.len()];
+            for (value, size) in index.iter_mut().zip(sizes).rev() {
+                *value = number % size;
+                number /= size;
+            }
+            descriptor.offset(&index).unwrap()
+        })
+        .collect()
+}
