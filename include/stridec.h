@@ -28,8 +28,8 @@ const char *stridec_version(void);
 
 // Compiles a serialized stridec.CompileRequest.
 //
-// With STRIDEC_STATUS_OK, `*response` and `*response_length` are a serialized stridec.CompileResponse that the caller owns:
-// it must be given to stridec_free. With any other status both are zero, where they could be written.
+// With `STRIDEC_STATUS_OK`, `*response` and `*response_length` are a serialized stridec.CompileResponse that the caller owns:
+// it must be given to `stridec_free`. With any other status both are zero, where they could be written.
 //
 // # Safety
 //
@@ -40,11 +40,11 @@ enum stridec_status stridec_compile(const uint8_t *request,
                                     uint8_t **response,
                                     size_t *response_length);
 
-// Frees a response of stridec_compile. A null pointer is left alone.
+// Frees a response of `stridec_compile`. A null pointer is left alone.
 //
 // # Safety
 //
-// `response` and `response_length` must be what one call of stridec_compile gave, and not have been freed.
+// `response` and `response_length` must be what one call of `stridec_compile` gave, and not have been freed.
 void stridec_free(uint8_t *response,
                   size_t response_length);
 

@@ -29,8 +29,8 @@ pub extern "C" fn stridec_version() -> *const c_char {
 
 /// Compiles a serialized stridec.CompileRequest.
 ///
-/// With STRIDEC_STATUS_OK, `*response` and `*response_length` are a serialized stridec.CompileResponse that the caller owns:
-/// it must be given to stridec_free. With any other status both are zero, where they could be written.
+/// With `STRIDEC_STATUS_OK`, `*response` and `*response_length` are a serialized stridec.CompileResponse that the caller owns:
+/// it must be given to `stridec_free`. With any other status both are zero, where they could be written.
 ///
 /// # Safety
 ///
@@ -70,11 +70,11 @@ pub unsafe extern "C" fn stridec_compile(
     StridecStatus::Ok
 }
 
-/// Frees a response of stridec_compile. A null pointer is left alone.
+/// Frees a response of `stridec_compile`. A null pointer is left alone.
 ///
 /// # Safety
 ///
-/// `response` and `response_length` must be what one call of stridec_compile gave, and not have been freed.
+/// `response` and `response_length` must be what one call of `stridec_compile` gave, and not have been freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn stridec_free(response: *mut u8, response_length: usize) {
     if !response.is_null() {

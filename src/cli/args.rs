@@ -46,6 +46,30 @@ pub(super) enum Command {
     Devices(DevicesArgs),
     /// Draws a layout, or an operation between two: here, as SVG, or as a page that runs the kernel
     Explain(ExplainArgs),
+    /// Answers each request on stdin with a response on stdout: protos, each after its length as a varint
+    Serve,
+    /// Shows what changed between two snapshots, or outputs of `compile --emit stages`, stage by stage
+    Diff(DiffArgs),
+    /// Says which drivers and adapters there are, and what to install where there is none
+    Doctor,
+    /// Prints completions for a shell
+    Completions(CompletionsArgs),
+    /// Prints the manual page
+    Man,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct DiffArgs {
+    /// The older file; `-` is stdin
+    pub(super) old: PathBuf,
+    /// The newer file
+    pub(super) new: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct CompletionsArgs {
+    /// The shell
+    pub(super) shell: clap_complete::Shell,
 }
 
 #[derive(Args, Debug)]
@@ -164,6 +188,14 @@ pub(super) struct CompileArgs {
 pub(super) enum Emit {
     /// The shader
     Wgsl,
+    /// SPIR-V 1.3, for Vulkan
+    Spirv,
+    /// Metal's language
+    Msl,
+    /// Direct3D's language
+    Hlsl,
+    /// OpenGL's language
+    Glsl,
     /// Every stage as text, from the shapes to the shader
     Stages,
     /// The kernel as protobuf's JSON of stridec.Kernel

@@ -1,7 +1,12 @@
 //! `stridec compile`: the kernel of an operation, without a device.
 
 use prost::Message;
-use stridec::{Error, Target, proto, shape::to_json};
+use stridec::{
+    Error, Target,
+    backend::{Language, translate},
+    proto,
+    shape::to_json,
+};
 
 use super::{
     args::{CompileArgs, Emit},
@@ -21,6 +26,10 @@ pub(super) fn compile(args: &CompileArgs) -> Result<(), Failure> {
     };
     let bytes = match args.emit {
         Emit::Stages => operation.stages(&target)?.into_bytes(),
+        Emit::Spirv => translate(&operation.compile(&target)?, Language::Spirv)?.code,
+        Emit::Msl => translate(&operation.compile(&target)?, Language::Msl)?.code,
+        Emit::Hlsl => translate(&operation.compile(&target)?, Language::Hlsl)?.code,
+        Emit::Glsl => translate(&operation.compile(&target)?, Language::Glsl)?.code,
         Emit::Wgsl => operation.compile(&target)?.wgsl.into_bytes(),
         Emit::Json => to_json(&proto::stridec::Kernel::from(&operation.compile(&target)?))
             .map_err(Error::from)?

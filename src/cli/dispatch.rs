@@ -6,9 +6,9 @@ use clap::{Parser, error::ErrorKind};
 
 use super::{
     args::{Cli, Command},
-    compile, describe, devices,
+    compile, describe, devices, diff, doctor,
     errors::{Failure, printable, report},
-    explain, offset, run as run_command,
+    explain, offset, run as run_command, serve, shell,
 };
 
 /// Runs the command that the arguments name; errors go to stderr, whatever stdout has come to.
@@ -32,6 +32,11 @@ fn execute(command: &Command) -> Result<(), Failure> {
         Command::Compile(args) => compile::compile(args),
         Command::Run(args) => run_command::run(args),
         Command::Devices(args) => devices::devices(args),
+        Command::Serve => serve::serve(),
+        Command::Diff(args) => diff::diff(args),
+        Command::Doctor => doctor::doctor(),
+        Command::Completions(args) => shell::completions(args),
+        Command::Man => shell::man(),
         Command::Explain(args) => explain::explain(args),
     }
 }

@@ -8,7 +8,9 @@ mod describe_json;
 mod describe_text;
 mod destination;
 mod devices;
+mod diff;
 mod dispatch;
+mod doctor;
 mod errors;
 mod execute;
 mod explain;
@@ -21,6 +23,8 @@ mod op;
 mod output;
 mod proto_file;
 mod run;
+mod serve;
 mod shape_arg;
+mod shell;
 
 pub(crate) use dispatch::run;

@@ -1,7 +1,7 @@
 use super::check::{self, BindingSizes};
 use super::scope::scoped;
 use super::{Gpu, GpuError, Side};
-use crate::wgsl::Kernel;
+use crate::{trace::span, wgsl::Kernel};
 
 /// A kernel with the buffers to run it on, each with its offset in bytes, all checked against each other.
 pub(super) struct Job<'a> {
@@ -61,6 +61,7 @@ impl Gpu {
         job: &Job<'_>,
         timestamp_writes: Option<wgpu::ComputePassTimestampWrites<'_>>,
     ) -> Result<(), GpuError> {
+        span!("run");
         let pipeline = self.cache.pipeline(&self.device, job.kernel, job.sizes)?;
         scoped(&self.device, "encoding the kernel", || {
             let group = pipeline.bind(&self.device, job.sizes, job.source, job.destination);

@@ -4,6 +4,7 @@
 mod bad_input;
 mod compile;
 mod describe;
+mod embedding;
 mod explain;
 mod files;
 mod npy;

@@ -1,0 +1,113 @@
+"""Compiles layout changes through `stridec serve`, with the stock protobuf package.
+
+    pip install protobuf grpcio-tools
+    python examples/python/serve.py path/to/stridec [COUNT]
+
+grpcio-tools brings protoc; the protos are the repository's own.
+"""
+
+import importlib
+import pathlib
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from grpc_tools import protoc
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def load_protos():
+    """Generates Python modules from proto/ and imports them."""
+    folder = tempfile.mkdtemp(prefix="stridec-")
+    proto = ROOT / "proto"
+    arguments = ["protoc", f"-I{proto}", f"--python_out={folder}", "xla_data.proto", "stridec.proto"]
+    if protoc.main(arguments) != 0:
+        sys.exit("protoc failed")
+    sys.path.insert(0, folder)
+    return importlib.import_module("xla_data_pb2"), importlib.import_module("stridec_pb2")
+
+
+xla, stridec = load_protos()
+
+
+def varint(number):
+    """Seven bits a byte, low ones first."""
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes(out + bytes([number]))
+
+
+def read_message(stream, kind):
+    """The next message of a stream, its length before it."""
+    length = shift = 0
+    while True:
+        byte = stream.read(1)
+        if not byte:
+            raise EOFError("the responses ended early")
+        length |= (byte[0] & 0x7F) << shift
+        shift += 7
+        if byte[0] < 0x80:
+            return kind.FromString(stream.read(length))
+
+
+def shape(dimensions, minor_to_major):
+    return xla.Shape(
+        element_type=xla.F32,
+        dimensions=dimensions,
+        is_dynamic_dimension=[False] * len(dimensions),
+        layout=xla.Layout(minor_to_major=minor_to_major),
+    )
+
+
+def relayout(height, width):
+    """NCHW memory to NHWC memory."""
+    dimensions = [2, 16, height, width]
+    return stridec.CompileRequest(
+        relayout=stridec.Relayout(
+            source=stridec.Tensor(shape=shape(dimensions, [3, 2, 1, 0])),
+            destination=stridec.Tensor(shape=shape(dimensions, [1, 3, 2, 0])),
+        )
+    )
+
+
+def main(program, count):
+    server = subprocess.Popen([program, "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    # One request, one response: the server does not wait for more.
+    def ask(request):
+        message = request.SerializeToString()
+        server.stdin.write(varint(len(message)) + message)
+        server.stdin.flush()
+        return read_message(server.stdout, stridec.CompileResponse)
+
+    print(ask(relayout(112, 112)).kernel.wgsl)
+    error = ask(stridec.CompileRequest()).error
+    print(f"refused: {stridec.Error.Code.Name(error.code)}: {error.message}")
+    assert error.field == "operation"
+
+    # Many at once: a thread writes while this one reads, as with any pair of pipes.
+    requests = [relayout(8 + n // 100, 8 + n % 100) for n in range(count)]
+    stream = b"".join(varint(m.ByteSize()) + m.SerializeToString() for m in requests)
+
+    def feed():
+        server.stdin.write(stream)
+        server.stdin.close()
+
+    started = time.monotonic()
+    threading.Thread(target=feed).start()
+    kernels = [read_message(server.stdout, stridec.CompileResponse).kernel for _ in requests]
+    seconds = time.monotonic() - started
+    assert len({kernel.wgsl for kernel in kernels}) == count, "every kernel is another one"
+    print(f"{count} requests in {seconds:.2f} s: {count / seconds:.0f} a second")
+    return server.wait()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    sys.exit(main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1000))

@@ -1,0 +1,137 @@
+//! `stridec diff`: what changed between two snapshots, stage by stage.
+
+use std::{
+    fmt::Write as _,
+    fs,
+    io::{self, Read},
+    path::Path,
+};
+
+use similar::{ChangeTag, TextDiff};
+
+use super::{
+    args::DiffArgs,
+    errors::{Failure, printable},
+    output::print,
+};
+
+pub(super) fn diff(args: &DiffArgs) -> Result<(), Failure> {
+    let (old, new) = (read(&args.old)?, read(&args.new)?);
+    print(&printable(&compare(&old, &new)))
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    let text = if path == Path::new("-") {
+        let mut text = String::new();
+        io::stdin().read_to_string(&mut text).map(|_| text)
+    } else {
+        fs::read_to_string(path)
+    };
+    text.map_err(|error| Failure::unreadable(path, &error))
+}
+
+/// A stage's name and its text.
+type Stage<'a> = (&'a str, &'a str);
+
+/// The stages of a snapshot: the operation, each `== name`, and the kernel's text by itself.
+fn stages(text: &str) -> Vec<Stage<'_>> {
+    // insta's own header says nothing of the kernel.
+    let text = text
+        .strip_prefix("---\n")
+        .and_then(|rest| rest.split_once("\n---\n"))
+        .map_or(text, |(_, content)| content);
+    let mut stages = vec![];
+    for (number, part) in text.split("\n== ").enumerate() {
+        if number == 0 {
+            stages.push(("operation", part.trim()));
+            continue;
+        }
+        let (heading, body) = part.split_once('\n').unwrap_or((part, ""));
+        let name = heading.split([':', ' ']).next().unwrap_or(heading);
+        match (name, body.split_once("\n\n")) {
+            ("kernel", Some((facts, text))) => {
+                stages.push(("kernel", facts.trim()));
+                stages.push(("text", text.trim()));
+            }
+            // The target stands in the heading.
+            ("schedule", _) => stages.push((name, part.trim())),
+            _ => stages.push((name, body.trim())),
+        }
+    }
+    stages
+}
+
+/// A summary line, then the lines of each stage that changed.
+fn compare(old: &str, new: &str) -> String {
+    let (old, new) = (stages(old), stages(new));
+    let find = |stages: &[Stage<'_>], name: &str| {
+        stages
+            .iter()
+            .find(|stage| stage.0 == name)
+            .map_or(String::new(), |stage| stage.1.to_owned())
+    };
+    let mut names: Vec<&str> = new.iter().map(|stage| stage.0).collect();
+    names.extend(old.iter().map(|stage| stage.0).filter(|name| find(&new, name).is_empty()));
+    names.dedup();
+    let (same, changed): (Vec<&str>, Vec<&str>) =
+        names.into_iter().partition(|name| find(&old, name) == find(&new, name));
+    let mut text = match changed.as_slice() {
+        [] => return "no difference\n".to_owned(),
+        _ => format!("changed: {}\n", changed.join(", ")),
+    };
+    if !same.is_empty() {
+        let _ = writeln!(text, "the same: {}", same.join(", "));
+    }
+    for name in changed {
+        let _ = writeln!(text, "\n== {name}");
+        let (old, new) = (find(&old, name), find(&new, name));
+        let diff = TextDiff::from_lines(&old, &new);
+        for (number, group) in diff.grouped_ops(2).iter().enumerate() {
+            if number > 0 {
+                text.push_str("  ...\n");
+            }
+            for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+                let sign = match change.tag() {
+                    ChangeTag::Delete => '-',
+                    ChangeTag::Insert => '+',
+                    ChangeTag::Equal => ' ',
+                };
+                let _ = writeln!(text, "{sign} {}", change.value().trim_end_matches('\n'));
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use stridec::{Operation, Target};
+
+    use super::*;
+
+    fn snapshot(to: &str, target: &Target) -> String {
+        let (from, to) = ("f32[64,96]".parse().unwrap(), to.parse().unwrap());
+        Operation::relayout(from, to).unwrap().stages(target).unwrap()
+    }
+
+    #[test]
+    fn what_stays_is_not_shown() {
+        let gpu = snapshot("f32[64,96]{0,1}", &Target::webgpu());
+        assert_eq!(compare(&gpu, &format!("---\nsource: x\n---\n{gpu}")), "no difference\n");
+        let other = snapshot("f32[64,96]{0,1:PAD(64,100,zero)}", &Target::webgpu());
+        let shown = compare(&gpu, &other);
+        assert!(shown.starts_with("changed: operation, destination, nest"), "{shown}");
+        assert!(shown.contains("\nthe same: source"), "{shown}");
+        assert!(shown.contains("\n- d1: 96 places, stride 64\n"), "{shown}");
+        assert!(!shown.contains("== source"), "{shown}");
+    }
+
+    #[test]
+    fn another_target_changes_schedule_and_text_alone() {
+        let gpu = snapshot("f32[64,96]{0,1}", &Target::webgpu());
+        let cpu = snapshot("f32[64,96]{0,1}", &Target::webgpu_cpu());
+        let shown = compare(&gpu, &cpu);
+        assert!(shown.contains("\n- schedule for webgpu\n+ schedule for webgpu-cpu\n"), "{shown}");
+        assert!(shown.contains("the same: operation, source, destination, nest"), "{shown}");
+    }
+}
