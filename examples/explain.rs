@@ -46,8 +46,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 nest: operation.nest(),
             };
             let kernel = operation.compile(&target)?;
+            let dispatches: Vec<_> = kernel.dispatches.iter().map(|d| d.workgroups).collect();
             let compiled = Compiled {
-                kernel: &kernel,
+                wgsl: &kernel.wgsl,
+                entry_point: &kernel.entry_point,
+                workgroup_size: kernel.workgroup_size,
+                binding_bytes: [0, 1]
+                    .map(|n| kernel.bindings.get(n).map_or(0, |b| b.size_in_bytes)),
+                dispatches: &dispatches,
                 schedule: &operation.schedule(&target)?.to_string(),
                 stages: &operation.stages(&target)?,
             };

@@ -70,6 +70,7 @@ pub mod request;
 pub mod schedule;
 pub mod shape;
 pub mod stride;
+mod trace;
 pub mod wgsl;
 pub mod window;
 

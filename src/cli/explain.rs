@@ -119,9 +119,16 @@ fn explain_operation(
     write(args, &picture, || {
         let target = Target::webgpu();
         let kernel = operation.compile(&target)?;
-        let schedule = operation.schedule(&target)?.to_string();
-        let stages = operation.stages(&target)?;
-        let compiled = Compiled { kernel: &kernel, schedule: &schedule, stages: &stages };
+        let dispatches: Vec<_> = kernel.dispatches.iter().map(|d| d.workgroups).collect();
+        let compiled = Compiled {
+            wgsl: &kernel.wgsl,
+            entry_point: &kernel.entry_point,
+            workgroup_size: kernel.workgroup_size,
+            binding_bytes: [0, 1].map(|n| kernel.bindings.get(n).map_or(0, |b| b.size_in_bytes)),
+            dispatches: &dispatches,
+            schedule: &operation.schedule(&target)?.to_string(),
+            stages: &operation.stages(&target)?,
+        };
         Ok(explain::html(&picture, Some(&compiled)))
     })
 }

@@ -40,16 +40,9 @@ pub(super) fn data(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> St
             })
             .collect();
     }
-    if let Some(Compiled { kernel, .. }) = compiled {
+    if let Some(Compiled { entry_point, binding_bytes, dispatches, .. }) = compiled {
         page["kernel"] = json!({
-            "entryPoint": kernel.entry_point,
-            "bindings": kernel.bindings.iter().map(|binding| json!({
-                "group": binding.group, "binding": binding.binding,
-                "writable": binding.writable, "size": binding.size_in_bytes,
-            })).collect::<Value>(),
-            "dispatches": kernel.dispatches.iter().map(|dispatch| json!(dispatch.workgroups)).collect::<Value>(),
-            "sourceBytes": kernel.source_bytes,
-            "destinationBytes": kernel.destination_bytes,
+            "entryPoint": entry_point, "bindingBytes": binding_bytes, "dispatches": dispatches,
         });
     }
     page.to_string().replace('<', "\\u003c")

@@ -7,13 +7,21 @@ use super::{
     svg::svg,
     words::{Words, count},
 };
-use crate::{nest::CopyNest, wgsl::Kernel};
+use crate::nest::CopyNest;
 
-/// What an operation was compiled to, for its page.
+/// What an operation was compiled to, for its page: the plain data of a kernel, and the stages before it as text.
 #[derive(Clone, Copy, Debug)]
 pub struct Compiled<'a> {
-    /// The kernel that the page shows and runs.
-    pub kernel: &'a Kernel,
+    /// The shader that the page shows and runs; empty where there is nothing to dispatch.
+    pub wgsl: &'a str,
+    /// Its compute entry point.
+    pub entry_point: &'a str,
+    /// Invocations of a workgroup: x, y, z.
+    pub workgroup_size: [u32; 3],
+    /// The least bytes to bind for the source, binding 0, and the destination, binding 1.
+    pub binding_bytes: [u64; 2],
+    /// Workgroups of each dispatch, in order.
+    pub dispatches: &'a [[u32; 3]],
     /// The schedule and why, in one line.
     pub schedule: &'a str,
     /// Every stage as text.
@@ -60,7 +68,7 @@ pub fn html(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
                     (head(picture))
                     h2 { "Explore" }
                     (explorer(picture))
-                    @if let Some(compiled) = compiled { (run(picture, compiled)) }
+                    @if compiled.is_some() { (run(picture)) }
                     h2 { "The picture" }
                     p.lead { "The same without a script, as " code { "--svg" } " writes it." }
                     div.scroll tabindex="0" role="group" aria-label="picture" { (PreEscaped(svg(picture))) }
@@ -140,13 +148,14 @@ fn explorer(picture: &Picture<'_>) -> Markup {
 }
 
 /// The button.
-fn run(picture: &Picture<'_>, compiled: &Compiled<'_>) -> Markup {
-    let kernel = compiled.kernel;
+fn run(picture: &Picture<'_>) -> Markup {
+    let read = picture.layout.descriptor.image_bytes();
+    let written = picture.movement.map_or(0, |movement| movement.nest.dst_bytes);
     html! {
         h2 { "Run it here" }
         p {
-            "Runs this very kernel in your browser, through WebGPU, on " (count(kernel.source_bytes, "random byte"))
-            ", and checks every word of the " (count(kernel.destination_bytes, "byte"))
+            "Runs this very kernel in your browser, through WebGPU, on " (count(read, "random byte"))
+            ", and checks every word of the " (count(written, "byte"))
             " that it writes. What is expected is worked out in this page from the strides and the window alone, \
              element by element; it shares nothing with the kernel."
         }
@@ -156,27 +165,29 @@ fn run(picture: &Picture<'_>, compiled: &Compiled<'_>) -> Markup {
 }
 
 fn kernel(picture: &Picture<'_>, compiled: &Compiled<'_>) -> Markup {
-    let kernel = compiled.kernel;
-    let invocations: u32 = kernel.workgroup_size.iter().product();
+    let invocations: u32 = compiled.workgroup_size.iter().product();
     html! {
-        @if let Some(movement) = &picture.movement { (nest(movement.nest, &kernel.wgsl)) }
+        @if let Some(movement) = &picture.movement { (nest(movement.nest, compiled.wgsl)) }
         h2 { "The schedule" }
         p { (compiled.schedule) "." }
         h2 { "The kernel" }
         p {
-            (count(kernel.wgsl.len() as u64, "byte")) " of WGSL, workgroups of " (invocations) "; dispatches: "
-            @if kernel.dispatches.is_empty() { "none" }
-            @for (number, dispatch) in kernel.dispatches.iter().enumerate() {
-                @let [x, y, z] = dispatch.workgroups;
+            (count(compiled.wgsl.len() as u64, "byte")) " of WGSL, workgroups of " (invocations) "; dispatches: "
+            @if compiled.dispatches.is_empty() { "none" }
+            @for (number, dispatch) in compiled.dispatches.iter().enumerate() {
+                @let [x, y, z] = dispatch;
                 @if number > 0 { ", " }
                 (x) " × " (y) " × " (z)
             }
-            ". Images: " (count(kernel.source_bytes, "byte")) " read from, "
-            (count(kernel.destination_bytes, "byte")) " written."
+            "."
+            @if let Some(movement) = &picture.movement {
+                " Images: " (count(movement.nest.src_bytes, "byte")) " read from, "
+                (count(movement.nest.dst_bytes, "byte")) " written."
+            }
         }
-        @if !kernel.wgsl.is_empty() {
+        @if !compiled.wgsl.is_empty() {
             pre #wgsl tabindex="0" aria-label="WGSL" {
-                @for line in kernel.wgsl.lines() { (source_line(line)) }
+                @for line in compiled.wgsl.lines() { (source_line(line)) }
             }
         }
         details { summary { "Every stage as text" } pre tabindex="0" { (compiled.stages) } }

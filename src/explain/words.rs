@@ -34,7 +34,10 @@ pub(super) struct DigitRow {
 impl Words {
     pub(super) fn of(descriptor: &StrideDescriptor) -> Self {
         let boxes = Boxes::of(descriptor);
-        let digits = descriptor.axes().iter().map(|axis| DigitRow {
+        // A digit that is always 0 says nothing.
+        let axes = descriptor.axes().iter();
+        let axes = axes.filter(|axis| descriptor.coordinate_name(axis.coordinate) != "0");
+        let digits = axes.map(|axis| DigitRow {
             name: descriptor.coordinate_name(axis.coordinate),
             places: axis.extent,
             values: descriptor.extents()[axis.coordinate],

@@ -4,6 +4,7 @@ use crate::{
     nest::{self, CopyNest},
     schedule::{Schedule, Target, schedule},
     stride::StrideDescriptor,
+    trace::span,
     wgsl::{self, Kernel},
     window::{Slice, Window},
 };
@@ -69,6 +70,7 @@ impl Operation {
         destination: Tensor,
         window: Window,
     ) -> Result<Self, Error> {
+        span!("lower");
         let to = destination.descriptor()?;
         let nest = nest::lower(&source.1, &to, &window)?;
         Ok(Self { title, source, destination: (destination, to), window, nest })
@@ -121,6 +123,7 @@ impl Operation {
     pub fn compile(&self, target: &Target) -> Result<Kernel, Error> {
         let kernel = self.compile_unvalidated(target)?;
         if !kernel.dispatches.is_empty() {
+            span!("validate");
             wgsl::validate(&kernel.wgsl)?;
         }
         Ok(kernel)
@@ -132,6 +135,7 @@ impl Operation {
     ///
     /// Where the target's limits are too low.
     pub fn compile_unvalidated(&self, target: &Target) -> Result<Kernel, Error> {
+        span!("emit");
         Ok(wgsl::emit(&self.schedule(target)?, target, &self.header()))
     }
 
@@ -141,6 +145,7 @@ impl Operation {
     ///
     /// Where a buffer has not the length of its image.
     pub fn run_on_host(&self, source: &[u8], destination: &mut [u8]) -> Result<(), Error> {
+        span!("run");
         Ok(crate::host::run(&self.nest, source, destination)?)
     }
 }

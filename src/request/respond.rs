@@ -10,6 +10,7 @@ use crate::{
     proto::stridec as proto,
     schedule::Target,
     shape,
+    trace::span,
 };
 
 /// Answers a serialized `stridec.CompileRequest` with a serialized `stridec.CompileResponse`.
@@ -44,9 +45,14 @@ pub fn respond(request: &[u8]) -> Vec<u8> {
 }
 
 fn compile(request: &[u8]) -> Result<proto::Kernel, Error> {
-    let request: proto::CompileRequest = shape::decode(request)?;
+    let request = decode(request)?;
     let target = request.target.as_ref().map(Target::try_from).transpose()?.unwrap_or_default();
     Ok((&Operation::try_from(&request)?.compile(&target)?).into())
+}
+
+fn decode(request: &[u8]) -> Result<proto::CompileRequest, Error> {
+    span!("decode");
+    Ok(shape::decode(request)?)
 }
 
 impl From<proto::Kernel> for proto::CompileResponse {

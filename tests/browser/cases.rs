@@ -116,8 +116,14 @@ fn case(operation: &Operation, from: &str, to: &str, expected: &'static str) -> 
         window: operation.window(),
         nest: operation.nest(),
     };
+    let kernel = operation.compile(&target).unwrap();
+    let dispatches: Vec<_> = kernel.dispatches.iter().map(|d| d.workgroups).collect();
     let compiled = Compiled {
-        kernel: &operation.compile(&target).unwrap(),
+        wgsl: &kernel.wgsl,
+        entry_point: &kernel.entry_point,
+        workgroup_size: kernel.workgroup_size,
+        binding_bytes: [0, 1].map(|n| kernel.bindings.get(n).map_or(0, |b| b.size_in_bytes)),
+        dispatches: &dispatches,
         schedule: &operation.schedule(&target).unwrap().to_string(),
         stages: &operation.stages(&target).unwrap(),
     };

@@ -5,12 +5,12 @@ use crate::sandbox::Sandbox;
 #[test]
 fn layouts_and_operations_are_drawn() {
     let sandbox = Sandbox::new();
-    let layout = sandbox.stridec(&["explain", "f32[2,3]{0,1:PAD(3,5,zero)}"]).text();
+    let layout = sandbox.stridec(&["explain", "f32[2,3]{0,1:PAD(3,5,zero)}"]).text().to_owned();
     assert!(layout.contains("9 of 15 places are padding"), "{layout}");
     assert!(!layout.contains('\u{1b}'), "no colour in a pipe");
     let slice =
         "explain slice --from f32[1,1,4,4] --offsets 0,0,0,1 --sizes 1,1,4,3 --strides 1,1,-2,2";
-    let slice = sandbox.stridec(&slice.split(' ').collect::<Vec<_>>()).text();
+    let slice = sandbox.stridec(&slice.split(' ').collect::<Vec<_>>()).text().to_owned();
     assert!(slice.contains("place 13 (0,0,3,1) goes to 0 (0,0,0,0)"), "{slice}");
 }
 
@@ -18,11 +18,11 @@ fn layouts_and_operations_are_drawn() {
 fn documents_go_to_stdout_too() {
     let sandbox = Sandbox::new();
     let relayout = ["explain", "relayout", "--from", "f32[2,3]", "--to", "f32[2,3]{0,1}"];
-    let svg = sandbox.stridec(&[&relayout[..], &["--svg", "-"]].concat()).text();
+    let svg = sandbox.stridec(&[&relayout[..], &["--svg", "-"]].concat()).text().to_owned();
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>"), "{svg}");
-    let html = sandbox.stridec(&[&relayout[..], &["--html", "-"]].concat()).text();
+    let html = sandbox.stridec(&[&relayout[..], &["--html", "-"]].concat()).text().to_owned();
     assert!(html.contains("fn main(") && html.contains("id=\"run\""), "{html}");
-    let html = sandbox.stridec(&["explain", "f32[2,3]", "--html", "-"]).text();
+    let html = sandbox.stridec(&["explain", "f32[2,3]", "--html", "-"]).text().to_owned();
     assert!(!html.contains("id=\"run\""), "a layout has no kernel");
 }
 

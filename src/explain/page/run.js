@@ -76,7 +76,7 @@ async function openDevice(kernel) {
   if (!navigator.gpu) throw new Error("This browser has no WebGPU, or the page was not opened from a file or over https.");
   const adapter = await navigator.gpu.requestAdapter({ powerPreference: "high-performance" });
   if (!adapter) throw new Error("This browser offers no WebGPU adapter.");
-  const largest = Math.max(...kernel.bindings.map((binding) => binding.size));
+  const largest = Math.max(...kernel.bindingBytes);
   const requiredLimits = {};
   for (const limit of ["maxStorageBufferBindingSize", "maxBufferSize"]) {
     if (largest > adapter.limits[limit]) throw new Error(`The adapter binds at most ${adapter.limits[limit]} bytes.`);
@@ -95,13 +95,13 @@ async function prepare({ device, timed }, kernel, wgsl, sample) {
   if (messages.length) throw new Error(`The kernel does not compile here: line ${messages[0].lineNum}: ${messages[0].message}`);
   const compute = { module, entryPoint: kernel.entryPoint };
   const pipeline = await device.createComputePipelineAsync({ layout: "auto", compute });
-  const buffers = kernel.bindings.map((binding) =>
-    device.createBuffer({ size: binding.size, usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST }));
-  const [input, output] = [false, true].map((writable) => kernel.bindings.findIndex((b) => b.writable === writable));
-  device.queue.writeBuffer(buffers[input], 0, sample, 0, Math.min(sample.length, kernel.bindings[input].size));
+  const buffers = kernel.bindingBytes.map((size) =>
+    device.createBuffer({ size, usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST }));
+  const [input, output] = buffers;
+  device.queue.writeBuffer(input, 0, sample, 0, Math.min(sample.length, input.size));
   // What is not written is seen.
-  device.queue.writeBuffer(buffers[output], 0, new Uint8Array(kernel.bindings[output].size).fill(0xa5));
-  const entries = kernel.bindings.map((binding, number) => ({ binding: binding.binding, resource: { buffer: buffers[number] } }));
+  device.queue.writeBuffer(output, 0, new Uint8Array(output.size).fill(0xa5));
+  const entries = buffers.map((buffer, binding) => ({ binding, resource: { buffer } }));
   const group = device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
 
   const encode = (times, timestampWrites) => {
@@ -122,7 +122,7 @@ async function prepare({ device, timed }, kernel, wgsl, sample) {
     staging.destroy();
     return bytes;
   };
-  const written = new Uint8Array(await readBack(buffers[output], kernel.bindings[output].size, encode(1)));
+  const written = new Uint8Array(await readBack(output, output.size, encode(1)));
 
   /** Seconds of one run, by the device's clock where it has one. */
   const time = async (times) => {
@@ -146,7 +146,7 @@ async function prepare({ device, timed }, kernel, wgsl, sample) {
 async function runKernel(page, wgsl, say) {
   const { kernel, destination: to, source: from } = page;
   if (!kernel.dispatches.length) return say("pass", "Nothing to dispatch: the destination has no cells.");
-  if (kernel.sourceBytes + kernel.destinationBytes > MOST_BYTES) {
+  if (from.imageBytes + to.imageBytes > MOST_BYTES) {
     return say("too-large", "These images are too large to check in a page; stridec run does it.");
   }
   let gpu;

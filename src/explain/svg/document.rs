@@ -61,6 +61,7 @@ pub fn svg(picture: &Picture<'_>) -> String {
         svg.stridec xmlns="http://www.w3.org/2000/svg" width=(width) height=(height)
             viewBox=(format!("0 0 {width} {height}")) role="img" aria-label=(picture.title) {
             (style())
+            rect.g width=(width) height=(height) rx="6" {}
             g transform=(format!("translate({GAP} {GAP})")) { (markup) }
         }
     }

@@ -123,12 +123,12 @@ fn path(
         if before + 1 != place || r0.abs_diff(r1) > 1 || c0.abs_diff(c1) > 1 {
             continue;
         }
-        // The middle third of the way, so that the numbers stay free.
+        // The middle quarter of the way, so that the numbers stay free.
         let [[x0, y0], [x1, y1]] = [at(r0, c0), at(r1, c1)];
         let part = |from: usize, to: usize, near: usize, size: usize| {
-            (from * (3 - near) + to * near) / 3 + size / 2
+            (from * (8 - near) + to * near) / 8 + size / 2
         };
-        let [start, end] = [1, 2].map(|near| (part(x0, x1, near, width), part(y0, y1, near, CELL)));
+        let [start, end] = [3, 5].map(|near| (part(x0, x1, near, width), part(y0, y1, near, CELL)));
         let _ = write!(path, "M{} {}L{} {}", start.0, start.1, end.0, end.1);
     }
     path

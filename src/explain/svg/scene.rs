@@ -159,11 +159,12 @@ pub(super) fn style() -> Markup {
                  .stridec path{fill:none;stroke:currentColor}\
                  .stridec .o{stroke-width:2.6;stroke-linecap:square}\
                  .stridec .i{stroke-width:1;stroke-linecap:square}\
-                 .stridec .y{stroke:#fff;stroke-opacity:.5;stroke-width:3;stroke-linejoin:round;stroke-linecap:round}\
-                 .stridec .z{stroke:#000;stroke-opacity:.35;stroke-width:5;stroke-linejoin:round;stroke-linecap:round}\
+                 .stridec .y{stroke:#fff;stroke-opacity:.6;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}\
+                 .stridec .z{stroke:#000;stroke-opacity:.4;stroke-width:4;stroke-linejoin:round;stroke-linecap:round}\
                  .stridec .v{stroke-width:2}\
+                 .stridec .g{fill:#fff}\
                  .stridec .f{fill:none;stroke:#e8590c;stroke-width:3}\
-                 @media(prefers-color-scheme:dark){svg.stridec{color:#e6edf3}.stridec .f{stroke:#ff922b}}"
+                 @media(prefers-color-scheme:dark){svg.stridec{color:#e6edf3}.stridec .g{fill:#0d1117}.stridec .f{stroke:#ff922b}}"
             ))
         }
         defs {

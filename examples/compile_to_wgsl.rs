@@ -1,0 +1,24 @@
+//! Compiles one change of layout and prints what a runtime needs: the shader, what to bind, what to dispatch.
+//!
+//! `cargo run --no-default-features --example compile_to_wgsl`
+
+use stridec::{Operation, Target, shape::Shape};
+
+fn main() -> Result<(), stridec::Error> {
+    // From XLA's notation; `Shape::decode` reads a serialized xla.Shape, `Shape::try_from` the message.
+    let source: Shape = "f32[8,64,112,112]{3,2,1,0}".parse()?;
+    let destination: Shape = "f32[8,64,112,112]{1,3,2,0}".parse()?;
+    let operation = Operation::relayout(source.into(), destination.into())?;
+
+    // No device is opened: a target is limits, here those that every implementation of WebGPU has.
+    let kernel = operation.compile(&Target::webgpu())?;
+    println!("{}", kernel.wgsl);
+    for binding in &kernel.bindings {
+        let access = if binding.writable { "written" } else { "read" };
+        println!("binding {}: {access}, {} bytes", binding.binding, binding.size_in_bytes);
+    }
+    for dispatch in &kernel.dispatches {
+        println!("dispatch {:?} workgroups of {:?}", dispatch.workgroups, kernel.workgroup_size);
+    }
+    Ok(())
+}
