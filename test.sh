@@ -6,8 +6,9 @@ cd "$(dirname "$0")"
 
 # A Vulkan loader, and a driver that needs no hardware or hardware that has a driver.
 has_driver() {
-    ldconfig -p 2>/dev/null | grep -q 'libvulkan\.so\.1' || return 1
-    local folder
+    local folder libraries
+    libraries=$(PATH="$PATH:/usr/sbin:/sbin" ldconfig -p 2>/dev/null || true)
+    [[ $libraries == *libvulkan.so.1* ]] || return 1
     for folder in /usr/share/vulkan/icd.d /usr/local/share/vulkan/icd.d /etc/vulkan/icd.d; do
         compgen -G "$folder/lvp_icd*.json" >/dev/null && return 0
         compgen -G "$folder/*.json" >/dev/null || continue
