@@ -1,6 +1,6 @@
 //! The protos as text: textproto, and protobuf's JSON.
 
-use std::sync::LazyLock;
+use std::{io, sync::LazyLock, thread};
 
 use miette::Diagnostic as _;
 use prost::{Message, Name};
@@ -20,6 +20,9 @@ use crate::proto::DESCRIPTORS;
 /// message that prost decodes, of 100 levels, has at most two brackets per level: `[{`.
 const MAX_NESTING: usize = 200;
 
+/// Bytes of stack for a parser: [`MAX_NESTING`] levels of it, compiled without optimisation, pass 2 MiB.
+const STACK_BYTES: usize = 16 << 20;
+
 /// Reads a message of `proto/` from a textproto.
 ///
 /// ```
@@ -36,11 +39,15 @@ const MAX_NESTING: usize = 200;
 pub fn from_textproto<M: Message + Name + Default>(text: &str) -> Result<M, ShapeError> {
     check_text::<M>("textproto", text, Some(b'#'))?;
     let failed = |offset, reason| text_error::<M>("textproto", position(text, offset), reason);
-    let message = DynamicMessage::parse_text_format(descriptor::<M>()?, text).map_err(|error| {
-        let label = error.labels().and_then(|mut labels| labels.next());
-        failed(label.map_or(text.len(), |label| label.offset()), error.to_string())
-    })?;
-    typed(&message)
+    let parse = || {
+        let message =
+            DynamicMessage::parse_text_format(descriptor::<M>()?, text).map_err(|error| {
+                let label = error.labels().and_then(|mut labels| labels.next());
+                failed(label.map_or(text.len(), |label| label.offset()), error.to_string())
+            })?;
+        typed(&message)
+    };
+    on_deep_stack(parse).unwrap_or_else(|error| Err(failed(0, error.to_string())))
 }
 
 /// Writes a message of `proto/` as a textproto, one field a line.
@@ -60,12 +67,24 @@ pub fn to_textproto<M: Message + Name>(message: &M) -> Result<String, ShapeError
 /// Where the text is more than 16 MiB, nested too deep, or no such message.
 pub fn from_json<M: Message + Name + Default>(text: &str) -> Result<M, ShapeError> {
     check_text::<M>("JSON", text, None)?;
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    deserializer.disable_recursion_limit();
-    let message = DynamicMessage::deserialize(descriptor::<M>()?, &mut deserializer)
-        .and_then(|message| deserializer.end().map(|()| message))
-        .map_err(|error| json_error::<M>(&error))?;
-    typed(&message)
+    let parse = || {
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        deserializer.disable_recursion_limit();
+        let message = DynamicMessage::deserialize(descriptor::<M>()?, &mut deserializer)
+            .and_then(|message| deserializer.end().map(|()| message))
+            .map_err(|error| json_error::<M>(&error))?;
+        typed(&message)
+    };
+    on_deep_stack(parse)
+        .unwrap_or_else(|error| Err(text_error::<M>("JSON", (1, 1), error.to_string())))
+}
+
+/// Runs a parser that descends by recursion on a stack that is deep enough, whatever the caller's.
+fn on_deep_stack<T: Send>(parse: impl FnOnce() -> T + Send) -> io::Result<T> {
+    thread::scope(|scope| {
+        let parser = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, parse)?;
+        parser.join().map_err(|_| io::Error::other("the parser failed"))
+    })
 }
 
 /// Writes a message of `proto/` as protobuf's JSON, one field a line.
