@@ -40,12 +40,7 @@ impl fmt::Display for Form<'_> {
         for positive in [true, false] {
             for &(value, weight) in self.form.terms().iter().filter(|term| (term.1 > 0) == positive)
             {
-                f.write_str(match (first, positive) {
-                    (true, true) => "",
-                    (true, false) => "0u - ",
-                    (false, true) => " + ",
-                    (false, false) => " - ",
-                })?;
+                f.write_str(joint(first, positive))?;
                 first = false;
                 match value {
                     Value::Axis(axis) => f.write_str(self.names.axis(axis))?,
@@ -56,17 +51,22 @@ impl fmt::Display for Form<'_> {
                 }
             }
             if (constant > 0) == positive && constant != 0 {
-                f.write_str(match (first, positive) {
-                    (true, true) => "",
-                    (true, false) => "0u - ",
-                    (false, true) => " + ",
-                    (false, false) => " - ",
-                })?;
+                f.write_str(joint(first, positive))?;
                 write!(f, "{}u", constant.unsigned_abs())?;
                 first = false;
             }
         }
         if first { f.write_str("0u") } else { Ok(()) }
+    }
+}
+
+/// What stands before a part that is added, or taken away.
+fn joint(first: bool, positive: bool) -> &'static str {
+    match (first, positive) {
+        (true, true) => "",
+        (true, false) => "0u - ",
+        (false, true) => " + ",
+        (false, false) => " - ",
     }
 }
 
