@@ -10,21 +10,31 @@ use stridec::{
     schedule::{Target, schedule},
     wgsl,
 };
-use support::random::{self, Random};
+use support::random::{self, Operation, Random};
 
-/// Runs random operations for about a minute, or as many as `STRIDEC_CASES` says.
 #[test]
 fn random_operations() {
-    let Some(gpu) = support::gpu::gpu("random_operations") else { return };
-    let mut random = Random(3);
+    check_all("random_operations", 3, Duration::from_secs(40), random::operation);
+}
+
+/// Pairs of layouts of one shape, tilings on both sides among them.
+#[test]
+fn random_relayouts() {
+    check_all("random_relayouts", 5, Duration::from_secs(20), random::relayout);
+}
+
+/// Runs operations for a time, or as many as `STRIDEC_CASES` says.
+fn check_all(name: &str, seed: u64, time: Duration, make: impl Fn(&mut Random) -> Operation) {
+    let Some(gpu) = support::gpu::gpu(name) else { return };
+    let mut random = Random(seed);
     let (start, cases) = (Instant::now(), std::env::var("STRIDEC_CASES").ok());
     let cases: Option<u64> = cases.map(|cases| cases.parse().unwrap());
     let mut count = std::collections::BTreeMap::new();
     for case in 0.. {
-        if cases.map_or(start.elapsed() > Duration::from_mins(1), |cases| case == cases) {
+        if cases.map_or(start.elapsed() > time, |cases| case == cases) {
             break;
         }
-        let operation = random::operation(&mut random);
+        let operation = make(&mut random);
         let Ok(nest) = nest::lower(&operation.source, &operation.destination, &operation.window)
         else {
             continue;
@@ -44,6 +54,6 @@ fn random_operations() {
         );
         *count.entry(kernel.strategy).or_insert(0_u64) += 1;
     }
-    eprintln!("kernels equal to the host: {count:?}");
+    eprintln!("{name}: kernels equal to the host: {count:?}");
     assert!(count.values().sum::<u64>() > 100);
 }

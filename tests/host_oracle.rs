@@ -20,6 +20,12 @@ fn random_operations() {
     check_all(1, cases(20_000), random::operation);
 }
 
+/// Pairs of layouts of one shape, tilings on both sides among them.
+#[test]
+fn random_relayouts() {
+    check_all(5, cases(20_000), random::relayout);
+}
+
 /// Ranks 6 to 8, images up to 64 KiB.
 #[test]
 fn random_operations_of_high_rank() {

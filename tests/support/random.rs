@@ -109,9 +109,7 @@ pub fn operation(random: &mut Random) -> Operation {
 /// A random operation of a rank up to 8.
 pub fn operation_of_rank(random: &mut Random, rank: usize) -> Operation {
     let element_type = random.pick(&TYPES);
-    let most = [1, 60, 24, 12, 7, 5, 4, 3, 2][rank];
-    let sizes: Vec<u64> =
-        (0..rank).map(|_| if random.one_in(40) { 0 } else { 1 + random.below(most) }).collect();
+    let sizes = sizes(random, rank);
     let (source_side, source) = side(random, element_type, &sizes, true);
     let window = if random.one_in(2) || sizes.contains(&0) {
         Window::identity(&sizes)
@@ -121,6 +119,22 @@ pub fn operation_of_rank(random: &mut Random, rank: usize) -> Operation {
     let out: Vec<u64> = window.sizes().collect();
     let (destination_side, destination) = side(random, element_type, &out, false);
     Operation { source_side, destination_side, source, destination, window }
+}
+
+/// A random relayout: two layouts of one shape, tiles among them.
+pub fn relayout(random: &mut Random) -> Operation {
+    let element_type = random.pick(&TYPES);
+    let rank = usize::try_from(random.below(6)).unwrap();
+    let sizes = sizes(random, rank);
+    let (source_side, source) = shaped(random, element_type, &sizes);
+    let (destination_side, destination) = shaped(random, element_type, &sizes);
+    let window = Window::identity(&sizes);
+    Operation { source_side, destination_side, source, destination, window }
+}
+
+fn sizes(random: &mut Random, rank: usize) -> Vec<u64> {
+    let most = [1, 60, 24, 12, 7, 5, 4, 3, 2][rank];
+    (0..rank).map(|_| if random.one_in(40) { 0 } else { 1 + random.below(most) }).collect()
 }
 
 /// A random window over `sizes`.
@@ -159,6 +173,14 @@ pub fn side(
     if random.one_in(4) {
         return strided(random, element_type, sizes, is_source);
     }
+    shaped(random, element_type, sizes)
+}
+
+fn shaped(
+    random: &mut Random,
+    element_type: ElementType,
+    sizes: &[u64],
+) -> (Side, StrideDescriptor) {
     let layout = layout(random, element_type, sizes);
     let shape = Shape::new(element_type, sizes.iter().copied(), layout).unwrap();
     let descriptor = StrideDescriptor::try_from(&shape).unwrap();
