@@ -1,7 +1,26 @@
 //! Runs a [`CopyNest`](crate::nest::CopyNest) on the CPU, in parallel, for every element type.
+//!
+//! [`run`] cuts the walk over the destination into parts, one for each thread at a time (`part`); a part owns slices of the
+//! destination (`pieces`). It is cut into boxes in which every cell is of one kind (`regions`, `task`): filled (`fill`), or
+//! copied by a kernel, loops around tiles of a plane (`kernel`, `copy`, `tile`, `micro`), or around units below a byte or
+//! of another width (`bits`). Images beyond the caches are written past them (`stream`).
 
+#![expect(clippy::inline_always)] // what must stay in registers, measured
+#![expect(clippy::cast_possible_truncation)] // images fit the address space
+
+mod bits;
+mod copy;
 mod error;
+mod fill;
+mod kernel;
+mod micro;
+mod part;
+mod pieces;
+mod regions;
 mod run;
+mod stream;
+mod task;
+mod tile;
 
 pub use error::HostError;
 pub use run::run;

@@ -1,0 +1,110 @@
+//! Contenders timed in turns, and the lines of a report.
+#![allow(dead_code)] // each bench uses a part
+
+use std::{
+    fs::File,
+    io::Write as _,
+    time::{Duration, Instant},
+};
+
+/// One implementation of a case.
+pub struct Contender<'a> {
+    /// Its name in the report.
+    pub name: String,
+    /// Bytes of the destination.
+    pub bytes: usize,
+    /// Runs it once.
+    pub run: Box<dyn FnMut() + 'a>,
+}
+
+/// What a contender took.
+pub struct Timing {
+    /// Its name in the report.
+    pub name: String,
+    /// Bytes of the destination.
+    pub bytes: usize,
+    /// The shortest repetition.
+    pub best_ms: f64,
+    /// The middle repetition.
+    pub median_ms: f64,
+}
+
+/// Runs the contenders in turns, each `repetitions` times after one that does not count.
+pub fn round_robin(repetitions: usize, sleep: bool, mut contenders: Vec<Contender>) -> Vec<Timing> {
+    let mut times = vec![Vec::new(); contenders.len()];
+    for repetition in 0..=repetitions {
+        for (contender, times) in contenders.iter_mut().zip(&mut times) {
+            // The threads of the contender before go to sleep.
+            if sleep {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            let start = Instant::now();
+            (contender.run)();
+            let took = start.elapsed().as_secs_f64() * 1e3;
+            if repetition > 0 {
+                times.push(took);
+            }
+        }
+    }
+    contenders
+        .into_iter()
+        .zip(times)
+        .map(|(contender, mut times)| {
+            times.sort_by(f64::total_cmp);
+            Timing {
+                name: contender.name,
+                bytes: contender.bytes,
+                best_ms: times[0],
+                median_ms: times[times.len() / 2],
+            }
+        })
+        .collect()
+}
+
+/// Prints the report and, with `--json FILE`, writes it as an object a line.
+pub struct Report {
+    json: Option<File>,
+    device: String,
+}
+
+impl Report {
+    /// A report on `device`, as the command line asks for it.
+    pub fn new(device: &str) -> Self {
+        let json = option("--json").map(|path| File::create(path).expect("the report's file"));
+        Self { json, device: device.to_owned() }
+    }
+
+    /// Adds the timings of one case.
+    pub fn add(&mut self, case: &str, timings: &[Timing]) {
+        print!("{case:44}");
+        for timing in timings {
+            let rate = timing.bytes as f64 * 2.0 / timing.best_ms / 1e6;
+            print!(" {} {:.3} ms ({rate:.1} GB/s)", timing.name, timing.best_ms);
+            if let Some(json) = &mut self.json {
+                writeln!(
+                    json,
+                    r#"{{"case":"{case}","device":"{}","implementation":"{}","bytes":{},"best_ms":{:.5},"median_ms":{:.5}}}"#,
+                    self.device, timing.name, timing.bytes, timing.best_ms, timing.median_ms
+                )
+                .expect("the report's file");
+            }
+        }
+        println!();
+    }
+}
+
+/// The value after `name` on the command line.
+pub fn option(name: &str) -> Option<String> {
+    let mut arguments = std::env::args().skip_while(|argument| argument != name);
+    arguments.nth(1)
+}
+
+/// The geometric mean.
+pub fn geomean(of: impl IntoIterator<Item = f64>) -> f64 {
+    let (mut sum, mut count) = (0.0, 0.0);
+    for value in of {
+        sum += value.ln();
+        count += 1.0;
+    }
+    (sum / count).exp()
+}

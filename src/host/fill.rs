@@ -1,0 +1,104 @@
+use super::pieces::{Destination as _, Pieces};
+
+/// Units of one value, side by side or along axes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fill {
+    /// Bits of a unit.
+    pub(super) bits: u32,
+    /// What a unit moves an address by.
+    pub(super) scale: usize,
+    /// Bits of the value.
+    pub(super) value: u128,
+}
+
+impl Fill {
+    /// Writes the units of a box: its steps and their strides, outermost first, and the address of its first unit.
+    pub(super) fn write(self, axes: &[(usize, isize)], to: isize, destination: &mut Pieces) {
+        let (mut outer, mut run) = (axes.len(), self.scale);
+        while let Some(&(extent, stride)) = axes[..outer].last()
+            && (extent == 1 || stride == run.cast_signed())
+        {
+            outer -= 1;
+            run *= extent;
+        }
+        self.each_run(&axes[..outer], run / self.scale, to, destination);
+    }
+
+    fn each_run(self, axes: &[(usize, isize)], run: usize, to: isize, destination: &mut Pieces) {
+        match axes {
+            [] => {
+                let (slice, place) = destination.place(to);
+                self.run(place / self.scale, run, slice);
+            }
+            [(extent, stride), inner @ ..] => {
+                for step in 0..extent.cast_signed() {
+                    self.each_run(inner, run, to + step * stride, destination);
+                }
+            }
+        }
+    }
+
+    /// Writes `count` units from the unit at `first` on.
+    fn run(self, first: usize, count: usize, destination: &mut [u8]) {
+        let bits = self.bits as usize;
+        if let Some(bytes) = bits.checked_div(8).filter(|&bytes| bytes > 0) {
+            let units = &mut destination[first * bytes..(first + count) * bytes];
+            let value = self.value.to_le_bytes();
+            if value[..bytes].iter().all(|&byte| byte == value[0]) {
+                units.fill(value[0]);
+            } else {
+                units
+                    .chunks_exact_mut(bytes)
+                    .for_each(|unit| unit.copy_from_slice(&value[..bytes]));
+            }
+            return;
+        }
+        // Every unit of a byte is the same, so that the ends alone need masks.
+        let unit = self.value.to_le_bytes()[0];
+        let byte = (0..8 / bits).fold(0, |byte, n| byte | unit << (n * bits));
+        let (start, end) = (first * bits, (first + count) * bits);
+        let (head, tail) = (start / 8, end / 8);
+        let (from, until) = (u8::MAX << (start % 8), !(u8::MAX << (end % 8)));
+        let mut put = |at: usize, mask: u8| {
+            if mask != 0 {
+                destination[at] = destination[at] & !mask | byte & mask;
+            }
+        };
+        if head == tail {
+            return put(head, from & until);
+        }
+        put(head, from);
+        put(tail, until);
+        destination[head + 1..tail].fill(byte);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_the_units_and_no_other() {
+        for (bits, value) in
+            [(1, 1), (2, 2), (4, 9), (8, 7), (16, 0x102), (32, u128::from(u32::MAX))]
+        {
+            let unit = |image: &[u8], n: usize| -> Vec<bool> {
+                (n * bits..(n + 1) * bits).map(|bit| image[bit / 8] >> (bit % 8) & 1 == 1).collect()
+            };
+            let value_bits: Vec<bool> = (0..bits).map(|bit| value >> bit & 1 == 1).collect();
+            for (first, rows, steps) in
+                [(0_usize, 3, 5), (1, 2, 7), (3, 4, 9), (5, 1, 1), (2, 3, 10)]
+            {
+                let mut image = vec![0xa5; 256];
+                let fill = Fill { bits: bits as u32, scale: 1, value };
+                let mut pieces = Pieces { slices: vec![&mut image], shift: 20 };
+                fill.write(&[(rows, 10), (steps, 1)], first.cast_signed(), &mut pieces);
+                for n in 0..image.len() * 8 / bits {
+                    let inside = n >= first && (n - first) / 10 < rows && (n - first) % 10 < steps;
+                    let expected = if inside { value_bits.clone() } else { unit(&[0xa5; 256], n) };
+                    assert_eq!(unit(&image, n), expected, "{bits} bits: unit {n}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+use smallvec::{SmallVec, smallvec};
+
+use super::{
+    kernel::COLUMN_BYTES,
+    pieces::Pieces,
+    regions::{Region, cover},
+};
+use crate::nest::CopyNest;
+
+/// The least that is worth another thread, in bytes.
+const PART_BYTES: usize = 1 << 17;
+
+/// Parts for each thread, so that a slow one does not hold up the others.
+const PARTS_PER_THREAD: usize = 4;
+
+/// The most pieces of a part; each is a slice to look up.
+const PIECES: u64 = 1 << 12;
+
+/// What one thread fills at a time.
+pub(super) struct Part<'a> {
+    /// Boxes of the walk.
+    pub(super) regions: SmallVec<[Region; 1]>,
+    /// Where their cells lie.
+    pub(super) pieces: Pieces<'a>,
+    /// Cells of the walk before the first piece.
+    pub(super) first: u64,
+    /// The axes outside of this one lead from piece to piece.
+    pub(super) axis: usize,
+}
+
+/// Shares the destination out to threads.
+///
+/// The parts are steps of one axis of the walk, whatever lies around it: of the outermost that has enough of them
+/// without two parts reading of the same cache lines.
+///
+/// ```text
+/// axes (16: 1 → 331776) (12: 16 → 27648) (12: 192 → 2304) …, extent: source → destination, of 8-byte cells
+/// a part: one step of the second axis, in 16 pieces of 27648 cells; the first axis is what the source has side by side
+/// ```
+pub(super) fn parts<'a>(
+    nest: &CopyNest,
+    destination: &'a mut [u8],
+    threads: usize,
+) -> Vec<Part<'a>> {
+    let wanted = (destination.len() / PART_BYTES).min(threads * PARTS_PER_THREAD);
+    if threads == 1 || wanted < 2 {
+        return vec![contiguous(nest, destination, 0)];
+    }
+    match cut(nest, wanted as u64).filter(|cut| cut.parts() >= threads as u64) {
+        Some(cut) => cut.parts_of(nest, destination),
+        None => ranges(nest, destination, wanted),
+    }
+}
+
+/// An axis cut into parts.
+struct Cut {
+    axis: usize,
+    extent: u64,
+    /// Cells of the destination that a step of the axis moves over.
+    stride: u64,
+    /// Steps of a part.
+    steps: u64,
+    /// Bits of a place in a piece.
+    shift: u32,
+}
+
+impl Cut {
+    fn parts(&self) -> u64 {
+        self.extent.div_ceil(self.steps)
+    }
+
+    fn parts_of<'a>(&self, nest: &CopyNest, destination: &'a mut [u8]) -> Vec<Part<'a>> {
+        let &Self { axis, extent, stride, steps, shift } = self;
+        let bytes = |cells: u64| length(cells * u64::from(nest.dst_bits) / 8);
+        let mut parts: Vec<Part> = (0..extent)
+            .step_by(length(steps))
+            .map(|start| {
+                let mut whole = Region::whole(nest);
+                whole.ranges[axis] =
+                    (start.cast_signed(), (start + steps).min(extent).cast_signed());
+                Part {
+                    regions: smallvec![whole],
+                    pieces: Pieces { slices: Vec::new(), shift },
+                    first: start * stride,
+                    axis,
+                }
+            })
+            .collect();
+        for around in destination.chunks_mut(bytes(extent * stride)) {
+            for (part, piece) in parts.iter_mut().zip(around.chunks_mut(bytes(steps * stride))) {
+                part.pieces.slices.push(piece);
+            }
+        }
+        parts
+    }
+}
+
+/// The axis to cut into parts, about as many as are wanted.
+fn cut(nest: &CopyNest, wanted: u64) -> Option<Cut> {
+    if !nest.is_exact() {
+        return None;
+    }
+    let (mut best, mut around) = (None::<Cut>, 1);
+    for (axis, of) in nest.axes().enumerate() {
+        let whole_bytes = (of.dst_stride * u64::from(nest.dst_bits)).is_multiple_of(8);
+        if around > PIECES || !whole_bytes {
+            break;
+        }
+        let line = (COLUMN_BYTES * 8) as u64 / u64::from(nest.src_bits);
+        let granule = line.div_ceil(of.src_stride.unsigned_abs().max(1)).max(1);
+        let granule = if of.src_stride == 0 { 1 } else { granule };
+        let steps = (of.extent / wanted).max(1).next_multiple_of(granule);
+        // Places count bytes or cells, whichever are more. A loop's last step leads up to a whole tensor past the end.
+        let shift = isize::BITS - 4 - around.ilog2();
+        let cells = steps * of.dst_stride;
+        let fits = (cells * u64::from(nest.dst_bits.div_ceil(8))) >> shift == 0;
+        let cut = Cut { axis, extent: of.extent, stride: of.dst_stride, steps, shift };
+        let parts = cut.parts();
+        if fits && best.as_ref().is_none_or(|best| best.parts() < parts) {
+            best = Some(cut);
+            if parts >= wanted {
+                break;
+            }
+        }
+        around *= of.extent;
+    }
+    best
+}
+
+/// Contiguous parts: cut at bytes, and between whole steps of an outer axis of the walk where it can be.
+fn ranges<'a>(nest: &CopyNest, destination: &'a mut [u8], wanted: usize) -> Vec<Part<'a>> {
+    let bits = u64::from(nest.dst_bits);
+    let per_byte = (8 / bits).max(1);
+    let target = destination.len().div_ceil(wanted) as u64 * 8 / bits;
+    let step = nest.axes().map(|axis| axis.dst_stride).find(|&stride| stride <= target);
+    let step = step.map_or(target, |stride| target / stride * stride);
+    let base = nest.dst_base.unsigned_abs();
+    let (mut rest, mut first, mut out) = (destination, 0, Vec::new());
+    while !rest.is_empty() {
+        let end = (((first + base) / step + 1) * step - base).next_multiple_of(per_byte);
+        let (range, after) = rest.split_at_mut(length((end - first) * bits / 8).min(rest.len()));
+        out.push(contiguous(nest, range, first));
+        (rest, first) = (after, end);
+    }
+    out
+}
+
+/// One slice, from cell `first` of the image on.
+fn contiguous<'a>(nest: &CopyNest, slice: &'a mut [u8], first: u64) -> Part<'a> {
+    let base = nest.dst_base.unsigned_abs();
+    let cells = slice.len() as u64 * 8 / u64::from(nest.dst_bits);
+    let end = base + (first + cells).min(nest.dst_elements);
+    let pieces = Pieces { slices: vec![slice], shift: isize::BITS - 3 };
+    Part { regions: cover(nest, base + first, end), pieces, first: base + first, axis: 0 }
+}
+
+/// A buffer in memory has a length that fits.
+fn length(n: u64) -> usize {
+    usize::try_from(n).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,133 @@
+use smallvec::SmallVec;
+
+use super::{
+    bits::Bits,
+    copy::{Copy, Room},
+    fill::Fill,
+    kernel::{Axis, Kernel},
+    part::Part,
+    pieces::Pieces,
+    regions::resolve,
+    stream::Stream,
+};
+use crate::nest::{Cell, CopyNest};
+
+/// Kernels that a part keeps for boxes of the same extents.
+const KEPT: usize = 16;
+
+/// Fills parts of a nest's destination.
+pub(super) struct Task<'a> {
+    pub(super) nest: &'a CopyNest,
+    pub(super) source: &'a [u8],
+}
+
+/// Extents of a box.
+type Extents = SmallVec<[usize; 8]>;
+
+/// Steps of the axes on both sides.
+type Strides = [(isize, isize)];
+
+impl Task<'_> {
+    /// Fills a part of the destination of whole images.
+    pub(super) fn run(&self, part: Part, stream: Option<&Stream>) {
+        let Part { regions, mut pieces, first, axis } = part;
+        let pitch = axis.checked_sub(1).and_then(|outer| self.nest.axes().nth(outer));
+        let strides = self.nest.axes().enumerate().map(|(number, of)| {
+            let dst = match pitch {
+                Some(pitch) if number < axis => {
+                    ((of.dst_stride / pitch.dst_stride) as usize).cast_signed() << pieces.shift
+                }
+                _ => self.offset(of.dst_stride.cast_signed()),
+            };
+            (self.offset(of.src_stride), dst)
+        });
+        let strides: SmallVec<[(isize, isize); 8]> = strides.collect();
+        let mut kernels: Vec<(Extents, Kernel)> = Vec::new();
+        let mut room = Room::default();
+        for region in regions {
+            resolve(self.nest, region, &mut |region, cells| {
+                let extents: Extents = region.extents().collect();
+                let mut to = -self.offset(first.cast_signed());
+                for (&(low, _), (_, stride)) in region.ranges.iter().zip(&strides) {
+                    to += low as isize * stride;
+                }
+                match cells {
+                    Ok(from) => {
+                        let kernel = self.kernel(&mut kernels, extents, &strides);
+                        let stream = stream.map(|stream| (stream, &mut room));
+                        self.copy(kernel, self.offset(from), &mut pieces, to, stream);
+                    }
+                    Err(cell) => self.fill(cell, &extents, &strides, &mut pieces, to),
+                }
+            });
+        }
+    }
+
+    /// The kernel for a box.
+    fn kernel<'k>(
+        &self,
+        kept: &'k mut Vec<(Extents, Kernel)>,
+        extents: Extents,
+        strides: &Strides,
+    ) -> &'k Kernel {
+        let found = kept.iter().position(|(of, _)| *of == extents).unwrap_or_else(|| {
+            if kept.len() == KEPT {
+                kept.clear();
+            }
+            let axes = extents.iter().zip(strides);
+            let axes = axes.map(|(&extent, &(src, dst))| Axis { extent, src, dst });
+            let kernel = Kernel::new(axes, self.scale());
+            kept.push((extents, kernel));
+            kept.len() - 1
+        });
+        &kept[found].1
+    }
+
+    fn copy(
+        &self,
+        kernel: &Kernel,
+        from: isize,
+        destination: &mut Pieces,
+        to: isize,
+        stream: Option<(&Stream, &mut Room)>,
+    ) {
+        let &CopyNest { src_bits, dst_bits, sign_extend, .. } = self.nest;
+        let source = self.source;
+        if src_bits == dst_bits && dst_bits >= 8 {
+            Copy { kernel, source, destination, stream }.run(from, to);
+        } else {
+            let bits = Bits { src: src_bits, dst: dst_bits, sign_extend };
+            bits.copy(kernel, source, from, destination, to);
+        }
+    }
+
+    fn fill(
+        &self,
+        cell: Cell,
+        extents: &[usize],
+        strides: &Strides,
+        destination: &mut Pieces,
+        to: isize,
+    ) {
+        let axes = extents.iter().zip(strides);
+        let axes: SmallVec<[(usize, isize); 8]> =
+            axes.map(|(&extent, &(_, stride))| (extent, stride)).collect();
+        let value = match cell {
+            Cell::Gap => 0,
+            Cell::Padding => self.nest.fill,
+        };
+        Fill { bits: self.nest.dst_bits, scale: self.scale(), value }.write(&axes, to, destination);
+    }
+
+    /// What a unit moves an address by: its bytes, where both sides have the same whole number, else 1.
+    fn scale(&self) -> usize {
+        let &CopyNest { src_bits, dst_bits, .. } = self.nest;
+        let whole = src_bits == dst_bits && dst_bits.is_multiple_of(8);
+        if whole { dst_bits as usize / 8 } else { 1 }
+    }
+
+    /// An offset, from units. Images fit the address space.
+    fn offset(&self, units: i64) -> isize {
+        units as isize * self.scale().cast_signed()
+    }
+}

@@ -1,0 +1,165 @@
+use super::{micro::transpose, pieces::Destination};
+
+/// The units at the crossings of some rows and some columns.
+///
+/// Where the tile starts on both sides, and the offsets of its positions along both groups of axes.
+pub(super) struct Tile<'a> {
+    pub(super) from: isize,
+    pub(super) to: isize,
+    /// Neighbours in the destination: where they are read and where they are written.
+    pub(super) rows: (&'a [isize], &'a [isize]),
+    /// Neighbours in the source: where they are read and where they are written.
+    pub(super) columns: (&'a [isize], &'a [isize]),
+    /// Steps between the rows' positions on both sides, where all are alike and lead on; likewise the columns'. A step
+    /// as long as a piece leads to the next one.
+    pub(super) steps: [Option<(usize, usize)>; 2],
+}
+
+/// A way to move a tile.
+pub(super) trait Mover {
+    fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &Tile);
+}
+
+/// Unit by unit of `N` bytes.
+pub(super) struct Units<const N: usize>;
+
+/// Units of any size.
+pub(super) struct Runs(pub(super) usize);
+
+/// Contiguous rows and columns in squares of `E` by `E` units of `N` bytes, `L` rows at a time; what is too small for
+/// that, unit by unit.
+pub(super) struct Squares<const N: usize, const E: usize, const L: usize>;
+
+impl<const N: usize> Mover for Units<N> {
+    #[inline(never)]
+    fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &Tile) {
+        let Tile { rows, columns, steps, .. } = *tile;
+        // The longer loop runs inside.
+        let turned = rows.0.len() < columns.0.len();
+        let (inner, outer) = if turned { (columns, rows) } else { (rows, columns) };
+        let piece = destination.place(tile.to).0.len();
+        let even = |&(src, dst): &(usize, usize)| src % N == 0 && dst % N == 0 && dst < piece;
+        let Some((src, dst)) = steps[usize::from(turned)].filter(even) else {
+            let tile = Tile { rows: inner, columns: outer, ..*tile };
+            return each_unit(&tile, |from, to| {
+                destination.bytes(to, N).copy_from_slice(&source[from..from + N]);
+            });
+        };
+        for (&read, &write) in outer.0.iter().zip(outer.1) {
+            let (slice, to) = destination.place(tile.to + write);
+            let from = source[at(tile.from + read)..].as_chunks::<N>().0.iter().step_by(src / N);
+            let to = slice[to..].as_chunks_mut::<N>().0.iter_mut().step_by(dst / N);
+            to.zip(from).take(inner.0.len()).for_each(|(to, from)| *to = *from);
+        }
+    }
+}
+
+impl Mover for Runs {
+    fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &Tile) {
+        let Self(unit) = *self;
+        each_unit(tile, |from, to| {
+            destination.bytes(to, unit).copy_from_slice(&source[from..from + unit]);
+        });
+    }
+}
+
+impl<const N: usize, const E: usize, const L: usize> Mover for Squares<N, E, L> {
+    fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &Tile) {
+        match (tile.rows.0.len(), tile.columns.0.len()) {
+            (rows, columns) if rows < E || columns < E => {
+                Units::<N>.tile(source, destination, tile);
+            }
+            (rows, _) if rows < L => squares::<N, E, E>(source, destination, tile),
+            _ => squares::<N, E, L>(source, destination, tile),
+        }
+    }
+}
+
+/// Calls `each` with the places of every unit of a tile.
+#[inline(always)]
+pub(super) fn each_unit(tile: &Tile, mut each: impl FnMut(usize, isize)) {
+    for (&from, &to) in tile.columns.0.iter().zip(tile.columns.1) {
+        let (from, to) = (tile.from + from, tile.to + to);
+        for (&read, &write) in tile.rows.0.iter().zip(tile.rows.1) {
+            each(at(from + read), to + write);
+        }
+    }
+}
+
+/// Moves squares; those at the ends overlap their neighbours. There must be at least `L` rows and `E` columns.
+#[inline(never)]
+fn squares<const N: usize, const E: usize, const L: usize>(
+    source: &[u8],
+    destination: &mut (impl Destination + ?Sized),
+    tile: &Tile,
+) {
+    let (rows, columns) = (tile.rows.0, tile.columns.1);
+    let width = columns.len() * N;
+    let (whole, rest) = columns.as_chunks::<E>();
+    let mut row = 0;
+    while let Some(reads) = rows[row..].first_chunk::<L>() {
+        let to = tile.to + (row * N).cast_signed();
+        let mut strip: [&[u8]; L] = [&[]; L];
+        for (line, offset) in strip.iter_mut().zip(reads) {
+            let from = at(tile.from + offset);
+            *line = &source[from..from + width];
+        }
+        let lines = strip.map(|line| line.as_chunks().0);
+        for (column, writes) in whole.iter().enumerate() {
+            square::<N, E, L>(&lines, column, destination, to, writes);
+        }
+        if let (false, Some(writes)) = (rest.is_empty(), columns.last_chunk()) {
+            let lines = strip.map(|line| line.as_rchunks().1);
+            square::<N, E, L>(&lines, lines[0].len() - 1, destination, to, writes);
+        }
+        if row + L == rows.len() {
+            return;
+        }
+        row = (row + L).min(rows.len() - L);
+    }
+}
+
+/// Moves the squares of a strip at a column.
+#[inline(always)]
+fn square<const N: usize, const E: usize, const L: usize>(
+    lines: &[&[[u8; 16]]; L],
+    column: usize,
+    destination: &mut (impl Destination + ?Sized),
+    to: isize,
+    writes: &[isize; E],
+) {
+    // Plain counting: iterators over these arrays would keep them out of registers.
+    let mut out = [[[0; 16]; 4]; E];
+    let mut square = 0;
+    while square < L / E {
+        let mut registers = [[0; 16]; E];
+        let mut row = 0;
+        while row < E {
+            registers[row] = lines[square * E + row][column];
+            row += 1;
+        }
+        let registers = transpose::<N, E>(&registers);
+        let mut row = 0;
+        while row < E {
+            out[row][square] = registers[row];
+            row += 1;
+        }
+        square += 1;
+    }
+    let mut row = 0;
+    while row < E {
+        let line = destination.bytes(to + writes[row], L * N).as_chunks_mut::<16>().0;
+        let mut square = 0;
+        while square < L / E {
+            line[square] = out[row][square];
+            square += 1;
+        }
+        row += 1;
+    }
+}
+
+/// A place that the nest says lies inside the image.
+#[inline(always)]
+pub(super) fn at(offset: isize) -> usize {
+    offset.cast_unsigned()
+}
