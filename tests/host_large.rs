@@ -68,8 +68,8 @@ fn layout(random: &mut Random, element_type: ElementType, sizes: &[u64]) -> Layo
     match random.below(6) {
         0 => {
             let padded: Vec<u64> = sizes.iter().map(|&n| n + random.below(9)).collect();
-            let value = random.pick(&[PaddingValue::Zero, PaddingValue::One]);
-            layout.padded(padded, Some(value))
+            let value = random.pick(&[PaddingValue::Zero, PaddingValue::Lowest]);
+            layout.padded(padded, Some(value).filter(|_| element_type != ElementType::C128))
         }
         1 => {
             let mut tiled = layout;
