@@ -141,7 +141,8 @@ fn pack(nest: &mut CopyNest, max_bytes: u64) -> Option<Rows> {
         .collect();
     moving.sort_by_key(|moving| std::cmp::Reverse(moving.weight.unsigned_abs()));
     let span = |inside: &[Moving]| -> u64 {
-        inside.iter().map(|moving| moving.weight.unsigned_abs() * (moving.count - 1)).sum::<u64>() + 1
+        inside.iter().map(|moving| moving.weight.unsigned_abs() * (moving.count - 1)).sum::<u64>()
+            + 1
     };
     let contiguous = u128::from(span(&moving) * bits / 8);
     let (outside, pitch) = (0..=moving.len()).find_map(|outside| {
@@ -160,11 +161,13 @@ fn pack(nest: &mut CopyNest, max_bytes: u64) -> Option<Rows> {
     // The lowest unit that each row holds, counted from the row's own place.
     let lowest: i64 = inner.iter().map(Moving::lowest).sum();
     let fixed = |of: &Affine| {
-        let still = of.terms().iter().filter(|term| moving.iter().all(|moving| moving.value != term.0));
+        let still =
+            of.terms().iter().filter(|term| moving.iter().all(|moving| moving.value != term.0));
         still.map(|&(value, weight)| weight * spans.of_value(value).0).sum::<i64>()
     };
     let constant = nest.src.offset() + fixed(&nest.src);
-    let first = constant + lowest + outer.iter().map(|moving| moving.weight * moving.low).sum::<i64>();
+    let first =
+        constant + lowest + outer.iter().map(|moving| moving.weight * moving.low).sum::<i64>();
     let loops = outer.iter().map(|moving| (moving.count, moving.weight * signed(bits))).collect();
     let rows = Rows { bits: length * bits, pitch, first: first * signed(bits), loops };
     let mut src = Affine::constant(-lowest);
@@ -174,9 +177,8 @@ fn pack(nest: &mut CopyNest, max_bytes: u64) -> Option<Rows> {
         src = src.plus(signed(step), &value);
         step *= moving.count;
     }
-    nest.src = inner
-        .iter()
-        .fold(src, |src, moving| src.plus(moving.weight, &Affine::value(moving.value)));
+    nest.src =
+        inner.iter().fold(src, |src, moving| src.plus(moving.weight, &Affine::value(moving.value)));
     nest.src_bytes = rows.count() * pitch;
     nest.src_elements = nest.src_bytes * 8 / bits;
     nest.src_last = Some(nest.src_elements - (pitch * 8 / bits) + length - 1);
