@@ -73,9 +73,10 @@ fn tensors_past_a_binding() {
         let operation = Operation::relayout(from.parse().unwrap(), to.parse().unwrap()).unwrap();
         let nest = operation.nest();
         assert!(nest.src_bytes > 128 << 20);
-        let image: Vec<u8> = (0..nest.src_bytes / 8)
+        let mut image: Vec<u8> = (0..nest.src_bytes.div_ceil(8))
             .flat_map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes())
             .collect();
+        image.truncate(usize::try_from(nest.src_bytes).unwrap());
         let start = Instant::now();
         let gpu = gpu.clone().with_cache_capacity(64);
         let parts = check(&gpu, nest, &target, &image);

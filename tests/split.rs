@@ -58,9 +58,11 @@ fn parts_are_the_copy() {
         // Parts of a kind are refused, as a device's other limits do.
         let most = random.pick(&[1, 7, 100, u64::MAX, u64::MAX]);
         let target = Target::webgpu();
-        let accept = |part: &CopyNest| match part.dst_elements <= most {
-            true => schedule(part.clone(), &target).map_err(|error| error.to_string()),
-            false => Err("too many".to_owned()),
+        let accept = |part: &CopyNest| {
+            if part.dst_elements > most {
+                return Err("too many".to_owned());
+            }
+            schedule(part.clone(), &target).map_err(|error| error.to_string())
         };
         let mut out = vec![0xa5; expected.len()];
         let mut end = 0;
@@ -91,4 +93,41 @@ fn parts_are_the_copy() {
         assert!(out == expected, "{operation:#?}\n{nest}\n{out:?}\n{expected:?}");
     }
     assert!(parts > 100_000 && gathered > 1_000 && forms < parts / 3, "{parts} {gathered} {forms}");
+}
+
+#[test]
+fn slabs_are_the_copy() {
+    let mut random = Random(12);
+    let (mut cases, mut count) = (0, 0);
+    while cases < 1000 {
+        let operation = random::operation(&mut random);
+        let Ok(nest) = nest::lower(&operation.source, &operation.destination, &operation.window)
+        else {
+            continue;
+        };
+        cases += 1;
+        let image = random.bytes(nest.src_bytes);
+        let mut expected = vec![0x5a; usize::try_from(nest.dst_bytes).unwrap()];
+        host::run(&nest, &image, &mut expected).unwrap();
+        let bytes = random.pick(&[64, 100, 600, 2000]);
+        let mut out = vec![0; expected.len()];
+        let mut end = 0;
+        for (slab, before) in nest::slabs(&nest, bytes) {
+            assert!(before == end && slab.dst_bytes <= bytes, "{nest}\n{slab}");
+            let mut run = vec![0x5a; usize::try_from(slab.dst_bytes).unwrap()];
+            host::run(&slab, &image, &mut run).unwrap();
+            for bit in 0..slab.dst_elements * u64::from(slab.dst_bits) {
+                put(
+                    &mut out,
+                    before + bit,
+                    run[usize::try_from(bit / 8).unwrap()] >> (bit % 8) & 1,
+                );
+                end += 1;
+            }
+            count += 1;
+        }
+        assert_eq!(end, nest.dst_elements * u64::from(nest.dst_bits));
+        assert!(out == expected, "{operation:#?}\n{nest}\n{out:?}\n{expected:?}");
+    }
+    assert!(count > 10_000, "{count}");
 }

@@ -21,6 +21,7 @@ mod npy;
 mod offset;
 mod op;
 mod output;
+mod progress;
 mod proto_file;
 mod run;
 mod serve;

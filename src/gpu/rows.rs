@@ -15,14 +15,13 @@ pub(super) fn pack(rows: &Rows, image: &[u8], mut put: impl FnMut(usize, &[u8]))
             .ok()
             .filter(|bit| bit.is_multiple_of(8))
             .and_then(|bit| image.get(bit / 8..bit / 8 + bytes));
-        match whole {
-            Some(row) => put(place, row),
+        if let Some(whole) = whole {
+            put(place, whole);
+        } else {
             // A row that starts inside a byte, or passes the image's ends.
-            None => {
-                shifted.clear();
-                shifted.extend((0..bytes).map(|byte| byte_at(image, bit + 8 * byte as i64)));
-                put(place, &shifted);
-            }
+            shifted.clear();
+            shifted.extend((bit..).step_by(8).take(bytes).map(|bit| byte_at(image, bit)));
+            put(place, &shifted);
         }
         put(place + bytes, &gap[..pitch - bytes]);
     }

@@ -30,7 +30,7 @@ pub use error::NestError;
 pub use part::{Part, Rows};
 pub use refine::{refine, split_off};
 pub use same_memory::same_memory;
-pub use split::{Split, split};
+pub use split::{Split, slabs, split};
 pub use widen::widen;
 pub(crate) use words::{Count, width};
 

@@ -73,6 +73,12 @@ pub(super) fn part(nest: &CopyNest, ranges: &[(u64, u64)], max_source_bytes: u64
     Some(Part { nest: widen(coalesce(refine(own))), rows, destination_bit })
 }
 
+/// The slab of `nest` over these ranges, which reads the whole source, and the bits of the destination before it.
+pub(super) fn slab(nest: &CopyNest, ranges: &[(u64, u64)]) -> (CopyNest, u64) {
+    let (own, first) = restricted(nest, ranges);
+    (widen(coalesce(refine(own))), first * u64::from(nest.dst_bits))
+}
+
 /// The nest over these ranges, and the first unit of the destination that it writes.
 ///
 /// Its source is still the whole one. Constants are taken out of digits and guards where they can be, so that parts of

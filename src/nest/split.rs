@@ -1,6 +1,11 @@
+use std::cmp::Ordering;
+
 use smallvec::SmallVec;
 
-use super::{CopyNest, Part, part::part};
+use super::{
+    CopyNest, Part,
+    part::{part, slab},
+};
 
 /// The fewest bytes that parts are cut to: a unit of 16 on each side fits with room to spare.
 const MIN_BYTES: u64 = 64;
@@ -32,19 +37,51 @@ pub fn split<T, E, F: FnMut(&CopyNest) -> Result<T, E>>(
     max_bytes: u64,
     accept: F,
 ) -> Split<'_, F> {
-    let whole = Region { first: 0, axis: 0, steps: nest.extents.first().copied().unwrap_or(0) };
-    let regions = if nest.dst_elements == 0 { vec![] } else { vec![whole] };
-    Split { nest, max_bytes: max_bytes.max(MIN_BYTES), accept, regions }
+    Split { regions: Regions::new(nest), max_bytes: max_bytes.max(MIN_BYTES), accept }
+}
+
+/// Cuts a copy into slabs whose runs of the destination have at most `max_bytes` each, or 64 where that is more.
+///
+/// Each slab reads the whole source; with it comes the number of bits of the destination before its run.
+pub fn slabs(nest: &CopyNest, max_bytes: u64) -> impl Iterator<Item = (CopyNest, u64)> + '_ {
+    let mut regions = Regions::new(nest);
+    let most = max_bytes.max(MIN_BYTES) * 8 / u64::from(nest.dst_bits);
+    std::iter::from_fn(move || {
+        let region = regions.next(most)?;
+        Some(slab(nest, &regions.ranges(region)))
+    })
 }
 
 /// The parts of a copy, in the destination's order; see [`split`].
 #[derive(Debug)]
 pub struct Split<'a, F> {
-    nest: &'a CopyNest,
+    regions: Regions<'a>,
     max_bytes: u64,
     accept: F,
-    /// What is left of the walk, the next region last.
-    regions: Vec<Region>,
+}
+
+impl<T, E, F: FnMut(&CopyNest) -> Result<T, E>> Iterator for Split<'_, F> {
+    type Item = Result<(Part, T), E>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let nest = self.regions.nest;
+        // Half of the bytes, so that the rows it reads, with what lies between them, mostly fit.
+        let most = self.max_bytes * 4 / u64::from(nest.dst_bits);
+        while let Some(region) = self.regions.next(most) {
+            if let Some(part) = part(nest, &self.regions.ranges(region), self.max_bytes) {
+                match (self.accept)(&part.nest) {
+                    Ok(accepted) => return Some(Ok((part, accepted))),
+                    Err(error) if self.regions.cells(region) == 1 => {
+                        self.regions.left.clear();
+                        return Some(Err(error));
+                    }
+                    Err(_) => {}
+                }
+            }
+            self.regions.cut(region, region.steps / 2);
+        }
+        None
+    }
 }
 
 /// Positions of the walk from `first`: `steps` steps along `axis`, the axes inside it in full.
@@ -55,48 +92,46 @@ struct Region {
     steps: u64,
 }
 
-impl<T, E, F: FnMut(&CopyNest) -> Result<T, E>> Iterator for Split<'_, F> {
-    type Item = Result<(Part, T), E>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        while let Some(region) = self.regions.pop() {
-            let units = self.units(region);
-            // Half of the bytes, so that the rows it reads, with what lies between them, mostly fit.
-            let most = self.max_bytes * 4 / u64::from(self.nest.dst_bits);
-            if units == 0 {
-                continue;
-            }
-            let steps = if units > most {
-                (most / self.inner(region.axis)).min(region.steps)
-            } else {
-                match part(self.nest, &self.ranges(region), self.max_bytes) {
-                    Some(part) => match (self.accept)(&part.nest) {
-                        Ok(accepted) => return Some(Ok((part, accepted))),
-                        Err(error) if region.steps * self.inner(region.axis) == 1 => {
-                            self.regions.clear();
-                            return Some(Err(error));
-                        }
-                        Err(_) => region.steps / 2,
-                    },
-                    None => region.steps / 2,
-                }
-            };
-            self.cut(region, steps);
-        }
-        None
-    }
+/// What is left of a walk.
+#[derive(Debug)]
+struct Regions<'a> {
+    nest: &'a CopyNest,
+    /// The next region last.
+    left: Vec<Region>,
 }
 
-impl<F> Split<'_, F> {
+impl<'a> Regions<'a> {
+    fn new(nest: &'a CopyNest) -> Self {
+        let whole = Region { first: 0, axis: 0, steps: nest.extents.first().copied().unwrap_or(0) };
+        Self { nest, left: if nest.dst_elements == 0 { vec![] } else { vec![whole] } }
+    }
+
+    /// Takes the next region off, cut down to at most `most` units of the destination.
+    fn next(&mut self, most: u64) -> Option<Region> {
+        loop {
+            let region = self.left.pop()?;
+            match self.units(region) {
+                0 => {}
+                units if units <= most => return Some(region),
+                _ => self.cut(region, most / self.inner(region.axis)),
+            }
+        }
+    }
+
     /// Positions of one step along an axis.
     fn inner(&self, axis: usize) -> u64 {
         self.nest.extents[axis + 1..].iter().product()
     }
 
+    /// Positions of a region.
+    fn cells(&self, region: Region) -> u64 {
+        region.steps * self.inner(region.axis)
+    }
+
     /// Units of the destination that lie in a region.
     fn units(&self, region: Region) -> u64 {
         let base = self.nest.dst_base.unsigned_abs();
-        let end = region.first + region.steps * self.inner(region.axis);
+        let end = region.first + self.cells(region);
         end.min(base + self.nest.dst_elements).saturating_sub(region.first.max(base))
     }
 
@@ -109,9 +144,9 @@ impl<F> Split<'_, F> {
             let from = rest / inner;
             rest %= inner;
             match axis.cmp(&region.axis) {
-                std::cmp::Ordering::Less => (from, 1),
-                std::cmp::Ordering::Equal => (from, region.steps),
-                std::cmp::Ordering::Greater => (from, extent),
+                Ordering::Less => (from, 1),
+                Ordering::Equal => (from, region.steps),
+                Ordering::Greater => (from, extent),
             }
         };
         self.nest.extents.iter().enumerate().map(range).collect()
@@ -119,20 +154,19 @@ impl<F> Split<'_, F> {
 
     /// Puts a region back in two: about `steps` steps, and the rest; one of a single step in steps of the next axis.
     fn cut(&mut self, mut region: Region, steps: u64) {
-        let last = self.nest.extents.len() - 1;
-        if region.steps == 1 && region.axis < last {
+        if region.steps == 1 && region.axis + 1 < self.nest.extents.len() {
             region.axis += 1;
             region.steps = self.nest.extents[region.axis];
-            return self.regions.push(region);
+            return self.left.push(region);
         }
         let bits = self.inner(region.axis) * u64::from(self.nest.dst_bits);
         let steps = even(steps.max(1), bits);
         let rest = region.steps - steps;
         if rest > 0 {
             let first = region.first + steps * self.inner(region.axis);
-            self.regions.push(Region { first, steps: rest, ..region });
+            self.left.push(Region { first, steps: rest, ..region });
         }
-        self.regions.push(Region { steps, ..region });
+        self.left.push(Region { steps, ..region });
     }
 }
 
