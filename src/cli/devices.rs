@@ -84,6 +84,21 @@ pub(super) fn adapter_target() -> Result<Target, Failure> {
     Err(Failure::new(Exit::NoDevice, why))
 }
 
+/// The machine's best adapter, or why there is none; `software` says whether a software driver will do.
+///
+/// Such a driver shares the host's cores and is slower than the host itself.
+#[cfg(feature = "gpu")]
+pub(super) fn chosen(software: bool) -> Result<stridec::gpu::Adapter, String> {
+    use stridec::gpu::{AdapterKind, Adapters};
+    let adapters = Adapters::enumerate();
+    let adapter = adapters.choose().map_err(|error| error.to_string())?;
+    if adapter.kind() == AdapterKind::Cpu && !software {
+        let name = adapter.name();
+        return Err(format!("{name} is a software driver; --device gpu takes it all the same"));
+    }
+    Ok(adapter.clone())
+}
+
 /// What an adapter allows a kernel.
 #[cfg(feature = "gpu")]
 pub(super) fn target(adapter: &stridec::gpu::Adapter) -> Target {

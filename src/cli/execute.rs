@@ -57,8 +57,6 @@ fn on_host(operation: &Operation, source: &[u8], destination: &mut [u8]) -> Resu
 }
 
 /// Runs on the GPU where there is one that can; else returns why the host has to.
-///
-/// A software adapter shares the host's cores and is slower than the host itself.
 fn auto(
     operation: &Operation,
     source: &[u8],
@@ -98,12 +96,12 @@ impl Refused {
 mod device {
     use stridec::{
         Error,
-        gpu::{AdapterKind, Adapters, Gpu, GpuError},
+        gpu::{Gpu, GpuError},
         schedule::ScheduleError,
     };
 
     use super::{Exit, Failure, Operation, Refused, bar};
-    use crate::cli::devices::target;
+    use crate::cli::devices::{chosen, target};
 
     /// Runs on the best adapter; `software` says whether a software driver will do.
     pub(super) fn gpu(
@@ -112,15 +110,9 @@ mod device {
         destination: &mut [u8],
         software: bool,
     ) -> Result<String, Refused> {
-        let adapters = Adapters::enumerate();
-        let adapter = adapters.choose()?;
-        if adapter.kind() == AdapterKind::Cpu && !software {
-            let name = adapter.name();
-            let why = format!("{name} is a software driver; --device gpu takes it all the same");
-            return Err(Refused::NoDevice(why));
-        }
-        let target = target(adapter);
-        let gpu = Gpu::open_adapter(adapter)?;
+        let adapter = chosen(software).map_err(Refused::NoDevice)?;
+        let target = target(&adapter);
+        let gpu = Gpu::open_adapter(&adapter)?;
         let took = format!("the GPU: {}, {}", gpu.name(), gpu.backend());
         match operation.compile(&target) {
             Ok(kernel) => match gpu.run(&kernel, source, destination) {

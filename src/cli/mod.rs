@@ -1,6 +1,7 @@
 //! The command line: one file for each command, and one for each thing that commands share.
 
 mod args;
+mod bench;
 mod compile;
 mod describe;
 mod describe_forms;
@@ -17,6 +18,7 @@ mod explain;
 mod input;
 mod list;
 mod map;
+mod measure;
 mod npy;
 mod offset;
 mod op;
