@@ -19,7 +19,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("wgsl", &["nest", "schedule"]),
     ("backend", &["error", "wgsl"]),
     ("host", &["nest"]),
-    ("gpu", &["schedule", "wgsl"]),
+    ("gpu", &["nest", "schedule", "wgsl"]),
     (
         "request",
         &["error", "proto", "shape", "stride", "window", "nest", "schedule", "wgsl", "host"],

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cargo bench --bench relayout -- [--cases eight|ttc24|widths] [--repetitions 15] [--back-to-back 1] [--json FILE]
+//! cargo bench --bench relayout -- --cases scale [--plot FILE.svg] [--repetitions 15] [--json FILE]
 //! ```
 //!
 //! Uploads and first dispatches are left out; implementations take turns; every output is compared in full. GB/s counts
@@ -10,14 +11,29 @@
 #![allow(unreachable_pub, clippy::cast_precision_loss)]
 
 mod cases;
+#[path = "../../src/cli/measure.rs"]
 mod measure;
+mod plot;
+mod scale;
 
-use std::{env, error::Error, fs, io::Write as _};
+use std::{
+    env,
+    error::Error,
+    fs::{self, File},
+    io::Write as _,
+};
 
+use measure::Measured;
 use stridec::{gpu::Gpu, shape::ElementType};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::read()?;
+    let mut json = options.json.map(fs::File::create).transpose()?;
+    if options.cases == "scale" {
+        let gpu = Gpu::open().inspect_err(|error| println!("the host alone: {error}")).ok();
+        let panels = scale::measure(gpu.as_ref(), options.repetitions, &mut json)?;
+        return options.plot.map_or(Ok(()), |file| plot::plot(&file, &panels));
+    }
     let gpu = Gpu::open()?;
     println!("{} ({}, {})", gpu.name(), gpu.backend(), gpu.kind());
     println!(
@@ -43,19 +59,20 @@ fn main() -> Result<(), Box<dyn Error>> {
             all
         }
         other => {
-            return Err(format!("--cases {other}: accepted are eight, ttc24 and widths").into());
+            return Err(
+                format!("--cases {other}: accepted are eight, ttc24, widths and scale").into()
+            );
         }
     };
-    let mut json = options.json.map(fs::File::create).transpose()?;
     let mut ratios = [Vec::new(), Vec::new()];
     println!(
         "{:48} {:>10} {:>10} {:>10} {:>9} {:>9}",
         "GB/s, best", "copy", "identity", "stridec", "/copy", "/identity"
     );
     for case in &cases {
-        let results = measure::case(&gpu, case, options.repetitions, options.back_to_back)?;
-        let rate = |n: usize| results[n].bytes as f64 / results[n].best.as_secs_f64() / 1e9;
-        let (copy, identity, stridec) = (rate(0), rate(1), rate(2));
+        let results =
+            measure::on_gpu(&gpu, &case.operation, options.repetitions, options.back_to_back)?;
+        let [copy, identity, stridec] = [0, 1, 2].map(|number: usize| results[number].rate());
         println!(
             "{:48} {copy:10.2} {identity:10.2} {stridec:10.2} {:9.3} {:9.3}",
             case.name,
@@ -64,19 +81,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         );
         ratios[0].push(stridec / copy);
         ratios[1].push(stridec / identity);
-        if let Some(json) = &mut json {
-            for result in &results {
-                let line = serde_json::json!({
-                    "case": case.name,
-                    "device": gpu.name(),
-                    "implementation": result.implementation,
-                    "bytes": result.bytes,
-                    "best_ms": result.best.as_secs_f64() * 1e3,
-                    "median_ms": result.median.as_secs_f64() * 1e3,
-                });
-                writeln!(json, "{line}")?;
-            }
-        }
+        write_json(&mut json, &case.name, &gpu.name(), &results)?;
     }
     let geomean =
         |list: &[f64]| (list.iter().map(|x| x.ln()).sum::<f64>() / list.len() as f64).exp();
@@ -88,18 +93,35 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// Writes results to the file that was asked for, a line each.
+fn write_json(
+    json: &mut Option<File>,
+    case: &str,
+    device: &str,
+    results: &[Measured],
+) -> std::io::Result<()> {
+    let Some(json) = json else { return Ok(()) };
+    results.iter().try_for_each(|result| writeln!(json, "{}", result.json(case, device)))
+}
+
 /// The flags.
 struct Options {
     cases: String,
     repetitions: usize,
     back_to_back: u32,
     json: Option<String>,
+    plot: Option<String>,
 }
 
 impl Options {
     fn read() -> Result<Self, Box<dyn Error>> {
-        let mut options =
-            Self { cases: "eight".into(), repetitions: 15, back_to_back: 1, json: None };
+        let mut options = Self {
+            cases: "eight".into(),
+            repetitions: 15,
+            back_to_back: 1,
+            json: None,
+            plot: None,
+        };
         let mut arguments = env::args().skip(1);
         while let Some(flag) = arguments.next() {
             if flag == "--bench" {
@@ -111,9 +133,10 @@ impl Options {
                 "--repetitions" => options.repetitions = value.parse()?,
                 "--back-to-back" => options.back_to_back = value.parse()?,
                 "--json" => options.json = Some(value),
+                "--plot" => options.plot = Some(value),
                 _ => {
                     return Err(format!(
-                        "{flag}: accepted are --cases, --repetitions, --back-to-back and --json"
+                        "{flag}: accepted are --cases, --repetitions, --back-to-back, --json and --plot"
                     )
                     .into());
                 }

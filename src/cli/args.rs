@@ -42,6 +42,8 @@ pub(super) enum Command {
     Compile(CompileArgs),
     /// Compiles an operation, runs it on a file and writes the result
     Run(RunArgs),
+    /// Times an operation beside its device's own copy of as many bytes
+    Bench(BenchArgs),
     /// Lists the adapters found, and the host
     Devices(DevicesArgs),
     /// Draws a layout, or an operation between two: here, as SVG, or as a page that runs the kernel
@@ -219,9 +221,24 @@ pub(super) struct RunArgs {
     pub(super) device: Device,
 }
 
+#[derive(Args, Debug)]
+pub(super) struct BenchArgs {
+    #[command(flatten)]
+    pub(super) op: OpArgs,
+    /// Where to run
+    #[arg(long, value_enum, default_value_t = Device::Auto)]
+    pub(super) device: Device,
+    /// How often each implementation runs, in turns with the others; at least 15
+    #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u16).range(15..))]
+    pub(super) repetitions: u16,
+    /// Where to write the results too, as JSON: an object a line, with the best and the median time
+    #[arg(long, value_name = "FILE")]
+    pub(super) json: Option<PathBuf>,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Device {
-    /// The GPU where there is one that holds the tensors, else the host
+    /// A GPU where there is one that is no software driver, else the host
     Auto,
     /// The best adapter, a software one too
     Gpu,

@@ -84,17 +84,23 @@ pub(super) fn adapter_target() -> Result<Target, Failure> {
     Err(Failure::new(Exit::NoDevice, why))
 }
 
+/// The machine's best adapter, or why there is none; `software` says whether a software driver will do.
+///
+/// Such a driver shares the host's cores and is slower than the host itself.
+#[cfg(feature = "gpu")]
+pub(super) fn chosen(software: bool) -> Result<stridec::gpu::Adapter, String> {
+    use stridec::gpu::{AdapterKind, Adapters};
+    let adapters = Adapters::enumerate();
+    let adapter = adapters.choose().map_err(|error| error.to_string())?;
+    if adapter.kind() == AdapterKind::Cpu && !software {
+        let name = adapter.name();
+        return Err(format!("{name} is a software driver; --device gpu takes it all the same"));
+    }
+    Ok(adapter.clone())
+}
+
 /// What an adapter allows a kernel.
 #[cfg(feature = "gpu")]
 pub(super) fn target(adapter: &stridec::gpu::Adapter) -> Target {
-    use stridec::schedule::AdapterKind;
-    let limits = adapter.limits();
-    Target {
-        name: "adapter".to_owned(),
-        kind: if limits.is_cpu { AdapterKind::Cpu } else { AdapterKind::Gpu },
-        max_storage_buffer_binding_size: limits.max_storage_buffer_binding_size,
-        max_compute_workgroups_per_dimension: limits.max_compute_workgroups_per_dimension,
-        max_compute_invocations_per_workgroup: limits.max_compute_invocations_per_workgroup,
-        max_compute_workgroup_storage_size: limits.max_compute_workgroup_storage_size,
-    }
+    adapter.limits().target("adapter")
 }

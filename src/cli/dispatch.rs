@@ -6,7 +6,7 @@ use clap::{Parser, error::ErrorKind};
 
 use super::{
     args::{Cli, Command},
-    compile, describe, devices, diff, doctor,
+    bench, compile, describe, devices, diff, doctor,
     errors::{Failure, printable, report},
     explain, offset, run as run_command, serve, shell,
 };
@@ -31,6 +31,7 @@ fn execute(command: &Command) -> Result<(), Failure> {
         Command::Offset(args) => offset::offset(args),
         Command::Compile(args) => compile::compile(args),
         Command::Run(args) => run_command::run(args),
+        Command::Bench(args) => bench::bench(args),
         Command::Devices(args) => devices::devices(args),
         Command::Serve => serve::serve(),
         Command::Diff(args) => diff::diff(args),

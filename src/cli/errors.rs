@@ -88,6 +88,11 @@ impl Failure {
         self
     }
 
+    /// Whether the device that was asked for is not there.
+    pub(super) fn is_no_device(&self) -> bool {
+        self.exit == Exit::NoDevice
+    }
+
     pub(super) fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.exit as u8)
     }

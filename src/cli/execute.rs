@@ -1,11 +1,15 @@
 //! Which device runs an operation.
 
-use stridec::Operation;
+use stridec::{Error, Operation, host, nest::slabs};
 
 use super::{
     args::Device,
     errors::{Exit, Failure},
+    progress::bar,
 };
+
+/// Bytes of the destination that the host writes between two looks at the progress.
+const SLAB: u64 = 256 << 20;
 
 /// Runs the operation on the device that was asked for; returns what ran it, in words.
 pub(super) fn execute(
@@ -25,16 +29,34 @@ pub(super) fn execute(
             Err(why) => Some(why),
         },
     };
-    operation.run_on_host(source, destination)?;
+    on_host(operation, source, destination)?;
     Ok(match why {
         Some(why) => format!("the host: {why}"),
         None => "the host".to_owned(),
     })
 }
 
+/// Runs on the host, slab by slab where there is much to do.
+fn on_host(operation: &Operation, source: &[u8], destination: &mut [u8]) -> Result<(), Error> {
+    let slabs: Vec<_> = slabs(operation.nest(), SLAB).collect();
+    // Slabs of elements below a byte may start inside one.
+    if slabs.len() < 2 || slabs.iter().any(|(_, bit)| bit % 8 != 0) {
+        return operation.run_on_host(source, destination);
+    }
+    let bar = bar(destination.len() as u64);
+    let mut rest = destination;
+    for (slab, _) in &slabs {
+        let bytes = usize::try_from(slab.dst_bytes).unwrap_or(usize::MAX);
+        let (run, behind) = rest.split_at_mut(bytes);
+        host::run(slab, source, run)?;
+        bar.inc(slab.dst_bytes);
+        rest = behind;
+    }
+    bar.finish_and_clear();
+    Ok(())
+}
+
 /// Runs on the GPU where there is one that can; else returns why the host has to.
-///
-/// A software adapter shares the host's cores and is slower than the host itself.
 fn auto(
     operation: &Operation,
     source: &[u8],
@@ -74,12 +96,12 @@ impl Refused {
 mod device {
     use stridec::{
         Error,
-        gpu::{AdapterKind, Adapters, Gpu, GpuError},
+        gpu::{Gpu, GpuError},
         schedule::ScheduleError,
     };
 
-    use super::{Exit, Failure, Operation, Refused};
-    use crate::cli::devices::target;
+    use super::{Exit, Failure, Operation, Refused, bar};
+    use crate::cli::devices::{chosen, target};
 
     /// Runs on the best adapter; `software` says whether a software driver will do.
     pub(super) fn gpu(
@@ -88,23 +110,30 @@ mod device {
         destination: &mut [u8],
         software: bool,
     ) -> Result<String, Refused> {
-        let adapters = Adapters::enumerate();
-        let adapter = adapters.choose()?;
-        if adapter.kind() == AdapterKind::Cpu && !software {
-            let name = adapter.name();
-            let why = format!("{name} is a software driver; --device gpu takes it all the same");
-            return Err(Refused::NoDevice(why));
-        }
-        let kernel = match operation.compile(&target(adapter)) {
-            Ok(kernel) => kernel,
+        let adapter = chosen(software).map_err(Refused::NoDevice)?;
+        let target = target(&adapter);
+        let gpu = Gpu::open_adapter(&adapter)?;
+        let took = format!("the GPU: {}, {}", gpu.name(), gpu.backend());
+        match operation.compile(&target) {
+            Ok(kernel) => match gpu.run(&kernel, source, destination) {
+                Err(error) if error.is_beyond_limits() => gpu.trim(),
+                done => return Ok(done.map(|()| took)?),
+            },
             Err(Error::Schedule(
-                error @ (ScheduleError::Binding { .. } | ScheduleError::Index { .. }),
-            )) => return Err(Refused::BeyondLimits(error.to_string())),
+                ScheduleError::Binding { .. }
+                | ScheduleError::Index { .. }
+                | ScheduleError::Dispatch { .. },
+            )) => {}
             Err(error) => return Err(Refused::Failed(error.into())),
-        };
-        let gpu = Gpu::open_adapter(adapter)?;
-        gpu.run(&kernel, source, destination)?;
-        Ok(format!("the GPU: {}, {}", gpu.name(), gpu.backend()))
+        }
+        let bar = bar(destination.len() as u64);
+        let mut parts = 0;
+        gpu.run_in_parts(operation.nest(), &target, source, destination, |done| {
+            parts += 1;
+            bar.set_position(done);
+        })?;
+        bar.finish_and_clear();
+        Ok(format!("{took}, in {parts} parts"))
     }
 
     impl From<GpuError> for Refused {

@@ -1,9 +1,9 @@
-//! Input files mapped into memory.
+//! Files mapped into memory.
 #![allow(unsafe_code)]
 
 use std::{fs::File, io};
 
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapMut};
 
 /// Maps a whole file, to read.
 pub(super) fn map(file: &File) -> io::Result<Mmap> {
@@ -12,4 +12,11 @@ pub(super) fn map(file: &File) -> io::Result<Mmap> {
     // behaviour of every tool that maps its input, and neither breaks an invariant, for nothing is decided twice
     // on the same bytes: sizes come from the map's length, the header of a .npy file is copied out before use.
     unsafe { Mmap::map(file) }
+}
+
+/// Maps a whole file that this process made, to write.
+pub(super) fn map_to_write(file: &File) -> io::Result<MmapMut> {
+    // SAFETY: the file is a temporary one that nobody else was told of, and its blocks are allocated, so that no write
+    // meets a full disk. Its bytes may be anything.
+    unsafe { MmapMut::map_mut(file) }
 }

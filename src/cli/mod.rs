@@ -1,6 +1,7 @@
 //! The command line: one file for each command, and one for each thing that commands share.
 
 mod args;
+mod bench;
 mod compile;
 mod describe;
 mod describe_forms;
@@ -17,10 +18,12 @@ mod explain;
 mod input;
 mod list;
 mod map;
+mod measure;
 mod npy;
 mod offset;
 mod op;
 mod output;
+mod progress;
 mod proto_file;
 mod run;
 mod serve;

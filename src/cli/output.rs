@@ -3,12 +3,18 @@
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, ErrorKind, Write},
+    ops::{Deref, DerefMut},
     path::{Path, PathBuf},
 };
 
+use fs4::FileExt;
+use memmap2::MmapMut;
 use tempfile::NamedTempFile;
 
-use super::errors::Failure;
+use super::{
+    errors::{Exit, Failure},
+    map::map_to_write,
+};
 
 /// Prints text on stdout.
 pub(super) fn print(text: &str) -> Result<(), Failure> {
@@ -30,6 +36,34 @@ enum Sink {
     Through(File),
     /// A file in the destination's folder, renamed at the end.
     Replace(NamedTempFile),
+}
+
+/// The bytes of a result while they are made: zero at first.
+pub(super) enum Image {
+    /// Those of the file itself, behind its header.
+    Mapped { map: MmapMut, start: usize },
+    /// Those of a pipe, or of a file that cannot be mapped.
+    Memory(Vec<u8>),
+}
+
+impl Deref for Image {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Mapped { map, start } => &map[*start..],
+            Self::Memory(bytes) => bytes,
+        }
+    }
+}
+
+impl DerefMut for Image {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        match self {
+            Self::Mapped { map, start } => &mut map[*start..],
+            Self::Memory(bytes) => bytes,
+        }
+    }
 }
 
 impl Output {
@@ -66,6 +100,43 @@ impl Output {
         self.checked(written)
     }
 
+    /// Writes `header`, and gives room for an image of `bytes` bytes behind it: in the file itself, where that is one.
+    ///
+    /// A file gets all its blocks here, so that a full disk is found before the work starts.
+    pub(super) fn image(&mut self, header: &[u8], bytes: u64) -> Result<Image, Failure> {
+        self.write(header)?;
+        if let Sink::Replace(file) = &self.sink
+            && bytes > 0
+        {
+            let (file, start) = (file.as_file(), header.len());
+            let length = (start as u64).saturating_add(bytes);
+            // Blocks do not make a length everywhere.
+            match file.allocate(length).and_then(|()| file.set_len(length)) {
+                Ok(()) => {
+                    if let Ok(map) = map_to_write(file) {
+                        return Ok(Image::Mapped { map, start });
+                    }
+                }
+                // Some file systems allocate nothing in advance.
+                Err(error) if error.kind() == ErrorKind::Unsupported => {}
+                Err(error) => return Err(Failure::unwritable(&self.path, &error)),
+            }
+        }
+        zeroed(bytes).map(Image::Memory)
+    }
+
+    /// Writes an image that [`image`](Self::image) gave room for.
+    pub(super) fn write_image(&mut self, image: Image) -> Result<(), Failure> {
+        match image {
+            // Unmapped, it is the file's: some systems rename no file that is mapped.
+            Image::Mapped { map, .. } => {
+                drop(map);
+                Ok(())
+            }
+            Image::Memory(bytes) => self.write(&bytes),
+        }
+    }
+
     /// Makes the result appear.
     pub(super) fn finish(self) -> Result<(), Failure> {
         match self.sink {
@@ -85,6 +156,19 @@ impl Output {
             (Err(error), _) => Err(Failure::unwritable(&self.path, &error)),
         }
     }
+}
+
+/// Memory for an image; more than there is, is an error and not the end of the process.
+fn zeroed(bytes: u64) -> Result<Vec<u8>, Failure> {
+    let no_memory = || {
+        let message = format!("the destination takes {bytes} bytes, more memory than there is");
+        Failure::new(Exit::Failed, message)
+    };
+    let length = usize::try_from(bytes).map_err(|_| no_memory())?;
+    let mut image = Vec::new();
+    image.try_reserve_exact(length).map_err(|_| no_memory())?;
+    image.resize(length, 0);
+    Ok(image)
 }
 
 /// Whether the path names an open descriptor of this process, `/dev/fd/3`, whatever that is open on.

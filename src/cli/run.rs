@@ -1,8 +1,6 @@
 //! `stridec run`: an operation on a file.
 
-use std::path::Path;
-
-use stridec::{Operation, Tensor, stride::StrideDescriptor};
+use stridec::{Operation, Tensor};
 
 use super::{
     args::RunArgs,
@@ -16,13 +14,13 @@ use super::{
 pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
     let source = Source::open(args)?;
     let image = source.image();
-    let (header, bytes) = destination_size(&args.output, source.operation.destination())?;
+    let destination = source.operation.destination();
+    let header = if is_npy(&args.output) { npy::header_of(destination).write() } else { vec![] };
     let mut output = Output::open(&args.output)?;
-    let mut result = zeroed(bytes)?;
+    let mut result = output.image(&header, destination.image_bytes())?;
     let took = execute(&source.operation, args.device, image, &mut result)?;
     note(&format!("ran on {took}"));
-    output.write(&header)?;
-    output.write(&result)?;
+    output.write_image(result)?;
     output.finish()
 }
 
@@ -65,27 +63,4 @@ impl Source {
     fn image(&self) -> &[u8] {
         &self.bytes[self.start..]
     }
-}
-
-/// What stands before the image in the output, and how many bytes the image has.
-fn destination_size(
-    path: &Path,
-    destination: &StrideDescriptor,
-) -> Result<(Vec<u8>, usize), Failure> {
-    let header = if is_npy(path) { npy::header_of(destination).write() } else { Vec::new() };
-    let bytes = destination.image_bytes();
-    usize::try_from(bytes).map(|bytes| (header, bytes)).map_err(|_| no_memory(bytes))
-}
-
-/// Memory for the result; more than there is, is an error and not the end of the process.
-fn zeroed(bytes: usize) -> Result<Vec<u8>, Failure> {
-    let mut result = Vec::new();
-    result.try_reserve_exact(bytes).map_err(|_| no_memory(bytes as u64))?;
-    result.resize(bytes, 0);
-    Ok(result)
-}
-
-fn no_memory(bytes: u64) -> Failure {
-    let message = format!("the destination takes {bytes} bytes, more memory than there is");
-    Failure::new(super::errors::Exit::Failed, message)
 }

@@ -1,6 +1,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::schedule::ScheduleError;
+
 /// Which of a kernel's two buffers is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
@@ -118,6 +120,9 @@ pub enum GpuError {
         /// The device's limit.
         limit: u64,
     },
+    /// A part of a copy, cut down to one cell, that the device does not run.
+    #[error(transparent)]
+    Schedule(ScheduleError),
     /// The shader or its entry point does not compile.
     #[error("entry point {entry_point:?} does not compile: {message}")]
     Shader {
@@ -176,7 +181,7 @@ impl GpuError {
     /// Whether the kernel is fine and only this device too small for it: another device or the host can run it.
     #[must_use]
     pub fn is_beyond_limits(&self) -> bool {
-        matches!(self, Self::BeyondLimit { .. } | Self::OutOfMemory { .. })
+        matches!(self, Self::BeyondLimit { .. } | Self::OutOfMemory { .. } | Self::Schedule(_))
     }
 }
 

@@ -1,11 +1,12 @@
 //! Runs a [`Kernel`](crate::wgsl::Kernel) on a GPU, through wgpu.
 //!
 //! [`Adapters`] says what the machine has, [`Gpu`] opens one of them or takes a device that the embedder already owns.
-//! From there, three ways in, from the simplest to the cheapest:
+//! From there, four ways in, from the simplest to the cheapest:
 //!
 //! | | moves | waits |
 //! |---|---|---|
 //! | [`Gpu::run`] | bytes in, bytes out | until the result lies in host memory |
+//! | [`Gpu::run_in_parts`] | the same, for a copy of any size | for one part while the next is on its way |
 //! | [`Gpu::upload`], [`Gpu::dispatch`], [`Gpu::download`] | each step on its own, buffers stay on the device | for the step |
 //! | [`Gpu::encode`] | nothing: the caller's own encoder, the caller's own buffers | never |
 //!
@@ -22,7 +23,9 @@ mod encode;
 mod error;
 mod limits;
 mod module;
+mod parts;
 mod pipeline;
+mod rows;
 mod run;
 mod scope;
 mod scratch;

@@ -10,10 +10,13 @@ use super::{Gpu, GpuError};
 /// other, and a transfer of any length needs no more than 32 MiB of staging memory.
 const PART: usize = 16 << 20;
 
-/// A part on its way to the host.
-struct Arriving {
+const UPLOADING: &str = "uploading";
+const DOWNLOADING: &str = "downloading";
+
+/// Bytes on their way to the host.
+pub(super) struct Arriving {
     staging: wgpu::Buffer,
-    range: Range<usize>,
+    bytes: usize,
     submission: wgpu::SubmissionIndex,
     mapped: Receiver<Result<(), wgpu::BufferAsyncError>>,
 }
@@ -24,32 +27,46 @@ impl Gpu {
     /// All parts but the last are submitted; the last goes with the next submission, whatever that is. The staging
     /// memory is wgpu's own: it is not zeroed first, as a buffer mapped at its creation would be.
     pub(super) fn write(&self, buffer: &wgpu::Buffer, bytes: &[u8]) -> Result<(), GpuError> {
-        const OPERATION: &str = "uploading";
         let mut in_flight = VecDeque::with_capacity(2);
         let parts = bytes.len().div_ceil(PART);
         for (number, part) in bytes.chunks(PART).enumerate() {
             if in_flight.len() == 2
                 && let Some(submission) = in_flight.pop_front()
             {
-                self.wait(OPERATION, submission)?;
+                self.wait(UPLOADING, submission)?;
             }
-            let offset = (number * PART) as u64;
-            let written = scoped(&self.device, OPERATION, || {
-                let size = wgpu::BufferSize::new(rounded(part.len() as u64))?;
-                let mut staged = self.queue.write_buffer_with(buffer, offset, size)?;
+            self.stage(buffer, (number * PART) as u64, rounded(part.len() as u64), |staged| {
                 staged.slice(..part.len()).copy_from_slice(part);
                 let tail = staged.len() - part.len();
                 staged.slice(part.len()..).copy_from_slice(&[0; 4][..tail]);
-                Some(())
             })?;
-            if written.is_none() {
-                // wgpu reports every reason but one through the scope.
-                self.check_lost(OPERATION)?;
-                return Err(lost(OPERATION, "no staging memory, and no reason given"));
-            }
             if number + 1 < parts {
-                in_flight.push_back(scoped(&self.device, OPERATION, || self.queue.submit([]))?);
+                in_flight.push_back(scoped(&self.device, UPLOADING, || self.queue.submit([]))?);
             }
+        }
+        Ok(())
+    }
+
+    /// Writes `size` bytes of a buffer from `offset`, both multiples of 4, with what `fill` puts into staging memory.
+    ///
+    /// They go with the next submission. The memory is not zeroed first: `fill` writes all of it.
+    pub(super) fn stage(
+        &self,
+        buffer: &wgpu::Buffer,
+        offset: u64,
+        size: u64,
+        fill: impl FnOnce(&mut wgpu::QueueWriteBufferView),
+    ) -> Result<(), GpuError> {
+        let staged = scoped(&self.device, UPLOADING, || {
+            let mut staged =
+                self.queue.write_buffer_with(buffer, offset, wgpu::BufferSize::new(size)?)?;
+            fill(&mut staged);
+            Some(())
+        })?;
+        if staged.is_none() {
+            // wgpu reports every reason but one through the scope.
+            self.check_lost(UPLOADING)?;
+            return Err(lost(UPLOADING, "no staging memory, and no reason given"));
         }
         Ok(())
     }
@@ -63,34 +80,40 @@ impl Gpu {
     ) -> Result<(), GpuError> {
         let mut encoder = Some(encoder);
         let mut in_flight = VecDeque::with_capacity(2);
-        for start in (0..bytes.len()).step_by(PART) {
+        let length = bytes.len();
+        let mut arrive = |(part, range): (Arriving, Range<usize>)| {
+            self.arrive(part, |arrived| bytes[range].copy_from_slice(arrived))
+        };
+        for start in (0..length).step_by(PART) {
             if in_flight.len() == 2
                 && let Some(part) = in_flight.pop_front()
             {
-                self.arrive(part, bytes)?;
+                arrive(part)?;
             }
-            let range = start..bytes.len().min(start + PART);
+            let range = start..length.min(start + PART);
             let encoder = encoder.take().map_or_else(|| self.encoder(), Ok)?;
-            in_flight.push_back(self.depart(encoder, buffer, range)?);
+            let part = self.depart(encoder, buffer, start as u64, range.len())?;
+            in_flight.push_back((part, range));
         }
-        in_flight.into_iter().try_for_each(|part| self.arrive(part, bytes))
+        in_flight.into_iter().try_for_each(arrive)
     }
 
-    /// Starts a part: device buffer to staging buffer, which is then mapped.
-    fn depart(
+    /// Submits what `encoder` holds and starts `bytes` bytes of a buffer from `offset` on their way: into a staging
+    /// buffer, which is then mapped.
+    pub(super) fn depart(
         &self,
         mut encoder: wgpu::CommandEncoder,
         buffer: &wgpu::Buffer,
-        range: Range<usize>,
+        offset: u64,
+        bytes: usize,
     ) -> Result<Arriving, GpuError> {
-        const OPERATION: &str = "downloading";
-        let size = rounded(range.len() as u64);
+        let size = rounded(bytes as u64);
         // Powers of two, so that downloads of like lengths share their staging buffers.
         let capacity = size.next_power_of_two();
         let kept = self.scratch().take_readback(capacity);
         let staging = kept.map_or_else(|| self.create_readback(capacity), Ok)?;
-        let (submission, mapped) = scoped(&self.device, OPERATION, || {
-            encoder.copy_buffer_to_buffer(buffer, range.start as u64, &staging, 0, size);
+        let (submission, mapped) = scoped(&self.device, DOWNLOADING, || {
+            encoder.copy_buffer_to_buffer(buffer, offset, &staging, 0, size);
             let submission = self.queue.submit([encoder.finish()]);
             let (answer, mapped) = sync_channel(1);
             staging.map_async(wgpu::MapMode::Read, ..size, move |result| {
@@ -99,34 +122,32 @@ impl Gpu {
             });
             (submission, mapped)
         })?;
-        Ok(Arriving { staging, range, submission, mapped })
+        Ok(Arriving { staging, bytes, submission, mapped })
     }
 
-    /// Waits for a part and copies it out; its staging buffer is kept for another.
-    fn arrive(&self, part: Arriving, bytes: &mut [u8]) -> Result<(), GpuError> {
-        const OPERATION: &str = "downloading";
-        let Arriving { staging, range, submission, mapped } = part;
-        self.wait(OPERATION, submission)?;
+    /// Waits for bytes on their way and shows them to `take`; their staging buffer is kept for others.
+    pub(super) fn arrive(&self, part: Arriving, take: impl FnOnce(&[u8])) -> Result<(), GpuError> {
+        let Arriving { staging, bytes, submission, mapped } = part;
+        self.wait(DOWNLOADING, submission)?;
         // The answer is there, or about to be given by another thread that waits for this device.
         match mapped.recv_timeout(self.timeout) {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
-                self.check_lost(OPERATION)?;
-                return Err(lost(OPERATION, &error.to_string()));
+                self.check_lost(DOWNLOADING)?;
+                return Err(lost(DOWNLOADING, &error.to_string()));
             }
             Err(RecvTimeoutError::Timeout) => {
-                return Err(GpuError::Timeout { operation: OPERATION, limit: self.timeout });
+                return Err(GpuError::Timeout { operation: DOWNLOADING, limit: self.timeout });
             }
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(lost(OPERATION, "the staging buffer was never mapped"));
+                return Err(lost(DOWNLOADING, "the staging buffer was never mapped"));
             }
         }
-        scoped(&self.device, OPERATION, || {
-            let length = range.len();
+        scoped(&self.device, DOWNLOADING, || {
             let view = staging
-                .get_mapped_range(..rounded(length as u64))
-                .map_err(|error| lost(OPERATION, &error.to_string()))?;
-            bytes[range].copy_from_slice(&view[..length]);
+                .get_mapped_range(..rounded(bytes as u64))
+                .map_err(|error| lost(DOWNLOADING, &error.to_string()))?;
+            take(&view[..bytes]);
             drop(view);
             staging.unmap();
             Ok(())

@@ -124,3 +124,15 @@ fn a_layout_alone_says_where_elements_go() {
     let ran = sandbox.stridec(&[&args[..], &["--strides", "1,1", "--to", "WH"]].concat());
     assert!(ran.text().contains("to f32[2,4]{0,1}"), "{}", ran.text());
 }
+
+#[test]
+fn tensors_past_a_binding_are_what_run_cuts_into_parts() {
+    let sandbox = Sandbox::new();
+    let shape =
+        ["compile", "relayout", "--from", "u8[16384,16384]", "--to", "u8[16384,16384]{0,1}"];
+    for emit in ["wgsl", "stages", "spirv"] {
+        let ran = sandbox.stridec(&[&shape[..], &["--emit", emit]].concat());
+        ran.fails(3, "source: an image of 268435456 bytes; target webgpu binds at most 134217728");
+        assert!(ran.stderr.contains("`stridec run` cuts such a copy into parts"), "{}", ran.stderr);
+    }
+}

@@ -2,6 +2,7 @@
 #![cfg(feature = "cli")]
 
 mod bad_input;
+mod bench;
 mod compile;
 mod describe;
 mod embedding;

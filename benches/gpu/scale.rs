@@ -1,0 +1,113 @@
+//! What a byte costs, from 1 MiB to the largest tensor that one kernel takes, and to 512 MiB on the host.
+
+use std::{error::Error, fs::File};
+
+use stridec::{
+    Operation, Tensor,
+    gpu::Gpu,
+    shape::{ElementType, Layout, Shape},
+    window::Slice,
+};
+
+use crate::{
+    measure::{Measured, on_gpu, on_host},
+    write_json,
+};
+
+/// The largest tensor on the host, in MiB.
+const LARGEST: u64 = 512;
+
+/// The points of one operation on one device.
+pub struct Line {
+    pub operation: &'static str,
+    pub element_type: ElementType,
+    /// Whole bytes of the destination, and nanoseconds for each of them.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// One device: its name, and its lines.
+pub struct Panel {
+    pub device: String,
+    pub lines: Vec<Line>,
+}
+
+/// Measures all lines, on the host and on the GPU where there is one.
+pub fn measure(
+    gpu: Option<&Gpu>,
+    repetitions: usize,
+    json: &mut Option<File>,
+) -> Result<Vec<Panel>, Box<dyn Error>> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut panels = vec![panel(format!("host, threads: {threads}"), json, |operation| {
+        on_host(operation, repetitions).map(Some)
+    })?];
+    if let Some(gpu) = gpu {
+        let target = gpu.limits().target(gpu.name());
+        panels.push(panel(gpu.name(), json, |operation| {
+            let fits = operation.schedule(&target).is_ok();
+            if fits { on_gpu(gpu, operation, repetitions, 1).map(Some) } else { Ok(None) }
+        })?);
+    }
+    Ok(panels)
+}
+
+/// Measures one device, each line up to the first size that it does not take.
+fn panel(
+    device: String,
+    json: &mut Option<File>,
+    time: impl Fn(&Operation) -> Result<Option<Vec<Measured>>, Box<dyn Error>>,
+) -> Result<Panel, Box<dyn Error>> {
+    println!("{device}\nns for each byte of the destination, best");
+    let mut lines = Vec::new();
+    for operation in ["copy", "transpose", "slice"] {
+        for element_type in [ElementType::F32, ElementType::U8] {
+            let mut points = Vec::new();
+            print!("{:16}", format!("{operation} {element_type}"));
+            for mebibytes in (0..).map(|log| 1 << log).take_while(|&size| size <= LARGEST) {
+                let case = case(operation, element_type, mebibytes << 20)?;
+                let Some(measured) = time(&case)? else { break };
+                let Some(own) = measured.last() else { break };
+                let bytes = case.destination().image_bytes() as f64;
+                points.push((bytes, own.best.as_secs_f64() * 1e9 / bytes));
+                print!(" {:8.4}", own.best.as_secs_f64() * 1e9 / bytes);
+                let name = format!("{operation} {element_type} {mebibytes} MiB");
+                write_json(json, &name, &device, &measured)?;
+            }
+            println!();
+            lines.push(Line { operation, element_type, points });
+        }
+    }
+    Ok(Panel { device, lines })
+}
+
+/// An operation on a matrix of about `bytes` bytes, as near a square as can be.
+///
+/// Sides are odd multiples of 8: rows of a power of two would show how a cache maps addresses, and nothing else.
+fn case(
+    operation: &str,
+    element_type: ElementType,
+    bytes: u64,
+) -> Result<Operation, stridec::Error> {
+    let elements = bytes * 8 / u64::from(element_type.storage_bits().unwrap_or(8));
+    let side = (elements.isqrt() - 8) / 16 * 16 + 8;
+    let sizes = [side, elements / side / 8 * 8];
+    let source = Tensor::dense(element_type, sizes)?;
+    match operation {
+        "copy" => Operation::relayout(source.clone(), source),
+        "transpose" => {
+            let turned = Shape::new(element_type, sizes, Layout::new([0, 1]))?;
+            Operation::relayout(source, turned.into())
+        }
+        // Seven eighths of each row.
+        _ => {
+            let columns = sizes[1] / 8;
+            let slice = Slice {
+                window_offsets: vec![0, columns / 2],
+                window_sizes: vec![side, columns * 7],
+                window_strides: vec![1, 1],
+                output_sizes: None,
+            };
+            Operation::slice(source, &slice, None)
+        }
+    }
+}

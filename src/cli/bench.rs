@@ -1,0 +1,111 @@
+//! `stridec bench`: one operation beside its device's own copy of as many bytes.
+
+use std::fmt::Write as _;
+
+use stridec::Operation;
+
+use super::{
+    args::{BenchArgs, Device},
+    errors::{Exit, Failure, note, printable},
+    measure::{Measured, on_host},
+    output::{Output, print},
+};
+
+pub(super) fn bench(args: &BenchArgs) -> Result<(), Failure> {
+    let operation = args.op.request(None)?.operation;
+    if operation.destination().image_bytes() == 0 {
+        return Err(Failure::invalid(
+            "the destination has no bytes: nothing moves that takes time",
+        ));
+    }
+    let json = args.json.as_deref().map(Output::open).transpose()?;
+    let (device, measured) = measure(args, &operation)?;
+    if let Some(mut json) = json {
+        for one in &measured {
+            json.write(format!("{}\n", one.json(operation.title(), &device)).as_bytes())?;
+        }
+        json.finish()?;
+    }
+    print(&table(&operation, &device, args.repetitions, &measured))
+}
+
+/// Times the operation on the device that was asked for, which it names.
+fn measure(args: &BenchArgs, operation: &Operation) -> Result<(String, Vec<Measured>), Failure> {
+    let repetitions = usize::from(args.repetitions);
+    if args.device != Device::Host {
+        match device::measure(operation, repetitions, args.device == Device::Gpu) {
+            Err(failure) if failure.is_no_device() && args.device == Device::Auto => {
+                note(&failure.to_string());
+            }
+            done => return done,
+        }
+    }
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let measured = on_host(operation, repetitions).map_err(failed)?;
+    Ok((format!("the host, threads: {threads}"), measured))
+}
+
+fn failed(error: Box<dyn std::error::Error>) -> Failure {
+    match error.downcast::<stridec::Error>() {
+        Ok(error) => Failure::from(*error),
+        Err(error) => Failure::new(Exit::Failed, error.to_string()),
+    }
+}
+
+/// What was measured, a line for each implementation; the copy stands first.
+fn table(operation: &Operation, device: &str, repetitions: u16, measured: &[Measured]) -> String {
+    let mut text = format!("{}\n{}\n", operation.title(), printable(device));
+    let bytes = measured[0].bytes;
+    let _ = writeln!(text, "{bytes} bytes read and written, best and median of {repetitions}\n");
+    let _ = writeln!(
+        text,
+        "{:10}{:>12}{:>12}{:>12}{:>12}",
+        "", "best ms", "median ms", "GB/s", "of the copy"
+    );
+    for one in measured {
+        let [best, median] = [one.best, one.median].map(|time| time.as_secs_f64() * 1e3);
+        let (rate, ratio) = (one.rate(), one.rate() / measured[0].rate());
+        let name = one.implementation;
+        let _ = writeln!(text, "{name:10}{best:12.3}{median:12.3}{rate:12.2}{ratio:12.3}");
+    }
+    text
+}
+
+#[cfg(feature = "gpu")]
+mod device {
+    use stridec::gpu::{AdapterKind, Gpu};
+
+    use super::{Exit, Failure, Measured, Operation, failed};
+    use crate::cli::{devices::chosen, measure::on_gpu};
+
+    /// Kernels in one submission on hardware, so that they outweigh it; a software driver's take longer.
+    const BACK_TO_BACK: u32 = 20;
+
+    /// Times on the best adapter; `software` says whether a software driver will do.
+    pub(super) fn measure(
+        operation: &Operation,
+        repetitions: usize,
+        software: bool,
+    ) -> Result<(String, Vec<Measured>), Failure> {
+        let no_device = |why: String| Failure::new(Exit::NoDevice, why);
+        let adapter = chosen(software).map_err(no_device)?;
+        let gpu = Gpu::open_adapter(&adapter).map_err(|error| no_device(error.to_string()))?;
+        let times = if gpu.kind() == AdapterKind::Cpu { 1 } else { BACK_TO_BACK };
+        let measured = on_gpu(&gpu, operation, repetitions, times).map_err(failed)?;
+        Ok((format!("{}, {}, {times} in a submission", gpu.name(), gpu.backend()), measured))
+    }
+}
+
+#[cfg(not(feature = "gpu"))]
+mod device {
+    use super::{Exit, Failure, Measured, Operation};
+
+    pub(super) fn measure(
+        _: &Operation,
+        _: usize,
+        _: bool,
+    ) -> Result<(String, Vec<Measured>), Failure> {
+        let why = "no GPU: this stridec was built without the feature `gpu`";
+        Err(Failure::new(Exit::NoDevice, why))
+    }
+}

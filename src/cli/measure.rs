@@ -1,0 +1,158 @@
+//! Timing an operation beside its device's own copy of as many bytes; `stridec bench` and `benches/gpu` share it.
+
+use std::{
+    error::Error,
+    hint::black_box,
+    time::{Duration, Instant},
+};
+
+use stridec::{Operation, Tensor, shape::ElementType};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// What one implementation took.
+pub(super) struct Measured {
+    pub(super) implementation: &'static str,
+    /// Bytes that must move, read and written.
+    pub(super) bytes: u64,
+    pub(super) best: Duration,
+    pub(super) median: Duration,
+}
+
+impl Measured {
+    /// Bytes a second at best, in 10^9.
+    #[expect(clippy::cast_precision_loss, reason = "2^53 bytes take days")]
+    pub(super) fn rate(&self) -> f64 {
+        self.bytes as f64 / self.best.as_secs_f64() / 1e9
+    }
+
+    /// The line of a file of results.
+    pub(super) fn json(&self, case: &str, device: &str) -> serde_json::Value {
+        serde_json::json!({
+            "case": case,
+            "device": device,
+            "implementation": self.implementation,
+            "bytes": self.bytes,
+            "best_ms": self.best.as_secs_f64() * 1e3,
+            "median_ms": self.median.as_secs_f64() * 1e3,
+        })
+    }
+}
+
+/// One implementation: its name, and a run that says what it took.
+type Implementation<'a> = (&'static str, Box<dyn FnMut() -> Result<Duration> + 'a>);
+
+/// Lets the implementations take turns, `repetitions` times, after a turn that is not counted.
+fn in_turns(
+    bytes: u64,
+    repetitions: usize,
+    mut implementations: Vec<Implementation<'_>>,
+) -> Result<Vec<Measured>> {
+    let mut times = vec![Vec::with_capacity(repetitions); implementations.len()];
+    for turn in 0..=repetitions {
+        for ((_, run), times) in implementations.iter_mut().zip(&mut times) {
+            let took = run()?;
+            if turn > 0 {
+                times.push(took);
+            }
+        }
+    }
+    let measured = |((implementation, _), mut times): (Implementation<'_>, Vec<Duration>)| {
+        times.sort_unstable();
+        Measured { implementation, bytes, best: times[0], median: times[times.len() / 2] }
+    };
+    Ok(implementations.into_iter().zip(times).map(measured).collect())
+}
+
+/// A copy of `bytes` bytes as an operation.
+fn identity(bytes: u64) -> Result<Operation> {
+    let flat = || Tensor::dense(ElementType::U8, [bytes]);
+    Ok(Operation::relayout(flat()?, flat()?)?)
+}
+
+/// Bytes without a pattern: the source's image, or as many as a copy to the destination reads, if these are more.
+fn noise(operation: &Operation) -> Result<Vec<u8>> {
+    let bytes = operation.source().image_bytes().max(operation.destination().image_bytes());
+    let mut image = vec![0; usize::try_from(bytes)?.next_multiple_of(8)];
+    let mut state = 1_u64;
+    for word in image.as_chunks_mut().0 {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        *word = (state ^ (state >> 29)).to_le_bytes();
+    }
+    image.truncate(usize::try_from(bytes)?);
+    Ok(image)
+}
+
+/// Times an operation on the host: `memcpy` on one thread, our copy of as many bytes, and the operation.
+pub(super) fn on_host(operation: &Operation, repetitions: usize) -> Result<Vec<Measured>> {
+    let noise = noise(operation)?;
+    let source = &noise[..usize::try_from(operation.source().image_bytes())?];
+    let moved = operation.destination().image_bytes();
+    let flat = &noise[..usize::try_from(moved)?];
+    let identity = identity(moved)?;
+    let [mut copied, mut same, mut result] = [(); 3].map(|()| vec![0; flat.len()]);
+    let implementations: Vec<Implementation<'_>> = vec![
+        (
+            "memcpy",
+            Box::new(|| {
+                let start = Instant::now();
+                copied.copy_from_slice(black_box(flat));
+                black_box(&mut copied);
+                Ok(start.elapsed())
+            }),
+        ),
+        ("identity", Box::new(|| host(&identity, flat, &mut same))),
+        ("stridec", Box::new(|| host(operation, source, &mut result))),
+    ];
+    in_turns(2 * moved, repetitions, implementations)
+}
+
+fn host(operation: &Operation, source: &[u8], destination: &mut [u8]) -> Result<Duration> {
+    let start = Instant::now();
+    operation.run_on_host(source, destination)?;
+    Ok(start.elapsed())
+}
+
+/// Times an operation on a GPU: its buffer copy, our kernel for a copy of as many bytes, and the operation's kernel,
+/// each `back_to_back` times in one submission. The result is compared with the host's first, byte by byte.
+#[cfg(feature = "gpu")]
+pub(super) fn on_gpu(
+    gpu: &stridec::gpu::Gpu,
+    operation: &Operation,
+    repetitions: usize,
+    back_to_back: u32,
+) -> Result<Vec<Measured>> {
+    let target = gpu.limits().target(gpu.name());
+    let kernel = operation.compile(&target)?;
+    let moved = operation.destination().image_bytes();
+    let identity = identity(moved)?.compile(&target)?;
+    let noise = noise(operation)?;
+    let source = gpu.upload(&noise)?;
+    let bound = |kernel: &stridec::Kernel| kernel.bindings.iter().map(|b| b.size_in_bytes).max();
+    let destination = gpu.allocate(bound(&kernel).max(bound(&identity)).unwrap_or(0))?;
+
+    gpu.dispatch(&kernel, &source, &destination)?;
+    let mut out = vec![0; usize::try_from(moved)?];
+    let mut expected = out.clone();
+    gpu.download(&destination, &mut out)?;
+    let image = &noise[..usize::try_from(operation.source().image_bytes())?];
+    operation.run_on_host(image, &mut expected)?;
+    if out != expected {
+        return Err(format!("{}: the device and the host differ", operation.title()).into());
+    }
+
+    let timed = |run: &dyn Fn() -> std::result::Result<(), stridec::gpu::GpuError>| {
+        let start = Instant::now();
+        run()?;
+        Ok(start.elapsed() / back_to_back)
+    };
+    let dispatched =
+        |kernel| timed(&|| gpu.dispatch_repeated(kernel, &source, &destination, back_to_back));
+    let implementations: Vec<Implementation<'_>> = vec![
+        ("copy", Box::new(|| timed(&|| gpu.copy(&source, &destination, moved, back_to_back)))),
+        ("identity", Box::new(|| dispatched(&identity))),
+        ("stridec", Box::new(|| dispatched(&kernel))),
+    ];
+    in_turns(2 * moved, repetitions, implementations)
+}

@@ -1,0 +1,115 @@
+use std::collections::VecDeque;
+
+use super::check::{self, BindingSizes};
+use super::encode::Job;
+use super::rows::{pack, place};
+use super::transfer::Arriving;
+use super::{Gpu, GpuError, Side};
+use crate::nest::{CopyNest, Part, split};
+use crate::schedule::{Target, schedule};
+use crate::wgsl::{self, Kernel};
+
+/// The most bytes of a part's source, and twice those of its destination. Larger parts move no faster, and hold more
+/// memory while they do.
+const PART: u64 = 32 << 20;
+
+/// Parts on their way at a time: one is packed or unpacked by the host while others are on the device.
+const IN_FLIGHT: usize = 3;
+
+/// A part on the device.
+struct Flight {
+    arriving: Arriving,
+    destination_bit: u64,
+    bits: u64,
+    buffers: [wgpu::Buffer; 2],
+}
+
+impl Gpu {
+    /// Runs a copy of any size on host bytes, cut into parts that the target's limits and the device's hold: the
+    /// source's physical image in, the destination's out.
+    ///
+    /// Each part is packed, moved and unpacked on its own, a few of them at a time, so that the device needs memory for
+    /// those alone. `progress` is told, after each part, how many bytes of the destination are there.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run); [`GpuError::Schedule`] where the target does not run one cell of the copy. The
+    /// destination's contents are then unspecified.
+    pub fn run_in_parts(
+        &self,
+        nest: &CopyNest,
+        target: &Target,
+        source: &[u8],
+        destination: &mut [u8],
+        mut progress: impl FnMut(u64),
+    ) -> Result<(), GpuError> {
+        check::image(Side::Source, source.len(), nest.src_bytes)?;
+        check::image(Side::Destination, destination.len(), nest.dst_bytes)?;
+        let own = self.limits.target(&target.name);
+        let bytes = own.max_storage_buffer_binding_size.min(target.max_storage_buffer_binding_size);
+        let bytes = bytes.min(PART);
+        let target = Target { max_storage_buffer_binding_size: bytes, ..target.clone() };
+        let compile = |part: &CopyNest| {
+            let schedule = schedule(part.clone(), &target).map_err(GpuError::Schedule)?;
+            Ok(wgsl::emit(&schedule, &target, &[]))
+        };
+        let mut free: Vec<[wgpu::Buffer; 2]> = Vec::new();
+        let mut in_flight = VecDeque::with_capacity(IN_FLIGHT);
+        let mut land = |Flight { arriving, destination_bit, bits, buffers }| {
+            self.arrive(arriving, |run| place(destination, destination_bit, run, bits))?;
+            progress((destination_bit + bits) / 8);
+            Ok::<_, GpuError>(buffers)
+        };
+        for item in split(nest, bytes, compile) {
+            let (part, kernel) = item?;
+            if in_flight.len() == IN_FLIGHT
+                && let Some(flight) = in_flight.pop_front()
+            {
+                free.push(land(flight)?);
+            }
+            let sizes = check::kernel(&kernel, &self.limits)?;
+            let kept = free.pop().filter(|[source, destination]| {
+                source.size() >= sizes.source && destination.size() >= sizes.destination
+            });
+            let buffers = match kept {
+                Some(buffers) => buffers,
+                None => [self.create_buffer(sizes.source)?, self.create_buffer(sizes.destination)?],
+            };
+            in_flight.push_back(self.launch(&part, &kernel, sizes, source, buffers)?);
+        }
+        in_flight.into_iter().try_for_each(|flight| land(flight).map(drop))
+    }
+
+    /// Packs a part's rows, and submits its upload, its kernel and its download.
+    fn launch(
+        &self,
+        part: &Part,
+        kernel: &Kernel,
+        sizes: BindingSizes,
+        source: &[u8],
+        buffers: [wgpu::Buffer; 2],
+    ) -> Result<Flight, GpuError> {
+        let packed = part.nest.src_bytes;
+        self.stage(&buffers[0], 0, sizes.source, |staged| {
+            pack(&part.rows, source, |at, bytes| {
+                staged.slice(at..at + bytes.len()).copy_from_slice(bytes);
+            });
+            for at in (packed..sizes.source).step_by(4) {
+                let at = usize::try_from(at).unwrap_or(usize::MAX);
+                staged.slice(at..at + 4).copy_from_slice(&[0; 4]);
+            }
+        })?;
+        let mut encoder = self.encoder()?;
+        let job = Job {
+            kernel,
+            sizes,
+            source: (&buffers[0], 0),
+            destination: (&buffers[1], 0),
+            times: 1,
+        };
+        self.encode_job(&mut encoder, &job, None)?;
+        let bytes = usize::try_from(part.nest.dst_bytes).unwrap_or(usize::MAX);
+        let arriving = self.depart(encoder, &buffers[1], 0, bytes)?;
+        let bits = part.nest.dst_elements * u64::from(part.nest.dst_bits);
+        Ok(Flight { arriving, destination_bit: part.destination_bit, bits, buffers })
+    }
+}

@@ -1,0 +1,88 @@
+//! Bits between a whole image in host memory and one that is packed or cut.
+
+use crate::nest::Rows;
+
+/// Gives the packed bytes of every row to `put`, with their place among all of them.
+pub(super) fn pack(rows: &Rows, image: &[u8], mut put: impl FnMut(usize, &[u8])) {
+    let pitch = host(rows.pitch);
+    let bytes = host(rows.bits.div_ceil(8));
+    let gap = [0; 16];
+    let mut shifted = Vec::new();
+    for row in 0..rows.count() {
+        let bit = rows.first_bit(row);
+        let place = host(row) * pitch;
+        let whole = usize::try_from(bit)
+            .ok()
+            .filter(|bit| bit.is_multiple_of(8))
+            .and_then(|bit| image.get(bit / 8..bit / 8 + bytes));
+        if let Some(whole) = whole {
+            put(place, whole);
+        } else {
+            // A row that starts inside a byte, or passes the image's ends.
+            shifted.clear();
+            shifted.extend((bit..).step_by(8).take(bytes).map(|bit| byte_at(image, bit)));
+            put(place, &shifted);
+        }
+        put(place + bytes, &gap[..pitch - bytes]);
+    }
+}
+
+/// Eight bits of an image, from any bit; those outside it are 0.
+fn byte_at(image: &[u8], bit: i64) -> u8 {
+    let byte = |number: i64| {
+        usize::try_from(number).ok().and_then(|number| image.get(number)).copied().unwrap_or(0)
+    };
+    let (first, shift) = (bit.div_euclid(8), bit.rem_euclid(8));
+    let both = u16::from_le_bytes([byte(first), byte(first + 1)]);
+    (both >> shift).to_le_bytes()[0]
+}
+
+/// Writes a run of `bits` bits to an image from bit `bit`; what lies before that in its first byte stays.
+///
+/// The bits past the run in its own last byte are 0, and so they are in the image's.
+pub(super) fn place(image: &mut [u8], bit: u64, run: &[u8], bits: u64) {
+    let (first, shift) = (host(bit / 8), bit % 8);
+    if shift == 0 {
+        image[first..first + run.len()].copy_from_slice(run);
+        return;
+    }
+    let last = host((bit + bits).div_ceil(8));
+    image[first] &= (1 << shift) - 1;
+    image[first + 1..last].fill(0);
+    for (number, &byte) in run.iter().enumerate() {
+        let [low, high] = (u16::from(byte) << shift).to_le_bytes();
+        image[first + number] |= low;
+        if first + number + 1 < last {
+            image[first + number + 1] |= high;
+        }
+    }
+}
+
+/// A place in host memory.
+fn host(n: u64) -> usize {
+    usize::try_from(n).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_read_from_any_bit() {
+        let image = [0b1010_0101, 0b1100_0011];
+        assert_eq!(byte_at(&image, 0), image[0]);
+        assert_eq!(byte_at(&image, 4), 0b0011_1010);
+        assert_eq!(byte_at(&image, 12), 0b0000_1100);
+        assert_eq!(byte_at(&image, -4), 0b0101_0000);
+        assert_eq!(byte_at(&image, 100), 0);
+    }
+
+    #[test]
+    fn runs_of_bits_follow_each_other() {
+        let mut image = [0xff; 3];
+        place(&mut image, 0, &[0b101], 3);
+        place(&mut image, 3, &[0b1111_0000, 0b1], 9);
+        place(&mut image, 12, &[0b11_0011], 6);
+        assert_eq!(image, [0b1000_0101, 0b0011_1111, 0b11]);
+    }
+}

@@ -1,0 +1,192 @@
+use std::cmp::Ordering;
+
+use smallvec::SmallVec;
+
+use super::{
+    CopyNest, Part,
+    part::{part, slab},
+};
+
+/// The fewest bytes that parts are cut to: a unit of 16 on each side fits with room to spare.
+const MIN_BYTES: u64 = 64;
+
+/// Cuts a copy into parts whose images have at most `max_bytes` each, or 64 where that is more: the runs of the parts,
+/// in order, are the destination, whole and without overlap.
+///
+/// `accept` has the last word on each part: what it refuses is cut further, and what it makes of the others comes with
+/// them. A part of one cell that it refuses ends the copy with its error.
+///
+/// A run follows the walk: some outer axes stand still, one covers a range, those inside it run in full. In a transpose
+/// every run reads from all over the source; there a part's rows are short pieces of all the source's rows, so that the
+/// source is read about once in all. Most parts have one form and, where nothing else tells them apart, equal nests.
+///
+/// 60 GiB of `u8` transposed, 245,760 by 262,144, in parts of 64 MiB:
+///
+/// ```
+/// use stridec::{Operation, nest::split};
+/// let (from, to) = ("u8[245760,262144]".parse()?, "u8[245760,262144]{0,1}".parse()?);
+/// let operation = Operation::relayout(from, to)?;
+/// let mut parts = split(operation.nest(), 64 << 20, |_| Ok::<_, ()>(()));
+/// let (part, ()) = parts.next().unwrap().unwrap();
+/// assert_eq!(part.nest.dst_bytes, 245_760 * 128);
+/// assert_eq!((part.rows.count(), part.rows.bits), (245_760, 128 * 8));
+/// # Ok::<(), stridec::Error>(())
+/// ```
+pub fn split<T, E, F: FnMut(&CopyNest) -> Result<T, E>>(
+    nest: &CopyNest,
+    max_bytes: u64,
+    accept: F,
+) -> Split<'_, F> {
+    Split { regions: Regions::new(nest), max_bytes: max_bytes.max(MIN_BYTES), accept }
+}
+
+/// Cuts a copy into slabs whose runs of the destination have at most `max_bytes` each, or 64 where that is more.
+///
+/// Each slab reads the whole source; with it comes the number of bits of the destination before its run.
+pub fn slabs(nest: &CopyNest, max_bytes: u64) -> impl Iterator<Item = (CopyNest, u64)> + '_ {
+    let mut regions = Regions::new(nest);
+    let most = max_bytes.max(MIN_BYTES) * 8 / u64::from(nest.dst_bits);
+    std::iter::from_fn(move || {
+        let region = regions.next(most)?;
+        Some(slab(nest, &regions.ranges(region)))
+    })
+}
+
+/// The parts of a copy, in the destination's order; see [`split`].
+#[derive(Debug)]
+pub struct Split<'a, F> {
+    regions: Regions<'a>,
+    max_bytes: u64,
+    accept: F,
+}
+
+impl<T, E, F: FnMut(&CopyNest) -> Result<T, E>> Iterator for Split<'_, F> {
+    type Item = Result<(Part, T), E>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let nest = self.regions.nest;
+        // Half of the bytes, so that the rows it reads, with what lies between them, mostly fit.
+        let most = self.max_bytes * 4 / u64::from(nest.dst_bits);
+        while let Some(region) = self.regions.next(most) {
+            if let Some(part) = part(nest, &self.regions.ranges(region), self.max_bytes) {
+                match (self.accept)(&part.nest) {
+                    Ok(accepted) => return Some(Ok((part, accepted))),
+                    Err(error) if self.regions.cells(region) == 1 => {
+                        self.regions.left.clear();
+                        return Some(Err(error));
+                    }
+                    Err(_) => {}
+                }
+            }
+            self.regions.cut(region, region.steps / 2);
+        }
+        None
+    }
+}
+
+/// Positions of the walk from `first`: `steps` steps along `axis`, the axes inside it in full.
+#[derive(Clone, Copy, Debug)]
+struct Region {
+    first: u64,
+    axis: usize,
+    steps: u64,
+}
+
+/// What is left of a walk.
+#[derive(Debug)]
+struct Regions<'a> {
+    nest: &'a CopyNest,
+    /// The next region last.
+    left: Vec<Region>,
+}
+
+impl<'a> Regions<'a> {
+    fn new(nest: &'a CopyNest) -> Self {
+        let whole = Region { first: 0, axis: 0, steps: nest.extents.first().copied().unwrap_or(0) };
+        Self { nest, left: if nest.dst_elements == 0 { vec![] } else { vec![whole] } }
+    }
+
+    /// Takes the next region off, cut down to at most `most` units of the destination.
+    fn next(&mut self, most: u64) -> Option<Region> {
+        loop {
+            let region = self.left.pop()?;
+            match self.units(region) {
+                0 => {}
+                units if units <= most => return Some(region),
+                _ => self.cut(region, most / self.inner(region.axis)),
+            }
+        }
+    }
+
+    /// Positions of one step along an axis.
+    fn inner(&self, axis: usize) -> u64 {
+        self.nest.extents[axis + 1..].iter().product()
+    }
+
+    /// Positions of a region.
+    fn cells(&self, region: Region) -> u64 {
+        region.steps * self.inner(region.axis)
+    }
+
+    /// Units of the destination that lie in a region.
+    fn units(&self, region: Region) -> u64 {
+        let base = self.nest.dst_base.unsigned_abs();
+        let end = region.first + self.cells(region);
+        end.min(base + self.nest.dst_elements).saturating_sub(region.first.max(base))
+    }
+
+    /// First position and count of each axis.
+    fn ranges(&self, region: Region) -> SmallVec<[(u64, u64); 8]> {
+        let mut inner = self.nest.cells();
+        let mut rest = region.first;
+        let range = |(axis, &extent): (usize, &u64)| {
+            inner /= extent;
+            let from = rest / inner;
+            rest %= inner;
+            match axis.cmp(&region.axis) {
+                Ordering::Less => (from, 1),
+                Ordering::Equal => (from, region.steps),
+                Ordering::Greater => (from, extent),
+            }
+        };
+        self.nest.extents.iter().enumerate().map(range).collect()
+    }
+
+    /// Puts a region back in two: about `steps` steps, and the rest; one of a single step in steps of the next axis.
+    fn cut(&mut self, mut region: Region, steps: u64) {
+        if region.steps == 1 && region.axis + 1 < self.nest.extents.len() {
+            region.axis += 1;
+            region.steps = self.nest.extents[region.axis];
+            return self.left.push(region);
+        }
+        let bits = self.inner(region.axis) * u64::from(self.nest.dst_bits);
+        let steps = even(steps.max(1), bits);
+        let rest = region.steps - steps;
+        if rest > 0 {
+            let first = region.first + steps * self.inner(region.axis);
+            self.left.push(Region { first, steps: rest, ..region });
+        }
+        self.left.push(Region { steps, ..region });
+    }
+}
+
+/// At most `steps` steps of `bits` bits each: a multiple of 16 of them and of 256 bytes in all where that can be, so
+/// that blocks divide them; else a power of two.
+fn even(steps: u64, bits: u64) -> u64 {
+    let whole = (2048 >> bits.trailing_zeros().min(11)).max(16);
+    if steps >= whole { steps - steps % whole } else { 1 << steps.ilog2() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_even() {
+        assert_eq!(even(1000, 8), 768);
+        assert_eq!(even(1000, 4096), 992);
+        assert_eq!(even(1000, 12), 512);
+        assert_eq!(even(100, 8), 64);
+        assert_eq!(even(1, 8), 1);
+    }
+}

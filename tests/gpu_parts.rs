@@ -1,0 +1,87 @@
+//! Copies past a target's limits: in parts on the GPU, to the byte what the host gives.
+#![cfg(feature = "gpu")]
+
+mod support;
+
+use std::time::{Duration, Instant};
+
+use stridec::{
+    Operation, Target, host,
+    nest::{self, CopyNest},
+};
+use support::random::{self, Random};
+
+/// A target that binds no more than `bytes`.
+fn small(target: Target, bytes: u64) -> Target {
+    Target { max_storage_buffer_binding_size: bytes, ..target }
+}
+
+/// Runs in parts and on the host, and returns the number of parts; the progress must go up to the end.
+fn check(gpu: &stridec::gpu::Gpu, nest: &CopyNest, target: &Target, image: &[u8]) -> u64 {
+    let mut expected = vec![0x5a; usize::try_from(nest.dst_bytes).unwrap()];
+    host::run(nest, image, &mut expected).unwrap();
+    let mut out = vec![0xa5; expected.len()];
+    let (mut parts, mut last) = (0, 0);
+    gpu.run_in_parts(nest, target, image, &mut out, |done| {
+        assert!(done >= last);
+        (parts, last) = (parts + 1, done);
+    })
+    .unwrap();
+    assert_eq!(last, nest.dst_elements * u64::from(nest.dst_bits) / 8);
+    assert!(out == expected, "{nest}");
+    parts
+}
+
+/// Random operations for twenty seconds, or as many as `STRIDEC_CASES` says, in parts of 64 bytes and more.
+#[test]
+fn random_operations() {
+    let Some(gpu) = support::gpu::gpu("random_operations") else { return };
+    let mut random = Random(17);
+    let (start, cases) = (Instant::now(), std::env::var("STRIDEC_CASES").ok());
+    let cases: Option<u64> = cases.map(|cases| cases.parse().unwrap());
+    let (mut ran, mut parts) = (0, 0);
+    for case in 0.. {
+        if cases.map_or(start.elapsed() > Duration::from_secs(20), |cases| case == cases) {
+            break;
+        }
+        let operation = random::operation(&mut random);
+        let Ok(nest) = nest::lower(&operation.source, &operation.destination, &operation.window)
+        else {
+            continue;
+        };
+        let target = random.pick(&[Target::webgpu as fn() -> Target, Target::webgpu_cpu])();
+        // Up to a dozen parts: each new form of them is compiled.
+        let bytes = random.pick(&[64, 128, 256, 1024, 4096]).max(nest.dst_bytes / 6);
+        let image = random.bytes(nest.src_bytes);
+        parts += check(&gpu, &nest, &small(target, bytes), &image);
+        ran += 1;
+    }
+    eprintln!("{ran} operations in {parts} parts");
+    assert!(parts > ran && ran > 20, "{ran} operations in {parts} parts");
+}
+
+/// Tensors past the 128 MiB that the standard lets a kernel bind, as `stridec run` meets them.
+#[test]
+fn tensors_past_a_binding() {
+    let Some(gpu) = support::gpu::gpu("tensors_past_a_binding") else { return };
+    let gpu = gpu.as_ref().clone();
+    let target = gpu.limits().target("device");
+    for (from, to) in [
+        ("u8[8200,16384]{1,0}", "u8[8200,16384]{0,1}"),
+        ("s4[8200,32769]{1,0:E(4)}", "s4[8200,32769]{0,1:E(4)}"),
+    ] {
+        let operation = Operation::relayout(from.parse().unwrap(), to.parse().unwrap()).unwrap();
+        let nest = operation.nest();
+        assert!(nest.src_bytes > 128 << 20);
+        let mut image: Vec<u8> = (0..nest.src_bytes.div_ceil(8))
+            .flat_map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes())
+            .collect();
+        image.truncate(usize::try_from(nest.src_bytes).unwrap());
+        let start = Instant::now();
+        let gpu = gpu.clone().with_cache_capacity(64);
+        let parts = check(&gpu, nest, &target, &image);
+        eprintln!("{from}: {parts} parts, {:?} with the host's run", start.elapsed());
+        // Parts of one form share a kernel: all but the last of them are one.
+        assert!((10..40).contains(&parts) && gpu.cache().len() <= 2, "{parts}, {:?}", gpu.cache());
+    }
+}

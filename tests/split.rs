@@ -1,0 +1,133 @@
+//! Parts of a copy, put together, are the copy: packed and run one by one, against the host's run of the whole.
+
+mod support;
+
+use stridec::{
+    host,
+    nest::{self, CopyNest, Part, Rows, split},
+    schedule::{Target, schedule},
+};
+use support::random::{self, Random};
+
+/// The rows, packed bit by bit as [`Rows`] says; bits that are never read are noise.
+fn pack(rows: &Rows, image: &[u8], random: &mut Random) -> Vec<u8> {
+    let mut packed = random.bytes(rows.count() * rows.pitch);
+    for row in 0..rows.count() {
+        for bit in 0..rows.bits {
+            let from = rows.first_bit(row) + bit.cast_signed();
+            let set = usize::try_from(from).ok().filter(|&from| from / 8 < image.len());
+            if let Some(from) = set {
+                put(&mut packed, row * rows.pitch * 8 + bit, image[from / 8] >> (from % 8) & 1);
+            }
+        }
+    }
+    packed
+}
+
+fn put(image: &mut [u8], bit: u64, value: u8) {
+    let (byte, bit) = (usize::try_from(bit / 8).unwrap(), bit % 8);
+    image[byte] = image[byte] & !(1 << bit) | value << bit;
+}
+
+/// Every cell of the part reads inside what its nest claims, which the kernel's proof relies on.
+fn check_reads(part: &CopyNest) {
+    let base = part.dst_base.unsigned_abs();
+    for position in base..base + part.dst_elements {
+        if let Ok(unit) = part.read(position) {
+            assert!(part.src_last.is_some_and(|last| unit <= last), "{position}: {unit}\n{part}");
+        }
+    }
+    assert!(part.src_last.is_none_or(|last| last < part.src_elements), "{part}");
+}
+
+#[test]
+fn parts_are_the_copy() {
+    let mut random = Random(11);
+    let (mut cases, mut parts, mut gathered, mut forms) = (0, 0, 0, 0);
+    while cases < 3000 {
+        let operation = random::operation(&mut random);
+        let Ok(nest) = nest::lower(&operation.source, &operation.destination, &operation.window)
+        else {
+            continue;
+        };
+        cases += 1;
+        let image = random.bytes(nest.src_bytes);
+        let mut expected = vec![0x5a; usize::try_from(nest.dst_bytes).unwrap()];
+        host::run(&nest, &image, &mut expected).unwrap();
+        let bytes = random.pick(&[0, 64, 100, 128, 256, 600, 2000]);
+        // Parts of a kind are refused, as a device's other limits do.
+        let most = random.pick(&[1, 7, 100, u64::MAX, u64::MAX]);
+        let target = Target::webgpu();
+        let accept = |part: &CopyNest| {
+            if part.dst_elements > most {
+                return Err("too many".to_owned());
+            }
+            schedule(part.clone(), &target).map_err(|error| error.to_string())
+        };
+        let mut out = vec![0xa5; expected.len()];
+        let mut end = 0;
+        let mut seen = std::collections::HashSet::new();
+        for item in split(&nest, bytes, accept) {
+            let (Part { nest: own, rows, destination_bit }, _) = item.unwrap();
+            assert_eq!(destination_bit, end, "{nest}\n{own}");
+            assert!(own.dst_bytes <= bytes.max(64) && own.src_bytes <= bytes.max(64), "{own}");
+            check_reads(&own);
+            let packed = pack(&rows, &image, &mut random);
+            let mut run = vec![0x5a; usize::try_from(own.dst_bytes).unwrap()];
+            host::run(&own, &packed, &mut run).unwrap();
+            let bits = own.dst_elements * u64::from(own.dst_bits);
+            for bit in 0..bits {
+                let value = run[usize::try_from(bit / 8).unwrap()] >> (bit % 8) & 1;
+                put(&mut out, destination_bit + bit, value);
+            }
+            end += bits;
+            parts += 1;
+            gathered += u64::from(rows.count() > 1);
+            seen.insert(own);
+        }
+        forms += seen.len();
+        // The last byte of an image of packed elements is filled up with zeros.
+        let total = nest.dst_elements * u64::from(nest.dst_bits);
+        assert_eq!(end, total);
+        (total..expected.len() as u64 * 8).for_each(|bit| put(&mut out, bit, 0));
+        assert!(out == expected, "{operation:#?}\n{nest}\n{out:?}\n{expected:?}");
+    }
+    assert!(parts > 100_000 && gathered > 1_000 && forms < parts / 3, "{parts} {gathered} {forms}");
+}
+
+#[test]
+fn slabs_are_the_copy() {
+    let mut random = Random(12);
+    let (mut cases, mut count) = (0, 0);
+    while cases < 1000 {
+        let operation = random::operation(&mut random);
+        let Ok(nest) = nest::lower(&operation.source, &operation.destination, &operation.window)
+        else {
+            continue;
+        };
+        cases += 1;
+        let image = random.bytes(nest.src_bytes);
+        let mut expected = vec![0x5a; usize::try_from(nest.dst_bytes).unwrap()];
+        host::run(&nest, &image, &mut expected).unwrap();
+        let bytes = random.pick(&[64, 100, 600, 2000]);
+        let mut out = vec![0; expected.len()];
+        let mut end = 0;
+        for (slab, before) in nest::slabs(&nest, bytes) {
+            assert!(before == end && slab.dst_bytes <= bytes, "{nest}\n{slab}");
+            let mut run = vec![0x5a; usize::try_from(slab.dst_bytes).unwrap()];
+            host::run(&slab, &image, &mut run).unwrap();
+            for bit in 0..slab.dst_elements * u64::from(slab.dst_bits) {
+                put(
+                    &mut out,
+                    before + bit,
+                    run[usize::try_from(bit / 8).unwrap()] >> (bit % 8) & 1,
+                );
+                end += 1;
+            }
+            count += 1;
+        }
+        assert_eq!(end, nest.dst_elements * u64::from(nest.dst_bits));
+        assert!(out == expected, "{operation:#?}\n{nest}\n{out:?}\n{expected:?}");
+    }
+    assert!(count > 10_000, "{count}");
+}
