@@ -26,12 +26,7 @@
 //! // A serialized xla.Shape, as TensorFlow 1.x wrote it: f32[2,3]{0,1}, padded to 3 by 5 with zeros.
 //! let bytes = [0x10, 0x0b, 0x1a, 2, 2, 3, 0x2a, 10, 0x0a, 2, 0, 1, 0x12, 2, 3, 5, 0x18, 1];
 //! let padded = Tensor::from(Shape::decode(&bytes)?);
-//! let second_row = Slice {
-//!     window_offsets: vec![1, 0],
-//!     window_sizes: vec![1, 3],
-//!     window_strides: vec![1, 1],
-//!     output_sizes: None,
-//! };
+//! let second_row = Slice::new([1, 0], [1, 3], [1, 1]);
 //! let operation = Operation::slice(padded, &second_row, None)?;
 //! let image: Vec<u8> = (0..15).flat_map(|n| f32::to_le_bytes(n as f32)).collect();
 //! let mut row = [0; 12];

@@ -87,14 +87,5 @@ pub(super) fn adapter_target() -> Result<Target, Failure> {
 /// What an adapter allows a kernel.
 #[cfg(feature = "gpu")]
 pub(super) fn target(adapter: &stridec::gpu::Adapter) -> Target {
-    use stridec::schedule::AdapterKind;
-    let limits = adapter.limits();
-    Target {
-        name: "adapter".to_owned(),
-        kind: if limits.is_cpu { AdapterKind::Cpu } else { AdapterKind::Gpu },
-        max_storage_buffer_binding_size: limits.max_storage_buffer_binding_size,
-        max_compute_workgroups_per_dimension: limits.max_compute_workgroups_per_dimension,
-        max_compute_invocations_per_workgroup: limits.max_compute_invocations_per_workgroup,
-        max_compute_workgroup_storage_size: limits.max_compute_workgroup_storage_size,
-    }
+    adapter.limits().target("adapter")
 }

@@ -82,12 +82,13 @@ impl OpArgs {
 
     fn slice(&self) -> Result<Slice, Failure> {
         let needed = |flag: &str| Failure::invalid(format!("{flag}: missing; a slice needs it"));
-        Ok(Slice {
-            window_offsets: self.offsets.clone().ok_or_else(|| needed("--offsets"))?.0,
-            window_sizes: self.sizes.clone().ok_or_else(|| needed("--sizes"))?.0,
-            window_strides: self.strides.clone().ok_or_else(|| needed("--strides"))?.0,
-            output_sizes: self.output_sizes.clone().map(|sizes| sizes.0),
-        })
+        let mut slice = Slice::new(
+            self.offsets.clone().ok_or_else(|| needed("--offsets"))?.0,
+            self.sizes.clone().ok_or_else(|| needed("--sizes"))?.0,
+            self.strides.clone().ok_or_else(|| needed("--strides"))?.0,
+        );
+        slice.output_sizes = self.output_sizes.clone().map(|sizes| sizes.0);
+        Ok(slice)
     }
 
     fn refuse_slice_flags(&self) -> Result<(), Failure> {

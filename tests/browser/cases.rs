@@ -58,12 +58,7 @@ pub(crate) fn all() -> Vec<Case> {
     let mut cases: Vec<Case> =
         RELAYOUTS.iter().map(|(from, to)| case(&relayout(from, to), from, to, "pass")).collect();
     for (from, offsets, sizes, strides, to) in SLICES {
-        let slice = Slice {
-            window_offsets: offsets.into(),
-            window_sizes: sizes.into(),
-            window_strides: strides.into(),
-            output_sizes: None,
-        };
+        let slice = Slice::new(offsets, sizes, strides);
         let destination = to.map(|to| to.parse().unwrap());
         let operation = Operation::slice(from.parse().unwrap(), &slice, destination).unwrap();
         cases.push(case(&operation, from, to.unwrap_or("default layout"), "pass"));
