@@ -34,6 +34,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         ],
     ),
     ("capi", &["error", "request", "schedule"]),
+    ("guide", &[]),
     ("lib", &[]),
     ("trace", &[]),
 ];
