@@ -62,10 +62,12 @@
 //!
 //! ```
 //! use stridec::Operation;
-//! let operation = Operation::relayout("f32[2,3]".parse()?, "f32[2,3]{0,1:PAD(3,5,zero)}".parse()?)?;
-//! let steps: Vec<_> = operation.nest().axes().map(|axis| (axis.extent, axis.src_stride)).collect();
-//! assert_eq!(steps, [(5, 1), (3, 3)]); // padding falls out by a guard on each
-//! assert_eq!(operation.nest().guards.len(), 2);
+//! let (dense, padded) = ("f32[2,3]".parse()?, "f32[2,3]{0,1:PAD(3,5,zero)}".parse()?);
+//! let operation = Operation::relayout(dense, padded)?;
+//! let axes = operation.nest().axes();
+//! let steps: Vec<_> = axes.map(|axis| (axis.extent, axis.src_stride)).collect();
+//! assert_eq!(steps, [(5, 1), (3, 3)]);
+//! assert_eq!(operation.nest().guards.len(), 2); // what lies past 3 columns or 2 rows is padding
 //! # Ok::<(), stridec::Error>(())
 //! ```
 //!
@@ -125,7 +127,8 @@
 #![cfg_attr(feature = "explain", doc = "| [`explain`] | pictures |")]
 //!
 //! Cargo features: `gpu` runs kernels through wgpu, `cli` is the command line; both are on by default. Without them the
-//! crate is the compiler alone, and needs neither wgpu nor clap. [`guide::compilers`] lists the others.
+//! crate is the compiler alone, and needs neither wgpu nor clap. [`guide::compilers`] lists the others, and
+//! [`guide::stability`] says what stays from version to version.
 
 #[cfg(feature = "backends")]
 pub mod backend;
