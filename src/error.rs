@@ -110,11 +110,14 @@ impl Error {
     /// let (source, destination) = ("f32[2,3]".parse()?, "f32[2,4]".parse()?);
     /// let error = Operation::relayout(source, destination).unwrap_err();
     /// assert_eq!(error.field().as_deref(), Some("dimensions[1]"));
+    /// let error = Error::from("f32[2,3]{1,1}".parse::<stridec::Tensor>().unwrap_err());
+    /// assert_eq!(error.field().as_deref(), Some("layout.minor_to_major[1]"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn field(&self) -> Option<String> {
         match self {
+            Self::Parse(error) => error.invalid_shape()?.field().map(ToString::to_string),
             Self::Shape(error) => error.field().map(ToString::to_string),
             Self::Stride(error) => error.field(),
             Self::Dml(error) => error.field(),

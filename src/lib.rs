@@ -1,8 +1,6 @@
 //! stridec compiles tensor layout changes: XLA `Shape`/`Layout` protos in, one specialised and validated WGSL kernel
 //! out.
 //!
-//! An embedder compiles a relayout and prints its WGSL:
-//!
 //! ```
 //! use stridec::{Operation, Target};
 //!
@@ -17,28 +15,102 @@
 //! ```
 //!
 //! A [`Kernel`] is plain data: the text, what to bind, what to dispatch. No device is opened to make it, and the same
-//! operation and [`Target`] give the same kernel on every machine. Where there is no GPU, the host runs the same loop
-//! nest:
+//! operation and [`Target`] give the same kernel on every machine.
+//!
+//! | you | begin with |
+//! |---|---|
+//! | have `xla.Shape` messages, in any language | [`guide::protos`] |
+//! | write a compiler | [`guide::compilers`] |
+#![cfg_attr(feature = "gpu", doc = "| own a wgpu device | [`guide::runtimes`] |")]
+//! | review a changed kernel | [`guide::snapshots`] |
+//! | know a thing by XLA's name or DirectML's | [`guide::names`] |
+//!
+//! # One shape, through every stage
+//!
+//! **Bytes to a shape.** TensorFlow 1.x wrote this `xla.Shape`: two rows of three, in column-major order, padded to 3 by 5
+//! with zeros. [`shape::Shape`] is valid by construction, and prints as XLA writes it.
 //!
 //! ```
-//! use stridec::{Operation, Tensor, shape::Shape, window::Slice};
-//!
-//! // A serialized xla.Shape, as TensorFlow 1.x wrote it: f32[2,3]{0,1}, padded to 3 by 5 with zeros.
+//! use stridec::shape::Shape;
 //! let bytes = [0x10, 0x0b, 0x1a, 2, 2, 3, 0x2a, 10, 0x0a, 2, 0, 1, 0x12, 2, 3, 5, 0x18, 1];
-//! let padded = Tensor::from(Shape::decode(&bytes)?);
-//! let second_row = Slice {
-//!     window_offsets: vec![1, 0],
-//!     window_sizes: vec![1, 3],
-//!     window_strides: vec![1, 1],
-//!     output_sizes: None,
-//! };
-//! let operation = Operation::slice(padded, &second_row, None)?;
-//! let image: Vec<u8> = (0..15).flat_map(|n| f32::to_le_bytes(n as f32)).collect();
-//! let mut row = [0; 12];
-//! operation.run_on_host(&image, &mut row)?;
-//! assert_eq!(row[..], [1.0, 4.0, 7.0].map(f32::to_le_bytes).concat());
+//! let shape = Shape::decode(&bytes)?;
+//! assert_eq!(shape.to_string(), "f32[2,3]{0,1:PAD(3,5,zero)}");
 //! # Ok::<(), stridec::Error>(())
 //! ```
+//!
+//! **To strides.** A [`stride::StrideDescriptor`] says where each element lies, and which element lies at a place:
+//!
+//! ```
+//! use stridec::{shape::Shape, stride::StrideDescriptor};
+//! let shape: Shape = "f32[2,3]{0,1:PAD(3,5,zero)}".parse()?;
+//! let padded = StrideDescriptor::try_from(&shape)?;
+//! assert_eq!(padded.strides().collect::<Vec<_>>(), [Some(1), Some(3)]);
+//! assert_eq!((padded.elements(), padded.physical_elements(), padded.image_bytes()), (6, 15, 60));
+//! assert_eq!(padded.offset(&[1, 2])?, 7); // 1·1 + 2·3
+//! assert_eq!(padded.index(8)?, None); // padding
+//! # Ok::<(), stridec::Error>(())
+//! ```
+//!
+//! `stridec explain` draws it:
+//!
+//! <div>
+#![doc = include_str!("../docs/padded.svg")]
+//! </div>
+//!
+//! **To a nest.** An [`Operation`] joins two sides. Its [`nest::CopyNest`] walks the destination's memory and says what each
+//! place takes:
+//!
+//! ```
+//! use stridec::Operation;
+//! let (dense, padded) = ("f32[2,3]".parse()?, "f32[2,3]{0,1:PAD(3,5,zero)}".parse()?);
+//! let operation = Operation::relayout(dense, padded)?;
+//! let axes = operation.nest().axes();
+//! let steps: Vec<_> = axes.map(|axis| (axis.extent, axis.src_stride)).collect();
+//! assert_eq!(steps, [(5, 1), (3, 3)]);
+//! assert_eq!(operation.nest().guards.len(), 2); // what lies past 3 columns or 2 rows is padding
+//! # Ok::<(), stridec::Error>(())
+//! ```
+//!
+//! **To a schedule and a kernel.** [`Operation::schedule`] is the choice for a target, [`Operation::compile`] the kernel, and
+//! [`Operation::stages`] all of it as text, for a snapshot:
+//!
+//! ```
+//! # use stridec::{Operation, Target};
+//! # let operation = Operation::relayout("f32[2,3]".parse()?, "f32[2,3]{0,1:PAD(3,5,zero)}".parse()?)?;
+//! let kernel = operation.compile(&Target::webgpu())?;
+//! assert_eq!(kernel.strategy, "gather");
+//! assert_eq!(kernel.bindings[1].size_in_bytes, 60);
+//! let stages = operation.stages(&Target::webgpu())?;
+//! assert!(stages.contains("a1: 3 steps, source +3, destination +1"));
+//! # Ok::<(), stridec::Error>(())
+//! ```
+//!
+//! **Run.** The feature `gpu` runs kernels through wgpu; without one, the host walks the same nest to the same bytes:
+//!
+//! ```
+//! # use stridec::Operation;
+//! # let operation = Operation::relayout("f32[2,3]".parse()?, "f32[2,3]{0,1:PAD(3,5,zero)}".parse()?)?;
+//! let image: Vec<u8> = [1, 2, 3, 4, 5, 6].map(|n| f32::to_le_bytes(n as f32)).concat();
+//! let mut padded = [0; 60];
+//! operation.run_on_host(&image, &mut padded)?;
+//! let expected = [1, 4, 0, 2, 5, 0, 3, 6, 0, 0, 0, 0, 0, 0, 0];
+//! assert_eq!(padded[..], expected.map(|n| f32::to_le_bytes(n as f32)).concat());
+//! # Ok::<(), stridec::Error>(())
+//! ```
+//!
+//! [`Operation::slice`] takes a window with a stride in each dimension, as DirectML's SLICE1 does:
+//!
+//! ```
+//! use stridec::{Operation, window::Slice};
+//! let every_second_row_backwards = Slice::new([0, 0], [4, 4], [-2, 1]);
+//! let operation = Operation::slice("u8[4,4]".parse()?, &every_second_row_backwards, None)?;
+//! let mut rows = [0; 8];
+//! operation.run_on_host(&std::array::from_fn::<u8, 16, _>(|n| n as u8), &mut rows)?;
+//! assert_eq!(rows, [12, 13, 14, 15, 4, 5, 6, 7]);
+//! # Ok::<(), stridec::Error>(())
+//! ```
+//!
+//! # The rooms
 //!
 //! | room | holds |
 //! |---|---|
@@ -49,10 +121,14 @@
 //! | [`schedule`] | the choice of a kernel for a target |
 //! | [`wgsl`] | the text, and naga's validation |
 //! | [`host`] | runs a nest on the CPU |
-//! | [`request`] | operations, from tensors or protos |
+//! | [`request`] | operations, from tensors or protos; requests answered |
+#![cfg_attr(feature = "gpu", doc = "| [`gpu`] | runs kernels through wgpu |")]
+#![cfg_attr(feature = "backends", doc = "| [`backend`] | SPIR-V, MSL, HLSL and GLSL |")]
+#![cfg_attr(feature = "explain", doc = "| [`explain`] | pictures |")]
 //!
 //! Cargo features: `gpu` runs kernels through wgpu, `cli` is the command line; both are on by default. Without them the
-//! crate is the compiler alone, and needs neither wgpu nor clap.
+//! crate is the compiler alone, and needs neither wgpu nor clap. [`guide::compilers`] lists the others, and
+//! [`guide::stability`] says what stays from version to version.
 
 #[cfg(feature = "backends")]
 pub mod backend;
@@ -63,6 +139,8 @@ mod error;
 pub mod explain;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+#[cfg(any(doc, doctest))]
+pub mod guide;
 pub mod host;
 pub mod nest;
 pub mod proto;

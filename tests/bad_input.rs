@@ -218,12 +218,8 @@ fn huge_extents() {
 #[test]
 fn slices() {
     let slice = |offsets: &[u64], sizes: &[u64], strides: &[i64], output: Option<&[u64]>| {
-        let slice = Slice {
-            window_offsets: offsets.to_vec(),
-            window_sizes: sizes.to_vec(),
-            window_strides: strides.to_vec(),
-            output_sizes: output.map(<[u64]>::to_vec),
-        };
+        let mut slice = Slice::new(offsets, sizes, strides);
+        slice.output_sizes = output.map(<[u64]>::to_vec);
         Operation::slice("f32[4,5]".parse().unwrap(), &slice, None).map(|_| ())
     };
     for (result, text) in [

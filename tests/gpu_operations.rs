@@ -39,12 +39,7 @@ fn the_three_examples() {
     let Some(gpu) = support::gpu::gpu("the_three_examples") else { return };
     let images = relayout("f32[8,64,112,112]{3,2,1,0}", "f32[8,64,112,112]{1,3,2,0}");
     let padded = relayout("bf16[2,3]{0,1:PAD(3,5,lowest)}", "bf16[2,3]{1,0}");
-    let slice = Slice {
-        window_offsets: vec![0, 0, 0, 1],
-        window_sizes: vec![1, 1, 4, 3],
-        window_strides: vec![1, 1, -2, 2],
-        output_sizes: None,
-    };
+    let slice = Slice::new([0, 0, 0, 1], [1, 1, 4, 3], [1, 1, -2, 2]);
     let source: Tensor = "f32[1,1,4,4]".parse().unwrap();
     let slice = Operation::slice(source, &slice, None).unwrap();
     for target in targets() {
@@ -94,11 +89,9 @@ fn dispatches_of_two_and_three_dimensions() {
         let operation = random::operation(&mut random);
         let (from, to) = (operation.source_side.tensor(), operation.destination_side.tensor());
         let Ok(operation) = Operation::relayout(from, to) else { continue };
-        let target = Target {
-            max_compute_workgroups_per_dimension: random.pick(&[3, 5, 9]),
-            max_compute_invocations_per_workgroup: random.pick(&[1, 4, 16]),
-            ..random.pick(&[Target::webgpu as fn() -> Target, Target::webgpu_cpu])()
-        };
+        let mut target = random.pick(&[Target::webgpu as fn() -> Target, Target::webgpu_cpu])();
+        target.max_compute_workgroups_per_dimension = random.pick(&[3, 5, 9]);
+        target.max_compute_invocations_per_workgroup = random.pick(&[1, 4, 16]);
         if operation.schedule(&target).is_err() {
             continue;
         }

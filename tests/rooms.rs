@@ -13,8 +13,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("stride", &["shape"]),
     ("window", &["shape"]),
     ("nest", &["shape", "stride", "window"]),
-    // Its page shows the kernel, as data.
-    ("explain", &["stride", "window", "nest", "wgsl"]),
+    ("explain", &["stride", "window", "nest"]),
     ("schedule", &["nest"]),
     ("wgsl", &["nest", "schedule"]),
     ("backend", &["error", "wgsl"]),
@@ -22,7 +21,10 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("gpu", &["nest", "schedule", "wgsl"]),
     (
         "request",
-        &["error", "proto", "shape", "stride", "window", "nest", "schedule", "wgsl", "host"],
+        &[
+            "error", "proto", "shape", "stride", "window", "nest", "schedule", "wgsl", "host",
+            "explain",
+        ],
     ),
     (
         "error",
@@ -32,6 +34,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         ],
     ),
     ("capi", &["error", "request", "schedule"]),
+    ("guide", &[]),
     ("lib", &[]),
     ("trace", &[]),
 ];

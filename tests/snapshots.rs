@@ -79,12 +79,7 @@ fn copy() {
 
 #[test]
 fn slice_of_aligned_rows() {
-    let slice = Slice {
-        window_offsets: vec![2, 4],
-        window_sizes: vec![6, 8],
-        window_strides: vec![1, 1],
-        output_sizes: None,
-    };
+    let slice = Slice::new([2, 4], [6, 8], [1, 1]);
     check(
         "slice_of_aligned_rows",
         "Rows that start at multiples of 16 bytes: one vec4 load and store each.",
@@ -95,12 +90,7 @@ fn slice_of_aligned_rows() {
 
 #[test]
 fn slice_of_bytes_at_odd_places() {
-    let slice = Slice {
-        window_offsets: vec![0, 3],
-        window_sizes: vec![5, 8],
-        window_strides: vec![1, 1],
-        output_sizes: None,
-    };
+    let slice = Slice::new([0, 3], [5, 8], [1, 1]);
     check(
         "slice_of_bytes_at_odd_places",
         "Rows of bytes that start inside a word: neighbouring words are shifted together.",
@@ -111,12 +101,7 @@ fn slice_of_bytes_at_odd_places() {
 
 #[test]
 fn slice_backwards() {
-    let slice = Slice {
-        window_offsets: vec![0, 0, 0, 1],
-        window_sizes: vec![1, 1, 4, 3],
-        window_strides: vec![1, 1, -2, 2],
-        output_sizes: None,
-    };
+    let slice = Slice::new([0, 0, 0, 1], [1, 1, 4, 3], [1, 1, -2, 2]);
     check(
         "slice_backwards",
         "DirectML's SLICE1 with a negative stride: 1 … 16 becomes 14 16 / 6 8.",

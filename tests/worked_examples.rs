@@ -101,12 +101,8 @@ fn one_channel_image() {
 fn slices_of_sixteen() {
     let sixteen: Vec<u8> = (1..=16).collect();
     let slice = |stride: i64, output_sizes| {
-        let slice = Slice {
-            window_offsets: vec![0, 0, 0, 1],
-            window_sizes: vec![1, 1, 4, 3],
-            window_strides: vec![1, 1, stride, 2],
-            output_sizes,
-        };
+        let mut slice = Slice::new([0, 0, 0, 1], [1, 1, 4, 3], [1, 1, stride, 2]);
+        slice.output_sizes = output_sizes;
         let source: Tensor = "u8[1,1,4,4]".parse().unwrap();
         let operation = Operation::slice(source, &slice, None).unwrap();
         (operation.destination().sizes().to_vec(), run(&operation, &sixteen))
@@ -121,12 +117,7 @@ fn slices_of_sixteen() {
 /// A slice into a layout of its own, and out of one.
 #[test]
 fn a_slice_between_layouts() {
-    let slice = Slice {
-        window_offsets: vec![0, 1],
-        window_sizes: vec![4, 3],
-        window_strides: vec![2, 2],
-        output_sizes: None,
-    };
+    let slice = Slice::new([0, 1], [4, 3], [2, 2]);
     // The 4×4 tensor of 1 … 16 stored by columns; `2 4 / 10 12` stored by columns, rows padded to 3.
     let columns: Vec<u8> = (0..4).flat_map(|x| (0..4).map(move |y| 4 * y + x + 1)).collect();
     let operation = Operation::slice(

@@ -31,12 +31,7 @@ pub fn eight(element_type: ElementType) -> Result<Vec<Case>, Error> {
         ("x[:2048, :3072]", [sizes[0] / 2, sizes[1] / 4 * 3], [1, 1]),
         ("x[::2, ::3]", [sizes[0], sizes[1]], [2, 3]),
     ] {
-        let slice = Slice {
-            window_offsets: vec![0, 0],
-            window_sizes: window.to_vec(),
-            window_strides: strides.to_vec(),
-            output_sizes: None,
-        };
+        let slice = Slice::new([0, 0], window, strides);
         let source = Tensor::dense(element_type, sizes.iter().copied())?;
         let operation = Operation::slice(source, &slice, None)?;
         cases.push(Case { name: name.into(), operation });

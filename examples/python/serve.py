@@ -1,20 +1,18 @@
 """Compiles layout changes through `stridec serve`, with the stock protobuf package.
 
-    pip install protobuf grpcio-tools
-    python examples/python/serve.py path/to/stridec [COUNT]
+    python3 examples/python/serve.py path/to/stridec [COUNT]
 
-grpcio-tools brings protoc; the protos are the repository's own.
+Needs the package and a protoc of its age: Debian's python3-protobuf and protobuf-compiler, or
+`pip install protobuf grpcio-tools`. The protos are the repository's own.
 """
 
-import importlib
+import importlib.util
 import pathlib
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-
-from grpc_tools import protoc
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -23,9 +21,10 @@ def load_protos():
     """Generates Python modules from proto/ and imports them."""
     folder = tempfile.mkdtemp(prefix="stridec-")
     proto = ROOT / "proto"
-    arguments = ["protoc", f"-I{proto}", f"--python_out={folder}", "xla_data.proto", "stridec.proto"]
-    if protoc.main(arguments) != 0:
-        sys.exit("protoc failed")
+    bundled = importlib.util.find_spec("grpc_tools") is not None
+    protoc = [sys.executable, "-m", "grpc_tools.protoc"] if bundled else ["protoc"]
+    files = ["xla_data.proto", "stridec.proto"]
+    subprocess.run([*protoc, f"-I{proto}", f"--python_out={folder}", *files], check=True)
     sys.path.insert(0, folder)
     return importlib.import_module("xla_data_pb2"), importlib.import_module("stridec_pb2")
 

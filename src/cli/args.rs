@@ -4,10 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
-use super::{
-    explain::ExplainArgs,
-    list::{List, integers, naturals},
-};
+use super::list::List;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -103,7 +100,7 @@ pub(super) struct OffsetArgs {
     /// The shape; `stridec --help` shows the notations
     pub(super) shape: String,
     /// A logical index, one value per dimension ('' at rank 0): prints the element offset
-    #[arg(long, value_name = "LIST", value_parser = naturals, allow_hyphen_values = true)]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(super) index: Option<List<u64>>,
     /// An element offset: prints the index of the element there, or `padding`
     #[arg(long, value_name = "OFFSET", allow_hyphen_values = true)]
@@ -116,42 +113,31 @@ pub(super) struct OpArgs {
     /// The operation
     #[arg(value_name = "OP", required_unless_present = "request")]
     pub(super) operation: Option<OpKind>,
+    #[command(flatten)]
+    pub(super) flags: OpFlags,
+}
+
+/// What an operation is made of.
+#[derive(Args, Debug)]
+pub(super) struct OpFlags {
     /// The layout that is read
     #[arg(long, value_name = "SHAPE")]
     pub(super) from: Option<String>,
     /// The layout that is written: a shape, or a layout alone as `{1,3,2,0}` or `NHWC`; a slice's is the default
     /// layout unless this says another
-    #[arg(long, value_name = "SHAPE", required_if_eq("operation", "relayout"))]
+    #[arg(long, value_name = "SHAPE")]
     pub(super) to: Option<String>,
     /// slice: the first index of the window, one per dimension
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_parser = naturals,
-        allow_hyphen_values = true,
-        required_if_eq("operation", "slice")
-    )]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(super) offsets: Option<List<u64>>,
     /// slice: the extents of the window
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_parser = naturals,
-        allow_hyphen_values = true,
-        required_if_eq("operation", "slice")
-    )]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(super) sizes: Option<List<u64>>,
     /// slice: the steps inside the window; a negative one walks back from its end
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_parser = integers,
-        allow_hyphen_values = true,
-        required_if_eq("operation", "slice")
-    )]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(super) strides: Option<List<i64>>,
     /// slice: the extents of the output; the most that the window holds unless this says fewer
-    #[arg(long, value_name = "LIST", value_parser = naturals, allow_hyphen_values = true)]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(super) output_sizes: Option<List<u64>>,
     /// The whole operation as a serialized stridec.CompileRequest: .pb, .textproto or .json
     #[arg(
@@ -161,6 +147,21 @@ pub(super) struct OpArgs {
         conflicts_with_all = ["operation", "from", "to", "offsets", "sizes", "strides", "output_sizes"]
     )]
     pub(super) request: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ExplainArgs {
+    /// A shape, `stridec --help` shows the notations; or an operation: `relayout` or `slice`
+    #[arg(value_name = "SHAPE|OP", required_unless_present = "request")]
+    pub(super) operation: Option<String>,
+    #[command(flatten)]
+    pub(super) flags: OpFlags,
+    /// Writes an SVG document; `-` is stdout
+    #[arg(long, value_name = "FILE")]
+    pub(super) svg: Option<PathBuf>,
+    /// Writes a page that runs the kernel in a browser; `-` is stdout
+    #[arg(long, value_name = "FILE")]
+    pub(super) html: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -277,6 +278,6 @@ mod tests {
         let line = "stridec compile slice --from f32[4,4] --offsets 0,1 --sizes 4,3 --strides -2,2";
         let cli = Cli::try_parse_from(line.split(' ')).unwrap();
         let Command::Compile(args) = cli.command else { panic!("{cli:?}") };
-        assert_eq!(args.op.strides, Some(List(vec![-2, 2])));
+        assert_eq!(args.op.flags.strides, Some(List(vec![-2, 2])));
     }
 }

@@ -59,12 +59,13 @@ fn pjrt(tensor: &Tensor, descriptor: &StrideDescriptor) -> Result<Value, StrideE
 }
 
 fn numpy(array: NumpyArray) -> Value {
-    let NumpyArray { dtype, shape, strides, offset } = array;
+    let NumpyArray { dtype, shape, strides, offset, .. } = array;
     json!({ "dtype": dtype, "shape": shape, "strides": strides, "offset": offset })
 }
 
 fn dlpack(tensor: DlPack) -> Value {
-    let DlPack { shape, strides, code, bits, lanes, byte_offset, is_subbyte_type_padded } = tensor;
+    let DlPack { shape, strides, code, bits, lanes, byte_offset, is_subbyte_type_padded, .. } =
+        tensor;
     json!({
         "code": code,
         "bits": bits,

@@ -31,7 +31,7 @@ fn read(path: &Path) -> Result<String, Failure> {
 }
 
 /// A stage's name and its text.
-type Stage<'a> = (&'a str, &'a str);
+type Stage<'a> = (&'a str, String);
 
 /// The stages of a snapshot: the operation, each `== name`, and the kernel's text by itself.
 fn stages(text: &str) -> Vec<Stage<'_>> {
@@ -43,45 +43,58 @@ fn stages(text: &str) -> Vec<Stage<'_>> {
     let mut stages = vec![];
     for (number, part) in text.split("\n== ").enumerate() {
         if number == 0 {
-            stages.push(("operation", part.trim()));
+            stages.push(("operation", part.trim().to_owned()));
             continue;
         }
         let (heading, body) = part.split_once('\n').unwrap_or((part, ""));
         let name = heading.split([':', ' ']).next().unwrap_or(heading);
         match (name, body.split_once("\n\n")) {
             ("kernel", Some((facts, text))) => {
-                stages.push(("kernel", facts.trim()));
-                stages.push(("text", text.trim()));
+                // The text's header repeats the stages before it; the proof stands nowhere else.
+                let code = text.find("\n@").map_or(text, |at| &text[at + 1..]);
+                let header = &text[..text.len() - code.len()];
+                let proof = header.find("// proof").map_or("", |at| &header[at..]);
+                stages.push(("kernel", format!("{}\n{}", facts.trim(), proof.trim())));
+                stages.push(("text", code.trim().to_owned()));
             }
             // The target stands in the heading.
-            ("schedule", _) => stages.push((name, part.trim())),
-            _ => stages.push((name, body.trim())),
+            ("schedule", _) => stages.push((name, part.trim().to_owned())),
+            _ => stages.push((name, body.trim().to_owned())),
         }
     }
     stages
+}
+
+/// What a change means whose first changed stage is this one.
+fn meaning(first: &str) -> &'static str {
+    match first {
+        "operation" | "source" | "destination" | "window" => {
+            "Another operation: the stages behind it change with it."
+        }
+        "nest" => "The same operation, lowered to other loops.",
+        "schedule" => "The same loops, scheduled in another way.",
+        "kernel" => "The same schedule, with other bindings, dispatches or bounds.",
+        _ => "The same work, written in another way.",
+    }
 }
 
 /// A summary line, then the lines of each stage that changed.
 fn compare(old: &str, new: &str) -> String {
     let (old, new) = (stages(old), stages(new));
     let find = |stages: &[Stage<'_>], name: &str| {
-        stages
-            .iter()
-            .find(|stage| stage.0 == name)
-            .map_or(String::new(), |stage| stage.1.to_owned())
+        stages.iter().find(|stage| stage.0 == name).map_or(String::new(), |stage| stage.1.clone())
     };
     let mut names: Vec<&str> = new.iter().map(|stage| stage.0).collect();
     names.extend(old.iter().map(|stage| stage.0).filter(|name| find(&new, name).is_empty()));
     names.dedup();
     let (same, changed): (Vec<&str>, Vec<&str>) =
         names.into_iter().partition(|name| find(&old, name) == find(&new, name));
-    let mut text = match changed.as_slice() {
-        [] => return "no difference\n".to_owned(),
-        _ => format!("changed: {}\n", changed.join(", ")),
-    };
+    let Some(first) = changed.first() else { return "no difference\n".to_owned() };
+    let mut text = format!("changed: {}\n", changed.join(", "));
     if !same.is_empty() {
         let _ = writeln!(text, "the same: {}", same.join(", "));
     }
+    let _ = writeln!(text, "{}", meaning(first));
     for name in changed {
         let _ = writeln!(text, "\n== {name}");
         let (old, new) = (find(&old, name), find(&new, name));
@@ -124,6 +137,9 @@ mod tests {
         assert!(shown.contains("\nthe same: source"), "{shown}");
         assert!(shown.contains("\n- d1: 96 places, stride 64\n"), "{shown}");
         assert!(!shown.contains("== source"), "{shown}");
+        assert!(shown.contains("\nAnother operation: "), "{shown}");
+        // The header of the text says nothing new; its proof does.
+        assert!(!shown.contains("// nest") && shown.contains("\n+ // proof "), "{shown}");
     }
 
     #[test]
@@ -133,5 +149,6 @@ mod tests {
         let shown = compare(&gpu, &cpu);
         assert!(shown.contains("\n- schedule for webgpu\n+ schedule for webgpu-cpu\n"), "{shown}");
         assert!(shown.contains("the same: operation, source, destination, nest"), "{shown}");
+        assert!(shown.contains("\nThe same loops, scheduled in another way.\n"), "{shown}");
     }
 }

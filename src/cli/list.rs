@@ -16,14 +16,20 @@ impl<T: Display> Display for List<T> {
     }
 }
 
-/// Reads numbers of any sign.
-pub(super) fn integers(text: &str) -> Result<List<i64>, String> {
-    list(text, "whole numbers from -2^63 to 2^63-1 are accepted, with commas between them")
+impl FromStr for List<i64> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        list(text, "whole numbers from -2^63 to 2^63-1 are accepted, with commas between them")
+    }
 }
 
-/// Reads numbers from 0.
-pub(super) fn naturals(text: &str) -> Result<List<u64>, String> {
-    list(text, "whole numbers from 0 to 2^64-1 are accepted, with commas between them")
+impl FromStr for List<u64> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        list(text, "whole numbers from 0 to 2^64-1 are accepted, with commas between them")
+    }
 }
 
 fn list<T: FromStr>(text: &str, accepted: &str) -> Result<List<T>, String> {
@@ -43,9 +49,9 @@ mod tests {
 
     #[test]
     fn lists_read_and_print() {
-        assert_eq!(integers("-2, 2").unwrap().to_string(), "-2,2");
-        assert_eq!(naturals(""), Ok(List(vec![])));
-        assert!(naturals("1,-2").unwrap_err().starts_with("`-2`, entry 1: "));
-        assert!(naturals("1,").is_err());
+        assert_eq!("-2, 2".parse::<List<i64>>().unwrap().to_string(), "-2,2");
+        assert_eq!("".parse(), Ok(List::<u64>(vec![])));
+        assert!("1,-2".parse::<List<u64>>().unwrap_err().starts_with("`-2`, entry 1: "));
+        assert!("1,".parse::<List<u64>>().is_err());
     }
 }

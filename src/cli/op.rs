@@ -10,12 +10,16 @@ use stridec::{
 };
 
 use super::{
-    args::{OpArgs, OpKind},
+    args::{OpArgs, OpFlags, OpKind},
     destination::destination,
     errors::{Exit, Failure, name},
+    list::List,
     proto_file::read_message,
     shape_arg::tensor,
 };
+
+/// The flag of a slice that has a default.
+const OUTPUT_SIZES: &str = "--output-sizes";
 
 /// What is asked: an operation, and the target that a request names.
 pub(super) struct Request {
@@ -38,13 +42,35 @@ impl From<Error> for Failure {
 impl OpArgs {
     /// The operation; it reads `source` where `--from` says nothing.
     pub(super) fn request(&self, source: Option<Tensor>) -> Result<Request, Failure> {
+        self.flags.request(self.operation, source)
+    }
+}
+
+impl OpFlags {
+    /// The operation of a kind, or of a file where there is none; it reads `source` where `--from` says nothing.
+    pub(super) fn request(
+        &self,
+        kind: Option<OpKind>,
+        source: Option<Tensor>,
+    ) -> Result<Request, Failure> {
         match &self.request {
             Some(request) => from_file(request),
-            None => Ok(Request { operation: self.operation(source)?, target: None }),
+            None => Ok(Request { operation: self.operation(kind, source)?, target: None }),
         }
     }
 
-    fn operation(&self, source: Option<Tensor>) -> Result<Operation, Failure> {
+    /// The first flag that was given.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        let sides = [("--from", self.from.is_some()), ("--to", self.to.is_some())];
+        let mut flags = sides.into_iter().chain(self.slice_flags());
+        flags.find(|&(_, given)| given).map(|(flag, _)| flag)
+    }
+
+    fn operation(
+        &self,
+        kind: Option<OpKind>,
+        source: Option<Tensor>,
+    ) -> Result<Operation, Failure> {
         let source = match (&self.from, source) {
             (Some(argument), _) => lowered(tensor(argument), "--from")?,
             (None, Some(source)) => source,
@@ -54,7 +80,7 @@ impl OpArgs {
                 ));
             }
         };
-        if self.operation == Some(OpKind::Slice) {
+        if kind == Some(OpKind::Slice) {
             let slice = self.slice()?;
             let descriptor = source.descriptor()?;
             let window = Window::slice(descriptor.sizes(), &slice).map_err(Error::from)?;
@@ -62,7 +88,11 @@ impl OpArgs {
             let destination = self.destination(&descriptor, &sizes)?;
             return Ok(Operation::slice(source, &slice, destination)?);
         }
-        self.refuse_slice_flags()?;
+        if let Some((flag, _)) = self.slice_flags().into_iter().find(|&(_, given)| given) {
+            return Err(Failure::invalid(format!(
+                "{flag}: a relayout has none; it takes --from and --to, a slice the rest"
+            )));
+        }
         let descriptor = source.descriptor()?;
         match self.destination(&descriptor, descriptor.sizes())? {
             Some(destination) => Ok(Operation::relayout(source, destination)?),
@@ -81,28 +111,29 @@ impl OpArgs {
     }
 
     fn slice(&self) -> Result<Slice, Failure> {
-        let needed = |flag: &str| Failure::invalid(format!("{flag}: missing; a slice needs it"));
-        Ok(Slice {
-            window_offsets: self.offsets.clone().ok_or_else(|| needed("--offsets"))?.0,
-            window_sizes: self.sizes.clone().ok_or_else(|| needed("--sizes"))?.0,
-            window_strides: self.strides.clone().ok_or_else(|| needed("--strides"))?.0,
-            output_sizes: self.output_sizes.clone().map(|sizes| sizes.0),
-        })
+        let (Some(List(offsets)), Some(List(sizes)), Some(List(strides))) =
+            (&self.offsets, &self.sizes, &self.strides)
+        else {
+            let needed = self.slice_flags().into_iter().filter(|&(flag, _)| flag != OUTPUT_SIZES);
+            let missing = needed.filter(|&(_, given)| !given).map(|(flag, _)| flag);
+            return Err(Failure::invalid(format!(
+                "{}: missing; a slice needs --offsets, --sizes and --strides",
+                missing.collect::<Vec<_>>().join(", ")
+            )));
+        };
+        let mut slice = Slice::new(&offsets[..], &sizes[..], &strides[..]);
+        slice.output_sizes = self.output_sizes.clone().map(|sizes| sizes.0);
+        Ok(slice)
     }
 
-    fn refuse_slice_flags(&self) -> Result<(), Failure> {
-        let given = [
+    /// The flags that only a slice has, and whether they are given.
+    fn slice_flags(&self) -> [(&'static str, bool); 4] {
+        [
             ("--offsets", self.offsets.is_some()),
             ("--sizes", self.sizes.is_some()),
             ("--strides", self.strides.is_some()),
-            ("--output-sizes", self.output_sizes.is_some()),
-        ];
-        match given.into_iter().find(|&(_, given)| given) {
-            Some((flag, _)) => Err(Failure::invalid(format!(
-                "{flag}: a relayout has none; it takes --from and --to, a slice the rest"
-            ))),
-            None => Ok(()),
-        }
+            (OUTPUT_SIZES, self.output_sizes.is_some()),
+        ]
     }
 }
 

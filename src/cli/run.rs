@@ -45,7 +45,7 @@ impl Source {
         let invalid = |reason: String| Failure::invalid(reason).about(&name);
         let bytes = input.read()?;
         let (header, start) = Header::read(&bytes).map_err(invalid)?;
-        let source = match (&args.op.from, &args.op.request) {
+        let source = match (&args.op.flags.from, &args.op.flags.request) {
             (None, None) => Some(Tensor::Shape(npy::tensor_of(&header).map_err(invalid)?)),
             _ => None,
         };

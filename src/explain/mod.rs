@@ -1,7 +1,8 @@
 //! Pictures of layouts: [`terminal`] text, an [`svg`] document, and an [`html`] page that runs the kernel in a browser.
 //!
 //! Everything is drawn from the descriptor that kernels are made of; the movement of an operation is read from its nest.
-//! A [`Picture`] is what to draw. The three writers share a model of it, so that they tell the same:
+//! A [`Picture`] is what to draw; [`Tensor::draw`](crate::Tensor::draw) and [`Operation::draw`](crate::Operation::draw)
+//! make one. The three writers share a model of it, so that they tell the same:
 //!
 //! ```text
 //! Picture ─┬─► tiles    where the boxes of each level end, and where a cell past the array would lie
@@ -13,11 +14,9 @@
 //! ```
 //!
 //! ```
-//! use stridec::{explain::{Picture, Side, terminal}, stride::StrideDescriptor};
-//! let notation = "f32[2,3]{0,1:PAD(3,5,zero)}";
-//! let shape: stridec::shape::Shape = notation.parse()?;
-//! let descriptor = StrideDescriptor::try_from(&shape)?;
-//! let text = terminal(&Picture::layout(Side { notation, descriptor: &descriptor }), 80);
+//! use stridec::{Tensor, explain::terminal};
+//! let tensor: Tensor = "f32[2,3]{0,1:PAD(3,5,zero)}".parse()?;
+//! let text = tensor.draw(|picture| terminal(picture, 80))?;
 //! assert!(text.contains("9 of 15 places are padding"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -60,12 +60,7 @@ mod tests {
                 Operation::relayout(from.parse().unwrap(), to.parse().unwrap()).unwrap();
             check(&operation);
         }
-        let slice = Slice {
-            window_offsets: vec![1, 0],
-            window_sizes: vec![4, 6],
-            window_strides: vec![-2, 3],
-            output_sizes: None,
-        };
+        let slice = Slice::new([1, 0], [4, 6], [-2, 3]);
         check(&Operation::slice("f32[6,7]".parse().unwrap(), &slice, None).unwrap());
     }
 

@@ -4,6 +4,7 @@ use super::{AdapterLimits, GpuError};
 
 /// What an adapter is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum AdapterKind {
     /// A GPU with memory of its own.
     Discrete,

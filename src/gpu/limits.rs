@@ -2,6 +2,7 @@ use crate::schedule::{AdapterKind, Target};
 
 /// What a device allows a kernel: the limits that decide how an operation is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct AdapterLimits {
     /// Bytes that one storage binding can cover.
     pub max_storage_buffer_binding_size: u64,

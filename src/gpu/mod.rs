@@ -39,3 +39,5 @@ pub use cache::PipelineCache;
 pub use device::Gpu;
 pub use error::{GpuError, Side};
 pub use limits::AdapterLimits;
+/// The wgpu that this room is made for.
+pub use wgpu;

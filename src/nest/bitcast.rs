@@ -200,12 +200,7 @@ pub fn align_layouts(input: &Shape, output: &[u64]) -> Result<Option<Layout>, Ne
 ///
 /// ```
 /// use stridec::{nest::{is_contiguous, lower}, shape::Shape, stride::StrideDescriptor, window::{Slice, Window}};
-/// let rows = Slice {
-///     window_offsets: vec![2, 0],
-///     window_sizes: vec![3, 16],
-///     window_strides: vec![1, 1],
-///     output_sizes: None,
-/// };
+/// let rows = Slice::new([2, 0], [3, 16], [1, 1]);
 /// let source = StrideDescriptor::try_from(&"f32[8,16]".parse::<Shape>()?)?;
 /// let destination = StrideDescriptor::try_from(&"f32[3,16]".parse::<Shape>()?)?;
 /// assert!(is_contiguous(&lower(&source, &destination, &Window::slice(&[8, 16], &rows)?)?));

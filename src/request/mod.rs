@@ -6,6 +6,8 @@ mod error;
 mod frame;
 mod locate;
 mod operation;
+#[cfg(feature = "explain")]
+mod picture;
 mod proto;
 mod respond;
 mod serve;

@@ -1,7 +1,8 @@
 //! A stream of requests, answered in order.
 
 use std::{
-    io::{self, BufRead, BufReader, ErrorKind, Read, Write},
+    io::{self, BufReader, ErrorKind, Read, Write},
+    mem,
     sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel},
     thread,
 };
@@ -14,10 +15,13 @@ use crate::{
     shape::{FieldPath, MAX_INPUT_BYTES, ShapeError},
 };
 
-/// Requests read ahead of the one that is written, for each thread: enough to keep the threads busy.
-const AHEAD: usize = 16;
+/// The most requests that one task answers: waking a thread for each costs a tenth of the time of compiling it.
+const TOGETHER: usize = 8;
 
-/// Bytes of answers that are kept to be written at once.
+/// Tasks ahead of the one that is written, for each thread: enough to keep the threads busy.
+const AHEAD: usize = 4;
+
+/// Bytes that are read at once, and bytes of answers that are kept to be written at once.
 const BUFFERED: usize = 64 << 10;
 
 /// Why a stream ended before its input did.
@@ -40,16 +44,32 @@ pub enum ServeError {
     Output(#[source] io::Error),
 }
 
-/// What the thread that reads hands on: an answer to come, or the end.
-type Pending = Result<Receiver<Vec<u8>>, ServeError>;
+/// Responses in order, each with its length before it.
+#[derive(Default)]
+struct Answers {
+    count: u64,
+    bytes: Vec<u8>,
+}
+
+impl Answers {
+    fn push(&mut self, response: &[u8]) {
+        // A vector grows as it must: writing to it does not fail.
+        let _ = prost::encode_length_delimiter(response.len(), &mut self.bytes);
+        self.bytes.extend(response);
+        self.count += 1;
+    }
+}
+
+/// What the thread that reads hands on: answers to come, or the end.
+type Pending = Result<Receiver<Answers>, ServeError>;
 
 /// Answers each `stridec.CompileRequest` of `input` with a `stridec.CompileResponse` on `output`, until the input ends;
 /// returns how many.
 ///
 /// Before each message, in both directions, stands its length as a varint, as protobuf's `writeDelimitedTo` and
 /// `SerializeDelimitedToOstream` write it. Requests are compiled in parallel, on rayon's threads, and answered in
-/// order; a response is flushed as soon as no other one is ready, so that a client may wait for each. A message that is
-/// no request, or longer than [`MAX_INPUT_BYTES`], gets an error and the stream goes on. A reader of `output` that has
+/// order. Only requests that arrived together are answered together, and what is ready is flushed before anything is
+/// waited for, so that a client may wait for each response. A message that is no request, or longer than [`MAX_INPUT_BYTES`], gets an error and the stream goes on. A reader of `output` that has
 /// gone away ends it without an error.
 ///
 /// ```
@@ -73,7 +93,7 @@ type Pending = Result<Receiver<Vec<u8>>, ServeError>;
 pub fn serve(input: impl Read + Send + 'static, mut output: impl Write) -> Result<u64, ServeError> {
     let (sender, pending) = sync_channel(AHEAD * rayon::current_num_threads());
     // A thread of its own, which nobody joins: it may wait for input when the output is long gone.
-    thread::spawn(move || read(BufReader::new(input), &sender));
+    thread::spawn(move || read(BufReader::with_capacity(BUFFERED, input), &sender));
     match write(&pending, &mut output) {
         Err(ServeError::Output(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(0),
         done => done,
@@ -81,19 +101,20 @@ pub fn serve(input: impl Read + Send + 'static, mut output: impl Write) -> Resul
 }
 
 /// Reads messages until the input ends or nobody takes them any more.
-fn read(mut input: impl BufRead, sender: &SyncSender<Pending>) {
+fn read(mut input: BufReader<impl Read>, sender: &SyncSender<Pending>) {
+    let mut frames = Vec::with_capacity(TOGETHER);
     for number in 1.. {
-        let (answer, pending) = sync_channel(1);
-        // The answer of a stream that has ended is received by nobody.
+        let (answers, pending) = sync_channel(1);
+        // Answers of a stream that has ended are received by nobody.
         let end = match read_frame(&mut input, MAX_INPUT_BYTES) {
             Ok(None) => return,
-            Ok(Some(Frame::Message(request))) => {
-                rayon::spawn(move || drop(answer.send(respond(&request))));
-                None
-            }
-            Ok(Some(Frame::TooLong(length))) => {
-                let given = usize::try_from(length).unwrap_or(usize::MAX);
-                drop(answer.send(refusal(&too_long(given).into())));
+            Ok(Some(frame)) => {
+                frames.push(frame);
+                if frames.len() < TOGETHER && holds_message(input.buffer()) {
+                    continue;
+                }
+                let frames = mem::replace(&mut frames, Vec::with_capacity(TOGETHER));
+                rayon::spawn(move || drop(answers.send(answer(&frames))));
                 None
             }
             Err(FrameError::Read(error)) => {
@@ -101,7 +122,9 @@ fn read(mut input: impl BufRead, sender: &SyncSender<Pending>) {
                 return;
             }
             Err(error) => {
-                drop(answer.send(refusal(&malformed(&error).into())));
+                let mut last = Answers::default();
+                last.push(&refusal(&malformed(&error).into()));
+                drop(answers.send(last));
                 Some(ServeError::Framing { number, error })
             }
         };
@@ -115,7 +138,26 @@ fn read(mut input: impl BufRead, sender: &SyncSender<Pending>) {
     }
 }
 
-/// Writes answers in order, each with its length before it.
+/// Whether the next message can be read without waiting for more input.
+fn holds_message(mut buffer: &[u8]) -> bool {
+    prost::decode_length_delimiter(&mut buffer).is_ok_and(|length| length <= buffer.len())
+}
+
+fn answer(frames: &[Frame]) -> Answers {
+    let mut answers = Answers::default();
+    for frame in frames {
+        match frame {
+            Frame::Message(request) => answers.push(&respond(request)),
+            Frame::TooLong(length) => {
+                let given = usize::try_from(*length).unwrap_or(usize::MAX);
+                answers.push(&refusal(&too_long(given).into()));
+            }
+        }
+    }
+    answers
+}
+
+/// Writes answers in order.
 fn write(pending: &Receiver<Pending>, output: &mut impl Write) -> Result<u64, ServeError> {
     let mut buffer = Vec::new();
     let mut written = 0;
@@ -131,24 +173,21 @@ fn write(pending: &Receiver<Pending>, output: &mut impl Write) -> Result<u64, Se
                 }
             }
         };
-        let answer = match next {
-            Ok(answer) => answer,
+        let answers = match next {
+            Ok(answers) => answers,
             Err(error) => {
                 flush(&mut buffer, output)?;
                 return Err(error);
             }
         };
-        let answer = if let Ok(answer) = answer.try_recv() {
-            answer
+        let Answers { count, bytes } = if let Ok(ready) = answers.try_recv() {
+            ready
         } else {
             flush(&mut buffer, output)?;
-            // A task that was dropped has no answer, but its place in the order.
-            answer.recv().unwrap_or_default()
+            answers.recv().expect("a task sends its answers: `respond` lets no panic out")
         };
-        prost::encode_length_delimiter(answer.len(), &mut buffer)
-            .map_err(|error| ServeError::Output(error.into()))?;
-        buffer.extend(answer);
-        written += 1;
+        buffer.extend(bytes);
+        written += count;
         if buffer.len() >= BUFFERED {
             flush(&mut buffer, output)?;
         }

@@ -7,6 +7,7 @@ use crate::nest::{CopyNest, Count, Value, width};
 
 /// How a nest becomes invocations.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Schedule {
     /// What one invocation does.
     pub strategy: Strategy,
@@ -55,6 +56,7 @@ impl fmt::Display for Schedule {
 
 /// The kinds of kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Strategy {
     /// No cell, no dispatch.
     Empty(CopyNest),

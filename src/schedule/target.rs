@@ -3,8 +3,16 @@ use super::ScheduleError;
 /// What a kernel may use: the limits of an adapter, and what kind of adapter it is.
 ///
 /// A target is an input of compilation: the same operation and target give the same kernel on every machine, and no
-/// device is opened.
+/// device is opened. A target of one's own is a preset with other limits:
+///
+/// ```
+/// use stridec::Target;
+/// let mut target = Target::webgpu();
+/// target.name = "my board".into();
+/// target.max_storage_buffer_binding_size = 1 << 30;
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Target {
     /// What messages call it.
     pub name: String,

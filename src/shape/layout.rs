@@ -7,7 +7,16 @@ use super::{ElementType, Shape};
 /// How an array lies in memory: XLA's `Layout`, with TensorFlow 1.x's padding.
 ///
 /// [`Shape::new`] checks a layout against the array's rank and extents.
+///
+/// ```
+/// use stridec::shape::{ElementType, Layout, Shape};
+/// let layout = Layout::new([1, 0]).tiled([8, 128]).tiled([2, 1]);
+/// let shape = Shape::new(ElementType::Bf16, [16, 256], Some(layout))?;
+/// assert_eq!(shape.to_string(), "bf16[16,256]{1,0:T(8,128)(2,1)}");
+/// # Ok::<(), stridec::shape::ShapeError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Layout {
     /// Dimension numbers, the most minor first: one per dimension, or none where `format` is
     /// [`Format::Sparse`].
@@ -73,7 +82,7 @@ impl Layout {
 
     /// With one more tile, its extents major to minor; applied after those there already.
     #[must_use]
-    pub fn tiled(mut self, extents: impl IntoIterator<Item = TileDimension>) -> Self {
+    pub fn tiled(mut self, extents: impl IntoIterator<Item = impl Into<TileDimension>>) -> Self {
         self.tiles.push(Tile::new(extents));
         self
     }
@@ -153,8 +162,8 @@ pub struct Tile {
 impl Tile {
     /// The tile with these extents, the most major first.
     #[must_use]
-    pub fn new(extents: impl IntoIterator<Item = TileDimension>) -> Self {
-        Self { dimensions: extents.into_iter().collect() }
+    pub fn new(extents: impl IntoIterator<Item = impl Into<TileDimension>>) -> Self {
+        Self { dimensions: extents.into_iter().map(Into::into).collect() }
     }
 }
 
@@ -165,6 +174,12 @@ pub enum TileDimension {
     Size(u64),
     /// `*`: folds the dimension into the next more minor one; never the last of a tile.
     Combine,
+}
+
+impl From<u64> for TileDimension {
+    fn from(extent: u64) -> Self {
+        Self::Size(extent)
+    }
 }
 
 /// Where one physical dimension is split between memories.
@@ -214,6 +229,7 @@ impl DimLevelType {
 
 /// The fields of sparse arrays: read, printed and written back; lowering refuses them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Sparse {
     /// Room for elements (TensorFlow 1.x).
     pub max_sparse_elements: u64,

@@ -14,6 +14,7 @@ use super::{Step, StrideDescriptor};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct PaddingReport {
     /// Bytes of the whole image, a metadata prefix included.
     pub allocation_bytes: u64,
@@ -27,6 +28,7 @@ pub struct PaddingReport {
 
 /// What one logical dimension pays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct DimensionPadding {
     /// Logical extent.
     pub extent: u64,

@@ -4,7 +4,10 @@ use super::Proof;
 ///
 /// Two storage buffers, the source read-only at binding 0 and the destination at binding 1 of group 0. A buffer may be
 /// larger than its binding asks for; what lies past the destination's image, rounded up to 4 bytes, stays untouched.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+///
+/// The default has nothing to dispatch; a kernel written by hand starts from it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Kernel {
     /// The shader; empty where there is nothing to dispatch.
     pub wgsl: String,

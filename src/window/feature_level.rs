@@ -14,6 +14,7 @@ use crate::shape::ElementType;
 /// assert_eq!(error.to_string(), "sizes: 3 dimensions in a SLICE1 of feature level 2.1; 4 to 5 are accepted");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum FeatureLevel {
     /// 4 and 5 dimensions; types of 8 to 32 bits.
     Level2_1,

@@ -7,18 +7,14 @@ use super::{Window, WindowDimension, WindowError};
 ///
 /// ```
 /// use stridec::window::{Slice, Window};
-/// let slice = Slice {
-///     window_offsets: vec![0, 1],
-///     window_sizes: vec![4, 3],
-///     window_strides: vec![-2, 2],
-///     output_sizes: None,
-/// };
+/// let slice = Slice::new([0, 1], [4, 3], [-2, 2]);
 /// assert_eq!(slice.max_copied_elements(), [2, 2]);
 /// let window = Window::slice(&[4, 4], &slice)?;
 /// assert_eq!(window.source_index(&[0, 0]), Some(vec![3, 1])); // element 14
 /// # Ok::<(), stridec::window::WindowError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Slice {
     /// First index of the window.
     pub window_offsets: Vec<u64>,
@@ -31,6 +27,30 @@ pub struct Slice {
 }
 
 impl Slice {
+    /// A slice whose output is the most that its windows hold.
+    ///
+    /// Whether it fits a source, [`Window::slice`] says.
+    #[must_use]
+    pub fn new(
+        window_offsets: impl Into<Vec<u64>>,
+        window_sizes: impl Into<Vec<u64>>,
+        window_strides: impl Into<Vec<i64>>,
+    ) -> Self {
+        Self {
+            window_offsets: window_offsets.into(),
+            window_sizes: window_sizes.into(),
+            window_strides: window_strides.into(),
+            output_sizes: None,
+        }
+    }
+
+    /// The same with an output of these extents.
+    #[must_use]
+    pub fn with_output_sizes(mut self, output_sizes: impl Into<Vec<u64>>) -> Self {
+        self.output_sizes = Some(output_sizes.into());
+        self
+    }
+
     /// The most elements that each window holds at its stride: `1 + (size - 1) / |stride|`.
     ///
     /// DirectML's page divides by the signed stride, which refuses its own second example; the magnitude is meant. A

@@ -1,11 +1,6 @@
 //! The pages that are opened.
 
-use stridec::{
-    Operation, Target,
-    explain::{Compiled, Movement, Picture, Side, html},
-    stride::StrideDescriptor,
-    window::Slice,
-};
+use stridec::{Operation, Target, explain::html, stride::StrideDescriptor, window::Slice};
 
 /// One page and what it must say.
 pub(crate) struct Case {
@@ -56,28 +51,21 @@ const SLICES: [SliceCase<'_>; 5] = [
 /// Relayouts, slices, padded, tiled, sub-byte, zero-size and lone layouts.
 pub(crate) fn all() -> Vec<Case> {
     let mut cases: Vec<Case> =
-        RELAYOUTS.iter().map(|(from, to)| case(&relayout(from, to), from, to, "pass")).collect();
+        RELAYOUTS.iter().map(|(from, to)| case(&relayout(from, to), "pass")).collect();
     for (from, offsets, sizes, strides, to) in SLICES {
-        let slice = Slice {
-            window_offsets: offsets.into(),
-            window_sizes: sizes.into(),
-            window_strides: strides.into(),
-            output_sizes: None,
-        };
+        let slice = Slice::new(offsets, sizes, strides);
         let destination = to.map(|to| to.parse().unwrap());
         let operation = Operation::slice(from.parse().unwrap(), &slice, destination).unwrap();
-        cases.push(case(&operation, from, to.unwrap_or("default layout"), "pass"));
+        cases.push(case(&operation, "pass"));
     }
-    let [from, to] = ["f32[0,4]", "f32[0,4]{0,1}"];
-    cases.push(case(&relayout(from, to), from, to, "pass"));
+    cases.push(case(&relayout("f32[0,4]", "f32[0,4]{0,1}"), "pass"));
     for notation in ["bf16[16,256]{1,0:T(8,128)(2,1)}", "f32[2,3,4]{0,2,1}", "f32[]", "f32[0]"] {
-        let descriptor = notation.parse::<stridec::Tensor>().unwrap().descriptor().unwrap();
-        let picture = Picture::layout(Side { notation, descriptor: &descriptor });
+        let tensor: stridec::Tensor = notation.parse().unwrap();
         cases.push(Case {
             name: notation.into(),
-            page: html(&picture, None),
+            page: tensor.draw(|picture| html(picture, None)).unwrap(),
             expected: "none",
-            places: [Some(places(&descriptor)), None],
+            places: [Some(places(&tensor.descriptor().unwrap())), None],
         });
     }
     cases
@@ -85,9 +73,7 @@ pub(crate) fn all() -> Vec<Case> {
 
 /// Kernels with one thing wrong: where they read, where they write, text that does not compile.
 pub(crate) fn wrong() -> Vec<Case> {
-    let [from, to] = ["f32[4,6]{1,0}", "f32[4,6]{0,1}"];
-    let operation = relayout(from, to);
-    let right = case(&operation, from, to, "fail");
+    let right = case(&relayout("f32[4,6]{1,0}", "f32[4,6]{0,1}"), "fail");
     let changes = [("read = ", "read = 1u + "), ("write = ", "write = 4u - "), ("let ", "lte ")];
     let changed = changes.iter().map(|(text, by)| {
         let (head, tail) = right.page.split_once("<pre id=\"wgsl\"").unwrap();
@@ -108,29 +94,10 @@ fn relayout(from: &str, to: &str) -> Operation {
     Operation::relayout(from.parse().unwrap(), to.parse().unwrap()).unwrap()
 }
 
-fn case(operation: &Operation, from: &str, to: &str, expected: &'static str) -> Case {
-    let target = Target::webgpu();
-    let source = Side { notation: from, descriptor: operation.source() };
-    let movement = Movement {
-        destination: Side { notation: to, descriptor: operation.destination() },
-        window: operation.window(),
-        nest: operation.nest(),
-    };
-    let kernel = operation.compile(&target).unwrap();
-    let dispatches: Vec<_> = kernel.dispatches.iter().map(|d| d.workgroups).collect();
-    let compiled = Compiled {
-        wgsl: &kernel.wgsl,
-        entry_point: &kernel.entry_point,
-        workgroup_size: kernel.workgroup_size,
-        binding_bytes: [0, 1].map(|n| kernel.bindings.get(n).map_or(0, |b| b.size_in_bytes)),
-        dispatches: &dispatches,
-        schedule: &operation.schedule(&target).unwrap().to_string(),
-        stages: &operation.stages(&target).unwrap(),
-    };
-    let picture = Picture::operation(operation.title(), source, movement);
+fn case(operation: &Operation, expected: &'static str) -> Case {
     Case {
         name: operation.title().into(),
-        page: html(&picture, Some(&compiled)),
+        page: operation.page(&Target::webgpu()).unwrap(),
         expected,
         places: [Some(places(operation.source())), Some(places(operation.destination()))],
     }

@@ -33,4 +33,19 @@ fn what_is_missing_is_named() {
     sandbox.stridec(&["explain", "f99[2]"]).fails(2, "^^^");
     sandbox.stridec(&["explain", "relayout", "--from", "f32[2]"]).fails(2, "--to");
     sandbox.stridec(&["explain", "token[]"]).fails(3, "token");
+    sandbox.stridec(&["explain", "f32[2]", "--to", "f32[2]"]).fails(2, "--to: a shape alone");
+}
+
+#[test]
+fn operations_are_given_as_to_compile() {
+    let sandbox = Sandbox::new();
+    let request = r#"{"relayout": {
+        "source": {"shape": {"element_type": "F32", "dimensions": [2, 3, 4, 5]}},
+        "destination": {"shape": {"element_type": "F32", "dimensions": [2, 3, 4, 5],
+            "layout": {"minor_to_major": [1, 3, 2, 0]}}}}}"#;
+    sandbox.write("request.json", request.as_bytes());
+    let drawn = sandbox.stridec(&["explain", "--op", "@request.json"]).text().to_owned();
+    let to = ["explain", "relayout", "--from", "f32[2,3,4,5]", "--to", "NHWC"];
+    assert_eq!(sandbox.stridec(&to).text(), drawn);
+    assert!(drawn.contains("f32[2,3,4,5]{1,3,2,0}"), "{drawn}");
 }

@@ -4,11 +4,7 @@
 mod geometry;
 mod looks;
 
-use stridec::{
-    Operation,
-    explain::{Movement, Picture, Side},
-    stride::StrideDescriptor,
-};
+use stridec::{Operation, explain::Picture, stride::StrideDescriptor};
 
 /// Rank 0 to 5, dense, padded, tiled, sub-byte, strided, tail, zero-size, small and large.
 const LAYOUTS: [&str; 22] = [
@@ -42,13 +38,7 @@ fn lower(notation: &str) -> StrideDescriptor {
 }
 
 /// Lowers a relayout and draws it.
-fn relayout<T>(from: &str, to: &str, draw: impl Fn(&Picture<'_>) -> T) -> T {
+fn relayout<T>(from: &str, to: &str, draw: impl FnOnce(&Picture<'_>) -> T) -> T {
     let operation = Operation::relayout(from.parse().unwrap(), to.parse().unwrap()).unwrap();
-    let movement = Movement {
-        destination: Side { notation: to, descriptor: operation.destination() },
-        window: operation.window(),
-        nest: operation.nest(),
-    };
-    let source = Side { notation: from, descriptor: operation.source() };
-    draw(&Picture::operation(operation.title(), source, movement))
+    operation.draw(draw)
 }

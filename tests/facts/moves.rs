@@ -131,12 +131,8 @@ pub fn transpose_rule(fact: &Fact) {
 }
 
 fn slice(start: &[u64], limit: &[u64], strides: &[i64]) -> Slice {
-    Slice {
-        window_offsets: start.to_vec(),
-        window_sizes: limit.iter().zip(start).map(|(limit, start)| limit - start).collect(),
-        window_strides: strides.to_vec(),
-        output_sizes: None,
-    }
+    let sizes: Vec<u64> = limit.iter().zip(start).map(|(limit, start)| limit - start).collect();
+    Slice::new(start, sizes, strides)
 }
 
 /// The window of a fact's `start`, `limit` and `stride`.

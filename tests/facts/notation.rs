@@ -21,12 +21,10 @@ pub fn print_layout(fact: &Fact) {
         layout.tail_padding_alignment_in_elements = alignment;
     }
     layout.element_size_in_bits = given["element_size_in_bits"].as_u64().unwrap_or(0);
-    let sparse = Sparse {
-        pointer_primitive_type: given["pointer_type"].as_str().map(element_type),
-        index_primitive_type: given["index_type"].as_str().map(element_type),
-        physical_shape: given["physical_shape"].as_str().map(|text| text.parse().unwrap()),
-        ..Sparse::default()
-    };
+    let mut sparse = Sparse::default();
+    sparse.pointer_primitive_type = given["pointer_type"].as_str().map(element_type);
+    sparse.index_primitive_type = given["index_type"].as_str().map(element_type);
+    sparse.physical_shape = given["physical_shape"].as_str().map(|text| text.parse().unwrap());
     layout.sparse = Some(Box::new(sparse)).filter(|sparse| **sparse != Sparse::default());
     let known = [
         "m2m",

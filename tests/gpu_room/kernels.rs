@@ -16,21 +16,24 @@ fn relayout(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroup
 "
     );
     let size_in_bytes = words * 4;
-    Kernel {
-        wgsl,
-        entry_point: "relayout".to_owned(),
-        workgroup_size: [64, 1, 1],
-        strategy: "gather".into(),
-        bindings: vec![
-            Binding { group: 0, binding: 0, writable: false, size_in_bytes },
-            Binding { group: 0, binding: 1, writable: true, size_in_bytes },
-        ],
-        dispatches: workgroups.iter().map(|&workgroups| Dispatch { workgroups }).collect(),
-        copy_regions: Vec::new(),
-        proof: None,
-        source_bytes: size_in_bytes,
-        destination_bytes: size_in_bytes,
-    }
+    let mut kernel = Kernel::default();
+    kernel.wgsl = wgsl;
+    kernel.entry_point = "relayout".into();
+    kernel.workgroup_size = [64, 1, 1];
+    kernel.strategy = "gather".into();
+    kernel.bindings = vec![
+        Binding { group: 0, binding: 0, writable: false, size_in_bytes },
+        Binding { group: 0, binding: 1, writable: true, size_in_bytes },
+    ];
+    kernel.dispatches = workgroups.iter().map(|&workgroups| Dispatch { workgroups }).collect();
+    (kernel.source_bytes, kernel.destination_bytes) = (size_in_bytes, size_in_bytes);
+    kernel
+}
+
+/// The same kernel but for one change.
+pub(crate) fn with(mut kernel: Kernel, change: impl FnOnce(&mut Kernel)) -> Kernel {
+    change(&mut kernel);
+    kernel
 }
 
 /// Copies `words` words, an invocation each.

@@ -4,7 +4,7 @@ use stridec::gpu::{Gpu, GpuError, Side};
 use stridec::wgsl::{Binding, Dispatch, Kernel};
 use wgpu::BufferUsages;
 
-use crate::kernels::{buffer, identity, part};
+use crate::kernels::{buffer, identity, part, with};
 use crate::support;
 
 #[test]
@@ -46,11 +46,11 @@ fn shaders_that_do_not_compile_are_typed_errors() {
     let Some(gpu) = support::gpu::gpu("shaders_that_do_not_compile") else { return };
     let good = identity(4);
     let bad = [
-        Kernel { wgsl: "this is no shader".to_owned(), ..good.clone() },
-        Kernel { wgsl: good.wgsl.replace("source[id.x]", "1.5"), ..good.clone() },
-        Kernel { entry_point: "missing".to_owned(), ..good.clone() },
+        with(good.clone(), |kernel| kernel.wgsl = "this is no shader".to_owned()),
+        with(good.clone(), |kernel| kernel.wgsl = good.wgsl.replace("source[id.x]", "1.5")),
+        with(good.clone(), |kernel| kernel.entry_point = "missing".to_owned()),
         // A binding that the layout does not have.
-        Kernel { wgsl: good.wgsl.replace("@binding(0)", "@binding(7)"), ..good.clone() },
+        with(good.clone(), |kernel| kernel.wgsl = good.wgsl.replace("@binding(0)", "@binding(7)")),
     ];
     let gpu = gpu.as_ref().clone().with_cache_capacity(8);
     for kernel in bad {
@@ -80,12 +80,12 @@ fn kernels_past_the_limits_are_refused_before_the_device_is_touched() {
         }
     };
     let most = limits.max_compute_workgroups_per_dimension;
-    let wide =
-        Kernel { dispatches: vec![Dispatch { workgroups: [1, most + 1, 1] }], ..identity(4) };
+    let dispatch = Dispatch { workgroups: [1, most + 1, 1] };
+    let wide = with(identity(4), |kernel| kernel.dispatches = vec![dispatch]);
     assert_eq!(limit_of(&wide), u64::from(most));
 
     let most = limits.max_compute_invocations_per_workgroup;
-    let crowded = Kernel { workgroup_size: [1, most + 1, u32::MAX], ..identity(4) };
+    let crowded = with(identity(4), |kernel| kernel.workgroup_size = [1, most + 1, u32::MAX]);
     assert!(limit_of(&crowded) <= u64::from(most));
 
     let most = limits.max_storage_buffer_binding_size;

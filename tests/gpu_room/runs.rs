@@ -4,7 +4,7 @@ use stridec::gpu::{Adapters, Gpu};
 use stridec::wgsl::Kernel;
 use wgpu::BufferUsages;
 
-use crate::kernels::{buffer, bytes_of, identity, kernel, part, pattern};
+use crate::kernels::{buffer, bytes_of, identity, kernel, part, pattern, with};
 use crate::support;
 
 #[test]
@@ -26,7 +26,7 @@ fn images_that_end_inside_a_word_are_read_and_written_to_their_last_byte() {
     let long = identity(16);
     gpu.run(&long, &[0xff; 64], &mut [0; 64]).unwrap();
     for bytes in 57..=60 {
-        let kernel = Kernel { source_bytes: bytes, ..identity(15) };
+        let kernel = with(identity(15), |kernel| kernel.source_bytes = bytes);
         let mut destination = vec![0xaa; 60];
         gpu.run(&kernel, &pattern(bytes), &mut destination).unwrap();
         let mut padded = pattern(bytes);
@@ -35,14 +35,14 @@ fn images_that_end_inside_a_word_are_read_and_written_to_their_last_byte() {
 
         // So are whole words that the kernel binds past the image.
         gpu.run(&long, &[0xff; 64], &mut [0; 64]).unwrap();
-        let kernel = Kernel { source_bytes: bytes - 20, ..identity(15) };
+        let kernel = with(identity(15), |kernel| kernel.source_bytes = bytes - 20);
         let mut destination = vec![0xaa; 60];
         gpu.run(&kernel, &pattern(bytes - 20), &mut destination).unwrap();
         let mut padded = pattern(bytes - 20);
         padded.resize(60, 0);
         assert_eq!(destination, padded);
 
-        let kernel = Kernel { destination_bytes: bytes, ..identity(15) };
+        let kernel = with(identity(15), |kernel| kernel.destination_bytes = bytes);
         let mut destination = vec![0xaa; usize::try_from(bytes).unwrap()];
         gpu.run(&kernel, &pattern(60), &mut destination).unwrap();
         assert_eq!(destination, pattern(bytes));
@@ -75,10 +75,9 @@ fn dispatches_run_in_order_and_see_what_earlier_ones_wrote() {
     let kernel = kernel(256, &[[4, 1, 1], [4, 2, 1]], body);
     let source = gpu.upload(&bytes_of(0..256)).unwrap();
     let destination = gpu.allocate(1024).unwrap();
-    let kernel = Kernel {
-        wgsl: kernel.wgsl.replace("if id.x < 256u", "if id.x < 256u && id.y == 0u"),
-        ..kernel
-    };
+    let kernel = with(kernel, |kernel| {
+        kernel.wgsl = kernel.wgsl.replace("if id.x < 256u", "if id.x < 256u && id.y == 0u");
+    });
     gpu.dispatch(&kernel, &source, &destination).unwrap();
     let mut result = vec![0; 1024];
     gpu.download(&destination, &mut result).unwrap();
@@ -100,18 +99,7 @@ fn two_dimensional_dispatches_reach_past_a_dimension() {
 #[test]
 fn an_empty_kernel_leaves_the_destination_alone() {
     let Some(gpu) = support::gpu::gpu("an_empty_kernel") else { return };
-    let empty = Kernel {
-        wgsl: String::new(),
-        entry_point: String::new(),
-        workgroup_size: [1; 3],
-        strategy: "empty".into(),
-        bindings: Vec::new(),
-        dispatches: Vec::new(),
-        copy_regions: Vec::new(),
-        proof: None,
-        source_bytes: 0,
-        destination_bytes: 4,
-    };
+    let empty = with(Kernel::default(), |kernel| kernel.destination_bytes = 4);
     let mut destination = [7; 4];
     gpu.run(&empty, &[], &mut destination).unwrap();
     assert_eq!(destination, [7; 4]);

@@ -139,12 +139,7 @@ fn sizes(random: &mut Random, rank: usize) -> Vec<u64> {
 
 /// A random window over `sizes`.
 pub fn slice(random: &mut Random, sizes: &[u64]) -> Slice {
-    let mut slice = Slice {
-        window_offsets: vec![],
-        window_sizes: vec![],
-        window_strides: vec![],
-        output_sizes: None,
-    };
+    let mut slice = Slice::new([], [], []);
     for &size in sizes {
         let offset = if random.one_in(2) { 0 } else { random.below(size) };
         let stride = random.pick(&[1, 1, 1, 2, 3, 5, -1, -1, -2, -4, 100]);

@@ -1,5 +1,7 @@
 //! Reads layouts: `{1,0:T(8,128)(2,1)E(4)}`.
 
+use smallvec::SmallVec;
+
 use super::{
     ParseError,
     array::{element_type, shape},
@@ -194,7 +196,7 @@ pub(super) fn tile(
     places: &mut Places,
 ) -> Result<Tile> {
     let start = parser.expect("(")?.start;
-    let mut tile = Tile::new([]);
+    let mut tile = Tile { dimensions: SmallVec::new() };
     parser.list(")", |parser, i| {
         let field = || field.clone().field("dimensions").index(i);
         let start = parser.place().start;

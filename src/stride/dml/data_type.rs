@@ -14,6 +14,7 @@ use crate::shape::ElementType;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // the names are DirectML's
+#[non_exhaustive]
 pub enum TensorDataType {
     Float32 = 1,
     Float16 = 2,

@@ -12,6 +12,7 @@ use crate::shape::ElementType;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct DlPack {
     /// Extents.
     pub shape: Vec<i64>,

@@ -11,6 +11,7 @@ use crate::shape::ElementType;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct NumpyArray {
     /// What `numpy.dtype` takes; the package `ml_dtypes` registers what numpy itself lacks.
     pub dtype: &'static str,

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Runs every example: Rust, C++ and Python. Installs with apt, where it may, what C++ and Python need.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+packages=(cmake g++ libprotobuf-dev make pkg-config protobuf-compiler python3-protobuf)
+missing=()
+for package in "${packages[@]}"; do
+    dpkg -s "$package" >/dev/null 2>&1 || missing+=("$package")
+done
+if ((${#missing[@]})); then
+    if [[ $EUID -ne 0 ]]; then
+        echo "examples/run.sh: run sudo apt-get install ${missing[*]}" >&2
+        exit 1
+    fi
+    apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
+fi
+
+# Bins and examples together need what `cargo test` needs, which has built it by then.
+cargo build --quiet --locked --bins --examples
+for example in compile_to_wgsl assign_layouts run_on_device; do
+    echo "-- $example"
+    cargo run --quiet --locked --example "$example"
+done
+echo "-- explain"
+cargo run --quiet --locked --example explain -- 'f32[2,3]' 'f32[2,3]{0,1:PAD(3,5,zero)}'
+
+echo "-- python/serve.py"
+target=$(cargo metadata --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
+# Debian's package is for Debian's Python.
+/usr/bin/python3 examples/python/serve.py "$target/debug/stridec" 500
+
+echo "-- cpp"
+examples/cpp/run.sh

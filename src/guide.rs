@@ -1,0 +1,22 @@
+//! Pages for those who embed stridec: [`protos`], [`compilers`], [`snapshots`], and [`names`] to look up. What stays as it
+//! is from version to version says [`stability`].
+#![cfg_attr(feature = "gpu", doc = "With a wgpu device of your own: [`runtimes`].")]
+
+#[doc = include_str!("../docs/protos.md")]
+pub mod protos {}
+
+#[doc = include_str!("../docs/compilers.md")]
+pub mod compilers {}
+
+#[cfg(feature = "gpu")]
+#[doc = include_str!("../docs/runtimes.md")]
+pub mod runtimes {}
+
+#[doc = include_str!("../docs/snapshots.md")]
+pub mod snapshots {}
+
+#[doc = include_str!("../docs/names.md")]
+pub mod names {}
+
+#[doc = include_str!("../docs/stability.md")]
+pub mod stability {}
