@@ -125,6 +125,7 @@ impl Error {
             Self::Nest(error) => error.field(),
             Self::Request(error) => Some(error.field().to_owned()),
             Self::Schedule(ScheduleError::Preset { .. }) => Some("target".into()),
+            Self::Schedule(ScheduleError::Target { field, .. }) => Some(format!("target.{field}")),
             Self::Located { path, .. } => Some(path.clone()),
             _ => None,
         }

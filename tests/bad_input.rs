@@ -360,6 +360,27 @@ fn requests() {
     assert_eq!(error.kind(), Invalid);
 }
 
+/// A target that dispatches nothing is refused, whoever made it.
+#[test]
+fn targets_without_room() {
+    let side: Tensor = "f32[2]".parse().unwrap();
+    let operation = Operation::relayout(side.clone(), side).unwrap();
+    for (limits, field) in [
+        (
+            proto::Target { max_compute_workgroups_per_dimension: Some(0), ..Default::default() },
+            "target.max_compute_workgroups_per_dimension",
+        ),
+        (
+            proto::Target { max_compute_invocations_per_workgroup: Some(0), ..Default::default() },
+            "target.max_compute_invocations_per_workgroup",
+        ),
+    ] {
+        let error = operation.compile(&Target::try_from(&limits).unwrap()).unwrap_err();
+        assert_eq!(error.to_string(), format!("{field}: 0 is not accepted; 1 or more is"));
+        assert_eq!((error.kind(), error.field().as_deref()), (Invalid, Some(field)));
+    }
+}
+
 #[test]
 fn buffers_of_another_length() {
     let operation = |text: &str| -> Operation {

@@ -13,12 +13,20 @@ use support::{
     random::{self, Random},
 };
 
+/// Where `STRIDEC_WGSL` names a folder, the kernels are written to it, for other validators.
 #[test]
 fn random_kernels_are_valid() {
+    let folder = std::env::var_os("STRIDEC_WGSL").map(std::path::PathBuf::from);
+    if let Some(folder) = &folder {
+        std::fs::create_dir_all(folder).unwrap();
+    }
     let mut random = Random(2);
     let mut count = std::collections::BTreeMap::new();
     for case in 0..std::env::var("STRIDEC_CASES").map_or(3_000, |n| n.parse().unwrap()) {
-        let operation = random::operation(&mut random);
+        let operation = match case % 3 {
+            0 => random::relayout(&mut random),
+            _ => random::operation(&mut random),
+        };
         let Ok(nest) = nest::lower(&operation.source, &operation.destination, &operation.window)
         else {
             continue;
@@ -33,6 +41,10 @@ fn random_kernels_are_valid() {
             }
             if let Err(error) = wgsl::validate(&kernel.wgsl) {
                 panic!("{case}: {error}\n{}\n{nest}", kernel.wgsl);
+            }
+            if let Some(folder) = &folder {
+                let name = format!("{case}-{}.wgsl", target.name);
+                std::fs::write(folder.join(name), &kernel.wgsl).unwrap();
             }
         }
     }

@@ -4,7 +4,8 @@
 //!
 //! - up to rank 3: extents 0 to 4 in each dimension × every order of the destination × every unit × the source
 //!   padded or not × the destination without padding and with each padding value;
-//! - at rank 4: extents 0 to 4 in each dimension × every order × every unit, the padding of both sides taken in turn.
+//! - at rank 4: extents 0 to 4 in each dimension × every order × every unit, the padding of both sides taken in turn;
+//! - up to rank 4: extents 0 to 4 in each dimension × every order × every pair of six tilings, the unit taken in turn.
 //!
 //! The source's order is the default. Renaming the dimensions makes every pair of orders a pair with the default
 //! first, and as all extents are tried, each renaming is tried too.
@@ -15,7 +16,7 @@ use rayon::prelude::*;
 use stridec::{
     request::Operation,
     schedule::Target,
-    shape::{ElementType, Layout, PaddingValue, Shape},
+    shape::{ElementType, Layout, PaddingValue, Shape, TileDimension},
 };
 use support::oracle;
 
@@ -104,6 +105,54 @@ fn every_relayout_of_rank_4() {
     assert!(total > 625 * 24 * 8 * 19 / 20, "{total}");
 }
 
+/// Tilings: none, one whose tiles are partial, one of a higher rank than some arrays, tiles of tiles, a folded dimension.
+fn tilings() -> [Vec<Vec<TileDimension>>; 6] {
+    use TileDimension::{Combine, Size};
+    [
+        vec![],
+        vec![vec![Size(3)]],
+        vec![vec![Size(2), Size(2)]],
+        vec![vec![Size(3), Size(4)]],
+        vec![vec![Size(2), Size(4)], vec![Size(2), Size(1)]],
+        vec![vec![Combine, Size(2)]],
+    ]
+}
+
+#[test]
+fn every_pair_of_tilings_up_to_rank_4() {
+    const UNITS: [ElementType; 4] =
+        [ElementType::U1, ElementType::F4e2m1fn, ElementType::S8, ElementType::Bf16];
+    let total: usize = (0..=4)
+        .flat_map(all_extents)
+        .enumerate()
+        .par_bridge()
+        .map(|(number, extents)| {
+            let (mut count, mut turn) = (0, number);
+            for order in permutations(extents.len()) {
+                for from in &tilings() {
+                    for to in &tilings() {
+                        turn += 1;
+                        let unit = UNITS[turn % UNITS.len()];
+                        let bits = unit.bits().unwrap();
+                        let size = if bits < 8 { bits.into() } else { 0 };
+                        let tiled = |order: Vec<usize>, tiling: &[Vec<TileDimension>]| {
+                            let layout = Layout::new(order).element_size(size);
+                            let layout = tiling.iter().cloned().fold(layout, Layout::tiled);
+                            Shape::new(unit, extents.iter().copied(), layout).unwrap()
+                        };
+                        let default = (0..extents.len()).rev().collect();
+                        let (source, destination) =
+                            (tiled(default, from), tiled(order.clone(), to));
+                        count += usize::from(run(unit, source, &destination));
+                    }
+                }
+            }
+            count
+        })
+        .sum();
+    assert_eq!(total, (806 + 625 * 24) * 36);
+}
+
 /// Runs one relayout on the host and in the oracle; false where the type lacks the padding value.
 fn relayout(
     unit: ElementType,
@@ -123,7 +172,11 @@ fn relayout(
         to = to.padded(grown(extents, 1), value);
     }
     let shape = |layout| Shape::new(unit, extents.iter().copied(), layout).unwrap();
-    let (source, destination) = (shape(from), shape(to));
+    run(unit, shape(from), &shape(to))
+}
+
+/// Runs one relayout on the host and in the oracle; false where the type lacks the padding value.
+fn run(unit: ElementType, source: Shape, destination: &Shape) -> bool {
     let name = format!("{source} to {destination}");
     let operation = match Operation::relayout(source.into(), destination.clone().into()) {
         Ok(operation) => operation,
@@ -144,7 +197,7 @@ fn relayout(
     let mut out = vec![0xa5; bytes];
     operation.run_on_host(&image, &mut out).unwrap();
     let (from, to) = (operation.source(), operation.destination());
-    let expected = oracle::run(from, to, operation.window(), &image, Some(&destination));
+    let expected = oracle::run(from, to, operation.window(), &image, Some(destination));
     assert_eq!(out, expected, "{name}");
     true
 }

@@ -44,6 +44,14 @@ pub enum ScheduleError {
         /// The target's name.
         target: String,
     },
+    /// A limit of the target that leaves no room for any kernel.
+    #[error("target.{field}: {given} is not accepted; 1 or more is")]
+    Target {
+        /// The field of the target.
+        field: &'static str,
+        /// The limit.
+        given: u32,
+    },
     /// A name that is no preset.
     #[error("target: {given:?} is not known; accepted are {accepted}")]
     Preset {
@@ -58,6 +66,6 @@ impl ScheduleError {
     /// Whether the operation is valid, but more than the target runs.
     #[must_use]
     pub fn is_unsupported(&self) -> bool {
-        !matches!(self, Self::Preset { .. })
+        !matches!(self, Self::Preset { .. } | Self::Target { .. })
     }
 }

@@ -88,8 +88,9 @@ impl Strategy {
 ///
 /// # Errors
 ///
-/// Where an image is larger than a binding of the target, or passes 32-bit indices.
+/// Where an image is larger than a binding of the target, or passes 32-bit indices; where the target dispatches nothing.
 pub fn schedule(nest: CopyNest, target: &Target) -> Result<Schedule, ScheduleError> {
+    target.check()?;
     if nest.dst_elements == 0 {
         return Ok(Schedule {
             strategy: Strategy::Empty(nest),

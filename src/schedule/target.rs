@@ -58,6 +58,18 @@ impl Target {
         Self { name: "webgpu-cpu".into(), kind: AdapterKind::Cpu, ..Self::webgpu() }
     }
 
+    /// Whether any kernel can be dispatched: a workgroup of one invocation, at the least.
+    pub(super) fn check(&self) -> Result<(), ScheduleError> {
+        let limits = [
+            ("max_compute_workgroups_per_dimension", self.max_compute_workgroups_per_dimension),
+            ("max_compute_invocations_per_workgroup", self.max_compute_invocations_per_workgroup),
+        ];
+        match limits.into_iter().find(|&(_, given)| given == 0) {
+            Some((field, given)) => Err(ScheduleError::Target { field, given }),
+            None => Ok(()),
+        }
+    }
+
     /// The preset of this name.
     ///
     /// # Errors

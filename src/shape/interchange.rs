@@ -9,7 +9,7 @@ use prost_reflect::{
 };
 
 use super::{
-    MAX_INPUT_BYTES, ShapeError,
+    MAX_INPUT_BYTES, ShapeError, excerpt,
     wire::{check_size, decode_error},
 };
 use crate::proto::DESCRIPTORS;
@@ -19,6 +19,9 @@ use crate::proto::DESCRIPTORS;
 /// prost-reflect's text parser has no limit of its own, and that of `serde_json` is too low for the deepest shape. The deepest
 /// message that prost decodes, of 100 levels, has at most two brackets per level: `[{`.
 const MAX_NESTING: usize = 200;
+
+/// Characters of a parser's reason that are kept: it may quote the input.
+const MAX_REASON: usize = 300;
 
 /// Bytes of stack for a parser: [`MAX_NESTING`] levels of it, compiled without optimisation, pass 2 MiB.
 const STACK_BYTES: usize = 16 << 20;
@@ -38,7 +41,8 @@ const STACK_BYTES: usize = 16 << 20;
 /// Where the text is more than 16 MiB, nested too deep, or no such message.
 pub fn from_textproto<M: Message + Name + Default>(text: &str) -> Result<M, ShapeError> {
     check_text::<M>("textproto", text, Some(b'#'))?;
-    let failed = |offset, reason| text_error::<M>("textproto", position(text, offset), reason);
+    let failed =
+        |offset, reason: String| text_error::<M>("textproto", position(text, offset), &reason);
     let parse = || {
         let message =
             DynamicMessage::parse_text_format(descriptor::<M>()?, text).map_err(|error| {
@@ -76,7 +80,7 @@ pub fn from_json<M: Message + Name + Default>(text: &str) -> Result<M, ShapeErro
         typed(&message)
     };
     on_deep_stack(parse)
-        .unwrap_or_else(|error| Err(text_error::<M>("JSON", (1, 1), error.to_string())))
+        .unwrap_or_else(|error| Err(text_error::<M>("JSON", (1, 1), &error.to_string())))
 }
 
 /// Runs a parser that descends by recursion on a stack that is deep enough, whatever the caller's.
@@ -126,7 +130,7 @@ fn check_text<M: Name>(
         None => Ok(()),
         Some(offset) => {
             let reason = format!("nested deeper than {MAX_NESTING} brackets");
-            Err(text_error::<M>(format, position(text, offset), reason))
+            Err(text_error::<M>(format, position(text, offset), &reason))
         }
     }
 }
@@ -134,15 +138,16 @@ fn check_text<M: Name>(
 fn text_error<M: Name>(
     format: &'static str,
     (line, column): (usize, usize),
-    reason: String,
+    reason: &str,
 ) -> ShapeError {
+    let reason = excerpt(reason, MAX_REASON).into_owned();
     ShapeError::Text { format, line, column, reason, message: M::full_name() }
 }
 
 fn json_error<M: Name>(error: &serde_json::Error) -> ShapeError {
     let (place, text) = ((error.line(), error.column()), error.to_string());
     let suffix = format!(" at line {} column {}", place.0, place.1);
-    text_error::<M>("JSON", place, text.strip_suffix(&suffix).unwrap_or(&text).to_string())
+    text_error::<M>("JSON", place, text.strip_suffix(&suffix).unwrap_or(&text))
 }
 
 /// Line and column of a byte, both from 1.

@@ -13,6 +13,7 @@ mod convert;
 mod dimension_number;
 mod element_type;
 mod error;
+mod excerpt;
 mod field_path;
 #[cfg(feature = "text-protos")]
 mod interchange;
@@ -33,6 +34,7 @@ mod wire;
 pub use dimension_number::{dimension_number, dimension_numbers};
 pub use element_type::ElementType;
 pub use error::ShapeError;
+pub(crate) use excerpt::excerpt;
 pub use field_path::FieldPath;
 #[cfg(feature = "text-protos")]
 pub use interchange::{from_json, from_textproto, to_json, to_textproto};

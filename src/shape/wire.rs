@@ -5,7 +5,10 @@ use prost::{DecodeError, Message, Name};
 use super::{FieldPath, Shape, ShapeError};
 use crate::proto::xla;
 
-/// The longest input that is read, in bytes: 16 MiB. Decoded messages can take 44 times as much.
+/// The longest input that is read, in bytes: 16 MiB.
+///
+/// Reading a message can take 144 times as much memory, reading a text 224 times: so much do the least parts take that
+/// there are. Who reads for others sets a lower limit, with [`decode_with_limit`] or before reading a text.
 pub const MAX_INPUT_BYTES: usize = 16 << 20;
 
 /// More fields than this are printed with their middle left out.

@@ -184,6 +184,65 @@ fn escapes_do_not_reach_the_terminal() {
     }
 }
 
+/// Files may hold what a terminal would obey, too: as names, as strings, as lines that are shown.
+#[test]
+fn escapes_of_files_do_not_reach_the_terminal() {
+    let sandbox = sandbox();
+    let escape = "\u{1b}[31m\u{9b}1m\u{202e}";
+    let header = format!("{{'descr': '{escape}', 'fortran_order': False, 'shape': (2,), }}");
+    let mut npy = b"\x93NUMPY\x01\x00".to_vec();
+    npy.extend(u16::try_from(header.len()).unwrap().to_le_bytes());
+    npy.extend(header.bytes());
+    sandbox.write("a.npy", npy);
+    sandbox.write("a.json", format!("{{\"{escape}\": 1}}"));
+    sandbox.write("b.json", format!("{{\"element_type\": \"{escape}\"}}"));
+    sandbox.write("a.textproto", format!("layout {{ # {escape}\n{escape}: 1 }}"));
+    sandbox.write("b.textproto", format!("element_type: F32 # {escape}\ndimensions: x {escape}"));
+    sandbox.write("a.snap", format!("== source\n{escape}\n"));
+    sandbox.write("b.snap", format!("== source\n{escape}{escape}\n"));
+    let named = format!("{escape}.npy");
+    sandbox.write(&named, "");
+    let output = ["--to", "f32[2]", "-o", "out.bin", "--device", "host"];
+    let mut runs = vec![sandbox.stridec(&["diff", "a.snap", "b.snap"])];
+    for input in ["a.npy", &named, &format!("{escape}.bin")] {
+        runs.push(sandbox.stridec(&[&["run", "relayout", "-i", input][..], &output].concat()));
+    }
+    for shape in ["@a.json", "@b.json", "@a.textproto", "@b.textproto", &format!("@{escape}")] {
+        runs.push(sandbox.stridec(&["describe", shape]));
+    }
+    for ran in runs {
+        let shown = ran.stderr + std::str::from_utf8(&ran.stdout).unwrap();
+        assert!(!shown.is_empty());
+        assert!(!shown.contains(['\u{1b}', '\u{9b}', '\u{202e}']), "{shown:?}");
+    }
+}
+
+/// However deep or long a file is, what is said of it is a few short lines.
+#[test]
+fn errors_are_a_few_lines() {
+    let sandbox = sandbox();
+    let deep =
+        (0..90).fold(xla::Shape { element_type: 17, ..xla::Shape::default() }, |inner, _| {
+            xla::Shape { element_type: 13, tuple_shapes: vec![inner], ..xla::Shape::default() }
+        });
+    sandbox.write("deep.pb", deep.encode_to_vec());
+    let recursive = (0..300).fold(vec![0x10, 0x11], |inner, _| {
+        let mut outer = vec![0x10, 0x0d, 0x22];
+        prost::encode_length_delimiter(inner.len(), &mut outer).unwrap();
+        [outer, inner].concat()
+    });
+    sandbox.write("recursive.pb", recursive);
+    sandbox.write("long.json", format!("{{\"{}\": 1}}", "a".repeat(100_000)));
+    sandbox.write("long.textproto", format!("{}: 1", "a".repeat(100_000)));
+    let long = format!("f32[2]{{0:{}(1)}}", "A".repeat(100_000));
+    for shape in ["@deep.pb", "@recursive.pb", "@long.json", "@long.textproto", &long] {
+        let ran = sandbox.stridec(&["describe", shape]);
+        ran.fails(2, "error: ");
+        let lines = ran.stderr.lines().count();
+        assert!(lines <= 4 && ran.stderr.len() < 800, "{lines} lines: {}", ran.stderr);
+    }
+}
+
 #[test]
 fn a_huge_destination_is_an_error_and_no_crash() {
     let sandbox = sandbox();

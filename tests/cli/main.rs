@@ -7,8 +7,12 @@ mod compile;
 mod describe;
 mod embedding;
 mod explain;
+#[cfg(feature = "gpu")]
+mod faults;
 mod files;
 mod npy;
 mod offset;
 mod run;
+mod same;
 mod sandbox;
+mod whole;

@@ -2,6 +2,7 @@
 
 use stridec::gpu::{Gpu, GpuError, Side};
 use stridec::wgsl::{Binding, Dispatch, Kernel};
+use stridec::{Operation, Target, Tensor};
 use wgpu::BufferUsages;
 
 use crate::kernels::{buffer, identity, part, with};
@@ -186,6 +187,89 @@ fn a_device_that_is_gone_is_a_typed_error() {
     let gpu = Gpu::from_device(own.device().clone(), own.queue().clone());
     gpu.device().destroy();
     lost(gpu.run(&kernel, &[1; 16], &mut [0; 16]));
+}
+
+/// A device whose owner asked for less than the kernel's target has.
+#[test]
+fn a_device_with_lower_limits_than_the_target_is_a_typed_error() {
+    if support::gpu::gpu("a_device_with_lower_limits").is_none() {
+        return;
+    }
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
+    let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::all()));
+    let low = wgpu::Limits {
+        max_compute_invocations_per_workgroup: 64,
+        max_compute_workgroup_size_x: 64,
+        max_compute_workgroups_per_dimension: 100,
+        max_storage_buffer_binding_size: 1 << 16,
+        ..wgpu::Limits::downlevel_defaults()
+    };
+    let descriptor = wgpu::DeviceDescriptor { required_limits: low, ..Default::default() };
+    let opened = adapters
+        .iter()
+        .find_map(|adapter| pollster::block_on(adapter.request_device(&descriptor)).ok());
+    let (device, queue) = opened.expect("some adapter opens with low limits");
+    let gpu = Gpu::from_device(device, queue);
+    let refused = |text: &str, target: &Target| {
+        let side: Tensor = text.parse().unwrap();
+        let kernel = Operation::relayout(side.clone(), side).unwrap().compile(target).unwrap();
+        let bytes = usize::try_from(kernel.source_bytes).unwrap();
+        match gpu.run(&kernel, &vec![1; bytes], &mut vec![0; bytes]) {
+            Err(GpuError::BeyondLimit { limit, .. }) => limit,
+            other => panic!("{text}: {other:?}"),
+        }
+    };
+    assert_eq!(refused("f32[64]", &Target::webgpu()), 64);
+    let small = Target { max_compute_invocations_per_workgroup: 64, ..Target::webgpu() };
+    assert_eq!(refused("f32[40000]", &small), 1 << 16);
+    let tiny = Target { max_compute_invocations_per_workgroup: 1, ..Target::webgpu() };
+    assert_eq!(refused("f32[4000]", &tiny), 100);
+    // What fits runs.
+    let side: Tensor = "f32[64]".parse().unwrap();
+    let kernel = Operation::relayout(side.clone(), side).unwrap().compile(&small).unwrap();
+    let mut destination = [0; 256];
+    gpu.run(&kernel, &[7; 256], &mut destination).unwrap();
+    assert_eq!(destination, [7; 256]);
+}
+
+/// A process of this test's own, with so little memory that a few large buffers take all of it.
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_that_runs_out_is_a_typed_error() {
+    const STARVED: &str = "STRIDEC_STARVED";
+    let name = "refusals::memory_that_runs_out_is_a_typed_error";
+    if std::env::var_os(STARVED).is_some() {
+        let gpu = Gpu::open().unwrap();
+        let mut held = vec![];
+        let size = gpu.limits().max_buffer_size.min(512 << 20);
+        let error = (0..64).find_map(|_| match gpu.allocate(size) {
+            Ok(buffer) => {
+                held.push(buffer);
+                None
+            }
+            Err(error) => Some(error),
+        });
+        assert!(matches!(error, Some(GpuError::OutOfMemory { .. })), "{error:?}");
+        // What was there before is still of use.
+        drop(held);
+        let mut destination = [0; 16];
+        gpu.run(&identity(4), &[3; 16], &mut destination).unwrap();
+        assert_eq!(destination, [3; 16]);
+        return;
+    }
+    if support::gpu::gpu("memory_that_runs_out").is_none_or(|gpu| gpu.backend() != "vulkan") {
+        return;
+    }
+    let script = "ulimit -v 8388608; exec \"$@\"";
+    let output = std::process::Command::new("sh")
+        .args(["-c", script, "sh"])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env(STARVED, "1")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
 }
 
 #[test]

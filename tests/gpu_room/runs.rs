@@ -66,6 +66,28 @@ fn images_longer_than_a_staging_part_arrive_whole() {
     });
 }
 
+/// A kernel is run again and again, from several threads: the same bytes each time.
+#[test]
+fn the_same_input_gives_the_same_bytes() {
+    let Some(gpu) = support::gpu::gpu("the_same_input_gives_the_same_bytes") else { return };
+    let side = |text: &str| text.parse::<stridec::Tensor>().unwrap();
+    let (from, to) = (side("s8[40,300]"), side("s8[40,300]{1,0:T(8,128)(4,1)}"));
+    let operation = stridec::Operation::relayout(from, to).unwrap();
+    let kernel = operation.compile(&stridec::Target::webgpu()).unwrap();
+    let source = pattern(kernel.source_bytes);
+    let run = || {
+        let mut destination = vec![0xaa; usize::try_from(kernel.destination_bytes).unwrap()];
+        gpu.run(&kernel, &source, &mut destination).unwrap();
+        destination
+    };
+    let first = run();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| (0..8).for_each(|_| assert!(run() == first)));
+        }
+    });
+}
+
 #[test]
 fn dispatches_run_in_order_and_see_what_earlier_ones_wrote() {
     let Some(gpu) = support::gpu::gpu("dispatches_run_in_order") else { return };

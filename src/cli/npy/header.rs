@@ -8,6 +8,9 @@ use std::{fmt::Write as _, str::CharIndices};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
+/// No dtype and no key is longer, in bytes.
+const MAX_STRING: usize = 64;
+
 /// Data starts at a multiple of this, so that it can be mapped.
 const ALIGNMENT: usize = 64;
 
@@ -144,7 +147,12 @@ impl<'a> Parser<'a> {
         match self.rest.next() {
             Some((start, quote @ ('\'' | '"'))) => {
                 let end = self.rest.find(|&(_, c)| c == quote).ok_or(unterminated)?.0;
-                Ok(&self.text[start + 1..end])
+                match end - start - 1 {
+                    ..=MAX_STRING => Ok(&self.text[start + 1..end]),
+                    length => Err(format!(
+                        "its header has a string of {length} bytes; at most {MAX_STRING} are accepted"
+                    )),
+                }
             }
             _ => Err(unterminated.into()),
         }
@@ -155,7 +163,9 @@ impl<'a> Parser<'a> {
         self.blanks();
         let start = self.position();
         while self.rest.next_if(|&(_, c)| c.is_alphanumeric() || c == '-').is_some() {}
-        &self.text[start..self.position()]
+        let word = &self.text[start..self.position()];
+        // No word that is accepted is as long: the start of one that is not says enough.
+        word.char_indices().nth(MAX_STRING).map_or(word, |(end, _)| &word[..end])
     }
 
     fn position(&mut self) -> usize {
@@ -237,6 +247,8 @@ mod tests {
             ("'descr': '<f4', ", "", "its header lacks the key 'descr'"),
             ("}", "", "its header has no string"),
             ("'<f4'", "'<f4", "its header has no"),
+            ("'<f4'", &format!("'{}'", "f".repeat(65)), "its header has a string of 65 bytes"),
+            ("2, 3", &"2".repeat(9999), &format!("shape[0]: `{}`; 0", "2".repeat(64))),
         ] {
             let error = Header::read(&file(&good.replace(from, to))).unwrap_err();
             assert!(error.starts_with(message), "{error}");

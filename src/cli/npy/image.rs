@@ -7,6 +7,9 @@ use stridec::{
 
 use super::{Header, descr};
 
+/// More extents than this are printed without the others.
+const MAX_SHOWN: usize = 16;
+
 /// Extents of a tensor's memory, major to minor, where every place of it is a cell of them: no prefix, no tail, and no
 /// gap between strides.
 ///
@@ -65,9 +68,21 @@ pub(crate) fn check(header: &Header, tensor: &StrideDescriptor) -> Result<(), St
         _ => String::new(),
     };
     Err(format!(
-        "an array of {:?} in {order} order is not the memory of the source; accepted is its memory {:?} in C order{logical}",
-        header.shape, image.shape,
+        "an array of {} in {order} order is not the memory of the source; accepted is its memory {} in C order{logical}",
+        shown(&header.shape),
+        shown(&image.shape),
     ))
+}
+
+/// Extents in a message, which stays short where they are many.
+fn shown(extents: &[u64]) -> String {
+    match extents {
+        _ if extents.len() > MAX_SHOWN => {
+            let start = format!("{:?}", &extents[..MAX_SHOWN]);
+            format!("{}, … {} in all]", start.trim_end_matches(']'), extents.len())
+        }
+        _ => format!("{extents:?}"),
+    }
 }
 
 /// Whether the array has the tensor's extents and its elements lie as the layout says.

@@ -3,6 +3,10 @@
 use std::{fmt, ops::Range};
 
 use super::ParseError;
+use crate::shape::excerpt;
+
+/// Characters of a word that messages show.
+const MAX_PRINTED: usize = 40;
 
 /// One piece of the notation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +24,7 @@ pub(super) enum Token<'a> {
 impl fmt::Display for Token<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Word(text) | Self::Sign(text) => write!(f, "`{text}`"),
+            Self::Word(text) | Self::Sign(text) => write!(f, "`{}`", excerpt(text, MAX_PRINTED)),
             Self::Number(number) => write!(f, "`{number}`"),
             Self::End => f.write_str("the end"),
         }

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::DmlError;
 use crate::{
-    shape::{permutation, shape_util::signed},
+    shape::{excerpt, permutation, shape_util::signed},
     stride::StrideError,
 };
 
@@ -43,7 +43,7 @@ pub fn minor_to_major_from_letters(
     };
     for (text, letters) in [(order, &physical), (over.unwrap_or(order), &logical)] {
         if letters.len() != rank {
-            let (text, given) = (text.to_owned(), letters.len());
+            let (text, given) = (shown(text), letters.len());
             return Err(DmlError::LetterCount { text, given, rank });
         }
     }
@@ -124,7 +124,7 @@ fn distinct(text: &str) -> Result<SmallVec<[char; 8]>, DmlError> {
             return Err(unknown(text, letter, "the letters A to Z".to_owned()));
         }
         if letters.contains(&letter) {
-            return Err(DmlError::RepeatedLetter { text: text.to_owned(), letter });
+            return Err(DmlError::RepeatedLetter { text: shown(text), letter });
         }
         letters.push(letter);
     }
@@ -144,7 +144,12 @@ fn customary(text: &str, letters: &[char]) -> Result<SmallVec<[char; 8]>, DmlErr
 }
 
 fn unknown(text: &str, letter: char, accepted: String) -> DmlError {
-    DmlError::UnknownLetter { text: text.to_owned(), letter, accepted }
+    DmlError::UnknownLetter { text: shown(text), letter, accepted }
+}
+
+/// The letters in messages: all that there can be, and the start of what is no letters.
+fn shown(text: &str) -> String {
+    excerpt(text, 30).into_owned()
 }
 
 #[cfg(test)]

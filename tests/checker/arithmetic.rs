@@ -1,0 +1,98 @@
+//! WGSL's operators on words, with a fault where the result would not be the number that was meant.
+
+use naga::{BinaryOperator, MathFunction, UnaryOperator};
+
+use crate::value::{Fault, Kind, Scalar};
+
+pub(crate) fn unary(op: UnaryOperator, of: Scalar) -> Result<Scalar, Fault> {
+    match op {
+        UnaryOperator::LogicalNot => Ok(Scalar::bool(!of.truth())),
+        UnaryOperator::BitwiseNot => Ok(Scalar::uint(!of.natural("a complement")?)),
+        UnaryOperator::Negate => panic!("no kernel negates: {of:?}"),
+    }
+}
+
+pub(crate) fn binary(op: BinaryOperator, left: Scalar, right: Scalar) -> Result<Scalar, Fault> {
+    use BinaryOperator as Op;
+    match (left.kind, op) {
+        (Kind::Bool, Op::LogicalAnd | Op::And) => Ok(Scalar::bool(left.truth() & right.truth())),
+        (Kind::Bool, Op::LogicalOr | Op::InclusiveOr) => {
+            Ok(Scalar::bool(left.truth() | right.truth()))
+        }
+        (Kind::Uint | Kind::Sint, Op::ShiftLeft | Op::ShiftRight) => shift(op, left, right),
+        (Kind::Uint, Op::Subtract) => subtract(left, right),
+        (
+            Kind::Uint,
+            Op::Equal | Op::NotEqual | Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual,
+        ) => compare(op, left, right),
+        (Kind::Uint, _) => {
+            let name = format!("{op:?}");
+            let (a, b) = (left.natural(&name)?, right.natural(&name)?);
+            let result = match op {
+                Op::Add => a.checked_add(b),
+                Op::Multiply => a.checked_mul(b),
+                Op::Divide => a.checked_div(b),
+                Op::Modulo => a.checked_rem(b),
+                Op::And => Some(a & b),
+                Op::InclusiveOr => Some(a | b),
+                Op::ExclusiveOr => Some(a ^ b),
+                _ => panic!("no kernel has {op:?} of u32"),
+            };
+            result.map(Scalar::uint).ok_or_else(|| format!("{op:?} of {a} and {b} leaves u32"))
+        }
+        _ => panic!("no kernel has {op:?} of {left:?} and {right:?}"),
+    }
+}
+
+/// What is shifted out is dropped: elements leave their words in this way.
+fn shift(op: BinaryOperator, left: Scalar, right: Scalar) -> Result<Scalar, Fault> {
+    let by = right.natural("a shift")?;
+    if by >= 32 {
+        return Err(format!("a shift by {by} bits"));
+    }
+    let bits = match (left.kind, op) {
+        (Kind::Sint, BinaryOperator::ShiftRight) => (left.bits.cast_signed() >> by).cast_unsigned(),
+        (Kind::Uint, _) if left.below_zero => left.natural("a shift")?,
+        (_, BinaryOperator::ShiftLeft) => left.bits << by,
+        _ => left.bits >> by,
+    };
+    Ok(Scalar::of(left.kind, bits))
+}
+
+fn subtract(left: Scalar, right: Scalar) -> Result<Scalar, Fault> {
+    let right = right.natural("taking away")?;
+    let (bits, borrowed) = left.bits.overflowing_sub(right);
+    if borrowed && left.below_zero {
+        return Err("a number drops below -2^32".to_owned());
+    }
+    Ok(Scalar { kind: Kind::Uint, bits, below_zero: borrowed || left.below_zero })
+}
+
+/// A guard tells numbers below 0 from every index only if it takes them for numbers past the extent.
+fn compare(op: BinaryOperator, left: Scalar, right: Scalar) -> Result<Scalar, Fault> {
+    use BinaryOperator as Op;
+    let (a, b) = (left.bits, right.natural("a comparison with")?);
+    if left.below_zero && !(matches!(op, Op::GreaterEqual) && a >= b || matches!(op, Op::NotEqual))
+    {
+        return Err(format!("{op:?} takes a number below 0 for an index below {b}"));
+    }
+    Ok(Scalar::bool(match op {
+        Op::Equal => a == b,
+        Op::NotEqual => a != b,
+        Op::Less => a < b,
+        Op::LessEqual => a <= b,
+        Op::Greater => a > b,
+        Op::GreaterEqual => a >= b,
+        _ => panic!("{op:?} compares nothing"),
+    }))
+}
+
+pub(crate) fn math(fun: MathFunction, args: &[Scalar]) -> Result<Scalar, Fault> {
+    let name = format!("{fun:?}");
+    let numbers: Result<Vec<u32>, Fault> = args.iter().map(|arg| arg.natural(&name)).collect();
+    match (fun, &numbers?[..]) {
+        (MathFunction::Min, &[a, b]) => Ok(Scalar::uint(a.min(b))),
+        (MathFunction::Max, &[a, b]) => Ok(Scalar::uint(a.max(b))),
+        _ => panic!("no kernel calls {fun:?}"),
+    }
+}

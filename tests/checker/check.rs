@@ -1,0 +1,110 @@
+//! Judges a kernel by its text: what it touches, what it writes, and what it promised.
+
+use naga::front::wgsl;
+use stridec::{Kernel, Target};
+
+use crate::{
+    interpret::{Buffer, Interpreter, Place},
+    value::Fault,
+};
+
+/// What a kernel did.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    /// Whether the source's last word that the proof allows was read: the proof is exact.
+    pub(crate) is_tight: bool,
+    pub(crate) invocations: u64,
+}
+
+/// Runs every invocation of `kernel` on `image` and checks that it keeps its proof, stays inside its bindings and the
+/// target's limits, writes every word of the destination once, and that the words are `expected`.
+pub(crate) fn check(
+    kernel: &Kernel,
+    target: &Target,
+    image: &[u8],
+    expected: &[u8],
+) -> Result<Seen, Fault> {
+    let module = wgsl::parse_str(&kernel.wgsl).map_err(|error| error.message().to_owned())?;
+    let entry = entry_point(kernel, &module);
+    let [source, destination] = &kernel.bindings[..] else { panic!("{:?}", kernel.bindings) };
+    for (n, binding) in (0..).zip([source, destination]) {
+        assert_eq!((binding.group, binding.binding, binding.writable), (0, n, n == 1));
+        must(binding.size_in_bytes <= target.max_storage_buffer_binding_size, "a binding's limit")?;
+    }
+    // What lies past the image is arbitrary, and no result may depend on it.
+    let words = |bytes: &[u8], size: u64| {
+        let mut bytes = bytes.to_vec();
+        bytes.resize(usize::try_from(size).unwrap(), 0xdb);
+        bytes.as_chunks().0.iter().map(|&word| u32::from_le_bytes(word)).collect()
+    };
+    let source = Buffer::new(words(image, source.size_in_bytes));
+    let destination = Buffer::new(words(&[], destination.size_in_bytes));
+    let mut interpreter = Interpreter::new(&module, entry, [source, destination]);
+
+    let proof = kernel.proof.as_ref().expect("a kernel comes with its proof");
+    let (mut invocations, mut working, mut trips) = (0, 0, 0);
+    let size = kernel.workgroup_size;
+    for dispatch in &kernel.dispatches {
+        let groups = dispatch.workgroups;
+        let most = target.max_compute_workgroups_per_dimension;
+        must(groups.iter().all(|&groups| (1..=most).contains(&groups)), "a dispatch's limit")?;
+        for group in each(groups) {
+            for local in each(size) {
+                interpreter
+                    .invoke(&Place { group, local, size, groups })
+                    .map_err(|fault| format!("workgroup {group:?}, {local:?}: {fault}"))?;
+                invocations += 1;
+                working += u64::from(interpreter.stored > 0);
+                trips = trips.max(interpreter.trips);
+            }
+        }
+    }
+    must(working == proof.invocations(), "the number of invocations that have work")?;
+    must(trips <= proof.trips(), "the number of loop trips")?;
+    let [source, destination] = &interpreter.buffers;
+    for (buffer, said) in [(source, proof.source_words()), (destination, proof.destination_words())]
+    {
+        must(buffer.words.len() as u64 == said, "the words of a binding")?;
+    }
+    let read = source.last_read.map(|word| word as u64);
+    must(read <= proof.last_source_word(), "the last word that is read")?;
+    check_writes(&destination.writes, proof.last_destination_word())?;
+    let bytes: Vec<u8> = destination.words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    // What is left of the last word is zero.
+    let mut expected = expected.to_vec();
+    expected.resize(expected.len().next_multiple_of(4), 0);
+    if let Some(at) = (0..expected.len()).find(|&at| bytes[at] != expected[at]) {
+        return Err(format!("byte {at} is {:#x} in place of {:#x}", bytes[at], expected[at]));
+    }
+    Ok(Seen { is_tight: read == proof.last_source_word(), invocations })
+}
+
+/// The entry point that the kernel names, of the size that it gives, within the limits of any target.
+fn entry_point<'a>(kernel: &Kernel, module: &'a naga::Module) -> &'a naga::Function {
+    let [entry] = &module.entry_points[..] else { panic!("one entry point") };
+    assert_eq!((&entry.name, entry.stage), (&kernel.entry_point, naga::ShaderStage::Compute));
+    assert_eq!(entry.workgroup_size, kernel.workgroup_size);
+    assert!(entry.workgroup_size_overrides.is_none() && module.overrides.is_empty());
+    &entry.function
+}
+
+/// Every word up to `last` is written once, and none after it.
+fn check_writes(writes: &[u8], last: u64) -> Result<(), Fault> {
+    let end = usize::try_from(last).unwrap() + 1;
+    let expected = |word: usize| u8::from(word < end);
+    match writes.iter().enumerate().find(|&(word, &times)| times != expected(word)) {
+        None => must(end <= writes.len(), "the last word that is written"),
+        Some((word, times)) => {
+            Err(format!("word {word} of the destination, of {end}, is written {times} times"))
+        }
+    }
+}
+
+fn must(holds: bool, what: &str) -> Result<(), Fault> {
+    if holds { Ok(()) } else { Err(format!("{what} is not as the kernel says")) }
+}
+
+/// Every place below `extents`.
+fn each([x, y, z]: [u32; 3]) -> impl Iterator<Item = [u32; 3]> {
+    (0..z).flat_map(move |z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z])))
+}

@@ -1,0 +1,451 @@
+//! Runs a kernel from naga's IR of its text, one invocation after the other, and says what it touched.
+//!
+//! It knows the statements and expressions that kernels are made of and panics at any other: a kernel that starts to use
+//! one has to be looked at here first.
+
+use std::collections::BTreeMap;
+
+use naga::{
+    AddressSpace, Arena, Block, BuiltIn, Expression, Function, GlobalVariable, Handle, Literal,
+    Module, ScalarKind, Statement, StorageAccess, Type, TypeInner, VectorSize,
+};
+
+use crate::{
+    arithmetic,
+    value::{Fault, Kind, Scalar, Value},
+};
+
+/// A storage buffer as a kernel sees it.
+#[derive(Debug)]
+pub(crate) struct Buffer {
+    pub(crate) words: Vec<u32>,
+    /// How often each word was written.
+    pub(crate) writes: Vec<u8>,
+    pub(crate) last_read: Option<usize>,
+}
+
+impl Buffer {
+    pub(crate) fn new(words: Vec<u32>) -> Self {
+        Self { writes: vec![0; words.len()], words, last_read: None }
+    }
+}
+
+/// Where an invocation stands in its dispatch.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) group: [u32; 3],
+    pub(crate) local: [u32; 3],
+    pub(crate) size: [u32; 3],
+    pub(crate) groups: [u32; 3],
+}
+
+/// Runs invocations of one entry point over its two buffers.
+pub(crate) struct Interpreter<'a> {
+    module: &'a Module,
+    entry: &'a Function,
+    /// The source and the destination.
+    pub(crate) buffers: [Buffer; 2],
+    /// The buffer of each global variable.
+    buffer_of: BTreeMap<Handle<GlobalVariable>, usize>,
+    /// Iterations of all loops of the invocation that runs.
+    pub(crate) trips: u32,
+    /// Words that the invocation that runs has written.
+    pub(crate) stored: u32,
+}
+
+/// What a pointer points at.
+#[derive(Clone, Copy, Debug)]
+enum Pointer {
+    Buffer(usize),
+    Words { buffer: usize, first: usize, count: usize },
+    Local { index: usize },
+    Component { index: usize, component: usize },
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Slot {
+    Empty,
+    Value(Value),
+    Pointer(Pointer),
+}
+
+/// How a block ended.
+enum Flow {
+    Next,
+    Break,
+    Continue,
+    Return(Option<Value>),
+}
+
+/// One call of a function: what its expressions and local variables hold.
+struct Frame<'a> {
+    function: &'a Function,
+    arguments: Vec<Value>,
+    slots: Vec<Slot>,
+    locals: Vec<Value>,
+}
+
+impl<'a> Interpreter<'a> {
+    /// An interpreter of the entry point `entry` of a module whose bindings 0 and 1 of group 0 are these buffers.
+    pub(crate) fn new(module: &'a Module, entry: &'a Function, buffers: [Buffer; 2]) -> Self {
+        let mut buffer_of = BTreeMap::new();
+        for (handle, global) in module.global_variables.iter() {
+            let AddressSpace::Storage { access } = global.space else {
+                panic!("no kernel has the global {:?}", global.space)
+            };
+            let place = global.binding.expect("a storage buffer is bound");
+            assert_eq!(place.group, 0);
+            let buffer = usize::try_from(place.binding).unwrap();
+            let expected = [StorageAccess::LOAD, StorageAccess::LOAD | StorageAccess::STORE];
+            assert_eq!(access, expected[buffer]);
+            assert!(buffer_of.insert(handle, buffer).is_none());
+        }
+        Self { module, entry, buffers, buffer_of, trips: 0, stored: 0 }
+    }
+
+    /// Runs one invocation.
+    pub(crate) fn invoke(&mut self, place: &Place) -> Result<(), Fault> {
+        (self.trips, self.stored) = (0, 0);
+        let arguments = self
+            .entry
+            .arguments
+            .iter()
+            .map(|argument| match argument.binding {
+                Some(naga::Binding::BuiltIn(of)) => built_in(of, place),
+                ref other => panic!("no kernel has the argument {other:?}"),
+            })
+            .collect();
+        self.call(self.entry, arguments).map(drop)
+    }
+
+    fn call(
+        &mut self,
+        function: &'a Function,
+        arguments: Vec<Value>,
+    ) -> Result<Option<Value>, Fault> {
+        let slots = vec![Slot::Empty; function.expressions.len()];
+        let mut frame = Frame { function, arguments, slots, locals: Vec::new() };
+        for (_, variable) in function.local_variables.iter() {
+            let value = match variable.init {
+                Some(init) => self.value(&mut frame, init)?,
+                None => zero(&self.module.types[variable.ty].inner),
+            };
+            frame.locals.push(value);
+        }
+        match self.block(&mut frame, &function.body)? {
+            Flow::Next => Ok(None),
+            Flow::Return(value) => Ok(value),
+            Flow::Break | Flow::Continue => panic!("a jump without a loop"),
+        }
+    }
+
+    fn block(&mut self, frame: &mut Frame<'a>, block: &'a Block) -> Result<Flow, Fault> {
+        for statement in block {
+            let flow = match statement {
+                Statement::Emit(range) => {
+                    for handle in range.clone() {
+                        frame.slots[handle.index()] = self.evaluate(frame, handle)?;
+                    }
+                    Flow::Next
+                }
+                Statement::Block(inner) => self.block(frame, inner)?,
+                Statement::If { condition, accept, reject } => {
+                    let holds = self.value(frame, *condition)?.scalar().truth();
+                    self.block(frame, if holds { accept } else { reject })?
+                }
+                Statement::Loop { body, continuing, break_if: None } => {
+                    self.repeat(frame, body, continuing)?
+                }
+                Statement::Break => Flow::Break,
+                Statement::Continue => Flow::Continue,
+                Statement::Return { value } => {
+                    let value = value.map(|value| self.value(frame, value)).transpose()?;
+                    Flow::Return(value)
+                }
+                Statement::Store { pointer, value } => {
+                    let pointer = self.pointer(frame, *pointer)?;
+                    let value = self.value(frame, *value)?;
+                    self.store(frame, pointer, value);
+                    Flow::Next
+                }
+                Statement::Call { function, arguments, result } => {
+                    let given: Result<Vec<Value>, Fault> =
+                        arguments.iter().map(|&given| self.value(frame, given)).collect();
+                    let returned = self.call(&self.module.functions[*function], given?)?;
+                    if let (Some(result), Some(value)) = (result, returned) {
+                        frame.slots[result.index()] = Slot::Value(value);
+                    }
+                    Flow::Next
+                }
+                other => panic!("no kernel has the statement {other:?}"),
+            };
+            if !matches!(flow, Flow::Next) {
+                return Ok(flow);
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn repeat(
+        &mut self,
+        frame: &mut Frame<'a>,
+        body: &'a Block,
+        continuing: &'a Block,
+    ) -> Result<Flow, Fault> {
+        loop {
+            match self.block(frame, body)? {
+                Flow::Break => return Ok(Flow::Next),
+                Flow::Return(value) => return Ok(Flow::Return(value)),
+                Flow::Next | Flow::Continue => {}
+            }
+            self.trips += 1;
+            if self.trips > 65_535 {
+                return Err("a loop passes 65535 trips".to_owned());
+            }
+            self.block(frame, continuing)?;
+        }
+    }
+
+    fn store(&mut self, frame: &mut Frame<'a>, pointer: Pointer, value: Value) {
+        match pointer {
+            Pointer::Local { index } => frame.locals[index] = value,
+            Pointer::Component { index, component } => {
+                frame.locals[index].parts_mut()[component] = value.scalar();
+            }
+            Pointer::Words { buffer, first, count } => {
+                assert_eq!(value.parts().len(), count);
+                let buffer = &mut self.buffers[buffer];
+                for (at, part) in (first..).zip(value.parts()) {
+                    assert!(part.kind == Kind::Uint && !part.below_zero, "{part:?} is stored");
+                    buffer.words[at] = part.bits;
+                    buffer.writes[at] = buffer.writes[at].saturating_add(1);
+                    self.stored += 1;
+                }
+            }
+            Pointer::Buffer(_) => panic!("a whole buffer is stored"),
+        }
+    }
+
+    fn load(&mut self, frame: &Frame<'a>, pointer: Pointer) -> Result<Value, Fault> {
+        Ok(match pointer {
+            Pointer::Local { index } => frame.locals[index],
+            Pointer::Component { index, component } => {
+                Value::Scalar(frame.locals[index].parts()[component])
+            }
+            Pointer::Words { buffer: 1, first, .. } => {
+                return Err(format!("word {first} of the destination is read"));
+            }
+            Pointer::Words { buffer, first, count } => {
+                let buffer = &mut self.buffers[buffer];
+                buffer.last_read = buffer.last_read.max(Some(first + count - 1));
+                let mut parts = [Scalar::uint(0); 4];
+                for (part, &word) in parts.iter_mut().zip(&buffer.words[first..first + count]) {
+                    *part = Scalar::uint(word);
+                }
+                Value::from_parts(&parts[..count])
+            }
+            Pointer::Buffer(_) => panic!("a whole buffer is loaded"),
+        })
+    }
+
+    /// The value of an expression, evaluated now where no statement has: a constant, an argument.
+    fn value(&mut self, frame: &mut Frame<'a>, of: Handle<Expression>) -> Result<Value, Fault> {
+        match self.slot(frame, of)? {
+            Slot::Value(value) => Ok(value),
+            other => panic!("{other:?} is no value"),
+        }
+    }
+
+    fn pointer(&mut self, frame: &mut Frame<'a>, of: Handle<Expression>) -> Result<Pointer, Fault> {
+        match self.slot(frame, of)? {
+            Slot::Pointer(pointer) => Ok(pointer),
+            other => panic!("{other:?} is no pointer"),
+        }
+    }
+
+    fn slot(&mut self, frame: &mut Frame<'a>, of: Handle<Expression>) -> Result<Slot, Fault> {
+        if let Slot::Empty = frame.slots[of.index()] {
+            frame.slots[of.index()] = self.evaluate(frame, of)?;
+        }
+        Ok(frame.slots[of.index()])
+    }
+
+    fn evaluate(&mut self, frame: &mut Frame<'a>, of: Handle<Expression>) -> Result<Slot, Fault> {
+        let function = frame.function;
+        let value = match function.expressions[of] {
+            Expression::FunctionArgument(number) => {
+                frame.arguments[usize::try_from(number).unwrap()]
+            }
+            Expression::GlobalVariable(global) => {
+                return Ok(Slot::Pointer(Pointer::Buffer(self.buffer_of[&global])));
+            }
+            Expression::LocalVariable(local) => {
+                return Ok(Slot::Pointer(Pointer::Local { index: local.index() }));
+            }
+            Expression::Access { base, index } => {
+                let index = self.value(frame, index)?.scalar().natural("an index")?;
+                return self.access(frame, base, index);
+            }
+            Expression::AccessIndex { base, index } => return self.access(frame, base, index),
+            Expression::Load { pointer } => {
+                let pointer = self.pointer(frame, pointer)?;
+                self.load(frame, pointer)?
+            }
+            Expression::Compose { ref components, .. } => {
+                let mut parts = Vec::with_capacity(4);
+                for &component in components {
+                    parts.extend_from_slice(self.value(frame, component)?.parts());
+                }
+                Value::vector(&parts)
+            }
+            Expression::Splat { size, value } => {
+                let value = self.value(frame, value)?.scalar();
+                Value::vector(&[value; 4][..usize::from(size as u8)])
+            }
+            Expression::Swizzle { size, vector, pattern } => {
+                let vector = self.value(frame, vector)?;
+                let parts = pattern.map(|part| vector.parts().get(part.index() as usize).copied());
+                let parts: Vec<Scalar> = parts.into_iter().flatten().collect();
+                Value::vector(&parts[..usize::from(size as u8)])
+            }
+            Expression::Unary { op, expr } => {
+                self.value(frame, expr)?.map(|of| arithmetic::unary(op, of))?
+            }
+            Expression::Binary { op, left, right } => {
+                let (left, right) = (self.value(frame, left)?, self.value(frame, right)?);
+                left.zip(right, |left, right| arithmetic::binary(op, left, right))?
+            }
+            Expression::Select { condition, accept, reject } => {
+                let holds = self.value(frame, condition)?.scalar().truth();
+                self.value(frame, if holds { accept } else { reject })?
+            }
+            Expression::Math { fun, arg, arg1: Some(second), arg2: None, arg3: None } => {
+                let (first, second) = (self.value(frame, arg)?, self.value(frame, second)?);
+                first.zip(second, |a, b| arithmetic::math(fun, &[a, b]))?
+            }
+            Expression::As { expr, kind, convert: None } => {
+                let kind = kind_of(kind);
+                self.value(frame, expr)?.map(|of| Ok(Scalar { kind, ..of }))?
+            }
+            ref constant => self.constant(&function.expressions, constant),
+        };
+        Ok(Slot::Value(value))
+    }
+
+    fn constant(&self, expressions: &Arena<Expression>, of: &Expression) -> Value {
+        let globals = &self.module.global_expressions;
+        match *of {
+            Expression::Literal(Literal::U32(bits)) => Value::Scalar(Scalar::uint(bits)),
+            Expression::Literal(Literal::I32(n)) => {
+                Value::Scalar(Scalar::of(Kind::Sint, n.cast_unsigned()))
+            }
+            Expression::Literal(Literal::Bool(value)) => Value::Scalar(Scalar::bool(value)),
+            Expression::ZeroValue(ty) => zero(&self.module.types[ty].inner),
+            Expression::Constant(constant) => {
+                self.constant(globals, &globals[self.module.constants[constant].init])
+            }
+            Expression::Compose { ref components, .. } => {
+                let parts: Vec<Scalar> = components
+                    .iter()
+                    .flat_map(|&part| {
+                        self.constant(expressions, &expressions[part]).parts().to_vec()
+                    })
+                    .collect();
+                Value::vector(&parts)
+            }
+            Expression::Splat { size, value } => {
+                let value = self.constant(expressions, &expressions[value]).scalar();
+                Value::vector(&[value; 4][..usize::from(size as u8)])
+            }
+            ref other => panic!("no kernel has the expression {other:?}"),
+        }
+    }
+
+    fn access(
+        &mut self,
+        frame: &mut Frame<'a>,
+        base: Handle<Expression>,
+        index: u32,
+    ) -> Result<Slot, Fault> {
+        let at = usize::try_from(index).unwrap();
+        Ok(match self.slot(frame, base)? {
+            Slot::Value(value) => {
+                let part = value.parts().get(at).ok_or_else(|| format!("component {at}"))?;
+                Slot::Value(Value::Scalar(*part))
+            }
+            Slot::Pointer(Pointer::Local { index }) => {
+                Slot::Pointer(Pointer::Component { index, component: at })
+            }
+            Slot::Pointer(Pointer::Buffer(buffer)) => {
+                let count = self.words_of_element(frame.function, base);
+                let length = self.buffers[buffer].words.len() / count;
+                if at >= length {
+                    return Err(format!("element {at} of binding {buffer}, which has {length}"));
+                }
+                Slot::Pointer(Pointer::Words { buffer, first: at * count, count })
+            }
+            Slot::Pointer(Pointer::Words { buffer, first, count }) => {
+                assert!(at < count);
+                Slot::Pointer(Pointer::Words { buffer, first: first + at, count: 1 })
+            }
+            other => panic!("{other:?} has no parts"),
+        })
+    }
+
+    /// Words of an element of the runtime-sized array that `base` points at.
+    fn words_of_element(&self, function: &Function, base: Handle<Expression>) -> usize {
+        let Expression::GlobalVariable(global) = function.expressions[base] else {
+            panic!("a buffer is named directly")
+        };
+        let inner = |ty: Handle<Type>| &self.module.types[ty].inner;
+        match inner(self.module.global_variables[global].ty) {
+            TypeInner::Array { base, size: naga::ArraySize::Dynamic, stride } => {
+                let words = match inner(*base) {
+                    TypeInner::Scalar(scalar) if scalar.width == 4 => 1,
+                    TypeInner::Vector { size: VectorSize::Bi, scalar } if scalar.width == 4 => 2,
+                    TypeInner::Vector { size: VectorSize::Quad, scalar } if scalar.width == 4 => 4,
+                    other => panic!("no kernel has a buffer of {other:?}"),
+                };
+                assert_eq!(usize::try_from(*stride).unwrap(), words * 4);
+                words
+            }
+            other => panic!("no kernel has the buffer {other:?}"),
+        }
+    }
+}
+
+fn kind_of(kind: ScalarKind) -> Kind {
+    match kind {
+        ScalarKind::Uint => Kind::Uint,
+        ScalarKind::Sint => Kind::Sint,
+        ScalarKind::Bool => Kind::Bool,
+        other => panic!("no kernel computes with {other:?}"),
+    }
+}
+
+fn zero(ty: &TypeInner) -> Value {
+    match ty {
+        TypeInner::Scalar(scalar) => Value::Scalar(Scalar::of(kind_of(scalar.kind), 0)),
+        TypeInner::Vector { size, scalar } => {
+            let zero = Scalar::of(kind_of(scalar.kind), 0);
+            Value::vector(&[zero; 4][..usize::from(*size as u8)])
+        }
+        other => panic!("no kernel has a zero of {other:?}"),
+    }
+}
+
+fn built_in(of: BuiltIn, place: &Place) -> Value {
+    let Place { group, local, size, groups } = *place;
+    let three = |of: [u32; 3]| Value::vector(&of.map(Scalar::uint));
+    match of {
+        BuiltIn::GlobalInvocationId => three([0, 1, 2].map(|n| group[n] * size[n] + local[n])),
+        BuiltIn::LocalInvocationId => three(local),
+        BuiltIn::WorkGroupId => three(group),
+        BuiltIn::NumWorkGroups => three(groups),
+        BuiltIn::LocalInvocationIndex => {
+            let index = local[0] + size[0] * (local[1] + size[1] * local[2]);
+            Value::Scalar(Scalar::uint(index))
+        }
+        other => panic!("no kernel asks for {other:?}"),
+    }
+}

@@ -1,0 +1,196 @@
+//! Judges kernels by their text alone: naga parses it, and an interpreter runs every invocation of it.
+//!
+//! Of each kernel it holds that the accesses stay in the bindings and within the proof, that no number leaves `u32`, that
+//! loops end as said, that the dispatch keeps the target's limits, that every word of the destination is written exactly
+//! once, and that the words are the oracle's. It shares no code with lowering: what it knows of a kernel is the text, and
+//! the numbers that a runtime gets with it.
+
+mod arithmetic;
+mod check;
+mod interpret;
+mod mutants;
+#[path = "../support/mod.rs"]
+mod support;
+mod value;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use check::{Seen, check};
+use rayon::prelude::*;
+use stridec::{
+    Kernel, Target, nest,
+    schedule::schedule,
+    shape::{ElementType, Layout, PaddingValue, Shape},
+    wgsl,
+    window::Window,
+};
+use support::{
+    oracle,
+    random::{self, Operation, Random, Side},
+};
+use value::Fault;
+
+/// Both kinds of adapter, and one so small that dispatches go to y and z.
+fn targets() -> [Target; 3] {
+    let small = Target {
+        name: "small".to_owned(),
+        max_compute_workgroups_per_dimension: 3,
+        max_compute_invocations_per_workgroup: 32,
+        ..Target::webgpu()
+    };
+    [Target::webgpu(), Target::webgpu_cpu(), small]
+}
+
+/// A kernel, an image of its source, and what the oracle makes of that.
+struct Case {
+    kernel: Kernel,
+    image: Vec<u8>,
+    expected: Vec<u8>,
+}
+
+/// `None` where the operation is refused, or nothing is dispatched.
+fn case(random: &mut Random, operation: &Operation, target: &Target) -> Option<Case> {
+    let Operation { source, destination, window, .. } = operation;
+    let nest = nest::lower(source, destination, window).ok()?;
+    let schedule = schedule(nest, target).ok()?;
+    let kernel = wgsl::emit(&schedule, target, &[]);
+    if kernel.dispatches.is_empty() {
+        assert_eq!(kernel.destination_bytes, 0);
+        return None;
+    }
+    let proof = kernel.proof.as_ref().expect("a kernel comes with its proof");
+    assert!(proof.holds(&kernel));
+    let comment: Vec<&str> =
+        kernel.wgsl.lines().filter_map(|line| line.strip_prefix("//")).map(str::trim).collect();
+    assert!(comment.join(" ").contains(&proof.to_string()), "{}", kernel.wgsl);
+    let image = random.bytes(source.image_bytes());
+    let expected = oracle::run(source, destination, window, &image, operation.destination_shape());
+    Some(Case { kernel, image, expected })
+}
+
+fn judge(case: &Case, target: &Target) -> Result<Seen, Fault> {
+    check(&case.kernel, target, &case.image, &case.expected)
+}
+
+/// What a run of kernels came to.
+#[derive(Default)]
+struct Tally {
+    kernels: AtomicU64,
+    invocations: AtomicU64,
+    tight: AtomicU64,
+}
+
+impl Tally {
+    /// Judges the kernels of an operation for every target.
+    fn judge_all(&self, random: &mut Random, operation: &Operation) {
+        for target in targets() {
+            let Some(case) = case(random, operation, &target) else { continue };
+            match judge(&case, &target) {
+                Err(fault) => panic!("{fault}\n{operation:#?}\n{}", case.kernel.wgsl),
+                Ok(Seen { is_tight, invocations }) => {
+                    self.kernels.fetch_add(1, Ordering::Relaxed);
+                    self.invocations.fetch_add(invocations, Ordering::Relaxed);
+                    self.tight.fetch_add(is_tight.into(), Ordering::Relaxed);
+                }
+            }
+        }
+    }
+
+    /// Prints the tally. Proofs bound what is read from above: of four kernels in five the bound itself is read.
+    fn finish(self, least: u64) {
+        let (kernels, tight) = (self.kernels.into_inner(), self.tight.into_inner());
+        let invocations = self.invocations.into_inner();
+        eprintln!("{kernels} kernels, {invocations} invocations; {tight} proofs are exact");
+        assert!(kernels >= least && tight * 5 >= kernels * 4, "{kernels}, {tight}");
+    }
+}
+
+fn cases(by_default: u64) -> u64 {
+    std::env::var("STRIDEC_CASES").map_or(by_default, |cases| cases.parse().unwrap())
+}
+
+#[test]
+fn random_kernels_keep_their_proofs() {
+    let (cases, tally) = (cases(2_500), Tally::default());
+    (0..cases).into_par_iter().for_each(|seed| {
+        let mut random = Random((seed << 32) + 11);
+        let make = [random::operation, random::relayout][usize::from(seed % 2 == 1)];
+        let operation = make(&mut random);
+        tally.judge_all(&mut random, &operation);
+    });
+    tally.finish(cases * 5 / 2);
+}
+
+/// Up to rank 3: extents 1 to 4 × every order of the destination × every unit, the padding and the tiles of both sides
+/// taken in turn.
+#[test]
+fn small_kernels_keep_their_proofs() {
+    const UNITS: [ElementType; 8] = [
+        ElementType::U1,
+        ElementType::S2,
+        ElementType::F4e2m1fn,
+        ElementType::S8,
+        ElementType::Bf16,
+        ElementType::F32,
+        ElementType::F64,
+        ElementType::C128,
+    ];
+    let mut shapes = vec![];
+    for rank in 0..=3 {
+        for number in 0..4_u64.pow(rank) {
+            let extents: Vec<u64> = (0..rank).map(|d| 1 + number / 4_u64.pow(d) % 4).collect();
+            for order in permutations(extents.len()) {
+                shapes.push((extents.clone(), order));
+            }
+        }
+    }
+    let tally = Tally::default();
+    shapes.par_iter().enumerate().for_each(|(turn, (extents, order))| {
+        let mut random = Random(turn as u64);
+        for (n, unit) in UNITS.into_iter().enumerate() {
+            let (from, to) = (turn + n, turn / 3 + n);
+            let source = shape(unit, extents, &(0..extents.len()).rev().collect::<Vec<_>>(), from);
+            let destination = shape(unit, extents, order, to);
+            let descriptor = |shape: &Shape| shape.try_into().unwrap();
+            tally.judge_all(
+                &mut random,
+                &Operation {
+                    source: descriptor(&source),
+                    destination: descriptor(&destination),
+                    source_side: Side::Shape(Box::new(source)),
+                    destination_side: Side::Shape(Box::new(destination)),
+                    window: Window::identity(extents),
+                },
+            );
+        }
+    });
+    tally.finish(9_000);
+}
+
+/// A shape in one of six ways: plain, packed, padded, or in tiles.
+fn shape(unit: ElementType, extents: &[u64], order: &[usize], way: usize) -> Shape {
+    use stridec::shape::TileDimension::Size;
+    let plain = Layout::new(order.iter().copied());
+    let grown = extents.iter().zip(0..).map(|(extent, n)| extent + n % 2 + 1);
+    let layout = match way % 6 {
+        0 => plain,
+        1 => plain.element_size(unit.bits().unwrap().into()),
+        2 => plain.padded(grown.collect::<Vec<_>>(), Some(PaddingValue::One)),
+        3 => plain.tiled([Size(2)]),
+        4 => plain.tiled([Size(2), Size(3)]),
+        _ => plain.tiled([Size(4), Size(2)]).tiled([Size(2), Size(1)]),
+    };
+    Shape::new(unit, extents.iter().copied(), layout).unwrap()
+}
+
+fn permutations(rank: usize) -> Vec<Vec<usize>> {
+    let Some(last) = rank.checked_sub(1) else { return vec![vec![]] };
+    let longer = |shorter: Vec<usize>| {
+        (0..=last).map(move |at| {
+            let mut order = shorter.clone();
+            order.insert(at, last);
+            order
+        })
+    };
+    permutations(last).into_iter().flat_map(longer).collect()
+}

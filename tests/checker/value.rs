@@ -1,0 +1,125 @@
+//! Values of the interpreter: words that know whether they dropped below 0.
+
+/// What a kernel did that no kernel may do.
+pub(crate) type Fault = String;
+
+/// A scalar: its 32 bits, and how to read them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Scalar {
+    pub(crate) kind: Kind,
+    pub(crate) bits: u32,
+    /// A `u32` that stands for a number below 0, by at most 2^32: `bits` is that number plus 2^32.
+    ///
+    /// Guards compare such numbers with an extent, and for nothing else may they be used.
+    pub(crate) below_zero: bool,
+}
+
+/// How the bits of a [`Scalar`] are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Uint,
+    Sint,
+    Bool,
+}
+
+impl Scalar {
+    pub(crate) fn uint(bits: u32) -> Self {
+        Self { kind: Kind::Uint, bits, below_zero: false }
+    }
+
+    pub(crate) fn of(kind: Kind, bits: u32) -> Self {
+        Self { kind, bits, below_zero: false }
+    }
+
+    pub(crate) fn bool(value: bool) -> Self {
+        Self::of(Kind::Bool, value.into())
+    }
+
+    /// The number, where it is a `u32` that never dropped below 0.
+    pub(crate) fn natural(self, use_of_it: &str) -> Result<u32, Fault> {
+        assert_eq!(self.kind, Kind::Uint, "{use_of_it}: {self:?}");
+        if self.below_zero {
+            return Err(format!("{use_of_it} of a number that dropped below 0"));
+        }
+        Ok(self.bits)
+    }
+
+    pub(crate) fn truth(self) -> bool {
+        assert_eq!(self.kind, Kind::Bool);
+        self.bits != 0
+    }
+}
+
+/// A scalar or a vector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    Scalar(Scalar),
+    Vector([Scalar; 4], usize),
+}
+
+impl Value {
+    pub(crate) fn vector(parts: &[Scalar]) -> Self {
+        assert!((2..=4).contains(&parts.len()));
+        let mut all = [Scalar::uint(0); 4];
+        all[..parts.len()].copy_from_slice(parts);
+        Self::Vector(all, parts.len())
+    }
+
+    /// A scalar for one part, a vector for more.
+    pub(crate) fn from_parts(parts: &[Scalar]) -> Self {
+        match parts {
+            [one] => Self::Scalar(*one),
+            many => Self::vector(many),
+        }
+    }
+
+    pub(crate) fn scalar(self) -> Scalar {
+        match self {
+            Self::Scalar(scalar) => scalar,
+            Self::Vector(..) => panic!("{self:?} is no scalar"),
+        }
+    }
+
+    pub(crate) fn parts(&self) -> &[Scalar] {
+        match self {
+            Self::Scalar(scalar) => std::slice::from_ref(scalar),
+            Self::Vector(parts, length) => &parts[..*length],
+        }
+    }
+
+    pub(crate) fn parts_mut(&mut self) -> &mut [Scalar] {
+        match self {
+            Self::Scalar(scalar) => std::slice::from_mut(scalar),
+            Self::Vector(parts, length) => &mut parts[..*length],
+        }
+    }
+
+    /// `each` of every part.
+    pub(crate) fn map(
+        self,
+        each: impl Fn(Scalar) -> Result<Scalar, Fault>,
+    ) -> Result<Value, Fault> {
+        let mut out = self;
+        for part in out.parts_mut() {
+            *part = each(*part)?;
+        }
+        Ok(out)
+    }
+
+    /// `each` of the parts of both, a scalar beside a vector repeated.
+    pub(crate) fn zip(
+        self,
+        other: Value,
+        each: impl Fn(Scalar, Scalar) -> Result<Scalar, Fault>,
+    ) -> Result<Value, Fault> {
+        let mut out = if self.parts().len() >= other.parts().len() { self } else { other };
+        for (n, part) in out.parts_mut().iter_mut().enumerate() {
+            let of = |value: &Value| match value {
+                Value::Scalar(scalar) => *scalar,
+                Value::Vector(parts, length) => parts[..*length][n],
+            };
+            *part = each(of(&self), of(&other))?;
+        }
+        Ok(out)
+    }
+}

@@ -1,0 +1,141 @@
+//! Outputs are whole: the old bytes or the new ones, whatever happens to the run.
+
+use std::{
+    fs,
+    process::Stdio,
+    time::{Duration, Instant},
+};
+
+use crate::sandbox::Sandbox;
+
+/// Large enough that a run can be caught while it writes.
+const BYTES: usize = 48 << 20;
+
+const COPY: [&str; 10] = [
+    "run",
+    "relayout",
+    "--from",
+    "u8[50331648]",
+    "--to",
+    "u8[50331648]",
+    "-i",
+    "in.bin",
+    "--device",
+    "host",
+];
+
+/// A sandbox with an input, and an output of an earlier run.
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("in.bin", (0..251).cycle().take(BYTES).collect::<Vec<u8>>());
+    sandbox.write("out.bin", "the old output");
+    sandbox
+}
+
+/// Bytes of the file that a run is writing; 0 where it has not begun.
+fn written(sandbox: &Sandbox) -> u64 {
+    let length = |name: &String| fs::metadata(sandbox.path(name)).map_or(0, |file| file.len());
+    unfinished(sandbox).iter().map(length).max().unwrap_or(0)
+}
+
+/// The files that unfinished runs write, or left.
+fn unfinished(sandbox: &Sandbox) -> Vec<String> {
+    sandbox.names().into_iter().filter(|name| name.starts_with(".stridec-")).collect()
+}
+
+/// Runs are killed at all times, and some of them while they write.
+#[test]
+#[cfg(unix)]
+fn a_killed_run_leaves_the_old_output_or_the_new_one() {
+    let sandbox = sandbox();
+    let args = [&COPY[..], &["-o", "out.bin"]].concat();
+    let (mut caught, mut finished) = (0, 0);
+    let start = Instant::now();
+    for attempt in 0.. {
+        let mut child = sandbox.command(&args).stderr(Stdio::null()).spawn().unwrap();
+        // Some runs are killed as soon as they write, the others at any time, and some are done by then.
+        let killed = Instant::now() + Duration::from_millis(attempt % 40);
+        while if attempt % 2 == 0 { written(&sandbox) == 0 } else { Instant::now() < killed } {
+            if child.try_wait().unwrap().is_some() {
+                break;
+            }
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        caught += u32::from((1..BYTES as u64).contains(&written(&sandbox)));
+        for name in unfinished(&sandbox) {
+            fs::remove_file(sandbox.path(&name)).unwrap();
+        }
+        let output = sandbox.read("out.bin");
+        if output != b"the old output" {
+            assert!(output == sandbox.read("in.bin"), "{} bytes", output.len());
+            finished += 1;
+            sandbox.write("out.bin", "the old output");
+        }
+        if caught >= 5 && attempt >= 20 {
+            break;
+        }
+        assert!(start.elapsed() < Duration::from_mins(3), "caught {caught} runs while they wrote");
+    }
+    eprintln!("{caught} runs killed while they wrote, {finished} finished before");
+    assert_eq!(sandbox.names(), ["in.bin", "out.bin"]);
+}
+
+/// A limit on the size of files stands for a disk that fills up in the middle of the output.
+#[test]
+#[cfg(unix)]
+fn a_disk_that_fills_up_leaves_the_old_output() {
+    let sandbox = sandbox();
+    for (signal, code) in [("trap '' XFSZ;", Some(1)), ("", None)] {
+        let script = format!("{signal} ulimit -f 4096; exec \"$@\"");
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_stridec")]);
+        command.args(COPY).args(["-o", "out.bin"]).current_dir(sandbox.path(""));
+        let output = command.output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        // Without the trap the system ends the process, which has no code then.
+        assert_eq!(output.status.code(), code, "{stderr}");
+        assert!(code.is_none() || stderr.contains("out.bin: cannot be written"), "{stderr}");
+        assert_eq!(sandbox.read("out.bin"), b"the old output");
+        let left = unfinished(&sandbox);
+        assert_eq!(left.len(), usize::from(code.is_none()), "{left:?}");
+        for name in left {
+            fs::remove_file(sandbox.path(&name)).unwrap();
+        }
+    }
+}
+
+/// A folder that nothing can be written to: of this user, or, where this is root, of the system.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_read_only_folder_is_a_failed_run() {
+    use std::os::unix::fs::PermissionsExt;
+    let sandbox = sandbox();
+    let folder = sandbox.path("folder");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("old.bin"), "the old output").unwrap();
+    fs::set_permissions(&folder, PermissionsExt::from_mode(0o555)).unwrap();
+    let is_root = fs::write(folder.join("probe"), "").is_ok();
+    let output = if is_root { "/proc/new.bin" } else { "folder/new.bin" };
+    sandbox.stridec(&[&COPY[..], &["-o", output]].concat()).fails(1, output);
+    if !is_root {
+        sandbox.stridec(&[&COPY[..], &["-o", "folder/old.bin"]].concat()).fails(1, "folder");
+    }
+    assert_eq!(fs::read(folder.join("old.bin")).unwrap(), b"the old output");
+    fs::set_permissions(&folder, PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+/// A reader that takes a part of the output and goes away ends the run, without an error.
+#[test]
+fn a_pipe_that_closes_in_the_middle_is_no_error() {
+    use std::io::Read;
+    let sandbox = sandbox();
+    let args = [&COPY[..], &["-o", "-"]].concat();
+    let mut child = sandbox.command(&args).spawn().unwrap();
+    let mut start = vec![0; 1 << 16];
+    child.stdout.as_mut().unwrap().read_exact(&mut start).unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(start, sandbox.read("in.bin")[..1 << 16]);
+}

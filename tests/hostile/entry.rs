@@ -1,0 +1,193 @@
+//! The ways in for bytes that somebody else made. Whatever the bytes are, these return, and say whether they accepted
+//! them; what they accept is checked.
+//!
+//! `tests/hostile/` and the fuzz targets of `fuzz/` call the same functions.
+
+use prost::Message;
+use stridec::{
+    Error, Operation, Tensor,
+    proto::{
+        stridec::{
+            CompileRequest, CompileResponse, compile_response::Result as Answer, error::Code,
+        },
+        xla,
+    },
+    request::respond,
+    shape::{Layout, Shape, from_json, from_textproto, parse_leaf_path, to_json, to_textproto},
+    stride::{StrideDescriptor, minor_to_major_from_letters},
+};
+
+use crate::npy;
+
+/// A way in.
+pub(crate) type Entry = fn(&[u8]) -> bool;
+
+/// A serialized `xla.Shape`.
+pub(crate) fn shape(bytes: &[u8]) -> bool {
+    match Shape::decode(bytes) {
+        Ok(shape) => accepted(shape),
+        Err(error) => refused(&error.to_string()),
+    }
+}
+
+/// XLA's notation, of a tensor, a layout or a path; the letters of a layout.
+pub(crate) fn notation(bytes: &[u8]) -> bool {
+    let text = &String::from_utf8_lossy(bytes);
+    let is_tensor = match text.parse::<Tensor>() {
+        Ok(Tensor::Shape(shape)) => accepted(shape),
+        Ok(tensor) => {
+            assert_eq!(tensor.to_string().parse::<Tensor>().as_ref(), Ok(&tensor), "{tensor}");
+            lowered(&tensor);
+            true
+        }
+        Err(error) => {
+            assert!(error.offset() <= text.len() && text.is_char_boundary(error.offset()));
+            refused(&error.to_string())
+        }
+    };
+    if let Err(error) = text.parse::<Layout>() {
+        refused(&error.to_string());
+    }
+    if let Err(error) = parse_leaf_path(text) {
+        refused(&error.to_string());
+    }
+    for rank in [0, 4, 65] {
+        if let Err(error) = minor_to_major_from_letters(text, None, rank) {
+            refused(&error.to_string());
+        }
+    }
+    is_tensor
+}
+
+/// A textproto of `xla.Shape`, and of `stridec.CompileRequest`.
+pub(crate) fn textproto(bytes: &[u8]) -> bool {
+    let text = &String::from_utf8_lossy(bytes);
+    let is_shape = match from_textproto::<xla::Shape>(text) {
+        Ok(proto) => {
+            let written = to_textproto(&proto).expect("a message is written");
+            assert_eq!(from_textproto::<xla::Shape>(&written), Ok(proto.clone()));
+            read(&proto)
+        }
+        Err(error) => refused(&error.to_string()),
+    };
+    let is_request = match from_textproto::<CompileRequest>(text) {
+        Ok(request) => asked(&request),
+        Err(error) => refused(&error.to_string()),
+    };
+    is_shape || is_request
+}
+
+/// Protobuf's JSON of `xla.Shape`, and of `stridec.CompileRequest`.
+pub(crate) fn json(bytes: &[u8]) -> bool {
+    let text = &String::from_utf8_lossy(bytes);
+    let is_shape = match from_json::<xla::Shape>(text) {
+        Ok(proto) => {
+            let written = to_json(&proto).expect("a message is written");
+            assert_eq!(from_json::<xla::Shape>(&written), Ok(proto.clone()));
+            read(&proto)
+        }
+        Err(error) => refused(&error.to_string()),
+    };
+    let is_request = match from_json::<CompileRequest>(text) {
+        Ok(request) => asked(&request),
+        Err(error) => refused(&error.to_string()),
+    };
+    is_shape || is_request
+}
+
+/// The start of a `.npy` file, by itself and beside a tensor.
+pub(crate) fn npy(bytes: &[u8]) -> bool {
+    match npy::Header::read(bytes) {
+        Err(reason) => refused(&reason),
+        Ok((header, start)) => {
+            assert!(start <= bytes.len());
+            match npy::tensor_of(&header) {
+                Err(reason) => drop(refused(&reason)),
+                Ok(shape) => {
+                    let tensor = StrideDescriptor::try_from(&shape).expect("an array has strides");
+                    npy::check(&header, &tensor).expect("a file is the image of what it says");
+                }
+            }
+            let tensor: Shape = "f32[2,3]{0,1}".parse().expect("a shape");
+            let tensor = StrideDescriptor::try_from(&tensor).expect("an array has strides");
+            if let Err(reason) = npy::check(&header, &tensor) {
+                refused(&reason);
+            }
+            true
+        }
+    }
+}
+
+/// A serialized `stridec.CompileRequest`, compiled.
+pub(crate) fn request(bytes: &[u8]) -> bool {
+    let response = respond(bytes);
+    let response = CompileResponse::decode(response.as_slice()).expect("a response is a message");
+    match response.result.expect("every input has an answer") {
+        Answer::Kernel(kernel) => {
+            let bound: u64 = kernel.bindings.iter().map(|binding| binding.size_in_bytes).sum();
+            assert!(kernel.dispatches.is_empty() || bound > 0);
+            true
+        }
+        Answer::Error(error) => {
+            assert_ne!(error.code(), Code::Failed, "{}", error.message);
+            refused(&error.message)
+        }
+    }
+}
+
+/// A proto that was read, valid or not.
+fn read(proto: &xla::Shape) -> bool {
+    match Shape::try_from(proto) {
+        Ok(shape) => accepted(shape),
+        Err(error) => refused(&error.to_string()),
+    }
+}
+
+fn asked(request: &CompileRequest) -> bool {
+    match Operation::try_from(request) {
+        Ok(_) => true,
+        Err(error) => {
+            assert_ne!(error.kind(), stridec::ErrorKind::Failed);
+            refused(&error.to_string())
+        }
+    }
+}
+
+/// A shape that was accepted reads back from all that it is written as, and is lowered or refused.
+fn accepted(shape: Shape) -> bool {
+    let text = shape.to_string();
+    // As XLA's, the notation does not tell a scalar's empty layout from none.
+    assert_eq!(text.parse::<Shape>().map(|again| again.to_string()).as_ref(), Ok(&text));
+    assert_eq!(Shape::decode(&shape.encode()).as_ref(), Ok(&shape), "{text}");
+    lowered(&shape.into());
+    true
+}
+
+/// The first and the last place of a tensor's memory lead to an index that leads back, if to any.
+fn lowered(tensor: &Tensor) {
+    let descriptor = match tensor.descriptor() {
+        Ok(descriptor) => descriptor,
+        Err(error @ (Error::Stride(_) | Error::Shape(_) | Error::Dml(_))) => {
+            refused(&error.to_string());
+            return;
+        }
+        Err(error) => panic!("{tensor}: {error}"),
+    };
+    let last: Vec<u64> = descriptor.sizes().iter().map(|size| size.saturating_sub(1)).collect();
+    if descriptor.sizes().contains(&0) {
+        return;
+    }
+    for index in [vec![0; last.len()], last] {
+        let offset = descriptor.offset(&index).expect("an index inside the sizes has an offset");
+        assert!(offset < descriptor.physical_elements(), "{tensor} puts {index:?} at {offset}");
+    }
+}
+
+/// What is refused is told in a few lines, with nothing that a terminal would obey but what the input itself holds.
+fn refused(message: &str) -> bool {
+    assert!(
+        !message.is_empty() && message.len() < 1500 && message.lines().count() <= 4,
+        "{message}"
+    );
+    false
+}

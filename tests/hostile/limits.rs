@@ -1,0 +1,178 @@
+//! The caps on what is read: each with its error, and the memory that the largest inputs take.
+
+use prost::Message;
+use stridec::{
+    Tensor,
+    proto::xla,
+    shape::{MAX_DEPTH, MAX_INPUT_BYTES, MAX_RANK, MAX_SHAPES, MAX_TILES, Shape},
+};
+
+use crate::{alone, entry, memory};
+
+fn proto(shape: &xla::Shape) -> String {
+    Shape::decode(&shape.encode_to_vec()).unwrap_err().to_string()
+}
+
+fn array(rank: usize) -> xla::Shape {
+    xla::Shape { element_type: 11, dimensions: vec![1; rank], ..Default::default() }
+}
+
+fn tuple(parts: Vec<xla::Shape>) -> xla::Shape {
+    xla::Shape { element_type: 13, tuple_shapes: parts, ..Default::default() }
+}
+
+fn token() -> xla::Shape {
+    xla::Shape { element_type: 17, ..Default::default() }
+}
+
+fn notation(text: &str) -> String {
+    text.parse::<Tensor>().unwrap_err().reason().to_owned()
+}
+
+#[test]
+fn rank() {
+    let _alone = alone();
+    let list = |rank: usize| vec!["1"; rank].join(",");
+    let text = "dimensions: 65 dimensions; at most 64 are accepted";
+    assert!(Shape::decode(&array(MAX_RANK).encode_to_vec()).is_ok());
+    assert_eq!(proto(&array(MAX_RANK + 1)), text);
+    assert!(format!("f32[{}]", list(MAX_RANK)).parse::<Tensor>().is_ok());
+    assert_eq!(notation(&format!("f32[{}]", list(MAX_RANK + 1))), text);
+    let strided = |rank| format!("f32[{0}] strided<[{0}]>", list(rank));
+    assert!(strided(MAX_RANK).parse::<Tensor>().is_ok());
+    assert!(notation(&strided(MAX_RANK + 1)).contains("65 dimensions; at most 64 are accepted"));
+}
+
+#[test]
+fn tuple_depth() {
+    let _alone = alone();
+    let nested = |depth: usize| (1..depth).fold(token(), |inner, _| tuple(vec![inner]));
+    assert!(Shape::decode(&nested(MAX_DEPTH).encode_to_vec()).is_ok());
+    let error = proto(&nested(MAX_DEPTH + 1));
+    assert!(error.ends_with("65 shapes inside one another; at most 64 are accepted"), "{error}");
+    let text = |depth: usize| format!("{}token[]{}", "(".repeat(depth - 1), ")".repeat(depth - 1));
+    assert!(text(MAX_DEPTH).parse::<Tensor>().is_ok());
+    let error = notation(&text(MAX_DEPTH + 1));
+    assert_eq!(error, "shapes nested too deep; at most 64 levels are accepted");
+    // Past what protobuf itself decodes: a short error all the same.
+    let error = proto(&nested(99));
+    assert!(error.lines().count() == 1 && error.len() < 400, "{error}");
+}
+
+#[test]
+fn shapes_of_a_tuple() {
+    let _alone = alone();
+    let parts = |count: usize| tuple(vec![token(); count]);
+    assert!(Shape::decode(&parts(MAX_SHAPES - 1).encode_to_vec()).is_ok());
+    assert_eq!(
+        proto(&parts(MAX_SHAPES)),
+        "tuple_shapes: 65537 shapes in all; at most 65536 are accepted"
+    );
+    let text = |count: usize| format!("({})", vec!["token[]"; count].join(","));
+    assert!(text(MAX_SHAPES - 1).parse::<Tensor>().is_ok());
+    let error = notation(&text(MAX_SHAPES));
+    assert_eq!(error, "more than 65536 shapes; at most that many are accepted");
+}
+
+#[test]
+fn tiles() {
+    let _alone = alone();
+    let text = |count: usize| format!("f32[8]{{0:T(2){}}}", "(2)".repeat(count - 1));
+    let tiled = text(MAX_TILES).parse::<Shape>().unwrap();
+    assert_eq!(notation(&text(MAX_TILES + 1)), "layout.tiles: 65 tiles; at most 64 are accepted");
+    let mut proto = xla::Shape::from(&tiled);
+    let layout = proto.layout.as_mut().unwrap();
+    layout.tiles.push(layout.tiles[0].clone());
+    let error = Shape::decode(&proto.encode_to_vec()).unwrap_err().to_string();
+    assert_eq!(error, "layout.tiles: 65 tiles; at most 64 are accepted");
+}
+
+#[test]
+fn input_size() {
+    let _alone = alone();
+    let text = "16777217 bytes";
+    let long = " ".repeat(MAX_INPUT_BYTES + 1);
+    assert!(Shape::decode(long.as_bytes()).unwrap_err().to_string().contains(text));
+    assert!(notation(&long).contains(text));
+    {
+        use stridec::shape::{from_json, from_textproto};
+        assert!(from_textproto::<xla::Shape>(&long).unwrap_err().to_string().contains(text));
+        assert!(from_json::<xla::Shape>(&long).unwrap_err().to_string().contains(text));
+    }
+}
+
+/// Bytes of memory for each byte of a long serialized message, or `.npy` header.
+const MOST_OF_BYTES: usize = 144;
+
+/// Bytes of memory for each byte of a long text.
+const MOST_OF_TEXT: usize = 224;
+
+/// What takes most memory for its length: many small parts. `docs/testing.md` names the multiples.
+#[test]
+fn memory_of_large_inputs() {
+    let _alone = alone();
+    // A list that has just grown: past a power of two.
+    let repeated =
+        |head: &[u8], part: &[u8], tail: &[u8]| [head, &part.repeat((1 << 17) + 1), tail].concat();
+    let field = |tag: u8, inner: Vec<u8>| {
+        let mut bytes = vec![tag];
+        prost::encoding::encode_varint(inner.len() as u64, &mut bytes);
+        [bytes, inner].concat()
+    };
+    let message = |tag: u8| repeated(&[], &[tag, 0], &[]);
+    let cases: &[(&str, entry::Entry, Vec<u8>, usize)] = &[
+        ("shape", entry::shape, message(0x22), MOST_OF_BYTES),
+        ("shape", entry::shape, field(0x2a, message(0x32)), MOST_OF_BYTES),
+        ("shape", entry::shape, field(0x1a, repeated(&[], &[1], &[])), MOST_OF_BYTES),
+        ("notation", entry::notation, repeated(b"(", b"(),", b")"), MOST_OF_TEXT),
+        ("notation", entry::notation, repeated(b"f32[", b"1,", b"1]"), MOST_OF_TEXT),
+        ("notation", entry::notation, repeated(b"f32[2]{0:T", b"(1)", b"}"), MOST_OF_TEXT),
+        ("notation", entry::notation, repeated(b"f32", b"aA", b"[2]"), MOST_OF_TEXT),
+        ("notation", entry::notation, repeated(b"f32[2]{0:", b"aA", b"(1)}"), MOST_OF_TEXT),
+        ("notation", entry::notation, repeated(b"f32[2] ", b"9", b""), MOST_OF_TEXT),
+        ("notation", entry::notation, repeated(b"/*", b"//", b"*/f"), MOST_OF_TEXT),
+        ("textproto", entry::textproto, repeated(b"", b"tuple_shapes{}", b""), MOST_OF_TEXT),
+        ("textproto", entry::textproto, repeated(b"dimensions:[", b"1,", b"1]"), MOST_OF_TEXT),
+        ("textproto", entry::textproto, repeated(b"", b"aA", b": 1"), MOST_OF_TEXT),
+        ("textproto", entry::textproto, repeated(b"element_type: ", b"aA", b""), MOST_OF_TEXT),
+        ("textproto", entry::textproto, repeated(b"[", b"aA.", b"a]: 1"), MOST_OF_TEXT),
+        ("json", entry::json, repeated(b"{\"", b"aA", b"\":1}"), MOST_OF_TEXT),
+        ("json", entry::json, repeated(b"{\"element_type\":\"", b"aA", b"\"}"), MOST_OF_TEXT),
+        ("json", entry::json, repeated(b"{\"tuple_shapes\":[", b"{},", b"{}]}"), MOST_OF_TEXT),
+        ("json", entry::json, repeated(b"{\"dimensions\":[", b"1,", b"1]}"), MOST_OF_TEXT),
+        (
+            "npy",
+            entry::npy,
+            {
+                let text =
+                    repeated(b"{'shape': (", b"1,", b"), 'descr': '<f4', 'fortran_order': True}");
+                let length = u32::try_from(text.len()).unwrap().to_le_bytes();
+                [b"\x93NUMPY\x02\x00", &length[..], &text].concat()
+            },
+            MOST_OF_BYTES,
+        ),
+        (
+            "npy",
+            entry::npy,
+            {
+                let text =
+                    repeated(b"{'descr': '", b"aA", b"', 'shape': (), 'fortran_order': True}");
+                let length = u32::try_from(text.len()).unwrap().to_le_bytes();
+                [b"\x93NUMPY\x02\x00", &length[..], &text].concat()
+            },
+            MOST_OF_BYTES,
+        ),
+        (
+            "request",
+            entry::request,
+            field(0x0a, field(0x0a, field(0x0a, message(0x22)))),
+            MOST_OF_BYTES,
+        ),
+    ];
+    for (format, entry, input, most) in cases {
+        let taken = memory::peak(|| _ = entry(input));
+        let multiple = taken.div_ceil(input.len());
+        eprintln!("{format}: {multiple} times {} bytes", input.len());
+        assert!(multiple <= *most, "{format}: {taken} bytes for {}", input.len());
+    }
+}

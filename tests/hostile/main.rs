@@ -1,0 +1,140 @@
+//! Bytes that somebody else made, through every way in: no panic, no hang, and memory within a multiple of the input.
+//!
+//! Inputs are mutated from the seeds in `fuzz/corpus/` by a seeded generator, the same ones on every machine.
+//! `STRIDEC_CASES` says how many of each format, `STRIDEC_CASES=full` 20 million and 1 million of the slower ones.
+
+mod entry;
+mod limits;
+mod memory;
+mod mutate;
+#[path = "../../src/cli/npy/mod.rs"]
+#[allow(dead_code, unused_imports)] // the command line uses more of it
+mod npy;
+mod seeds;
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::{
+    fmt::Write as _,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use entry::Entry;
+use support::random::Random;
+
+/// Each format, and its way in.
+const FORMATS: &[(&str, Entry)] = &[
+    ("shape", entry::shape),
+    ("notation", entry::notation),
+    ("textproto", entry::textproto),
+    ("json", entry::json),
+    ("npy", entry::npy),
+    ("request", entry::request),
+];
+
+/// No input of these lengths takes longer.
+const MOST_TIME: Duration = Duration::from_millis(500);
+
+/// Bytes that an input may take whatever its length, and bytes for each byte of it.
+const MOST_MEMORY: (usize, usize) = (128 << 10, 224);
+
+/// One test at a time: they count what the whole process allocates.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs mutated inputs through one way in: so many by default, and so many where all are asked for.
+fn fuzz(format: &str, by_default: u64, full: u64) {
+    let _alone = alone();
+    let cases = match std::env::var("STRIDEC_CASES").as_deref() {
+        Err(_) => by_default,
+        Ok("full") => full,
+        Ok(cases) => cases.parse().unwrap(),
+    };
+    let seeds: Vec<Vec<u8>> = seeds::seeds(format).into_iter().map(|(_, seed)| seed).collect();
+    let entry = FORMATS.iter().find(|(name, _)| *name == format).unwrap().1;
+    let (mut random, mut input) = (Random(9), Vec::new());
+    let (mut slowest, mut largest, mut accepted) = (Duration::ZERO, 0, 0_u64);
+    let start = Instant::now();
+    for case in 0..cases {
+        mutate::mutated(&mut random, &seeds, &mut input);
+        let Run { is_accepted, time, memory } = measured(entry, &input).unwrap_or_else(|| {
+            panic!("{format}, input {case} panics: {}", shown(&input));
+        });
+        assert!(
+            memory <= MOST_MEMORY.0 + MOST_MEMORY.1 * input.len(),
+            "{format}, input {case} takes {memory} bytes: {}",
+            shown(&input)
+        );
+        // A machine that is busy makes an input slow once, not five times.
+        let again = || measured(entry, &input).map_or(time, |run| run.time);
+        let time = if time < MOST_TIME { time } else { (0..5).map(|_| again()).min().unwrap() };
+        assert!(time < MOST_TIME, "{format}, input {case} takes {time:?}: {}", shown(&input));
+        slowest = slowest.max(time);
+        largest = largest.max(memory);
+        accepted += u64::from(is_accepted);
+    }
+    let took = start.elapsed();
+    let share = accepted * 100 / cases;
+    eprintln!(
+        "{format}: {cases} inputs in {took:.1?}, {share}% of them valid, at most {slowest:.1?} and {largest} bytes each"
+    );
+    assert!((1..=99).contains(&share), "{accepted} of {cases} inputs are valid");
+}
+
+/// What came of an input.
+struct Run {
+    is_accepted: bool,
+    time: Duration,
+    memory: usize,
+}
+
+/// Runs an input; `None` where it panics.
+fn measured(entry: Entry, input: &[u8]) -> Option<Run> {
+    let (mut returned, start) = (None, Instant::now());
+    let memory = memory::peak(|| {
+        returned = catch_unwind(AssertUnwindSafe(|| entry(input))).ok();
+    });
+    returned.map(|is_accepted| Run { is_accepted, time: start.elapsed(), memory })
+}
+
+/// An input as Rust writes it.
+fn shown(input: &[u8]) -> String {
+    input.iter().fold(String::from("b\""), |mut text, byte| {
+        let _ = write!(text, "{}", byte.escape_ascii());
+        text
+    }) + "\""
+}
+
+#[test]
+fn shapes() {
+    fuzz("shape", 2_000_000, 20_000_000);
+}
+
+#[test]
+fn notations() {
+    fuzz("notation", 1_000_000, 20_000_000);
+}
+
+#[test]
+fn textprotos() {
+    fuzz("textproto", 60_000, 1_000_000);
+}
+
+#[test]
+fn jsons() {
+    fuzz("json", 60_000, 1_000_000);
+}
+
+#[test]
+fn npys() {
+    fuzz("npy", 2_000_000, 20_000_000);
+}
+
+#[test]
+fn requests() {
+    fuzz("request", 200_000, 1_000_000);
+}

@@ -1,0 +1,184 @@
+//! What the inputs are made of: valid ones of every format. `fuzz/corpus/` holds them as files.
+
+use std::{fs, path::Path};
+
+use prost::Message;
+use stridec::{
+    Tensor,
+    proto::{
+        stridec::{CompileRequest, Relayout, Slice, Target, compile_request::Operation},
+        xla,
+    },
+    shape::{Shape, to_json, to_textproto},
+    stride::BufferTensorDesc,
+};
+
+/// Shapes that use every field of the protos.
+const SHAPES: [&str; 20] = [
+    "f32[]",
+    "f32[2,3]{0,1}",
+    "f32[2,3]{0,1:PAD(3,5,zero)}",
+    "c64[4]{0:PAD(6,one)}",
+    "s4[8]{0:E(4)}",
+    "u1[3,5]{1,0:E(1)}",
+    "bf16[16,256]{1,0:T(8,128)(2,1)}",
+    "f32[3,5]{1,0:T(2,2)}",
+    "bf16[2,?,<=1004]{2,1,0:T(2,*,128)(2,1)L(2)E(16)S(1)SC(1:4)M(8)}",
+    "f32[8,8]{1,0:D(C+,H+~)#(u32)*(u16)P(s32[2]{0})}",
+    "((f32[], token[]), b(s4[8]{0:E(4)}), opaque[])",
+    "(f32[<=4,?]{0,1:T(2,*,2)L(2)E(4)S(1)SC(0:1)M(8)}, b(s8[3]), token[])",
+    "pred[0,3]",
+    "f8e8m0fnu[4,4]{1,0:PAD(4,5,one)}",
+    "f64[2,2,2,2,2,2,2,2]{0,1,2,3,4,5,6,7}",
+    "s32[9223372036854775807]{0}",
+    "u8[4611686018427387904,0]",
+    "f32[3]{0:L(8)}",
+    "f32[1,1,1,1,1,1,1,1,1,1,1,1]",
+    "((((((f32[2])))))))",
+];
+
+/// Tensors that are no shapes.
+const STRIDED: [&str; 4] = [
+    "f32[2,3] strided<[5,1]>",
+    "f32[4] strided<[-1], offset: 3>",
+    "s4[2,3]{:E(4)} strided<[3,1]>",
+    "u8[0,2] strided<[0,0], offset: 9>",
+];
+
+/// The offsets, sizes and strides of a slice.
+type Window = [&'static [i64]; 3];
+
+/// Operations: from, to, and the window of a slice.
+const OPERATIONS: [(&str, &str, Option<Window>); 8] = [
+    ("f32[8,64]{1,0}", "f32[8,64]{0,1}", None),
+    ("s4[6,10]{1,0}", "s4[6,10]{1,0:E(4)}", None),
+    ("f32[5,6]{0,1:T(2,3)}", "f32[5,6] strided<[7,1]>", None),
+    ("f32[12,10]{1,0:T(4,2)}", "f32[12,10]{1,0:T(6,5)}", None),
+    ("bf16[2,3]{0,1:PAD(3,5,one)}", "bf16[2,3]{1,0:PAD(4,4,highest)}", None),
+    ("u8[5,13]", "u8[5,8]", Some([&[0, 3], &[5, 8], &[1, 1]])),
+    ("f32[4,4]", "f32[2,2]", Some([&[0, 1], &[4, 3], &[-2, 2]])),
+    ("token[]", "f32[2]", None),
+];
+
+/// The seeds of a format, each with its file's name.
+pub(crate) fn seeds(format: &str) -> Vec<(String, Vec<u8>)> {
+    let shapes = || SHAPES.iter().filter_map(|text| text.parse::<Shape>().ok());
+    let seeds: Vec<Vec<u8>> = match format {
+        "shape" => shapes().map(|shape| shape.encode()).collect(),
+        "notation" => {
+            let layouts = ["{1,3,2,0}", "NHWC", "1,0"];
+            SHAPES
+                .iter()
+                .chain(&STRIDED)
+                .chain(&layouts)
+                .map(|text| text.as_bytes().into())
+                .collect()
+        }
+        "npy" => headers(),
+        "request" => requests().iter().map(Message::encode_to_vec).collect(),
+        "textproto" => texts(to_textproto, to_textproto),
+        "json" => texts(to_json, to_json),
+        _ => panic!("{format} has no seeds"),
+    };
+    assert!(seeds.len() >= 8, "{format}");
+    seeds.into_iter().enumerate().map(|(n, seed)| (format!("{n:02}"), seed)).collect()
+}
+
+fn texts<E: std::fmt::Debug>(
+    of_shape: impl Fn(&xla::Shape) -> Result<String, E>,
+    of_request: impl Fn(&CompileRequest) -> Result<String, E>,
+) -> Vec<Vec<u8>> {
+    let shapes = SHAPES.iter().filter_map(|text| text.parse::<Shape>().ok());
+    let shapes = shapes.map(|shape| of_shape(&xla::Shape::from(&shape)));
+    let requests = requests();
+    let requests = requests.iter().map(of_request);
+    shapes.chain(requests).map(|text| text.unwrap().into_bytes()).collect()
+}
+
+fn requests() -> Vec<CompileRequest> {
+    let unsigned = |of: &[i64]| of.iter().map(|n| n.unsigned_abs()).collect();
+    let tensor = |text: &str| Some((&text.parse::<Tensor>().unwrap()).into());
+    let requests = OPERATIONS.iter().map(|&(from, to, slice)| {
+        let (source, destination) = (tensor(from), tensor(to));
+        match slice {
+            None => Operation::Relayout(Relayout { source, destination }),
+            Some([offsets, sizes, strides]) => Operation::Slice(Slice {
+                source,
+                destination,
+                window_offsets: unsigned(offsets),
+                window_sizes: unsigned(sizes),
+                window_strides: strides.to_vec(),
+                output_sizes: vec![],
+            }),
+        }
+    });
+    let dml: Tensor = BufferTensorDesc::try_from(&stridec::proto::stridec::BufferTensorDesc {
+        data_type: 1,
+        sizes: vec![2, 3],
+        strides: vec![5, 1],
+        total_tensor_size_in_bytes: 40,
+        ..Default::default()
+    })
+    .unwrap()
+    .into();
+    let dml = Operation::Relayout(Relayout {
+        source: Some((&dml).into()),
+        destination: tensor("f32[2,3]{0,1}"),
+    });
+    let target = Target {
+        preset: "webgpu-cpu".into(),
+        max_compute_workgroups_per_dimension: Some(8),
+        max_compute_invocations_per_workgroup: Some(16),
+        ..Default::default()
+    };
+    requests
+        .chain([dml])
+        .map(|operation| CompileRequest { operation: Some(operation), target: None })
+        .chain([CompileRequest { target: Some(target.clone()), operation: None }])
+        .map(|request| match &request.operation {
+            Some(Operation::Slice(_)) => CompileRequest { target: Some(target.clone()), ..request },
+            _ => request,
+        })
+        .collect()
+}
+
+fn headers() -> Vec<Vec<u8>> {
+    let header = |version: u8, text: &str| {
+        let mut bytes = b"\x93NUMPY".to_vec();
+        bytes.extend([version, 0]);
+        let length = u32::try_from(text.len()).unwrap().to_le_bytes();
+        bytes.extend(&length[..if version == 1 { 2 } else { 4 }]);
+        bytes.extend(text.bytes());
+        bytes
+    };
+    [
+        (1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n"),
+        (1, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }\n"),
+        (1, "{'descr': '|u1', 'fortran_order': False, 'shape': (), }\n"),
+        (2, "{\"shape\":(3L,),'fortran_order':True,  'descr':'|u1'}\n"),
+        (3, "{'descr': '<c16', 'fortran_order': False, 'shape': (1, 0, 7), }\n"),
+        (1, "{'descr': '>i8', 'fortran_order': False, 'shape': (2,), }\n"),
+        (1, "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }\n"),
+        (1, "{'descr': '|V2', 'fortran_order': False, 'shape': (18446744073709551615, 2), }\n"),
+    ]
+    .map(|(version, text)| header(version, text))
+    .to_vec()
+}
+
+/// The files of the fuzz targets are these seeds; `UPDATE_CORPUS=1` writes them.
+#[test]
+fn the_corpus_holds_the_seeds() {
+    let _alone = crate::alone();
+    for (format, _) in crate::FORMATS {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(format);
+        if std::env::var_os("UPDATE_CORPUS").is_some() {
+            fs::create_dir_all(&folder).unwrap();
+            for (name, seed) in seeds(format) {
+                fs::write(folder.join(name), seed).unwrap();
+            }
+        }
+        for (name, seed) in seeds(format) {
+            assert_eq!(fs::read(folder.join(&name)).unwrap(), seed, "{format}/{name}");
+        }
+    }
+}

@@ -1,0 +1,18 @@
+#!/bin/sh
+# Has Tint, the other implementation of WGSL, judge the kernels of all snapshots and of random operations: `STRIDEC_CASES`
+# operations, 3000 by default, for both kinds of target. Needs Node 20 and npm, which fetches the package `webgpu`.
+set -eu
+cd "$(dirname "$0")/../.."
+root=$PWD
+folder=$root/target/tint
+mkdir -p "$folder"
+rm -rf "$folder/wgsl"
+if ! command -v npm >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nodejs npm
+fi
+cp tests/tint/package.json tests/tint/package-lock.json "$folder/"
+(cd "$folder" && npm ci --ignore-scripts --no-audit --no-fund --silent)
+STRIDEC_WGSL="$folder/wgsl" cargo test --locked --no-default-features --test kernels random_kernels_are_valid
+cd "$folder"
+exec node "$root/tests/tint/validate.mjs" "$folder/wgsl" "$root/snapshots"
