@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Runs every example: Rust, C++ and Python. Installs with apt, where it may, what C++ and Python need.
+# Arguments go to `cargo`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,13 +19,13 @@ if ((${#missing[@]})); then
 fi
 
 # Bins and examples together need what `cargo test` needs, which has built it by then.
-cargo build --quiet --locked --bins --examples
+cargo build --quiet --locked --bins --examples "$@"
 for example in compile_to_wgsl assign_layouts run_on_device; do
     echo "-- $example"
-    cargo run --quiet --locked --example "$example"
+    cargo run --quiet --locked "$@" --example "$example"
 done
 echo "-- explain"
-cargo run --quiet --locked --example explain -- 'f32[2,3]' 'f32[2,3]{0,1:PAD(3,5,zero)}'
+cargo run --quiet --locked "$@" --example explain -- 'f32[2,3]' 'f32[2,3]{0,1:PAD(3,5,zero)}'
 
 echo "-- python/serve.py"
 target=$(cargo metadata --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
