@@ -96,12 +96,8 @@ fn slices(repetitions: usize, report: &mut Report) {
         ("f64[256,64,1024]", vec![0, 8, 0], vec![256, 32, 1024]),
         ("bf16[32,2048,1024]", vec![0, 0, 256], vec![32, 2048, 512]),
     ] {
-        let slice = Slice {
-            window_strides: vec![1; offsets.len()],
-            window_offsets: offsets.clone(),
-            window_sizes: sizes.clone(),
-            output_sizes: None,
-        };
+        let strides = vec![1; offsets.len()];
+        let slice = Slice::new(offsets.clone(), sizes.clone(), strides);
         let source: Tensor = shape.parse().expect("a shape");
         let operation = Operation::slice(source, &slice, None).expect("a slice");
         let mut run = Run::new("stridec", &operation);

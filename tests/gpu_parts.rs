@@ -12,8 +12,9 @@ use stridec::{
 use support::random::{self, Random};
 
 /// A target that binds no more than `bytes`.
-fn small(target: Target, bytes: u64) -> Target {
-    Target { max_storage_buffer_binding_size: bytes, ..target }
+fn small(mut target: Target, bytes: u64) -> Target {
+    target.max_storage_buffer_binding_size = bytes;
+    target
 }
 
 /// Runs in parts and on the host, and returns the number of parts; the progress must go up to the end.

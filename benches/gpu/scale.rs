@@ -101,12 +101,7 @@ fn case(
         // Seven eighths of each row.
         _ => {
             let columns = sizes[1] / 8;
-            let slice = Slice {
-                window_offsets: vec![0, columns / 2],
-                window_sizes: vec![side, columns * 7],
-                window_strides: vec![1, 1],
-                output_sizes: None,
-            };
+            let slice = Slice::new([0, columns / 2], [side, columns * 7], [1, 1]);
             Operation::slice(source, &slice, None)
         }
     }

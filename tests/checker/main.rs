@@ -32,12 +32,10 @@ use value::Fault;
 
 /// Both kinds of adapter, and one so small that dispatches go to y and z.
 fn targets() -> [Target; 3] {
-    let small = Target {
-        name: "small".to_owned(),
-        max_compute_workgroups_per_dimension: 3,
-        max_compute_invocations_per_workgroup: 32,
-        ..Target::webgpu()
-    };
+    let mut small = Target::webgpu();
+    small.name = "small".to_owned();
+    small.max_compute_workgroups_per_dimension = 3;
+    small.max_compute_invocations_per_workgroup = 32;
     [Target::webgpu(), Target::webgpu_cpu(), small]
 }
 
