@@ -33,7 +33,7 @@ use value::Fault;
 /// Both kinds of adapter, and one so small that dispatches go to y and z.
 fn targets() -> [Target; 3] {
     let mut small = Target::webgpu();
-    small.name = "small".to_owned();
+    "small".clone_into(&mut small.name);
     small.max_compute_workgroups_per_dimension = 3;
     small.max_compute_invocations_per_workgroup = 32;
     [Target::webgpu(), Target::webgpu_cpu(), small]
