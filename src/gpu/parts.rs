@@ -44,9 +44,11 @@ impl Gpu {
     ) -> Result<(), GpuError> {
         check::image(Side::Source, source.len(), nest.src_bytes)?;
         check::image(Side::Destination, destination.len(), nest.dst_bytes)?;
-        let own = self.limits.target(&target.name);
-        let bytes = own.max_storage_buffer_binding_size.min(target.max_storage_buffer_binding_size);
-        let bytes = bytes.min(PART);
+        let bytes = target
+            .max_storage_buffer_binding_size
+            .min(self.limits.max_storage_buffer_binding_size)
+            .min(self.limits.max_buffer_size)
+            .min(PART);
         let target = Target { max_storage_buffer_binding_size: bytes, ..target.clone() };
         let compile = |part: &CopyNest| {
             let schedule = schedule(part.clone(), &target).map_err(GpuError::Schedule)?;
