@@ -85,7 +85,8 @@ fn tensors_past_a_binding() {
         let parts = check(&gpu, nest, &target, &image);
         eprintln!("{from}: {parts} parts, {:?} with the host's run", start.elapsed());
         // Parts of one form share a kernel: all but the last of them are one.
-        assert!((10..40).contains(&parts) && gpu.cache().len() <= 2, "{parts}, {:?}", gpu.cache());
+        let kernels = gpu.cache().len();
+        assert!((8..16).contains(&parts) && kernels <= 2, "{kernels} kernels for {parts} parts");
     }
 }
 
