@@ -11,7 +11,7 @@ use crate::wgsl::{self, Kernel};
 
 /// The most bytes of a part's source, and twice those of its destination. Larger parts move no faster, and hold more
 /// memory while they do.
-const PART: u64 = 32 << 20;
+const PART: u64 = 16 << 20;
 
 /// Parts on their way at a time: one is packed or unpacked by the host while others are on the device.
 const IN_FLIGHT: usize = 3;
