@@ -98,6 +98,8 @@ impl Error {
             #[cfg(feature = "gpu")]
             Self::Gpu(error) if error.is_no_device() => return ErrorKind::NoDevice,
             #[cfg(feature = "gpu")]
+            Self::Gpu(crate::gpu::GpuError::Schedule(error)) => error.is_unsupported(),
+            #[cfg(feature = "gpu")]
             Self::Gpu(_) => return ErrorKind::Failed,
         };
         if unsupported { ErrorKind::Unsupported } else { ErrorKind::Invalid }

@@ -164,10 +164,12 @@ fn the_table_keeps_the_invariants() {
 fn each_crate_is_named_in_its_own_rooms() {
     for Source { path, room, code } in sources() {
         for (name, rooms) in CRATES {
+            let in_word = |c: char| c.is_alphanumeric() || c == '_';
             let paths = [format!("{name}::"), format!("use {name}")];
             let names = paths.iter().any(|path| {
                 code.match_indices(path.as_str()).any(|(at, _)| {
-                    !code[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_')
+                    let ends = path.ends_with(':') || !code[at + path.len()..].starts_with(in_word);
+                    ends && !code[..at].ends_with(in_word)
                 })
             });
             assert!(!names || rooms.contains(&room.as_str()), "{path} names the crate {name}");

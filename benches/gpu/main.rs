@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo bench --bench relayout -- [--cases eight|ttc24|widths] [--repetitions 15] [--back-to-back 1] [--json FILE]
-//! cargo bench --bench relayout -- --cases scale [--plot FILE.svg] [--repetitions 15] [--json FILE]
+//! cargo bench --bench relayout -- --cases scale [--plot FILE.svg] [--largest 512] [--repetitions 15] [--json FILE]
 //! ```
 //!
 //! Uploads and first dispatches are left out; implementations take turns; every output is compared in full. GB/s counts
@@ -31,7 +31,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut json = options.json.map(fs::File::create).transpose()?;
     if options.cases == "scale" {
         let gpu = Gpu::open().inspect_err(|error| println!("the host alone: {error}")).ok();
-        let panels = scale::measure(gpu.as_ref(), options.repetitions, &mut json)?;
+        let panels =
+            scale::measure(gpu.as_ref(), options.repetitions as u64, options.largest, &mut json)?;
         return options.plot.map_or(Ok(()), |file| plot::plot(&file, &panels));
     }
     let gpu = Gpu::open()?;
@@ -111,6 +112,8 @@ struct Options {
     back_to_back: u32,
     json: Option<String>,
     plot: Option<String>,
+    /// MiB.
+    largest: u64,
 }
 
 impl Options {
@@ -121,6 +124,7 @@ impl Options {
             back_to_back: 1,
             json: None,
             plot: None,
+            largest: 512,
         };
         let mut arguments = env::args().skip(1);
         while let Some(flag) = arguments.next() {
@@ -133,10 +137,11 @@ impl Options {
                 "--repetitions" => options.repetitions = value.parse()?,
                 "--back-to-back" => options.back_to_back = value.parse()?,
                 "--json" => options.json = Some(value),
+                "--largest" => options.largest = value.parse()?,
                 "--plot" => options.plot = Some(value),
                 _ => {
                     return Err(format!(
-                        "{flag}: accepted are --cases, --repetitions, --back-to-back, --json and --plot"
+                        "{flag}: accepted are --cases, --repetitions, --back-to-back, --json, --plot and --largest"
                     )
                     .into());
                 }

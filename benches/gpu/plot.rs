@@ -13,8 +13,14 @@ pub fn plot(file: &str, panels: &[Panel]) -> Result<(), Box<dyn Error>> {
     let root = SVGBackend::new(file, (width, 440)).into_drawing_area();
     root.fill(&WHITE)?;
     let points = || panels.iter().flat_map(|panel| &panel.lines).flat_map(|line| &line.points);
-    let (least, most) = points()
-        .fold((f64::MAX, f64::MIN), |(least, most), &(_, cost)| (least.min(cost), most.max(cost)));
+    let range = |values: &mut dyn Iterator<Item = f64>| {
+        let start = (f64::MAX, f64::MIN_POSITIVE);
+        let (least, most) = values.fold(start, |(a, b), value| (a.min(value), b.max(value)));
+        least / 1.5..most * 1.5
+    };
+    let sizes = range(&mut points().map(|point| point.0));
+    // With room for the legend, above the small sizes.
+    let costs = range(&mut points().map(|point| point.1));
     let areas = root.split_evenly((1, panels.len()));
     for (area, panel) in areas.iter().zip(panels) {
         let mut chart = ChartBuilder::on(area)
@@ -23,15 +29,14 @@ pub fn plot(file: &str, panels: &[Panel]) -> Result<(), Box<dyn Error>> {
             .x_label_area_size(40)
             .y_label_area_size(60)
             .build_cartesian_2d(
-                (f64::from(1 << 19)..f64::from(1 << 30)).log_scale().base(2.0),
-                (least / 1.5..most * 1.5).log_scale(),
+                sizes.clone().log_scale().base(4.0),
+                (costs.start..costs.end * 8.0).log_scale(),
             )?;
         chart
             .configure_mesh()
             .x_desc("bytes of the destination")
             .y_desc("nanoseconds a byte")
-            .x_labels(12)
-            .x_label_formatter(&|bytes| format!("{:.0} MiB", bytes / f64::from(1 << 20)))
+            .x_label_formatter(&|bytes| format!("{} MiB", bytes / f64::from(1 << 20)))
             .y_label_formatter(&|cost| format!("{cost}"))
             .light_line_style(WHITE)
             .draw()?;
@@ -49,7 +54,7 @@ pub fn plot(file: &str, panels: &[Panel]) -> Result<(), Box<dyn Error>> {
             .configure_series_labels()
             .background_style(WHITE.mix(0.8))
             .border_style(BLACK.mix(0.3))
-            .position(SeriesLabelPosition::UpperRight)
+            .position(SeriesLabelPosition::UpperLeft)
             .draw()?;
     }
     root.present()?;

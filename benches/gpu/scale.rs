@@ -1,6 +1,6 @@
-//! What a byte costs, from 1 MiB to the largest tensor that one kernel takes, and to 512 MiB on the host.
+//! What a byte costs, from 1 MiB to the largest tensor that one kernel takes, and on the host to `--largest`.
 
-use std::{error::Error, fs::File};
+use std::{error::Error, fs::File, io::Write as _};
 
 use stridec::{
     Operation, Tensor,
@@ -14,8 +14,8 @@ use crate::{
     write_json,
 };
 
-/// The largest tensor on the host, in MiB.
-const LARGEST: u64 = 512;
+/// Sizes, in MiB, that are measured the full number of times; larger ones less often, for as many bytes in all.
+const OFTEN: u64 = 32;
 
 /// The points of one operation on one device.
 pub struct Line {
@@ -23,6 +23,12 @@ pub struct Line {
     pub element_type: ElementType,
     /// Whole bytes of the destination, and nanoseconds for each of them.
     pub points: Vec<(f64, f64)>,
+}
+
+/// A size of tensors, and how often it is measured.
+struct Size {
+    mebibytes: u64,
+    repetitions: u64,
 }
 
 /// One device: its name, and its lines.
@@ -34,18 +40,28 @@ pub struct Panel {
 /// Measures all lines, on the host and on the GPU where there is one.
 pub fn measure(
     gpu: Option<&Gpu>,
-    repetitions: usize,
+    repetitions: u64,
+    largest: u64,
     json: &mut Option<File>,
 ) -> Result<Vec<Panel>, Box<dyn Error>> {
+    let sizes: Vec<Size> = (0..64)
+        .map(|log| 1 << log)
+        .take_while(|&mebibytes| mebibytes <= largest)
+        .map(|mebibytes| {
+            let turns = repetitions * OFTEN / mebibytes.max(OFTEN);
+            Size { mebibytes, repetitions: turns.max(3) }
+        })
+        .collect();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut panels = vec![panel(format!("host, threads: {threads}"), json, |operation| {
-        on_host(operation, repetitions).map(Some)
-    })?];
+    let mut panels =
+        vec![panel(format!("host, threads: {threads}"), &sizes, json, |operation, times| {
+            on_host(operation, times).map(Some)
+        })?];
     if let Some(gpu) = gpu {
         let target = gpu.limits().target(gpu.name());
-        panels.push(panel(gpu.name(), json, |operation| {
+        panels.push(panel(gpu.name(), &sizes, json, |operation, times| {
             let fits = operation.schedule(&target).is_ok();
-            if fits { on_gpu(gpu, operation, repetitions, 1).map(Some) } else { Ok(None) }
+            if fits { on_gpu(gpu, operation, times, 1).map(Some) } else { Ok(None) }
         })?);
     }
     Ok(panels)
@@ -54,22 +70,24 @@ pub fn measure(
 /// Measures one device, each line up to the first size that it does not take.
 fn panel(
     device: String,
+    sizes: &[Size],
     json: &mut Option<File>,
-    time: impl Fn(&Operation) -> Result<Option<Vec<Measured>>, Box<dyn Error>>,
+    time: impl Fn(&Operation, usize) -> Result<Option<Vec<Measured>>, Box<dyn Error>>,
 ) -> Result<Panel, Box<dyn Error>> {
     println!("{device}\nns for each byte of the destination, best");
     let mut lines = Vec::new();
     for operation in ["copy", "transpose", "slice"] {
         for element_type in [ElementType::F32, ElementType::U8] {
             let mut points = Vec::new();
-            print!("{:16}", format!("{operation} {element_type}"));
-            for mebibytes in (0..).map(|log| 1 << log).take_while(|&size| size <= LARGEST) {
+            print!("{:14}", format!("{operation} {element_type}"));
+            for &Size { mebibytes, repetitions } in sizes {
                 let case = case(operation, element_type, mebibytes << 20)?;
-                let Some(measured) = time(&case)? else { break };
+                let Some(measured) = time(&case, usize::try_from(repetitions)?)? else { break };
                 let Some(own) = measured.last() else { break };
                 let bytes = case.destination().image_bytes() as f64;
                 points.push((bytes, own.best.as_secs_f64() * 1e9 / bytes));
-                print!(" {:8.4}", own.best.as_secs_f64() * 1e9 / bytes);
+                print!(" {:7.4}", own.best.as_secs_f64() * 1e9 / bytes);
+                std::io::stdout().flush()?;
                 let name = format!("{operation} {element_type} {mebibytes} MiB");
                 write_json(json, &name, &device, &measured)?;
             }

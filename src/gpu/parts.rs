@@ -11,7 +11,7 @@ use crate::wgsl::{self, Kernel};
 
 /// The most bytes of a part's source, and twice those of its destination. Larger parts move no faster, and hold more
 /// memory while they do.
-const PART: u64 = 32 << 20;
+const PART: u64 = 16 << 20;
 
 /// Parts on their way at a time: one is packed or unpacked by the host while others are on the device.
 const IN_FLIGHT: usize = 3;
@@ -44,9 +44,11 @@ impl Gpu {
     ) -> Result<(), GpuError> {
         check::image(Side::Source, source.len(), nest.src_bytes)?;
         check::image(Side::Destination, destination.len(), nest.dst_bytes)?;
-        let own = self.limits.target(&target.name);
-        let bytes = own.max_storage_buffer_binding_size.min(target.max_storage_buffer_binding_size);
-        let bytes = bytes.min(PART);
+        let bytes = target
+            .max_storage_buffer_binding_size
+            .min(self.limits.max_storage_buffer_binding_size)
+            .min(self.limits.max_buffer_size)
+            .min(PART);
         let target = Target { max_storage_buffer_binding_size: bytes, ..target.clone() };
         let compile = |part: &CopyNest| {
             let schedule = schedule(part.clone(), &target).map_err(GpuError::Schedule)?;

@@ -13,7 +13,7 @@ fn a_table_and_a_file_of_lines() {
     let args = ["--device", "host", "--repetitions", "16", "--json", "out.jsonl"];
     let ran = sandbox.stridec(&[&RELAYOUT[..], &args].concat());
     let text = ran.text();
-    assert!(text.starts_with("relayout f32[100,60]{1,0} to f32[100,60]{0,1:PAD(120,80"), "{text}");
+    assert!(text.starts_with("relayout f32[100,60] to f32[100,60]{0,1:PAD(120,80"), "{text}");
     assert!(text.contains("76800 bytes read and written, best and median of 16\n"), "{text}");
     let lines = fs::read_to_string(sandbox.path("out.jsonl")).unwrap();
     let lines: Vec<serde_json::Value> =

@@ -156,8 +156,14 @@ fn asked(request: &CompileRequest) -> bool {
 /// A shape that was accepted reads back from all that it is written as, and is lowered or refused.
 fn accepted(shape: Shape) -> bool {
     let text = shape.to_string();
-    // As XLA's, the notation does not tell a scalar's empty layout from none.
-    assert_eq!(text.parse::<Shape>().map(|again| again.to_string()).as_ref(), Ok(&text));
+    let again = text.parse::<Shape>();
+    if text.contains("]sparse{") {
+        // TensorFlow's sparse arrays are shown, and read from protos alone.
+        assert!(again.is_err(), "{text}");
+    } else {
+        // As XLA's, the notation does not tell a scalar's empty layout from none.
+        assert_eq!(again.map(|again| again.to_string()).as_ref(), Ok(&text));
+    }
     assert_eq!(Shape::decode(&shape.encode()).as_ref(), Ok(&shape), "{text}");
     lowered(&shape.into());
     true

@@ -109,6 +109,28 @@ fn shown(input: &[u8]) -> String {
     }) + "\""
 }
 
+/// What mutated inputs have found.
+#[test]
+fn inputs_that_failed() {
+    let _alone = alone();
+    let inputs: &[(Entry, &[u8])] = &[
+        // A target that dispatches nothing.
+        (
+            entry::request,
+            b"\x12(\n\x0c\n\n\x10\x06\x1a\x02\x05\r2\x02\x00\x00\x12\x0c\n\n\x10\x06\x1a\x02\x05\x082\x02\x00\x00\
+              \x1a\x02\x00\x03\"\x02\x05\x08*\x02\x02\x02\x1a\x10\n\nwebgpu-cpu\x18\x00 \x10",
+        ),
+        // A key with line breaks in it.
+        (entry::npy, b"\x93NUMPY\x01\x00\x0c\x00{'a\n\n\n\nb': 1}"),
+        // A sparse array of TensorFlow 1.x, and a scalar with an empty layout.
+        (entry::shape, b"\x10\x01\x1a\x02\x00\x03*\x02 \x02"),
+        (entry::shape, b"\x10\x0bZ\x01\x03*\x00"),
+    ];
+    for (entry, input) in inputs {
+        assert!(measured(*entry, input).is_some(), "{}", shown(input));
+    }
+}
+
 #[test]
 fn shapes() {
     fuzz("shape", 2_000_000, 20_000_000);

@@ -39,8 +39,9 @@ pub(super) fn element_type(descr: &str) -> Result<ElementType, String> {
     let known = ElementType::ALL.into_iter().find(|&kind| natural(kind) == Some(&descr));
     known.ok_or_else(|| {
         format!(
-            "dtype '{descr}' is no element type; bool, int8 to int64, uint8 to uint64, float16 to float64, complex64 \
-             and complex128 are accepted, and with --from, what has the width of its type"
+            "dtype '{}' is no element type; bool, int8 to int64, uint8 to uint64, float16 to float64, complex64 \
+             and complex128 are accepted, and with --from, what has the width of its type",
+            descr.escape_debug()
         )
     })
 }
@@ -51,8 +52,9 @@ pub(super) fn check_byte_order(descr: &str) -> Result<(), String> {
     match descr.strip_prefix(foreign) {
         Some(rest) if rest.ends_with(char::is_numeric) && !matches!(rest, "u1" | "i1" | "b1") => {
             Err(format!(
-                "dtype '{descr}' is big-endian; little-endian is accepted, which numpy writes after \
-                 a = a.astype(a.dtype.newbyteorder('<'))"
+                "dtype '{}' is big-endian; little-endian is accepted, which numpy writes after \
+                 a = a.astype(a.dtype.newbyteorder('<'))",
+                descr.escape_debug()
             ))
         }
         _ => Ok(()),

@@ -90,7 +90,10 @@ impl<'a> Parser<'a> {
                 "descr" => descr = Some(self.descr()?.to_owned()),
                 "fortran_order" => fortran_order = Some(self.boolean()?),
                 "shape" => shape = Some(self.shape()?),
-                _ => return Err(format!("its header has the key '{key}', which numpy has not")),
+                _ => {
+                    let key = key.escape_debug();
+                    return Err(format!("its header has the key '{key}', which numpy has not"));
+                }
             }
             if !self.eat(',') {
                 self.expect('}')?;

@@ -51,7 +51,8 @@ pub(crate) fn check(header: &Header, tensor: &StrideDescriptor) -> Result<(), St
     if !holds {
         return Err(format!(
             "dtype '{}' does not hold the elements of the source; '{}' does",
-            header.descr, image.descr
+            header.descr.escape_debug(),
+            image.descr
         ));
     }
     let physical = header.shape == image.shape
