@@ -4,7 +4,7 @@
 //!
 //! Each case is compiled five times, from its two shapes on, and counts with the shortest.
 
-#![allow(unreachable_pub, clippy::cast_precision_loss)]
+#![allow(unreachable_pub)]
 
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -76,14 +76,14 @@ fn measure(name: &str, pairs: &[(Tensor, Tensor)]) {
             times.extend(best.map(|best| (best, number)));
         }
         times.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let at = |share: f64| times[((times.len() - 1) as f64 * share).round() as usize].0;
+        let at = |percent: usize| times[(times.len() - 1) * percent / 100].0;
         let (most, slowest) = times[times.len() - 1];
         let (source, destination) = &pairs[slowest];
         println!(
             "{name}, {what}: {} compiled, p50 {:.1} µs, p99 {:.1} µs, most {most:.1} µs: {source} to {destination}",
             times.len(),
-            at(0.5),
-            at(0.99),
+            at(50),
+            at(99),
         );
     }
 }
