@@ -1,5 +1,6 @@
 //! Contenders timed in turns, and the lines of a report.
 #![allow(dead_code)] // each bench uses a part
+#![allow(clippy::cast_precision_loss)] // rates are shown to four digits
 
 use std::{
     fs::File,
