@@ -107,8 +107,10 @@ fn cut(nest: &CopyNest, wanted: u64) -> Option<Cut> {
             break;
         }
         let line = (COLUMN_BYTES * 8) as u64 / u64::from(nest.src_bits);
-        let granule = line.div_ceil(of.src_stride.unsigned_abs().max(1)).max(1);
-        let granule = if of.src_stride == 0 { 1 } else { granule };
+        let granule = match of.src_stride.unsigned_abs() {
+            0 => 1,
+            stride => line.div_ceil(stride),
+        };
         let steps = (of.extent / wanted).max(1).next_multiple_of(granule);
         // Places count bytes or cells, whichever are more. A loop's last step leads up to a whole tensor past the end.
         let shift = isize::BITS - 4 - around.ilog2();

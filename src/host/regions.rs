@@ -156,17 +156,10 @@ fn cut(form: &Affine, threshold: i64, region: &Region, digits: &[Interval]) -> F
 }
 
 fn interval(form: &Affine, region: &Region, digits: &[Interval]) -> Interval {
-    let (mut low, mut high) = (form.offset(), form.offset());
-    for &(value, weight) in form.terms() {
-        let (least, greatest) = match value {
-            Value::Axis(axis) => (region.ranges[axis].0, region.ranges[axis].1 - 1),
-            Value::Digit(digit) => digits[digit],
-        };
-        let (least, greatest) = if weight > 0 { (least, greatest) } else { (greatest, least) };
-        low += weight * least;
-        high += weight * greatest;
-    }
-    (low, high)
+    form.span(|value| match value {
+        Value::Axis(axis) => (region.ranges[axis].0, region.ranges[axis].1 - 1),
+        Value::Digit(digit) => digits[digit],
+    })
 }
 
 /// The form at the first cell of a box whose digits are constant.

@@ -95,13 +95,17 @@ impl Affine {
     /// The least and the greatest result, each value running from 0 to what `last` says.
     #[must_use]
     pub fn range(&self, last: impl Fn(Value) -> i64) -> (i64, i64) {
-        let (mut low, mut high) = (self.constant, self.constant);
-        for &(value, weight) in &self.terms {
-            let reach = weight * last(value);
-            low += reach.min(0);
-            high += reach.max(0);
-        }
-        (low, high)
+        self.span(|value| (0, last(value)))
+    }
+
+    /// The least and the greatest result, each value running between the two that `of` says.
+    #[must_use]
+    pub fn span(&self, of: impl Fn(Value) -> (i64, i64)) -> (i64, i64) {
+        self.terms.iter().fold((self.constant, self.constant), |(low, high), &(value, weight)| {
+            let (least, most) = of(value);
+            let (a, b) = (weight * least, weight * most);
+            (low + a.min(b), high + a.max(b))
+        })
     }
 
     /// `⌊self / by⌋`, where that is affine: what is left of every weight fits below `by`.

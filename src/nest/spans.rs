@@ -48,10 +48,7 @@ impl Spans {
 
     /// The span of a form.
     pub(super) fn of(&self, form: &Affine) -> (i64, i64) {
-        form.terms().iter().fold((form.offset(), form.offset()), |(low, high), &(value, weight)| {
-            let (a, b) = self.weighed(value, weight);
-            (low + a, high + b)
-        })
+        form.span(|value| self.of_value(value))
     }
 
     /// The span of an axis or a digit.
