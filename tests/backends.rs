@@ -12,14 +12,17 @@ use stridec::{
     schedule::{Target, schedule},
     wgsl,
 };
-use support::random::{self, Random};
+use support::{
+    random::{self, Random},
+    scope::cases,
+};
 
 /// Random kernels of every strategy that dispatch something.
 fn kernels() -> Vec<Kernel> {
     let mut random = Random(3);
     let mut kernels = vec![];
     let header = [("nest", "(12: 1 → 64)".to_owned())];
-    for _ in 0..std::env::var("STRIDEC_CASES").map_or(20, |n| n.parse().unwrap()) {
+    for _ in 0..cases(20) {
         let operation = random::operation(&mut random);
         let Ok(nest) = nest::lower(&operation.source, &operation.destination, &operation.window)
         else {

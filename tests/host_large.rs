@@ -9,7 +9,10 @@ use stridec::{
     stride::StrideDescriptor,
     window::Window,
 };
-use support::random::{self, Random};
+use support::{
+    random::{self, Random},
+    scope::{UNITS, cases},
+};
 
 /// What the nest writes, by [`CopyNest::read`] alone.
 fn meaning(nest: &CopyNest, source: &[u8]) -> Vec<u8> {
@@ -94,19 +97,7 @@ fn layout(random: &mut Random, element_type: ElementType, sizes: &[u64]) -> Layo
 #[test]
 fn random_relayouts() {
     let mut random = Random(7);
-    let types = [
-        ElementType::S1,
-        ElementType::U2,
-        ElementType::S4,
-        ElementType::U8,
-        ElementType::Bf16,
-        ElementType::F32,
-        ElementType::F64,
-        ElementType::C128,
-    ];
-    let cases = std::env::var("STRIDEC_CASES").map_or(60, |n| n.parse().unwrap());
-    for case in 0..cases {
-        let element_type = types[case % types.len()];
+    for (case, &element_type) in (0..cases(60)).zip(UNITS.iter().cycle()) {
         let rank = usize::try_from(1 + random.below(5)).unwrap();
         let mut sizes = vec![1; rank];
         while sizes.iter().product::<u64>() < 2_000 {

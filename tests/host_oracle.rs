@@ -10,11 +10,8 @@ use stridec::{
 use support::{
     oracle,
     random::{self, Operation, Random},
+    scope::cases,
 };
-
-fn cases(by_default: u64) -> u64 {
-    std::env::var("STRIDEC_CASES").map_or(by_default, |cases| cases.parse().unwrap())
-}
 
 #[test]
 fn random_operations() {

@@ -11,6 +11,7 @@ use stridec::{
 use support::{
     oracle,
     random::{self, Random},
+    scope::cases,
 };
 
 /// Where `STRIDEC_WGSL` names a folder, the kernels are written to it, for other validators.
@@ -22,7 +23,7 @@ fn random_kernels_are_valid() {
     }
     let mut random = Random(2);
     let mut count = std::collections::BTreeMap::new();
-    for case in 0..std::env::var("STRIDEC_CASES").map_or(3_000, |n| n.parse().unwrap()) {
+    for case in 0..cases(3_000) {
         let operation = match case % 3 {
             0 => random::relayout(&mut random),
             _ => random::operation(&mut random),

@@ -18,19 +18,10 @@ use stridec::{
     schedule::Target,
     shape::{ElementType, Layout, PaddingValue, Shape, TileDimension},
 };
-use support::oracle;
-
-/// A type for each unit: 1, 2 and 4 bits, then 1, 2, 4, 8 and 16 bytes.
-const UNITS: [ElementType; 8] = [
-    ElementType::U1,
-    ElementType::S2,
-    ElementType::F4e2m1fn,
-    ElementType::S8,
-    ElementType::Bf16,
-    ElementType::F32,
-    ElementType::F64,
-    ElementType::C128,
-];
+use support::{
+    oracle,
+    scope::{UNITS, permutations},
+};
 
 /// The destination's padding.
 #[derive(Clone, Copy, PartialEq)]
@@ -82,7 +73,9 @@ fn every_relayout_up_to_rank_3() {
 
 /// Pairs of extents and order up to rank 3 whose padding adds cells: all but those of rank 0.
 fn padded_orders() -> usize {
-    (1..=3).map(|rank| all_extents(rank).count() * permutations(rank).len()).sum()
+    (1..=3)
+        .map(|rank| all_extents(rank).count() * permutations(usize::try_from(rank).unwrap()).len())
+        .sum()
 }
 
 #[test]
@@ -210,20 +203,6 @@ fn grown(extents: &[u64], more: u64) -> Vec<u64> {
 /// Every list of `rank` extents from 0 to 4.
 fn all_extents(rank: u32) -> impl Iterator<Item = Vec<u64>> {
     (0..5_u64.pow(rank)).map(move |number| (0..rank).map(|d| number / 5_u64.pow(d) % 5).collect())
-}
-
-fn permutations(rank: impl TryInto<usize>) -> Vec<Vec<usize>> {
-    let Some(last) = rank.try_into().unwrap_or(0).checked_sub(1) else { return vec![vec![]] };
-    permutations(last)
-        .into_iter()
-        .flat_map(|shorter| {
-            (0..=last).map(move |at| {
-                let mut order = shorter.clone();
-                order.insert(at, last);
-                order
-            })
-        })
-        .collect()
 }
 
 #[test]

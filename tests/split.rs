@@ -7,7 +7,10 @@ use stridec::{
     nest::{self, CopyNest, Part, Rows, split},
     schedule::{Target, schedule},
 };
-use support::random::{self, Random};
+use support::{
+    random::{self, Operation, Random},
+    scope::cases,
+};
 
 /// The rows, packed bit by bit as [`Rows`] says; bits that are never read are noise.
 fn pack(rows: &Rows, image: &[u8], random: &mut Random) -> Vec<u8> {
@@ -40,20 +43,41 @@ fn check_reads(part: &CopyNest) {
     assert!(part.src_last.is_none_or(|last| last < part.src_elements), "{part}");
 }
 
-#[test]
-fn parts_are_the_copy() {
-    let mut random = Random(11);
-    let (mut cases, mut parts, mut gathered, mut forms) = (0, 0, 0, 0);
-    while cases < 3000 {
-        let operation = random::operation(&mut random);
-        let Ok(nest) = nest::lower(&operation.source, &operation.destination, &operation.window)
-        else {
-            continue;
-        };
-        cases += 1;
+/// A copy, an image of its source, and what the host makes of that.
+struct Case {
+    nest: CopyNest,
+    image: Vec<u8>,
+    expected: Vec<u8>,
+}
+
+fn case(random: &mut Random) -> Case {
+    loop {
+        let Operation { source, destination, window, .. } = random::operation(random);
+        let Ok(nest) = nest::lower(&source, &destination, &window) else { continue };
         let image = random.bytes(nest.src_bytes);
         let mut expected = vec![0x5a; usize::try_from(nest.dst_bytes).unwrap()];
         host::run(&nest, &image, &mut expected).unwrap();
+        return Case { nest, image, expected };
+    }
+}
+
+/// Runs a nest on the host and puts its bits into `out`, from `first` on. Returns where they end.
+fn run_into(out: &mut [u8], first: u64, nest: &CopyNest, image: &[u8]) -> u64 {
+    let mut run = vec![0x5a; usize::try_from(nest.dst_bytes).unwrap()];
+    host::run(nest, image, &mut run).unwrap();
+    let bits = nest.dst_elements * u64::from(nest.dst_bits);
+    for bit in 0..bits {
+        put(out, first + bit, run[usize::try_from(bit / 8).unwrap()] >> (bit % 8) & 1);
+    }
+    first + bits
+}
+
+#[test]
+fn parts_are_the_copy() {
+    let (mut random, cases) = (Random(11), cases(3_000));
+    let (mut parts, mut gathered, mut forms) = (0, 0, 0);
+    for _ in 0..cases {
+        let Case { nest, image, expected } = case(&mut random);
         let bytes = random.pick(&[0, 64, 100, 128, 256, 600, 2000]);
         // Parts of a kind are refused, as a device's other limits do.
         let most = random.pick(&[1, 7, 100, u64::MAX, u64::MAX]);
@@ -73,61 +97,38 @@ fn parts_are_the_copy() {
             assert!(own.dst_bytes <= bytes.max(64) && own.src_bytes <= bytes.max(64), "{own}");
             check_reads(&own);
             let packed = pack(&rows, &image, &mut random);
-            let mut run = vec![0x5a; usize::try_from(own.dst_bytes).unwrap()];
-            host::run(&own, &packed, &mut run).unwrap();
-            let bits = own.dst_elements * u64::from(own.dst_bits);
-            for bit in 0..bits {
-                let value = run[usize::try_from(bit / 8).unwrap()] >> (bit % 8) & 1;
-                put(&mut out, destination_bit + bit, value);
-            }
-            end += bits;
+            end = run_into(&mut out, end, &own, &packed);
             parts += 1;
             gathered += u64::from(rows.count() > 1);
             seen.insert(own);
         }
-        forms += seen.len();
+        forms += seen.len() as u64;
         // The last byte of an image of packed elements is filled up with zeros.
         let total = nest.dst_elements * u64::from(nest.dst_bits);
         assert_eq!(end, total);
         (total..expected.len() as u64 * 8).for_each(|bit| put(&mut out, bit, 0));
-        assert!(out == expected, "{operation:#?}\n{nest}\n{out:?}\n{expected:?}");
+        assert!(out == expected, "{nest}\n{out:?}\n{expected:?}");
     }
-    assert!(parts > 100_000 && gathered > 1_000 && forms < parts / 3, "{parts} {gathered} {forms}");
+    let counts = format!("{cases} cases: {parts} parts, {gathered} gathered, {forms} forms");
+    assert!(parts > cases * 33 && gathered > cases / 3 && forms < parts / 3, "{counts}");
 }
 
 #[test]
 fn slabs_are_the_copy() {
-    let mut random = Random(12);
-    let (mut cases, mut count) = (0, 0);
-    while cases < 1000 {
-        let operation = random::operation(&mut random);
-        let Ok(nest) = nest::lower(&operation.source, &operation.destination, &operation.window)
-        else {
-            continue;
-        };
-        cases += 1;
-        let image = random.bytes(nest.src_bytes);
-        let mut expected = vec![0x5a; usize::try_from(nest.dst_bytes).unwrap()];
-        host::run(&nest, &image, &mut expected).unwrap();
+    let (mut random, cases) = (Random(12), cases(1_000));
+    let mut count = 0;
+    for _ in 0..cases {
+        let Case { nest, image, expected } = case(&mut random);
         let bytes = random.pick(&[64, 100, 600, 2000]);
         let mut out = vec![0; expected.len()];
         let mut end = 0;
         for (slab, before) in nest::slabs(&nest, bytes) {
             assert!(before == end && slab.dst_bytes <= bytes, "{nest}\n{slab}");
-            let mut run = vec![0x5a; usize::try_from(slab.dst_bytes).unwrap()];
-            host::run(&slab, &image, &mut run).unwrap();
-            for bit in 0..slab.dst_elements * u64::from(slab.dst_bits) {
-                put(
-                    &mut out,
-                    before + bit,
-                    run[usize::try_from(bit / 8).unwrap()] >> (bit % 8) & 1,
-                );
-                end += 1;
-            }
+            end = run_into(&mut out, before, &slab, &image);
             count += 1;
         }
         assert_eq!(end, nest.dst_elements * u64::from(nest.dst_bits));
-        assert!(out == expected, "{operation:#?}\n{nest}\n{out:?}\n{expected:?}");
+        assert!(out == expected, "{nest}\n{out:?}\n{expected:?}");
     }
-    assert!(count > 10_000, "{count}");
+    assert!(count > cases * 10, "{count} of {cases} cases");
 }

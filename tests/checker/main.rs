@@ -27,6 +27,7 @@ use stridec::{
 use support::{
     oracle,
     random::{self, Operation, Random, Side},
+    scope::{UNITS, cases, permutations},
 };
 use value::Fault;
 
@@ -103,10 +104,6 @@ impl Tally {
     }
 }
 
-fn cases(by_default: u64) -> u64 {
-    std::env::var("STRIDEC_CASES").map_or(by_default, |cases| cases.parse().unwrap())
-}
-
 #[test]
 fn random_kernels_keep_their_proofs() {
     let (cases, tally) = (cases(2_500), Tally::default());
@@ -123,16 +120,6 @@ fn random_kernels_keep_their_proofs() {
 /// taken in turn.
 #[test]
 fn small_kernels_keep_their_proofs() {
-    const UNITS: [ElementType; 8] = [
-        ElementType::U1,
-        ElementType::S2,
-        ElementType::F4e2m1fn,
-        ElementType::S8,
-        ElementType::Bf16,
-        ElementType::F32,
-        ElementType::F64,
-        ElementType::C128,
-    ];
     let mut shapes = vec![];
     for rank in 0..=3 {
         for number in 0..4_u64.pow(rank) {
@@ -179,16 +166,4 @@ fn shape(unit: ElementType, extents: &[u64], order: &[usize], way: usize) -> Sha
         _ => plain.tiled([Size(4), Size(2)]).tiled([Size(2), Size(1)]),
     };
     Shape::new(unit, extents.iter().copied(), layout).unwrap()
-}
-
-fn permutations(rank: usize) -> Vec<Vec<usize>> {
-    let Some(last) = rank.checked_sub(1) else { return vec![vec![]] };
-    let longer = |shorter: Vec<usize>| {
-        (0..=last).map(move |at| {
-            let mut order = shorter.clone();
-            order.insert(at, last);
-            order
-        })
-    };
-    permutations(last).into_iter().flat_map(longer).collect()
 }

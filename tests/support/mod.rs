@@ -5,3 +5,4 @@
 pub mod gpu;
 pub mod oracle;
 pub mod random;
+pub mod scope;

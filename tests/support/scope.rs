@@ -1,0 +1,33 @@
+//! What a test goes over: how many random cases, and every small thing of a kind.
+
+use stridec::shape::ElementType;
+
+/// A type for each unit: 1, 2 and 4 bits, then 1, 2, 4, 8 and 16 bytes.
+pub const UNITS: [ElementType; 8] = [
+    ElementType::U1,
+    ElementType::S2,
+    ElementType::F4e2m1fn,
+    ElementType::S8,
+    ElementType::Bf16,
+    ElementType::F32,
+    ElementType::F64,
+    ElementType::C128,
+];
+
+/// How many random cases run: what `STRIDEC_CASES` says.
+pub fn cases(by_default: u64) -> u64 {
+    std::env::var("STRIDEC_CASES").map_or(by_default, |cases| cases.parse().unwrap())
+}
+
+/// Every order of `rank` dimensions.
+pub fn permutations(rank: usize) -> Vec<Vec<usize>> {
+    let Some(last) = rank.checked_sub(1) else { return vec![vec![]] };
+    let longer = |shorter: Vec<usize>| {
+        (0..=last).map(move |at| {
+            let mut order = shorter.clone();
+            order.insert(at, last);
+            order
+        })
+    };
+    permutations(last).into_iter().flat_map(longer).collect()
+}
