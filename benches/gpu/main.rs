@@ -1,7 +1,7 @@
 //! Relayouts beside the same device's buffer copy and its best identity kernel.
 //!
 //! ```text
-//! cargo bench --bench relayout -- [--cases eight|ttc24|widths] [--repetitions 15] [--back-to-back 1] [--json FILE]
+//! cargo bench --bench relayout -- [--cases eight|ttc24|widths|model|warm] [--repetitions 15] [--back-to-back 1] [--json FILE]
 //! cargo bench --bench relayout -- --cases scale [--plot FILE.svg] [--largest 512] [--repetitions 15] [--json FILE]
 //! ```
 //!
@@ -13,8 +13,10 @@
 mod cases;
 #[path = "../../src/cli/measure.rs"]
 mod measure;
+mod model;
 mod plot;
 mod scale;
+mod warm;
 
 use std::{
     env,
@@ -40,6 +42,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!(
         "run-time checks: off for proved kernels; destination zeroed once by wgpu, before the first dispatch"
     );
+    if options.cases == "model" {
+        return model::measure(&gpu, options.repetitions, &mut json);
+    }
+    if options.cases == "warm" {
+        return warm::measure(&gpu, options.repetitions, &mut json);
+    }
     let cases = match options.cases.as_str() {
         "eight" => cases::eight(ElementType::F32)?,
         "ttc24" => cases::ttc(include_str!("../data/ttc57_24MiB.json"), ElementType::F32)?,
@@ -60,9 +68,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             all
         }
         other => {
-            return Err(
-                format!("--cases {other}: accepted are eight, ttc24, widths and scale").into()
-            );
+            return Err(format!(
+                "--cases {other}: accepted are eight, ttc24, widths, model, warm and scale"
+            )
+            .into());
         }
     };
     let mut ratios = [Vec::new(), Vec::new()];

@@ -65,7 +65,7 @@ fn table(operation: &Operation, device: &str, repetitions: u16, measured: &[Meas
     for one in measured {
         let [best, median] = [one.best, one.median].map(|time| time.as_secs_f64() * 1e3);
         let (rate, ratio) = (one.rate(), one.rate() / measured[0].rate());
-        let name = one.implementation;
+        let name = &one.implementation;
         let _ = writeln!(text, "{name:10}{best:12.3}{median:12.3}{rate:12.2}{ratio:12.3}");
     }
     text

@@ -12,7 +12,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// What one implementation took.
 pub(super) struct Measured {
-    pub(super) implementation: &'static str,
+    pub(super) implementation: String,
     /// Bytes that must move, read and written.
     pub(super) bytes: u64,
     pub(super) best: Duration,
@@ -40,10 +40,10 @@ impl Measured {
 }
 
 /// One implementation: its name, and a run that says what it took.
-type Implementation<'a> = (&'static str, Box<dyn FnMut() -> Result<Duration> + 'a>);
+pub(super) type Implementation<'a> = (String, Box<dyn FnMut() -> Result<Duration> + 'a>);
 
 /// Lets the implementations take turns, `repetitions` times, after a turn that is not counted.
-fn in_turns(
+pub(super) fn in_turns(
     bytes: u64,
     repetitions: usize,
     mut implementations: Vec<Implementation<'_>>,
@@ -94,7 +94,7 @@ pub(super) fn on_host(operation: &Operation, repetitions: usize) -> Result<Vec<M
     let [mut copied, mut same, mut result] = [(); 3].map(|()| vec![0; flat.len()]);
     let implementations: Vec<Implementation<'_>> = vec![
         (
-            "memcpy",
+            "memcpy".into(),
             Box::new(|| {
                 let start = Instant::now();
                 copied.copy_from_slice(black_box(flat));
@@ -102,8 +102,8 @@ pub(super) fn on_host(operation: &Operation, repetitions: usize) -> Result<Vec<M
                 Ok(start.elapsed())
             }),
         ),
-        ("identity", Box::new(|| host(&identity, flat, &mut same))),
-        ("stridec", Box::new(|| host(operation, source, &mut result))),
+        ("identity".into(), Box::new(|| host(&identity, flat, &mut same))),
+        ("stridec".into(), Box::new(|| host(operation, source, &mut result))),
     ];
     in_turns(2 * moved, repetitions, implementations)
 }
@@ -123,23 +123,40 @@ pub(super) fn on_gpu(
     repetitions: usize,
     back_to_back: u32,
 ) -> Result<Vec<Measured>> {
-    let target = gpu.limits().target(gpu.name());
-    let kernel = operation.compile(&target)?;
+    let kernel = operation.compile(&gpu.limits().target(gpu.name()))?;
+    kernels_on_gpu(gpu, operation, &[("stridec".into(), kernel)], repetitions, back_to_back)
+}
+
+/// The same for kernels of one operation, by their names.
+#[cfg(feature = "gpu")]
+pub(super) fn kernels_on_gpu(
+    gpu: &stridec::gpu::Gpu,
+    operation: &Operation,
+    kernels: &[(String, stridec::Kernel)],
+    repetitions: usize,
+    back_to_back: u32,
+) -> Result<Vec<Measured>> {
     let moved = operation.destination().image_bytes();
-    let identity = identity(moved)?.compile(&target)?;
+    let identity = identity(moved)?.compile(&gpu.limits().target(gpu.name()))?;
     let noise = noise(operation)?;
     let source = gpu.upload(&noise)?;
-    let bound = |kernel: &stridec::Kernel| kernel.bindings.iter().map(|b| b.size_in_bytes).max();
-    let destination = gpu.allocate(bound(&kernel).max(bound(&identity)).unwrap_or(0))?;
+    let bindings = kernels.iter().map(|(_, kernel)| kernel).chain([&identity]);
+    let bindings = bindings.flat_map(|kernel| &kernel.bindings);
+    let destination = gpu.allocate(bindings.map(|b| b.size_in_bytes).max().unwrap_or(0))?;
 
-    gpu.dispatch(&kernel, &source, &destination)?;
     let mut out = vec![0; usize::try_from(moved)?];
     let mut expected = out.clone();
-    gpu.download(&destination, &mut out)?;
     let image = &noise[..usize::try_from(operation.source().image_bytes())?];
     operation.run_on_host(image, &mut expected)?;
-    if out != expected {
-        return Err(format!("{}: the device and the host differ", operation.title()).into());
+    let blank = gpu.upload(&vec![0xa5; out.len()])?;
+    for (name, kernel) in kernels {
+        gpu.copy(&blank, &destination, moved, 1)?;
+        gpu.dispatch(kernel, &source, &destination)?;
+        gpu.download(&destination, &mut out)?;
+        if out != expected {
+            let title = operation.title();
+            return Err(format!("{title}: the device and the host differ ({name})").into());
+        }
     }
 
     let timed = |run: &dyn Fn() -> std::result::Result<(), stridec::gpu::GpuError>| {
@@ -149,10 +166,13 @@ pub(super) fn on_gpu(
     };
     let dispatched =
         |kernel| timed(&|| gpu.dispatch_repeated(kernel, &source, &destination, back_to_back));
-    let implementations: Vec<Implementation<'_>> = vec![
-        ("copy", Box::new(|| timed(&|| gpu.copy(&source, &destination, moved, back_to_back)))),
-        ("identity", Box::new(|| dispatched(&identity))),
-        ("stridec", Box::new(|| dispatched(&kernel))),
+    let copied = || timed(&|| gpu.copy(&source, &destination, moved, back_to_back));
+    let mut implementations: Vec<Implementation<'_>> = vec![
+        ("copy".into(), Box::new(copied)),
+        ("identity".into(), Box::new(|| dispatched(&identity))),
     ];
+    for (name, kernel) in kernels {
+        implementations.push((name.clone(), Box::new(|| dispatched(kernel))));
+    }
     in_turns(2 * moved, repetitions, implementations)
 }

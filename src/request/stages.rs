@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use super::{Operation, Tensor};
 use crate::{
     error::Error,
-    nest::{CopyAxis, Count, width},
-    schedule::Target,
+    nest::{CopyAxis, CopyNest, Count, width},
+    schedule::{Target, candidates},
     stride::StrideDescriptor,
     window::{Window, WindowDimension},
 };
@@ -72,6 +72,9 @@ impl Operation {
             writeln!(text, "\n== nest: loops over the places of the destination, outermost first");
         let _ = write!(text, "{}{}", self.unit_line(), self.nest);
         let _ = write!(text, "\n== schedule for {}\n{schedule}\n", target.name);
+        if !kernel.dispatches.is_empty() {
+            let _ = writeln!(text, "costs of a word: {}", costs(&self.nest, target));
+        }
         if kernel.dispatches.is_empty() {
             text.push_str("\n== kernel\nnothing to dispatch\n");
             return Ok(text);
@@ -102,6 +105,18 @@ impl Operation {
         }
         let _ = write!(text, "\n{}", kernel.wgsl);
         Ok(text)
+    }
+}
+
+/// The candidates of least cost, and how many there are beside them.
+fn costs(nest: &CopyNest, target: &Target) -> String {
+    const SHOWN: usize = 3;
+    let mut candidates = candidates(nest.clone(), target.kind);
+    candidates.sort_by_key(|candidate| candidate.cost);
+    let shown: Vec<String> = candidates.iter().take(SHOWN).map(ToString::to_string).collect();
+    match candidates.len().saturating_sub(SHOWN) {
+        0 => shown.join(", "),
+        more => format!("{}, {more} more", shown.join(", ")),
     }
 }
 

@@ -1,12 +1,15 @@
 //! How a nest becomes invocations: [`Target`], and the choice of a [`Strategy`].
 
 mod block;
+mod candidates;
+mod cost;
 mod error;
 #[allow(clippy::module_inception)]
 mod schedule;
 mod target;
 
 pub use block::{Block, Lane};
+pub use candidates::{Candidate, candidates};
 pub use error::ScheduleError;
 pub use schedule::{Schedule, Strategy, schedule};
 pub use target::{AdapterKind, Target};

@@ -1,9 +1,7 @@
 use std::fmt;
 
-use smallvec::SmallVec;
-
-use super::{AdapterKind, Block, ScheduleError, Target};
-use crate::nest::{CopyNest, Count, Value, width};
+use super::{Block, Candidate, ScheduleError, Target, candidates};
+use crate::nest::{CopyNest, Count, width};
 
 /// How a nest becomes invocations.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -84,33 +82,43 @@ impl Strategy {
     }
 }
 
-/// Chooses what an invocation does.
+/// Chooses what an invocation does: of the [`candidates`] the one of least cost.
 ///
 /// # Errors
 ///
 /// Where an image is larger than a binding of the target, or passes 32-bit indices; where the target dispatches nothing.
 pub fn schedule(nest: CopyNest, target: &Target) -> Result<Schedule, ScheduleError> {
-    target.check()?;
-    if nest.dst_elements == 0 {
-        return Ok(Schedule {
-            strategy: Strategy::Empty(nest),
-            reason: "the destination has no cells",
-            workgroup_size: 1,
-            workgroups: [0; 3],
-            invocations: 0,
-        });
+    let mut candidates = candidates(nest, target.kind);
+    let least = (0..candidates.len()).min_by_key(|&n| candidates[n].cost).unwrap_or(0);
+    candidates.swap_remove(least).schedule(target)
+}
+
+impl Candidate {
+    /// The invocations and workgroups of this candidate.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`schedule`].
+    pub fn schedule(self, target: &Target) -> Result<Schedule, ScheduleError> {
+        target.check()?;
+        let Self { strategy, reason, .. } = self;
+        let mut schedule =
+            Schedule { strategy, reason, workgroup_size: 1, workgroups: [0; 3], invocations: 0 };
+        schedule.invocations = match &schedule.strategy {
+            Strategy::Empty(_) => return Ok(schedule),
+            Strategy::Copy(block) | Strategy::Rows(block) | Strategy::Transpose(block) => {
+                block.count()
+            }
+            Strategy::Gather(nest) => {
+                nest.dst_elements.div_ceil((32 / nest.dst_bits).max(1).into())
+            }
+        };
+        check_limits(schedule.nest(), target)?;
+        schedule.workgroup_size = target.max_compute_invocations_per_workgroup.min(256);
+        let groups = schedule.invocations.div_ceil(schedule.workgroup_size.into());
+        schedule.workgroups = workgroups(groups, target)?;
+        Ok(schedule)
     }
-    check_limits(&nest, target)?;
-    let (strategy, reason) = choose(nest, target);
-    let invocations = match &strategy {
-        Strategy::Empty(_) => 0,
-        Strategy::Copy(block) | Strategy::Rows(block) | Strategy::Transpose(block) => block.count(),
-        Strategy::Gather(nest) => (nest.dst_elements * u64::from(nest.dst_bits))
-            .div_ceil(u64::from(nest.dst_bits.max(32))),
-    };
-    let workgroup_size = target.max_compute_invocations_per_workgroup.min(256);
-    let workgroups = workgroups(invocations.div_ceil(workgroup_size.into()), target)?;
-    Ok(Schedule { strategy, reason, workgroup_size, workgroups, invocations })
 }
 
 fn check_limits(nest: &CopyNest, target: &Target) -> Result<(), ScheduleError> {
@@ -157,98 +165,6 @@ fn check_index_range(nest: &CopyNest) -> Result<(), ScheduleError> {
         }
     }
     Ok(())
-}
-
-fn choose(nest: CopyNest, target: &Target) -> (Strategy, &'static str) {
-    if nest.src_bits != nest.dst_bits {
-        return (Strategy::Gather(nest), "the element size changes");
-    }
-    if !nest.is_exact() {
-        return (Strategy::Gather(nest), "the destination's strides leave a head or a tail");
-    }
-    let inner = nest.extents.len() - 1;
-    if nest.src.weight(Value::Axis(inner)) == 1 {
-        if let Some(block) = row(&nest, target) {
-            if inner == 0 && nest.guards.is_empty() && nest.digits.is_empty() {
-                return (Strategy::Copy(block), "both sides are one contiguous run");
-            }
-            return (Strategy::Rows(block), "the innermost axis is contiguous on both sides");
-        }
-        return (Strategy::Gather(nest), "rows are no whole number of words");
-    }
-    let src_axis = (0..inner).rev().find(|&axis| nest.src.weight(Value::Axis(axis)) == 1);
-    if let Some(block) = src_axis.and_then(|axis| rectangle(&nest, axis, target)) {
-        return (Strategy::Transpose(block), "the innermost axes of the two sides differ");
-    }
-    if nest.dst_bits >= 32
-        && let Some(block) = strided_row(&nest)
-    {
-        return (Strategy::Rows(block), "the source walks the innermost axis with a stride");
-    }
-    (Strategy::Gather(nest), "no axis gives runs of whole words on both sides")
-}
-
-/// The longest run that divides the rows: 64 bytes on a CPU, 16 on a GPU, where neighbours share transactions.
-fn row(nest: &CopyNest, target: &Target) -> Option<Block> {
-    let bytes = match target.kind {
-        AdapterKind::Gpu => 16,
-        AdapterKind::Cpu => 64,
-    };
-    let word = (32 / nest.dst_bits).max(1);
-    (0..=5)
-        .rev()
-        .map(|log| u64::from(word) << log)
-        .filter(|rows| rows * u64::from(nest.dst_bits) <= bytes * 8 || *rows == u64::from(word))
-        .find_map(|rows| Block::run(nest, rows))
-        .filter(|block| block.nest.dst_bits >= 32 || block.nest.src_bits >= 8)
-}
-
-/// A run that fills one store of 16 bytes, loaded unit by unit.
-fn strided_row(nest: &CopyNest) -> Option<Block> {
-    [4, 2]
-        .into_iter()
-        .filter(|rows| rows * nest.dst_bits <= 128)
-        .find_map(|rows| Block::run(nest, rows.into()))
-        .filter(|block| block.store > 1)
-}
-
-/// The largest rectangle that divides the axes.
-fn rectangle(nest: &CopyNest, src_axis: usize, target: &Target) -> Option<Block> {
-    let bits = nest.dst_bits;
-    if bits < 8 {
-        return None;
-    }
-    let word = u64::from((32 / bits).max(1));
-    // 64 units of 4 bytes at most: a driver compiles what is unrolled.
-    let sides: SmallVec<[u64; 4]> = match (bits, target.kind) {
-        (8, _) => [8, 4].into_iter().collect(),
-        (16, _) => [8, 4, 2].into_iter().collect(),
-        (128, _) => [2, 1].into_iter().collect(),
-        _ => [4, 2, 1].into_iter().collect(),
-    };
-    let mut best: Option<Block> = None;
-    for &rows in &sides {
-        for &width in &sides {
-            if rows % word != 0 || width % word != 0 {
-                continue;
-            }
-            let Some(block) = Block::rectangle(nest, src_axis, rows, width) else { continue };
-            if !block.is_word_aligned() || block.store * u64::from(bits) < 32 {
-                continue;
-            }
-            if best.as_ref().is_none_or(|best| weight(&block) > weight(best)) {
-                best = Some(block);
-            }
-        }
-    }
-    best.filter(|block| bits < 32 || block.rows * block.width > 1)
-}
-
-/// Units for each access: what a rectangle gains.
-fn weight(block: &Block) -> u64 {
-    let units = block.rows * block.width;
-    let accesses = units / block.load + units / block.store;
-    units * 1000 / accesses + units
 }
 
 /// Spreads workgroups over x, y and z.

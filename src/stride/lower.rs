@@ -27,28 +27,25 @@ impl TryFrom<&Shape> for StrideDescriptor {
             .dimensions()
             .iter()
             .map(|dimension| {
-                dimension.bound().ok_or(StrideError::Unsupported {
+                dimension.bound().ok_or_else(|| StrideError::Unsupported {
                     field: "dimensions",
                     value: "?".into(),
                     accepted: "accepted is an extent, or a bound such as <=128",
                 })
             })
             .collect::<Result<_, _>>()?;
-        let default;
-        let layout = if let Some(layout) = shape.layout() {
-            layout
-        } else {
-            default = Layout::default_for_rank(sizes.len());
-            &default
-        };
+        // Without a layout the order is the default; a list of it would be allocated.
+        let unordered = Layout::new([]);
+        let layout = shape.layout().unwrap_or(&unordered);
         refuse_unsupported(layout)?;
         let element_bits = element_bits(element_type, layout.element_size_in_bits)?;
         let mut lowering = Lowering { extents: sizes.clone(), steps: SmallVec::new() };
-        let mut outer: SmallVec<[Place; 8]> = layout
-            .minor_to_major
-            .iter()
-            .rev()
-            .map(|&coordinate| Place {
+        let mut outer: SmallVec<[Place; 8]> = (0..sizes.len())
+            .map(|major| match shape.layout() {
+                Some(layout) => layout.minor_to_major[sizes.len() - 1 - major],
+                None => major,
+            })
+            .map(|coordinate| Place {
                 coordinate,
                 extent: match layout.padded_dimensions.get(coordinate) {
                     Some(&padded) => padded,

@@ -36,7 +36,7 @@ pub fn byte_size_of(shape: &Shape) -> Result<u64, StrideError> {
 }
 
 fn sizes(shape: &Shape) -> Result<Vec<u64>, StrideError> {
-    shape_util::bounds(shape).ok_or(StrideError::Unsupported {
+    shape_util::bounds(shape).ok_or_else(|| StrideError::Unsupported {
         field: "dimensions",
         value: "?".into(),
         accepted: "accepted is an extent, or a bound such as <=128",

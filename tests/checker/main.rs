@@ -19,7 +19,7 @@ use check::{Seen, check};
 use rayon::prelude::*;
 use stridec::{
     Kernel, Target, nest,
-    schedule::schedule,
+    schedule::{candidates, schedule},
     shape::{ElementType, Layout, PaddingValue, Shape},
     wgsl,
     window::Window,
@@ -47,11 +47,17 @@ struct Case {
     expected: Vec<u8>,
 }
 
-/// `None` where the operation is refused, or nothing is dispatched.
+/// Of the choice, or of any other candidate; `None` where the operation is refused, or nothing is dispatched.
 fn case(random: &mut Random, operation: &Operation, target: &Target) -> Option<Case> {
     let Operation { source, destination, window, .. } = operation;
     let nest = nest::lower(source, destination, window).ok()?;
-    let schedule = schedule(nest, target).ok()?;
+    let schedule = if random.one_in(2) {
+        schedule(nest, target)
+    } else {
+        let mut all = candidates(nest, target.kind);
+        all.swap_remove(usize::try_from(random.below(all.len() as u64)).unwrap()).schedule(target)
+    };
+    let schedule = schedule.ok()?;
     let kernel = wgsl::emit(&schedule, target, &[]);
     if kernel.dispatches.is_empty() {
         assert_eq!(kernel.destination_bytes, 0);

@@ -1,0 +1,104 @@
+//! What the cost model expects of each candidate, beside what it takes; and what the choice costs.
+
+use std::{error::Error, fs::File};
+
+use stridec::{
+    Operation, Tensor, gpu::Gpu, schedule::candidates, shape::ElementType, wgsl, window::Slice,
+};
+
+use crate::{
+    cases::{Case, eight, permutation},
+    measure::kernels_on_gpu,
+    write_json,
+};
+
+/// Runs every candidate of every case.
+pub fn measure(
+    gpu: &Gpu,
+    repetitions: usize,
+    json: &mut Option<File>,
+) -> Result<(), Box<dyn Error>> {
+    let target = gpu.limits().target(gpu.name());
+    let (mut regrets, mut agreed, mut pairs) = (Vec::new(), 0, 0);
+    println!("candidate: expected cost of a word, measured ns of a word; * is the choice");
+    for Case { name, operation } in cases()? {
+        let candidates = candidates(operation.nest().clone(), target.kind);
+        let costs: Vec<u64> = candidates.iter().map(|candidate| candidate.cost).collect();
+        let chosen = (0..costs.len()).min_by_key(|&n| costs[n]).unwrap_or(0);
+        let kernels = candidates
+            .into_iter()
+            .map(|candidate| {
+                let name = candidate.to_string();
+                let schedule = candidate.schedule(&target)?;
+                Ok((name, wgsl::emit(&schedule, &target, &[])))
+            })
+            .collect::<Result<Vec<_>, Box<dyn Error>>>()?;
+        let measured = kernels_on_gpu(gpu, &operation, &kernels, repetitions, 1)?;
+        write_json(json, &name, &gpu.name(), &measured)?;
+        let words = operation.destination().image_bytes() as f64 / 4.0;
+        let times: Vec<f64> =
+            measured[2..].iter().map(|one| one.best.as_secs_f64() * 1e9 / words).collect();
+        let least = times.iter().copied().fold(f64::INFINITY, f64::min);
+        let regret = times[chosen] / least;
+        println!("{name}: {regret:.2} of the best candidate's time");
+        for (n, ((name, _), time)) in kernels.iter().zip(&times).enumerate() {
+            let mark = if n == chosen { '*' } else { ' ' };
+            println!("  {mark} {name:30} {time:8.3}");
+        }
+        // Pairs that differ by more than noise: whether the model orders them as the device does.
+        for a in 0..times.len() {
+            for b in (0..a).filter(|&b| (times[a] / times[b]).ln().abs() > 0.1) {
+                pairs += 1;
+                agreed += usize::from((times[a] > times[b]) == (costs[a] > costs[b]));
+            }
+        }
+        regrets.push(regret);
+    }
+    let mean = regrets.iter().map(|x| x.ln()).sum::<f64>() / regrets.len() as f64;
+    let most = regrets.iter().copied().fold(1.0, f64::max);
+    println!("the choice over the best candidate: geomean {:.3}, most {most:.3}", mean.exp());
+    println!("pairs that differ by more than a tenth: {agreed} of {pairs} in the model's order");
+    Ok(())
+}
+
+/// The eight cases; then transposes, copies of rows and slices, of units of every width, a few MiB each.
+fn cases() -> Result<Vec<Case>, Box<dyn Error>> {
+    let mut cases = eight(ElementType::F32)?;
+    let permutations: [(&[u64], &[usize]); 7] = [
+        (&[1024, 1024], &[1, 0]),
+        (&[1000, 1032], &[1, 0]),
+        (&[8, 56, 56, 32], &[0, 3, 1, 2]),
+        (&[8, 32, 56, 56], &[0, 2, 3, 1]),
+        (&[14, 28, 20, 28, 4], &[4, 3, 2, 1, 0]),
+        (&[3; 12], &[11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]),
+        (&[8, 512, 16, 12], &[0, 2, 1, 3]),
+    ];
+    for element_type in
+        [ElementType::U8, ElementType::F16, ElementType::F32, ElementType::F64, ElementType::C128]
+    {
+        for (sizes, order) in permutations {
+            let name = format!("{element_type} {sizes:?} by {order:?}");
+            cases.push(permutation(&name, element_type, sizes, order)?);
+        }
+        for (window, strides) in
+            [([512, 768], [1, 1]), ([1024, 1024], [2, 3]), ([1024, 1024], [1, -1])]
+        {
+            let slice = Slice::new([0, 0], window, strides);
+            let source = Tensor::dense(element_type, [1024, 1024])?;
+            let operation = Operation::slice(source, &slice, None)?;
+            let name = format!("{element_type} x[{window:?} by {strides:?}]");
+            cases.push(Case { name, operation });
+        }
+    }
+    for (from, to) in [
+        ("bf16[700,900]", "bf16[700,900]{1,0:T(8,128)(2,1)}"),
+        ("f32[700,900]{1,0:T(8,128)}", "f32[700,900]{0,1}"),
+        ("s8[700,901]{1,0:T(32,128)(4,1)}", "s8[700,901]"),
+        ("f32[700,900]", "f32[700,900]{1,0:PAD(704,1024,zero)}"),
+        ("s4[1024,2048]{1,0:E(4)}", "s4[1024,2048]{0,1:E(4)}"),
+    ] {
+        let operation = Operation::relayout(from.parse()?, to.parse()?)?;
+        cases.push(Case { name: format!("{from} to {to}"), operation });
+    }
+    Ok(cases)
+}

@@ -1,0 +1,119 @@
+use std::fmt;
+
+use super::{AdapterKind, Block, Strategy, cost};
+use crate::nest::{CopyNest, Value};
+
+/// One way to run a nest, and what the cost model expects of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Candidate {
+    /// What one invocation does.
+    pub strategy: Strategy,
+    /// What makes this strategy possible.
+    pub reason: &'static str,
+    /// Hundredths of an operation for each word of the destination; to be compared with those of the same nest alone.
+    pub cost: u64,
+}
+
+impl fmt::Display for Candidate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, hundredths) = (self.cost / 100, self.cost % 100);
+        f.write_str(self.strategy.name())?;
+        match &self.strategy {
+            Strategy::Empty(_) | Strategy::Gather(_) => {}
+            Strategy::Copy(block) | Strategy::Rows(block) => write!(f, " of {}", block.rows)?,
+            Strategy::Transpose(block) => write!(f, " of {} by {}", block.rows, block.width)?,
+        }
+        write!(f, ": {whole}.{hundredths:02}")
+    }
+}
+
+/// The ways to run a nest: a gather always, and the blocks that divide it.
+///
+/// The kernels of all of them write the same bytes.
+#[must_use]
+pub fn candidates(nest: CopyNest, kind: AdapterKind) -> Vec<Candidate> {
+    if nest.dst_elements == 0 {
+        let reason = "the destination has no cells";
+        return vec![Candidate { strategy: Strategy::Empty(nest), reason, cost: 0 }];
+    }
+    let mut list = Vec::new();
+    let inner = nest.extents.len() - 1;
+    let reason = if nest.src_bits != nest.dst_bits {
+        "the element size changes"
+    } else if !nest.is_exact() {
+        "the destination's strides leave a head or a tail"
+    } else if nest.src.weight(Value::Axis(inner)) == 1 {
+        rows(&nest, kind, &mut list);
+        "rows are no whole number of words"
+    } else {
+        rectangles(&nest, kind, &mut list);
+        strided_rows(&nest, kind, &mut list);
+        "no axis gives runs of whole words on both sides"
+    };
+    let reason = if list.is_empty() { reason } else { "a block of it costs more" };
+    let cost = cost::of_gather(&nest, kind);
+    list.push(Candidate { strategy: Strategy::Gather(nest), reason, cost });
+    list
+}
+
+/// Runs of 4 to 64 bytes of rows that are contiguous on both sides.
+fn rows(nest: &CopyNest, kind: AdapterKind, list: &mut Vec<Candidate>) {
+    let is_copy = nest.extents.len() == 1 && nest.guards.is_empty() && nest.digits.is_empty();
+    let word = u64::from((32 / nest.dst_bits).max(1));
+    let runs = (0..=4).map(|log| word << log);
+    let runs = runs.filter(|rows| rows * u64::from(nest.dst_bits) <= 512);
+    for block in runs.filter_map(|rows| Block::run(nest, rows)) {
+        // Of units below a byte no two words are put together.
+        if block.nest.dst_bits < 8 {
+            continue;
+        }
+        let cost = cost::of_block(&block, kind);
+        list.push(if is_copy {
+            let reason = "both sides are one contiguous run";
+            Candidate { strategy: Strategy::Copy(block), reason, cost }
+        } else {
+            let reason = "the innermost axis is contiguous on both sides";
+            Candidate { strategy: Strategy::Rows(block), reason, cost }
+        });
+    }
+}
+
+/// Runs that fill one store of 8 or 16 bytes, loaded unit by unit.
+fn strided_rows(nest: &CopyNest, kind: AdapterKind, list: &mut Vec<Candidate>) {
+    if nest.dst_bits < 32 {
+        return;
+    }
+    let runs = [4, 2].into_iter().filter(|rows| rows * nest.dst_bits <= 128);
+    for block in runs.filter_map(|rows| Block::run(nest, rows.into())) {
+        if block.store > 1 {
+            let cost = cost::of_block(&block, kind);
+            let reason = "the source walks the innermost axis with a stride";
+            list.push(Candidate { strategy: Strategy::Rows(block), reason, cost });
+        }
+    }
+}
+
+/// Rectangles of up to 16 units of 4 bytes and more, or 64 narrower ones: a driver compiles what is unrolled.
+fn rectangles(nest: &CopyNest, kind: AdapterKind, list: &mut Vec<Candidate>) {
+    let inner = nest.extents.len() - 1;
+    let src_axis = (0..inner).rev().find(|&axis| nest.src.weight(Value::Axis(axis)) == 1);
+    let (Some(src_axis), bits) = (src_axis, nest.dst_bits) else { return };
+    let sides: &[u64] = match bits {
+        0..8 => return,
+        8 => &[8, 4],
+        16 => &[8, 4, 2],
+        32 | 64 => &[4, 2, 1],
+        _ => &[2, 1],
+    };
+    for &rows in sides {
+        for &width in sides.iter().filter(|&&width| bits < 32 || rows * width > 1) {
+            let Some(block) = Block::rectangle(nest, src_axis, rows, width) else { continue };
+            if block.is_word_aligned() && block.store * u64::from(bits) >= 32 {
+                let cost = cost::of_block(&block, kind);
+                let reason = "the innermost axes of the two sides differ";
+                list.push(Candidate { strategy: Strategy::Transpose(block), reason, cost });
+            }
+        }
+    }
+}
