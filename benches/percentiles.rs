@@ -6,6 +6,8 @@
 
 #![allow(unreachable_pub)]
 
+#[path = "support/permutation.rs"]
+mod permutation;
 #[path = "../tests/support/mod.rs"]
 mod support;
 #[path = "support/timing.rs"]
@@ -13,10 +15,7 @@ mod timing;
 
 use std::{hint::black_box, time::Instant};
 
-use stridec::{
-    Operation, Target, Tensor,
-    shape::{ElementType, Layout, Shape},
-};
+use stridec::{Operation, Target, Tensor, shape::ElementType};
 use support::random::{self, Random};
 
 fn main() {
@@ -31,27 +30,9 @@ fn main() {
 
 /// The TTC cases of f32 at 24 MiB, which a binding of 128 MiB holds, as changes of layout.
 fn ttc() -> Vec<(Tensor, Tensor)> {
-    let file: serde_json::Value =
-        serde_json::from_str(include_str!("data/ttc57_24MiB.json")).expect("cases in JSON");
-    let list = |value: &serde_json::Value| -> Vec<u64> {
-        value.as_array().into_iter().flatten().filter_map(serde_json::Value::as_u64).collect()
-    };
-    let cases = file["cases"].as_array().expect("a list of cases");
-    cases
-        .iter()
-        .map(|case| {
-            let sizes = list(&case["extents_rowmajor"]);
-            let order = list(&case["perm_rowmajor"]);
-            let minor_to_major =
-                order.iter().rev().map(|&d| usize::try_from(d).expect("a dimension"));
-            let side = |layout: Option<Layout>| {
-                Tensor::from(
-                    Shape::new(ElementType::F32, sizes.iter().copied(), layout).expect("a shape"),
-                )
-            };
-            (side(None), side(Some(Layout::new(minor_to_major))))
-        })
-        .collect()
+    let cases = permutation::ttc(include_str!("data/ttc57_24MiB.json")).expect("cases in JSON");
+    let sides = cases.iter().map(|case| case.sides(ElementType::F32).expect("two shapes"));
+    sides.map(|[source, destination]| (source.into(), destination.into())).collect()
 }
 
 /// Prints the percentiles of pairs, in microseconds, without and with validation.

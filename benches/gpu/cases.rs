@@ -1,5 +1,9 @@
 //! The cases of the GPU benches.
 
+#[path = "../support/permutation.rs"]
+mod permutation;
+
+use permutation::Permutation;
 use stridec::{Error, Operation, Tensor, shape::ElementType, window::Slice};
 
 /// One operation to time.
@@ -50,40 +54,25 @@ fn scaled(sizes: &[u64], element_type: ElementType) -> Vec<u64> {
     sizes
 }
 
-/// Dimension `d` of the result is dimension `order[d]` of the source: the copy that a framework's transpose makes.
+/// A transpose as an operation.
 pub fn permutation(
     name: &str,
     element_type: ElementType,
     sizes: &[u64],
     order: &[usize],
 ) -> Result<Case, Error> {
-    use stridec::shape::{Layout, Shape};
-    let source = Shape::new(element_type, sizes.iter().copied(), None)?;
-    // The same logical array, its dimension order[0] the most major.
-    let layout = Layout::new(order.iter().rev().copied());
-    let destination = Shape::new(element_type, sizes.iter().copied(), layout)?;
-    let operation = Operation::relayout(source.into(), destination.into())?;
-    Ok(Case { name: name.into(), operation })
+    let (name, sizes, order) = (name.to_owned(), sizes.to_vec(), order.to_vec());
+    case(Permutation { name, sizes, order }, element_type)
 }
 
 /// The 57 cases of the TTC benchmark, from a file of `benches/data`.
 pub fn ttc(json: &str, element_type: ElementType) -> Result<Vec<Case>, Box<dyn std::error::Error>> {
-    let file: serde_json::Value = serde_json::from_str(json)?;
-    let list = |value: &serde_json::Value| -> Vec<u64> {
-        value.as_array().into_iter().flatten().filter_map(serde_json::Value::as_u64).collect()
-    };
-    file["cases"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|case| {
-            let sizes = list(&case["extents_rowmajor"]);
-            let order: Vec<usize> = list(&case["perm_rowmajor"])
-                .into_iter()
-                .map(usize::try_from)
-                .collect::<Result<_, _>>()?;
-            let name = format!("ttc {:02} {sizes:?} by {order:?}", case["id"]);
-            Ok(permutation(&name, element_type, &sizes, &order)?)
-        })
-        .collect()
+    let cases = permutation::ttc(json)?.into_iter();
+    Ok(cases.map(|permutation| case(permutation, element_type)).collect::<Result<_, _>>()?)
+}
+
+fn case(permutation: Permutation, element_type: ElementType) -> Result<Case, Error> {
+    let [source, destination] = permutation.sides(element_type)?;
+    let operation = Operation::relayout(source.into(), destination.into())?;
+    Ok(Case { name: permutation.name, operation })
 }

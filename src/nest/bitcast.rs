@@ -222,6 +222,10 @@ pub fn is_contiguous(nest: &CopyNest) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        nest::lower,
+        window::{Slice, Window},
+    };
 
     fn shape(text: &str) -> Shape {
         text.parse().unwrap()
@@ -271,6 +275,28 @@ mod tests {
         ] {
             let deduced = deduce_transpose_dimensions(&shape(a), &shape(b));
             assert_eq!(deduced, Ok(expected), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn slices_of_one_run_are_contiguous() {
+        for (source, destination, expected) in [
+            ("f32[8,16]", "f32[3,16]", true),
+            ("f32[8,16]", "f32[3,8]", false),
+            ("f32[8,16]", "f32[1,8]", true),
+            ("f32[16,8]{0,1}", "f32[1,8]", false),
+            ("f32[8,16]", "f32[1,1]", true),
+            ("s4[8]{0:E(4)}", "s4[8]", false),
+            ("f32[8]", "f32[8]{0:PAD(9,zero)}", false),
+        ] {
+            let (source, destination) = (shape(source), shape(destination));
+            let [from, to] =
+                [&source, &destination].map(|s| StrideDescriptor::try_from(s).unwrap());
+            let rank = source.rank();
+            let part = Slice::new(vec![0; rank], to.sizes(), vec![1; rank]);
+            let window = Window::slice(from.sizes(), &part).unwrap();
+            let nest = lower(&from, &to, &window).unwrap();
+            assert_eq!(is_contiguous(&nest), expected, "{source} {destination}\n{nest}");
         }
     }
 

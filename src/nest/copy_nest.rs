@@ -227,3 +227,36 @@ impl fmt::Display for CopyNest {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{nest::lower, shape::Shape, stride::StrideDescriptor, window::Window};
+
+    fn printed(source: &str, destination: &str) -> String {
+        let [from, to] = [source, destination]
+            .map(|text| StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap());
+        lower(&from, &to, &Window::identity(from.sizes())).unwrap().to_string()
+    }
+
+    #[test]
+    fn prints_its_units_its_axes_and_its_guards() {
+        let first = |text: String| text.lines().next().unwrap().to_owned();
+        for (source, destination, expected) in [
+            ("s4[3]{0:E(4)}", "s4[3]", "units of 4 bits, their sign extended to 1 byte"),
+            ("u4[3]{0:E(4)}", "u4[3]", "units of 4 bits, extended with zeros to 1 byte"),
+            ("s4[3]", "s4[3]{0:E(4)}", "units of 1 byte, cut to 4 bits"),
+            ("s8[3]", "s8[3]", "units of 1 byte"),
+        ] {
+            let expected = format!("{expected}: 3 in the source; 3 in the destination");
+            assert_eq!(first(printed(source, destination)), expected);
+        }
+        assert_eq!(
+            printed("f32[2,3]", "f32[2,3]{0,1:PAD(3,5,one)}"),
+            "units of 4 bytes: 6 in the source; 15 in the destination\n\
+             a0: 5 steps, source +1, destination +3\n\
+             a1: 3 steps, source +3, destination +1\n\
+             if not a0 < 3: fill with 0x3f800000\n\
+             if not a1 < 2: fill with 0x3f800000\n"
+        );
+    }
+}

@@ -69,8 +69,9 @@ type Pending = Result<Receiver<Answers>, ServeError>;
 /// Before each message, in both directions, stands its length as a varint, as protobuf's `writeDelimitedTo` and
 /// `SerializeDelimitedToOstream` write it. Requests are compiled in parallel, on rayon's threads, and answered in
 /// order. Only requests that arrived together are answered together, and what is ready is flushed before anything is
-/// waited for, so that a client may wait for each response. A message that is no request, or longer than [`MAX_INPUT_BYTES`], gets an error and the stream goes on. A reader of `output` that has
-/// gone away ends it without an error.
+/// waited for, so that a client may wait for each response. A message that is no request, or longer than
+/// [`MAX_INPUT_BYTES`], gets an error and the stream goes on. A reader of `output` that has gone away ends it without an
+/// error.
 ///
 /// ```
 /// use prost::Message;

@@ -13,7 +13,10 @@ use stridec::{
         xla,
     },
     request::respond,
-    shape::{Layout, Shape, from_json, from_textproto, parse_leaf_path, to_json, to_textproto},
+    shape::{
+        Layout, Shape, ShapeError, from_json, from_textproto, parse_leaf_path, to_json,
+        to_textproto,
+    },
     stride::{StrideDescriptor, minor_to_major_from_letters},
 };
 
@@ -61,34 +64,31 @@ pub(crate) fn notation(bytes: &[u8]) -> bool {
 
 /// A textproto of `xla.Shape`, and of `stridec.CompileRequest`.
 pub(crate) fn textproto(bytes: &[u8]) -> bool {
-    let text = &String::from_utf8_lossy(bytes);
-    let is_shape = match from_textproto::<xla::Shape>(text) {
-        Ok(proto) => {
-            let written = to_textproto(&proto).expect("a message is written");
-            assert_eq!(from_textproto::<xla::Shape>(&written), Ok(proto.clone()));
-            read(&proto)
-        }
-        Err(error) => refused(&error.to_string()),
-    };
-    let is_request = match from_textproto::<CompileRequest>(text) {
-        Ok(request) => asked(&request),
-        Err(error) => refused(&error.to_string()),
-    };
-    is_shape || is_request
+    text(bytes, from_textproto, to_textproto, from_textproto)
 }
 
 /// Protobuf's JSON of `xla.Shape`, and of `stridec.CompileRequest`.
 pub(crate) fn json(bytes: &[u8]) -> bool {
+    text(bytes, from_json, to_json, from_json)
+}
+
+/// A text of either message.
+fn text(
+    bytes: &[u8],
+    shape: fn(&str) -> Result<xla::Shape, ShapeError>,
+    written: fn(&xla::Shape) -> Result<String, ShapeError>,
+    request: fn(&str) -> Result<CompileRequest, ShapeError>,
+) -> bool {
     let text = &String::from_utf8_lossy(bytes);
-    let is_shape = match from_json::<xla::Shape>(text) {
+    let is_shape = match shape(text) {
         Ok(proto) => {
-            let written = to_json(&proto).expect("a message is written");
-            assert_eq!(from_json::<xla::Shape>(&written), Ok(proto.clone()));
+            let written = written(&proto).expect("a message is written");
+            assert_eq!(shape(&written), Ok(proto.clone()));
             read(&proto)
         }
         Err(error) => refused(&error.to_string()),
     };
-    let is_request = match from_json::<CompileRequest>(text) {
+    let is_request = match request(text) {
         Ok(request) => asked(&request),
         Err(error) => refused(&error.to_string()),
     };

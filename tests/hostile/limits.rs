@@ -119,6 +119,10 @@ fn memory_of_large_inputs() {
         prost::encoding::encode_varint(inner.len() as u64, &mut bytes);
         [bytes, inner].concat()
     };
+    let npy = |header: Vec<u8>| {
+        let length = u32::try_from(header.len()).unwrap().to_le_bytes();
+        [b"\x93NUMPY\x02\x00", &length[..], &header].concat()
+    };
     let message = |tag: u8| repeated(&[], &[tag, 0], &[]);
     let cases: &[(&str, entry::Entry, Vec<u8>, usize)] = &[
         ("shape", entry::shape, message(0x22), MOST_OF_BYTES),
@@ -143,23 +147,13 @@ fn memory_of_large_inputs() {
         (
             "npy",
             entry::npy,
-            {
-                let text =
-                    repeated(b"{'shape': (", b"1,", b"), 'descr': '<f4', 'fortran_order': True}");
-                let length = u32::try_from(text.len()).unwrap().to_le_bytes();
-                [b"\x93NUMPY\x02\x00", &length[..], &text].concat()
-            },
+            npy(repeated(b"{'shape': (", b"1,", b"), 'descr': '<f4', 'fortran_order': True}")),
             MOST_OF_BYTES,
         ),
         (
             "npy",
             entry::npy,
-            {
-                let text =
-                    repeated(b"{'descr': '", b"aA", b"', 'shape': (), 'fortran_order': True}");
-                let length = u32::try_from(text.len()).unwrap().to_le_bytes();
-                [b"\x93NUMPY\x02\x00", &length[..], &text].concat()
-            },
+            npy(repeated(b"{'descr': '", b"aA", b"', 'shape': (), 'fortran_order': True}")),
             MOST_OF_BYTES,
         ),
         (

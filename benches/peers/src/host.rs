@@ -1,16 +1,19 @@
 //! The 57 transposes of the TTC benchmark: stridec on the host beside HPTT, `strided-perm` and a plain copy.
 
 mod estimate;
+#[path = "../../support/permutation.rs"]
+mod permutation;
 #[path = "../../support/timing.rs"]
 mod timing;
 
 use bytemuck::{Pod, Zeroable};
+use permutation::Permutation;
 use rayon::ThreadPoolBuilder;
 use strided_view::{StridedView, StridedViewMut, row_major_strides};
 use stridec::{
     host,
     nest::{self, CopyNest},
-    shape::{ElementType, Layout, Shape},
+    shape::ElementType,
     stride::StrideDescriptor,
     window::Window,
 };
@@ -28,40 +31,29 @@ fn buffer(bytes: usize) -> Vec<Line> {
 
 /// One transpose, row-major.
 struct Case {
-    name: String,
-    permutation: Vec<usize>,
+    permutation: Permutation,
+    /// The source's.
     sizes: Vec<usize>,
 }
 
 fn cases(path: &str) -> Vec<Case> {
     let text = std::fs::read_to_string(path).expect("the file of cases");
-    let value: serde_json::Value = serde_json::from_str(&text).expect("cases in JSON");
-    let list = |value: &serde_json::Value| -> Vec<usize> {
-        value.as_array().expect("a list").iter().map(|n| n.as_u64().expect("a size") as usize).collect()
-    };
-    value["cases"]
-        .as_array()
-        .expect("a list of cases")
-        .iter()
-        .map(|case| {
-            let (permutation, sizes) =
-                (list(&case["perm_rowmajor"]), list(&case["extents_rowmajor"]));
-            let name = format!("ttc{} {sizes:?} by {permutation:?}", case["id"]).replace(", ", ",");
-            Case { name, permutation, sizes }
+    let cases = permutation::ttc(&text).expect("cases in JSON").into_iter();
+    cases
+        .map(|permutation| {
+            let sizes = permutation.sizes.iter().map(|&n| n as usize).collect();
+            Case { permutation, sizes }
         })
         .collect()
 }
 
 /// The case as a change of layout: dimensions of the source, in the order of the permutation in memory.
 fn nest(case: &Case, element_type: ElementType) -> CopyNest {
-    let sizes: Vec<u64> = case.sizes.iter().map(|&n| n as u64).collect();
-    let side = |minor_to_major: Vec<usize>| {
-        let shape = Shape::new(element_type, sizes.iter().copied(), Layout::new(minor_to_major));
-        StrideDescriptor::try_from(&shape.expect("a shape")).expect("a descriptor")
-    };
-    let source = side((0..sizes.len()).rev().collect());
-    let destination = side(case.permutation.iter().rev().copied().collect());
-    nest::lower(&source, &destination, &Window::identity(&sizes)).expect("a nest")
+    let sides = case.permutation.sides(element_type).expect("two shapes");
+    let [source, destination] =
+        sides.map(|shape| StrideDescriptor::try_from(&shape).expect("a descriptor"));
+    let window = Window::identity(&case.permutation.sizes);
+    nest::lower(&source, &destination, &window).expect("a nest")
 }
 
 fn strided<T: Copy + Send + Sync + 'static>(
@@ -71,9 +63,9 @@ fn strided<T: Copy + Send + Sync + 'static>(
     exec: threadteam::Exec<'_>,
 ) {
     let view = StridedView::<T>::new(source, &case.sizes, &row_major_strides(&case.sizes), 0)
-        .and_then(|view| view.permute(&case.permutation))
+        .and_then(|view| view.permute(&case.permutation.order))
         .expect("a view");
-    let sizes: Vec<usize> = case.permutation.iter().map(|&d| case.sizes[d]).collect();
+    let sizes: Vec<usize> = case.permutation.order.iter().map(|&d| case.sizes[d]).collect();
     let mut out = StridedViewMut::<T>::new(destination, &sizes, &row_major_strides(&sizes), 0)
         .expect("a view");
     strided_perm::copy_into(&mut out, &view, exec).expect("a copy");
@@ -118,7 +110,7 @@ fn compare_all(options: &Options, threads: usize, width: usize, report: &mut Rep
             continue;
         }
         let timings = compare(case, width, threads, &team, options.repetitions);
-        report.add(&format!("{} f{} {threads} threads", case.name, width * 8), &timings);
+        report.add(&format!("{} f{} {threads} threads", case.permutation.name, width * 8), &timings);
         let [ours, hptt, strided, copy] = std::array::from_fn(|n: usize| timings[n].best_ms);
         ratios.push([hptt / ours, strided / ours, copy / ours]);
     }
@@ -153,7 +145,7 @@ fn compare(
         outs.each_mut().map(|out| &mut bytemuck::cast_slice_mut::<_, u8>(out)[..bytes]);
     let nest = nest(case, if width == 4 { ElementType::F32 } else { ElementType::F64 });
     let mut plan =
-        estimate::Plan::new(width, &case.permutation, &case.sizes, source, theirs, threads);
+        estimate::Plan::new(width, &case.permutation.order, &case.sizes, source, theirs, threads);
     let strided_perm = || {
         let exec = threadteam::Exec::new(team, threads).expect("threads");
         if width == 4 {
@@ -175,7 +167,7 @@ fn compare(
     drop(plan);
     let [ours, theirs, strides, _] =
         outs.each_ref().map(|out| &bytemuck::cast_slice::<_, u8>(out)[..bytes]);
-    assert!(ours == theirs, "{}: HPTT differs", case.name);
-    assert!(ours == strides, "{}: strided-perm differs", case.name);
+    assert!(ours == theirs, "{}: HPTT differs", case.permutation.name);
+    assert!(ours == strides, "{}: strided-perm differs", case.permutation.name);
     timings
 }
