@@ -5,18 +5,20 @@
 //!
 //! ```text
 //! cost = operations + Σ over loads and stores of (ACCESS + words · WORD + lines · LINE + fetched · BYTE)
+//!                   + spilled · SPILL
 //! ```
 //!
 //! - *operations* compute where to read and write, and shift units into words: a product and a sum for each term, more for
 //!   a division;
 //! - *words* are those of the access, in one lane;
 //! - *lines* of 128 bytes are what all lanes of the access touch together;
-//! - *fetched* bytes are those of all lanes, with what shares a sector of 32 bytes with them and nobody uses.
+//! - *fetched* bytes are those of all lanes, with what shares a sector of 32 bytes with them and nobody uses;
+//! - *spilled* words are what an invocation holds at a time past 16 of them.
 //!
-//! | | ACCESS | WORD | LINE | BYTE |
-//! |---|---|---|---|---|
-//! | GPU | 0 | 0 | 4 | 0.27 |
-//! | CPU | 8 | 1 | 0 | 0 |
+//! | | ACCESS | WORD | LINE | BYTE | SPILL |
+//! |---|---|---|---|---|---|
+//! | GPU | 0 | 0 | 4 | 0.27 | 0 |
+//! | CPU | 8 | 1 | 0 | 0 | 3 |
 //!
 //! The GPU's row is that of a card of 3.35 TB/s and 132 cores at 1.76 GHz (an H100, by its data sheet): a core issues four
 //! operations a cycle, and takes one line and 14.4 bytes of memory a cycle. It is not measured. The CPU's is fitted to
@@ -35,16 +37,22 @@ struct Machine {
     word: u64,
     line: u64,
     byte: u64,
+    spill: u64,
 }
 
+const REGISTERS: u64 = 16;
 const LINE_BYTES: u64 = 128;
 const SECTOR_BYTES: u64 = 32;
 
 impl Machine {
     fn of(kind: AdapterKind) -> Self {
         match kind {
-            AdapterKind::Gpu => Self { lanes: 32, access: 0, word: 0, line: 400, byte: 27 },
-            AdapterKind::Cpu => Self { lanes: 8, access: 800, word: 100, line: 0, byte: 0 },
+            AdapterKind::Gpu => {
+                Self { lanes: 32, access: 0, word: 0, line: 400, byte: 27, spill: 0 }
+            }
+            AdapterKind::Cpu => {
+                Self { lanes: 8, access: 800, word: 100, line: 0, byte: 0, spill: 300 }
+            }
         }
     }
 }
@@ -71,8 +79,9 @@ impl Work {
                 + fetched * machine.byte
         };
         let accesses: u64 = self.accesses.iter().map(|side| side.count * one(side)).sum();
+        let spilled = (self.bytes / 4).saturating_sub(REGISTERS) * machine.spill;
         // A vector that is not full takes as long.
-        (self.operations * 100 + accesses) * 4 * machine.lanes / (self.bytes * lanes)
+        (self.operations * 100 + accesses + spilled) * 4 * machine.lanes / (self.bytes * lanes)
     }
 }
 
