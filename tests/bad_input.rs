@@ -394,3 +394,17 @@ fn buffers_of_another_length() {
     assert_eq!(error.to_string(), "destination: a buffer of 24 bytes; the image takes 16");
     assert_eq!((error.kind(), out), (Invalid, [0; 24]));
 }
+
+/// Strides of 2^58 under guards that leave them unread: products of them pass 64 bits.
+#[test]
+fn padding_as_far_as_memory_goes() {
+    let (source, destination) =
+        ("u8[3,16]{1,0:PAD(3,288230376151711744)}", "u8[3,16]{0,1:PAD(128,16)}");
+    let operation =
+        stridec::Operation::relayout(source.parse().unwrap(), destination.parse().unwrap())
+            .unwrap();
+    for target in [stridec::Target::webgpu(), stridec::Target::webgpu_cpu()] {
+        let error = operation.compile(&target).unwrap_err().to_string();
+        assert!(error.starts_with("source: an image of 864691128455135232 bytes"), "{error}");
+    }
+}

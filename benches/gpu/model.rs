@@ -24,7 +24,6 @@ pub fn measure(
     for Case { name, operation } in cases()? {
         let candidates = candidates(operation.nest().clone(), target.kind);
         let costs: Vec<u64> = candidates.iter().map(|candidate| candidate.cost).collect();
-        let chosen = (0..costs.len()).min_by_key(|&n| costs[n]).unwrap_or(0);
         let kernels = candidates
             .into_iter()
             .map(|candidate| {
@@ -39,15 +38,16 @@ pub fn measure(
         let times: Vec<f64> =
             measured[2..].iter().map(|one| one.best.as_secs_f64() * 1e9 / words).collect();
         let least = times.iter().copied().fold(f64::INFINITY, f64::min);
-        let regret = times[chosen] / least;
+        let regret = times[0] / least;
         println!("{name}: {regret:.2} of the best candidate's time");
         for (n, ((name, _), time)) in kernels.iter().zip(&times).enumerate() {
-            let mark = if n == chosen { '*' } else { ' ' };
+            let mark = if n == 0 { '*' } else { ' ' };
             println!("  {mark} {name:30} {time:8.3}");
         }
         // Pairs that differ by more than noise: whether the model orders them as the device does.
         for a in 0..times.len() {
-            for b in (0..a).filter(|&b| (times[a] / times[b]).ln().abs() > 0.1) {
+            let differ = |b: usize| (times[a] / times[b]).ln().abs() > 0.1 && costs[a] != costs[b];
+            for b in (0..a).filter(|&b| differ(b)) {
                 pairs += 1;
                 agreed += usize::from((times[a] > times[b]) == (costs[a] > costs[b]));
             }

@@ -90,6 +90,7 @@ struct Bare {
 
 impl Bare {
     fn new(gpu: &Gpu, kernel: &Kernel, source: &Buffer, destination: &Buffer) -> Self {
+        // With wgpu's run-time checks, which ours does without.
         let module = gpu.device().create_shader_module(wgpu::ShaderModuleDescriptor {
             label: None,
             source: wgpu::ShaderSource::Wgsl(kernel.wgsl.as_str().into()),

@@ -79,13 +79,15 @@ impl Report {
     pub fn add(&mut self, case: &str, timings: &[Timing]) {
         print!("{case:44}");
         for timing in timings {
-            let rate = timing.bytes as f64 * 2.0 / timing.best_ms / 1e6;
+            // Read and written.
+            let bytes = 2 * timing.bytes;
+            let rate = bytes as f64 / timing.best_ms / 1e6;
             print!(" {} {:.3} ms ({rate:.1} GB/s)", timing.name, timing.best_ms);
             if let Some(json) = &mut self.json {
                 writeln!(
                     json,
                     r#"{{"case":"{case}","device":"{}","implementation":"{}","bytes":{},"best_ms":{:.5},"median_ms":{:.5}}}"#,
-                    self.device, timing.name, timing.bytes, timing.best_ms, timing.median_ms
+                    self.device, timing.name, bytes, timing.best_ms, timing.median_ms
                 )
                 .expect("the report's file");
             }

@@ -158,6 +158,7 @@ pub(super) fn kernels_on_gpu(
             return Err(format!("{title}: the device and the host differ ({name})").into());
         }
     }
+    drop(blank);
 
     let timed = |run: &dyn Fn() -> std::result::Result<(), stridec::gpu::GpuError>| {
         let start = Instant::now();

@@ -224,6 +224,7 @@ mod tests {
     use super::*;
     use crate::{
         nest::lower,
+        shape::ElementType,
         window::{Slice, Window},
     };
 
@@ -298,6 +299,10 @@ mod tests {
             let nest = lower(&from, &to, &window).unwrap();
             assert_eq!(is_contiguous(&nest), expected, "{source} {destination}\n{nest}");
         }
+        // Rows that are one row read twice.
+        let repeated = StrideDescriptor::strided(ElementType::F32, 0, &[2, 3], &[0, 1], 0).unwrap();
+        let dense = StrideDescriptor::try_from(&shape("f32[2,3]")).unwrap();
+        assert!(!is_contiguous(&lower(&repeated, &dense, &Window::identity(&[2, 3])).unwrap()));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-use super::{Affine, CopyNest, Value, copy_nest::signed};
+use super::{Affine, CopyNest, Value};
 
 /// Merges loops that one longer loop can replace, and drops loops of one step but for the last that is left; the copied
 /// pairs stay the same.
@@ -25,9 +25,10 @@ pub fn coalesce(mut nest: CopyNest) -> CopyNest {
 
 /// Whether one step of `outer` lands where the next axis runs out, in every expression.
 fn continues(nest: &CopyNest, outer: usize) -> bool {
-    let inner_extent = signed(nest.extents[outer + 1]);
+    let inner_extent = i128::from(nest.extents[outer + 1]);
     let in_form = |form: &Affine| {
-        form.weight(Value::Axis(outer)) == form.weight(Value::Axis(outer + 1)) * inner_extent
+        let weight = |axis| i128::from(form.weight(Value::Axis(axis)));
+        weight(outer) == weight(outer + 1) * inner_extent
     };
     in_form(&nest.src)
         && nest.digits.iter().all(|digit| in_form(&digit.of))

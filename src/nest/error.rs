@@ -140,3 +140,50 @@ impl NestError {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_error_names_its_side_and_its_field() {
+        let prefix = NestError::Prefix { bytes: 3, bits: 32 };
+        let strides = NestError::Interleaved { outer: 3, inner: 2, reach: 4 };
+        for (error, side, field) in [
+            (
+                NestError::ElementTypes {
+                    source_type: ElementType::S8,
+                    destination_type: ElementType::U8,
+                },
+                "destination",
+                Some("element_type"),
+            ),
+            (
+                NestError::Ranks { side: "source", given: 1, expected: 2 },
+                "source",
+                Some("dimensions"),
+            ),
+            (
+                NestError::Extents { dimension: 1, given: 3, expected: 4 },
+                "destination",
+                Some("dimensions[1]"),
+            ),
+            (
+                NestError::DestinationStride { dimension: 2, stride: 0 },
+                "destination",
+                Some("strides[2]"),
+            ),
+            (NestError::Overlap { outer: 1, inner: 1 }, "destination", Some("strides")),
+            (strides, "destination", Some("strides")),
+            (prefix, "destination", Some("dynamic_shape_metadata_prefix_bytes")),
+            (NestError::TooLarge { side: "source", given: 2, limit: 1 }, "source", None),
+            (
+                NestError::Lower(StrideError::TooLarge { what: "dimensions" }),
+                "source",
+                Some("dimensions"),
+            ),
+        ] {
+            assert_eq!((error.side(), error.field().as_deref()), (side, field), "{error}");
+        }
+    }
+}

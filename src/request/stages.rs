@@ -72,13 +72,11 @@ impl Operation {
             writeln!(text, "\n== nest: loops over the places of the destination, outermost first");
         let _ = write!(text, "{}{}", self.unit_line(), self.nest);
         let _ = write!(text, "\n== schedule for {}\n{schedule}\n", target.name);
-        if !kernel.dispatches.is_empty() {
-            let _ = writeln!(text, "costs of a word: {}", costs(&self.nest, target));
-        }
         if kernel.dispatches.is_empty() {
             text.push_str("\n== kernel\nnothing to dispatch\n");
             return Ok(text);
         }
+        let _ = writeln!(text, "costs of a word: {}", costs(&self.nest, target));
         let _ = writeln!(text, "\n== kernel");
         for binding in &kernel.bindings {
             let access = if binding.writable { "written" } else { "read" };
@@ -111,8 +109,7 @@ impl Operation {
 /// The candidates of least cost, and how many there are beside them.
 fn costs(nest: &CopyNest, target: &Target) -> String {
     const SHOWN: usize = 3;
-    let mut candidates = candidates(nest.clone(), target.kind);
-    candidates.sort_by_key(|candidate| candidate.cost);
+    let candidates = candidates(nest.clone(), target.kind);
     let shown: Vec<String> = candidates.iter().take(SHOWN).map(ToString::to_string).collect();
     match candidates.len().saturating_sub(SHOWN) {
         0 => shown.join(", "),

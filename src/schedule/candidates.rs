@@ -28,9 +28,9 @@ impl fmt::Display for Candidate {
     }
 }
 
-/// The ways to run a nest: a gather always, and the blocks that divide it.
+/// The ways to run a nest, the one of least cost first: the blocks that divide it, and a gather, which any nest allows.
 ///
-/// The kernels of all of them write the same bytes.
+/// The kernels of all of them write the same bytes. A copy of one run stands alone, so that it stays one.
 #[must_use]
 pub fn candidates(nest: CopyNest, kind: AdapterKind) -> Vec<Candidate> {
     if nest.dst_elements == 0 {
@@ -51,31 +51,33 @@ pub fn candidates(nest: CopyNest, kind: AdapterKind) -> Vec<Candidate> {
         strided_rows(&nest, kind, &mut list);
         "no axis gives runs of whole words on both sides"
     };
-    let reason = if list.is_empty() { reason } else { "a block of it costs more" };
-    let cost = cost::of_gather(&nest, kind);
-    list.push(Candidate { strategy: Strategy::Gather(nest), reason, cost });
+    if !list.iter().any(|candidate| matches!(candidate.strategy, Strategy::Copy(_))) {
+        let reason = if list.is_empty() { reason } else { "every block of it costs more" };
+        let cost = cost::of_gather(&nest, kind);
+        list.push(Candidate { strategy: Strategy::Gather(nest), reason, cost });
+    }
+    list.sort_by_key(|candidate| candidate.cost);
     list
 }
 
 /// Runs of 4 to 64 bytes of rows that are contiguous on both sides.
 fn rows(nest: &CopyNest, kind: AdapterKind, list: &mut Vec<Candidate>) {
+    // Of units below a byte no two words are put together.
+    if nest.dst_bits < 8 {
+        return;
+    }
     let is_copy = nest.extents.len() == 1 && nest.guards.is_empty() && nest.digits.is_empty();
+    let (strategy, reason): (fn(Block) -> Strategy, _) = if is_copy {
+        (Strategy::Copy, "both sides are one contiguous run")
+    } else {
+        (Strategy::Rows, "the innermost axis is contiguous on both sides")
+    };
     let word = u64::from((32 / nest.dst_bits).max(1));
     let runs = (0..=4).map(|log| word << log);
     let runs = runs.filter(|rows| rows * u64::from(nest.dst_bits) <= 512);
     for block in runs.filter_map(|rows| Block::run(nest, rows)) {
-        // Of units below a byte no two words are put together.
-        if block.nest.dst_bits < 8 {
-            continue;
-        }
         let cost = cost::of_block(&block, kind);
-        list.push(if is_copy {
-            let reason = "both sides are one contiguous run";
-            Candidate { strategy: Strategy::Copy(block), reason, cost }
-        } else {
-            let reason = "the innermost axis is contiguous on both sides";
-            Candidate { strategy: Strategy::Rows(block), reason, cost }
-        });
+        list.push(Candidate { strategy: strategy(block), reason, cost });
     }
 }
 
@@ -86,11 +88,9 @@ fn strided_rows(nest: &CopyNest, kind: AdapterKind, list: &mut Vec<Candidate>) {
     }
     let runs = [4, 2].into_iter().filter(|rows| rows * nest.dst_bits <= 128);
     for block in runs.filter_map(|rows| Block::run(nest, rows.into())) {
-        if block.store > 1 {
-            let cost = cost::of_block(&block, kind);
-            let reason = "the source walks the innermost axis with a stride";
-            list.push(Candidate { strategy: Strategy::Rows(block), reason, cost });
-        }
+        let cost = cost::of_block(&block, kind);
+        let reason = "the source walks the innermost axis with a stride";
+        list.push(Candidate { strategy: Strategy::Rows(block), reason, cost });
     }
 }
 
@@ -109,7 +109,7 @@ fn rectangles(nest: &CopyNest, kind: AdapterKind, list: &mut Vec<Candidate>) {
     for &rows in sides {
         for &width in sides.iter().filter(|&&width| bits < 32 || rows * width > 1) {
             let Some(block) = Block::rectangle(nest, src_axis, rows, width) else { continue };
-            if block.is_word_aligned() && block.store * u64::from(bits) >= 32 {
+            if block.is_word_aligned() {
                 let cost = cost::of_block(&block, kind);
                 let reason = "the innermost axes of the two sides differ";
                 list.push(Candidate { strategy: Strategy::Transpose(block), reason, cost });

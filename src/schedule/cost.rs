@@ -1,36 +1,40 @@
 //! The cost model: what a strategy is expected to take, from the shape of its accesses alone.
 //!
-//! A cost is counted in operations of a vector: a warp of 32 lanes on a GPU, 8 lanes of a CPU's registers. For each word
-//! of the destination that an invocation writes,
+//! A cost is counted in operations of a vector: a warp of 32 lanes on a GPU, 8 lanes of a CPU's registers. It is that of one
+//! word of the destination in each lane:
 //!
 //! ```text
-//! cost = operations + Σ over loads and stores of (ACCESS + words · WORD + lines · LINE + fetched · BYTE)
-//!                   + spilled · SPILL
+//! cost = (operations + Σ (ACCESS + words · WORD + lines · LINE + fetched · BYTE) + spilled · SPILL)
+//!        / words that an invocation writes · lanes / lanes that have work
 //! ```
 //!
-//! - *operations* compute where to read and write, and shift units into words: a product and a sum for each term, more for
-//!   a division;
+//! The sum is over an invocation's loads and stores, and
+//!
+//! - *operations* compute where to read and write, and shift units into words: one for each term of a form, one for a
+//!   division or a remainder by a power of two, four and six for those by another number;
 //! - *words* are those of the access, in one lane;
 //! - *lines* of 128 bytes are what all lanes of the access touch together;
-//! - *fetched* bytes are those of all lanes, with what shares a sector of 32 bytes with them and nobody uses;
+//! - *fetched* bytes are those of all lanes, with what shares a sector of 32 bytes with them and is not used: by any
+//!   invocation when reading, for a cache keeps the sector, by the same store when writing;
 //! - *spilled* words are what an invocation holds at a time past 16 of them.
 //!
-//! | | ACCESS | WORD | LINE | BYTE | SPILL |
-//! |---|---|---|---|---|---|
-//! | GPU | 0 | 0 | 4 | 0.27 | 0 |
-//! | CPU | 8 | 1 | 0 | 0 | 3 |
+//! | | lanes | ACCESS | WORD | LINE | BYTE | SPILL |
+//! |---|---|---|---|---|---|---|
+//! | GPU | 32 | 0 | 0 | 4 | 0.28 | 0 |
+//! | CPU | 8 | 8 | 1 | 0 | 0 | 3 |
 //!
 //! The GPU's row is that of a card of 3.35 TB/s and 132 cores at 1.76 GHz (an H100, by its data sheet): a core issues four
-//! operations a cycle, and takes one line and 14.4 bytes of memory a cycle. It is not measured. The CPU's is fitted to
-//! lavapipe: `cargo bench --bench relayout -- --cases model` runs every candidate of many operations, and shows what
-//! the choice costs beside the best of them.
+//! operations a cycle, and takes one line and 14.4 bytes of memory a cycle. It is not measured, and it takes every core to
+//! be busy, which they are from about 2 MiB on. The CPU's is fitted to lavapipe:
+//! `cargo bench --bench relayout -- --cases model` runs every candidate of many operations, and shows what the choice
+//! costs beside the best of them.
 
 use smallvec::SmallVec;
 
 use super::{AdapterKind, Block, block::Lane};
 use crate::nest::{Affine, CopyNest, Value};
 
-/// Hundredths of an operation.
+/// What an adapter takes, in hundredths of an operation, and its lanes.
 struct Machine {
     lanes: u64,
     access: u64,
@@ -40,6 +44,7 @@ struct Machine {
     spill: u64,
 }
 
+/// Words that an invocation holds without spilling.
 const REGISTERS: u64 = 16;
 const LINE_BYTES: u64 = 128;
 const SECTOR_BYTES: u64 = 32;
@@ -48,7 +53,7 @@ impl Machine {
     fn of(kind: AdapterKind) -> Self {
         match kind {
             AdapterKind::Gpu => {
-                Self { lanes: 32, access: 0, word: 0, line: 400, byte: 27, spill: 0 }
+                Self { lanes: 32, access: 0, word: 0, line: 400, byte: 28, spill: 0 }
             }
             AdapterKind::Cpu => {
                 Self { lanes: 8, access: 800, word: 100, line: 0, byte: 0, spill: 300 }
@@ -57,11 +62,11 @@ impl Machine {
     }
 }
 
-/// What an invocation does. Its accesses are those to the source and those to the destination.
+/// What an invocation does, and how many there are. Its accesses are those to the source and those to the destination.
 struct Work {
     operations: u64,
     accesses: [Accesses; 2],
-    /// Bytes of the destination.
+    /// Bytes that the invocation writes.
     bytes: u64,
     invocations: u64,
 }
@@ -72,11 +77,10 @@ impl Work {
         let machine = Machine::of(kind);
         let lanes = machine.lanes.min(self.invocations);
         let one = |side: &Accesses| {
-            let fetched = lanes * side.bytes * SECTOR_BYTES / side.used();
             machine.access
                 + side.bytes.div_ceil(4) * machine.word
                 + side.lines(lanes) * machine.line
-                + fetched * machine.byte
+                + lanes * side.fetched() * machine.byte
         };
         let accesses: u64 = self.accesses.iter().map(|side| side.count * one(side)).sum();
         let spilled = (self.bytes / 4).saturating_sub(REGISTERS) * machine.spill;
@@ -93,9 +97,9 @@ struct Accesses {
     count: u64,
     /// Bytes of each.
     bytes: u64,
-    /// Bytes of a unit.
+    /// Bytes that lie together without a step.
     unit: u64,
-    /// The units of an invocation.
+    /// The units of an invocation that share sectors with each other.
     inside: [Steps; 2],
     /// The digits of an invocation's number, the fastest first.
     outside: SmallVec<[Steps; 8]>,
@@ -103,30 +107,42 @@ struct Accesses {
 
 impl Accesses {
     /// Lines that the lanes of one access touch together.
-    fn lines(&self, mut lanes: u64) -> u64 {
-        let mut lines = 1;
-        for &(extent, distance) in &self.outside {
-            let extent = extent.min(lanes);
-            lines *= (extent * distance.min(LINE_BYTES)).div_ceil(LINE_BYTES).max(1);
-            lanes = (lanes / extent).max(1);
-        }
-        lines
+    fn lines(&self, lanes: u64) -> u64 {
+        first_lanes(&self.outside, lanes)
+            .map(|(extent, distance)| (extent * distance.min(LINE_BYTES)).div_ceil(LINE_BYTES))
+            .map(|lines| lines.max(1))
+            .product()
     }
 
-    /// Bytes of a sector that some invocation uses.
-    fn used(&self) -> u64 {
+    /// Bytes of one access, with its share of those that come in the same sectors and are not used.
+    fn fetched(&self) -> u64 {
         let mut steps: SmallVec<[Steps; 10]> = self.outside.iter().copied().collect();
         steps.extend(self.inside);
         steps.sort_unstable_by_key(|step| step.1);
         let mut run = self.unit;
-        for (extent, distance) in steps {
-            if distance > run {
-                return run * (SECTOR_BYTES / distance).max(1);
+        for (extent, distance) in steps.into_iter().filter(|step| step.0 > 1) {
+            let reach = extent.saturating_mul(distance);
+            if run >= SECTOR_BYTES {
+                return self.bytes;
+            } else if distance <= run {
+                run = run.max(reach);
+            } else if reach >= SECTOR_BYTES {
+                return self.bytes * distance.min(SECTOR_BYTES) / run;
+            } else {
+                return self.bytes * SECTOR_BYTES / (run * extent);
             }
-            run = run.max(extent.saturating_mul(distance)).min(SECTOR_BYTES);
         }
-        run.min(SECTOR_BYTES)
+        self.bytes * SECTOR_BYTES / run.min(SECTOR_BYTES)
     }
+}
+
+/// The digits that number the first `lanes` invocations, cut to those.
+fn first_lanes(digits: &[Steps], mut lanes: u64) -> impl Iterator<Item = Steps> {
+    digits.iter().map(move |&(extent, distance)| {
+        let extent = extent.min(lanes);
+        lanes = (lanes / extent).max(1);
+        (extent, distance)
+    })
 }
 
 /// Hundredths of an operation for each word that a block writes.
@@ -134,39 +150,46 @@ pub(super) fn of_block(block: &Block, kind: AdapterKind) -> u64 {
     let nest = &block.nest;
     let lanes = block.lanes(kind);
     let units = block.rows * block.width;
-    let (loads, stores) = (block.source_runs() * block.loads_of_run(), units / block.store);
+    let words = block.source_runs() * block.loads_of_run();
+    // Words that are put together from two take one load more.
+    let loads = words + u64::from(!block.is_word_aligned());
+    let stores = units / block.store;
+    // An access computes its place and takes its value; a shifted word takes two shifts and an or, a packed unit a shift,
+    // a mask and an or.
     let mut operations = decoding(&lanes) + evaluation(nest) + 2 * (loads + stores);
     if !block.is_word_aligned() {
-        operations += 4 * loads;
+        operations += 4 * words;
     } else if nest.dst_bits < 32 && block.src_axis.is_some() {
         operations += 3 * units;
     }
+    let digits = |stride: &dyn Fn(usize) -> u64, bits| -> SmallVec<[Steps; 8]> {
+        let distance = |lane: &Lane| bytes(stride(lane.axis).saturating_mul(lane.step), bits);
+        lanes.iter().map(|lane| (lane.extent, distance(lane))).collect()
+    };
     let strides: SmallVec<[u64; 8]> = nest.axes().map(|axis| axis.dst_stride).collect();
     let from = |axis: usize| nest.src.weight(Value::Axis(axis)).unsigned_abs();
-    let side = |count, units, bits, stride: &dyn Fn(usize) -> u64| Accesses {
-        count,
-        bytes: bytes(units, bits).max(4),
-        unit: bytes(1, bits),
-        inside: [
-            (block.rows, bytes(stride(block.dst_axis), bits)),
-            (block.width, block.src_axis.map_or(0, |axis| bytes(stride(axis), bits))),
-        ],
-        outside: lanes
-            .iter()
-            .map(|lane| (lane.extent, bytes(stride(lane.axis) * lane.step, bits)))
-            .collect(),
+    let step = |axis: usize| bytes(from(axis), nest.src_bits);
+    let read = Accesses {
+        count: loads,
+        bytes: bytes(block.loaded_units(), nest.src_bits),
+        unit: bytes(1, nest.src_bits),
+        inside: [(block.rows, step(block.dst_axis)), (block.width, block.src_axis.map_or(0, step))],
+        outside: digits(&from, nest.src_bits),
     };
+    let stored = bytes(block.store, nest.dst_bits);
+    let all = digits(&|axis| strides[axis], nest.dst_bits);
+    let outside = first_lanes(&all, Machine::of(kind).lanes).collect();
+    let written = Accesses { count: stores, bytes: stored, unit: stored, inside: NOTHING, outside };
     let work = Work {
         operations,
-        accesses: [
-            side(loads, block.loaded_units(), nest.src_bits, &from),
-            side(stores, block.store, nest.dst_bits, &|axis| strides[axis]),
-        ],
+        accesses: [read, written],
         bytes: bytes(units, nest.dst_bits),
         invocations: block.count(),
     };
     work.cost(kind)
 }
+
+const NOTHING: [Steps; 2] = [(1, 0); 2];
 
 /// Hundredths of an operation for each word that a gather writes.
 pub(super) fn of_gather(nest: &CopyNest, kind: AdapterKind) -> u64 {
@@ -176,24 +199,28 @@ pub(super) fn of_gather(nest: &CopyNest, kind: AdapterKind) -> u64 {
         axes.map(|(axis, &extent)| Lane { axis, extent, step: 1 }).collect();
     // Shifts and masks: to take a unit out of a word, and to put it into another.
     let shifts = if nest.dst_bits < 32 { 6 } else { 0 };
-    let from = |lane: &Lane| {
-        let weight = nest.src.weight(Value::Axis(lane.axis)).unsigned_abs();
-        (lane.extent, bytes(weight, nest.src_bits))
-    };
+    let step =
+        |axis: usize| bytes(nest.src.weight(Value::Axis(axis)).unsigned_abs(), nest.src_bits);
+    let inner = nest.extents.len() - 1;
+    // An invocation takes `units` steps of the innermost axis.
+    let outside = lanes.iter().map(|lane| match lane.axis {
+        axis if axis == inner => (lane.extent.div_ceil(units), step(axis).saturating_mul(units)),
+        axis => (lane.extent, step(axis)),
+    });
     let (unit, word) = (bytes(1, nest.src_bits), bytes(units, nest.dst_bits));
     let invocations = nest.dst_elements.div_ceil(units);
-    let none = [(1, 0); 2];
     let read = Accesses {
         count: units,
-        bytes: unit.max(4),
+        bytes: unit,
         unit,
-        inside: none,
-        outside: lanes.iter().map(from).collect(),
+        inside: [(units, step(inner)), (1, 0)],
+        outside: outside.collect(),
     };
-    let outside = [(invocations, word)].into_iter().collect();
-    let written = Accesses { count: 1, bytes: word, unit: word, inside: none, outside };
+    let outside = [(invocations.min(Machine::of(kind).lanes), word)].into_iter().collect();
+    let written = Accesses { count: 1, bytes: word, unit: word, inside: NOTHING, outside };
     let work = Work {
-        operations: units * (decoding(&lanes) + evaluation(nest) + shifts + 2) + 3,
+        // Every unit calls a function and loads; the word is stored.
+        operations: units * (decoding(&lanes) + evaluation(nest) + shifts + 2) + 2,
         accesses: [read, written],
         bytes: word,
         invocations,
@@ -206,13 +233,13 @@ fn bytes(units: u64, bits: u32) -> u64 {
     units.saturating_mul(bits.into()).div_ceil(8)
 }
 
-/// Operations that take an invocation's number apart.
+/// Operations that take an invocation's number apart, and place it in the destination.
 fn decoding(lanes: &[Lane]) -> u64 {
     let mut below = 1_u64;
     let mut operations = 0;
     for (number, lane) in lanes.iter().enumerate() {
         let is_last = number + 1 == lanes.len();
-        operations += division(below) + if is_last { 0 } else { division(lane.extent) + 2 };
+        operations += division(below) + if is_last { 0 } else { remainder(lane.extent) } + 1;
         below = below.saturating_mul(lane.extent);
     }
     operations
@@ -226,11 +253,16 @@ fn evaluation(nest: &CopyNest) -> u64 {
     terms(&nest.src) + guards + digits
 }
 
-/// Operations that divide by a constant: a shift, or a product, its upper half and a shift.
+/// Operations that divide by a constant: a shift, or the upper half of a product, with corrections.
 fn division(by: u64) -> u64 {
     match by {
         1 => 0,
         _ if by.is_power_of_two() => 1,
         _ => 4,
     }
+}
+
+/// Operations of a remainder by a constant: a mask, or a division and what it leaves.
+fn remainder(by: u64) -> u64 {
+    if by.is_power_of_two() { 1 } else { division(by) + 2 }
 }

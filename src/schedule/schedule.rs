@@ -60,11 +60,11 @@ pub enum Strategy {
     Empty(CopyNest),
     /// Both images are one contiguous run: an invocation copies a part of it.
     Copy(Block),
-    /// The innermost axis is contiguous on both sides: an invocation copies a part of a row.
+    /// The destination's innermost axis runs through the source with one stride: an invocation copies a part of a row.
     Rows(Block),
     /// The innermost axes differ: an invocation turns a rectangle of both.
     Transpose(Block),
-    /// Everything else: an invocation computes a word of the destination, cell by cell.
+    /// Any nest: an invocation computes a word of the destination, cell by cell.
     Gather(CopyNest),
 }
 
@@ -82,15 +82,16 @@ impl Strategy {
     }
 }
 
-/// Chooses what an invocation does: of the [`candidates`] the one of least cost.
+/// Chooses what an invocation does: the first of the [`candidates`] that the target takes.
 ///
 /// # Errors
 ///
 /// Where an image is larger than a binding of the target, or passes 32-bit indices; where the target dispatches nothing.
 pub fn schedule(nest: CopyNest, target: &Target) -> Result<Schedule, ScheduleError> {
-    let mut candidates = candidates(nest, target.kind);
-    let least = (0..candidates.len()).min_by_key(|&n| candidates[n].cost).unwrap_or(0);
-    candidates.swap_remove(least).schedule(target)
+    let mut all = candidates(nest, target.kind).into_iter().map(|one| one.schedule(target));
+    let first = all.next().expect("every nest has a candidate");
+    // What is past a limit may be within it in larger blocks.
+    first.or_else(|error| all.find_map(Result::ok).ok_or(error))
 }
 
 impl Candidate {

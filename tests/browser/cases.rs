@@ -73,7 +73,7 @@ pub(crate) fn all() -> Vec<Case> {
 
 /// Kernels with one thing wrong: where they read, where they write, text that does not compile.
 pub(crate) fn wrong() -> Vec<Case> {
-    let right = case(&relayout("f32[4,6]{1,0}", "f32[4,6]{0,1}"), "fail");
+    let right = case(&relayout("f32[64,256]{1,0}", "f32[64,256]{0,1}"), "fail");
     let changes = [("read = ", "read = 1u + "), ("write = ", "write = 4u - "), ("let ", "lte ")];
     let changed = changes.iter().map(|(text, by)| {
         let (head, tail) = right.page.split_once("<pre id=\"wgsl\"").unwrap();
