@@ -88,10 +88,12 @@ impl Strategy {
 ///
 /// Where an image is larger than a binding of the target, or passes 32-bit indices; where the target dispatches nothing.
 pub fn schedule(nest: CopyNest, target: &Target) -> Result<Schedule, ScheduleError> {
-    let mut all = candidates(nest, target.kind).into_iter().map(|one| one.schedule(target));
-    let first = all.next().expect("every nest has a candidate");
+    let mut all = candidates(nest, target.kind);
+    let least = all.remove(0);
     // What is past a limit may be within it in larger blocks.
-    first.or_else(|error| all.find_map(Result::ok).ok_or(error))
+    least.schedule(target).or_else(|error| {
+        all.into_iter().find_map(|candidate| candidate.schedule(target).ok()).ok_or(error)
+    })
 }
 
 impl Candidate {
