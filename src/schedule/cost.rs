@@ -266,3 +266,69 @@ fn division(by: u64) -> u64 {
 fn remainder(by: u64) -> u64 {
     if by.is_power_of_two() { 1 } else { division(by) + 2 }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    /// Every place that the steps reach.
+    fn places(steps: &[Steps]) -> Vec<u64> {
+        steps.iter().fold(vec![0], |places, &(extent, distance)| {
+            places.iter().flat_map(|place| (0..extent).map(move |n| place + n * distance)).collect()
+        })
+    }
+
+    /// Pieces of memory of `size` bytes that `bytes` from each place on touch.
+    fn touched(places: &[u64], bytes: u64, size: u64) -> u64 {
+        let pieces = |place: &u64| place / size..(place + bytes).div_ceil(size);
+        places.iter().flat_map(pieces).collect::<HashSet<_>>().len() as u64
+    }
+
+    fn accesses(bytes: u64, inside: [Steps; 2], outside: &[Steps]) -> Accesses {
+        Accesses { count: 1, bytes, unit: bytes, inside, outside: outside.into() }
+    }
+
+    #[test]
+    fn lines_are_those_of_the_first_lanes() {
+        for (bytes, outside) in [
+            (16, &[(64, 16)][..]),
+            (16, &[(8, 16), (4, 4096), (16, 128)]),
+            (4, &[(256, 4)]),
+            (4, &[(256, 64)]),
+            (4, &[(256, 4096)]),
+            (8, &[(4, 8), (2, 256), (64, 1024)]),
+            (4, &[(2, 4), (1000, 384)]),
+            (4, &[(3, 0), (64, 4)]),
+        ] {
+            for lanes in [8, 32] {
+                let first: Vec<Steps> = first_lanes(outside, lanes).collect();
+                let expected = touched(&places(&first), bytes, LINE_BYTES);
+                assert_eq!(accesses(bytes, NOTHING, outside).lines(lanes), expected, "{outside:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn fetched_bytes_are_those_of_the_sectors() {
+        for (bytes, inside, outside) in [
+            (4, NOTHING, &[(1024, 4)][..]),
+            (16, NOTHING, &[(8, 16), (64, 4096)]),
+            (16, [(4, 4096), (1, 0)], &[(8, 16), (64, 1 << 20)]),
+            (4, NOTHING, &[(1024, 12)]),
+            (4, NOTHING, &[(1024, 64)]),
+            (4, [(4, 16), (1, 0)], &[(256, 64)]),
+            (4, [(3, 4), (1, 0)], &[(256, 1024)]),
+            (4, NOTHING, &[(2, 8), (256, 1024)]),
+            (8, [(2, 8), (2, 16)], &[(512, 32)]),
+            (1, [(4, 1), (8, 256)], &[(64, 4)]),
+        ] {
+            let steps: Vec<Steps> = outside.iter().copied().chain(inside).collect();
+            let places = places(&steps);
+            let sectors = touched(&places, bytes, SECTOR_BYTES) * SECTOR_BYTES;
+            let given = accesses(bytes, inside, outside).fetched();
+            assert_eq!(given, sectors / places.len() as u64, "{bytes} {inside:?} {outside:?}");
+        }
+    }
+}
