@@ -153,9 +153,10 @@ fn pack(nest: &mut CopyNest, max_bytes: u64) -> Option<Rows> {
     let contiguous = u128::from(span(&moving) * bits / 8);
     let (outside, pitch) = (0..=moving.len()).find_map(|outside| {
         let row = (span(&moving[outside..]) * bits).div_ceil(8);
-        // Rows start where loads of several units may, unless that would make them much longer.
+        // Rows start where loads of several units may, unless that would make them much longer. A row of wider units is
+        // a multiple of them already.
         let align = if row < SHORT_ROW { 4 } else { 16 };
-        let pitch = row.next_multiple_of(align.max(bits / 8));
+        let pitch = row.next_multiple_of(align);
         let packed = moving[..outside]
             .iter()
             .fold(u128::from(pitch), |bytes, moving| bytes.saturating_mul(moving.count.into()));
