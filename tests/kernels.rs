@@ -55,9 +55,9 @@ fn random_kernels_are_valid() {
 /// A runtime may run the copy regions in place of the dispatches: then they are the whole operation.
 #[test]
 fn copy_regions_are_the_whole_operation() {
-    let mut random = Random(5);
+    let (mut random, cases) = (Random(5), cases(20_000));
     let mut count = 0;
-    for _ in 0..20_000 {
+    for _ in 0..cases {
         let operation = random::operation(&mut random);
         let (from, to) = (&operation.source, &operation.destination);
         let Ok(nest) = nest::lower(from, to, &operation.window) else { continue };
@@ -82,7 +82,24 @@ fn copy_regions_are_the_whole_operation() {
         assert!(out == expected, "{operation:#?}\n{region:?}");
         count += 1;
     }
-    assert!(count > 200, "{count}");
+    assert!(count > cases / 200, "{count}");
+}
+
+#[test]
+fn copy_regions_start_at_the_offset() {
+    for (from, to, expected) in [
+        ("f32[3] strided<[1], offset: 3>", "f32[3]", Some((12, 12))),
+        ("u8[8] strided<[1], offset: 20>", "u8[8]", Some((20, 8))),
+        ("u8[8] strided<[1], offset: 21>", "u8[8]", None),
+        ("u8[7] strided<[1], offset: 20>", "u8[7]", None),
+        ("s4[8]{0:E(4)}", "s4[8]{0:E(4)}", Some((0, 4))),
+    ] {
+        let [from, to] = [from, to].map(|text| text.parse::<Tensor>().unwrap());
+        let operation = Operation::relayout(from, to).unwrap();
+        let kernel = operation.compile_unvalidated(&Target::webgpu()).unwrap();
+        let region = kernel.copy_regions.first().map(|region| (region.source_offset, region.size));
+        assert_eq!(region, expected, "{}", kernel.wgsl);
+    }
 }
 
 /// Tiles that end inside a wide unit: the last of them is not read, and no bound may say that it is.
@@ -96,5 +113,26 @@ fn partial_tiles_are_proved() {
             let kernel = operation.compile_unvalidated(&Target::webgpu()).unwrap();
             assert!(kernel.proof.as_ref().is_some_and(|proof| proof.holds(&kernel)));
         }
+    }
+}
+
+/// A kernel that anything was done to is another kernel: the proof says nothing of it.
+#[test]
+fn a_proof_is_one_kernels_only() {
+    let [from, to] = ["u8[8,4]", "u8[8,4]{0,1}"].map(|text| text.parse::<Tensor>().unwrap());
+    let operation = Operation::relayout(from, to).unwrap();
+    let kernel = operation.compile_unvalidated(&Target::webgpu()).unwrap();
+    let proof = kernel.proof.clone().unwrap();
+    assert!(proof.holds(&kernel));
+    let changes: [fn(&mut stridec::Kernel); 4] = [
+        |kernel| kernel.wgsl.push(' '),
+        |kernel| kernel.entry_point.push('_'),
+        |kernel| kernel.dispatches[0].workgroups[0] += 1,
+        |kernel| kernel.bindings[1].size_in_bytes -= 4,
+    ];
+    for change in changes {
+        let mut other = kernel.clone();
+        change(&mut other);
+        assert!(!proof.holds(&other), "{other:?}");
     }
 }

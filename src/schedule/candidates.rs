@@ -43,7 +43,7 @@ pub fn candidates(nest: CopyNest, kind: AdapterKind) -> Vec<Candidate> {
         "the element size changes"
     } else if !nest.is_exact() {
         "the destination's strides leave a head or a tail"
-    } else if nest.src.weight(Value::Axis(inner)) == 1 {
+    } else if nest.src.weight(Value::Axis(inner)) == 1 || is_copy(&nest) {
         rows(&nest, kind, &mut list);
         "rows are no whole number of words"
     } else {
@@ -60,14 +60,20 @@ pub fn candidates(nest: CopyNest, kind: AdapterKind) -> Vec<Candidate> {
     list
 }
 
+/// Whether all of the nest is one contiguous run on both sides; an axis of one step has no stride.
+fn is_copy(nest: &CopyNest) -> bool {
+    let [extent] = nest.extents[..] else { return false };
+    let stride = nest.src.weight(Value::Axis(0));
+    nest.guards.is_empty() && nest.digits.is_empty() && (stride == 1 || extent == 1)
+}
+
 /// Runs of 4 to 64 bytes of rows that are contiguous on both sides.
 fn rows(nest: &CopyNest, kind: AdapterKind, list: &mut Vec<Candidate>) {
     // Of units below a byte no two words are put together.
     if nest.dst_bits < 8 {
         return;
     }
-    let is_copy = nest.extents.len() == 1 && nest.guards.is_empty() && nest.digits.is_empty();
-    let (strategy, reason): (fn(Block) -> Strategy, _) = if is_copy {
+    let (strategy, reason): (fn(Block) -> Strategy, _) = if is_copy(nest) {
         (Strategy::Copy, "both sides are one contiguous run")
     } else {
         (Strategy::Rows, "the innermost axis is contiguous on both sides")
