@@ -23,12 +23,44 @@ fn check(result: Result<(), Error>, kind: ErrorKind, text: &str) {
 }
 
 /// Relayouts that fail: source, destination, kind and text.
-const RELAYOUTS: [(&str, &str, ErrorKind, &str); 20] = [
+const RELAYOUTS: [(&str, &str, ErrorKind, &str); 25] = [
     (
         "f32[2,3]{1,1}",
         "f32[2,3]",
         Invalid,
         "layout.minor_to_major[1]: 1 is there already; each dimension is accepted once (at byte 11)",
+    ),
+    (
+        "f32[-]",
+        "f32[2]",
+        Invalid,
+        "'-' has no meaning in a shape; letters, digits and [](){}<>,:*?#+~ have (at byte 4)",
+    ),
+    // No two of these strides meet, and all three do.
+    (
+        "f32[2,2,2]",
+        "f32[2,2,2] strided<[5,3,2]>",
+        Invalid,
+        "strides: 5 and 3 put two elements of the destination in one place; accepted is one place for each element",
+    ),
+    (
+        "f32[3,2]",
+        "f32[3,2] strided<[2,3]>",
+        Unsupported,
+        "strides: 3 and 2 interleave in the destination; supported are strides of which each exceeds the reach of all smaller ones together (4 here)",
+    ),
+    // Too many places to mark each.
+    (
+        "f32[4,3]",
+        "f32[4,3] strided<[10000000,15000000]>",
+        Invalid,
+        "strides: 15000000 and 10000000 put two elements of the destination in one place; accepted is one place for each element",
+    ),
+    (
+        "f32[3,2]",
+        "f32[3,2] strided<[10000000,15000000]>",
+        Unsupported,
+        "strides: 15000000 and 10000000 interleave in the destination; supported are strides of which each exceeds the reach of all smaller ones together (20000000 here)",
     ),
     (
         "f32[2,3]{0,1,2}",

@@ -185,9 +185,10 @@ mod tests {
     #[test]
     fn divide_is_division_wherever_it_answers() {
         let extents = [3_i64, 4, 5];
+        let fewer = if cfg!(miri) { 6 } else { 1 };
         let mut answered = 0;
         for weights in [[8, 2, 1], [12, 3, 1], [-8, 1, 0], [6, 4, 1], [1, -1, 8], [0, 5, 1]] {
-            for constant in -9..10 {
+            for constant in (-9..10).step_by(fewer) {
                 for by in 1..13 {
                     let mut form = Affine::constant(constant);
                     for (axis, weight) in weights.into_iter().enumerate() {
@@ -214,7 +215,7 @@ mod tests {
                 }
             }
         }
-        assert!(answered > 5_000, "{answered}");
+        assert!(answered > 5_000 / fewer, "{answered}");
     }
 
     #[test]

@@ -269,6 +269,8 @@ mod tests {
             // The orders are the same, and XLA finds no permutation of the extents.
             ("f32[2,1]{1,0}", "f32[1,2]{1,0}", Some(vec![1, 0])),
             ("f32[8,8]{1,0:T(2,2)}", "f32[8,8]{0,1:T(2,2)}", Some(vec![1, 0])),
+            // Only once the dimensions of one element are taken out.
+            ("f32[3,2,1]{0,1,2}", "f32[2,1,3]{2,1,0}", Some(vec![1, 2, 0])),
             // XLA looks at the orders alone, and says [1, 0].
             ("f32[5,3]{1,0:T(2,2)}", "f32[3,5]{0,1}", None),
             ("f32[5,3]{1,0:PAD(8,3)}", "f32[3,5]{0,1:PAD(3,8)}", Some(vec![1, 0])),

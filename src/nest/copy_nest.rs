@@ -230,7 +230,12 @@ impl fmt::Display for CopyNest {
 
 #[cfg(test)]
 mod tests {
-    use crate::{nest::lower, shape::Shape, stride::StrideDescriptor, window::Window};
+    use crate::{
+        nest::lower,
+        shape::{ElementType, Shape},
+        stride::StrideDescriptor,
+        window::Window,
+    };
 
     fn printed(source: &str, destination: &str) -> String {
         let [from, to] = [source, destination]
@@ -258,5 +263,11 @@ mod tests {
              if not a0 < 3: fill with 0x3f800000\n\
              if not a1 < 2: fill with 0x3f800000\n"
         );
+        // A head of five elements in rows of five: the first row is a gap.
+        let source = StrideDescriptor::try_from(&"f32[2,3]".parse::<Shape>().unwrap()).unwrap();
+        let strided = StrideDescriptor::strided(ElementType::F32, 0, &[2, 3], &[5, 1], 5).unwrap();
+        let nest = lower(&source, &strided, &Window::identity(&[2, 3])).unwrap().to_string();
+        let guards: Vec<&str> = nest.lines().filter(|line| line.starts_with("if not")).collect();
+        assert_eq!(guards, ["if not 0 <= a0 - 1 < 2: zero", "if not a1 < 3: zero"]);
     }
 }

@@ -93,7 +93,8 @@ mod tests {
             "{2,1,0:T(6)(4)}",
         ];
         let (mut yes, mut no) = (0, 0);
-        for dimensions in ["2,3,4", "1,6,4", "4,3,2", "2,12,1", "2,3,5"] {
+        let few = if cfg!(miri) { 1 } else { 5 };
+        for dimensions in ["2,3,4", "1,6,4", "4,3,2", "2,12,1", "2,3,5"].into_iter().take(few) {
             for (a, b) in layouts.iter().flat_map(|a| layouts.iter().map(move |b| (a, b))) {
                 let Ok(a) = format!("u8[2,3,4]{a}").parse::<Shape>() else { continue };
                 let Ok(b) = format!("u8[{dimensions}]{b}").parse::<Shape>() else { continue };
@@ -105,6 +106,6 @@ mod tests {
                 if expected { yes += 1 } else { no += 1 }
             }
         }
-        assert!(yes > 20 && no > 100, "{yes} {no}");
+        assert!(yes > 4 * few && no > 20 * few, "{yes} {no}");
     }
 }

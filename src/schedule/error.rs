@@ -69,3 +69,21 @@ impl ScheduleError {
         !matches!(self, Self::Preset { .. } | Self::Target { .. })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_target_is_invalid_and_a_small_one_unsupported() {
+        let target = || "webgpu".to_owned();
+        for (error, unsupported) in [
+            (ScheduleError::Target { field: "max_bindings", given: 0 }, false),
+            (ScheduleError::Preset { given: target(), accepted: target() }, false),
+            (ScheduleError::Index { side: "source", given: 2, limit: 1 }, true),
+            (ScheduleError::Dispatch { given: 2, limit: 1, target: target() }, true),
+        ] {
+            assert_eq!(error.is_unsupported(), unsupported, "{error}");
+        }
+    }
+}

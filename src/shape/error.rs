@@ -277,3 +277,18 @@ fn parts(count: usize) -> String {
         _ => format!("0 to {} are accepted", count - 1),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_say_what_is_in_them() {
+        assert_eq!(span(0, 3), "0 to 3 is accepted");
+        assert_eq!(span(3, 3), "3 to 3 is accepted");
+        assert_eq!(span(0, -1), "nothing is accepted there");
+        assert_eq!(span(1, i64::MAX), "1 to 2^63-1 is accepted");
+        assert_eq!(parts(0), "it cannot be indexed");
+        assert_eq!(parts(3), "0 to 2 are accepted");
+    }
+}

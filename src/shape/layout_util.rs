@@ -246,10 +246,19 @@ mod tests {
         assert_eq!((minor(&order, 0), minor(&order, 1)), (Ok(1), Ok(2)));
         assert_eq!(major_to_minor(&order), [0, 2, 1]);
         assert_eq!(make_logical_to_physical(&order), [0, 2, 1]);
-        assert!(is_monotonic_with_dim0_minor(&layout("{0,1}")));
-        assert!(is_monotonic_with_dim0_major(&layout("{1,0}")));
+        let (ascending, descending) = (layout("{0,1}"), layout("{1,0}"));
+        assert!(is_monotonic_with_dim0_minor(&ascending));
+        assert!(!is_monotonic_with_dim0_minor(&descending));
+        assert!(is_monotonic_with_dim0_major(&descending));
+        assert!(!is_monotonic_with_dim0_major(&ascending));
         assert_eq!(move_dim_to_minor(&layout("{2,0,3,1}"), 3), Ok(layout("{3,2,0,1}")));
         assert!(move_dim_to_major(&order, 3).is_err());
+    }
+
+    #[test]
+    fn letters_end_with_x() {
+        assert_eq!(customary_letters(2), [Some('y'), Some('x')]);
+        assert_eq!(customary_letters(5)[..3], [None, Some('p'), Some('z')]);
     }
 
     #[test]

@@ -152,6 +152,14 @@ mod tests {
     }
 
     #[test]
+    fn ones_go_and_come() {
+        let ones = inserted_or_deleted_1_sized_dimensions;
+        assert_eq!(ones(&[9, 1, 4], &[1, 9, 4, 1]), Some((vec![1], vec![0, 3])));
+        assert_eq!(ones(&[9, 1, 4], &[3, 1, 12]), None);
+        assert_eq!((ones(&[1], &[2]), ones(&[2], &[1])), (None, None));
+    }
+
+    #[test]
     fn transposes_normalise() {
         for (dimensions, permutation, expected) in [
             (&[50, 20, 30][..], &[1, 2, 0][..], (vec![600, 50], vec![1, 0])),

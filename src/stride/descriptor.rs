@@ -304,3 +304,23 @@ impl fmt::Display for Coordinate<'_> {
         write!(f, "c{}", self.number)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::StrideDescriptor;
+    use crate::shape::Shape;
+
+    #[test]
+    fn coordinates_are_named_by_what_made_them() {
+        for (text, expected) in [
+            ("f32[8,6]{1,0:T(2,3)}", &["d0/2", "d0%2", "d1/3", "d1%3"][..]),
+            ("f32[8,6]{1,0:T(1,3)}", &["d0", "0", "d1/3", "d1%3"]),
+            ("f32[2,3]{1,0:T(*,4)}", &["(d0*3+d1)", "(d0*3+d1)/4", "(d0*3+d1)%4"]),
+        ] {
+            let descriptor = StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap();
+            let names: Vec<String> =
+                (2..2 + expected.len()).map(|n| descriptor.coordinate_name(n)).collect();
+            assert_eq!(names, expected, "{text}");
+        }
+    }
+}

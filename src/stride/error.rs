@@ -127,3 +127,37 @@ impl StrideError {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_have_kinds_and_fields() {
+        let token = ElementType::Token;
+        for (error, unsupported, field) in [
+            (StrideError::NoElements { element_type: token }, true, Some("element_type")),
+            (StrideError::Search { strides: vec![2, 2] }, true, Some("strides")),
+            (StrideError::TooLarge { what: "dimensions" }, false, Some("dimensions")),
+            (
+                StrideError::PhysicalElements { given: 1, least: 2 },
+                false,
+                Some("physical_elements"),
+            ),
+            (StrideError::Linear { given: 2, limit: 2 }, false, None),
+            (
+                StrideError::ElementSize { given: 8, element_type: ElementType::S16, limit: 16 },
+                false,
+                Some("element_size_in_bits"),
+            ),
+            (
+                StrideError::PartialElement { field: "byte_strides[0]", given: 3, bytes: 4 },
+                false,
+                Some("byte_strides[0]"),
+            ),
+        ] {
+            assert_eq!(error.is_unsupported(), unsupported, "{error}");
+            assert_eq!(error.field().as_deref(), field, "{error}");
+        }
+    }
+}

@@ -132,3 +132,52 @@ impl Search {
 fn div_ceil(a: i64, by: i64) -> i64 {
     -(-a).div_euclid(by)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{shape::ElementType, stride::index_util::for_each_index_of};
+
+    /// Every place of small arrays, whatever their strides: the first element there in row-major order, or none.
+    #[test]
+    fn the_first_index_of_a_place_is_found() {
+        let (mut found, mut shared) = (0, 0);
+        for sizes in [&[2, 3][..], &[3, 1, 2], &[2, 2, 2], &[4]] {
+            let choices = if sizes.len() < 3 { 9 } else { 5_u32 };
+            for number in 0..choices.pow(u32::try_from(sizes.len()).unwrap()) {
+                let stride = |dimension: usize| {
+                    let digit = number / choices.pow(u32::try_from(dimension).unwrap()) % choices;
+                    i64::from(digit) - i64::from(choices / 2)
+                };
+                let strides: Vec<i64> = (0..sizes.len()).map(stride).collect();
+                let offset = 20;
+                let array =
+                    StrideDescriptor::strided(ElementType::S8, 0, sizes, &strides, offset).unwrap();
+                let mut first = std::collections::BTreeMap::new();
+                for_each_index_of(sizes, |index| {
+                    let place = array.offset(index).unwrap();
+                    shared += usize::from(first.contains_key(&place));
+                    first.entry(place).or_insert_with(|| index.to_vec());
+                });
+                for place in 0..array.physical_elements() {
+                    let expected = first.get(&place).cloned();
+                    found += usize::from(expected.is_some());
+                    assert_eq!(array.index(place), Ok(expected), "{sizes:?} {strides:?} {place}");
+                }
+            }
+        }
+        assert!(found > 1000 && shared > 500, "{found} {shared}");
+    }
+
+    /// Even places only, and an odd one asked for: every way to reach it would have to be tried.
+    #[test]
+    #[cfg_attr(miri, ignore = "a million tries take minutes")]
+    fn a_search_without_end_is_given_up() {
+        let array = |rank: usize| {
+            StrideDescriptor::strided(ElementType::S8, 0, &vec![2; rank], &vec![2; rank], 0)
+                .unwrap()
+        };
+        assert_eq!(array(16).index(17), Ok(None));
+        assert_eq!(array(24).index(25), Err(StrideError::Search { strides: vec![2; 24] }));
+    }
+}

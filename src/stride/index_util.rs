@@ -159,6 +159,16 @@ mod tests {
     }
 
     #[test]
+    fn a_part_is_visited_in_steps_from_its_base() {
+        let mut visited = Vec::new();
+        for_each_index(&[1, 2], &[2, 3], &[1, 2], |index| visited.push(index.to_vec()));
+        assert_eq!(visited, [[1, 2], [1, 4], [2, 2], [2, 4]]);
+        visited.clear();
+        for_each_index(&[3, 5], &[0, 2], &[4, 0], |index| visited.push(index.to_vec()));
+        assert_eq!(visited, [[3, 5]]);
+    }
+
+    #[test]
     fn padded_and_tiled_arrays_have_linear_indices_too() {
         let padded: Shape = "f32[2,3]{0,1:PAD(3,5,zero)}".parse().unwrap();
         assert_eq!(multidimensional_index_to_linear_index(&padded, &[1, 2]), Ok(7));
@@ -167,5 +177,11 @@ mod tests {
         assert_eq!(get_dimension_stride(&padded, -1), Ok(Some(3)));
         let tiled: Shape = "f32[8,4]{1,0:T(2,2)}".parse().unwrap();
         assert_eq!(get_dimension_stride(&tiled, 0), Ok(None));
+        let folded: Shape = "f32[2,3]{1,0:T(*,4)}".parse().unwrap();
+        for_each_index_of(&[2, 3], |index| {
+            let linear = multidimensional_index_to_linear_index(&folded, index).unwrap();
+            let back = linear_index_to_multidimensional_index(&folded, linear);
+            assert_eq!(back, Ok(Some(index.to_vec())));
+        });
     }
 }

@@ -342,3 +342,34 @@ impl Lowering {
         Place { coordinate, extent: self.extents[coordinate] }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn padding_is_a_value_only_where_something_is_padded() {
+        for (text, expected) in [
+            ("f32[2,3]{1,0:PAD(2,3,one)}", 0),
+            ("f32[2,3]{1,0:PAD(2,4,one)}", 0x3f80_0000),
+            ("f32[2,3]{1,0:PAD(2,4)}", 0),
+        ] {
+            let shape: Shape = text.parse().unwrap();
+            assert_eq!(StrideDescriptor::try_from(&shape).unwrap().padding(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn signs_are_repeated_to_the_end_of_an_element() {
+        for (element_type, value, element_bits, expected) in [
+            (ElementType::S4, 0x8, 8, 0xf8),
+            (ElementType::S4, 0x8, 4, 0x8),
+            (ElementType::S4, 0x7, 8, 0x7),
+            (ElementType::U4, 0x8, 8, 0x8),
+            (ElementType::S8, 0x80, 32, 0xffff_ff80),
+            (ElementType::S64, 1 << 63, 128, u128::MAX << 63),
+        ] {
+            assert_eq!(extended(element_type, value, element_bits), expected, "{element_type}");
+        }
+    }
+}

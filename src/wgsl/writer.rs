@@ -147,6 +147,18 @@ mod tests {
     }
 
     #[test]
+    fn a_list_that_fills_its_line_stays_on_it() {
+        let list = |length: usize| {
+            let items = ["a".to_owned(), "b".repeat(length)];
+            written(|writer| writer.list("f(", &items, ");"))
+        };
+        let room = MAX_WIDTH - "    f(a, , );".len();
+        assert_eq!(list(room), [format!("    f(a, {});", "b".repeat(room))]);
+        let long = "b".repeat(room + 1);
+        assert_eq!(list(room + 1), ["    f(", "        a,", &format!("        {long},"), "    );"]);
+    }
+
+    #[test]
     fn comments_keep_their_column() {
         let text = vec!["word"; 30].join(" ");
         let lines = written(|writer| writer.comment("nest  ", format_args!("{text}")));

@@ -204,3 +204,33 @@ impl WindowError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_have_fields() {
+        let level = FeatureLevel::ALL[0];
+        for (error, field) in [
+            (WindowError::Count { field: "window_sizes", given: 1, rank: 2 }, "window_sizes"),
+            (WindowError::LevelRank { level, given: 9, least: 4, limit: 5 }, "sizes"),
+            (
+                WindowError::LevelType { level, element_type: ElementType::S4, most: 32 },
+                "element_type",
+            ),
+            (WindowError::EmptyWindow { dimension: 3, limit: 2 }, "window_sizes[3]"),
+            (
+                WindowError::Outside { dimension: 1, offset: 2, size: 2, extent: 3 },
+                "window_offsets[1]",
+            ),
+            (WindowError::ZeroStride { dimension: 0 }, "window_strides[0]"),
+            (
+                WindowError::OutputSize { dimension: 2, given: 0, limit: 1, stride: 1 },
+                "output_sizes[2]",
+            ),
+        ] {
+            assert_eq!(error.field(), field, "{error}");
+        }
+    }
+}

@@ -240,13 +240,19 @@ fn hostile_nesting_and_counts_are_errors() {
     let error = deep(MAX_DEPTH).parse::<Shape>().unwrap_err();
     assert_eq!((error.offset(), error.invalid_shape()), (MAX_DEPTH, None));
     for open in ["(", "f32[2]{0:P(", "b(", "/*", "f32[1]{0:T("] {
-        assert!(open.repeat(100_000).parse::<Notation>().is_err());
+        assert!(open.repeat(if cfg!(miri) { 1_000 } else { 100_000 }).parse::<Notation>().is_err());
     }
     let wide = "(".to_string() + &"(),".repeat(70_000) + "())";
     assert!(wide.parse::<Shape>().unwrap_err().reason().contains("more than 65536 shapes"));
     let rank = |rank: usize| format!("f32[1{}]", ",1".repeat(rank - 1));
     assert!(rank(64).parse::<Shape>().is_ok());
     assert!(rank(65).parse::<Shape>().is_err());
+    let order = |rank: usize| {
+        let order: Vec<String> = (0..rank).map(|dimension| dimension.to_string()).collect();
+        format!("{{{}}}", order.join(","))
+    };
+    assert!(order(64).parse::<Layout>().is_ok());
+    assert!(order(65).parse::<Layout>().is_err());
     let tiles = |tiles: usize| format!("f32[1]{{0:T{}}}", "(1)".repeat(tiles));
     assert!(tiles(64).parse::<Shape>().is_ok());
     assert!(tiles(65).parse::<Shape>().is_err());

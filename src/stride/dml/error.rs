@@ -252,3 +252,41 @@ impl DmlError {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_have_kinds_and_fields() {
+        let valid = StrideError::NoElements { element_type: ElementType::Token };
+        for (error, unsupported, field) in [
+            (DmlError::NoDataType { element_type: ElementType::Pred }, true, Some("element_type")),
+            (DmlError::Tiled { dimension: 1 }, true, Some("tiles")),
+            (DmlError::Offset { given: 9 }, true, Some("offset")),
+            (DmlError::Prefix { given: 4 }, true, Some("dynamic_shape_metadata_prefix_bytes")),
+            (DmlError::Lower(valid), true, Some("element_type")),
+            (DmlError::Lower(StrideError::TooLarge { what: "extents" }), false, Some("extents")),
+            (DmlError::DataType { given: 99 }, false, Some("data_type")),
+            (DmlError::Flags { given: 2 }, false, Some("flags")),
+            (DmlError::dimension_count(9), false, Some("sizes")),
+            (DmlError::ZeroSize { dimension: 2 }, false, Some("sizes[2]")),
+            (DmlError::Stride { dimension: 1, given: -1 }, false, Some("strides[1]")),
+            (DmlError::TooLarge, false, Some("strides")),
+            (
+                DmlError::TotalTensorSizeMultiple { given: 3 },
+                false,
+                Some("total_tensor_size_in_bytes"),
+            ),
+            (
+                DmlError::AlignmentNotPowerOfTwo { given: 3 },
+                false,
+                Some("guaranteed_base_offset_alignment"),
+            ),
+            (DmlError::BindingSize { given: 1, least: 4 }, false, None),
+        ] {
+            assert_eq!(error.is_unsupported(), unsupported, "{error}");
+            assert_eq!(error.field().as_deref(), field, "{error}");
+        }
+    }
+}

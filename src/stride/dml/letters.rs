@@ -157,6 +157,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn channels_lie_innermost_where_there_are_any() {
+        assert_eq!(interleaved_channel_minor_to_major(1)[..], [0]);
+        assert_eq!(interleaved_channel_minor_to_major(2)[..], [1, 0]);
+        assert_eq!(interleaved_channel_minor_to_major(4)[..], [1, 3, 2, 0]);
+    }
+
+    #[test]
     fn the_customary_orders() {
         for (order, expected) in [
             ("HW", &[1, 0][..]),
