@@ -3,7 +3,7 @@
 mod support;
 
 use stridec::{
-    host,
+    Operation as Relayout, Tensor, host,
     nest::{self, CopyNest, Part, Rows, split},
     schedule::{Target, schedule},
 };
@@ -131,4 +131,36 @@ fn slabs_are_the_copy() {
         assert!(out == expected, "{nest}\n{out:?}\n{expected:?}");
     }
     assert!(count > cases * 10, "{count} of {cases} cases");
+}
+
+/// Where to cut, and which rows to pack, is a matter of speed alone: parts, their forms, rows and packed bytes in all.
+#[test]
+fn parts_are_few_and_packed_tightly() {
+    for (from, to, bytes, expected) in [
+        ("u8[512,384]", "u8[512,384]{0,1}", 4096, [96, 1, 49152, 196608]),
+        ("u8[300,7]", "u8[300,7]{0,1}", 1000, [21, 3, 21, 14672]),
+        ("f32[64,48,20]", "f32[64,48,20]{0,2,1}", 2048, [240, 1, 15360, 245760]),
+        ("bf16[64,256]{1,0:T(8,128)(2,1)}", "bf16[64,256]", 4096, [16, 1, 16, 49152]),
+        ("f32[500] strided<[16], offset: 3>", "f32[500]", 512, [8, 2, 500, 2000]),
+        ("f32[500] strided<[-16], offset: 8000>", "f32[500]", 512, [8, 2, 500, 2000]),
+        ("u8[100,3] strided<[64,1], offset: 2>", "u8[100,3]", 128, [6, 2, 100, 400]),
+        ("u8[100,3] strided<[5,1]>", "u8[100,3]", 128, [6, 2, 6, 512]),
+        ("u8[40,60] strided<[70,1]>", "u8[40,60]", 1000, [5, 1, 5, 2800]),
+        ("u8[40,64] strided<[70,1]>", "u8[40,64]", 1000, [10, 1, 10, 2880]),
+        ("s4[33,70]{1,0:E(4)}", "s4[33,70]{0,1:E(4)}", 256, [17, 2, 561, 2244]),
+        ("c128[20,30]{0,1:PAD(24,32,one)}", "c128[20,30]", 2000, [10, 1, 300, 9600]),
+    ] {
+        let [source, destination] = [from, to].map(|text| text.parse::<Tensor>().unwrap());
+        let operation = Relayout::relayout(source, destination).unwrap();
+        let (mut parts, mut rows, mut packed) = (0, 0, 0);
+        let mut forms = std::collections::HashSet::new();
+        for part in split(operation.nest(), bytes, |_| Ok::<_, ()>(())) {
+            let (part, ()) = part.unwrap();
+            parts += 1;
+            rows += part.rows.count();
+            packed += part.rows.count() * part.rows.pitch;
+            forms.insert(part.nest);
+        }
+        assert_eq!([parts, forms.len() as u64, rows, packed], expected, "{from} to {to}");
+    }
 }

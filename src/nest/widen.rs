@@ -6,9 +6,8 @@ const MAX_BITS: u32 = 128;
 /// Makes an inner run that both sides share a wider unit, of up to 16 bytes.
 ///
 /// Doubles the unit as long as the innermost axis has an even extent and moves the source by one unit, and the pair of
-/// units falls out of everything else: bases, strides, digits, guards and the length of the
-/// destination's image. Bytes copied stay
-/// the same; positions, offsets and the fill count wider units.
+/// units falls out of everything else: bases, strides, digits, guards and the length of the destination's image. Bytes
+/// copied stay the same; positions, offsets and the fill count wider units.
 #[must_use]
 pub fn widen(mut nest: CopyNest) -> CopyNest {
     while let Some(wider) = doubled(&nest) {
