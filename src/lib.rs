@@ -156,3 +156,10 @@ pub use error::{Error, ErrorKind};
 pub use request::{Operation, Tensor};
 pub use schedule::Target;
 pub use wgsl::Kernel;
+
+// For cargo-mutants, which builds once for every change: the tests of `tests/` and those of `src/`, in one program.
+#[cfg(all(test, one_program))]
+extern crate self as stridec;
+#[cfg(all(test, one_program))]
+#[path = "../tests/mutants/suite.rs"]
+mod suite;

@@ -231,7 +231,7 @@ impl fmt::Display for CopyNest {
 #[cfg(test)]
 mod tests {
     use crate::{
-        nest::lower,
+        nest::{Cell, lower},
         shape::{ElementType, Shape},
         stride::StrideDescriptor,
         window::Window,
@@ -269,5 +269,21 @@ mod tests {
         let nest = lower(&source, &strided, &Window::identity(&[2, 3])).unwrap().to_string();
         let guards: Vec<&str> = nest.lines().filter(|line| line.starts_with("if not")).collect();
         assert_eq!(guards, ["if not 0 <= a0 - 1 < 2: zero", "if not a1 < 3: zero"]);
+    }
+
+    #[test]
+    fn what_no_element_fills_is_padding_or_a_gap() {
+        let [dense, padded] = ["f32[2,3]", "f32[2,3]{1,0:PAD(3,4,one)}"]
+            .map(|text| StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap());
+        let rows = StrideDescriptor::strided(ElementType::F32, 0, &[2, 3], &[5, 1], 0).unwrap();
+        let (padding, gap) = (Err(Cell::Padding), Err(Cell::Gap));
+        let read = |to: &StrideDescriptor| -> Vec<Result<u64, Cell>> {
+            let nest = lower(&dense, to, &Window::identity(&[2, 3])).unwrap();
+            (0..nest.dst_elements).map(|position| nest.read(position)).collect()
+        };
+        let [first, second] = [[Ok(0), Ok(1), Ok(2)], [Ok(3), Ok(4), Ok(5)]];
+        let of = |cell, count| vec![cell; count];
+        assert_eq!(read(&padded), [&first[..], &of(padding, 1), &second, &of(padding, 5)].concat());
+        assert_eq!(read(&rows), [&first[..], &of(gap, 2), &second].concat());
     }
 }

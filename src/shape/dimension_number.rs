@@ -72,6 +72,8 @@ mod tests {
         for outside in [2, -3, i64::MIN, i64::MAX] {
             assert!(dimension_number(outside, 2).is_err());
         }
+        let error = dimension_number(2, 2).unwrap_err().to_string();
+        assert_eq!(error, "dimension: 2 is out of range; -2 to 1 is accepted");
         let error = dimension_number(0, 0).unwrap_err().to_string();
         assert_eq!(error, "dimension: 0 is out of range; nothing is accepted there");
     }

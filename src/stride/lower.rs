@@ -348,6 +348,32 @@ mod tests {
     use super::*;
 
     #[test]
+    fn arrays_of_other_forms_are_refused() {
+        let lowered = |change: fn(&mut Layout)| {
+            let mut layout = Layout::new([1, 0]);
+            change(&mut layout);
+            let shape = Shape::new(ElementType::F32, [2, 3], Some(layout)).unwrap();
+            StrideDescriptor::try_from(&shape)
+        };
+        assert!(lowered(|_| {}).is_ok());
+        for (change, expected) in [
+            (
+                (|layout| layout.format = crate::shape::Format::Sparse) as fn(&mut Layout),
+                "dim_level_types",
+            ),
+            (|layout| *layout = "{1,0:D(D,C)}".parse().unwrap(), "dim_level_types"),
+            (|layout| *layout = "{1,0:SC(0:1)}".parse().unwrap(), "split_configs"),
+            (|layout| *layout = "{1,0:T(2)PAD(2,4)}".parse().unwrap(), "tiles"),
+        ] {
+            let error = lowered(change).unwrap_err();
+            assert!(
+                matches!(error, StrideError::Unsupported { field, .. } if field == expected),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
     fn padding_is_a_value_only_where_something_is_padded() {
         for (text, expected) in [
             ("f32[2,3]{1,0:PAD(2,3,one)}", 0),

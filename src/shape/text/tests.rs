@@ -244,8 +244,10 @@ fn hostile_nesting_and_counts_are_errors() {
     for open in ["(", "f32[2]{0:P(", "b(", "/*", "f32[1]{0:T("] {
         assert!(open.repeat(if cfg!(miri) { 1_000 } else { 100_000 }).parse::<Notation>().is_err());
     }
-    let wide = "(".to_string() + &"(),".repeat(70_000) + "())";
-    assert!(wide.parse::<Shape>().unwrap_err().reason().contains("more than 65536 shapes"));
+    if !cfg!(miri) {
+        let wide = "(".to_string() + &"(),".repeat(70_000) + "())";
+        assert!(wide.parse::<Shape>().unwrap_err().reason().contains("more than 65536 shapes"));
+    }
     let rank = |rank: usize| format!("f32[1{}]", ",1".repeat(rank - 1));
     assert!(rank(64).parse::<Shape>().is_ok());
     assert!(rank(65).parse::<Shape>().is_err());

@@ -262,6 +262,11 @@ mod tests {
         let valid = StrideError::NoElements { element_type: ElementType::Token };
         for (error, unsupported, field) in [
             (DmlError::NoDataType { element_type: ElementType::Pred }, true, Some("element_type")),
+            (
+                DmlError::ElementSize { given: 8, data_type: TensorDataType::Int4, limit: 4 },
+                true,
+                Some("element_size_in_bits"),
+            ),
             (DmlError::Tiled { dimension: 1 }, true, Some("tiles")),
             (DmlError::Offset { given: 9 }, true, Some("offset")),
             (DmlError::Prefix { given: 4 }, true, Some("dynamic_shape_metadata_prefix_bytes")),
