@@ -11,15 +11,18 @@ use smallvec::SmallVec;
 use stridec::nest::{
     Affine, Cell, CopyNest, Digit, Guard, Value, build, coalesce, refine, split_off, widen,
 };
-use support::random::{self, Random};
+use support::{
+    random::{self, Random},
+    scope::cases,
+};
 
 /// Nests of more cells are left out: every cell is read many times.
 const MAX_CELLS: u64 = 5_000;
 
 /// Calls `check` with nests as `build` makes them and with arbitrary ones.
-fn each_nest(seed: u64, mut check: impl FnMut(&mut Random, CopyNest)) {
+fn each_nest(seed: u64, cases: u64, mut check: impl FnMut(&mut Random, CopyNest)) {
     let mut random = Random(seed);
-    for case in 0..1_500 {
+    for case in 0..cases {
         let nest = if case % 2 == 0 {
             let operation = random::operation(&mut random);
             build(&operation.source, &operation.destination, &operation.window).ok()
@@ -118,7 +121,7 @@ fn assert_same(before: &CopyNest, after: &CopyNest) {
 #[test]
 fn refine_keeps_what_every_position_reads() {
     let mut dropped = BTreeMap::new();
-    each_nest(11, |_, nest| {
+    each_nest(11, 1_500, |_, nest| {
         let refined = refine(nest.clone());
         assert_same(&nest, &refined);
         *dropped
@@ -131,7 +134,7 @@ fn refine_keeps_what_every_position_reads() {
 #[test]
 fn coalesce_keeps_what_every_position_reads() {
     let mut shorter = 0;
-    each_nest(12, |random, nest| {
+    each_nest(12, 1_500, |random, nest| {
         let nest = if random.one_in(2) { refine(nest) } else { nest };
         let merged = coalesce(nest.clone());
         assert_same(&nest, &merged);
@@ -143,8 +146,8 @@ fn coalesce_keeps_what_every_position_reads() {
 
 #[test]
 fn split_off_keeps_what_every_position_reads() {
-    let mut answered = 0;
-    each_nest(13, |random, nest| {
+    let (cases, mut answered) = (cases(1_500), 0);
+    each_nest(13, cases, |random, nest| {
         let nest = if random.one_in(2) { coalesce(refine(nest)) } else { nest };
         for axis in 0..nest.extents.len() {
             for inner in [0, 1, 2, 3, 4, 8, nest.extents[axis], nest.extents[axis] + 1] {
@@ -158,14 +161,14 @@ fn split_off_keeps_what_every_position_reads() {
             }
         }
     });
-    assert!(answered > 3_000, "{answered}");
+    assert!(answered > cases * 2, "{answered}");
 }
 
 /// A wider unit is its parts: each narrow position of the image reads the same part, or holds the same fill.
 #[test]
 fn widen_keeps_the_bits_of_every_position() {
     let mut widths = BTreeMap::new();
-    each_nest(14, |random, nest| {
+    each_nest(14, 1_500, |random, nest| {
         let nest = if random.one_in(8) { nest } else { coalesce(refine(nest)) };
         let wide = widen(nest.clone());
         let factor = u64::from(wide.dst_bits / nest.dst_bits);

@@ -2,7 +2,7 @@
 
 use naga::{BinaryOperator, MathFunction, UnaryOperator};
 
-use crate::value::{Fault, Kind, Scalar};
+use super::value::{Fault, Kind, Scalar};
 
 pub(crate) fn unary(op: UnaryOperator, of: Scalar) -> Result<Scalar, Fault> {
     match op {

@@ -3,7 +3,7 @@
 use naga::front::wgsl;
 use stridec::{Kernel, Target};
 
-use crate::{
+use super::{
     interpret::{Buffer, Interpreter, Place},
     value::Fault,
 };

@@ -10,7 +10,7 @@ use naga::{
     Module, ScalarKind, Statement, StorageAccess, Type, TypeInner, VectorSize,
 };
 
-use crate::{
+use super::{
     arithmetic,
     value::{Fault, Kind, Scalar, Value},
 };

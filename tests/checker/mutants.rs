@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use stridec::Target;
 
-use crate::{
+use super::{
     Case, case, check, judge,
     support::random::{self, Random},
 };

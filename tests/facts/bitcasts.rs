@@ -13,7 +13,7 @@ use stridec::{
     },
 };
 
-use crate::fact::{Fact, numbers, shape_or_array, signed, text};
+use super::fact::{Fact, numbers, shape_or_array, signed, text};
 
 fn sides(fact: &Fact) -> (Shape, Shape) {
     (shape_or_array(&fact.given["in"]), shape_or_array(&fact.given["out"]))

@@ -7,7 +7,7 @@ use stridec::{
     stride::index_util::*,
 };
 
-use crate::fact::{Fact, indices, list, lower, numbers, tiles};
+use super::fact::{Fact, indices, list, lower, numbers, tiles};
 
 pub fn multi_to_linear(fact: &Fact) {
     let index = numbers(&fact.given["index"]);
@@ -100,7 +100,7 @@ pub fn top_level_only_linear(fact: &Fact) {
 }
 
 pub fn combine_dims(fact: &Fact) {
-    let (folded, plain) = (fact.shape(), crate::fact::shape(&fact.expected["equivalent"]));
+    let (folded, plain) = (fact.shape(), super::fact::shape(&fact.expected["equivalent"]));
     assert_eq!(reshape_is_bitcast(&folded, &plain, false), Ok(true));
     let (folded, plain) = (lower(&folded), lower(&plain));
     let (mut a, mut b) = (vec![0; folded.rank()], vec![0; plain.rank()]);

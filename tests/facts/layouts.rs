@@ -7,7 +7,7 @@ use stridec::shape::{
     permutation,
 };
 
-use crate::fact::{Fact, indices, layout, list, numbers, shape, signed, text};
+use super::fact::{Fact, indices, layout, list, numbers, shape, signed, text};
 
 pub fn is_padded(fact: &Fact) {
     let sizes = numbers(&fact.given["dims"]);
@@ -68,7 +68,7 @@ pub fn delete_dim(fact: &Fact) {
     let dimension = fact.given["delete"].as_i64().unwrap();
     let left = layout_util::delete_dimension(&layout(&fact.given).unwrap(), dimension).unwrap();
     fact.expect("minor_to_major", order(&left));
-    assert_eq!(left.split_configs, crate::fact::split_configs(&fact.expected["split_configs"]));
+    assert_eq!(left.split_configs, super::fact::split_configs(&fact.expected["split_configs"]));
 }
 
 pub fn equal(fact: &Fact) {

@@ -9,7 +9,7 @@ use stridec::{
     window::{Slice, Window},
 };
 
-use crate::fact::{Fact, indices, list, lower, numbers, signed, text};
+use super::fact::{Fact, indices, list, lower, numbers, signed, text};
 
 fn words(shape: &Shape) -> Shape {
     shape_util::change_element_type(shape, ElementType::U32).unwrap()
@@ -41,7 +41,7 @@ fn iota(sizes: &[u64]) -> Vec<u32> {
 /// The array's memory, the values 1, 2, … standing for the letters of the fact, and 0 for zero.
 pub fn memory_image(fact: &Fact) {
     let values = list(&fact.given["row_major_values"]);
-    let mut layout = crate::fact::layout(&fact.given).unwrap();
+    let mut layout = super::fact::layout(&fact.given).unwrap();
     if fact.given["padded_dimensions"].is_array() {
         assert_eq!(fact.given["padding_value"], "ZERO_PAD");
         let padded = numbers(&fact.given["padded_dimensions"]);
@@ -213,7 +213,7 @@ pub fn slice_is_contiguous(fact: &Fact) {
     let window = Window::slice(&sizes, &slice(&column(0), &column(1), &strides)).unwrap();
     let out: Vec<u64> = window.sizes().collect();
     fact.expect("out_dims", out.clone());
-    let layout = crate::fact::layout(&fact.given);
+    let layout = super::fact::layout(&fact.given);
     let destination = Shape::new(ElementType::F32, out, layout).unwrap();
     fact.expect("contiguous", copies_one_run(&source, &destination, &window));
 }

@@ -6,7 +6,7 @@ use stridec::{
     shape::{ElementType, Layout, Shape, Sparse},
 };
 
-use crate::fact::{Fact, indices, list, shape, split_configs, text, tile, tiles};
+use super::fact::{Fact, indices, list, shape, split_configs, text, tile, tiles};
 
 fn element_type(name: &str) -> ElementType {
     ElementType::from_name(name).unwrap()
@@ -106,13 +106,13 @@ pub fn parse(fact: &Fact) {
             }
             "tuple" => {
                 assert_eq!(shape.element_type(), ElementType::Tuple);
-                let parts: Vec<Shape> = list(expected).iter().map(crate::fact::shape).collect();
+                let parts: Vec<Shape> = list(expected).iter().map(super::fact::shape).collect();
                 assert_eq!(shape.tuple_shapes(), parts);
                 continue;
             }
             "buffer_of" => {
                 assert_eq!(shape.element_type(), ElementType::Buffer);
-                assert_eq!(shape.tuple_shapes(), [crate::fact::shape(expected)]);
+                assert_eq!(shape.tuple_shapes(), [super::fact::shape(expected)]);
                 continue;
             }
             field => panic!("no rule checks the field {field}"),

@@ -7,7 +7,7 @@ use stridec::{
     shape::{ElementType, Format, Layout, PaddingValue, Shape, layout_util::has_layout},
 };
 
-use crate::fact::{Fact, list, numbers, signed, text};
+use super::fact::{Fact, list, numbers, signed, text};
 
 pub fn primitive_type(fact: &Fact) {
     let number = i32::try_from(fact.given["number"].as_i64().unwrap()).unwrap();
@@ -133,7 +133,7 @@ fn array_of_fields(given: &Value) -> xla::Shape {
         list(&given["dynamic"]).iter().map(|flag| flag.as_bool().unwrap()).collect();
     let layout = proto.layout.as_mut().unwrap();
     layout.padded_dimensions = signed(&given["padded_dimensions"]);
-    for config in crate::fact::split_configs(&given["split_configs"]) {
+    for config in super::fact::split_configs(&given["split_configs"]) {
         layout.split_configs.push(xla::SplitConfig {
             dimension: config.dimension as i64,
             split_indices: config.split_indices.iter().map(|&n| n as i64).collect(),
@@ -161,14 +161,14 @@ fn words_are_valid(words: &str, allow_missing: &Value) -> bool {
     if let Some((shape, order)) = words.split_once(" m2m=") {
         let shape: Shape = shape.parse().unwrap();
         let order: Value = serde_json::from_str(order).unwrap();
-        let layout = Layout::new(crate::fact::indices(&order));
+        let layout = Layout::new(super::fact::indices(&order));
         let dimensions = shape.dimensions().iter().copied();
         return Shape::array(shape.element_type(), dimensions, layout).is_ok();
     }
     if let Some((shape, tiles)) = words.split_once(" tiles=") {
         let shape: Shape = shape.parse().unwrap();
         let mut layout = shape.layout().unwrap().clone();
-        layout.tiles = crate::fact::tiles(&serde_json::from_str(tiles).unwrap_or(json!([])));
+        layout.tiles = super::fact::tiles(&serde_json::from_str(tiles).unwrap_or(json!([])));
         let dimensions = shape.dimensions().iter().copied();
         return Shape::array(shape.element_type(), dimensions, layout).is_ok();
     }

@@ -9,7 +9,7 @@ use stridec::{
     stride::size_util,
 };
 
-use crate::fact::{Fact, numbers, shape, signed, text};
+use super::fact::{Fact, numbers, shape, signed, text};
 
 fn element_type(value: &Value) -> ElementType {
     ElementType::from_name(text(value)).unwrap()

@@ -308,7 +308,8 @@ fn no_text_panics() {
     };
     let mut accepted = 0;
     // Miri takes milliseconds for each.
-    for round in 0..if cfg!(miri) { 200 } else { 200_000 } {
+    let rounds = if cfg!(miri) { 400 } else { 200_000 };
+    for round in 0..rounds {
         let mut text: Vec<char> = SEEDS[round % SEEDS.len()].chars().collect();
         for _ in 0..=random(3) {
             let (at, end) = (random(text.len()), random(4));
@@ -337,5 +338,5 @@ fn no_text_panics() {
             }
         }
     }
-    assert!(accepted > 1_000, "{accepted} accepted");
+    assert!(accepted > rounds / 200, "{accepted} accepted");
 }
