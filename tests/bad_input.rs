@@ -413,6 +413,19 @@ fn targets_without_room() {
     }
 }
 
+/// A binding is filled to its last whole word, and no further.
+#[test]
+fn images_as_large_as_a_binding() {
+    let side: Tensor = "f32[2]".parse().unwrap();
+    let operation = Operation::relayout(side.clone(), side).unwrap();
+    let mut target = Target::webgpu();
+    target.max_storage_buffer_binding_size = 8;
+    operation.compile_unvalidated(&target).unwrap();
+    target.max_storage_buffer_binding_size = 7;
+    let text = "source: an image of 8 bytes; target webgpu binds at most 4 bytes";
+    check(operation.compile(&target).map(|_| ()).map_err(Error::from), Unsupported, text);
+}
+
 #[test]
 fn buffers_of_another_length() {
     let operation = |text: &str| -> Operation {
