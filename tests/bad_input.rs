@@ -426,6 +426,31 @@ fn images_as_large_as_a_binding() {
     check(operation.compile(&target).map(|_| ()).map_err(Error::from), Unsupported, text);
 }
 
+/// Units are counted in 32 bits, less than the invocations of a workgroup below the end.
+#[test]
+fn units_as_many_as_indices() {
+    let mut target = Target::webgpu();
+    target.max_storage_buffer_binding_size = 8 << 30;
+    let compile = |bytes: u64| {
+        let side: Tensor = format!("u8[{bytes}]").parse().unwrap();
+        let operation = Operation::relayout(side.clone(), side).unwrap();
+        operation.compile_unvalidated(&target).map(|_| ()).map_err(Error::from)
+    };
+    compile(4_294_967_231).unwrap();
+    let text = "source: 4294967233 units pass the limit of 4294967231 for 32-bit indices";
+    check(compile(4_294_967_233), Unsupported, text);
+}
+
+/// The least that the WebGPU standard asks of an adapter.
+#[test]
+fn targets_are_the_standards() {
+    let target = Target::webgpu();
+    assert_eq!(target.max_storage_buffer_binding_size, 134_217_728);
+    assert_eq!(target.max_compute_workgroups_per_dimension, 65_535);
+    assert_eq!(target.max_compute_invocations_per_workgroup, 256);
+    assert_eq!(target.max_compute_workgroup_storage_size, 16_384);
+}
+
 #[test]
 fn buffers_of_another_length() {
     let operation = |text: &str| -> Operation {

@@ -256,6 +256,17 @@ mod tests {
     }
 
     #[test]
+    fn padding_that_adds_nothing_is_none() {
+        for (text, expected) in [
+            ("f32[2,3]{1,0:PAD(2,4)}", true),
+            ("f32[2,3]{1,0:PAD(2,3)}", false),
+            ("f32[2,3]{1,0}", false),
+        ] {
+            assert_eq!(is_padded(&text.parse().unwrap()), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn letters_end_with_x() {
         assert_eq!(customary_letters(2), [Some('y'), Some('x')]);
         assert_eq!(customary_letters(5)[..3], [None, Some('p'), Some('z')]);
