@@ -142,7 +142,8 @@ mod tests {
     #[test]
     fn the_first_index_of_a_place_is_found() {
         let (mut found, mut shared) = (0, 0);
-        for sizes in [&[2, 3][..], &[3, 1, 2], &[2, 2, 2], &[4]] {
+        let few = if cfg!(miri) { 1 } else { 4 };
+        for sizes in [&[2, 3][..], &[3, 1, 2], &[2, 2, 2], &[4]].into_iter().take(few) {
             let choices = if sizes.len() < 3 { 9 } else { 5_u32 };
             for number in 0..choices.pow(u32::try_from(sizes.len()).unwrap()) {
                 let stride = |dimension: usize| {
@@ -166,7 +167,7 @@ mod tests {
                 }
             }
         }
-        assert!(found > 1000 && shared > 500, "{found} {shared}");
+        assert!(found > 250 * few && shared > 100 * few, "{found} {shared}");
     }
 
     /// Even places only, and an odd one asked for: every way to reach it would have to be tried.

@@ -163,6 +163,13 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::float_cmp)] // both are exact
+    fn padding_in_percent() {
+        assert_eq!(report("f32[2,3]{0,1:PAD(3,5,zero)}").percent(), 60.0);
+        assert_eq!(report("f32[0,3]").percent(), 0.0);
+    }
+
+    #[test]
     fn strides_pad_the_dimension_inside_them() {
         let element_type = crate::shape::ElementType::F32;
         let rows = StrideDescriptor::strided(element_type, 0, &[2, 3], &[5, 1], 0).unwrap();

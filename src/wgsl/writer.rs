@@ -140,11 +140,13 @@ mod tests {
     fn remarks_go_where_there_is_room() {
         let short = written(|writer| writer.noted(format_args!("a;"), format_args!("why")));
         assert_eq!(short, ["    a; // why"]);
-        let room = MAX_WIDTH - "    ; // why".len();
+        let room = MAX_WIDTH - "        ; // why".len();
         for (length, lines) in [(room, 1), (room + 1, 2)] {
             let code = "b".repeat(length);
-            let written =
-                written(|writer| writer.noted(format_args!("{code};"), format_args!("why")));
+            let written = written(|writer| {
+                writer.depth = 2;
+                writer.noted(format_args!("{code};"), format_args!("why"));
+            });
             assert_eq!(written.len(), lines);
         }
         let long = "b".repeat(100);
