@@ -160,6 +160,7 @@ pub use wgsl::Kernel;
 // For cargo-mutants, which builds once for every change: the tests of `tests/` and those of `src/`, in one program.
 #[cfg(all(test, one_program))]
 extern crate self as stridec;
-#[cfg(all(test, one_program))]
+#[cfg(test)] // by itself, as cargo-mutants looks for it
+#[cfg(one_program)]
 #[path = "../tests/mutants/suite.rs"]
 mod suite;
