@@ -292,7 +292,7 @@ fn slices() {
 
 #[test]
 fn serialized_shapes() {
-    let decode = |bytes: &[u8]| Shape::decode(bytes).map(|_| ()).map_err(Error::from);
+    let decode = |bytes: &[u8]| Shape::decode(bytes).map(|_| ());
     let whole = "f32[2,3]{0,1:PAD(3,5,zero)}".parse::<Shape>().unwrap().encode();
     let shape = |change: &dyn Fn(&mut xla::Shape)| {
         let mut shape = xla::Shape {
@@ -423,7 +423,7 @@ fn images_as_large_as_a_binding() {
     operation.compile_unvalidated(&target).unwrap();
     target.max_storage_buffer_binding_size = 7;
     let text = "source: an image of 8 bytes; target webgpu binds at most 4 bytes";
-    check(operation.compile(&target).map(|_| ()).map_err(Error::from), Unsupported, text);
+    check(operation.compile(&target).map(|_| ()), Unsupported, text);
 }
 
 /// Units are counted in 32 bits, less than the invocations of a workgroup below the end.
@@ -434,7 +434,7 @@ fn units_as_many_as_indices() {
     let compile = |bytes: u64| {
         let side: Tensor = format!("u8[{bytes}]").parse().unwrap();
         let operation = Operation::relayout(side.clone(), side).unwrap();
-        operation.compile_unvalidated(&target).map(|_| ()).map_err(Error::from)
+        operation.compile_unvalidated(&target).map(|_| ())
     };
     compile(4_294_967_231).unwrap();
     let text = "source: 4294967233 units pass the limit of 4294967231 for 32-bit indices";
