@@ -292,7 +292,7 @@ fn slices() {
 
 #[test]
 fn serialized_shapes() {
-    let decode = |bytes: &[u8]| Shape::decode(bytes).map(|_| ());
+    let decode = |bytes: &[u8]| Shape::decode(bytes).map(|_| ()).map_err(Error::from);
     let whole = "f32[2,3]{0,1:PAD(3,5,zero)}".parse::<Shape>().unwrap().encode();
     let shape = |change: &dyn Fn(&mut xla::Shape)| {
         let mut shape = xla::Shape {
