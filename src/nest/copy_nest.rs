@@ -255,6 +255,11 @@ mod tests {
             let expected = format!("{expected}: 3 in the source; 3 in the destination");
             assert_eq!(first(printed(source, destination)), expected);
         }
+        // A prefix of half an element: halves are moved.
+        assert_eq!(
+            first(printed("f64[3]{0:M(4)}", "f64[3]{0:M(12)}")),
+            "units of 4 bytes: 7 in the source, read from number -3; 9 in the destination, walked from number -1"
+        );
         assert_eq!(
             printed("f32[2,3]", "f32[2,3]{0,1:PAD(3,5,one)}"),
             "units of 4 bytes: 6 in the source; 15 in the destination\n\
