@@ -41,6 +41,7 @@ fn check_reads(part: &CopyNest) {
         }
     }
     assert!(part.src_last.is_none_or(|last| last < part.src_elements), "{part}");
+    assert!(part.src_elements * u64::from(part.src_bits) <= part.src_bytes * 8, "{part}");
 }
 
 /// A copy, an image of its source, and what the host makes of that.
