@@ -108,4 +108,19 @@ mod tests {
         }
         assert!(yes > 4 * few && no > 20 * few, "{yes} {no}");
     }
+
+    /// Bytes before the elements are compared, and count as no elements: there may be more of them than a nest holds.
+    #[test]
+    fn prefixes_are_equal_whatever_their_size() {
+        let [none, short, long] = ["", "M(4)", "M(1152921504606846900)"].map(|prefix| {
+            let shape: Shape = format!("s4[2,3]{{1,0:E(4){prefix}}}").parse().unwrap();
+            StrideDescriptor::try_from(&shape).unwrap()
+        });
+        let outside = build(&long, &long, &Window::identity(&[2, 3]));
+        assert!(matches!(outside, Err(NestError::TooLarge { .. })), "{outside:?}");
+        for (a, b, same) in [(&short, &short, true), (&long, &long, true), (&short, &long, false)] {
+            assert_eq!(same_memory(a, b, false), Ok(same));
+        }
+        assert_eq!(same_memory(&none, &short, true), Ok(false));
+    }
 }
