@@ -59,12 +59,6 @@ impl Affine {
         self
     }
 
-    /// `scale · self`.
-    #[must_use]
-    pub fn times(&self, scale: i64) -> Self {
-        Self::default().plus(scale, self)
-    }
-
     /// `self` with `by` in the place of `value`.
     #[must_use]
     pub fn substitute(mut self, value: Value, by: &Self) -> Self {
@@ -224,6 +218,8 @@ mod tests {
             .plus(8, &Affine::value(Value::Axis(1)))
             .plus(-1, &Affine::value(Value::Digit(0)));
         assert_eq!(form.to_string(), "8·a1 - q0 - 3");
+        let above = Affine::constant(3).plus(1, &Affine::value(Value::Axis(0)));
+        assert_eq!(above.to_string(), "a0 + 3");
         assert_eq!(Affine::constant(7).to_string(), "7");
     }
 }

@@ -231,3 +231,68 @@ fn last_read(source: &StrideDescriptor, window: &Window) -> Option<u64> {
         .sum();
     source.base_offset().checked_add_signed(walked)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{host, shape::Shape, stride::index_util::bump_indices, window::WindowDimension};
+
+    fn at(of: &StrideDescriptor, index: &[u64]) -> usize {
+        usize::try_from(of.offset(index).unwrap()).unwrap()
+    }
+
+    /// No operation leaves indices out, the form can: before, between and after those that take a source index.
+    #[test]
+    fn windows_that_leave_indices_out() {
+        let dimension = |extent, count, src_dim, src: (u64, i64), dst: (u64, u64)| {
+            let ((src_start, src_step), (dst_start, dst_step)) = (src, dst);
+            WindowDimension { extent, count, src_dim, src_start, src_step, dst_start, dst_step }
+        };
+        let whole = dimension(5, 5, Some(1), (0, 1), (0, 1));
+        for first in [
+            dimension(7, 4, Some(0), (0, 1), (0, 1)),
+            dimension(7, 4, Some(0), (0, 1), (2, 1)),
+            dimension(7, 4, Some(0), (0, 1), (0, 2)),
+            dimension(9, 3, Some(0), (1, 1), (1, 3)),
+            dimension(9, 2, Some(0), (3, -2), (2, 4)),
+            dimension(6, 1, Some(0), (2, 1), (3, 1)),
+            dimension(6, 3, None, (0, 1), (1, 2)),
+            dimension(6, 0, Some(0), (0, 1), (0, 1)),
+            dimension(6, 0, None, (0, 1), (2, 3)),
+        ] {
+            for (src_layout, dst_layout) in [
+                ("", "{1,0}"),
+                ("{0,1}", "{1,0}"),
+                ("{1,0:T(2,4)}", "{0,1:PAD(10,6,one)}"),
+                ("", "{1,0:T(3,2)}"),
+            ] {
+                let window = Window::of(2, &[first, whole]);
+                let [source, destination] =
+                    [(4, src_layout), (first.extent, dst_layout)].map(|(extent, layout)| {
+                        let shape: Shape = format!("u8[{extent},5]{layout}").parse().unwrap();
+                        StrideDescriptor::try_from(&shape).unwrap()
+                    });
+                let image: Vec<u8> = (2..).take(source.image_bytes() as usize).collect();
+                let mut given = vec![0xa5; destination.image_bytes() as usize];
+                let nest = build(&source, &destination, &window).unwrap();
+                host::run(&nest, &image, &mut given).unwrap();
+
+                let mut index = [0, 0];
+                loop {
+                    let expected = match window.source_index(&index) {
+                        Some(taken) => image[at(&source, &taken)],
+                        None => destination.padding() as u8,
+                    };
+                    let place = at(&destination, &index);
+                    assert_eq!(
+                        given[place], expected,
+                        "{first:?} {src_layout} {dst_layout} {index:?}"
+                    );
+                    if !bump_indices(destination.sizes(), &mut index) {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+}

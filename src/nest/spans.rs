@@ -93,3 +93,26 @@ impl Spans {
         (span.0 <= span.1).then_some(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{nest::build, shape::Shape, stride::StrideDescriptor, window::Window};
+
+    /// Guards narrow axes, and through them digits.
+    #[test]
+    fn cells_that_read() {
+        for (source, destination, axes, digits) in [
+            ("u8[3,2]", "u8[3,2]{1,0:PAD(5,4)}", [(0, 2), (0, 1)], &[][..]),
+            ("u8[3,2]{0,1}", "u8[3,2]", [(0, 2), (0, 1)], &[]),
+            ("u8[4,5]{1,0:T(2,4)}", "u8[4,5]{1,0:PAD(6,9)}", [(0, 3), (0, 4)], &[(0, 1), (0, 1)]),
+        ] {
+            let [source, destination] = [source, destination]
+                .map(|text| StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap());
+            let window = Window::identity(source.sizes());
+            let nest = build(&source, &destination, &window).unwrap();
+            let spans = Spans::of_reading(&nest).unwrap();
+            assert_eq!((&spans.axes[..], &spans.digits[..]), (&axes[..], digits), "{nest}");
+        }
+    }
+}

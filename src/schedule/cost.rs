@@ -290,6 +290,21 @@ mod tests {
         Accesses { count: 1, bytes, unit: bytes, inside, outside: outside.into() }
     }
 
+    /// Worked by hand: lines and fetched bytes on a GPU, half a vector of it, and words and what is spilled on a CPU.
+    #[test]
+    fn costs_are_the_sum_at_the_head_of_the_file() {
+        let work = |bytes, count, invocations| {
+            let side = || Accesses { count, ..accesses(16, NOTHING, &[(invocations, 16)]) };
+            Work { operations: 10, accesses: [side(), side()], bytes, invocations }
+        };
+        let full = (1000 + 2 * (4 * 400 + 32 * 16 * 28)) / 4;
+        assert_eq!(work(16, 1, 1 << 20).cost(AdapterKind::Gpu), full);
+        let half = (1000 + 2 * (2 * 400 + 16 * 16 * 28)) * 2 / 4;
+        assert_eq!(work(16, 1, 16).cost(AdapterKind::Gpu), half);
+        let spilled = (1000 + 2 * 6 * (800 + 4 * 100) + (24 - 16) * 300) / 24;
+        assert_eq!(work(96, 6, 1 << 20).cost(AdapterKind::Cpu), spilled);
+    }
+
     #[test]
     fn lines_are_those_of_the_first_lanes() {
         for (bytes, outside) in [
@@ -323,6 +338,7 @@ mod tests {
             (4, NOTHING, &[(2, 8), (256, 1024)]),
             (8, [(2, 8), (2, 16)], &[(512, 32)]),
             (1, [(4, 1), (8, 256)], &[(64, 4)]),
+            (4, [(1, 6), (1, 0)], &[(1024, 8)]),
         ] {
             let steps: Vec<Steps> = outside.iter().copied().chain(inside).collect();
             let places = places(&steps);

@@ -63,10 +63,7 @@ impl FieldPath {
 
 impl fmt::Display for FieldPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let elided = match self.0.len() {
-            n if n > MAX_PRINTED => MAX_PRINTED / 2..n - MAX_PRINTED / 2,
-            _ => 0..0,
-        };
+        let elided = MAX_PRINTED / 2..self.0.len().saturating_sub(MAX_PRINTED / 2);
         for (position, segment) in self.0.iter().enumerate() {
             if elided.contains(&position) {
                 if position == elided.start {

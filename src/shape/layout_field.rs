@@ -105,4 +105,27 @@ mod tests {
         assert!(equal(&full, &plain, &LayoutField::ALL));
         assert!(!equal(&full, &layout("{1,0,2}"), &LayoutField::ALL));
     }
+
+    #[test]
+    fn each_field_is_left_out_alone() {
+        for (field, text) in LayoutField::ALL.into_iter().zip([
+            "{0:T(4)}",
+            "{0:L(2)}",
+            "{0:E(32)}",
+            "{0:#(u8)*(u16)}",
+            "{0:S(1)}",
+            "{0:SC(0:2)}",
+            "{0:P(f32[2]{0})}",
+            "{0:M(8)}",
+            "{0:PAD(9,one)}",
+        ]) {
+            let others: Vec<_> = LayoutField::ALL.into_iter().filter(|&f| f != field).collect();
+            let (given, plain) = (layout(text), layout("{0}"));
+            assert!(equal(&given, &plain, &[field]), "{text}");
+            assert_eq!(equal(&given, &plain, &others), field == LayoutField::IndexTypes, "{text}");
+        }
+        let sparse = Layout { format: Format::Sparse, ..layout("{0}") };
+        assert!(equal(&sparse, &layout("{0}"), &[LayoutField::Format]));
+        assert!(!equal(&sparse, &layout("{0}"), &LayoutField::ALL[..9]));
+    }
 }

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::{Format, Layout, Shape, ShapeError, dimension_number, permutation};
+use super::{DimLevelType, Format, Layout, Shape, ShapeError, dimension_number, permutation};
 
 pub use super::layout_field::{LayoutField, equal, without_fields};
 
@@ -40,10 +40,11 @@ pub fn is_padded(shape: &Shape) -> bool {
     padded.iter().zip(shape.dimensions()).any(|(&n, extent)| extent.bound().is_some_and(|m| n > m))
 }
 
-/// Whether a layout is that of a dense array.
+/// Whether a layout is that of a dense array: `IsDense`, by its levels, and by the format of older protos.
 #[must_use]
 pub fn is_dense(layout: &Layout) -> bool {
-    layout.format != Format::Sparse && layout.sparse.is_none()
+    let mut levels = layout.sparse.iter().flat_map(|sparse| &sparse.dim_level_types);
+    layout.format != Format::Sparse && levels.all(|&level| level == DimLevelType::Dense)
 }
 
 /// The dimension `place` places from the most major: `Major`.
@@ -253,6 +254,15 @@ mod tests {
         assert!(!is_monotonic_with_dim0_major(&ascending));
         assert_eq!(move_dim_to_minor(&layout("{2,0,3,1}"), 3), Ok(layout("{3,2,0,1}")));
         assert!(move_dim_to_major(&order, 3).is_err());
+    }
+
+    #[test]
+    fn sparse_by_format_or_by_levels() {
+        let sparse = Layout { format: Format::Sparse, ..layout("{1,0}") };
+        assert!(!is_dense(&sparse));
+        for (text, dense) in [("{1,0}", true), ("{1,0:D(D,D)}", true), ("{1,0:D(D,C)}", false)] {
+            assert_eq!(is_dense(&layout(text)), dense, "{text}");
+        }
     }
 
     #[test]

@@ -103,7 +103,7 @@ mod tests {
             assert_eq!(given, accepted, "{level} {element_type} {rank}");
         }
         for level in FeatureLevel::ALL {
-            assert_eq!(FeatureLevel::from_name(level.name()), Some(level));
+            assert_eq!(FeatureLevel::from_name(&level.to_string()), Some(level));
         }
     }
 }

@@ -60,6 +60,12 @@ impl Window {
         Self { dimensions, src_rank: sizes.len() }
     }
 
+    /// A window of any form; what operations make of it is not asked.
+    #[cfg(test)]
+    pub(crate) fn of(src_rank: usize, dimensions: &[WindowDimension]) -> Self {
+        Self { dimensions: dimensions.into(), src_rank }
+    }
+
     /// The dimensions of the destination.
     #[must_use]
     pub fn dimensions(&self) -> &[WindowDimension] {

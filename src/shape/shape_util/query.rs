@@ -146,4 +146,18 @@ mod tests {
         }
         assert_eq!(true_rank(&shape("f32[1,2,1]")), 1);
     }
+
+    #[test]
+    fn dimensions_of_one_are_as_major_as_the_next() {
+        for (text, most_major) in [
+            ("f32[2,3]{1,0}", vec![0]),
+            ("f32[1,3]{1,0}", vec![0, 1]),
+            ("f32[1,1,5,2]{3,2,0,1}", vec![0, 1, 2]),
+            ("f32[?,3]{1,0}", vec![0]),
+        ] {
+            let rank = shape(text).rank() as i64;
+            let is = |&d: &i64| is_effectively_most_major_dimension(&shape(text), d).unwrap();
+            assert_eq!((0..rank).filter(is).collect::<Vec<_>>(), most_major, "{text}");
+        }
+    }
 }
