@@ -159,12 +159,15 @@ mod tests {
     fn a_list_that_fills_its_line_stays_on_it() {
         let list = |length: usize| {
             let items = ["a".to_owned(), "b".repeat(length)];
-            written(|writer| writer.list("f(", &items, ");"))
+            written(|writer| {
+                writer.depth = 2;
+                writer.list("f(", &items, ");");
+            })
         };
-        let room = MAX_WIDTH - "    f(a, , );".len();
-        assert_eq!(list(room), [format!("    f(a, {});", "b".repeat(room))]);
-        let long = "b".repeat(room + 1);
-        assert_eq!(list(room + 1), ["    f(", "        a,", &format!("        {long},"), "    );"]);
+        let room = MAX_WIDTH - "        f(a, , );".len();
+        assert_eq!(list(room), [format!("        f(a, {});", "b".repeat(room))]);
+        let long = format!("            {},", "b".repeat(room + 1));
+        assert_eq!(list(room + 1), ["        f(", "            a,", &long, "        );"]);
     }
 
     #[test]

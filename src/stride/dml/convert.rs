@@ -111,6 +111,12 @@ mod tests {
     }
 
     #[test]
+    fn a_tile_of_a_single_element_is_no_matter() {
+        let strides = of("f32[8,1]{1,0:T(4)}").map(|desc| desc.explicit_strides().to_vec());
+        assert_eq!(strides, Ok(vec![4, 0]));
+    }
+
+    #[test]
     fn what_has_no_description_says_why() {
         for (text, why) in [
             ("f32[]", "sizes: 0 dimensions; 1 to 8 are accepted"),

@@ -154,6 +154,7 @@ mod tests {
         assert_eq!((packed.strides(), packed.total_tensor_size_in_bytes()), (None, 60));
         let (given, least, limit) = (5, 1, 4);
         assert_eq!(promoted.promoted(4), Err(DmlError::DimensionCount { given, least, limit }));
+        assert_eq!(promoted.promoted(8).unwrap().sizes()[..7], [1, 1, 1, 1, 1, 1, 2]);
         assert_eq!(promoted.promoted(9), Err(DmlError::dimension_count(9)));
     }
 }

@@ -99,6 +99,9 @@ mod tests {
     fn byte_strides_and_names() {
         let array = numpy("f64[3,5,7]{0,1,2}").unwrap();
         assert_eq!((array.dtype, array.strides), ("float64", vec![8, 24, 120]));
+        let reversed = StrideDescriptor::strided(ElementType::F16, 0, &[3], &[-1], 2).unwrap();
+        let array = NumpyArray::try_from(&reversed).unwrap();
+        assert_eq!((array.strides, array.offset), (vec![-2], 4));
         assert_eq!(numpy("s4[3]").unwrap().dtype, "int4");
         let error = numpy("s4[3]{0:E(4)}").unwrap_err().to_string();
         assert_eq!(
