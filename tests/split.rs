@@ -6,6 +6,9 @@ use stridec::{
     Operation as Relayout, Tensor, host,
     nest::{self, CopyNest, Part, Rows, split},
     schedule::{Target, schedule},
+    shape::Shape,
+    stride::StrideDescriptor,
+    window::{Slice, Window},
 };
 use support::{
     random::{self, Operation, Random},
@@ -51,14 +54,20 @@ struct Case {
     expected: Vec<u8>,
 }
 
-fn case(random: &mut Random) -> Case {
-    loop {
-        let Operation { source, destination, window, .. } = random::operation(random);
-        let Ok(nest) = nest::lower(&source, &destination, &window) else { continue };
+impl Case {
+    fn of(nest: CopyNest, random: &mut Random) -> Self {
         let image = random.bytes(nest.src_bytes);
         let mut expected = vec![0x5a; usize::try_from(nest.dst_bytes).unwrap()];
         host::run(&nest, &image, &mut expected).unwrap();
-        return Case { nest, image, expected };
+        Self { nest, image, expected }
+    }
+}
+
+fn random_case(random: &mut Random) -> Case {
+    loop {
+        let Operation { source, destination, window, .. } = random::operation(random);
+        let Ok(nest) = nest::lower(&source, &destination, &window) else { continue };
+        return Case::of(nest, random);
     }
 }
 
@@ -73,15 +82,18 @@ fn run_into(out: &mut [u8], first: u64, nest: &CopyNest, image: &[u8]) -> u64 {
     first + bits
 }
 
-#[test]
-fn parts_are_the_copy() {
-    let (mut random, cases) = (Random(11), cases(3_000));
-    let (mut parts, mut gathered, mut forms) = (0, 0, 0);
-    for _ in 0..cases {
-        let Case { nest, image, expected } = case(&mut random);
-        let bytes = random.pick(&[0, 64, 100, 128, 256, 600, 2000]);
-        // Parts of a kind are refused, as a device's other limits do.
-        let most = random.pick(&[1, 7, 100, u64::MAX, u64::MAX]);
+/// What parts came to.
+#[derive(Default)]
+struct Totals {
+    parts: u64,
+    gathered: u64,
+    forms: u64,
+}
+
+impl Totals {
+    /// Runs the parts of a case; those of more than `most` units are refused, as a device's other limits do.
+    fn add(&mut self, case: &Case, bytes: u64, most: u64, random: &mut Random) {
+        let Case { nest, image, expected } = case;
         let target = Target::webgpu();
         let accept = |part: &CopyNest| {
             if part.dst_elements > most {
@@ -92,26 +104,59 @@ fn parts_are_the_copy() {
         let mut out = vec![0xa5; expected.len()];
         let mut end = 0;
         let mut seen = std::collections::HashSet::new();
-        for item in split(&nest, bytes, accept) {
+        for item in split(nest, bytes, accept) {
             let (Part { nest: own, rows, destination_bit }, _) = item.unwrap();
             assert_eq!(destination_bit, end, "{nest}\n{own}");
             assert!(own.dst_bytes <= bytes.max(64) && own.src_bytes <= bytes.max(64), "{own}");
             check_reads(&own);
-            let packed = pack(&rows, &image, &mut random);
+            let packed = pack(&rows, image, random);
             end = run_into(&mut out, end, &own, &packed);
-            parts += 1;
-            gathered += u64::from(rows.count() > 1);
+            self.parts += 1;
+            self.gathered += u64::from(rows.count() > 1);
             seen.insert(own);
         }
-        forms += seen.len() as u64;
+        self.forms += seen.len() as u64;
         // The last byte of an image of packed elements is filled up with zeros.
         let total = nest.dst_elements * u64::from(nest.dst_bits);
         assert_eq!(end, total);
         (total..expected.len() as u64 * 8).for_each(|bit| put(&mut out, bit, 0));
-        assert!(out == expected, "{nest}\n{out:?}\n{expected:?}");
+        assert!(out == *expected, "{nest}\n{out:?}\n{expected:?}");
     }
+}
+
+#[test]
+fn parts_are_the_copy() {
+    let (mut random, cases) = (Random(11), cases(3_000));
+    let mut totals = Totals::default();
+    for _ in 0..cases {
+        let case = random_case(&mut random);
+        let bytes = random.pick(&[0, 64, 100, 128, 256, 600, 2000]);
+        let most = random.pick(&[1, 7, 100, u64::MAX, u64::MAX]);
+        totals.add(&case, bytes, most, &mut random);
+    }
+    let Totals { parts, gathered, forms } = totals;
     let counts = format!("{cases} cases: {parts} parts, {gathered} gathered, {forms} forms");
     assert!(parts * 3 > cases * 100 && gathered > cases / 3 && forms < parts / 3, "{counts}");
+}
+
+/// Rows that are walked backwards, and start where a slice does.
+#[test]
+fn parts_of_reversed_slices() {
+    let mut random = Random(13);
+    let tensor = |text: &str| StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap();
+    for source in ["u8[40,60]", "u8[40,60]{0,1}", "u8[40,60]{1,0:T(4,8)}"] {
+        for strides in [[1, -1], [-1, 1], [-1, -1], [-2, -3], [3, -2]] {
+            let slice = Slice::new([2, 5], [37, 51], strides);
+            let window = Window::slice(&[40, 60], &slice).unwrap();
+            let extents: Vec<u64> = window.sizes().collect();
+            let destination = tensor(&format!("u8[{},{}]", extents[0], extents[1]));
+            let nest = nest::lower(&tensor(source), &destination, &window).unwrap();
+            let case = Case::of(nest, &mut random);
+            for bytes in [64, 600] {
+                Totals::default().add(&case, bytes, u64::MAX, &mut random);
+            }
+        }
+    }
 }
 
 #[test]
@@ -119,7 +164,7 @@ fn slabs_are_the_copy() {
     let (mut random, cases) = (Random(12), cases(1_000));
     let mut count = 0;
     for _ in 0..cases {
-        let Case { nest, image, expected } = case(&mut random);
+        let Case { nest, image, expected } = random_case(&mut random);
         let bytes = random.pick(&[64, 100, 600, 2000]);
         let mut out = vec![0; expected.len()];
         let mut end = 0;

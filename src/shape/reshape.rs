@@ -22,9 +22,8 @@ pub fn common_factors(a: &[u64], b: &[u64]) -> Option<Vec<(usize, usize)>> {
     if a == b {
         return Some((0..=a.len()).map(|i| (i, i)).collect());
     }
-    if a.contains(&0) || b.contains(&0) {
-        let whole = vec![(0, 0), (a.len(), b.len())];
-        return (a.contains(&0) && b.contains(&0)).then_some(whole);
+    if a.contains(&0) && b.contains(&0) {
+        return Some(vec![(0, 0), (a.len(), b.len())]);
     }
     if product(a)? != product(b)? {
         return None;

@@ -156,6 +156,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ("f32[2,3]{0,1:PAD(3,zero)}", "(3,zero)", "1 entries for 2 dimensions"),
     ("f32[2,3]{0,1:PAD(3,5,blue)}", "blue", "zero, one, lowest, highest or unknown"),
     ("f32[2,3]{0,1:PAD(zero,3)}", "3", "`)`"),
+    ("f32[2,3]{0,1:PAD(zero,one)}", "one", "`)`"),
     ("f32[2,3]{0,1:PAD()}", "()", "no padding"),
     ("f32[?,3]{0,1:PAD(3,5)}", "3", "dimension 0 is `?`"),
     ("f32[2,-3]", "-3", "0 to 2^63-1 is accepted"),
