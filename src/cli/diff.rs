@@ -5,6 +5,7 @@ use std::{
     fs,
     io::{self, Read},
     path::Path,
+    time::Duration,
 };
 
 use similar::{ChangeTag, TextDiff};
@@ -14,6 +15,9 @@ use super::{
     errors::{Failure, printable},
     output::print,
 };
+
+/// How long the shortest difference of a stage is looked for.
+const DEADLINE: Duration = Duration::from_secs(1);
 
 pub(super) fn diff(args: &DiffArgs) -> Result<(), Failure> {
     let (old, new) = (read(&args.old)?, read(&args.new)?);
@@ -98,7 +102,8 @@ fn compare(old: &str, new: &str) -> String {
     for name in changed {
         let _ = writeln!(text, "\n== {name}");
         let (old, new) = (find(&old, name), find(&new, name));
-        let diff = TextDiff::from_lines(&old, &new);
+        // Past the deadline the rest is said to differ, which is true, if not the shortest.
+        let diff = TextDiff::configure().timeout(DEADLINE).diff_lines(&old, &new);
         for (number, group) in diff.grouped_ops(2).iter().enumerate() {
             if number > 0 {
                 text.push_str("  ...\n");

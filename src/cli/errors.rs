@@ -1,6 +1,7 @@
 //! What went wrong, as a person reads it: the reason, the place, the exit code.
 
 use std::{
+    borrow::Cow,
     fmt::{self, Write as _},
     io::{self, IsTerminal, Write as _},
     path::Path,
@@ -11,6 +12,9 @@ use stridec::shape::{ParseError, ShapeError};
 
 /// Characters of a notation shown on each side of its caret.
 const CONTEXT: usize = 50;
+
+/// Bytes of a message that are shown.
+const LONGEST_MESSAGE: usize = 1200;
 
 /// The exit codes of a command that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +104,7 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&printable(&self.message))?;
+        f.write_str(&excerpt(&printable(&self.message)))?;
         if let Some(place) = &self.place {
             write!(f, "\n{place}")?;
         }
@@ -155,9 +159,11 @@ pub(super) fn printable(text: &str) -> String {
         match c {
             '\n' => out.push(c),
             // Marks that reorder the text around them are as good as escape sequences.
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' => {
-                out.extend(c.escape_unicode());
-            }
+            '\u{61c}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' => out.extend(c.escape_unicode()),
             _ if c.is_control() => out.extend(c.escape_default()),
             _ => out.push(c),
         }
@@ -167,7 +173,23 @@ pub(super) fn printable(text: &str) -> String {
 
 /// A path as messages show it.
 pub(super) fn name(path: &Path) -> String {
-    printable(&path.to_string_lossy()).replace('\n', "\\n")
+    quoted(&path.to_string_lossy())
+}
+
+/// An argument as messages show it: on one line.
+pub(super) fn quoted(text: &str) -> String {
+    printable(text).replace('\n', "\\n")
+}
+
+/// The text, or where it is very long its beginning and its end, which says what is accepted.
+fn excerpt(text: &str) -> Cow<'_, str> {
+    if text.len() <= LONGEST_MESSAGE {
+        return text.into();
+    }
+    let half = LONGEST_MESSAGE / 2;
+    let (start, rest) = split(text, half);
+    let (_, end) = split(rest, rest.len() - half);
+    format!("{start} … {end}").into()
 }
 
 /// Prints a failure to stderr, with colour where that is a terminal and `NO_COLOR` is not set.
@@ -217,6 +239,13 @@ mod tests {
     #[test]
     fn escapes_do_not_reach_the_terminal() {
         assert_eq!(printable("a\u{1b}[31m\u{202e}b\r"), "a\\u{1b}[31m\\u{202e}b\\r");
+        assert_eq!(printable("a\u{61c}b"), "a\\u{61c}b");
         assert_eq!(name(Path::new("a\nb")), "a\\nb");
+    }
+
+    #[test]
+    fn messages_are_a_few_lines() {
+        let shown = Failure::invalid(format!("{}: accepted is b", "ä".repeat(100_000))).to_string();
+        assert!(shown.len() < 1300 && shown.contains(" … ") && shown.ends_with(": accepted is b"));
     }
 }

@@ -12,7 +12,7 @@ use stridec::{
 use super::{
     args::{OpArgs, OpFlags, OpKind},
     destination::destination,
-    errors::{Exit, Failure, name},
+    errors::{Exit, Failure, name, quoted},
     list::List,
     proto_file::read_message,
     shape_arg::tensor,
@@ -149,7 +149,8 @@ fn lowered(tensor: Result<Tensor, Failure>, flag: &str) -> Result<Tensor, Failur
 fn from_file(argument: &str) -> Result<Request, Failure> {
     let Some(file) = argument.strip_prefix('@') else {
         return Err(Failure::invalid(format!(
-            "--op: `{argument}`: @FILE is accepted, a serialized stridec.CompileRequest"
+            "--op: `{}`: @FILE is accepted, a serialized stridec.CompileRequest",
+            quoted(argument)
         )));
     };
     let path = Path::new(file);

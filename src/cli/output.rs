@@ -171,9 +171,10 @@ fn zeroed(bytes: u64) -> Result<Vec<u8>, Failure> {
     Ok(image)
 }
 
-/// Whether the path names an open descriptor of this process, `/dev/fd/3`, whatever that is open on.
+/// Whether the path names an open descriptor, `/dev/fd/3` or `/proc/self/fd/3`, whatever that is open on.
 fn is_descriptor(path: &Path) -> bool {
-    ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder))
+    let in_process = path.starts_with("/proc") && path.iter().any(|part| part == "fd");
+    in_process || ["/dev/fd", "/dev/stderr"].iter().any(|folder| path.starts_with(folder))
 }
 
 /// A new file beside `path`, with the permissions that a new file gets here.

@@ -50,13 +50,23 @@ impl Affine {
     }
 
     /// `self + scale · other`.
+    ///
+    /// # Panics
+    ///
+    /// Where a number passes 2^63-1; the forms of a nest that was built stay far below.
     #[must_use]
-    pub fn plus(mut self, scale: i64, other: &Self) -> Self {
-        self.constant += scale * other.constant;
+    pub fn plus(self, scale: i64, other: &Self) -> Self {
+        self.checked_plus(scale, other).expect("forms of a nest stay below 2^60")
+    }
+
+    /// `self + scale · other`; `None` where a number passes 2^63-1.
+    #[must_use]
+    pub fn checked_plus(mut self, scale: i64, other: &Self) -> Option<Self> {
+        self.constant = self.constant.checked_add(scale.checked_mul(other.constant)?)?;
         for &(value, weight) in &other.terms {
-            self.add(value, scale * weight);
+            self.add(value, scale.checked_mul(weight)?)?;
         }
-        self
+        Some(self)
     }
 
     /// `self` with `by` in the place of `value`.
@@ -84,6 +94,16 @@ impl Affine {
     #[must_use]
     pub fn evaluate(&self, at: impl Fn(Value) -> i64) -> i64 {
         self.terms.iter().map(|&(value, weight)| weight * at(value)).sum::<i64>() + self.constant
+    }
+
+    /// The most that the result can be away from 0, each value being at most `of` away.
+    pub(super) fn reach(&self, of: impl Fn(Value) -> u128) -> u128 {
+        self.terms.iter().fold(
+            self.constant.unsigned_abs().into(),
+            |sum: u128, &(value, weight)| {
+                sum.saturating_add(of(value).saturating_mul(weight.unsigned_abs().into()))
+            },
+        )
     }
 
     /// The least and the greatest result, each value running from 0 to what `last` says.
@@ -122,10 +142,10 @@ impl Affine {
         (low + shift >= 0 && high + shift < by).then_some(quotient)
     }
 
-    fn add(&mut self, value: Value, weight: i64) {
+    fn add(&mut self, value: Value, weight: i64) -> Option<()> {
         match self.terms.binary_search_by_key(&value, |term| term.0) {
             Ok(at) => {
-                self.terms[at].1 += weight;
+                self.terms[at].1 = self.terms[at].1.checked_add(weight)?;
                 if self.terms[at].1 == 0 {
                     self.terms.remove(at);
                 }
@@ -133,6 +153,7 @@ impl Affine {
             Err(at) if weight != 0 => self.terms.insert(at, (value, weight)),
             Err(_) => {}
         }
+        Some(())
     }
 }
 

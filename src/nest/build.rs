@@ -3,9 +3,9 @@ use std::borrow::Cow;
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    Affine, Cell, CopyNest, NestError,
+    Affine, Cell, CopyNest, Digit, NestError, Value,
     copy_nest::signed,
-    walk::{Walk, gcd, walk},
+    walk::{REACH, Walk, gcd, walk},
 };
 use crate::{
     stride::{Step, StrideDescriptor},
@@ -42,14 +42,19 @@ pub fn build(
     let (dst_elements, dst_prefix) = elements("destination", &destination)?;
 
     let mut walk = walk(&destination, dst_prefix + destination.base_offset(), dst_elements)?;
-    let mut index = source_index(&window, &mut walk);
-    let mut src = forward(&source, &mut index, &mut walk);
-    src = src.plus(1, &Affine::constant(signed(src_prefix + source.base_offset())));
+    let mut src = Affine::default();
+    if source.elements() > 0 && destination.elements() > 0 {
+        let first = src_prefix + source.base_offset();
+        src = source_index(&window, &mut walk)
+            .and_then(|mut index| forward(&source, &mut index, &mut walk))
+            .and_then(|src| src.checked_plus(1, &Affine::constant(signed(first))))
+            .ok_or(NestError::Reach { side: "source", limit: REACH })?;
+    }
     let fill = destination.padding();
     if fill == 0 {
         walk.guards.iter_mut().for_each(|guard| guard.cell = Cell::Gap);
     }
-    Ok(CopyNest {
+    let nest = CopyNest {
         extents: walk.extents,
         digits: walk.digits,
         src,
@@ -64,7 +69,33 @@ pub fn build(
         dst_bits: destination.element_bits(),
         sign_extend: source.element_type().is_signed_integer(),
         fill,
-    })
+    };
+    check_reach(&nest)?;
+    Ok(nest)
+}
+
+/// Numbers of forms stay small enough to be added up, over padding and gaps too, where no guard holds.
+fn check_reach(nest: &CopyNest) -> Result<(), NestError> {
+    let mut digits: SmallVec<[u128; 4]> = smallvec![];
+    let reach = |form: &Affine, digits: &[u128]| {
+        form.reach(|value| match value {
+            Value::Axis(axis) => nest.extents[axis].into(),
+            Value::Digit(digit) => digits[digit],
+        })
+    };
+    let refused = |side, reach: u128| match reach > REACH.into() {
+        true => Err(NestError::Reach { side, limit: REACH }),
+        false => Ok(()),
+    };
+    for Digit { of, by } in &nest.digits {
+        let whole = reach(of, &digits);
+        refused("source", whole.max((*by).into()))?;
+        digits.push(whole / u128::from(*by) + 1);
+    }
+    for guard in &nest.guards {
+        refused("destination", reach(&guard.of, &digits).max(guard.extent.into()))?;
+    }
+    refused("source", reach(&nest.src, &digits))
 }
 
 /// Types, ranks and extents agree.
@@ -122,8 +153,8 @@ fn elements(side: &'static str, descriptor: &StrideDescriptor) -> Result<(u64, u
     Ok((given, prefix))
 }
 
-/// The source index that a cell takes.
-fn source_index(window: &Window, walk: &mut Walk) -> SmallVec<[Affine; 12]> {
+/// The source index that a cell takes; `None` where a number passes 2^63-1.
+fn source_index(window: &Window, walk: &mut Walk) -> Option<SmallVec<[Affine; 12]>> {
     let mut index: SmallVec<[Affine; 12]> = smallvec![Affine::default(); window.src_rank()];
     for (number, dimension) in window.dimensions().iter().enumerate() {
         let past =
@@ -143,19 +174,19 @@ fn source_index(window: &Window, walk: &mut Walk) -> SmallVec<[Affine; 12]> {
         if let Some(src_dim) = dimension.src_dim {
             index[src_dim] = Affine::constant(signed(dimension.src_start));
             if dimension.count > 1 {
-                index[src_dim] = index[src_dim].clone().plus(dimension.src_step, &step);
+                index[src_dim] = index[src_dim].clone().checked_plus(dimension.src_step, &step)?;
             }
         }
     }
-    index
+    Some(index)
 }
 
-/// Runs the source's steps over an index and weighs the result with the strides.
+/// Runs the source's steps over an index and weighs the result with the strides; `None` where a number passes 2^63-1.
 fn forward(
     source: &StrideDescriptor,
     values: &mut SmallVec<[Affine; 12]>,
     walk: &mut Walk,
-) -> Affine {
+) -> Option<Affine> {
     let extents = source.extents();
     for step in source.steps() {
         match *step {
@@ -164,10 +195,11 @@ fn forward(
                 let quotient =
                     if by >= extents[of] { Affine::default() } else { walk.quotient(&whole, by) };
                 values.push(quotient.clone());
-                values.push(whole.plus(-signed(by), &quotient));
+                values.push(whole.checked_plus(-signed(by), &quotient)?);
             }
             Step::Fold { major, minor } => {
-                let folded = values[minor].clone().plus(signed(extents[minor]), &values[major]);
+                let folded =
+                    values[minor].clone().checked_plus(signed(extents[minor]), &values[major])?;
                 values.push(folded);
             }
             Step::Unit => values.push(Affine::default()),
@@ -177,7 +209,9 @@ fn forward(
         .axes()
         .iter()
         .filter(|axis| extents[axis.coordinate] > 1)
-        .fold(Affine::default(), |src, axis| src.plus(axis.stride, &values[axis.coordinate]))
+        .try_fold(Affine::default(), |src, axis| {
+            src.checked_plus(axis.stride, &values[axis.coordinate])
+        })
 }
 
 /// The last element that the window reads, by interval arithmetic over the source's coordinates; `None` where it reads

@@ -121,16 +121,16 @@ impl CopyNest {
         self.dst_base == 0 && self.cells() == self.dst_elements
     }
 
-    /// The greatest value of an axis or a digit.
+    /// The greatest value of each axis and digit.
     #[must_use]
-    pub fn last(&self, value: Value) -> i64 {
-        match value {
-            Value::Axis(axis) => signed(self.extents[axis]) - 1,
-            Value::Digit(digit) => {
-                let Digit { of, by } = &self.digits[digit];
-                of.range(|value| self.last(value)).1.div_euclid(signed(*by))
-            }
+    pub fn lasts(&self) -> Lasts {
+        let axes = self.extents.iter().map(|&extent| signed(extent) - 1).collect();
+        let mut lasts = Lasts { axes, digits: SmallVec::new() };
+        for Digit { of, by } in &self.digits {
+            let most = of.range(|value| lasts.of(value)).1;
+            lasts.digits.push(most.div_euclid(signed(*by)));
         }
+        lasts
     }
 
     /// Where the cell at `position` of the walk reads, in units of the source, or what else it is.
@@ -175,6 +175,24 @@ impl CopyNest {
     }
 }
 
+/// The greatest value of each axis and digit of a nest, as it was when it was asked.
+#[derive(Clone, Debug)]
+pub struct Lasts {
+    axes: SmallVec<[i64; 8]>,
+    digits: SmallVec<[i64; 4]>,
+}
+
+impl Lasts {
+    /// That of one of them.
+    #[must_use]
+    pub fn of(&self, value: Value) -> i64 {
+        match value {
+            Value::Axis(axis) => self.axes[axis],
+            Value::Digit(digit) => self.digits[digit],
+        }
+    }
+}
+
 /// Looks a value up among the axes and digits of a cell.
 fn at<'a>(axes: &'a [i64], digits: &'a [i64]) -> impl Fn(Value) -> i64 + 'a {
     |value| match value {
@@ -216,8 +234,9 @@ impl fmt::Display for CopyNest {
             let weight = self.src.weight(Value::Digit(number));
             writeln!(f, "q{number}: ({of}) / {by}, source {weight:+}")?;
         }
+        let lasts = self.lasts();
         for Guard { of, extent, cell } in &self.guards {
-            let least = if of.range(|value| self.last(value)).0 < 0 { "0 <= " } else { "" };
+            let least = if of.range(|value| lasts.of(value)).0 < 0 { "0 <= " } else { "" };
             let cell = match cell {
                 Cell::Gap => "zero".to_owned(),
                 Cell::Padding => format!("fill with 0x{:x}", self.fill),

@@ -87,6 +87,16 @@ pub enum NestError {
         /// Bits of an element on that side.
         bits: u32,
     },
+    /// Positions, of padding and gaps too, that the nest does not count.
+    #[error(
+        "{side}: its tiles, strides and steps, over the padding of both sides, pass position {limit}; supported are positions up to that"
+    )]
+    Reach {
+        /// `source` or `destination`.
+        side: &'static str,
+        /// The greatest position supported.
+        limit: u64,
+    },
     /// A tensor with more elements than the nest counts.
     #[error("{side}: an image of {given} elements passes the limit of {limit}")]
     TooLarge {
@@ -106,14 +116,22 @@ impl NestError {
         if let Self::Lower(error) = self {
             return error.is_unsupported();
         }
-        matches!(self, Self::Interleaved { .. } | Self::Prefix { .. } | Self::TooLarge { .. })
+        matches!(
+            self,
+            Self::Interleaved { .. }
+                | Self::Prefix { .. }
+                | Self::Reach { .. }
+                | Self::TooLarge { .. }
+        )
     }
 
     /// The side that the error is about, `source` or `destination`.
     #[must_use]
     pub fn side(&self) -> &'static str {
         match self {
-            Self::Ranks { side, .. } | Self::TooLarge { side, .. } => side,
+            Self::Ranks { side, .. } | Self::Reach { side, .. } | Self::TooLarge { side, .. } => {
+                side
+            }
             Self::Lower(_) | Self::Shape(_) => "source",
             Self::ElementTypes { .. }
             | Self::Extents { .. }
@@ -136,7 +154,7 @@ impl NestError {
             Self::Prefix { .. } => "dynamic_shape_metadata_prefix_bytes".into(),
             Self::Lower(error) => return error.field(),
             Self::Shape(error) => return error.field().map(ToString::to_string),
-            Self::TooLarge { .. } => return None,
+            Self::Reach { .. } | Self::TooLarge { .. } => return None,
         })
     }
 }
@@ -177,6 +195,7 @@ mod tests {
             (strides, "destination", Some("strides")),
             (prefix, "destination", Some("dynamic_shape_metadata_prefix_bytes")),
             (NestError::TooLarge { side: "source", given: 2, limit: 1 }, "source", None),
+            (NestError::Reach { side: "source", limit: 1 }, "source", None),
             (
                 NestError::Lower(StrideError::TooLarge { what: "dimensions" }),
                 "source",

@@ -25,7 +25,7 @@ pub use bitcast::{
 };
 pub use build::build;
 pub use coalesce::coalesce;
-pub use copy_nest::{Cell, CopyAxis, CopyNest, Digit, Guard};
+pub use copy_nest::{Cell, CopyAxis, CopyNest, Digit, Guard, Lasts};
 pub use error::NestError;
 pub use part::{Part, Rows};
 pub use refine::{refine, split_off};

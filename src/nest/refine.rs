@@ -1,6 +1,6 @@
 use smallvec::SmallVec;
 
-use super::{Affine, CopyNest, Digit, Guard, Value, copy_nest::signed, walk::gcd};
+use super::{Affine, CopyNest, Digit, Guard, Lasts, Value, copy_nest::signed, walk::gcd};
 
 /// Splits axes where the source's tiles nest in them, so that digits become axes; drops guards that always hold.
 ///
@@ -12,29 +12,30 @@ use super::{Affine, CopyNest, Digit, Guard, Value, copy_nest::signed, walk::gcd}
 pub fn refine(mut nest: CopyNest) -> CopyNest {
     loop {
         while replace_digit(&mut nest) {}
-        for digit in 0..nest.digits.len() {
-            nest.digits[digit] = reduced(&nest, &nest.digits[digit]);
+        // A reduced digit is the same number.
+        let lasts = nest.lasts();
+        for digit in &mut nest.digits {
+            *digit = reduced(digit, &lasts);
         }
         let Some((axis, inner)) = (0..nest.digits.len()).find_map(|digit| cut(&nest, digit)) else {
             break;
         };
         split(&mut nest, axis, inner);
     }
-    let holds = |nest: &CopyNest, guard: usize| {
-        let (low, high) = nest.guards[guard].of.range(|value| nest.last(value));
-        low >= 0 && high < signed(nest.guards[guard].extent)
-    };
-    let keep: SmallVec<[bool; 8]> = (0..nest.guards.len()).map(|n| !holds(&nest, n)).collect();
-    let mut keep = keep.into_iter();
-    nest.guards.retain(|_| keep.next().unwrap_or(true));
+    let lasts = nest.lasts();
+    nest.guards.retain(|guard| {
+        let (low, high) = guard.of.range(|value| lasts.of(value));
+        low < 0 || high >= signed(guard.extent)
+    });
     drop_unused_digits(&mut nest);
     nest
 }
 
 /// Replaces one digit that is affine by what it equals.
 fn replace_digit(nest: &mut CopyNest) -> bool {
+    let lasts = nest.lasts();
     let affine = nest.digits.iter().enumerate().find_map(|(number, digit)| {
-        Some((number, digit.of.divide(signed(digit.by), |value| nest.last(value))?))
+        Some((number, digit.of.divide(signed(digit.by), |value| lasts.of(value))?))
     });
     let Some((number, affine)) = affine else { return false };
     nest.map(|form| form.substitute(Value::Digit(number), &affine));
@@ -66,7 +67,7 @@ fn drop_unused_digits(nest: &mut CopyNest) {
 }
 
 /// `⌊of / by⌋` with the greatest common factor taken out: `⌊⌊of / g⌋ / (by / g)⌋`.
-fn reduced(nest: &CopyNest, digit: &Digit) -> Digit {
+fn reduced(digit: &Digit, lasts: &Lasts) -> Digit {
     let mut weights: SmallVec<[i64; 8]> =
         digit.of.terms().iter().map(|&(_, weight)| weight.abs()).collect();
     weights.sort_unstable_by(|a, b| b.cmp(a));
@@ -76,7 +77,7 @@ fn reduced(nest: &CopyNest, digit: &Digit) -> Digit {
         if factor == 1 {
             break;
         }
-        if let Some(of) = digit.of.divide(factor, |value| nest.last(value)) {
+        if let Some(of) = digit.of.divide(factor, |value| lasts.of(value)) {
             return Digit { of, by: digit.by / factor.unsigned_abs() };
         }
     }
@@ -141,22 +142,23 @@ pub fn split_off(nest: &CopyNest, axis: usize, inner: u64) -> Option<CopyNest> {
     let steps = Value::Axis(axis + 1);
     // `of / by` and `of < extent` are the same of ⌊of / g⌋, where g divides them; for g of `weight · inner` the steps
     // are below one.
-    let without_steps = |nest: &CopyNest, of: &Affine, bound: u64| {
+    let lasts = halves.lasts();
+    let without_steps = |of: &Affine, bound: u64| {
         let group = of.weight(steps).unsigned_abs() * inner;
         if group == 0 {
             return Some((of.clone(), bound));
         }
-        let of = of.divide(signed(group), |value| nest.last(value))?;
+        let of = of.divide(signed(group), |value| lasts.of(value))?;
         bound.is_multiple_of(group).then(|| (of, bound / group))
     };
     for number in 0..halves.digits.len() {
         let Digit { of, by } = &halves.digits[number];
-        let (of, by) = without_steps(&halves, of, *by)?;
+        let (of, by) = without_steps(of, *by)?;
         halves.digits[number] = Digit { of, by };
     }
     for number in 0..halves.guards.len() {
         let Guard { of, extent, cell } = &halves.guards[number];
-        let (of, extent) = without_steps(&halves, of, *extent)?;
+        let (of, extent) = without_steps(of, *extent)?;
         halves.guards[number] = Guard { of, extent, cell: *cell };
     }
     Some(halves)

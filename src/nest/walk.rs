@@ -6,7 +6,10 @@ use super::{Affine, Cell, Digit, Guard, NestError, Value, copy_nest::signed};
 use crate::stride::{Axis, Step, StrideDescriptor};
 
 /// Images up to this many elements are marked place by place to tell overlap from interleaving.
-const MARK_LIMIT: u64 = 1 << 24;
+const MARK_LIMIT: u64 = 1 << 18;
+
+/// What no form of a nest passes, over all cells of its walk: passes may add up a few of them in 63 bits.
+pub(super) const REACH: u64 = 1 << 60;
 
 /// Every cell of an image, and which element fills it.
 pub(super) struct Walk {
@@ -118,19 +121,20 @@ pub(super) fn walk(
     if let Some(dimension) = (0..descriptor.rank()).find(|&d| descriptor.extents()[d] == 0) {
         walk.guard(walk.index[dimension].clone(), 0, Cell::Padding);
     }
-    undo(descriptor, &mut walk);
+    undo(descriptor, &mut walk).ok_or(NestError::Reach { side: "destination", limit: REACH })?;
     Ok(walk)
 }
 
-/// Undoes the steps, last to first; the remainder of a partial tile needs a guard.
-fn undo(descriptor: &StrideDescriptor, walk: &mut Walk) {
+/// Undoes the steps, last to first; the remainder of a partial tile needs a guard. `None` where a number passes 2^63-1.
+fn undo(descriptor: &StrideDescriptor, walk: &mut Walk) -> Option<()> {
     let extents = descriptor.extents();
     let mut next = extents.len();
     for step in descriptor.steps().iter().rev() {
         match *step {
             Step::Split { of, by } => {
                 next -= 2;
-                let whole = walk.index[next + 1].clone().plus(signed(by), &walk.index[next]);
+                let whole =
+                    walk.index[next + 1].clone().checked_plus(signed(by), &walk.index[next])?;
                 if extents[next] * by > extents[of] {
                     walk.guard(whole.clone(), extents[of], Cell::Gap);
                 }
@@ -147,15 +151,16 @@ fn undo(descriptor: &StrideDescriptor, walk: &mut Walk) {
         }
     }
     walk.index.truncate(descriptor.rank());
+    Some(())
 }
 
 /// The axes that move, by falling stride; each stride exceeds the reach of the smaller ones together.
 fn nested_axes(descriptor: &StrideDescriptor) -> Result<SmallVec<[Axis; 8]>, NestError> {
+    if descriptor.physical_elements() == 0 {
+        return Ok(smallvec![]);
+    }
     let mut axes: SmallVec<[Axis; 8]> =
         descriptor.axes().iter().copied().filter(|axis| axis.extent > 1).collect();
-    if descriptor.physical_elements() == 0 {
-        return Ok(axes);
-    }
     if let Some(&Axis { coordinate, stride, .. }) = axes.iter().find(|axis| axis.stride <= 0) {
         return Err(NestError::DestinationStride { dimension: coordinate, stride });
     }

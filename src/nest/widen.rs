@@ -29,7 +29,8 @@ fn doubled(nest: &CopyNest) -> Option<CopyNest> {
         return None;
     }
     let mut wider = split_off(nest, inner, 2)?;
-    wider.src = wider.src.divide(2, |value| wider.last(value))?;
+    let lasts = wider.lasts();
+    wider.src = wider.src.divide(2, |value| lasts.of(value))?;
     remove(&mut wider, inner + 1);
     wider.fill |= nest.fill << nest.dst_bits;
     (wider.src_bits, wider.dst_bits) = (nest.src_bits * 2, nest.dst_bits * 2);

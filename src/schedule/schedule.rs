@@ -120,6 +120,12 @@ impl Candidate {
         schedule.workgroup_size = target.max_compute_invocations_per_workgroup.min(256);
         let groups = schedule.invocations.div_ceil(schedule.workgroup_size.into());
         schedule.workgroups = workgroups(groups, target)?;
+        // The last workgroups may have no work; their invocations are numbered all the same.
+        let [x, y, z] = schedule.workgroups.map(u64::from);
+        let (given, limit) = (x * y * z * u64::from(schedule.workgroup_size), u32::MAX.into());
+        if given > limit {
+            return Err(ScheduleError::Index { side: "destination", given, limit });
+        }
         Ok(schedule)
     }
 }
@@ -146,7 +152,7 @@ fn check_limits(nest: &CopyNest, target: &Target) -> Result<(), ScheduleError> {
     check_index_range(nest)
 }
 
-/// No intermediate value of a kernel leaves 32 bits: the sum of what a form adds, before it takes anything away.
+/// No number of a kernel leaves 32 bits: the sum of what a form adds, before it takes anything away, and what it takes.
 fn check_index_range(nest: &CopyNest) -> Result<(), ScheduleError> {
     let limit = u64::from(u32::MAX);
     let forms = nest
@@ -155,15 +161,20 @@ fn check_index_range(nest: &CopyNest) -> Result<(), ScheduleError> {
         .map(|digit| &digit.of)
         .chain(nest.guards.iter().map(|guard| &guard.of))
         .chain([&nest.src]);
+    let lasts = nest.lasts();
     for form in forms {
-        let added: i128 = form
+        let (mut added, mut taken) = (0_u64, 0_u64);
+        for (weight, last) in form
             .terms()
             .iter()
-            .map(|&(value, weight)| i128::from(weight.max(0)) * i128::from(nest.last(value).max(0)))
-            .sum::<i128>()
-            + i128::from(form.offset().max(0));
-        if added > i128::from(limit) {
-            let given = u64::try_from(added).unwrap_or(u64::MAX);
+            .map(|&(value, weight)| (weight, lasts.of(value).max(0).unsigned_abs()))
+            .chain([(form.offset(), 1)])
+        {
+            let sum = if weight > 0 { &mut added } else { &mut taken };
+            *sum = sum.saturating_add(weight.unsigned_abs().saturating_mul(last.max(1)));
+        }
+        let given = added.max(taken);
+        if given > limit {
             return Err(ScheduleError::Index { side: "source", given, limit });
         }
     }

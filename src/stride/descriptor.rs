@@ -1,9 +1,10 @@
-use std::fmt;
-
 use smallvec::SmallVec;
 
 use super::StrideError;
 use crate::shape::ElementType;
+
+/// Bytes of a coordinate's name up to which others spell it out: each fold may name a coordinate twice.
+const LONGEST_NAME: usize = 60;
 
 /// One reversible step from a logical index towards memory.
 ///
@@ -141,7 +142,7 @@ impl StrideDescriptor {
     /// Number of elements: the product of the logical extents.
     #[must_use]
     pub fn elements(&self) -> u64 {
-        self.sizes().iter().product()
+        if self.sizes().contains(&0) { 0 } else { self.sizes().iter().product() }
     }
 
     /// The bits of a padded cell, in the low [`element_bits`](Self::element_bits).
@@ -237,7 +238,8 @@ impl StrideDescriptor {
             .iter()
             .map(|axis| Axis {
                 coordinate: shift(axis.coordinate),
-                stride: axis.stride * i64::from(parts),
+                // Only a stride over fewer than two elements is past the memory.
+                stride: axis.stride.saturating_mul(parts.into()),
                 ..*axis
             })
             .collect();
@@ -248,61 +250,48 @@ impl StrideDescriptor {
             steps: steps.collect(),
             extents,
             axes,
-            offset: self.offset * u64::from(parts),
+            offset: self.offset.saturating_mul(parts.into()),
             physical_elements: self.physical_elements * u64::from(parts),
             ..self.clone()
         }
     }
 
     /// How a coordinate reads: `d1` for a dimension, `d0/2` and `d0%2` for what a tile makes of it, `(d0*7+d1)` for a fold.
+    ///
+    /// A name of more than 60 bytes is not put into others: they call its coordinate by its number, `c9`.
     #[must_use]
     pub fn coordinate_name(&self, coordinate: usize) -> String {
-        Coordinate { descriptor: self, number: coordinate }.to_string()
+        let mut names: Vec<String> =
+            (0..self.rank).map(|dimension| format!("d{dimension}")).collect();
+        for step in &self.steps {
+            let of = |number: usize| match names[number].len() {
+                0..=LONGEST_NAME => names[number].clone(),
+                _ => format!("c{number}"),
+            };
+            match *step {
+                // A tile of 1 changes nothing.
+                Step::Split { of: whole, by: 1 } => {
+                    let whole = of(whole);
+                    names.extend([whole, "0".into()]);
+                }
+                Step::Split { of: whole, by } => {
+                    let whole = of(whole);
+                    names.extend([format!("{whole}/{by}"), format!("{whole}%{by}")]);
+                }
+                Step::Fold { major, minor } => {
+                    let name = format!("({}*{}+{})", of(major), self.extents[minor], of(minor));
+                    names.push(name);
+                }
+                Step::Unit => names.push("0".into()),
+            }
+        }
+        names.into_iter().nth(coordinate).unwrap_or_else(|| format!("c{coordinate}"))
     }
 }
 
 /// A lowered shape holds fewer than 2^63 bits, so that every extent and offset of it fits.
 pub(super) fn signed(n: u64) -> i64 {
     i64::try_from(n).expect("a lowered tensor holds fewer than 2^63 elements")
-}
-
-/// Prints a coordinate by the steps that made it.
-struct Coordinate<'a> {
-    descriptor: &'a StrideDescriptor,
-    number: usize,
-}
-
-impl fmt::Display for Coordinate<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.number < self.descriptor.rank {
-            return write!(f, "d{}", self.number);
-        }
-        let of = |number| Coordinate { descriptor: self.descriptor, number };
-        let mut made = self.descriptor.rank;
-        for step in &self.descriptor.steps {
-            match *step {
-                // A tile of 1 changes nothing.
-                Step::Split { of: whole, by: 1 } if self.number == made => {
-                    return of(whole).fmt(f);
-                }
-                Step::Split { by: 1, .. } if self.number == made + 1 => return f.write_str("0"),
-                Step::Split { of: whole, by } if self.number == made => {
-                    return write!(f, "{}/{by}", of(whole));
-                }
-                Step::Split { of: whole, by } if self.number == made + 1 => {
-                    return write!(f, "{}%{by}", of(whole));
-                }
-                Step::Fold { major, minor } if self.number == made => {
-                    let extent = self.descriptor.extents[minor];
-                    return write!(f, "({}*{extent}+{})", of(major), of(minor));
-                }
-                Step::Unit if self.number == made => return f.write_str("0"),
-                Step::Split { .. } => made += 2,
-                Step::Fold { .. } | Step::Unit => made += 1,
-            }
-        }
-        write!(f, "c{}", self.number)
-    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,9 @@ use crate::shape::{ElementType, Layout, PaddingValue, Shape, Tile, TileDimension
 /// The most bits that an image may take: its byte and bit offsets fit an `i64`.
 const MAX_BITS: u64 = i64::MAX.unsigned_abs();
 
+/// Characters of a layout that an error shows.
+const MOST_SHOWN: usize = 200;
+
 impl TryFrom<&Shape> for StrideDescriptor {
     type Error = StrideError;
 
@@ -258,20 +261,23 @@ fn extended(element_type: ElementType, value: u128, element_bits: u32) -> u128 {
 
 /// Fields that round-trip but cannot be lowered.
 fn refuse_unsupported(layout: &Layout) -> Result<(), StrideError> {
-    let refuse =
-        |field, value: String, accepted| Err(StrideError::Unsupported { field, value, accepted });
+    let refuse = |field, accepted| {
+        // Thousands of split indices, or a tuple of a physical shape, say no more than the first of them.
+        let mut value = layout.to_string();
+        if let Some((end, _)) = value.char_indices().nth(MOST_SHOWN) {
+            value.truncate(end);
+            value.push('…');
+        }
+        Err(StrideError::Unsupported { field, value, accepted })
+    };
     if !layout.padded_dimensions.is_empty() && !layout.tiles.is_empty() {
-        return refuse(
-            "tiles",
-            layout.to_string(),
-            "a layout has padded_dimensions or tiles, never both",
-        );
+        return refuse("tiles", "a layout has padded_dimensions or tiles, never both");
     }
     if !layout.split_configs.is_empty() {
-        return refuse("split_configs", layout.to_string(), "accepted is an array in one memory");
+        return refuse("split_configs", "accepted is an array in one memory");
     }
     if layout.format == crate::shape::Format::Sparse || layout.sparse.is_some() {
-        return refuse("dim_level_types", layout.to_string(), "accepted are dense arrays");
+        return refuse("dim_level_types", "accepted are dense arrays");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-use super::{StrideDescriptor, StrideError, plain_strides, refusal};
+use super::{StrideDescriptor, StrideError, byte_offset, plain_strides, refusal};
 use crate::shape::ElementType;
 
 /// The fields of a `DLTensor` but for its data and device; DLPack 1.1.
@@ -46,18 +46,13 @@ impl TryFrom<&StrideDescriptor> for DlPack {
                 "DLPack packs the type's own bits, or gives values below a byte a byte",
             ));
         }
-        let offset_bits = tensor.base_offset() * u64::from(tensor.element_bits());
-        if !offset_bits.is_multiple_of(8) {
-            let value = format!("{} elements of {bits} bits", tensor.base_offset());
-            return Err(refusal("offset", value, "accepted is a whole number of bytes"));
-        }
         Ok(Self {
             shape: tensor.sizes().iter().filter_map(|&size| i64::try_from(size).ok()).collect(),
             strides,
             code,
             bits,
             lanes: 1,
-            byte_offset: offset_bits / 8,
+            byte_offset: byte_offset(tensor, tensor.element_bits())?,
             is_subbyte_type_padded: padded,
         })
     }

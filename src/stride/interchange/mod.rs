@@ -53,6 +53,15 @@ fn expect_element_bits(tensor: &StrideDescriptor, bits: u32) -> Result<(), Strid
     Err(refusal("element_size_in_bits", format!("E({})", tensor.element_bits()), accepted))
 }
 
+/// Where the element at index 0 lies, in bytes, elements taking `bits`.
+fn byte_offset(tensor: &StrideDescriptor, bits: u32) -> Result<u64, StrideError> {
+    let offset = u128::from(tensor.base_offset()) * u128::from(bits);
+    u64::try_from(offset / 8).ok().filter(|_| offset.is_multiple_of(8)).ok_or_else(|| {
+        let value = format!("{} elements of {bits} bits", tensor.base_offset());
+        refusal("offset", value, "accepted is a whole number of bytes below 2^64")
+    })
+}
+
 fn refusal(field: &'static str, value: String, accepted: &'static str) -> StrideError {
     StrideError::Unsupported { field, value, accepted }
 }

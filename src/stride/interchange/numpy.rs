@@ -1,4 +1,4 @@
-use super::{StrideDescriptor, StrideError, expect_element_bits, plain_strides};
+use super::{StrideDescriptor, StrideError, byte_offset, expect_element_bits, plain_strides};
 use crate::shape::ElementType;
 
 /// A numpy array's `dtype`, `shape` and `strides`, and where in the buffer it starts.
@@ -42,7 +42,7 @@ impl TryFrom<&StrideDescriptor> for NumpyArray {
             dtype: dtype(element_type).ok_or_else(no_elements)?,
             shape: tensor.sizes().to_vec(),
             strides,
-            offset: tensor.base_offset() * u64::from(bits / 8),
+            offset: byte_offset(tensor, bits)?,
         })
     }
 }
