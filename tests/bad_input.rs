@@ -469,12 +469,87 @@ fn buffers_of_another_length() {
 #[test]
 fn padding_as_far_as_memory_goes() {
     let (source, destination) =
-        ("u8[3,16]{1,0:PAD(3,288230376151711744)}", "u8[3,16]{0,1:PAD(128,16)}");
+        ("u8[3,16]{1,0:PAD(3,4503599627370496)}", "u8[3,16]{0,1:PAD(128,16)}");
     let operation =
-        stridec::Operation::relayout(source.parse().unwrap(), destination.parse().unwrap())
-            .unwrap();
-    for target in [stridec::Target::webgpu(), stridec::Target::webgpu_cpu()] {
+        Operation::relayout(source.parse().unwrap(), destination.parse().unwrap()).unwrap();
+    for target in [Target::webgpu(), Target::webgpu_cpu()] {
         let error = operation.compile(&target).unwrap_err().to_string();
-        assert!(error.starts_with("source: an image of 864691128455135232 bytes"), "{error}");
+        assert!(error.starts_with("source: an image of 13510798882111488 bytes"), "{error}");
     }
+}
+
+/// Over padding, where no guard holds, positions go as far as strides take them: a sum that wraps may look like a proof.
+#[test]
+fn positions_past_what_is_counted() {
+    let reach = |side: &str| {
+        format!(
+            "{side}: its tiles, strides and steps, over the padding of both sides, pass position 1152921504606846976; supported are positions up to that"
+        )
+    };
+    let source = "u8[3,16]{1,0:PAD(3,288230376151711744)}";
+    check(relayout(source, "u8[3,16]{0,1:PAD(128,16)}"), Unsupported, &reach("source"));
+    let source = "pred[16,8] strided<[4,4294967296]>";
+    let destination = "pred[16,8]{0,1:T(*,16)(*,*,16)M(36028797018963968)}";
+    check(relayout(source, destination), Unsupported, &reach("source"));
+    // 2^36 times 2^28 is 0 in 64 bits.
+    let far = Slice::new([0, 0], [2, 68_719_476_737], [1, 68_719_476_736]);
+    let source = "u1[2,68719476737]{1,0:T(2,3)E(1)}".parse().unwrap();
+    let destination = "u1[2,2]{1,0:E(1)PAD(2,268435457)}".parse().unwrap();
+    let result = Operation::slice(source, &far, Some(destination)).map(drop);
+    check(result, Unsupported, &reach("source"));
+}
+
+/// Strides and offsets of tensors without elements may be any, and mean nothing.
+#[test]
+fn no_elements_and_any_strides() {
+    for (source, destination) in [
+        ("f32[0] strided<[1], offset: 4611686018427387904>", "f32[0]{0:M(2)}"),
+        ("f32[0,2] strided<[9223372036854775807,4611686018427387904]>", "f32[0,2]{1,0:M(2)}"),
+        ("f32[0,4,1152921504606846975]{1,2,0:M(5)}", "f32[0,4,1152921504606846975]{0,1,2:L(8)}"),
+        ("f32[0,4,1152921504606846975]{0,1,2:L(8)}", "f32[0,4,1152921504606846975]{1,2,0:M(5)}"),
+        (
+            "f32[0,4] strided<[9223372036854775807,2305843009213693952]>",
+            "f32[0,4]{1,0:PAD(2,1024,one)}",
+        ),
+        (
+            "u8[0,3,2] strided<[1152921504606846975,-2305843009213693952,1]>",
+            "u8[0,3,2]{2,0,1:PAD(1,4,9,one)}",
+        ),
+    ] {
+        let operation =
+            Operation::relayout(source.parse().unwrap(), destination.parse().unwrap()).unwrap();
+        operation.compile(&Target::webgpu()).unwrap();
+        let bytes = |of: u64| usize::try_from(of).unwrap();
+        let image = vec![0; bytes(operation.source().image_bytes())];
+        let mut out = vec![7; bytes(operation.destination().image_bytes())];
+        operation.run_on_host(&image, &mut out).unwrap();
+        let cell = operation.destination().padding().to_le_bytes();
+        let cell = &cell[..bytes(operation.destination().element_bits().div_ceil(8).into())];
+        assert!(out.iter().eq(cell.iter().cycle().take(out.len())), "{source}: {out:?}");
+    }
+}
+
+/// A dispatch is a whole number of workgroups in three dimensions: its last invocations have numbers too.
+#[test]
+fn invocations_are_numbered_in_32_bits() {
+    let mut target = Target::webgpu();
+    target.max_storage_buffer_binding_size = 1 << 35;
+    let operation = Operation::relayout(
+        "f32[3,1431655743]{1,0}".parse().unwrap(),
+        "f32[3,1431655743]{0,1}".parse().unwrap(),
+    );
+    let error = operation.unwrap().compile(&target).unwrap_err();
+    let text = error.to_string();
+    assert!(text.starts_with("destination: 4294967552 units pass the limit"), "{text}");
+    assert_eq!(error.kind(), Unsupported);
+}
+
+/// What a layout says thousands of times is said once.
+#[test]
+fn refused_layouts_are_shown_in_part() {
+    let splits = (0..50_000).map(|n| n.to_string()).collect::<Vec<_>>().join(",");
+    let error = relayout(&format!("f32[100000]{{0:SC(0:{splits})}}"), "f32[100000]").unwrap_err();
+    let text = error.to_string();
+    assert!(text.starts_with("split_configs: {0:SC(0:0,1,2,") && text.len() < 300, "{text}");
+    assert!(text.ends_with("… is not supported; accepted is an array in one memory"), "{text}");
 }

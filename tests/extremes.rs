@@ -6,6 +6,7 @@ mod support;
 use stridec::{
     Error, ErrorKind, Operation, Target, Tensor,
     nest::{self, CopyNest},
+    schedule::schedule,
     stride::{
         StrideDescriptor,
         interchange::{DlPack, NumpyArray, PjrtMemoryLayout, memref},
@@ -53,9 +54,9 @@ fn list<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
 
 fn tile(random: &mut Random, rarely: u64) -> String {
     let last = random.below(3);
-    let entries = (0..=last).map(|at| match at < last && random.one_in(3) {
-        true => "*".to_owned(),
-        false => number(random, rarely).max(1).to_string(),
+    let entries = (0..=last).map(|at| {
+        let folds = at < last && random.one_in(3);
+        if folds { "*".to_owned() } else { number(random, rarely).max(1).to_string() }
     });
     format!("({})", list(entries))
 }
@@ -72,27 +73,27 @@ fn tensor(random: &mut Random, element_type: &str, dimensions: &[u64], rarely: u
         return format!("{element_type}[{extents}] strided<[{strides}], offset: {offset}>");
     }
     let order = list(random.permutation(dimensions.len()));
-    let mut fields = String::new();
     let padded = random.one_in(4);
+    let mut fields = vec![];
     if !padded && random.one_in(2) {
-        fields.push('T');
-        (0..=random.below(3)).for_each(|_| fields += &tile(random, rarely));
+        let tiles: String = (0..=random.below(3)).map(|_| tile(random, rarely)).collect();
+        fields.push(format!("T{tiles}"));
     }
     if random.one_in(7) {
-        fields += &format!("L({})", number(random, rarely).max(1));
+        fields.push(format!("L({})", number(random, rarely).max(1)));
     }
     if random.one_in(3) {
-        fields += &format!("E({})", random.pick(&[1, 2, 4, 8, 16, 32, 64, 128]));
+        fields.push(format!("E({})", random.pick(&[1, 2, 4, 8, 16, 32, 64, 128])));
     }
     if random.one_in(5) {
-        fields += &format!("M({})", number(random, rarely));
+        fields.push(format!("M({})", number(random, rarely)));
     }
     if padded {
         let padded = list(dimensions.iter().map(|n| n.saturating_add(number(random, rarely))));
-        fields += &format!("PAD({padded}{})", random.pick(&["", ",one", ",lowest"]));
+        fields.push(format!("PAD({padded}{})", random.pick(&["", ",one", ",lowest"])));
     }
     let colon = if fields.is_empty() { "" } else { ":" };
-    format!("{element_type}[{extents}]{{{order}{colon}{fields}}}")
+    format!("{element_type}[{extents}]{{{order}{colon}{}}}", fields.concat())
 }
 
 /// A slice of `dimensions` that takes its first element and, where there is a second, one far away.
@@ -184,6 +185,13 @@ fn compile(random: &mut Random, operation: Result<Operation, Error>) -> bool {
             checked(&error.to_string());
         }
     }
+    // Parts and slabs of a copy that is far too large for one kernel, the first of them.
+    if operation.destination().elements() > 0 {
+        let accept = |part: &CopyNest| schedule(part.clone(), &Target::webgpu()).map(drop);
+        let mut parts = nest::split(operation.nest(), 1 << 20, accept).take(3);
+        assert!(parts.all(|part| part.is_ok()), "{}", operation.title());
+        nest::slabs(operation.nest(), 1 << 20).take(3).for_each(drop);
+    }
     check_places(random, &operation)
 }
 
@@ -218,6 +226,21 @@ fn numbers_as_large_as_the_notation_takes() {
     }
     eprintln!("{cases} pairs: {parsed} parse, {lowered} lower and find their elements");
     assert!(parsed * 2 > cases && lowered * 10 > cases, "{cases} pairs: {parsed}, {lowered}");
+}
+
+/// As many tiles as a layout has, each taking apart what the one before it folded: neither the names of coordinates nor
+/// the time to lower them doubles with each.
+#[test]
+fn tiles_upon_tiles() {
+    let folds = format!("u8[4]{{0:T(2){}}}", "(*,2)".repeat(63));
+    let towers = ["(*,7,*,11)", "(*,13,*,5)", "(*,17,*,3)"].repeat(21).concat();
+    let towers = format!("u8[1000,1000]{{1,0:T(3,5){towers}}}");
+    let operation = Operation::relayout(folds.parse().unwrap(), "u8[4]".parse().unwrap()).unwrap();
+    let text = operation.compile(&Target::webgpu()).unwrap().wgsl;
+    assert!(text.len() < 20_000, "{} bytes", text.len());
+    let towers = Operation::relayout(towers.parse().unwrap(), "u8[1000,1000]".parse().unwrap());
+    let error = towers.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
 }
 
 /// Says where a test was when it panicked.

@@ -83,9 +83,8 @@ fn check_reach(nest: &CopyNest) -> Result<(), NestError> {
             Value::Digit(digit) => digits[digit],
         })
     };
-    let refused = |side, reach: u128| match reach > REACH.into() {
-        true => Err(NestError::Reach { side, limit: REACH }),
-        false => Ok(()),
+    let refused = |side, reach: u128| {
+        if reach > REACH.into() { Err(NestError::Reach { side, limit: REACH }) } else { Ok(()) }
     };
     for Digit { of, by } in &nest.digits {
         let whole = reach(of, &digits);
@@ -271,8 +270,12 @@ mod tests {
     use super::*;
     use crate::{host, shape::Shape, stride::index_util::bump_indices, window::WindowDimension};
 
+    fn small(n: u64) -> usize {
+        usize::try_from(n).unwrap()
+    }
+
     fn at(of: &StrideDescriptor, index: &[u64]) -> usize {
-        usize::try_from(of.offset(index).unwrap()).unwrap()
+        small(of.offset(index).unwrap())
     }
 
     /// No operation leaves indices out, the form can: before, between and after those that take a source index.
@@ -306,8 +309,8 @@ mod tests {
                         let shape: Shape = format!("u8[{extent},5]{layout}").parse().unwrap();
                         StrideDescriptor::try_from(&shape).unwrap()
                     });
-                let image: Vec<u8> = (2..).take(source.image_bytes() as usize).collect();
-                let mut given = vec![0xa5; destination.image_bytes() as usize];
+                let image: Vec<u8> = (2..).take(small(source.image_bytes())).collect();
+                let mut given = vec![0xa5; small(destination.image_bytes())];
                 let nest = build(&source, &destination, &window).unwrap();
                 host::run(&nest, &image, &mut given).unwrap();
 
@@ -315,7 +318,7 @@ mod tests {
                 loop {
                     let expected = match window.source_index(&index) {
                         Some(taken) => image[at(&source, &taken)],
-                        None => destination.padding() as u8,
+                        None => destination.padding().to_le_bytes()[0],
                     };
                     let place = at(&destination, &index);
                     assert_eq!(

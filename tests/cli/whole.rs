@@ -43,6 +43,20 @@ fn unfinished(sandbox: &Sandbox) -> Vec<String> {
     sandbox.names().into_iter().filter(|name| name.starts_with(".stridec-")).collect()
 }
 
+/// A file is replaced whatever folder it is named by; `/proc` and `/dev` hold others than descriptors.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_longer_file_is_replaced_under_proc_too() {
+    let sandbox = Sandbox::new();
+    sandbox.write("in.bin", "the new output");
+    sandbox.write("out.bin", "the old output, which is longer");
+    let shapes = ["run", "relayout", "--from", "u8[14]", "--to", "u8[14]"];
+    let files = ["-i", "in.bin", "--device", "host", "-o", "/proc/self/cwd/out.bin"];
+    let run = sandbox.command(&[&shapes[..], &files].concat()).output().unwrap();
+    assert!(run.status.success(), "{run:?}");
+    assert_eq!(sandbox.read("out.bin"), b"the new output");
+}
+
 /// Runs are killed at all times, and some of them while they write.
 #[test]
 #[cfg(unix)]

@@ -6,6 +6,8 @@ mod bad_input;
 mod blocks;
 #[path = "../checker/main.rs"]
 mod checker;
+#[path = "../extremes.rs"]
+mod extremes;
 #[path = "../facts/main.rs"]
 mod facts;
 #[path = "../host_oracle.rs"]
