@@ -253,3 +253,30 @@ impl Drop for Said {
         }
     }
 }
+
+/// What random pairs found, and what was found beside them.
+#[test]
+fn slices_that_failed() {
+    for (source, offset, size, stride, destination) in [
+        (
+            "s4[16,1099511627776]{0,1:T(*,2)(4,3)(*,3,1)}",
+            [0, 0],
+            [16, 1_099_511_627_776],
+            [-15, -1_099_511_627_775],
+            "s4[2,2] strided<[5,3], offset: 3>",
+        ),
+        (
+            "u64[1,4611686018427387904] strided<[1,0], offset: 7>",
+            [0, 0],
+            [1, 4_611_686_018_427_387_904],
+            [1, 4_611_686_018_427_387_904],
+            "u64[1,1]{1,0:M(7)PAD(1,2)}",
+        ),
+    ] {
+        let slice = Slice::new(offset, size, stride);
+        let source: Tensor = source.parse().unwrap();
+        describe(&source);
+        let operation = Operation::slice(source, &slice, Some(destination.parse().unwrap()));
+        compile(&mut Random(1), operation);
+    }
+}

@@ -43,7 +43,7 @@ pub fn build(
 
     let mut walk = walk(&destination, dst_prefix + destination.base_offset(), dst_elements)?;
     let mut src = Affine::default();
-    if source.elements() > 0 && destination.elements() > 0 {
+    if ![&source, &destination].iter().any(|side| side.sizes().contains(&0)) {
         let first = src_prefix + source.base_offset();
         src = source_index(&window, &mut walk)
             .and_then(|mut index| forward(&source, &mut index, &mut walk))

@@ -146,13 +146,15 @@ fn pack(nest: &mut CopyNest, max_bytes: u64) -> Option<Rows> {
         .filter(|moving| moving.count > 1)
         .collect();
     moving.sort_by_key(|moving| std::cmp::Reverse(moving.weight.unsigned_abs()));
-    let span = |inside: &[Moving]| -> u64 {
-        inside.iter().map(|moving| moving.weight.unsigned_abs() * (moving.count - 1)).sum::<u64>()
-            + 1
+    let span = |inside: &[Moving]| -> u128 {
+        let steps = |moving: &Moving| {
+            u128::from(moving.weight.unsigned_abs()) * u128::from(moving.count - 1)
+        };
+        inside.iter().map(steps).sum::<u128>() + 1
     };
-    let contiguous = u128::from(span(&moving) * bits / 8);
+    let contiguous = span(&moving) * u128::from(bits) / 8;
     let (outside, pitch) = (0..=moving.len()).find_map(|outside| {
-        let row = (span(&moving[outside..]) * bits).div_ceil(8);
+        let row = u64::try_from((span(&moving[outside..]) * u128::from(bits)).div_ceil(8)).ok()?;
         // Rows start where loads of several units may, unless that would make them much longer. A row of wider units is
         // a multiple of them already.
         let align = if row < SHORT_ROW { 4 } else { 16 };
@@ -160,11 +162,12 @@ fn pack(nest: &mut CopyNest, max_bytes: u64) -> Option<Rows> {
         let packed = moving[..outside]
             .iter()
             .fold(u128::from(pitch), |bytes, moving| bytes.saturating_mul(moving.count.into()));
-        let worth = outside == 0 || row >= SHORT_ROW || packed * u128::from(WORTH) <= contiguous;
+        let worth =
+            outside == 0 || row >= SHORT_ROW || packed.saturating_mul(WORTH.into()) <= contiguous;
         (packed <= u128::from(max_bytes) && worth).then_some((outside, pitch))
     })?;
     let (outer, inner) = moving.split_at(outside);
-    let length = span(inner);
+    let length = u64::try_from(span(inner)).ok()?;
     // The lowest unit that each row holds, counted from the row's own place.
     let lowest: i64 = inner.iter().map(Moving::lowest).sum();
     let fixed = |of: &Affine| {
@@ -175,8 +178,11 @@ fn pack(nest: &mut CopyNest, max_bytes: u64) -> Option<Rows> {
     let constant = nest.src.offset() + fixed(&nest.src);
     let first =
         constant + lowest + outer.iter().map(|moving| moving.weight * moving.low).sum::<i64>();
-    let loops = outer.iter().map(|moving| (moving.count, moving.weight * signed(bits))).collect();
-    let rows = Rows { bits: length * bits, pitch, first: first * signed(bits), loops };
+    // What is no place of the source in bits is one that no cell reads: fewer cells read less.
+    let in_bits = |units: i64| units.checked_mul(signed(bits));
+    let loops = outer.iter().map(|moving| Some((moving.count, in_bits(moving.weight)?)));
+    let (first, loops) = (in_bits(first)?, loops.collect::<Option<_>>()?);
+    let rows = Rows { bits: length * bits, pitch, first, loops };
     let mut src = Affine::constant(-lowest);
     let mut step = pitch * 8 / bits;
     for moving in outer.iter().rev() {

@@ -113,9 +113,25 @@ impl<'a> Regions<'a> {
             match self.units(region) {
                 0 => {}
                 units if units <= most => return Some(region),
-                _ => self.cut(region, most / self.inner(region.axis)),
+                _ => {
+                    let steps = most / self.inner(region.axis);
+                    self.cut(self.without_start(region, steps), steps);
+                }
             }
         }
+    }
+
+    /// The region without the pieces of `steps` steps that lie before the destination, however many they are.
+    fn without_start(&self, region: Region, steps: u64) -> Region {
+        let inner = self.inner(region.axis);
+        let before = self.nest.dst_base.unsigned_abs().saturating_sub(region.first) / inner;
+        let before = before - before % self.even(region.axis, steps);
+        Region { first: region.first + before * inner, steps: region.steps - before, ..region }
+    }
+
+    /// About `steps` steps along an axis, such that blocks divide them.
+    fn even(&self, axis: usize, steps: u64) -> u64 {
+        even(steps.max(1), self.inner(axis) * u64::from(self.nest.dst_bits))
     }
 
     /// Positions of one step along an axis.
@@ -159,8 +175,7 @@ impl<'a> Regions<'a> {
             region.steps = self.nest.extents[region.axis];
             return self.left.push(region);
         }
-        let bits = self.inner(region.axis) * u64::from(self.nest.dst_bits);
-        let steps = even(steps.max(1), bits);
+        let steps = self.even(region.axis, steps);
         let rest = region.steps - steps;
         if rest > 0 {
             let first = region.first + steps * self.inner(region.axis);
