@@ -109,6 +109,13 @@ mod tests {
         assert!(yes > 4 * few && no > 20 * few, "{yes} {no}");
     }
 
+    #[test]
+    fn places_behind_the_elements_count() {
+        let [plain, tail] = ["u8[2,3]", "u8[2,3]{1,0:L(8)}"]
+            .map(|text| StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap());
+        assert_eq!(same_memory(&plain, &tail, true), Ok(false));
+    }
+
     /// Bytes before the elements are compared, and count as no elements: there may be more of them than a nest holds.
     #[test]
     fn prefixes_are_equal_whatever_their_size() {

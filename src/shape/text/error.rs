@@ -35,13 +35,6 @@ impl ParseError {
         Self { invalid: Some(Box::new(error)), ..Self::new(place, reason) }
     }
 
-    /// The same error in a text that has `bytes` more before this one.
-    #[must_use]
-    pub fn shifted(mut self, bytes: usize) -> Self {
-        self.offset += bytes;
-        self
-    }
-
     /// The first offending byte, counted from the start of the notation; its length where the text ends too early.
     #[must_use]
     pub fn offset(&self) -> usize {
