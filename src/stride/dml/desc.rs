@@ -219,6 +219,7 @@ mod tests {
         assert_eq!(total(41), Err(DmlError::TotalTensorSizeMultiple { given: 41 }));
         assert_eq!(total(40).map(|desc| desc.total_tensor_size_in_bytes()), Ok(40));
         assert_eq!(desc.clone().with_flags(2), Err(DmlError::Flags { given: 2 }));
+        assert_eq!(desc.flags(), 0);
         assert_eq!(desc.clone().with_flags(1).map(|desc| desc.flags()), Ok(1));
         let align = |bytes| desc.clone().with_guaranteed_base_offset_alignment(bytes).map(|_| ());
         assert_eq!(align(24), Err(DmlError::AlignmentNotPowerOfTwo { given: 24 }));
