@@ -120,6 +120,22 @@ mod tests {
         assert!(error.contains("recursion limit reached") && error.len() < 300, "{error}");
     }
 
+    /// Eight names are shown; of more, four and four.
+    #[test]
+    fn the_middle_of_a_long_path_is_left_out() {
+        let mut bytes = vec![0x08];
+        let mut names = vec![];
+        for _ in 0..12 {
+            bytes = [&[0x22, u8::try_from(bytes.len()).unwrap()], &bytes[..]].concat();
+            let error = Shape::decode(&bytes).unwrap_err().to_string();
+            let path = error.split(": ").next().unwrap();
+            names.push(path.split('.').count());
+            assert_eq!(path.contains('…'), names.last() == Some(&9), "{error}");
+        }
+        names.dedup();
+        assert_eq!(names, (names[0]..=9).collect::<Vec<_>>());
+    }
+
     #[test]
     fn the_size_is_bounded_before_decoding() {
         let error = Shape::decode(&vec![0; MAX_INPUT_BYTES + 1]).unwrap_err().to_string();
