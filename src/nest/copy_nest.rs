@@ -275,8 +275,8 @@ mod tests {
             assert_eq!(first(printed(source, destination)), expected);
         }
         // A prefix of two elements on one side, of one on the other.
-        let first_bytes = first(printed("s4[3]{0:E(4)M(1)}", "s4[3]{0:M(1)}"));
-        assert!(first_bytes.contains("5 in the source, read from number 2; 4 in"), "{first_bytes}");
+        let prefixes = first(printed("s4[3]{0:E(4)M(1)}", "s4[3]{0:M(1)}"));
+        assert!(prefixes.contains("5 in the source, read from number 1; 4 in"), "{prefixes}");
         // A prefix of half an element: halves are moved.
         assert_eq!(
             first(printed("f64[3]{0:M(4)}", "f64[3]{0:M(12)}")),
