@@ -129,7 +129,19 @@ fn describe(tensor: &Tensor) {
         }
     }
     assert_eq!(descriptor.elements() == 0, descriptor.sizes().contains(&0));
+    draw(tensor);
 }
+
+#[cfg(feature = "explain")]
+fn draw(tensor: &Tensor) {
+    use stridec::explain::{svg, terminal};
+    let text = tensor.draw(|picture| terminal(picture, 80)).unwrap();
+    let document = tensor.draw(svg).unwrap();
+    assert!(text.len() < 100_000 && document.len() < 1_000_000, "{tensor}");
+}
+
+#[cfg(not(feature = "explain"))]
+fn draw(_: &Tensor) {}
 
 fn checked(error: &str) {
     assert!(error.len() < 900 && error.lines().count() < 4, "{error}");

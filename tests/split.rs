@@ -159,6 +159,24 @@ fn parts_of_reversed_slices() {
     }
 }
 
+/// The walk starts a stride before the first element: what lies before the image is left out, however much it is.
+#[test]
+fn parts_after_a_long_start() {
+    let nest = |stride: u64, offset: u64| {
+        let to = format!("u8[3] strided<[{stride}], offset: {offset}>");
+        let operation = Relayout::relayout("u8[3]".parse().unwrap(), to.parse().unwrap());
+        operation.unwrap().nest().clone()
+    };
+    let mut random = Random(14);
+    for (stride, offset) in [(1000, 1), (1000, 999), (1000, 1000), (700, 350), (64, 3)] {
+        let case = Case::of(nest(stride, offset), &mut random);
+        Totals::default().add(&case, 64, u64::MAX, &mut random);
+    }
+    let far = nest(1 << 55, 1);
+    let first = split(&far, 64, |_| Ok::<_, ()>(())).next().unwrap().unwrap();
+    assert_eq!(first.0.destination_bit, 0);
+}
+
 #[test]
 fn slabs_are_the_copy() {
     let (mut random, cases) = (Random(12), cases(1_000));

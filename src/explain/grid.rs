@@ -3,7 +3,7 @@
 use super::{
     colour::Colour,
     shown::{Item, choose},
-    tiles::{Boxes, padded, place},
+    tiles::{Boxes, padded, place, product},
 };
 use crate::stride::{Step, StrideDescriptor};
 
@@ -141,7 +141,7 @@ pub(super) fn grids(
     let others: Vec<usize> = (0..descriptor.rank())
         .filter(|&d| !dimensions.contains(&Some(d)) && descriptor.sizes()[d] > 1)
         .collect();
-    let planes: u64 = others.iter().map(|&d| descriptor.sizes()[d]).product();
+    let planes = product(others.iter().map(|&d| descriptor.sizes()[d]));
     let whole = |first: Vec<u64>, caption: String| Grid {
         descriptor,
         caption,
@@ -157,7 +157,7 @@ pub(super) fn grids(
         span: 1,
         boxes: tiled.then(|| Boxes { levels: boxes.levels.clone() }),
     };
-    if !fits && tiled && tile.iter().product::<u64>() > 1 && tiles.iter().product::<u64>() > 1 {
+    if !fits && tiled && product(tile) > 1 && product(tiles) > 1 {
         let first = vec![0; descriptor.rank()];
         let [high, wide] = tile;
         let plane =
@@ -170,7 +170,7 @@ pub(super) fn grids(
         let last = [0, 1].map(|side| tile[side].min(extents[side]) - 1);
         one.range = [0, one.cell(last[0], last[1]).place];
         one.caption = format!("The first tile, {high} × {wide}, cell by cell");
-        let span = tile.iter().product();
+        let span = product(tile);
         let over = Grid {
             caption: format!("The array in tiles of {high} × {wide}, each with its offsets{plane}"),
             items: [0, 1].map(|side| choose(tiles[side], (budget[side] / 2).min(8), &[])),
@@ -182,7 +182,7 @@ pub(super) fn grids(
         };
         return vec![over, one];
     }
-    let cells: u64 = extents.iter().product();
+    let cells = product(extents);
     let count =
         if fits && cells.saturating_mul(planes) <= MAX_PLANE_CELLS { MAX_PLANES } else { 2 };
     let drawn: Vec<u64> = match planes {

@@ -101,6 +101,11 @@ pub(super) fn place(descriptor: &StrideDescriptor, index: &[u64]) -> u64 {
     descriptor.base_offset().wrapping_add_signed(strided)
 }
 
+/// The product, or 2^64-1 where it is more: far more than is drawn.
+pub(super) fn product(extents: impl IntoIterator<Item = u64>) -> u64 {
+    extents.into_iter().fold(1, u64::saturating_mul)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

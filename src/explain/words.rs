@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::tiles::{Boxes, coordinates, padded};
+use super::tiles::{Boxes, coordinates, padded, product};
 use crate::stride::{Step, StrideDescriptor};
 
 /// Everything that is said below a picture.
@@ -75,8 +75,11 @@ fn used(descriptor: &StrideDescriptor) -> u64 {
         let axes = descriptor.axes();
         axes.iter().any(|axis| axis.coordinate == dimension && axis.stride == 0)
     };
+    if descriptor.elements() == 0 {
+        return 0;
+    }
     let sizes = descriptor.sizes().iter().enumerate();
-    sizes.map(|(dimension, &size)| if shared(dimension) { size.min(1) } else { size }).product()
+    product(sizes.filter(|&(dimension, _)| !shared(dimension)).map(|(_, &size)| size))
 }
 
 /// `9 of 15 places are padding: 36 of 60 bytes, 60%. d0 has 2 indices in 3 places; …`.
@@ -101,8 +104,8 @@ fn padding(descriptor: &StrideDescriptor) -> Option<String> {
             reasons.push(format!("d{dimension} has {size} indices in {extent}"));
         }
     }
-    let product: u64 = descriptor.axes().iter().map(|axis| axis.extent.max(1)).product();
-    if reasons.is_empty() && descriptor.is_packed_but_for_tail(product) {
+    let cells = product(descriptor.axes().iter().map(|axis| axis.extent.max(1)));
+    if reasons.is_empty() && descriptor.is_packed_but_for_tail(cells) {
         reasons.push("the tail is rounded up".into());
     } else if reasons.is_empty() {
         reasons.push("the strides leave gaps".into());
@@ -116,11 +119,11 @@ fn padding(descriptor: &StrideDescriptor) -> Option<String> {
 
 impl StrideDescriptor {
     /// Whether the axes fill the memory but for places past the last.
-    fn is_packed_but_for_tail(&self, product: u64) -> bool {
+    fn is_packed_but_for_tail(&self, cells: u64) -> bool {
+        let reach = self.axes().iter().map(|axis| axis.stride.saturating_mul(signed(axis.extent)));
         self.base_offset() == 0
-            && product < self.physical_elements()
-            && self.axes().iter().map(|axis| axis.stride * signed(axis.extent)).max()
-                == Some(signed(product))
+            && cells < self.physical_elements()
+            && reach.max() == Some(signed(cells))
     }
 }
 
@@ -139,7 +142,7 @@ fn tiles(descriptor: &StrideDescriptor, boxes: &Boxes) -> Vec<String> {
     };
     let mut sentences = vec![];
     for (level, extents) in boxes.levels.iter().enumerate() {
-        let elements: u64 = cut.iter().map(|&d| extents[d]).product();
+        let elements = product(cut.iter().map(|&d| extents[d]));
         let size = size(extents);
         sentences.push(if level == 0 {
             format!(
