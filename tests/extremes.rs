@@ -210,7 +210,7 @@ fn compile(random: &mut Random, operation: Result<Operation, Error>) -> bool {
 #[test]
 fn numbers_as_large_as_the_notation_takes() {
     let mut random = Random(21);
-    let cases = cases(40_000);
+    let cases = cases(20_000);
     let (mut parsed, mut lowered) = (0, 0);
     for case in 0..cases {
         let rarely = random.pick(&[2, 4, 10, 30]);
