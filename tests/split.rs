@@ -162,17 +162,24 @@ fn parts_of_reversed_slices() {
 /// The walk starts a stride before the first element: what lies before the image is left out, however much it is.
 #[test]
 fn parts_after_a_long_start() {
-    let nest = |stride: u64, offset: u64| {
-        let to = format!("u8[3] strided<[{stride}], offset: {offset}>");
-        let operation = Relayout::relayout("u8[3]".parse().unwrap(), to.parse().unwrap());
+    let nest = |to: &str| {
+        let from = &to[..to.find(' ').unwrap()];
+        let operation = Relayout::relayout(from.parse().unwrap(), to.parse().unwrap());
         operation.unwrap().nest().clone()
     };
     let mut random = Random(14);
-    for (stride, offset) in [(1000, 1), (1000, 999), (1000, 1000), (700, 350), (64, 3)] {
-        let case = Case::of(nest(stride, offset), &mut random);
+    for to in [
+        "u8[3] strided<[1000], offset: 1>",
+        "u8[3] strided<[1000], offset: 999>",
+        "u8[3] strided<[1000], offset: 1000>",
+        "u8[3] strided<[64], offset: 3>",
+        "u8[3,2,2] strided<[4096,8,1], offset: 1>",
+        "u8[3,2,2] strided<[4096,8,1], offset: 2047>",
+    ] {
+        let case = Case::of(nest(to), &mut random);
         Totals::default().add(&case, 64, u64::MAX, &mut random);
     }
-    let far = nest(1 << 55, 1);
+    let far = nest("u8[3] strided<[36028797018963968], offset: 1>");
     let first = split(&far, 64, |_| Ok::<_, ()>(())).next().unwrap().unwrap();
     assert_eq!(first.0.destination_bit, 0);
 }
