@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use stridec::{
     Error, ErrorKind, Operation, Target,
-    gpu::{GpuError, Side},
+    gpu::GpuError,
     host,
-    nest::{self, CopyNest},
+    nest::{self, CopyNest, Operand},
     schedule::ScheduleError,
 };
 use support::random::{self, Random};
@@ -107,7 +107,7 @@ fn what_no_part_fits_is_refused() {
     };
     assert!(error.is_beyond_limits() && Error::from(error).kind() == ErrorKind::Unsupported);
     let error = run(&[0; 47], Target::webgpu());
-    assert_eq!(error, GpuError::ImageSize { side: Side::Source, given: 47, expected: 48 });
+    assert_eq!(error, GpuError::ImageSize { operand: Operand::Source(0), given: 47, expected: 48 });
     // Nothing moves, and nothing is refused.
     let empty = relayout("f64[0,3]", "f64[0,3]{0,1}");
     gpu.run_in_parts(empty.nest(), &Target::webgpu(), &[], &mut [], |_| panic!("no part")).unwrap();

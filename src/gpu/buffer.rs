@@ -1,5 +1,6 @@
 use super::scope::scoped;
-use super::{Gpu, GpuError, Side};
+use super::{Gpu, GpuError};
+use crate::nest::Operand;
 
 /// Bytes on the device, 4-byte rounded, that kernels read and write.
 #[derive(Clone, Debug)]
@@ -51,7 +52,7 @@ impl Gpu {
     /// [`GpuError::BufferTooSmall`] where `bytes` is longer than the buffer, [`GpuError::ForeignBuffer`];
     /// [`GpuError::Timeout`], [`GpuError::DeviceLost`], [`GpuError::OutOfMemory`].
     pub fn download(&self, buffer: &Buffer, bytes: &mut [u8]) -> Result<(), GpuError> {
-        self.check_buffer(Side::Source, buffer, bytes.len() as u64)?;
+        self.check_buffer(Operand::Source(0), buffer, bytes.len() as u64)?;
         self.read(self.encoder()?, &buffer.handle, bytes)
     }
 
@@ -85,13 +86,13 @@ impl Gpu {
     }
 
     /// Checks that a buffer is this device's and holds `needed` bytes.
-    fn check_buffer(&self, side: Side, buffer: &Buffer, needed: u64) -> Result<(), GpuError> {
+    fn check_buffer(&self, operand: Operand, buffer: &Buffer, needed: u64) -> Result<(), GpuError> {
         if buffer.owner != self.owner {
-            return Err(GpuError::ForeignBuffer { side });
+            return Err(GpuError::ForeignBuffer { operand });
         }
         let given = buffer.handle.size();
         if given < needed {
-            return Err(GpuError::BufferTooSmall { side, given, needed });
+            return Err(GpuError::BufferTooSmall { operand, given, needed });
         }
         Ok(())
     }
@@ -104,8 +105,8 @@ impl Gpu {
         destination: &Buffer,
         destination_bytes: u64,
     ) -> Result<(), GpuError> {
-        self.check_buffer(Side::Source, source, source_bytes)?;
-        self.check_buffer(Side::Destination, destination, destination_bytes)?;
+        self.check_buffer(Operand::Source(0), source, source_bytes)?;
+        self.check_buffer(Operand::Destination, destination, destination_bytes)?;
         if source.handle == destination.handle {
             return Err(GpuError::SameBuffer { source_offset: 0, destination_offset: 0 });
         }

@@ -1,5 +1,5 @@
-use super::{AdapterLimits, GpuError, Side};
-use crate::wgsl::Kernel;
+use super::{AdapterLimits, GpuError};
+use crate::{nest::Operand, wgsl::Kernel};
 
 /// The bytes that a kernel binds of each buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -8,26 +8,17 @@ pub(super) struct BindingSizes {
     pub(super) destination: u64,
 }
 
-impl BindingSizes {
-    pub(super) fn of(self, side: Side) -> u64 {
-        match side {
-            Side::Source => self.source,
-            Side::Destination => self.destination,
-        }
-    }
-}
-
 /// Checks a kernel that dispatches something, by itself and against the device's limits.
 pub(super) fn kernel(kernel: &Kernel, limits: &AdapterLimits) -> Result<BindingSizes, GpuError> {
     let sizes = bindings(kernel)?;
-    for side in [Side::Source, Side::Destination] {
-        let bytes = sizes.of(side);
-        let (binding, buffer) = match side {
-            Side::Source => ("the source's binding in bytes", "the source's buffer in bytes"),
-            Side::Destination => {
-                ("the destination's binding in bytes", "the destination's buffer in bytes")
-            }
-        };
+    for (bytes, binding, buffer) in [
+        (sizes.source, "the source's binding in bytes", "the source's buffer in bytes"),
+        (
+            sizes.destination,
+            "the destination's binding in bytes",
+            "the destination's buffer in bytes",
+        ),
+    ] {
         within(binding, bytes, limits.max_storage_buffer_binding_size)?;
         within(buffer, bytes, limits.max_buffer_size)?;
     }
@@ -95,33 +86,33 @@ fn within(what: &'static str, given: u64, limit: u64) -> Result<(), GpuError> {
 
 /// Checks a range of a device buffer that a kernel is to bind `needed` bytes of.
 pub(super) fn range(
-    side: Side,
+    operand: Operand,
     binding: &wgpu::BufferBinding<'_>,
     needed: u64,
     limits: &AdapterLimits,
 ) -> Result<(), GpuError> {
     let usage = binding.buffer.usage();
     if !usage.contains(wgpu::BufferUsages::STORAGE) {
-        return Err(GpuError::Usage { side, given: usage, needed: wgpu::BufferUsages::STORAGE });
+        return Err(GpuError::Usage { operand, given: usage, needed: wgpu::BufferUsages::STORAGE });
     }
     let alignment = limits.min_storage_buffer_offset_alignment;
     if !binding.offset.is_multiple_of(u64::from(alignment.max(1))) {
-        return Err(GpuError::OffsetAlignment { side, offset: binding.offset, alignment });
+        return Err(GpuError::OffsetAlignment { operand, offset: binding.offset, alignment });
     }
     let left = binding.buffer.size().saturating_sub(binding.offset);
     // A range that reaches past the buffer's end has no more than what is left of the buffer.
     let given = binding.size.map_or(left, |size| size.get().min(left));
     if given < needed {
-        return Err(GpuError::BufferTooSmall { side, given, needed });
+        return Err(GpuError::BufferTooSmall { operand, given, needed });
     }
     Ok(())
 }
 
 /// Checks that a host slice is the whole image.
-pub(super) fn image(side: Side, given: usize, expected: u64) -> Result<(), GpuError> {
+pub(super) fn image(operand: Operand, given: usize, expected: u64) -> Result<(), GpuError> {
     let given = given as u64;
     if given != expected {
-        return Err(GpuError::ImageSize { side, given, expected });
+        return Err(GpuError::ImageSize { operand, given, expected });
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 use super::check::{self, BindingSizes};
 use super::scope::scoped;
-use super::{Gpu, GpuError, Side};
-use crate::{trace::span, wgsl::Kernel};
+use super::{Gpu, GpuError};
+use crate::{nest::Operand, trace::span, wgsl::Kernel};
 
 /// A kernel with the buffers to run it on, each with its offset in bytes, all checked against each other.
 pub(super) struct Job<'a> {
@@ -36,8 +36,8 @@ impl Gpu {
             return Ok(());
         }
         let sizes = check::kernel(kernel, &self.limits)?;
-        check::range(Side::Source, source, sizes.source, &self.limits)?;
-        check::range(Side::Destination, destination, sizes.destination, &self.limits)?;
+        check::range(Operand::Source(0), source, sizes.source, &self.limits)?;
+        check::range(Operand::Destination, destination, sizes.destination, &self.limits)?;
         if source.buffer == destination.buffer {
             return Err(GpuError::SameBuffer {
                 source_offset: source.offset,

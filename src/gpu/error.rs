@@ -1,25 +1,6 @@
-use std::fmt;
 use std::time::Duration;
 
-use crate::schedule::ScheduleError;
-
-/// Which of a kernel's two buffers is meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Side {
-    /// The buffer that the kernel reads: binding 0.
-    Source,
-    /// The buffer that the kernel writes: binding 1.
-    Destination,
-}
-
-impl fmt::Display for Side {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Source => "source",
-            Self::Destination => "destination",
-        })
-    }
-}
+use crate::{nest::Operand, schedule::ScheduleError};
 
 /// What kept a kernel from running.
 ///
@@ -51,20 +32,20 @@ pub enum GpuError {
         reason: String,
     },
     /// A host slice that is not the whole image.
-    #[error("{side} is {given} bytes, the kernel's image is {expected}")]
+    #[error("{operand} is {given} bytes, the kernel's image is {expected}")]
     ImageSize {
         /// Which buffer.
-        side: Side,
+        operand: Operand,
         /// Bytes given.
         given: u64,
         /// Bytes of the image.
         expected: u64,
     },
     /// A device buffer, or a range of one, that is smaller than the kernel needs.
-    #[error("{side} buffer has {given} bytes from its offset, at least {needed} are needed")]
+    #[error("{operand} buffer has {given} bytes from its offset, at least {needed} are needed")]
     BufferTooSmall {
         /// Which buffer.
-        side: Side,
+        operand: Operand,
         /// Bytes given.
         given: u64,
         /// Bytes needed.
@@ -72,29 +53,29 @@ pub enum GpuError {
     },
     /// A [`Buffer`](super::Buffer) that another [`Gpu`](super::Gpu), not a clone of this one, allocated.
     #[error(
-        "{side} buffer was allocated by another device; allocate it by the one that uses it, or a clone of that"
+        "{operand} buffer was allocated by another device; allocate it by the one that uses it, or a clone of that"
     )]
     ForeignBuffer {
         /// Which buffer.
-        side: Side,
+        operand: Operand,
     },
     /// An offset that the device cannot bind.
     #[error(
-        "{side} offset {offset} is not a multiple of {alignment}, the device's alignment of storage offsets"
+        "{operand} offset {offset} is not a multiple of {alignment}, the device's alignment of storage offsets"
     )]
     OffsetAlignment {
         /// Which buffer.
-        side: Side,
+        operand: Operand,
         /// The offset in bytes.
         offset: u64,
         /// `min_storage_buffer_offset_alignment`.
         alignment: u32,
     },
     /// A buffer that was created without a usage that is needed.
-    #[error("{side} buffer has usage {given:?}, {needed:?} is needed")]
+    #[error("{operand} buffer has usage {given:?}, {needed:?} is needed")]
     Usage {
         /// Which buffer.
-        side: Side,
+        operand: Operand,
         /// The buffer's usages.
         given: wgpu::BufferUsages,
         /// The usage that it lacks.

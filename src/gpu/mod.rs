@@ -37,7 +37,7 @@ pub use adapter::{Adapter, AdapterKind, Adapters};
 pub use buffer::Buffer;
 pub use cache::PipelineCache;
 pub use device::Gpu;
-pub use error::{GpuError, Side};
+pub use error::GpuError;
 pub use limits::AdapterLimits;
 /// The wgpu that this room is made for.
 pub use wgpu;

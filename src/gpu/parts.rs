@@ -4,8 +4,8 @@ use super::check::{self, BindingSizes};
 use super::encode::Job;
 use super::rows::{pack, place};
 use super::transfer::Arriving;
-use super::{Gpu, GpuError, Side};
-use crate::nest::{CopyNest, Part, split};
+use super::{Gpu, GpuError};
+use crate::nest::{CopyNest, Operand, Part, split};
 use crate::schedule::{Target, schedule};
 use crate::wgsl::{self, Kernel};
 
@@ -42,8 +42,8 @@ impl Gpu {
         destination: &mut [u8],
         mut progress: impl FnMut(u64),
     ) -> Result<(), GpuError> {
-        check::image(Side::Source, source.len(), nest.src_bytes)?;
-        check::image(Side::Destination, destination.len(), nest.dst_bytes)?;
+        check::image(Operand::Source(0), source.len(), nest.src_bytes)?;
+        check::image(Operand::Destination, destination.len(), nest.dst_bytes)?;
         let bytes = target
             .max_storage_buffer_binding_size
             .min(self.limits.max_storage_buffer_binding_size)

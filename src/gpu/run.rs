@@ -5,8 +5,8 @@ use super::check;
 use super::encode::Job;
 use super::scope::scoped;
 use super::scratch::Scratch;
-use super::{Buffer, Gpu, GpuError, Side};
-use crate::wgsl::Kernel;
+use super::{Buffer, Gpu, GpuError};
+use crate::{nest::Operand, wgsl::Kernel};
 
 impl Gpu {
     /// Runs a kernel on host bytes: the source's physical image in, the destination's out.
@@ -26,15 +26,15 @@ impl Gpu {
         source: &[u8],
         destination: &mut [u8],
     ) -> Result<(), GpuError> {
-        check::image(Side::Source, source.len(), kernel.source_bytes)?;
-        check::image(Side::Destination, destination.len(), kernel.destination_bytes)?;
+        check::image(Operand::Source(0), source.len(), kernel.source_bytes)?;
+        check::image(Operand::Destination, destination.len(), kernel.destination_bytes)?;
         if kernel.dispatches.is_empty() {
             return Ok(());
         }
         let sizes = check::kernel(kernel, &self.limits)?;
-        let source_buffer =
-            self.scratch_buffer(Side::Source, sizes.source.max(rounded(kernel.source_bytes)))?;
-        let destination_buffer = self.scratch_buffer(Side::Destination, sizes.destination)?;
+        let source_buffer = self
+            .scratch_buffer(Operand::Source(0), sizes.source.max(rounded(kernel.source_bytes)))?;
+        let destination_buffer = self.scratch_buffer(Operand::Destination, sizes.destination)?;
         self.write(&source_buffer, source)?;
         let mut encoder = self.encoder()?;
         // What the kernel binds past the image reads as zero, whatever an earlier run left there.
@@ -52,8 +52,8 @@ impl Gpu {
         self.encode_job(&mut encoder, &job, None)?;
         self.read(encoder, &destination_buffer, destination)?;
         let mut scratch = self.scratch();
-        scratch.keep(Side::Source, source_buffer);
-        scratch.keep(Side::Destination, destination_buffer);
+        scratch.keep(Operand::Source(0), source_buffer);
+        scratch.keep(Operand::Destination, destination_buffer);
         Ok(())
     }
 
@@ -112,8 +112,8 @@ impl Gpu {
         *self.scratch() = Scratch::default();
     }
 
-    fn scratch_buffer(&self, side: Side, bytes: u64) -> Result<wgpu::Buffer, GpuError> {
-        let kept = self.scratch().take(side, bytes);
+    fn scratch_buffer(&self, operand: Operand, bytes: u64) -> Result<wgpu::Buffer, GpuError> {
+        let kept = self.scratch().take(operand, bytes);
         kept.map_or_else(|| self.create_buffer(bytes), Ok)
     }
 

@@ -1,10 +1,9 @@
-use super::Side;
+use crate::nest::Operand;
 
 /// Device buffers kept from one run to the next: to allocate and zero a buffer costs as much as a small kernel.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
-    source: Option<wgpu::Buffer>,
-    destination: Option<wgpu::Buffer>,
+    operands: Vec<(Operand, wgpu::Buffer)>,
     readback: Vec<wgpu::Buffer>,
 }
 
@@ -12,14 +11,17 @@ impl Scratch {
     /// Readback buffers kept: as many as a download has in flight.
     const READBACKS: usize = 2;
 
-    /// Takes the buffer kept for this side, if `bytes` fit and leave no more than half of it unused.
-    pub(super) fn take(&mut self, side: Side, bytes: u64) -> Option<wgpu::Buffer> {
-        self.slot(side).take().filter(|kept| kept.size() >= bytes && kept.size() / 2 <= bytes)
+    /// Takes the buffer kept for this operand, if `bytes` fit and leave no more than half of it unused.
+    pub(super) fn take(&mut self, operand: Operand, bytes: u64) -> Option<wgpu::Buffer> {
+        let at = self.operands.iter().position(|(kept, _)| *kept == operand)?;
+        let (_, kept) = self.operands.swap_remove(at);
+        (kept.size() >= bytes && kept.size() / 2 <= bytes).then_some(kept)
     }
 
-    /// Keeps a buffer for the next run.
-    pub(super) fn keep(&mut self, side: Side, buffer: wgpu::Buffer) {
-        *self.slot(side) = Some(buffer);
+    /// Keeps a buffer for the next run, in place of the one that is kept for this operand.
+    pub(super) fn keep(&mut self, operand: Operand, buffer: wgpu::Buffer) {
+        self.operands.retain(|(kept, _)| *kept != operand);
+        self.operands.push((operand, buffer));
     }
 
     /// Takes a mappable buffer of exactly `size` bytes.
@@ -34,12 +36,5 @@ impl Scratch {
             self.readback.remove(0);
         }
         self.readback.push(buffer);
-    }
-
-    fn slot(&mut self, side: Side) -> &mut Option<wgpu::Buffer> {
-        match side {
-            Side::Source => &mut self.source,
-            Side::Destination => &mut self.destination,
-        }
     }
 }

@@ -1,12 +1,14 @@
+use crate::nest::Operand;
+
 /// Why a run on the host was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostError {
     /// A buffer whose length is not that of its image.
-    #[error("{side}: a buffer of {given} bytes; the image takes {expected}")]
+    #[error("{operand}: a buffer of {given} bytes; the image takes {expected}")]
     Length {
-        /// `source` or `destination`.
-        side: &'static str,
+        /// Which side.
+        operand: Operand,
         /// Bytes of the buffer.
         given: usize,
         /// Bytes of the image.

@@ -1,7 +1,7 @@
 use rayon::prelude::*;
 
 use super::{HostError, part::parts, stream::streaming, task::Task};
-use crate::nest::CopyNest;
+use crate::nest::{CopyNest, Operand};
 
 /// From here on a destination is written past the caches: it would not stay in them.
 const STREAM_BYTES: usize = 1 << 20;
@@ -16,12 +16,12 @@ const STREAM_BYTES: usize = 1 << 20;
 ///
 /// Where a buffer has not the length of its image.
 pub fn run(nest: &CopyNest, source: &[u8], destination: &mut [u8]) -> Result<(), HostError> {
-    for (side, given, expected) in [
-        ("source", source.len(), nest.src_bytes),
-        ("destination", destination.len(), nest.dst_bytes),
+    for (operand, given, expected) in [
+        (Operand::Source(0), source.len(), nest.src_bytes),
+        (Operand::Destination, destination.len(), nest.dst_bytes),
     ] {
         if given as u64 != expected {
-            return Err(HostError::Length { side, given, expected });
+            return Err(HostError::Length { operand, given, expected });
         }
     }
     if nest.dst_bits < 8

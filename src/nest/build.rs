@@ -3,7 +3,7 @@ use std::borrow::Cow;
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    Affine, Cell, CopyNest, Digit, NestError, Value,
+    Affine, Cell, CopyNest, Digit, NestError, Operand, Value,
     copy_nest::signed,
     walk::{REACH, Walk, gcd, walk},
 };
@@ -38,8 +38,8 @@ pub fn build(
         destination = Cow::Owned(destination.split_elements(parts));
         window = Cow::Owned(window.with_inner_dimension(parts.into()));
     }
-    let (src_elements, src_prefix) = elements("source", &source)?;
-    let (dst_elements, dst_prefix) = elements("destination", &destination)?;
+    let (src_elements, src_prefix) = elements(Operand::Source(0), &source)?;
+    let (dst_elements, dst_prefix) = elements(Operand::Destination, &destination)?;
 
     let mut walk = walk(&destination, dst_prefix + destination.base_offset(), dst_elements)?;
     let mut src = Affine::default();
@@ -48,7 +48,7 @@ pub fn build(
         src = source_index(&window, &mut walk)
             .and_then(|mut index| forward(&source, &mut index, &mut walk))
             .and_then(|src| src.checked_plus(1, &Affine::constant(signed(first))))
-            .ok_or(NestError::Reach { side: "source", limit: REACH })?;
+            .ok_or(NestError::Reach { operand: Operand::Source(0), limit: REACH })?;
     }
     let fill = destination.padding();
     if fill == 0 {
@@ -83,18 +83,18 @@ fn check_reach(nest: &CopyNest) -> Result<(), NestError> {
             Value::Digit(digit) => digits[digit],
         })
     };
-    let refused = |side, reach: u128| {
-        if reach > REACH.into() { Err(NestError::Reach { side, limit: REACH }) } else { Ok(()) }
+    let refused = |operand, reach: u128| {
+        if reach > REACH.into() { Err(NestError::Reach { operand, limit: REACH }) } else { Ok(()) }
     };
     for Digit { of, by } in &nest.digits {
         let whole = reach(of, &digits);
-        refused("source", whole.max((*by).into()))?;
+        refused(Operand::Source(0), whole.max((*by).into()))?;
         digits.push(whole / u128::from(*by) + 1);
     }
     for guard in &nest.guards {
-        refused("destination", reach(&guard.of, &digits).max(guard.extent.into()))?;
+        refused(Operand::Destination, reach(&guard.of, &digits).max(guard.extent.into()))?;
     }
-    refused("source", reach(&nest.src, &digits))
+    refused(Operand::Source(0), reach(&nest.src, &digits))
 }
 
 /// Types, ranks and extents agree.
@@ -109,12 +109,12 @@ fn check(
             destination_type: destination.element_type(),
         });
     }
-    for (side, given, expected) in [
-        ("source", source.rank(), window.src_rank()),
-        ("destination", destination.rank(), window.dimensions().len()),
+    for (operand, given, expected) in [
+        (Operand::Source(0), source.rank(), window.src_rank()),
+        (Operand::Destination, destination.rank(), window.dimensions().len()),
     ] {
         if given != expected {
-            return Err(NestError::Ranks { side, given, expected });
+            return Err(NestError::Ranks { operand, given, expected });
         }
     }
     for (dimension, (expected, &given)) in window.sizes().zip(destination.sizes()).enumerate() {
@@ -143,11 +143,11 @@ fn unit_bits(source: &StrideDescriptor, destination: &StrideDescriptor) -> Resul
 }
 
 /// Elements of an image and of its prefix.
-fn elements(side: &'static str, descriptor: &StrideDescriptor) -> Result<(u64, u64), NestError> {
+fn elements(operand: Operand, descriptor: &StrideDescriptor) -> Result<(u64, u64), NestError> {
     let prefix = descriptor.prefix_bytes() * 8 / u64::from(descriptor.element_bits());
     let given = prefix + descriptor.physical_elements();
     if given > MAX_ELEMENTS {
-        return Err(NestError::TooLarge { side, given, limit: MAX_ELEMENTS });
+        return Err(NestError::TooLarge { operand, given, limit: MAX_ELEMENTS });
     }
     Ok((given, prefix))
 }

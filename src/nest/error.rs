@@ -1,3 +1,4 @@
+use super::Operand;
 use crate::{
     shape::{ElementType, ShapeError},
     stride::StrideError,
@@ -24,10 +25,10 @@ pub enum NestError {
         destination_type: ElementType,
     },
     /// The ranks differ.
-    #[error("dimensions: the {side} has rank {given}, the operation {expected}")]
+    #[error("dimensions: the {operand} has rank {given}, the operation {expected}")]
     Ranks {
-        /// `source` or `destination`.
-        side: &'static str,
+        /// Which side.
+        operand: Operand,
         /// Its rank.
         given: usize,
         /// The rank that fits.
@@ -89,19 +90,19 @@ pub enum NestError {
     },
     /// Positions, of padding and gaps too, that the nest does not count.
     #[error(
-        "{side}: its tiles, strides and steps, over the padding of both sides, pass position {limit}; supported are positions up to that"
+        "{operand}: its tiles, strides and steps, over the padding of both sides, pass position {limit}; supported are positions up to that"
     )]
     Reach {
-        /// `source` or `destination`.
-        side: &'static str,
+        /// Which side.
+        operand: Operand,
         /// The greatest position supported.
         limit: u64,
     },
     /// A tensor with more elements than the nest counts.
-    #[error("{side}: an image of {given} elements passes the limit of {limit}")]
+    #[error("{operand}: an image of {given} elements passes the limit of {limit}")]
     TooLarge {
-        /// `source` or `destination`.
-        side: &'static str,
+        /// Which side.
+        operand: Operand,
         /// Elements of the image.
         given: u64,
         /// The most accepted.
@@ -125,20 +126,20 @@ impl NestError {
         )
     }
 
-    /// The side that the error is about, `source` or `destination`.
+    /// The side that the error is about.
     #[must_use]
-    pub fn side(&self) -> &'static str {
+    pub fn operand(&self) -> Operand {
         match self {
-            Self::Ranks { side, .. } | Self::Reach { side, .. } | Self::TooLarge { side, .. } => {
-                side
-            }
-            Self::Lower(_) | Self::Shape(_) => "source",
+            Self::Ranks { operand, .. }
+            | Self::Reach { operand, .. }
+            | Self::TooLarge { operand, .. } => *operand,
+            Self::Lower(_) | Self::Shape(_) => Operand::Source(0),
             Self::ElementTypes { .. }
             | Self::Extents { .. }
             | Self::DestinationStride { .. }
             | Self::Overlap { .. }
             | Self::Interleaved { .. }
-            | Self::Prefix { .. } => "destination",
+            | Self::Prefix { .. } => Operand::Destination,
         }
     }
 
@@ -163,46 +164,48 @@ impl NestError {
 mod tests {
     use super::*;
 
+    const SOURCE: Operand = Operand::Source(0);
+
     #[test]
     fn each_error_names_its_side_and_its_field() {
         let prefix = NestError::Prefix { bytes: 3, bits: 32 };
         let strides = NestError::Interleaved { outer: 3, inner: 2, reach: 4 };
-        for (error, side, field) in [
+        for (error, operand, field) in [
             (
                 NestError::ElementTypes {
                     source_type: ElementType::S8,
                     destination_type: ElementType::U8,
                 },
-                "destination",
+                Operand::Destination,
                 Some("element_type"),
             ),
             (
-                NestError::Ranks { side: "source", given: 1, expected: 2 },
-                "source",
+                NestError::Ranks { operand: SOURCE, given: 1, expected: 2 },
+                SOURCE,
                 Some("dimensions"),
             ),
             (
                 NestError::Extents { dimension: 1, given: 3, expected: 4 },
-                "destination",
+                Operand::Destination,
                 Some("dimensions[1]"),
             ),
             (
                 NestError::DestinationStride { dimension: 2, stride: 0 },
-                "destination",
+                Operand::Destination,
                 Some("strides[2]"),
             ),
-            (NestError::Overlap { outer: 1, inner: 1 }, "destination", Some("strides")),
-            (strides, "destination", Some("strides")),
-            (prefix, "destination", Some("dynamic_shape_metadata_prefix_bytes")),
-            (NestError::TooLarge { side: "source", given: 2, limit: 1 }, "source", None),
-            (NestError::Reach { side: "source", limit: 1 }, "source", None),
+            (NestError::Overlap { outer: 1, inner: 1 }, Operand::Destination, Some("strides")),
+            (strides, Operand::Destination, Some("strides")),
+            (prefix, Operand::Destination, Some("dynamic_shape_metadata_prefix_bytes")),
+            (NestError::TooLarge { operand: SOURCE, given: 2, limit: 1 }, SOURCE, None),
+            (NestError::Reach { operand: SOURCE, limit: 1 }, SOURCE, None),
             (
                 NestError::Lower(StrideError::TooLarge { what: "dimensions" }),
-                "source",
+                SOURCE,
                 Some("dimensions"),
             ),
         ] {
-            assert_eq!((error.side(), error.field().as_deref()), (side, field), "{error}");
+            assert_eq!((error.operand(), error.field().as_deref()), (operand, field), "{error}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::{Affine, Cell, Digit, Guard, NestError, Value, copy_nest::signed};
+use super::{Affine, Cell, Digit, Guard, NestError, Operand, Value, copy_nest::signed};
 use crate::stride::{Axis, Step, StrideDescriptor};
 
 /// Images up to this many elements are marked place by place to tell overlap from interleaving.
@@ -121,7 +121,8 @@ pub(super) fn walk(
     if let Some(dimension) = (0..descriptor.rank()).find(|&d| descriptor.extents()[d] == 0) {
         walk.guard(walk.index[dimension].clone(), 0, Cell::Padding);
     }
-    undo(descriptor, &mut walk).ok_or(NestError::Reach { side: "destination", limit: REACH })?;
+    undo(descriptor, &mut walk)
+        .ok_or(NestError::Reach { operand: Operand::Destination, limit: REACH })?;
     Ok(walk)
 }
 

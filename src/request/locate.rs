@@ -1,7 +1,7 @@
 //! Where in a request an error stands.
 
 use super::Tensor;
-use crate::{error::Error, proto::stridec as proto};
+use crate::{error::Error, nest::Operand, proto::stridec as proto};
 
 /// The fields of `xla.Layout` that errors of lowering name.
 const LAYOUT_FIELDS: [&str; 7] = [
@@ -21,24 +21,27 @@ pub(super) fn located(
     destination: Option<&proto::Tensor>,
     error: Error,
 ) -> Error {
-    let side = match &error {
+    let operand = match &error {
         Error::Window(window) => {
             return Error::Located {
                 path: format!("{operation}.{}", window.field()),
                 error: error.into(),
             };
         }
-        Error::Nest(nest) => nest.side(),
+        Error::Nest(nest) => nest.operand(),
         // Lowering stops at the first side that fails.
-        Error::Stride(_) if source.is_some_and(fails) => "source",
-        Error::Stride(_) => "destination",
+        Error::Stride(_) if source.is_some_and(fails) => Operand::Source(0),
+        Error::Stride(_) => Operand::Destination,
         _ => return error,
     };
-    let tensor = if side == "source" { source } else { destination };
+    let tensor = match operand {
+        Operand::Source(_) => source,
+        Operand::Destination => destination,
+    };
     let field = error.field();
     let path = match (tensor, field.as_deref()) {
-        (None, _) | (_, None) => format!("{operation}.{side}"),
-        (Some(tensor), Some(field)) => format!("{operation}.{side}.{}", field_of(tensor, field)),
+        (None, _) | (_, None) => format!("{operation}.{operand}"),
+        (Some(tensor), Some(field)) => format!("{operation}.{operand}.{}", field_of(tensor, field)),
     };
     Error::Located { path, error: error.into() }
 }

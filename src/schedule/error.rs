@@ -1,12 +1,14 @@
+use crate::nest::Operand;
+
 /// Why no kernel fits the target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScheduleError {
     /// An image that no binding of the target holds.
-    #[error("{side}: an image of {given} bytes; target {target} binds at most {limit} bytes")]
+    #[error("{operand}: an image of {given} bytes; target {target} binds at most {limit} bytes")]
     Binding {
-        /// `source` or `destination`.
-        side: &'static str,
+        /// Which side.
+        operand: Operand,
         /// Bytes of the image.
         given: u64,
         /// Bytes of one binding.
@@ -15,10 +17,10 @@ pub enum ScheduleError {
         target: String,
     },
     /// More units than 32-bit indices count.
-    #[error("{side}: {given} units pass the limit of {limit} for 32-bit indices")]
+    #[error("{operand}: {given} units pass the limit of {limit} for 32-bit indices")]
     Index {
-        /// `source` or `destination`.
-        side: &'static str,
+        /// Which side.
+        operand: Operand,
         /// Units of the image, or cells of the walk.
         given: u64,
         /// The most.
@@ -80,7 +82,7 @@ mod tests {
         for (error, unsupported) in [
             (ScheduleError::Target { field: "max_bindings", given: 0 }, false),
             (ScheduleError::Preset { given: target(), accepted: target() }, false),
-            (ScheduleError::Index { side: "source", given: 2, limit: 1 }, true),
+            (ScheduleError::Index { operand: Operand::Source(0), given: 2, limit: 1 }, true),
             (ScheduleError::Dispatch { given: 2, limit: 1, target: target() }, true),
         ] {
             assert_eq!(error.is_unsupported(), unsupported, "{error}");

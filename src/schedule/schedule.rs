@@ -1,7 +1,7 @@
 use std::fmt;
 
 use super::{Block, Candidate, ScheduleError, Target, candidates};
-use crate::nest::{CopyNest, Count, width};
+use crate::nest::{CopyNest, Count, Operand, width};
 
 /// How a nest becomes invocations.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -124,7 +124,7 @@ impl Candidate {
         let [x, y, z] = schedule.workgroups.map(u64::from);
         let (given, limit) = (x * y * z * u64::from(schedule.workgroup_size), u32::MAX.into());
         if given > limit {
-            return Err(ScheduleError::Index { side: "destination", given, limit });
+            return Err(ScheduleError::Index { operand: Operand::Destination, given, limit });
         }
         Ok(schedule)
     }
@@ -132,18 +132,25 @@ impl Candidate {
 
 fn check_limits(nest: &CopyNest, target: &Target) -> Result<(), ScheduleError> {
     let limit = target.max_storage_buffer_binding_size / 4 * 4;
-    for (side, given) in [("source", nest.src_bytes), ("destination", nest.dst_bytes)] {
+    for (operand, given) in
+        [(Operand::Source(0), nest.src_bytes), (Operand::Destination, nest.dst_bytes)]
+    {
         if given > limit {
-            return Err(ScheduleError::Binding { side, given, limit, target: target.name.clone() });
+            return Err(ScheduleError::Binding {
+                operand,
+                given,
+                limit,
+                target: target.name.clone(),
+            });
         }
     }
     let limit = u64::from(u32::MAX) - 64;
-    for (side, given) in [
-        ("source", nest.src_elements),
-        ("destination", nest.cells().max(nest.dst_elements + nest.dst_base.unsigned_abs())),
+    for (operand, given) in [
+        (Operand::Source(0), nest.src_elements),
+        (Operand::Destination, nest.cells().max(nest.dst_elements + nest.dst_base.unsigned_abs())),
     ] {
         if given > limit {
-            return Err(ScheduleError::Index { side, given, limit });
+            return Err(ScheduleError::Index { operand, given, limit });
         }
     }
     if let Some(given) = nest.src_last.filter(|&last| last >= nest.src_elements) {
@@ -175,7 +182,7 @@ fn check_index_range(nest: &CopyNest) -> Result<(), ScheduleError> {
         }
         let given = added.max(taken);
         if given > limit {
-            return Err(ScheduleError::Index { side: "source", given, limit });
+            return Err(ScheduleError::Index { operand: Operand::Source(0), given, limit });
         }
     }
     Ok(())

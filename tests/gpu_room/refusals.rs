@@ -1,6 +1,7 @@
 //! What is refused, and with which error.
 
-use stridec::gpu::{Gpu, GpuError, Side};
+use stridec::gpu::{Gpu, GpuError};
+use stridec::nest::Operand;
 use stridec::wgsl::{Binding, Dispatch, Kernel};
 use stridec::{Operation, Target, Tensor};
 use wgpu::BufferUsages;
@@ -13,9 +14,12 @@ fn images_of_another_size_are_refused() {
     let Some(gpu) = support::gpu::gpu("images_of_another_size") else { return };
     let kernel = identity(4);
     let error = gpu.run(&kernel, &[0; 15], &mut [0; 16]).unwrap_err();
-    assert_eq!(error, GpuError::ImageSize { side: Side::Source, given: 15, expected: 16 });
+    assert_eq!(error, GpuError::ImageSize { operand: Operand::Source(0), given: 15, expected: 16 });
     let error = gpu.run(&kernel, &[0; 16], &mut [0; 17]).unwrap_err();
-    assert_eq!(error, GpuError::ImageSize { side: Side::Destination, given: 17, expected: 16 });
+    assert_eq!(
+        error,
+        GpuError::ImageSize { operand: Operand::Destination, given: 17, expected: 16 }
+    );
     assert_eq!(error.to_string(), "destination is 17 bytes, the kernel's image is 16");
 }
 
@@ -25,9 +29,15 @@ fn buffers_too_small_or_shared_are_refused() {
     let kernel = identity(4);
     let (small, enough) = (gpu.allocate(12).unwrap(), gpu.allocate(16).unwrap());
     let error = gpu.dispatch(&kernel, &small, &enough).unwrap_err();
-    assert_eq!(error, GpuError::BufferTooSmall { side: Side::Source, given: 12, needed: 16 });
+    assert_eq!(
+        error,
+        GpuError::BufferTooSmall { operand: Operand::Source(0), given: 12, needed: 16 }
+    );
     let error = gpu.dispatch(&kernel, &enough, &small).unwrap_err();
-    assert_eq!(error, GpuError::BufferTooSmall { side: Side::Destination, given: 12, needed: 16 });
+    assert_eq!(
+        error,
+        GpuError::BufferTooSmall { operand: Operand::Destination, given: 12, needed: 16 }
+    );
     assert!(matches!(
         gpu.dispatch(&kernel, &enough, &enough.clone()),
         Err(GpuError::SameBuffer { .. })
@@ -38,7 +48,7 @@ fn buffers_too_small_or_shared_are_refused() {
     ));
     assert!(matches!(
         gpu.copy(&enough, &small, 16, 1),
-        Err(GpuError::BufferTooSmall { side: Side::Destination, .. })
+        Err(GpuError::BufferTooSmall { operand: Operand::Destination, .. })
     ));
 }
 
@@ -130,16 +140,16 @@ fn ranges_that_cannot_be_bound_are_refused() {
     let alignment = gpu.limits().min_storage_buffer_offset_alignment;
     assert_eq!(
         encode(part(&one, 2, 0), part(&two, 0, 0)),
-        GpuError::OffsetAlignment { side: Side::Source, offset: 2, alignment }
+        GpuError::OffsetAlignment { operand: Operand::Source(0), offset: 2, alignment }
     );
     assert_eq!(
         encode(part(&one, 0, 0), part(&two, 0, 36)),
-        GpuError::BufferTooSmall { side: Side::Destination, given: 36, needed: 40 }
+        GpuError::BufferTooSmall { operand: Operand::Destination, given: 36, needed: 40 }
     );
     // A range that lies past its buffer's end, though it is long enough by itself.
     assert_eq!(
         encode(part(&one, 1024, 4096), part(&two, 0, 0)),
-        GpuError::BufferTooSmall { side: Side::Source, given: 0, needed: 40 }
+        GpuError::BufferTooSmall { operand: Operand::Source(0), given: 0, needed: 40 }
     );
     assert!(matches!(encode(part(&uniform, 0, 0), part(&two, 0, 0)), GpuError::Usage { .. }));
     assert_eq!(
@@ -154,11 +164,11 @@ fn a_buffer_of_another_device_is_a_typed_error() {
     let other = Gpu::open().unwrap();
     let (ours, theirs) = (gpu.allocate(16).unwrap(), other.allocate(16).unwrap());
     let kernel = identity(4);
-    let side = Side::Destination;
-    assert_eq!(gpu.dispatch(&kernel, &ours, &theirs), Err(GpuError::ForeignBuffer { side }));
-    assert_eq!(gpu.copy(&ours, &theirs, 16, 1), Err(GpuError::ForeignBuffer { side }));
-    let side = Side::Source;
-    assert_eq!(gpu.download(&theirs, &mut [0; 16]), Err(GpuError::ForeignBuffer { side }));
+    let operand = Operand::Destination;
+    assert_eq!(gpu.dispatch(&kernel, &ours, &theirs), Err(GpuError::ForeignBuffer { operand }));
+    assert_eq!(gpu.copy(&ours, &theirs, 16, 1), Err(GpuError::ForeignBuffer { operand }));
+    let operand = Operand::Source(0);
+    assert_eq!(gpu.download(&theirs, &mut [0; 16]), Err(GpuError::ForeignBuffer { operand }));
     // A clone is the same device.
     gpu.as_ref().clone().dispatch(&kernel, &ours, &gpu.allocate(16).unwrap()).unwrap();
 }

@@ -1,0 +1,32 @@
+//! Which of an operation's tensors is meant.
+
+use std::fmt;
+
+/// One of an operation's tensors: a source, or the destination.
+///
+/// Relayouts and slices have one source, number 0, which prints as `source`; a source with another number prints
+/// with it.
+///
+/// ```
+/// use stridec::nest::Operand;
+/// assert_eq!(Operand::Source(0).to_string(), "source");
+/// assert_eq!(Operand::Source(2).to_string(), "source 2");
+/// assert_eq!(Operand::Destination.to_string(), "destination");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Operand {
+    /// A tensor that is read, by its number.
+    Source(usize),
+    /// The tensor that is written.
+    Destination,
+}
+
+impl fmt::Display for Operand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Source(0) => f.write_str("source"),
+            Self::Source(number) => write!(f, "source {number}"),
+            Self::Destination => f.write_str("destination"),
+        }
+    }
+}
