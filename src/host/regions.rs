@@ -1,6 +1,6 @@
 use smallvec::SmallVec;
 
-use crate::nest::{Affine, Cell, CopyNest, Value};
+use crate::nest::{Affine, Cell, CopyNest, Value, signed};
 
 /// A box of a walk: the half-open range of each axis, outermost first.
 #[derive(Clone, Debug)]
@@ -168,9 +168,4 @@ fn interval_start(form: &Affine, region: &Region, digits: &[Interval]) -> i64 {
         Value::Axis(axis) => region.ranges[axis].0,
         Value::Digit(digit) => digits[digit].0,
     })
-}
-
-/// A nest counts fewer than 2^60 cells.
-fn signed(n: u64) -> i64 {
-    n.cast_signed()
 }

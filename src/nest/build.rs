@@ -4,16 +4,13 @@ use smallvec::{SmallVec, smallvec};
 
 use super::{
     Affine, Cell, CopyNest, Digit, NestError, Operand, Value,
-    copy_nest::signed,
-    walk::{REACH, Walk, gcd, walk},
+    numbers::{LIMIT, gcd, signed},
+    walk::{Walk, walk},
 };
 use crate::{
     stride::{Step, StrideDescriptor},
     window::Window,
 };
-
-/// The most elements of an image that a nest counts, so that sums of products of extents and strides fit 63 bits.
-const MAX_ELEMENTS: u64 = 1 << 60;
 
 /// Builds the nest of an operation: the destination's walk, undone to an index, through the window, to the source.
 ///
@@ -48,7 +45,7 @@ pub fn build(
         src = source_index(&window, &mut walk)
             .and_then(|mut index| forward(&source, &mut index, &mut walk))
             .and_then(|src| src.checked_plus(1, &Affine::constant(signed(first))))
-            .ok_or(NestError::Reach { operand: Operand::Source(0), limit: REACH })?;
+            .ok_or(NestError::Reach { operand: Operand::Source(0), limit: LIMIT })?;
     }
     let fill = destination.padding();
     if fill == 0 {
@@ -84,7 +81,7 @@ fn check_reach(nest: &CopyNest) -> Result<(), NestError> {
         })
     };
     let refused = |operand, reach: u128| {
-        if reach > REACH.into() { Err(NestError::Reach { operand, limit: REACH }) } else { Ok(()) }
+        if reach > LIMIT.into() { Err(NestError::Reach { operand, limit: LIMIT }) } else { Ok(()) }
     };
     for Digit { of, by } in &nest.digits {
         let whole = reach(of, &digits);
@@ -146,8 +143,8 @@ fn unit_bits(source: &StrideDescriptor, destination: &StrideDescriptor) -> Resul
 fn elements(operand: Operand, descriptor: &StrideDescriptor) -> Result<(u64, u64), NestError> {
     let prefix = descriptor.prefix_bytes() * 8 / u64::from(descriptor.element_bits());
     let given = prefix + descriptor.physical_elements();
-    if given > MAX_ELEMENTS {
-        return Err(NestError::TooLarge { operand, given, limit: MAX_ELEMENTS });
+    if given > LIMIT {
+        return Err(NestError::TooLarge { operand, given, limit: LIMIT });
     }
     Ok((given, prefix))
 }

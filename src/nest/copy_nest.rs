@@ -2,7 +2,7 @@ use std::{cmp::Ordering, fmt};
 
 use smallvec::SmallVec;
 
-use super::{Affine, Count, Value, width};
+use super::{Affine, Count, Value, numbers::signed, width};
 
 /// A copy as a loop nest over the destination's whole memory image.
 ///
@@ -199,11 +199,6 @@ fn at<'a>(axes: &'a [i64], digits: &'a [i64]) -> impl Fn(Value) -> i64 + 'a {
         Value::Axis(axis) => axes[axis],
         Value::Digit(digit) => digits[digit],
     }
-}
-
-/// A nest counts fewer than 2^60 cells on each side, so that every sum of it fits.
-pub(super) fn signed(n: u64) -> i64 {
-    i64::try_from(n).expect("a nest counts fewer than 2^60 cells")
 }
 
 impl fmt::Display for CopyNest {

@@ -1,7 +1,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    Affine, CopyNest, Digit, Guard, Value, coalesce, copy_nest::signed, refine, spans::Spans, widen,
+    Affine, CopyNest, Digit, Guard, Value, coalesce, numbers::signed, refine, spans::Spans, widen,
 };
 
 /// Rows of the source shorter than this, in bytes, are packed only where that leaves most of the source out.

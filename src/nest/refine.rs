@@ -1,6 +1,9 @@
 use smallvec::SmallVec;
 
-use super::{Affine, CopyNest, Digit, Guard, Lasts, Value, copy_nest::signed, walk::gcd};
+use super::{
+    Affine, CopyNest, Digit, Guard, Lasts, Value,
+    numbers::{gcd, signed},
+};
 
 /// Splits axes where the source's tiles nest in them, so that digits become axes; drops guards that always hold.
 ///

@@ -1,6 +1,6 @@
 use smallvec::SmallVec;
 
-use super::{Affine, CopyNest, Digit, Value, copy_nest::signed};
+use super::{Affine, CopyNest, Digit, Value, numbers::signed};
 
 /// The least and the greatest value of each axis and digit of a nest.
 pub(super) struct Spans {

@@ -2,14 +2,14 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::{Affine, Cell, Digit, Guard, NestError, Operand, Value, copy_nest::signed};
+use super::{
+    Affine, Cell, Digit, Guard, NestError, Operand, Value,
+    numbers::{LIMIT, gcd, signed},
+};
 use crate::stride::{Axis, Step, StrideDescriptor};
 
 /// Images up to this many elements are marked place by place to tell overlap from interleaving.
 const MARK_LIMIT: u64 = 1 << 18;
-
-/// What no form of a nest passes, over all cells of its walk: passes may add up a few of them in 63 bits.
-pub(super) const REACH: u64 = 1 << 60;
 
 /// Every cell of an image, and which element fills it.
 pub(super) struct Walk {
@@ -122,7 +122,7 @@ pub(super) fn walk(
         walk.guard(walk.index[dimension].clone(), 0, Cell::Padding);
     }
     undo(descriptor, &mut walk)
-        .ok_or(NestError::Reach { operand: Operand::Destination, limit: REACH })?;
+        .ok_or(NestError::Reach { operand: Operand::Destination, limit: LIMIT })?;
     Ok(walk)
 }
 
@@ -208,8 +208,4 @@ fn overlaps(axes: &[Axis], elements: u64) -> bool {
     }
     places.sort_unstable();
     places.windows(2).any(|pair| pair[0] == pair[1])
-}
-
-pub(super) fn gcd(a: i64, b: i64) -> i64 {
-    if b == 0 { a.abs() } else { gcd(b, a % b) }
 }
