@@ -5,8 +5,8 @@
 
 use stridec::{
     Error, Kernel, Operation, Target,
-    nest::reshape_is_bitcast,
     shape::{Layout, Shape},
+    xla::shape_util::reshape_is_bitcast,
 };
 
 /// An operation of the toy: the node that feeds it, and the order in which it reads and writes memory.

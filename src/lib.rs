@@ -121,6 +121,7 @@
 //! | [`schedule`] | the choice of a kernel for a target |
 //! | [`wgsl`] | the text, and naga's validation |
 //! | [`host`] | runs a nest on the CPU |
+//! | [`xla`] | XLA's utilities for layouts, shapes and indices |
 //! | [`request`] | operations, from tensors or protos; requests answered |
 #![cfg_attr(feature = "gpu", doc = "| [`gpu`] | runs kernels through wgpu |")]
 #![cfg_attr(feature = "backends", doc = "| [`backend`] | SPIR-V, MSL, HLSL and GLSL |")]
@@ -151,6 +152,7 @@ pub mod stride;
 mod trace;
 pub mod wgsl;
 pub mod window;
+pub mod xla;
 
 pub use error::{Error, ErrorKind};
 pub use request::{Operation, Tensor};

@@ -13,6 +13,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("stride", &["shape"]),
     ("window", &["shape"]),
     ("nest", &["shape", "stride", "window"]),
+    ("xla", &["shape", "stride", "nest"]),
     ("explain", &["stride", "window", "nest"]),
     ("schedule", &["nest"]),
     ("wgsl", &["nest", "schedule"]),

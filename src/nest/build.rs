@@ -265,7 +265,7 @@ fn last_read(source: &StrideDescriptor, window: &Window) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{host, shape::Shape, stride::index_util::bump_indices, window::WindowDimension};
+    use crate::{host, shape::Shape, window::WindowDimension, xla::index_util::bump_indices};
 
     fn small(n: u64) -> usize {
         usize::try_from(n).unwrap()

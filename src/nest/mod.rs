@@ -4,7 +4,6 @@
 //! [`coalesce`](coalesce::coalesce), [`widen`](widen::widen). Each keeps the copy's meaning, cell by cell.
 
 mod affine;
-mod bitcast;
 mod build;
 mod coalesce;
 mod copy_nest;
@@ -12,8 +11,8 @@ mod error;
 mod numbers;
 mod operand;
 mod part;
+mod places;
 mod refine;
-mod same_memory;
 mod spans;
 mod split;
 mod walk;
@@ -21,10 +20,6 @@ mod widen;
 mod words;
 
 pub use affine::{Affine, Value};
-pub use bitcast::{
-    BitcastDecomposition, align_layouts, decompose_bitcast, deduce_transpose_dimensions,
-    is_contiguous, is_reshape_or_transpose_bitcast, reshape_is_bitcast, transpose_is_bitcast,
-};
 pub use build::build;
 pub use coalesce::coalesce;
 pub use copy_nest::{Cell, CopyAxis, CopyNest, Digit, Guard, Lasts};
@@ -32,8 +27,8 @@ pub use error::NestError;
 pub(crate) use numbers::signed;
 pub use operand::Operand;
 pub use part::{Part, Rows};
+pub(crate) use places::places;
 pub use refine::{refine, split_off};
-pub use same_memory::same_memory;
 pub use split::{Split, slabs, split};
 pub use widen::widen;
 pub(crate) use words::{Count, width};

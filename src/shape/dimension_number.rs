@@ -1,3 +1,5 @@
+//! Dimension numbers, which may count from the end.
+
 use super::{FieldPath, MAX_RANK, ShapeError};
 
 /// The dimension that a number names; a negative one counts from the end, -1 the last.
@@ -25,12 +27,30 @@ pub fn dimension_numbers(dimensions: &[i64], rank: usize) -> Result<Vec<usize>, 
     distinct("dimensions", dimensions, rank)
 }
 
+/// The dimensions of a permutation of `rank` numbers; negative ones count from the end.
+///
+/// # Errors
+///
+/// Where there are not `rank` numbers, or they do not name each dimension once.
+pub fn permutation(permutation: &[i64], rank: usize) -> Result<Vec<usize>, ShapeError> {
+    if permutation.len() != rank {
+        return Err(ShapeError::Count {
+            field: FieldPath::new("permutation"),
+            given: permutation.len(),
+            rank,
+            accepted: "one per dimension is accepted",
+        });
+    }
+    distinct("permutation", permutation, rank)
+}
+
+/// Dimension numbers as the functions that accept negative ones take them.
+pub(crate) fn signed(dimensions: &[usize]) -> Vec<i64> {
+    dimensions.iter().filter_map(|&dimension| i64::try_from(dimension).ok()).collect()
+}
+
 /// As [`dimension_numbers`], the numbers being those of the list `name`.
-pub(super) fn distinct(
-    name: &'static str,
-    dimensions: &[i64],
-    rank: usize,
-) -> Result<Vec<usize>, ShapeError> {
+fn distinct(name: &'static str, dimensions: &[i64], rank: usize) -> Result<Vec<usize>, ShapeError> {
     let mut seen = [false; MAX_RANK];
     let mut named = Vec::with_capacity(dimensions.len());
     for (i, &dimension) in dimensions.iter().enumerate() {
@@ -81,6 +101,8 @@ mod tests {
     #[test]
     fn a_dimension_is_named_once() {
         assert_eq!(dimension_numbers(&[2, 0], 3), Ok(vec![2, 0]));
+        assert_eq!(permutation(&[-1, 0, 1], 3), Ok(vec![2, 0, 1]));
+        assert!(permutation(&[0], 2).is_err());
         let error = dimension_numbers(&[2, -1], 3).unwrap_err().to_string();
         assert_eq!(error, "dimensions[1]: 2 is there already; each dimension is accepted once");
     }

@@ -18,20 +18,16 @@ mod field_path;
 #[cfg(feature = "text-protos")]
 mod interchange;
 mod layout;
-mod layout_field;
-pub mod layout_util;
 mod padding;
-pub mod permutation;
-pub mod reshape;
 #[allow(clippy::module_inception)]
 mod shape;
-pub mod shape_util;
 mod strided;
 mod text;
 mod validate;
 mod wire;
 
-pub use dimension_number::{dimension_number, dimension_numbers};
+pub(crate) use dimension_number::signed;
+pub use dimension_number::{dimension_number, dimension_numbers, permutation};
 pub use element_type::ElementType;
 pub use error::ShapeError;
 pub(crate) use excerpt::excerpt;

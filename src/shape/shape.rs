@@ -1,3 +1,7 @@
+//! A tensor's type, extents and layout, as XLA describes it.
+
+use std::borrow::Cow;
+
 use smallvec::SmallVec;
 
 use super::{ElementType, FieldPath, Layout, MAX_DEPTH, MAX_SHAPES, ShapeError, validate};
@@ -181,6 +185,23 @@ impl Shape {
         self.layout.as_ref()
     }
 
+    /// The layout, or the default for the rank where there is none.
+    #[must_use]
+    pub fn layout_or_default(&self) -> Cow<'_, Layout> {
+        self.layout()
+            .map_or_else(|| Cow::Owned(Layout::default_for_rank(self.rank())), Cow::Borrowed)
+    }
+
+    /// Whether an array's physical extents exceed the logical ones anywhere: TensorFlow 1.x's `IsPadded`.
+    #[must_use]
+    pub fn is_padded(&self) -> bool {
+        let padded = self.layout().map_or(&[][..], |layout| &layout.padded_dimensions);
+        padded
+            .iter()
+            .zip(&self.dimensions)
+            .any(|(&n, extent)| extent.bound().is_some_and(|m| n > m))
+    }
+
     /// A tuple's parts, or the array in a buffer.
     #[must_use]
     pub fn tuple_shapes(&self) -> &[Shape] {
@@ -236,6 +257,17 @@ mod tests {
         assert!(Shape::tuple(vec![Shape::token(); MAX_SHAPES - 1]).is_ok());
         let error = Shape::tuple(vec![Shape::token(); MAX_SHAPES]).unwrap_err();
         assert!(matches!(error, ShapeError::TooMany { limit: MAX_SHAPES, .. }));
+    }
+
+    #[test]
+    fn padding_that_adds_nothing_is_none() {
+        for (text, expected) in [
+            ("f32[2,3]{1,0:PAD(2,4)}", true),
+            ("f32[2,3]{1,0:PAD(2,3)}", false),
+            ("f32[2,3]{1,0}", false),
+        ] {
+            assert_eq!(text.parse::<Shape>().unwrap().is_padded(), expected, "{text}");
+        }
     }
 
     #[test]

@@ -136,7 +136,7 @@ fn div_ceil(a: i64, by: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{shape::ElementType, stride::index_util::for_each_index_of};
+    use crate::{shape::ElementType, xla::index_util::for_each_index_of};
 
     /// Every place of small arrays, whatever their strides: the first element there in row-major order, or none.
     #[test]

@@ -4,11 +4,9 @@ mod descriptor;
 mod dml;
 mod error;
 mod index;
-pub mod index_util;
 pub mod interchange;
 mod lower;
 mod padding_report;
-pub mod size_util;
 
 pub use descriptor::{Axis, Step, StrideDescriptor};
 pub use dml::{

@@ -2,14 +2,10 @@
 
 use serde_json::Value;
 use stridec::{
-    nest::*,
-    shape::{
-        ElementType, Layout, Shape,
-        reshape::{
-            common_factors, dimensions_unmodified_by_reshape,
-            inserted_or_deleted_1_sized_dimensions, normalized_transpose,
-        },
-        shape_util,
+    shape::{ElementType, Layout, Shape},
+    xla::{
+        permutation_util,
+        shape_util::{self, *},
     },
 };
 
@@ -81,7 +77,7 @@ pub fn decompose(fact: &Fact) {
 
 pub fn align_layouts(fact: &Fact) {
     let (input, output) = (shape_or_array(&fact.given["in"]), numbers(&fact.given["out_dims"]));
-    let aligned = stridec::nest::align_layouts(&input, &output).unwrap();
+    let aligned = shape_util::align_layouts(&input, &output).unwrap();
     if fact.expected["exists"].is_boolean() {
         fact.expect("exists", aligned.is_some());
     } else {
@@ -138,7 +134,7 @@ pub fn only_unit_dims_changed(fact: &Fact) {
 
 pub fn normalize(fact: &Fact) {
     let ((before, after), permutation) = (extents(fact), signed(&fact.given["perm"]));
-    let permuted = stridec::shape::permutation::permute(&before, &permutation);
+    let permuted = permutation_util::permute(&before, &permutation);
     assert_eq!(permuted, Ok(after));
     let (dimensions, permutation) = normalized_transpose(&before, &permutation).unwrap();
     fact.expect("norm_out_dims", dimensions);

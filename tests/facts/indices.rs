@@ -2,9 +2,8 @@
 
 use serde_json::Value;
 use stridec::{
-    nest::reshape_is_bitcast,
     shape::{Layout, Shape},
-    stride::index_util::*,
+    xla::{index_util::*, shape_util::reshape_is_bitcast},
 };
 
 use super::fact::{Fact, indices, list, lower, numbers, tiles};
@@ -52,7 +51,7 @@ pub fn for_each_index(fact: &Fact) {
     if fact.given["base"].is_array() {
         let [base, counts, increments] =
             ["base", "count", "incr"].map(|field| numbers(&fact.given[field]));
-        stridec::stride::index_util::for_each_index(&base, &counts, &increments, |index| {
+        stridec::xla::index_util::for_each_index(&base, &counts, &increments, |index| {
             visited.push(Value::from(index.to_vec()));
         });
         fact.expect("visited", visited);

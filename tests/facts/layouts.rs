@@ -1,10 +1,12 @@
 //! Layouts and permutations.
 
 use serde_json::Value;
-use stridec::shape::{
-    ElementType, Layout, PaddingValue, Shape,
-    layout_util::{self, LayoutField},
-    permutation,
+use stridec::{
+    shape::{ElementType, Layout, PaddingValue, Shape},
+    xla::{
+        layout_util::{self, LayoutField},
+        permutation_util,
+    },
 };
 
 use super::fact::{Fact, indices, layout, list, numbers, shape, signed, text};
@@ -16,7 +18,7 @@ pub fn is_padded(fact: &Fact) {
             .padded(numbers(&fact.given["padded_dimensions"]), None)
     });
     let array = Shape::new(ElementType::F32, sizes, layout).unwrap();
-    fact.expect("is_padded", layout_util::is_padded(&array));
+    fact.expect("is_padded", array.is_padded());
 }
 
 /// The layouts differ, whether or not they fit an array.
@@ -46,7 +48,7 @@ pub fn make(fact: &Fact) {
 pub fn default(fact: &Fact) {
     let rank = fact.given["rank"].as_u64().unwrap() as usize;
     let array = Shape::new(ElementType::F32, vec![1; rank], None).unwrap();
-    fact.expect("minor_to_major", order(&layout_util::layout_of(&array)));
+    fact.expect("minor_to_major", order(&array.layout_or_default()));
 }
 
 pub fn move_dim(fact: &Fact) {
@@ -92,7 +94,7 @@ pub fn copy_between(fact: &Fact) {
     );
     fact.expect("ok", copied.is_ok());
     if let Ok(copied) = copied {
-        fact.expect("dst_minor_to_major", order(&layout_util::layout_of(&copied)));
+        fact.expect("dst_minor_to_major", order(&copied.layout_or_default()));
     }
 }
 
@@ -106,12 +108,12 @@ pub fn max_split(fact: &Fact) {
 }
 
 pub fn is_permutation(fact: &Fact) {
-    fact.expect("result", permutation::is_permutation(&signed(&fact.given["perm"])));
+    fact.expect("result", permutation_util::is_permutation(&signed(&fact.given["perm"])));
 }
 
 pub fn compose(fact: &Fact) {
     let (p1, p2) = (signed(&fact.given["p1"]), signed(&fact.given["p2"]));
-    fact.expect("out", permutation::compose_permutations(&p1, &p2).unwrap());
+    fact.expect("out", permutation_util::compose_permutations(&p1, &p2).unwrap());
 }
 
 fn entries(fact: &Fact) -> (&[Value], Vec<i64>) {
@@ -120,18 +122,18 @@ fn entries(fact: &Fact) -> (&[Value], Vec<i64>) {
 
 pub fn permute_inverse(fact: &Fact) {
     let (input, permutation) = entries(fact);
-    fact.expect("out", permutation::permute_inverse(input, &permutation).unwrap());
+    fact.expect("out", permutation_util::permute_inverse(input, &permutation).unwrap());
 }
 
 pub fn move_single(fact: &Fact) {
     let [from, to] = ["from", "to"].map(|place| fact.given[place].as_i64().unwrap());
-    let moved = permutation::move_single(&indices(&fact.given["perm"]), from, to).unwrap();
+    let moved = permutation_util::move_single(&indices(&fact.given["perm"]), from, to).unwrap();
     fact.expect("out", moved);
 }
 
 /// TensorFlow 1.x's `Permute` is today's `PermuteInverse`.
 pub fn tf1_direction(fact: &Fact) {
     let (input, permutation) = entries(fact);
-    fact.expect("tf1_out", permutation::permute_inverse(input, &permutation).unwrap());
-    fact.expect("modern_out", permutation::permute(input, &permutation).unwrap());
+    fact.expect("tf1_out", permutation_util::permute_inverse(input, &permutation).unwrap());
+    fact.expect("modern_out", permutation_util::permute(input, &permutation).unwrap());
 }

@@ -3,10 +3,15 @@
 use serde_json::Value;
 use stridec::{
     host,
-    nest::{self, CopyAxis, is_contiguous, reshape_is_bitcast},
-    shape::{ElementType, Layout, PaddingValue, Shape, permutation::*, shape_util},
+    nest::{self, CopyAxis},
+    shape::{ElementType, Layout, PaddingValue, Shape},
     stride::StrideDescriptor,
     window::{Slice, Window},
+    xla::{
+        index_util,
+        permutation_util::*,
+        shape_util::{self, is_contiguous, reshape_is_bitcast},
+    },
 };
 
 use super::fact::{Fact, indices, list, lower, numbers, signed, text};
@@ -182,7 +187,7 @@ pub fn slice_with_output_layout(fact: &Fact) {
     let destination = Shape::new(ElementType::F32, out.iter().copied(), layout).unwrap();
     let memory = run(&source, &destination, &window, &iota(&sizes));
     let (from, to, strides) = (lower(&source), lower(&destination), signed(&fact.given["stride"]));
-    stridec::stride::index_util::for_each_index_of(&out, |index| {
+    index_util::for_each_index_of(&out, |index| {
         let taken: Vec<u64> =
             index.iter().zip(&strides).map(|(i, stride)| i * stride.unsigned_abs()).collect();
         let value = memory[to.offset(index).unwrap() as usize];

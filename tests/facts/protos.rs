@@ -4,7 +4,8 @@ use prost::Message;
 use serde_json::{Value, json};
 use stridec::{
     proto::xla,
-    shape::{ElementType, Format, Layout, PaddingValue, Shape, layout_util::has_layout},
+    shape::{ElementType, Format, Layout, PaddingValue, Shape},
+    xla::layout_util::has_layout,
 };
 
 use super::fact::{Fact, list, numbers, signed, text};

@@ -2,11 +2,8 @@
 
 use serde_json::Value;
 use stridec::{
-    shape::{
-        ElementType, Layout, PaddingValue, Shape,
-        shape_util::{self, *},
-    },
-    stride::size_util,
+    shape::{ElementType, Layout, PaddingValue, Shape},
+    xla::shape_util::{self, *},
 };
 
 use super::fact::{Fact, numbers, shape, signed, text};
@@ -22,13 +19,13 @@ fn expect_shape(fact: &Fact, field: &str, given: &Shape) {
 }
 
 pub fn bytes(fact: &Fact) {
-    let size = size_util::byte_size_of(&fact.array()).unwrap();
-    assert_eq!(size_util::array_size(&fact.array()), Ok(size));
+    let size = shape_util::byte_size_of(&fact.array()).unwrap();
+    assert_eq!(shape_util::array_size(&fact.array()), Ok(size));
     fact.expect("bytes", size);
 }
 
 pub fn bytes_recursive(fact: &Fact) {
-    fact.expect("bytes", size_util::byte_size_of(&fact.shape()).unwrap());
+    fact.expect("bytes", shape_util::byte_size_of(&fact.shape()).unwrap());
 }
 
 pub fn type_bytes(fact: &Fact) {
@@ -39,11 +36,11 @@ pub fn type_bytes(fact: &Fact) {
 }
 
 pub fn strides_bytes(fact: &Fact) {
-    fact.expect("byte_strides", size_util::byte_strides(&fact.shape()).unwrap());
+    fact.expect("byte_strides", shape_util::byte_strides(&fact.shape()).unwrap());
 }
 
 pub fn strides_is_major_to_minor(fact: &Fact) {
-    let given = size_util::byte_strides_is_major_to_minor(
+    let given = shape_util::byte_strides_is_major_to_minor(
         &signed(&fact.given["byte_strides"]),
         &numbers(&fact.given["dims"]),
         element_type(&fact.given["type"]),
@@ -52,13 +49,13 @@ pub fn strides_is_major_to_minor(fact: &Fact) {
 }
 
 pub fn array_size(fact: &Fact) {
-    fact.expect("array_size", size_util::array_size(&fact.shape()).unwrap());
-    fact.expect("array_data_size", size_util::array_data_size(&fact.shape()).unwrap());
+    fact.expect("array_size", shape_util::array_size(&fact.shape()).unwrap());
+    fact.expect("array_data_size", shape_util::array_data_size(&fact.shape()).unwrap());
 }
 
 /// What XLA's documentation intends; its code forgets the tail.
 pub fn tail_padding(fact: &Fact) {
-    fact.expect("documented_intent_bytes", size_util::array_size(&fact.shape()).unwrap());
+    fact.expect("documented_intent_bytes", shape_util::array_size(&fact.shape()).unwrap());
 }
 
 pub fn elements(fact: &Fact) {
@@ -72,7 +69,7 @@ pub fn padded_bytes(fact: &Fact) {
     let layout = Layout::default_for_rank(sizes.len())
         .padded(numbers(&fact.given["padded_dimensions"]), None);
     let array = Shape::new(element_type(&fact.given["type"]), sizes, layout).unwrap();
-    fact.expect("bytes", size_util::array_size(&array).unwrap());
+    fact.expect("bytes", shape_util::array_size(&array).unwrap());
 }
 
 pub fn padding_value(fact: &Fact) {

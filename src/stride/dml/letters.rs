@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::DmlError;
 use crate::{
-    shape::{excerpt, permutation, shape_util::signed},
+    shape::{excerpt, permutation, signed},
     stride::StrideError,
 };
 
@@ -88,7 +88,7 @@ pub fn strides_from_minor_to_major(
     sizes: &[u32],
     minor_to_major: &[usize],
 ) -> Result<SmallVec<[u32; 8]>, DmlError> {
-    let order = permutation::checked(&signed(minor_to_major), sizes.len());
+    let order = permutation(&signed(minor_to_major), sizes.len());
     let mut strides = SmallVec::from_elem(0, sizes.len());
     let mut stride = 1_u64;
     for dimension in order.map_err(StrideError::from)? {

@@ -53,6 +53,17 @@ pub fn from_byte_strides(
     StrideDescriptor::strided(element_type, 0, sizes, &strides, offset)
 }
 
+impl StrideDescriptor {
+    /// Bytes between neighbours along each dimension; `None` where a tile takes a dimension apart, or an element is no
+    /// whole number of bytes.
+    #[must_use]
+    pub fn byte_strides(&self) -> Option<Vec<i64>> {
+        let bytes = i64::from(self.element_bits() / 8);
+        let whole = self.element_bits().is_multiple_of(8);
+        self.strides().map(|stride| stride.filter(|_| whole)?.checked_mul(bytes)).collect()
+    }
+}
+
 /// The least offset of the element at index 0 that leaves no element before the memory, all in elements.
 ///
 /// # Errors

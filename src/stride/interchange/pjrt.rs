@@ -1,5 +1,5 @@
 use super::{StrideDescriptor, StrideError, plain_strides, refusal};
-use crate::shape::{Shape, TileDimension, layout_util};
+use crate::shape::{Shape, TileDimension};
 
 /// `PJRT_Buffer_MemoryLayout`: XLA's order and tiles, or byte strides.
 ///
@@ -39,10 +39,10 @@ impl TryFrom<&Shape> for PjrtMemoryLayout {
     /// PJRT has no place for `E(n)`, `L(n)` or `M(n)`: it packs what its type says is packed.
     fn try_from(shape: &Shape) -> Result<Self, StrideError> {
         let tensor = StrideDescriptor::try_from(shape)?;
-        if layout_util::is_padded(shape) {
+        if shape.is_padded() {
             return Self::try_from(&tensor);
         }
-        let layout = layout_util::layout_of(shape);
+        let layout = shape.layout_or_default();
         let own = tensor.element_type().storage_bits();
         let packed = tensor.element_type().bits();
         if ![own, packed].contains(&Some(tensor.element_bits())) {

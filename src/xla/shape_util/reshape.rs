@@ -1,6 +1,6 @@
 //! Which dimensions a reshape or a transpose touches, from the extents alone.
 
-use super::{ShapeError, permutation};
+use crate::shape::{self, ShapeError};
 
 /// Splits two lists of extents at every place where the products so far are equal: XLA's `CommonFactors`.
 ///
@@ -8,7 +8,7 @@ use super::{ShapeError, permutation};
 /// Where an extent is 0 there is no more than the whole.
 ///
 /// ```
-/// use stridec::shape::reshape::common_factors;
+/// use stridec::xla::shape_util::common_factors;
 /// assert_eq!(common_factors(&[3, 8, 5, 7], &[4, 3, 2, 35]), Some(vec![(0, 0), (2, 3), (4, 4)]));
 /// assert_eq!(common_factors(&[3], &[4]), None);
 /// ```
@@ -61,7 +61,7 @@ pub fn common_factors(a: &[u64], b: &[u64]) -> Option<Vec<(usize, usize)>> {
 /// The dimensions that a reshape leaves as they are, as pairs (before, after): `DimensionsUnmodifiedByReshape`.
 ///
 /// ```
-/// use stridec::shape::reshape::dimensions_unmodified_by_reshape;
+/// use stridec::xla::shape_util::dimensions_unmodified_by_reshape;
 /// assert_eq!(dimensions_unmodified_by_reshape(&[2, 3, 4], &[6, 4]), [(2, 1)]);
 /// ```
 #[must_use]
@@ -76,7 +76,7 @@ pub fn dimensions_unmodified_by_reshape(before: &[u64], after: &[u64]) -> Vec<(u
 /// `None` where the reshape does more than that.
 ///
 /// ```
-/// use stridec::shape::reshape::inserted_or_deleted_1_sized_dimensions as ones;
+/// use stridec::xla::shape_util::inserted_or_deleted_1_sized_dimensions as ones;
 /// assert_eq!(ones(&[9, 1, 4], &[1, 9, 4, 1]), Some((vec![1], vec![0, 3])));
 /// assert_eq!(ones(&[9, 1, 4], &[3, 1, 12]), None);
 /// ```
@@ -98,7 +98,7 @@ pub fn inserted_or_deleted_1_sized_dimensions(
 /// and the permutation, `GetNormalizedLogicalTransposeShape`.
 ///
 /// ```
-/// use stridec::shape::reshape::normalized_transpose;
+/// use stridec::xla::shape_util::normalized_transpose;
 /// let (dimensions, permutation) = normalized_transpose(&[10, 1, 11, 32], &[3, 1, 0, 2])?;
 /// assert_eq!((dimensions, permutation), (vec![32, 110], vec![1, 0]));
 /// # Ok::<(), stridec::shape::ShapeError>(())
@@ -111,7 +111,7 @@ pub fn normalized_transpose(
     dimensions: &[u64],
     permutation: &[i64],
 ) -> Result<(Vec<u64>, Vec<usize>), ShapeError> {
-    let order = permutation::checked(permutation, dimensions.len())?;
+    let order = shape::permutation(permutation, dimensions.len())?;
     let kept: Vec<usize> = (0..dimensions.len()).filter(|&d| dimensions[d] != 1).collect();
     let rank_of = |dimension: usize| kept.iter().position(|&d| d == dimension);
     let mut merged: Vec<(u64, usize)> = Vec::new();

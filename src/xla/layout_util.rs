@@ -2,9 +2,8 @@
 //!
 //! A shape without a layout has the default one. Dimension numbers may be negative: they count from the end.
 
-use std::borrow::Cow;
-
-use super::{DimLevelType, Format, Layout, Shape, ShapeError, dimension_number, permutation};
+use super::{permutation_util, shape_util};
+use crate::shape::{DimLevelType, Format, Layout, Shape, ShapeError, dimension_number};
 
 pub use super::layout_field::{LayoutField, equal, without_fields};
 
@@ -20,24 +19,11 @@ pub fn make_descending_layout(rank: usize) -> Layout {
     Layout::default_for_rank(rank)
 }
 
-/// The layout of an array, or the default for its rank where it has none.
-#[must_use]
-pub fn layout_of(shape: &Shape) -> Cow<'_, Layout> {
-    shape.layout().map_or_else(|| Cow::Owned(Layout::default_for_rank(shape.rank())), Cow::Borrowed)
-}
-
 /// Whether every array of the shape has a layout of its own: `HasLayout`.
 #[must_use]
 pub fn has_layout(shape: &Shape) -> bool {
     shape.layout().is_some()
         || shape.element_type().bits().is_none() && shape.tuple_shapes().iter().all(has_layout)
-}
-
-/// Whether an array's physical extents exceed the logical ones anywhere (TensorFlow 1.x).
-#[must_use]
-pub fn is_padded(shape: &Shape) -> bool {
-    let padded = shape.layout().map_or(&[][..], |layout| &layout.padded_dimensions);
-    padded.iter().zip(shape.dimensions()).any(|(&n, extent)| extent.bound().is_some_and(|m| n > m))
 }
 
 /// Whether a layout is that of a dense array: `IsDense`, by its levels, and by the format of older protos.
@@ -76,12 +62,12 @@ pub fn major_to_minor(layout: &Layout) -> Vec<usize> {
 /// The physical dimension of each logical one, 0 the most major: `MakeLogicalToPhysical`.
 ///
 /// ```
-/// use stridec::shape::{Layout, layout_util::make_logical_to_physical};
+/// use stridec::{shape::Layout, xla::layout_util::make_logical_to_physical};
 /// assert_eq!(make_logical_to_physical(&Layout::new([3, 0, 2, 1])), [2, 0, 1, 3]);
 /// ```
 #[must_use]
 pub fn make_logical_to_physical(layout: &Layout) -> Vec<usize> {
-    permutation::inverse(&major_to_minor(layout))
+    permutation_util::inverse(&major_to_minor(layout))
 }
 
 /// Whether memory runs over dimension 0 fastest, then 1, …: `IsMonotonicWithDim0Minor`.
@@ -99,7 +85,7 @@ pub fn is_monotonic_with_dim0_major(layout: &Layout) -> bool {
 /// The layout with a dimension moved to the most major place: `MoveDimToMajor`.
 ///
 /// ```
-/// use stridec::shape::{Layout, layout_util::move_dim_to_major};
+/// use stridec::{shape::Layout, xla::layout_util::move_dim_to_major};
 /// assert_eq!(move_dim_to_major(&Layout::new([2, 1, 0]), -2)?, Layout::new([2, 0, 1]));
 /// # Ok::<(), stridec::shape::ShapeError>(())
 /// ```
@@ -172,13 +158,13 @@ pub fn copy_layout_between_shapes(
     source: &Shape,
     destination: &Shape,
 ) -> Result<Shape, ShapeError> {
-    super::shape_util::with_layouts(destination, source)
+    shape_util::with_layouts(destination, source)
 }
 
 /// The greatest number of elements between two splits of a dimension: `MaxSplitSize`.
 ///
 /// ```
-/// use stridec::shape::layout_util::max_split_size;
+/// use stridec::xla::layout_util::max_split_size;
 /// let split = "f32[150,200,100]{0,1,2:SC(0:30)(1:40,130)}".parse()?;
 /// assert_eq!(max_split_size(&split, 1).unwrap(), Some(90)); // 0..40, 40..130, 130..200
 /// assert_eq!(max_split_size(&split, 2).unwrap(), Some(70)); // physical dimension 0 is the most major
@@ -193,7 +179,7 @@ pub fn copy_layout_between_shapes(
 pub fn max_split_size(shape: &Shape, dimension: i64) -> Result<Option<u64>, ShapeError> {
     let dimension = dimension_number(dimension, shape.rank())?;
     let Some(extent) = shape.dimensions()[dimension].bound() else { return Ok(None) };
-    let layout = layout_of(shape);
+    let layout = shape.layout_or_default();
     let physical = physical_number(&layout, dimension);
     let splits = layout
         .split_configs
@@ -218,7 +204,7 @@ pub fn max_elements_in_per_split(shape: &Shape) -> Option<u64> {
 /// XLA's customary letters for the dimensions of an array: y x; z y x; p z y x; more major ones have none.
 ///
 /// ```
-/// use stridec::shape::layout_util::customary_letters;
+/// use stridec::xla::layout_util::customary_letters;
 /// assert_eq!(customary_letters(2), [Some('y'), Some('x')]);
 /// assert_eq!(customary_letters(5)[..2], [None, Some('p')]);
 /// ```
@@ -262,17 +248,6 @@ mod tests {
         assert!(!is_dense(&sparse));
         for (text, dense) in [("{1,0}", true), ("{1,0:D(D,D)}", true), ("{1,0:D(D,C)}", false)] {
             assert_eq!(is_dense(&layout(text)), dense, "{text}");
-        }
-    }
-
-    #[test]
-    fn padding_that_adds_nothing_is_none() {
-        for (text, expected) in [
-            ("f32[2,3]{1,0:PAD(2,4)}", true),
-            ("f32[2,3]{1,0:PAD(2,3)}", false),
-            ("f32[2,3]{1,0}", false),
-        ] {
-            assert_eq!(is_padded(&text.parse().unwrap()), expected, "{text}");
         }
     }
 

@@ -1,7 +1,9 @@
-use super::{CopyNest, NestError, build, coalesce, refine};
+//! Whether two tensors hold the same elements at the same places.
+
 use crate::{
-    stride::{StrideDescriptor, index_util::bump_indices},
-    window::Window,
+    nest::{NestError, places},
+    stride::StrideDescriptor,
+    xla::index_util::bump_indices,
 };
 
 /// Elements that are compared one by one where two nests differ in form.
@@ -44,17 +46,6 @@ fn cells(tensor: &StrideDescriptor) -> u64 {
     tensor.axes().iter().map(|axis| axis.extent).product()
 }
 
-/// Where each element lies, as a nest over the elements in row-major order.
-fn places(tensor: &StrideDescriptor) -> Result<CopyNest, NestError> {
-    let dense = tensor.dense();
-    let nest = build(&tensor.without_prefix(), &dense, &Window::identity(tensor.sizes()))?;
-    let mut nest = coalesce(refine(nest));
-    // Types, widths and fills are compared on their own.
-    (nest.src_bits, nest.dst_bits, nest.sign_extend, nest.fill) = (8, 8, false, 0);
-    nest.src_last = None;
-    Ok(nest)
-}
-
 fn agree_one_by_one(a: &StrideDescriptor, b: &StrideDescriptor) -> bool {
     let (mut in_a, mut in_b) = (vec![0; a.rank()], vec![0; b.rank()]);
     for _ in 0..COMPARE_LIMIT {
@@ -72,7 +63,7 @@ fn agree_one_by_one(a: &StrideDescriptor, b: &StrideDescriptor) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shape::Shape;
+    use crate::{nest::build, shape::Shape, window::Window};
 
     /// The answer, against the places of all the elements.
     #[test]

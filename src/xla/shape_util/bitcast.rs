@@ -4,20 +4,21 @@
 //! arrays are the same memory where every element, counted in row-major order, lies at the same place in both. Each side
 //! is lowered to a copy into a dense buffer; the coalesced source expression of that nest says where element *i* lies.
 
-use super::{CopyNest, NestError, Value, same_memory::same_memory};
+use super::{
+    bounds, common_factors, make_shape_with_descending_layout_and_same_physical_layout,
+    permute_dimensions, same_dimensions, same_memory,
+};
 use crate::{
-    shape::{
-        Layout, Shape, layout_util, permutation,
-        reshape::common_factors,
-        shape_util::{self, permute_dimensions, signed},
-    },
+    nest::{CopyNest, NestError, Value},
+    shape::{Layout, Shape, signed},
     stride::StrideDescriptor,
+    xla::{layout_util, permutation_util},
 };
 
 /// Whether a reshape leaves memory as it is: `ReshapeIsBitcast`, for padded and tiled layouts too.
 ///
 /// ```
-/// use stridec::nest::reshape_is_bitcast;
+/// use stridec::xla::shape_util::reshape_is_bitcast;
 /// let is = |a: &str, b: &str| reshape_is_bitcast(&a.parse().unwrap(), &b.parse().unwrap(), false);
 /// assert!(is("f32[3,2,2]{1,0,2}", "f32[6,2]{0,1}")?);
 /// assert!(!is("f32[8,8]{1,0:T(2,2)}", "f32[64]{0:T(4)}")?); // XLA says yes
@@ -42,7 +43,7 @@ pub fn reshape_is_bitcast(
 /// Dimension `i` of the output is dimension `permutation[i]` of the input.
 ///
 /// ```
-/// use stridec::nest::transpose_is_bitcast;
+/// use stridec::xla::shape_util::transpose_is_bitcast;
 /// let is = |a: &str, b: &str| transpose_is_bitcast(&a.parse().unwrap(), &b.parse().unwrap(), &[1, 0], false);
 /// assert!(is("f32[10,5]{1,0}", "f32[5,10]{0,1}")?);
 /// assert!(!is("f32[10,5]{1,0:PAD(10,8)}", "f32[5,10]{0,1}")?); // TensorFlow 1.0 said yes
@@ -59,7 +60,7 @@ pub fn transpose_is_bitcast(
     ignore_element_type: bool,
 ) -> Result<bool, NestError> {
     let permuted = permute_dimensions(permutation, input)?;
-    if !shape_util::same_dimensions(&permuted, output) {
+    if !same_dimensions(&permuted, output) {
         return Ok(false);
     }
     reshape_is_bitcast(&permuted, output, ignore_element_type)
@@ -69,7 +70,7 @@ pub fn transpose_is_bitcast(
 /// `DeduceTransposeDimensionsForBitcast`.
 ///
 /// ```
-/// use stridec::nest::deduce_transpose_dimensions;
+/// use stridec::xla::shape_util::deduce_transpose_dimensions;
 /// let deduce = |a: &str, b: &str| deduce_transpose_dimensions(&a.parse().unwrap(), &b.parse().unwrap());
 /// assert_eq!(deduce("f32[2,3,4]{2,1,0}", "f32[4,2,3]{0,2,1}")?, Some(vec![2, 0, 1]));
 /// assert_eq!(deduce("f32[5,3]", "f32[3,5]")?, None);
@@ -87,7 +88,7 @@ pub fn deduce_transpose_dimensions(
         return Ok(None);
     }
     // The dimensions in the order of memory, and then with those of one element, which lie anywhere, taken out.
-    let order = |shape: &Shape| layout_util::major_to_minor(&layout_util::layout_of(shape));
+    let order = |shape: &Shape| layout_util::major_to_minor(&shape.layout_or_default());
     let apart = |shape: &Shape| {
         let one = |&d: &usize| shape.dimensions()[d].bound() == Some(1);
         let (mut ones, others): (Vec<usize>, Vec<usize>) = order(shape).into_iter().partition(one);
@@ -95,7 +96,7 @@ pub fn deduce_transpose_dimensions(
         [others, ones].concat()
     };
     for (from, to) in [(order(input), order(output)), (apart(input), apart(output))] {
-        let permutation = permutation::permute_inverse(&from, &signed(&to))?;
+        let permutation = permutation_util::permute_inverse(&from, &signed(&to))?;
         if transpose_is_bitcast(input, output, &signed(&permutation), false)? {
             return Ok(Some(permutation));
         }
@@ -149,23 +150,23 @@ pub fn decompose_bitcast(
     if let Some(permutation) = deduce_transpose_dimensions(input, output)? {
         return Ok(Some(BitcastDecomposition::Transpose(permutation)));
     }
-    let descending = shape_util::make_shape_with_descending_layout_and_same_physical_layout;
+    let descending = make_shape_with_descending_layout_and_same_physical_layout;
     let (transpose1_shape, reshape_shape) = (descending(input)?, descending(output)?);
     if !reshape_is_bitcast(&transpose1_shape, &reshape_shape, false)? {
         return Ok(None);
     }
     Ok(Some(BitcastDecomposition::TransposeReshapeTranspose {
-        transpose1: layout_util::major_to_minor(&layout_util::layout_of(input)),
+        transpose1: layout_util::major_to_minor(&input.layout_or_default()),
         transpose1_shape,
         reshape_shape,
-        transpose2: layout_util::make_logical_to_physical(&layout_util::layout_of(output)),
+        transpose2: layout_util::make_logical_to_physical(&output.layout_or_default()),
     }))
 }
 
 /// The layout that makes a reshape to these extents a bitcast: `AlignLayouts`; `None` where no order of dimensions does.
 ///
 /// ```
-/// use stridec::nest::align_layouts;
+/// use stridec::xla::shape_util::align_layouts;
 /// let input = "f32[3,8,5,7,11]{3,2,1,0,4}".parse()?;
 /// let layout = align_layouts(&input, &[3, 2, 4, 35, 11])?.unwrap();
 /// assert_eq!(layout.to_string(), "{3,2,1,0,4}");
@@ -177,12 +178,11 @@ pub fn decompose_bitcast(
 ///
 /// Where the shape cannot be lowered, or the extents make no shape.
 pub fn align_layouts(input: &Shape, output: &[u64]) -> Result<Option<Layout>, NestError> {
-    let Some(groups) = shape_util::bounds(input).and_then(|dims| common_factors(&dims, output))
-    else {
+    let Some(groups) = bounds(input).and_then(|dims| common_factors(&dims, output)) else {
         return Ok(None);
     };
     // Each group of output dimensions lies where the most major of its input dimensions does.
-    let physical = layout_util::make_logical_to_physical(&layout_util::layout_of(input));
+    let physical = layout_util::make_logical_to_physical(&input.layout_or_default());
     let mut order: Vec<(usize, usize)> = Vec::with_capacity(output.len());
     for pair in groups.windows(2) {
         let mut inputs =
@@ -199,7 +199,9 @@ pub fn align_layouts(input: &Shape, output: &[u64]) -> Result<Option<Layout>, Ne
 /// Whether a copy reads one contiguous run of the source: a slice that is a bitcast of a part of its operand.
 ///
 /// ```
-/// use stridec::{nest::{is_contiguous, lower}, shape::Shape, stride::StrideDescriptor, window::{Slice, Window}};
+/// use stridec::{
+///     nest::lower, shape::Shape, stride::StrideDescriptor, window::{Slice, Window}, xla::shape_util::is_contiguous,
+/// };
 /// let rows = Slice::new([2, 0], [3, 16], [1, 1]);
 /// let source = StrideDescriptor::try_from(&"f32[8,16]".parse::<Shape>()?)?;
 /// let destination = StrideDescriptor::try_from(&"f32[3,16]".parse::<Shape>()?)?;

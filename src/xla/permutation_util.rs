@@ -3,7 +3,7 @@
 //! A permutation `p` makes `out[i] = in[p[i]]`. TensorFlow 1.x's `Permute` went the other way, as
 //! [`permute_inverse`] does.
 
-use super::{FieldPath, ShapeError, dimension_number::distinct};
+use crate::shape::{ShapeError, dimension_number, permutation as checked};
 
 /// Whether each of 0 … n-1 occurs once: `IsPermutation`.
 #[must_use]
@@ -11,27 +11,10 @@ pub fn is_permutation(permutation: &[i64]) -> bool {
     permutation.iter().all(|&n| n >= 0) && checked(permutation, permutation.len()).is_ok()
 }
 
-/// The dimensions that a permutation of `rank` names; negative numbers count from the end.
-///
-/// # Errors
-///
-/// Where it has not `rank` numbers, or they name not each dimension once.
-pub fn checked(permutation: &[i64], rank: usize) -> Result<Vec<usize>, ShapeError> {
-    if permutation.len() != rank {
-        return Err(ShapeError::Count {
-            field: FieldPath::new("permutation"),
-            given: permutation.len(),
-            rank,
-            accepted: "one per dimension is accepted",
-        });
-    }
-    distinct("permutation", permutation, rank)
-}
-
 /// `out[i] = input[permutation[i]]`: `Permute`.
 ///
 /// ```
-/// use stridec::shape::permutation::{permute, permute_inverse};
+/// use stridec::xla::permutation_util::{permute, permute_inverse};
 /// assert_eq!(permute(&['a', 'b', 'c'], &[2, 0, 1])?, ['c', 'a', 'b']);
 /// assert_eq!(permute_inverse(&['a', 'b', 'c'], &[2, 0, 1])?, ['b', 'c', 'a']); // TensorFlow 1.x's `Permute`
 /// # Ok::<(), stridec::shape::ShapeError>(())
@@ -81,7 +64,7 @@ pub fn is_identity_permutation(permutation: &[i64]) -> bool {
 /// The entry at place `from` moved to place `to`, those between moving up: `move_single`.
 ///
 /// ```
-/// use stridec::shape::permutation::move_single;
+/// use stridec::xla::permutation_util::move_single;
 /// assert_eq!(move_single(&[0, 1, 2, 3, 4], 1, 3)?, [0, 2, 3, 1, 4]);
 /// # Ok::<(), stridec::shape::ShapeError>(())
 /// ```
@@ -90,8 +73,8 @@ pub fn is_identity_permutation(permutation: &[i64]) -> bool {
 ///
 /// Where a place is outside; negative ones count from the end.
 pub fn move_single<T: Clone>(entries: &[T], from: i64, to: i64) -> Result<Vec<T>, ShapeError> {
-    let from = super::dimension_number(from, entries.len())?;
-    let to = super::dimension_number(to, entries.len())?;
+    let from = dimension_number(from, entries.len())?;
+    let to = dimension_number(to, entries.len())?;
     let mut moved = entries.to_vec();
     let entry = moved.remove(from);
     moved.insert(to, entry);
@@ -99,7 +82,7 @@ pub fn move_single<T: Clone>(entries: &[T], from: i64, to: i64) -> Result<Vec<T>
 }
 
 /// The inverse of what has been checked.
-pub(crate) fn inverse(permutation: &[usize]) -> Vec<usize> {
+pub(super) fn inverse(permutation: &[usize]) -> Vec<usize> {
     let mut inverse = vec![0; permutation.len()];
     for (i, &to) in permutation.iter().enumerate() {
         inverse[to] = i;
@@ -123,8 +106,6 @@ mod tests {
         ] {
             assert_eq!(is_permutation(given), expected, "{given:?}");
         }
-        assert_eq!(checked(&[-1, 0, 1], 3), Ok(vec![2, 0, 1]));
-        assert!(checked(&[0], 2).is_err());
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! The same extents with other types or layouts.
 
 use super::packed_bits;
-use crate::shape::{
-    ElementType, FieldPath, Shape, ShapeError,
-    layout_util::{self, LayoutField},
+use crate::{
+    shape::{ElementType, FieldPath, Shape, ShapeError},
+    xla::layout_util::{self, LayoutField},
 };
 
 /// The same extents and layout with another type: `ChangeElementType`.
@@ -62,7 +62,7 @@ fn map_arrays(
 }
 
 /// `shape` with the layouts of `source`, whose ranks and tuples are the same.
-pub(in crate::shape) fn with_layouts(shape: &Shape, source: &Shape) -> Result<Shape, ShapeError> {
+pub(in crate::xla) fn with_layouts(shape: &Shape, source: &Shape) -> Result<Shape, ShapeError> {
     let is_array = |shape: &Shape| shape.element_type().bits().is_some();
     let (given, rank) = match (is_array(source), is_array(shape)) {
         (true, true) if source.rank() == shape.rank() => {

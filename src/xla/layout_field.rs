@@ -1,4 +1,6 @@
-use super::{Format, Layout, Sparse};
+//! What a comparison of layouts may leave out.
+
+use crate::shape::{Format, Layout, Sparse};
 
 /// What a comparison of layouts may leave out: the options of XLA's `Layout::Equal`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -78,7 +80,7 @@ pub fn without_fields(layout: &Layout, fields: &[LayoutField]) -> Layout {
 /// Whether two layouts are equal but for the fields that are left out; strict where none is: `Layout::Equal`.
 ///
 /// ```
-/// use stridec::shape::layout_util::{LayoutField, equal};
+/// use stridec::xla::layout_util::{LayoutField, equal};
 /// let (a, b) = ("{1,0:T(8,128)S(1)}".parse()?, "{1,0:T(8,128)}".parse()?);
 /// assert!(!equal(&a, &b, &[]));
 /// assert!(equal(&a, &b, &[LayoutField::MemorySpace]));

@@ -1,8 +1,8 @@
 //! What can be asked of a shape.
 
-use crate::shape::{
-    Dimension, ElementType, Shape, ShapeError, dimension_number,
-    layout_util::{self, LayoutField},
+use crate::{
+    shape::{Dimension, ElementType, Shape, ShapeError, dimension_number},
+    xla::layout_util::{self, LayoutField},
 };
 
 /// Number of elements, a bounded dimension counted at its bound; 0 for shapes that have none: `ElementsIn`.
@@ -35,7 +35,7 @@ pub fn is_zero_element_array(shape: &Shape) -> bool {
 /// Number of dimensions of more than one element: `TrueNumDimensions`.
 ///
 /// ```
-/// use stridec::shape::shape_util::true_rank;
+/// use stridec::xla::shape_util::true_rank;
 /// assert_eq!(true_rank(&"f32[1,8,1,128]".parse()?), 2);
 /// # Ok::<(), stridec::shape::ParseError>(())
 /// ```
@@ -60,7 +60,7 @@ pub fn is_effectively_most_major_dimension(
     dimension: i64,
 ) -> Result<bool, ShapeError> {
     let dimension = dimension_number(dimension, shape.rank())?;
-    let order = layout_util::major_to_minor(&layout_util::layout_of(shape));
+    let order = layout_util::major_to_minor(&shape.layout_or_default());
     let first =
         order.into_iter().find(|&d| d == dimension || shape.dimensions()[d].bound() != Some(1));
     Ok(first == Some(dimension))
@@ -69,7 +69,7 @@ pub fn is_effectively_most_major_dimension(
 /// Whether the last dimension is the most minor in memory: `LastDimIsMinorMost`.
 #[must_use]
 pub fn last_dim_is_minor_most(shape: &Shape) -> bool {
-    let minor = layout_util::layout_of(shape).minor_to_major.first().copied();
+    let minor = shape.layout_or_default().minor_to_major.first().copied();
     minor.is_some_and(|minor| minor + 1 == shape.rank())
 }
 
@@ -100,7 +100,7 @@ pub fn same_dimensions(a: &Shape, b: &Shape) -> bool {
 /// Whether two shapes are equal, a missing layout being the default one: `Equal`.
 ///
 /// ```
-/// use stridec::shape::shape_util::equal;
+/// use stridec::xla::shape_util::equal;
 /// assert!(equal(&"f32[2,3]".parse()?, &"f32[2,3]{1,0}".parse()?));
 /// assert!(!equal(&"f32[<=2,3]".parse()?, &"f32[2,3]".parse()?));
 /// # Ok::<(), stridec::shape::ParseError>(())
@@ -115,7 +115,7 @@ pub fn equal(a: &Shape, b: &Shape) -> bool {
 pub fn equal_ignoring(a: &Shape, b: &Shape, ignoring: &[LayoutField]) -> bool {
     a.element_type() == b.element_type()
         && a.dimensions() == b.dimensions()
-        && layout_util::equal(&layout_util::layout_of(a), &layout_util::layout_of(b), ignoring)
+        && layout_util::equal(&a.layout_or_default(), &b.layout_or_default(), ignoring)
         && a.tuple_shapes().len() == b.tuple_shapes().len()
         && a.tuple_shapes()
             .iter()

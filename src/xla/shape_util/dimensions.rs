@@ -1,8 +1,10 @@
 //! Dimensions that come, go and change places, the layout in step.
 
-use crate::shape::{
-    Dimension, Layout, Shape, ShapeError, dimension_number, dimension_numbers, layout_util,
-    permutation,
+use crate::{
+    shape::{
+        self, Dimension, Layout, Shape, ShapeError, dimension_number, dimension_numbers, signed,
+    },
+    xla::{layout_util, permutation_util},
 };
 
 /// The array without its dimensions of one element: `DropDegenerateDimensions`.
@@ -18,7 +20,7 @@ pub fn drop_degenerate_dimensions(shape: &Shape) -> Result<Shape, ShapeError> {
 /// The array without these dimensions, the order of the others in memory kept: `DeleteDimensions`.
 ///
 /// ```
-/// use stridec::shape::shape_util::delete_dimensions;
+/// use stridec::xla::shape_util::delete_dimensions;
 /// let shape = "f32[5,3,2,7,9]{2,0,1,4,3}".parse()?;
 /// assert_eq!(delete_dimensions(&shape, &[1, 2, -2]).unwrap().to_string(), "f32[5,9]{0,1}");
 /// # Ok::<(), stridec::shape::ParseError>(())
@@ -46,7 +48,7 @@ fn delete_where(shape: &Shape, deleted: impl Fn(usize) -> bool) -> Result<Shape,
 /// In memory they lie just outside the dimension that they precede, in order; those after the last are most minor.
 ///
 /// ```
-/// use stridec::shape::shape_util::insert_dimensions_at_index;
+/// use stridec::xla::shape_util::insert_dimensions_at_index;
 /// let shape = "f32[10,20,30]{0,2,1}".parse()?;
 /// let inserted = insert_dimensions_at_index(&shape, 1, &[40, 50]).unwrap();
 /// assert_eq!(inserted.to_string(), "f32[10,40,50,20,30]{0,4,3,2,1}");
@@ -114,7 +116,7 @@ pub fn append_minor_dimension(bound: u64, shape: &Shape) -> Result<Shape, ShapeE
 ///
 /// Where there is no such dimension.
 pub fn move_dim_to_major(shape: &Shape, dimension: i64) -> Result<Shape, ShapeError> {
-    let layout = layout_util::move_dim_to_major(&layout_util::layout_of(shape), dimension)?;
+    let layout = layout_util::move_dim_to_major(&shape.layout_or_default(), dimension)?;
     Shape::array(shape.element_type(), shape.dimensions().iter().copied(), layout)
 }
 
@@ -124,7 +126,7 @@ pub fn move_dim_to_major(shape: &Shape, dimension: i64) -> Result<Shape, ShapeEr
 /// `ReorderLogicalDimensions` is the same.
 ///
 /// ```
-/// use stridec::shape::shape_util::permute_dimensions;
+/// use stridec::xla::shape_util::permute_dimensions;
 /// let shape = "f32[10,100,1000]{2,1,0}".parse()?;
 /// let permuted = permute_dimensions(&[1, 2, 0], &shape).unwrap();
 /// assert_eq!(permuted.to_string(), "f32[100,1000,10]{1,0,2}");
@@ -135,9 +137,9 @@ pub fn move_dim_to_major(shape: &Shape, dimension: i64) -> Result<Shape, ShapeEr
 ///
 /// Where the permutation does not name each dimension once.
 pub fn permute_dimensions(permutation: &[i64], shape: &Shape) -> Result<Shape, ShapeError> {
-    let order = permutation::checked(permutation, shape.rank())?;
-    let new_number = permutation::inverse(&order);
-    let mut layout = layout_util::layout_of(shape).into_owned();
+    let order = shape::permutation(permutation, shape.rank())?;
+    let new_number = permutation_util::inverse(&order);
+    let mut layout = shape.layout_or_default().into_owned();
     for dimension in &mut layout.minor_to_major {
         *dimension = new_number[*dimension];
     }
@@ -158,14 +160,14 @@ pub fn permute_dimensions_ignoring_layout(
     permutation: &[i64],
     shape: &Shape,
 ) -> Result<Shape, ShapeError> {
-    let dimensions = permutation::permute(shape.dimensions(), permutation)?;
+    let dimensions = permutation_util::permute(shape.dimensions(), permutation)?;
     Shape::array(shape.element_type(), dimensions, shape.layout().cloned())
 }
 
 /// The array over the same memory whose dimensions lie in order: `MakeShapeWithDescendingLayoutAndSamePhysicalLayout`.
 ///
 /// ```
-/// use stridec::shape::shape_util::make_shape_with_descending_layout_and_same_physical_layout;
+/// use stridec::xla::shape_util::make_shape_with_descending_layout_and_same_physical_layout;
 /// let shape = "f32[128,24,4,48,48]{2,4,3,1,0}".parse()?;
 /// let descending = make_shape_with_descending_layout_and_same_physical_layout(&shape).unwrap();
 /// assert_eq!(descending.to_string(), "f32[128,24,48,48,4]{4,3,2,1,0}");
@@ -178,13 +180,8 @@ pub fn permute_dimensions_ignoring_layout(
 pub fn make_shape_with_descending_layout_and_same_physical_layout(
     shape: &Shape,
 ) -> Result<Shape, ShapeError> {
-    let order = signed(&layout_util::major_to_minor(&layout_util::layout_of(shape)));
+    let order = signed(&layout_util::major_to_minor(&shape.layout_or_default()));
     permute_dimensions(&order, shape)
-}
-
-/// Dimension numbers as the utilities take them.
-pub(crate) fn signed(dimensions: &[usize]) -> Vec<i64> {
-    dimensions.iter().filter_map(|&dimension| i64::try_from(dimension).ok()).collect()
 }
 
 #[cfg(test)]

@@ -1,14 +1,18 @@
 //! Bytes of arrays and tuples: what XLA's `ShapeUtil` asks of a layout's addresses.
 
-use super::{StrideDescriptor, StrideError, index_util::multidimensional_index_to_linear_index};
-use crate::shape::{ElementType, Shape, shape_util};
+use super::{bounds, elements_in};
+use crate::{
+    shape::{ElementType, Shape},
+    stride::{StrideDescriptor, StrideError},
+    xla::index_util::multidimensional_index_to_linear_index,
+};
 
 /// Bytes of the elements alone, whatever the layout; those of a tuple's parts together: `ByteSizeOf`.
 ///
 /// XLA counts a pointer for each part of a tuple besides, where it is told the pointer's size.
 ///
 /// ```
-/// use stridec::stride::size_util::byte_size_of;
+/// use stridec::xla::shape_util::byte_size_of;
 /// assert_eq!(byte_size_of(&"(s32[16,32,64], s8[16,32,64])".parse()?)?, 163_840);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -30,13 +34,13 @@ pub fn byte_size_of(shape: &Shape) -> Result<u64, StrideError> {
     let sizes = sizes(shape)?;
     let strides = vec![0; sizes.len()];
     let element = StrideDescriptor::strided(shape.element_type(), layout, &sizes, &strides, 0)?;
-    let bits = shape_util::elements_in(shape)
-        .and_then(|elements| elements.checked_mul(element.element_bits().into()));
+    let bits =
+        elements_in(shape).and_then(|elements| elements.checked_mul(element.element_bits().into()));
     bits.map(|bits| bits.div_ceil(8)).ok_or(StrideError::TooLarge { what: "dimensions" })
 }
 
 fn sizes(shape: &Shape) -> Result<Vec<u64>, StrideError> {
-    shape_util::bounds(shape).ok_or_else(|| StrideError::Unsupported {
+    bounds(shape).ok_or_else(|| StrideError::Unsupported {
         field: "dimensions",
         value: "?".into(),
         accepted: "accepted is an extent, or a bound such as <=128",
@@ -48,7 +52,7 @@ fn sizes(shape: &Shape) -> Result<Vec<u64>, StrideError> {
 /// Where XLA's own is smaller, it forgets something: `L(n)` without tiles, and the padding of a tile inside a tile.
 ///
 /// ```
-/// use stridec::stride::size_util::array_size;
+/// use stridec::xla::shape_util::array_size;
 /// assert_eq!(array_size(&"f32[10,20]{1,0:PAD(15,21)}".parse()?)?, 1260);
 /// assert_eq!(array_size(&"u8[20]{0:T(6)(4)}".parse()?)?, 32); // 4 tiles of ⌈6/4⌉·4
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -81,7 +85,7 @@ pub fn array_data_size(shape: &Shape) -> Result<u64, StrideError> {
 /// `None` where a tile takes a dimension apart, or an element is no whole number of bytes.
 ///
 /// ```
-/// use stridec::stride::size_util::byte_strides;
+/// use stridec::xla::shape_util::byte_strides;
 /// assert_eq!(byte_strides(&"f16[5,7,9]".parse()?)?, Some(vec![126, 18, 2]));
 /// assert_eq!(byte_strides(&"s4[10,20]{1,0:E(4)}".parse()?)?, None);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -109,17 +113,6 @@ pub fn byte_strides_is_major_to_minor(
             expected = expected.and_then(|expected| expected.checked_mul(size));
             continues
         })
-}
-
-impl StrideDescriptor {
-    /// Bytes between neighbours along each dimension; `None` where a tile takes a dimension apart, or an element is no
-    /// whole number of bytes.
-    #[must_use]
-    pub fn byte_strides(&self) -> Option<Vec<i64>> {
-        let bytes = i64::from(self.element_bits() / 8);
-        let whole = self.element_bits().is_multiple_of(8);
-        self.strides().map(|stride| stride.filter(|_| whole)?.checked_mul(bytes)).collect()
-    }
 }
 
 #[cfg(test)]

@@ -4,13 +4,15 @@
 
 use std::cmp::Ordering;
 
-use super::{StrideDescriptor, StrideError};
-use crate::shape::{Shape, dimension_number};
+use crate::{
+    shape::{Shape, dimension_number},
+    stride::{StrideDescriptor, StrideError},
+};
 
 /// Where the element at `index` lies, in elements: `MultidimensionalIndexToLinearIndex`.
 ///
 /// ```
-/// use stridec::stride::index_util::multidimensional_index_to_linear_index as linear;
+/// use stridec::xla::index_util::multidimensional_index_to_linear_index as linear;
 /// assert_eq!(linear(&"f32[10,20,30]{1,2,0}".parse()?, &[8, 15, 27])?, 5355);
 /// assert_eq!(linear(&"f32[3,5]{1,0:T(2,2)}".parse()?, &[2, 3])?, 17);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -43,7 +45,7 @@ pub fn linear_index_to_multidimensional_index(
 /// Over a dimension of one element the stride means nothing; the layout's is given. Negative numbers count from the end.
 ///
 /// ```
-/// use stridec::stride::index_util::get_dimension_stride;
+/// use stridec::xla::index_util::get_dimension_stride;
 /// assert_eq!(get_dimension_stride(&"f32[5,8,10,4]".parse()?, 1)?, Some(40));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -59,7 +61,7 @@ pub fn get_dimension_stride(shape: &Shape, dimension: i64) -> Result<Option<i64>
 /// Moves an index to the next in row-major order, whatever the layout: `BumpIndices`; `false` after the last.
 ///
 /// ```
-/// use stridec::stride::index_util::bump_indices;
+/// use stridec::xla::index_util::bump_indices;
 /// let mut index = [0, 2];
 /// assert!(bump_indices(&[2, 3], &mut index));
 /// assert_eq!(index, [1, 0]);
@@ -94,7 +96,7 @@ pub fn compare_indices(lhs: &[u64], rhs: &[u64]) -> Ordering {
 ///
 /// ```
 /// let mut visited = Vec::new();
-/// stridec::stride::index_util::for_each_index(&[1, 0], &[0, 4], &[0, 3], |i| visited.push(i.to_vec()));
+/// stridec::xla::index_util::for_each_index(&[1, 0], &[0, 4], &[0, 3], |i| visited.push(i.to_vec()));
 /// assert_eq!(visited, [[1, 0], [1, 3]]);
 /// ```
 pub fn for_each_index(

@@ -1,0 +1,18 @@
+//! XLA's utilities for layouts, shapes and indices, under XLA's own names.
+//!
+//! The modules are named after XLA's headers. Where XLA looks at the order of the dimensions alone, these functions
+//! lower the shapes, so that their answers hold for padded and tiled arrays too.
+//!
+//! ```
+//! use stridec::xla::{layout_util, shape_util};
+//! let (nchw, nhwc) = ("f32[8,64,1,1]{3,2,1,0}".parse()?, "f32[8,64,1,1]{1,3,2,0}".parse()?);
+//! assert!(shape_util::reshape_is_bitcast(&nchw, &nhwc, false)?); // no element moves
+//! assert_eq!(layout_util::major_to_minor(&"{1,3,2,0}".parse()?), [0, 2, 3, 1]);
+//! # Ok::<(), stridec::Error>(())
+//! ```
+
+pub mod index_util;
+mod layout_field;
+pub mod layout_util;
+pub mod permutation_util;
+pub mod shape_util;
