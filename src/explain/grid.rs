@@ -1,11 +1,13 @@
 //! The logical array as a grid: planes of it, or its tiles and one of them.
 
+use std::convert::Infallible;
+
 use super::{
     colour::Colour,
     shown::{Item, choose},
     tiles::{Boxes, padded, place, product},
 };
-use crate::stride::{Step, StrideDescriptor};
+use crate::stride::{Coordinate, Forward, StrideDescriptor};
 
 /// The most planes that are drawn whole.
 const MAX_PLANES: u64 = 4;
@@ -245,18 +247,40 @@ pub(super) fn common_dimensions(
 
 /// The dimension along which memory runs.
 fn minor(descriptor: &StrideDescriptor) -> Option<usize> {
-    let mut dimension: Vec<Option<usize>> = (0..descriptor.rank()).map(Some).collect();
-    for step in descriptor.steps() {
-        match *step {
-            Step::Split { of, .. } => dimension.extend([dimension[of], dimension[of]]),
-            Step::Fold { minor, .. } => dimension.push(dimension[minor]),
-            Step::Unit => dimension.push(None),
-        }
-    }
+    let mut dimension = (0..descriptor.rank()).map(Some).collect();
+    let Ok(()) = descriptor.forward(&mut Dimensions, &mut dimension);
     let axes = descriptor.axes().iter();
     axes.filter(|axis| descriptor.extents()[axis.coordinate] > 1 && axis.stride != 0)
         .min_by_key(|axis| axis.stride.unsigned_abs())
         .and_then(|axis| dimension[axis.coordinate])
+}
+
+/// The dimension that a coordinate is a part of; of a fold, its minor one.
+struct Dimensions;
+
+impl Forward for Dimensions {
+    type Value = Option<usize>;
+    type Error = Infallible;
+
+    fn split(
+        &mut self,
+        of: Coordinate<'_, Self::Value>,
+        _: u64,
+    ) -> Result<[Self::Value; 2], Infallible> {
+        Ok([*of.value, *of.value])
+    }
+
+    fn fold(
+        &mut self,
+        _: Coordinate<'_, Self::Value>,
+        minor: Coordinate<'_, Self::Value>,
+    ) -> Result<Self::Value, Infallible> {
+        Ok(*minor.value)
+    }
+
+    fn unit(&mut self) -> Self::Value {
+        None
+    }
 }
 
 /// A count of cells that fits; what does not is more than any page draws.

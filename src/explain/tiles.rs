@@ -1,6 +1,8 @@
 //! What the steps of a descriptor mean on the page: boxes, and cells past the array.
 
-use crate::stride::{Step, StrideDescriptor};
+use std::convert::Infallible;
+
+use crate::stride::{Coordinate, Coordinates, Forward, StrideDescriptor, Undo};
 
 /// The boxes that tiles cut an array into, coarse to fine: `levels[n][d]` is the extent along dimension `d`.
 ///
@@ -14,26 +16,10 @@ impl Boxes {
     /// Reads the boxes from the splits: each level cuts the remainders of the level above.
     pub(super) fn of(descriptor: &StrideDescriptor) -> Self {
         let rank = descriptor.rank();
-        let mut levels: Vec<Vec<u64>> = vec![];
-        // Of each coordinate: the dimension that it is a digit of, and its level.
-        let mut made: Vec<Option<(usize, usize)>> = (0..rank).map(|d| Some((d, 0))).collect();
-        for step in descriptor.steps() {
-            match *step {
-                Step::Split { of, by } => {
-                    let Some((dimension, level)) = made[of] else {
-                        made.extend([None, None]);
-                        continue;
-                    };
-                    if levels.len() <= level {
-                        levels.push(vec![1; rank]);
-                    }
-                    levels[level][dimension] = by;
-                    made.extend([None, Some((dimension, level + 1))]);
-                }
-                Step::Fold { .. } | Step::Unit => made.push(None),
-            }
-        }
-        Self { levels }
+        let mut boxes = Self { levels: vec![] };
+        let mut made = (0..rank).map(|dimension| Some((dimension, 0))).collect();
+        let Ok(()) = descriptor.forward(&mut Cuts { rank, boxes: &mut boxes }, &mut made);
+        boxes
     }
 
     /// How strong the line before `index` of dimension `d` is: 2 at a box of the first level, 1 deeper, else 0.
@@ -54,45 +40,83 @@ impl Boxes {
     }
 }
 
-/// Extent of dimension `d` with its padding: that of its memory axis, or whole tiles.
-pub(super) fn padded(descriptor: &StrideDescriptor, dimension: usize) -> u64 {
-    let extent = |coordinate: usize| {
-        let axis = descriptor.axes().iter().find(|axis| axis.coordinate == coordinate);
-        axis.map_or(descriptor.extents()[coordinate], |axis| axis.extent)
-    };
-    let mut made = descriptor.rank();
-    for step in descriptor.steps() {
-        match *step {
-            Step::Split { of, by } if of == dimension => return extent(made) * by,
-            Step::Fold { major, minor } if major == dimension || minor == dimension => break,
-            Step::Split { .. } => made += 2,
-            Step::Fold { .. } | Step::Unit => made += 1,
-        }
-    }
-    extent(dimension)
+/// Finds the boxes: what stands for a coordinate is the dimension that it is a remainder of, and its level.
+struct Cuts<'a> {
+    rank: usize,
+    boxes: &'a mut Boxes,
 }
 
-/// The value of each coordinate at `index`, which may lie past the sizes, up to [`padded`].
-pub(super) fn coordinates(descriptor: &StrideDescriptor, index: &[u64]) -> Vec<u64> {
-    let mut values = index.to_vec();
-    for step in descriptor.steps() {
-        match *step {
-            Step::Split { of, by } => {
-                let value = values[of];
-                values.extend([value / by, value % by]);
-            }
-            Step::Fold { major, minor } => {
-                values.push(values[major] * descriptor.extents()[minor] + values[minor]);
-            }
-            Step::Unit => values.push(0),
+impl Forward for Cuts<'_> {
+    type Value = Option<(usize, usize)>;
+    type Error = Infallible;
+
+    fn split(
+        &mut self,
+        of: Coordinate<'_, Self::Value>,
+        by: u64,
+    ) -> Result<[Self::Value; 2], Infallible> {
+        let Some((dimension, level)) = *of.value else { return Ok([None, None]) };
+        let levels = &mut self.boxes.levels;
+        if levels.len() <= level {
+            levels.push(vec![1; self.rank]);
         }
+        levels[level][dimension] = by;
+        Ok([None, Some((dimension, level + 1))])
     }
-    values
+
+    fn fold(
+        &mut self,
+        _: Coordinate<'_, Self::Value>,
+        _: Coordinate<'_, Self::Value>,
+    ) -> Result<Self::Value, Infallible> {
+        Ok(None)
+    }
+
+    fn unit(&mut self) -> Self::Value {
+        None
+    }
+}
+
+/// Extent of dimension `d` with its padding: that of its memory axis, or whole tiles.
+pub(super) fn padded(descriptor: &StrideDescriptor, dimension: usize) -> u64 {
+    let mut extents: Coordinates<u64> = descriptor.extents().into();
+    for axis in descriptor.axes() {
+        extents[axis.coordinate] = axis.extent;
+    }
+    let Ok(()) = descriptor.undo(&mut WholeTiles, &mut extents);
+    extents[dimension]
+}
+
+/// The extent of each coordinate in whole tiles; a dimension that is folded keeps its own.
+struct WholeTiles;
+
+impl Undo for WholeTiles {
+    type Value = u64;
+    type Error = Infallible;
+
+    fn join(
+        &mut self,
+        _: Coordinate<'_, u64>,
+        by: u64,
+        quotients: u64,
+        _: u64,
+    ) -> Result<u64, Infallible> {
+        Ok(quotients * by)
+    }
+
+    fn unfold(
+        &mut self,
+        major: Coordinate<'_, u64>,
+        minor: Coordinate<'_, u64>,
+        _: u64,
+    ) -> Result<[u64; 2], Infallible> {
+        Ok([major.extent, minor.extent])
+    }
 }
 
 /// The place of the cell at `index`, an element or padding.
 pub(super) fn place(descriptor: &StrideDescriptor, index: &[u64]) -> u64 {
-    let values = coordinates(descriptor, index);
+    let values = descriptor.coordinates(index);
     let axes = descriptor.axes().iter();
     // A cell of padding past a lone element may come to lie outside what an i64 counts; it is never drawn.
     let strided = axes

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::tiles::{Boxes, coordinates, padded, product};
+use super::tiles::{Boxes, padded, product};
 use crate::stride::{Step, StrideDescriptor};
 
 /// Everything that is said below a picture.
@@ -167,7 +167,7 @@ fn example(descriptor: &StrideDescriptor) -> Option<String> {
     let index: Vec<u64> =
         descriptor.sizes().iter().map(|size| size.checked_sub(1)).collect::<Option<_>>()?;
     let offset = descriptor.offset(&index).ok()?;
-    let values = coordinates(descriptor, &index);
+    let values = descriptor.coordinates(&index);
     let mut terms: Vec<String> = descriptor
         .axes()
         .iter()

@@ -8,7 +8,7 @@ use super::{
     walk::{Walk, walk},
 };
 use crate::{
-    stride::{Step, StrideDescriptor},
+    stride::{Coordinates, StrideDescriptor},
     window::Window,
 };
 
@@ -43,7 +43,7 @@ pub fn build(
     if ![&source, &destination].iter().any(|side| side.sizes().contains(&0)) {
         let first = src_prefix + source.base_offset();
         src = source_index(&window, &mut walk)
-            .and_then(|mut index| forward(&source, &mut index, &mut walk))
+            .and_then(|index| source_offset(&source, index, &mut walk))
             .and_then(|src| src.checked_plus(1, &Affine::constant(signed(first))))
             .ok_or(NestError::Reach { operand: Operand::Source(0), limit: LIMIT })?;
     }
@@ -150,8 +150,8 @@ fn elements(operand: Operand, descriptor: &StrideDescriptor) -> Result<(u64, u64
 }
 
 /// The source index that a cell takes; `None` where a number passes 2^63-1.
-fn source_index(window: &Window, walk: &mut Walk) -> Option<SmallVec<[Affine; 12]>> {
-    let mut index: SmallVec<[Affine; 12]> = smallvec![Affine::default(); window.src_rank()];
+fn source_index(window: &Window, walk: &mut Walk) -> Option<Coordinates<Affine>> {
+    let mut index: Coordinates<Affine> = smallvec![Affine::default(); window.src_rank()];
     for (number, dimension) in window.dimensions().iter().enumerate() {
         let past =
             walk.index[number].clone().plus(-1, &Affine::constant(signed(dimension.dst_start)));
@@ -177,34 +177,17 @@ fn source_index(window: &Window, walk: &mut Walk) -> Option<SmallVec<[Affine; 12
     Some(index)
 }
 
-/// Runs the source's steps over an index and weighs the result with the strides; `None` where a number passes 2^63-1.
-fn forward(
+/// The offset of a source index: its steps, then its strides; `None` where a number passes 2^63-1.
+fn source_offset(
     source: &StrideDescriptor,
-    values: &mut SmallVec<[Affine; 12]>,
+    mut values: Coordinates<Affine>,
     walk: &mut Walk,
 ) -> Option<Affine> {
-    let extents = source.extents();
-    for step in source.steps() {
-        match *step {
-            Step::Split { of, by } => {
-                let whole = values[of].clone();
-                let quotient =
-                    if by >= extents[of] { Affine::default() } else { walk.quotient(&whole, by) };
-                values.push(quotient.clone());
-                values.push(whole.checked_plus(-signed(by), &quotient)?);
-            }
-            Step::Fold { major, minor } => {
-                let folded =
-                    values[minor].clone().checked_plus(signed(extents[minor]), &values[major])?;
-                values.push(folded);
-            }
-            Step::Unit => values.push(Affine::default()),
-        }
-    }
+    source.forward(walk, &mut values).ok()?;
     source
         .axes()
         .iter()
-        .filter(|axis| extents[axis.coordinate] > 1)
+        .filter(|axis| source.extents()[axis.coordinate] > 1)
         .try_fold(Affine::default(), |src, axis| {
             src.checked_plus(axis.stride, &values[axis.coordinate])
         })
@@ -220,7 +203,7 @@ fn last_read(source: &StrideDescriptor, window: &Window) -> Option<u64> {
     {
         return None;
     }
-    let mut spans: SmallVec<[(u64, u64); 12]> = smallvec![(0, 0); window.src_rank()];
+    let mut spans: Coordinates<(u64, u64)> = smallvec![(0, 0); window.src_rank()];
     for dimension in window.dimensions() {
         if let Some(src_dim) = dimension.src_dim {
             let walked = dimension.src_step.unsigned_abs().saturating_mul(dimension.count - 1);
@@ -232,25 +215,7 @@ fn last_read(source: &StrideDescriptor, window: &Window) -> Option<u64> {
             };
         }
     }
-    for step in source.steps() {
-        match *step {
-            Step::Split { of, by } => {
-                let (low, high) = spans[of];
-                let quotients = (low / by, high / by);
-                // Inside one tile the remainders are an interval; across tiles they are all there.
-                let rests =
-                    if quotients.0 == quotients.1 { (low % by, high % by) } else { (0, by - 1) };
-                spans.extend([quotients, rests]);
-            }
-            Step::Fold { major, minor } => {
-                let extent = source.extents()[minor];
-                let fold =
-                    |end: fn((u64, u64)) -> u64| end(spans[major]) * extent + end(spans[minor]);
-                spans.push((fold(|span| span.0), fold(|span| span.1)));
-            }
-            Step::Unit => spans.push((0, 0)),
-        }
-    }
+    let spans = source.intervals(spans);
     let walked: i64 = source
         .axes()
         .iter()

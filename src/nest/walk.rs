@@ -6,7 +6,7 @@ use super::{
     Affine, Cell, Digit, Guard, NestError, Operand, Value,
     numbers::{LIMIT, gcd, signed},
 };
-use crate::stride::{Axis, Step, StrideDescriptor};
+use crate::stride::{Axis, Coordinate, Coordinates, Forward, StrideDescriptor, Undo};
 
 /// Images up to this many elements are marked place by place to tell overlap from interleaving.
 const MARK_LIMIT: u64 = 1 << 18;
@@ -22,7 +22,7 @@ pub(super) struct Walk {
     /// What is added to a walk position to give the image's element.
     pub(super) dst_base: i64,
     /// The logical index of the cell.
-    pub(super) index: SmallVec<[Affine; 12]>,
+    pub(super) index: Coordinates<Affine>,
 }
 
 impl Walk {
@@ -121,39 +121,75 @@ pub(super) fn walk(
     if let Some(dimension) = (0..descriptor.rank()).find(|&d| descriptor.extents()[d] == 0) {
         walk.guard(walk.index[dimension].clone(), 0, Cell::Padding);
     }
-    undo(descriptor, &mut walk)
-        .ok_or(NestError::Reach { operand: Operand::Destination, limit: LIMIT })?;
+    let mut index = std::mem::take(&mut walk.index);
+    descriptor
+        .undo(&mut walk, &mut index)
+        .map_err(|PastI64| NestError::Reach { operand: Operand::Destination, limit: LIMIT })?;
+    walk.index = index;
     Ok(walk)
 }
 
-/// Undoes the steps, last to first; the remainder of a partial tile needs a guard. `None` where a number passes 2^63-1.
-fn undo(descriptor: &StrideDescriptor, walk: &mut Walk) -> Option<()> {
-    let extents = descriptor.extents();
-    let mut next = extents.len();
-    for step in descriptor.steps().iter().rev() {
-        match *step {
-            Step::Split { of, by } => {
-                next -= 2;
-                let whole =
-                    walk.index[next + 1].clone().checked_plus(signed(by), &walk.index[next])?;
-                if extents[next] * by > extents[of] {
-                    walk.guard(whole.clone(), extents[of], Cell::Gap);
-                }
-                walk.index[of] = whole;
-            }
-            Step::Fold { major, minor } => {
-                next -= 1;
-                let whole = walk.index[next].clone();
-                let quotient = walk.quotient(&whole, extents[minor].max(1));
-                walk.index[minor] = whole.plus(-signed(extents[minor]), &quotient);
-                walk.index[major] = quotient;
-            }
-            Step::Unit => next -= 1,
+/// The index of a cell, from its coordinates in memory: the remainder of a partial tile needs a guard.
+impl Undo for Walk {
+    type Value = Affine;
+    type Error = PastI64;
+
+    fn join(
+        &mut self,
+        Coordinate { extent, .. }: Coordinate<'_, Affine>,
+        by: u64,
+        quotient: Affine,
+        remainder: Affine,
+    ) -> Result<Affine, PastI64> {
+        let whole = remainder.checked_plus(signed(by), &quotient).ok_or(PastI64)?;
+        if !extent.is_multiple_of(by) {
+            self.guard(whole.clone(), extent, Cell::Gap);
         }
+        Ok(whole)
     }
-    walk.index.truncate(descriptor.rank());
-    Some(())
+
+    fn unfold(
+        &mut self,
+        _: Coordinate<'_, Affine>,
+        Coordinate { extent, .. }: Coordinate<'_, Affine>,
+        fold: Affine,
+    ) -> Result<[Affine; 2], PastI64> {
+        let quotient = self.quotient(&fold, extent.max(1));
+        let minor = fold.plus(-signed(extent), &quotient);
+        Ok([quotient, minor])
+    }
 }
+
+/// The coordinates in memory of a source index: a split needs a quotient.
+impl Forward for Walk {
+    type Value = Affine;
+    type Error = PastI64;
+
+    fn split(
+        &mut self,
+        Coordinate { extent, value, .. }: Coordinate<'_, Affine>,
+        by: u64,
+    ) -> Result<[Affine; 2], PastI64> {
+        let quotient = if by >= extent { Affine::default() } else { self.quotient(value, by) };
+        let remainder = value.clone().checked_plus(-signed(by), &quotient).ok_or(PastI64)?;
+        Ok([quotient, remainder])
+    }
+
+    fn fold(
+        &mut self,
+        major: Coordinate<'_, Affine>,
+        minor: Coordinate<'_, Affine>,
+    ) -> Result<Affine, PastI64> {
+        minor.value.clone().checked_plus(signed(minor.extent), major.value).ok_or(PastI64)
+    }
+
+    fn unit(&mut self) -> Affine {
+        Affine::default()
+    }
+}
+
+/// A number of a form passes 2^63-1.
+pub(super) struct PastI64;
 
 /// The axes that move, by falling stride; each stride exceeds the reach of the smaller ones together.
 fn nested_axes(descriptor: &StrideDescriptor) -> Result<SmallVec<[Axis; 8]>, NestError> {

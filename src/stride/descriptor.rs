@@ -1,6 +1,10 @@
+//! [`StrideDescriptor`]: the steps, axes and strides of a tensor's memory.
+
+use std::convert::Infallible;
+
 use smallvec::SmallVec;
 
-use super::StrideError;
+use super::{Coordinate, Forward, StrideError};
 use crate::shape::ElementType;
 
 /// Bytes of a coordinate's name up to which others spell it out: each fold may name a coordinate twice.
@@ -203,19 +207,7 @@ impl StrideDescriptor {
                 return Err(StrideError::Index { dimension, given, limit });
             }
         }
-        let mut values: SmallVec<[u64; 12]> = index.into();
-        for step in &self.steps {
-            match *step {
-                Step::Split { of, by } => {
-                    let value = values[of];
-                    values.extend([value / by, value % by]);
-                }
-                Step::Fold { major, minor } => {
-                    values.push(values[major] * self.extents[minor] + values[minor]);
-                }
-                Step::Unit => values.push(0),
-            }
-        }
+        let values = self.coordinates(index);
         let strided: i64 =
             self.axes.iter().map(|axis| axis.stride * signed(values[axis.coordinate])).sum();
         Ok(self.offset.wrapping_add_signed(strided))
@@ -226,11 +218,6 @@ impl StrideDescriptor {
     /// `parts` divides the element's bits; offsets and sizes count parts from here on.
     pub(crate) fn split_elements(&self, parts: u32) -> Self {
         let shift = |coordinate: usize| coordinate + usize::from(coordinate >= self.rank);
-        let steps = self.steps.iter().map(|step| match *step {
-            Step::Split { of, by } => Step::Split { of: shift(of), by },
-            Step::Fold { major, minor } => Step::Fold { major: shift(major), minor: shift(minor) },
-            Step::Unit => Step::Unit,
-        });
         let mut extents = self.extents.clone();
         extents.insert(self.rank, parts.into());
         let mut axes: SmallVec<[Axis; 8]> = self
@@ -247,7 +234,7 @@ impl StrideDescriptor {
         Self {
             element_bits: self.element_bits / parts,
             rank: self.rank + 1,
-            steps: steps.collect(),
+            steps: self.steps.iter().map(|step| step.renumbered(shift)).collect(),
             extents,
             axes,
             offset: self.offset.saturating_mul(parts.into()),
@@ -261,31 +248,49 @@ impl StrideDescriptor {
     /// A name of more than 60 bytes is not put into others: they call its coordinate by its number, `c9`.
     #[must_use]
     pub fn coordinate_name(&self, coordinate: usize) -> String {
-        let mut names: Vec<String> =
-            (0..self.rank).map(|dimension| format!("d{dimension}")).collect();
-        for step in &self.steps {
-            let of = |number: usize| match names[number].len() {
-                0..=LONGEST_NAME => names[number].clone(),
-                _ => format!("c{number}"),
-            };
-            match *step {
-                // A tile of 1 changes nothing.
-                Step::Split { of: whole, by: 1 } => {
-                    let whole = of(whole);
-                    names.extend([whole, "0".into()]);
-                }
-                Step::Split { of: whole, by } => {
-                    let whole = of(whole);
-                    names.extend([format!("{whole}/{by}"), format!("{whole}%{by}")]);
-                }
-                Step::Fold { major, minor } => {
-                    let name = format!("({}*{}+{})", of(major), self.extents[minor], of(minor));
-                    names.push(name);
-                }
-                Step::Unit => names.push("0".into()),
-            }
-        }
+        let mut names = (0..self.rank).map(|dimension| format!("d{dimension}")).collect();
+        let Ok(()) = self.forward(&mut Names, &mut names);
         names.into_iter().nth(coordinate).unwrap_or_else(|| format!("c{coordinate}"))
+    }
+}
+
+/// Coordinates by their names.
+struct Names;
+
+impl Coordinate<'_, String> {
+    /// How other names call the coordinate.
+    fn name(&self) -> String {
+        if self.value.len() > LONGEST_NAME {
+            format!("c{}", self.number)
+        } else {
+            self.value.clone()
+        }
+    }
+}
+
+impl Forward for Names {
+    type Value = String;
+    type Error = Infallible;
+
+    fn split(&mut self, of: Coordinate<'_, String>, by: u64) -> Result<[String; 2], Infallible> {
+        let name = of.name();
+        Ok(match by {
+            // A tile of 1 changes nothing.
+            1 => [name, "0".into()],
+            _ => [format!("{name}/{by}"), format!("{name}%{by}")],
+        })
+    }
+
+    fn fold(
+        &mut self,
+        major: Coordinate<'_, String>,
+        minor: Coordinate<'_, String>,
+    ) -> Result<String, Infallible> {
+        Ok(format!("({}*{}+{})", major.name(), minor.extent, minor.name()))
+    }
+
+    fn unit(&mut self) -> String {
+        "0".into()
     }
 }
 

@@ -1,6 +1,8 @@
-use smallvec::{SmallVec, smallvec};
+//! [`StrideDescriptor::index`]: which element lies at an offset.
 
-use super::{Axis, Step, StrideDescriptor, StrideError, descriptor::signed};
+use smallvec::smallvec;
+
+use super::{Axis, Coordinates, StrideDescriptor, StrideError, descriptor::signed, steps::Numbers};
 
 /// Places that [`StrideDescriptor::index`] tries before it gives up on strides that interleave.
 const SEARCH_LIMIT: u32 = 1 << 20;
@@ -26,7 +28,7 @@ impl StrideDescriptor {
         if offset >= self.physical_elements {
             return Err(StrideError::Linear { given: offset, limit: self.physical_elements });
         }
-        let mut digits: SmallVec<[u64; 12]> = smallvec![0; self.extents.len()];
+        let mut digits: Coordinates<u64> = smallvec![0; self.extents.len()];
         let mut search = Search { order: self.axes.to_vec(), tries: 0 };
         // Where several elements may share a place, the first in row-major order is asked for. Otherwise the greatest
         // strides first: each digit is then found at once.
@@ -39,7 +41,8 @@ impl StrideDescriptor {
                 strides: self.axes.iter().map(|axis| axis.stride).collect(),
             }),
             Some(false) => Ok(None),
-            Some(true) => Ok(self.undo(digits)),
+            // A remainder past the end of a partial tile is padding.
+            Some(true) => Ok(self.undo(&mut Numbers, &mut digits).is_ok().then(|| digits.to_vec())),
         }
     }
 
@@ -53,29 +56,6 @@ impl StrideDescriptor {
             reach = reach.saturating_add(stride.saturating_mul(steps));
             nested
         })
-    }
-
-    /// Undoes the steps; a remainder past the end of a partial tile is padding.
-    fn undo(&self, mut values: SmallVec<[u64; 12]>) -> Option<Vec<u64>> {
-        let mut next = values.len();
-        for step in self.steps.iter().rev() {
-            match *step {
-                Step::Split { of, by } => {
-                    next -= 2;
-                    values[of] = values[next] * by + values[next + 1];
-                    if values[of] >= self.extents[of] {
-                        return None;
-                    }
-                }
-                Step::Fold { major, minor } => {
-                    next -= 1;
-                    values[major] = values[next] / self.extents[minor];
-                    values[minor] = values[next] % self.extents[minor];
-                }
-                Step::Unit => next -= 1,
-            }
-        }
-        Some(values[..self.rank].to_vec())
     }
 }
 

@@ -7,6 +7,7 @@ mod index;
 pub mod interchange;
 mod lower;
 mod padding_report;
+mod steps;
 
 pub use descriptor::{Axis, Step, StrideDescriptor};
 pub use dml::{
@@ -16,3 +17,4 @@ pub use dml::{
 };
 pub use error::StrideError;
 pub use padding_report::{DimensionPadding, PaddingReport};
+pub(crate) use steps::{Coordinate, Coordinates, Forward, Undo};

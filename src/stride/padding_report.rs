@@ -1,4 +1,8 @@
-use super::{Step, StrideDescriptor};
+//! [`PaddingReport`]: how much of a tensor's memory is padding.
+
+use std::convert::Infallible;
+
+use super::{Coordinate, Coordinates, StrideDescriptor, Undo};
 
 /// How much of an allocation is padding, and which dimension pays for it.
 ///
@@ -92,8 +96,8 @@ fn distinct_elements(tensor: &StrideDescriptor) -> u128 {
 }
 
 /// Places along each logical dimension: an axis has as many as fit before the next greater stride.
-fn padded_extents(tensor: &StrideDescriptor) -> Vec<u64> {
-    let mut places: Vec<u64> = tensor.extents().to_vec();
+fn padded_extents(tensor: &StrideDescriptor) -> Coordinates<u64> {
+    let mut places: Coordinates<u64> = tensor.extents().into();
     let mut axes: Vec<_> = tensor
         .axes()
         .iter()
@@ -110,23 +114,36 @@ fn padded_extents(tensor: &StrideDescriptor) -> Vec<u64> {
         };
         places[coordinate] = places[coordinate].max(room);
     }
-    // Undo the steps, last to first, as an index is undone.
-    let mut next = places.len();
-    for step in tensor.steps().iter().rev() {
-        match *step {
-            Step::Split { of, .. } => {
-                next -= 2;
-                places[of] = places[next].saturating_mul(places[next + 1]);
-            }
-            Step::Fold { major, minor } => {
-                next -= 1;
-                places[minor] = places[next].div_ceil(places[major].max(1));
-            }
-            Step::Unit => next -= 1,
-        }
-    }
-    places.truncate(tensor.rank());
+    let Ok(()) = tensor.undo(&mut Places, &mut places);
     places
+}
+
+/// The number of places along each coordinate.
+struct Places;
+
+impl Undo for Places {
+    type Value = u64;
+    type Error = Infallible;
+
+    fn join(
+        &mut self,
+        _: Coordinate<'_, u64>,
+        _: u64,
+        quotient: u64,
+        remainder: u64,
+    ) -> Result<u64, Infallible> {
+        Ok(quotient.saturating_mul(remainder))
+    }
+
+    fn unfold(
+        &mut self,
+        major: Coordinate<'_, u64>,
+        _: Coordinate<'_, u64>,
+        fold: u64,
+    ) -> Result<[u64; 2], Infallible> {
+        // What a fold pads is the minor dimension.
+        Ok([*major.value, fold.div_ceil((*major.value).max(1))])
+    }
 }
 
 #[cfg(test)]

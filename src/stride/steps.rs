@@ -1,0 +1,305 @@
+//! The interpreter of [`Step`]s: [`StrideDescriptor::forward`] runs them from a logical index towards memory, and
+//! [`StrideDescriptor::undo`] from memory back. What stands for a coordinate is the caller's choice: a number, a form
+//! of a loop nest, an interval, a name.
+
+use std::convert::Infallible;
+
+use smallvec::SmallVec;
+
+use super::{Step, StrideDescriptor};
+
+/// A value for each coordinate of a descriptor, or for the first of them.
+pub(crate) type Coordinates<V> = SmallVec<[V; 12]>;
+
+/// A coordinate that a step reads or makes again.
+pub(crate) struct Coordinate<'a, V> {
+    /// Its number.
+    pub(crate) number: usize,
+    /// Its number of values, as [`StrideDescriptor::extents`] has it.
+    pub(crate) extent: u64,
+    /// What stands for it; for a coordinate that is being undone, what stood there before.
+    pub(crate) value: &'a V,
+}
+
+/// What a step makes of coordinates, from an index towards memory.
+pub(crate) trait Forward {
+    /// What stands for a coordinate.
+    type Value;
+    /// Why a value cannot be made.
+    type Error;
+
+    /// The quotient and the remainder of a coordinate that is split by `by`.
+    fn split(
+        &mut self,
+        whole: Coordinate<'_, Self::Value>,
+        by: u64,
+    ) -> Result<[Self::Value; 2], Self::Error>;
+
+    /// The coordinate `major · extent(minor) + minor`.
+    fn fold(
+        &mut self,
+        major: Coordinate<'_, Self::Value>,
+        minor: Coordinate<'_, Self::Value>,
+    ) -> Result<Self::Value, Self::Error>;
+
+    /// The coordinate that is always 0.
+    fn unit(&mut self) -> Self::Value;
+}
+
+/// What the coordinates of memory say of those that they were made of.
+pub(crate) trait Undo {
+    /// What stands for a coordinate.
+    type Value;
+    /// Why a value cannot be made.
+    type Error;
+
+    /// The coordinate that was split by `by`, from its quotient and its remainder.
+    fn join(
+        &mut self,
+        whole: Coordinate<'_, Self::Value>,
+        by: u64,
+        quotient: Self::Value,
+        remainder: Self::Value,
+    ) -> Result<Self::Value, Self::Error>;
+
+    /// The two coordinates that were folded, major and minor, from the fold.
+    fn unfold(
+        &mut self,
+        major: Coordinate<'_, Self::Value>,
+        minor: Coordinate<'_, Self::Value>,
+        fold: Self::Value,
+    ) -> Result<[Self::Value; 2], Self::Error>;
+}
+
+impl StrideDescriptor {
+    /// Runs the steps: `values` holds one value per logical dimension, and then one for every coordinate.
+    ///
+    /// # Errors
+    ///
+    /// The first that a step meets.
+    pub(crate) fn forward<F: Forward>(
+        &self,
+        run: &mut F,
+        values: &mut Coordinates<F::Value>,
+    ) -> Result<(), F::Error> {
+        for step in &self.steps {
+            match *step {
+                Step::Split { of, by } => {
+                    let [quotient, remainder] = run.split(self.coordinate(values, of), by)?;
+                    values.push(quotient);
+                    values.push(remainder);
+                }
+                Step::Fold { major, minor } => {
+                    let fold =
+                        run.fold(self.coordinate(values, major), self.coordinate(values, minor))?;
+                    values.push(fold);
+                }
+                Step::Unit => values.push(run.unit()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Undoes the steps, last to first: `values` holds one value for every coordinate, and then one per logical
+    /// dimension. Only the values of coordinates that no step reads have to say something.
+    ///
+    /// # Errors
+    ///
+    /// The first that a step meets.
+    pub(crate) fn undo<U: Undo>(
+        &self,
+        run: &mut U,
+        values: &mut Coordinates<U::Value>,
+    ) -> Result<(), U::Error> {
+        for step in self.steps.iter().rev() {
+            let mut made = || values.pop().expect("a value stands for each coordinate");
+            match *step {
+                Step::Split { of, by } => {
+                    let (remainder, quotient) = (made(), made());
+                    values[of] = run.join(self.coordinate(values, of), by, quotient, remainder)?;
+                }
+                Step::Fold { major, minor } => {
+                    let fold = made();
+                    let [of_major, of_minor] = run.unfold(
+                        self.coordinate(values, major),
+                        self.coordinate(values, minor),
+                        fold,
+                    )?;
+                    values[major] = of_major;
+                    values[minor] = of_minor;
+                }
+                Step::Unit => drop(made()),
+            }
+        }
+        Ok(())
+    }
+
+    fn coordinate<'a, V>(&self, values: &'a [V], number: usize) -> Coordinate<'a, V> {
+        Coordinate { number, extent: self.extents[number], value: &values[number] }
+    }
+
+    /// The value of each coordinate at `index`, which may lie in padding.
+    pub(crate) fn coordinates(&self, index: &[u64]) -> Coordinates<u64> {
+        let mut values = index.into();
+        let Ok(()) = self.forward(&mut Numbers, &mut values);
+        values
+    }
+
+    /// The least and the greatest value of each coordinate, given those of the logical dimensions.
+    ///
+    /// The interval of a fold may hold more than the values that it takes.
+    pub(crate) fn intervals(&self, mut of: Coordinates<(u64, u64)>) -> Coordinates<(u64, u64)> {
+        let Ok(()) = self.forward(&mut Intervals, &mut of);
+        of
+    }
+}
+
+impl Step {
+    /// The same step on coordinates of other numbers.
+    pub(super) fn renumbered(self, number: impl Fn(usize) -> usize) -> Self {
+        match self {
+            Self::Split { of, by } => Self::Split { of: number(of), by },
+            Self::Fold { major, minor } => {
+                Self::Fold { major: number(major), minor: number(minor) }
+            }
+            Self::Unit => Self::Unit,
+        }
+    }
+}
+
+/// The values of coordinates for one index.
+pub(super) struct Numbers;
+
+/// A remainder that lies past the end of a partial tile: no index has these coordinates.
+pub(super) struct Padding;
+
+impl Forward for Numbers {
+    type Value = u64;
+    type Error = Infallible;
+
+    fn split(&mut self, whole: Coordinate<'_, u64>, by: u64) -> Result<[u64; 2], Infallible> {
+        Ok([whole.value / by, whole.value % by])
+    }
+
+    fn fold(
+        &mut self,
+        major: Coordinate<'_, u64>,
+        minor: Coordinate<'_, u64>,
+    ) -> Result<u64, Infallible> {
+        Ok(major.value * minor.extent + minor.value)
+    }
+
+    fn unit(&mut self) -> u64 {
+        0
+    }
+}
+
+impl Undo for Numbers {
+    type Value = u64;
+    type Error = Padding;
+
+    fn join(
+        &mut self,
+        whole: Coordinate<'_, u64>,
+        by: u64,
+        quotient: u64,
+        remainder: u64,
+    ) -> Result<u64, Padding> {
+        let value = quotient * by + remainder;
+        if value < whole.extent { Ok(value) } else { Err(Padding) }
+    }
+
+    fn unfold(
+        &mut self,
+        _: Coordinate<'_, u64>,
+        minor: Coordinate<'_, u64>,
+        fold: u64,
+    ) -> Result<[u64; 2], Padding> {
+        Ok([fold / minor.extent, fold % minor.extent])
+    }
+}
+
+/// The least and the greatest value of coordinates, over a box of indices.
+struct Intervals;
+
+impl Forward for Intervals {
+    type Value = (u64, u64);
+    type Error = Infallible;
+
+    fn split(
+        &mut self,
+        whole: Coordinate<'_, (u64, u64)>,
+        by: u64,
+    ) -> Result<[(u64, u64); 2], Infallible> {
+        let (low, high) = *whole.value;
+        let quotients = (low / by, high / by);
+        // Inside one tile the remainders are an interval; across tiles they are all there.
+        let remainders =
+            if quotients.0 == quotients.1 { (low % by, high % by) } else { (0, by - 1) };
+        Ok([quotients, remainders])
+    }
+
+    fn fold(
+        &mut self,
+        major: Coordinate<'_, (u64, u64)>,
+        minor: Coordinate<'_, (u64, u64)>,
+    ) -> Result<(u64, u64), Infallible> {
+        let end = |major: u64, of_minor: u64| major * minor.extent + of_minor;
+        Ok((end(major.value.0, minor.value.0), end(major.value.1, minor.value.1)))
+    }
+
+    fn unit(&mut self) -> (u64, u64) {
+        (0, 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{shape::Shape, xla::index_util::for_each_index_of};
+
+    const SHAPES: [&str; 6] = [
+        "u8[3,5]{1,0:T(2,2)}",
+        "u8[2,3]{1,0:T(*,4)}",
+        "u8[4,5,3]{2,0,1:T(*,3,2)(2,1)}",
+        "u8[7]{0:T(2,3)}",
+        "u8[5,9]{1,0:T(4,4)(2,1)}",
+        "u8[3,4,5]{2,1,0:T(*,*,7)}",
+    ];
+
+    fn lower(text: &str) -> StrideDescriptor {
+        StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn undone_coordinates_are_the_index_that_made_them() {
+        for text in SHAPES {
+            let descriptor = lower(text);
+            for_each_index_of(descriptor.sizes(), |index| {
+                let mut values = descriptor.coordinates(index);
+                assert_eq!(values.len(), descriptor.extents().len(), "{text}");
+                assert!(descriptor.undo(&mut Numbers, &mut values).is_ok(), "{text} {index:?}");
+                assert_eq!(values[..], *index, "{text}");
+            });
+        }
+    }
+
+    #[test]
+    fn coordinates_stay_in_their_intervals() {
+        for text in SHAPES {
+            let descriptor = lower(text);
+            // Without the first and the last index of each dimension.
+            let part = descriptor.sizes().iter().map(|&size| (1, size.max(3) - 2)).collect();
+            let intervals = descriptor.intervals(part);
+            for_each_index_of(descriptor.sizes(), |index| {
+                if index.iter().zip(&intervals).all(|(at, (low, high))| (low..=high).contains(&at))
+                {
+                    let values = descriptor.coordinates(index);
+                    for (value, (low, high)) in values.iter().zip(&intervals) {
+                        assert!((low..=high).contains(&value), "{text} {index:?}");
+                    }
+                }
+            });
+        }
+    }
+}
