@@ -31,10 +31,10 @@ pub(super) fn describe(args: &DescribeArgs) -> Result<(), Failure> {
     }
 }
 
-/// The proto of a tensor that is a shape.
+/// The proto of a tensor that is a shape, its layouts written out as XLA does.
 fn proto(tensor: &Tensor) -> Result<xla::Shape, Failure> {
     match tensor {
-        Tensor::Shape(shape) => Ok(xla::Shape::from(shape)),
+        Tensor::Shape(shape) => Ok(xla::Shape::from(&shape.clone().with_default_layouts())),
         _ => Err(Failure::new(
             Exit::Unsupported,
             format!("{tensor}: an xla.Shape cannot say strides; --format text and json can"),

@@ -100,6 +100,20 @@ impl Layout {
         *self == Self::new(self.minor_to_major.iter().copied())
     }
 
+    /// Whether the layout gives a place to every element: none of its dimensions is stored sparsely.
+    ///
+    /// ```
+    /// use stridec::shape::Layout;
+    /// let dense: Layout = "{1,0:D(D,D)}".parse()?;
+    /// let sparse: Layout = "{1,0:D(D,C)}".parse()?;
+    /// assert!(dense.is_dense() && !sparse.is_dense());
+    /// # Ok::<(), stridec::shape::ParseError>(())
+    /// ```
+    #[must_use]
+    pub fn is_dense(&self) -> bool {
+        self.format != Format::Sparse && self.sparse.as_ref().is_none_or(|fields| fields.is_dense())
+    }
+
     /// Whether the cells between extents and padded dimensions are spoken of: an array as TensorFlow 1.x had them.
     #[must_use]
     pub fn has_padding(&self) -> bool {
@@ -245,4 +259,16 @@ pub struct Sparse {
     pub pointer_primitive_type: Option<ElementType>,
     /// The physical representation, `P(…)`.
     pub physical_shape: Option<Shape>,
+}
+
+impl Sparse {
+    /// Whether every level is dense, and nothing else is said.
+    fn is_dense(&self) -> bool {
+        // A dense level is unique and ordered, which `validate` demands: the flags say nothing more.
+        self.dim_level_types.iter().all(|&level| level == DimLevelType::Dense)
+            && self.max_sparse_elements == 0
+            && self.index_primitive_type.is_none()
+            && self.pointer_primitive_type.is_none()
+            && self.physical_shape.is_none()
+    }
 }

@@ -208,6 +208,23 @@ impl Shape {
         &self.tuple_shapes
     }
 
+    /// The same shape with a layout for every array, the default one where there was none: so XLA writes its protos.
+    ///
+    /// ```
+    /// use stridec::shape::Shape;
+    /// let tuple: Shape = "(f32[2,3], s8[4,5]{0,1})".parse()?;
+    /// assert_eq!(tuple.with_default_layouts().to_string(), "(f32[2,3]{1,0}, s8[4,5]{0,1})");
+    /// # Ok::<(), stridec::shape::ParseError>(())
+    /// ```
+    #[must_use]
+    pub fn with_default_layouts(mut self) -> Self {
+        if self.is_array() {
+            self.layout.get_or_insert_with(|| Layout::default_for_rank(self.dimensions.len()));
+        }
+        let parts = std::mem::take(&mut self.tuple_shapes).into_iter();
+        Self { tuple_shapes: parts.map(Self::with_default_layouts).collect(), ..self }
+    }
+
     /// Whether the shape has elements of its own: no tuple, token, opaque value or buffer.
     #[must_use]
     pub fn is_array(&self) -> bool {

@@ -107,7 +107,13 @@ impl StrideError {
     /// Whether the tensor is valid, but more than stridec lowers.
     #[must_use]
     pub fn is_unsupported(&self) -> bool {
-        matches!(self, Self::NoElements { .. } | Self::Unsupported { .. } | Self::Search { .. })
+        matches!(
+            self,
+            Self::NoElements { .. }
+                | Self::Unsupported { .. }
+                | Self::ElementSize { .. }
+                | Self::Search { .. }
+        )
     }
 
     /// The field that the error is about, below the tensor's own message; a layout's fields are named alone.
@@ -147,7 +153,7 @@ mod tests {
             (StrideError::Linear { given: 2, limit: 2 }, false, None),
             (
                 StrideError::ElementSize { given: 8, element_type: ElementType::S16, limit: 16 },
-                false,
+                true,
                 Some("element_size_in_bits"),
             ),
             (

@@ -276,7 +276,7 @@ fn refuse_unsupported(layout: &Layout) -> Result<(), StrideError> {
     if !layout.split_configs.is_empty() {
         return refuse("split_configs", "accepted is an array in one memory");
     }
-    if layout.format == crate::shape::Format::Sparse || layout.sparse.is_some() {
+    if !layout.is_dense() {
         return refuse("dim_level_types", "accepted are dense arrays");
     }
     Ok(())

@@ -68,6 +68,26 @@ fn the_proto_of_a_shape_reads_back_in_each_form() {
     }
 }
 
+/// XLA writes the default layout, of a tuple's parts and a buffer's array too.
+#[test]
+fn protos_have_layouts() {
+    let sandbox = Sandbox::new();
+    for (shape, expected) in [
+        ("f32[123,456]", "100b1a037bc8032a070a02010080010132020000"),
+        ("f32[]", "100b2a03800101"),
+        ("(f32[2], token[])", "100d2210100b1a01022a060a010080010132010022021011"),
+        ("b(s32[])", "1022220710042a03800101"),
+        ("s4[64,128]{1,0:E(4)}", "10151a034080012a090a020100380480010132020000"),
+        ("f32[2,3]{0,1:PAD(3,5,zero)}", "100b1a0202032a0a0a020001120203051801"),
+    ] {
+        let ran = sandbox.stridec(&["describe", shape, "--format", "pb"]);
+        let hex: String = ran.stdout.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, expected, "{shape}");
+    }
+    let ran = sandbox.stridec(&["describe", "f32[2,3]", "--format", "textproto"]);
+    assert!(ran.text().contains("minor_to_major: [1, 0]"), "{}", ran.text());
+}
+
 #[test]
 fn every_leaf_of_a_tuple_is_there() {
     let sandbox = Sandbox::new();
