@@ -19,7 +19,7 @@ use crate::{
 /// assert_eq!(kernel.strategy, "transpose");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Operation {
     pub(super) title: String,
     pub(super) source: (Tensor, StrideDescriptor),
@@ -41,7 +41,12 @@ impl Operation {
         Self::lower(title, (source, from), destination, window)
     }
 
-    /// DirectML's SLICE1 of `source`; the destination is the default layout of the output sizes where it is `None`.
+    /// DirectML's SLICE1 of `source`.
+    ///
+    /// Where `destination` is `None` it is what the output sizes take in the default layout, elements as wide as in
+    /// the source; of a `BufferTensorDesc`, one that is packed.
+    ///
+    /// SLICE1 takes one element or more. An XLA slice may be empty: there is nothing to compile then.
     ///
     /// # Errors
     ///
@@ -55,7 +60,7 @@ impl Operation {
         let window = Window::slice(from.sizes(), slice)?;
         let destination = match destination {
             Some(destination) => destination,
-            None => Tensor::dense(from.element_type(), window.sizes())?,
+            None => source.dense_like(window.sizes())?,
         };
         let title = format!(
             "slice {source} at {:?} of {:?} by {:?} to {destination}",
@@ -147,5 +152,58 @@ impl Operation {
     pub fn run_on_host(&self, source: &[u8], destination: &mut [u8]) -> Result<(), Error> {
         span!("run");
         Ok(crate::host::run(&self.nest, source, destination)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stride::{BufferTensorDesc, TensorDataType};
+
+    /// Two elements in a byte stay two in a byte: 15 of 4 bits take 8 bytes.
+    #[test]
+    fn the_default_destination_of_a_slice_is_as_wide_as_the_source() {
+        let desc = BufferTensorDesc::new(TensorDataType::Uint4, &[3, 5], None).unwrap();
+        let whole = Slice::new([0, 0], [3, 5], [1, 1]);
+        for (source, bytes) in [
+            (Tensor::from(desc.clone()), 8),
+            ("u4[3,5]{0,1:E(4)}".parse().unwrap(), 8),
+            ("u4[3,5]{:E(4)} strided<[1,3]>".parse().unwrap(), 8),
+            ("u4[3,5]".parse().unwrap(), 15),
+            ("f32[3,5]{0,1:T(2,2)}".parse().unwrap(), 60),
+        ] {
+            let operation = Operation::slice(source.clone(), &whole, None).unwrap();
+            assert_eq!(operation.destination().image_bytes(), bytes, "{source}");
+        }
+        let operation = Operation::slice(desc.clone().into(), &whole, None).unwrap();
+        assert_eq!(operation.destination.0, Tensor::Buffer(desc));
+    }
+
+    #[test]
+    fn operations_are_equal_where_their_tensors_and_windows_are() {
+        let operation = |to: &str| {
+            Operation::relayout("f32[2,3]".parse().unwrap(), to.parse().unwrap()).unwrap()
+        };
+        assert_eq!(operation("f32[2,3]{0,1}"), operation("f32[2,3]{0,1}"));
+        assert_ne!(operation("f32[2,3]{0,1}"), operation("f32[2,3]"));
+        let distinct: std::collections::HashSet<_> =
+            ["f32[2,3]", "f32[2,3]{0,1}", "f32[2,3]"].map(operation).into();
+        assert_eq!(distinct.len(), 2);
+    }
+
+    /// Levels that are all dense say nothing that a layout without them does not.
+    #[test]
+    fn dense_levels_are_a_dense_array() {
+        let relayout = |from: &str| {
+            Operation::relayout(from.parse().unwrap(), "f32[2,3]{0,1}".parse().unwrap())
+        };
+        let dense = relayout("f32[2,3]{1,0:D(D,D)}").unwrap();
+        assert_eq!(dense.nest(), relayout("f32[2,3]").unwrap().nest());
+        for sparse in
+            ["f32[2,3]{1,0:D(D,C)}", "f32[2,3]{1,0:D(D,D)P(s8[1])}", "f32[2,3]{1,0:#(u8)}"]
+        {
+            let error = relayout(sparse).unwrap_err();
+            assert_eq!(error.kind(), crate::ErrorKind::Unsupported, "{error}");
+        }
     }
 }

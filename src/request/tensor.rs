@@ -2,8 +2,8 @@ use std::{fmt, str::FromStr};
 
 use crate::{
     error::Error,
-    shape::{ElementType, Notation, ParseError, Shape, StridedShape},
-    stride::{BufferTensorDesc, StrideDescriptor},
+    shape::{ElementType, Layout, Notation, ParseError, Shape, StridedShape},
+    stride::{BufferTensorDesc, DmlError, StrideDescriptor},
 };
 
 /// How one tensor lies in memory, in one of the ways to say it.
@@ -37,6 +37,33 @@ impl Tensor {
         sizes: impl IntoIterator<Item = u64>,
     ) -> Result<Self, Error> {
         Ok(Self::Shape(Shape::new(element_type, sizes, None)?))
+    }
+
+    /// The densest tensor of these sizes that is described as this one is, in elements as wide as its own.
+    ///
+    /// A shape has the default layout then, and so has what had strides; a DirectML description is packed.
+    pub(super) fn dense_like(&self, sizes: impl IntoIterator<Item = u64>) -> Result<Self, Error> {
+        let (element_type, bits) = match self {
+            Self::Shape(shape) => (
+                shape.element_type(),
+                shape.layout().map_or(0, |layout| layout.element_size_in_bits),
+            ),
+            Self::Strided(shape) => (shape.element_type(), shape.element_size_in_bits()),
+            Self::Buffer(desc) => {
+                let sizes: Result<Vec<u32>, DmlError> = sizes
+                    .into_iter()
+                    .enumerate()
+                    .map(|(dimension, given)| {
+                        u32::try_from(given)
+                            .map_err(|_| DmlError::SizeTooLarge { dimension, given })
+                    })
+                    .collect();
+                return Ok(BufferTensorDesc::new(desc.data_type(), &sizes?, None)?.into());
+            }
+        };
+        let sizes: Vec<u64> = sizes.into_iter().collect();
+        let layout = (bits != 0).then(|| Layout::default_for_rank(sizes.len()).element_size(bits));
+        Ok(Self::Shape(Shape::new(element_type, sizes, layout)?))
     }
 
     /// Lowers it to strides.
