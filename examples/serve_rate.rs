@@ -54,7 +54,7 @@ fn request(number: u32) -> Result<CompileRequest, ParseError> {
         1 => Operation::Relayout(Relayout { source, destination: tensor("{2,1,3,0}")? }),
         _ => Operation::Relayout(Relayout { source, destination: tensor("{3,2,1,0:T(8,128)}")? }),
     };
-    Ok(CompileRequest { operation: Some(operation), target: None })
+    Ok(CompileRequest { operation: Some(operation), ..Default::default() })
 }
 
 /// The texts of the kernels; a response without one is an error.

@@ -80,11 +80,8 @@ impl Error {
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         let unsupported = match self {
-            Self::Parse(_)
-            | Self::Shape(_)
-            | Self::Window(_)
-            | Self::Request(_)
-            | Self::Host(_) => false,
+            Self::Parse(_) | Self::Shape(_) | Self::Window(_) | Self::Host(_) => false,
+            Self::Request(error) => error.is_unsupported(),
             Self::Stride(error) => error.is_unsupported(),
             Self::Dml(error) => error.is_unsupported(),
             Self::Nest(error) => error.is_unsupported(),

@@ -138,7 +138,7 @@ const RELAYOUTS: [(&str, &str, ErrorKind, &str); 25] = [
     (
         "s8[4]{0:E(4)}",
         "s8[4]",
-        Invalid,
+        Unsupported,
         "element_size_in_bits: 4 does not hold s8, which takes 8 bits",
     ),
     (
@@ -351,7 +351,7 @@ fn serialized_shapes() {
 #[test]
 fn requests() {
     let request = |operation| {
-        Operation::try_from(&proto::CompileRequest { operation, target: None }).map(|_| ())
+        Operation::try_from(&proto::CompileRequest { operation, ..Default::default() }).map(|_| ())
     };
     let tensor = |text: &str| Some(proto::Tensor::from(&text.parse::<Tensor>().unwrap()));
     let relayout = |source, destination| {

@@ -79,7 +79,8 @@ fn each_stage_has_a_span() {
             source: tensor("f32[2,3]"),
             destination: tensor("f32[2,3]{0,1}"),
         });
-    let request = proto::stridec::CompileRequest { operation: Some(operation), target: None };
+    let request =
+        proto::stridec::CompileRequest { operation: Some(operation), ..Default::default() };
     let names = Arc::new(Mutex::new(vec![]));
     tracing::subscriber::with_default(Names(Arc::clone(&names)), || {
         let _ = stridec::request::respond(&request.encode_to_vec());

@@ -23,8 +23,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "request",
         &[
-            "error", "proto", "shape", "stride", "window", "nest", "schedule", "wgsl", "host",
-            "explain",
+            "error", "proto", "shape", "stride", "window", "nest", "schedule", "wgsl", "backend",
+            "host", "explain",
         ],
     ),
     (

@@ -73,6 +73,20 @@ void Run() {
                 dispatch.workgroups(1), dispatch.workgroups(2));
   }
 
+  // The same kernel in SPIR-V, for Vulkan.
+  auto spirv_request = request;
+  spirv_request.set_language(stridec::SPIRV);
+  const auto spirv = Compile(spirv_request.SerializeAsString());
+  Expect(spirv.has_kernel(), spirv.error().message().c_str());
+  const auto& translation = spirv.kernel().translation();
+  Expect(translation.code().size() % 4 == 0 && translation.code()[0] == 0x03, "SPIR-V's words");
+  std::printf("// SPIR-V of %zu bytes, entry point %s\n", translation.code().size(),
+              translation.entry_point().c_str());
+  for (const auto& binding : spirv.kernel().bindings()) {
+    std::printf("// set %u, binding %u: %llu bytes\n", binding.slot().space(), binding.slot().index(),
+                static_cast<unsigned long long>(binding.size_in_bytes()));
+  }
+
   // An invalid layout: the error names its field.
   const auto refused = Compile(
       Relayout(source, F32({8, 64, 112, 112}, {1, 3, 3, 0})).SerializeAsString());

@@ -5,7 +5,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 target=$(cargo metadata --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
-cargo rustc --lib --no-default-features --features capi --crate-type cdylib,staticlib
+cargo rustc --lib --no-default-features --features capi,backends --crate-type cdylib,staticlib
 
 # build NAME LIBRARY FLAGS
 build() {

@@ -85,6 +85,19 @@ def main(program, count):
         return read_message(server.stdout, stridec.CompileResponse)
 
     print(ask(relayout(112, 112)).kernel.wgsl)
+
+    # The same in another language, with what a runtime needs to bind and dispatch it.
+    request = relayout(112, 112)
+    request.language = stridec.HLSL
+    kernel = ask(request).kernel
+    print(kernel.translation.code.decode().splitlines()[0])
+    for binding in kernel.bindings:
+        slot = binding.slot
+        print(f"register({slot.register_class}{slot.index}, space{slot.space}): {binding.size_in_bytes} bytes")
+    for dispatch in kernel.dispatches:
+        print("dispatch", *dispatch.workgroups)
+    assert [binding.slot.register_class for binding in kernel.bindings] == ["t", "u"]
+
     error = ask(stridec.CompileRequest()).error
     print(f"refused: {stridec.Error.Code.Name(error.code)}: {error.message}")
     assert error.field == "operation"

@@ -32,7 +32,7 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
         }
         operation => {
             let kind = operation.and_then(|(_, kind)| kind.ok());
-            let Request { operation, target } = args.flags.request(kind, None)?;
+            let Request { operation, target, language: _ } = args.flags.request(kind, None)?;
             let page = || Ok(operation.page(&target.unwrap_or_default())?);
             operation.draw(|picture| write(args, picture, page))
         }

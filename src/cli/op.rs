@@ -4,7 +4,9 @@ use std::path::Path;
 
 use stridec::{
     Error, ErrorKind, Operation, Target, Tensor,
-    proto::stridec::CompileRequest,
+    backend::Language,
+    proto::stridec::{self as proto, CompileRequest},
+    request::RequestError,
     stride::StrideDescriptor,
     window::{Slice, Window},
 };
@@ -21,10 +23,12 @@ use super::{
 /// The flag of a slice that has a default.
 const OUTPUT_SIZES: &str = "--output-sizes";
 
-/// What is asked: an operation, and the target that a request names.
+/// What is asked: an operation, and the target and the language that a request names.
 pub(super) struct Request {
     pub(super) operation: Operation,
     pub(super) target: Option<Target>,
+    /// `None` for WGSL.
+    pub(super) language: Option<Language>,
 }
 
 impl From<Error> for Failure {
@@ -53,10 +57,11 @@ impl OpFlags {
         kind: Option<OpKind>,
         source: Option<Tensor>,
     ) -> Result<Request, Failure> {
-        match &self.request {
-            Some(request) => from_file(request),
-            None => Ok(Request { operation: self.operation(kind, source)?, target: None }),
+        if let Some(request) = &self.request {
+            return from_file(request);
         }
+        let operation = self.operation(kind, source)?;
+        Ok(Request { operation, target: None, language: None })
     }
 
     /// The first flag that was given.
@@ -156,7 +161,11 @@ fn from_file(argument: &str) -> Result<Request, Failure> {
     let path = Path::new(file);
     let about = |error: Error| Failure::from(error).about(name(path));
     let request: CompileRequest = read_message(path)?;
+    let given = request.language;
+    let language = proto::Language::try_from(given)
+        .map_err(|_| about(RequestError::Language { given }.into()))?;
     Ok(Request {
+        language: language.translation(),
         operation: Operation::try_from(&request).map_err(about)?,
         target: request.target.as_ref().map(Target::try_from).transpose().map_err(about)?,
     })

@@ -16,6 +16,7 @@ impl From<&Kernel> for proto::Kernel {
                     binding: binding.binding,
                     writable: binding.writable,
                     size_in_bytes: binding.size_in_bytes,
+                    slot: None,
                 })
                 .collect(),
             dispatches: kernel
@@ -43,6 +44,7 @@ impl From<&Kernel> for proto::Kernel {
                 invocations: proof.invocations(),
                 trips: proof.trips(),
             }),
+            translation: None,
         }
     }
 }

@@ -18,6 +18,20 @@ pub enum RequestError {
         /// The number.
         given: i32,
     },
+    /// A number that names no language.
+    #[error("language: expected a number of stridec.Language, 0 to 4, got {given}")]
+    Language {
+        /// The number.
+        given: i32,
+    },
+    /// A language other than WGSL, asked of a library without the feature `backends`.
+    #[error(
+        "language: {language} needs the feature `backends`, which this library was built without; ask for WGSL, or build with it"
+    )]
+    NoBackends {
+        /// The language's name in the proto.
+        language: &'static str,
+    },
 }
 
 impl RequestError {
@@ -26,6 +40,13 @@ impl RequestError {
     pub fn field(&self) -> &'static str {
         match self {
             Self::Missing { field, .. } | Self::ElementType { field, .. } => field,
+            Self::Language { .. } | Self::NoBackends { .. } => "language",
         }
+    }
+
+    /// Whether the request is valid, but more than this library does.
+    #[must_use]
+    pub fn is_unsupported(&self) -> bool {
+        matches!(self, Self::NoBackends { .. })
     }
 }

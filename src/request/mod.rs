@@ -4,6 +4,7 @@ mod answer;
 mod buffer_tensor_desc;
 mod error;
 mod frame;
+mod language;
 mod locate;
 mod operation;
 #[cfg(feature = "explain")]

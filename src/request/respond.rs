@@ -4,7 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use prost::Message;
 
-use super::Operation;
+use super::{
+    Operation,
+    language::{answer, language},
+};
 use crate::{
     error::{Error, ErrorKind},
     proto::stridec as proto,
@@ -47,7 +50,8 @@ pub fn respond(request: &[u8]) -> Vec<u8> {
 fn compile(request: &[u8]) -> Result<proto::Kernel, Error> {
     let request = decode(request)?;
     let target = request.target.as_ref().map(Target::try_from).transpose()?.unwrap_or_default();
-    Ok((&Operation::try_from(&request)?.compile(&target)?).into())
+    let language = language(request.language)?;
+    answer(&Operation::try_from(&request)?.compile(&target)?, language)
 }
 
 fn decode(request: &[u8]) -> Result<proto::CompileRequest, Error> {
@@ -99,7 +103,7 @@ mod tests {
     }
 
     fn answer(operation: Kind, target: Option<proto::Target>) -> Answer {
-        let request = proto::CompileRequest { operation: Some(operation), target };
+        let request = proto::CompileRequest { operation: Some(operation), target, language: 0 };
         let response = respond(&request.encode_to_vec());
         proto::CompileResponse::decode(response.as_slice()).unwrap().result.unwrap()
     }
@@ -165,6 +169,22 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "backends")]
+    #[test]
+    fn a_kernel_comes_in_the_language_that_is_asked_for() {
+        let request = proto::CompileRequest {
+            operation: Some(relayout("f32[64,8]", "f32[64,8]{0,1}")),
+            language: proto::Language::Spirv.into(),
+            ..Default::default()
+        };
+        let response = respond(&request.encode_to_vec());
+        let response = proto::CompileResponse::decode(response.as_slice()).unwrap();
+        let Some(Answer::Kernel(kernel)) = response.result else { panic!("no kernel") };
+        let translation = kernel.translation.unwrap();
+        assert_eq!(translation.code[..4], [0x03, 0x02, 0x23, 0x07]);
+        assert_eq!(kernel.bindings[1].slot.as_ref().unwrap().index, 1);
+    }
+
     #[test]
     fn a_target_names_its_field() {
         let target = proto::Target { preset: "abacus".into(), ..Default::default() };
@@ -179,7 +199,7 @@ mod tests {
     fn every_input_has_an_answer() {
         let request = proto::CompileRequest {
             operation: Some(relayout("f32[5,6]{0,1:T(2,3)}", "f32[5,6] strided<[7,1]>")),
-            target: None,
+            ..Default::default()
         };
         let seed = request.encode_to_vec();
         let mut state = 0x2545_f491_4f6c_dd1d_u64;

@@ -239,7 +239,7 @@ mod tests {
             destination: Some(tensor(format!("f32[4,{columns}]{{0,1}}"))),
         });
         let operation = Some(operation);
-        proto::CompileRequest { operation, target: None }.encode_length_delimited_to_vec()
+        proto::CompileRequest { operation, ..Default::default() }.encode_length_delimited_to_vec()
     }
 
     fn answers(mut output: &[u8]) -> Vec<Answer> {

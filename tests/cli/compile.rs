@@ -4,8 +4,8 @@ use prost::Message;
 use stridec::{
     Operation, Target,
     proto::stridec::{
-        CompileRequest, Kernel, Relayout, Slice, Target as TargetProto, Tensor, compile_request,
-        tensor,
+        CompileRequest, Kernel, Language, Relayout, Slice, Target as TargetProto, Tensor,
+        compile_request, tensor,
     },
     proto::xla,
     shape::{Shape, to_json, to_textproto},
@@ -44,6 +44,7 @@ fn a_request_in_each_form_is_the_same_operation() {
             source: Some(shape(FROM)),
             destination: Some(shape(TO)),
         })),
+        language: 0,
         target: None,
     };
     sandbox.write("op.pb", request.encode_to_vec());
@@ -71,6 +72,7 @@ fn a_request_names_its_target_and_the_flag_wins() {
             ..Slice::default()
         })),
         target: Some(target(limit)),
+        language: 0,
     };
     sandbox.write("small.pb", slice(64).encode_to_vec());
     sandbox.write("large.pb", slice(1024).encode_to_vec());
@@ -135,4 +137,42 @@ fn tensors_past_a_binding_are_what_run_cuts_into_parts() {
         ran.fails(3, "source: an image of 268435456 bytes; target webgpu binds at most 134217728");
         assert!(ran.stderr.contains("`stridec run` cuts such a copy into parts"), "{}", ran.stderr);
     }
+}
+
+#[test]
+fn a_request_names_the_language_of_its_message() {
+    let sandbox = Sandbox::new();
+    let mut request = CompileRequest {
+        operation: Some(compile_request::Operation::Relayout(Relayout {
+            source: Some(shape(FROM)),
+            destination: Some(shape(TO)),
+        })),
+        language: Language::Hlsl.into(),
+        target: None,
+    };
+    sandbox.write("op.pb", request.encode_to_vec());
+    let pb = sandbox.stridec(&["compile", "--op", "@op.pb", "--emit", "pb"]);
+    let kernel = Kernel::decode(&pb.stdout[..]).unwrap();
+    let hlsl = sandbox.stridec(&[&RELAYOUT[..], &["--emit", "hlsl"]].concat());
+    assert_eq!(kernel.translation.unwrap().code, hlsl.stdout);
+    assert_eq!(kernel.bindings[1].slot.as_ref().unwrap().register_class, "u");
+    request.language = 9;
+    sandbox.write("op.pb", request.encode_to_vec());
+    sandbox.stridec(&["compile", "--op", "@op.pb"]).fails(2, "language: expected");
+}
+
+#[test]
+fn an_empty_kernel_is_announced() {
+    let ran = Sandbox::new().stridec(&[
+        "compile",
+        "relayout",
+        "--from",
+        "f32[0,3]",
+        "--to",
+        "f32[0,3]{0,1}",
+        "--emit",
+        "spirv",
+    ]);
+    assert_eq!((ran.code, ran.stdout.len()), (0, 0));
+    assert!(ran.stderr.contains("the kernel is empty"), "{}", ran.stderr);
 }

@@ -81,8 +81,8 @@ fn protos_have_layouts() {
         ("f32[2,3]{0,1:PAD(3,5,zero)}", "100b1a0202032a0a0a020001120203051801"),
     ] {
         let ran = sandbox.stridec(&["describe", shape, "--format", "pb"]);
-        let hex: String = ran.stdout.iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(hex, expected, "{shape}");
+        let hex: Vec<String> = ran.stdout.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex.concat(), expected, "{shape}");
     }
     let ran = sandbox.stridec(&["describe", "f32[2,3]", "--format", "textproto"]);
     assert!(ran.text().contains("minor_to_major: [1, 0]"), "{}", ran.text());

@@ -63,7 +63,7 @@ fn a_stream_of_requests_gives_the_same_bytes() {
             destination: tensor(format!("f32[{n},9]{{0,1}}")),
         };
         let operation = Some(proto::compile_request::Operation::Relayout(relayout));
-        let request = proto::CompileRequest { operation, target: None }.encode_to_vec();
+        let request = proto::CompileRequest { operation, ..Default::default() }.encode_to_vec();
         let answer = respond(&request);
         for (bytes, stream) in [(request, &mut stream), (answer, &mut expected)] {
             prost::encode_length_delimiter(bytes.len(), stream).unwrap();

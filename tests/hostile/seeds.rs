@@ -133,8 +133,8 @@ fn requests() -> Vec<CompileRequest> {
     };
     requests
         .chain([dml])
-        .map(|operation| CompileRequest { operation: Some(operation), target: None })
-        .chain([CompileRequest { target: Some(target.clone()), operation: None }])
+        .map(|operation| CompileRequest { operation: Some(operation), ..Default::default() })
+        .chain([CompileRequest { target: Some(target.clone()), ..Default::default() }])
         .map(|request| match &request.operation {
             Some(Operation::Slice(_)) => CompileRequest { target: Some(target.clone()), ..request },
             _ => request,
