@@ -28,7 +28,7 @@ pub struct Gpu {
 
 impl Gpu {
     /// How long a wait may take if nothing else is said: longer than any relayout, shorter than a night.
-    pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(2);
+    pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
 
     /// Opens the best adapter of the machine; see [`Adapters::choose`].
     ///

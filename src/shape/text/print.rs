@@ -1,6 +1,6 @@
 //! Prints shapes as XLA's `HumanStringWithLayout` does.
 
-use std::fmt::{self, Display, Formatter};
+use std::fmt::{self, Display, Formatter, Write};
 
 use crate::shape::{
     Dimension, ElementType, Format, Layout, Shape, Sparse, SplitConfig, StridedShape, Tile,
@@ -19,7 +19,15 @@ impl Shape {
     /// ```
     #[must_use]
     pub fn without_layout(&self) -> impl Display + '_ {
-        fmt::from_fn(|f| shape(f, self, false))
+        WithoutLayout(self)
+    }
+}
+
+struct WithoutLayout<'a>(&'a Shape);
+
+impl Display for WithoutLayout<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        shape(f, self.0, false)
     }
 }
 
@@ -51,7 +59,7 @@ fn shape(f: &mut Formatter<'_>, shape: &Shape, with_layout: bool) -> fmt::Result
             f.write_str(")")
         }
         element_type => {
-            write!(f, "{element_type}[{}]", list(shape.dimensions()))?;
+            write!(f, "{element_type}[{}]", List(shape.dimensions()))?;
             match shape.layout() {
                 Some(layout) if with_layout && !(shape.rank() == 0 && prints_nothing(layout)) => {
                     layout.fmt(f)
@@ -68,13 +76,15 @@ fn prints_nothing(layout: &Layout) -> bool {
 }
 
 /// Items with commas between them.
-fn list<T: Display>(items: &[T]) -> impl Display + '_ {
-    fmt::from_fn(|f| {
-        items.iter().enumerate().try_for_each(|(i, item)| {
+struct List<'a, T>(&'a [T]);
+
+impl<T: Display> Display for List<'_, T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.0.iter().enumerate().try_for_each(|(i, item)| {
             let comma = if i == 0 { "" } else { "," };
             write!(f, "{comma}{item}")
         })
-    })
+    }
 }
 
 /// `4`, `<=4` or `?`.
@@ -97,20 +107,21 @@ impl Display for Layout {
             let elements = self.sparse.as_ref().map_or(0, |sparse| sparse.max_sparse_elements);
             return write!(f, "sparse{{{elements}}}");
         }
-        let attributes = fmt::from_fn(|f| attributes(f, self)).to_string();
+        let mut attributes = String::new();
+        write_attributes(&mut attributes, self)?;
         let colon = if attributes.is_empty() { "" } else { ":" };
-        write!(f, "{{{}{colon}{attributes}}}", list(&self.minor_to_major))
+        write!(f, "{{{}{colon}{attributes}}}", List(&self.minor_to_major))
     }
 }
 
-fn attributes(f: &mut Formatter<'_>, layout: &Layout) -> fmt::Result {
+fn write_attributes(f: &mut String, layout: &Layout) -> fmt::Result {
     let sparse = layout.sparse.as_deref();
     if let Some(sparse) = sparse.filter(|sparse| !sparse.dim_level_types.is_empty()) {
-        write!(f, "D({})", list(&levels(sparse)))?;
+        write!(f, "D({})", List(&levels(sparse)))?;
     }
     if !layout.tiles.is_empty() {
         f.write_str("T")?;
-        layout.tiles.iter().try_for_each(|tile| tile.fmt(f))?;
+        layout.tiles.iter().try_for_each(|tile| write!(f, "{tile}"))?;
     }
     if layout.tail_padding_alignment_in_elements != 1 {
         write!(f, "L({})", layout.tail_padding_alignment_in_elements)?;
@@ -130,7 +141,7 @@ fn attributes(f: &mut Formatter<'_>, layout: &Layout) -> fmt::Result {
     if !layout.split_configs.is_empty() {
         f.write_str("SC")?;
         for SplitConfig { dimension, split_indices } in &layout.split_configs {
-            write!(f, "({dimension}:{})", list(split_indices))?;
+            write!(f, "({dimension}:{})", List(split_indices))?;
         }
     }
     if let Some(physical) = sparse.and_then(|sparse| sparse.physical_shape.as_ref()) {
@@ -145,7 +156,7 @@ fn attributes(f: &mut Formatter<'_>, layout: &Layout) -> fmt::Result {
             _ => "",
         };
         let value = layout.padding_value.map_or("", |value| value.name());
-        write!(f, "PAD({}{comma}{value})", list(&layout.padded_dimensions))?;
+        write!(f, "PAD({}{comma}{value})", List(&layout.padded_dimensions))?;
     }
     Ok(())
 }
@@ -171,7 +182,7 @@ fn levels(sparse: &Sparse) -> Vec<String> {
 /// `(8,128)`.
 impl Display for Tile {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "({})", list(&self.dimensions))
+        write!(f, "({})", List(&self.dimensions))
     }
 }
 
@@ -188,11 +199,11 @@ impl Display for TileDimension {
 /// `f32[1,3,224,224] strided<[153228,51076,226,1], offset: 227>`, after MLIR's attribute.
 impl Display for StridedShape {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}[{}]", self.element_type(), list(self.sizes()))?;
+        write!(f, "{}[{}]", self.element_type(), List(self.sizes()))?;
         if self.element_size_in_bits() != 0 {
             write!(f, "{{:E({})}}", self.element_size_in_bits())?;
         }
-        write!(f, " strided<[{}]", list(self.strides()))?;
+        write!(f, " strided<[{}]", List(self.strides()))?;
         if self.offset() != 0 {
             write!(f, ", offset: {}", self.offset())?;
         }
