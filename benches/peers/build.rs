@@ -1,11 +1,18 @@
-//! Compiles a plan of HPTT in estimate mode; the crate `hptt` itself always measures.
+//! Compiles `src/estimate.cpp`, which makes plans of HPTT in estimate mode: the crate `hptt` only offers measured ones.
+//!
+//! The crate has no `links` key, so that Cargo passes nothing about it to this script: its headers are found beside its
+//! manifest. `--filter-platform` restricts the question to what this build has fetched.
 
 use std::{env, error::Error, path::PathBuf, process::Command};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let metadata = Command::new(env::var("CARGO")?)
-        .args(["metadata", "--format-version", "1", "--offline"])
+        .args(["metadata", "--format-version", "1", "--offline", "--locked"])
+        .args(["--filter-platform", &env::var("TARGET")?])
         .output()?;
+    if !metadata.status.success() {
+        return Err(String::from_utf8_lossy(&metadata.stderr).into());
+    }
     let metadata: serde_json::Value = serde_json::from_slice(&metadata.stdout)?;
     let manifest = metadata["packages"]
         .as_array()
