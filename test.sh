@@ -18,26 +18,9 @@ has_driver() {
     [[ -n "${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}" ]]
 }
 
-install_driver() {
-    local packages=(libvulkan1 mesa-vulkan-drivers) as_root=()
-    if ! command -v apt-get >/dev/null; then
-        echo "No Vulkan driver found. Install a Vulkan loader and a driver (Mesa's lavapipe needs no GPU)." >&2
-        exit 1
-    fi
-    if [[ $EUID -ne 0 ]]; then
-        if ! sudo -n true 2>/dev/null; then
-            echo "No Vulkan driver found. Run: sudo apt-get install ${packages[*]}" >&2
-            exit 1
-        fi
-        as_root=(sudo)
-    fi
-    echo "No Vulkan driver found: installing ${packages[*]}" >&2
-    "${as_root[@]}" apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${packages[@]}"
-}
-
 if [[ "$(uname)" == Linux ]] && ! has_driver; then
-    install_driver
+    echo "No Vulkan driver found; Mesa's lavapipe needs no GPU" >&2
+    .ci/install libvulkan1 mesa-vulkan-drivers
 fi
 
 # Without a desktop session the driver would complain about the missing folder.

@@ -4,19 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-packages=(cmake g++ libprotobuf-dev make pkg-config protobuf-compiler python3-protobuf)
-missing=()
-for package in "${packages[@]}"; do
-    dpkg -s "$package" >/dev/null 2>&1 || missing+=("$package")
-done
-if ((${#missing[@]})); then
-    if [[ $EUID -ne 0 ]]; then
-        echo "examples/run.sh: run sudo apt-get install ${missing[*]}" >&2
-        exit 1
-    fi
-    apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
-fi
+.ci/install cmake g++ libprotobuf-dev make pkg-config protobuf-compiler python3-protobuf
 
 # Bins and examples together need what `cargo test` needs, which has built it by then.
 cargo build --quiet --locked --bins --examples "$@"

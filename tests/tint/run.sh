@@ -7,10 +7,7 @@ root=$PWD
 folder=$root/target/tint
 mkdir -p "$folder"
 rm -rf "$folder/wgsl"
-if ! command -v npm >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-    apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nodejs npm
-fi
+command -v npm >/dev/null || .ci/install nodejs npm
 cp tests/tint/package.json tests/tint/package-lock.json "$folder/"
 (cd "$folder" && npm ci --ignore-scripts --no-audit --no-fund --silent)
 STRIDEC_WGSL="$folder/wgsl" cargo test --locked --no-default-features --test kernels random_kernels_are_valid
