@@ -1,5 +1,5 @@
-//! stridec compiles tensor layout changes: XLA `Shape`/`Layout` protos in, one specialised and validated WGSL kernel
-//! out.
+//! A compiler for tensor layout changes. It reads XLA shapes with their layouts and writes one specialised WGSL kernel for
+//! each relayout or slice, validated by naga.
 //!
 //! ```
 //! use stridec::{Operation, Target};
@@ -14,21 +14,21 @@
 //! }
 //! ```
 //!
-//! A [`Kernel`] is plain data: the text, what to bind, what to dispatch. No device is opened to make it, and the same
+//! A [`Kernel`] is plain data: the shader, its bindings and its dispatches. Compiling needs no device, and the same
 //! operation and [`Target`] give the same kernel on every machine.
 //!
-//! | you | begin with |
+//! | you have | start with |
 //! |---|---|
-//! | have `xla.Shape` messages, in any language | [`guide::protos`] |
-//! | write a compiler | [`guide::compilers`] |
-#![cfg_attr(feature = "gpu", doc = "| own a wgpu device | [`guide::runtimes`] |")]
-//! | review a changed kernel | [`guide::snapshots`] |
-//! | know a thing by XLA's name or DirectML's | [`guide::names`] |
+//! | `xla.Shape` messages, in any language | [`guide::protos`] |
+//! | a compiler | [`guide::compilers`] |
+#![cfg_attr(feature = "gpu", doc = "| a wgpu device | [`guide::runtimes`] |")]
+//! | a changed kernel to review | [`guide::snapshots`] |
+//! | a name from XLA or DirectML, or one of ours | [`guide::names`] |
 //!
-//! # One shape, through every stage
+//! # From a shape to a kernel
 //!
-//! **Bytes to a shape.** TensorFlow 1.x wrote this `xla.Shape`: two rows of three, in column-major order, padded to 3 by 5
-//! with zeros. [`shape::Shape`] is valid by construction, and prints as XLA writes it.
+//! **Shapes.** These bytes are an `xla.Shape` of TensorFlow 1.x: two rows of three, in column-major order, padded to 3 by 5
+//! with zeros. A [`shape::Shape`] is always valid, and prints in XLA's notation.
 //!
 //! ```
 //! use stridec::shape::Shape;
@@ -38,7 +38,7 @@
 //! # Ok::<(), stridec::Error>(())
 //! ```
 //!
-//! **To strides.** A [`stride::StrideDescriptor`] says where each element lies, and which element lies at a place:
+//! **Strides.** A [`stride::StrideDescriptor`] maps an index to the offset of its element, and back:
 //!
 //! ```
 //! use stridec::{shape::Shape, stride::StrideDescriptor};
@@ -57,8 +57,8 @@
 #![doc = include_str!("../docs/padded.svg")]
 //! </div>
 //!
-//! **To a nest.** An [`Operation`] joins two sides. Its [`nest::CopyNest`] walks the destination's memory and says what each
-//! place takes:
+//! **Loop nest.** An [`Operation`] has a source and a destination. Its [`nest::CopyNest`] visits the destination's memory in
+//! order of address, and says what is written at each place:
 //!
 //! ```
 //! use stridec::Operation;
@@ -67,12 +67,12 @@
 //! let axes = operation.nest().axes();
 //! let steps: Vec<_> = axes.map(|axis| (axis.extent, axis.src_stride)).collect();
 //! assert_eq!(steps, [(5, 1), (3, 3)]);
-//! assert_eq!(operation.nest().guards.len(), 2); // what lies past 3 columns or 2 rows is padding
+//! assert_eq!(operation.nest().guards.len(), 2); // past 3 columns or 2 rows is padding
 //! # Ok::<(), stridec::Error>(())
 //! ```
 //!
-//! **To a schedule and a kernel.** [`Operation::schedule`] is the choice for a target, [`Operation::compile`] the kernel, and
-//! [`Operation::stages`] all of it as text, for a snapshot:
+//! **Schedule and kernel.** [`Operation::schedule`] chooses a strategy for a target, and [`Operation::compile`] writes the
+//! kernel. [`Operation::stages`] returns all of these stages as text, for a snapshot:
 //!
 //! ```
 //! # use stridec::{Operation, Target};
@@ -85,7 +85,7 @@
 //! # Ok::<(), stridec::Error>(())
 //! ```
 //!
-//! **Run.** The feature `gpu` runs kernels through wgpu; without one, the host walks the same nest to the same bytes:
+//! **Running.** The feature `gpu` runs kernels through wgpu. The CPU can run the same nest, and produces the same bytes:
 //!
 //! ```
 //! # use stridec::Operation;
@@ -98,7 +98,7 @@
 //! # Ok::<(), stridec::Error>(())
 //! ```
 //!
-//! [`Operation::slice`] takes a window with a stride in each dimension, as DirectML's SLICE1 does:
+//! [`Operation::slice`] copies a window with a stride in each dimension, like DirectML's SLICE1:
 //!
 //! ```
 //! use stridec::{Operation, window::Slice};
@@ -110,9 +110,9 @@
 //! # Ok::<(), stridec::Error>(())
 //! ```
 //!
-//! # The rooms
+//! # Modules
 //!
-//! | room | holds |
+//! | module | contains |
 //! |---|---|
 //! | [`shape`] | element types, shapes, layouts, their notation and protos |
 //! | [`stride`] | lowered arrays: sizes, strides, and the steps that tiles take; DirectML's descriptors |
