@@ -115,21 +115,21 @@
 //! | module | contains |
 //! |---|---|
 //! | [`shape`] | element types, shapes, layouts, their notation and protos |
-//! | [`stride`] | lowered arrays: sizes, strides, and the steps that tiles take; DirectML's descriptors |
-//! | [`window`] | which element goes where, logically: identity, slices |
-//! | [`nest`] | the loop nest of an operation, and the passes over it |
-//! | [`schedule`] | the choice of a kernel for a target |
-//! | [`wgsl`] | the text, and naga's validation |
+//! | [`stride`] | shapes lowered to strides, tiles included; DirectML's buffer descriptions |
+//! | [`window`] | which source index each destination index is copied from: identity, slices |
+//! | [`nest`] | the loop nest of an operation, and its passes |
+//! | [`schedule`] | the choice of a strategy for a target |
+//! | [`wgsl`] | the generator of kernels, and naga's validation |
 //! | [`host`] | runs a nest on the CPU |
 //! | [`xla`] | XLA's utilities for layouts, shapes and indices |
-//! | [`request`] | operations, from tensors or protos; requests answered |
+//! | [`request`] | operations, from tensors or protos |
 #![cfg_attr(feature = "gpu", doc = "| [`gpu`] | runs kernels through wgpu |")]
 #![cfg_attr(feature = "backends", doc = "| [`backend`] | SPIR-V, MSL, HLSL and GLSL |")]
-#![cfg_attr(feature = "explain", doc = "| [`explain`] | pictures |")]
+#![cfg_attr(feature = "explain", doc = "| [`explain`] | drawings |")]
 //!
-//! Cargo features: `gpu` runs kernels through wgpu, `cli` is the command line; both are on by default. Without them the
-//! crate is the compiler alone, and needs neither wgpu nor clap. [`guide::compilers`] lists the others, and
-//! [`guide::stability`] says what stays from version to version.
+//! The Cargo features `gpu`, which runs kernels through wgpu, and `cli`, the command line, are on by default. Without them
+//! the crate is the compiler and the CPU runner, and needs neither wgpu nor clap. [`guide::compilers`] lists the other
+//! features, and [`guide::stability`] says what stays compatible between versions.
 
 #[cfg(feature = "backends")]
 pub mod backend;
