@@ -169,8 +169,12 @@ fn headers() -> Vec<Vec<u8>> {
 #[test]
 fn the_corpus_holds_the_seeds() {
     let _alone = crate::alone();
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz");
+    if !package.is_dir() {
+        return; // a published crate has no `fuzz/`
+    }
     for (format, _) in crate::FORMATS {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(format);
+        let folder = package.join("corpus").join(format);
         if std::env::var_os("UPDATE_CORPUS").is_some() {
             fs::create_dir_all(&folder).unwrap();
             for (name, seed) in seeds(format) {
