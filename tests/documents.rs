@@ -60,7 +60,6 @@ fn every_path_exists() {
         ("docs/protos.md", 4),
         ("docs/compilers.md", 5),
         ("docs/stability.md", 3),
-        ("docs/snapshots.md", 2),
         ("docs/testing.md", 15),
     ] {
         let paths = paths(&read(document));
