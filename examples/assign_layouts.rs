@@ -1,5 +1,5 @@
-//! A toy compiler's layout pass: each operation asks for the layout that it likes, and stridec compiles the copies that
-//! are left between operations that disagree. Copies that move nothing are elided.
+//! The layout assignment of a toy compiler. Some operations require a layout; where two operations disagree, stridec
+//! compiles a relayout between them, unless both layouts are the same bytes.
 //!
 //! `cargo run --no-default-features --example assign_layouts`
 
@@ -9,19 +9,19 @@ use stridec::{
     xla::shape_util::reshape_is_bitcast,
 };
 
-/// An operation of the toy: the node that feeds it, and the order in which it reads and writes memory.
+/// An operation: the node that it reads, its shape, and the layout that it requires.
 struct Node {
     name: &'static str,
     input: Option<usize>,
     extents: &'static [u64],
-    /// Dimensions, minor first; `None` takes whatever comes.
+    /// The dimensions from minor to major; `None` where any layout will do.
     wants: Option<&'static [usize]>,
 }
 
 const NCHW: &[usize] = &[3, 2, 1, 0];
 const NHWC: &[usize] = &[1, 3, 2, 0];
 
-/// An image network; its pooled tail is `[8,64,1,1]`, where NCHW and NHWC are the same memory.
+/// An image network. After pooling the shape is `[8,64,1,1]`, for which NCHW and NHWC are the same bytes.
 const GRAPH: [Node; 6] = [
     Node { name: "image", input: None, extents: &[8, 64, 56, 56], wants: Some(NCHW) },
     Node { name: "convolution", input: Some(0), extents: &[8, 64, 56, 56], wants: Some(NHWC) },
@@ -31,11 +31,11 @@ const GRAPH: [Node; 6] = [
     Node { name: "image gradient", input: Some(2), extents: &[8, 64, 56, 56], wants: Some(NCHW) },
 ];
 
-/// What the pass decides for an edge between two nodes.
+/// What to do between a node and one that reads it.
 enum Edge {
-    /// The reader takes the memory as it lies.
+    /// Both have the same layout.
     Same,
-    /// Another layout by name, the same memory in fact.
+    /// The layouts differ, but are the same bytes.
     Bitcast,
     /// A kernel between the two.
     Relayout(Box<Kernel>),
@@ -46,7 +46,7 @@ fn main() -> Result<(), Error> {
     let (mut elided, mut left) = (0, 0);
     for (number, node) in GRAPH.iter().enumerate() {
         let Some(input) = node.input else { continue };
-        // What the reader wants of its operand: the operand's extents in the reader's order.
+        // The reader requires its operand in the reader's own layout.
         let have = shape(GRAPH[input].extents, layouts[input])?;
         let want = shape(GRAPH[input].extents, layouts[number])?;
         print!("{} -> {}: ", GRAPH[input].name, node.name);
@@ -67,7 +67,7 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// The pass: a node without a wish takes its operand's layout.
+/// The layout of each node: what it requires, or else the layout of its operand.
 fn assign() -> Vec<&'static [usize]> {
     let mut layouts: Vec<&[usize]> = vec![];
     for node in &GRAPH {

@@ -1,4 +1,4 @@
-//! Compiles one change of layout and prints what a runtime needs: the shader, what to bind, what to dispatch.
+//! Compiles a relayout and prints what a runtime needs: the shader, its bindings and its dispatches.
 //!
 //! `cargo run --no-default-features --example compile_to_wgsl`
 
@@ -10,7 +10,7 @@ fn main() -> Result<(), stridec::Error> {
     let destination: Shape = "f32[8,64,112,112]{1,3,2,0}".parse()?;
     let operation = Operation::relayout(source.into(), destination.into())?;
 
-    // No device is opened: a target is limits, here those that every implementation of WebGPU has.
+    // No device is needed. A target is a set of limits, here those that every implementation of WebGPU has.
     let kernel = operation.compile(&Target::webgpu())?;
     println!("{}", kernel.wgsl);
     for binding in &kernel.bindings {

@@ -1,4 +1,4 @@
-//! Draws a layout, or the relayout between two: in the terminal, and as an SVG document.
+//! Draws a layout, or a relayout between two, in the terminal and as an SVG document.
 //!
 //!     cargo run --no-default-features --features explain --example explain -- 'f32[2,3]{0,1:PAD(3,5,zero)}'
 //!     cargo run --no-default-features --features explain --example explain -- 'f32[2,3]' 'f32[2,3]{0,1}' --svg=move.svg

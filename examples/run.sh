@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every example: Rust, C++ and Python. Installs with apt, where it may, what C++ and Python need.
+# Runs every example, in Rust, C++ and Python. Installs with apt what C++ and Python need.
 # Arguments go to `cargo`.
 set -euo pipefail
 cd "$(dirname "$0")/.."

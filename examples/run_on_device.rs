@@ -1,4 +1,4 @@
-//! A runtime that owns a wgpu device: its encoder, its buffers at its offsets, no copy and no wait by stridec.
+//! Records a relayout in the command encoder of a program that has its own wgpu device and buffers.
 //!
 //! `cargo run --no-default-features --features gpu --example run_on_device`
 
@@ -7,7 +7,7 @@ use std::error::Error;
 use stridec::{Operation, gpu::Gpu, shape::Shape};
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 
-/// Where the result starts in the runtime's pool of memory: a multiple of 256, as every device accepts.
+/// Where the result starts in the pool: a multiple of 256, which every device accepts.
 const PLACE: u64 = 1024;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -15,18 +15,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let instance = wgpu::Instance::default();
     let options = wgpu::RequestAdapterOptions::default();
     let Ok(adapter) = pollster::block_on(instance.request_adapter(&options)) else {
-        println!("no adapter here; on Debian, mesa-vulkan-drivers has one that needs no GPU");
+        println!("found no adapter; Debian's mesa-vulkan-drivers has one that needs no GPU");
         return Ok(());
     };
     let (device, queue) =
         pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor::default()))?;
 
-    // Adopt them once: clones of this share the cache of pipelines, which is bounded and can be dropped.
+    // Created once: clones share one pipeline cache, which is bounded.
     let gpu = Gpu::from_device(device.clone(), queue.clone()).with_cache_capacity(64);
 
     let (source, destination): (Shape, Shape) = ("f32[4,6]".parse()?, "f32[4,6]{0,1}".parse()?);
     let operation = Operation::relayout(source.into(), destination.into())?;
-    // wgpu validates the text when it makes the pipeline: once is enough.
+    // wgpu validates the shader when it creates the pipeline, so it need not be validated here.
     let kernel = operation.compile_unvalidated(&gpu.limits().target("my device"))?;
 
     let numbers: Vec<f32> = (0..24_u8).map(f32::from).collect();
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let pool = buffer(&device, PLACE + 4096, wgpu::BufferUsages::STORAGE);
     let staging = buffer(&device, kernel.destination_bytes, wgpu::BufferUsages::MAP_READ);
 
-    // The runtime's own encoder, with whatever else it has to do.
+    // The runtime's own encoder, which may record other commands too.
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
     let from = wgpu::BufferBinding { buffer: &source, offset: 0, size: None };
     let to = wgpu::BufferBinding { buffer: &pool, offset: PLACE, size: None };

@@ -1,6 +1,6 @@
-//! How many requests a second the pipe answers: `cargo run --release --example serve_rate`.
+//! Measures how many requests a second `serve` answers: `cargo run --release --example serve_rate`.
 //!
-//! Every request is another one: extents, layouts, types and windows differ. Every kernel is validated.
+//! All requests are different, in extents, layouts, types and windows. Every kernel is validated.
 
 use std::{collections::HashSet, error::Error, io::Cursor, thread, time::Instant};
 
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A request unlike all others: images of four types, sliced or laid out anew.
+/// A slice or relayout of an image; a different one for each number.
 fn request(number: u32) -> Result<CompileRequest, ParseError> {
     let kind = ["f32", "bf16", "s8", "f64"][number as usize % 4];
     let (height, width) = (8 + u64::from(number) / 100, 8 + u64::from(number) % 100);
@@ -57,7 +57,7 @@ fn request(number: u32) -> Result<CompileRequest, ParseError> {
     Ok(CompileRequest { operation: Some(operation), ..Default::default() })
 }
 
-/// The texts of the kernels; a response without one is an error.
+/// The distinct kernels; a response without a kernel is an error.
 fn texts(mut output: &[u8]) -> Result<HashSet<String>, Box<dyn Error>> {
     let mut texts = HashSet::new();
     while !output.is_empty() {

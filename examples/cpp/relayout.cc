@@ -1,4 +1,4 @@
-// Compiles a change of layout through stridec's C interface, from messages that protoc's own code builds.
+// Compiles a relayout through stridec's C interface, with the message classes that protoc generates.
 
 #include <cstdio>
 #include <cstdlib>
@@ -95,7 +95,7 @@ void Run() {
          refused.error().field().c_str());
   std::printf("// refused: %s\n", refused.error().message().c_str());
 
-  // Bytes that are no request, and no bytes at all.
+  // Bytes that are not a request, and an empty request.
   Expect(Compile("no message").has_error(), "an error for what is no message");
   Expect(Compile("").error().field() == "operation", "an error for an empty message");
 

@@ -102,7 +102,7 @@ def main(program, count):
     print(f"refused: {stridec.Error.Code.Name(error.code)}: {error.message}")
     assert error.field == "operation"
 
-    # Many at once: a thread writes while this one reads, as with any pair of pipes.
+    # Many at once: one thread writes while this one reads, or both processes could wait for each other.
     requests = [relayout(8 + n // 100, 8 + n % 100) for n in range(count)]
     stream = b"".join(varint(m.ByteSize()) + m.SerializeToString() for m in requests)
 
@@ -114,7 +114,7 @@ def main(program, count):
     threading.Thread(target=feed).start()
     kernels = [read_message(server.stdout, stridec.CompileResponse).kernel for _ in requests]
     seconds = time.monotonic() - started
-    assert len({kernel.wgsl for kernel in kernels}) == count, "every kernel is another one"
+    assert len({kernel.wgsl for kernel in kernels}) == count, "the kernels are not all different"
     print(f"{count} requests in {seconds:.2f} s: {count / seconds:.0f} a second")
     return server.wait()
 
