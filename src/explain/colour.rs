@@ -1,7 +1,7 @@
 //! Colour by position along memory: viridis, which grows in lightness and which colour-blind readers tell apart.
 
 /// Ten colours of viridis, first place to last.
-const VIRIDIS: [[u8; 3]; 10] = [
+pub(super) const VIRIDIS: [[u8; 3]; 10] = [
     [0x44, 0x01, 0x54],
     [0x48, 0x28, 0x78],
     [0x3e, 0x49, 0x89],

@@ -1,13 +1,16 @@
-//! A picture as JSON, for the page's script: descriptors, window and how to dispatch; nothing that the script could
-//! work out itself.
+//! A picture as JSON, for the page's scripts: both layouts, the window between them, and how to dispatch the kernel.
+//!
+//! What a picture decides for a whole layout is decided here and in the rooms below, and the scripts read it; they only
+//! do what takes an index: its offset, the index at an offset, and where the window moves it (`page/layout.js`).
 
 use serde_json::{Value, json};
 
 use super::{
-    Picture, Side,
+    Picture, Side, colour,
     grid::{common_dimensions, dimensions},
     html::Compiled,
-    tiles::Boxes,
+    tiles::{Boxes, padded},
+    words::unused,
 };
 use crate::{stride::Step, window::WindowDimension};
 
@@ -16,7 +19,7 @@ pub(super) fn data(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> St
     let source = picture.layout.descriptor;
     let movement = picture.movement.as_ref();
     let common = movement.and_then(|to| common_dimensions(source, to.destination.descriptor));
-    let mut page = json!({ "source": side(picture.layout, common) });
+    let mut page = json!({ "source": side(picture.layout, common), "colours": colour::VIRIDIS });
     if let Some(movement) = movement {
         page["destination"] = side(movement.destination, common);
         page["window"] = movement
@@ -48,7 +51,7 @@ pub(super) fn data(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> St
     page.to_string().replace('<', "\\u003c")
 }
 
-fn side(Side { notation, descriptor }: Side<'_>, common: Option<[Option<usize>; 2]>) -> Value {
+fn side(Side { notation, descriptor }: Side<'_>, common: Option<[usize; 2]>) -> Value {
     let steps = descriptor.steps().iter().map(|step| match *step {
         Step::Split { of, by } => json!({ "split": of, "by": by }),
         Step::Fold { major, minor } => json!({ "major": major, "minor": minor }),
@@ -60,19 +63,29 @@ fn side(Side { notation, descriptor }: Side<'_>, common: Option<[Option<usize>; 
             "name": descriptor.coordinate_name(axis.coordinate),
         })
     });
+    let boxes = Boxes::of(descriptor);
+    // A dimension that a tile joins with others has no padding of its own.
+    let sizes = descriptor.sizes().iter().enumerate();
+    let padded = sizes.map(|(dimension, &size)| {
+        boxes.dimension(dimension).map_or(size, |dimension| padded(descriptor, dimension))
+    });
     json!({
         "notation": notation,
         "bits": descriptor.element_bits(),
         "signed": descriptor.element_type().is_signed_integer(),
         "sizes": descriptor.sizes(),
+        "elements": descriptor.elements(),
+        "padded": padded.collect::<Value>(),
         "steps": steps.collect::<Value>(),
         "extents": descriptor.extents(),
         "axes": axes.collect::<Value>(),
-        "boxes": Boxes::of(descriptor).levels,
-        "view": common.unwrap_or_else(|| dimensions(descriptor)),
+        "boxes": boxes.levels,
+        "boxed": boxes.dimensions.iter().map(|d| d.coordinate).collect::<Value>(),
+        "view": dimensions(descriptor, common).map(|d| d.map(|d| d.minor())),
         "offset": descriptor.base_offset(),
         "prefixBytes": descriptor.prefix_bytes(),
         "places": descriptor.physical_elements(),
+        "unused": unused(descriptor),
         "imageBytes": descriptor.image_bytes(),
         // Up to 128 bits, low to high: JSON numbers hold 53.
         "padding": format!("{:x}", descriptor.padding()),

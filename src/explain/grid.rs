@@ -1,11 +1,11 @@
 //! The logical array as a grid: planes of it, or its tiles and one of them.
 
-use std::convert::Infallible;
+use std::{convert::Infallible, rc::Rc};
 
 use super::{
     colour::Colour,
     shown::{Item, choose},
-    tiles::{Boxes, padded, place, product},
+    tiles::{Boxes, Dimension, padded, place, product},
 };
 use crate::stride::{Coordinate, Forward, StrideDescriptor};
 
@@ -16,13 +16,16 @@ const MAX_PLANE_CELLS: u64 = 72;
 /// The most rows of a plane that is summarised.
 const SUMMARY_ROWS: usize = 9;
 
+/// The dimension that runs down, and the one across.
+pub(super) type Dimensions = [Option<Dimension>; 2];
+
 /// Cells down and across, each an index of the array, or the first of a tile.
 pub(super) struct Grid<'a> {
     descriptor: &'a StrideDescriptor,
     /// What it shows.
     pub(super) caption: String,
     /// The dimension that runs down, and the one across.
-    pub(super) dimensions: [Option<usize>; 2],
+    pub(super) dimensions: Dimensions,
     /// Rows and columns.
     pub(super) items: [Vec<Item>; 2],
     /// Indices from one row, and column, to the next.
@@ -30,10 +33,10 @@ pub(super) struct Grid<'a> {
     /// Index of the first cell.
     first: Vec<u64>,
     /// The first and the last place that colours run over.
-    range: [u64; 2],
+    pub(super) range: [u64; 2],
     /// Places that a cell stands for: those of a tile, or 1.
     span: u64,
-    boxes: Option<Boxes>,
+    boxes: Option<Rc<Boxes>>,
 }
 
 /// One cell of a [`Grid`].
@@ -51,8 +54,8 @@ impl Grid<'_> {
     pub(super) fn cell(&self, row: u64, column: u64) -> Cell {
         let mut index = self.first.clone();
         for ((dimension, step), at) in self.dimensions.iter().zip(self.step).zip([row, column]) {
-            if let Some(dimension) = *dimension {
-                index[dimension] = at * step;
+            if let Some(dimension) = dimension {
+                dimension.set(self.descriptor, &mut index, at * step);
             }
         }
         let element = index.iter().zip(self.descriptor.sizes()).all(|(index, size)| index < size);
@@ -79,6 +82,11 @@ impl Grid<'_> {
         Colour::of(cell.place.saturating_sub(low), high.saturating_sub(low) + 1)
     }
 
+    /// The name of what runs down (side 0) or across (side 1), `d1`.
+    pub(super) fn name(&self, side: usize) -> Option<String> {
+        self.dimensions[side].as_ref().map(|dimension| dimension.name(self.descriptor))
+    }
+
     /// The label of row (side 0) or column (side 1) `at`: the index along its dimension.
     pub(super) fn tick(&self, side: usize, at: u64) -> String {
         match self.dimensions[side] {
@@ -89,25 +97,39 @@ impl Grid<'_> {
 
     /// How strong the line before row or column `at` is: 0, 1 or 2.
     pub(super) fn line(&self, side: usize, at: u64) -> u8 {
-        match (&self.boxes, self.dimensions[side]) {
-            (Some(boxes), Some(dimension)) => boxes.line(dimension, at),
+        match (&self.boxes, &self.dimensions[side]) {
+            (Some(boxes), Some(dimension)) => boxes.line(dimension.coordinate, at),
             _ => 0,
         }
     }
 
-    /// The least and the greatest place that is drawn.
-    fn drawn(&self) -> [u64; 2] {
+    /// The cells that are drawn.
+    fn drawn(&self) -> impl Iterator<Item = Cell> {
         let ends = |side: usize| {
             self.items[side].iter().filter_map(|item| match item {
                 Item::At(at) => Some(*at),
                 Item::Gap(_) => None,
             })
         };
-        let places = ends(0).flat_map(|row| ends(1).map(move |column| (row, column)));
-        let places = places.map(|(row, column)| self.cell(row, column));
-        places
-            .filter(|cell| cell.element)
+        let cells = ends(0).flat_map(move |row| ends(1).map(move |column| (row, column)));
+        cells.map(|(row, column)| self.cell(row, column))
+    }
+
+    /// The least and the greatest offset of an element that is drawn.
+    fn drawn_range(&self) -> [u64; 2] {
+        let elements = self.drawn().filter(|cell| cell.element);
+        elements
             .fold([u64::MAX, 0], |[low, high], cell| [low.min(cell.place), high.max(cell.place)])
+    }
+
+    /// Whether a cell that is drawn is padding.
+    pub(super) fn has_padding(&self) -> bool {
+        self.drawn().any(|cell| !cell.element)
+    }
+
+    /// Whether colours run over all of memory, and not only over what is drawn.
+    pub(super) fn is_coloured_by_all(&self) -> bool {
+        self.range == [0, self.descriptor.physical_elements() - 1]
     }
 
     /// Whether a cell is an element, and not a tile.
@@ -123,50 +145,52 @@ impl Grid<'_> {
 
 /// The grids that show an array within `budget` rows and columns each: its planes whole where they fit, else its tiles
 /// and the first of them, else its corners.
-pub(super) fn grids(
-    descriptor: &StrideDescriptor,
-    dimensions: [Option<usize>; 2],
+pub(super) fn grids<'a>(
+    descriptor: &'a StrideDescriptor,
+    dimensions: &Dimensions,
     budget: [usize; 2],
-) -> Vec<Grid<'_>> {
+) -> Vec<Grid<'a>> {
     if descriptor.elements() == 0 {
         return vec![];
     }
-    let extents = dimensions.map(|dimension| dimension.map_or(1, |d| padded(descriptor, d)));
-    let boxes = Boxes::of(descriptor);
+    let sides = dimensions.each_ref().map(Option::as_ref);
+    let extents = sides.map(|dimension| dimension.map_or(1, |d| padded(descriptor, d)));
+    let boxes = Rc::new(Boxes::of(descriptor));
     let tiled = !boxes.levels.is_empty();
     let fits = extents.iter().zip(budget).all(|(&extent, budget)| usize_or_max(extent) <= budget);
-    let tile = dimensions.map(|dimension| match (boxes.levels.first(), dimension) {
-        (Some(extents), Some(dimension)) => extents[dimension],
+    let tile = sides.map(|dimension| match (boxes.levels.first(), dimension) {
+        (Some(extents), Some(dimension)) => extents[dimension.coordinate],
         _ => 1,
     });
     let tiles = [0, 1].map(|side| extents[side].div_ceil(tile[side].max(1)));
-    let others: Vec<usize> = (0..descriptor.rank())
-        .filter(|&d| !dimensions.contains(&Some(d)) && descriptor.sizes()[d] > 1)
-        .collect();
-    let planes = product(others.iter().map(|&d| descriptor.sizes()[d]));
+    let extent = |dimension: &Dimension| descriptor.extents()[dimension.coordinate];
+    let is_other = |d: &&Dimension| !sides.contains(&Some(*d)) && extent(d) > 1;
+    let others: Vec<&Dimension> = boxes.dimensions.iter().filter(is_other).collect();
+    let planes = Planes { descriptor, others };
+    let count = planes.count();
+    let periods =
+        |side: usize| sides[side].map_or(vec![], |dimension| boxes.periods(dimension.coordinate));
     let whole = |first: Vec<u64>, caption: String| Grid {
         descriptor,
         caption,
-        dimensions,
+        dimensions: dimensions.clone(),
         items: [0, 1].map(|side| {
-            let periods = dimensions[side].map_or(vec![], |d| boxes.periods(d));
             let most = if side == 0 && !fits { budget[0].min(SUMMARY_ROWS) } else { budget[side] };
-            choose(extents[side], most, &periods)
+            choose(extents[side], most, &periods(side))
         }),
         step: [1, 1],
         first,
         range: [0, descriptor.physical_elements() - 1],
         span: 1,
-        boxes: tiled.then(|| Boxes { levels: boxes.levels.clone() }),
+        boxes: tiled.then(|| Rc::clone(&boxes)),
     };
     if !fits && tiled && product(tile) > 1 && product(tiles) > 1 {
         let first = vec![0; descriptor.rank()];
         let [high, wide] = tile;
-        let plane =
-            if planes > 1 { format!("; {}", plane_name(&others, &first)) } else { String::new() };
+        let plane = planes.name(0);
         let mut one = whole(first.clone(), String::new());
         one.items = [0, 1].map(|side| {
-            let periods = dimensions[side].map_or(vec![], |d| boxes.periods(d));
+            let periods = periods(side);
             choose(tile[side].min(extents[side]), budget[side], &periods[1.min(periods.len())..])
         });
         let last = [0, 1].map(|side| tile[side].min(extents[side]) - 1);
@@ -174,7 +198,7 @@ pub(super) fn grids(
         one.caption = format!("The first tile, {high} × {wide}, cell by cell");
         let span = product(tile);
         let over = Grid {
-            caption: format!("The array in tiles of {high} × {wide}, each with its offsets{plane}"),
+            caption: format!("The array{plane} in tiles of {high} × {wide}, each with its offsets"),
             items: [0, 1].map(|side| choose(tiles[side], (budget[side] / 2).min(8), &[])),
             step: tile,
             // The places of a tile are a run, unless a padded or folded layout says otherwise.
@@ -185,27 +209,23 @@ pub(super) fn grids(
         return vec![over, one];
     }
     let cells = product(extents);
-    let count =
-        if fits && cells.saturating_mul(planes) <= MAX_PLANE_CELLS { MAX_PLANES } else { 2 };
-    let drawn: Vec<u64> = match planes {
+    let most = if fits && cells.saturating_mul(count) <= MAX_PLANE_CELLS { MAX_PLANES } else { 2 };
+    let drawn: Vec<u64> = match count {
         0..=1 => vec![0],
-        _ if planes <= count => (0..planes).collect(),
-        _ => (0..count - 1).chain([planes - 1]).collect(),
+        _ if count <= most => (0..count).collect(),
+        _ => (0..most - 1).chain([count - 1]).collect(),
     };
-    let hidden = planes - drawn.len() as u64;
+    let hidden = count - drawn.len() as u64;
     let mut grids: Vec<Grid<'_>> = drawn
         .iter()
         .map(|&plane| {
-            let mut first = vec![0; descriptor.rank()];
-            let mut rest = plane;
-            for &d in others.iter().rev() {
-                first[d] = rest % descriptor.sizes()[d];
-                rest /= descriptor.sizes()[d];
-            }
-            let caption = if planes > 1 { plane_name(&others, &first) } else { String::new() };
-            let mut grid = whole(first, caption);
+            let caption = match count {
+                0..=1 => "The array: each cell with its offset".into(),
+                _ => format!("The array{}", planes.name(plane)),
+            };
+            let mut grid = whole(planes.first(plane), caption);
             if !fits {
-                grid.range = grid.drawn();
+                grid.range = grid.drawn_range();
             }
             grid
         })
@@ -217,38 +237,81 @@ pub(super) fn grids(
     grids
 }
 
-/// `d0 = 0, d1 = 3`.
-fn plane_name(others: &[usize], index: &[u64]) -> String {
-    let names: Vec<String> = others.iter().map(|&d| format!("d{d} = {}", index[d])).collect();
-    names.join(", ")
+/// The planes of an array, numbered in row-major order of the indices along the dimensions that are not drawn.
+struct Planes<'a> {
+    descriptor: &'a StrideDescriptor,
+    others: Vec<&'a Dimension>,
 }
 
-/// The dimensions to draw: those that tiles cut, else the last two.
-pub(super) fn dimensions(descriptor: &StrideDescriptor) -> [Option<usize>; 2] {
-    let rank = descriptor.rank();
-    if let Some(extents) = Boxes::of(descriptor).levels.first() {
-        let cut: Vec<usize> = (0..rank).filter(|&d| extents[d] > 1).collect();
-        if let [.., down, across] = cut[..] {
-            return [Some(down), Some(across)];
-        }
+impl Planes<'_> {
+    fn extent(&self, dimension: &Dimension) -> u64 {
+        self.descriptor.extents()[dimension.coordinate]
     }
-    [rank.checked_sub(2), rank.checked_sub(1)]
+
+    fn count(&self) -> u64 {
+        product(self.others.iter().map(|dimension| self.extent(dimension)))
+    }
+
+    /// The index of a plane along each of the other dimensions.
+    fn values(&self, plane: u64) -> Vec<u64> {
+        let mut rest = plane;
+        let mut values: Vec<u64> = vec![];
+        for dimension in self.others.iter().rev() {
+            values.push(rest % self.extent(dimension));
+            rest /= self.extent(dimension);
+        }
+        values.reverse();
+        values
+    }
+
+    /// The index of a plane's first cell.
+    fn first(&self, plane: u64) -> Vec<u64> {
+        let mut first = vec![0; self.descriptor.rank()];
+        for (dimension, value) in self.others.iter().zip(self.values(plane)) {
+            dimension.set(self.descriptor, &mut first, value);
+        }
+        first
+    }
+
+    /// ` at d0 = 0, d1 = 3`; nothing where there is one plane.
+    fn name(&self, plane: u64) -> String {
+        let named = self.others.iter().zip(self.values(plane));
+        let named: Vec<String> = named
+            .map(|(dimension, value)| format!("{} = {value}", dimension.name(self.descriptor)))
+            .collect();
+        if named.is_empty() { String::new() } else { format!(" at {}", named.join(", ")) }
+    }
+}
+
+/// The dimensions to draw: `common` ones where there are such and no tile joins them with others, else those that tiles
+/// cut, else the last two.
+pub(super) fn dimensions(descriptor: &StrideDescriptor, common: Option<[usize; 2]>) -> Dimensions {
+    let boxes = Boxes::of(descriptor);
+    if let Some([Some(down), Some(across)]) =
+        common.map(|common| common.map(|dimension| boxes.dimension(dimension)))
+    {
+        return [Some(down.clone()), Some(across.clone())];
+    }
+    let (cut, all) = (boxes.cut(), boxes.dimensions.iter().collect::<Vec<_>>());
+    let drawn = if cut.len() > 1 { cut } else { all };
+    let mut from_last = drawn.into_iter().rev().cloned();
+    let across = from_last.next();
+    [from_last.next(), across]
 }
 
 /// The dimensions that show an operation best: the ones that run along each memory, where they differ.
 pub(super) fn common_dimensions(
     source: &StrideDescriptor,
     destination: &StrideDescriptor,
-) -> Option<[Option<usize>; 2]> {
+) -> Option<[usize; 2]> {
     let (source, destination) = (minor(source)?, minor(destination)?);
-    let [down, across] = [source.min(destination), source.max(destination)];
-    (down != across).then_some([Some(down), Some(across)])
+    (source != destination).then_some([source.min(destination), source.max(destination)])
 }
 
 /// The dimension along which memory runs.
 fn minor(descriptor: &StrideDescriptor) -> Option<usize> {
     let mut dimension = (0..descriptor.rank()).map(Some).collect();
-    let Ok(()) = descriptor.forward(&mut Dimensions, &mut dimension);
+    let Ok(()) = descriptor.forward(&mut LogicalDimension, &mut dimension);
     let axes = descriptor.axes().iter();
     axes.filter(|axis| descriptor.extents()[axis.coordinate] > 1 && axis.stride != 0)
         .min_by_key(|axis| axis.stride.unsigned_abs())
@@ -256,9 +319,9 @@ fn minor(descriptor: &StrideDescriptor) -> Option<usize> {
 }
 
 /// The dimension that a coordinate is a part of; of a fold, its minor one.
-struct Dimensions;
+struct LogicalDimension;
 
-impl Forward for Dimensions {
+impl Forward for LogicalDimension {
     type Value = Option<usize>;
     type Error = Infallible;
 
@@ -301,6 +364,8 @@ mod tests {
             "f32[7]",
             "f32[2,3]{0,1:PAD(3,5,zero)}",
             "f32[3,5]{1,0:T(2,2)}",
+            "f32[2,3,5]{2,1,0:T(*,4,8)}",
+            "f32[7,20,30,50]{3,2,1,0:T(*,4,8)}",
             "bf16[16,256]{1,0:T(8,128)(2,1)}",
             "f32[64,256]{0,1}",
             "f32[2,3,4,5,6]{0,2,4,1,3}",
@@ -309,7 +374,7 @@ mod tests {
         for text in shapes {
             let descriptor = StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap();
             let mut elements = 0;
-            for grid in grids(&descriptor, dimensions(&descriptor), [12, 12]) {
+            for grid in grids(&descriptor, &dimensions(&descriptor, None), [12, 12]) {
                 for row in &grid.items[0] {
                     for column in &grid.items[1] {
                         let (&Item::At(row), &Item::At(column)) = (row, column) else { continue };

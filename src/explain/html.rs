@@ -1,10 +1,12 @@
+//! A page: both layouts in words, an explorer, the picture, and the kernel with a button that runs it.
+
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::{
     Picture, Side,
     data::data,
     marks::marks,
-    svg::svg,
+    svg::documents,
     words::{Words, count},
 };
 use crate::nest::CopyNest;
@@ -70,8 +72,7 @@ pub fn html(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
                     (explorer(picture))
                     @if compiled.is_some() { (run(picture)) }
                     h2 { "The picture" }
-                    p.lead { "The same without a script, as " code { "--svg" } " writes it." }
-                    div.scroll tabindex="0" role="group" aria-label="picture" { (PreEscaped(svg(picture))) }
+                    (drawing(picture))
                     @if let Some(compiled) = compiled { (kernel(picture, compiled)) }
                 }
                 script type="application/json" id="data" { (PreEscaped(data(picture, compiled))) }
@@ -122,16 +123,32 @@ fn words(side: Side<'_>, name: &str) -> Markup {
     }
 }
 
+/// The documents that [`svg`](super::svg()) puts on one, each in a frame that scrolls.
+fn drawing(picture: &Picture<'_>) -> Markup {
+    let (sides, moves) = documents(picture);
+    let frame = |document: Markup, name: &str| {
+        html! { div.scroll tabindex="0" role="group" aria-label=(name) { (document) } }
+    };
+    html! {
+        p.lead { "The same picture as " code { "stridec explain --svg" } " draws; it needs no script." }
+        div.sides { @for side in sides { (frame(side, "layout")) } }
+        @if let Some(moves) = moves { (frame(moves, "elements that move")) }
+    }
+}
+
 fn explorer(picture: &Picture<'_>) -> Markup {
+    if picture.layout.descriptor.elements() == 0 {
+        return html! { p { "The array has no elements, so that there is nothing to explore." } };
+    }
     let layouts = [
         Some(("source", picture.layout)),
         picture.movement.map(|movement| ("destination", movement.destination)),
     ];
     html! {
         p.lead {
-            "Point at an element, or move with the arrow keys. Each cell of the array shows its offset, each place of \
-             memory its index; colour runs along memory, dark to bright."
-            @if picture.movement.is_some() { " The other layout follows." }
+            "Point at an element, or move with the arrow keys. Each cell of the array shows its offset, and each place \
+             of memory the index that it holds."
+            @if picture.movement.is_some() { " The other layout shows the same element." }
         }
         noscript { p { "The explorer needs JavaScript; the picture below does not." } }
         p #live role="status" aria-live="polite" {}
@@ -139,7 +156,6 @@ fn explorer(picture: &Picture<'_>) -> Markup {
             @for (name, side) in layouts.into_iter().flatten() {
                 section aria-label=(name) {
                     h3 { @if picture.movement.is_some() { (name) " " } code { (side.notation) } }
-                    @if side.descriptor.elements() == 0 { p { "No element: nothing to point at." } }
                     div id=(format!("explore-{name}")) {}
                 }
             }
@@ -154,10 +170,9 @@ fn run(picture: &Picture<'_>) -> Markup {
     html! {
         h2 { "Run it here" }
         p {
-            "Runs this very kernel in your browser, through WebGPU, on " (count(read, "random byte"))
-            ", and checks every word of the " (count(written, "byte"))
-            " that it writes. What is expected is worked out in this page from the strides and the window alone, \
-             element by element; it shares nothing with the kernel."
+            "Runs this kernel in your browser through WebGPU, on " (count(read, "random byte"))
+            ", and compares each of the " (count(written, "byte"))
+            " that it writes with what the strides and the window say, element by element. That comparison uses nothing of the kernel."
         }
         p { button #run type="button" { "Run and check" } }
         p #verdict role="status" aria-live="polite" aria-label=(format!("outcome of {}", picture.title)) {}

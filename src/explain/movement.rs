@@ -25,8 +25,19 @@ pub(super) fn origin(
 /// One followed element: its place in the destination, and the place that it comes from.
 pub(super) type Move = (u64, u64);
 
+/// The most elements that are all followed.
+const ALL_FOLLOWED: u64 = 12;
+/// How many elements are followed where there are more.
+const FIRST_FOLLOWED: usize = 8;
+
+/// The elements that a picture follows: all of a few, else the first ones, in the order of the destination's memory.
+pub(super) fn followed(source: &StrideDescriptor, movement: &Movement<'_>) -> Vec<Move> {
+    let few = movement.destination.descriptor.elements() <= ALL_FOLLOWED;
+    run(source, movement, if few { usize::MAX } else { FIRST_FOLLOWED })
+}
+
 /// The first `count` elements in the order of the destination's memory.
-pub(super) fn run(source: &StrideDescriptor, movement: &Movement<'_>, count: usize) -> Vec<Move> {
+fn run(source: &StrideDescriptor, movement: &Movement<'_>, count: usize) -> Vec<Move> {
     let places = movement.destination.descriptor.physical_elements();
     // Past so many cells of padding, a picture of elements has nothing to show.
     (0..places.min(1 << 16))
@@ -80,6 +91,19 @@ mod tests {
         }
         let count = usize::try_from(descriptor.elements()).unwrap();
         assert_eq!(run(source, &movement, 1000).len(), count);
+    }
+
+    /// A 3 × 3 slice is followed whole.
+    #[test]
+    fn a_few_elements_are_all_followed() {
+        for (sizes, expected) in [([3, 3], 9), ([3, 4], 12), ([3, 5], FIRST_FOLLOWED)] {
+            let slice = Slice::new([1, 0], sizes, [1, 1]);
+            let operation = Operation::slice("f32[6,7]".parse().unwrap(), &slice, None).unwrap();
+            let count = operation.draw(|picture| {
+                followed(picture.layout.descriptor, picture.movement.as_ref().unwrap()).len()
+            });
+            assert_eq!(count, expected, "{sizes:?}");
+        }
     }
 
     #[test]

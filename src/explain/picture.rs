@@ -1,3 +1,5 @@
+//! What is drawn: a layout, or an operation between two.
+
 use crate::{nest::CopyNest, stride::StrideDescriptor, window::Window};
 
 /// What to draw: one layout, or an operation between two.

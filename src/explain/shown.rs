@@ -1,3 +1,5 @@
+//! Which indices along a dimension are drawn where not all fit.
+
 use std::collections::BTreeSet;
 
 /// One entry of a summarised axis.

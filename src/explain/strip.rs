@@ -48,7 +48,7 @@ impl Holds {
 }
 
 /// Memory in lines of at most `width` places: all of it where `height` lines hold it; else the line that each stride
-/// leads to, and the end.
+/// leads to, and the end. Each line begins with a whole byte.
 pub(super) fn strip(descriptor: &StrideDescriptor, width: usize, height: usize) -> Vec<Line> {
     let places = descriptor.physical_elements();
     if places == 0 {
@@ -64,6 +64,7 @@ pub(super) fn strip(descriptor: &StrideDescriptor, width: usize, height: usize) 
             })
             .collect();
     }
+    let byte = byte(descriptor);
     let base = descriptor.base_offset();
     let mut starts = vec![(0, String::new())];
     if base > 0 {
@@ -81,12 +82,13 @@ pub(super) fn strip(descriptor: &StrideDescriptor, width: usize, height: usize) 
     let mut lines: Vec<Line> = vec![];
     let mut next = 0;
     for (start, note) in starts {
+        let start = start / byte * byte;
         if start >= next {
             lines.push(made(descriptor, start, line.min(places - start), note, start - next));
             next = start + line.min(places - start);
         }
     }
-    let start = next.max(places.saturating_sub(line));
+    let start = next.max(places.saturating_sub(line).next_multiple_of(byte));
     if start < places {
         lines.push(made(descriptor, start, places - start, "the end".into(), start - next));
     }
@@ -98,15 +100,24 @@ fn made(descriptor: &StrideDescriptor, start: u64, count: u64, note: String, hid
     Line { start, places, note, hidden }
 }
 
-/// The most places, at most `width`, that are a whole number of the longest period which fits.
+/// Elements to a byte; 1 where an element is a byte or more.
+pub(super) fn byte(descriptor: &StrideDescriptor) -> u64 {
+    8_u64.div_ceil(descriptor.element_bits().into())
+}
+
+/// The most places, at most `width`, that are a whole number of bytes and of the longest period which fits.
 fn period(descriptor: &StrideDescriptor, width: u64) -> u64 {
-    let byte = 8_u64.div_ceil(descriptor.element_bits().into());
+    let byte = byte(descriptor);
     let strides = descriptor.axes().iter().map(|axis| axis.stride.unsigned_abs());
-    let period = strides.chain([byte]).filter(|&stride| stride > 1 && stride <= width).max();
-    let period = period.unwrap_or(1);
-    let whole = width / period * period;
+    let whole = |&stride: &u64| stride > 1 && stride <= width && stride.is_multiple_of(byte);
     // Powers of two read best where nothing else decides.
-    if period == 1 && width > 8 { width / 8 * 8 } else { whole }
+    let usual = match width {
+        9.. => 8,
+        _ if byte > width => 1 << width.ilog2(),
+        _ => byte,
+    };
+    let period = strides.chain([byte]).filter(whole).max().unwrap_or(usual);
+    width / period * period
 }
 
 #[cfg(test)]
@@ -141,6 +152,25 @@ mod tests {
             }
             assert_eq!(next, descriptor.physical_elements(), "{text}");
             assert!(elements > 0);
+        }
+    }
+
+    /// A line that broke within a byte would show its bars at other places in each line.
+    #[test]
+    fn lines_are_whole_bytes() {
+        let shapes =
+            ["u1[5,18]{1,0:E(1)}", "u1[3,100]{0,1:E(1)}", "u2[7,9]{1,0:E(2)}", "s4[3,5]{1,0:E(4)}"];
+        for text in shapes {
+            let descriptor = lower(text);
+            for width in 8..40 {
+                let lines = strip(&descriptor, width, 4);
+                let bit = |line: &Line| line.start * u64::from(descriptor.element_bits());
+                assert!(lines.iter().all(|line| bit(line).is_multiple_of(8)), "{text} {width}");
+                for line in lines.iter().rev().skip(1) {
+                    let bits = line.places.len() * descriptor.element_bits() as usize;
+                    assert!(bits.is_multiple_of(8) && line.places.len() <= width, "{text} {width}");
+                }
+            }
         }
     }
 

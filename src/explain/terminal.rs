@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use super::{
     Picture, Side,
     colour::Colour,
-    grid::{Cell, Grid, common_dimensions, dimensions, grids},
+    grid::{Cell, Dimensions, Grid, common_dimensions, dimensions, grids},
     movement,
     shown::Item,
-    strip::{Holds, Line, strip},
+    strip::{Holds, Line, byte, strip},
     words::Words,
 };
 use crate::stride::StrideDescriptor;
@@ -17,8 +17,6 @@ use crate::stride::StrideDescriptor;
 const MAX_ROWS: usize = 16;
 /// The most lines of memory where all of it is shown.
 const MAX_LINES: usize = 8;
-/// Elements of an operation that are followed.
-const FOLLOWED: usize = 6;
 
 /// Draws a picture for a terminal of `width` columns (at least 40), with ANSI colours that a writer such as `anstream` may strip:
 /// nothing is said by colour alone.
@@ -38,19 +36,21 @@ pub fn terminal(picture: &Picture<'_>, width: usize) -> String {
     let mut text = String::new();
     let Some(movement) = &picture.movement else {
         let descriptor = picture.layout.descriptor;
-        side(&mut text, picture.layout, dimensions(descriptor), width);
+        side(&mut text, picture.layout, &dimensions(descriptor, None), width);
         return text;
     };
     let destination = movement.destination;
     let common = common_dimensions(picture.layout.descriptor, destination.descriptor);
     for (name, of) in [("FROM", picture.layout), ("TO", destination)] {
         let _ = writeln!(text, "{name}");
-        side(&mut text, of, common.unwrap_or_else(|| dimensions(of.descriptor)), width);
+        side(&mut text, of, &dimensions(of.descriptor, common), width);
         text.push('\n');
     }
-    let run = movement::run(picture.layout.descriptor, movement, FOLLOWED);
+    let run = movement::followed(picture.layout.descriptor, movement);
     if !run.is_empty() {
-        let _ = writeln!(text, "MOVES, in the order that they are written");
+        let all = run.len() as u64 == destination.descriptor.elements();
+        let first = if all { String::new() } else { format!("the first {}, ", run.len()) };
+        let _ = writeln!(text, "MOVES, {first}in the order that they are written");
         for (to, from) in run {
             let label = |descriptor, place| Holds::at(descriptor, place).label();
             let _ = writeln!(
@@ -64,7 +64,7 @@ pub fn terminal(picture: &Picture<'_>, width: usize) -> String {
     text
 }
 
-fn side(text: &mut String, side: Side<'_>, dimensions: [Option<usize>; 2], width: usize) {
+fn side(text: &mut String, side: Side<'_>, dimensions: &Dimensions, width: usize) {
     let descriptor = side.descriptor;
     let words = Words::of(descriptor);
     wrapped(text, side.notation, width);
@@ -74,7 +74,7 @@ fn side(text: &mut String, side: Side<'_>, dimensions: [Option<usize>; 2], width
     }
     // A cell holds an offset, a blank and a line; rows have their index in front.
     let cell = digits(descriptor.physical_elements().saturating_sub(1)).max(3);
-    let label = digits(descriptor.sizes().iter().copied().max().unwrap_or(0)) + 6;
+    let label = digits(descriptor.extents().iter().copied().max().unwrap_or(0)) + 6;
     let columns = width.saturating_sub(label) / (cell + 2);
     for grid in grids(descriptor, dimensions, [MAX_ROWS, columns]) {
         text.push('\n');
@@ -90,18 +90,12 @@ fn side(text: &mut String, side: Side<'_>, dimensions: [Option<usize>; 2], width
 }
 
 fn heading(text: &mut String, grid: &Grid<'_>) {
-    let name = |side: usize| grid.dimensions[side].map(|dimension| format!("d{dimension}"));
-    let along = match (name(0), name(1)) {
+    let along = match (grid.name(0), grid.name(1)) {
         (Some(down), Some(across)) => format!("{down} down, {across} across"),
         (None, Some(across)) => format!("{across} across"),
         _ => "one element".into(),
     };
-    let caption = match grid.caption.as_str() {
-        "" => "The array, each cell its offset".to_owned(),
-        caption if caption.starts_with('d') => format!("The array at {caption}"),
-        caption => caption.to_owned(),
-    };
-    let _ = writeln!(text, "{caption} ({along})");
+    let _ = writeln!(text, "{} ({along})", grid.caption);
 }
 
 /// A grid with its lines: light around cells of a box, heavy around tiles.
@@ -213,7 +207,7 @@ fn joint(up: u8, right: u8, down: u8, left: u8) -> char {
 fn memory(text: &mut String, descriptor: &StrideDescriptor, width: usize) {
     let places = descriptor.physical_elements();
     if places == 0 {
-        text.push_str("\nNo element, no memory.\n");
+        text.push_str("\nThe array has no elements and takes no memory.\n");
         return;
     }
     let label = digits(places - 1);
@@ -222,7 +216,7 @@ fn memory(text: &mut String, descriptor: &StrideDescriptor, width: usize) {
     let cell = index.max(2);
     let note = if places > 64 { 16 } else { 0 };
     let mut lines = strip(descriptor, (width - label - 2 - note) / cell, MAX_LINES);
-    let byte = 8 / descriptor.element_bits().min(8);
+    let byte = byte(descriptor);
     text.push_str(if byte > 1 {
         "\nMemory, each place its index, bytes between bars\n"
     } else {
@@ -234,7 +228,7 @@ fn memory(text: &mut String, descriptor: &StrideDescriptor, width: usize) {
         }
         let _ = write!(text, "{start:>label$} ");
         for (place, holds) in (*start..).zip(held) {
-            let bar = if byte > 1 && place % u64::from(byte) == 0 { "│" } else { " " };
+            let bar = if byte > 1 && place % byte == 0 { "│" } else { " " };
             let (style, dim) =
                 (Colour::of(place, places).terminal(), anstyle::Style::new().dimmed());
             let style = if *holds == Holds::Padding { dim } else { style };

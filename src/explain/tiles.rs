@@ -4,29 +4,79 @@ use std::convert::Infallible;
 
 use crate::stride::{Coordinate, Coordinates, Forward, StrideDescriptor, Undo};
 
-/// The boxes that tiles cut an array into, coarse to fine: `levels[n][d]` is the extent along dimension `d`.
-///
-/// `T(8,128)(2,1)` of a matrix is `[[8, 128], [2, 1]]`. A dimension that a tile leaves whole has extent 1: each of
-/// its indices is a box of its own.
+/// A dimension of the array as its tiles see it: one of its own, or several that a `*` in a tile joins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Dimension {
+    /// The coordinate that runs along it.
+    pub(super) coordinate: usize,
+    /// The logical dimensions that it is made of, major to minor.
+    pub(super) of: Vec<usize>,
+}
+
+impl Dimension {
+    /// Puts `value` along this dimension into a logical index; past the extent it lies past the most major size.
+    pub(super) fn set(&self, descriptor: &StrideDescriptor, index: &mut [u64], value: u64) {
+        let mut rest = value;
+        for &dimension in self.of[1..].iter().rev() {
+            let size = descriptor.sizes()[dimension].max(1);
+            index[dimension] = rest % size;
+            rest /= size;
+        }
+        index[self.of[0]] = rest;
+    }
+
+    /// The most minor of the logical dimensions.
+    pub(super) fn minor(&self) -> usize {
+        self.of[self.of.len() - 1]
+    }
+
+    /// `d0`, or `(d0*3+d1)`.
+    pub(super) fn name(&self, descriptor: &StrideDescriptor) -> String {
+        descriptor.coordinate_name(self.coordinate)
+    }
+}
+
+/// The dimensions of an array as its tiles see them, and the boxes that the tiles cut it into.
 pub(super) struct Boxes {
+    /// The dimensions, those that a tile joins as one.
+    pub(super) dimensions: Vec<Dimension>,
+    /// Extents of the boxes along each coordinate, coarse to fine.
+    ///
+    /// `T(8,128)(2,1)` of a matrix is `[[8, 128, …], [2, 1, …]]`. A dimension that a tile leaves whole has extent 1: each
+    /// of its indices is a box of its own.
     pub(super) levels: Vec<Vec<u64>>,
 }
 
 impl Boxes {
     /// Reads the boxes from the splits: each level cuts the remainders of the level above.
     pub(super) fn of(descriptor: &StrideDescriptor) -> Self {
-        let rank = descriptor.rank();
-        let mut boxes = Self { levels: vec![] };
-        let mut made = (0..rank).map(|dimension| Some((dimension, 0))).collect();
-        let Ok(()) = descriptor.forward(&mut Cuts { rank, boxes: &mut boxes }, &mut made);
-        boxes
+        let mut levels = vec![];
+        let mut parts =
+            (0..descriptor.rank()).map(|dimension| Part::Whole(vec![dimension])).collect();
+        let mut cuts = Cuts { coordinates: descriptor.extents().len(), levels: &mut levels };
+        let Ok(()) = descriptor.forward(&mut cuts, &mut parts);
+        let mut dimensions: Vec<Dimension> = vec![];
+        for (coordinate, part) in parts.into_iter().enumerate() {
+            let Part::Whole(of) = part else { continue };
+            // A fold stands where the most minor of what it joins stood.
+            let at = dimensions.iter().position(|dimension| of.ends_with(&dimension.of));
+            let joined = Dimension { coordinate, of };
+            match at {
+                Some(at) => dimensions[at] = joined.clone(),
+                None => dimensions.push(joined.clone()),
+            }
+            dimensions.retain(|other| {
+                *other == joined || !other.of.iter().any(|dimension| joined.of.contains(dimension))
+            });
+        }
+        Self { dimensions, levels }
     }
 
-    /// How strong the line before `index` of dimension `d` is: 2 at a box of the first level, 1 deeper, else 0.
-    pub(super) fn line(&self, dimension: usize, index: u64) -> u8 {
+    /// How strong the line before `index` along a coordinate is: 2 at a box of the first level, 1 deeper, else 0.
+    pub(super) fn line(&self, coordinate: usize, index: u64) -> u8 {
         let mut within = index;
         for (level, extents) in self.levels.iter().enumerate() {
-            within %= extents[dimension];
+            within %= extents[coordinate];
             if within == 0 {
                 return if level == 0 { 2 } else { 1 };
             }
@@ -34,60 +84,87 @@ impl Boxes {
         0
     }
 
-    /// The extents along dimension `d`, coarse to fine.
-    pub(super) fn periods(&self, dimension: usize) -> Vec<u64> {
-        self.levels.iter().map(|extents| extents[dimension]).collect()
+    /// The extents along a coordinate, coarse to fine.
+    pub(super) fn periods(&self, coordinate: usize) -> Vec<u64> {
+        self.levels.iter().map(|extents| extents[coordinate]).collect()
+    }
+
+    /// The dimensions that a tile cuts.
+    pub(super) fn cut(&self) -> Vec<&Dimension> {
+        let is_cut = |dimension: &&Dimension| {
+            self.levels.iter().any(|extents| extents[dimension.coordinate] > 1)
+        };
+        self.dimensions.iter().filter(is_cut).collect()
+    }
+
+    /// The dimension that a logical one is, where no tile joins it with another.
+    pub(super) fn dimension(&self, logical: usize) -> Option<&Dimension> {
+        self.dimensions.iter().find(|dimension| dimension.of == [logical])
     }
 }
 
-/// Finds the boxes: what stands for a coordinate is the dimension that it is a remainder of, and its level.
+/// What a coordinate is to the boxes.
+enum Part {
+    /// These logical dimensions, joined.
+    Whole(Vec<usize>),
+    /// The remainder of a coordinate that is whole, after so many levels of splits.
+    Remainder(usize, usize),
+    /// A quotient, or a fold of parts.
+    Other,
+}
+
+/// Finds the boxes.
 struct Cuts<'a> {
-    rank: usize,
-    boxes: &'a mut Boxes,
+    coordinates: usize,
+    levels: &'a mut Vec<Vec<u64>>,
 }
 
 impl Forward for Cuts<'_> {
-    type Value = Option<(usize, usize)>;
+    type Value = Part;
     type Error = Infallible;
 
-    fn split(
-        &mut self,
-        of: Coordinate<'_, Self::Value>,
-        by: u64,
-    ) -> Result<[Self::Value; 2], Infallible> {
-        let Some((dimension, level)) = *of.value else { return Ok([None, None]) };
-        let levels = &mut self.boxes.levels;
-        if levels.len() <= level {
-            levels.push(vec![1; self.rank]);
+    fn split(&mut self, whole: Coordinate<'_, Part>, by: u64) -> Result<[Part; 2], Infallible> {
+        let (coordinate, level) = match *whole.value {
+            Part::Whole(_) => (whole.number, 0),
+            Part::Remainder(coordinate, level) => (coordinate, level),
+            Part::Other => return Ok([Part::Other, Part::Other]),
+        };
+        if self.levels.len() <= level {
+            self.levels.push(vec![1; self.coordinates]);
         }
-        levels[level][dimension] = by;
-        Ok([None, Some((dimension, level + 1))])
+        self.levels[level][coordinate] = by;
+        Ok([Part::Other, Part::Remainder(coordinate, level + 1)])
     }
 
     fn fold(
         &mut self,
-        _: Coordinate<'_, Self::Value>,
-        _: Coordinate<'_, Self::Value>,
-    ) -> Result<Self::Value, Infallible> {
-        Ok(None)
+        major: Coordinate<'_, Part>,
+        minor: Coordinate<'_, Part>,
+    ) -> Result<Part, Infallible> {
+        Ok(match (major.value, minor.value) {
+            (Part::Whole(major), Part::Whole(minor)) => {
+                Part::Whole(major.iter().chain(minor).copied().collect())
+            }
+            _ => Part::Other,
+        })
     }
 
-    fn unit(&mut self) -> Self::Value {
-        None
+    fn unit(&mut self) -> Part {
+        Part::Other
     }
 }
 
-/// Extent of dimension `d` with its padding: that of its memory axis, or whole tiles.
-pub(super) fn padded(descriptor: &StrideDescriptor, dimension: usize) -> u64 {
+/// Extent of a dimension with its padding: that of its memory axis, or whole tiles.
+pub(super) fn padded(descriptor: &StrideDescriptor, dimension: &Dimension) -> u64 {
     let mut extents: Coordinates<u64> = descriptor.extents().into();
     for axis in descriptor.axes() {
         extents[axis.coordinate] = axis.extent;
     }
     let Ok(()) = descriptor.undo(&mut WholeTiles, &mut extents);
-    extents[dimension]
+    extents[dimension.minor()]
 }
 
-/// The extent of each coordinate in whole tiles; a dimension that is folded keeps its own.
+/// The extent of each coordinate in whole tiles; of those that are folded, the most minor has the fold's.
 struct WholeTiles;
 
 impl Undo for WholeTiles {
@@ -107,10 +184,10 @@ impl Undo for WholeTiles {
     fn unfold(
         &mut self,
         major: Coordinate<'_, u64>,
-        minor: Coordinate<'_, u64>,
-        _: u64,
+        _: Coordinate<'_, u64>,
+        fold: u64,
     ) -> Result<[u64; 2], Infallible> {
-        Ok([major.extent, minor.extent])
+        Ok([major.extent, fold])
     }
 }
 
@@ -141,26 +218,62 @@ mod tests {
 
     #[test]
     fn boxes_are_the_tiles() {
-        let boxes = |text| Boxes::of(&lower(text)).levels;
+        let boxes = |text| {
+            let boxes = Boxes::of(&lower(text));
+            let along = |extents: &Vec<u64>| -> Vec<u64> {
+                boxes.dimensions.iter().map(|dimension| extents[dimension.coordinate]).collect()
+            };
+            boxes.levels.iter().map(along).collect::<Vec<_>>()
+        };
         assert_eq!(boxes("bf16[16,256]{1,0:T(8,128)(2,1)}"), [[8, 128], [2, 1]]);
         assert_eq!(boxes("f32[3,5]{1,0:T(2,2)}"), [[2, 2]]);
         assert_eq!(boxes("f32[4,300]{1,0:T(128)}"), [[1, 128]]);
         assert!(boxes("f32[4,300]{0,1}").is_empty());
+        assert_eq!(boxes("f32[2,3,5]{2,1,0:T(*,4,8)}"), [[4, 8]]);
+        assert_eq!(boxes("f32[2,3,4,5]{3,2,1,0:T(*,*,4,8)}"), [[4, 8]]);
+        assert_eq!(boxes("f32[2,3]{1,0:T(*,4)}"), [[4]]);
+    }
+
+    /// What a `*` joins is one dimension, where the most minor of them stood.
+    #[test]
+    fn joined_dimensions_are_one() {
+        let of = |text| -> Vec<(Vec<usize>, u64)> {
+            let descriptor = lower(text);
+            let boxes = Boxes::of(&descriptor);
+            let padded = |dimension: &Dimension| padded(&descriptor, dimension);
+            boxes.dimensions.iter().map(|d| (d.of.clone(), padded(d))).collect()
+        };
+        assert_eq!(of("f32[2,3,5]{2,1,0:T(*,4,8)}"), [(vec![0, 1], 8), (vec![2], 8)]);
+        assert_eq!(
+            of("f32[7,2,3,5]{3,2,1,0:T(*,4,8)}"),
+            [(vec![0], 7), (vec![1, 2], 8), (vec![3], 8)]
+        );
+        assert_eq!(of("f32[2,3,4,5]{3,2,1,0:T(*,*,5,8)}"), [(vec![0, 1, 2], 25), (vec![3], 8)]);
+        assert_eq!(of("f32[2,3]{0,1:PAD(3,5,zero)}"), [(vec![0], 3), (vec![1], 5)]);
     }
 
     /// Every cell of the padded array is drawn at a place that `index` says is that element, or padding.
     #[test]
     fn places_are_those_of_the_descriptor() {
-        let shapes =
-            ["f32[3,5]{1,0:T(2,2)}", "f32[2,3]{0,1:PAD(3,5,zero)}", "bf16[5,9]{1,0:T(4,4)(2,1)}"];
+        let shapes = [
+            "f32[3,5]{1,0:T(2,2)}",
+            "f32[2,3]{0,1:PAD(3,5,zero)}",
+            "bf16[5,9]{1,0:T(4,4)(2,1)}",
+            "f32[2,3,5]{2,1,0:T(*,4,8)}",
+            "f32[2,3,4,5]{3,2,1,0:T(*,*,5,8)}",
+        ];
         for text in shapes {
             let descriptor = lower(text);
             let mut seen = 0;
-            for row in 0..padded(&descriptor, 0) {
-                for column in 0..padded(&descriptor, 1) {
-                    let index = [row, column];
+            let dimensions = Boxes::of(&descriptor).dimensions;
+            let [down, across] = &dimensions[..] else { panic!("{text}: {dimensions:?}") };
+            for row in 0..padded(&descriptor, down) {
+                for column in 0..padded(&descriptor, across) {
+                    let mut index = vec![0; descriptor.rank()];
+                    down.set(&descriptor, &mut index, row);
+                    across.set(&descriptor, &mut index, column);
                     let found = descriptor.index(place(&descriptor, &index)).unwrap();
-                    let expected = descriptor.offset(&index).is_ok().then(|| index.to_vec());
+                    let expected = descriptor.offset(&index).is_ok().then(|| index.clone());
                     assert_eq!(found, expected, "{text} {index:?}");
                     seen += 1;
                 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::tiles::{Boxes, padded, product};
-use crate::stride::{Step, StrideDescriptor};
+use crate::stride::StrideDescriptor;
 
 /// Everything that is said below a picture.
 pub(super) struct Words {
@@ -45,7 +45,7 @@ impl Words {
         });
         Self {
             size: size(descriptor),
-            padding: padding(descriptor),
+            padding: padding(descriptor, &boxes),
             tiles: tiles(descriptor, &boxes),
             digits: digits.collect(),
             example: example(descriptor),
@@ -53,7 +53,7 @@ impl Words {
     }
 }
 
-/// `6 elements of f32, 32 bits each, in 60 bytes`.
+/// `6 elements of f32, 4 bytes each, in 60 bytes of memory`; a prefix is counted, and said to be.
 fn size(descriptor: &StrideDescriptor) -> String {
     let elements = count(descriptor.elements(), "element");
     let bits = descriptor.element_bits();
@@ -64,9 +64,14 @@ fn size(descriptor: &StrideDescriptor) -> String {
         count(descriptor.image_bytes(), "byte"),
     );
     if descriptor.prefix_bytes() > 0 {
-        let _ = write!(text, ", after a prefix of {}", count(descriptor.prefix_bytes(), "byte"));
+        let _ = write!(text, ", a prefix of {} included", count(descriptor.prefix_bytes(), "byte"));
     }
     text
+}
+
+/// How many places hold no element.
+pub(super) fn unused(descriptor: &StrideDescriptor) -> u64 {
+    descriptor.physical_elements().saturating_sub(used(descriptor))
 }
 
 /// How many places hold an element: those of broadcast dimensions share one.
@@ -82,10 +87,10 @@ fn used(descriptor: &StrideDescriptor) -> u64 {
     product(sizes.filter(|&(dimension, _)| !shared(dimension)).map(|(_, &size)| size))
 }
 
-/// `9 of 15 places are padding: 36 of 60 bytes, 60%. d0 has 2 indices in 3 places; …`.
-fn padding(descriptor: &StrideDescriptor) -> Option<String> {
+/// `9 of 15 places are padding: 36 bytes, 60% of the memory. d0 is padded from 2 to 3; …`.
+fn padding(descriptor: &StrideDescriptor, boxes: &Boxes) -> Option<String> {
     let places = descriptor.physical_elements();
-    let unused = places.checked_sub(used(descriptor)).filter(|&unused| unused > 0)?;
+    let unused = Some(unused(descriptor)).filter(|&unused| unused > 0)?;
     let bits = u64::from(descriptor.element_bits());
     let bytes = if (unused * bits).is_multiple_of(8) {
         count(unused * bits / 8, "byte")
@@ -93,26 +98,29 @@ fn padding(descriptor: &StrideDescriptor) -> Option<String> {
         count(unused * bits, "bit")
     };
     let mut text = format!(
-        "{unused} of {} are padding: {bytes}, {}% of the memory.",
+        "{} of {} are padding: {bytes}, {}% of the memory.",
+        grouped(unused),
         count(places, "place"),
         percent(unused, places)
     );
     let mut reasons = vec![];
-    for (dimension, &size) in descriptor.sizes().iter().enumerate() {
+    for dimension in &boxes.dimensions {
+        let size = descriptor.extents()[dimension.coordinate];
         let extent = padded(descriptor, dimension);
         if extent > size {
-            reasons.push(format!("d{dimension} has {size} indices in {extent}"));
+            let name = dimension.name(descriptor);
+            reasons.push(format!("{name} is padded from {size} to {extent}"));
         }
     }
     let cells = product(descriptor.axes().iter().map(|axis| axis.extent.max(1)));
     if reasons.is_empty() && descriptor.is_packed_but_for_tail(cells) {
-        reasons.push("the tail is rounded up".into());
+        reasons.push("the memory is rounded up past the last element".into());
     } else if reasons.is_empty() {
         reasons.push("the strides leave gaps".into());
     }
     let _ = write!(text, " {}.", capital(&reasons.join("; ")));
     if descriptor.padding() != 0 {
-        let _ = write!(text, " It holds 0x{:x}.", descriptor.padding());
+        let _ = write!(text, " Padding holds 0x{:x}.", descriptor.padding());
     }
     Some(text)
 }
@@ -133,31 +141,39 @@ fn signed(n: u64) -> i64 {
 
 /// One sentence for each level of boxes.
 fn tiles(descriptor: &StrideDescriptor, boxes: &Boxes) -> Vec<String> {
-    let cut: Vec<usize> = (0..descriptor.rank())
-        .filter(|&d| boxes.levels.iter().any(|extents| extents[d] > 1))
-        .collect();
-    let names: Vec<String> = cut.iter().map(|d| format!("d{d}")).collect();
+    let cut = boxes.cut();
+    let names: Vec<String> = cut.iter().map(|dimension| dimension.name(descriptor)).collect();
     let size = |extents: &[u64]| {
-        cut.iter().map(|&d| extents[d].to_string()).collect::<Vec<_>>().join(" × ")
+        let along = cut.iter().map(|dimension| extents[dimension.coordinate].to_string());
+        along.collect::<Vec<_>>().join(" × ")
     };
     let mut sentences = vec![];
     for (level, extents) in boxes.levels.iter().enumerate() {
-        let elements = product(cut.iter().map(|&d| extents[d]));
+        let elements = product(cut.iter().map(|dimension| extents[dimension.coordinate]));
         let size = size(extents);
         sentences.push(if level == 0 {
             format!(
-                "The array is cut into tiles of {size} ({}). The {elements} places of a tile lie together in memory, \
+                "The array is cut into tiles of {size} along {}. The {elements} places of a tile lie together in memory, \
                  then come those of the next tile.",
-                names.join(" by ")
+                names.join(" and ")
             )
         } else {
             format!(
-                "Each of those is cut again into {size}: its {elements} places are neighbours in memory."
+                "Each of those is cut again into tiles of {size}, whose {elements} places lie together in memory."
             )
         });
     }
-    if descriptor.steps().iter().any(|step| matches!(step, Step::Fold { .. })) {
-        sentences.push("A * in a tile joins two dimensions into one before it is cut.".into());
+    for dimension in &boxes.dimensions {
+        if let [first @ .., last] = &dimension.of[..]
+            && !first.is_empty()
+        {
+            let first: Vec<String> = first.iter().map(|d| format!("d{d}")).collect();
+            sentences.push(format!(
+                "A * in the tile joins {} and d{last} into one dimension, {}, before it is cut.",
+                first.join(", "),
+                dimension.name(descriptor)
+            ));
+        }
     }
     sentences
 }
@@ -172,7 +188,10 @@ fn example(descriptor: &StrideDescriptor) -> Option<String> {
         .axes()
         .iter()
         .filter(|axis| axis.extent > 1)
-        .map(|axis| format!("{}·{}", values[axis.coordinate], axis.stride))
+        .map(|axis| match axis.stride {
+            stride @ ..0 => format!("{}·({stride})", values[axis.coordinate]),
+            stride => format!("{}·{stride}", values[axis.coordinate]),
+        })
         .collect();
     if descriptor.base_offset() > 0 {
         terms.push(descriptor.base_offset().to_string());
@@ -205,13 +224,15 @@ pub(super) fn grouped(n: u64) -> String {
     text
 }
 
-/// A percentage, to a tenth below; never 0 for a part.
+/// The percentage of a part that is neither nothing nor all, rounded to a tenth as `describe` rounds it; `<0.1` and
+/// `>99.9` where that would say 0 or 100.
+#[allow(clippy::cast_precision_loss)] // a percentage needs no 53 bits
 fn percent(part: u64, whole: u64) -> String {
-    let tenths = u128::from(part) * 1000 / u128::from(whole.max(1));
-    match tenths {
-        0 => "<0.1".into(),
-        _ if tenths % 10 == 0 => (tenths / 10).to_string(),
-        _ => format!("{}.{}", tenths / 10, tenths % 10),
+    let rounded = format!("{:.1}", 100.0 * part as f64 / whole as f64);
+    match rounded.as_str() {
+        "0.0" => "<0.1".into(),
+        "100.0" if part < whole => ">99.9".into(),
+        _ => rounded.trim_end_matches(".0").to_owned(),
     }
 }
 
@@ -237,12 +258,50 @@ mod tests {
         let padding = words("f32[2,3]{0,1:PAD(3,5,zero)}").padding.unwrap();
         assert_eq!(
             padding,
-            "9 of 15 places are padding: 36 bytes, 60% of the memory. d0 has 2 indices in 3; \
-             d1 has 3 indices in 5."
+            "9 of 15 places are padding: 36 bytes, 60% of the memory. d0 is padded from 2 to 3; \
+             d1 is padded from 3 to 5."
         );
         assert_eq!(words("f32[4,6]").padding, None);
         let tail = words("f32[3]{0:L(8)}").padding.unwrap();
-        assert!(tail.contains("The tail is rounded up"), "{tail}");
+        assert!(tail.contains("The memory is rounded up past the last element"), "{tail}");
+    }
+
+    #[test]
+    fn a_joined_dimension_is_tiled_and_padded() {
+        let words = words("f32[2,3,5]{2,1,0:T(*,4,8)}");
+        assert_eq!(
+            words.tiles,
+            [
+                "The array is cut into tiles of 4 × 8 along (d0*3+d1) and d2. The 32 places of a tile lie together in \
+                 memory, then come those of the next tile.",
+                "A * in the tile joins d0 and d1 into one dimension, (d0*3+d1), before it is cut."
+            ]
+        );
+        assert_eq!(
+            words.padding.unwrap(),
+            "34 of 64 places are padding: 136 bytes, 53.1% of the memory. (d0*3+d1) is padded from 6 to 8; \
+             d2 is padded from 5 to 8."
+        );
+    }
+
+    #[test]
+    fn percentages_are_rounded() {
+        // 512,000 of 524,288 bytes: 97.656…
+        let padding = words("f32[1024,3]{1,0:T(8,128)}").padding.unwrap();
+        assert!(padding.contains("97.7% of the memory"), "{padding}");
+        assert_eq!(percent(2, 3), "66.7");
+        assert_eq!(percent(1, 2), "50");
+        assert_eq!(percent(1, 10_000), "<0.1");
+        assert_eq!(percent(9_999, 10_000), ">99.9");
+        assert_eq!(percent(3, 3), "100");
+    }
+
+    #[test]
+    fn the_size_says_that_it_counts_the_prefix() {
+        assert_eq!(
+            words("f32[3,5]{1,0:M(256)}").size,
+            "15 elements of f32, 4 bytes each, in 316 bytes of memory, a prefix of 256 bytes included"
+        );
     }
 
     #[test]
@@ -253,5 +312,10 @@ mod tests {
         );
         assert_eq!(words("f32[0,4]").example, None);
         assert_eq!(words("f32[]").example, None);
+        let reversed: crate::Tensor = "f32[4,6] strided<[-6,1], offset: 18>".parse().unwrap();
+        assert_eq!(
+            Words::of(&reversed.descriptor().unwrap()).example.unwrap(),
+            "The last element, (3,5), lies at 3·(-6) + 5·1 + 18 = 5."
+        );
     }
 }

@@ -59,7 +59,17 @@ pub(crate) fn all() -> Vec<Case> {
         cases.push(case(&operation, "pass"));
     }
     cases.push(case(&relayout("f32[0,4]", "f32[0,4]{0,1}"), "pass"));
-    for notation in ["bf16[16,256]{1,0:T(8,128)(2,1)}", "f32[2,3,4]{0,2,1}", "f32[]", "f32[0]"] {
+    let layouts = [
+        "bf16[16,256]{1,0:T(8,128)(2,1)}",
+        "f32[2,3,4]{0,2,1}",
+        "f32[3,4096]",
+        "u1[3,100]{1,0:E(1)}",
+        "f32[2,3,5]{2,1,0:T(*,4,8)}",
+        "f32[1000,3]{1,0:T(8,128)}",
+        "f32[]",
+        "f32[0]",
+    ];
+    for notation in layouts {
         let tensor: stridec::Tensor = notation.parse().unwrap();
         cases.push(Case {
             name: notation.into(),

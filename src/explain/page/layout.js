@@ -1,6 +1,8 @@
 "use strict";
-// A layout's arithmetic: index to place and back. A layout is what the page's data says: `sizes`, `steps` (a split of
-// a coordinate, a fold of two, or a unit), `axes` (a stride for a coordinate each), `offset`.
+// A layout's arithmetic: index to place and back, and from one layout to the other. A layout is what the page's data
+// says: `sizes`, `steps` (a split of a coordinate, a fold of two, or a unit), `axes` (a stride for a coordinate each),
+// `offset`. It is written here a second time, in another language, because a reader may point at any of millions of
+// indices, and because the check of a kernel must not rest on the code that made the kernel.
 
 /** Values of every coordinate at `index`: the dimensions, then what each step makes. */
 function coordinates(layout, index) {
@@ -16,6 +18,18 @@ function coordinates(layout, index) {
     }
   }
   return values;
+}
+
+/** For each level of boxes, coarse to fine: the number of the box that `index` lies in, and where it lies within. */
+function boxesOf(layout, index) {
+  const values = coordinates(layout, index);
+  let within = layout.boxed.map((coordinate) => values[coordinate]);
+  return layout.boxes.map((box) => {
+    const extents = layout.boxed.map((coordinate) => box[coordinate]);
+    const number = extents.map((extent, d) => Math.floor(within[d] / extent));
+    within = extents.map((extent, d) => within[d] % extent);
+    return { number, within };
+  });
 }
 
 /** The place of `index`, in elements. */
@@ -74,10 +88,6 @@ function undo(layout, values) {
 /** Bits from the start of the image to an element. */
 function bitOf(layout, place) {
   return layout.prefixBytes * 8 + place * layout.bits;
-}
-
-function elementsOf(layout) {
-  return layout.sizes.reduce((product, size) => product * size, 1);
 }
 
 /** The source index that the destination's `index` takes, or null where it takes padding. */

@@ -8,7 +8,7 @@ const views = {};
 /** The reader points at `index` of one layout: every view shows where that element is. */
 function choose(view, index, still = false) {
   view.place(index, still);
-  let text = `index ${show(index)} is at offset ${placeOf(view.layout, index)}, byte ${byteOf(view.layout, placeOf(view.layout, index))}`;
+  let text = `Index ${show(index)} is at offset ${placeOf(view.layout, index)}, byte ${byteOf(view.layout, placeOf(view.layout, index))}`;
   if (page.window) {
     const [other, at] = view === views.source
       ? [views.destination, destinationOf(page, index)]
@@ -16,7 +16,7 @@ function choose(view, index, still = false) {
     other.place(at);
     const verb = view === views.source ? "goes to" : "comes from";
     text += at === null
-      ? (view === views.source ? "; it is left out" : "; it is filled")
+      ? (view === views.source ? "; the window leaves it out" : "; no element goes there, so that it is filled")
       : `; it ${verb} ${show(at)}, offset ${placeOf(other.layout, at)}, byte ${byteOf(other.layout, placeOf(other.layout, at))}`;
   }
   live.textContent = `${text}.`;
@@ -24,7 +24,7 @@ function choose(view, index, still = false) {
 
 for (const name of ["source", "destination"]) {
   const root = document.getElementById(`explore-${name}`);
-  if (root && page[name] && elementsOf(page[name]) > 0) views[name] = new View(page[name], root, choose);
+  if (root && page[name] && page[name].elements > 0) views[name] = new View(page[name], page.colours, root, choose);
 }
 if (views.source) {
   // A first element that moves, in an operation; index 0 else.

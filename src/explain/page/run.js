@@ -41,12 +41,8 @@ function expectedImage(page, source) {
   const image = new Uint8Array(Math.max(Math.ceil(to.imageBytes / 4), 1) * 4);
   const padding = BigInt(`0x${to.padding}`);
   if (padding !== 0n) {
-    // Only layouts without tiles have padded dimensions: an axis is a dimension.
-    const padded = to.sizes.map((size, dimension) => {
-      const axis = to.axes.find((axis) => axis.coordinate === dimension);
-      return axis ? axis.extent : size;
-    });
-    eachIndex(padded, (index) => writeBits(image, bitOf(to, placeOf(to, index)), to.bits, padding));
+    // Padded dimensions alone have such a value: the padding of tiles is zero.
+    eachIndex(to.padded, (index) => writeBits(image, bitOf(to, placeOf(to, index)), to.bits, padding));
   }
   const bytes = from.bits === to.bits && to.bits >= 8 ? to.bits / 8 : 0;
   eachIndex(to.sizes, (index) => {
@@ -145,7 +141,7 @@ async function prepare({ device, timed }, kernel, wgsl, sample) {
 /** Runs, checks and times the kernel; `say` is told the outcome and a word for it. */
 async function runKernel(page, wgsl, say) {
   const { kernel, destination: to, source: from } = page;
-  if (!kernel.dispatches.length) return say("pass", "Nothing to dispatch: the destination has no cells.");
+  if (!kernel.dispatches.length) return say("pass", "Nothing to dispatch: the destination takes no memory.");
   if (from.imageBytes + to.imageBytes > MOST_BYTES) {
     return say("too-large", "These images are too large to check in a page; stridec run does it.");
   }
@@ -166,7 +162,7 @@ async function runKernel(page, wgsl, say) {
     const wrong = firstDifference(expected, written, to.imageBytes);
     if (wrong >= 0) {
       const word = (image) => `0x${readBits(image, Math.floor(wrong / 4) * 32, 32).toString(16).padStart(8, "0")}`;
-      return say("fail", `Word ${Math.floor(wrong / 4)} is ${word(written)}; expected is ${word(expected)}.`);
+      return say("fail", `Word ${Math.floor(wrong / 4)}: expected ${word(expected)}, got ${word(written)}.`);
     }
     const once = await time(1);
     const seconds = await time(Math.min(Math.max(Math.round(0.1 / once), 1), 100));

@@ -2,12 +2,14 @@
 // The explorer: for each layout a window onto the array, an overview of it, and the memory around the chosen element.
 
 const ROWS = 16;
-const VIRIDIS = ["440154", "482878", "3e4989", "31688e", "26828e", "1f9e89", "35b779", "6ece58", "b5de2b", "fde725"]
-  .map((hex) => [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16)));
+/** The least height and width of an overview, in pixels. */
+const LEAST_OVERVIEW = 28;
 
-function colourOf(place, places) {
-  const way = (Math.max(0, Math.min(place, places - 1)) / Math.max(places - 1, 1)) * 9;
-  const [low, high] = [VIRIDIS[Math.floor(way)], VIRIDIS[Math.min(Math.floor(way) + 1, 9)]];
+/** The colour of `place` of `places` on a scale of colours. */
+function colourOf(colours, place, places) {
+  const last = colours.length - 1;
+  const way = (clamp(place, 0, places - 1) / Math.max(places - 1, 1)) * last;
+  const [low, high] = [colours[Math.floor(way)], colours[Math.min(Math.floor(way) + 1, last)]];
   const rgb = low.map((value, at) => Math.round(value + (high[at] - value) * (way % 1)));
   const [r, g, b] = rgb.map((value) => (value / 255) ** 2.2);
   return { rgb, css: `rgb(${rgb})`, text: 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? "#111" : "#fff" };
@@ -26,19 +28,25 @@ const byteOf = (layout, place) => {
   return layout.bits >= 8 ? `${bit / 8}` : `${Math.floor(bit / 8)}, bit ${bit % 8}`;
 };
 const show = (index) => `(${index.join(",")})`;
+const times = (value, stride) => `${value}·${stride < 0 ? `(${stride})` : stride}`;
 
 /** One layout on the page. `chosen` is told the index that the reader points at. */
 class View {
-  constructor(layout, root, chosen) {
-    Object.assign(this, { layout, root, chosen });
+  constructor(layout, colours, root, chosen) {
+    Object.assign(this, { layout, colours, root, chosen });
     this.dims = layout.view.map((dimension) => dimension ?? -1);
     this.index = layout.sizes.map(() => 0);
     this.first = [0, 0];
     this.build();
   }
 
-  size(side) {
-    return this.dims[side] >= 0 ? this.layout.sizes[this.dims[side]] : 1;
+  /** Cells down or across, padding included. */
+  extent(side) {
+    return this.dims[side] >= 0 ? this.layout.padded[this.dims[side]] : 1;
+  }
+
+  isElement(index) {
+    return index.every((value, d) => value < this.layout.sizes[d]);
   }
 
   /** Rows and columns that fit. */
@@ -46,7 +54,7 @@ class View {
     const digits = Math.max(String(this.layout.places - 1).length, 2);
     this.cellWidth = digits * 8 + 12;
     const columns = Math.floor(((this.root.clientWidth || 600) - 70) / this.cellWidth);
-    return [Math.min(ROWS, this.size(0)), Math.min(Math.max(columns, 3), this.size(1))];
+    return [Math.min(ROWS, this.extent(0)), Math.min(Math.max(columns, 3), this.extent(1))];
   }
 
   build() {
@@ -80,11 +88,15 @@ class View {
     }
     const id = root.id;
     this.grid = make("div", { class: "grid", role: "grid", tabindex: 0, "aria-label": `the array of ${layout.notation}` });
-    this.canvas = make("canvas", { class: "overview", role: "img", "aria-label": "the whole plane, coloured by place in memory; click to go there" });
+    this.canvas = make("canvas", { role: "img", "aria-label": "the whole plane, coloured by offset; click to go there" });
+    this.marker = make("div", { class: "marker" });
+    this.overview = make("div", { class: "overview" }, this.canvas, this.marker);
+    this.legend = make("p", { class: "legend" });
+    this.scale = make("b", { style: `background:linear-gradient(90deg,${this.colours.map((rgb) => `rgb(${rgb})`)})` });
     this.strip = make("div", { class: "strip", role: "grid", tabindex: 0, "aria-label": `the memory of ${layout.notation}` });
     this.facts = make("dl", { class: "facts", id: `${id}-facts` });
     this.sum = make("p", { class: "sum" });
-    root.append(controls, this.canvas, this.grid, make("h4", {}, "Memory around it"), this.strip, this.sum, this.facts);
+    root.append(controls, this.overview, this.legend, this.grid, make("h4", {}, "Memory around it"), this.strip, this.sum, this.facts);
     this.grid.addEventListener("keydown", (event) => this.key(event));
     this.strip.addEventListener("keydown", (event) => this.stripKey(event));
     this.grid.addEventListener("pointerover", (event) => this.point(event));
@@ -94,7 +106,7 @@ class View {
       const box = this.canvas.getBoundingClientRect();
       const index = [...this.index];
       [(event.clientY - box.top) / box.height, (event.clientX - box.left) / box.width].forEach((part, side) => {
-        if (this.dims[side] >= 0) index[this.dims[side]] = clamp(Math.floor(part * this.size(side)), 0, this.size(side) - 1);
+        if (this.dims[side] >= 0) index[this.dims[side]] = clamp(Math.floor(part * this.extent(side)), 0, this.layout.sizes[this.dims[side]] - 1);
       });
       this.chosen(this, index);
     });
@@ -152,7 +164,7 @@ class View {
     const room = this.room();
     room.forEach((count, side) => {
       const at = this.dims[side] >= 0 ? index[this.dims[side]] : 0;
-      const last = this.size(side) - count;
+      const last = this.extent(side) - count;
       if (at < this.first[side]) this.first[side] = at;
       if (at >= this.first[side] + count) this.first[side] = at - count + 1;
       this.first[side] = clamp(this.first[side], 0, last);
@@ -174,37 +186,49 @@ class View {
     const key = `${dims}:${this.index.filter((_, d) => !dims.includes(d))}`;
     if (key === this.surveyed) return;
     this.surveyed = key;
-    const size = [this.size(0), this.size(1)];
-    const [height, width] = size.map((extent, side) => Math.min(extent, side ? 512 : 192));
+    const extents = [this.extent(0), this.extent(1)];
+    const [height, width] = extents.map((extent, side) => Math.min(extent, side ? 512 : 192));
     const at = [...this.index];
+    // The first and the last row and column are among the samples; NaN is padding.
+    const sampled = (pixel, pixels, extent) => Math.round((pixel * (extent - 1)) / Math.max(pixels - 1, 1));
     const places = new Float64Array(width * height);
     for (let y = 0; y < height; y++) {
       for (let x = 0; x < width; x++) {
-        if (dims[0] >= 0) at[dims[0]] = Math.floor((y * size[0]) / height);
-        if (dims[1] >= 0) at[dims[1]] = Math.floor((x * size[1]) / width);
-        places[y * width + x] = placeOf(layout, at);
+        if (dims[0] >= 0) at[dims[0]] = sampled(y, height, extents[0]);
+        if (dims[1] >= 0) at[dims[1]] = sampled(x, width, extents[1]);
+        places[y * width + x] = this.isElement(at) ? placeOf(layout, at) : NaN;
       }
     }
     // A plane of many is a small part of memory: its own places tell its order better than all.
     const whole = dims.filter((d) => d >= 0).length >= layout.sizes.filter((extent) => extent > 1).length;
-    this.range = whole ? [0, layout.places - 1] : [places.reduce((a, b) => Math.min(a, b)), places.reduce((a, b) => Math.max(a, b))];
+    const elements = places.filter((place) => !Number.isNaN(place));
+    this.range = whole ? [0, layout.places - 1] : [elements.reduce((a, b) => Math.min(a, b)), elements.reduce((a, b) => Math.max(a, b))];
     const image = new ImageData(width, height);
-    places.forEach((place, pixel) => image.data.set([...this.colour(place).rgb, 255], pixel * 4));
+    places.forEach((place, pixel) => image.data.set(Number.isNaN(place) ? [128, 128, 128, 80] : [...this.colour(place).rgb, 255], pixel * 4));
     this.image = image;
+    const entry = (...parts) => make("span", {}, ...parts);
+    this.legend.replaceChildren(entry(`offset ${this.range[0]}`, this.scale, `offset ${this.range[1]}`),
+      ...(layout.unused > 0 ? [entry(make("i", { class: "padding" }), "padding")] : []),
+      ...(whole ? [] : [entry(make("i"), "an element of another plane")]));
   }
 
   colour(place) {
-    return colourOf(place - this.range[0], this.range[1] - this.range[0] + 1);
+    return colourOf(this.colours, place - this.range[0], this.range[1] - this.range[0] + 1);
   }
 
-  /** The line before `at` along a dimension: 2 at a tile, 1 at a box within, else 0. */
-  line(dimension, at) {
-    let within = at;
-    for (const [level, box] of this.layout.boxes.entries()) {
-      within %= box[dimension];
-      if (within === 0) return level === 0 ? 2 : 1;
-    }
-    return 0;
+  /** Whether `index` lies in the plane that is drawn. */
+  isDrawn(index) {
+    return index.every((value, d) => this.dims.includes(d) || value === this.index[d]);
+  }
+
+  /** The line before a cell along a dimension: 2 where another tile begins, 1 where a box within begins, else 0. */
+  line(dimension, index) {
+    if (index[dimension] === 0) return this.layout.boxes.length ? 2 : 0;
+    const before = [...index];
+    before[dimension] -= 1;
+    const [here, there] = [index, before].map((at) => boxesOf(this.layout, at));
+    const level = here.findIndex((box, level) => show(box.number) !== show(there[level].number));
+    return level < 0 ? 0 : level === 0 ? 2 : 1;
   }
 
   drawGrid([rows, columns]) {
@@ -222,14 +246,18 @@ class View {
         if (dims[0] >= 0) at[dims[0]] = first[0] + r;
         if (dims[1] >= 0) at[dims[1]] = first[1] + c;
         const place = placeOf(layout, at);
-        const colour = this.colour(place);
-        const cell = make("span", {
-          role: "gridcell", class: "cell", "data-at": at.join(","), id: `${this.root.id}-${r}-${c}`,
-          style: `background:${colour.css};color:${colour.text}`,
-          "aria-label": `index ${show(at)}, offset ${place}`,
-        }, String(place));
-        if (dims[0] >= 0) cell.classList.add(`top${this.line(dims[0], first[0] + r)}`);
-        if (dims[1] >= 0) cell.classList.add(`left${this.line(dims[1], first[1] + c)}`);
+        const cell = make("span", { role: "gridcell", id: `${this.root.id}-${r}-${c}` });
+        if (this.isElement(at)) {
+          const { css, text } = this.colour(place);
+          Object.assign(cell, { className: "cell", textContent: place, style: `background:${css};color:${text}` });
+          cell.setAttribute("aria-label", `index ${show(at)}, offset ${place}`);
+          cell.dataset.at = at.join(",");
+        } else {
+          Object.assign(cell, { className: "cell padding", textContent: "·", title: `padding at offset ${place}` });
+          cell.setAttribute("aria-label", cell.title);
+        }
+        if (dims[0] >= 0) cell.classList.add(`top${this.line(dims[0], at)}`);
+        if (dims[1] >= 0) cell.classList.add(`left${this.line(dims[1], at)}`);
         if (at.every((value, d) => value === index[d])) {
           cell.classList.add("here");
           cell.setAttribute("aria-selected", "true");
@@ -245,21 +273,20 @@ class View {
 
   /** The whole plane, a pixel for an element or for several, where the grid shows only a part. */
   drawOverview([rows, columns]) {
-    const { first, canvas, image } = this;
-    const size = [this.size(0), this.size(1)];
-    canvas.hidden = rows >= size[0] && columns >= size[1];
-    if (canvas.hidden) return;
+    const { first, canvas, image, overview, marker } = this;
+    const [high, wide] = [this.extent(0), this.extent(1)];
+    overview.hidden = rows >= high && columns >= wide;
+    if (overview.hidden) return;
     const { width, height } = image;
     Object.assign(canvas, { width, height });
     const scale = clamp(Math.min(Math.floor(160 / height), Math.floor((this.root.clientWidth || 600) / width)), 1, 4);
-    canvas.style.aspectRatio = `${width} / ${height}`;
-    canvas.style.width = `${width * scale}px`;
-    const context = canvas.getContext("2d");
-    context.putImageData(image, 0, 0);
-    context.strokeStyle = "#ff5c00";
-    context.lineWidth = Math.max(1, 2 / scale);
-    const [sy, sx] = [height / size[0], width / size[1]];
-    context.strokeRect(first[1] * sx, first[0] * sy, Math.max(columns * sx, 2), Math.max(rows * sy, 2));
+    overview.style.width = `${Math.max(width * scale, LEAST_OVERVIEW)}px`;
+    overview.style.height = `${Math.max(height * scale, LEAST_OVERVIEW)}px`;
+    canvas.getContext("2d").putImageData(image, 0, 0);
+    const part = (count, of) => `${(100 * count) / of}%`;
+    Object.assign(marker.style, {
+      top: part(first[0], high), left: part(first[1], wide), height: part(rows, high), width: part(columns, wide),
+    });
   }
 
   drawStrip(still) {
@@ -267,20 +294,25 @@ class View {
     const here = placeOf(layout, this.index);
     const widest = layout.sizes.reduce((sum, size) => sum + String(size - 1).length + 1, 0);
     const width = Math.max(widest * 8 + 6, 26, String(layout.places).length * 7 + 4);
-    const count = clamp(Math.floor((this.root.clientWidth || 600) / width), 4, 24);
+    const byte = Math.max(8 / layout.bits, 1);
+    let count = clamp(Math.floor(((this.root.clientWidth || 600) - 6) / width), 4, 24);
+    if (count > byte) count -= count % byte;
     const inside = this.stripFirst !== undefined && here >= this.stripFirst && here < this.stripFirst + count;
     if (!(still && inside)) {
       this.stripFirst = clamp(here - Math.floor(count / 3), 0, Math.max(layout.places - count, 0));
+      // Where bytes hold several elements, the first place begins one.
+      if (count >= byte) this.stripFirst -= this.stripFirst % byte;
+      if (here >= this.stripFirst + count) this.stripFirst += byte;
     }
     const cells = [];
     for (let place = this.stripFirst; place < Math.min(this.stripFirst + count, layout.places); place++) {
       const index = indexAt(layout, place);
-      const colour = this.colour(place);
+      const { css, text } = this.colour(place);
       const cell = make("span", {
         role: "gridcell", class: index ? "cell" : "cell padding", "data-place": place,
         "aria-label": index ? `place ${place}, index ${show(index)}` : `place ${place}, padding`,
       }, make("b", {}, index ? index.join(",") || "()" : "·"), make("i", {}, String(place)));
-      if (index) cell.firstChild.style = `background:${colour.css};color:${colour.text}`;
+      if (index && this.isDrawn(index)) cell.firstChild.style = `background:${css};color:${text}`;
       if (layout.bits < 8 && bitOf(layout, place) % 8 === 0) cell.classList.add("byte");
       if (place === here) {
         cell.id = `${this.root.id}-place`;
@@ -299,18 +331,16 @@ class View {
     const values = coordinates(layout, index);
     const terms = layout.axes.filter((axis) => axis.extent > 1).map((axis) => {
       const term = make("span", { class: "term", title: `${axis.name} = ${values[axis.coordinate]}, stride ${axis.stride}` });
-      term.append(make("small", {}, axis.name), `${values[axis.coordinate]}·${axis.stride}`);
+      term.append(make("small", {}, axis.name), times(values[axis.coordinate], axis.stride));
       return term;
     });
     if (layout.offset) terms.push(make("span", { class: "term" }, make("small", {}, "base"), String(layout.offset)));
     this.sum.replaceChildren(...terms.flatMap((term, at) => (at ? [" + ", term] : [term])), ` = ${place}`);
     const facts = [["index", show(index)], ["offset", `${place} of ${layout.places}`], ["byte", byteOf(layout, place)]];
-    let within = [...index];
-    layout.boxes.forEach((box, level) => {
-      const cut = box.map((extent, d) => d).filter((d) => layout.boxes.some((b) => b[d] > 1));
-      const number = cut.map((d) => Math.floor(within[d] / box[d]));
-      within = within.map((value, d) => value % box[d]);
-      facts.push([level ? "box within" : "tile", `${show(number)}, at ${show(cut.map((d) => within[d]))} in it`]);
+    const cut = layout.boxed.map((coordinate) => layout.boxes.some((box) => box[coordinate] > 1));
+    boxesOf(layout, index).forEach(({ number, within }, level) => {
+      const [at, inside] = [number, within].map((values) => show(values.filter((_, d) => cut[d])));
+      facts.push([level ? "box within" : "tile", `${at}, at ${inside} in it`]);
     });
     this.facts.replaceChildren(...facts.flatMap(([term, text]) => [make("dt", {}, term), make("dd", {}, text)]));
   }

@@ -1,4 +1,6 @@
-use maud::html;
+//! A document: one layout, or both sides of an operation and what moves between them.
+
+use maud::{Markup, html};
 
 use super::{
     grid, moves,
@@ -7,7 +9,7 @@ use super::{
 };
 use crate::explain::{
     Picture, Side,
-    grid::{common_dimensions, dimensions, grids},
+    grid::{Grid, common_dimensions, dimensions, grids},
     movement,
     words::Words,
 };
@@ -20,8 +22,6 @@ const SIDE: usize = 500;
 const GAP: usize = 20;
 /// The most rows of a grid.
 const MAX_ROWS: usize = 16;
-/// Elements of an operation that are followed.
-const FOLLOWED: usize = 8;
 
 /// Draws a picture as an SVG document, both layouts side by side for an operation.
 ///
@@ -36,42 +36,68 @@ const FOLLOWED: usize = 8;
 /// ```
 #[must_use]
 pub fn svg(picture: &Picture<'_>) -> String {
-    let mut parts = vec![];
-    if let Some(movement) = &picture.movement {
-        let destination = movement.destination;
-        let run = movement::run(picture.layout.descriptor, movement, FOLLOWED);
-        let common = common_dimensions(picture.layout.descriptor, destination.descriptor);
-        let [written, read]: [Vec<u64>; 2] =
-            [run.iter().map(|moved| moved.0).collect(), run.iter().map(|moved| moved.1).collect()];
-        let sides = vec![
-            side(picture.layout, common, &read, SIDE, "From"),
-            side(destination, common, &written, SIDE, "To"),
-        ];
-        parts.push(flow(sides, 2 * SIDE + 4 * GAP + 200, 2 * GAP));
-        if !run.is_empty() {
-            let descriptors = [picture.layout.descriptor, destination.descriptor];
-            parts.push(moves::draw(descriptors, &run, 2 * SIDE));
-        }
-    } else {
-        parts.push(side(picture.layout, None, &[], WIDTH, ""));
-    }
-    let Part { markup, width, height } = column(parts, GAP);
+    let Drawn { sides, moves } = drawn(picture);
+    let mut parts = vec![flow(sides, 2 * SIDE + 4 * GAP + 200, 2 * GAP)];
+    parts.extend(moves);
+    document(column(parts, GAP), picture.title, true).into_string()
+}
+
+/// The same as several documents for a page, which sets the sides beside each other or below: each side, and what moves.
+///
+/// The first document holds the style of all.
+pub(in crate::explain) fn documents(picture: &Picture<'_>) -> (Vec<Markup>, Option<Markup>) {
+    let Drawn { sides, moves } = drawn(picture);
+    let names =
+        [picture.layout.notation, picture.movement.map_or("", |to| to.destination.notation)];
+    let sides = sides.into_iter().zip(names).enumerate();
+    let sides = sides.map(|(number, (side, name))| document(side, name, number == 0)).collect();
+    (sides, moves.map(|moves| document(moves, picture.title, false)))
+}
+
+/// The parts of a picture.
+struct Drawn {
+    /// The layout, or source and destination.
+    sides: Vec<Part>,
+    /// Elements on their way, where any move.
+    moves: Option<Part>,
+}
+
+fn drawn(picture: &Picture<'_>) -> Drawn {
+    let Some(movement) = &picture.movement else {
+        return Drawn { sides: vec![side(picture.layout, None, &[], WIDTH, "")], moves: None };
+    };
+    let (source, destination) = (picture.layout.descriptor, movement.destination.descriptor);
+    let run = movement::followed(source, movement);
+    let common = common_dimensions(source, destination);
+    let [written, read]: [Vec<u64>; 2] =
+        [run.iter().map(|moved| moved.0).collect(), run.iter().map(|moved| moved.1).collect()];
+    let sides = vec![
+        side(picture.layout, common, &read, SIDE, "From"),
+        side(movement.destination, common, &written, SIDE, "To"),
+    ];
+    let all = run.len() as u64 == destination.elements();
+    let moves = (!run.is_empty()).then(|| moves::draw([source, destination], &run, all, 2 * SIDE));
+    Drawn { sides, moves }
+}
+
+/// A part as a document of its own.
+fn document(part: Part, title: &str, styled: bool) -> Markup {
+    let Part { markup, width, height } = part;
     let (width, height) = (width + 2 * GAP, height + 2 * GAP);
     html! {
         svg.stridec xmlns="http://www.w3.org/2000/svg" width=(width) height=(height)
-            viewBox=(format!("0 0 {width} {height}")) role="img" aria-label=(picture.title) {
-            (style())
+            viewBox=(format!("0 0 {width} {height}")) role="img" aria-label=(title) {
+            @if styled { (style()) }
             rect.g width=(width) height=(height) rx="6" {}
             g transform=(format!("translate({GAP} {GAP})")) { (markup) }
         }
     }
-    .into_string()
 }
 
 /// One layout: its notation, what it means, the array, the memory, and the digits.
 fn side(
     side: Side<'_>,
-    common: Option<[Option<usize>; 2]>,
+    common: Option<[usize; 2]>,
     followed: &[u64],
     width: usize,
     name: &str,
@@ -92,23 +118,18 @@ fn side(
 
     let cell = cell_width(descriptor.physical_elements().saturating_sub(1).to_string().len());
     let columns = width.saturating_sub(90) / cell;
-    let dimensions = common.unwrap_or_else(|| dimensions(descriptor));
-    let drawn = grids(descriptor, dimensions, [MAX_ROWS, columns])
-        .iter()
-        .map(|grid| {
-            let caption = match grid.caption.as_str() {
-                "" => "The array: each cell with its offset".to_owned(),
-                caption if caption.starts_with('d') => format!("The array at {caption}"),
-                caption => caption.to_owned(),
-            };
-            grid::draw(grid, followed, &caption)
-        })
-        .collect();
-    if descriptor.elements() > 0 {
-        parts.push(key());
+    let grids = grids(descriptor, &dimensions(descriptor, common), [MAX_ROWS, columns]);
+    let drawn = grids.iter().map(|grid| grid::draw(grid, followed)).collect();
+    let array = flow(drawn, width + 60, GAP);
+    let memory = strip::draw(descriptor, followed, width);
+    // One key for all that is coloured by its place in the whole memory; a grid with a scale of its own has its own key.
+    let whole = (descriptor.elements() > 0)
+        .then(|| key([0, descriptor.physical_elements() - 1], words.padding.is_some()));
+    if grids.iter().any(Grid::is_coloured_by_all) {
+        parts.extend(whole.into_iter().chain([array, memory]));
+    } else {
+        parts.extend([array].into_iter().chain(whole).chain([memory]));
     }
-    parts.push(flow(drawn, width + 60, GAP));
-    parts.push(strip::draw(descriptor, followed, width));
     parts.push(digits(&words));
     let last: Vec<Part> = words
         .example

@@ -4,21 +4,25 @@ use std::fmt::Write as _;
 
 use maud::html;
 
-use super::scene::{CELL, LINE, Part, cell_width, ground, stroke, text, text_width};
+use super::scene::{CELL, LINE, Part, cell_width, ground, key, stroke, text, text_width};
 use crate::explain::{grid::Grid, shown::Item};
 
 /// The most cells for which lines show the order of memory.
 const MAX_PATH: usize = 400;
+/// The most pixels that such a line reaches into a cell.
+const MAX_HALF: usize = 4;
 
 /// Draws a grid; places in `followed` are outlined.
-pub(super) fn draw(grid: &Grid<'_>, followed: &[u64], caption: &str) -> Part {
+pub(super) fn draw(grid: &Grid<'_>, followed: &[u64]) -> Part {
     let width = widest(grid);
     let [rows, columns] = &grid.items;
-    let across = grid.dimensions[1].map_or(String::new(), |d| format!("d{d} →"));
-    let down = grid.dimensions[0].map_or(String::new(), |d| format!("d{d} ↓"));
+    let across = grid.name(1).map_or(String::new(), |name| format!("{name} →"));
+    let down = grid.name(0).map_or(String::new(), |name| format!("{name} ↓"));
     let ticks = rows.iter().map(|item| label(grid, 0, *item).len()).max().unwrap_or(0);
     let margin = text_width(ticks.max(down.chars().count())) + 8;
-    let top = 2 * LINE + 4;
+    let key = (!grid.is_coloured_by_all()).then(|| key(grid.range, grid.has_padding()));
+    let head = if key.is_some() { 2 * LINE + 4 } else { LINE };
+    let top = head + LINE + 4;
     let at = |row: usize, column: usize| [margin + column * width, top + row * CELL];
     let (bottom, right) = (top + rows.len() * CELL, margin + columns.len() * width);
     let frame = if grid.is_tiled() { 2 } else { 1 };
@@ -67,12 +71,13 @@ pub(super) fn draw(grid: &Grid<'_>, followed: &[u64], caption: &str) -> Part {
         .collect();
     let order = path(&mut centres, at, width);
     let markup = html! {
-        text.s.h x="0" y="13" { (caption) }
-        text.m.e x=(margin - 6) y=(LINE + 16) { (down) }
+        text.s.h x="0" y="13" { (grid.caption) }
+        @if let Some(key) = &key { g transform=(format!("translate(0 {})", LINE + 2)) { (key.markup) } }
+        text.m.e x=(margin - 6) y=(head + 16) { (down) }
         @for (c, item) in columns.iter().enumerate() {
-            text.c.m x=(margin + c * width + width / 2) y=(LINE + 16) { (label(grid, 1, *item)) }
+            text.c.m x=(margin + c * width + width / 2) y=(head + 16) { (label(grid, 1, *item)) }
         }
-        text.m x=(right + 6) y=(LINE + 16) { (across) }
+        text.m x=(right + 6) y=(head + 16) { (across) }
         @for (r, item) in rows.iter().enumerate() {
             text.e.m x=(margin - 6) y=(top + r * CELL + 16) { (label(grid, 0, *item)) }
         }
@@ -90,8 +95,9 @@ pub(super) fn draw(grid: &Grid<'_>, followed: &[u64], caption: &str) -> Part {
         }
     };
     let tail = if across.is_empty() { 0 } else { text_width(across.chars().count()) + 8 };
-    let caption = text_width(caption.chars().count());
-    Part { markup, width: (right + tail).max(caption), height: bottom + 2 }
+    let caption = text_width(grid.caption.chars().count());
+    let key = key.map_or(0, |key| key.width);
+    Part { markup, width: (right + tail).max(caption).max(key), height: bottom + 2 }
 }
 
 /// Width of every cell of a grid, in pixels.
@@ -123,13 +129,15 @@ fn path(
         if before + 1 != place || r0.abs_diff(r1) > 1 || c0.abs_diff(c1) > 1 {
             continue;
         }
-        // The middle quarter of the way, so that the numbers stay free.
+        // A few pixels on both sides of the cells' border, so that the numbers stay free.
         let [[x0, y0], [x1, y1]] = [at(r0, c0), at(r1, c1)];
-        let part = |from: usize, to: usize, near: usize, size: usize| {
-            (from * (8 - near) + to * near) / 8 + size / 2
+        let ends = |from: usize, to: usize, size: usize, most: usize| {
+            let (middle, half) = (from.midpoint(to) + size / 2, (from.abs_diff(to) / 8).min(most));
+            let (low, high) = (middle - half, middle + half);
+            if from < to { [low, high] } else { [high, low] }
         };
-        let [start, end] = [3, 5].map(|near| (part(x0, x1, near, width), part(y0, y1, near, CELL)));
-        let _ = write!(path, "M{} {}L{} {}", start.0, start.1, end.0, end.1);
+        let ([x0, x1], [y0, y1]) = (ends(x0, x1, width, MAX_HALF), ends(y0, y1, CELL, MAX_HALF));
+        let _ = write!(path, "M{x0} {y0}L{x1} {y1}");
     }
     path
 }

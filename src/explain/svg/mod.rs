@@ -6,4 +6,5 @@ mod moves;
 mod scene;
 mod strip;
 
+pub(super) use document::documents;
 pub use document::svg;

@@ -11,10 +11,12 @@ use crate::{
 /// Pixels between the two memories.
 const BETWEEN: usize = 90;
 
-/// Draws each followed element in both memories, in the order of addresses, with a curve from place to place.
+/// Draws each followed element in both memories, in the order of addresses, with a curve from place to place; `all` says
+/// that no other element moves.
 pub(super) fn draw(
     [source, destination]: [&StrideDescriptor; 2],
     run: &[Move],
+    all: bool,
     width: usize,
 ) -> Part {
     let colour = |number: usize| Colour::of(number as u64, run.len() as u64);
@@ -23,10 +25,15 @@ pub(super) fn draw(
     let to = numbered.map(|(number, moved)| (moved.0, colour(number)));
     let from = row(source, from.collect(), width);
     let to = row(destination, to.collect(), width);
-    let caption = format!(
-        "The first {} elements that are written, and where they come from: the index within, the offset beside",
-        run.len()
-    );
+    let caption = match (all, run.len()) {
+        (true, 1) => "The element that is written, and where it comes from".to_owned(),
+        (true, count) => format!("The {count} elements that are written, and where they come from"),
+        (false, count) => {
+            format!(
+                "The first {count} elements that are written, outlined above, and where they come from"
+            )
+        }
+    };
     let top = 2 * LINE + 8;
     let below = top + CELL + BETWEEN;
     let curves = run.iter().filter_map(|&(to_place, from_place)| {

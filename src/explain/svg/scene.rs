@@ -118,20 +118,27 @@ pub(super) fn text(
     html! { text class=(class) x=(x + width / 2) y=(y + 16) { (label) } }
 }
 
-/// A key to the colours.
-pub(super) fn key() -> Part {
+/// A key to the colours: the offsets that they run over, and padding where there is any.
+pub(super) fn key([first, last]: [u64; 2], padding: bool) -> Part {
     let swatches = 12;
+    let (first, last) = (format!("offset {first}"), format!("offset {last}"));
+    let bar = text_width(first.len()) + 8;
+    let bar_end = bar + swatches * 14;
+    let hatch = bar_end + text_width(last.len()) + 32;
     let markup = html! {
-        text.s.m x="0" y="13" { "first in memory" }
+        text.m x="0" y="13" { (first) }
         @for number in 0..swatches {
-            rect x=(104 + number * 14) y="2" width="14" height="14"
+            rect x=(bar + number * 14) y="2" width="14" height="14"
                 fill=(Colour::of(number as u64, swatches as u64).hex()) {}
         }
-        text.s.m x=(112 + swatches * 14) y="13" { "last" }
-        rect.p x=(168 + swatches * 14) y="2" width="22" height="14" {}
-        text.s.m x=(198 + swatches * 14) y="13" { "padding" }
+        text.m x=(bar_end + 8) y="13" { (last) }
+        @if padding {
+            rect.p x=(hatch) y="2" width="22" height="14" {}
+            text.m x=(hatch + 30) y="13" { "padding" }
+        }
     };
-    Part { markup, width: 250 + swatches * 14, height: LINE }
+    let width = if padding { hatch + 30 + text_width(7) } else { hatch - 24 };
+    Part { markup, width, height: LINE }
 }
 
 /// A line of a box: its class says how strong.

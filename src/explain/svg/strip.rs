@@ -6,7 +6,7 @@ use super::scene::{CELL, LINE, Part, cell, cell_width, stroke, text_width};
 use crate::{
     explain::{
         colour::Colour,
-        strip::{Holds, strip},
+        strip::{Holds, byte, strip},
     },
     stride::StrideDescriptor,
 };
@@ -23,7 +23,7 @@ pub(super) fn draw(descriptor: &StrideDescriptor, followed: &[u64], width: usize
     let wide = cell_width(index.saturating_sub(1));
     let note = if places > 64 { text_width(12) } else { 0 };
     let lines = strip(descriptor, width.saturating_sub(margin + note) / wide, MAX_LINES);
-    let byte = 8 / descriptor.element_bits().min(8);
+    let byte = byte(descriptor);
     let caption = match byte {
         1 => "Memory: each place with the index that it holds".to_owned(),
         _ => format!("Memory: each place with the index that it holds, {byte} to a byte"),
@@ -50,7 +50,7 @@ pub(super) fn draw(descriptor: &StrideDescriptor, followed: &[u64], width: usize
             }
             @if byte > 1 {
                 @for (number, place) in (0..=line.places.len()).zip(line.start..) {
-                    @if place % u64::from(byte) == 0 {
+                    @if place % byte == 0 {
                         (stroke(2, [x(number), y + 1], [x(number), y + CELL - 1]))
                     }
                 }
@@ -65,7 +65,9 @@ pub(super) fn draw(descriptor: &StrideDescriptor, followed: &[u64], width: usize
         y += CELL + 2;
     }
     if lines.is_empty() {
-        drawn.push(html! { text.m x="0" y=(y + 13) { "no element, no memory" } });
+        drawn.push(
+            html! { text.m x="0" y=(y + 13) { "The array has no elements and takes no memory." } },
+        );
         y += LINE;
     }
     let markup = html! {
