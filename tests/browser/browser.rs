@@ -13,7 +13,7 @@ use std::{
 use crate::cases::Case;
 
 /// The longest that all pages together may take.
-const LIMIT: Duration = Duration::from_mins(5);
+const LIMIT: Duration = Duration::from_secs(300);
 /// A browser without a screen, a network or a GPU, with WebGPU on the CPU.
 const FLAGS: [&str; 11] = [
     "--headless=new",
