@@ -15,7 +15,7 @@ mod timing;
 use rayon::ThreadPoolBuilder;
 use stridec::{
     Operation, Tensor, host,
-    nest::{Cell, CopyNest},
+    nest::{CopyNest, Taken},
     window::Slice,
 };
 use timing::{Contender, Report, option, round_robin};
@@ -44,8 +44,8 @@ impl Run {
     fn new(name: impl Into<String>, operation: &Operation) -> Self {
         let nest = operation.nest().clone();
         let source: Vec<u8> =
-            (0..nest.src_bytes).map(|n: u64| (n.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
-        let destination = vec![0xa5; usize::try_from(nest.dst_bytes).expect("an image")];
+            (0..nest.src_bytes()).map(|n: u64| (n.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
+        let destination = vec![0xa5; usize::try_from(nest.dst_bytes()).expect("an image")];
         Self { name: name.into(), nest, source, destination }
     }
 
@@ -67,19 +67,18 @@ impl Run {
 
     /// Compares every cell with the meaning of the nest; for elements of whole bytes.
     fn check(&self) {
-        let bytes = self.nest.dst_bits as usize / 8;
-        if self.nest.src_bits != self.nest.dst_bits || bytes == 0 {
+        let bytes = self.nest.dst_bits() as usize / 8;
+        if self.nest.src_bits() != self.nest.dst_bits() || bytes == 0 {
             return;
         }
         for (unit, cell) in self.destination.chunks_exact(bytes).enumerate() {
-            let position = unit as u64 + self.nest.dst_base.unsigned_abs();
+            let position = unit as u64 + self.nest.dst_base().unsigned_abs();
             match self.nest.read(position) {
-                Ok(from) => {
+                Taken::Unit(from) => {
                     let from = usize::try_from(from).expect("a place") * bytes;
                     assert_eq!(cell, &self.source[from..from + bytes], "{}: {unit}", self.name);
                 }
-                Err(Cell::Gap) => assert!(cell.iter().all(|&byte| byte == 0)),
-                Err(Cell::Padding) => assert_eq!(cell, &self.nest.fill.to_le_bytes()[..bytes]),
+                Taken::Bits(value) => assert_eq!(cell, &value.to_le_bytes()[..bytes]),
             }
         }
     }

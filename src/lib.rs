@@ -67,7 +67,7 @@
 //! let axes = operation.nest().axes();
 //! let steps: Vec<_> = axes.map(|axis| (axis.extent, axis.src_stride)).collect();
 //! assert_eq!(steps, [(5, 1), (3, 3)]);
-//! assert_eq!(operation.nest().guards.len(), 2); // past 3 columns or 2 rows is padding
+//! assert_eq!(operation.nest().reading_guards().len(), 2); // past 3 columns or 2 rows is padding
 //! # Ok::<(), stridec::Error>(())
 //! ```
 //!
@@ -78,7 +78,7 @@
 //! # use stridec::{Operation, Target};
 //! # let operation = Operation::relayout("f32[2,3]".parse()?, "f32[2,3]{0,1:PAD(3,5,zero)}".parse()?)?;
 //! let kernel = operation.compile(&Target::webgpu())?;
-//! assert_eq!(kernel.strategy, "gather");
+//! assert_eq!(kernel.strategy.name(), "gather");
 //! assert_eq!(kernel.bindings[1].size_in_bytes, 60);
 //! let stages = operation.stages(&Target::webgpu())?;
 //! assert!(stages.contains("a1: 3 steps, source +3, destination +1"));

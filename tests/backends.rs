@@ -36,7 +36,7 @@ fn kernels() -> Vec<Kernel> {
         }
     }
     let strategies: std::collections::BTreeSet<_> =
-        kernels.iter().map(|kernel| kernel.strategy.as_str()).collect();
+        kernels.iter().map(|kernel| kernel.strategy.name()).collect();
     assert!(strategies.len() > 2, "{strategies:?}");
     kernels
 }

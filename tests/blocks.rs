@@ -5,9 +5,9 @@ mod support;
 use std::collections::BTreeMap;
 
 use stridec::{
-    nest::{self, CopyNest, Value},
+    nest::{self, CopyNest, Taken, Value},
     request::{Operation, Tensor},
-    schedule::{AdapterKind, Block, Schedule, Strategy, Target, candidates},
+    schedule::{AdapterKind, Block, Strategy, Target, candidates},
 };
 use support::{
     random::{self, Random},
@@ -21,7 +21,7 @@ fn position(nest: &CopyNest, axes: &[u64]) -> u64 {
 
 /// The axes of block `number`, those inside it 0: what a kernel computes from its invocation's number.
 fn first_cell(block: &Block, kind: AdapterKind, mut number: u64) -> Vec<u64> {
-    let mut axes = vec![0; block.nest.extents.len()];
+    let mut axes = vec![0; block.nest().extents().len()];
     for lane in block.lanes(kind) {
         axes[lane.axis] += number % lane.extent * lane.step;
         number /= lane.extent;
@@ -32,59 +32,62 @@ fn first_cell(block: &Block, kind: AdapterKind, mut number: u64) -> Vec<u64> {
 
 /// Checks every block of a schedule, reading the nest cell by cell.
 fn check(block: &Block, kind: AdapterKind) {
-    let nest = &block.nest;
+    let nest = block.nest();
     let context = || format!("{block:?}\n{nest}");
     assert!(nest.is_exact(), "{}", context());
-    let mut written = vec![0_u8; usize::try_from(nest.dst_elements).unwrap()];
+    let mut written = vec![0_u8; usize::try_from(nest.dst_units()).unwrap()];
     for number in 0..block.count() {
         let axes = first_cell(block, kind, number);
         let cell = |row: u64, column: u64| {
             let mut axes = axes.clone();
-            axes[block.dst_axis] = row;
-            if let Some(axis) = block.src_axis {
+            axes[block.dst_axis()] = row;
+            if let Some(axis) = block.src_axis() {
                 axes[axis] = column;
             }
             position(nest, &axes)
         };
         let first = nest.read(cell(0, 0));
-        if let Ok(read) = first {
+        if let Some(read) = first.unit() {
             let at = |value: Value| match value {
                 Value::Axis(axis) => axes[axis].cast_signed(),
-                Value::Digit(_) => 0,
+                Value::Quotient(_) => 0,
             };
-            if nest.digits.is_empty() {
+            if nest.quotients().is_empty() {
                 assert_eq!(block.src().evaluate(at), read.cast_signed(), "{}", context());
             }
         }
-        for column in 0..block.width {
+        for column in 0..block.width() {
             // One run of the destination: whole accesses, and neighbours.
             let start = cell(0, column);
-            assert_eq!(start % block.store, 0, "{}", context());
-            assert_eq!(block.rows % block.store, 0, "{}", context());
-            for row in 0..block.rows {
+            assert_eq!(start % block.store(), 0, "{}", context());
+            assert_eq!(block.rows() % block.store(), 0, "{}", context());
+            for row in 0..block.rows() {
                 let place = cell(row, column);
                 assert_eq!(place, start + row, "{}", context());
                 written[usize::try_from(place).unwrap()] += 1;
                 // One guard for all of a block, and one step of the source for each axis.
-                let along = |axis: usize| nest.src.weight(Value::Axis(axis));
-                let (down, across) = (along(block.dst_axis), block.src_axis.map_or(0, along));
+                let along = |axis: usize| nest.src().weight(Value::Axis(axis));
+                let (down, across) = (along(block.dst_axis()), block.src_axis().map_or(0, along));
                 let step = row.cast_signed() * down + column.cast_signed() * across;
-                let expected = first.map(|unit| unit.wrapping_add_signed(step));
+                let expected = match first {
+                    Taken::Unit(unit) => Taken::Unit(unit.wrapping_add_signed(step)),
+                    bits @ Taken::Bits(_) => bits,
+                };
                 assert_eq!(nest.read(place), expected, "{}", context());
             }
         }
         // Each run of the source: neighbours, from a whole access on where accesses are wider than a unit.
-        let run_axis = block.src_axis.unwrap_or(block.dst_axis);
-        let is_strided = block.src_axis.is_none() && block.load == 1 && nest.src_bits >= 32;
-        if nest.extents[run_axis] > 1 && !is_strided {
-            assert_eq!(nest.src.weight(Value::Axis(run_axis)), 1, "{}", context());
+        let run_axis = block.src_axis().unwrap_or(block.dst_axis());
+        let is_strided = block.src_axis().is_none() && block.load() == 1 && nest.src_bits() >= 32;
+        if nest.extents()[run_axis] > 1 && !is_strided {
+            assert_eq!(nest.src().weight(Value::Axis(run_axis)), 1, "{}", context());
         }
         for run in 0..block.source_runs() {
-            let Ok(read) = nest.read(cell(run, 0)) else { continue };
-            assert_eq!(read % block.load, 0, "{}", context());
+            let Some(read) = nest.read(cell(run, 0)).unit() else { continue };
+            assert_eq!(read % block.load(), 0, "{}", context());
         }
         let units = block.loads_of_run() * block.loaded_units();
-        let length = if block.src_axis.is_some() { block.width } else { block.rows };
+        let length = if block.src_axis().is_some() { block.width() } else { block.rows() };
         assert_eq!(units, length, "{}", context());
     }
     assert!(written.iter().all(|&times| times == 1), "{}", context());
@@ -104,12 +107,10 @@ fn every_unit_is_written_once_from_the_unit_that_the_nest_reads() {
         let Ok(nest) = nest::lower(from, to, &operation.window) else { continue };
         for target in targets() {
             for candidate in candidates(nest.clone(), target.kind) {
-                let Schedule { strategy, invocations, .. } = candidate.schedule(&target).unwrap();
-                *count.entry(strategy.name()).or_insert(0) += 1;
-                if let Strategy::Copy(block) | Strategy::Rows(block) | Strategy::Transpose(block) =
-                    &strategy
-                {
-                    assert_eq!(invocations, block.count());
+                let schedule = candidate.schedule(&target).unwrap();
+                *count.entry(schedule.strategy()).or_insert(0) += 1;
+                if let Some(block) = schedule.block() {
+                    assert_eq!(schedule.invocations(), block.count());
                     check(block, target.kind);
                 }
             }
@@ -130,8 +131,10 @@ fn a_guard_that_weighs_its_axis_is_the_same_for_a_whole_block() {
             for target in targets() {
                 operation.compile(&target).unwrap();
                 for candidate in candidates(operation.nest().clone(), target.kind) {
-                    if let Strategy::Transpose(block) = candidate.strategy {
-                        check(&block, target.kind);
+                    if let (Strategy::Transpose, Some(block)) =
+                        (candidate.strategy(), candidate.block())
+                    {
+                        check(block, target.kind);
                         checked += 1;
                     }
                 }
@@ -156,9 +159,12 @@ fn dispatches_stay_within_the_limits() {
                 let most = u64::from(limit).pow(3);
                 let needed = elements.div_ceil(size.into());
                 match operation.schedule(&target) {
-                    Ok(Schedule { workgroups, workgroup_size, invocations, .. }) => {
+                    Ok(schedule) => {
+                        let workgroups = schedule.workgroups();
                         let groups: u64 = workgroups.iter().map(|&n| u64::from(n)).product();
-                        assert!(groups * u64::from(workgroup_size) >= invocations);
+                        assert!(
+                            groups * u64::from(schedule.workgroup_size()) >= schedule.invocations()
+                        );
                         assert!(workgroups.iter().all(|&n| (1..=limit).contains(&n)));
                         let used = workgroups.iter().filter(|&&n| n > 1).count();
                         *dimensions.entry(used).or_insert(0) += 1;

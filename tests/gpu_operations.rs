@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use stridec::{
     Kernel, Operation, Target, Tensor,
     gpu::Gpu,
+    schedule::Strategy,
     shape::{ElementType, Layout, Shape},
     window::Slice,
 };
@@ -43,7 +44,7 @@ fn the_three_examples() {
     let source: Tensor = "f32[1,1,4,4]".parse().unwrap();
     let slice = Operation::slice(source, &slice, None).unwrap();
     for target in targets() {
-        assert_eq!(check(&gpu, &images, &target).strategy, "transpose");
+        assert_eq!(check(&gpu, &images, &target).strategy, Strategy::Transpose);
         check(&gpu, &padded, &target);
         check(&gpu, &slice, &target);
     }
@@ -98,7 +99,7 @@ fn dispatches_of_two_and_three_dimensions() {
         let kernel = check(&gpu, &operation, &target);
         for dispatch in &kernel.dispatches {
             let dimensions = dispatch.workgroups.iter().filter(|&&n| n > 1).count();
-            *seen.entry((kernel.strategy.clone(), dimensions)).or_insert(0) += 1;
+            *seen.entry((kernel.strategy, dimensions)).or_insert(0) += 1;
         }
     }
     let of = |dimensions| seen.keys().filter(|key| key.1 == dimensions).count();

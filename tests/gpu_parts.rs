@@ -22,7 +22,7 @@ fn small(mut target: Target, bytes: u64) -> Target {
 
 /// Runs in parts and on the host, and returns the number of parts; the progress must go up to the end.
 fn check(gpu: &stridec::gpu::Gpu, nest: &CopyNest, target: &Target, image: &[u8]) -> u64 {
-    let mut expected = vec![0x5a; usize::try_from(nest.dst_bytes).unwrap()];
+    let mut expected = vec![0x5a; usize::try_from(nest.dst_bytes()).unwrap()];
     host::run(nest, image, &mut expected).unwrap();
     let mut out = vec![0xa5; expected.len()];
     let (mut parts, mut last) = (0, 0);
@@ -31,7 +31,7 @@ fn check(gpu: &stridec::gpu::Gpu, nest: &CopyNest, target: &Target, image: &[u8]
         (parts, last) = (parts + 1, done);
     })
     .unwrap();
-    assert_eq!(last, nest.dst_elements * u64::from(nest.dst_bits) / 8);
+    assert_eq!(last, nest.dst_units() * u64::from(nest.dst_bits()) / 8);
     assert!(out == expected, "{nest}");
     parts
 }
@@ -55,8 +55,8 @@ fn random_operations() {
         };
         let target = random.pick(&[Target::webgpu as fn() -> Target, Target::webgpu_cpu])();
         // Up to a dozen parts: each new form of them is compiled.
-        let bytes = random.pick(&[64, 128, 256, 1024, 4096]).max(nest.dst_bytes / 6);
-        let image = random.bytes(nest.src_bytes);
+        let bytes = random.pick(&[64, 128, 256, 1024, 4096]).max(nest.dst_bytes() / 6);
+        let image = random.bytes(nest.src_bytes());
         parts += check(&gpu, &nest, &small(target, bytes), &image);
         ran += 1;
     }
@@ -76,11 +76,11 @@ fn tensors_past_a_binding() {
     ] {
         let operation = Operation::relayout(from.parse().unwrap(), to.parse().unwrap()).unwrap();
         let nest = operation.nest();
-        assert!(nest.src_bytes > 128 << 20);
-        let mut image: Vec<u8> = (0..nest.src_bytes.div_ceil(8))
+        assert!(nest.src_bytes() > 128 << 20);
+        let mut image: Vec<u8> = (0..nest.src_bytes().div_ceil(8))
             .flat_map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes())
             .collect();
-        image.truncate(usize::try_from(nest.src_bytes).unwrap());
+        image.truncate(usize::try_from(nest.src_bytes()).unwrap());
         let start = Instant::now();
         let gpu = gpu.clone().with_cache_capacity(64);
         let parts = check(&gpu, nest, &target, &image);

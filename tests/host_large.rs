@@ -4,7 +4,7 @@ mod support;
 
 use stridec::{
     host,
-    nest::{self, CopyNest},
+    nest::{self, CopyNest, Taken},
     shape::{ElementType, Layout, PaddingValue, Shape},
     stride::StrideDescriptor,
     window::Window,
@@ -17,36 +17,35 @@ use support::{
 /// What the nest writes, by [`CopyNest::read`] alone.
 fn meaning(nest: &CopyNest, source: &[u8]) -> Vec<u8> {
     let bits = |n: u64, width: u32| usize::try_from(n * u64::from(width)).unwrap();
-    let mut out = vec![0; bits(nest.dst_elements, nest.dst_bits).div_ceil(8)];
-    let sign = nest.src_bits - 1;
-    for unit in 0..nest.dst_elements {
-        let value = match nest.read(unit + nest.dst_base.unsigned_abs()) {
-            Ok(from) => {
-                let first = bits(from, nest.src_bits);
+    let mut out = vec![0; bits(nest.dst_units(), nest.dst_bits()).div_ceil(8)];
+    let sign = nest.src_bits() - 1;
+    for unit in 0..nest.dst_units() {
+        let value = match nest.read(unit + nest.dst_base().unsigned_abs()) {
+            Taken::Unit(from) => {
+                let first = bits(from, nest.src_bits());
                 let get = |bit: usize| source[(first + bit) / 8] >> ((first + bit) % 8) & 1;
-                if nest.src_bits >= 8 {
+                if nest.src_bits() >= 8 {
                     let mut bytes = [0; 16];
-                    let length = nest.src_bits as usize / 8;
+                    let length = nest.src_bits() as usize / 8;
                     bytes[..length].copy_from_slice(&source[first / 8..first / 8 + length]);
-                    let negative = nest.sign_extend && bytes[length - 1] > 127;
+                    let negative = nest.sign_extend() && bytes[length - 1] > 127;
                     bytes[length..].fill(if negative { 255 } else { 0 });
                     u128::from_le_bytes(bytes)
                 } else {
                     let low =
-                        (0..nest.src_bits as usize).fold(0, |v, b| v | u128::from(get(b)) << b);
-                    let negative = nest.sign_extend && low >> sign & 1 == 1;
-                    if negative { low | u128::MAX << nest.src_bits } else { low }
+                        (0..nest.src_bits() as usize).fold(0, |v, b| v | u128::from(get(b)) << b);
+                    let negative = nest.sign_extend() && low >> sign & 1 == 1;
+                    if negative { low | u128::MAX << nest.src_bits() } else { low }
                 }
             }
-            Err(nest::Cell::Gap) => 0,
-            Err(nest::Cell::Padding) => nest.fill,
+            Taken::Bits(bits) => bits,
         };
-        let first = bits(unit, nest.dst_bits);
-        if nest.dst_bits >= 8 {
-            let length = nest.dst_bits as usize / 8;
+        let first = bits(unit, nest.dst_bits());
+        if nest.dst_bits() >= 8 {
+            let length = nest.dst_bits() as usize / 8;
             out[first / 8..first / 8 + length].copy_from_slice(&value.to_le_bytes()[..length]);
         } else {
-            let mask = (1_u128 << nest.dst_bits) - 1;
+            let mask = (1_u128 << nest.dst_bits()) - 1;
             out[first / 8] |= ((value & mask) << (first % 8)).to_le_bytes()[0];
         }
     }

@@ -4,7 +4,7 @@ mod support;
 
 use stridec::{
     Operation as Relayout, Tensor, host,
-    nest::{self, CopyNest, Part, Rows, split},
+    nest::{self, CopyNest, LastRead, Part, Rows, split},
     schedule::{Target, schedule},
     shape::Shape,
     stride::StrideDescriptor,
@@ -35,16 +35,23 @@ fn put(image: &mut [u8], bit: u64, value: u8) {
     image[byte] = image[byte] & !(1 << bit) | value << bit;
 }
 
-/// Every cell of the part reads inside what its nest claims, which the kernel's proof relies on.
+/// Every position of the part reads inside what its nest claims, which the kernel's proof relies on.
 fn check_reads(part: &CopyNest) {
-    let base = part.dst_base.unsigned_abs();
-    for position in base..base + part.dst_elements {
-        if let Ok(unit) = part.read(position) {
-            assert!(part.src_last.is_some_and(|last| unit <= last), "{position}: {unit}\n{part}");
+    let base = part.dst_base().unsigned_abs();
+    for position in base..base + part.dst_units() {
+        if let Some(unit) = part.read(position).unit() {
+            let LastRead::Unit(last) = part.last_read() else {
+                panic!("{position}: {unit}\n{part}")
+            };
+            assert!(unit <= last, "{position}: {unit}\n{part}");
         }
     }
-    assert!(part.src_last.is_none_or(|last| last < part.src_elements), "{part}");
-    assert!(part.src_elements * u64::from(part.src_bits) <= part.src_bytes * 8, "{part}");
+    match part.last_read() {
+        LastRead::Nothing => {}
+        LastRead::Unit(last) => assert!(last < part.src_units(), "{part}"),
+        LastRead::Unknown => panic!("lowering made it: {part}"),
+    }
+    assert!(part.src_units() * u64::from(part.src_bits()) <= part.src_bytes() * 8, "{part}");
 }
 
 /// A copy, an image of its source, and what the host makes of that.
@@ -56,8 +63,8 @@ struct Case {
 
 impl Case {
     fn of(nest: CopyNest, random: &mut Random) -> Self {
-        let image = random.bytes(nest.src_bytes);
-        let mut expected = vec![0x5a; usize::try_from(nest.dst_bytes).unwrap()];
+        let image = random.bytes(nest.src_bytes());
+        let mut expected = vec![0x5a; usize::try_from(nest.dst_bytes()).unwrap()];
         host::run(&nest, &image, &mut expected).unwrap();
         Self { nest, image, expected }
     }
@@ -73,9 +80,9 @@ fn random_case(random: &mut Random) -> Case {
 
 /// Runs a nest on the host and puts its bits into `out`, from `first` on. Returns where they end.
 fn run_into(out: &mut [u8], first: u64, nest: &CopyNest, image: &[u8]) -> u64 {
-    let mut run = vec![0x5a; usize::try_from(nest.dst_bytes).unwrap()];
+    let mut run = vec![0x5a; usize::try_from(nest.dst_bytes()).unwrap()];
     host::run(nest, image, &mut run).unwrap();
-    let bits = nest.dst_elements * u64::from(nest.dst_bits);
+    let bits = nest.dst_units() * u64::from(nest.dst_bits());
     for bit in 0..bits {
         put(out, first + bit, run[usize::try_from(bit / 8).unwrap()] >> (bit % 8) & 1);
     }
@@ -96,7 +103,7 @@ impl Totals {
         let Case { nest, image, expected } = case;
         let target = Target::webgpu();
         let accept = |part: &CopyNest| {
-            if part.dst_elements > most {
+            if part.dst_units() > most {
                 return Err("too many".to_owned());
             }
             schedule(part.clone(), &target).map_err(|error| error.to_string())
@@ -107,7 +114,7 @@ impl Totals {
         for item in split(nest, bytes, accept) {
             let (Part { nest: own, rows, destination_bit }, _) = item.unwrap();
             assert_eq!(destination_bit, end, "{nest}\n{own}");
-            assert!(own.dst_bytes <= bytes.max(64) && own.src_bytes <= bytes.max(64), "{own}");
+            assert!(own.dst_bytes() <= bytes.max(64) && own.src_bytes() <= bytes.max(64), "{own}");
             check_reads(&own);
             let packed = pack(&rows, image, random);
             end = run_into(&mut out, end, &own, &packed);
@@ -117,7 +124,7 @@ impl Totals {
         }
         self.forms += seen.len() as u64;
         // The last byte of an image of packed elements is filled up with zeros.
-        let total = nest.dst_elements * u64::from(nest.dst_bits);
+        let total = nest.dst_units() * u64::from(nest.dst_bits());
         assert_eq!(end, total);
         (total..expected.len() as u64 * 8).for_each(|bit| put(&mut out, bit, 0));
         assert!(out == *expected, "{nest}\n{out:?}\n{expected:?}");
@@ -194,11 +201,11 @@ fn slabs_are_the_copy() {
         let mut out = vec![0; expected.len()];
         let mut end = 0;
         for (slab, before) in nest::slabs(&nest, bytes) {
-            assert!(before == end && slab.dst_bytes <= bytes, "{nest}\n{slab}");
+            assert!(before == end && slab.dst_bytes() <= bytes, "{nest}\n{slab}");
             end = run_into(&mut out, before, &slab, &image);
             count += 1;
         }
-        assert_eq!(end, nest.dst_elements * u64::from(nest.dst_bits));
+        assert_eq!(end, nest.dst_units() * u64::from(nest.dst_bits()));
         assert!(out == expected, "{nest}\n{out:?}\n{expected:?}");
     }
     assert!(count > cases * 10, "{count} of {cases} cases");

@@ -5,7 +5,7 @@ mod support;
 use proptest::prelude::*;
 use stridec::{
     request::{Operation, Tensor},
-    schedule::Target,
+    schedule::{self, Target},
     shape::{ElementType, Layout, PaddingValue, Shape},
     stride::StrideDescriptor,
     window::Slice,
@@ -137,7 +137,7 @@ fn nchw_to_nhwc() {
     let axes = operation.nest().axes().map(|axis| (axis.extent, axis.src_stride, axis.dst_stride));
     assert!(axes.eq([(8, 802_816, 802_816), (12544, 1, 64), (64, 12544, 1)]));
     let kernel = operation.compile(&Target::webgpu()).unwrap();
-    assert_eq!(kernel.strategy, "transpose");
+    assert_eq!(kernel.strategy, schedule::Strategy::Transpose);
     assert!(kernel.bindings.iter().all(|binding| binding.size_in_bytes == 25_690_112));
 }
 

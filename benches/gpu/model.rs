@@ -3,7 +3,12 @@
 use std::{error::Error, fs::File};
 
 use stridec::{
-    Operation, Tensor, gpu::Gpu, schedule::candidates, shape::ElementType, wgsl, window::Slice,
+    Operation, Tensor,
+    gpu::Gpu,
+    schedule::{Candidate, candidates},
+    shape::ElementType,
+    wgsl,
+    window::Slice,
 };
 
 use crate::{
@@ -23,7 +28,7 @@ pub fn measure(
     println!("candidate: expected cost of a word, measured ns of a word; * is the choice");
     for Case { name, operation } in cases()? {
         let candidates = candidates(operation.nest().clone(), target.kind);
-        let costs: Vec<u64> = candidates.iter().map(|candidate| candidate.cost).collect();
+        let costs: Vec<u64> = candidates.iter().map(Candidate::cost).collect();
         let kernels = candidates
             .into_iter()
             .map(|candidate| {

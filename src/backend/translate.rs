@@ -178,12 +178,12 @@ mod tests {
 
     #[test]
     fn a_division_by_what_may_be_zero_is_guarded() {
-        let mut kernel = transpose();
-        kernel.wgsl = "@group(0) @binding(0) var<storage, read> source: array<u32>;
+        let mut parts = transpose().into_parts();
+        parts.wgsl = "@group(0) @binding(0) var<storage, read> source: array<u32>;
             @group(0) @binding(1) var<storage, read_write> destination: array<u32>;
             @compute @workgroup_size(1) fn main() { destination[0] = 7u / source[0]; }"
             .into();
-        let shader = translate(&kernel, Language::Msl).unwrap();
+        let shader = translate(&Kernel::from_parts(parts), Language::Msl).unwrap();
         assert!(shader.text().unwrap().contains("naga_div"));
     }
 

@@ -59,7 +59,7 @@ fn emitted(
         Emit::Msl => code(Language::Msl),
         Emit::Hlsl => code(Language::Hlsl),
         Emit::Glsl => code(Language::Glsl),
-        Emit::Wgsl => Ok(kernel()?.wgsl.into_bytes()),
+        Emit::Wgsl => Ok(kernel()?.into_parts().wgsl.into_bytes()),
         Emit::Json => Ok(to_json(&message()?)?.into_bytes()),
         Emit::Pb => Ok(message()?.encode_to_vec()),
     }

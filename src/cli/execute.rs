@@ -46,10 +46,10 @@ fn on_host(operation: &Operation, source: &[u8], destination: &mut [u8]) -> Resu
     let bar = bar(destination.len() as u64);
     let mut rest = destination;
     for (slab, _) in &slabs {
-        let bytes = usize::try_from(slab.dst_bytes).unwrap_or(usize::MAX);
+        let bytes = usize::try_from(slab.dst_bytes()).unwrap_or(usize::MAX);
         let (run, behind) = rest.split_at_mut(bytes);
         host::run(slab, source, run)?;
-        bar.inc(slab.dst_bytes);
+        bar.inc(slab.dst_bytes());
         rest = behind;
     }
     bar.finish_and_clear();

@@ -166,7 +166,7 @@ fn explorer(picture: &Picture<'_>) -> Markup {
 /// The button.
 fn run(picture: &Picture<'_>) -> Markup {
     let read = picture.layout.descriptor.image_bytes();
-    let written = picture.movement.map_or(0, |movement| movement.nest.dst_bytes);
+    let written = picture.movement.map_or(0, |movement| movement.nest.dst_bytes());
     html! {
         h2 { "Run it here" }
         p {
@@ -196,8 +196,8 @@ fn kernel(picture: &Picture<'_>, compiled: &Compiled<'_>) -> Markup {
             }
             "."
             @if let Some(movement) = &picture.movement {
-                " Images: " (count(movement.nest.src_bytes, "byte")) " read from, "
-                (count(movement.nest.dst_bytes, "byte")) " written."
+                " Images: " (count(movement.nest.src_bytes(), "byte")) " read from, "
+                (count(movement.nest.dst_bytes(), "byte")) " written."
             }
         }
         @if !compiled.wgsl.is_empty() {
@@ -221,7 +221,7 @@ fn nest(nest: &CopyNest, wgsl: &str) -> Markup {
     let marks = marks(nest, wgsl);
     html! {
         h2 { "The loop nest" }
-        p.lead { "Outermost first, in units of " (count(nest.dst_bits.into(), "bit")) ". Point at a stride: the kernel's lines that use it are marked." }
+        p.lead { "Outermost first, in units of " (count(nest.dst_bits().into(), "bit")) ". Point at a stride: the kernel's lines that use it are marked." }
         table {
             tr { th scope="col" { "axis" } th scope="col" { "steps" } th scope="col" { "source stride" } th scope="col" { "destination stride" } }
             @for mark in &marks {

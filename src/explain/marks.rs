@@ -17,7 +17,7 @@ pub(super) struct Mark {
 /// The lines of a kernel that use each axis of its nest: those whose comment names the stride, and those that multiply
 /// by or add it, in units or in words of 4 to 16 bytes.
 pub(super) fn marks(nest: &CopyNest, wgsl: &str) -> Vec<Mark> {
-    let bits = u64::from(nest.dst_bits);
+    let bits = u64::from(nest.dst_bits());
     let marks = nest.axes().enumerate().map(|(axis, of)| {
         let strides = [of.src_stride, i64::try_from(of.dst_stride).unwrap_or(i64::MAX)];
         let lines = ["source", "destination"].map(|side| {
@@ -91,10 +91,10 @@ mod tests {
         // (64: 12544 → 1): rows of the source are 12544 units, 3136 words of 16 bytes, apart.
         assert_eq!(marks[2].strides, [12544, 1]);
         assert!(marked(2, 0).contains("source[read + 3136u]"), "{}", marked(2, 0));
-        assert!(marked(2, 0).contains("to_run * 12544u"));
+        assert!(marked(2, 0).contains("a2_by4 * 12544u"));
         assert!(!marked(2, 0).contains("destination[write"));
         // (12544: 1 → 64)
         assert!(marked(1, 1).contains("destination[write + 16u]"), "{}", marked(1, 1));
-        assert!(marked(0, 0).contains("outer0"));
+        assert!(marked(0, 0).contains("a0"));
     }
 }

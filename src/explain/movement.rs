@@ -14,11 +14,11 @@ pub(super) fn origin(
     let nest = movement.nest;
     let destination = movement.destination.descriptor;
     let bit = destination.prefix_bytes() * 8 + place * u64::from(destination.element_bits());
-    let (unit, within) = (bit / u64::from(nest.dst_bits), bit % u64::from(nest.dst_bits));
-    let position = i64::try_from(unit).ok()? - nest.dst_base;
-    let position = u64::try_from(position).ok().filter(|&position| position < nest.cells())?;
-    let read = nest.read(position).ok()?;
-    let bit = read * u64::from(nest.src_bits) + within;
+    let (unit, within) = (bit / u64::from(nest.dst_bits()), bit % u64::from(nest.dst_bits()));
+    let position = i64::try_from(unit).ok()? - nest.dst_base();
+    let position = u64::try_from(position).ok().filter(|&position| position < nest.positions())?;
+    let read = nest.read(position).unit()?;
+    let bit = read * u64::from(nest.src_bits()) + within;
     Some((bit - source.prefix_bytes() * 8) / u64::from(source.element_bits()))
 }
 

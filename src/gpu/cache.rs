@@ -8,7 +8,7 @@ use crate::wgsl::Kernel;
 
 /// The pipelines of the kernels run last, the least recently used dropped first.
 ///
-/// A kernel is recognised by its whole text, its entry point and the sizes of its bindings. A cache belongs to one
+/// A kernel is recognised by its whole text, its entry point, the sizes of its bindings and whether it has a proof. A cache belongs to one
 /// device, because wgpu gives objects of different instances the same identity and cannot tell them apart: it comes
 /// with a [`Gpu`](super::Gpu) and is shared by that one's clones. It may be used from many threads.
 #[derive(Debug)]
@@ -25,6 +25,7 @@ struct Cached {
     wgsl: String,
     entry_point: String,
     sizes: BindingSizes,
+    proved: bool,
     pipeline: Arc<Pipeline>,
 }
 
@@ -67,9 +68,12 @@ impl PipelineCache {
         kernel: &Kernel,
         sizes: BindingSizes,
     ) -> Result<Arc<Pipeline>, GpuError> {
-        let fingerprint = self.hasher.hash_one((&kernel.wgsl, &kernel.entry_point, sizes));
+        // A proved kernel's pipeline has no run-time checks: a kernel without proof never shares it, whatever its text.
+        let proved = kernel.proof().is_some();
+        let fingerprint = self.hasher.hash_one((&kernel.wgsl, &kernel.entry_point, sizes, proved));
         let same = |entry: &Cached| {
             entry.fingerprint == fingerprint
+                && entry.proved == proved
                 && entry.sizes == sizes
                 && entry.entry_point == kernel.entry_point
                 && entry.wgsl == kernel.wgsl
@@ -94,6 +98,7 @@ impl PipelineCache {
             wgsl: kernel.wgsl.clone(),
             entry_point: kernel.entry_point.clone(),
             sizes,
+            proved,
             pipeline: Arc::clone(&pipeline),
         });
         Ok(pipeline)

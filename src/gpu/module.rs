@@ -27,5 +27,5 @@ pub(super) fn compilation_options(kernel: &Kernel) -> wgpu::PipelineCompilationO
 }
 
 fn is_proved(kernel: &Kernel) -> bool {
-    kernel.proof.as_ref().is_some_and(|proof| proof.holds(kernel))
+    kernel.proof().is_some()
 }

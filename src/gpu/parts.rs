@@ -42,8 +42,8 @@ impl Gpu {
         destination: &mut [u8],
         mut progress: impl FnMut(u64),
     ) -> Result<(), GpuError> {
-        check::image(Operand::Source(0), source.len(), nest.src_bytes)?;
-        check::image(Operand::Destination, destination.len(), nest.dst_bytes)?;
+        check::image(Operand::Source(0), source.len(), nest.src_bytes())?;
+        check::image(Operand::Destination, destination.len(), nest.dst_bytes())?;
         let bytes = target
             .max_storage_buffer_binding_size
             .min(self.limits.max_storage_buffer_binding_size)
@@ -90,7 +90,7 @@ impl Gpu {
         source: &[u8],
         buffers: [wgpu::Buffer; 2],
     ) -> Result<Flight, GpuError> {
-        let packed = part.nest.src_bytes;
+        let packed = part.nest.src_bytes();
         self.stage(&buffers[0], 0, sizes.source, |staged| {
             pack(&part.rows, source, |at, bytes| {
                 staged.slice(at..at + bytes.len()).copy_from_slice(bytes);
@@ -109,9 +109,9 @@ impl Gpu {
             times: 1,
         };
         self.encode_job(&mut encoder, &job, None)?;
-        let bytes = usize::try_from(part.nest.dst_bytes).unwrap_or(usize::MAX);
+        let bytes = usize::try_from(part.nest.dst_bytes()).unwrap_or(usize::MAX);
         let arriving = self.depart(encoder, &buffers[1], 0, bytes)?;
-        let bits = part.nest.dst_elements * u64::from(part.nest.dst_bits);
+        let bits = part.nest.dst_units() * u64::from(part.nest.dst_bits());
         Ok(Flight { arriving, destination_bit: part.destination_bit, bits, buffers })
     }
 }

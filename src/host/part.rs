@@ -71,7 +71,7 @@ impl Cut {
 
     fn parts_of<'a>(&self, nest: &CopyNest, destination: &'a mut [u8]) -> Vec<Part<'a>> {
         let &Self { axis, extent, stride, steps, shift } = self;
-        let bytes = |cells: u64| length(cells * u64::from(nest.dst_bits) / 8);
+        let bytes = |cells: u64| length(cells * u64::from(nest.dst_bits()) / 8);
         let mut parts: Vec<Part> = (0..extent)
             .step_by(length(steps))
             .map(|start| {
@@ -102,11 +102,11 @@ fn cut(nest: &CopyNest, wanted: u64) -> Option<Cut> {
     }
     let (mut best, mut around) = (None::<Cut>, 1);
     for (axis, of) in nest.axes().enumerate() {
-        let whole_bytes = (of.dst_stride * u64::from(nest.dst_bits)).is_multiple_of(8);
+        let whole_bytes = (of.dst_stride * u64::from(nest.dst_bits())).is_multiple_of(8);
         if around > PIECES || !whole_bytes {
             break;
         }
-        let line = (COLUMN_BYTES * 8) as u64 / u64::from(nest.src_bits);
+        let line = (COLUMN_BYTES * 8) as u64 / u64::from(nest.src_bits());
         let granule = match of.src_stride.unsigned_abs() {
             0 => 1,
             stride => line.div_ceil(stride),
@@ -115,7 +115,7 @@ fn cut(nest: &CopyNest, wanted: u64) -> Option<Cut> {
         // Places count bytes or cells, whichever are more. A loop's last step leads up to a whole tensor past the end.
         let shift = isize::BITS - 4 - around.ilog2();
         let cells = steps * of.dst_stride;
-        let fits = (cells * u64::from(nest.dst_bits.div_ceil(8))) >> shift == 0;
+        let fits = (cells * u64::from(nest.dst_bits().div_ceil(8))) >> shift == 0;
         let cut = Cut { axis, extent: of.extent, stride: of.dst_stride, steps, shift };
         let parts = cut.parts();
         if fits && best.as_ref().is_none_or(|best| best.parts() < parts) {
@@ -131,12 +131,12 @@ fn cut(nest: &CopyNest, wanted: u64) -> Option<Cut> {
 
 /// Contiguous parts: cut at bytes, and between whole steps of an outer axis of the walk where it can be.
 fn ranges<'a>(nest: &CopyNest, destination: &'a mut [u8], wanted: usize) -> Vec<Part<'a>> {
-    let bits = u64::from(nest.dst_bits);
+    let bits = u64::from(nest.dst_bits());
     let per_byte = (8 / bits).max(1);
     let target = destination.len().div_ceil(wanted) as u64 * 8 / bits;
     let step = nest.axes().map(|axis| axis.dst_stride).find(|&stride| stride <= target);
     let step = step.map_or(target, |stride| target / stride * stride);
-    let base = nest.dst_base.unsigned_abs();
+    let base = nest.dst_base().unsigned_abs();
     let (mut rest, mut first, mut out) = (destination, 0, Vec::new());
     while !rest.is_empty() {
         let end = (((first + base) / step + 1) * step - base).next_multiple_of(per_byte);
@@ -149,9 +149,9 @@ fn ranges<'a>(nest: &CopyNest, destination: &'a mut [u8], wanted: usize) -> Vec<
 
 /// One slice, from cell `first` of the image on.
 fn contiguous<'a>(nest: &CopyNest, slice: &'a mut [u8], first: u64) -> Part<'a> {
-    let base = nest.dst_base.unsigned_abs();
-    let cells = slice.len() as u64 * 8 / u64::from(nest.dst_bits);
-    let end = base + (first + cells).min(nest.dst_elements);
+    let base = nest.dst_base().unsigned_abs();
+    let cells = slice.len() as u64 * 8 / u64::from(nest.dst_bits());
+    let end = base + (first + cells).min(nest.dst_units());
     let pieces = Pieces { slices: vec![slice], shift: isize::BITS - 3 };
     Part { regions: cover(nest, base + first, end), pieces, first: base + first, axis: 0 }
 }

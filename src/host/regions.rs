@@ -1,6 +1,8 @@
+//! Boxes of a walk, cut until all positions of a box take their values in one way.
+
 use smallvec::SmallVec;
 
-use crate::nest::{Affine, Cell, CopyNest, Value, signed};
+use crate::nest::{Affine, Bounds, Case, CopyNest, Guard, Quotient, Take, Taken, Value, signed};
 
 /// A box of a walk: the half-open range of each axis, outermost first.
 #[derive(Clone, Debug)]
@@ -9,9 +11,9 @@ pub(super) struct Region {
 }
 
 impl Region {
-    /// Every cell of a walk.
+    /// Every position of a walk.
     pub(super) fn whole(nest: &CopyNest) -> Self {
-        Self { ranges: nest.extents.iter().map(|&extent| (0, signed(extent))).collect() }
+        Self { ranges: nest.extents().iter().map(|&extent| (0, signed(extent))).collect() }
     }
 
     /// Steps along each axis.
@@ -20,10 +22,7 @@ impl Region {
     }
 }
 
-/// The least and the greatest value of an expression.
-type Interval = (i64, i64);
-
-/// Boxes that cover the cells `first..end` of the walk, each once.
+/// Boxes that cover the positions `first..end` of the walk, each once.
 pub(super) fn cover(nest: &CopyNest, first: u64, end: u64) -> SmallVec<[Region; 1]> {
     let mut out = SmallVec::new();
     let strides: SmallVec<[u64; 8]> = nest.axes().map(|axis| axis.dst_stride).collect();
@@ -35,7 +34,7 @@ pub(super) fn cover(nest: &CopyNest, first: u64, end: u64) -> SmallVec<[Region; 
             .position(|&stride| position.is_multiple_of(stride) && position + stride <= end);
         let mut region = Region { ranges: SmallVec::new() };
         let mut length = 1;
-        for (axis, (&extent, &stride)) in nest.extents.iter().zip(&strides).enumerate() {
+        for (axis, (&extent, &stride)) in nest.extents().iter().zip(&strides).enumerate() {
             let digit = position / stride % extent;
             let steps = match step {
                 Some(step) if axis == step => {
@@ -54,18 +53,14 @@ pub(super) fn cover(nest: &CopyNest, first: u64, end: u64) -> SmallVec<[Region; 
     out
 }
 
-/// Calls `each` for boxes that cover the cells of a box, each once.
+/// Calls `each` for boxes that cover the positions of a box, each once.
 ///
-/// In a box every guard is decided and every digit is constant. It comes with the unit of the source that its first cell
-/// reads, from where the direct weights of the axes lead on; or with what its cells are instead.
-pub(super) fn resolve(
-    nest: &CopyNest,
-    region: Region,
-    each: &mut impl FnMut(&Region, Result<i64, Cell>),
-) {
-    match examine(nest, &region) {
-        Found::Cells(kind) => each(&region, kind),
-        Found::Cut { axis, at } => {
+/// In a box every guard is decided and every quotient is constant. It comes with what its first position takes: a unit
+/// of the source, from where the direct weights of the axes lead on, or the bits that all its positions take.
+pub(super) fn resolve(nest: &CopyNest, region: Region, each: &mut impl FnMut(&Region, Taken)) {
+    match decide(nest, &region) {
+        Decision::Taken(taken) => each(&region, taken),
+        Decision::Cut { axis, at } => {
             let (mut below, mut above) = (region.clone(), region);
             below.ranges[axis].1 = at;
             above.ranges[axis].0 = at;
@@ -75,59 +70,104 @@ pub(super) fn resolve(
     }
 }
 
-/// What a box is, or where to cut it.
-enum Found {
-    Cells(Result<i64, Cell>),
+/// What all positions of a box take, or where to cut it.
+enum Decision {
+    Taken(Taken),
     Cut { axis: usize, at: i64 },
 }
 
-fn examine(nest: &CopyNest, region: &Region) -> Found {
-    let mut digits: SmallVec<[Interval; 4]> = SmallVec::new();
-    for digit in &nest.digits {
-        let (low, high) = interval(&digit.of, region, &digits);
-        digits.push((low.div_euclid(signed(digit.by)), high.div_euclid(signed(digit.by))));
-    }
-    // A gap wins over padding.
-    for cell in [Cell::Gap, Cell::Padding] {
-        let (mut failed, mut open, mut decided) = (false, None, true);
-        for guard in nest.guards.iter().filter(|guard| guard.cell == cell) {
-            let (low, high) = interval(&guard.of, region, &digits);
-            let extent = signed(guard.extent);
-            if high < 0 || low >= extent {
-                failed = true;
-            } else if low < 0 || high >= extent {
-                decided = false;
-                let steady = guard.of.terms().iter().all(|&(value, _)| match value {
-                    Value::Axis(_) => true,
-                    Value::Digit(digit) => digits[digit].0 == digits[digit].1,
-                });
-                if steady && open.is_none() {
-                    open = Some((&guard.of, if low < 0 { 0 } else { extent }));
-                }
+/// Asks the cases of the nest in order; the first that does not fail for the whole box decides.
+fn decide(nest: &CopyNest, region: &Region) -> Decision {
+    let bounds = Bounds::of_box(nest, region.ranges.iter().map(|&(low, end)| (low, end - 1)));
+    for Case { when, take } in nest.cases() {
+        let mut open: SmallVec<[(&Affine, i64); 4]> = SmallVec::new();
+        let mut fails = false;
+        for guard in when {
+            match standing(guard, &bounds) {
+                Standing::Holds => {}
+                Standing::Fails => fails = true,
+                Standing::Open { threshold } => open.push((&guard.of, threshold)),
             }
         }
-        if failed {
-            return Found::Cells(Err(cell));
+        if fails {
+            continue;
         }
-        if let Some((form, threshold)) = open {
-            return cut(form, threshold, region, &digits);
+        if let Some(&(form, threshold)) = open.iter().find(|(form, _)| is_linear(form, &bounds)) {
+            return cut(form, threshold, region, &bounds);
         }
-        if !decided {
-            break;
+        // What is read, and what is left open, depends on quotients: they have to be constant first.
+        let reads = matches!(take, Take::Read(_));
+        if (reads || !open.is_empty())
+            && let Some(cut) = cut_quotient(nest, region, &bounds)
+        {
+            return cut;
         }
+        return Decision::Taken(match take {
+            Take::Read(src) => Taken::Unit(first_value(src, region, &bounds).unsigned_abs()),
+            Take::Bits(bits) => Taken::Bits(*bits),
+        });
     }
-    for (digit, &(low, high)) in nest.digits.iter().zip(&digits) {
-        if low < high {
-            let threshold = (low + (high - low + 1) / 2) * signed(digit.by);
-            return cut(&digit.of, threshold, region, &digits);
-        }
+    Decision::Taken(Taken::Bits(0))
+}
+
+/// Whether the quotients of a form are constant, so that the axes alone move it.
+fn is_linear(form: &Affine, bounds: &Bounds) -> bool {
+    form.terms().iter().all(|&(value, _)| match value {
+        Value::Axis(_) => true,
+        Value::Quotient(_) => is_constant(value, bounds),
+    })
+}
+
+fn is_constant(value: Value, bounds: &Bounds) -> bool {
+    let (low, high) = bounds.of_value(value);
+    low == high
+}
+
+/// Where to cut a box so that the first quotient that varies in it takes fewer values; `None` where none varies.
+fn cut_quotient(nest: &CopyNest, region: &Region, bounds: &Bounds) -> Option<Decision> {
+    let mut quotients = nest.quotients().iter().enumerate();
+    quotients.find_map(|(number, Quotient { of, by })| {
+        let (low, high) = bounds.of_value(Value::Quotient(number));
+        let threshold = (low + (high - low + 1) / 2) * signed(*by);
+        (low < high).then(|| cut(of, threshold, region, bounds))
+    })
+}
+
+/// The form at the first position of a box whose quotients are constant.
+fn first_value(form: &Affine, region: &Region, bounds: &Bounds) -> i64 {
+    form.evaluate(|value| match value {
+        Value::Axis(axis) => region.ranges[axis].0,
+        Value::Quotient(_) => bounds.of_value(value).0,
+    })
+}
+
+/// What a guard says of all positions of a box.
+enum Standing {
+    Holds,
+    Fails,
+    /// Some hold and some may not: the two sides of the threshold differ.
+    Open {
+        threshold: i64,
+    },
+}
+
+fn standing(guard: &Guard, bounds: &Bounds) -> Standing {
+    let (low, high) = bounds.of(&guard.of);
+    let extent = signed(guard.extent);
+    if high < 0 || low >= extent {
+        Standing::Fails
+    } else if low < 0 {
+        Standing::Open { threshold: 0 }
+    } else if high >= extent {
+        Standing::Open { threshold: extent }
+    } else {
+        Standing::Holds
     }
-    Found::Cells(Ok(interval_start(&nest.src, region, &digits)))
 }
 
 /// Where to cut a box so that a part of it, at best, lies on one side of a threshold that the form crosses.
-fn cut(form: &Affine, threshold: i64, region: &Region, digits: &[Interval]) -> Found {
-    let (low, high) = interval(form, region, digits);
+fn cut(form: &Affine, threshold: i64, region: &Region, bounds: &Bounds) -> Decision {
+    let (low, high) = bounds.of(form);
     let mut best = (0, 0, 0);
     for &(value, weight) in form.terms() {
         if let Value::Axis(axis) = value {
@@ -152,20 +192,5 @@ fn cut(form: &Affine, threshold: i64, region: &Region, digits: &[Interval]) -> F
         .map(|steps| start + steps)
         .find(|&at| start < at && at < end)
         .unwrap_or(start + (end - start) / 2);
-    Found::Cut { axis, at }
-}
-
-fn interval(form: &Affine, region: &Region, digits: &[Interval]) -> Interval {
-    form.span(|value| match value {
-        Value::Axis(axis) => (region.ranges[axis].0, region.ranges[axis].1 - 1),
-        Value::Digit(digit) => digits[digit],
-    })
-}
-
-/// The form at the first cell of a box whose digits are constant.
-fn interval_start(form: &Affine, region: &Region, digits: &[Interval]) -> i64 {
-    form.evaluate(|value| match value {
-        Value::Axis(axis) => region.ranges[axis].0,
-        Value::Digit(digit) => digits[digit].0,
-    })
+    Decision::Cut { axis, at }
 }

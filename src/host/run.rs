@@ -17,14 +17,14 @@ const STREAM_BYTES: usize = 1 << 20;
 /// Where a buffer has not the length of its image.
 pub fn run(nest: &CopyNest, source: &[u8], destination: &mut [u8]) -> Result<(), HostError> {
     for (operand, given, expected) in [
-        (Operand::Source(0), source.len(), nest.src_bytes),
-        (Operand::Destination, destination.len(), nest.dst_bytes),
+        (Operand::Source(0), source.len(), nest.src_bytes()),
+        (Operand::Destination, destination.len(), nest.dst_bytes()),
     ] {
         if given as u64 != expected {
             return Err(HostError::Length { operand, given, expected });
         }
     }
-    if nest.dst_bits < 8
+    if nest.dst_bits() < 8
         && let Some(last) = destination.last_mut()
     {
         *last = 0; // The bits behind the last unit belong to no cell.

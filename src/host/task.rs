@@ -10,7 +10,7 @@ use super::{
     regions::resolve,
     stream::Stream,
 };
-use crate::nest::{Cell, CopyNest};
+use crate::nest::{CopyNest, Taken};
 
 /// Kernels that a part keeps for boxes of the same extents.
 const KEPT: usize = 16;
@@ -45,19 +45,19 @@ impl Task<'_> {
         let mut kernels: Vec<(Extents, Kernel)> = Vec::new();
         let mut room = Room::default();
         for region in regions {
-            resolve(self.nest, region, &mut |region, cells| {
+            resolve(self.nest, region, &mut |region, taken| {
                 let extents: Extents = region.extents().collect();
                 let mut to = -self.offset(first.cast_signed());
                 for (&(low, _), (_, stride)) in region.ranges.iter().zip(&strides) {
                     to += low as isize * stride;
                 }
-                match cells {
-                    Ok(from) => {
+                match taken {
+                    Taken::Unit(from) => {
                         let kernel = self.kernel(&mut kernels, extents, &strides);
                         let stream = stream.map(|stream| (stream, &mut room));
-                        self.copy(kernel, self.offset(from), &mut pieces, to, stream);
+                        self.copy(kernel, self.offset(from.cast_signed()), &mut pieces, to, stream);
                     }
-                    Err(cell) => self.fill(cell, &extents, &strides, &mut pieces, to),
+                    Taken::Bits(bits) => self.fill(bits, &extents, &strides, &mut pieces, to),
                 }
             });
         }
@@ -91,11 +91,12 @@ impl Task<'_> {
         to: isize,
         stream: Option<(&Stream, &mut Room)>,
     ) {
-        let &CopyNest { src_bits, dst_bits, sign_extend, .. } = self.nest;
+        let (src_bits, dst_bits) = (self.nest.src_bits(), self.nest.dst_bits());
         let source = self.source;
         if src_bits == dst_bits && dst_bits >= 8 {
             Copy { kernel, source, destination, stream }.run(from, to);
         } else {
+            let sign_extend = self.nest.sign_extend();
             let bits = Bits { src: src_bits, dst: dst_bits, sign_extend };
             bits.copy(kernel, source, from, destination, to);
         }
@@ -103,7 +104,7 @@ impl Task<'_> {
 
     fn fill(
         &self,
-        cell: Cell,
+        value: u128,
         extents: &[usize],
         strides: &Strides,
         destination: &mut Pieces,
@@ -112,16 +113,16 @@ impl Task<'_> {
         let axes = extents.iter().zip(strides);
         let axes: SmallVec<[(usize, isize); 8]> =
             axes.map(|(&extent, &(_, stride))| (extent, stride)).collect();
-        let value = match cell {
-            Cell::Gap => 0,
-            Cell::Padding => self.nest.fill,
-        };
-        Fill { bits: self.nest.dst_bits, scale: self.scale(), value }.write(&axes, to, destination);
+        Fill { bits: self.nest.dst_bits(), scale: self.scale(), value }.write(
+            &axes,
+            to,
+            destination,
+        );
     }
 
     /// What a unit moves an address by: its bytes, where both sides have the same whole number, else 1.
     fn scale(&self) -> usize {
-        let &CopyNest { src_bits, dst_bits, .. } = self.nest;
+        let (src_bits, dst_bits) = (self.nest.src_bits(), self.nest.dst_bits());
         let whole = src_bits == dst_bits && dst_bits.is_multiple_of(8);
         if whole { dst_bits as usize / 8 } else { 1 }
     }

@@ -1,14 +1,18 @@
+//! [`Affine`]: a weighted sum of the axes and quotients of a nest.
+
 use std::fmt;
 
 use smallvec::SmallVec;
 
-/// What an [`Affine`] weighs: a loop of the nest, or a digit computed from loops.
+use super::bounds::Interval;
+
+/// What an [`Affine`] weighs: an axis of the nest, or a quotient computed from axes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Value {
     /// The position along an axis of the nest, outermost first.
     Axis(usize),
-    /// A digit of the nest, in order of computation.
-    Digit(usize),
+    /// A quotient of the nest, in order of computation.
+    Quotient(usize),
 }
 
 /// `Σ weight · value + constant`; each value at most once, none with weight 0.
@@ -31,7 +35,7 @@ impl Affine {
         Self { terms: [(value, 1)].into_iter().collect(), constant: 0 }
     }
 
-    /// The values and their weights, axes before digits.
+    /// The values and their weights, axes before quotients.
     #[must_use]
     pub fn terms(&self) -> &[(Value, i64)] {
         &self.terms
@@ -96,25 +100,25 @@ impl Affine {
         self.terms.iter().map(|&(value, weight)| weight * at(value)).sum::<i64>() + self.constant
     }
 
-    /// The most that the result can be away from 0, each value being at most `of` away.
-    pub(super) fn reach(&self, of: impl Fn(Value) -> u128) -> u128 {
-        self.terms.iter().fold(
-            self.constant.unsigned_abs().into(),
-            |sum: u128, &(value, weight)| {
-                sum.saturating_add(of(value).saturating_mul(weight.unsigned_abs().into()))
-            },
-        )
-    }
-
-    /// The least and the greatest result, each value running from 0 to what `last` says.
-    #[must_use]
-    pub fn range(&self, last: impl Fn(Value) -> i64) -> (i64, i64) {
-        self.span(|value| (0, last(value)))
+    /// What the positive and what the negative parts add up to at most, each value being at most `of` away from 0.
+    ///
+    /// Saturates.
+    pub(super) fn sums(&self, of: impl Fn(Value) -> u128) -> (u128, u128) {
+        let constant = (self.constant, 1);
+        let parts = self.terms.iter().map(|&(value, weight)| (weight, of(value)));
+        parts.chain([constant]).fold((0, 0), |(added, taken): (u128, u128), (weight, most)| {
+            let part = most.saturating_mul(weight.unsigned_abs().into());
+            if weight > 0 {
+                (added.saturating_add(part), taken)
+            } else {
+                (added, taken.saturating_add(part))
+            }
+        })
     }
 
     /// The least and the greatest result, each value running between the two that `of` says.
     #[must_use]
-    pub fn span(&self, of: impl Fn(Value) -> (i64, i64)) -> (i64, i64) {
+    pub fn interval(&self, of: impl Fn(Value) -> Interval) -> Interval {
         self.terms.iter().fold((self.constant, self.constant), |(low, high), &(value, weight)| {
             let (least, most) = of(value);
             let (a, b) = (weight * least, weight * most);
@@ -122,11 +126,11 @@ impl Affine {
         })
     }
 
-    /// `⌊self / by⌋`, where that is affine: what is left of every weight fits below `by`.
+    /// `⌊self / by⌋`, where that is affine: what is left of every weight fits below `by`. `of` bounds the values.
     ///
     /// `8·a + b` over 8 is `a` for b in 0..8.
     #[must_use]
-    pub fn divide(&self, by: i64, last: impl Fn(Value) -> i64) -> Option<Self> {
+    pub fn divide(&self, by: i64, of: impl Fn(Value) -> Interval) -> Option<Self> {
         let mut quotient = Self::default();
         let mut rest = Self::default();
         for &(value, weight) in &self.terms {
@@ -136,7 +140,7 @@ impl Affine {
                 rest.terms.push((value, weight));
             }
         }
-        let (low, high) = rest.range(last);
+        let (low, high) = rest.interval(of);
         quotient.constant = (self.constant + low).div_euclid(by);
         let shift = self.constant - quotient.constant * by;
         (low + shift >= 0 && high + shift < by).then_some(quotient)
@@ -187,7 +191,7 @@ impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Axis(number) => write!(f, "a{number}"),
-            Self::Digit(number) => write!(f, "q{number}"),
+            Self::Quotient(number) => write!(f, "q{number}"),
         }
     }
 }
@@ -209,18 +213,18 @@ mod tests {
                     for (axis, weight) in weights.into_iter().enumerate() {
                         form = form.plus(weight, &Affine::value(Value::Axis(axis)));
                     }
-                    let last = |value: Value| match value {
-                        Value::Axis(axis) => extents[axis] - 1,
-                        Value::Digit(_) => 0,
+                    let interval = |value: Value| match value {
+                        Value::Axis(axis) => (0, extents[axis] - 1),
+                        Value::Quotient(_) => (0, 0),
                     };
-                    let quotient = form.divide(by, last);
+                    let quotient = form.divide(by, interval);
                     let cells = (0..extents[0])
                         .flat_map(|a| (0..extents[1]).map(move |b| (a, b)))
                         .flat_map(|(a, b)| (0..extents[2]).map(move |c| [a, b, c]));
                     for cell in cells {
                         let at = |value: Value| match value {
                             Value::Axis(axis) => cell[axis],
-                            Value::Digit(_) => 0,
+                            Value::Quotient(_) => 0,
                         };
                         if let Some(quotient) = &quotient {
                             assert_eq!(quotient.evaluate(at), form.evaluate(at).div_euclid(by));
@@ -237,7 +241,7 @@ mod tests {
     fn prints_as_a_sum() {
         let form = Affine::constant(-3)
             .plus(8, &Affine::value(Value::Axis(1)))
-            .plus(-1, &Affine::value(Value::Digit(0)));
+            .plus(-1, &Affine::value(Value::Quotient(0)));
         assert_eq!(form.to_string(), "8·a1 - q0 - 3");
         let above = Affine::constant(3).plus(1, &Affine::value(Value::Axis(0)));
         assert_eq!(above.to_string(), "a0 + 3");

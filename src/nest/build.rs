@@ -1,11 +1,14 @@
+//! The first pass, [`build`]: from two descriptors and a window to a nest.
+
 use std::borrow::Cow;
 
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    Affine, Cell, CopyNest, Digit, NestError, Operand, Value,
+    Affine, Case, CopyNest, Guard, LastRead, NestError, Operand, Take,
+    bounds::check_range,
     numbers::{LIMIT, gcd, signed},
-    walk::{Walk, walk},
+    walk::{Unfilled, Walk, walk},
 };
 use crate::{
     stride::{Coordinates, StrideDescriptor},
@@ -14,8 +17,8 @@ use crate::{
 
 /// Builds the nest of an operation: the destination's walk, undone to an index, through the window, to the source.
 ///
-/// Nothing is simplified here: an axis for each dimension of the destination's memory, a digit for each tile of the
-/// source.
+/// Nothing is simplified here: there is an axis for each dimension of the destination's memory, and a quotient for each
+/// tile of the source.
 ///
 /// # Errors
 ///
@@ -47,51 +50,37 @@ pub fn build(
             .and_then(|src| src.checked_plus(1, &Affine::constant(signed(first))))
             .ok_or(NestError::Reach { operand: Operand::Source(0), limit: LIMIT })?;
     }
-    let fill = destination.padding();
-    if fill == 0 {
-        walk.guards.iter_mut().for_each(|guard| guard.cell = Cell::Gap);
-    }
     let nest = CopyNest {
         extents: walk.extents,
-        digits: walk.digits,
-        src,
-        guards: walk.guards,
+        quotients: walk.quotients,
+        cases: cases(&walk.guards, src, destination.padding()),
         dst_base: walk.dst_base,
-        src_elements,
-        src_last: last_read(&source, &window).map(|last| src_prefix + last),
-        dst_elements,
+        src_units: src_elements,
+        last_read: match last_read(&source, &window) {
+            Some(last) => LastRead::Unit(src_prefix + last),
+            None => LastRead::Nothing,
+        },
+        dst_units: dst_elements,
         src_bytes: source.image_bytes(),
         dst_bytes: destination.image_bytes(),
         src_bits: source.element_bits(),
         dst_bits: destination.element_bits(),
         sign_extend: source.element_type().is_signed_integer(),
-        fill,
     };
-    check_reach(&nest)?;
+    check_range(&nest)?;
     Ok(nest)
 }
 
-/// Numbers of forms stay small enough to be added up, over padding and gaps too, where no guard holds.
-fn check_reach(nest: &CopyNest) -> Result<(), NestError> {
-    let mut digits: SmallVec<[u128; 4]> = smallvec![];
-    let reach = |form: &Affine, digits: &[u128]| {
-        form.reach(|value| match value {
-            Value::Axis(axis) => nest.extents[axis].into(),
-            Value::Digit(digit) => digits[digit],
-        })
-    };
-    let refused = |operand, reach: u128| {
-        if reach > LIMIT.into() { Err(NestError::Reach { operand, limit: LIMIT }) } else { Ok(()) }
-    };
-    for Digit { of, by } in &nest.digits {
-        let whole = reach(of, &digits);
-        refused(Operand::Source(0), whole.max((*by).into()))?;
-        digits.push(whole / u128::from(*by) + 1);
+/// The decision list: where all guards hold a position reads, where those against gaps hold it takes the fill.
+fn cases(guards: &[(Guard, Unfilled)], src: Affine, fill: u128) -> SmallVec<[Case; 2]> {
+    let all = guards.iter().map(|(guard, _)| guard.clone()).collect();
+    let mut cases = smallvec![Case { when: all, take: Take::Read(src) }];
+    if fill != 0 && guards.iter().any(|(_, otherwise)| *otherwise == Unfilled::Padding) {
+        let gaps = guards.iter().filter(|(_, otherwise)| *otherwise == Unfilled::Gap);
+        let when = gaps.map(|(guard, _)| guard.clone()).collect();
+        cases.push(Case { when, take: Take::Bits(fill) });
     }
-    for guard in &nest.guards {
-        refused(Operand::Destination, reach(&guard.of, &digits).max(guard.extent.into()))?;
-    }
-    refused(Operand::Source(0), reach(&nest.src, &digits))
+    cases
 }
 
 /// Types, ranks and extents agree.
@@ -149,7 +138,7 @@ fn elements(operand: Operand, descriptor: &StrideDescriptor) -> Result<(u64, u64
     Ok((given, prefix))
 }
 
-/// The source index that a cell takes; `None` where a number passes 2^63-1.
+/// The source index that a position takes; `None` where a number passes 2^63-1.
 fn source_index(window: &Window, walk: &mut Walk) -> Option<Coordinates<Affine>> {
     let mut index: Coordinates<Affine> = smallvec![Affine::default(); window.src_rank()];
     for (number, dimension) in window.dimensions().iter().enumerate() {
@@ -160,12 +149,12 @@ fn source_index(window: &Window, walk: &mut Walk) -> Option<Coordinates<Affine>>
             Some(steps) => steps * dimension.dst_step + 1,
         };
         if covered < dimension.extent {
-            walk.guard(past.clone(), covered, Cell::Padding);
+            walk.guard(past.clone(), covered, Unfilled::Padding);
         }
         let step = walk.quotient(&past, dimension.dst_step);
         if dimension.dst_step > 1 {
             let rest = past.plus(-signed(dimension.dst_step), &step);
-            walk.guard(rest, 1, Cell::Padding);
+            walk.guard(rest, 1, Unfilled::Padding);
         }
         if let Some(src_dim) = dimension.src_dim {
             index[src_dim] = Affine::constant(signed(dimension.src_start));
@@ -196,7 +185,7 @@ fn source_offset(
 /// The last element that the window reads, by interval arithmetic over the source's coordinates; `None` where it reads
 /// none.
 ///
-/// Guards keep every cell that reads at an index of the window, so that each coordinate stays in its interval.
+/// Guards keep every position that reads at an index of the window, so that each coordinate stays in its interval.
 fn last_read(source: &StrideDescriptor, window: &Window) -> Option<u64> {
     if source.sizes().contains(&0)
         || window.dimensions().iter().any(|dimension| dimension.count == 0)

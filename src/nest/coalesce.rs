@@ -1,10 +1,12 @@
+//! The third pass, [`coalesce`]: axes that continue each other become one.
+
 use super::{Affine, CopyNest, Value};
 
-/// Merges loops that one longer loop can replace, and drops loops of one step but for the last that is left; the copied
-/// pairs stay the same.
+/// Merges axes that one longer axis can replace, and drops axes of one step but for the last that is left; what every
+/// position takes stays the same.
 ///
-/// An outer axis continues an inner one where every expression, the source's offset and each digit's and guard's,
-/// weighs it `extent(inner)` times as much. The destination always continues: the walk leaves nothing out.
+/// An outer axis continues an inner one where every form, the source's offset and those of quotients and guards, weighs
+/// it `extent(inner)` times as much. The destination always continues: the walk leaves nothing out.
 ///
 /// `f32[2,3,4]` with source rows padded to 8, strides 24, 8, 1, becomes (6: 8→4) (4: 1→1).
 #[must_use]
@@ -23,16 +25,14 @@ pub fn coalesce(mut nest: CopyNest) -> CopyNest {
     nest
 }
 
-/// Whether one step of `outer` lands where the next axis runs out, in every expression.
+/// Whether one step of `outer` lands where the next axis runs out, in every form.
 fn continues(nest: &CopyNest, outer: usize) -> bool {
     let inner_extent = i128::from(nest.extents[outer + 1]);
     let in_form = |form: &Affine| {
         let weight = |axis| i128::from(form.weight(Value::Axis(axis)));
         weight(outer) == weight(outer + 1) * inner_extent
     };
-    in_form(&nest.src)
-        && nest.digits.iter().all(|digit| in_form(&digit.of))
-        && nest.guards.iter().all(|guard| in_form(&guard.of))
+    nest.forms().all(in_form)
 }
 
 /// Removes an axis whose position is always 0, or that the next axis has taken over.

@@ -1,28 +1,32 @@
 //! The loop nest: [`CopyNest`] and the passes over it.
 //!
 //! [`lower`] reads as their order: [`build`](build::build), [`refine`](refine::refine),
-//! [`coalesce`](coalesce::coalesce), [`widen`](widen::widen). Each keeps the copy's meaning, cell by cell.
+//! [`coalesce`](coalesce::coalesce), [`widen`](widen::widen). Each keeps the copy's meaning, position by position.
 
 mod affine;
+mod bounds;
 mod build;
+mod case;
 mod coalesce;
 mod copy_nest;
+mod display;
 mod error;
 mod numbers;
 mod operand;
 mod part;
 mod places;
 mod refine;
-mod spans;
 mod split;
 mod walk;
 mod widen;
 mod words;
 
 pub use affine::{Affine, Value};
+pub use bounds::{Bounds, Interval, greatest_sum};
 pub use build::build;
+pub use case::{Case, Guard, Refusal, Take, Taken};
 pub use coalesce::coalesce;
-pub use copy_nest::{Cell, CopyAxis, CopyNest, Digit, Guard, Lasts};
+pub use copy_nest::{CopyAxis, CopyNest, LastRead, Quotient};
 pub use error::NestError;
 pub(crate) use numbers::signed;
 pub use operand::Operand;

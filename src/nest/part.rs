@@ -1,13 +1,16 @@
+//! A run of a copy as a copy of its own, which reads its source from packed rows.
+
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    Affine, CopyNest, Digit, Guard, Value, coalesce, numbers::signed, refine, spans::Spans, widen,
+    Affine, Bounds, CopyNest, Guard, LastRead, Quotient, Value, coalesce, numbers::signed, refine,
+    widen,
 };
 
 /// Rows of the source shorter than this, in bytes, are packed only where that leaves most of the source out.
 const SHORT_ROW: u64 = 64;
 
-/// How many times less the rows take than the span they lie in, to make short ones worth their copies.
+/// Short rows are packed where they take this many times fewer bytes than the span of the source that they lie in.
 const WORTH: u64 = 8;
 
 /// A run of a copy's destination, with the rows of the source that it reads, as a copy of its own.
@@ -81,7 +84,7 @@ pub(super) fn slab(nest: &CopyNest, ranges: &[(u64, u64)]) -> (CopyNest, u64) {
 
 /// The nest over these ranges, and the first unit of the destination that it writes.
 ///
-/// Its source is still the whole one. Constants are taken out of digits and guards where they can be, so that parts of
+/// Its source is still the whole one. Constants are taken out of quotients and guards where they can be, so that parts of
 /// one form differ in the source's offset alone.
 fn restricted(nest: &CopyNest, ranges: &[(u64, u64)]) -> (CopyNest, u64) {
     let mut own = nest.clone();
@@ -96,113 +99,145 @@ fn restricted(nest: &CopyNest, ranges: &[(u64, u64)]) -> (CopyNest, u64) {
     }
     let base = signed(first) + nest.dst_base;
     let start = base.max(0);
-    let end = (base + signed(own.cells())).min(signed(nest.dst_elements));
+    let end = (base + signed(own.positions())).min(signed(nest.dst_units));
     own.dst_base = base - start;
-    own.dst_elements = (end - start).unsigned_abs();
-    own.dst_bytes = (own.dst_elements * u64::from(nest.dst_bits)).div_ceil(8);
-    for digit in 0..own.digits.len() {
-        let Digit { of, by } = &own.digits[digit];
-        let whole = Spans::of_box(&own).of(of).0.div_euclid(signed(*by));
+    own.dst_units = (end - start).unsigned_abs();
+    own.dst_bytes = (own.dst_units * u64::from(nest.dst_bits)).div_ceil(8);
+    for number in 0..own.quotients.len() {
+        let Quotient { of, by } = &own.quotients[number];
+        let whole = Bounds::of_walk(&own).of(of).0.div_euclid(signed(*by));
         let rest = of.clone().plus(-whole * signed(*by), &Affine::constant(1));
-        let value = Affine::value(Value::Digit(digit)).plus(whole, &Affine::constant(1));
-        own.map(|form| form.substitute(Value::Digit(digit), &value));
-        own.digits[digit].of = rest;
+        let value = Affine::value(Value::Quotient(number)).plus(whole, &Affine::constant(1));
+        own.map(|form| form.substitute(Value::Quotient(number), &value));
+        own.quotients[number].of = rest;
     }
-    let spans = Spans::of_box(&own);
-    for guard in &mut own.guards {
-        let (low, high) = spans.of(&guard.of);
-        let end = signed(guard.extent);
-        if high < 0 || low >= end {
-            *guard = Guard { of: Affine::constant(1), extent: 1, cell: guard.cell };
-        } else if low > 0 {
-            guard.of = std::mem::take(&mut guard.of).plus(-low, &Affine::constant(1));
-            guard.extent -= low.unsigned_abs();
-        } else if high < end {
-            guard.extent = high.unsigned_abs() + 1;
-        }
+    let bounds = Bounds::of_walk(&own);
+    for guard in own.cases.iter_mut().flat_map(|case| &mut case.when) {
+        simplify(guard, &bounds);
     }
     (own, start.unsigned_abs())
 }
 
-/// Makes the nest read packed rows in the place of the whole source, and returns the rows.
+/// Writes a guard with the least numbers that decide the same within these bounds.
+fn simplify(guard: &mut Guard, bounds: &Bounds) {
+    let (low, high) = bounds.of(&guard.of);
+    let end = signed(guard.extent);
+    if high < 0 || low >= end {
+        *guard = Guard { of: Affine::constant(1), extent: 1 };
+    } else if low > 0 {
+        guard.of = std::mem::take(&mut guard.of).plus(-low, &Affine::constant(1));
+        guard.extent -= low.unsigned_abs();
+    } else if high < end {
+        guard.extent = high.unsigned_abs() + 1;
+    }
+}
+
+/// Makes the nest read packed rows in the place of the whole source, and returns the rows; `None` where they would pack
+/// to more than `max_bytes`.
 ///
-/// The source's offset is a sum over axes and digits. Those of the greatest weights number the rows, the rest walk
-/// inside one: as few as possible do the first, so that rows are long.
+/// The source's offset is a sum over axes and quotients. Those of the greatest weights number the rows, the rest walk
+/// inside a row. As few as possible number rows, so that rows are long.
 fn pack(nest: &mut CopyNest, max_bytes: u64) -> Option<Rows> {
-    let Some(spans) = Spans::of_reading(nest) else {
-        nest.src = Affine::default();
-        (nest.src_elements, nest.src_bytes, nest.src_last) = (0, 0, None);
+    let Some(bounds) = Bounds::of_reading(nest) else {
+        *nest.src_mut() = Affine::default();
+        (nest.src_units, nest.src_bytes) = (0, 0);
+        if let LastRead::Unit(_) = nest.last_read {
+            nest.last_read = LastRead::Nothing;
+        }
         return Some(Rows::none());
     };
     let bits = u64::from(nest.src_bits);
-    let mut moving: SmallVec<[Moving; 8]> = nest
-        .src
+    let moving = moving_terms(nest.src(), &bounds);
+    let (outer_terms, pitch) = row_shape(&moving, bits, max_bytes)?;
+    let (outer, inner) = moving.split_at(outer_terms);
+    let length = u64::try_from(span(inner)).ok()?;
+    // The lowest unit of a row, counted from where the row's outer terms lead.
+    let lowest: i64 = inner.iter().map(Moving::lowest).sum();
+    let still: i64 = nest
+        .src()
+        .terms()
+        .iter()
+        .filter(|term| moving.iter().all(|moving| moving.value != term.0))
+        .map(|&(value, weight)| weight * bounds.of_value(value).0)
+        .sum();
+    let first_row: i64 = outer.iter().map(|moving| moving.weight * moving.low).sum();
+    let first = nest.src().offset() + still + lowest + first_row;
+    // Overflow here means that the bounds are wider than what is read: a part of fewer positions has narrower ones.
+    let in_bits = |units: i64| units.checked_mul(signed(bits));
+    let loops = outer.iter().map(|moving| Some((moving.count, in_bits(moving.weight)?)));
+    let loops = loops.collect::<Option<_>>()?;
+    let rows = Rows { bits: length * bits, pitch, first: in_bits(first)?, loops };
+
+    let mut src = Affine::constant(-lowest);
+    let mut step = pitch * 8 / bits;
+    for moving in outer.iter().rev() {
+        let row = Affine::value(moving.value).plus(-moving.low, &Affine::constant(1));
+        src = src.plus(signed(step), &row);
+        step *= moving.count;
+    }
+    for moving in inner {
+        src = src.plus(moving.weight, &Affine::value(moving.value));
+    }
+    *nest.src_mut() = src;
+    nest.src_bytes = rows.count() * pitch;
+    nest.src_units = nest.src_bytes * 8 / bits;
+    if let LastRead::Unit(_) = nest.last_read {
+        nest.last_read = LastRead::Unit(nest.src_units - (pitch * 8 / bits) + length - 1);
+    }
+    Some(rows)
+}
+
+/// The terms of the source's offset that take more than one value where the nest reads, those of the greatest weight
+/// first.
+fn moving_terms(src: &Affine, bounds: &Bounds) -> SmallVec<[Moving; 8]> {
+    let mut moving: SmallVec<[Moving; 8]> = src
         .terms()
         .iter()
         .map(|&(value, weight)| {
-            let (low, high) = spans.of_value(value);
+            let (low, high) = bounds.of_value(value);
             Moving { value, weight, low, count: (high - low).unsigned_abs() + 1 }
         })
         .filter(|moving| moving.count > 1)
         .collect();
     moving.sort_by_key(|moving| std::cmp::Reverse(moving.weight.unsigned_abs()));
-    let span = |inside: &[Moving]| -> u128 {
-        let steps = |moving: &Moving| {
-            u128::from(moving.weight.unsigned_abs()) * u128::from(moving.count - 1)
-        };
-        inside.iter().map(steps).sum::<u128>() + 1
-    };
-    let contiguous = span(&moving) * u128::from(bits) / 8;
-    let (outside, pitch) = (0..=moving.len()).find_map(|outside| {
-        let row = u64::try_from((span(&moving[outside..]) * u128::from(bits)).div_ceil(8)).ok()?;
+    moving
+}
+
+/// How many terms number the rows, and the bytes from one packed row to the next.
+///
+/// The fewest terms with which the rows pack to at most `max_bytes`, and with which rows are not short, unless packing
+/// leaves most of the source out.
+fn row_shape(moving: &[Moving], bits: u64, max_bytes: u64) -> Option<(usize, u64)> {
+    let contiguous = span(moving) * u128::from(bits) / 8;
+    (0..=moving.len()).find_map(|outer_terms| {
+        let (outer, inner) = moving.split_at(outer_terms);
+        let row = u64::try_from((span(inner) * u128::from(bits)).div_ceil(8)).ok()?;
         // Rows start where loads of several units may, unless that would make them much longer. A row of wider units is
         // a multiple of them already.
         let align = if row < SHORT_ROW { 4 } else { 16 };
         let pitch = row.next_multiple_of(align);
-        let packed = moving[..outside]
+        let packed = outer
             .iter()
             .fold(u128::from(pitch), |bytes, moving| bytes.saturating_mul(moving.count.into()));
-        let worth =
-            outside == 0 || row >= SHORT_ROW || packed.saturating_mul(WORTH.into()) <= contiguous;
-        (packed <= u128::from(max_bytes) && worth).then_some((outside, pitch))
-    })?;
-    let (outer, inner) = moving.split_at(outside);
-    let length = u64::try_from(span(inner)).ok()?;
-    // The lowest unit that each row holds, counted from the row's own place.
-    let lowest: i64 = inner.iter().map(Moving::lowest).sum();
-    let fixed = |of: &Affine| {
-        let still =
-            of.terms().iter().filter(|term| moving.iter().all(|moving| moving.value != term.0));
-        still.map(|&(value, weight)| weight * spans.of_value(value).0).sum::<i64>()
-    };
-    let constant = nest.src.offset() + fixed(&nest.src);
-    let first =
-        constant + lowest + outer.iter().map(|moving| moving.weight * moving.low).sum::<i64>();
-    // What is no place of the source in bits is one that no cell reads: fewer cells read less.
-    let in_bits = |units: i64| units.checked_mul(signed(bits));
-    let loops = outer.iter().map(|moving| Some((moving.count, in_bits(moving.weight)?)));
-    let (first, loops) = (in_bits(first)?, loops.collect::<Option<_>>()?);
-    let rows = Rows { bits: length * bits, pitch, first, loops };
-    let mut src = Affine::constant(-lowest);
-    let mut step = pitch * 8 / bits;
-    for moving in outer.iter().rev() {
-        let value = Affine::value(moving.value).plus(-moving.low, &Affine::constant(1));
-        src = src.plus(signed(step), &value);
-        step *= moving.count;
-    }
-    nest.src =
-        inner.iter().fold(src, |src, moving| src.plus(moving.weight, &Affine::value(moving.value)));
-    nest.src_bytes = rows.count() * pitch;
-    nest.src_elements = nest.src_bytes * 8 / bits;
-    nest.src_last = Some(nest.src_elements - (pitch * 8 / bits) + length - 1);
-    Some(rows)
+        let worth = outer_terms == 0
+            || row >= SHORT_ROW
+            || packed.saturating_mul(WORTH.into()) <= contiguous;
+        (packed <= u128::from(max_bytes) && worth).then_some((outer_terms, pitch))
+    })
 }
 
-/// An axis or a digit that moves the source's offset.
+/// Units from the lowest to the highest that these terms lead to.
+fn span(terms: &[Moving]) -> u128 {
+    let steps =
+        |moving: &Moving| u128::from(moving.weight.unsigned_abs()) * u128::from(moving.count - 1);
+    terms.iter().map(steps).sum::<u128>() + 1
+}
+
+/// An axis or a quotient that moves the source's offset.
 struct Moving {
     value: Value,
     weight: i64,
-    /// The least value where a cell reads, and how many there are.
+    /// The least value where the nest reads, and how many values there are.
     low: i64,
     count: u64,
 }

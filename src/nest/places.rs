@@ -1,6 +1,6 @@
 //! Where the elements of one tensor lie, in a form that two tensors can be compared by.
 
-use super::{CopyNest, NestError, build, coalesce, refine};
+use super::{CopyNest, LastRead, NestError, build, coalesce, refine};
 use crate::{stride::StrideDescriptor, window::Window};
 
 /// Where each element lies, as a nest over the elements in row-major order.
@@ -14,7 +14,7 @@ pub(crate) fn places(tensor: &StrideDescriptor) -> Result<CopyNest, NestError> {
     let dense = tensor.dense();
     let nest = build(&tensor.without_prefix(), &dense, &Window::identity(tensor.sizes()))?;
     let mut nest = coalesce(refine(nest));
-    (nest.src_bits, nest.dst_bits, nest.sign_extend, nest.fill) = (8, 8, false, 0);
-    nest.src_last = None;
+    (nest.src_bits, nest.dst_bits, nest.sign_extend) = (8, 8, false);
+    nest.last_read = LastRead::Unknown;
     Ok(nest)
 }

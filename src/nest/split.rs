@@ -1,3 +1,5 @@
+//! Cuts a copy into parts that fit a limit of bytes: [`split`] and [`slabs`].
+
 use std::cmp::Ordering;
 
 use smallvec::SmallVec;
@@ -14,7 +16,7 @@ const MIN_BYTES: u64 = 64;
 /// in order, are the destination, whole and without overlap.
 ///
 /// `accept` has the last word on each part: what it refuses is cut further, and what it makes of the others comes with
-/// them. A part of one cell that it refuses ends the copy with its error.
+/// them. A part of one position that it refuses ends the copy with its error.
 ///
 /// A run follows the walk: some outer axes stand still, one covers a range, those inside it run in full. In a transpose
 /// every run reads from all over the source; there a part's rows are short pieces of all the source's rows, so that the
@@ -71,7 +73,7 @@ impl<T, E, F: FnMut(&CopyNest) -> Result<T, E>> Iterator for Split<'_, F> {
             if let Some(part) = part(nest, &self.regions.ranges(region), self.max_bytes) {
                 match (self.accept)(&part.nest) {
                     Ok(accepted) => return Some(Ok((part, accepted))),
-                    Err(error) if self.regions.cells(region) == 1 => {
+                    Err(error) if self.regions.positions(region) == 1 => {
                         self.regions.left.clear();
                         return Some(Err(error));
                     }
@@ -103,7 +105,7 @@ struct Regions<'a> {
 impl<'a> Regions<'a> {
     fn new(nest: &'a CopyNest) -> Self {
         let whole = Region { first: 0, axis: 0, steps: nest.extents.first().copied().unwrap_or(0) };
-        Self { nest, left: if nest.dst_elements == 0 { vec![] } else { vec![whole] } }
+        Self { nest, left: if nest.dst_units == 0 { vec![] } else { vec![whole] } }
     }
 
     /// Takes the next region off, cut down to at most `most` units of the destination.
@@ -140,20 +142,20 @@ impl<'a> Regions<'a> {
     }
 
     /// Positions of a region.
-    fn cells(&self, region: Region) -> u64 {
+    fn positions(&self, region: Region) -> u64 {
         region.steps * self.inner(region.axis)
     }
 
     /// Units of the destination that lie in a region.
     fn units(&self, region: Region) -> u64 {
         let base = self.nest.dst_base.unsigned_abs();
-        let end = region.first + self.cells(region);
-        end.min(base + self.nest.dst_elements).saturating_sub(region.first.max(base))
+        let end = region.first + self.positions(region);
+        end.min(base + self.nest.dst_units).saturating_sub(region.first.max(base))
     }
 
     /// First position and count of each axis.
     fn ranges(&self, region: Region) -> SmallVec<[(u64, u64); 8]> {
-        let mut inner = self.nest.cells();
+        let mut inner = self.nest.positions();
         let mut rest = region.first;
         let range = |(axis, &extent): (usize, &u64)| {
             inner /= extent;

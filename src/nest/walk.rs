@@ -1,9 +1,9 @@
-//! The walk over a destination's image, and the logical index of each of its cells.
+//! The walk over a destination's image, and the logical index of each of its positions.
 
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    Affine, Cell, Digit, Guard, NestError, Operand, Value,
+    Affine, Guard, NestError, Operand, Quotient, Value,
     numbers::{LIMIT, gcd, signed},
 };
 use crate::stride::{Axis, Coordinate, Coordinates, Forward, StrideDescriptor, Undo};
@@ -11,33 +11,42 @@ use crate::stride::{Axis, Coordinate, Coordinates, Forward, StrideDescriptor, Un
 /// Images up to this many elements are marked place by place to tell overlap from interleaving.
 const MARK_LIMIT: u64 = 1 << 18;
 
-/// Every cell of an image, and which element fills it.
+/// Every slot of an image, and which element fills it.
 pub(super) struct Walk {
     /// Extents of the walk's axes, outermost first.
     pub(super) extents: SmallVec<[u64; 8]>,
     /// Quotients where strides, or a fold, do not divide evenly.
-    pub(super) digits: SmallVec<[Digit; 4]>,
-    /// What must hold for the cell to be an element.
-    pub(super) guards: SmallVec<[Guard; 4]>,
+    pub(super) quotients: SmallVec<[Quotient; 4]>,
+    /// What must hold for the slot to be filled by an element, and what it is otherwise.
+    pub(super) guards: SmallVec<[(Guard, Unfilled); 4]>,
     /// What is added to a walk position to give the image's element.
     pub(super) dst_base: i64,
-    /// The logical index of the cell.
+    /// The logical index of the position.
     pub(super) index: Coordinates<Affine>,
 }
 
+/// A slot of the destination that no element fills.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unfilled {
+    /// A gap between elements, a tile's padding, a tail, a prefix: it takes zero, also where it would be padding too.
+    Gap,
+    /// A slot of `padded_dimensions`, or one that the window does not cover: it takes the fill.
+    Padding,
+}
+
 impl Walk {
-    /// Adds a digit and returns its value; a quotient that is always 0 needs none.
+    /// Adds a quotient and returns its value; a quotient that is always 0 needs none.
     pub(super) fn quotient(&mut self, of: &Affine, by: u64) -> Affine {
         if by == 1 {
             return of.clone();
         }
-        self.digits.push(Digit { of: of.clone(), by });
-        Affine::value(Value::Digit(self.digits.len() - 1))
+        self.quotients.push(Quotient { of: of.clone(), by });
+        Affine::value(Value::Quotient(self.quotients.len() - 1))
     }
 
     /// Adds a guard.
-    pub(super) fn guard(&mut self, of: Affine, extent: u64, cell: Cell) {
-        self.guards.push(Guard { of, extent, cell });
+    pub(super) fn guard(&mut self, of: Affine, extent: u64, otherwise: Unfilled) {
+        self.guards.push((Guard { of, extent }, otherwise));
     }
 
     fn axis(&mut self, extent: u64) -> Affine {
@@ -59,7 +68,7 @@ pub(super) fn walk(
     let axes = nested_axes(descriptor)?;
     let mut walk = Walk {
         extents: smallvec![],
-        digits: smallvec![],
+        quotients: smallvec![],
         guards: smallvec![],
         dst_base: 0,
         index: smallvec![Affine::default(); descriptor.extents().len()],
@@ -98,11 +107,11 @@ pub(super) fn walk(
         };
         let digit = digit.plus(-1, &Affine::constant(signed(skipped / stride)));
         if places > extent {
-            walk.guard(digit.clone(), extent, Cell::Gap);
+            walk.guard(digit.clone(), extent, Unfilled::Gap);
         }
         let values = descriptor.extents()[coordinate];
         if extent > values {
-            walk.guard(digit.clone(), values, Cell::Padding);
+            walk.guard(digit.clone(), values, Unfilled::Padding);
         }
         walk.index[coordinate] = digit;
         (skipped, block) = (0, stride);
@@ -113,13 +122,13 @@ pub(super) fn walk(
             Some(rest) => rest,
             None => walk.axis(block),
         };
-        walk.guard(rest.plus(-1, &Affine::constant(signed(skipped))), 1, Cell::Gap);
+        walk.guard(rest.plus(-1, &Affine::constant(signed(skipped))), 1, Unfilled::Gap);
     }
     if walk.extents.is_empty() {
         walk.extents.push(1);
     }
     if let Some(dimension) = (0..descriptor.rank()).find(|&d| descriptor.extents()[d] == 0) {
-        walk.guard(walk.index[dimension].clone(), 0, Cell::Padding);
+        walk.guard(walk.index[dimension].clone(), 0, Unfilled::Padding);
     }
     let mut index = std::mem::take(&mut walk.index);
     descriptor
@@ -129,7 +138,7 @@ pub(super) fn walk(
     Ok(walk)
 }
 
-/// The index of a cell, from its coordinates in memory: the remainder of a partial tile needs a guard.
+/// The index of a position, from its coordinates in memory: the remainder of a partial tile needs a guard.
 impl Undo for Walk {
     type Value = Affine;
     type Error = PastI64;
@@ -143,7 +152,7 @@ impl Undo for Walk {
     ) -> Result<Affine, PastI64> {
         let whole = remainder.checked_plus(signed(by), &quotient).ok_or(PastI64)?;
         if !extent.is_multiple_of(by) {
-            self.guard(whole.clone(), extent, Cell::Gap);
+            self.guard(whole.clone(), extent, Unfilled::Gap);
         }
         Ok(whole)
     }

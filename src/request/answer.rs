@@ -35,8 +35,8 @@ impl From<&Kernel> for proto::Kernel {
                 .collect(),
             source_bytes: kernel.source_bytes,
             destination_bytes: kernel.destination_bytes,
-            strategy: kernel.strategy.clone(),
-            proof: kernel.proof.as_ref().map(|proof| proto::Proof {
+            strategy: kernel.strategy.to_string(),
+            proof: kernel.proof().map(|proof| proto::Proof {
                 last_source_word: proof.last_source_word(),
                 last_destination_word: proof.last_destination_word(),
                 source_words: proof.source_words(),

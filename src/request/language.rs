@@ -102,7 +102,9 @@ mod translated {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{error::Error, request::Operation, schedule::Target};
+    use crate::error::Error;
+    #[cfg(feature = "backends")]
+    use crate::{request::Operation, schedule::Target};
 
     #[test]
     fn a_number_that_is_no_language_is_refused() {

@@ -16,7 +16,7 @@ use crate::{
 /// let source = "f32[8,64,112,112]{3,2,1,0}".parse()?;
 /// let destination = "f32[8,64,112,112]{1,3,2,0}".parse()?;
 /// let kernel = Operation::relayout(source, destination)?.compile(&Target::webgpu())?;
-/// assert_eq!(kernel.strategy, "transpose");
+/// assert_eq!(kernel.strategy.name(), "transpose");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{Operation, Tensor};
 use crate::{
     error::Error,
-    nest::{CopyAxis, CopyNest, Count, width},
+    nest::{CopyNest, Count, width},
     schedule::{Target, candidates},
     stride::StrideDescriptor,
     window::{Window, WindowDimension},
@@ -18,33 +18,17 @@ impl Operation {
             ("", self.title.clone()),
             ("source", strides(&self.source.1)),
             ("destination", strides(&self.destination.1)),
-            ("nest", self.nest_line()),
+            ("nest", self.nest.to_string()),
         ]
-    }
-
-    /// The nest in one line.
-    fn nest_line(&self) -> String {
-        let axes: Vec<String> = self
-            .nest
-            .axes()
-            .map(|CopyAxis { extent, src_stride, dst_stride }| {
-                format!("{} of {src_stride} → {dst_stride}", Count(extent, "step"))
-            })
-            .collect();
-        format!(
-            "{}; source → destination, in units of {}",
-            axes.join(", "),
-            width(self.nest.dst_bits)
-        )
     }
 
     /// What the nest moves, in elements.
     fn unit_line(&self) -> String {
-        let (unit, element) = (self.nest.dst_bits, self.destination.1.element_bits());
+        let (unit, element) = (self.nest.dst_bits(), self.destination.1.element_bits());
         match (unit / element, element / unit) {
             (1, _) => "a unit is one element\n".to_owned(),
             (0, parts) => format!("a unit is a part of an element, of {parts}\n"),
-            (elements, _) => format!("a unit is {elements} elements that stay neighbours\n"),
+            (elements, _) => format!("a unit is {elements} contiguous elements\n"),
         }
     }
 
@@ -69,7 +53,7 @@ impl Operation {
             let _ = write!(text, "\n== window\n{}", window(&self.window));
         }
         let _ =
-            writeln!(text, "\n== nest: loops over the places of the destination, outermost first");
+            writeln!(text, "\n== nest: loops over the slots of the destination, outermost first");
         let _ = write!(text, "{}{}", self.unit_line(), self.nest);
         let _ = write!(text, "\n== schedule for {}\n{schedule}\n", target.name);
         if kernel.dispatches.is_empty() {

@@ -121,12 +121,12 @@ impl Accesses {
         steps.sort_unstable_by_key(|step| step.1);
         let mut run = self.unit;
         for (extent, distance) in steps.into_iter().filter(|step| step.0 > 1) {
-            let reach = extent.saturating_mul(distance);
+            let span = extent.saturating_mul(distance);
             if run >= SECTOR_BYTES {
                 return self.bytes;
             } else if distance <= run {
-                run = run.max(reach);
-            } else if reach >= SECTOR_BYTES {
+                run = run.max(span);
+            } else if span >= SECTOR_BYTES {
                 return self.bytes * distance.min(SECTOR_BYTES) / run;
             } else {
                 return self.bytes * SECTOR_BYTES / (run * extent);
@@ -147,19 +147,19 @@ fn first_lanes(digits: &[Steps], mut lanes: u64) -> impl Iterator<Item = Steps> 
 
 /// Hundredths of an operation for each word that a block writes.
 pub(super) fn of_block(block: &Block, kind: AdapterKind) -> u64 {
-    let nest = &block.nest;
+    let nest = block.nest();
     let lanes = block.lanes(kind);
-    let units = block.rows * block.width;
+    let units = block.rows() * block.width();
     let words = block.source_runs() * block.loads_of_run();
     // Words that are put together from two take one load more.
     let loads = words + u64::from(!block.is_word_aligned());
-    let stores = units / block.store;
+    let stores = units / block.store();
     // An access computes its place and takes its value; a shifted word takes two shifts and an or, a packed unit a shift,
     // a mask and an or.
     let mut operations = decoding(&lanes) + evaluation(nest) + 2 * (loads + stores);
     if !block.is_word_aligned() {
         operations += 4 * words;
-    } else if nest.dst_bits < 32 && block.src_axis.is_some() {
+    } else if nest.dst_bits() < 32 && block.src_axis().is_some() {
         operations += 3 * units;
     }
     let digits = |stride: &dyn Fn(usize) -> u64, bits| -> SmallVec<[Steps; 8]> {
@@ -167,23 +167,26 @@ pub(super) fn of_block(block: &Block, kind: AdapterKind) -> u64 {
         lanes.iter().map(|lane| (lane.extent, distance(lane))).collect()
     };
     let strides: SmallVec<[u64; 8]> = nest.axes().map(|axis| axis.dst_stride).collect();
-    let from = |axis: usize| nest.src.weight(Value::Axis(axis)).unsigned_abs();
-    let step = |axis: usize| bytes(from(axis), nest.src_bits);
+    let from = |axis: usize| nest.src().weight(Value::Axis(axis)).unsigned_abs();
+    let step = |axis: usize| bytes(from(axis), nest.src_bits());
     let read = Accesses {
         count: loads,
-        bytes: bytes(block.loaded_units(), nest.src_bits),
-        unit: bytes(1, nest.src_bits),
-        inside: [(block.rows, step(block.dst_axis)), (block.width, block.src_axis.map_or(0, step))],
-        outside: digits(&from, nest.src_bits),
+        bytes: bytes(block.loaded_units(), nest.src_bits()),
+        unit: bytes(1, nest.src_bits()),
+        inside: [
+            (block.rows(), step(block.dst_axis())),
+            (block.width(), block.src_axis().map_or(0, step)),
+        ],
+        outside: digits(&from, nest.src_bits()),
     };
-    let stored = bytes(block.store, nest.dst_bits);
-    let all = digits(&|axis| strides[axis], nest.dst_bits);
+    let stored = bytes(block.store(), nest.dst_bits());
+    let all = digits(&|axis| strides[axis], nest.dst_bits());
     let outside = first_lanes(&all, Machine::of(kind).lanes).collect();
     let written = Accesses { count: stores, bytes: stored, unit: stored, inside: NOTHING, outside };
     let work = Work {
         operations,
         accesses: [read, written],
-        bytes: bytes(units, nest.dst_bits),
+        bytes: bytes(units, nest.dst_bits()),
         invocations: block.count(),
     };
     work.cost(kind)
@@ -193,22 +196,22 @@ const NOTHING: [Steps; 2] = [(1, 0); 2];
 
 /// Hundredths of an operation for each word that a gather writes.
 pub(super) fn of_gather(nest: &CopyNest, kind: AdapterKind) -> u64 {
-    let units = u64::from((32 / nest.dst_bits).max(1));
-    let axes = nest.extents.iter().enumerate().rev();
+    let units = u64::from((32 / nest.dst_bits()).max(1));
+    let axes = nest.extents().iter().enumerate().rev();
     let lanes: SmallVec<[Lane; 8]> =
         axes.map(|(axis, &extent)| Lane { axis, extent, step: 1 }).collect();
     // Shifts and masks: to take a unit out of a word, and to put it into another.
-    let shifts = if nest.dst_bits < 32 { 6 } else { 0 };
+    let shifts = if nest.dst_bits() < 32 { 6 } else { 0 };
     let step =
-        |axis: usize| bytes(nest.src.weight(Value::Axis(axis)).unsigned_abs(), nest.src_bits);
-    let inner = nest.extents.len() - 1;
+        |axis: usize| bytes(nest.src().weight(Value::Axis(axis)).unsigned_abs(), nest.src_bits());
+    let inner = nest.extents().len() - 1;
     // An invocation takes `units` steps of the innermost axis.
     let outside = lanes.iter().map(|lane| match lane.axis {
         axis if axis == inner => (lane.extent.div_ceil(units), step(axis).saturating_mul(units)),
         axis => (lane.extent, step(axis)),
     });
-    let (unit, word) = (bytes(1, nest.src_bits), bytes(units, nest.dst_bits));
-    let invocations = nest.dst_elements.div_ceil(units);
+    let (unit, word) = (bytes(1, nest.src_bits()), bytes(units, nest.dst_bits()));
+    let invocations = nest.dst_units().div_ceil(units);
     let read = Accesses {
         count: units,
         bytes: unit,
@@ -248,9 +251,11 @@ fn decoding(lanes: &[Lane]) -> u64 {
 /// Operations that evaluate the forms of a nest, once.
 fn evaluation(nest: &CopyNest) -> u64 {
     let terms = |form: &Affine| form.terms().len() as u64;
-    let guards: u64 = nest.guards.iter().map(|guard| terms(&guard.of) + 2).sum();
-    let digits: u64 = nest.digits.iter().map(|digit| terms(&digit.of) + division(digit.by)).sum();
-    terms(&nest.src) + guards + digits
+    let guards: u64 = nest.reading_guards().iter().map(|guard| terms(&guard.of) + 2).sum();
+    let quotients = nest.quotients().iter();
+    let quotients: u64 =
+        quotients.map(|quotient| terms(&quotient.of) + division(quotient.by)).sum();
+    terms(nest.src()) + guards + quotients
 }
 
 /// Operations that divide by a constant: a shift, or the upper half of a product, with corrections.

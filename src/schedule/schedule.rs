@@ -1,85 +1,133 @@
+//! [`Schedule`]: the choice of a strategy, and its invocations and workgroups.
+
 use std::fmt;
 
-use super::{Block, Candidate, ScheduleError, Target, candidates};
-use crate::nest::{CopyNest, Count, Operand, width};
+use super::{Block, Candidate, ScheduleError, Target, candidates, candidates::Body};
+use crate::nest::{CopyNest, Count, LastRead, Operand, greatest_sum, width};
 
 /// How a nest becomes invocations.
+///
+/// [`schedule`] and [`Candidate::schedule`] make them; nothing about them can be changed.
+///
+/// ```compile_fail,E0451
+/// use stridec::{Operation, Target, schedule::Schedule};
+/// # let operation = Operation::relayout("f32[8,8]".parse()?, "f32[8,8]{0,1}".parse()?)?;
+/// let schedule = operation.schedule(&Target::webgpu())?;
+/// let forged = Schedule { invocations: 1 << 20, ..schedule };
+/// # Ok::<(), stridec::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub struct Schedule {
-    /// What one invocation does.
-    pub strategy: Strategy,
-    /// Why this strategy, for the kernel's reader.
-    pub reason: &'static str,
-    /// Invocations of a workgroup, all in x.
-    pub workgroup_size: u32,
-    /// Workgroups in x, y and z.
-    pub workgroups: [u32; 3],
-    /// Invocations that have work.
-    pub invocations: u64,
+    strategy: Strategy,
+    body: Body,
+    reason: &'static str,
+    workgroup_size: u32,
+    workgroups: [u32; 3],
+    invocations: u64,
 }
 
 impl Schedule {
+    /// What one invocation does.
+    #[must_use]
+    pub fn strategy(&self) -> Strategy {
+        self.strategy
+    }
+
     /// The nest that the kernel walks.
     #[must_use]
     pub fn nest(&self) -> &CopyNest {
-        match &self.strategy {
-            Strategy::Copy(block) | Strategy::Rows(block) | Strategy::Transpose(block) => {
-                &block.nest
-            }
-            Strategy::Empty(nest) | Strategy::Gather(nest) => nest,
-        }
+        self.body.nest()
+    }
+
+    /// The block that an invocation moves; `None` where it computes a word, or nothing is dispatched.
+    #[must_use]
+    pub fn block(&self) -> Option<&Block> {
+        self.body.block()
+    }
+
+    /// Why this strategy, for the kernel's reader.
+    #[must_use]
+    pub fn reason(&self) -> &'static str {
+        self.reason
+    }
+
+    /// Invocations of a workgroup, all in x.
+    #[must_use]
+    pub fn workgroup_size(&self) -> u32 {
+        self.workgroup_size
+    }
+
+    /// Workgroups in x, y and z.
+    #[must_use]
+    pub fn workgroups(&self) -> [u32; 3] {
+        self.workgroups
+    }
+
+    /// Invocations that have work.
+    #[must_use]
+    pub fn invocations(&self) -> u64 {
+        self.invocations
     }
 }
 
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { strategy, reason, invocations, .. } = self;
-        write!(f, "{}: {reason}; {}", strategy.name(), Count(*invocations, "invocation"))?;
-        let unit = width(self.nest().dst_bits);
-        match strategy {
-            Strategy::Empty(_) => Ok(()),
-            Strategy::Copy(block) | Strategy::Rows(block) => {
-                write!(f, " of {} of {unit}", Count(block.rows, "unit"))
+        write!(f, "{strategy}: {reason}; {}", Count(*invocations, "invocation"))?;
+        let unit = width(self.nest().dst_bits());
+        match (strategy, self.block()) {
+            (Strategy::Empty, _) => Ok(()),
+            (Strategy::Transpose, Some(block)) => {
+                write!(f, " of {} by {} units of {unit}", block.rows(), block.width())
             }
-            Strategy::Transpose(block) => {
-                write!(f, " of {} by {} units of {unit}", block.rows, block.width)
-            }
-            Strategy::Gather(nest) => {
-                write!(f, " of {} of {unit}", Count((32 / nest.dst_bits).max(1).into(), "unit"))
+            (_, block) => {
+                let units = block.map_or_else(|| units_of_word(self.nest()), Block::rows);
+                write!(f, " of {} of {unit}", Count(units, "unit"))
             }
         }
     }
 }
 
 /// The kinds of kernel.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// No cell, no dispatch.
-    Empty(CopyNest),
+    /// No element, no dispatch.
+    #[default]
+    Empty,
     /// Both images are one contiguous run: an invocation copies a part of it.
-    Copy(Block),
+    Copy,
     /// The destination's innermost axis runs through the source with one stride: an invocation copies a part of a row.
-    Rows(Block),
-    /// The innermost axes differ: an invocation turns a rectangle of both.
-    Transpose(Block),
-    /// Any nest: an invocation computes a word of the destination, cell by cell.
-    Gather(CopyNest),
+    Rows,
+    /// The innermost axes differ: an invocation transposes a rectangle of both.
+    Transpose,
+    /// Any nest: an invocation computes a word of the destination, unit by unit.
+    Gather,
 }
 
 impl Strategy {
     /// The name in headers and protos.
     #[must_use]
-    pub fn name(&self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
-            Self::Empty(_) => "empty",
-            Self::Copy(_) => "copy",
-            Self::Rows(_) => "rows",
-            Self::Transpose(_) => "transpose",
-            Self::Gather(_) => "gather",
+            Self::Empty => "empty",
+            Self::Copy => "copy",
+            Self::Rows => "rows",
+            Self::Transpose => "transpose",
+            Self::Gather => "gather",
         }
     }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Units of the destination that a gather's invocation computes: those of a word, or one wider unit.
+fn units_of_word(nest: &CopyNest) -> u64 {
+    (32 / nest.dst_bits()).max(1).into()
 }
 
 /// Chooses what an invocation does: the first of the [`candidates`] that the target takes.
@@ -90,7 +138,7 @@ impl Strategy {
 pub fn schedule(nest: CopyNest, target: &Target) -> Result<Schedule, ScheduleError> {
     let mut all = candidates(nest, target.kind);
     let least = all.remove(0);
-    // What is past a limit may be within it in larger blocks.
+    // Larger blocks need fewer workgroups: where the best is past a limit, try the rest.
     least.schedule(target).or_else(|error| {
         all.into_iter().find_map(|candidate| candidate.schedule(target).ok()).ok_or(error)
     })
@@ -104,17 +152,22 @@ impl Candidate {
     /// As those of [`schedule`].
     pub fn schedule(self, target: &Target) -> Result<Schedule, ScheduleError> {
         target.check()?;
-        let Self { strategy, reason, .. } = self;
-        let mut schedule =
-            Schedule { strategy, reason, workgroup_size: 1, workgroups: [0; 3], invocations: 0 };
-        schedule.invocations = match &schedule.strategy {
-            Strategy::Empty(_) => return Ok(schedule),
-            Strategy::Copy(block) | Strategy::Rows(block) | Strategy::Transpose(block) => {
-                block.count()
-            }
-            Strategy::Gather(nest) => {
-                nest.dst_elements.div_ceil((32 / nest.dst_bits).max(1).into())
-            }
+        let Self { strategy, body, reason, .. } = self;
+        let mut schedule = Schedule {
+            strategy,
+            body,
+            reason,
+            workgroup_size: 1,
+            workgroups: [0; 3],
+            invocations: 0,
+        };
+        if strategy == Strategy::Empty {
+            return Ok(schedule);
+        }
+        let nest = schedule.nest();
+        schedule.invocations = match schedule.block() {
+            Some(block) => block.count(),
+            None => nest.dst_units().div_ceil(units_of_word(nest)),
         };
         check_limits(schedule.nest(), target)?;
         schedule.workgroup_size = target.max_compute_invocations_per_workgroup.min(256);
@@ -133,7 +186,7 @@ impl Candidate {
 fn check_limits(nest: &CopyNest, target: &Target) -> Result<(), ScheduleError> {
     let limit = target.max_storage_buffer_binding_size / 4 * 4;
     for (operand, given) in
-        [(Operand::Source(0), nest.src_bytes), (Operand::Destination, nest.dst_bytes)]
+        [(Operand::Source(0), nest.src_bytes()), (Operand::Destination, nest.dst_bytes())]
     {
         if given > limit {
             return Err(ScheduleError::Binding {
@@ -146,44 +199,25 @@ fn check_limits(nest: &CopyNest, target: &Target) -> Result<(), ScheduleError> {
     }
     let limit = u64::from(u32::MAX) - 64;
     for (operand, given) in [
-        (Operand::Source(0), nest.src_elements),
-        (Operand::Destination, nest.cells().max(nest.dst_elements + nest.dst_base.unsigned_abs())),
+        (Operand::Source(0), nest.src_units()),
+        (
+            Operand::Destination,
+            nest.positions().max(nest.dst_units() + nest.dst_base().unsigned_abs()),
+        ),
     ] {
         if given > limit {
             return Err(ScheduleError::Index { operand, given, limit });
         }
     }
-    if let Some(given) = nest.src_last.filter(|&last| last >= nest.src_elements) {
-        return Err(ScheduleError::Unproved { given, limit: nest.src_elements });
+    if let LastRead::Unit(given) = nest.last_read()
+        && given >= nest.src_units()
+    {
+        return Err(ScheduleError::Unproved { given, limit: nest.src_units() });
     }
-    check_index_range(nest)
-}
-
-/// No number of a kernel leaves 32 bits: the sum of what a form adds, before it takes anything away, and what it takes.
-fn check_index_range(nest: &CopyNest) -> Result<(), ScheduleError> {
-    let limit = u64::from(u32::MAX);
-    let forms = nest
-        .digits
-        .iter()
-        .map(|digit| &digit.of)
-        .chain(nest.guards.iter().map(|guard| &guard.of))
-        .chain([&nest.src]);
-    let lasts = nest.lasts();
-    for form in forms {
-        let (mut added, mut taken) = (0_u64, 0_u64);
-        for (weight, last) in form
-            .terms()
-            .iter()
-            .map(|&(value, weight)| (weight, lasts.of(value).max(0).unsigned_abs()))
-            .chain([(form.offset(), 1)])
-        {
-            let sum = if weight > 0 { &mut added } else { &mut taken };
-            *sum = sum.saturating_add(weight.unsigned_abs().saturating_mul(last.max(1)));
-        }
-        let given = added.max(taken);
-        if given > limit {
-            return Err(ScheduleError::Index { operand: Operand::Source(0), given, limit });
-        }
+    // Every intermediate value of the kernel's expressions fits `u32`.
+    let (given, limit) = (greatest_sum(nest), u64::from(u32::MAX));
+    if given > limit {
+        return Err(ScheduleError::Index { operand: Operand::Source(0), given, limit });
     }
     Ok(())
 }

@@ -1,35 +1,37 @@
+//! [`emit`]: from a schedule to a kernel, its text and its proof.
+
 use super::{
-    Binding, CopyRegion, Dispatch, Kernel, Proof, block::block, gather::gather, words::type_name,
-    writer::Writer,
+    Binding, CopyRegion, Dispatch, Kernel, KernelParts, Proof, block::block, gather::gather,
+    words::type_name, writer::Writer,
 };
 use crate::schedule::{Block, Schedule, Strategy, Target};
 
 /// The name of every kernel's entry point.
 const ENTRY_POINT: &str = "main";
 
-/// Writes the kernel of a schedule; `header` stands above it, a comment line for each label and its text.
+/// Writes the kernel of a schedule.
+///
+/// `header` stands above the kernel as comments: a label and its text, which may have several lines.
 #[must_use]
 pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> Kernel {
     let nest = schedule.nest();
-    let mut kernel = Kernel {
-        wgsl: String::new(),
+    let mut kernel = KernelParts {
         entry_point: ENTRY_POINT.into(),
-        workgroup_size: [schedule.workgroup_size, 1, 1],
-        bindings: vec![],
-        dispatches: vec![],
-        copy_regions: vec![],
-        strategy: schedule.strategy.name().into(),
-        source_bytes: nest.src_bytes,
-        destination_bytes: nest.dst_bytes,
-        proof: None,
+        workgroup_size: [schedule.workgroup_size(), 1, 1],
+        strategy: schedule.strategy(),
+        source_bytes: nest.src_bytes(),
+        destination_bytes: nest.dst_bytes(),
+        ..KernelParts::default()
     };
-    let (load_bits, store_bits) = match &schedule.strategy {
-        Strategy::Empty(_) => return kernel,
-        Strategy::Copy(block) | Strategy::Rows(block) | Strategy::Transpose(block) => (
-            if block.is_word_aligned() { block.load * u64::from(nest.src_bits) } else { 32 },
-            block.store * u64::from(nest.dst_bits),
+    if schedule.strategy() == Strategy::Empty {
+        return Kernel::proved(kernel, None);
+    }
+    let (load_bits, store_bits) = match schedule.block() {
+        Some(block) => (
+            if block.is_word_aligned() { block.load() * u64::from(nest.src_bits()) } else { 32 },
+            block.store() * u64::from(nest.dst_bits()),
         ),
-        Strategy::Gather(nest) => (nest.src_bits.into(), nest.dst_bits.into()),
+        None => (nest.src_bits().into(), nest.dst_bits().into()),
     };
     let binding = |binding: u32, bytes: u64, access_bits: u64| Binding {
         group: 0,
@@ -38,15 +40,18 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
         size_in_bytes: bytes.next_multiple_of(4).max(access_bits.div_ceil(32) * 4),
     };
     kernel.bindings =
-        vec![binding(0, nest.src_bytes, load_bits), binding(1, nest.dst_bytes, store_bits)];
-    kernel.dispatches = vec![Dispatch { workgroups: schedule.workgroups }];
+        vec![binding(0, nest.src_bytes(), load_bits), binding(1, nest.dst_bytes(), store_bits)];
+    kernel.dispatches = vec![Dispatch { workgroups: schedule.workgroups() }];
     let proof = Proof::new(schedule, &kernel.bindings);
     let mut writer = Writer::new(schedule);
-    for (label, line) in header {
-        writer.comment(&column(label), format_args!("{line}"));
+    for (label, text) in header {
+        writer.comment(&column(label), format_args!("{text}"));
     }
     writer.comment(&column("schedule"), format_args!("{schedule}"));
-    writer.comment(&column("proof"), format_args!("{proof}"));
+    match &proof {
+        Some(proof) => writer.comment(&column("proof"), format_args!("{proof}")),
+        None => writer.comment(&column("proof"), format_args!("none")),
+    }
     writer.line(format_args!(
         "@group(0) @binding(0) var<storage, read> source: array<{}>;",
         type_name(load_bits)
@@ -56,17 +61,15 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
         type_name(store_bits)
     ));
     writer.blank();
-    match &schedule.strategy {
-        Strategy::Empty(_) => {}
-        Strategy::Copy(of) | Strategy::Rows(of) | Strategy::Transpose(of) => {
-            block(&mut writer, of, target.kind);
-        }
-        Strategy::Gather(nest) => gather(&mut writer, nest),
+    match schedule.block() {
+        Some(of) => block(&mut writer, of, target.kind),
+        None => gather(&mut writer, nest),
     }
     kernel.wgsl = writer.finish();
-    kernel.copy_regions = copy_region(&schedule.strategy).into_iter().collect();
-    kernel.proof = Some(proof.sealed(&kernel));
-    kernel
+    if let (Strategy::Copy, Some(block)) = (schedule.strategy(), schedule.block()) {
+        kernel.copy_regions = copy_region(block).into_iter().collect();
+    }
+    Kernel::proved(kernel, proof)
 }
 
 /// A label of the header and the blanks behind it.
@@ -74,14 +77,14 @@ fn column(label: &str) -> String {
     if label.is_empty() { String::new() } else { format!("{label:<13}") }
 }
 
-/// A copy as one region of the buffers, where its places are whole words.
-fn copy_region(strategy: &Strategy) -> Option<CopyRegion> {
-    let Strategy::Copy(Block { nest, .. }) = strategy else { return None };
-    let bits = nest.src.offset().unsigned_abs() * u64::from(nest.src_bits);
-    (bits.is_multiple_of(32) && nest.dst_bytes.is_multiple_of(4)).then_some(CopyRegion {
+/// A copy as one region of the buffers, where its ends are whole words.
+fn copy_region(block: &Block) -> Option<CopyRegion> {
+    let nest = block.nest();
+    let bits = nest.src().offset().unsigned_abs() * u64::from(nest.src_bits());
+    (bits.is_multiple_of(32) && nest.dst_bytes().is_multiple_of(4)).then_some(CopyRegion {
         source_offset: bits / 8,
         destination_offset: 0,
-        size: nest.dst_bytes,
+        size: nest.dst_bytes(),
     })
 }
 

@@ -4,17 +4,39 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
-use crate::nest::{Affine, Value};
+use crate::{
+    nest::{Affine, CopyNest, Value},
+    schedule::Block,
+};
 
-/// What the text calls the axes and digits of a nest.
+/// What the text calls the axes and quotients of a nest: `a0` and `q0`, as the nest itself prints them.
+///
+/// An axis that a block takes several steps of is called by both: `a1_by4` counts steps of 4 along `a1`.
 pub(super) struct Names {
     axes: SmallVec<[String; 8]>,
 }
 
 impl Names {
-    /// One name for each axis, outermost first.
-    pub(super) fn new(axes: impl IntoIterator<Item = String>) -> Self {
-        Self { axes: axes.into_iter().collect() }
+    /// The axes of a nest as it is.
+    pub(super) fn of_nest(nest: &CopyNest) -> Self {
+        Self { axes: (0..nest.extents().len()).map(|axis| Value::Axis(axis).to_string()).collect() }
+    }
+
+    /// The axes of a block's nest, numbered as they were before the block's own axes were split off.
+    pub(super) fn of_block(block: &Block) -> Self {
+        let mut number = 0;
+        let axes = (0..block.nest().extents().len()).map(|axis| {
+            if axis == block.dst_axis() || Some(axis) == block.src_axis() {
+                return String::new(); // An expression of the kernel never names the steps inside a block.
+            }
+            let name = Value::Axis(number).to_string();
+            number += 1;
+            match block.step_of(axis) {
+                1 => name,
+                step => format!("{name}_by{step}"),
+            }
+        });
+        Self { axes: axes.collect() }
     }
 
     pub(super) fn axis(&self, axis: usize) -> &str {
@@ -44,7 +66,7 @@ impl fmt::Display for Form<'_> {
                 first = false;
                 match value {
                     Value::Axis(axis) => f.write_str(self.names.axis(axis))?,
-                    Value::Digit(digit) => write!(f, "tile{digit}")?,
+                    quotient @ Value::Quotient(_) => write!(f, "{quotient}")?,
                 }
                 if weight.unsigned_abs() != 1 {
                     write!(f, " * {}u", weight.unsigned_abs())?;

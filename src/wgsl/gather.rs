@@ -1,26 +1,28 @@
+//! The kernel that any nest allows: each invocation computes a word of the destination.
+
 use super::{
     form::{Names, Place},
     words::{literal, type_name},
     writer::Writer,
 };
-use crate::nest::{Affine, Cell, CopyAxis, CopyNest, Count, Digit, Guard, Value, width};
+use crate::nest::{Affine, CopyAxis, CopyNest, Count, Guard, Quotient, Refusal, Value, width};
 
 /// Writes a kernel that computes one word, or one wider unit, of the destination in each invocation.
 pub(super) fn gather(writer: &mut Writer, nest: &CopyNest) {
-    let lanes = (32 / nest.dst_bits).max(1);
-    let kind = type_name(nest.dst_bits.into());
+    let lanes = (32 / nest.dst_bits()).max(1);
+    let kind = type_name(nest.dst_bits().into());
     writer.comment(
         "",
         format_args!(
             "The unit at `position` of the destination; positions and steps count units of {}.",
-            width(nest.dst_bits)
+            width(nest.dst_bits())
         ),
     );
     writer.block(format_args!("fn unit(position: u32) -> {kind}"), |writer| {
         unit(writer, nest, lanes);
     });
     writer.blank();
-    let count = nest.dst_elements.div_ceil(lanes.into());
+    let count = nest.dst_units().div_ceil(lanes.into());
     super::emit::main(writer, "word", count, |writer| {
         let position = |lane: u32| match (lanes, lane) {
             (1, _) => "word".to_owned(),
@@ -31,18 +33,18 @@ pub(super) fn gather(writer: &mut Writer, nest: &CopyNest) {
             let parts: Vec<String> = (0..lanes)
                 .map(|lane| match lane {
                     0 => format!("unit({})", position(0)),
-                    _ => format!("(unit({}) << {}u)", position(lane), lane * nest.dst_bits),
+                    _ => format!("(unit({}) << {}u)", position(lane), lane * nest.dst_bits()),
                 })
                 .collect();
             writer.line(format_args!("destination[word] = {};", parts.join(" | ")));
         } else {
-            let unit = width(nest.dst_bits);
+            let unit = width(nest.dst_bits());
             writer.noted(
                 format_args!("var lanes = 0u;"),
                 format_args!("{lanes} units of {unit}, the first in the low bits"),
             );
             writer.block(format_args!("for (var lane = 0u; lane < {lanes}u; lane++)"), |writer| {
-                let bits = nest.dst_bits;
+                let bits = nest.dst_bits();
                 let shift = if bits == 1 { "lane".to_owned() } else { format!("(lane * {bits}u)") };
                 writer.line(format_args!("lanes |= unit(word * {lanes}u + lane) << {shift};"));
             });
@@ -51,25 +53,25 @@ pub(super) fn gather(writer: &mut Writer, nest: &CopyNest) {
     });
 }
 
-/// The body of `unit`: the position's digits, the guards, and the load.
+/// The body of `unit`: the position along each axis, the guards, and the load.
 fn unit(writer: &mut Writer, nest: &CopyNest, lanes: u32) {
-    let kind = u64::from(nest.dst_bits);
-    if !nest.dst_elements.is_multiple_of(lanes.into()) {
-        writer.block(format_args!("if position >= {}u", nest.dst_elements), |writer| {
+    let kind = u64::from(nest.dst_bits());
+    if !nest.dst_units().is_multiple_of(lanes.into()) {
+        writer.block(format_args!("if position >= {}u", nest.dst_units()), |writer| {
             writer.noted(
                 format_args!("return {};", literal(kind, 0)),
                 format_args!("past the image"),
             );
         });
     }
-    let walk = match nest.dst_base {
+    let walk = match nest.dst_base() {
         0 => "position",
         base => {
             writer.line(format_args!("let walk = position + {}u;", base.unsigned_abs()));
             "walk"
         }
     };
-    let names = Names::new((0..nest.extents.len()).map(|axis| format!("i{axis}")));
+    let names = Names::of_nest(nest);
     let mut below: u64 = 1;
     let mut lines: Vec<(String, String)> = Vec::new();
     for (axis, of) in nest.axes().enumerate().collect::<Vec<_>>().into_iter().rev() {
@@ -83,44 +85,47 @@ fn unit(writer: &mut Writer, nest: &CopyNest, lanes: u32) {
     for (code, note) in lines.iter().rev() {
         writer.noted(format_args!("{code}"), format_args!("{note}"));
     }
-    guards(writer, nest, &names, |writer, cell| {
-        let value = if cell == Cell::Gap { 0 } else { nest.fill };
-        let value = literal(kind, value);
-        writer.noted(format_args!("return {value};"), format_args!("{}", cell_name(cell)));
+    guards(writer, nest, &names, |writer, bits| {
+        let value = literal(kind, bits);
+        writer.noted(format_args!("return {value};"), format_args!("{}", filling(bits)));
     });
-    writer.line(format_args!("let read = {};", names.form(&nest.src)));
+    writer.line(format_args!("let read = {};", names.form(nest.src())));
     load(writer, nest);
 }
 
-/// Writes the digits and the guards; `fail` writes what a cell that no element fills does, and leaves.
+/// Writes the quotients and the guards; `refuse` writes what a position that takes these bits does, and leaves.
+///
+/// Guards that need no quotient come first, so that most positions without an element compute none.
 pub(super) fn guards(
     writer: &mut Writer,
     nest: &CopyNest,
     names: &Names,
-    fail: impl Fn(&mut Writer, Cell),
+    refuse: impl Fn(&mut Writer, u128),
 ) {
-    let has_digit = |of: &Affine| of.terms().iter().any(|term| matches!(term.0, Value::Digit(_)));
+    let refusals = nest.refusals();
+    let has_quotient =
+        |of: &Affine| of.terms().iter().any(|term| matches!(term.0, Value::Quotient(_)));
     let write = |writer: &mut Writer, late: bool| {
-        for cell in [Cell::Gap, Cell::Padding] {
-            let failing: Vec<String> = nest
-                .guards
+        for Refusal { guards, bits } in &refusals {
+            let failing: Vec<String> = guards
                 .iter()
-                .filter(|guard| guard.cell == cell && has_digit(&guard.of) == late)
-                .map(|guard| refusal(names, guard))
+                .filter(|guard| has_quotient(&guard.of) == late)
+                .map(|guard| failure(names, guard))
                 .collect();
             if !failing.is_empty() {
                 writer.block(format_args!("if {}", failing.join(" || ")), |writer| {
-                    fail(writer, cell);
+                    refuse(writer, *bits);
                 });
             }
         }
     };
     write(writer, false);
-    for (number, Digit { of, by }) in nest.digits.iter().enumerate() {
-        let weight = nest.src.weight(Value::Digit(number));
+    for (number, Quotient { of, by }) in nest.quotients().iter().enumerate() {
+        let quotient = Value::Quotient(number);
+        let weight = nest.src().weight(quotient);
         let of = names.form(of);
         writer.noted(
-            format_args!("let tile{number} = ({of}) / {by}u;"),
+            format_args!("let {quotient} = ({of}) / {by}u;"),
             format_args!("a tile that does not nest: source {weight:+}"),
         );
     }
@@ -133,16 +138,13 @@ pub(super) fn steps(axis: &CopyAxis) -> String {
     format!("{}: source {src_stride:+}, destination +{dst_stride}", Count(*extent, "step"))
 }
 
-/// What a cell is, in a remark.
-pub(super) fn cell_name(cell: Cell) -> &'static str {
-    match cell {
-        Cell::Gap => "no element lies here",
-        Cell::Padding => "padding",
-    }
+/// What a position takes that reads nothing, in a remark.
+pub(super) fn filling(bits: u128) -> &'static str {
+    if bits == 0 { "no element lies here" } else { "padding" }
 }
 
 /// The condition on which a guard fails. What drops below 0 wraps past every extent.
-fn refusal(names: &Names, Guard { of, extent, .. }: &Guard) -> String {
+fn failure(names: &Names, Guard { of, extent }: &Guard) -> String {
     match (of.terms(), extent) {
         (_, 1) => format!("{} != 0u", names.form(of)),
         _ => format!("{} >= {extent}u", names.form(of)),
@@ -151,7 +153,7 @@ fn refusal(names: &Names, Guard { of, extent, .. }: &Guard) -> String {
 
 /// Returns the unit at `read`, at the width of the destination.
 fn load(writer: &mut Writer, nest: &CopyNest) {
-    let (src, dst) = (nest.src_bits, nest.dst_bits);
+    let (src, dst) = (nest.src_bits(), nest.dst_bits());
     if src >= 32 && src == dst {
         writer.line(format_args!("return source[read];"));
         return;
@@ -169,7 +171,7 @@ fn load(writer: &mut Writer, nest: &CopyNest) {
         writer
             .line(format_args!("let loaded = (source[read / {lanes}u] >> {shift}) & 0x{mask:x}u;"));
     }
-    writer.line(format_args!("return {};", resized(src, dst, nest.sign_extend)));
+    writer.line(format_args!("return {};", resized(src, dst, nest.sign_extend())));
 }
 
 /// `loaded`, a unit of `src` bits, as one of `dst` bits.

@@ -1,6 +1,91 @@
-use super::Proof;
+//! [`Kernel`]: what a compilation gives, as plain data, with its proof.
 
-/// What a runtime needs to run one operation: plain data.
+use std::ops::Deref;
+
+use super::Proof;
+use crate::schedule::Strategy;
+
+/// What a runtime needs to run one operation, and the [`Proof`] that it stays in its bindings.
+///
+/// The parts are read as fields, `kernel.wgsl`, by way of [`Deref`]. They cannot be changed in place: a kernel that was
+/// changed is another one, and no proof holds for it. [`into_parts`](Self::into_parts) takes them out, and leaves the
+/// proof behind.
+///
+/// ```compile_fail,E0594
+/// # use stridec::{Operation, Target};
+/// # let operation = Operation::relayout("u8[4]".parse()?, "u8[4]".parse()?)?;
+/// let mut kernel = operation.compile(&Target::webgpu())?;
+/// kernel.wgsl = String::new();
+/// # Ok::<(), stridec::Error>(())
+/// ```
+///
+/// ```compile_fail,E0451
+/// # use stridec::{Kernel, Operation, Target, wgsl::KernelParts};
+/// # let operation = Operation::relayout("u8[4]".parse()?, "u8[4]".parse()?)?;
+/// let kernel = operation.compile(&Target::webgpu())?;
+/// let forged = Kernel { parts: KernelParts::default(), ..kernel };
+/// # Ok::<(), stridec::Error>(())
+/// ```
+///
+/// A decoded `stridec.Kernel` is a message and no kernel; what is made of it by hand has no proof:
+///
+/// ```compile_fail,E0277
+/// # fn forge(message: stridec::proto::Kernel) -> stridec::Kernel {
+/// stridec::Kernel::from(message)
+/// # }
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Kernel {
+    parts: KernelParts,
+    proof: Option<Proof>,
+}
+
+impl Kernel {
+    /// A kernel that stridec did not make: it has no proof, and runs with the run-time checks that naga adds.
+    ///
+    /// ```
+    /// use stridec::{Kernel, Operation, Target};
+    /// let operation = Operation::relayout("u8[4]".parse()?, "u8[4]".parse()?)?;
+    /// let kernel = operation.compile(&Target::webgpu())?;
+    /// assert!(kernel.proof().is_some());
+    /// let mut parts = kernel.into_parts();
+    /// parts.entry_point = "main".into();
+    /// assert!(Kernel::from_parts(parts).proof().is_none());
+    /// # Ok::<(), stridec::Error>(())
+    /// ```
+    #[must_use]
+    pub fn from_parts(parts: KernelParts) -> Self {
+        Self { parts, proof: None }
+    }
+
+    /// The kernel that lowering made of these parts.
+    pub(super) fn proved(parts: KernelParts, proof: Option<Proof>) -> Self {
+        Self { parts, proof }
+    }
+
+    /// The parts, to be changed or taken apart.
+    #[must_use]
+    pub fn into_parts(self) -> KernelParts {
+        self.parts
+    }
+
+    /// What lowering has shown of the kernel's accesses; `None` for a kernel that stridec did not make, and for one that
+    /// has nothing to dispatch.
+    #[must_use]
+    pub fn proof(&self) -> Option<&Proof> {
+        self.proof.as_ref()
+    }
+}
+
+impl Deref for Kernel {
+    type Target = KernelParts;
+
+    fn deref(&self) -> &KernelParts {
+        &self.parts
+    }
+}
+
+/// The parts of a [`Kernel`]: plain data.
 ///
 /// Two storage buffers, the source read-only at binding 0 and the destination at binding 1 of group 0. A buffer may be
 /// larger than its binding asks for; what lies past the destination's image, rounded up to 4 bytes, stays untouched.
@@ -8,7 +93,7 @@ use super::Proof;
 /// The default has nothing to dispatch; a kernel written by hand starts from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub struct Kernel {
+pub struct KernelParts {
     /// The shader; empty where there is nothing to dispatch.
     pub wgsl: String,
     /// The compute entry point.
@@ -21,14 +106,12 @@ pub struct Kernel {
     pub dispatches: Vec<Dispatch>,
     /// The whole operation as buffer copies, where it is one; a runtime may run these instead of the dispatches.
     pub copy_regions: Vec<CopyRegion>,
-    /// The strategy: `copy`, `rows`, `transpose`, `gather`, or `empty`.
-    pub strategy: String,
+    /// What an invocation does.
+    pub strategy: Strategy,
     /// Bytes of the source's image.
     pub source_bytes: u64,
     /// Bytes of the destination's image.
     pub destination_bytes: u64,
-    /// What lowering has shown of the kernel's accesses; `None` for a kernel that stridec did not make.
-    pub proof: Option<Proof>,
 }
 
 /// One storage buffer of a [`Kernel`].

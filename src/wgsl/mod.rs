@@ -13,7 +13,7 @@ mod writer;
 
 pub use emit::emit;
 pub use error::WgslError;
-pub use kernel::{Binding, CopyRegion, Dispatch, Kernel};
+pub use kernel::{Binding, CopyRegion, Dispatch, Kernel, KernelParts};
 pub use proof::Proof;
 #[cfg(feature = "backends")]
 pub(crate) use validate::check;

@@ -1,19 +1,28 @@
-use std::{
-    fmt,
-    hash::{DefaultHasher, Hash, Hasher},
-};
+//! [`Proof`]: what lowering has shown of a kernel's accesses.
 
-use super::{Binding, Kernel};
-use crate::schedule::{Schedule, Strategy};
+use std::fmt;
+
+use super::Binding;
+use crate::{
+    nest::LastRead,
+    schedule::{Schedule, Strategy},
+};
 
 /// What lowering has shown of a kernel: every access lies inside its binding, and every loop ends.
 ///
-/// Sources are bounded by interval arithmetic over the window and the tiles of the source: where its guards hold, a cell
-/// reads at an index of the tensor. Destinations are bounded because the blocks, or the words, number the image exactly.
-/// A runner that binds at least [`Binding::size_in_bytes`] bytes may turn run-time checks off.
+/// Sources are bounded by interval arithmetic over the window and the tiles of the source: where its guards hold, a
+/// position reads at an index of the tensor. Destinations are bounded because the blocks, or the words, number the image
+/// exactly. A runner that binds at least [`Binding::size_in_bytes`] bytes may turn run-time checks off.
 ///
-/// Only stridec makes one, for one kernel: [`holds`](Self::holds) is false once anything that decides its accesses is
-/// changed.
+/// A proof comes with the [`Kernel`](super::Kernel) that it was made for and cannot be taken to another one. Nobody else
+/// makes one: the fields of all that it rests on, from the nest to the kernel, are private.
+///
+/// ```compile_fail,E0451
+/// use stridec::wgsl::Proof;
+/// # fn forge(proof: Proof) -> Proof {
+/// Proof { source_words: 1 << 20, ..proof }
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Proof {
     last_source_word: Option<u64>,
@@ -22,51 +31,45 @@ pub struct Proof {
     destination_words: u64,
     invocations: u64,
     trips: u32,
-    seal: u64,
 }
 
+/// Trips of a loop after which some drivers end it without an error.
+const MAX_TRIPS: u32 = 65_535;
+
 impl Proof {
-    /// The proof of a schedule whose kernel binds these buffers.
-    pub(super) fn new(schedule: &Schedule, bindings: &[Binding]) -> Self {
+    /// The proof of a schedule whose kernel binds these buffers; `None` where there is none, as for a nest that lowering
+    /// did not make.
+    pub(super) fn new(schedule: &Schedule, bindings: &[Binding]) -> Option<Self> {
         let nest = schedule.nest();
         let last_word = |unit: u64, bits: u32| ((unit + 1) * u64::from(bits)).div_ceil(32) - 1;
         let [source_words, destination_words] =
             [0, 1].map(|n: usize| bindings.get(n).map_or(0, |binding| binding.size_in_bytes / 4));
-        let trips = match &schedule.strategy {
-            Strategy::Gather(nest) if nest.dst_bits < 8 => 32 / nest.dst_bits,
+        let trips = match schedule.strategy() {
+            Strategy::Gather if nest.dst_bits() < 8 => 32 / nest.dst_bits(),
             _ => 0,
         };
-        let mut last_source_word = nest.src_last.map(|last| last_word(last, nest.src_bits));
-        if let Strategy::Rows(block) = &schedule.strategy
-            && !block.is_word_aligned()
-        {
+        let mut last_source_word = match nest.last_read() {
+            LastRead::Nothing => None,
+            LastRead::Unit(last) => Some(last_word(last, nest.src_bits())),
+            LastRead::Unknown => return None,
+        };
+        if schedule.block().is_some_and(|block| !block.is_word_aligned()) {
             // Words that are shifted into place: one more is read, up to the last of the image.
-            let last = nest.src_bytes.div_ceil(4).saturating_sub(1);
+            let last = nest.src_bytes().div_ceil(4).saturating_sub(1);
             last_source_word = last_source_word.map(|word| (word + 1).min(last));
         }
-        Self {
+        let last_destination_word = last_word(nest.dst_units() - 1, nest.dst_bits());
+        let holds = last_source_word.is_none_or(|word| word < source_words)
+            && last_destination_word < destination_words
+            && trips <= MAX_TRIPS;
+        holds.then_some(Self {
             last_source_word,
-            last_destination_word: last_word(nest.dst_elements - 1, nest.dst_bits),
+            last_destination_word,
             source_words,
             destination_words,
-            invocations: schedule.invocations,
+            invocations: schedule.invocations(),
             trips,
-            seal: 0,
-        }
-    }
-
-    /// The proof, tied to its kernel.
-    pub(super) fn sealed(self, kernel: &Kernel) -> Self {
-        Self { seal: seal(kernel), ..self }
-    }
-
-    /// Whether this is the proof of `kernel`, as stridec made it, and shows it to stay in its bindings.
-    #[must_use]
-    pub fn holds(&self, kernel: &Kernel) -> bool {
-        self.seal == seal(kernel)
-            && self.last_source_word.is_none_or(|word| word < self.source_words)
-            && self.last_destination_word < self.destination_words
-            && self.trips <= 65_535
+        })
     }
 
     /// The last word of the source's binding that is read; `None` where none is.
@@ -104,14 +107,6 @@ impl Proof {
     pub fn trips(&self) -> u32 {
         self.trips
     }
-}
-
-/// A hash of everything that decides a kernel's accesses.
-fn seal(kernel: &Kernel) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (&kernel.wgsl, &kernel.entry_point, kernel.workgroup_size).hash(&mut hasher);
-    (&kernel.bindings, &kernel.dispatches).hash(&mut hasher);
-    hasher.finish()
 }
 
 impl fmt::Display for Proof {

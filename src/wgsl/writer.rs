@@ -1,9 +1,14 @@
+//! [`Writer`]: WGSL text, line by line.
+
 use std::fmt::{self, Write as _};
 
 use crate::schedule::Schedule;
 
 /// Lines longer than this are broken, in characters.
 const MAX_WIDTH: usize = 108;
+
+/// What ends a line, and with it a comment, in WGSL.
+const LINE_BREAKS: [char; 7] = ['\n', '\u{b}', '\u{c}', '\r', '\u{85}', '\u{2028}', '\u{2029}'];
 
 /// Builds WGSL text: one call a line, indentation follows nesting; long lines are broken.
 #[derive(Debug)]
@@ -16,9 +21,9 @@ pub(super) struct Writer {
 impl Writer {
     /// An empty text for a kernel of this schedule.
     pub(super) fn new(schedule: &Schedule) -> Self {
-        let [x, y, z] = schedule.workgroups;
+        let [x, y, z] = schedule.workgroups();
         let text = String::with_capacity(2048);
-        Self { text, depth: 0, grid: [schedule.workgroup_size, x, y, z] }
+        Self { text, depth: 0, grid: [schedule.workgroup_size(), x, y, z] }
     }
 
     /// Invocations of a workgroup, then workgroups in x, y and z.
@@ -53,16 +58,22 @@ impl Writer {
     }
 
     /// Writes a comment, its lines after the first below its text: `label` is as wide as their indentation.
+    ///
+    /// Whatever WGSL takes for the end of a line starts a new line of the comment, so that no text gets out of it.
     pub(super) fn comment(&mut self, label: &str, text: fmt::Arguments<'_>) {
         let text = text.to_string();
         let room = MAX_WIDTH - 4 * self.depth - 3 - label.len();
-        let (mut rest, mut label) = (text.as_str(), label.to_owned());
-        while let Some(at) = break_point(rest, room, &[" "]) {
-            self.indented(4 * self.depth, &format!("// {label}{}", rest[..at].trim_end()));
-            rest = rest[at..].trim_start();
+        let mut label = label.to_owned();
+        for line in text.trim_end().split(LINE_BREAKS) {
+            let mut rest = line;
+            while let Some(at) = break_point(rest, room, &[" "]) {
+                self.indented(4 * self.depth, &format!("// {label}{}", rest[..at].trim_end()));
+                rest = rest[at..].trim_start();
+                label = " ".repeat(label.len());
+            }
+            self.indented(4 * self.depth, &format!("// {label}{rest}"));
             label = " ".repeat(label.len());
         }
-        self.indented(4 * self.depth, &format!("// {label}{rest}"));
     }
 
     /// Writes `head item, item tail`, an item a line where one line is too short.

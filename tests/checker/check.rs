@@ -1,7 +1,7 @@
 //! Judges a kernel by its text: what it touches, what it writes, and what it promised.
 
 use naga::front::wgsl;
-use stridec::{Kernel, Target};
+use stridec::{Kernel, Target, wgsl::Proof};
 
 use super::{
     interpret::{Buffer, Interpreter, Place},
@@ -20,6 +20,7 @@ pub(crate) struct Seen {
 /// target's limits, writes every word of the destination once, and that the words are `expected`.
 pub(crate) fn check(
     kernel: &Kernel,
+    proof: &Proof,
     target: &Target,
     image: &[u8],
     expected: &[u8],
@@ -41,7 +42,6 @@ pub(crate) fn check(
     let destination = Buffer::new(words(&[], destination.size_in_bytes));
     let mut interpreter = Interpreter::new(&module, entry, [source, destination]);
 
-    let proof = kernel.proof.as_ref().expect("a kernel comes with its proof");
     let (mut invocations, mut working, mut trips) = (0, 0, 0);
     let size = kernel.workgroup_size;
     for dispatch in &kernel.dispatches {

@@ -63,8 +63,7 @@ fn case(random: &mut Random, operation: &Operation, target: &Target) -> Option<C
         assert_eq!(kernel.destination_bytes, 0);
         return None;
     }
-    let proof = kernel.proof.as_ref().expect("a kernel comes with its proof");
-    assert!(proof.holds(&kernel));
+    let proof = kernel.proof().expect("a kernel comes with its proof");
     let comment: Vec<&str> =
         kernel.wgsl.lines().filter_map(|line| line.strip_prefix("//")).map(str::trim).collect();
     assert!(comment.join(" ").contains(&proof.to_string()), "{}", kernel.wgsl);
@@ -74,7 +73,8 @@ fn case(random: &mut Random, operation: &Operation, target: &Target) -> Option<C
 }
 
 fn judge(case: &Case, target: &Target) -> Result<Seen, Fault> {
-    check(&case.kernel, target, &case.image, &case.expected)
+    let proof = case.kernel.proof().expect("a kernel comes with its proof");
+    check(&case.kernel, proof, target, &case.image, &case.expected)
 }
 
 /// What a run of kernels came to.

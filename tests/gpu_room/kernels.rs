@@ -1,7 +1,10 @@
 //! Kernels written by hand, and what to feed them.
 
 use stridec::gpu::Gpu;
-use stridec::wgsl::{Binding, Dispatch, Kernel};
+use stridec::{
+    schedule::Strategy,
+    wgsl::{Binding, Dispatch, Kernel, KernelParts},
+};
 use wgpu::BufferUsages;
 
 /// A kernel over two arrays of `words` words each.
@@ -16,24 +19,25 @@ fn relayout(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroup
 "
     );
     let size_in_bytes = words * 4;
-    let mut kernel = Kernel::default();
+    let mut kernel = KernelParts::default();
     kernel.wgsl = wgsl;
     kernel.entry_point = "relayout".into();
     kernel.workgroup_size = [64, 1, 1];
-    kernel.strategy = "gather".into();
+    kernel.strategy = Strategy::Gather;
     kernel.bindings = vec![
         Binding { group: 0, binding: 0, writable: false, size_in_bytes },
         Binding { group: 0, binding: 1, writable: true, size_in_bytes },
     ];
     kernel.dispatches = workgroups.iter().map(|&workgroups| Dispatch { workgroups }).collect();
     (kernel.source_bytes, kernel.destination_bytes) = (size_in_bytes, size_in_bytes);
-    kernel
+    Kernel::from_parts(kernel)
 }
 
 /// The same kernel but for one change.
-pub(crate) fn with(mut kernel: Kernel, change: impl FnOnce(&mut Kernel)) -> Kernel {
-    change(&mut kernel);
-    kernel
+pub(crate) fn with(kernel: Kernel, change: impl FnOnce(&mut KernelParts)) -> Kernel {
+    let mut parts = kernel.into_parts();
+    change(&mut parts);
+    Kernel::from_parts(parts)
 }
 
 /// Copies `words` words, an invocation each.

@@ -100,8 +100,8 @@ fn kernels_past_the_limits_are_refused_before_the_device_is_touched() {
     assert!(limit_of(&crowded) <= u64::from(most));
 
     let most = limits.max_storage_buffer_binding_size;
-    let mut large = identity(4);
-    large.bindings[0].size_in_bytes = (most + 1).next_multiple_of(4);
+    let size = (most + 1).next_multiple_of(4);
+    let large = with(identity(4), |kernel| kernel.bindings[0].size_in_bytes = size);
     assert_eq!(limit_of(&large), most);
 
     assert!(gpu.allocate(u64::MAX).is_err_and(|error| error.is_beyond_limits()));
@@ -119,8 +119,7 @@ fn kernels_with_other_bindings_are_refused() {
         |bindings| bindings[1].size_in_bytes = 12,
     ];
     for change in changes {
-        let mut kernel = identity(4);
-        change(&mut kernel.bindings);
+        let kernel = with(identity(4), |kernel| change(&mut kernel.bindings));
         let error = gpu.run(&kernel, &[0; 16], &mut [0; 16]).unwrap_err();
         assert!(matches!(error, GpuError::Bindings { .. }), "{error}");
     }

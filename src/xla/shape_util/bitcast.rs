@@ -210,14 +210,14 @@ pub fn align_layouts(input: &Shape, output: &[u64]) -> Result<Option<Layout>, Ne
 /// ```
 #[must_use]
 pub fn is_contiguous(nest: &CopyNest) -> bool {
-    let run = match nest.extents[..] {
+    let run = match *nest.extents() {
         [] => true,
-        [extent] => extent < 2 || nest.src.weight(Value::Axis(0)) == 1,
-        _ => nest.cells() == 0,
+        [extent] => extent < 2 || nest.src().weight(Value::Axis(0)) == 1,
+        _ => nest.positions() == 0,
     };
-    run && nest.guards.is_empty()
-        && nest.src.terms().len() <= 1
-        && nest.src_bits == nest.dst_bits
+    run && nest.reading_guards().is_empty()
+        && nest.src().terms().len() <= 1
+        && nest.src_bits() == nest.dst_bits()
         && nest.is_exact()
 }
 

@@ -1,0 +1,203 @@
+//! [`Bounds`]: the least and the greatest value of every axis, quotient and form of a nest.
+
+use smallvec::{SmallVec, smallvec};
+
+use super::{
+    Affine, CopyNest, Guard, LastRead, NestError, Operand, Quotient, Value,
+    numbers::{LIMIT, signed},
+};
+
+/// The least and the greatest value, both included.
+pub type Interval = (i64, i64);
+
+/// The least and the greatest value of each axis and quotient of a nest, over a set of positions.
+///
+/// Forms are bounded term by term, so that a bound may be wider than need be, and never too narrow.
+#[derive(Clone, Debug)]
+pub struct Bounds {
+    axes: SmallVec<[Interval; 8]>,
+    quotients: SmallVec<[Interval; 4]>,
+}
+
+impl Bounds {
+    /// Over all positions of the walk, those included where no guard holds.
+    #[must_use]
+    pub fn of_walk(nest: &CopyNest) -> Self {
+        Self::of_box(nest, nest.extents.iter().map(|&extent| (0, signed(extent) - 1)))
+    }
+
+    /// Over a box of the walk: an interval of positions along each axis, outermost first.
+    #[must_use]
+    pub fn of_box(nest: &CopyNest, axes: impl IntoIterator<Item = Interval>) -> Self {
+        let mut bounds = Self { axes: axes.into_iter().collect(), quotients: SmallVec::new() };
+        for Quotient { of, by } in &nest.quotients {
+            let (low, high) = bounds.of(of);
+            bounds.quotients.push((low.div_euclid(signed(*by)), high.div_euclid(signed(*by))));
+        }
+        bounds
+    }
+
+    /// Over the positions of the walk where every guard of some case holds: there no quotient is negative.
+    #[must_use]
+    pub fn of_guarded(nest: &CopyNest) -> Self {
+        let axes = nest.extents.iter().map(|&extent| (0, signed(extent) - 1)).collect();
+        let mut bounds = Self { axes, quotients: SmallVec::new() };
+        for Quotient { of, by } in &nest.quotients {
+            let most = bounds.of(of).1;
+            bounds.quotients.push((0, most.div_euclid(signed(*by))));
+        }
+        bounds
+    }
+
+    /// Over the positions that read; `None` where none does.
+    ///
+    /// The guards of the reading case and the last unit that is read narrow the axes and quotients that they are made
+    /// of.
+    pub(super) fn of_reading(nest: &CopyNest) -> Option<Self> {
+        let last = match nest.last_read {
+            LastRead::Nothing => return None,
+            LastRead::Unit(last) => signed(last),
+            LastRead::Unknown => signed(nest.src_units) - 1,
+        };
+        let mut bounds = Self::of_walk(nest);
+        // What the first round learns of quotients narrows axes in the second.
+        for _ in 0..2 {
+            for Guard { of, extent } in nest.reading_guards() {
+                bounds.narrow(of, 0, signed(*extent) - 1)?;
+            }
+            bounds.narrow(nest.src(), 0, last)?;
+            for (number, Quotient { of, by }) in nest.quotients.iter().enumerate().rev() {
+                let (low, high) = bounds.quotients[number];
+                let by = signed(*by);
+                bounds.narrow(of, low * by, high * by + by - 1)?;
+            }
+            for (number, Quotient { of, by }) in nest.quotients.iter().enumerate() {
+                let (low, high) = bounds.of(of);
+                let by = signed(*by);
+                let value = Value::Quotient(number);
+                bounds.restrict(value, low.div_euclid(by), high.div_euclid(by))?;
+            }
+        }
+        Some(bounds)
+    }
+
+    /// Those of a form.
+    #[must_use]
+    pub fn of(&self, form: &Affine) -> Interval {
+        form.interval(|value| self.of_value(value))
+    }
+
+    /// Those of an axis or a quotient.
+    #[must_use]
+    pub fn of_value(&self, value: Value) -> Interval {
+        match value {
+            Value::Axis(axis) => self.axes[axis],
+            Value::Quotient(quotient) => self.quotients[quotient],
+        }
+    }
+
+    fn weighed(&self, value: Value, weight: i64) -> Interval {
+        let (low, high) = self.of_value(value);
+        ((weight * low).min(weight * high), (weight * low).max(weight * high))
+    }
+
+    /// Leaves out values that put `form` outside `low..=high` whatever the others are; `None` where none is left.
+    fn narrow(&mut self, form: &Affine, low: i64, high: i64) -> Option<()> {
+        let (least, most) = self.of(form);
+        if least > high || most < low {
+            return None;
+        }
+        for &(value, weight) in form.terms() {
+            let (least, most) = self.of(form);
+            let own = self.weighed(value, weight);
+            // What `weight · value` may be, given the intervals of all the others.
+            let (from, to) = (low - (most - own.1), high - (least - own.0));
+            let by = weight.abs();
+            let (first, last) = (-(-from).div_euclid(by), to.div_euclid(by));
+            let (first, last) = if weight > 0 { (first, last) } else { (-last, -first) };
+            self.restrict(value, first, last)?;
+        }
+        Some(())
+    }
+
+    /// Leaves `low..=high` of a value's interval; `None` where nothing is left.
+    fn restrict(&mut self, value: Value, low: i64, high: i64) -> Option<()> {
+        let interval = match value {
+            Value::Axis(axis) => &mut self.axes[axis],
+            Value::Quotient(quotient) => &mut self.quotients[quotient],
+        };
+        *interval = (interval.0.max(low), interval.1.min(high));
+        (interval.0 <= interval.1).then_some(())
+    }
+}
+
+/// The greatest number that evaluating any form of a nest in unsigned arithmetic passes through, over the positions
+/// where its guards hold: terms of positive weight are added first, then those of negative weight are taken away.
+///
+/// Saturates at 2^64-1.
+#[must_use]
+pub fn greatest_sum(nest: &CopyNest) -> u64 {
+    let bounds = Bounds::of_guarded(nest);
+    let last = |value| bounds.of_value(value).1.max(1).unsigned_abs().into();
+    let sum = |form: &Affine| {
+        let (added, taken) = form.sums(last);
+        added.max(taken)
+    };
+    let greatest = nest.forms().map(sum).max().unwrap_or(0);
+    u64::try_from(greatest).unwrap_or(u64::MAX)
+}
+
+/// Refuses a nest with a form whose value may be further from 0 than [`LIMIT`], over the whole walk, padding and gaps
+/// included.
+///
+/// Numbers that stay within the limit can be added up a few at a time without overflow, as the passes do.
+pub(super) fn check_range(nest: &CopyNest) -> Result<(), NestError> {
+    let mut quotients: SmallVec<[u128; 4]> = smallvec![];
+    let furthest = |form: &Affine, quotients: &[u128]| {
+        let (added, taken) = form.sums(|value| match value {
+            Value::Axis(axis) => nest.extents[axis].into(),
+            Value::Quotient(quotient) => quotients[quotient],
+        });
+        added.saturating_add(taken)
+    };
+    let check = |operand, furthest: u128| {
+        if furthest > LIMIT.into() {
+            Err(NestError::Reach { operand, limit: LIMIT })
+        } else {
+            Ok(())
+        }
+    };
+    for Quotient { of, by } in &nest.quotients {
+        let whole = furthest(of, &quotients);
+        check(Operand::Source(0), whole.max((*by).into()))?;
+        quotients.push(whole / u128::from(*by) + 1);
+    }
+    for Guard { of, extent } in nest.reading_guards() {
+        check(Operand::Destination, furthest(of, &quotients).max((*extent).into()))?;
+    }
+    check(Operand::Source(0), furthest(nest.src(), &quotients))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{nest::build, shape::Shape, stride::StrideDescriptor, window::Window};
+
+    /// Guards narrow axes, and through them quotients.
+    #[test]
+    fn positions_that_read() {
+        for (source, destination, axes, quotients) in [
+            ("u8[3,2]", "u8[3,2]{1,0:PAD(5,4)}", [(0, 2), (0, 1)], &[][..]),
+            ("u8[3,2]{0,1}", "u8[3,2]", [(0, 2), (0, 1)], &[]),
+            ("u8[4,5]{1,0:T(2,4)}", "u8[4,5]{1,0:PAD(6,9)}", [(0, 3), (0, 4)], &[(0, 1), (0, 1)]),
+        ] {
+            let [source, destination] = [source, destination]
+                .map(|text| StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap());
+            let window = Window::identity(source.sizes());
+            let nest = build(&source, &destination, &window).unwrap();
+            let bounds = Bounds::of_reading(&nest).unwrap();
+            let given = (&bounds.axes[..], &bounds.quotients[..]);
+            assert_eq!(given, (&axes[..], quotients), "{nest}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What a position of a nest takes: the decision list of [`Case`]s.
+
+use std::fmt;
+
+use smallvec::SmallVec;
+
+use super::Affine;
+
+/// Holds where `0 <= of < extent`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Guard {
+    /// What is compared.
+    pub of: Affine,
+    /// The first value past the end.
+    pub extent: u64,
+}
+
+impl fmt::Display for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} < {}", self.of, self.extent)
+    }
+}
+
+/// One entry of a nest's decision list: where all guards hold, and no earlier case applied, a position takes this.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Case {
+    /// What must hold.
+    pub when: SmallVec<[Guard; 4]>,
+    /// What the position takes then.
+    pub take: Take,
+}
+
+/// What a case gives.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Take {
+    /// The unit of the source at this offset, counted in units from the start of the source's image.
+    Read(Affine),
+    /// These bits, as wide as a unit of the destination.
+    Bits(u128),
+}
+
+/// What one position takes, decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Taken {
+    /// The unit at this offset of the source's image.
+    Unit(u64),
+    /// These bits: a padding value, or zero where no case holds.
+    Bits(u128),
+}
+
+impl Taken {
+    /// The unit of the source, where one is read.
+    #[must_use]
+    pub fn unit(self) -> Option<u64> {
+        match self {
+            Self::Unit(unit) => Some(unit),
+            Self::Bits(_) => None,
+        }
+    }
+}
+
+/// Guards, and the bits that a position takes where one of them fails.
+#[derive(Clone, Debug)]
+pub struct Refusal<'a> {
+    /// The guards, in the order of the nest.
+    pub guards: SmallVec<[&'a Guard; 4]>,
+    /// What the position takes where any of them fails.
+    pub bits: u128,
+}
+
+/// A list of cases as the refusals that lead to its first one, to be asked in order.
+///
+/// Each case asks all that the next one asks, and more: so a position that fails a guard of the last case takes zero,
+/// and one that fails a guard that a case adds to the next takes what the next one gives.
+pub(super) fn refusals(cases: &[Case]) -> SmallVec<[Refusal<'_>; 2]> {
+    let mut refusals = SmallVec::new();
+    let (mut asked, mut bits): (&[Guard], _) = (&[], 0);
+    for case in cases.iter().rev() {
+        let guards: SmallVec<[&Guard; 4]> =
+            case.when.iter().filter(|guard| !asked.contains(guard)).collect();
+        if !guards.is_empty() {
+            refusals.push(Refusal { guards, bits });
+        }
+        asked = &case.when;
+        if let Take::Bits(given) = case.take {
+            bits = given;
+        }
+    }
+    refusals
+}

@@ -1,0 +1,117 @@
+//! A nest as text: its units, axes, quotients and guards, as stages and kernels print them.
+
+use std::{cmp::Ordering, fmt};
+
+use super::{Bounds, CopyAxis, CopyNest, Count, Quotient, Value, width};
+
+impl fmt::Display for CopyNest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (src, dst) = (width(self.src_bits), width(self.dst_bits));
+        match self.src_bits.cmp(&self.dst_bits) {
+            Ordering::Equal => write!(f, "units of {src}")?,
+            Ordering::Greater => write!(f, "units of {src}, cut to {dst}")?,
+            Ordering::Less if self.sign_extend => {
+                write!(f, "units of {src}, their sign extended to {dst}")?;
+            }
+            Ordering::Less => write!(f, "units of {src}, extended with zeros to {dst}")?,
+        }
+        write!(f, ": {} in the source", self.src_units)?;
+        if self.src().offset() != 0 {
+            write!(f, ", read from unit {}", self.src().offset())?;
+        }
+        write!(f, "; {} in the destination", self.dst_units)?;
+        if self.dst_base != 0 {
+            write!(f, ", walked from unit {}", self.dst_base)?;
+        }
+        writeln!(f)?;
+        for (number, CopyAxis { extent, src_stride, dst_stride }) in self.axes().enumerate() {
+            let steps = Count(extent, "step");
+            writeln!(f, "a{number}: {steps}, source {src_stride:+}, destination +{dst_stride}")?;
+        }
+        for (number, Quotient { of, by }) in self.quotients.iter().enumerate() {
+            let weight = self.src().weight(Value::Quotient(number));
+            writeln!(f, "q{number}: ({of}) / {by}, source {weight:+}")?;
+        }
+        let bounds = Bounds::of_guarded(self);
+        let refusals = self.refusals();
+        for guard in self.reading_guards() {
+            let least = if bounds.of(&guard.of).0 < 0 { "0 <= " } else { "" };
+            write!(f, "if not {least}{guard}: ")?;
+            match refusals.iter().find(|refusal| refusal.guards.contains(&guard)) {
+                Some(refusal) if refusal.bits != 0 => {
+                    writeln!(f, "fill with 0x{:x}", refusal.bits)?;
+                }
+                _ => writeln!(f, "zero")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        nest::{Taken, lower},
+        shape::{ElementType, Shape},
+        stride::StrideDescriptor,
+        window::Window,
+    };
+
+    fn printed(source: &str, destination: &str) -> String {
+        let [from, to] = [source, destination]
+            .map(|text| StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap());
+        lower(&from, &to, &Window::identity(from.sizes())).unwrap().to_string()
+    }
+
+    #[test]
+    fn prints_its_units_its_axes_and_its_guards() {
+        let first = |text: String| text.lines().next().unwrap().to_owned();
+        for (source, destination, expected) in [
+            ("s4[3]{0:E(4)}", "s4[3]", "units of 4 bits, their sign extended to 1 byte"),
+            ("u4[3]{0:E(4)}", "u4[3]", "units of 4 bits, extended with zeros to 1 byte"),
+            ("s4[3]", "s4[3]{0:E(4)}", "units of 1 byte, cut to 4 bits"),
+            ("s8[3]", "s8[3]", "units of 1 byte"),
+        ] {
+            let expected = format!("{expected}: 3 in the source; 3 in the destination");
+            assert_eq!(first(printed(source, destination)), expected);
+        }
+        // A prefix of two elements on one side, of one on the other.
+        let prefixes = first(printed("s4[3]{0:E(4)M(1)}", "s4[3]{0:M(1)}"));
+        assert!(prefixes.contains("5 in the source, read from unit 1; 4 in"), "{prefixes}");
+        // A prefix of half an element: halves are moved.
+        assert_eq!(
+            first(printed("f64[3]{0:M(4)}", "f64[3]{0:M(12)}")),
+            "units of 4 bytes: 7 in the source, read from unit -3; 9 in the destination, walked from unit -1"
+        );
+        assert_eq!(
+            printed("f32[2,3]", "f32[2,3]{0,1:PAD(3,5,one)}"),
+            "units of 4 bytes: 6 in the source; 15 in the destination\n\
+             a0: 5 steps, source +1, destination +3\n\
+             a1: 3 steps, source +3, destination +1\n\
+             if not a0 < 3: fill with 0x3f800000\n\
+             if not a1 < 2: fill with 0x3f800000\n"
+        );
+        // A head of five elements in rows of five: the first row is a gap.
+        let source = StrideDescriptor::try_from(&"f32[2,3]".parse::<Shape>().unwrap()).unwrap();
+        let strided = StrideDescriptor::strided(ElementType::F32, 0, &[2, 3], &[5, 1], 5).unwrap();
+        let nest = lower(&source, &strided, &Window::identity(&[2, 3])).unwrap().to_string();
+        let guards: Vec<&str> = nest.lines().filter(|line| line.starts_with("if not")).collect();
+        assert_eq!(guards, ["if not 0 <= a0 - 1 < 2: zero", "if not a1 < 3: zero"]);
+    }
+
+    #[test]
+    fn slots_without_an_element_take_the_fill_or_zero() {
+        let [dense, padded] = ["f32[2,3]", "f32[2,3]{1,0:PAD(3,4,one)}"]
+            .map(|text| StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap());
+        let rows = StrideDescriptor::strided(ElementType::F32, 0, &[2, 3], &[5, 1], 0).unwrap();
+        let read = |to: &StrideDescriptor| -> Vec<Taken> {
+            let nest = lower(&dense, to, &Window::identity(&[2, 3])).unwrap();
+            (0..nest.dst_units()).map(|position| nest.read(position)).collect()
+        };
+        let [first, second] = [[0, 1, 2], [3, 4, 5]].map(|units| units.map(Taken::Unit));
+        let of = |bits: f32, count| vec![Taken::Bits(bits.to_bits().into()); count];
+        let (padding, gap) = (|count| of(1.0, count), |count| of(0.0, count));
+        assert_eq!(read(&padded), [&first[..], &padding(1), &second, &padding(5)].concat());
+        assert_eq!(read(&rows), [&first[..], &gap(2), &second].concat());
+    }
+}
