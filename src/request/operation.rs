@@ -1,3 +1,5 @@
+//! An operation: two tensors and a window, lowered to a nest.
+
 use super::Tensor;
 use crate::{
     error::Error,
@@ -29,11 +31,11 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// Every element of `source` to its place in `destination`.
+    /// A copy of every element of `source` to the same logical index of `destination`.
     ///
     /// # Errors
     ///
-    /// Where a side cannot be lowered, or the two have not one type and one list of extents.
+    /// Where a side cannot be lowered, or the element types or extents of the two differ.
     pub fn relayout(source: Tensor, destination: Tensor) -> Result<Self, Error> {
         let title = format!("relayout {source} to {destination}");
         let from = source.descriptor()?;
@@ -148,7 +150,7 @@ impl Operation {
     ///
     /// # Errors
     ///
-    /// Where a buffer has not the length of its image.
+    /// Where the length of a buffer is not that of its image.
     pub fn run_on_host(&self, source: &[u8], destination: &mut [u8]) -> Result<(), Error> {
         span!("run");
         Ok(crate::host::run(&self.nest, source, destination)?)
