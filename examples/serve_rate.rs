@@ -11,7 +11,7 @@ use stridec::{
         CompileRequest, CompileResponse, Relayout, Slice, compile_request::Operation,
         compile_response,
     },
-    request::serve,
+    service::serve,
     shape::ParseError,
 };
 

@@ -7,7 +7,7 @@
 
 use std::{ffi::c_char, ptr, slice};
 
-use crate::request::respond;
+use crate::service::respond;
 
 /// What a function of this library returned.
 #[repr(C)]

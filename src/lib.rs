@@ -123,6 +123,7 @@
 //! | [`host`] | runs a nest on the CPU |
 //! | [`xla`] | XLA's utilities for layouts, shapes and indices |
 //! | [`request`] | operations, from tensors or protos |
+//! | [`service`] | answers serialized requests: one, or a stream of them |
 #![cfg_attr(feature = "gpu", doc = "| [`gpu`] | runs kernels through wgpu |")]
 #![cfg_attr(feature = "backends", doc = "| [`backend`] | SPIR-V, MSL, HLSL and GLSL |")]
 #![cfg_attr(feature = "explain", doc = "| [`explain`] | drawings |")]
@@ -147,6 +148,7 @@ pub mod nest;
 pub mod proto;
 pub mod request;
 pub mod schedule;
+pub mod service;
 pub mod shape;
 pub mod stride;
 mod trace;

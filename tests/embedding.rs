@@ -1,5 +1,7 @@
 //! What an embedder may count on at compile time.
 
+use std::hash::Hash;
+
 use stridec::{
     Error, Kernel, Operation, Target, Tensor,
     nest::CopyNest,
@@ -29,6 +31,16 @@ fn everything_is_shared_between_threads() {
     shared_between_threads::<stridec::gpu::Gpu>();
     #[cfg(feature = "backends")]
     shared_between_threads::<stridec::backend::Translated>();
+}
+
+fn a_key_of_a_map<T: Clone + Eq + Hash>() {}
+
+/// What a cache of kernels is keyed by.
+#[test]
+fn operations_and_targets_are_keys() {
+    a_key_of_a_map::<Operation>();
+    a_key_of_a_map::<Target>();
+    a_key_of_a_map::<Tensor>();
 }
 
 #[test]
@@ -83,7 +95,7 @@ fn each_stage_has_a_span() {
         proto::stridec::CompileRequest { operation: Some(operation), ..Default::default() };
     let names = Arc::new(Mutex::new(vec![]));
     tracing::subscriber::with_default(Names(Arc::clone(&names)), || {
-        let _ = stridec::request::respond(&request.encode_to_vec());
+        let _ = stridec::service::respond(&request.encode_to_vec());
         let operation = Operation::try_from(&request).unwrap();
         operation.run_on_host(&[0; 24], &mut [0; 24]).unwrap();
     });

@@ -2,13 +2,13 @@
 
 use std::io;
 
-use stridec::request::{self, ServeError};
+use stridec::service::{self, ServeError};
 
 use super::errors::{Exit, Failure};
 
 pub(super) fn serve() -> Result<(), Failure> {
     // Unbuffered on purpose: `serve` flushes what it writes as soon as nothing else is ready.
-    match request::serve(io::stdin(), io::stdout().lock()) {
+    match service::serve(io::stdin(), io::stdout().lock()) {
         Ok(_) => Ok(()),
         Err(error @ ServeError::Framing { .. }) => Err(Failure::invalid(error.to_string())),
         Err(error) => Err(Failure::new(Exit::Failed, error.to_string())),

@@ -54,7 +54,7 @@ fn any_number_of_threads_gives_the_same_bytes() {
 #[test]
 fn a_stream_of_requests_gives_the_same_bytes() {
     use prost::Message;
-    use stridec::{Tensor, proto::stridec as proto, request::respond};
+    use stridec::{Tensor, proto::stridec as proto, service::respond};
     let tensor = |text: String| Some((&text.parse::<Tensor>().unwrap()).into());
     let (mut stream, mut expected) = (vec![], vec![]);
     for n in 1..200_u32 {

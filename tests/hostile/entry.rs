@@ -12,7 +12,7 @@ use stridec::{
         },
         xla,
     },
-    request::respond,
+    service::respond,
     shape::{
         Layout, Shape, ShapeError, from_json, from_textproto, parse_leaf_path, to_json,
         to_textproto,

@@ -1,7 +1,6 @@
 //! The language that a request asks for, and the kernel in it.
 
-use super::RequestError;
-use crate::{proto::stridec as proto, wgsl::Kernel};
+use crate::{proto::stridec as proto, request::RequestError, wgsl::Kernel};
 
 /// The language of a number in a request.
 pub(super) fn language(given: i32) -> Result<proto::Language, RequestError> {

@@ -1,16 +1,14 @@
-//! Bytes in, bytes out: the whole compiler behind one function.
+//! The whole compiler behind one function: a serialized request in, a serialized response out.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use prost::Message;
 
-use super::{
-    Operation,
-    language::{answer, language},
-};
+use super::language::{answer, language};
 use crate::{
     error::{Error, ErrorKind},
     proto::stridec as proto,
+    request::Operation,
     schedule::Target,
     shape,
     trace::span,
@@ -18,12 +16,12 @@ use crate::{
 
 /// Answers a serialized `stridec.CompileRequest` with a serialized `stridec.CompileResponse`.
 ///
-/// Every input has an answer: bytes that are no request get an error, and so does a defect of stridec itself. The same
-/// bytes get the same answer on every machine.
+/// Every input gets a response: bytes that are not a request get an error, and so does a panic inside stridec. The same
+/// bytes get the same response on every machine.
 ///
 /// ```
 /// use prost::Message;
-/// use stridec::{proto::stridec::{CompileResponse, compile_response::Result}, request::respond};
+/// use stridec::{proto::stridec::{CompileResponse, compile_response::Result}, service::respond};
 /// let response = CompileResponse::decode(respond(&[]).as_slice())?;
 /// let Some(Result::Error(error)) = response.result else { return Ok(()) };
 /// assert_eq!(error.message, "operation: missing; accepted is a relayout or a slice");
@@ -32,7 +30,7 @@ use crate::{
 /// ```
 #[must_use]
 pub fn respond(request: &[u8]) -> Vec<u8> {
-    // Nothing outlives the call that a panic could leave half changed.
+    // No state outlives this call, so a panic cannot leave any in an inconsistent state.
     let answered = catch_unwind(AssertUnwindSafe(|| compile(request)));
     let response = match answered {
         Ok(Ok(kernel)) => kernel.into(),

@@ -9,19 +9,22 @@ use std::{
 
 use prost::Message;
 
-use super::{Frame, FrameError, read_frame, respond};
+use super::{
+    frame::{Frame, FrameError, read_frame},
+    respond,
+};
 use crate::{
     proto::stridec as proto,
     shape::{FieldPath, MAX_INPUT_BYTES, ShapeError},
 };
 
-/// The most requests that one task answers: waking a thread for each costs a tenth of the time of compiling it.
+/// The most requests that one task answers. Waking a thread for each request would cost a tenth of its compile time.
 const TOGETHER: usize = 8;
 
-/// Tasks ahead of the one that is written, for each thread: enough to keep the threads busy.
+/// Tasks queued for each thread ahead of the one whose answers are being written: enough to keep the threads busy.
 const AHEAD: usize = 4;
 
-/// Bytes that are read at once, and bytes of answers that are kept to be written at once.
+/// The size in bytes of the input buffer, and of the answers that are collected before they are written.
 const BUFFERED: usize = 64 << 10;
 
 /// Why a stream ended before its input did.
@@ -31,7 +34,7 @@ pub enum ServeError {
     /// The input cannot be read.
     #[error("the input cannot be read: {0}")]
     Input(#[source] io::Error),
-    /// The input is no sequence of messages; what follows has no beginning. Its last response says so too.
+    /// The input is not a sequence of messages, so the next one cannot be found. The last response says so too.
     #[error("message {number}: {error}")]
     Framing {
         /// The message, from 1.
@@ -60,7 +63,7 @@ impl Answers {
     }
 }
 
-/// What the thread that reads hands on: answers to come, or the end.
+/// What the reading thread hands to the writing one: a channel for answers that are being made, or the stream's error.
 type Pending = Result<Receiver<Answers>, ServeError>;
 
 /// Answers each `stridec.CompileRequest` of `input` with a `stridec.CompileResponse` on `output`, until the input ends;
@@ -68,14 +71,13 @@ type Pending = Result<Receiver<Answers>, ServeError>;
 ///
 /// Before each message, in both directions, stands its length as a varint, as protobuf's `writeDelimitedTo` and
 /// `SerializeDelimitedToOstream` write it. Requests are compiled in parallel, on rayon's threads, and answered in
-/// order. Only requests that arrived together are answered together, and what is ready is flushed before anything is
-/// waited for, so that a client may wait for each response. A message that is no request, or longer than
-/// [`MAX_INPUT_BYTES`], gets an error and the stream goes on. A reader of `output` that has gone away ends it without an
-/// error.
+/// order. The output is flushed before `serve` waits for more input, so a client may wait for each response before it
+/// sends the next request. A message that is not a request, or is longer than [`MAX_INPUT_BYTES`], is answered with an
+/// error, and the stream goes on. It ends without an error when the reader of `output` closes it.
 ///
 /// ```
 /// use prost::Message;
-/// use stridec::{proto::stridec::{CompileRequest, CompileResponse}, request::serve};
+/// use stridec::{proto::stridec::{CompileRequest, CompileResponse}, service::serve};
 /// let mut input = CompileRequest::default().encode_length_delimited_to_vec();
 /// input.extend([2, 0xff, 0xff]); // no message
 /// let mut output = vec![];
@@ -93,7 +95,7 @@ type Pending = Result<Receiver<Answers>, ServeError>;
 /// Where the input fails or ends inside a message, or the output fails. What was read before is answered first.
 pub fn serve(input: impl Read + Send + 'static, mut output: impl Write) -> Result<u64, ServeError> {
     let (sender, pending) = sync_channel(AHEAD * rayon::current_num_threads());
-    // A thread of its own, which nobody joins: it may wait for input when the output is long gone.
+    // This thread is not joined: it may still be waiting for input after the output is closed.
     thread::spawn(move || read(BufReader::with_capacity(BUFFERED, input), &sender));
     match write(&pending, &mut output) {
         Err(ServeError::Output(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(0),
@@ -101,12 +103,12 @@ pub fn serve(input: impl Read + Send + 'static, mut output: impl Write) -> Resul
     }
 }
 
-/// Reads messages until the input ends or nobody takes them any more.
+/// Reads messages until the input ends or the writer is gone.
 fn read(mut input: BufReader<impl Read>, sender: &SyncSender<Pending>) {
     let mut frames = Vec::with_capacity(TOGETHER);
     for number in 1.. {
         let (answers, pending) = sync_channel(1);
-        // Answers of a stream that has ended are received by nobody.
+        // Sending fails only after the stream has ended; the answers are not needed then.
         let end = match read_frame(&mut input, MAX_INPUT_BYTES) {
             Ok(None) => return,
             Ok(Some(frame)) => {

@@ -1,4 +1,4 @@
-//! A kernel as a proto.
+//! A kernel as the proto message of a response.
 
 use crate::{proto::stridec as proto, wgsl::Kernel};
 

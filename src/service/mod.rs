@@ -1,0 +1,14 @@
+//! The compiler as a service: serialized requests in, serialized responses out.
+//!
+//! [`respond`] answers one request, and [`serve`] a stream of them. The C interface and `stridec serve` are made of
+//! these two.
+
+mod answer;
+mod frame;
+mod language;
+mod respond;
+mod serve;
+
+pub use frame::FrameError;
+pub use respond::respond;
+pub use serve::{ServeError, serve};
