@@ -448,7 +448,6 @@ fn targets_are_the_standards() {
     assert_eq!(target.max_storage_buffer_binding_size, 134_217_728);
     assert_eq!(target.max_compute_workgroups_per_dimension, 65_535);
     assert_eq!(target.max_compute_invocations_per_workgroup, 256);
-    assert_eq!(target.max_compute_workgroup_storage_size, 16_384);
 }
 
 #[test]

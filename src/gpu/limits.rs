@@ -1,3 +1,5 @@
+//! The limits of an adapter that matter to compilation.
+
 use crate::schedule::{AdapterKind, Target};
 
 /// What a device allows a kernel: the limits that decide how an operation is compiled.
@@ -16,9 +18,7 @@ pub struct AdapterLimits {
     pub max_compute_invocations_per_workgroup: u32,
     /// Invocations of a workgroup in x, y and z.
     pub max_compute_workgroup_size: [u32; 3],
-    /// Bytes of workgroup memory.
-    pub max_compute_workgroup_storage_size: u32,
-    /// Whether the device is a software driver on the CPU, where barriers and workgroup memory cost more than they save.
+    /// Whether the device is a software driver on the CPU.
     pub is_cpu: bool,
 }
 
@@ -36,7 +36,6 @@ impl AdapterLimits {
                 limits.max_compute_workgroup_size_y,
                 limits.max_compute_workgroup_size_z,
             ],
-            max_compute_workgroup_storage_size: limits.max_compute_workgroup_storage_size,
             is_cpu: kind == wgpu::DeviceType::Cpu,
         }
     }
@@ -56,7 +55,6 @@ impl AdapterLimits {
                 .min(self.max_buffer_size),
             max_compute_workgroups_per_dimension: self.max_compute_workgroups_per_dimension,
             max_compute_invocations_per_workgroup: invocations,
-            max_compute_workgroup_storage_size: self.max_compute_workgroup_storage_size,
         }
     }
 }

@@ -63,7 +63,6 @@ impl TryFrom<&proto::Target> for Target {
             max_storage_buffer_binding_size,
             max_compute_workgroups_per_dimension,
             max_compute_invocations_per_workgroup,
-            max_compute_workgroup_storage_size,
         } = *target;
         Ok(Self {
             max_storage_buffer_binding_size: max_storage_buffer_binding_size
@@ -72,8 +71,6 @@ impl TryFrom<&proto::Target> for Target {
                 .unwrap_or(preset.max_compute_workgroups_per_dimension),
             max_compute_invocations_per_workgroup: max_compute_invocations_per_workgroup
                 .unwrap_or(preset.max_compute_invocations_per_workgroup),
-            max_compute_workgroup_storage_size: max_compute_workgroup_storage_size
-                .unwrap_or(preset.max_compute_workgroup_storage_size),
             ..preset
         })
     }

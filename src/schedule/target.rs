@@ -24,8 +24,6 @@ pub struct Target {
     pub max_compute_workgroups_per_dimension: u32,
     /// Invocations in a workgroup.
     pub max_compute_invocations_per_workgroup: u32,
-    /// Bytes of workgroup memory.
-    pub max_compute_workgroup_storage_size: u32,
 }
 
 /// What runs the invocations.
@@ -48,7 +46,6 @@ impl Target {
             max_storage_buffer_binding_size: 128 << 20,
             max_compute_workgroups_per_dimension: 65_535,
             max_compute_invocations_per_workgroup: 256,
-            max_compute_workgroup_storage_size: 16 << 10,
         }
     }
 

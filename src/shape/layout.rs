@@ -1,3 +1,5 @@
+//! A layout: the order of the dimensions in memory, tiles, padding and packing.
+
 use std::fmt;
 
 use smallvec::SmallVec;
@@ -92,12 +94,6 @@ impl Layout {
     pub fn element_size(mut self, bits: u64) -> Self {
         self.element_size_in_bits = bits;
         self
-    }
-
-    /// Whether the layout says nothing but the order of the dimensions.
-    #[must_use]
-    pub fn is_plain(&self) -> bool {
-        *self == Self::new(self.minor_to_major.iter().copied())
     }
 
     /// Whether the layout gives a place to every element: none of its dimensions is stored sparsely.

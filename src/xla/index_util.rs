@@ -2,8 +2,6 @@
 //!
 //! A multidimensional index has one value per logical dimension; a linear index counts elements of memory.
 
-use std::cmp::Ordering;
-
 use crate::{
     shape::{Shape, dimension_number},
     stride::{StrideDescriptor, StrideError},
@@ -83,12 +81,6 @@ pub fn index_in_bounds(sizes: &[u64], index: &[u64]) -> bool {
     index.len() == sizes.len() && index.iter().zip(sizes).all(|(at, size)| at < size)
 }
 
-/// The order of two indices, row-major: `CompareIndices`.
-#[must_use]
-pub fn compare_indices(lhs: &[u64], rhs: &[u64]) -> Ordering {
-    lhs.cmp(rhs)
-}
-
 /// Calls `visit` with each index from `base`, in steps of `increments`, that lies below `base + counts`:
 /// `ForEachIndex`, in row-major order.
 ///
@@ -144,7 +136,7 @@ mod tests {
         let mut visited = Vec::new();
         for_each_index_of(&sizes, |index| visited.push(index.to_vec()));
         assert_eq!(bumped, visited);
-        assert!(visited.is_sorted_by(|a, b| compare_indices(a, b).is_lt()));
+        assert!(visited.is_sorted_by(|a, b| a < b));
         assert!(visited.iter().all(|index| index_in_bounds(&sizes, index)));
         assert_eq!(visited.len(), 12);
         assert!(!bump_indices(&[], &mut []));

@@ -35,11 +35,6 @@ pub fn dim_stride(fact: &Fact) {
     fact.expect("stride_elems", get_dimension_stride(&fact.array(), dimension).unwrap());
 }
 
-pub fn compare(fact: &Fact) {
-    let (lhs, rhs) = (numbers(&fact.given["lhs"]), numbers(&fact.given["rhs"]));
-    fact.expect("cmp", compare_indices(&lhs, &rhs) as i32);
-}
-
 pub fn in_bounds(fact: &Fact) {
     let (sizes, index) = (numbers(&fact.given["dims"]), numbers(&fact.given["index"]));
     fact.expect("in_bounds", index_in_bounds(&sizes, &index));

@@ -59,8 +59,8 @@ fn layouts_and_tiles_print_and_parse_alone() {
     assert_eq!("{1,1}".parse::<Layout>().unwrap_err().offset(), 3);
     assert_eq!("(7,0)".parse::<Tile>().unwrap_err().offset(), 3);
     assert!("{no layout}".parse::<Layout>().is_err());
-    assert!("{1,0}".parse::<Layout>().unwrap().is_plain());
-    assert!(!"{1,0:T(8,128)}".parse::<Layout>().unwrap().is_plain());
+    assert_eq!("{1,0}".parse(), Ok(Layout::new([1, 0])));
+    assert_eq!("{1,0:T(8,128)}".parse(), Ok(Layout::new([1, 0]).tiled([8, 128])));
 }
 
 #[test]
