@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return options.plot.map_or(Ok(()), |file| plot::plot(&file, &panels));
     }
     let gpu = Gpu::open()?;
-    println!("{} ({}, {})", gpu.name(), gpu.backend(), gpu.kind());
+    println!("{} ({}, {})", gpu.name(), gpu.backend(), gpu.device_type());
     println!(
         "run-time checks: off for proved kernels; destination zeroed once by wgpu, before the first dispatch"
     );

@@ -73,7 +73,7 @@ fn table(operation: &Operation, device: &str, repetitions: u16, measured: &[Meas
 
 #[cfg(feature = "gpu")]
 mod device {
-    use stridec::gpu::{AdapterKind, Gpu};
+    use stridec::gpu::{DeviceType, Gpu};
 
     use super::{Exit, Failure, Measured, Operation, failed};
     use crate::cli::{devices::chosen, measure::on_gpu};
@@ -90,7 +90,7 @@ mod device {
         let no_device = |why: String| Failure::new(Exit::NoDevice, why);
         let adapter = chosen(software).map_err(no_device)?;
         let gpu = Gpu::open_adapter(&adapter).map_err(|error| no_device(error.to_string()))?;
-        let times = if gpu.kind() == AdapterKind::Cpu { 1 } else { BACK_TO_BACK };
+        let times = if gpu.device_type() == DeviceType::Cpu { 1 } else { BACK_TO_BACK };
         let measured = on_gpu(&gpu, operation, repetitions, times).map_err(failed)?;
         Ok((format!("{}, {}, {times} in a submission", gpu.name(), gpu.backend()), measured))
     }

@@ -49,7 +49,7 @@ fn adapters() -> Vec<Value> {
         let limits = adapter.limits();
         json!({
             "name": adapter.name(),
-            "kind": adapter.kind().to_string(),
+            "kind": adapter.device_type().to_string(),
             "backend": adapter.backend(),
             "driver": adapter.driver(),
             "computes": adapter.computes(),
@@ -57,7 +57,6 @@ fn adapters() -> Vec<Value> {
             "max_buffer_size": limits.max_buffer_size,
             "max_compute_workgroups_per_dimension": limits.max_compute_workgroups_per_dimension,
             "max_compute_invocations_per_workgroup": limits.max_compute_invocations_per_workgroup,
-            "max_compute_workgroup_storage_size": limits.max_compute_workgroup_storage_size,
         })
     };
     adapters.iter().map(value).collect()
@@ -89,10 +88,10 @@ pub(super) fn adapter_target() -> Result<Target, Failure> {
 /// Such a driver shares the host's cores and is slower than the host itself.
 #[cfg(feature = "gpu")]
 pub(super) fn chosen(software: bool) -> Result<stridec::gpu::Adapter, String> {
-    use stridec::gpu::{AdapterKind, Adapters};
+    use stridec::gpu::{Adapters, DeviceType};
     let adapters = Adapters::enumerate();
     let adapter = adapters.choose().map_err(|error| error.to_string())?;
-    if adapter.kind() == AdapterKind::Cpu && !software {
+    if adapter.device_type() == DeviceType::Cpu && !software {
         let name = adapter.name();
         return Err(format!("{name} is a software driver; --device gpu takes it all the same"));
     }

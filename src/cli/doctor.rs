@@ -55,7 +55,7 @@ fn adapters() -> String {
     let mut text = String::new();
     for adapter in &adapters {
         let computes = if adapter.computes() { "computes" } else { "does not compute" };
-        let (name, kind, backend) = (adapter.name(), adapter.kind(), adapter.backend());
+        let (name, kind, backend) = (adapter.name(), adapter.device_type(), adapter.backend());
         let _ =
             writeln!(text, "adapter: {name} ({kind}, {backend}, {}): {computes}", adapter.driver());
     }

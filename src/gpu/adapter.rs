@@ -1,11 +1,13 @@
+//! The adapters of this machine, and which of them to prefer.
+
 use std::fmt;
 
 use super::{AdapterLimits, GpuError};
 
-/// What an adapter is made of.
+/// What kind of device an adapter is, as its driver says: wgpu's `DeviceType`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum AdapterKind {
+pub enum DeviceType {
     /// A GPU with memory of its own.
     Discrete,
     /// A GPU that shares the host's memory.
@@ -18,7 +20,7 @@ pub enum AdapterKind {
     Cpu,
 }
 
-impl fmt::Display for AdapterKind {
+impl fmt::Display for DeviceType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Discrete => "discrete",
@@ -30,7 +32,7 @@ impl fmt::Display for AdapterKind {
     }
 }
 
-impl From<wgpu::DeviceType> for AdapterKind {
+impl From<wgpu::DeviceType> for DeviceType {
     fn from(kind: wgpu::DeviceType) -> Self {
         match kind {
             wgpu::DeviceType::DiscreteGpu => Self::Discrete,
@@ -75,9 +77,9 @@ impl Adapter {
         self.info.backend.to_str()
     }
 
-    /// What it is made of.
+    /// What kind of device it is.
     #[must_use]
-    pub fn kind(&self) -> AdapterKind {
+    pub fn device_type(&self) -> DeviceType {
         self.info.device_type.into()
     }
 
@@ -142,7 +144,7 @@ impl Adapters {
         let found = pollster::block_on(instance.enumerate_adapters(available));
         let mut list: Vec<Adapter> = found.into_iter().map(Adapter::new).collect();
         let low_power = wgpu::PowerPreference::from_env() == Some(wgpu::PowerPreference::LowPower);
-        list.sort_by_key(|adapter| rank(adapter.kind(), adapter.info.backend, low_power));
+        list.sort_by_key(|adapter| rank(adapter.device_type(), adapter.info.backend, low_power));
         Self { list, wanted: None }
     }
 
@@ -196,14 +198,14 @@ impl<'a> IntoIterator for &'a Adapters {
     }
 }
 
-/// The order of preference: kind first, then native drivers. OpenGL that does not say what it runs on is taken for
+/// The order of preference: the type of device first, then native drivers. OpenGL that does not say what it runs on is taken for
 /// software, as it mostly is.
-fn rank(kind: AdapterKind, backend: wgpu::Backend, low_power: bool) -> (AdapterKind, bool) {
+fn rank(kind: DeviceType, backend: wgpu::Backend, low_power: bool) -> (DeviceType, bool) {
     let gl = backend == wgpu::Backend::Gl;
     let kind = match kind {
-        AdapterKind::Discrete if low_power => AdapterKind::Integrated,
-        AdapterKind::Integrated if low_power => AdapterKind::Discrete,
-        AdapterKind::Unknown if gl => AdapterKind::Cpu,
+        DeviceType::Discrete if low_power => DeviceType::Integrated,
+        DeviceType::Integrated if low_power => DeviceType::Discrete,
+        DeviceType::Unknown if gl => DeviceType::Cpu,
         kind => kind,
     };
     (kind, gl)
@@ -216,7 +218,7 @@ mod tests {
 
     #[test]
     fn hardware_comes_before_software_and_native_drivers_before_opengl() {
-        use AdapterKind::{Cpu, Discrete, Integrated, Unknown};
+        use DeviceType::{Cpu, Discrete, Integrated, Unknown};
         let mut order = vec![
             (Unknown, Gl),
             (Cpu, Vulkan),

@@ -1,8 +1,10 @@
+//! Buffers on the device: allocation, upload, download and copies.
+
 use super::scope::scoped;
 use super::{Gpu, GpuError};
 use crate::nest::Operand;
 
-/// Bytes on the device, 4-byte rounded, that kernels read and write.
+/// A buffer on the device, that kernels read and write.
 #[derive(Clone, Debug)]
 pub struct Buffer {
     pub(super) handle: wgpu::Buffer,
@@ -11,7 +13,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// The bytes asked for; the buffer itself is rounded up to 4, and is at least 4.
+    /// The size that was asked for. The buffer itself is rounded up to a multiple of 4, and has at least 4 bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
@@ -57,7 +59,8 @@ impl Gpu {
     }
 
     /// Copies `bytes` from the start of one buffer to the start of another on the device, `times` over in one
-    /// submission, and waits: the device's own rate, to measure a kernel against. `bytes` is rounded up to 4.
+    /// submission, and waits: the device's own copy, to compare a kernel's time with. `bytes` is rounded up to a multiple
+    /// of 4.
     ///
     /// # Errors
     /// [`GpuError::BufferTooSmall`], [`GpuError::SameBuffer`]; [`GpuError::Timeout`], [`GpuError::DeviceLost`].
@@ -138,7 +141,7 @@ impl Gpu {
     }
 }
 
-/// Rounded up to whole words, and at least one; saturates where no device reaches.
+/// Rounded up to whole words, at least one. Saturates, far beyond any device's limit.
 pub(super) fn rounded(bytes: u64) -> u64 {
     bytes.max(1).checked_next_multiple_of(4).unwrap_or(u64::MAX)
 }

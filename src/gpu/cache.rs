@@ -1,5 +1,10 @@
-use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+//! A cache of compute pipelines, so that a kernel that runs again is not compiled again.
+
+use std::{
+    fmt,
+    hash::{BuildHasher, RandomState},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use super::GpuError;
 use super::check::BindingSizes;
@@ -11,7 +16,6 @@ use crate::wgsl::Kernel;
 /// A kernel is recognised by its whole text, its entry point, the sizes of its bindings and whether it has a proof. A cache belongs to one
 /// device, because wgpu gives objects of different instances the same identity and cannot tell them apart: it comes
 /// with a [`Gpu`](super::Gpu) and is shared by that one's clones. It may be used from many threads.
-#[derive(Debug)]
 pub struct PipelineCache {
     capacity: usize,
     hasher: RandomState,
@@ -19,7 +23,6 @@ pub struct PipelineCache {
 }
 
 /// The most recently used entry is the last.
-#[derive(Debug)]
 struct Cached {
     fingerprint: u64,
     wgsl: String,
@@ -27,6 +30,16 @@ struct Cached {
     sizes: BindingSizes,
     proved: bool,
     pipeline: Arc<Pipeline>,
+}
+
+/// The capacity and the number of pipelines; the kernels' texts would fill pages.
+impl fmt::Debug for PipelineCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PipelineCache")
+            .field("capacity", &self.capacity)
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl PipelineCache {
@@ -115,4 +128,15 @@ fn touch(entries: &mut [Cached], same: impl Fn(&Cached) -> bool) -> Option<Arc<P
     let at = entries.iter().rposition(same)?;
     entries[at..].rotate_left(1);
     entries.last().map(|entry| Arc::clone(&entry.pipeline))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn its_debug_text_is_one_line() {
+        let cache = PipelineCache::new(4);
+        assert_eq!(format!("{cache:?}"), "PipelineCache { capacity: 4, len: 0, .. }");
+    }
 }

@@ -1,3 +1,5 @@
+//! Checks of kernels and buffers against each other and the device's limits, before wgpu sees them.
+
 use super::{AdapterLimits, GpuError};
 use crate::{nest::Operand, wgsl::Kernel};
 

@@ -1,11 +1,13 @@
+//! An open device: one of this machine's adapters, or a device that the embedder owns.
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use super::scratch::Scratch;
-use super::{Adapter, AdapterKind, AdapterLimits, Adapters, GpuError, PipelineCache};
+use super::{Adapter, AdapterLimits, Adapters, DeviceType, GpuError, PipelineCache};
 
-/// Tells one opened or adopted device from another; wgpu's own identities repeat across its instances.
+/// Numbers the devices that were opened or adopted; wgpu's own identifiers repeat across its instances.
 static OPENED: AtomicU64 = AtomicU64::new(0);
 
 /// An open device with what it needs to run kernels.
@@ -27,7 +29,7 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// How long a wait may take if nothing else is said: longer than any relayout, shorter than a night.
+    /// How long a wait may take unless [`with_timeout`](Self::with_timeout) says otherwise; much longer than any relayout.
     pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
 
     /// Opens the best adapter of the machine; see [`Adapters::choose`].
@@ -121,7 +123,7 @@ impl Gpu {
 
     /// What the adapter is made of.
     #[must_use]
-    pub fn kind(&self) -> AdapterKind {
+    pub fn device_type(&self) -> DeviceType {
         self.device.adapter_info().device_type.into()
     }
 

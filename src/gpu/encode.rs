@@ -1,3 +1,5 @@
+//! Encoding a kernel into a command encoder, the caller's or one of ours.
+
 use super::check::{self, BindingSizes};
 use super::scope::scoped;
 use super::{Gpu, GpuError};
@@ -18,13 +20,13 @@ impl Gpu {
     /// Nothing is copied, submitted or waited for. The ranges start at their offsets, which the device's
     /// `min_storage_buffer_offset_alignment` must divide (256 bytes at most), and hold at least the bytes that
     /// [`Kernel::bindings`] ask for; what lies past those is neither read nor written. Both buffers need
-    /// [`wgpu::BufferUsages::STORAGE`] and must be two: wgpu tracks a buffer as a whole, so that no part of one can be
-    /// read while another part is written. Encoder and buffers must be this device's own: wgpu may panic where they
+    /// [`wgpu::BufferUsages::STORAGE`], and they must be different buffers: wgpu tracks a buffer as a whole, so one part
+    /// of it cannot be read while another is written. Encoder and buffers must be this device's own: wgpu may panic where they
     /// come from another `wgpu::Instance`. A kernel without dispatches encodes nothing.
     ///
     /// # Errors
     /// A kernel or a range that does not fit the other or the device, a shader that does not compile, or what wgpu
-    /// reports while binding. What wgpu finds wrong with the encoder itself it says when the caller finishes it.
+    /// reports while binding. Errors of the encoder itself are reported by wgpu when the caller finishes it.
     pub fn encode(
         &self,
         kernel: &Kernel,

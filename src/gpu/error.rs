@@ -1,3 +1,5 @@
+//! The error of this room.
+
 use std::time::Duration;
 
 use crate::{nest::Operand, schedule::ScheduleError};

@@ -33,7 +33,7 @@ mod time;
 mod transfer;
 mod wait;
 
-pub use adapter::{Adapter, AdapterKind, Adapters};
+pub use adapter::{Adapter, Adapters, DeviceType};
 pub use buffer::Buffer;
 pub use cache::PipelineCache;
 pub use device::Gpu;

@@ -1,8 +1,10 @@
+//! The shader module of a kernel: without run-time checks where its proof holds.
+
 #![allow(unsafe_code)] // this file hands a proved kernel to wgpu
 
 use crate::wgsl::Kernel;
 
-/// Hands a kernel's text to wgpu: with run-time checks of every access, unless its proof shows that they do nothing.
+/// Hands a kernel's text to wgpu, with run-time checks of every access unless the kernel's proof makes them needless.
 pub(super) fn create(device: &wgpu::Device, kernel: &Kernel) -> wgpu::ShaderModule {
     let descriptor = wgpu::ShaderModuleDescriptor {
         label: Some("stridec"),
@@ -18,7 +20,7 @@ pub(super) fn create(device: &wgpu::Device, kernel: &Kernel) -> wgpu::ShaderModu
     unsafe { device.create_shader_module_trusted(descriptor, checks) }
 }
 
-/// How its pipeline is compiled: workgroup memory is zeroed, unless the kernel is proved and so uses none unwritten.
+/// The pipeline's options: workgroup memory is zeroed unless the kernel is proved, since a proved kernel uses none.
 pub(super) fn compilation_options(kernel: &Kernel) -> wgpu::PipelineCompilationOptions<'static> {
     wgpu::PipelineCompilationOptions {
         zero_initialize_workgroup_memory: !is_proved(kernel),

@@ -1,3 +1,5 @@
+//! Copies larger than the device: run part by part, a few parts at a time.
+
 use std::collections::VecDeque;
 
 use super::check::{self, BindingSizes};
@@ -9,11 +11,11 @@ use crate::nest::{CopyNest, Operand, Part, split};
 use crate::schedule::{Target, schedule};
 use crate::wgsl::{self, Kernel};
 
-/// The most bytes of a part's source, and twice those of its destination. Larger parts move no faster, and hold more
-/// memory while they do.
+/// The greatest size of a part's source in bytes, and twice that of its destination. Larger parts are no faster and
+/// take more memory.
 const PART: u64 = 16 << 20;
 
-/// Parts on their way at a time: one is packed or unpacked by the host while others are on the device.
+/// Parts in flight at a time: the host packs or unpacks one while others are on the device.
 const IN_FLIGHT: usize = 3;
 
 /// A part on the device.
@@ -25,11 +27,11 @@ struct Flight {
 }
 
 impl Gpu {
-    /// Runs a copy of any size on host bytes, cut into parts that the target's limits and the device's hold: the
-    /// source's physical image in, the destination's out.
+    /// Runs a copy of any size on host bytes, cut into parts that fit the limits of the target and of the
+    /// device: reads the source's whole image, writes the destination's.
     ///
-    /// Each part is packed, moved and unpacked on its own, a few of them at a time, so that the device needs memory for
-    /// those alone. `progress` is told, after each part, how many bytes of the destination are there.
+    /// Each part is packed, moved and unpacked on its own, and the device holds only a few parts at a time. `progress` is
+    /// called after each part with the number of bytes of the destination that are written.
     ///
     /// # Errors
     /// As [`run`](Self::run); [`GpuError::Schedule`] where the target does not run one cell of the copy. The

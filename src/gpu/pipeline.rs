@@ -1,3 +1,5 @@
+//! The compute pipeline of a kernel, and the bind group layout that its buffers are bound with.
+
 use super::check::BindingSizes;
 use super::scope::scoped;
 use super::{GpuError, module};

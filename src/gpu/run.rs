@@ -1,3 +1,5 @@
+//! Running a kernel: on host bytes, or on buffers that are on the device already.
+
 use std::sync::{MutexGuard, PoisonError};
 
 use super::buffer::rounded;
@@ -9,11 +11,11 @@ use super::{Buffer, Gpu, GpuError};
 use crate::{nest::Operand, wgsl::Kernel};
 
 impl Gpu {
-    /// Runs a kernel on host bytes: the source's physical image in, the destination's out.
+    /// Runs a kernel on host bytes: reads the source's whole image, writes the destination's.
     ///
     /// The destination is written whole. A kernel without dispatches leaves it as it is. Images up to 16 MiB take one
-    /// submission; longer ones are moved in parts of that size. The two device buffers stay for the next run, until
-    /// [`trim`](Self::trim).
+    /// submission; larger ones are transferred in pieces of that size. The two device buffers are kept for the next run, until
+    /// [`trim`](Self::trim) frees them.
     ///
     /// # Errors
     /// [`GpuError::ImageSize`] for slices that are not exactly [`Kernel::source_bytes`] and
@@ -37,7 +39,7 @@ impl Gpu {
         let destination_buffer = self.scratch_buffer(Operand::Destination, sizes.destination)?;
         self.write(&source_buffer, source)?;
         let mut encoder = self.encoder()?;
-        // What the kernel binds past the image reads as zero, whatever an earlier run left there.
+        // The buffer may hold bytes of an earlier run behind the image; the kernel must read zeros there.
         let written = source.len().next_multiple_of(4) as u64;
         if let Some(tail) = sizes.source.checked_sub(written).filter(|&tail| tail > 0) {
             encoder.clear_buffer(&source_buffer, written, Some(tail));
@@ -70,8 +72,8 @@ impl Gpu {
         self.dispatch_repeated(kernel, source, destination, 1)
     }
 
-    /// Runs a kernel `times` over, back to back in one submission, and waits until all are done: for measurements that
-    /// the cost of a submission would drown.
+    /// Runs a kernel `times` over, back to back in one submission, and waits until all are done. For measurements of
+    /// kernels that take less time than a submission.
     ///
     /// # Errors
     /// As [`dispatch`](Self::dispatch).

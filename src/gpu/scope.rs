@@ -1,3 +1,5 @@
+//! wgpu's error scopes, as results.
+
 use super::GpuError;
 use super::error::brief;
 

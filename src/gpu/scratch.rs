@@ -1,6 +1,8 @@
+//! Device buffers that are kept and used again.
+
 use crate::nest::Operand;
 
-/// Device buffers kept from one run to the next: to allocate and zero a buffer costs as much as a small kernel.
+/// Device buffers kept from one run to the next, because allocating and zeroing a buffer costs as much as a small kernel.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     operands: Vec<(Operand, wgpu::Buffer)>,
@@ -11,7 +13,7 @@ impl Scratch {
     /// Readback buffers kept: as many as a download has in flight.
     const READBACKS: usize = 2;
 
-    /// Takes the buffer kept for this operand, if `bytes` fit and leave no more than half of it unused.
+    /// Takes the buffer kept for this operand if it holds `bytes` and at most half of it would be unused.
     pub(super) fn take(&mut self, operand: Operand, bytes: u64) -> Option<wgpu::Buffer> {
         let at = self.operands.iter().position(|(kept, _)| *kept == operand)?;
         let (_, kept) = self.operands.swap_remove(at);

@@ -1,3 +1,5 @@
+//! Timing a kernel by the device's timestamps.
+
 use std::time::Duration;
 
 use super::scope::scoped;

@@ -1,3 +1,5 @@
+//! Moving bytes between host memory and buffers, through staging buffers of bounded size.
+
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};

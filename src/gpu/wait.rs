@@ -1,3 +1,5 @@
+//! Waiting for a submission, and noticing that the device was lost.
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{Gpu, GpuError};
@@ -13,8 +15,7 @@ impl Gpu {
             submission_index: Some(submission),
             timeout: Some(self.timeout),
         };
-        // wgpu panics where the device is lost while it is waited for, and has no other way to say so; its own state
-        // stays usable.
+        // wgpu reports a device that is lost during the wait only by a panic. Its own state stays usable.
         let polled = catch_unwind(AssertUnwindSafe(|| self.device.poll(poll)));
         self.check_lost(operation)?;
         match polled {
@@ -22,7 +23,7 @@ impl Gpu {
             Ok(Err(wgpu::PollError::Timeout)) => {
                 Err(GpuError::Timeout { operation, limit: self.timeout })
             }
-            // The submission was never taken, which happens where the device was lost before it.
+            // The device was lost before the submission, which was therefore never accepted.
             Ok(Err(error @ wgpu::PollError::WrongSubmissionIndex(..))) => {
                 Err(GpuError::DeviceLost { operation, message: error.to_string() })
             }

@@ -244,14 +244,14 @@ fn adapters_say_what_they_are() {
             "{} {} {} {:?}",
             adapter.name(),
             adapter.backend(),
-            adapter.kind(),
+            adapter.device_type(),
             adapter.limits()
         );
     }
     if let Ok(best) = adapters.choose() {
         let gpu = Gpu::open_adapter(best).unwrap();
         assert_eq!((gpu.name(), gpu.backend()), (best.name().to_owned(), best.backend()));
-        assert_eq!((gpu.kind(), gpu.limits()), (best.kind(), best.limits()));
+        assert_eq!((gpu.device_type(), gpu.limits()), (best.device_type(), best.limits()));
     }
 }
 
