@@ -1,3 +1,5 @@
+//! The crate's error: an error of any room, with its kind and the field that it is about.
+
 use crate::{
     host::HostError,
     nest::NestError,

@@ -1,3 +1,5 @@
+//! The error of this room.
+
 use super::Language;
 
 /// Why a kernel has no translation.

@@ -1,3 +1,5 @@
+//! The shading languages that kernels are translated to.
+
 use std::{fmt, str::FromStr};
 
 use super::BackendError;

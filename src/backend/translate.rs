@@ -1,3 +1,5 @@
+//! What all languages have in common: naga's module of a kernel, and the policies that it is written with.
+
 use naga::{
     BinaryOperator, Expression, Literal, Module, ShaderStage,
     proc::{BoundsCheckPolicies, BoundsCheckPolicy},

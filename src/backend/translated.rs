@@ -1,3 +1,5 @@
+//! A translated kernel, and where its buffers are bound.
+
 use std::fmt;
 
 use super::Language;

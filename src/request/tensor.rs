@@ -1,3 +1,5 @@
+//! A tensor of an operation, in any of the forms that stridec accepts.
+
 use std::{fmt, str::FromStr};
 
 use crate::{

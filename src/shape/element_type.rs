@@ -1,3 +1,5 @@
+//! XLA's element types, their widths and names.
+
 use std::fmt;
 
 /// The type of an array's elements, or the kind of a shape that has none.

@@ -1,3 +1,5 @@
+//! The error of this room.
+
 use super::{ElementType, FieldPath, PaddingValue};
 
 /// Why a shape is invalid, or cannot be read.

@@ -1,3 +1,5 @@
+//! The path of a field of a proto, for errors.
+
 use std::fmt;
 
 /// Where in a shape a value stands, as its proto names it: `tuple_shapes[1].layout.minor_to_major[2]`.

@@ -1,3 +1,5 @@
+//! An array with explicit strides.
+
 use super::{Dimension, ElementType, FieldPath, ShapeError, validate};
 
 /// An array with explicit strides, which no XLA shape can say: sizes, strides and an offset, all in elements.

@@ -1,3 +1,5 @@
+//! The error of parsing: a reason, and the range of the text that it is about.
+
 use std::ops::Range;
 
 use crate::shape::ShapeError;

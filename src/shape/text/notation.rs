@@ -1,3 +1,5 @@
+//! Parsing the notation: the entry points, and `FromStr` for each type that is written in it.
+
 use std::{
     fmt::{self, Display, Formatter},
     ops::Range,
