@@ -170,19 +170,10 @@ impl StrideDescriptor {
         if self.image_bytes() == 0 {
             return true;
         }
-        let mut axes: SmallVec<[Axis; 8]> =
-            self.axes.iter().copied().filter(|axis| axis.extent != 1).collect();
-        axes.sort_by_key(|axis| axis.stride);
-        let mut reach = 1;
-        for axis in &axes {
-            if u64::try_from(axis.stride) != Ok(reach) {
-                return false;
-            }
-            reach *= axis.extent;
-        }
+        let covered = packed_elements(self.axes.iter().map(|axis| (axis.stride, axis.extent)));
         self.prefix_bytes == 0
             && self.offset == 0
-            && reach == self.physical_elements
+            && covered == Some(self.physical_elements)
             && self.elements() == self.physical_elements
     }
 
@@ -292,6 +283,17 @@ impl Forward for Names {
     fn unit(&mut self) -> String {
         "0".into()
     }
+}
+
+/// The elements that strides over these sizes cover without a gap or an overlap, in whatever order of dimensions; `None`
+/// where there is either.
+pub(super) fn packed_elements(dimensions: impl Iterator<Item = (i64, u64)>) -> Option<u64> {
+    let mut dimensions: SmallVec<[(i64, u64); 8]> =
+        dimensions.filter(|&(_, size)| size != 1).collect();
+    dimensions.sort_unstable();
+    dimensions.into_iter().try_fold(1, |covered, (stride, size)| {
+        (u64::try_from(stride) == Ok(covered)).then(|| covered * size)
+    })
 }
 
 /// A lowered shape holds fewer than 2^63 bits, so that every extent and offset of it fits.

@@ -1,27 +1,15 @@
 //! What a description says of its memory, and what it promises of a binding.
 
-use smallvec::SmallVec;
-
 use super::{BufferTensorDesc, DmlError, MAX_DIMENSION_COUNT, size::implied_elements};
+use crate::stride::descriptor::packed_elements;
 
 impl BufferTensorDesc {
     /// Whether the elements fill the places from the first to the last, one each, in whatever order of dimensions.
     #[must_use]
     pub fn is_packed(&self) -> bool {
         let strides = self.explicit_strides();
-        let mut axes: SmallVec<[(u64, u64); 8]> = strides
-            .iter()
-            .zip(&self.sizes)
-            .filter(|&(_, &size)| size != 1)
-            .map(|(&stride, &size)| (stride.into(), size.into()))
-            .collect();
-        axes.sort_unstable();
-        let mut reach = 1;
-        axes.into_iter().all(|(stride, size)| {
-            let continues = stride == reach;
-            reach *= size;
-            continues
-        })
+        let dimensions = strides.iter().zip(&self.sizes);
+        packed_elements(dimensions.map(|(&stride, &size)| (stride.into(), size.into()))).is_some()
     }
 
     /// Whether several elements of one dimension share a place: a stride of 0 over a size above 1.
