@@ -121,7 +121,7 @@ impl Gpu {
         self.device.adapter_info().backend.to_str()
     }
 
-    /// What the adapter is made of.
+    /// What kind of device it is.
     #[must_use]
     pub fn device_type(&self) -> DeviceType {
         self.device.adapter_info().device_type.into()

@@ -1,8 +1,8 @@
-//! Bits between a whole image in host memory and one that is packed or cut.
+//! Copying rows of bits out of an image in host memory, packed, and runs of bits back into one.
 
 use crate::nest::Rows;
 
-/// Gives the packed bytes of every row to `put`, with their place among all of them.
+/// Packs every row and calls `put` with its bytes and their offset in the packed image.
 pub(super) fn pack(rows: &Rows, image: &[u8], mut put: impl FnMut(usize, &[u8])) {
     let pitch = host(rows.pitch);
     let bytes = host(rows.bits.div_ceil(8));
@@ -58,7 +58,7 @@ pub(super) fn place(image: &mut [u8], bit: u64, run: &[u8], bits: u64) {
     }
 }
 
-/// A place in host memory.
+/// An offset in host memory.
 fn host(n: u64) -> usize {
     usize::try_from(n).unwrap_or(usize::MAX)
 }

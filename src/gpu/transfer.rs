@@ -8,14 +8,14 @@ use super::buffer::rounded;
 use super::scope::scoped;
 use super::{Gpu, GpuError};
 
-/// Bytes that are staged at a time. Two parts are in flight, so that the host copies one while the device moves the
-/// other, and a transfer of any length needs no more than 32 MiB of staging memory.
-const PART: usize = 16 << 20;
+/// The most bytes staged at a time. Two pieces are in flight, so that the host copies one while the device moves the
+/// other, and a transfer of any length needs at most 32 MiB of staging memory.
+const PIECE: usize = 16 << 20;
 
 const UPLOADING: &str = "uploading";
 const DOWNLOADING: &str = "downloading";
 
-/// Bytes on their way to the host.
+/// A download in flight.
 pub(super) struct Arriving {
     staging: wgpu::Buffer,
     bytes: usize,
@@ -26,18 +26,18 @@ pub(super) struct Arriving {
 impl Gpu {
     /// Writes `bytes` to the start of a buffer, and zeros up to the next word.
     ///
-    /// All parts but the last are submitted; the last goes with the next submission, whatever that is. The staging
-    /// memory is wgpu's own: it is not zeroed first, as a buffer mapped at its creation would be.
+    /// All pieces but the last are submitted here; the last is submitted with whatever the queue is given next. The
+    /// staging memory is wgpu's own, which is not zeroed first as that of a buffer mapped at creation is.
     pub(super) fn write(&self, buffer: &wgpu::Buffer, bytes: &[u8]) -> Result<(), GpuError> {
         let mut in_flight = VecDeque::with_capacity(2);
-        let parts = bytes.len().div_ceil(PART);
-        for (number, part) in bytes.chunks(PART).enumerate() {
+        let parts = bytes.len().div_ceil(PIECE);
+        for (number, part) in bytes.chunks(PIECE).enumerate() {
             if in_flight.len() == 2
                 && let Some(submission) = in_flight.pop_front()
             {
                 self.wait(UPLOADING, submission)?;
             }
-            self.stage(buffer, (number * PART) as u64, rounded(part.len() as u64), |staged| {
+            self.stage(buffer, (number * PIECE) as u64, rounded(part.len() as u64), |staged| {
                 staged.slice(..part.len()).copy_from_slice(part);
                 let tail = staged.len() - part.len();
                 staged.slice(part.len()..).copy_from_slice(&[0; 4][..tail]);
@@ -51,7 +51,7 @@ impl Gpu {
 
     /// Writes `size` bytes of a buffer from `offset`, both multiples of 4, with what `fill` puts into staging memory.
     ///
-    /// They go with the next submission. The memory is not zeroed first: `fill` writes all of it.
+    /// The write is part of the next submission. The memory is not zeroed first, so `fill` must write all of it.
     pub(super) fn stage(
         &self,
         buffer: &wgpu::Buffer,
@@ -86,13 +86,13 @@ impl Gpu {
         let mut arrive = |(part, range): (Arriving, Range<usize>)| {
             self.arrive(part, |arrived| bytes[range].copy_from_slice(arrived))
         };
-        for start in (0..length).step_by(PART) {
+        for start in (0..length).step_by(PIECE) {
             if in_flight.len() == 2
                 && let Some(part) = in_flight.pop_front()
             {
                 arrive(part)?;
             }
-            let range = start..length.min(start + PART);
+            let range = start..length.min(start + PIECE);
             let encoder = encoder.take().map_or_else(|| self.encoder(), Ok)?;
             let part = self.depart(encoder, buffer, start as u64, range.len())?;
             in_flight.push_back((part, range));
@@ -119,7 +119,7 @@ impl Gpu {
             let submission = self.queue.submit([encoder.finish()]);
             let (answer, mapped) = sync_channel(1);
             staging.map_async(wgpu::MapMode::Read, ..size, move |result| {
-                // Nobody listens any more where the download was given up.
+                // Sending fails only after the download was abandoned.
                 let _ = answer.send(result);
             });
             (submission, mapped)
@@ -127,11 +127,11 @@ impl Gpu {
         Ok(Arriving { staging, bytes, submission, mapped })
     }
 
-    /// Waits for bytes on their way and shows them to `take`; their staging buffer is kept for others.
+    /// Waits for a download and calls `take` with its bytes; the staging buffer is kept for the next one.
     pub(super) fn arrive(&self, part: Arriving, take: impl FnOnce(&[u8])) -> Result<(), GpuError> {
         let Arriving { staging, bytes, submission, mapped } = part;
         self.wait(DOWNLOADING, submission)?;
-        // The answer is there, or about to be given by another thread that waits for this device.
+        // The result is there already, or another thread that waits for this device is about to send it.
         match mapped.recv_timeout(self.timeout) {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
@@ -170,7 +170,7 @@ impl Gpu {
     }
 }
 
-/// Transfers that are valid fail without a word only where the device is gone.
+/// A valid transfer that fails without an error was lost with its device.
 fn lost(operation: &'static str, message: &str) -> GpuError {
     GpuError::DeviceLost { operation, message: message.to_owned() }
 }
