@@ -1,4 +1,4 @@
-//! Spans for `tracing`, behind the feature of that name; without it, nothing at all.
+//! Spans for the crate `tracing`, behind the feature of that name. Without the feature they compile to nothing.
 
 /// Enters the span of a stage until the end of the block: `decode`, `lower`, `emit`, `validate` or `run`.
 macro_rules! span {

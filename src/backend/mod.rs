@@ -13,20 +13,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What is chosen for each language, and who but naga reads the result in stridec's own tests:
+//! The dialect of each language, and the tool other than naga that checks it in stridec's own tests:
 //!
 //! | | dialect | source, destination | out of bounds | checked by |
 //! |---|---|---|---|---|
 //! | SPIR-V | 1.3, `Shader` only (Vulkan 1.1) | bindings 0 and 1 of set 0 | the index is clamped | `spirv-val` |
-//! | MSL | 2.1 | `buffer(0)`, `buffer(1)` and sizes in `buffer(2)` | the index is clamped | nobody: Apple's compiler is not to be had elsewhere |
+//! | MSL | 2.1 | `buffer(0)`, `buffer(1)` and sizes in `buffer(2)` | the index is clamped | nothing: Apple's compiler is not available to the tests |
 //! | HLSL | shader model 5.1, for DXC too | `t0` and `u1` of space 0 | Direct3D's own rule, below | `glslangValidator -D`; not DXC |
 //! | GLSL | ES 3.10, which OpenGL 4.5 takes as well | bindings 0 and 1 | **nothing**: check sizes or ask for a robust context | `glslangValidator` |
 //!
 //! # Bounds
 //!
 //! Every index of a kernel lies inside its binding when the binding has the bytes that
-//! [`Binding::size_in_bytes`](crate::wgsl::Binding) asks for: check that when binding, and no check in a shader ever
-//! acts. naga checks nothing unless told to. stridec tells it to clamp in SPIR-V and MSL, as implementations of WebGPU
+//! [`Binding::size_in_bytes`](crate::wgsl::Binding) asks for, so check that when you bind. naga adds no checks unless
+//! told to. stridec tells it to clamp in SPIR-V and MSL, as implementations of WebGPU
 //! do, so that a binding that is too short gives wrong elements and never a write elsewhere; the clamp is one `min`
 //! for each access. An HLSL buffer is a `ByteAddressBuffer`, of which Direct3D itself reads zero and drops writes past
 //! the end of a *descriptor*; bound as a root descriptor it has no end, and the size is the caller's to check. naga has

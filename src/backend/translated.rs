@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::Language;
 
-/// A kernel in another language, and where its buffers go.
+/// A kernel in another language, and where its buffers are bound.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Translated {
@@ -12,7 +12,7 @@ pub struct Translated {
     pub language: Language,
     /// The shader: SPIR-V words in little-endian order, or UTF-8 text. Empty where there is nothing to dispatch.
     pub code: Vec<u8>,
-    /// What the entry point is called there; MSL does not let it be `main`.
+    /// The name of the entry point, which cannot be `main` in MSL.
     pub entry_point: String,
     /// Where each buffer of [`Kernel::bindings`](crate::Kernel) is bound, in the same order.
     pub slots: Vec<Slot>,

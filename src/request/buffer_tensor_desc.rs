@@ -1,4 +1,4 @@
-//! `stridec.BufferTensorDesc`, both ways.
+//! Conversions between `stridec.BufferTensorDesc` and its proto.
 
 use crate::{
     proto::stridec as proto,

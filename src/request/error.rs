@@ -1,3 +1,5 @@
+//! The error of this room: fields of a request that are missing or have no meaning.
+
 /// Why a request is incomplete.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

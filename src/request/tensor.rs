@@ -8,7 +8,7 @@ use crate::{
     stride::{BufferTensorDesc, DmlError, StrideDescriptor},
 };
 
-/// How one tensor lies in memory, in one of the ways to say it.
+/// One tensor's type, extents and memory layout, in any of the forms that stridec accepts.
 ///
 /// ```
 /// use stridec::request::Tensor;
@@ -72,7 +72,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// Where it has no elements, or fields that no stride can say.
+    /// Where it has no elements, or fields that cannot be expressed by strides.
     pub fn descriptor(&self) -> Result<StrideDescriptor, Error> {
         Ok(match self {
             Self::Shape(shape) => StrideDescriptor::try_from(shape)?,

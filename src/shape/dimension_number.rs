@@ -4,17 +4,10 @@ use super::{FieldPath, MAX_RANK, ShapeError};
 
 /// The dimension that a number names; a negative one counts from the end, -1 the last.
 ///
-/// ```
-/// use stridec::shape::dimension_number;
-/// assert_eq!(dimension_number(-1, 4), Ok(3));
-/// let error = dimension_number(4, 4).unwrap_err();
-/// assert_eq!(error.to_string(), "dimension: 4 is out of range; -4 to 3 is accepted");
-/// ```
-///
 /// # Errors
 ///
 /// Where the number is not in `-rank..rank`.
-pub fn dimension_number(dimension: i64, rank: usize) -> Result<usize, ShapeError> {
+pub(crate) fn dimension_number(dimension: i64, rank: usize) -> Result<usize, ShapeError> {
     numbered(|| FieldPath::new("dimension"), dimension, rank)
 }
 
@@ -23,7 +16,7 @@ pub fn dimension_number(dimension: i64, rank: usize) -> Result<usize, ShapeError
 /// # Errors
 ///
 /// Where a number is not in `-rank..rank`, or two name one dimension.
-pub fn dimension_numbers(dimensions: &[i64], rank: usize) -> Result<Vec<usize>, ShapeError> {
+pub(crate) fn dimension_numbers(dimensions: &[i64], rank: usize) -> Result<Vec<usize>, ShapeError> {
     distinct("dimensions", dimensions, rank)
 }
 
@@ -32,7 +25,7 @@ pub fn dimension_numbers(dimensions: &[i64], rank: usize) -> Result<Vec<usize>, 
 /// # Errors
 ///
 /// Where there are not `rank` numbers, or they do not name each dimension once.
-pub fn permutation(permutation: &[i64], rank: usize) -> Result<Vec<usize>, ShapeError> {
+pub(crate) fn permutation(permutation: &[i64], rank: usize) -> Result<Vec<usize>, ShapeError> {
     if permutation.len() != rank {
         return Err(ShapeError::Count {
             field: FieldPath::new("permutation"),

@@ -189,7 +189,7 @@ impl ElementType {
 
     /// Whether the type is an unsigned integer, as the types of sparse indices are.
     #[must_use]
-    pub fn is_unsigned_integer(self) -> bool {
+    pub(crate) fn is_unsigned_integer(self) -> bool {
         matches!(
             self,
             Self::U1 | Self::U2 | Self::U4 | Self::U8 | Self::U16 | Self::U32 | Self::U64

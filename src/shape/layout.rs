@@ -96,7 +96,7 @@ impl Layout {
         self
     }
 
-    /// Whether the layout gives a place to every element: none of its dimensions is stored sparsely.
+    /// Whether none of the dimensions is stored sparsely: `LayoutUtil::IsDense`.
     ///
     /// ```
     /// use stridec::shape::Layout;
@@ -110,9 +110,9 @@ impl Layout {
         self.format != Format::Sparse && self.sparse.as_ref().is_none_or(|fields| fields.is_dense())
     }
 
-    /// Whether the cells between extents and padded dimensions are spoken of: an array as TensorFlow 1.x had them.
+    /// Whether the layout gives padded dimensions or a padding value, as TensorFlow 1.x had them.
     #[must_use]
-    pub fn has_padding(&self) -> bool {
+    pub(crate) fn has_padding(&self) -> bool {
         !self.padded_dimensions.is_empty() || self.padding_value.is_some()
     }
 }
@@ -266,5 +266,19 @@ impl Sparse {
             && self.index_primitive_type.is_none()
             && self.pointer_primitive_type.is_none()
             && self.physical_shape.is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sparse_by_format_or_by_levels() {
+        let sparse = Layout { format: Format::Sparse, ..Layout::new([1, 0]) };
+        assert!(!sparse.is_dense());
+        for (text, dense) in [("{1,0}", true), ("{1,0:D(D,D)}", true), ("{1,0:D(D,C)}", false)] {
+            assert_eq!(text.parse::<Layout>().unwrap().is_dense(), dense, "{text}");
+        }
     }
 }

@@ -15,31 +15,30 @@ mod element_type;
 mod error;
 mod excerpt;
 mod field_path;
-#[cfg(feature = "text-protos")]
-mod interchange;
 mod layout;
 mod padding;
 #[allow(clippy::module_inception)]
 mod shape;
 mod strided;
 mod text;
+#[cfg(feature = "text-protos")]
+mod text_protos;
 mod validate;
 mod wire;
 
-pub(crate) use dimension_number::signed;
-pub use dimension_number::{dimension_number, dimension_numbers, permutation};
+pub(crate) use dimension_number::{dimension_number, dimension_numbers, permutation, signed};
 pub use element_type::ElementType;
 pub use error::ShapeError;
 pub(crate) use excerpt::excerpt;
 pub use field_path::FieldPath;
-#[cfg(feature = "text-protos")]
-pub use interchange::{from_json, from_textproto, to_json, to_textproto};
 pub use layout::{
     DimLevelType, Format, Layout, PaddingValue, Sparse, SplitConfig, Tile, TileDimension,
 };
 pub use shape::{Dimension, Shape};
 pub use strided::StridedShape;
 pub use text::{Notation, ParseError, parse_leaf_path};
+#[cfg(feature = "text-protos")]
+pub use text_protos::{from_json, from_textproto, to_json, to_textproto};
 pub use wire::{MAX_INPUT_BYTES, decode, decode_with_limit};
 
 /// The greatest rank that stridec accepts.

@@ -1,4 +1,4 @@
-//! The bits that padded cells hold.
+//! The bits of XLA's padding values, for each element type.
 
 use super::{ElementType, PaddingValue, ShapeError};
 

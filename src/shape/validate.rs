@@ -76,7 +76,7 @@ pub(super) fn int64(
     }
 }
 
-/// `index` is that of a dimension, and of none before.
+/// Checks that `index` is in range and was not seen before.
 fn dimension(field: impl FnOnce() -> FieldPath, index: u64, seen: &mut [bool]) -> Result {
     let Some(seen) = usize::try_from(index).ok().and_then(|index| seen.get_mut(index)) else {
         let greatest = i64::try_from(seen.len()).unwrap_or(i64::MAX) - 1;

@@ -7,8 +7,8 @@ use crate::proto::xla;
 
 /// The longest input that is read, in bytes: 16 MiB.
 ///
-/// Reading a message can take 144 times as much memory, reading a text 224 times: so much do the least parts take that
-/// there are. Who reads for others sets a lower limit, with [`decode_with_limit`] or before reading a text.
+/// Decoding a message can take up to 144 times as much memory and parsing a text up to 224 times, because the smallest
+/// fields expand that much. A service can set a lower limit with [`decode_with_limit`]; a text it can measure itself.
 pub const MAX_INPUT_BYTES: usize = 16 << 20;
 
 /// More fields than this are printed with their middle left out.

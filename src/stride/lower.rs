@@ -210,7 +210,10 @@ impl StrideDescriptor {
     /// # Errors
     ///
     /// Where `physical_elements` is below what the tensor has, or its bits pass 2^63-1.
-    pub fn with_physical_elements(mut self, physical_elements: u64) -> Result<Self, StrideError> {
+    pub(crate) fn with_physical_elements(
+        mut self,
+        physical_elements: u64,
+    ) -> Result<Self, StrideError> {
         let least = self.physical_elements;
         if physical_elements < least {
             return Err(StrideError::PhysicalElements { given: physical_elements, least });

@@ -7,7 +7,7 @@ use crate::{
     stride::{StrideDescriptor, StrideError},
 };
 
-/// Where the element at `index` lies, in elements: `MultidimensionalIndexToLinearIndex`.
+/// The offset of the element at `index`, in elements: `MultidimensionalIndexToLinearIndex`.
 ///
 /// ```
 /// use stridec::xla::index_util::multidimensional_index_to_linear_index as linear;
@@ -26,11 +26,11 @@ pub fn multidimensional_index_to_linear_index(
     StrideDescriptor::try_from(shape)?.offset(index)
 }
 
-/// The index of the element at a place of memory: `LinearIndexToMultidimensionalIndex`; `None` for padding.
+/// The index of the element at an offset: `LinearIndexToMultidimensionalIndex`; `None` for padding.
 ///
 /// # Errors
 ///
-/// Where the shape cannot be lowered, or the place is outside its memory.
+/// Where the shape cannot be lowered, or the offset is outside its memory.
 pub fn linear_index_to_multidimensional_index(
     shape: &Shape,
     linear: u64,
@@ -38,9 +38,9 @@ pub fn linear_index_to_multidimensional_index(
     StrideDescriptor::try_from(shape)?.index(linear)
 }
 
-/// Elements between neighbours along a dimension: `GetDimensionStride`; `None` where a tile takes it apart.
+/// The stride of a dimension, in elements: `GetDimensionStride`; `None` where a tile splits the dimension.
 ///
-/// Over a dimension of one element the stride means nothing; the layout's is given. Negative numbers count from the end.
+/// The stride of a dimension of one element has no effect; the layout's is returned. Negative numbers count from the end.
 ///
 /// ```
 /// use stridec::xla::index_util::get_dimension_stride;

@@ -1,9 +1,9 @@
-//! What can be asked of a layout, and made of one: XLA's `LayoutUtil`.
+//! Queries and changes of layouts: XLA's `LayoutUtil`.
 //!
 //! A shape without a layout has the default one. Dimension numbers may be negative: they count from the end.
 
 use super::{permutation_util, shape_util};
-use crate::shape::{DimLevelType, Format, Layout, Shape, ShapeError, dimension_number};
+use crate::shape::{Layout, Shape, ShapeError, dimension_number};
 
 pub use super::layout_field::{LayoutField, equal, without_fields};
 
@@ -26,28 +26,21 @@ pub fn has_layout(shape: &Shape) -> bool {
         || shape.element_type().bits().is_none() && shape.tuple_shapes().iter().all(has_layout)
 }
 
-/// Whether a layout is that of a dense array: `IsDense`, by its levels, and by the format of older protos.
-#[must_use]
-pub fn is_dense(layout: &Layout) -> bool {
-    let mut levels = layout.sparse.iter().flat_map(|sparse| &sparse.dim_level_types);
-    layout.format != Format::Sparse && levels.all(|&level| level == DimLevelType::Dense)
-}
-
-/// The dimension `place` places from the most major: `Major`.
+/// The logical dimension at physical dimension `place`, where 0 is the most major: `Major`.
 ///
 /// # Errors
 ///
-/// Where there are not as many places.
+/// Where `place` is out of range.
 pub fn major(layout: &Layout, place: i64) -> Result<usize, ShapeError> {
     let rank = layout.minor_to_major.len();
     Ok(layout.minor_to_major[rank - 1 - dimension_number(place, rank)?])
 }
 
-/// The dimension `place` places from the most minor: `Minor`.
+/// The logical dimension `place` dimensions from the most minor, where 0 is the most minor itself: `Minor`.
 ///
 /// # Errors
 ///
-/// Where there are not as many places.
+/// Where `place` is out of range.
 pub fn minor(layout: &Layout, place: i64) -> Result<usize, ShapeError> {
     let rank = layout.minor_to_major.len();
     Ok(layout.minor_to_major[dimension_number(place, rank)?])
@@ -70,13 +63,13 @@ pub fn make_logical_to_physical(layout: &Layout) -> Vec<usize> {
     permutation_util::inverse(&major_to_minor(layout))
 }
 
-/// Whether memory runs over dimension 0 fastest, then 1, …: `IsMonotonicWithDim0Minor`.
+/// Whether dimension 0 is the most minor, then 1, …: `IsMonotonicWithDim0Minor`.
 #[must_use]
 pub fn is_monotonic_with_dim0_minor(layout: &Layout) -> bool {
     layout.minor_to_major.is_sorted()
 }
 
-/// Whether memory runs over the last dimension fastest: `IsMonotonicWithDim0Major`.
+/// Whether the last dimension is the most minor, as in the default layout: `IsMonotonicWithDim0Major`.
 #[must_use]
 pub fn is_monotonic_with_dim0_major(layout: &Layout) -> bool {
     layout.minor_to_major.iter().rev().is_sorted()
@@ -114,7 +107,7 @@ pub fn move_dim_to_minor(layout: &Layout, dimension: i64) -> Result<Layout, Shap
     Ok(moved)
 }
 
-/// The layout of an array that has lost a dimension, its padding and its splits with it: `DeleteDimension`.
+/// The layout without a dimension, and without its padding and splits: `DeleteDimension`.
 ///
 /// # Errors
 ///
@@ -161,7 +154,7 @@ pub fn copy_layout_between_shapes(
     shape_util::with_layouts(destination, source)
 }
 
-/// The greatest number of elements between two splits of a dimension: `MaxSplitSize`.
+/// The greatest number of elements between neighbouring splits of a dimension: `MaxSplitSize`.
 ///
 /// ```
 /// use stridec::xla::layout_util::max_split_size;
@@ -201,21 +194,6 @@ pub fn max_elements_in_per_split(shape: &Shape) -> Option<u64> {
     })
 }
 
-/// XLA's customary letters for the dimensions of an array: y x; z y x; p z y x; more major ones have none.
-///
-/// ```
-/// use stridec::xla::layout_util::customary_letters;
-/// assert_eq!(customary_letters(2), [Some('y'), Some('x')]);
-/// assert_eq!(customary_letters(5)[..2], [None, Some('p')]);
-/// ```
-#[must_use]
-pub fn customary_letters(rank: usize) -> Vec<Option<char>> {
-    let mut letters: Vec<Option<char>> =
-        "xyzp".chars().map(Some).chain(std::iter::repeat(None)).take(rank).collect();
-    letters.reverse();
-    letters
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -240,21 +218,6 @@ mod tests {
         assert!(!is_monotonic_with_dim0_major(&ascending));
         assert_eq!(move_dim_to_minor(&layout("{2,0,3,1}"), 3), Ok(layout("{3,2,0,1}")));
         assert!(move_dim_to_major(&order, 3).is_err());
-    }
-
-    #[test]
-    fn sparse_by_format_or_by_levels() {
-        let sparse = Layout { format: Format::Sparse, ..layout("{1,0}") };
-        assert!(!is_dense(&sparse));
-        for (text, dense) in [("{1,0}", true), ("{1,0:D(D,D)}", true), ("{1,0:D(D,C)}", false)] {
-            assert_eq!(is_dense(&layout(text)), dense, "{text}");
-        }
-    }
-
-    #[test]
-    fn letters_end_with_x() {
-        assert_eq!(customary_letters(2), [Some('y'), Some('x')]);
-        assert_eq!(customary_letters(5)[..3], [None, Some('p'), Some('z')]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Reads protos: every field is checked on the way, whichever era wrote it.
+//! Shapes from protos, of any version of XLA and TensorFlow. Every field is checked.
 
 use super::UNBOUNDED;
 use crate::{

@@ -1,4 +1,4 @@
-//! Writes protos, in the dialect of the era that had the shape.
+//! Shapes to protos: as today's XLA writes them, or as TensorFlow 1.x did where the layout has padding.
 
 use super::UNBOUNDED;
 use crate::{

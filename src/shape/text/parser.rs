@@ -1,4 +1,4 @@
-//! What every part of the grammar is read with: one token ahead, and a record of where each field stood.
+//! The parser's state: one token of lookahead, and the range of the text that each field came from.
 
 use std::ops::Range;
 

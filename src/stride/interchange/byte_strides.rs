@@ -69,7 +69,7 @@ impl StrideDescriptor {
 /// # Errors
 ///
 /// Where it passes 2^63-1.
-pub fn least_offset(sizes: &[u64], strides: &[i64]) -> Result<u64, StrideError> {
+fn least_offset(sizes: &[u64], strides: &[i64]) -> Result<u64, StrideError> {
     if sizes.contains(&0) {
         return Ok(0);
     }
@@ -84,17 +84,11 @@ pub fn least_offset(sizes: &[u64], strides: &[i64]) -> Result<u64, StrideError> 
         .ok_or(StrideError::TooLarge { what: "strides" })
 }
 
-/// Strides with those over fewer than two elements as packing gives them, in whatever unit: they mean nothing.
+/// The strides, with those over fewer than two elements, which have no effect, replaced by packed ones.
 ///
-/// Such a stride is the reach of the next dimension, and 1 for the last.
-///
-/// ```
-/// use stridec::stride::interchange::normalized_strides;
-/// assert_eq!(normalized_strides(&[1, 1, 3, 5], &[7, -99, 5, 1]), [15, 15, 5, 1]);
-/// assert_eq!(normalized_strides(&[3, 1], &[4, 0]), [4, 1]);
-/// ```
+/// A packed stride is the extent of the next dimension times its stride, and 1 for the last.
 #[must_use]
-pub fn normalized_strides(sizes: &[u64], strides: &[i64]) -> Vec<i64> {
+pub(super) fn normalized_strides(sizes: &[u64], strides: &[i64]) -> Vec<i64> {
     let mut strides = strides.to_vec();
     let mut reach = 1_i64;
     for (stride, &size) in strides.iter_mut().zip(sizes).rev() {
@@ -112,6 +106,12 @@ pub fn normalized_strides(sizes: &[u64], strides: &[i64]) -> Vec<i64> {
 mod tests {
     use super::*;
     use ElementType::{F32, S8, Token};
+
+    #[test]
+    fn strides_over_fewer_than_two_elements_are_those_of_packing() {
+        assert_eq!(normalized_strides(&[1, 1, 3, 5], &[7, -99, 5, 1]), [15, 15, 5, 1]);
+        assert_eq!(normalized_strides(&[3, 1], &[4, 0]), [4, 1]);
+    }
 
     #[test]
     fn byte_strides_of_both_signs_and_none() {

@@ -16,7 +16,8 @@ mod memref;
 mod numpy;
 mod pjrt;
 
-pub use byte_strides::{from_byte_strides, least_offset, normalized_strides};
+pub use byte_strides::from_byte_strides;
+use byte_strides::normalized_strides;
 pub use dlpack::DlPack;
 pub use memref::memref;
 pub use numpy::NumpyArray;

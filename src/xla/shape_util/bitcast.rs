@@ -1,8 +1,8 @@
-//! Whether an operation leaves memory as it is: XLA's `ReshapeIsBitcast`, `TransposeIsBitcast` and their kin.
+//! Whether an operation leaves memory as it is: XLA's `ReshapeIsBitcast`, `TransposeIsBitcast` and related functions.
 //!
-//! XLA compares orders of dimensions and nothing else, so that its answers are wrong for tiles and for padding. Here two
-//! arrays are the same memory where every element, counted in row-major order, lies at the same place in both. Each side
-//! is lowered to a copy into a dense buffer; the coalesced source expression of that nest says where element *i* lies.
+//! XLA compares only the order of the dimensions, so its answers are wrong for tiled and padded arrays. Here two arrays
+//! are the same memory if every element, counted in row-major order, has the same offset in both. Each side is lowered
+//! to a copy into a dense buffer; the coalesced source expression of that nest is the offset of element *i*.
 
 use super::{
     bounds, common_factors, make_shape_with_descending_layout_and_same_physical_layout,
@@ -114,7 +114,7 @@ pub fn is_reshape_or_transpose_bitcast(input: &Shape, output: &Shape) -> Result<
         || deduce_transpose_dimensions(input, output)?.is_some())
 }
 
-/// What reading one array's memory as another does to its elements: XLA's `BitcastDecomposition`.
+/// A bitcast as a reshape, a transpose, or both: XLA's `BitcastDecomposition`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::large_enum_variant)] // few live at a time
 pub enum BitcastDecomposition {
@@ -135,7 +135,7 @@ pub enum BitcastDecomposition {
     },
 }
 
-/// Takes a bitcast between arrays of equal memory apart: `DecomposeBitcast`; `None` where there is no such way.
+/// Decomposes a bitcast between arrays of equal memory: `DecomposeBitcast`. `None` where it has no such decomposition.
 ///
 /// # Errors
 ///

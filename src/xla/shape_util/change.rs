@@ -1,4 +1,4 @@
-//! The same extents with other types or layouts.
+//! Changing element types and layouts; the extents stay.
 
 use super::packed_bits;
 use crate::{

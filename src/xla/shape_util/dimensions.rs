@@ -1,4 +1,4 @@
-//! Dimensions that come, go and change places, the layout in step.
+//! Inserting, deleting and permuting dimensions, with the layout.
 
 use crate::{
     shape::{
@@ -11,7 +11,7 @@ use crate::{
 ///
 /// # Errors
 ///
-/// Never for a plain layout; where a layout no longer fits, its error.
+/// Where the layout has fields that do not fit the remaining dimensions.
 pub fn drop_degenerate_dimensions(shape: &Shape) -> Result<Shape, ShapeError> {
     let kept = |dimension: usize| shape.dimensions()[dimension].bound() != Some(1);
     delete_where(shape, |dimension| !kept(dimension))

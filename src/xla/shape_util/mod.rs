@@ -1,7 +1,7 @@
-//! What can be asked of a shape, and made of one: XLA's `ShapeUtil`.
+//! Queries and changes of shapes: XLA's `ShapeUtil`.
 //!
-//! What changes the dimensions of an array keeps its layout in step: an element keeps its neighbours in memory wherever
-//! they still exist. Dimension numbers may be negative: they count from the end.
+//! Functions that change the dimensions of an array change its layout along with them, so that the remaining elements
+//! keep their order in memory. Dimension numbers may be negative: they count from the end.
 
 mod bitcast;
 mod change;
@@ -32,7 +32,7 @@ pub use reshape::{
     common_factors, dimensions_unmodified_by_reshape, inserted_or_deleted_1_sized_dimensions,
     normalized_transpose,
 };
-pub use same_memory::same_memory;
+use same_memory::same_memory;
 pub use size::{
     array_data_size, array_size, byte_size_of, byte_strides, byte_strides_is_major_to_minor,
 };

@@ -1,4 +1,4 @@
-//! What can be asked of a shape.
+//! Queries of shapes.
 
 use crate::{
     shape::{Dimension, ElementType, Shape, ShapeError, dimension_number},
@@ -73,7 +73,7 @@ pub fn last_dim_is_minor_most(shape: &Shape) -> bool {
     minor.is_some_and(|minor| minor + 1 == shape.rank())
 }
 
-/// Bits that an element takes where XLA packs as tightly as it does: `StorageBitWidth`. A `pred` is a byte.
+/// The bits of an element in XLA's tightest packing: `StorageBitWidth`. A `pred` is a byte.
 #[must_use]
 pub fn packed_bits(element_type: ElementType) -> Option<u32> {
     match element_type {
@@ -82,7 +82,8 @@ pub fn packed_bits(element_type: ElementType) -> Option<u32> {
     }
 }
 
-/// Whether two shapes have the same types and extents, layouts and bounds aside: `Compatible`.
+/// Whether two shapes have the same types and extents; layouts are ignored, and a bound equals an exact extent:
+/// `Compatible`.
 #[must_use]
 pub fn compatible(a: &Shape, b: &Shape) -> bool {
     a.element_type() == b.element_type()
@@ -91,7 +92,7 @@ pub fn compatible(a: &Shape, b: &Shape) -> bool {
         && a.tuple_shapes().iter().zip(b.tuple_shapes()).all(|(a, b)| compatible(a, b))
 }
 
-/// Whether two arrays have the same extents, a bound and an exact extent being the same: `SameDimensions`.
+/// Whether two arrays have the same extents; a bound equals an exact extent: `SameDimensions`.
 #[must_use]
 pub fn same_dimensions(a: &Shape, b: &Shape) -> bool {
     a.dimensions().iter().map(|n| n.bound()).eq(b.dimensions().iter().map(|n| n.bound()))

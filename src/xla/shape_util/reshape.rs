@@ -1,11 +1,11 @@
-//! Which dimensions a reshape or a transpose touches, from the extents alone.
+//! Which dimensions a reshape or a transpose changes, computed from the extents alone.
 
 use crate::shape::{self, ShapeError};
 
 /// Splits two lists of extents at every place where the products so far are equal: XLA's `CommonFactors`.
 ///
-/// Gives the pairs of places, from (0, 0) to the two lengths. `[3,8,5,7]` and `[4,3,2,35]` part at (0,0), (2,3), (4,4).
-/// Where an extent is 0 there is no more than the whole.
+/// Gives the pairs of places, from (0, 0) to the two lengths. `[3,8,5,7]` and `[4,3,2,35]` are split at (0,0), (2,3), (4,4).
+/// If an extent is 0, the only pairs are the first and the last.
 ///
 /// ```
 /// use stridec::xla::shape_util::common_factors;
@@ -31,7 +31,7 @@ pub fn common_factors(a: &[u64], b: &[u64]) -> Option<Vec<(usize, usize)>> {
     let mut places = vec![(0, 0)];
     let (mut i, mut j) = (0, 0);
     while i < a.len() || j < b.len() {
-        // At equal products, equal extents part at once, and ones with ones; else the smaller product goes on.
+        // Equal extents, ones included, end a factor at once; otherwise the side with the smaller product goes on.
         let (mut left, mut right) = (1_u128, 1_u128);
         let (next_a, next_b) = (a.get(i), b.get(j));
         match (next_a, next_b) {

@@ -6,19 +6,19 @@ use crate::{
     xla::index_util::bump_indices,
 };
 
-/// Elements that are compared one by one where two nests differ in form.
+/// How many elements are compared one by one where the two nests differ in form.
 const COMPARE_LIMIT: u64 = 1 << 22;
 
 /// Whether two tensors hold the same elements, in row-major order, at the same places of equal memories.
 ///
-/// What the memories hold between elements is the same too. With `ignore_element_type` only elements are counted: types
-/// and bits are not looked at. A yes is always right; a no may be wrong for tilings of different form, over tensors of
-/// more than 2^22 elements, that agree on the first so many.
+/// The padding between the elements must be the same too. With `ignore_element_type`, types and element widths are
+/// ignored. `true` is always exact. `false` can be wrong in one case: tilings of different form over more than 2^22
+/// elements that agree on the first 2^22.
 ///
 /// # Errors
 ///
 /// Where a tensor has more elements than a nest counts.
-pub fn same_memory(
+pub(super) fn same_memory(
     a: &StrideDescriptor,
     b: &StrideDescriptor,
     ignore_element_type: bool,

@@ -1,4 +1,4 @@
-//! Bytes of arrays and tuples: what XLA's `ShapeUtil` asks of a layout's addresses.
+//! Sizes and strides of arrays and tuples in bytes.
 
 use super::{bounds, elements_in};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 
 /// Bytes of the elements alone, whatever the layout; those of a tuple's parts together: `ByteSizeOf`.
 ///
-/// XLA counts a pointer for each part of a tuple besides, where it is told the pointer's size.
+/// XLA's takes the size of a pointer too, and adds one for each part of a tuple.
 ///
 /// ```
 /// use stridec::xla::shape_util::byte_size_of;
@@ -49,7 +49,7 @@ fn sizes(shape: &Shape) -> Result<Vec<u64>, StrideError> {
 
 /// Bytes of an array's allocation, every kind of padding and a metadata prefix included: `ArraySize`.
 ///
-/// Where XLA's own is smaller, it forgets something: `L(n)` without tiles, and the padding of a tile inside a tile.
+/// XLA's own result is smaller in two cases: it ignores `L(n)` without tiles, and the padding of a tile inside a tile.
 ///
 /// ```
 /// use stridec::xla::shape_util::array_size;
@@ -80,9 +80,9 @@ pub fn array_data_size(shape: &Shape) -> Result<u64, StrideError> {
     Ok((elements * u64::from(descriptor.element_bits())).div_ceil(8))
 }
 
-/// Bytes between neighbours along each dimension: `ByteStrides`.
+/// The stride of each dimension in bytes: `ByteStrides`.
 ///
-/// `None` where a tile takes a dimension apart, or an element is no whole number of bytes.
+/// `None` where a tile splits a dimension, or an element is not a whole number of bytes.
 ///
 /// ```
 /// use stridec::xla::shape_util::byte_strides;
