@@ -96,7 +96,7 @@ impl Layout {
         self
     }
 
-    /// Whether none of the dimensions is stored sparsely: `LayoutUtil::IsDense`.
+    /// Whether the array is dense: no level is stored sparsely, and no other field of sparse arrays is set.
     ///
     /// ```
     /// use stridec::shape::Layout;
