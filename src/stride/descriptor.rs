@@ -157,13 +157,6 @@ impl StrideDescriptor {
         self.padding
     }
 
-    /// One stride per logical dimension, in elements; `None` where a step takes the dimension apart.
-    pub fn strides(&self) -> impl Iterator<Item = Option<i64>> + '_ {
-        (0..self.rank).map(|dimension| {
-            self.axes.iter().find(|axis| axis.coordinate == dimension).map(|axis| axis.stride)
-        })
-    }
-
     /// Whether every place of memory is used by exactly one element.
     #[must_use]
     pub fn is_packed(&self) -> bool {

@@ -5,6 +5,7 @@ mod dml;
 mod error;
 mod index;
 pub mod interchange;
+mod linear;
 mod lower;
 mod padding_report;
 mod steps;

@@ -40,12 +40,7 @@ impl TryFrom<&StrideDescriptor> for BufferTensorDesc {
         }
         let mut strides: SmallVec<[u32; 8]> = SmallVec::new();
         for (dimension, stride) in tensor.strides().enumerate() {
-            let given = match stride {
-                Some(stride) => stride,
-                // What a tile makes of a dimension of one element does not matter.
-                None if sizes[dimension] == 1 && !tensor.sizes().contains(&0) => 0,
-                None => return Err(DmlError::Tiled { dimension }),
-            };
+            let given = stride.ok_or(DmlError::Tiled { dimension })?;
             strides.push(u32::try_from(given).map_err(|_| DmlError::Stride { dimension, given })?);
         }
         if tensor.base_offset() != 0 {
@@ -111,9 +106,15 @@ mod tests {
     }
 
     #[test]
-    fn a_tile_of_a_single_element_is_no_matter() {
-        let strides = of("f32[8,1]{1,0:T(4)}").map(|desc| desc.explicit_strides().to_vec());
-        assert_eq!(strides, Ok(vec![4, 0]));
+    fn tiles_that_split_nothing_leave_strides() {
+        for (text, expected) in
+            [("f32[8,1]{1,0:T(4)}", &[4, 1][..]), ("f32[1024,3]{1,0:T(8,128)}", &[128, 1])]
+        {
+            let desc = of(text).unwrap();
+            assert_eq!(desc.explicit_strides()[..], *expected, "{text}");
+            let image = StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap();
+            assert_eq!(desc.total_tensor_size_in_bytes(), image.image_bytes(), "{text}");
+        }
     }
 
     #[test]
@@ -129,7 +130,7 @@ mod tests {
             ("s4[2]", "element_size_in_bits: an element of INT4 takes 4 bits; 8 are not accepted"),
             (
                 "f32[8,4]{1,0:T(2,2)}",
-                "tiles: dimension 0 is split or folded; dimensions with one stride each are accepted",
+                "tiles: expected one stride for each dimension, got tiles that split dimension 0",
             ),
             (
                 "f32[2]{0:M(8)}",

@@ -1,3 +1,5 @@
+//! MLIR's `memref`.
+
 use super::{StrideDescriptor, StrideError, expect_element_bits, plain_strides};
 use crate::shape::ElementType;
 
@@ -17,7 +19,7 @@ use crate::shape::ElementType;
 ///
 /// # Errors
 ///
-/// Where the tensor is tiled, has a prefix, or its elements take other memory than MLIR gives the type.
+/// Where a tile leaves a dimension without a stride, the tensor has a prefix, or its elements take other memory than MLIR gives the type.
 pub fn memref(tensor: &StrideDescriptor) -> Result<String, StrideError> {
     let strides = plain_strides(tensor)?;
     let element_type = tensor.element_type();
@@ -42,10 +44,10 @@ pub fn memref(tensor: &StrideDescriptor) -> Result<String, StrideError> {
 
 /// Whether the strides are those that packing gives, the last dimension minor.
 fn is_row_major(sizes: &[u64], strides: &[i64]) -> bool {
-    let mut reach = 1_i64;
+    let mut span = 1_i64;
     sizes.iter().zip(strides).rev().all(|(&size, &stride)| {
-        let continues = stride == reach;
-        reach = reach.saturating_mul(i64::try_from(size.max(1)).unwrap_or(i64::MAX));
+        let continues = stride == span;
+        span = span.saturating_mul(i64::try_from(size.max(1)).unwrap_or(i64::MAX));
         continues
     })
 }
@@ -94,6 +96,7 @@ mod tests {
         }
         let cut = StrideDescriptor::strided(ElementType::F32, 0, &[2, 3], &[-5, 1], 6).unwrap();
         assert_eq!(memref(&cut).unwrap(), "memref<2x3xf32, strided<[-5, 1], offset: 6>>");
-        assert!(of("s4[4]{0:E(4)}").is_err() && of("f32[4]{0:T(2)}").is_err());
+        assert_eq!(of("f32[4]{0:T(2)}").unwrap(), "memref<4xf32>");
+        assert!(of("s4[4]{0:E(4)}").is_err() && of("f32[4,4]{1,0:T(2,2)}").is_err());
     }
 }

@@ -1,3 +1,5 @@
+//! PJRT's memory layouts.
+
 use super::{StrideDescriptor, StrideError, plain_strides, refusal};
 use crate::shape::{Shape, TileDimension};
 
@@ -76,7 +78,7 @@ impl TryFrom<&Shape> for PjrtMemoryLayout {
 impl TryFrom<&StrideDescriptor> for PjrtMemoryLayout {
     type Error = StrideError;
 
-    /// The byte strides of a tensor that is not tiled.
+    /// The byte strides of a tensor; its tiles, if any, split no dimension.
     fn try_from(tensor: &StrideDescriptor) -> Result<Self, StrideError> {
         let bits = tensor.element_bits();
         if !bits.is_multiple_of(8) || tensor.element_type().storage_bits() != Some(bits) {
