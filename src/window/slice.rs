@@ -1,3 +1,5 @@
+//! [`Slice`]: DirectML's SLICE1.
+
 use super::{Window, WindowDimension, WindowError};
 
 /// DirectML's SLICE1 (`DML_SLICE1_OPERATOR_DESC`): a window in each dimension and a stride inside it.

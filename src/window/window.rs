@@ -1,7 +1,6 @@
-use smallvec::SmallVec;
+//! [`Window`]: which element of the source each index of the destination takes.
 
-use super::FeatureLevel;
-use crate::shape::ElementType;
+use smallvec::SmallVec;
 
 /// A logical operation: which source index each destination index takes.
 ///
@@ -148,36 +147,10 @@ pub enum WindowError {
         extent: u64,
     },
     /// A window stride of zero.
-    #[error("window_strides[{dimension}]: 0 does not move; accepted are strides below and above 0")]
+    #[error("window_strides[{dimension}]: expected a stride other than 0")]
     ZeroStride {
         /// The dimension.
         dimension: usize,
-    },
-    /// A rank that a DirectML feature level does not slice.
-    #[error(
-        "sizes: {given} dimensions in a SLICE1 of feature level {level}; {least} to {limit} are accepted"
-    )]
-    LevelRank {
-        /// The level.
-        level: FeatureLevel,
-        /// The rank that was given.
-        given: usize,
-        /// The least accepted.
-        least: usize,
-        /// The greatest accepted.
-        limit: usize,
-    },
-    /// A type that a DirectML feature level does not slice.
-    #[error(
-        "element_type: {element_type} in a SLICE1 of feature level {level}; integers of 8 to {most} bits and floats of 16 to {most} are accepted"
-    )]
-    LevelType {
-        /// The level.
-        level: FeatureLevel,
-        /// The type that was given.
-        element_type: ElementType,
-        /// Bits of the widest types accepted.
-        most: u32,
     },
     /// An output without elements, or with more than the window holds.
     #[error(
@@ -201,8 +174,6 @@ impl WindowError {
     pub fn field(&self) -> String {
         match self {
             Self::Count { field, .. } => (*field).into(),
-            Self::LevelRank { .. } => "sizes".into(),
-            Self::LevelType { .. } => "element_type".into(),
             Self::EmptyWindow { dimension, .. } => format!("window_sizes[{dimension}]"),
             Self::Outside { dimension, .. } => format!("window_offsets[{dimension}]"),
             Self::ZeroStride { dimension } => format!("window_strides[{dimension}]"),
@@ -217,14 +188,8 @@ mod tests {
 
     #[test]
     fn errors_have_fields() {
-        let level = FeatureLevel::ALL[0];
         for (error, field) in [
             (WindowError::Count { field: "window_sizes", given: 1, rank: 2 }, "window_sizes"),
-            (WindowError::LevelRank { level, given: 9, least: 4, limit: 5 }, "sizes"),
-            (
-                WindowError::LevelType { level, element_type: ElementType::S4, most: 32 },
-                "element_type",
-            ),
             (WindowError::EmptyWindow { dimension: 3, limit: 2 }, "window_sizes[3]"),
             (
                 WindowError::Outside { dimension: 1, offset: 2, size: 2, extent: 3 },
