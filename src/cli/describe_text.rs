@@ -19,11 +19,18 @@ pub(super) fn describe_text(tensor: &Tensor, descriptor: &StrideDescriptor) -> S
         let _ = writeln!(text, "  {name:<12} {value}");
     };
     let bits = descriptor.element_bits();
-    line("element", &format!("{}, {bits} bits in memory", descriptor.element_type()));
-    line("dimensions", &format!("{:?}, {} elements", descriptor.sizes(), descriptor.elements()));
-    for (number, axis) in descriptor.axes().iter().enumerate() {
+    line("element", &format!("{}, {} in memory", descriptor.element_type(), count(bits, "bit")));
+    let elements = count(descriptor.elements(), "element");
+    line("dimensions", &format!("{:?}, {elements}", descriptor.sizes()));
+    // A tile of 1, or of higher rank than its array, makes coordinates that are always 0.
+    let axes: Vec<_> = descriptor
+        .axes()
+        .iter()
+        .filter(|axis| axis.extent != 1 || axis.coordinate < descriptor.rank())
+        .collect();
+    for (number, axis) in axes.iter().enumerate() {
         let name = if number == 0 { "axes" } else { "" };
-        let note = match (number, descriptor.axes().len()) {
+        let note = match (number, axes.len()) {
             (0, 2..) => "  (the most major)",
             _ => "",
         };
@@ -38,12 +45,12 @@ pub(super) fn describe_text(tensor: &Tensor, descriptor: &StrideDescriptor) -> S
         .map(|stride| stride.map_or("split".to_owned(), |stride| stride.to_string()))
         .collect();
     line("strides", &format!("[{}] in elements", strides.join(", ")));
-    line("offset", &format!("{} elements", descriptor.base_offset()));
+    line("offset", &count(descriptor.base_offset(), "element"));
     if descriptor.prefix_bytes() > 0 {
-        line("prefix", &format!("{} bytes", descriptor.prefix_bytes()));
+        line("prefix", &count(descriptor.prefix_bytes(), "byte"));
     }
-    let (elements, bytes) = (descriptor.physical_elements(), descriptor.image_bytes());
-    let sizes = format!("{elements} elements, {bytes} bytes");
+    let elements = count(descriptor.physical_elements(), "element");
+    let sizes = format!("{elements}, {}", count(descriptor.image_bytes(), "byte"));
     match physical_dimensions(descriptor) {
         Some(extents) => line("memory", &format!("{extents:?}, {sizes}")),
         None => line("memory", &sizes),
@@ -67,5 +74,11 @@ fn padding(descriptor: &StrideDescriptor) -> String {
         let paid = report.dimensions[dimension];
         format!("; d{dimension} costs most, {} padded to {}", paid.extent, paid.padded)
     });
-    format!("{bytes} of {of} bytes, {percent:.1} %{costliest}")
+    format!("{bytes} of {}, {percent:.1} %{costliest}", count(of, "byte"))
+}
+
+/// `1 byte`, `60 bytes`.
+fn count(n: impl Into<u64>, what: &str) -> String {
+    let n = n.into();
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }

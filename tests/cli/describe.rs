@@ -38,6 +38,32 @@ fn a_tiled_shape_has_split_coordinates_and_no_strides() {
 }
 
 #[test]
+fn tiles_that_split_nothing_leave_strides() {
+    let found = describe("f32[1024,3]{1,0:T(8,128)}");
+    assert_eq!(found["strides"], json!([128, 1]));
+    assert_eq!(found["numpy"]["strides"], json!([512, 4]));
+    assert_eq!(found["dlpack"]["strides"], json!([128, 1]));
+    assert_eq!(found["dml"]["strides"], json!([128, 1]));
+    assert_eq!(found["memref"], "memref<1024x3xf32, strided<[128, 1]>>");
+    let text = Sandbox::new().stridec(&["describe", "f32[1024,3]{1,0:T(8,128)}"]);
+    assert!(text.text().contains("strides      [128, 1] in elements"), "{}", text.text());
+    assert_eq!(describe("f32[3,8,4]{2,1,0:T(8,128)}")["strides"], json!([1024, 128, 1]));
+    assert_eq!(describe("bf16[100]{0:T(256)(128)(2,1)}")["strides"], json!([2]));
+}
+
+#[test]
+fn text_counts_in_words_and_leaves_out_axes_of_one_place() {
+    let text = |shape: &str| Sandbox::new().stridec(&["describe", shape]).text().to_owned();
+    let one = text("u1[1]{0:E(1)}");
+    for says in ["1 bit in memory", "[1], 1 element\n", "1 element, 1 byte\n"] {
+        assert!(one.contains(says), "{one}");
+    }
+    let axes = |shape: &str| text(shape).matches("extent").count();
+    assert_eq!(axes("bf16[100]{0:T(256)(128)(2,1)}"), 2);
+    assert_eq!(axes("f32[1,3]"), 2);
+}
+
+#[test]
 fn strides_have_no_minor_to_major_and_no_proto() {
     let sandbox = Sandbox::new();
     let shape = "f32[2,3] strided<[5,1], offset: 2>";
