@@ -71,7 +71,7 @@ fn broadcast_over_rows() {
     assert_eq!(
         error.unwrap_err().to_string(),
         "strides[0]: 0 puts several elements of the destination in one place; \
-         accepted are strides of at least 1"
+         expected a stride of at least 1"
     );
 }
 

@@ -46,11 +46,19 @@ pub enum NestError {
         /// The extent that fits.
         expected: u64,
     },
-    /// A destination with a stride that does not move.
+    /// A destination whose elements all lie in one place along a dimension.
     #[error(
-        "strides[{dimension}]: {stride} puts several elements of the destination in one place; accepted are strides of at least 1"
+        "strides[{dimension}]: 0 puts several elements of the destination in one place; expected a stride of at least 1"
     )]
-    DestinationStride {
+    ZeroStride {
+        /// The dimension.
+        dimension: usize,
+    },
+    /// A destination that runs backwards through memory along a dimension.
+    #[error(
+        "strides[{dimension}]: a negative stride is not supported in the destination; expected a stride of at least 1, got {stride}"
+    )]
+    NegativeStride {
         /// The dimension.
         dimension: usize,
         /// The stride, in elements.
@@ -119,7 +127,8 @@ impl NestError {
         }
         matches!(
             self,
-            Self::Interleaved { .. }
+            Self::NegativeStride { .. }
+                | Self::Interleaved { .. }
                 | Self::Prefix { .. }
                 | Self::Reach { .. }
                 | Self::TooLarge { .. }
@@ -136,7 +145,8 @@ impl NestError {
             Self::Lower(_) | Self::Shape(_) => Operand::Source(0),
             Self::ElementTypes { .. }
             | Self::Extents { .. }
-            | Self::DestinationStride { .. }
+            | Self::ZeroStride { .. }
+            | Self::NegativeStride { .. }
             | Self::Overlap { .. }
             | Self::Interleaved { .. }
             | Self::Prefix { .. } => Operand::Destination,
@@ -150,7 +160,9 @@ impl NestError {
             Self::ElementTypes { .. } => "element_type".into(),
             Self::Ranks { .. } => "dimensions".into(),
             Self::Extents { dimension, .. } => format!("dimensions[{dimension}]"),
-            Self::DestinationStride { dimension, .. } => format!("strides[{dimension}]"),
+            Self::ZeroStride { dimension } | Self::NegativeStride { dimension, .. } => {
+                format!("strides[{dimension}]")
+            }
             Self::Overlap { .. } | Self::Interleaved { .. } => "strides".into(),
             Self::Prefix { .. } => "dynamic_shape_metadata_prefix_bytes".into(),
             Self::Lower(error) => return error.field(),
@@ -189,8 +201,9 @@ mod tests {
                 Operand::Destination,
                 Some("dimensions[1]"),
             ),
+            (NestError::ZeroStride { dimension: 2 }, Operand::Destination, Some("strides[2]")),
             (
-                NestError::DestinationStride { dimension: 2, stride: 0 },
+                NestError::NegativeStride { dimension: 2, stride: -1 },
                 Operand::Destination,
                 Some("strides[2]"),
             ),

@@ -208,7 +208,10 @@ fn nested_axes(descriptor: &StrideDescriptor) -> Result<SmallVec<[Axis; 8]>, Nes
     let mut axes: SmallVec<[Axis; 8]> =
         descriptor.axes().iter().copied().filter(|axis| axis.extent > 1).collect();
     if let Some(&Axis { coordinate, stride, .. }) = axes.iter().find(|axis| axis.stride <= 0) {
-        return Err(NestError::DestinationStride { dimension: coordinate, stride });
+        return Err(match stride {
+            0 => NestError::ZeroStride { dimension: coordinate },
+            _ => NestError::NegativeStride { dimension: coordinate, stride },
+        });
     }
     axes.sort_by_key(|axis| std::cmp::Reverse(axis.stride));
     let mut reach = 0;

@@ -106,7 +106,7 @@ mod tests {
             ),
             (
                 |d| d.guaranteed_base_offset_alignment = 1,
-                "guaranteed_base_offset_alignment: 1 is below the 2 bytes of an element of FLOAT16; 0, or that or more, is accepted",
+                "guaranteed_base_offset_alignment: 1 is below the 2 bytes of an element of FLOAT16; expected 0, or at least 2",
             ),
         ];
         for (change, why) in cases {

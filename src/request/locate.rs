@@ -59,6 +59,9 @@ fn field_of(tensor: &proto::Tensor, field: &str) -> String {
         Some(Kind::Shape(_)) if LAYOUT_FIELDS.contains(&field) => format!("shape.layout.{field}"),
         Some(Kind::Shape(_)) => format!("shape.{field}"),
         Some(Kind::Strided(_)) => format!("strided.{sizes}"),
+        Some(Kind::BufferTensorDesc(_)) if field == "element_type" => {
+            "buffer_tensor_desc.data_type".to_owned()
+        }
         Some(Kind::BufferTensorDesc(_)) => format!("buffer_tensor_desc.{sizes}"),
         None => field.to_owned(),
     }

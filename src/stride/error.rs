@@ -1,3 +1,5 @@
+//! [`StrideError`]: why a tensor cannot be lowered.
+
 use crate::shape::{ElementType, ShapeError};
 
 /// Why a tensor cannot be lowered to a [`StrideDescriptor`](super::StrideDescriptor).
@@ -51,11 +53,16 @@ pub enum StrideError {
     },
     /// A negative stride walks below the first element of memory.
     #[error(
-        "strides: the last index of a negative stride lies at element {given}; the first element of memory is 0"
+        "strides: from offset {offset}, negative strides walk down to element {given}, before the first of memory; expected an offset of at least {least} element{}",
+        if *least == 1 { "" } else { "s" }
     )]
     BelowStart {
+        /// The offset of the element at index 0, in elements.
+        offset: u64,
         /// The least element offset.
         given: i64,
+        /// The least offset of the element at index 0 that keeps all elements in memory.
+        least: u64,
     },
     /// A byte count that ends inside an element.
     #[error("{field}: {given} is no whole number of elements; multiples of {bytes} are accepted")]

@@ -46,20 +46,20 @@ impl StrideDescriptor {
         }
     }
 
-    /// Whether each stride but 0 exceeds the reach of all smaller ones together, so that no two offsets are the same.
+    /// Whether each stride but 0 exceeds the span of all smaller ones together, so that no two offsets are the same.
     fn nests(&self) -> bool {
-        let mut reach = 0_u64;
+        let mut span = 0_u64;
         self.axes.iter().rev().filter(|axis| axis.stride != 0).all(|axis| {
             let stride = axis.stride.unsigned_abs();
-            let nested = stride > reach;
+            let nested = stride > span;
             let steps = self.extents[axis.coordinate].saturating_sub(1);
-            reach = reach.saturating_add(stride.saturating_mul(steps));
+            span = span.saturating_add(stride.saturating_mul(steps));
             nested
         })
     }
 }
 
-/// A depth-first search for digits, cut short wherever the distance left is out of the later axes' reach.
+/// A depth-first search for digits, ended wherever the distance left is outside the span of the later axes.
 struct Search {
     order: Vec<Axis>,
     tries: u32,
@@ -79,9 +79,9 @@ impl Search {
         };
         let (mut low, mut high) = (0, 0);
         for axis in &self.order[depth + 1..] {
-            let reach = axis.stride * (signed(extents[axis.coordinate]) - 1).max(0);
-            low += reach.min(0);
-            high += reach.max(0);
+            let span = axis.stride * (signed(extents[axis.coordinate]) - 1).max(0);
+            low += span.min(0);
+            high += span.max(0);
         }
         // The digits d with low <= distance - d·stride <= high.
         let last = signed(extents[coordinate]) - 1;

@@ -135,17 +135,21 @@ impl StrideDescriptor {
         let empty = sizes.contains(&0);
         let (mut low, mut high) = (0_i64, 0_i64);
         for (&size, &stride) in sizes.iter().zip(strides) {
-            let reach = i64::try_from(size.saturating_sub(1))
+            let span = i64::try_from(size.saturating_sub(1))
                 .ok()
                 .and_then(|steps| steps.checked_mul(stride))
                 .ok_or(too_large.clone())?;
-            let end = if reach < 0 { &mut low } else { &mut high };
-            *end = end.checked_add(reach).ok_or(too_large.clone())?;
+            let end = if span < 0 { &mut low } else { &mut high };
+            *end = end.checked_add(span).ok_or(too_large.clone())?;
         }
         let base = i64::try_from(offset).map_err(|_| too_large.clone())?;
         let least = base.checked_add(low).ok_or(too_large.clone())?;
         if least < 0 && !empty {
-            return Err(StrideError::BelowStart { given: least });
+            return Err(StrideError::BelowStart {
+                offset,
+                given: least,
+                least: low.unsigned_abs(),
+            });
         }
         let last = base.checked_add(high).ok_or(too_large.clone())?;
         let mut axes: SmallVec<[Axis; 8]> = sizes
@@ -179,11 +183,11 @@ impl StrideDescriptor {
 
     /// The same sizes and type in a dense memory, the last dimension minor.
     pub(crate) fn dense(&self) -> Self {
-        let mut reach = 1;
+        let mut span = 1;
         let mut axes: SmallVec<[Axis; 8]> = smallvec![];
         for (coordinate, &extent) in self.sizes().iter().enumerate().rev() {
-            axes.push(Axis { coordinate, extent, stride: reach });
-            reach *= signed(extent.max(1));
+            axes.push(Axis { coordinate, extent, stride: span });
+            span *= signed(extent.max(1));
         }
         axes.reverse();
         Self {

@@ -1,3 +1,5 @@
+//! [`TensorDataType`]: the types of elements that DirectML has.
+
 use std::fmt;
 
 use crate::shape::ElementType;

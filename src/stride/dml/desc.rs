@@ -1,3 +1,5 @@
+//! [`BufferTensorDesc`]: a tensor in a buffer, as DirectML describes it.
+
 use std::fmt;
 
 use smallvec::SmallVec;

@@ -1,3 +1,5 @@
+//! [`DmlError`]: why a tensor has no DirectML description.
+
 use super::{MAX_DIMENSION_COUNT, TensorDataType};
 use crate::{shape::ElementType, stride::StrideError};
 
@@ -69,10 +71,10 @@ pub enum DmlError {
         /// The stride, in elements.
         given: i64,
     },
-    /// Sizes and strides that reach further than 64 bits count.
+    /// Sizes and strides whose last element lies past what 64 bits count.
     #[error("strides: the last element lies past 2^64-1 bytes; fewer are accepted")]
     TooLarge,
-    /// A total below what sizes and strides reach.
+    /// A total that ends before the last element.
     #[error(
         "total_tensor_size_in_bytes: {given} is below what sizes and strides imply; {least} or more is accepted"
     )]
@@ -96,7 +98,7 @@ pub enum DmlError {
     },
     /// An alignment that an element straddles.
     #[error(
-        "guaranteed_base_offset_alignment: {given} is below the {least} bytes of an element of {data_type}; 0, or that or more, is accepted"
+        "guaranteed_base_offset_alignment: {given} is below the {least} bytes of an element of {data_type}; expected 0, or at least {least}"
     )]
     AlignmentBelowElement {
         /// The alignment, in bytes.
@@ -146,7 +148,7 @@ pub enum DmlError {
     },
     /// A tiled tensor: no sizes and strides of its dimensions say where its elements lie.
     #[error(
-        "tiles: dimension {dimension} is split or folded; dimensions with one stride each are accepted"
+        "tiles: expected one stride for each dimension, got tiles that split dimension {dimension}"
     )]
     Tiled {
         /// The first dimension that has no stride.

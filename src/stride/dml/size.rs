@@ -1,3 +1,5 @@
+//! [`calc_buffer_tensor_size`]: the least bytes that hold a tensor.
+
 use super::{DmlError, TensorDataType};
 
 /// The least bytes that hold a tensor: `DMLCalcBufferTensorSize`, in arithmetic that is checked.

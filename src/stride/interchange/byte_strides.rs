@@ -1,3 +1,5 @@
+//! Tensors from byte strides, and strides over dimensions of one element.
+
 use super::{StrideDescriptor, StrideError};
 use crate::shape::ElementType;
 
@@ -90,14 +92,14 @@ fn least_offset(sizes: &[u64], strides: &[i64]) -> Result<u64, StrideError> {
 #[must_use]
 pub(super) fn normalized_strides(sizes: &[u64], strides: &[i64]) -> Vec<i64> {
     let mut strides = strides.to_vec();
-    let mut reach = 1_i64;
+    let mut span = 1_i64;
     for (stride, &size) in strides.iter_mut().zip(sizes).rev() {
         if size < 2 {
-            *stride = reach;
+            *stride = span;
         }
-        reach =
+        span =
             i64::try_from(size.max(1)).unwrap_or(i64::MAX).saturating_mul(stride.saturating_abs());
-        reach = reach.max(1);
+        span = span.max(1);
     }
     strides
 }
@@ -152,7 +154,7 @@ mod tests {
                 &[2],
                 &[-4],
                 Some(0),
-                "strides: the last index of a negative stride lies at element -1; the first element of memory is 0",
+                "strides: from offset 0, negative strides walk down to element -1, before the first of memory; expected an offset of at least 1 element",
             ),
             (
                 S8,

@@ -1,3 +1,5 @@
+//! DLPack's `DLTensor`.
+
 use super::{StrideDescriptor, StrideError, byte_offset, plain_strides, refusal};
 use crate::shape::ElementType;
 

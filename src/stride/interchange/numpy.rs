@@ -1,3 +1,5 @@
+//! numpy's arrays.
+
 use super::{StrideDescriptor, StrideError, byte_offset, expect_element_bits, plain_strides};
 use crate::shape::ElementType;
 
