@@ -96,6 +96,14 @@ impl Report {
     }
 }
 
+/// The processor's name and its count of cores, where the system says them.
+pub fn processor() -> String {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    format!("{}, {cores} cores", name.map_or("a processor without a name", |(_, name)| name))
+}
+
 /// The value after `name` on the command line.
 pub fn option(name: &str) -> Option<String> {
     let mut arguments = std::env::args().skip_while(|argument| argument != name);

@@ -2,6 +2,8 @@
 //!
 //! ```text
 //! cargo bench --no-default-features --bench host -- [--threads 1] [--repetitions 15] [--json FILE]
+//! cargo bench --no-default-features --bench host -- --cases everyday [--only TEXT] [--plot FILE.svg]
+//!     [--table FILE.md] [--numpy FILE.json] [--repetitions 15] [--json FILE]
 //! ```
 //!
 //! Contenders take turns; every output is compared with the meaning of its nest. Transposes beside other crates:
@@ -9,7 +11,12 @@
 
 #![allow(unreachable_pub, clippy::cast_precision_loss, clippy::cast_possible_truncation)]
 
-#[path = "support/timing.rs"]
+#[path = "../support/bars.rs"]
+mod bars;
+mod everyday;
+#[path = "../support/everyday.rs"]
+mod everyday_cases;
+#[path = "../support/timing.rs"]
 mod timing;
 
 use rayon::ThreadPoolBuilder;
@@ -22,8 +29,14 @@ use timing::{Contender, Report, option, round_robin};
 
 fn main() {
     let number = |name, or| option(name).map_or(or, |n| n.parse().expect("a number"));
-    let pool = ThreadPoolBuilder::new().num_threads(number("--threads", 1)).build();
     let repetitions = number("--repetitions", 15);
+    println!("{}", timing::processor());
+    match option("--cases").as_deref() {
+        None => {}
+        Some("everyday") => return everyday::measure(repetitions).expect("the everyday cases"),
+        Some(other) => panic!("--cases {other}: expected everyday"),
+    }
+    let pool = ThreadPoolBuilder::new().num_threads(number("--threads", 1)).build();
     let mut report = Report::new("host");
     pool.expect("threads").install(|| {
         slices(repetitions, &mut report);

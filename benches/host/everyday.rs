@@ -1,0 +1,105 @@
+//! `--cases everyday`: each case as a share of a copy of as many bytes by as many threads.
+
+use std::{error::Error, fmt::Write as _, fs};
+
+use rayon::{ThreadPoolBuilder, prelude::*};
+
+use super::{
+    Run,
+    bars::{self, Bars},
+    everyday_cases::everyday,
+    timing::{Contender, Report, geomean, option, processor, round_robin},
+};
+
+/// The numbers of threads that are measured.
+const THREADS: [usize; 2] = [1, 2];
+
+/// Times every case on each number of threads; prints the table, and writes it and its plot where asked.
+pub fn measure(repetitions: usize) -> Result<(), Box<dyn Error>> {
+    let only = option("--only").unwrap_or_default();
+    let numpy = option("--numpy").map(fs::read_to_string).transpose()?;
+    let numpy: serde_json::Value =
+        numpy.map_or(Ok(serde_json::Value::Null), |text| serde_json::from_str(&text))?;
+    let mut report = Report::new("host");
+    let mut table = String::from(
+        "| case | GB/s, 1 thread | of memcpy | GB/s, 2 threads | of memcpy | numpy GB/s |\n|---|---|---|---|---|---|\n",
+    );
+    let (mut shares, mut over_numpy) = (Vec::new(), Vec::new());
+    for case in everyday()?.into_iter().filter(|case| case.name.contains(&only)) {
+        let mut run = Run::new("stridec", &case.operation);
+        write!(table, "| {}", case.name)?;
+        let mut bars = Bars { name: case.name.clone(), shares: Vec::new() };
+        for threads in THREADS {
+            let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
+            let (rate, share) =
+                pool.install(|| one(&mut run, repetitions, &case.name, &mut report));
+            write!(table, " | {rate:.1} | {share:.2}")?;
+            bars.shares.push(share);
+            if let (1, Some(numpy)) = (threads, numpy[&case.name].as_f64()) {
+                over_numpy.push((rate / numpy, case.name.clone()));
+            }
+        }
+        match numpy[&case.name].as_f64() {
+            Some(rate) => writeln!(table, " | {rate:.1} |")?,
+            None => writeln!(table, " | |")?,
+        }
+        shares.push(bars);
+    }
+    let mut summary = processor() + "\n\n";
+    for (number, threads) in THREADS.iter().enumerate() {
+        let of = |bars: &Bars| bars.shares[number];
+        let least = shares.iter().min_by(|a, b| of(a).total_cmp(&of(b))).ok_or("no case")?;
+        let below = shares.iter().filter(|bars| of(bars) < 0.5).count();
+        writeln!(
+            summary,
+            "Threads: {threads}. Geometric mean {:.3} of memcpy, least {:.3} ({}), {below} of {} below 0.5.",
+            geomean(shares.iter().map(of)),
+            of(least),
+            least.name,
+            shares.len()
+        )?;
+    }
+    if let Some((least, name)) = over_numpy.iter().min_by(|a, b| a.0.total_cmp(&b.0)) {
+        writeln!(
+            summary,
+            "Over numpy, one thread: geometric mean {:.2}, least {least:.2} ({name}), {} cases.",
+            geomean(over_numpy.iter().map(|(over, _)| *over)),
+            over_numpy.len()
+        )?;
+    }
+    print!("{table}\n{summary}");
+    if let Some(file) = option("--table") {
+        fs::write(file, format!("{summary}\n{table}"))?;
+    }
+    if let Some(file) = option("--plot") {
+        let title = format!("Everyday cases on the host, of memcpy: {}", processor());
+        let series = THREADS.map(|threads| match threads {
+            1 => "1 thread".to_owned(),
+            threads => format!("{threads} threads"),
+        });
+        bars::plot(&file, &title, &series, &shares, 1.5)?;
+    }
+    Ok(())
+}
+
+/// The rate of one case in GB/s, and its share of the copy's.
+fn one(run: &mut Run, repetitions: usize, name: &str, report: &mut Report) -> (f64, f64) {
+    let threads = rayon::current_num_threads();
+    let length = run.destination.len();
+    let source: Vec<u8> = (0..length).map(|n| n as u8).collect();
+    let mut copy = vec![0xa5; length];
+    let memcpy = Contender {
+        name: "memcpy".to_owned(),
+        bytes: length,
+        run: Box::new(|| {
+            let share = length.div_ceil(threads).next_multiple_of(4096);
+            let chunks = copy.par_chunks_mut(share).zip(source.par_chunks(share));
+            chunks.for_each(|(to, from)| to.copy_from_slice(from));
+        }),
+    };
+    let timings = round_robin(repetitions, false, vec![run.contender(), memcpy]);
+    run.check();
+    report.add(&format!("{name}, {threads} threads"), &timings);
+    let rate = 2.0 * length as f64 / timings[0].best_ms / 1e6;
+    (rate, timings[1].best_ms / timings[0].best_ms)
+}
