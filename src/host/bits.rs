@@ -1,8 +1,8 @@
 use super::{
-    copy::each_tile,
-    kernel::Kernel,
+    box_copy::each_tile,
     micro::transpose,
     pieces::{Destination as _, Pieces},
+    plan::Plan,
     tile::{Tile, at, each_unit},
 };
 
@@ -24,27 +24,27 @@ impl Bits {
     /// Moves the cells of a box that starts at unit `from` of the source and unit `to` of the destination.
     pub(super) fn copy(
         self,
-        kernel: &Kernel,
+        plan: &Plan,
         source: &[u8],
         from: isize,
         destination: &mut Pieces,
         to: isize,
     ) {
-        let (from, to) = (from + kernel.start.0, to + kernel.start.1);
+        let (from, to) = (from + plan.start.0, to + plan.start.1);
         let mut room = Room::default();
-        each_tile(kernel, from, to, &mut |tile| match (self.src, self.dst) {
+        each_tile(plan, from, to, &mut |tile| match (self.src, self.dst) {
             (1 | 2 | 4 | 8, 1 | 2 | 4 | 8) => {
-                self.small(kernel, source, destination, &tile, &mut room);
+                self.small(plan, source, destination, &tile, &mut room);
             }
-            (8, 16) => self.bytes::<1, 2>(kernel.unit, source, destination, &tile),
-            (16, 8) => self.bytes::<2, 1>(kernel.unit, source, destination, &tile),
-            (16, 32) => self.bytes::<2, 4>(kernel.unit, source, destination, &tile),
-            (32, 16) => self.bytes::<4, 2>(kernel.unit, source, destination, &tile),
-            (32, 64) => self.bytes::<4, 8>(kernel.unit, source, destination, &tile),
-            (64, 32) => self.bytes::<8, 4>(kernel.unit, source, destination, &tile),
+            (8, 16) => self.bytes::<1, 2>(plan.unit, source, destination, &tile),
+            (16, 8) => self.bytes::<2, 1>(plan.unit, source, destination, &tile),
+            (16, 32) => self.bytes::<2, 4>(plan.unit, source, destination, &tile),
+            (32, 16) => self.bytes::<4, 2>(plan.unit, source, destination, &tile),
+            (32, 64) => self.bytes::<4, 8>(plan.unit, source, destination, &tile),
+            (64, 32) => self.bytes::<8, 4>(plan.unit, source, destination, &tile),
             _ => each_unit(&tile, |from, to| {
                 let (slice, to) = destination.place(to);
-                for step in 0..kernel.unit {
+                for step in 0..plan.unit {
                     let value = self.resize(load(source, from + step, self.src));
                     store(slice, to + step, self.dst, value);
                 }
@@ -55,18 +55,18 @@ impl Bits {
     /// Units of at most a byte: a tile is spread out to bytes, transposed, and packed again.
     fn small(
         self,
-        kernel: &Kernel,
+        plan: &Plan,
         source: &[u8],
         destination: &mut Pieces,
         tile: &Tile,
         room: &mut Room,
     ) {
-        if kernel.unit > 1 {
-            room.spread.resize(kernel.unit.min(RUN), 0);
+        if plan.unit > 1 {
+            room.spread.resize(plan.unit.min(RUN), 0);
             return each_unit(tile, |from, to| {
                 let (slice, to) = destination.place(to);
-                for done in (0..kernel.unit).step_by(RUN) {
-                    let spread = &mut room.spread[..RUN.min(kernel.unit - done)];
+                for done in (0..plan.unit).step_by(RUN) {
+                    let spread = &mut room.spread[..RUN.min(plan.unit - done)];
                     self.unpack(source, from + done, spread);
                     pack(spread, slice, to + done, self.dst);
                 }
@@ -76,7 +76,7 @@ impl Bits {
         room.spread.resize(rows * columns, 0);
         for (line, read) in room.spread.chunks_exact_mut(columns).zip(tile.rows.0) {
             let from = tile.from + read;
-            if kernel.columns_touch {
+            if plan.columns_touch {
                 self.unpack(source, at(from), line);
             } else {
                 for (byte, column) in line.iter_mut().zip(tile.columns.0) {
@@ -88,7 +88,7 @@ impl Bits {
         turn(&room.spread, columns, &mut room.turned, rows);
         for (line, write) in room.turned.chunks_exact(rows).zip(tile.columns.1) {
             let to = tile.to + write;
-            if kernel.rows_touch {
+            if plan.rows_touch {
                 let (slice, to) = destination.place(to);
                 pack(line, slice, to, self.dst);
             } else {

@@ -1,7 +1,6 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    kernel::COLUMN_BYTES,
     pieces::Pieces,
     regions::{Region, cover},
 };
@@ -12,6 +11,9 @@ const PART_BYTES: usize = 1 << 17;
 
 /// Parts for each thread, so that a slow one does not hold up the others.
 const PARTS_PER_THREAD: usize = 4;
+
+/// Bytes of the source that no two parts share: the two lines that processors fetch together.
+const NEIGHBOURS: usize = 128;
 
 /// The most pieces of a part; each is a slice to look up.
 const PIECES: u64 = 1 << 12;
@@ -106,7 +108,7 @@ fn cut(nest: &CopyNest, wanted: u64) -> Option<Cut> {
         if around > PIECES || !whole_bytes {
             break;
         }
-        let line = (COLUMN_BYTES * 8) as u64 / u64::from(nest.src_bits());
+        let line = (NEIGHBOURS * 8) as u64 / u64::from(nest.src_bits());
         let granule = match of.src_stride.unsigned_abs() {
             0 => 1,
             stride => line.div_ceil(stride),

@@ -1,6 +1,8 @@
+//! The run of a nest: its destination is shared out to the threads.
+
 use rayon::prelude::*;
 
-use super::{HostError, part::parts, stream::streaming, task::Task};
+use super::{HostError, part::parts, simd::Simd, stream::streaming, task::Task};
 use crate::nest::{CopyNest, Operand};
 
 /// From here on a destination is written past the caches: it would not stay in them.
@@ -29,7 +31,8 @@ pub fn run(nest: &CopyNest, source: &[u8], destination: &mut [u8]) -> Result<(),
     {
         *last = 0; // The bits behind the last unit belong to no cell.
     }
-    let task = Task { nest, source };
+    let whole_bytes = nest.src_bits() == nest.dst_bits() && nest.dst_bits() >= 8;
+    let task = Task { nest, source, simd: Simd::best().filter(|_| whole_bytes) };
     let streams = destination.len() >= STREAM_BYTES;
     parts(nest, destination, rayon::current_num_threads()).into_par_iter().for_each(|part| {
         if streams {

@@ -1,3 +1,4 @@
+//! Writes past the caches, and lines asked for before they are read.
 #![allow(unsafe_code)] // The instructions take pointers; this file alone knows them.
 
 /// Bytes of a cache line.
@@ -39,14 +40,22 @@ impl Stream {
 /// Asks for the cache line of a byte that will be read soon.
 #[inline]
 pub(super) fn fetch(source: &[u8], at: usize) {
-    #[cfg(target_arch = "x86_64")]
     if let Some(byte) = source.get(at) {
+        ahead(byte);
+    }
+}
+
+/// Asks for the cache line of an address, which need not be one of memory.
+#[inline(always)]
+pub(super) fn ahead(address: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: a hint; SSE is part of x86-64.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(byte).cast()) };
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (source, at);
+    let _ = address;
 }
 
 /// Copies less than a line, in the pieces that a tile's buffer was written in.

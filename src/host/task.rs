@@ -2,23 +2,26 @@ use smallvec::SmallVec;
 
 use super::{
     bits::Bits,
-    copy::{Copy, Room},
+    box_copy::{BoxCopy, Room},
     fill::Fill,
-    kernel::{Axis, Kernel},
     part::Part,
     pieces::Pieces,
+    plan::{Plan, PlanAxis},
     regions::resolve,
+    simd::Simd,
     stream::Stream,
 };
 use crate::nest::{CopyNest, Taken};
 
-/// Kernels that a part keeps for boxes of the same extents.
+/// Plans that a part keeps for boxes of the same extents.
 const KEPT: usize = 16;
 
 /// Fills parts of a nest's destination.
 pub(super) struct Task<'a> {
     pub(super) nest: &'a CopyNest,
     pub(super) source: &'a [u8],
+    /// The shuffles of bytes to use, for cells of whole bytes.
+    pub(super) simd: Option<Simd>,
 }
 
 /// Extents of a box.
@@ -42,7 +45,7 @@ impl Task<'_> {
             (self.offset(of.src_stride), dst)
         });
         let strides: SmallVec<[(isize, isize); 8]> = strides.collect();
-        let mut kernels: Vec<(Extents, Kernel)> = Vec::new();
+        let mut plans: Vec<(Extents, Plan)> = Vec::new();
         let mut room = Room::default();
         for region in regions {
             resolve(self.nest, region, &mut |region, taken| {
@@ -53,9 +56,9 @@ impl Task<'_> {
                 }
                 match taken {
                     Taken::Unit(from) => {
-                        let kernel = self.kernel(&mut kernels, extents, &strides);
+                        let plan = self.plan(&mut plans, extents, &strides);
                         let stream = stream.map(|stream| (stream, &mut room));
-                        self.copy(kernel, self.offset(from.cast_signed()), &mut pieces, to, stream);
+                        self.copy(plan, self.offset(from.cast_signed()), &mut pieces, to, stream);
                     }
                     Taken::Bits(bits) => self.fill(bits, &extents, &strides, &mut pieces, to),
                 }
@@ -63,21 +66,21 @@ impl Task<'_> {
         }
     }
 
-    /// The kernel for a box.
-    fn kernel<'k>(
+    /// The plan for a box.
+    fn plan<'k>(
         &self,
-        kept: &'k mut Vec<(Extents, Kernel)>,
+        kept: &'k mut Vec<(Extents, Plan)>,
         extents: Extents,
         strides: &Strides,
-    ) -> &'k Kernel {
+    ) -> &'k Plan {
         let found = kept.iter().position(|(of, _)| *of == extents).unwrap_or_else(|| {
             if kept.len() == KEPT {
                 kept.clear();
             }
             let axes = extents.iter().zip(strides);
-            let axes = axes.map(|(&extent, &(src, dst))| Axis { extent, src, dst });
-            let kernel = Kernel::new(axes, self.scale());
-            kept.push((extents, kernel));
+            let axes = axes.map(|(&extent, &(src, dst))| PlanAxis { extent, src, dst });
+            let plan = Plan::new(axes, self.scale(), self.simd);
+            kept.push((extents, plan));
             kept.len() - 1
         });
         &kept[found].1
@@ -85,7 +88,7 @@ impl Task<'_> {
 
     fn copy(
         &self,
-        kernel: &Kernel,
+        plan: &Plan,
         from: isize,
         destination: &mut Pieces,
         to: isize,
@@ -94,11 +97,11 @@ impl Task<'_> {
         let (src_bits, dst_bits) = (self.nest.src_bits(), self.nest.dst_bits());
         let source = self.source;
         if src_bits == dst_bits && dst_bits >= 8 {
-            Copy { kernel, source, destination, stream }.run(from, to);
+            BoxCopy { plan, source, destination, stream }.run(from, to);
         } else {
             let sign_extend = self.nest.sign_extend();
             let bits = Bits { src: src_bits, dst: dst_bits, sign_extend };
-            bits.copy(kernel, source, from, destination, to);
+            bits.copy(plan, source, from, destination, to);
         }
     }
 

@@ -1,8 +1,11 @@
-use super::{micro::transpose, pieces::Destination};
+//! Tiles, the units at the crossings of rows and columns, and the ways to move them without special instructions.
+
+use super::{micro::transpose, pieces::Destination, simd::Simd};
 
 /// The units at the crossings of some rows and some columns.
 ///
 /// Where the tile starts on both sides, and the offsets of its positions along both groups of axes.
+#[derive(Clone, Copy)]
 pub(super) struct Tile<'a> {
     pub(super) from: isize,
     pub(super) to: isize,
@@ -29,6 +32,24 @@ pub(super) struct Runs(pub(super) usize);
 /// Contiguous rows and columns in squares of `E` by `E` units of `N` bytes, `L` rows at a time; what is too small for
 /// that, unit by unit.
 pub(super) struct Squares<const N: usize, const E: usize, const L: usize>;
+
+/// Contiguous rows and columns of units of `N` bytes by the processor's own shuffles, and as the other mover does where
+/// it has none, or the tile is too small for them.
+pub(super) struct Transpose<M, const N: usize>(pub(super) Option<Simd>, pub(super) M);
+
+impl<M: Mover, const N: usize> Mover for Transpose<M, N> {
+    fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &Tile) {
+        let Self(simd, plain) = self;
+        let done = simd.is_some_and(|simd| {
+            let (slice, to) = destination.place(tile.to);
+            let to = to.cast_signed();
+            simd.transpose(N, (source, tile.from, tile.rows.0), (slice, to, tile.columns.1))
+        });
+        if !done {
+            plain.tile(source, destination, tile);
+        }
+    }
+}
 
 impl<const N: usize> Mover for Units<N> {
     #[inline(never)]

@@ -1,0 +1,293 @@
+//! A plan at work: the tiles of a box are moved one after the other, past the caches where the destination is large.
+
+use super::{
+    pieces::{Destination as _, Pieces},
+    plan::{Loop, Plan, Way},
+    stream::{LINE, Stream, fetch},
+    tile::{Mover, Runs, Squares, Tile, Transpose, Units, at, each_unit},
+};
+
+/// Bytes of a run that the system's own copy moves best.
+const LONG: usize = 1 << 12;
+
+/// A plan at work between two images, in bytes.
+pub(super) struct BoxCopy<'a, 'd> {
+    pub(super) plan: &'a Plan,
+    pub(super) source: &'a [u8],
+    pub(super) destination: &'a mut Pieces<'d>,
+    /// Where the destination is too large for the caches: what writes past them, and room for a tile.
+    pub(super) stream: Option<(&'a Stream, &'a mut Room)>,
+}
+
+/// Room for a tile, row by row.
+#[derive(Default)]
+pub(super) struct Room {
+    bytes: Vec<u8>,
+    /// Where each row starts.
+    rows: Vec<isize>,
+}
+
+impl BoxCopy<'_, '_> {
+    /// Moves the cells of a box that starts at byte `from` of the source and byte `to` of the destination.
+    pub(super) fn run(self, from: isize, to: isize) {
+        let Plan { unit, ref way, start, .. } = *self.plan;
+        let (from, to) = (from + start.0, to + start.1);
+        match (way, unit) {
+            (Way::Shuffle(shuffle), _) => self.tiles(from, to, shuffle),
+            (Way::Transpose(simd), 1) => {
+                self.tiles(from, to, &Transpose::<_, 1>(*simd, Squares::<1, 16, 16>));
+            }
+            (Way::Transpose(simd), 2) => {
+                self.tiles(from, to, &Transpose::<_, 2>(*simd, Squares::<2, 8, 16>));
+            }
+            (Way::Transpose(simd), 4) => {
+                self.tiles(from, to, &Transpose::<_, 4>(*simd, Squares::<4, 4, 8>));
+            }
+            (Way::Transpose(simd), _) => {
+                self.tiles(from, to, &Transpose::<_, 8>(*simd, Squares::<8, 2, 4>));
+            }
+            (Way::Units, 1) => self.tiles(from, to, &Units::<1>),
+            (Way::Units, 2) => self.tiles(from, to, &Units::<2>),
+            (Way::Units, 3) => self.tiles(from, to, &Units::<3>),
+            (Way::Units, 4) => self.tiles(from, to, &Units::<4>),
+            (Way::Units, 6) => self.tiles(from, to, &Units::<6>),
+            (Way::Units, 8) => self.tiles(from, to, &Units::<8>),
+            (Way::Units, 12) => self.tiles(from, to, &Units::<12>),
+            (Way::Units, 16) => self.tiles(from, to, &Units::<16>),
+            (Way::Units, 24) => self.tiles(from, to, &Units::<24>),
+            (Way::Units, 32) => self.tiles(from, to, &Units::<32>),
+            (Way::Units, 48) => self.tiles(from, to, &Units::<48>),
+            (Way::Units, 64) => self.tiles(from, to, &Units::<64>),
+            (Way::Units, _) => self.tiles(from, to, &Runs(unit)),
+        }
+    }
+
+    /// Moves every tile; where the destination is streamed, past the caches.
+    fn tiles(mut self, from: isize, to: isize, mover: &impl Mover) {
+        let Plan { unit, ref rows, rows_touch, .. } = *self.plan;
+        match self.stream.take().filter(|_| rows_touch) {
+            None => each_tile(self.plan, from, to, &mut |tile| {
+                mover.tile(self.source, self.destination, &tile);
+            }),
+            // Whole lines need no buffer to be put together.
+            Some((stream, _))
+                if rows.src.len() == 1
+                    || unit.is_multiple_of(LINE) && self.destination.is_aligned(to, LINE) =>
+            {
+                self.stream_units(from, to, stream);
+            }
+            Some((stream, room)) => self.stream_tiles(from, to, mover, stream, room),
+        }
+    }
+
+    /// Streams unit by unit.
+    fn stream_units(self, from: isize, to: isize, stream: &Stream) {
+        let Self { plan, source, destination, .. } = self;
+        each_tile(plan, from, to, &mut |tile| {
+            each_unit(&tile, |from, to| {
+                let from = &source[from..from + plan.unit];
+                let to = destination.bytes(to, plan.unit);
+                if plan.unit < LONG {
+                    stream.copy(to, from);
+                } else {
+                    to.copy_from_slice(from);
+                }
+            });
+        });
+    }
+
+    /// Moves every tile to a buffer that stays in the cache, and streams it from there.
+    fn stream_tiles(
+        self,
+        from: isize,
+        to: isize,
+        mover: &impl Mover,
+        stream: &Stream,
+        room: &mut Room,
+    ) {
+        let Self { plan, source, destination, .. } = self;
+        let pitch = room.make(plan);
+        let mut full: Option<Tile> = None;
+        each_tile(plan, from, to, &mut |tile| {
+            // A tile leaves the buffer while the lines of the next one are on their way.
+            if let Some(full) = &full {
+                let mut next = Fetch::new(plan, source, tile, full.columns.0.len());
+                room.write(plan, full, pitch, destination, stream, || next.some());
+            }
+            let columns = (tile.columns.0, &room.rows[..tile.columns.0.len()]);
+            let [rows_step, columns_step] = tile.steps;
+            let steps = [rows_step, columns_step.map(|(src, _)| (src, pitch))];
+            let in_room = Tile { to: 0, columns, steps, ..tile };
+            mover.tile(source, room.bytes.as_mut_slice(), &in_room);
+            full = Some(tile);
+        });
+        if let Some(full) = &full {
+            room.write(plan, full, pitch, destination, stream, || ());
+        }
+    }
+}
+
+impl Room {
+    /// Makes room for a tile of a plan; returns the distance of its rows.
+    fn make(&mut self, plan: &Plan) -> usize {
+        let row = plan.rows.dst.len() * plan.unit;
+        // A line more for each row, so that rows do not meet in one set of the cache.
+        let pitch = if plan.rows_join { row } else { row.next_multiple_of(LINE) + LINE };
+        let count = plan.columns.src.len();
+        self.rows.clear();
+        self.rows.extend((0..count).map(|row| (row * pitch).cast_signed()));
+        if self.bytes.len() < count * pitch {
+            self.bytes.resize(count * pitch, 0);
+        }
+        pitch
+    }
+
+    /// Streams the tile that the room holds to its place, and calls `meanwhile` before every row.
+    fn write(
+        &self,
+        plan: &Plan,
+        tile: &Tile,
+        pitch: usize,
+        destination: &mut Pieces,
+        stream: &Stream,
+        mut meanwhile: impl FnMut(),
+    ) {
+        let length = tile.rows.0.len() * plan.unit;
+        if plan.rows_join {
+            let length = tile.columns.0.len() * length;
+            meanwhile();
+            return stream.copy(destination.bytes(tile.to, length), &self.bytes[..length]);
+        }
+        for (row, to) in self.bytes.chunks_exact(pitch).zip(tile.columns.1) {
+            meanwhile();
+            stream.copy(destination.bytes(tile.to + to, length), &row[..length]);
+        }
+    }
+}
+
+/// Asks for the lines that a tile will read, some at a time.
+struct Fetch<'a> {
+    plan: &'a Plan,
+    source: &'a [u8],
+    tile: Tile<'a>,
+    /// Rows asked for at a time, and the next of them.
+    share: usize,
+    next: usize,
+}
+
+impl<'a> Fetch<'a> {
+    /// The lines of `tile`, asked for in so many times.
+    fn new(plan: &'a Plan, source: &'a [u8], tile: Tile<'a>, times: usize) -> Self {
+        let share = tile.rows.0.len().div_ceil(times).max(1);
+        Self { plan, source, tile, share, next: 0 }
+    }
+
+    fn some(&mut self) {
+        let Tile { from, rows, columns, .. } = self.tile;
+        if let Way::Shuffle(shuffle) = &self.plan.way {
+            // What follows the start of a row is asked for while it is read.
+            if let Some(row) = columns.0.get(self.next) {
+                shuffle.fetch(self.source, from + row);
+            }
+            self.next += 1;
+            return;
+        }
+        let width = columns.0.len() * self.plan.unit;
+        for row in rows.0.iter().skip(self.next).take(self.share) {
+            let lines = (0..width).step_by(LINE);
+            lines.for_each(|line| fetch(self.source, at(from + row) + line));
+        }
+        self.next += self.share;
+    }
+}
+
+/// Calls `each` for the tiles of a box.
+pub(super) fn each_tile<'k>(
+    plan: &'k Plan,
+    from: isize,
+    to: isize,
+    each: &mut impl FnMut(Tile<'k>),
+) {
+    let Plan { loops, rows, columns, .. } = plan;
+    let steps = [rows.step, columns.step];
+    let mut extents = plan.extents.clone();
+    walk(loops, &mut extents, from, to, &mut |extents, from, to| {
+        let (row, column) = (..extents[0] * rows.inner, ..extents[1] * columns.inner);
+        let rows = (&rows.src[row], &rows.dst[row]);
+        let columns = (&columns.src[column], &columns.dst[column]);
+        each(Tile { from, to, rows, columns, steps });
+    });
+}
+
+/// Calls `each` for every step of the loops, with what is left of each axis in a block.
+fn walk(
+    loops: &[Loop],
+    extents: &mut [usize],
+    mut from: isize,
+    mut to: isize,
+    each: &mut impl FnMut(&[usize], isize, isize),
+) {
+    let [outer, inner @ ..] = loops else { return each(extents, from, to) };
+    let extent = extents[outer.axis];
+    let mut left = extent;
+    while left > 0 {
+        extents[outer.axis] = left.min(outer.step);
+        walk(inner, extents, from, to, each);
+        left -= left.min(outer.step);
+        from += outer.src;
+        to += outer.dst;
+    }
+    extents[outer.axis] = extent;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::tile::each_unit, *};
+    use crate::host::plan::PlanAxis;
+
+    /// The places that a plan of cells of length 1 moves, against loops over its axes.
+    #[test]
+    fn tiles_cover_a_box() {
+        let mut state = 7_u64;
+        let mut below = |n: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % n
+        };
+        for case in 0..20_000 {
+            let mut dst = 1;
+            let mut axes: Vec<PlanAxis> = (0..=below(5))
+                .map(|_| {
+                    let extent = 1 + below(6) as usize;
+                    let src = [1, 2, 3, 7, 12, -1, -3, 40, 0][below(9) as usize];
+                    let axis = PlanAxis { extent, src, dst };
+                    dst *= extent.cast_signed() + [0, 0, 0, 3][below(4) as usize];
+                    axis
+                })
+                .collect();
+            axes.reverse();
+            let mut expected = vec![(0, 0)];
+            for axis in &axes {
+                let steps = 0..axis.extent.cast_signed();
+                let step = |(from, to): (isize, isize)| {
+                    steps.clone().map(move |n| (from + n * axis.src, to + n * axis.dst))
+                };
+                expected = expected.into_iter().flat_map(step).collect();
+            }
+            let plan = Plan::new(axes.iter().copied(), 1, None);
+            let mut found = Vec::new();
+            let base = 10_000;
+            each_tile(&plan, base + plan.start.0, plan.start.1, &mut |tile| {
+                each_unit(&tile, |from, to| {
+                    for n in 0..plan.unit.cast_signed() {
+                        found.push((from.cast_signed() - base + n, to + n));
+                    }
+                });
+            });
+            found.sort_unstable();
+            expected.sort_unstable();
+            assert_eq!(found, expected, "{case}: {axes:?} {plan:?}");
+        }
+    }
+}

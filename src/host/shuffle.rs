@@ -1,0 +1,203 @@
+//! Rows of the destination put together from loads of whole registers.
+//!
+//! Where the bytes of a row lie near each other in the source, as those of pixels of three channels, of every second
+//! element or of a mirrored row do, a register of the destination is a fixed selection from a few loads. The selection
+//! is worked out here, once for a kernel; `simd` knows the instructions that make it.
+//!
+//! ```text
+//! planes of 3 channels of bytes to pixels, registers of 16 bytes, loads from three planes:
+//! r0 g0 b0 r1 g1 b1 … r5  =  r0 … r15 at 0, -, -, 1, -, -, …   g0 … g15 at -, 0, -, -, 1, -, …   b0 … b15 at -, -, 0, …
+//! ```
+
+use smallvec::SmallVec;
+
+use super::{
+    pieces::Destination,
+    simd::{NONE, Selection, Simd},
+    tile::{Mover, Tile},
+};
+
+/// Bytes of the selections of a row, at the most: they stay in the first cache beside what they move.
+const SELECTION_BYTES: usize = 1 << 13;
+
+/// Loads for 16 bytes of the destination, at the most.
+const MOST_TERMS: usize = 8;
+
+/// Rows of a tile, each a selection from the source.
+#[derive(Clone, Debug)]
+pub(super) struct Shuffle {
+    /// Bytes of a unit.
+    unit: usize,
+    selection: Selection,
+}
+
+impl Shuffle {
+    /// The selection for rows of `count` steps of `step` bytes of the source, where each step has units at `offsets`.
+    ///
+    /// `None` where unit by unit is as fast: units are far apart, or too few.
+    pub(super) fn new(
+        simd: Simd,
+        unit: usize,
+        offsets: &[isize],
+        step: isize,
+        count: usize,
+    ) -> Option<Self> {
+        let width = simd.width();
+        let step_bytes = offsets.len() * unit;
+        let row = step_bytes * count;
+        if unit >= width || row < width {
+            return None;
+        }
+        // Whole registers, and where they are paired an even number of them.
+        let span = width * simd.registers_at_once();
+        let steps = span / greatest_common_divisor(span, step_bytes);
+        let repeats = steps <= count;
+        let registers =
+            if repeats { steps * step_bytes } else { row }.div_ceil(span) * (span / width);
+        let read = |byte: usize| {
+            let (step_number, byte) = (byte / step_bytes, byte % step_bytes);
+            let start = offsets[byte / unit] + step_number.cast_signed() * step;
+            start + (byte % unit).cast_signed()
+        };
+        let (mut windows, mut terms) = (Vec::new(), 0);
+        for register in 0..registers {
+            let bytes = register * width..row.min((register + 1) * width);
+            let of_register = cover(bytes.map(read), width);
+            terms = terms.max(of_register.len());
+            windows.push(of_register);
+            if terms > Self::most_terms(simd, unit) || registers * terms * width > SELECTION_BYTES {
+                return None;
+            }
+        }
+        let mut loads = Vec::with_capacity(registers * terms);
+        let mut places = Vec::with_capacity(registers * terms * width);
+        for term in 0..terms {
+            for (register, starts) in windows.iter().enumerate() {
+                // A register that needs fewer loads repeats one, and takes nothing from it.
+                let start = *starts.get(term).or(starts.first()).unwrap_or(&0);
+                loads.push(start);
+                places.extend((register * width..(register + 1) * width).map(|byte| {
+                    let place = if repeats || byte < row { read(byte) } else { return NONE };
+                    let gives = starts.iter().position(|&start| holds(start, width, place));
+                    if gives == Some(term) { (place - start).cast_unsigned() as u8 } else { NONE }
+                }));
+            }
+        }
+        let advance = steps.cast_signed() * step;
+        Some(Self { unit, selection: Selection::new(simd, registers, loads, places, advance) })
+    }
+
+    /// Asks for the lines that a row read from byte `from` on begins with.
+    pub(super) fn fetch(&self, source: &[u8], from: isize) {
+        self.selection.fetch(source, from);
+    }
+
+    /// Loads for a register that are worth less than the copies of its units.
+    pub(super) fn most_terms(simd: Simd, unit: usize) -> usize {
+        let width = simd.width();
+        (width / unit).saturating_sub(1).min(MOST_TERMS * width / 16)
+    }
+}
+
+impl Mover for Shuffle {
+    fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &Tile) {
+        let length = tile.rows.0.len() * self.unit;
+        for (read, write) in tile.columns.0.iter().zip(tile.columns.1) {
+            let row = destination.bytes(tile.to + write, length);
+            self.selection.fill(source, tile.from + read, row);
+        }
+    }
+}
+
+/// Starts of loads that give all of these bytes.
+fn cover(bytes: impl Iterator<Item = isize>, width: usize) -> SmallVec<[isize; 8]> {
+    let mut bytes: SmallVec<[isize; 64]> = bytes.collect();
+    bytes.sort_unstable();
+    let mut starts: SmallVec<[isize; 8]> = SmallVec::new();
+    let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else { return starts };
+    for byte in bytes {
+        if !starts.last().is_some_and(|&start| holds(start, width, byte)) {
+            // Not past the last byte, where there is room before it: it may be the image's last.
+            starts.push(byte.min(last + 1 - width.cast_signed()).max(first));
+        }
+    }
+    starts
+}
+
+/// Whether a load from `start` gives a byte.
+fn holds(start: isize, width: usize, byte: isize) -> bool {
+    (start..start + width.cast_signed()).contains(&byte)
+}
+
+fn greatest_common_divisor(mut a: usize, mut b: usize) -> usize {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every instruction set of this processor, on rows of any length at any place of the source, against plain copies.
+    #[test]
+    fn rows_are_what_their_units_are() {
+        let source: Vec<u8> = (0..3000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
+        let mut accepted = 0;
+        for simd in Simd::all() {
+            for unit in [1, 2, 3, 4, 6, 8] {
+                for (offsets, step) in patterns(unit) {
+                    for count in [1, 5, 16, 48, 67] {
+                        let shuffle = Shuffle::new(simd, unit, &offsets, step, count);
+                        let Some(shuffle) = shuffle else { continue };
+                        accepted += 1;
+                        check(&shuffle, &source, &offsets, step, count);
+                    }
+                }
+            }
+        }
+        assert!(accepted > 0 || Simd::best().is_none());
+    }
+
+    /// Offsets of the units of a step, and the step: channels from planes, every second to fifth unit, mirrored ones.
+    fn patterns(unit: usize) -> Vec<(Vec<isize>, isize)> {
+        let unit = unit.cast_signed();
+        let mut patterns: Vec<(Vec<isize>, isize)> =
+            (-5..=5).filter(|&step| step != 0).map(|step| (vec![0], step * unit)).collect();
+        for channels in 2..=8 {
+            patterns.push(((0..channels).map(|channel| channel * 101).collect(), unit));
+            patterns
+                .push(((0..channels).map(|channel| (channels - channel) * 90).collect(), -unit));
+            patterns.push(((0..channels).map(|channel| channel * 2 * unit).collect(), 20 * unit));
+        }
+        patterns
+    }
+
+    fn check(shuffle: &Shuffle, source: &[u8], offsets: &[isize], step: isize, count: usize) {
+        let unit = shuffle.unit;
+        let of_unit =
+            |n: usize| offsets[n % offsets.len()] + (n / offsets.len()).cast_signed() * step;
+        let units = offsets.len() * count;
+        let (low, high) = (0..units).map(of_unit).fold((0, 0), |(l, h), n| (n.min(l), n.max(h)));
+        let last = source.len().cast_signed() - high - unit.cast_signed();
+        // At the very start and the very end of the source, and between.
+        for from in [-low, -low + 1, (last - low) / 2, last - 1, last]
+            .into_iter()
+            .filter(|n| (-low..=last).contains(n))
+        {
+            for length in [units, units - 1, units / 2, units.min(17)] {
+                let mut row = vec![0xa5; length * unit];
+                shuffle.selection.fill(source, from, &mut row);
+                for (n, bytes) in row.chunks(unit).enumerate() {
+                    let read = (from + of_unit(n)).cast_unsigned();
+                    assert_eq!(
+                        bytes,
+                        &source[read..read + unit],
+                        "{shuffle:?}: unit {n} from {from}"
+                    );
+                }
+            }
+        }
+    }
+}
