@@ -124,6 +124,7 @@
 //! | [`xla`] | XLA's utilities for layouts, shapes and indices |
 //! | [`request`] | operations, from tensors or protos |
 //! | [`service`] | answers serialized requests: one, or a stream of them |
+//! | [`run`] | runs an operation on a GPU or on the host |
 #![cfg_attr(feature = "gpu", doc = "| [`gpu`] | runs kernels through wgpu |")]
 #![cfg_attr(feature = "backends", doc = "| [`backend`] | SPIR-V, MSL, HLSL and GLSL |")]
 #![cfg_attr(feature = "explain", doc = "| [`explain`] | drawings |")]
@@ -147,6 +148,7 @@ pub mod host;
 pub mod nest;
 pub mod proto;
 pub mod request;
+pub mod run;
 pub mod schedule;
 pub mod service;
 pub mod shape;

@@ -15,7 +15,7 @@ pub(super) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     let operation = args.op.request(None)?.operation;
     if operation.destination().image_bytes() == 0 {
         return Err(Failure::invalid(
-            "the destination has no bytes: nothing moves that takes time",
+            "the destination has no bytes, so nothing moves that could be timed",
         ));
     }
     let json = args.json.as_deref().map(Output::open).transpose()?;
@@ -73,10 +73,13 @@ fn table(operation: &Operation, device: &str, repetitions: u16, measured: &[Meas
 
 #[cfg(feature = "gpu")]
 mod device {
-    use stridec::gpu::{DeviceType, Gpu};
+    use stridec::{
+        Error,
+        gpu::{DeviceType, Gpu},
+    };
 
-    use super::{Exit, Failure, Measured, Operation, failed};
-    use crate::cli::{devices::chosen, measure::on_gpu};
+    use super::{Failure, Measured, Operation, failed};
+    use crate::cli::measure::on_gpu;
 
     /// Kernels in one submission on hardware, so that they outweigh it; a software driver's take longer.
     const BACK_TO_BACK: u32 = 20;
@@ -87,9 +90,8 @@ mod device {
         repetitions: usize,
         software: bool,
     ) -> Result<(String, Vec<Measured>), Failure> {
-        let no_device = |why: String| Failure::new(Exit::NoDevice, why);
-        let adapter = chosen(software).map_err(no_device)?;
-        let gpu = Gpu::open_adapter(&adapter).map_err(|error| no_device(error.to_string()))?;
+        let gpu = if software { Gpu::open() } else { Gpu::open_hardware() };
+        let gpu = gpu.map_err(Error::from)?;
         let times = if gpu.device_type() == DeviceType::Cpu { 1 } else { BACK_TO_BACK };
         let measured = on_gpu(&gpu, operation, repetitions, times).map_err(failed)?;
         Ok((format!("{}, {}, {times} in a submission", gpu.name(), gpu.backend()), measured))
@@ -98,14 +100,13 @@ mod device {
 
 #[cfg(not(feature = "gpu"))]
 mod device {
-    use super::{Exit, Failure, Measured, Operation};
+    use super::{Failure, Measured, Operation};
 
     pub(super) fn measure(
         _: &Operation,
         _: usize,
         _: bool,
     ) -> Result<(String, Vec<Measured>), Failure> {
-        let why = "no GPU: this stridec was built without the feature `gpu`";
-        Err(Failure::new(Exit::NoDevice, why))
+        Err(crate::cli::devices::without_gpu())
     }
 }

@@ -5,7 +5,7 @@ use stridec::Target;
 
 use super::{
     args::{DevicesArgs, DevicesFormat},
-    errors::{Exit, Failure, printable},
+    errors::{Failure, printable},
     output::print,
 };
 
@@ -71,35 +71,19 @@ fn adapters() -> Vec<Value> {
 #[cfg(feature = "gpu")]
 pub(super) fn adapter_target() -> Result<Target, Failure> {
     let adapters = stridec::gpu::Adapters::enumerate();
-    let adapter =
-        adapters.choose().map_err(|error| Failure::new(Exit::NoDevice, error.to_string()))?;
-    Ok(target(adapter))
+    let adapter = adapters.choose().map_err(stridec::Error::from)?;
+    Ok(adapter.limits().target("adapter"))
 }
 
 /// What the machine's best adapter allows a kernel.
 #[cfg(not(feature = "gpu"))]
 pub(super) fn adapter_target() -> Result<Target, Failure> {
-    let why = "--target adapter: this stridec was built without the feature `gpu`";
-    Err(Failure::new(Exit::NoDevice, why))
+    Err(without_gpu())
 }
 
-/// The machine's best adapter, or why there is none; `software` says whether a software driver will do.
-///
-/// Such a driver shares the host's cores and is slower than the host itself.
-#[cfg(feature = "gpu")]
-pub(super) fn chosen(software: bool) -> Result<stridec::gpu::Adapter, String> {
-    use stridec::gpu::{Adapters, DeviceType};
-    let adapters = Adapters::enumerate();
-    let adapter = adapters.choose().map_err(|error| error.to_string())?;
-    if adapter.device_type() == DeviceType::Cpu && !software {
-        let name = adapter.name();
-        return Err(format!("{name} is a software driver; --device gpu takes it all the same"));
-    }
-    Ok(adapter.clone())
-}
-
-/// What an adapter allows a kernel.
-#[cfg(feature = "gpu")]
-pub(super) fn target(adapter: &stridec::gpu::Adapter) -> Target {
-    adapter.limits().target("adapter")
+/// A GPU was asked for that this build cannot look for.
+#[cfg(not(feature = "gpu"))]
+pub(super) fn without_gpu() -> Failure {
+    let why = "no GPU: this stridec was built without the feature `gpu`";
+    Failure::new(super::errors::Exit::NoDevice, why)
 }

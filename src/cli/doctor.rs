@@ -59,12 +59,17 @@ fn adapters() -> String {
         let _ =
             writeln!(text, "adapter: {name} ({kind}, {backend}, {}): {computes}", adapter.driver());
     }
-    match adapters.choose() {
-        Ok(adapter) => {
-            let _ = writeln!(text, "--device auto and gpu take {}", adapter.name());
+    match (adapters.choose(), adapters.choose_hardware()) {
+        (Ok(gpu), Ok(_)) => {
+            let _ = writeln!(text, "--device auto and gpu take {}", gpu.name());
         }
-        Err(error) => {
-            let _ = writeln!(text, "no adapter to run on: {error}");
+        (Ok(gpu), Err(why)) => {
+            let _ = writeln!(text, "--device gpu takes {}", gpu.name());
+            let _ = writeln!(text, "--device auto takes the host: {why}");
+        }
+        (Err(why), _) => {
+            let _ = writeln!(text, "--device gpu fails: {why}");
+            let _ = writeln!(text, "--device auto takes the host");
             text += &advice();
         }
     }

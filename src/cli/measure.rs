@@ -73,7 +73,7 @@ fn identity(bytes: u64) -> Result<Operation> {
 /// Bytes without a pattern: the source's image, or as many as a copy to the destination reads, if these are more.
 fn noise(operation: &Operation) -> Result<Vec<u8>> {
     let bytes = operation.source().image_bytes().max(operation.destination().image_bytes());
-    let mut image = vec![0; usize::try_from(bytes)?.next_multiple_of(8)];
+    let mut image = zeroed(bytes.saturating_add(7) / 8 * 8)?;
     let mut state = 1_u64;
     for word in image.as_chunks_mut().0 {
         state =
@@ -84,6 +84,16 @@ fn noise(operation: &Operation) -> Result<Vec<u8>> {
     Ok(image)
 }
 
+/// Memory for a benchmark's image; too little memory is an error, not the end of the process.
+fn zeroed(bytes: u64) -> Result<Vec<u8>> {
+    let too_much = || format!("there is not enough memory for an image of {bytes} bytes");
+    let length = usize::try_from(bytes).map_err(|_| too_much())?;
+    let mut image = Vec::new();
+    image.try_reserve_exact(length).map_err(|_| too_much())?;
+    image.resize(length, 0);
+    Ok(image)
+}
+
 /// Times an operation on the host: `memcpy` on one thread, our copy of as many bytes, and the operation.
 pub(super) fn on_host(operation: &Operation, repetitions: usize) -> Result<Vec<Measured>> {
     let noise = noise(operation)?;
@@ -91,7 +101,7 @@ pub(super) fn on_host(operation: &Operation, repetitions: usize) -> Result<Vec<M
     let moved = operation.destination().image_bytes();
     let flat = &noise[..usize::try_from(moved)?];
     let identity = identity(moved)?;
-    let [mut copied, mut same, mut result] = [(); 3].map(|()| vec![0; flat.len()]);
+    let (mut copied, mut same, mut result) = (zeroed(moved)?, zeroed(moved)?, zeroed(moved)?);
     let implementations: Vec<Implementation<'_>> = vec![
         (
             "memcpy".into(),
@@ -144,11 +154,11 @@ pub(super) fn kernels_on_gpu(
     let bindings = bindings.flat_map(|kernel| &kernel.bindings);
     let destination = gpu.allocate(bindings.map(|b| b.size_in_bytes).max().unwrap_or(0))?;
 
-    let mut out = vec![0; usize::try_from(moved)?];
-    let mut expected = out.clone();
+    let (mut out, mut expected) = (zeroed(moved)?, zeroed(moved)?);
     let image = &noise[..usize::try_from(operation.source().image_bytes())?];
     operation.run_on_host(image, &mut expected)?;
-    let blank = gpu.upload(&vec![0xa5; out.len()])?;
+    out.fill(0xa5);
+    let blank = gpu.upload(&out)?;
     for (name, kernel) in kernels {
         gpu.copy(&blank, &destination, moved, 1)?;
         gpu.dispatch(kernel, &source, &destination)?;

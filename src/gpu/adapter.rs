@@ -175,6 +175,31 @@ impl Adapters {
             .ok_or_else(|| GpuError::NoDevice { reason: self.why_none() })
     }
 
+    /// The adapter that [`choose`](Self::choose) gives, where it is no software driver: such a driver shares the host's
+    /// cores and is slower than [`host::run`](crate::host::run).
+    ///
+    /// # Errors
+    /// [`GpuError::NoDevice`] where there is none.
+    pub fn choose_hardware(&self) -> Result<&Adapter, GpuError> {
+        check_device_files()?;
+        let adapter = self.choose()?;
+        if adapter.device_type() == DeviceType::Cpu {
+            let reason = format!("{} is a software driver", adapter.name());
+            return Err(GpuError::NoDevice { reason });
+        }
+        Ok(adapter)
+    }
+
+    /// The same, of the machine's adapters. No driver is loaded where the system shows no GPU: loading one takes time,
+    /// and some write to stderr.
+    ///
+    /// # Errors
+    /// As [`choose_hardware`](Self::choose_hardware).
+    pub fn hardware() -> Result<Adapter, GpuError> {
+        check_device_files()?;
+        Self::enumerate().choose_hardware().cloned()
+    }
+
     fn why_none(&self) -> String {
         if self.list.is_empty() {
             return "no driver was found for Vulkan, Metal, DX12 or OpenGL among the backends asked for".to_owned();
@@ -197,6 +222,24 @@ impl<'a> IntoIterator for &'a Adapters {
         self.iter()
     }
 }
+
+/// Refuses a Linux machine without a device file through which a driver reaches a GPU.
+fn check_device_files() -> Result<(), GpuError> {
+    if !cfg!(target_os = "linux") {
+        return Ok(());
+    }
+    let is_gpu = |name: &str| GPU_DEVICE_FILES.iter().any(|file| name.starts_with(file));
+    let mut names = std::fs::read_dir("/dev").into_iter().flatten().flatten();
+    if names.any(|entry| entry.file_name().to_str().is_some_and(is_gpu)) {
+        return Ok(());
+    }
+    Err(GpuError::NoDevice { reason: "/dev has no device file of a GPU".to_owned() })
+}
+
+/// How the names of those files in `/dev` begin: the kernel's own drivers (`dri`), NVIDIA's, WSL's, and those that
+/// vendors ship for Adreno, Mali, `PowerVR`, Tegra and Vivante.
+const GPU_DEVICE_FILES: [&str; 8] =
+    ["dri", "nvidia", "dxg", "kgsl-3d", "mali", "pvr", "nvhost", "galcore"];
 
 /// The order of preference: the type of device first, then native drivers. OpenGL that does not say what it runs on is taken for
 /// software, as it mostly is.

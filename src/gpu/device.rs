@@ -40,6 +40,14 @@ impl Gpu {
         Self::open_adapter(Adapters::enumerate().choose()?)
     }
 
+    /// Opens the best adapter that is no software driver; see [`Adapters::hardware`].
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_hardware() -> Result<Self, GpuError> {
+        Self::open_adapter(&Adapters::hardware()?)
+    }
+
     /// Opens an adapter with all the limits it has. No feature is required; timestamps are asked for where they exist.
     ///
     /// # Errors

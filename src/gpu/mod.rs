@@ -1,12 +1,13 @@
 //! Runs a [`Kernel`](crate::wgsl::Kernel) on a GPU, through wgpu.
 //!
 //! [`Adapters`] says what the machine has, [`Gpu`] opens one of them or takes a device that the embedder already owns.
-//! From there, four ways in, from the simplest to the cheapest:
+//! From there, five ways in, from the simplest to the cheapest:
 //!
 //! | | moves | waits |
 //! |---|---|---|
-//! | [`Gpu::run`] | bytes in, bytes out | until the result lies in host memory |
-//! | [`Gpu::run_in_parts`] | the same, for a copy of any size | for one part while the next is on its way |
+//! | [`Gpu::run_nest`] | bytes in, bytes out, a copy of any size | until the result lies in host memory |
+//! | [`Gpu::run`] | the same, for one kernel | the same |
+//! | [`Gpu::run_in_parts`] | the same, for a copy cut into parts | for one part while the next is on its way |
 //! | [`Gpu::upload`], [`Gpu::dispatch`], [`Gpu::download`] | each step on its own, buffers stay on the device | for the step |
 //! | [`Gpu::encode`] | nothing: the caller's own encoder, the caller's own buffers | never |
 //!

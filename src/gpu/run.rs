@@ -8,7 +8,11 @@ use super::encode::Job;
 use super::scope::scoped;
 use super::scratch::Scratch;
 use super::{Buffer, Gpu, GpuError};
-use crate::{nest::Operand, wgsl::Kernel};
+use crate::{
+    nest::{CopyNest, Operand},
+    schedule::{ScheduleError, schedule},
+    wgsl::{self, Kernel},
+};
 
 impl Gpu {
     /// Runs a kernel on host bytes: reads the source's whole image, writes the destination's.
@@ -57,6 +61,50 @@ impl Gpu {
         scratch.keep(Operand::Source(0), source_buffer);
         scratch.keep(Operand::Destination, destination_buffer);
         Ok(())
+    }
+
+    /// Runs a copy on host bytes: whole, with one kernel, where the device can bind and hold both images, and otherwise
+    /// as [`run_in_parts`](Self::run_in_parts). Returns the number of kernels, 1 where it ran whole.
+    ///
+    /// It runs in parts where an image exceeds `max_storage_buffer_binding_size` or `max_buffer_size`, where it has more
+    /// units than 32 bits count, where the workgroups exceed what one dispatch may have, and where the device's memory
+    /// does not suffice. `progress` is told, after each kernel, how many bytes of the destination are there.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), and as [`run_in_parts`](Self::run_in_parts) where it runs in parts.
+    pub fn run_nest(
+        &self,
+        nest: &CopyNest,
+        source: &[u8],
+        destination: &mut [u8],
+        mut progress: impl FnMut(u64),
+    ) -> Result<usize, GpuError> {
+        let target = self.limits.target(self.name());
+        match schedule(nest.clone(), &target) {
+            Ok(schedule) => {
+                let kernel = wgsl::emit(&schedule, &target, &[]);
+                match self.run(&kernel, source, destination) {
+                    Err(error) if error.is_beyond_limits() => self.trim(),
+                    Err(error) => return Err(error),
+                    Ok(()) => {
+                        progress(nest.dst_bytes());
+                        return Ok(1);
+                    }
+                }
+            }
+            Err(
+                ScheduleError::Binding { .. }
+                | ScheduleError::Index { .. }
+                | ScheduleError::Dispatch { .. },
+            ) => {}
+            Err(error) => return Err(GpuError::Schedule(error)),
+        }
+        let mut parts = 0;
+        self.run_in_parts(nest, &target, source, destination, |written| {
+            parts += 1;
+            progress(written);
+        })?;
+        Ok(parts)
     }
 
     /// Runs a kernel on buffers of this device, and waits until it is done.

@@ -54,3 +54,25 @@ fn what_cannot_be_timed_is_refused() {
     sandbox.stridec(&empty).fails(2, "nothing moves");
     sandbox.stridec(&["bench", "relayout", "--to", "f32[0]"]).fails(2, "--from");
 }
+
+#[test]
+fn too_little_memory_is_an_error() {
+    let sandbox = Sandbox::new();
+    let bench = |shape| ["bench", "relayout", "--from", shape, "--to", "{0,1}", "--device", "host"];
+    // No address space is as large.
+    let ran = sandbox.stridec(&bench("f32[10000000,100000000]"));
+    ran.fails(1, "error: there is not enough memory for an image of 4000000000000000 bytes\n");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_limit_on_memory_is_kept() {
+    let bench = ["bench", "relayout", "--from", "f32[30000,30000]", "--to", "{0,1}"];
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "ulimit -v 2000000; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_stridec")]);
+    let output = command.args(bench).args(["--device", "host"]).output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    let expected = "error: there is not enough memory for an image of 3600000000 bytes\n";
+    assert_eq!(stderr, expected);
+}

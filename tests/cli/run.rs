@@ -124,3 +124,31 @@ fn devices_names_the_host() {
     assert!(json["host"]["threads"].as_u64().unwrap() > 0);
     assert!(json["adapters"].is_array());
 }
+
+/// Where the system shows no GPU, no driver is loaded, and none writes to stderr.
+#[test]
+#[cfg(target_os = "linux")]
+fn auto_is_silent_without_a_gpu() {
+    let is_gpu = |name: String| {
+        ["dri", "nvidia", "dxg", "kgsl", "mali", "pvr", "nvhost", "galcore"]
+            .iter()
+            .any(|file| name.starts_with(file))
+    };
+    let mut files = std::fs::read_dir("/dev").unwrap();
+    if files.any(|file| file.unwrap().file_name().into_string().is_ok_and(is_gpu)) {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    sandbox.write("in.bin", f32s(1..=6));
+    let args =
+        ["run", "relayout", "--from", "f32[2,3]", "--to", "{0,1}", "-i", "in.bin", "-o", "-"];
+    let output = sandbox.command(&args).env_remove("XDG_RUNTIME_DIR").output().unwrap();
+    assert_eq!(output.stdout, f32s([1, 4, 2, 5, 3, 6]));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let why = if cfg!(feature = "gpu") {
+        "no GPU adapter: /dev has no device file of a GPU"
+    } else {
+        "stridec was built without the feature `gpu`"
+    };
+    assert_eq!(stderr, format!("ran on the host: {why}\n"));
+}

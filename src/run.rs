@@ -1,0 +1,161 @@
+//! Runs an operation where it runs best: on a GPU or on the host, whole or in parts.
+
+use std::fmt;
+
+#[cfg(feature = "gpu")]
+use crate::gpu::Gpu;
+use crate::{
+    error::Error,
+    host,
+    nest::{CopyNest, slabs},
+    request::Operation,
+};
+
+/// Bytes of the destination that the host writes between two reports of progress.
+const SLAB: u64 = 256 << 20;
+
+/// Where an operation may run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Device {
+    /// A GPU where there is one that can run the operation, otherwise the host. Software drivers are left out: they
+    /// share the host's cores and are slower than the host itself.
+    #[default]
+    Auto,
+    /// The best adapter of the machine, which may be a software driver.
+    #[cfg(feature = "gpu")]
+    Gpu,
+    /// The CPU, without a driver.
+    Host,
+}
+
+/// What ran an operation; it prints as `the host` or `the GPU: NAME, BACKEND`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ran {
+    /// An adapter.
+    #[cfg(feature = "gpu")]
+    OnGpu {
+        /// The adapter's name.
+        name: String,
+        /// The interface that drives it: `vulkan`, `metal`, `dx12` or `gl`.
+        backend: &'static str,
+        /// The number of kernels that the copy took: 1 where it ran whole.
+        parts: usize,
+    },
+    /// The CPU.
+    OnHost {
+        /// Why no GPU ran it, where one was looked for.
+        why: Option<String>,
+    },
+}
+
+impl fmt::Display for Ran {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            #[cfg(feature = "gpu")]
+            Self::OnGpu { name, backend, parts: 1 } => write!(f, "the GPU: {name}, {backend}"),
+            #[cfg(feature = "gpu")]
+            Self::OnGpu { name, backend, parts } => {
+                write!(f, "the GPU: {name}, {backend}, in {parts} parts")
+            }
+            Self::OnHost { why: Some(why) } => write!(f, "the host: {why}"),
+            Self::OnHost { why: None } => f.write_str("the host"),
+        }
+    }
+}
+
+impl Operation {
+    /// Runs the operation from one whole image to the other, on the device that `device` allows.
+    ///
+    /// A GPU runs it whole where one kernel can bind both images, and otherwise in parts; see
+    /// [`Gpu::run_nest`](crate::gpu::Gpu::run_nest). With [`Device::Auto`], the host takes over where no GPU opens and
+    /// where the operation exceeds the GPU's limits or memory. Both write the same bytes. `progress` is told how many
+    /// bytes of the destination have been written so far.
+    ///
+    /// Each call opens a device. To run many operations, open a [`Gpu`](crate::gpu::Gpu) once and use its methods.
+    ///
+    /// ```
+    /// use stridec::{Operation, run::Device};
+    /// let operation = Operation::relayout("u8[2,3]".parse()?, "u8[2,3]{0,1}".parse()?)?;
+    /// let mut columns = [0; 6];
+    /// operation.run(Device::Auto, b"abcdef", &mut columns, |_| {})?;
+    /// assert_eq!(&columns, b"adbecf");
+    /// # Ok::<(), stridec::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Where a buffer does not have the length of its image. With `Device::Gpu`, where no adapter opens or the
+    /// operation exceeds its limits. Where a GPU fails during the run; the destination's contents are then unspecified.
+    pub fn run(
+        &self,
+        device: Device,
+        source: &[u8],
+        destination: &mut [u8],
+        mut progress: impl FnMut(u64),
+    ) -> Result<Ran, Error> {
+        let why = match device {
+            Device::Host => None,
+            #[cfg(feature = "gpu")]
+            Device::Gpu => {
+                let gpu = Gpu::open()?;
+                return Ok(on_gpu(&gpu, self.nest(), source, destination, progress)?);
+            }
+            #[cfg(feature = "gpu")]
+            Device::Auto => {
+                let ran = Gpu::open_hardware()
+                    .and_then(|gpu| on_gpu(&gpu, self.nest(), source, destination, &mut progress));
+                match ran {
+                    Err(error) if error.is_no_device() || error.is_beyond_limits() => {
+                        Some(error.to_string())
+                    }
+                    ran => return Ok(ran?),
+                }
+            }
+            #[cfg(not(feature = "gpu"))]
+            Device::Auto => Some("stridec was built without the feature `gpu`".to_owned()),
+        };
+        on_host(self.nest(), source, destination, progress)?;
+        Ok(Ran::OnHost { why })
+    }
+}
+
+#[cfg(feature = "gpu")]
+fn on_gpu(
+    gpu: &Gpu,
+    nest: &CopyNest,
+    source: &[u8],
+    destination: &mut [u8],
+    progress: impl FnMut(u64),
+) -> Result<Ran, crate::gpu::GpuError> {
+    let parts = gpu.run_nest(nest, source, destination, progress)?;
+    Ok(Ran::OnGpu { name: gpu.name(), backend: gpu.backend(), parts })
+}
+
+/// Runs on the host; a large copy is cut into slabs, so that there is progress to report.
+fn on_host(
+    nest: &CopyNest,
+    source: &[u8],
+    destination: &mut [u8],
+    mut progress: impl FnMut(u64),
+) -> Result<(), Error> {
+    let slabs: Vec<_> = slabs(nest, SLAB).collect();
+    let (mut written, mut rest) = (0, destination);
+    // A slab of elements below a byte may start inside a byte.
+    let in_bytes = slabs.iter().all(|(_, bit)| bit % 8 == 0);
+    if slabs.len() < 2 || !in_bytes || rest.len() as u64 != nest.dst_bytes() {
+        host::run(nest, source, rest)?;
+        progress(rest.len() as u64);
+        return Ok(());
+    }
+    for (slab, _) in &slabs {
+        let bytes = usize::try_from(slab.dst_bytes()).unwrap_or(usize::MAX);
+        let (run, behind) = rest.split_at_mut(bytes);
+        host::run(slab, source, run)?;
+        written += slab.dst_bytes();
+        progress(written);
+        rest = behind;
+    }
+    Ok(())
+}
