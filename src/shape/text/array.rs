@@ -100,9 +100,44 @@ pub(super) fn element_type(parser: &mut Parser<'_>) -> Result<ElementType> {
         _ => None,
     };
     let accepted = "an element type (f32, bf16, s4, pred …), token, opaque, b(…) or `(`";
-    let known = known.ok_or_else(|| parser.unexpected(accepted))?;
+    let known = known.ok_or_else(|| {
+        if let Token::Word(name) = parser.token()
+            && let Some(meant) = meant(name)
+        {
+            let reason = format!("expected XLA's name `{meant}`, got `{name}`");
+            return ParseError::new(parser.place(), reason);
+        }
+        parser.unexpected(accepted)
+    })?;
     parser.advance()?;
     Ok(known)
+}
+
+/// The element type that numpy, `PyTorch`, MLIR or C calls `name`: `float32`, `i32` and `F32` are f32, s32 and f32.
+fn meant(name: &str) -> Option<ElementType> {
+    let name = name.to_ascii_lowercase().replace('_', "");
+    let name = match name.as_str() {
+        "bool" | "i1" => "pred",
+        "half" => "f16",
+        "bfloat" => "bf16",
+        "float" => "f32",
+        "double" => "f64",
+        "short" => "s16",
+        "int" => "s32",
+        "long" => "s64",
+        "cfloat" | "complex64" => "c64",
+        "cdouble" | "complex128" => "c128",
+        name => name,
+    };
+    // The longer names come first: `uint8` begins with `u` too.
+    let prefixes =
+        [("bfloat", "bf"), ("float", "f"), ("uint", "u"), ("ui", "u"), ("int", "s"), ("i", "s")];
+    ElementType::from_name(name).or_else(|| {
+        prefixes.into_iter().find_map(|(theirs, ours)| {
+            let rest = name.strip_prefix(theirs)?;
+            ElementType::from_name(&format!("{ours}{rest}"))
+        })
+    })
 }
 
 fn dimensions(parser: &mut Parser<'_>, places: &mut Places) -> Result<SmallVec<[Dimension; 8]>> {

@@ -341,3 +341,29 @@ fn no_text_panics() {
     }
     assert!(accepted > rounds / 200, "{accepted} accepted");
 }
+
+#[test]
+fn other_systems_names_of_types_are_told_xlas() {
+    for (name, meant) in [
+        ("float32", "f32"),
+        ("F32", "f32"),
+        ("BF16", "bf16"),
+        ("bfloat16", "bf16"),
+        ("half", "f16"),
+        ("i32", "s32"),
+        ("int4", "s4"),
+        ("uint8", "u8"),
+        ("ui8", "u8"),
+        ("bool", "pred"),
+        ("complex64", "c64"),
+        ("float8_e4m3fn", "f8e4m3fn"),
+    ] {
+        let error = format!("{name}[2,3]").parse::<Shape>().unwrap_err();
+        assert_eq!(error.reason(), format!("expected XLA's name `{meant}`, got `{name}`"));
+        assert_eq!((error.offset(), error.len()), (0, name.len()));
+    }
+    for name in ["f99", "int5", "i", "u", "tensor", "Tuple", "B"] {
+        let error = format!("{name}[2]").parse::<Shape>().unwrap_err();
+        assert!(!error.reason().contains("XLA's name"), "{error}");
+    }
+}
