@@ -1,4 +1,4 @@
-//! What went wrong, as a person reads it: the reason, the place, the exit code.
+//! Failures of commands: the reason, the place in the input, and the exit code.
 
 use std::{
     borrow::Cow,
@@ -72,7 +72,7 @@ impl Failure {
 
     /// An input that cannot be read.
     pub(super) fn unreadable(path: &Path, error: &io::Error) -> Self {
-        Self::invalid(format!("{}: cannot be read: {error}", name(path)))
+        Self::invalid(format!("{}: cannot be read: {error}", input_name(path)))
     }
 
     /// An output that cannot be written.
@@ -174,6 +174,11 @@ pub(super) fn printable(text: &str) -> String {
 /// A path as messages show it.
 pub(super) fn name(path: &Path) -> String {
     quoted(&path.to_string_lossy())
+}
+
+/// The path of an input as messages show it.
+pub(super) fn input_name(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".to_owned() } else { name(path) }
 }
 
 /// An argument as messages show it: on one line.

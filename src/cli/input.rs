@@ -10,14 +10,18 @@ use std::{
 use memmap2::Mmap;
 
 use super::{
-    errors::{Failure, name},
+    errors::{Failure, input_name},
     map::map,
+    npy::MAX_HEADER,
+    stdin,
 };
 
 /// An input that is open, and not yet read.
 pub(super) struct Input {
     path: PathBuf,
     from: From,
+    /// What [`read_start`](Self::read_start) has read of a pipe.
+    start: Vec<u8>,
 }
 
 enum From {
@@ -45,12 +49,16 @@ impl Deref for Bytes {
 impl Input {
     /// Opens a file, or stdin for `-`.
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+        if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npz")) {
+            let reason = "a .npz file is a zip archive of .npy files; expected one of these, which `unzip` extracts";
+            return Err(Failure::invalid(reason).about(input_name(path)));
+        }
         let from = if path == Path::new("-") {
-            From::Pipe(Box::new(io::stdin()))
+            From::Pipe(Box::new(stdin::take()?))
         } else {
             open_file(path).map_err(|error| Failure::unreadable(path, &error))?
         };
-        Ok(Self { path: path.into(), from })
+        Ok(Self { path: path.into(), from, start: Vec::new() })
     }
 
     /// Whether the name says that it is numpy's.
@@ -60,41 +68,53 @@ impl Input {
 
     /// What messages call it.
     pub(super) fn name(&self) -> String {
-        name(&self.path)
+        input_name(&self.path)
     }
 
-    /// Reads everything.
-    pub(super) fn read(self) -> Result<Bytes, Failure> {
-        self.take(u64::MAX)
+    /// Reads the start of the input, as much as the longest header of a `.npy` file; all of it where it is mapped.
+    pub(super) fn read_start(&mut self) -> Result<&[u8], Failure> {
+        match &mut self.from {
+            From::Mapped(map) => Ok(map),
+            From::Pipe(pipe) => {
+                let left = MAX_HEADER.saturating_sub(self.start.len()) as u64;
+                pipe.take(left)
+                    .read_to_end(&mut self.start)
+                    .map_err(|error| Failure::unreadable(&self.path, &error))?;
+                Ok(&self.start)
+            }
+        }
     }
 
-    /// Reads an image of `expected` bytes, no more and no fewer.
-    pub(super) fn read_exactly(self, expected: u64) -> Result<Bytes, Failure> {
-        let name = self.name();
-        let piped = matches!(self.from, From::Pipe(_));
-        let bytes = self.take(expected.saturating_add(1))?;
-        let given = bytes.len() as u64;
+    /// Reads the input, which is to have `header` bytes, then an image of `expected` bytes and nothing more. A pipe is
+    /// read up to one byte past these.
+    pub(super) fn read_image(
+        self,
+        header: usize,
+        expected: u64,
+        tensor: &str,
+    ) -> Result<Bytes, Failure> {
+        let Self { path, from, start } = self;
+        let mut more = "";
+        let bytes = match from {
+            From::Mapped(map) => Bytes::Mapped(map),
+            From::Pipe(pipe) => {
+                let mut bytes = start;
+                let limit = (header as u64).saturating_add(expected).saturating_add(1);
+                pipe.take(limit.saturating_sub(bytes.len() as u64))
+                    .read_to_end(&mut bytes)
+                    .map_err(|error| Failure::unreadable(&path, &error))?;
+                more = " or more";
+                Bytes::Read(bytes)
+            }
+        };
+        let given = bytes.len().saturating_sub(header) as u64;
         if given == expected {
             return Ok(bytes);
         }
-        let more = if piped && given > expected { "or more " } else { "" };
-        Err(Failure::invalid(format!(
-            "{name}: {given} bytes {more}of input; the image of the source takes {expected}, and just as many are accepted"
-        )))
-    }
-
-    /// Reads everything, or the first `limit` bytes of a pipe.
-    fn take(self, limit: u64) -> Result<Bytes, Failure> {
-        match self.from {
-            From::Mapped(map) => Ok(Bytes::Mapped(map)),
-            From::Pipe(pipe) => {
-                let mut bytes = Vec::new();
-                match pipe.take(limit).read_to_end(&mut bytes) {
-                    Ok(_) => Ok(Bytes::Read(bytes)),
-                    Err(error) => Err(Failure::unreadable(&self.path, &error)),
-                }
-            }
-        }
+        let more = if given > expected { more } else { "" };
+        let reason =
+            format!("expected {expected} bytes (the memory of {tensor}), got {given} bytes{more}");
+        Err(Failure::invalid(reason).about(input_name(&path)))
     }
 }
 

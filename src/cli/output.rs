@@ -12,9 +12,12 @@ use memmap2::MmapMut;
 use tempfile::NamedTempFile;
 
 use super::{
-    errors::{Exit, Failure},
+    errors::{Exit, Failure, name},
     map::map_to_write,
 };
+
+/// Links that are followed from one to the next, as many as Linux follows.
+const MAX_LINKS: usize = 40;
 
 /// Prints text on stdout.
 pub(super) fn print(text: &str) -> Result<(), Failure> {
@@ -84,7 +87,14 @@ impl Output {
             }
             Ok(_) => Sink::Through(OpenOptions::new().write(true).open(path).map_err(failed)?),
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                Sink::Replace(temporary(path).map_err(failed)?)
+                let target = followed(path).map_err(failed)?;
+                let folder = folder_of(&target);
+                if !folder.exists() {
+                    let reason = format!("the folder {} does not exist", name(folder));
+                    return Err(Failure::unwritable(path, &io::Error::other(reason)));
+                }
+                let file = temporary(&target).map_err(failed)?;
+                return Ok(Self { path: target, sink: Sink::Replace(file) });
             }
             Err(error) => return Err(failed(error)),
         };
@@ -158,10 +168,10 @@ impl Output {
     }
 }
 
-/// Memory for an image; more than there is, is an error and not the end of the process.
+/// Memory for an image; too little memory is an error, not the end of the process.
 fn zeroed(bytes: u64) -> Result<Vec<u8>, Failure> {
     let no_memory = || {
-        let message = format!("the destination takes {bytes} bytes, more memory than there is");
+        let message = format!("there is not enough memory for the destination, {bytes} bytes");
         Failure::new(Exit::Failed, message)
     };
     let length = usize::try_from(bytes).map_err(|_| no_memory())?;
@@ -177,12 +187,28 @@ fn is_descriptor(path: &Path) -> bool {
     in_process || ["/dev/fd", "/dev/stderr"].iter().any(|folder| path.starts_with(folder))
 }
 
-/// A new file beside `path`, with the permissions that a new file gets here.
-fn temporary(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = match path.parent() {
+/// The folder that a file is in.
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
-    };
+    }
+}
+
+/// The path that a link, or a chain of links, leads to, where no file need be.
+fn followed(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        match fs::read_link(&path) {
+            Ok(target) => path = path.with_file_name(target),
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(io::Error::other(format!("expected at most {MAX_LINKS} symbolic links, one after another")))
+}
+
+/// A new file beside `path`, with the permissions that a new file gets here.
+fn temporary(path: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".stridec-");
     #[cfg(unix)]
@@ -190,5 +216,17 @@ fn temporary(path: &Path) -> io::Result<NamedTempFile> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(folder)
+    builder.tempfile_in(folder_of(path)).map_err(without_name)
+}
+
+/// The error of the system alone: tempfile adds the name of the temporary file, which says nothing to the user.
+fn without_name(error: io::Error) -> io::Error {
+    let source = error.get_ref().and_then(|inner| inner.source());
+    match source.and_then(|source| source.downcast_ref::<io::Error>()) {
+        Some(inner) => match inner.raw_os_error() {
+            Some(code) => io::Error::from_raw_os_error(code),
+            None => inner.kind().into(),
+        },
+        None => error,
+    }
 }

@@ -35,32 +35,32 @@ struct Source {
 impl Source {
     /// Opens the input and checks it against the operation.
     fn open(args: &RunArgs) -> Result<Self, Failure> {
-        let input = Input::open(&args.input)?;
+        let mut input = Input::open(&args.input)?;
         if !input.is_npy() {
             let operation = args.op.request(None)?.operation;
-            let bytes = input.read_exactly(operation.source().image_bytes())?;
+            let bytes = read_image(input, 0, &operation)?;
             return Ok(Self { operation, bytes, start: 0 });
         }
         let name = input.name();
         let invalid = |reason: String| Failure::invalid(reason).about(&name);
-        let bytes = input.read()?;
-        let (header, start) = Header::read(&bytes).map_err(invalid)?;
+        let (header, start) = Header::read(input.read_start()?).map_err(invalid)?;
         let source = match (&args.op.flags.from, &args.op.flags.request) {
             (None, None) => Some(Tensor::Shape(npy::tensor_of(&header).map_err(invalid)?)),
             _ => None,
         };
         let operation = args.op.request(source)?.operation;
         npy::check(&header, operation.source()).map_err(invalid)?;
-        let (given, expected) = (bytes.len() - start, operation.source().image_bytes());
-        if given as u64 != expected {
-            return Err(invalid(format!(
-                "{given} bytes of data; its header says {expected}, and just as many are accepted"
-            )));
-        }
+        let bytes = read_image(input, start, &operation)?;
         Ok(Self { operation, bytes, start })
     }
 
     fn image(&self) -> &[u8] {
         &self.bytes[self.start..]
     }
+}
+
+/// Reads an input that holds `header` bytes and the source's image.
+fn read_image(input: Input, header: usize, operation: &Operation) -> Result<Bytes, Failure> {
+    let tensor = operation.source_tensor().to_string();
+    input.read_image(header, operation.source().image_bytes(), &tensor)
 }

@@ -89,6 +89,12 @@ impl Operation {
         &self.title
     }
 
+    /// The source as it was given.
+    #[must_use]
+    pub fn source_tensor(&self) -> &Tensor {
+        &self.source.0
+    }
+
     /// The source's strides.
     #[must_use]
     pub fn source(&self) -> &StrideDescriptor {

@@ -83,6 +83,24 @@ mod unix {
     }
 
     #[test]
+    fn a_link_to_a_new_file_stays_a_link() {
+        let sandbox = sandbox();
+        fs::create_dir(sandbox.path("folder")).unwrap();
+        symlink("folder/second.bin", sandbox.path("first.bin")).unwrap();
+        symlink("new.bin", sandbox.path("folder/second.bin")).unwrap();
+        assert_eq!(sandbox.stridec(&[&RELAYOUT[..], &["-o", "first.bin"]].concat()).text(), "");
+        for link in ["first.bin", "folder/second.bin"] {
+            assert!(fs::symlink_metadata(sandbox.path(link)).unwrap().is_symlink(), "{link}");
+        }
+        assert_eq!(sandbox.read("folder/new.bin"), f32s([1, 4, 2, 5, 3, 6]));
+        symlink("missing/new.bin", sandbox.path("astray.bin")).unwrap();
+        let ran = sandbox.stridec(&[&RELAYOUT[..], &["-o", "astray.bin"]].concat());
+        ran.fails(1, "astray.bin: cannot be written: the folder missing does not exist\n");
+        symlink("circle.bin", sandbox.path("circle.bin")).unwrap();
+        sandbox.stridec(&[&RELAYOUT[..], &["-o", "circle.bin"]].concat()).fails(1, "circle.bin: ");
+    }
+
+    #[test]
     fn devices_are_written_through() {
         let sandbox = sandbox();
         let ran = sandbox.stridec(&[&RELAYOUT[..], &["-o", "/dev/stdout"]].concat());

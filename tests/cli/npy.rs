@@ -122,3 +122,58 @@ fn what_is_not_the_image_is_refused() {
     assert_eq!(sandbox.read("out.npy"), b"untouched");
     assert_eq!(sandbox.names(), ["in.npy", "out.npy"]);
 }
+
+#[test]
+fn messages_about_arrays_say_what_to_do() {
+    let sandbox = Sandbox::new();
+    sandbox.write("f.npy", npy("<f4", "True", "(2, 3)", &f32s(1..=6)));
+    let from = |from| sandbox.relayout(from, "{1,0}", "f.npy", "out.bin");
+    from("f32[2,3]").fails(
+        2,
+        "error: f.npy: an array of [2, 3] in Fortran order; expected one of [2, 3] in C order (the memory of the \
+         source); for this array, leave --from out or give --from 'f32[2,3]{0,1}'\n",
+    );
+    from("f32[3,2]{0,1}").fails(
+        2,
+        "an array of [2, 3] in Fortran order; expected one of [2, 3] in C order (the memory of the source), or of \
+         [3, 2] in Fortran order (its elements)\n",
+    );
+    assert_eq!(from("f32[2,3]{0,1}").text(), "");
+    let run = |input| {
+        let args = ["run", "relayout", "--to", "{0,1}", "-i", input, "-o", "out.bin"];
+        sandbox.stridec(&[&args[..], &["--device", "host"]].concat())
+    };
+    sandbox.write("v2.npy", npy("|V2", "False", "(2, 3)", &[0; 12]));
+    run("v2.npy").fails(
+        2,
+        "error: v2.npy: dtype '|V2' names no element type, which numpy writes for ml_dtypes' bfloat16; if it is, \
+         give --from 'bf16[2,3]' with the array's extents\n",
+    );
+    assert_eq!(sandbox.relayout("bf16[2,3]", "{0,1}", "v2.npy", "out.bin").text(), "");
+    sandbox.write("v1.npy", npy("|V1", "False", "(2, 3)", &[0; 6]));
+    run("v1.npy").fails(2, "ml_dtypes' 8-bit floats and 4-bit integers");
+    run("a.npz").fails(2, "error: a.npz: a .npz file is a zip archive of .npy files");
+}
+
+/// A pipe may never end; no more of it is read than the header and the image take.
+#[test]
+#[cfg(target_os = "linux")]
+fn an_endless_file_is_refused() {
+    let sandbox = Sandbox::new();
+    for (start, says) in [
+        (npy("<f4", "False", "(2, 3)", &[]), "expected 24 bytes (the memory of f32[2,3]), got "),
+        (b"\x93NUMPY\x02\x00\xff\xff\xff\xff{".to_vec(), "a header of 4294967295 bytes"),
+        (vec![], "expected \\x93NUMPY"),
+    ] {
+        sandbox.write("start", start);
+        let script =
+            "mkfifo in.npy; cat start /dev/zero >in.npy & \"$@\"; code=$?; rm in.npy; exit $code";
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_stridec"), "run", "relayout"]);
+        command.args(["--to", "{0,1}", "-i", "in.npy", "-o", "out.bin", "--device", "host"]);
+        let output = command.current_dir(sandbox.path("")).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(says), "{stderr}");
+    }
+}

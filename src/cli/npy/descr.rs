@@ -38,11 +38,15 @@ pub(super) fn element_type(descr: &str) -> Result<ElementType, String> {
     let descr = normal(descr);
     let known = ElementType::ALL.into_iter().find(|&kind| natural(kind) == Some(&descr));
     known.ok_or_else(|| {
-        format!(
-            "dtype '{}' is no element type; bool, int8 to int64, uint8 to uint64, float16 to float64, complex64 \
-             and complex128 are accepted, and with --from, what has the width of its type",
-            descr.escape_debug()
-        )
+        let opaque = match descr.as_str() {
+            "|V1" => ", which numpy writes for ml_dtypes' 8-bit floats and 4-bit integers; if it is one, name it, \
+                     as in --from 'f8e4m3fn[2,3]'",
+            "|V2" => ", which numpy writes for ml_dtypes' bfloat16; if it is, give --from 'bf16[2,3]' with the \
+                     array's extents",
+            _ => "; expected bool, int8 to int64, uint8 to uint64, float16 to float64, complex64 or complex128, or a \
+                  type of the same width and --from",
+        };
+        format!("dtype '{}' names no element type{opaque}", descr.escape_debug())
     })
 }
 

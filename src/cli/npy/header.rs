@@ -11,6 +11,9 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 /// No dtype and no key is longer, in bytes.
 const MAX_STRING: usize = 64;
 
+/// The most bytes before the data. numpy's own headers take a few hundred.
+pub(crate) const MAX_HEADER: usize = 1 << 20;
+
 /// Data starts at a multiple of this, so that it can be mapped.
 const ALIGNMENT: usize = 64;
 
@@ -26,17 +29,21 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Reads the header at the start of a file; returns it and where the data starts.
+    /// Reads the header at the start of a file; returns it and where the data starts, which is at most [`MAX_HEADER`].
     pub(crate) fn read(file: &[u8]) -> Result<(Self, usize), String> {
-        let rest = file.strip_prefix(MAGIC).ok_or("does not start with \\x93NUMPY")?;
+        let rest =
+            file.strip_prefix(MAGIC).ok_or("expected \\x93NUMPY at the start of the file")?;
         let (length, start) = match *rest {
             [1, _, a, b, ..] => (usize::from(u16::from_le_bytes([a, b])), 10),
             [2 | 3, _, a, b, c, d, ..] => (u32::from_le_bytes([a, b, c, d]) as usize, 12),
             [version @ (0 | 4..), ..] => {
-                return Err(format!("format version {version}; versions 1 to 3 are accepted"));
+                return Err(format!("expected format version 1, 2 or 3, got version {version}"));
             }
             _ => return Err("ends inside its header".into()),
         };
+        if length > MAX_HEADER - start {
+            return Err(format!("a header of {length} bytes; expected at most {MAX_HEADER}"));
+        }
         let end = start + length;
         let text = file.get(start..end).ok_or("ends inside its header")?;
         let text = std::str::from_utf8(text).map_err(|error| format!("its header: {error}"))?;
@@ -86,6 +93,14 @@ impl<'a> Parser<'a> {
         while !self.eat('}') {
             let key = self.string()?;
             self.expect(':')?;
+            let is_there = match key {
+                "descr" => descr.is_some(),
+                "fortran_order" => fortran_order.is_some(),
+                _ => key == "shape" && shape.is_some(),
+            };
+            if is_there {
+                return Err(format!("its header has the key '{key}' twice"));
+            }
             match key {
                 "descr" => descr = Some(self.descr()?.to_owned()),
                 "fortran_order" => fortran_order = Some(self.boolean()?),
@@ -248,6 +263,9 @@ mod tests {
             ("'<f4'", "[('a', '<f4')]", "a structured dtype"),
             ("False", "None", "fortran_order: `None`"),
             ("'descr': '<f4', ", "", "its header lacks the key 'descr'"),
+            ("'descr'", "'shape': (6,), 'descr'", "its header has the key 'shape' twice"),
+            ("}", "'descr': '<f4'}", "its header has the key 'descr' twice"),
+            ("}", "'fortran_order': True}", "its header has the key 'fortran_order' twice"),
             ("}", "", "its header has no string"),
             ("'<f4'", "'<f4", "its header has no"),
             ("'<f4'", &format!("'{}'", "f".repeat(65)), "its header has a string of 65 bytes"),

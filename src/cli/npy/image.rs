@@ -50,9 +50,9 @@ pub(crate) fn check(header: &Header, tensor: &StrideDescriptor) -> Result<(), St
         if bytes { header.descr == image.descr } else { descr::holds(tensor, &header.descr) };
     if !holds {
         return Err(format!(
-            "dtype '{}' does not hold the elements of the source; '{}' does",
-            header.descr.escape_debug(),
-            image.descr
+            "expected the dtype '{}' for the elements of the source, got '{}'",
+            image.descr,
+            header.descr.escape_debug()
         ));
     }
     let physical = header.shape == image.shape
@@ -61,16 +61,24 @@ pub(crate) fn check(header: &Header, tensor: &StrideDescriptor) -> Result<(), St
     if physical || !bytes && is_logical(header, tensor) {
         return Ok(());
     }
-    let order = if header.fortran_order { "Fortran" } else { "C" };
     let logical = match file_order(tensor) {
-        Some(order) if !bytes => {
-            format!(", or its elements {:?} in {order} order", tensor.sizes())
+        Some(order) if !bytes && (tensor.sizes() != image.shape || order != "C") => {
+            format!(", or of {} in {order} order (its elements)", shown(tensor.sizes()))
+        }
+        _ => String::new(),
+    };
+    let own = match tensor_of(header) {
+        Ok(shape)
+            if shape.element_type() == tensor.element_type() && header.shape == tensor.sizes() =>
+        {
+            format!("; for this array, leave --from out or give --from '{shape}'")
         }
         _ => String::new(),
     };
     Err(format!(
-        "an array of {} in {order} order is not the memory of the source; accepted is its memory {} in C order{logical}",
+        "an array of {} in {} order; expected one of {} in C order (the memory of the source){logical}{own}",
         shown(&header.shape),
+        if header.fortran_order { "Fortran" } else { "C" },
         shown(&image.shape),
     ))
 }

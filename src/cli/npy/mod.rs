@@ -4,5 +4,5 @@ mod descr;
 mod header;
 mod image;
 
-pub(super) use header::Header;
+pub(super) use header::{Header, MAX_HEADER};
 pub(super) use image::{check, header_of, physical_dimensions, tensor_of};
