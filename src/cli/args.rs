@@ -1,10 +1,10 @@
-//! The arguments, as clap reads them.
+//! The arguments, as clap reads them, and their help.
 
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
-use super::list::List;
+use super::{list::List, target::Limit};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -16,8 +16,11 @@ SHAPE is one of
   f32[2,3]{0,1}                    XLA's notation, tiles too: bf16[16,256]{1,0:T(8,128)(2,1)}
   f32[2,3]{0,1:PAD(3,5,zero)}      padded_dimensions and padding_value
   f32[2,3] strided<[5,1]>          strides and an offset, in elements: strided<[5,1], offset: 2>
-  @FILE                            an xla.Shape: .pb, .textproto or .json
-and #1,0 behind it names a part of a tuple.
+  @FILE                            an xla.Shape: .pb, .binpb, .textproto, .pbtxt, .txtpb or .json
+  @-                               an xla.Shape on standard input, in any of these formats
+and #1,0 after it names a part of a tuple. Write it in single quotes: shells expand braces.
+
+Targets of `compile`: webgpu, webgpu-cpu, or adapter for the best adapter of this machine.
 
 Exit codes: 0 done, 1 the run failed, 2 invalid input, 3 valid but not supported, 4 no such device.";
 
@@ -61,8 +64,11 @@ pub(super) enum Command {
 pub(super) struct DiffArgs {
     /// The older file; `-` is stdin
     pub(super) old: PathBuf,
-    /// The newer file
+    /// The newer file; `-` is stdin
     pub(super) new: PathBuf,
+    /// Exits with 1 where the two differ
+    #[arg(long)]
+    pub(super) exit_code: bool,
 }
 
 #[derive(Args, Debug)]
@@ -120,11 +126,11 @@ pub(super) struct OpArgs {
 /// What an operation is made of.
 #[derive(Args, Debug)]
 pub(super) struct OpFlags {
-    /// The layout that is read
+    /// The layout that is read: a shape; `run` takes it from a .npy input where it is left out
     #[arg(long, value_name = "SHAPE")]
     pub(super) from: Option<String>,
-    /// The layout that is written: a shape, or a layout alone as `{1,3,2,0}` or `NHWC`; a slice's is the default
-    /// layout unless this says another
+    /// The layout that is written: a shape with the extents of `--from`, or a layout alone, such as '{1,3,2,0}' or
+    /// NHWC. A slice writes the default layout where this is left out
     #[arg(long, value_name = "SHAPE")]
     pub(super) to: Option<String>,
     /// slice: the first index of the window, one per dimension
@@ -139,7 +145,7 @@ pub(super) struct OpFlags {
     /// slice: the extents of the output; the most that the window holds unless this says fewer
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(super) output_sizes: Option<List<u64>>,
-    /// The whole operation as a serialized stridec.CompileRequest: .pb, .textproto or .json
+    /// The whole operation as a serialized stridec.CompileRequest, in the formats of a SHAPE's @FILE
     #[arg(
         long = "op",
         id = "request",
@@ -179,9 +185,17 @@ pub(super) struct CompileArgs {
     /// What to print
     #[arg(long, value_enum, default_value_t = Emit::Wgsl)]
     pub(super) emit: Emit,
-    /// What to compile for: a preset's name, or `adapter` for this machine's [default: webgpu]
+    /// What to compile for: webgpu, webgpu-cpu (a software driver), or adapter (this machine's) [default: webgpu]
     #[arg(long, value_name = "NAME")]
     pub(super) target: Option<String>,
+    /// Another limit for the target, such as `max_storage_buffer_binding_size=1GiB`; may be repeated. The others are
+    /// `max_compute_workgroups_per_dimension`, `max_compute_invocations_per_workgroup` and
+    /// `max_compute_workgroup_storage_size`
+    #[arg(long = "limit", value_name = "LIMIT=VALUE")]
+    pub(super) limits: Vec<Limit>,
+    /// Also writes the kernel as with `--emit json`: what to bind and to dispatch; `-` is stdout
+    #[arg(long, value_name = "FILE")]
+    pub(super) json: Option<PathBuf>,
     /// Where to write; `-` is stdout
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(super) output: PathBuf,
@@ -201,7 +215,7 @@ pub(super) enum Emit {
     Glsl,
     /// Every stage as text, from the shapes to the shader
     Stages,
-    /// The kernel as protobuf's JSON of stridec.Kernel
+    /// The kernel as protobuf's JSON of stridec.Kernel, every field written
     Json,
     /// The kernel as a serialized stridec.Kernel
     Pb,
@@ -211,10 +225,11 @@ pub(super) enum Emit {
 pub(super) struct RunArgs {
     #[command(flatten)]
     pub(super) op: OpArgs,
-    /// The input: .npy, or else the raw image in memory; `-` is stdin, raw
+    /// The input: a .npy file, or the raw memory of `--from`; `-` is stdin, raw
     #[arg(short, long, value_name = "IN")]
     pub(super) input: PathBuf,
-    /// The output: .npy, or else the raw image in memory; `-` is stdout, raw
+    /// The output: a .npy file, or the raw memory of `--to`; `-` is stdout, raw. A .npy file has the memory's shape, its
+    /// dimensions from major to minor and padding included: 'f32[2,3]{0,1}' loads as an array of (3, 2)
     #[arg(short, long, value_name = "OUT")]
     pub(super) output: PathBuf,
     /// Where to run
@@ -229,7 +244,7 @@ pub(super) struct BenchArgs {
     /// Where to run
     #[arg(long, value_enum, default_value_t = Device::Auto)]
     pub(super) device: Device,
-    /// How often each implementation runs, in turns with the others; at least 15
+    /// How often each implementation runs, taking turns with the others; at least 15
     #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u16).range(15..))]
     pub(super) repetitions: u16,
     /// Where to write the results too, as JSON: an object a line, with the best and the median time
@@ -239,9 +254,9 @@ pub(super) struct BenchArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Device {
-    /// A GPU where there is one that is no software driver, else the host
+    /// A GPU where there is one that is no software driver, otherwise the host
     Auto,
-    /// The best adapter, a software one too
+    /// The best adapter, which may be a software driver
     Gpu,
     /// The CPU, without a driver
     Host,
@@ -271,6 +286,22 @@ mod tests {
     #[test]
     fn the_arguments_are_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn help_names_every_preset_and_every_limit() {
+        let mut program = Cli::command();
+        let general = program.render_help().to_string();
+        let compile = program.find_subcommand_mut("compile").unwrap().render_long_help();
+        let compile = compile.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+        let presets = stridec::Target::preset("").unwrap_err().to_string();
+        let (_, presets) = presets.rsplit_once("accepted are ").unwrap();
+        for preset in presets.split(", ") {
+            assert!(general.contains(preset) && compile.contains(preset), "{preset}");
+        }
+        for limit in super::super::target::LIMITS {
+            assert!(compile.contains(limit), "{limit}");
+        }
     }
 
     #[test]

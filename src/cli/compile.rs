@@ -1,76 +1,87 @@
-//! `stridec compile`: the kernel of an operation, without a device.
+//! `stridec compile`: the kernel of an operation, without opening a device.
 
 use prost::Message;
 use stridec::{
-    Error, Operation, Target,
+    Error, Kernel,
     backend::{Language, translate},
     proto,
     schedule::ScheduleError,
-    shape::to_json,
+    shape::to_json_with_zeros,
 };
 
 use super::{
     args::{CompileArgs, Emit},
-    devices,
     errors::{Exit, Failure, note},
     op::Request,
     output::Output,
+    target::target,
 };
 
 pub(super) fn compile(args: &CompileArgs) -> Result<(), Failure> {
-    let Request { operation, target, language } = args.op.request(None)?;
-    let target = match args.target.as_deref() {
-        None => target.unwrap_or_else(Target::webgpu),
-        Some("adapter") => devices::adapter_target()?,
-        Some(name) => Target::preset(name)
-            .map_err(|error| Failure::from(Error::from(error)).about("--target"))?,
+    let Request { operation, target: requested, language } = args.op.request(None)?;
+    let target = target(args.target.as_deref(), &args.limits, requested)?;
+    let kernel = operation.compile(&target).map_err(too_large)?;
+    let shown = args.emit.language();
+    let bytes = match (args.emit, shown) {
+        (_, Some(language)) => translate(&kernel, language).map_err(Error::from)?.code,
+        (Emit::Stages, None) => operation.stages(&target)?.into_bytes(),
+        (Emit::Json, None) => json(&kernel, language)?,
+        (Emit::Pb, None) => message(&kernel, language)?.encode_to_vec(),
+        (_, None) => kernel.wgsl.clone().into_bytes(),
     };
-    let bytes = emitted(&operation, &target, args.emit, language).map_err(too_large)?;
+    if kernel.dispatches.is_empty() && args.emit != Emit::Stages {
+        note("no element moves: the kernel is empty, and there is nothing to dispatch");
+    }
     let mut output = Output::open(&args.output)?;
+    if let Some(path) = &args.json {
+        let mut output = Output::open(path)?;
+        output.write(&json(&kernel, shown.or(language))?)?;
+        output.finish()?;
+    }
     output.write(&bytes)?;
     output.finish()
 }
 
-/// What was asked for of the kernel.
-fn emitted(
-    operation: &Operation,
-    target: &Target,
-    emit: Emit,
-    language: Option<Language>,
-) -> Result<Vec<u8>, Error> {
-    let kernel = || {
-        let kernel = operation.compile(target)?;
-        if kernel.dispatches.is_empty() {
-            note("no element moves: the kernel is empty, and there is nothing to dispatch");
+impl Emit {
+    /// The language of the shader that it prints, where that is another than WGSL.
+    fn language(self) -> Option<Language> {
+        match self {
+            Self::Spirv => Some(Language::Spirv),
+            Self::Msl => Some(Language::Msl),
+            Self::Hlsl => Some(Language::Hlsl),
+            Self::Glsl => Some(Language::Glsl),
+            Self::Wgsl | Self::Stages | Self::Json | Self::Pb => None,
         }
-        Ok::<_, Error>(kernel)
-    };
-    let code = |language| Ok(translate(&kernel()?, language)?.code);
-    let message = || -> Result<proto::stridec::Kernel, Error> {
-        let kernel = kernel()?;
-        match language {
-            None => Ok((&kernel).into()),
-            Some(language) => Ok((&kernel, &translate(&kernel, language)?).into()),
-        }
-    };
-    match emit {
-        Emit::Stages => Ok(operation.stages(target)?.into_bytes()),
-        Emit::Spirv => code(Language::Spirv),
-        Emit::Msl => code(Language::Msl),
-        Emit::Hlsl => code(Language::Hlsl),
-        Emit::Glsl => code(Language::Glsl),
-        Emit::Wgsl => Ok(kernel()?.into_parts().wgsl.into_bytes()),
-        Emit::Json => Ok(to_json(&message()?)?.into_bytes()),
-        Emit::Pb => Ok(message()?.encode_to_vec()),
     }
 }
 
-/// The failure; where one kernel does not hold the tensors, with what does.
+/// The kernel as a message, in a language too where there is one.
+fn message(
+    kernel: &Kernel,
+    language: Option<Language>,
+) -> Result<proto::stridec::Kernel, Error> {
+    match language {
+        None => Ok(kernel.into()),
+        Some(language) => Ok((kernel, &translate(kernel, language)?).into()),
+    }
+}
+
+fn json(kernel: &Kernel, language: Option<Language>) -> Result<Vec<u8>, Error> {
+    Ok(to_json_with_zeros(&message(kernel, language)?)?.into_bytes())
+}
+
+/// The failure; where one kernel cannot bind the tensors, with what helps.
 fn too_large(error: Error) -> Failure {
+    let parts = "`stridec run` cuts such a copy into parts, each with a kernel that fits";
     match error {
-        Error::Schedule(ScheduleError::Binding { .. } | ScheduleError::Index { .. }) => {
-            let way = "`stridec run` cuts such a copy into parts, each with a kernel that fits";
-            Failure::new(Exit::Unsupported, format!("{error}; {way}"))
+        Error::Schedule(ScheduleError::Binding { given, .. }) => {
+            let limit = format!(
+                "for a device that binds more, give --target adapter or --limit max_storage_buffer_binding_size={given}"
+            );
+            Failure::new(Exit::Unsupported, format!("{error}; {limit}; {parts}"))
+        }
+        Error::Schedule(ScheduleError::Index { .. }) => {
+            Failure::new(Exit::Unsupported, format!("{error}; {parts}"))
         }
         error => error.into(),
     }

@@ -15,6 +15,10 @@ pub(super) fn destination(
     sizes: &[u64],
 ) -> Result<Tensor, Failure> {
     let text = argument.trim();
+    if text.contains(',') && text.chars().all(|c| c.is_ascii_digit() || c == ',' || c == ' ') {
+        let reason = format!("expected a layout in braces, '{{{text}}}', or a shape, got `{text}`");
+        return Err(Failure::invalid(reason));
+    }
     let layout = if text.starts_with('{') {
         text.parse().map_err(|error| Failure::notation(text, &error))?
     } else if !text.is_empty() && text.chars().all(|c| c.is_ascii_alphabetic() || c == ' ') {
@@ -24,6 +28,22 @@ pub(super) fn destination(
     };
     let shape = Shape::new(source.element_type(), sizes.iter().copied(), layout);
     Ok(Tensor::Shape(shape.map_err(Error::from)?))
+}
+
+/// The layout that someone has in mind who gives the extents in the order of memory, `f32[2,4,5,3]` for `f32[2,3,4,5]` in
+/// NHWC; `None` where the extents are not the source's in another order.
+pub(super) fn meant(source: &[u64], destination: &[u64]) -> Option<String> {
+    if source == destination || source.len() != destination.len() {
+        return None;
+    }
+    let mut left: Vec<usize> = (0..source.len()).collect();
+    let mut minor_to_major = Vec::with_capacity(source.len());
+    for extent in destination {
+        let at = left.iter().position(|&dimension| source[dimension] == *extent)?;
+        minor_to_major.insert(0, left.remove(at).to_string());
+    }
+    let layout = format!("'{{{}}}'", minor_to_major.join(","));
+    Some(if layout == "'{1,3,2,0}'" { format!("{layout} or NHWC") } else { layout })
 }
 
 /// The order that letters give; elements stay as wide as they are.
@@ -38,4 +58,20 @@ fn from_letters(text: &str, source: &StrideDescriptor, rank: usize) -> Result<La
         layout.element_size_in_bits = source.element_bits().into();
     }
     Ok(layout)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extents_in_the_order_of_memory_are_a_layout() {
+        let meant = |to: &[u64]| meant(&[2, 3, 4, 5], to);
+        assert_eq!(meant(&[2, 4, 5, 3]).as_deref(), Some("'{1,3,2,0}' or NHWC"));
+        assert_eq!(meant(&[5, 4, 3, 2]).as_deref(), Some("'{0,1,2,3}'"));
+        assert_eq!(meant(&[2, 3, 4, 5]), None);
+        assert_eq!(meant(&[2, 3, 4, 6]), None);
+        assert_eq!(meant(&[2, 3, 20]), None);
+        assert_eq!(super::meant(&[7, 7, 8], &[8, 7, 7]).as_deref(), Some("'{1,0,2}'"));
+    }
 }

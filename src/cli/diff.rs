@@ -1,37 +1,58 @@
 //! `stridec diff`: what changed between two snapshots, stage by stage.
 
-use std::{
-    fmt::Write as _,
-    fs,
-    io::{self, Read},
-    path::Path,
-    time::Duration,
-};
+use std::{fmt::Write as _, fs, io::Read, path::Path, process::ExitCode, time::Duration};
 
 use similar::{ChangeTag, TextDiff};
 
 use super::{
     args::DiffArgs,
-    errors::{Failure, printable},
+    errors::{Failure, input_name, printable},
     output::print,
+    stdin,
 };
+
+/// All stages, in order; `text` is that of the kernel.
+const ORDER: [&str; 8] =
+    ["operation", "source", "destination", "window", "nest", "schedule", "kernel", "text"];
+
+/// The stages that every operation has.
+const STAGES: [&str; 5] = ["source", "destination", "nest", "schedule", "kernel"];
 
 /// How long the shortest difference of a stage is looked for.
 const DEADLINE: Duration = Duration::from_secs(1);
 
-pub(super) fn diff(args: &DiffArgs) -> Result<(), Failure> {
+/// Prints the difference; returns whether it is to count as a failure.
+pub(super) fn diff(args: &DiffArgs) -> Result<ExitCode, Failure> {
     let (old, new) = (read(&args.old)?, read(&args.new)?);
-    print(&printable(&compare(&old, &new)))
+    check(&args.old, &old)?;
+    check(&args.new, &new)?;
+    let difference = compare(&old, &new);
+    print(&printable(difference.as_deref().unwrap_or("no difference\n")))?;
+    let fails = args.exit_code && difference.is_some();
+    Ok(if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
     let text = if path == Path::new("-") {
         let mut text = String::new();
-        io::stdin().read_to_string(&mut text).map(|_| text)
+        stdin::take()?.read_to_string(&mut text).map(|_| text)
     } else {
         fs::read_to_string(path)
     };
-    text.map_err(|error| Failure::unreadable(path, &error))
+    let text = text.map_err(|error| Failure::unreadable(path, &error))?;
+    Ok(text.replace("\r\n", "\n"))
+}
+
+/// Checks that a text has the stages of an operation.
+fn check(path: &Path, text: &str) -> Result<(), Failure> {
+    let stages = stages(text);
+    match STAGES.into_iter().find(|name| !stages.iter().any(|(stage, _)| stage == name)) {
+        None => Ok(()),
+        Some(missing) => Err(Failure::invalid(format!(
+            "no stage `== {missing}`; expected a snapshot, or the output of `compile --emit stages`"
+        ))
+        .about(input_name(path))),
+    }
 }
 
 /// A stage's name and its text.
@@ -69,39 +90,46 @@ fn stages(text: &str) -> Vec<Stage<'_>> {
     stages
 }
 
-/// What a change means whose first changed stage is this one.
-fn meaning(first: &str) -> &'static str {
-    match first {
-        "operation" | "source" | "destination" | "window" => {
-            "Another operation: the stages behind it change with it."
-        }
-        "nest" => "The same operation, lowered to other loops.",
-        "schedule" => "The same loops, scheduled in another way.",
-        "kernel" => "The same schedule, with other bindings, dispatches or bounds.",
-        _ => "The same work, written in another way.",
+/// What a change means, by the first stage that changed and whether the ones after it did.
+fn meaning(changed: &[&str]) -> &'static str {
+    let operation = ["operation", "source", "destination", "window"];
+    match changed.iter().find(|name| !operation.contains(*name)) {
+        None => "Another operation, with the same kernel.",
+        Some(_) if operation.contains(&changed[0]) => "Another operation, and so another kernel.",
+        Some(&"nest") => "The same operation, lowered to other loops.",
+        Some(&"schedule") => "The same loops, scheduled in another way.",
+        Some(&"kernel") => "The same schedule, with other bindings, dispatches or bounds.",
+        Some(_) => "The same work, written in another way.",
     }
 }
 
-/// A summary line, then the lines of each stage that changed.
-fn compare(old: &str, new: &str) -> String {
+/// A summary line, then the lines of each stage that changed; `None` where none did.
+fn compare(old: &str, new: &str) -> Option<String> {
     let (old, new) = (stages(old), stages(new));
     let find = |stages: &[Stage<'_>], name: &str| {
-        stages.iter().find(|stage| stage.0 == name).map_or(String::new(), |stage| stage.1.clone())
+        stages.iter().find(|stage| stage.0 == name).map(|stage| stage.1.clone())
     };
-    let mut names: Vec<&str> = new.iter().map(|stage| stage.0).collect();
-    names.extend(old.iter().map(|stage| stage.0).filter(|name| find(&new, name).is_empty()));
-    names.dedup();
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in old.iter().chain(&new) {
+        if !names.contains(name) {
+            names.push(name);
+        }
+    }
+    names.sort_by_key(|name| ORDER.iter().position(|known| known == name));
     let (same, changed): (Vec<&str>, Vec<&str>) =
         names.into_iter().partition(|name| find(&old, name) == find(&new, name));
-    let Some(first) = changed.first() else { return "no difference\n".to_owned() };
+    if changed.is_empty() {
+        return None;
+    }
     let mut text = format!("changed: {}\n", changed.join(", "));
     if !same.is_empty() {
         let _ = writeln!(text, "the same: {}", same.join(", "));
     }
-    let _ = writeln!(text, "{}", meaning(first));
+    let _ = writeln!(text, "{}", meaning(&changed));
     for name in changed {
         let _ = writeln!(text, "\n== {name}");
-        let (old, new) = (find(&old, name), find(&new, name));
+        let side = |stages| find(stages, name).unwrap_or_default();
+        let (old, new) = (side(&old), side(&new));
         // Past the deadline the rest is said to differ, which is true, if not the shortest.
         let diff = TextDiff::configure().timeout(DEADLINE).diff_lines(&old, &new);
         for (number, group) in diff.grouped_ops(2).iter().enumerate() {
@@ -118,7 +146,7 @@ fn compare(old: &str, new: &str) -> String {
             }
         }
     }
-    text
+    Some(text)
 }
 
 #[cfg(test)]
@@ -135,23 +163,33 @@ mod tests {
     #[test]
     fn what_stays_is_not_shown() {
         let gpu = snapshot("f32[64,96]{0,1}", &Target::webgpu());
-        assert_eq!(compare(&gpu, &format!("---\nsource: x\n---\n{gpu}")), "no difference\n");
+        assert_eq!(compare(&gpu, &format!("---\nsource: x\n---\n{gpu}")), None);
         let other = snapshot("f32[64,96]{0,1:PAD(64,100,zero)}", &Target::webgpu());
-        let shown = compare(&gpu, &other);
+        let shown = compare(&gpu, &other).unwrap();
         assert!(shown.starts_with("changed: operation, destination, nest"), "{shown}");
         assert!(shown.contains("\nthe same: source"), "{shown}");
         assert!(shown.contains("\n- d1: 96 places, stride 64\n"), "{shown}");
         assert!(!shown.contains("== source"), "{shown}");
-        assert!(shown.contains("\nAnother operation: "), "{shown}");
+        assert!(shown.contains("\nAnother operation, and so another kernel.\n"), "{shown}");
         // The header of the text says nothing new; its proof does.
         assert!(!shown.contains("// nest") && shown.contains("\n+ // proof "), "{shown}");
+    }
+
+    #[test]
+    fn stages_that_are_the_same_are_said_to_be() {
+        let plain = snapshot("f32[64,96]{0,1}", &Target::webgpu());
+        let tiled = snapshot("f32[64,96]{0,1:T(1,1)}", &Target::webgpu());
+        let shown = compare(&plain, &tiled).unwrap();
+        let expected = "changed: operation, destination\nthe same: source, nest, schedule, kernel, text\n\
+                        Another operation, with the same kernel.\n";
+        assert!(shown.starts_with(expected), "{shown}");
     }
 
     #[test]
     fn another_target_changes_schedule_and_text_alone() {
         let gpu = snapshot("f32[64,96]{0,1}", &Target::webgpu());
         let cpu = snapshot("f32[64,96]{0,1}", &Target::webgpu_cpu());
-        let shown = compare(&gpu, &cpu);
+        let shown = compare(&gpu, &cpu).unwrap();
         assert!(shown.contains("\n- schedule for webgpu\n+ schedule for webgpu-cpu\n"), "{shown}");
         assert!(shown.contains("the same: operation, source, destination, nest"), "{shown}");
         assert!(shown.contains("\nThe same loops, scheduled in another way.\n"), "{shown}");

@@ -7,15 +7,15 @@ use clap::{Parser, error::ErrorKind};
 use super::{
     args::{Cli, Command},
     bench, compile, describe, devices, diff, doctor,
-    errors::{Failure, printable, report},
-    explain, offset, run as run_command, serve, shell,
+    errors::{Failure, printable, quoted, report},
+    explain, mistakes, offset, run as run_command, serve, shell,
 };
 
 /// Runs the command that the arguments name; errors go to stderr, whatever stdout has come to.
 pub(crate) fn run() -> ExitCode {
     match Cli::try_parse() {
         Ok(Cli { command }) => match execute(&command) {
-            Ok(()) => ExitCode::SUCCESS,
+            Ok(code) => code,
             Err(failure) => {
                 report(&failure);
                 failure.exit_code()
@@ -25,7 +25,8 @@ pub(crate) fn run() -> ExitCode {
     }
 }
 
-fn execute(command: &Command) -> Result<(), Failure> {
+/// Runs a command. Only `diff --exit-code` gives another code than success without an error.
+fn execute(command: &Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Describe(args) => describe::describe(args),
         Command::Offset(args) => offset::offset(args),
@@ -34,12 +35,13 @@ fn execute(command: &Command) -> Result<(), Failure> {
         Command::Bench(args) => bench::bench(args),
         Command::Devices(args) => devices::devices(args),
         Command::Serve => serve::serve(),
-        Command::Diff(args) => diff::diff(args),
+        Command::Diff(args) => return diff::diff(args),
         Command::Doctor => doctor::doctor(),
         Command::Completions(args) => shell::completions(args),
         Command::Man => shell::man(),
         Command::Explain(args) => explain::explain(args),
-    }
+    }?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Prints what clap has to say: help on stdout, errors on stderr with what the user typed escaped.
@@ -49,7 +51,18 @@ fn usage(error: &clap::Error) -> ExitCode {
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
-    let text = error.render().to_string();
+    // clap repeats arguments as they are: the error of the escaped ones is the same, on lines of its own.
+    let args: Vec<String> =
+        std::env::args_os().map(|argument| quoted(&argument.to_string_lossy())).collect();
+    if let Some(message) = mistakes::explained(&args) {
+        let failure = Failure::invalid(message);
+        report(&failure);
+        return failure.exit_code();
+    }
+    let text = match Cli::try_parse_from(&args) {
+        Err(escaped) => escaped.render().to_string(),
+        Ok(_) => error.render().to_string(),
+    };
     // Where nobody reads stderr, the exit code still tells.
     let _ = std::io::Write::write_all(&mut std::io::stderr(), printable(&text).as_bytes());
     ExitCode::from(2)

@@ -19,6 +19,7 @@ mod input;
 mod list;
 mod map;
 mod measure;
+mod mistakes;
 mod npy;
 mod offset;
 mod op;
@@ -29,5 +30,7 @@ mod run;
 mod serve;
 mod shape_arg;
 mod shell;
+mod stdin;
+mod target;
 
 pub(crate) use dispatch::run;

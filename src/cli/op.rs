@@ -13,10 +13,10 @@ use stridec::{
 
 use super::{
     args::{OpArgs, OpFlags, OpKind},
-    destination::destination,
+    destination::{destination, meant},
     errors::{Exit, Failure, name, quoted},
     list::List,
-    proto_file::read_message,
+    proto_file::Serialized,
     shape_arg::tensor,
 };
 
@@ -81,7 +81,7 @@ impl OpFlags {
             (None, Some(source)) => source,
             (None, None) => {
                 return Err(Failure::invalid(
-                    "--from: missing; a shape is needed, unless the input is a .npy file, which says its own",
+                    "--from: missing; expected a shape (only `run` with a .npy file as input can do without)",
                 ));
             }
         };
@@ -95,13 +95,26 @@ impl OpFlags {
         }
         if let Some((flag, _)) = self.slice_flags().into_iter().find(|&(_, given)| given) {
             return Err(Failure::invalid(format!(
-                "{flag}: a relayout has none; it takes --from and --to, a slice the rest"
+                "{flag}: only a slice takes this flag; a relayout takes --from and --to"
             )));
         }
         let descriptor = source.descriptor()?;
         match self.destination(&descriptor, descriptor.sizes())? {
-            Some(destination) => Ok(Operation::relayout(source, destination)?),
-            None => Err(Failure::invalid("--to: missing; a relayout needs a destination")),
+            Some(destination) => {
+                let sizes = destination.descriptor()?;
+                let hint = meant(descriptor.sizes(), sizes.sizes());
+                Operation::relayout(source, destination).map_err(|error| match hint {
+                    Some(layout) => {
+                        let hint =
+                            "a relayout keeps the logical extents; for this order in memory, use";
+                        Failure::invalid(format!("{error}; {hint} --to {layout}"))
+                    }
+                    None => error.into(),
+                })
+            }
+            None => Err(Failure::invalid(
+                "--to: missing; expected the destination of the relayout, a shape or a layout",
+            )),
         }
     }
 
@@ -154,13 +167,13 @@ fn lowered(tensor: Result<Tensor, Failure>, flag: &str) -> Result<Tensor, Failur
 fn from_file(argument: &str) -> Result<Request, Failure> {
     let Some(file) = argument.strip_prefix('@') else {
         return Err(Failure::invalid(format!(
-            "--op: `{}`: @FILE is accepted, a serialized stridec.CompileRequest",
+            "--op: expected @FILE, a serialized stridec.CompileRequest, got `{}`",
             quoted(argument)
         )));
     };
     let path = Path::new(file);
     let about = |error: Error| Failure::from(error).about(name(path));
-    let request: CompileRequest = read_message(path)?;
+    let request: CompileRequest = Serialized::read(path)?.message()?;
     let given = request.language;
     let language = proto::Language::try_from(given)
         .map_err(|_| about(RequestError::Language { given }.into()))?;

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use stridec::{
     Tensor,
-    proto::xla,
+    proto::{stridec::CompileRequest, xla},
     shape::{Shape, parse_leaf_path},
 };
 
 use super::{
-    errors::{Failure, name},
-    proto_file::read_message,
+    errors::{Failure, input_name},
+    proto_file::Serialized,
 };
 
 /// Reads a `SHAPE` argument.
@@ -28,8 +28,20 @@ fn shape_in_file(file: &str) -> Result<Shape, Failure> {
         _ => (file, None),
     };
     let path = Path::new(file);
-    let proto: xla::Shape = read_message(path)?;
-    let invalid = |reason: String| Failure::invalid(reason).about(name(path));
+    let invalid = |reason: String| Failure::invalid(reason).about(input_name(path));
+    let serialized = Serialized::read(path)?;
+    if serialized.is_empty() {
+        return Err(invalid("empty; expected a serialized xla.Shape".to_owned()));
+    }
+    let proto: xla::Shape = serialized.message()?;
+    if proto.element_type == 0 {
+        let is_request = |request: CompileRequest| request.operation.is_some();
+        return Err(invalid(if serialized.message().is_ok_and(is_request) {
+            "a stridec.CompileRequest; expected an xla.Shape. --op takes a request".to_owned()
+        } else {
+            "element_type: missing; expected a serialized xla.Shape".to_owned()
+        }));
+    }
     let shape = Shape::try_from(&proto).map_err(|error| invalid(error.to_string()))?;
     match part {
         None => Ok(shape),

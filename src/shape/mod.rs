@@ -38,7 +38,7 @@ pub use shape::{Dimension, Shape};
 pub use strided::StridedShape;
 pub use text::{Notation, ParseError, parse_leaf_path};
 #[cfg(feature = "text-protos")]
-pub use text_protos::{from_json, from_textproto, to_json, to_textproto};
+pub use text_protos::{from_json, from_textproto, to_json, to_json_with_zeros, to_textproto};
 pub use wire::{MAX_INPUT_BYTES, decode, decode_with_limit};
 
 /// The greatest rank that stridec accepts.

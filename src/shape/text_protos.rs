@@ -5,7 +5,7 @@ use std::{io, sync::LazyLock, thread};
 use miette::Diagnostic as _;
 use prost::{Message, Name};
 use prost_reflect::{
-    DescriptorPool, DynamicMessage, MessageDescriptor, text_format::FormatOptions,
+    DescriptorPool, DynamicMessage, MessageDescriptor, SerializeOptions, text_format::FormatOptions,
 };
 
 use super::{
@@ -99,6 +99,21 @@ fn on_deep_stack<T: Send>(parse: impl FnOnce() -> T + Send) -> io::Result<T> {
 pub fn to_json<M: Message + Name>(message: &M) -> Result<String, ShapeError> {
     let text = serde_json::to_string_pretty(&dynamic(message)?);
     text.map(|text| text + "\n").map_err(|error| json_error::<M>(&error))
+}
+
+/// The same with every field: those that [`to_json`] leaves out, because they are zero or empty, are written too.
+///
+/// # Errors
+///
+/// Where the message is none of `proto/`.
+pub fn to_json_with_zeros<M: Message + Name>(message: &M) -> Result<String, ShapeError> {
+    let options = SerializeOptions::new().skip_default_fields(false);
+    let mut text = Vec::new();
+    let mut serializer = serde_json::Serializer::pretty(&mut text);
+    dynamic(message)?
+        .serialize_with_options(&mut serializer, &options)
+        .map_err(|error| json_error::<M>(&error))?;
+    Ok(String::from_utf8_lossy(&text).into_owned() + "\n")
 }
 
 fn descriptor<M: Name>() -> Result<MessageDescriptor, ShapeError> {

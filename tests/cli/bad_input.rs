@@ -198,12 +198,14 @@ fn escapes_of_files_do_not_reach_the_terminal() {
     sandbox.write("b.json", format!("{{\"element_type\": \"{escape}\"}}"));
     sandbox.write("a.textproto", format!("layout {{ # {escape}\n{escape}: 1 }}"));
     sandbox.write("b.textproto", format!("element_type: F32 # {escape}\ndimensions: x {escape}"));
-    sandbox.write("a.snap", format!("== source\n{escape}\n"));
-    sandbox.write("b.snap", format!("== source\n{escape}{escape}\n"));
+    let stages = "\n== destination\n== nest\n== schedule\n== kernel\n";
+    sandbox.write("a.snap", format!("\n== source\n{escape}{stages}"));
+    sandbox.write("b.snap", format!("\n== source\n{escape}{escape}{stages}"));
     let named = format!("{escape}.npy");
     sandbox.write(&named, "");
     let output = ["--to", "f32[2]", "-o", "out.bin", "--device", "host"];
     let mut runs = vec![sandbox.stridec(&["diff", "a.snap", "b.snap"])];
+    assert!(runs[0].text().contains("changed: source"), "{}", runs[0].text());
     for input in ["a.npy", &named, &format!("{escape}.bin")] {
         runs.push(sandbox.stridec(&[&["run", "relayout", "-i", input][..], &output].concat()));
     }

@@ -135,7 +135,9 @@ fn tensors_past_a_binding_are_what_run_cuts_into_parts() {
     for emit in ["wgsl", "stages", "spirv"] {
         let ran = sandbox.stridec(&[&shape[..], &["--emit", emit]].concat());
         ran.fails(3, "source: an image of 268435456 bytes; target webgpu binds at most 134217728");
-        assert!(ran.stderr.contains("`stridec run` cuts such a copy into parts"), "{}", ran.stderr);
+        let help = "; for a device that binds more, give --target adapter or --limit \
+                    max_storage_buffer_binding_size=268435456; `stridec run` cuts such a copy into parts";
+        assert!(ran.stderr.contains(help), "{}", ran.stderr);
     }
 }
 
@@ -162,17 +164,58 @@ fn a_request_names_the_language_of_its_message() {
 }
 
 #[test]
-fn an_empty_kernel_is_announced() {
-    let ran = Sandbox::new().stridec(&[
-        "compile",
-        "relayout",
-        "--from",
-        "f32[0,3]",
-        "--to",
-        "f32[0,3]{0,1}",
-        "--emit",
-        "spirv",
-    ]);
-    assert_eq!((ran.code, ran.stdout.len()), (0, 0));
-    assert!(ran.stderr.contains("the kernel is empty"), "{}", ran.stderr);
+fn limits_change_the_target() {
+    let sandbox = Sandbox::new();
+    let shape =
+        ["compile", "relayout", "--from", "u8[16384,16384]", "--to", "u8[16384,16384]{0,1}"];
+    let with = |limits: &[&str]| sandbox.stridec(&[&shape[..], limits].concat());
+    with(&["--limit", "max_storage_buffer_binding_size=255MiB"]).fails(3, "at most 267386880");
+    assert_eq!(with(&["--limit", "max_storage_buffer_binding_size=256MiB"]).code, 0);
+    let both = ["--limit", "max_storage_buffer_binding_size=1GiB", "--limit"];
+    let small = with(&[&both[..], &["max_compute_invocations_per_workgroup=64"]].concat());
+    assert!(small.text().contains("@workgroup_size(64)"), "{}", small.text());
+    for (limit, says) in [
+        ("size=1", "expected one of max_storage_buffer_binding_size, max_compute_workgroups_per_"),
+        ("max_compute_invocations_per_workgroup", "expected NAME=VALUE"),
+        ("max_storage_buffer_binding_size=1GB", "such as 65535, 128MiB or 1GiB, got `1GB`"),
+        ("max_compute_invocations_per_workgroup=0", "max_compute_invocations_per_workgroup: 0"),
+        ("max_compute_workgroups_per_dimension=4GiB", "expected at most 4294967295"),
+    ] {
+        with(&["--limit", limit]).fails(2, says);
+    }
+}
+
+#[test]
+fn a_shader_and_what_it_binds_in_one_run() {
+    let sandbox = Sandbox::new();
+    let emit = ["--emit", "spirv", "-o", "k.spv", "--json", "k.json"];
+    assert_eq!(sandbox.stridec(&[&RELAYOUT[..], &emit].concat()).text(), "");
+    assert_eq!(sandbox.read("k.spv")[..4], [0x03, 0x02, 0x23, 0x07]);
+    let json: serde_json::Value = serde_json::from_slice(&sandbox.read("k.json")).unwrap();
+    // Zeros are written.
+    let expected =
+        serde_json::json!({"group": 0, "binding": 0, "writable": false, "sizeInBytes": "96"});
+    for (key, value) in expected.as_object().unwrap() {
+        assert_eq!(&json["bindings"][0][key], value, "{key}");
+    }
+    assert_eq!(json["copyRegions"], serde_json::json!([]));
+    assert!(json["translation"].is_object());
+    let alone = sandbox.stridec(&[&RELAYOUT[..], &["--emit", "json"]].concat());
+    let kernel: Kernel = stridec::shape::from_json(alone.text()).unwrap();
+    let pb = sandbox.stridec(&[&RELAYOUT[..], &["--emit", "pb"]].concat());
+    assert_eq!(Kernel::decode(&pb.stdout[..]).unwrap(), kernel);
+}
+
+#[test]
+fn an_empty_kernel_is_said_to_be_empty() {
+    let args = ["compile", "relayout", "--from", "f32[0,3]", "--to", "f32[0,3]{0,1}", "--emit"];
+    let sandbox = Sandbox::new();
+    let emit = |form| sandbox.stridec(&[&args[..], &[form]].concat());
+    let note = "no element moves: the kernel is empty, and there is nothing to dispatch\n";
+    for form in ["wgsl", "spirv", "msl", "hlsl", "glsl"] {
+        assert_eq!((emit(form).text(), emit(form).stderr.as_str()), ("", note), "{form}");
+    }
+    assert_eq!((emit("json").stderr.as_str(), emit("stages").stderr.as_str()), (note, ""));
+    let json: serde_json::Value = serde_json::from_str(emit("json").text()).unwrap();
+    assert_eq!(json["dispatches"], serde_json::json!([]));
 }

@@ -51,6 +51,16 @@ fn snapshots_are_compared_stage_by_stage() {
     let ran = sandbox.stridec(&["diff", "a.snap", "b.snap"]);
     assert!(ran.text().starts_with("changed: schedule"), "{}", ran.text());
     sandbox.stridec(&["diff", "a.snap", "c.snap"]).fails(2, "c.snap: cannot be read");
+    let code = |new| sandbox.stridec(&["diff", "--exit-code", "a.snap", new]).code;
+    assert_eq!([code("a.snap"), code("b.snap"), code("c.snap")], [0, 1, 2]);
+    let lines = std::str::from_utf8(&sandbox.read("a.snap")).unwrap().replace('\n', "\r\n");
+    sandbox.write("crlf.snap", lines);
+    assert_eq!(sandbox.stridec(&["diff", "a.snap", "crlf.snap"]).text(), "no difference\n");
+    sandbox.write("text.txt", "no snapshot\n== source\n");
+    sandbox.stridec(&["diff", "text.txt", "a.snap"]).fails(
+        2,
+        "error: text.txt: no stage `== destination`; expected a snapshot, or the output of `compile --emit stages`\n",
+    );
 }
 
 #[test]

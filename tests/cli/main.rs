@@ -10,6 +10,7 @@ mod explain;
 #[cfg(feature = "gpu")]
 mod faults;
 mod files;
+mod mistakes;
 mod npy;
 mod offset;
 mod run;

@@ -1,0 +1,125 @@
+//! What `compile` compiles for: `--target`, and each `--limit` that changes it.
+
+use std::str::FromStr;
+
+use stridec::{Error, Target};
+
+use super::{devices, errors::Failure};
+
+/// A flag's `NAME=VALUE`: a limit of a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Limit {
+    field: &'static str,
+    value: u64,
+}
+
+/// The limits of a target.
+pub(super) const LIMITS: [&str; 4] = [
+    "max_storage_buffer_binding_size",
+    "max_compute_workgroups_per_dimension",
+    "max_compute_invocations_per_workgroup",
+    "max_compute_workgroup_storage_size",
+];
+
+impl Limit {
+    fn apply(&self, target: &mut Target) -> Result<(), Failure> {
+        let Self { field, value } = *self;
+        let small = u32::try_from(value).map_err(|_| {
+            Failure::invalid(format!(
+                "--limit: {field}: expected at most {}, got {value}",
+                u32::MAX
+            ))
+        });
+        match field {
+            "max_storage_buffer_binding_size" => target.max_storage_buffer_binding_size = value,
+            "max_compute_workgroups_per_dimension" => {
+                target.max_compute_workgroups_per_dimension = small?;
+            }
+            "max_compute_invocations_per_workgroup" => {
+                target.max_compute_invocations_per_workgroup = small?;
+            }
+            _ => target.max_compute_workgroup_storage_size = small?,
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Limit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
+        let field = LIMITS
+            .into_iter()
+            .find(|field| *field == name)
+            .ok_or_else(|| format!("expected one of {}, got `{name}`", LIMITS.join(", ")))?;
+        let bytes = bytes(value).ok_or_else(|| {
+            format!("{field}: expected a number, such as 65535, 128MiB or 1GiB, got `{value}`")
+        })?;
+        Ok(Self { field, value: bytes })
+    }
+}
+
+/// A number, in units of 1024, 1024² or 1024³ where KiB, MiB or GiB follow it.
+fn bytes(text: &str) -> Option<u64> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let factor = match unit.trim_start() {
+        "" => 1,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(factor)
+}
+
+/// The target of a name with limits of the user's, or of a request, or the default.
+pub(super) fn target(
+    name: Option<&str>,
+    limits: &[Limit],
+    requested: Option<Target>,
+) -> Result<Target, Failure> {
+    let mut target = match name {
+        None => requested.unwrap_or_default(),
+        Some("adapter") => devices::adapter_target()?,
+        Some(name) => Target::preset(name)
+            .map_err(|error| Failure::from(Error::from(error)).about("--target"))?,
+    };
+    for limit in limits {
+        limit.apply(&mut target)?;
+    }
+    Ok(target)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, value) in [
+            ("0", Some(0)),
+            ("65535", Some(65_535)),
+            ("3KiB", Some(3072)),
+            ("128 MiB", Some(128 << 20)),
+            ("1GiB", Some(1 << 30)),
+            ("1GB", None),
+            ("GiB", None),
+            ("", None),
+            ("-1", None),
+            ("99999999999GiB", None),
+        ] {
+            assert_eq!(bytes(text), value, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn every_limit_reaches_its_field() {
+        for field in LIMITS {
+            let limits = [format!("{field}=7").parse().unwrap()];
+            let changed = target(None, &limits, None).unwrap();
+            assert_ne!(changed, Target::webgpu(), "{field}");
+        }
+    }
+}
