@@ -116,7 +116,7 @@ impl Operation {
             #[cfg(not(feature = "gpu"))]
             Device::Auto => Some("stridec was built without the feature `gpu`".to_owned()),
         };
-        on_host(self.nest(), source, destination, progress)?;
+        on_host(self.nest(), SLAB, source, destination, &mut progress)?;
         Ok(Ran::OnHost { why })
     }
 }
@@ -133,14 +133,15 @@ fn on_gpu(
     Ok(Ran::OnGpu { name: gpu.name(), backend: gpu.backend(), parts })
 }
 
-/// Runs on the host; a large copy is cut into slabs, so that there is progress to report.
+/// Runs on the host; a copy of more than `slab_bytes` is cut into slabs, so that there is progress to report.
 fn on_host(
     nest: &CopyNest,
+    slab_bytes: u64,
     source: &[u8],
     destination: &mut [u8],
     mut progress: impl FnMut(u64),
 ) -> Result<(), Error> {
-    let slabs: Vec<_> = slabs(nest, SLAB).collect();
+    let slabs: Vec<_> = slabs(nest, slab_bytes).collect();
     let (mut written, mut rest) = (0, destination);
     // A slab of elements below a byte may start inside a byte.
     let in_bytes = slabs.iter().all(|(_, bit)| bit % 8 == 0);
@@ -158,4 +159,58 @@ fn on_host(
         rest = behind;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ErrorKind;
+
+    fn relayout(from: &str, to: &str) -> Operation {
+        Operation::relayout(from.parse().unwrap(), to.parse().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn slabs_are_the_whole() {
+        for (from, to) in
+            [("u8[40,30]", "u8[40,30]{0,1}"), ("u4[41,33]{1,0:E(4)}", "u4[41,33]{0,1:E(4)}")]
+        {
+            let operation = relayout(from, to);
+            let nest = operation.nest();
+            let source: Vec<u8> = (0..nest.src_bytes).map(|at| (at % 251) as u8).collect();
+            let mut expected = vec![0; usize::try_from(nest.dst_bytes).unwrap()];
+            operation.run_on_host(&source, &mut expected).unwrap();
+            let (mut out, mut reports) = (vec![0; expected.len()], vec![]);
+            on_host(nest, 100, &source, &mut out, |written| reports.push(written)).unwrap();
+            assert_eq!(out, expected, "{to}");
+            assert!(reports.is_sorted() && reports.last() == Some(&nest.dst_bytes), "{reports:?}");
+            assert!(reports.len() > 5 || to.starts_with("u4"), "{reports:?}");
+        }
+    }
+
+    #[test]
+    fn buffers_of_other_lengths_are_refused() {
+        let operation = relayout("u8[400]", "u8[400]");
+        for (source, destination) in [(399, 400), (400, 399), (400, 401)] {
+            let (source, mut destination) = (vec![0; source], vec![0; destination]);
+            for slab_bytes in [100, SLAB] {
+                let nest = operation.nest();
+                assert!(on_host(nest, slab_bytes, &source, &mut destination, |_| {}).is_err());
+            }
+            let error = operation.run(Device::Host, &source, &mut destination, |_| {}).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Invalid);
+        }
+    }
+
+    #[test]
+    fn what_ran_is_said_in_words() {
+        let why = Some("no GPU adapter".to_owned());
+        assert_eq!(Ran::OnHost { why }.to_string(), "the host: no GPU adapter");
+        assert_eq!(Ran::OnHost { why: None }.to_string(), "the host");
+        #[cfg(feature = "gpu")]
+        for (parts, text) in [(1, "the GPU: a, vulkan"), (3, "the GPU: a, vulkan, in 3 parts")] {
+            let ran = Ran::OnGpu { name: "a".to_owned(), backend: "vulkan", parts };
+            assert_eq!(ran.to_string(), text);
+        }
+    }
 }

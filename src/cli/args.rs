@@ -294,9 +294,9 @@ mod tests {
         let general = program.render_help().to_string();
         let compile = program.find_subcommand_mut("compile").unwrap().render_long_help();
         let compile = compile.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
-        let presets = stridec::Target::preset("").unwrap_err().to_string();
-        let (_, presets) = presets.rsplit_once("accepted are ").unwrap();
-        for preset in presets.split(", ") {
+        let unknown = stridec::Target::preset("").unwrap_err();
+        let stridec::schedule::ScheduleError::Preset { accepted, .. } = unknown else { panic!() };
+        for preset in accepted.split(", ") {
             assert!(general.contains(preset) && compile.contains(preset), "{preset}");
         }
         for limit in super::super::target::LIMITS {

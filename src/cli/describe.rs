@@ -37,7 +37,7 @@ fn proto(tensor: &Tensor) -> Result<xla::Shape, Failure> {
         Tensor::Shape(shape) => Ok(xla::Shape::from(&shape.clone().with_default_layouts())),
         _ => Err(Failure::new(
             Exit::Unsupported,
-            format!("{tensor}: an xla.Shape cannot say strides; --format text and json can"),
+            format!("{tensor}: an xla.Shape has no strides; use --format text or --format json"),
         )),
     }
 }

@@ -11,7 +11,7 @@ use super::{
     explain, mistakes, offset, run as run_command, serve, shell,
 };
 
-/// Runs the command that the arguments name; errors go to stderr, whatever stdout has come to.
+/// Runs the command that the arguments name; errors go to stderr.
 pub(crate) fn run() -> ExitCode {
     match Cli::try_parse() {
         Ok(Cli { command }) => match execute(&command) {

@@ -186,7 +186,7 @@ pub(super) fn quoted(text: &str) -> String {
     printable(text).replace('\n', "\\n")
 }
 
-/// The text, or where it is very long its beginning and its end, which says what is accepted.
+/// The text; of a very long one, the beginning and the end.
 fn excerpt(text: &str) -> Cow<'_, str> {
     if text.len() <= LONGEST_MESSAGE {
         return text.into();

@@ -25,7 +25,7 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
             let tensor = tensor(shape)?;
             if let Some(flag) = args.flags.given() {
                 return Err(Failure::invalid(format!(
-                    "{flag}: a shape alone has none; `relayout` and `slice` do"
+                    "{flag}: a shape alone takes no such flag; `relayout` and `slice` do"
                 )));
             }
             tensor.draw(|picture| write(args, picture, || Ok(explain::html(picture, None))))?

@@ -49,10 +49,7 @@ impl Deref for Bytes {
 impl Input {
     /// Opens a file, or stdin for `-`.
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
-        if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npz")) {
-            let reason = "a .npz file is a zip archive of .npy files; expected one of these, which `unzip` extracts";
-            return Err(Failure::invalid(reason).about(input_name(path)));
-        }
+        refuse_archive(path)?;
         let from = if path == Path::new("-") {
             From::Pipe(Box::new(stdin::take()?))
         } else {
@@ -120,7 +117,20 @@ impl Input {
 
 /// Whether a path has numpy's ending.
 pub(super) fn is_npy(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npy"))
+    has_ending(path, "npy")
+}
+
+/// Refuses the name of an archive, which would otherwise be taken for raw memory.
+pub(super) fn refuse_archive(path: &Path) -> Result<(), Failure> {
+    if has_ending(path, "npz") {
+        let reason = "a .npz file is a zip archive of .npy files; expected one .npy file, as `unzip` extracts them";
+        return Err(Failure::invalid(reason).about(input_name(path)));
+    }
+    Ok(())
+}
+
+fn has_ending(path: &Path, ending: &str) -> bool {
+    path.extension().is_some_and(|its| its.eq_ignore_ascii_case(ending))
 }
 
 fn open_file(path: &Path) -> io::Result<From> {

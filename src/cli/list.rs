@@ -20,7 +20,7 @@ impl FromStr for List<i64> {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        list(text, "whole numbers from -2^63 to 2^63-1 are accepted, with commas between them")
+        list(text, "expected whole numbers from -2^63 to 2^63-1, with commas between them")
     }
 }
 
@@ -28,17 +28,17 @@ impl FromStr for List<u64> {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        list(text, "whole numbers from 0 to 2^64-1 are accepted, with commas between them")
+        list(text, "expected whole numbers from 0 to 2^64-1, with commas between them")
     }
 }
 
-fn list<T: FromStr>(text: &str, accepted: &str) -> Result<List<T>, String> {
+fn list<T: FromStr>(text: &str, expected: &str) -> Result<List<T>, String> {
     if text.trim().is_empty() {
         return Ok(List(Vec::new()));
     }
     let entry = |(position, entry): (usize, &str)| {
         let entry = entry.trim();
-        entry.parse().map_err(|_| format!("`{entry}`, entry {position}: {accepted}"))
+        entry.parse().map_err(|_| format!("`{entry}`, entry {position}: {expected}"))
     };
     text.split(',').enumerate().map(entry).collect::<Result<_, _>>().map(List)
 }

@@ -6,12 +6,13 @@ use super::{
     args::RunArgs,
     errors::{Failure, note},
     execute::execute,
-    input::{Bytes, Input, is_npy},
+    input::{Bytes, Input, is_npy, refuse_archive},
     npy::{self, Header},
     output::Output,
 };
 
 pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
+    refuse_archive(&args.output)?;
     let source = Source::open(args)?;
     let image = source.image();
     let destination = source.operation.destination();

@@ -1,4 +1,4 @@
-//! `stridec completions` and `stridec man`: what a terminal needs to know of the command line.
+//! `stridec completions` and `stridec man`: shell completions and the manual page, made from the arguments.
 
 use clap::CommandFactory;
 

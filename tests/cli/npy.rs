@@ -153,6 +153,8 @@ fn messages_about_arrays_say_what_to_do() {
     sandbox.write("v1.npy", npy("|V1", "False", "(2, 3)", &[0; 6]));
     run("v1.npy").fails(2, "ml_dtypes' 8-bit floats and 4-bit integers");
     run("a.npz").fails(2, "error: a.npz: a .npz file is a zip archive of .npy files");
+    let ran = sandbox.relayout("bf16[2,3]", "{0,1}", "v2.npy", "out.NPZ");
+    ran.fails(2, "error: out.NPZ: a .npz file is a zip archive of .npy files");
 }
 
 /// A pipe may never end; no more of it is read than the header and the image take.

@@ -198,12 +198,8 @@ fn a_device_that_is_gone_is_a_typed_error() {
     lost(gpu.run(&kernel, &[1; 16], &mut [0; 16]));
 }
 
-/// A device whose owner asked for less than the kernel's target has.
-#[test]
-fn a_device_with_lower_limits_than_the_target_is_a_typed_error() {
-    if support::gpu::gpu("a_device_with_lower_limits").is_none() {
-        return;
-    }
+/// A device whose owner asked for less than the standard guarantees.
+fn device_with_low_limits() -> Gpu {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
     let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::all()));
     let low = wgpu::Limits {
@@ -218,7 +214,42 @@ fn a_device_with_lower_limits_than_the_target_is_a_typed_error() {
         .iter()
         .find_map(|adapter| pollster::block_on(adapter.request_device(&descriptor)).ok());
     let (device, queue) = opened.expect("some adapter opens with low limits");
-    let gpu = Gpu::from_device(device, queue);
+    Gpu::from_device(device, queue)
+}
+
+#[test]
+fn a_nest_beyond_the_device_runs_in_parts() {
+    if support::gpu::gpu("a_nest_beyond_the_device").is_none() {
+        return;
+    }
+    let gpu = device_with_low_limits();
+    let run = |rows: u64, columns: u64| {
+        let from: Tensor = format!("u16[{rows},{columns}]").parse().unwrap();
+        let to = format!("u16[{rows},{columns}]{{0,1}}").parse().unwrap();
+        let operation = Operation::relayout(from, to).unwrap();
+        let source: Vec<u8> = (0..=250).cycle().take((rows * columns * 2) as usize).collect();
+        let (mut expected, mut out) = (vec![0; source.len()], vec![0; source.len()]);
+        operation.run_on_host(&source, &mut expected).unwrap();
+        let mut last = 0;
+        let nest = operation.nest();
+        let parts = gpu.run_nest(nest, &source, &mut out, |written| last = written).unwrap();
+        assert!(out == expected && last == out.len() as u64, "{rows} x {columns}");
+        let error = gpu.run_nest(nest, &source[1..], &mut out, |_| {}).unwrap_err();
+        assert!(matches!(error, GpuError::ImageSize { .. }), "{error}");
+        parts
+    };
+    assert_eq!(run(0, 3), 1);
+    assert_eq!(run(120, 130), 1);
+    assert!(run(300, 400) > 1, "an image of 240,000 bytes past bindings of 65,536");
+}
+
+/// A device whose owner asked for less than the kernel's target has.
+#[test]
+fn a_device_with_lower_limits_than_the_target_is_a_typed_error() {
+    if support::gpu::gpu("a_device_with_lower_limits").is_none() {
+        return;
+    }
+    let gpu = device_with_low_limits();
     let refused = |text: &str, target: &Target| {
         let side: Tensor = text.parse().unwrap();
         let kernel = Operation::relayout(side.clone(), side).unwrap().compile(target).unwrap();

@@ -56,7 +56,7 @@ pub(super) fn check_byte_order(descr: &str) -> Result<(), String> {
     match descr.strip_prefix(foreign) {
         Some(rest) if rest.ends_with(char::is_numeric) && !matches!(rest, "u1" | "i1" | "b1") => {
             Err(format!(
-                "dtype '{}' is big-endian; little-endian is accepted, which numpy writes after \
+                "expected little-endian numbers, got the big-endian dtype '{}'; convert the array with \
                  a = a.astype(a.dtype.newbyteorder('<'))",
                 descr.escape_debug()
             ))

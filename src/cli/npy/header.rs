@@ -107,7 +107,9 @@ impl<'a> Parser<'a> {
                 "shape" => shape = Some(self.shape()?),
                 _ => {
                     let key = key.escape_debug();
-                    return Err(format!("its header has the key '{key}', which numpy has not"));
+                    return Err(format!(
+                        "expected the keys 'descr', 'fortran_order' and 'shape' in its header, got '{key}'"
+                    ));
                 }
             }
             if !self.eat(',') {
@@ -127,7 +129,7 @@ impl<'a> Parser<'a> {
         self.blanks();
         match self.rest.peek() {
             Some((_, '[' | '(')) => {
-                Err("a structured dtype; one type for all elements is accepted".into())
+                Err("a structured dtype; expected one type for all elements".into())
             }
             _ => self.string(),
         }
@@ -141,7 +143,7 @@ impl<'a> Parser<'a> {
             // Python 2 wrote long integers as 3L.
             let extent = word.strip_suffix('L').unwrap_or(word).parse();
             shape.push(extent.map_err(|_| {
-                format!("shape[{}]: `{word}`; 0 to 2^64-1 is accepted", shape.len())
+                format!("shape[{}]: expected a number from 0 to 2^64-1, got `{word}`", shape.len())
             })?);
             if !self.eat(',') {
                 self.expect(')')?;
@@ -155,7 +157,7 @@ impl<'a> Parser<'a> {
         match self.word() {
             "True" => Ok(true),
             "False" => Ok(false),
-            word => Err(format!("fortran_order: `{word}`; True and False are accepted")),
+            word => Err(format!("fortran_order: expected True or False, got `{word}`")),
         }
     }
 
@@ -168,7 +170,7 @@ impl<'a> Parser<'a> {
                 match end - start - 1 {
                     ..=MAX_STRING => Ok(&self.text[start + 1..end]),
                     length => Err(format!(
-                        "its header has a string of {length} bytes; at most {MAX_STRING} are accepted"
+                        "its header has a string of {length} bytes; expected at most {MAX_STRING}"
                     )),
                 }
             }
@@ -258,10 +260,14 @@ mod tests {
     fn broken_headers_say_where() {
         let good = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
         for (from, to, message) in [
-            ("(2, 3)", "(2, -3)", "shape[1]: `-3`; 0 to 2^64-1 is accepted"),
-            ("(2, 3)", "(2, 99999999999999999999)", "shape[1]: `99999999999999999999`"),
+            ("(2, 3)", "(2, -3)", "shape[1]: expected a number from 0 to 2^64-1, got `-3`"),
+            (
+                "(2, 3)",
+                "(2, 99999999999999999999)",
+                "shape[1]: expected a number from 0 to 2^64-1, got `99999999999999999999`",
+            ),
             ("'<f4'", "[('a', '<f4')]", "a structured dtype"),
-            ("False", "None", "fortran_order: `None`"),
+            ("False", "None", "fortran_order: expected True or False, got `None`"),
             ("'descr': '<f4', ", "", "its header lacks the key 'descr'"),
             ("'descr'", "'shape': (6,), 'descr'", "its header has the key 'shape' twice"),
             ("}", "'descr': '<f4'}", "its header has the key 'descr' twice"),
@@ -269,7 +275,11 @@ mod tests {
             ("}", "", "its header has no string"),
             ("'<f4'", "'<f4", "its header has no"),
             ("'<f4'", &format!("'{}'", "f".repeat(65)), "its header has a string of 65 bytes"),
-            ("2, 3", &"2".repeat(9999), &format!("shape[0]: `{}`; 0", "2".repeat(64))),
+            (
+                "2, 3",
+                &"2".repeat(9999),
+                &format!("shape[0]: expected a number from 0 to 2^64-1, got `{}`", "2".repeat(64)),
+            ),
         ] {
             let error = Header::read(&file(&good.replace(from, to))).unwrap_err();
             assert!(error.starts_with(message), "{error}");
