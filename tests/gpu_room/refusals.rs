@@ -223,18 +223,19 @@ fn a_nest_beyond_the_device_runs_in_parts() {
         return;
     }
     let gpu = device_with_low_limits();
-    let run = |rows: u64, columns: u64| {
+    let run = |rows: usize, columns: usize| {
         let from: Tensor = format!("u16[{rows},{columns}]").parse().unwrap();
         let to = format!("u16[{rows},{columns}]{{0,1}}").parse().unwrap();
         let operation = Operation::relayout(from, to).unwrap();
-        let source: Vec<u8> = (0..=250).cycle().take((rows * columns * 2) as usize).collect();
+        let source: Vec<u8> = (0..=250).cycle().take(rows * columns * 2).collect();
         let (mut expected, mut out) = (vec![0; source.len()], vec![0; source.len()]);
         operation.run_on_host(&source, &mut expected).unwrap();
         let mut last = 0;
         let nest = operation.nest();
         let parts = gpu.run_nest(nest, &source, &mut out, |written| last = written).unwrap();
         assert!(out == expected && last == out.len() as u64, "{rows} x {columns}");
-        let error = gpu.run_nest(nest, &source[1..], &mut out, |_| {}).unwrap_err();
+        let longer = [&source[..], &[0]].concat();
+        let error = gpu.run_nest(nest, &longer, &mut out, |_| {}).unwrap_err();
         assert!(matches!(error, GpuError::ImageSize { .. }), "{error}");
         parts
     };
