@@ -193,7 +193,7 @@ pub(super) struct CompileArgs {
     /// `max_compute_workgroup_storage_size`
     #[arg(long = "limit", value_name = "LIMIT=VALUE")]
     pub(super) limits: Vec<Limit>,
-    /// Also writes the kernel as with `--emit json`: what to bind and to dispatch; `-` is stdout
+    /// Also writes the kernel as JSON: what to bind and to dispatch, in the language that `--emit` prints; `-` is stdout
     #[arg(long, value_name = "FILE")]
     pub(super) json: Option<PathBuf>,
     /// Where to write; `-` is stdout

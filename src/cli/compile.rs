@@ -23,7 +23,7 @@ pub(super) fn compile(args: &CompileArgs) -> Result<(), Failure> {
     let kernel = operation.compile(&target).map_err(too_large)?;
     let shown = args.emit.language();
     let bytes = match (args.emit, shown) {
-        (_, Some(language)) => translate(&kernel, language).map_err(Error::from)?.code,
+        (_, Some(language)) => translate(&kernel, language)?.code,
         (Emit::Stages, None) => operation.stages(&target)?.into_bytes(),
         (Emit::Json, None) => json(&kernel, language)?,
         (Emit::Pb, None) => message(&kernel, language)?.encode_to_vec(),
@@ -56,10 +56,7 @@ impl Emit {
 }
 
 /// The kernel as a message, in a language too where there is one.
-fn message(
-    kernel: &Kernel,
-    language: Option<Language>,
-) -> Result<proto::stridec::Kernel, Error> {
+fn message(kernel: &Kernel, language: Option<Language>) -> Result<proto::stridec::Kernel, Error> {
     match language {
         None => Ok(kernel.into()),
         Some(language) => Ok((kernel, &translate(kernel, language)?).into()),
