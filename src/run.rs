@@ -177,13 +177,17 @@ mod tests {
         {
             let operation = relayout(from, to);
             let nest = operation.nest();
-            let source: Vec<u8> = (0..nest.src_bytes).map(|at| (at % 251) as u8).collect();
-            let mut expected = vec![0; usize::try_from(nest.dst_bytes).unwrap()];
+            let source: Vec<u8> =
+                (0..nest.src_bytes()).flat_map(|at| u8::try_from(at % 251)).collect();
+            let mut expected = vec![0; usize::try_from(nest.dst_bytes()).unwrap()];
             operation.run_on_host(&source, &mut expected).unwrap();
             let (mut out, mut reports) = (vec![0; expected.len()], vec![]);
             on_host(nest, 100, &source, &mut out, |written| reports.push(written)).unwrap();
             assert_eq!(out, expected, "{to}");
-            assert!(reports.is_sorted() && reports.last() == Some(&nest.dst_bytes), "{reports:?}");
+            assert!(
+                reports.is_sorted() && reports.last() == Some(&nest.dst_bytes()),
+                "{reports:?}"
+            );
             assert!(reports.len() > 5 || to.starts_with("u4"), "{reports:?}");
         }
     }
