@@ -189,8 +189,7 @@ pub(super) struct CompileArgs {
     #[arg(long, value_name = "NAME")]
     pub(super) target: Option<String>,
     /// Another limit for the target, such as `max_storage_buffer_binding_size=1GiB`; may be repeated. The others are
-    /// `max_compute_workgroups_per_dimension`, `max_compute_invocations_per_workgroup` and
-    /// `max_compute_workgroup_storage_size`
+    /// `max_compute_workgroups_per_dimension` and `max_compute_invocations_per_workgroup`
     #[arg(long = "limit", value_name = "LIMIT=VALUE")]
     pub(super) limits: Vec<Limit>,
     /// Also writes the kernel as JSON: what to bind and to dispatch, in the language that `--emit` prints; `-` is stdout

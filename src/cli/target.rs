@@ -14,11 +14,10 @@ pub(super) struct Limit {
 }
 
 /// The limits of a target.
-pub(super) const LIMITS: [&str; 4] = [
+pub(super) const LIMITS: [&str; 3] = [
     "max_storage_buffer_binding_size",
     "max_compute_workgroups_per_dimension",
     "max_compute_invocations_per_workgroup",
-    "max_compute_workgroup_storage_size",
 ];
 
 impl Limit {
@@ -35,10 +34,7 @@ impl Limit {
             "max_compute_workgroups_per_dimension" => {
                 target.max_compute_workgroups_per_dimension = small?;
             }
-            "max_compute_invocations_per_workgroup" => {
-                target.max_compute_invocations_per_workgroup = small?;
-            }
-            _ => target.max_compute_workgroup_storage_size = small?,
+            _ => target.max_compute_invocations_per_workgroup = small?,
         }
         Ok(())
     }
