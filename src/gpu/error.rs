@@ -103,7 +103,7 @@ pub enum GpuError {
         /// The device's limit.
         limit: u64,
     },
-    /// A part of a copy, cut down to one cell, that the device does not run.
+    /// A part of a copy, cut down to one position, that the device does not run.
     #[error(transparent)]
     Schedule(ScheduleError),
     /// The shader or its entry point does not compile.

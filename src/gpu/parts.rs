@@ -34,7 +34,7 @@ impl Gpu {
     /// called after each part with the number of bytes of the destination that are written.
     ///
     /// # Errors
-    /// As [`run`](Self::run); [`GpuError::Schedule`] where the target does not run one cell of the copy. The
+    /// As [`run`](Self::run); [`GpuError::Schedule`] where the target does not run one position of the copy. The
     /// destination's contents are then unspecified.
     pub fn run_in_parts(
         &self,

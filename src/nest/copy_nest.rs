@@ -10,8 +10,8 @@ use super::{
 
 /// A copy as a loop nest over the destination's whole memory image.
 ///
-/// The axes are the digits of a *walk*: position `p` counts the slots of the image in order of address, elements,
-/// padding, gaps and tail alike, so that every slot is written exactly once. Position `p` is slot `p + dst_base` of the
+/// The axes are the digits of a *walk*: position `p` counts the places of the image in order of address, elements,
+/// padding, gaps and tail alike, so that every place is written exactly once. Position `p` is place `p + dst_base` of the
 /// destination; a nest whose walk passes the image's ends (`dst_base` below 0, or more positions than
 /// [`dst_units`](Self::dst_units)) skips the positions outside it.
 ///
@@ -273,7 +273,7 @@ impl CopyNest {
         self.extents.iter().product()
     }
 
-    /// Whether the walk visits just the slots of the image.
+    /// Whether the walk visits just the places of the image.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.dst_base == 0 && self.positions() == self.dst_units

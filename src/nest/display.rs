@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_without_an_element_take_the_fill_or_zero() {
+    fn places_without_an_element_take_the_fill_or_zero() {
         let [dense, padded] = ["f32[2,3]", "f32[2,3]{1,0:PAD(3,4,one)}"]
             .map(|text| StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap());
         let rows = StrideDescriptor::strided(ElementType::F32, 0, &[2, 3], &[5, 1], 0).unwrap();

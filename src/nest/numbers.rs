@@ -7,7 +7,7 @@ pub(super) const LIMIT: u64 = 1 << 60;
 
 /// A count of a nest as a signed number.
 pub(crate) fn signed(n: u64) -> i64 {
-    i64::try_from(n).expect("a nest counts at most 2^60 cells")
+    i64::try_from(n).expect("a nest counts at most 2^60 units")
 }
 
 /// The greatest common divisor; that of 0 and `n` is the magnitude of `n`.

@@ -11,13 +11,13 @@ use crate::stride::{Axis, Coordinate, Coordinates, Forward, StrideDescriptor, Un
 /// Images up to this many elements are marked place by place to tell overlap from interleaving.
 const MARK_LIMIT: u64 = 1 << 18;
 
-/// Every slot of an image, and which element fills it.
+/// Every place of an image, and which element fills it.
 pub(super) struct Walk {
     /// Extents of the walk's axes, outermost first.
     pub(super) extents: SmallVec<[u64; 8]>,
     /// Quotients where strides, or a fold, do not divide evenly.
     pub(super) quotients: SmallVec<[Quotient; 4]>,
-    /// What must hold for the slot to be filled by an element, and what it is otherwise.
+    /// What must hold for the place to be filled by an element, and what it is otherwise.
     pub(super) guards: SmallVec<[(Guard, Unfilled); 4]>,
     /// What is added to a walk position to give the image's element.
     pub(super) dst_base: i64,
@@ -25,12 +25,12 @@ pub(super) struct Walk {
     pub(super) index: Coordinates<Affine>,
 }
 
-/// A slot of the destination that no element fills.
+/// A place of the destination that no element fills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unfilled {
     /// A gap between elements, a tile's padding, a tail, a prefix: it takes zero, also where it would be padding too.
     Gap,
-    /// A slot of `padded_dimensions`, or one that the window does not cover: it takes the fill.
+    /// A place of `padded_dimensions`, or one that the window does not cover: it takes the fill.
     Padding,
 }
 
@@ -58,7 +58,7 @@ impl Walk {
 /// Walks an image of `elements` elements whose element at index 0 lies at `base`.
 ///
 /// The digits of a position are found greedily, from the greatest stride to the smallest: each axis whose stride divides
-/// the one before it is an axis of the walk, with cells past its extent where there is a gap. From the first that does
+/// the one before it is an axis of the walk, with positions past its extent where there is a gap. From the first that does
 /// not divide, one axis covers the rest, and quotients find the digits.
 pub(super) fn walk(
     descriptor: &StrideDescriptor,

@@ -53,7 +53,7 @@ impl Operation {
             let _ = write!(text, "\n== window\n{}", window(&self.window));
         }
         let _ =
-            writeln!(text, "\n== nest: loops over the slots of the destination, outermost first");
+            writeln!(text, "\n== nest: loops over the places of the destination, outermost first");
         let _ = write!(text, "{}{}", self.unit_line(), self.nest);
         let _ = write!(text, "\n== schedule for {}\n{schedule}\n", target.name);
         if kernel.dispatches.is_empty() {

@@ -21,7 +21,7 @@ pub enum ScheduleError {
     Index {
         /// Which side.
         operand: Operand,
-        /// Units of the image, or cells of the walk.
+        /// Units of the image, or positions of the walk.
         given: u64,
         /// The most.
         limit: u64,

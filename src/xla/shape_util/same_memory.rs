@@ -24,11 +24,12 @@ pub(super) fn same_memory(
     ignore_element_type: bool,
 ) -> Result<bool, NestError> {
     let same_type = a.element_type() == b.element_type() && a.element_bits() == b.element_bits();
-    let same_cells = a.padding() == b.padding() && (a.padding() == 0 || cells(a) == cells(b));
+    let same_padding = a.padding() == b.padding()
+        && (a.padding() == 0 || padded_elements(a) == padded_elements(b));
     if a.elements() != b.elements()
         || a.physical_elements() != b.physical_elements()
         || a.prefix_bytes() != b.prefix_bytes()
-        || !(same_type && same_cells || ignore_element_type)
+        || !(same_type && same_padding || ignore_element_type)
     {
         return Ok(false);
     }
@@ -41,8 +42,8 @@ pub(super) fn same_memory(
     Ok(agree_one_by_one(a, b))
 }
 
-/// Cells of the padded array; the tail lies after them.
-fn cells(tensor: &StrideDescriptor) -> u64 {
+/// Elements of the padded array, padding included; the tail lies after them.
+fn padded_elements(tensor: &StrideDescriptor) -> u64 {
     tensor.axes().iter().map(|axis| axis.extent).product()
 }
 
