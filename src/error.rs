@@ -1,11 +1,14 @@
 //! The crate's error: an error of any room, with its kind and the field that it is about.
 
+use std::fmt;
+
 use crate::{
+    error_kind::ErrorKind,
     host::HostError,
-    nest::NestError,
+    nest::{NestError, Operand},
     request::RequestError,
     schedule::ScheduleError,
-    shape::{ParseError, ShapeError},
+    shape::{FieldPath, ParseError, ShapeError},
     stride::{DmlError, StrideError},
     wgsl::WgslError,
     window::WindowError,
@@ -46,11 +49,11 @@ pub enum Error {
     /// An incomplete request.
     #[error(transparent)]
     Request(#[from] RequestError),
-    /// An error of a part of a request, with the place of that part.
-    #[error("{}", located(path, error))]
+    /// An error about a part of an operation or of a request, with the place of that part.
+    #[error("{}", Located { outer, error })]
     Located {
-        /// The path of the field in the request.
-        path: String,
+        /// The path of the part. [`Error::field`] is the whole path, down to the field that is wrong.
+        outer: FieldPath,
         /// What is wrong there.
         error: Box<Error>,
     },
@@ -63,81 +66,93 @@ pub enum Error {
     Gpu(#[from] crate::gpu::GpuError),
 }
 
-/// What kind of failure an [`Error`] is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ErrorKind {
-    /// The input is wrong.
-    Invalid,
-    /// The input is valid, but more than stridec, or the target, does.
-    Unsupported,
-    /// There is no device.
-    NoDevice,
-    /// The run failed.
-    Failed,
-}
-
 impl Error {
     /// What kind of failure it is.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
-        let unsupported = match self {
-            Self::Parse(_) | Self::Shape(_) | Self::Window(_) | Self::Host(_) => false,
-            Self::Request(error) => error.is_unsupported(),
-            Self::Stride(error) => error.is_unsupported(),
-            Self::Dml(error) => error.is_unsupported(),
-            Self::Nest(error) => error.is_unsupported(),
-            Self::Schedule(error) => error.is_unsupported(),
-            Self::Located { error, .. } => return error.kind(),
-            Self::Wgsl(_) => return ErrorKind::Failed,
+        match self {
+            Self::Parse(_) | Self::Shape(_) => ErrorKind::Invalid,
+            Self::Stride(error) => error.kind(),
+            Self::Dml(error) => error.kind(),
+            Self::Window(error) => error.kind(),
+            Self::Nest(error) => error.kind(),
+            Self::Schedule(error) => error.kind(),
+            Self::Wgsl(error) => error.kind(),
             #[cfg(feature = "backends")]
-            Self::Backend(error) if error.is_invalid() => false,
-            #[cfg(feature = "backends")]
-            Self::Backend(_) => return ErrorKind::Failed,
+            Self::Backend(error) => error.kind(),
+            Self::Request(error) => error.kind(),
+            Self::Located { error, .. } => error.kind(),
+            Self::Host(error) => error.kind(),
             #[cfg(feature = "gpu")]
-            Self::Gpu(error) if error.is_no_device() => return ErrorKind::NoDevice,
-            #[cfg(feature = "gpu")]
-            Self::Gpu(crate::gpu::GpuError::Schedule(error)) => error.is_unsupported(),
-            #[cfg(feature = "gpu")]
-            Self::Gpu(_) => return ErrorKind::Failed,
-        };
-        if unsupported { ErrorKind::Unsupported } else { ErrorKind::Invalid }
+            Self::Gpu(error) => error.kind(),
+        }
     }
 
-    /// The field that the error is about, as a path from the message, or the description, that was given.
+    /// The field that the error is about, as a path from the operation, message or description that was given.
     ///
     /// ```
     /// use stridec::{Error, Operation};
     /// let (source, destination) = ("f32[2,3]".parse()?, "f32[2,4]".parse()?);
     /// let error = Operation::relayout(source, destination).unwrap_err();
-    /// assert_eq!(error.field().as_deref(), Some("dimensions[1]"));
+    /// assert_eq!(error.field().unwrap().to_string(), "destination.dimensions[1]");
     /// let error = Error::from("f32[2,3]{1,1}".parse::<stridec::Tensor>().unwrap_err());
-    /// assert_eq!(error.field().as_deref(), Some("layout.minor_to_major[1]"));
+    /// assert_eq!(error.field().unwrap().to_string(), "layout.minor_to_major[1]");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn field(&self) -> Option<String> {
+    pub fn field(&self) -> Option<FieldPath> {
         match self {
-            Self::Parse(error) => error.invalid_shape()?.field().map(ToString::to_string),
-            Self::Shape(error) => error.field().map(ToString::to_string),
+            Self::Nest(error) => {
+                let outer = match error.operand() {
+                    Operand::Source(_) => FieldPath::new("source"),
+                    Operand::Destination => FieldPath::new("destination"),
+                };
+                Some(error.field().unwrap_or_default().below(&outer))
+            }
+            Self::Located { outer, error } => Some(match error.leading_field() {
+                Some(field) => field.below(outer),
+                None => outer.clone(),
+            }),
+            _ => self.leading_field(),
+        }
+    }
+
+    /// The field that the message begins with; those of [`NestError`] begin with none.
+    fn leading_field(&self) -> Option<FieldPath> {
+        match self {
+            Self::Parse(error) => error.invalid_shape()?.field().cloned(),
+            Self::Shape(error) => error.field().cloned(),
             Self::Stride(error) => error.field(),
             Self::Dml(error) => error.field(),
             Self::Window(error) => Some(error.field()),
-            Self::Nest(error) => error.field(),
-            Self::Request(error) => Some(error.field().to_owned()),
-            Self::Schedule(ScheduleError::Preset { .. }) => Some("target".into()),
-            Self::Schedule(ScheduleError::Target { field, .. }) => Some(format!("target.{field}")),
-            Self::Located { path, .. } => Some(path.clone()),
+            Self::Request(error) => Some(error.field()),
+            Self::Schedule(error) => error.field(),
+            Self::Located { .. } => self.field(),
             _ => None,
         }
     }
+
+    /// The same error, about the part of an operation or a request at `outer`; as it is where that is empty.
+    pub(crate) fn below(self, outer: &FieldPath) -> Self {
+        if outer.is_empty() {
+            return self;
+        }
+        Self::Located { outer: outer.clone(), error: self.into() }
+    }
 }
 
-/// The message of `error`, its leading field replaced by the whole path.
-fn located(path: &str, error: &Error) -> String {
-    let message = error.to_string();
-    match error.field().and_then(|field| message.strip_prefix(&field)) {
-        Some(rest) => format!("{path}{rest}"),
-        None => format!("{path}: {message}"),
+/// The message of an error after the path of what it is about.
+struct Located<'a> {
+    outer: &'a FieldPath,
+    error: &'a Error,
+}
+
+impl fmt::Display for Located<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { outer, error } = self;
+        match error.leading_field() {
+            Some(_) => write!(f, "{outer}.{error}"),
+            None => write!(f, "{outer}: {error}"),
+        }
     }
 }

@@ -138,6 +138,7 @@ pub mod backend;
 #[cfg(feature = "capi")]
 pub mod capi;
 mod error;
+mod error_kind;
 #[cfg(feature = "explain")]
 pub mod explain;
 #[cfg(feature = "gpu")]
@@ -158,7 +159,8 @@ pub mod wgsl;
 pub mod window;
 pub mod xla;
 
-pub use error::{Error, ErrorKind};
+pub use error::Error;
+pub use error_kind::ErrorKind;
 pub use request::{Operation, Tensor};
 pub use schedule::Target;
 pub use wgsl::Kernel;

@@ -70,8 +70,8 @@ fn broadcast_over_rows() {
         Operation::relayout("u8[2,3]".parse().unwrap(), "u8[2,3] strided<[0,1]>".parse().unwrap());
     assert_eq!(
         error.unwrap_err().to_string(),
-        "strides[0]: 0 puts several elements of the destination in one place; \
-         expected a stride of at least 1"
+        "destination.strides[0]: expected a stride of at least 1 in dimension 0 of the destination, got 0, \
+         which puts several elements in one place"
     );
 }
 

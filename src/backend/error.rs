@@ -1,13 +1,14 @@
-//! The error of this room.
+//! Why a kernel has no translation.
 
 use super::Language;
+use crate::error_kind::ErrorKind;
 
 /// Why a kernel has no translation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BackendError {
     /// naga does not write the kernel in this language.
-    #[error("{language}: naga does not write the kernel: {message}")]
+    #[error("{language}: naga does not write this kernel: {message}")]
     Write {
         /// The language.
         language: Language,
@@ -15,7 +16,7 @@ pub enum BackendError {
         message: String,
     },
     /// A name that is no language.
-    #[error("language: {given:?} is not known; accepted are {}", Language::names())]
+    #[error("language: expected one of {}, got {given:?}", Language::names())]
     Unknown {
         /// The name that was given.
         given: String,
@@ -23,9 +24,12 @@ pub enum BackendError {
 }
 
 impl BackendError {
-    /// Whether the caller's input is wrong; else it is a defect of stridec or naga.
+    /// What kind of failure it is. A kernel that stridec compiled and naga does not write is a defect of one of them.
     #[must_use]
-    pub fn is_invalid(&self) -> bool {
-        matches!(self, Self::Unknown { .. })
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Unknown { .. } => ErrorKind::Invalid,
+            Self::Write { .. } => ErrorKind::Failed,
+        }
     }
 }

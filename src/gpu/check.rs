@@ -54,7 +54,7 @@ fn bindings(kernel: &Kernel) -> Result<BindingSizes, GpuError> {
     let mut bindings = kernel.bindings.clone();
     bindings.sort_by_key(|binding| binding.binding);
     let [source, destination] = bindings[..] else {
-        return refuse(format!("{} of them", bindings.len()));
+        return refuse(format!("{} bindings", bindings.len()));
     };
     for (binding, (number, writable)) in [(source, (0, false)), (destination, (1, true))] {
         if (binding.group, binding.binding, binding.writable) != (0, number, writable) {

@@ -1,8 +1,8 @@
-//! The error of this room.
+//! What kept a kernel from running on a device.
 
 use std::time::Duration;
 
-use crate::{nest::Operand, schedule::ScheduleError};
+use crate::{error_kind::ErrorKind, nest::Operand, schedule::ScheduleError};
 
 /// What kept a kernel from running.
 ///
@@ -27,14 +27,14 @@ pub enum GpuError {
     },
     /// The kernel's bindings are not the two that the runner knows.
     #[error(
-        "kernel bindings: {reason}; accepted are group 0 with the source read-only at 0 and the destination writable at 1"
+        "kernel bindings: expected the source, read-only, at binding 0 of group 0 and the destination, writable, at binding 1, got {reason}"
     )]
     Bindings {
         /// What was found.
         reason: String,
     },
     /// A host slice that is not the whole image.
-    #[error("{operand} is {given} bytes, the kernel's image is {expected}")]
+    #[error("{operand}: expected {expected} bytes, the kernel's whole image, got {given}")]
     ImageSize {
         /// Which buffer.
         operand: Operand,
@@ -44,7 +44,7 @@ pub enum GpuError {
         expected: u64,
     },
     /// A device buffer, or a range of one, that is smaller than the kernel needs.
-    #[error("{operand} buffer has {given} bytes from its offset, at least {needed} are needed")]
+    #[error("{operand} buffer: expected at least {needed} bytes from its offset, got {given}")]
     BufferTooSmall {
         /// Which buffer.
         operand: Operand,
@@ -55,7 +55,7 @@ pub enum GpuError {
     },
     /// A [`Buffer`](super::Buffer) that another [`Gpu`](super::Gpu), not a clone of this one, allocated.
     #[error(
-        "{operand} buffer was allocated by another device; allocate it by the one that uses it, or a clone of that"
+        "{operand} buffer: expected a buffer of this `Gpu` or of a clone of it, got one of another"
     )]
     ForeignBuffer {
         /// Which buffer.
@@ -63,7 +63,7 @@ pub enum GpuError {
     },
     /// An offset that the device cannot bind.
     #[error(
-        "{operand} offset {offset} is not a multiple of {alignment}, the device's alignment of storage offsets"
+        "{operand} offset: expected a multiple of {alignment}, the device's alignment of storage offsets, got {offset}"
     )]
     OffsetAlignment {
         /// Which buffer.
@@ -74,7 +74,7 @@ pub enum GpuError {
         alignment: u32,
     },
     /// A buffer that was created without a usage that is needed.
-    #[error("{operand} buffer has usage {given:?}, {needed:?} is needed")]
+    #[error("{operand} buffer: expected a buffer with usage {needed:?}, got {given:?}")]
     Usage {
         /// Which buffer.
         operand: Operand,
@@ -85,7 +85,7 @@ pub enum GpuError {
     },
     /// Source and destination are ranges of one buffer; wgpu allows a buffer one writer, or readers, as a whole.
     #[error(
-        "source at {source_offset} and destination at {destination_offset} are in one buffer; they must be two buffers"
+        "expected two buffers, got one that holds the source at {source_offset} and the destination at {destination_offset}; copy one of them to a buffer of its own"
     )]
     SameBuffer {
         /// Where the source starts, in bytes.
@@ -94,7 +94,7 @@ pub enum GpuError {
         destination_offset: u64,
     },
     /// A number of the kernel that passes a limit of the device.
-    #[error("{what} is {given}, this device allows {limit}")]
+    #[error("{what}: expected at most {limit}, the limit of this device, got {given}")]
     BeyondLimit {
         /// What passes the limit.
         what: &'static str,
@@ -155,6 +155,29 @@ pub enum GpuError {
 }
 
 impl GpuError {
+    /// What kind of failure it is.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::NoDevice { .. } | Self::DeviceRefused { .. } => ErrorKind::NoDevice,
+            Self::Bindings { .. }
+            | Self::ImageSize { .. }
+            | Self::BufferTooSmall { .. }
+            | Self::ForeignBuffer { .. }
+            | Self::OffsetAlignment { .. }
+            | Self::Usage { .. }
+            | Self::SameBuffer { .. } => ErrorKind::Invalid,
+            Self::BeyondLimit { .. } => ErrorKind::Unsupported,
+            Self::Schedule(error) => error.kind(),
+            Self::Shader { .. }
+            | Self::Validation { .. }
+            | Self::OutOfMemory { .. }
+            | Self::Internal { .. }
+            | Self::DeviceLost { .. }
+            | Self::Timeout { .. } => ErrorKind::Failed,
+        }
+    }
+
     /// Whether there is no device to run on: the command line's exit code 4.
     #[must_use]
     pub fn is_no_device(&self) -> bool {
@@ -201,5 +224,19 @@ mod tests {
         let failed = GpuError::OutOfMemory { operation: "upload" };
         assert!(missing.is_no_device() && !missing.is_beyond_limits());
         assert!(!failed.is_no_device() && failed.is_beyond_limits());
+        assert_eq!((missing.kind(), failed.kind()), (ErrorKind::NoDevice, ErrorKind::Failed));
+    }
+
+    #[test]
+    fn misuse_is_invalid_and_a_small_device_unsupported() {
+        let small = GpuError::BeyondLimit { what: "workgroups in a dimension", given: 2, limit: 1 };
+        assert_eq!(small.kind(), ErrorKind::Unsupported);
+        for misuse in [
+            GpuError::SameBuffer { source_offset: 0, destination_offset: 4 },
+            GpuError::OffsetAlignment { operand: Operand::Destination, offset: 2, alignment: 32 },
+            GpuError::BufferTooSmall { operand: Operand::Source(0), given: 4, needed: 8 },
+        ] {
+            assert_eq!(crate::Error::from(misuse).kind(), ErrorKind::Invalid);
+        }
     }
 }

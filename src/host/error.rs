@@ -1,11 +1,13 @@
-use crate::nest::Operand;
+//! Why a run on the host is refused.
+
+use crate::{error_kind::ErrorKind, nest::Operand};
 
 /// Why a run on the host was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostError {
     /// A buffer whose length is not that of its image.
-    #[error("{operand}: a buffer of {given} bytes; the image takes {expected}")]
+    #[error("{operand}: expected a buffer of {expected} bytes, the whole image, got {given}")]
     Length {
         /// Which side.
         operand: Operand,
@@ -14,4 +16,14 @@ pub enum HostError {
         /// Bytes of the image.
         expected: u64,
     },
+}
+
+impl HostError {
+    /// What kind of failure it is.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Length { .. } => ErrorKind::Invalid,
+        }
+    }
 }

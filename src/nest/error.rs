@@ -1,6 +1,9 @@
+//! Why an operation is not lowered.
+
 use super::Operand;
 use crate::{
-    shape::{ElementType, ShapeError},
+    error_kind::ErrorKind,
+    shape::{ElementType, FieldPath, ShapeError},
     stride::StrideError,
 };
 
@@ -16,7 +19,7 @@ pub enum NestError {
     Shape(#[from] ShapeError),
     /// The element types differ: stridec moves bits and never converts values.
     #[error(
-        "element_type: the source is {source_type}, the destination {destination_type}; both sides have one type"
+        "expected elements of type {source_type}, as in the source, got {destination_type} in the destination"
     )]
     ElementTypes {
         /// The source's type.
@@ -25,7 +28,9 @@ pub enum NestError {
         destination_type: ElementType,
     },
     /// The ranks differ.
-    #[error("dimensions: the {operand} has rank {given}, the operation {expected}")]
+    #[error(
+        "expected {expected} dimensions, as many as the operation has, got {given} in the {operand}"
+    )]
     Ranks {
         /// Which side.
         operand: Operand,
@@ -36,7 +41,7 @@ pub enum NestError {
     },
     /// The destination has other extents than the operation gives.
     #[error(
-        "dimensions[{dimension}]: the destination has extent {given}, the operation gives {expected}"
+        "expected an extent of {expected}, which the operation gives, got {given} in dimension {dimension} of the destination"
     )]
     Extents {
         /// The dimension.
@@ -48,7 +53,7 @@ pub enum NestError {
     },
     /// A destination whose elements all lie in one place along a dimension.
     #[error(
-        "strides[{dimension}]: 0 puts several elements of the destination in one place; expected a stride of at least 1"
+        "expected a stride of at least 1 in dimension {dimension} of the destination, got 0, which puts several elements in one place"
     )]
     ZeroStride {
         /// The dimension.
@@ -56,7 +61,7 @@ pub enum NestError {
     },
     /// A destination that runs backwards through memory along a dimension.
     #[error(
-        "strides[{dimension}]: a negative stride is not supported in the destination; expected a stride of at least 1, got {stride}"
+        "a negative stride is not supported in the destination; expected at least 1 in dimension {dimension}, got {stride}"
     )]
     NegativeStride {
         /// The dimension.
@@ -66,7 +71,7 @@ pub enum NestError {
     },
     /// Destination elements that share a place.
     #[error(
-        "strides: {outer} and {inner} put two elements of the destination in one place; accepted is one place for each element"
+        "expected a place of its own for each element of the destination, got strides of {outer} and {inner}, which put two elements in one place"
     )]
     Overlap {
         /// The greater stride, in elements.
@@ -76,7 +81,7 @@ pub enum NestError {
     },
     /// Destination strides that interleave without nesting.
     #[error(
-        "strides: {outer} and {inner} interleave in the destination; supported are strides of which each exceeds the reach of all smaller ones together ({reach} here)"
+        "strides of {outer} and {inner} interleave in the destination, which is not supported; expected each stride to exceed the farthest element that all smaller ones reach together, here {reach}"
     )]
     Interleaved {
         /// The greater stride, in elements.
@@ -88,7 +93,7 @@ pub enum NestError {
     },
     /// A metadata prefix that no whole number of elements fills, while the element size changes.
     #[error(
-        "dynamic_shape_metadata_prefix_bytes: M({bytes}) is not a whole number of elements of {bits} bits; supported are those, or equal element sizes on both sides"
+        "M({bytes}) is not supported; expected a whole number of elements of {bits} bits, or elements of one size on both sides"
     )]
     Prefix {
         /// The prefix, in bytes.
@@ -98,7 +103,7 @@ pub enum NestError {
     },
     /// Positions, of padding and gaps too, that the nest does not count.
     #[error(
-        "{operand}: its tiles, strides and steps, over the padding of both sides, pass position {limit}; supported are positions up to that"
+        "expected positions of at most {limit}, got tiles, strides and steps of the {operand} that lead past that over the padding of both sides"
     )]
     Reach {
         /// Which side.
@@ -107,7 +112,7 @@ pub enum NestError {
         limit: u64,
     },
     /// A tensor with more elements than the nest counts.
-    #[error("{operand}: an image of {given} elements passes the limit of {limit}")]
+    #[error("expected an image of at most {limit} elements, got {given} in the {operand}")]
     TooLarge {
         /// Which side.
         operand: Operand,
@@ -119,23 +124,26 @@ pub enum NestError {
 }
 
 impl NestError {
-    /// Whether the operation is valid, but more than stridec lowers.
+    /// What kind of failure it is.
     #[must_use]
-    pub fn is_unsupported(&self) -> bool {
-        if let Self::Lower(error) = self {
-            return error.is_unsupported();
-        }
-        matches!(
-            self,
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Lower(error) => error.kind(),
             Self::NegativeStride { .. }
-                | Self::Interleaved { .. }
-                | Self::Prefix { .. }
-                | Self::Reach { .. }
-                | Self::TooLarge { .. }
-        )
+            | Self::Interleaved { .. }
+            | Self::Prefix { .. }
+            | Self::Reach { .. }
+            | Self::TooLarge { .. } => ErrorKind::Unsupported,
+            Self::Shape(_)
+            | Self::ElementTypes { .. }
+            | Self::Ranks { .. }
+            | Self::Extents { .. }
+            | Self::ZeroStride { .. }
+            | Self::Overlap { .. } => ErrorKind::Invalid,
+        }
     }
 
-    /// The side that the error is about.
+    /// The tensor that the error is about.
     #[must_use]
     pub fn operand(&self) -> Operand {
         match self {
@@ -153,20 +161,21 @@ impl NestError {
         }
     }
 
-    /// The field of that side; `None` where it is the whole of it.
+    /// The field of that tensor, by the name that an `xla.Shape` has for it, or a list of strides; `None` where it is
+    /// the whole of it.
     #[must_use]
-    pub fn field(&self) -> Option<String> {
+    pub fn field(&self) -> Option<FieldPath> {
         Some(match self {
-            Self::ElementTypes { .. } => "element_type".into(),
-            Self::Ranks { .. } => "dimensions".into(),
-            Self::Extents { dimension, .. } => format!("dimensions[{dimension}]"),
+            Self::ElementTypes { .. } => FieldPath::new("element_type"),
+            Self::Ranks { .. } => FieldPath::new("dimensions"),
+            Self::Extents { dimension, .. } => FieldPath::new("dimensions").index(*dimension),
             Self::ZeroStride { dimension } | Self::NegativeStride { dimension, .. } => {
-                format!("strides[{dimension}]")
+                FieldPath::new("strides").index(*dimension)
             }
-            Self::Overlap { .. } | Self::Interleaved { .. } => "strides".into(),
-            Self::Prefix { .. } => "dynamic_shape_metadata_prefix_bytes".into(),
+            Self::Overlap { .. } | Self::Interleaved { .. } => FieldPath::new("strides"),
+            Self::Prefix { .. } => FieldPath::of("layout.dynamic_shape_metadata_prefix_bytes"),
             Self::Lower(error) => return error.field(),
-            Self::Shape(error) => return error.field().map(ToString::to_string),
+            Self::Shape(error) => return error.field().cloned(),
             Self::Reach { .. } | Self::TooLarge { .. } => return None,
         })
     }
@@ -209,7 +218,7 @@ mod tests {
             ),
             (NestError::Overlap { outer: 1, inner: 1 }, Operand::Destination, Some("strides")),
             (strides, Operand::Destination, Some("strides")),
-            (prefix, Operand::Destination, Some("dynamic_shape_metadata_prefix_bytes")),
+            (prefix, Operand::Destination, Some("layout.dynamic_shape_metadata_prefix_bytes")),
             (NestError::TooLarge { operand: SOURCE, given: 2, limit: 1 }, SOURCE, None),
             (NestError::Reach { operand: SOURCE, limit: 1 }, SOURCE, None),
             (
@@ -218,7 +227,18 @@ mod tests {
                 Some("dimensions"),
             ),
         ] {
-            assert_eq!((error.operand(), error.field().as_deref()), (operand, field), "{error}");
+            assert_eq!(
+                (error.operand(), error.field().map(|field| field.to_string()).as_deref()),
+                (operand, field),
+                "{error}"
+            );
         }
+    }
+
+    #[test]
+    fn a_stride_that_walks_back_is_unsupported_and_one_of_0_invalid() {
+        let negative = NestError::NegativeStride { dimension: 0, stride: -3 };
+        assert_eq!(negative.kind(), ErrorKind::Unsupported);
+        assert_eq!(NestError::ZeroStride { dimension: 0 }.kind(), ErrorKind::Invalid);
     }
 }

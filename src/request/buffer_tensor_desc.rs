@@ -85,28 +85,25 @@ mod tests {
     fn errors_name_the_field() {
         type Change = fn(&mut proto::BufferTensorDesc);
         let cases: [(Change, &str); 8] = [
-            (|d| d.data_type = 0, "data_type: 0 is no DML_TENSOR_DATA_TYPE; 1 to 13 are accepted"),
-            (|d| d.flags = 4, "flags: 0x4 has unknown bits; 0 and 1 (OWNED_BY_DML) are accepted"),
-            (|d| d.sizes.clear(), "sizes: 0 dimensions; 1 to 8 are accepted"),
             (
-                |d| d.sizes[1] = 0,
-                "sizes[1]: 0 is not accepted; a tensor has 1 or more in every dimension",
+                |d| d.data_type = 0,
+                "data_type: expected a number of DML_TENSOR_DATA_TYPE, 1 to 13, got 0",
             ),
-            (
-                |d| d.strides = vec![1],
-                "strides: 1 for 4 sizes; one for each, or none at all, is accepted",
-            ),
+            (|d| d.flags = 4, "flags: expected 0 or 1 (OWNED_BY_DML), got 0x4"),
+            (|d| d.sizes.clear(), "sizes: expected 1 to 8 dimensions, got 0"),
+            (|d| d.sizes[1] = 0, "sizes[1]: expected at least 1, got 0"),
+            (|d| d.strides = vec![1], "strides: expected 4, one for each size, or none, got 1"),
             (
                 |d| d.total_tensor_size_in_bytes = 28,
-                "total_tensor_size_in_bytes: 28 is below what sizes and strides imply; 32 or more is accepted",
+                "total_tensor_size_in_bytes: expected at least 32, which sizes and strides imply, got 28",
             ),
             (
                 |d| d.total_tensor_size_in_bytes = 33,
-                "total_tensor_size_in_bytes: 33 is not accepted; a multiple of 4 is",
+                "total_tensor_size_in_bytes: expected a multiple of 4, got 33",
             ),
             (
                 |d| d.guaranteed_base_offset_alignment = 1,
-                "guaranteed_base_offset_alignment: 1 is below the 2 bytes of an element of FLOAT16; expected 0, or at least 2",
+                "guaranteed_base_offset_alignment: expected 0, or at least 2, the bytes of an element of FLOAT16, got 1",
             ),
         ];
         for (change, why) in cases {

@@ -1,11 +1,13 @@
 //! The error of this room: fields of a request that are missing or have no meaning.
 
+use crate::{error_kind::ErrorKind, shape::FieldPath};
+
 /// Why a request is incomplete.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
     /// A field that a request needs.
-    #[error("{field}: missing; accepted is {accepted}")]
+    #[error("{field}: missing; expected {accepted}")]
     Missing {
         /// The field's path.
         field: &'static str,
@@ -13,7 +15,7 @@ pub enum RequestError {
         accepted: &'static str,
     },
     /// A type number that names no type.
-    #[error("{field}: {given} is no element type; accepted are the numbers of xla.PrimitiveType")]
+    #[error("{field}: expected a number of xla.PrimitiveType that has elements, got {given}")]
     ElementType {
         /// The field's path.
         field: &'static str,
@@ -39,16 +41,19 @@ pub enum RequestError {
 impl RequestError {
     /// The path of the field that the error is about.
     #[must_use]
-    pub fn field(&self) -> &'static str {
+    pub fn field(&self) -> FieldPath {
         match self {
-            Self::Missing { field, .. } | Self::ElementType { field, .. } => field,
-            Self::Language { .. } | Self::NoBackends { .. } => "language",
+            Self::Missing { field, .. } | Self::ElementType { field, .. } => FieldPath::of(field),
+            Self::Language { .. } | Self::NoBackends { .. } => FieldPath::new("language"),
         }
     }
 
-    /// Whether the request is valid, but more than this library does.
+    /// What kind of failure it is.
     #[must_use]
-    pub fn is_unsupported(&self) -> bool {
-        matches!(self, Self::NoBackends { .. })
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::NoBackends { .. } => ErrorKind::Unsupported,
+            _ => ErrorKind::Invalid,
+        }
     }
 }

@@ -2,7 +2,6 @@
 
 mod buffer_tensor_desc;
 mod error;
-mod locate;
 mod operation;
 #[cfg(feature = "explain")]
 mod picture;

@@ -3,8 +3,9 @@
 use super::Tensor;
 use crate::{
     error::Error,
-    nest::{self, CopyNest},
+    nest::{self, CopyNest, Operand},
     schedule::{Schedule, Target, schedule},
+    shape::FieldPath,
     stride::StrideDescriptor,
     trace::span,
     wgsl::{self, Kernel},
@@ -30,6 +31,30 @@ pub struct Operation {
     pub(super) nest: CopyNest,
 }
 
+/// Where the parts of an operation stand, for errors.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Paths {
+    /// The message of the operation; empty where there is none.
+    pub(super) operation: FieldPath,
+}
+
+impl Paths {
+    /// The path of one of the tensors; in a message, of the field that says how it is described.
+    fn tensor(&self, operand: Operand, tensor: &Tensor) -> FieldPath {
+        let path = self.operation.clone().field(match operand {
+            Operand::Source(_) => "source",
+            Operand::Destination => "destination",
+        });
+        if self.operation.is_empty() { path } else { path.field(tensor.kind()) }
+    }
+
+    /// Lowers one of the tensors.
+    fn descriptor(&self, operand: Operand, tensor: &Tensor) -> Result<StrideDescriptor, Error> {
+        let lowered = tensor.descriptor();
+        lowered.map_err(|error| error.below(&self.tensor(operand, tensor)))
+    }
+}
+
 impl Operation {
     /// A copy of every element of `source` to the same logical index of `destination`.
     ///
@@ -37,10 +62,19 @@ impl Operation {
     ///
     /// Where a side cannot be lowered, or the element types or extents of the two differ.
     pub fn relayout(source: Tensor, destination: Tensor) -> Result<Self, Error> {
+        Self::relayout_at(&Paths::default(), source, destination)
+    }
+
+    /// A relayout whose errors name the parts of a message.
+    pub(super) fn relayout_at(
+        paths: &Paths,
+        source: Tensor,
+        destination: Tensor,
+    ) -> Result<Self, Error> {
         let title = format!("relayout {source} to {destination}");
-        let from = source.descriptor()?;
+        let from = paths.descriptor(Operand::Source(0), &source)?;
         let window = Window::identity(from.sizes());
-        Self::lower(title, (source, from), destination, window)
+        Self::lower(paths, title, (source, from), destination, window)
     }
 
     /// DirectML's SLICE1 of `source`.
@@ -58,8 +92,19 @@ impl Operation {
         slice: &Slice,
         destination: Option<Tensor>,
     ) -> Result<Self, Error> {
-        let from = source.descriptor()?;
-        let window = Window::slice(from.sizes(), slice)?;
+        Self::slice_at(&Paths::default(), source, slice, destination)
+    }
+
+    /// A slice whose errors name the parts of a message.
+    pub(super) fn slice_at(
+        paths: &Paths,
+        source: Tensor,
+        slice: &Slice,
+        destination: Option<Tensor>,
+    ) -> Result<Self, Error> {
+        let from = paths.descriptor(Operand::Source(0), &source)?;
+        let window = Window::slice(from.sizes(), slice)
+            .map_err(|error| Error::from(error).below(&paths.operation))?;
         let destination = match destination {
             Some(destination) => destination,
             None => source.dense_like(window.sizes())?,
@@ -68,18 +113,27 @@ impl Operation {
             "slice {source} at {:?} of {:?} by {:?} to {destination}",
             slice.window_offsets, slice.window_sizes, slice.window_strides
         );
-        Self::lower(title, (source, from), destination, window)
+        Self::lower(paths, title, (source, from), destination, window)
     }
 
     fn lower(
+        paths: &Paths,
         title: String,
         source: (Tensor, StrideDescriptor),
         destination: Tensor,
         window: Window,
     ) -> Result<Self, Error> {
         span!("lower");
-        let to = destination.descriptor()?;
-        let nest = nest::lower(&source.1, &to, &window)?;
+        let to = paths.descriptor(Operand::Destination, &destination)?;
+        let nest = nest::lower(&source.1, &to, &window).map_err(|error| {
+            let tensor = match error.operand() {
+                Operand::Source(_) => &source.0,
+                Operand::Destination => &destination,
+            };
+            let field = tensor.field(error.field().unwrap_or_default());
+            let outer = field.below(&paths.tensor(error.operand(), tensor));
+            Error::from(error).below(&outer)
+        })?;
         Ok(Self { title, source, destination: (destination, to), window, nest })
     }
 

@@ -1,6 +1,6 @@
 //! A request from its proto.
 
-use super::{Operation, RequestError, Tensor, locate::located};
+use super::{Operation, RequestError, Tensor, operation::Paths};
 use crate::{
     error::Error,
     proto::{stridec as proto, xla},
@@ -19,12 +19,10 @@ impl TryFrom<&proto::CompileRequest> for Operation {
         match &request.operation {
             None => Err(missing("operation", "a relayout or a slice")),
             Some(Kind::Relayout(proto::Relayout { source, destination })) => {
-                let (source, destination) = (source.as_ref(), destination.as_ref());
-                Self::relayout(
-                    required("relayout.source", source)?,
-                    required("relayout.destination", destination)?,
-                )
-                .map_err(|error| located("relayout", source, destination, error))
+                let paths = Paths { operation: FieldPath::new("relayout") };
+                let source = required("relayout.source", source.as_ref())?;
+                let destination = required("relayout.destination", destination.as_ref())?;
+                Self::relayout_at(&paths, source, destination)
             }
             Some(Kind::Slice(slice)) => {
                 let source = required("slice.source", slice.source.as_ref())?;
@@ -40,9 +38,8 @@ impl TryFrom<&proto::CompileRequest> for Operation {
                     window_strides: slice.window_strides.clone(),
                     output_sizes,
                 };
-                let sides = (slice.source.as_ref(), slice.destination.as_ref());
-                Self::slice(source, &window, destination)
-                    .map_err(|error| located("slice", sides.0, sides.1, error))
+                let paths = Paths { operation: FieldPath::new("slice") };
+                Self::slice_at(&paths, source, &window, destination)
             }
         }
     }
@@ -54,10 +51,8 @@ impl TryFrom<&proto::Target> for Target {
     /// The preset, `webgpu` where none is named, with the limits that the proto gives.
     fn try_from(target: &proto::Target) -> Result<Self, Error> {
         let preset = if target.preset.is_empty() { "webgpu" } else { &target.preset };
-        let preset = Self::preset(preset).map_err(|error| Error::Located {
-            path: "target.preset".into(),
-            error: Error::from(error).into(),
-        })?;
+        let preset = Self::preset(preset)
+            .map_err(|error| Error::from(error).below(&FieldPath::new("target")))?;
         let proto::Target {
             preset: _,
             max_storage_buffer_binding_size,
@@ -85,10 +80,7 @@ fn required(field: &'static str, tensor: Option<&proto::Tensor>) -> Result<Tenso
     let tensor = tensor
         .filter(|tensor| tensor.kind.is_some())
         .ok_or_else(|| missing(field, "a shape, a buffer_tensor_desc or strided sizes"))?;
-    Tensor::try_from(tensor).map_err(|error| Error::Located {
-        path: error.field().map_or(field.to_owned(), |below| format!("{field}.{below}")),
-        error: error.into(),
-    })
+    Tensor::try_from(tensor).map_err(|error| error.below(&FieldPath::of(field)))
 }
 
 impl TryFrom<&proto::Tensor> for Tensor {
@@ -104,13 +96,7 @@ impl TryFrom<&proto::Tensor> for Tensor {
             }
             Some(Kind::BufferTensorDesc(desc)) => match BufferTensorDesc::try_from(desc) {
                 Ok(desc) => Ok(desc.into()),
-                Err(error) => Err(Error::Located {
-                    path: match error.field() {
-                        Some(field) => format!("buffer_tensor_desc.{field}"),
-                        None => "buffer_tensor_desc".into(),
-                    },
-                    error: Error::from(error).into(),
-                }),
+                Err(error) => Err(Error::from(error).below(&FieldPath::new("buffer_tensor_desc"))),
             },
             Some(Kind::Strided(strided)) => {
                 let given = strided.element_type;

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use crate::{
     error::Error,
-    shape::{ElementType, Layout, Notation, ParseError, Shape, StridedShape},
+    shape::{ElementType, FieldPath, Layout, Notation, ParseError, Shape, StridedShape},
     stride::{BufferTensorDesc, DmlError, StrideDescriptor},
 };
 
@@ -85,6 +85,28 @@ impl Tensor {
             )?,
             Self::Buffer(desc) => StrideDescriptor::try_from(desc)?,
         })
+    }
+}
+
+impl Tensor {
+    /// The field of `proto::Tensor` that holds it.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::Shape(_) => "shape",
+            Self::Strided(_) => "strided",
+            Self::Buffer(_) => "buffer_tensor_desc",
+        }
+    }
+
+    /// The path of a field in the message that describes the tensor; `field` has the name that a shape has for it.
+    pub(super) fn field(&self, field: FieldPath) -> FieldPath {
+        match self {
+            Self::Shape(_) => field,
+            Self::Strided(_) => field.renamed(&[("dimensions", "sizes")]),
+            Self::Buffer(_) => {
+                field.renamed(&[("dimensions", "sizes"), ("element_type", "data_type")])
+            }
+        }
     }
 }
 

@@ -1,11 +1,15 @@
-use crate::nest::Operand;
+//! Why no kernel fits a target.
+
+use crate::{error_kind::ErrorKind, nest::Operand, shape::FieldPath};
 
 /// Why no kernel fits the target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScheduleError {
     /// An image that no binding of the target holds.
-    #[error("{operand}: an image of {given} bytes; target {target} binds at most {limit} bytes")]
+    #[error(
+        "{operand}: expected an image of at most {limit} bytes, which is what target {target} binds, got {given}"
+    )]
     Binding {
         /// Which side.
         operand: Operand,
@@ -17,7 +21,9 @@ pub enum ScheduleError {
         target: String,
     },
     /// More units than 32-bit indices count.
-    #[error("{operand}: {given} units pass the limit of {limit} for 32-bit indices")]
+    #[error(
+        "{operand}: expected at most {limit} units, as many as 32-bit indices count, got {given}"
+    )]
     Index {
         /// Which side.
         operand: Operand,
@@ -27,7 +33,9 @@ pub enum ScheduleError {
         limit: u64,
     },
     /// An access that the proof does not place inside its binding. No operation is known that gives it.
-    #[error("source: unit {given} may be read, of {limit} in its image; the kernel is not emitted")]
+    #[error(
+        "source: expected the kernel to read at most {limit} units, got unit {given}; this is a defect of stridec, and the kernel is not emitted"
+    )]
     Unproved {
         /// The last unit that may be read.
         given: u64,
@@ -36,7 +44,7 @@ pub enum ScheduleError {
     },
     /// More workgroups than a dispatch has.
     #[error(
-        "dispatch: {given} workgroups; target {target} dispatches at most {limit} in one dimension"
+        "dispatch: expected at most {limit} workgroups in one dimension, the limit of target {target}, got {given}"
     )]
     Dispatch {
         /// Workgroups.
@@ -47,7 +55,7 @@ pub enum ScheduleError {
         target: String,
     },
     /// A limit of the target that leaves no room for any kernel.
-    #[error("target.{field}: {given} is not accepted; 1 or more is")]
+    #[error("target.{field}: expected at least 1, got {given}")]
     Target {
         /// The field of the target.
         field: &'static str,
@@ -55,7 +63,7 @@ pub enum ScheduleError {
         given: u32,
     },
     /// A name that is no preset.
-    #[error("target: {given:?} is not known; accepted are {accepted}")]
+    #[error("preset: expected one of {accepted}, got {given:?}")]
     Preset {
         /// The name that was given.
         given: String,
@@ -65,10 +73,23 @@ pub enum ScheduleError {
 }
 
 impl ScheduleError {
-    /// Whether the operation is valid, but more than the target runs.
+    /// What kind of failure it is.
     #[must_use]
-    pub fn is_unsupported(&self) -> bool {
-        !matches!(self, Self::Preset { .. } | Self::Target { .. })
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Preset { .. } | Self::Target { .. } => ErrorKind::Invalid,
+            _ => ErrorKind::Unsupported,
+        }
+    }
+
+    /// The field of the target that the error is about; `None` where it is about the operation.
+    #[must_use]
+    pub fn field(&self) -> Option<FieldPath> {
+        match self {
+            Self::Preset { .. } => Some(FieldPath::new("preset")),
+            Self::Target { field, .. } => Some(FieldPath::new("target").field(field)),
+            _ => None,
+        }
     }
 }
 
@@ -79,13 +100,19 @@ mod tests {
     #[test]
     fn a_wrong_target_is_invalid_and_a_small_one_unsupported() {
         let target = || "webgpu".to_owned();
-        for (error, unsupported) in [
-            (ScheduleError::Target { field: "max_bindings", given: 0 }, false),
-            (ScheduleError::Preset { given: target(), accepted: target() }, false),
-            (ScheduleError::Index { operand: Operand::Source(0), given: 2, limit: 1 }, true),
-            (ScheduleError::Dispatch { given: 2, limit: 1, target: target() }, true),
+        for (error, kind) in [
+            (ScheduleError::Target { field: "max_bindings", given: 0 }, ErrorKind::Invalid),
+            (ScheduleError::Preset { given: target(), accepted: target() }, ErrorKind::Invalid),
+            (
+                ScheduleError::Index { operand: Operand::Source(0), given: 2, limit: 1 },
+                ErrorKind::Unsupported,
+            ),
+            (
+                ScheduleError::Dispatch { given: 2, limit: 1, target: target() },
+                ErrorKind::Unsupported,
+            ),
         ] {
-            assert_eq!(error.is_unsupported(), unsupported, "{error}");
+            assert_eq!(error.kind(), kind, "{error}");
         }
     }
 }

@@ -6,12 +6,8 @@ use prost::Message;
 
 use super::language::{answer, language};
 use crate::{
-    error::{Error, ErrorKind},
-    proto::stridec as proto,
-    request::Operation,
-    schedule::Target,
-    shape,
-    trace::span,
+    error::Error, error_kind::ErrorKind, proto::stridec as proto, request::Operation,
+    schedule::Target, shape, trace::span,
 };
 
 /// Answers a serialized `stridec.CompileRequest` with a serialized `stridec.CompileResponse`.
@@ -24,7 +20,7 @@ use crate::{
 /// use stridec::{proto::stridec::{CompileResponse, compile_response::Result}, service::respond};
 /// let response = CompileResponse::decode(respond(&[]).as_slice())?;
 /// let Some(Result::Error(error)) = response.result else { return Ok(()) };
-/// assert_eq!(error.message, "operation: missing; accepted is a relayout or a slice");
+/// assert_eq!(error.message, "operation: missing; expected a relayout or a slice");
 /// assert_eq!(error.field, "operation");
 /// # Ok::<(), prost::DecodeError>(())
 /// ```
@@ -80,7 +76,7 @@ impl From<&Error> for proto::Error {
         Self {
             code: code.into(),
             message: error.to_string(),
-            field: error.field().unwrap_or_default(),
+            field: error.field().unwrap_or_default().to_string(),
         }
     }
 }
@@ -94,9 +90,17 @@ mod tests {
     };
 
     use super::*;
-    use crate::request::Tensor;
+    use crate::{
+        request::Tensor,
+        stride::{BufferTensorDesc, TensorDataType},
+    };
 
+    /// The tensor of a notation; of `dml`, two by three integers of DirectML.
     fn tensor(text: &str) -> proto::Tensor {
+        if text == "dml" {
+            let desc = BufferTensorDesc::new(TensorDataType::Int32, &[2, 3], None);
+            return (&Tensor::Buffer(desc.unwrap())).into();
+        }
         (&text.parse::<Tensor>().unwrap()).into()
     }
 
@@ -146,12 +150,22 @@ mod tests {
             (duplicate, Invalid, "relayout.destination.shape.layout.minor_to_major[1]"),
             (relayout("token[]", "f32[2]"), Unsupported, "relayout.source.shape.element_type"),
             (relayout("f32[2,3]", "f32[2,4]"), Invalid, "relayout.destination.shape.dimensions[1]"),
-            (relayout("f32[2,?]", "f32[2,3]"), Unsupported, "relayout.source.shape.dimensions"),
+            (relayout("f32[2,?]", "f32[2,3]"), Unsupported, "relayout.source.shape.dimensions[1]"),
             (relayout("s32[2]", "f32[2]"), Invalid, "relayout.destination.shape.element_type"),
             (
                 relayout("f32[2,2]", "f32[2,2] strided<[0,1]>"),
                 Invalid,
                 "relayout.destination.strided.strides[0]",
+            ),
+            (
+                relayout("f32[2,3]", "f32[2,4] strided<[4,1]>"),
+                Invalid,
+                "relayout.destination.strided.sizes[1]",
+            ),
+            (
+                relayout("f32[2,3]", "dml"),
+                Invalid,
+                "relayout.destination.buffer_tensor_desc.data_type",
             ),
             (
                 relayout("f32[3,2]", "f32[3,2]{1,0:SC(0:1)}"),
@@ -190,7 +204,11 @@ mod tests {
             panic!("compiled")
         };
         assert_eq!(error.field, "target.preset");
-        assert!(error.message.starts_with("target.preset: \"abacus\""), "{}", error.message);
+        assert!(
+            error.message.starts_with("target.preset: ") && error.message.contains("\"abacus\""),
+            "{}",
+            error.message
+        );
     }
 
     #[test]

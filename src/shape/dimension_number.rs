@@ -31,7 +31,7 @@ pub(crate) fn permutation(permutation: &[i64], rank: usize) -> Result<Vec<usize>
             field: FieldPath::new("permutation"),
             given: permutation.len(),
             rank,
-            accepted: "one per dimension is accepted",
+            accepted: "one for each dimension",
         });
     }
     distinct("permutation", permutation, rank)
@@ -86,9 +86,9 @@ mod tests {
             assert!(dimension_number(outside, 2).is_err());
         }
         let error = dimension_number(2, 2).unwrap_err().to_string();
-        assert_eq!(error, "dimension: 2 is out of range; -2 to 1 is accepted");
+        assert_eq!(error, "dimension: expected -2 to 1, got 2");
         let error = dimension_number(0, 0).unwrap_err().to_string();
-        assert_eq!(error, "dimension: 0 is out of range; nothing is accepted there");
+        assert_eq!(error, "dimension: expected nothing there, got 0");
     }
 
     #[test]
@@ -97,6 +97,6 @@ mod tests {
         assert_eq!(permutation(&[-1, 0, 1], 3), Ok(vec![2, 0, 1]));
         assert!(permutation(&[0], 2).is_err());
         let error = dimension_numbers(&[2, -1], 3).unwrap_err().to_string();
-        assert_eq!(error, "dimensions[1]: 2 is there already; each dimension is accepted once");
+        assert_eq!(error, "dimensions[1]: expected each dimension once, got 2 twice");
     }
 }

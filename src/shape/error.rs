@@ -1,6 +1,7 @@
-//! The error of this room.
+//! Why a shape is invalid.
 
 use super::{ElementType, FieldPath, PaddingValue};
+use crate::error_kind::ErrorKind;
 
 /// Why a shape is invalid, or cannot be read.
 ///
@@ -9,7 +10,7 @@ use super::{ElementType, FieldPath, PaddingValue};
 #[non_exhaustive]
 pub enum ShapeError {
     /// A token, opaque value, tuple or buffer where an array is needed.
-    #[error("{field}: {element_type} has no elements; an array needs a type that has")]
+    #[error("{field}: expected a type with elements, got {element_type}")]
     NoElements {
         /// The field that gives the type.
         field: FieldPath,
@@ -17,7 +18,7 @@ pub enum ShapeError {
         element_type: ElementType,
     },
     /// More of something than stridec accepts: dimensions, tiles, nested or counted shapes, bytes of input.
-    #[error("{field}: {given} {what}; at most {limit} are accepted")]
+    #[error("{field}: expected at most {limit} {what}, got {given}")]
     TooMany {
         /// The field.
         field: FieldPath,
@@ -29,7 +30,7 @@ pub enum ShapeError {
         limit: usize,
     },
     /// A list that needs one entry per dimension, with another count.
-    #[error("{field}: {given} entries for {rank} dimensions; {accepted}")]
+    #[error("{field}: expected {rank} entries, {accepted}, got {given}")]
     Count {
         /// The list.
         field: FieldPath,
@@ -41,7 +42,7 @@ pub enum ShapeError {
         accepted: &'static str,
     },
     /// A number outside what its field accepts.
-    #[error("{field}: {given} is out of range; {}", span(*least, *greatest))]
+    #[error("{field}: expected {}, got {given}", span(*least, *greatest))]
     Range {
         /// The field.
         field: FieldPath,
@@ -53,7 +54,7 @@ pub enum ShapeError {
         greatest: i64,
     },
     /// A dimension number that its list names twice.
-    #[error("{field}: {given} is there already; each dimension is accepted once")]
+    #[error("{field}: expected each dimension once, got {given} twice")]
     Duplicate {
         /// The second of the two.
         field: FieldPath,
@@ -62,7 +63,7 @@ pub enum ShapeError {
     },
     /// A physical extent below the logical one.
     #[error(
-        "{field}: {given} is smaller than the extent of dimension {dimension}; {extent} or more is accepted"
+        "{field}: expected at least {extent}, the extent of dimension {dimension}, got {given}"
     )]
     BelowExtent {
         /// The physical extent's field.
@@ -75,7 +76,9 @@ pub enum ShapeError {
         extent: u64,
     },
     /// Padding for an extent that is not known.
-    #[error("{field}: dimension {dimension} is `?`; padding needs an extent, `n` or `<=n`")]
+    #[error(
+        "{field}: padding needs an extent; expected `n` or `<=n` in dimension {dimension}, got `?`"
+    )]
     PaddedUnbounded {
         /// The physical extent's field.
         field: FieldPath,
@@ -83,7 +86,7 @@ pub enum ShapeError {
         dimension: usize,
     },
     /// A split index that does not come after the one before it.
-    #[error("{field}: {given} comes after {previous}; strictly ascending indices are accepted")]
+    #[error("{field}: expected an index greater than {previous}, the one before it, got {given}")]
     NotAscending {
         /// The index's field.
         field: FieldPath,
@@ -93,34 +96,34 @@ pub enum ShapeError {
         previous: u64,
     },
     /// An array whose bytes cannot be counted in an int64, as XLA's validator demands.
-    #[error("{field}: the array takes 2^63 bytes or more; fewer are accepted")]
+    #[error("{field}: expected an array of fewer than 2^63 bytes, got more")]
     Size {
         /// The extents.
         field: FieldPath,
     },
     /// A tile without extents.
-    #[error("{field}: a tile without extents; one extent or more is accepted")]
+    #[error("{field}: expected a tile of at least one extent, got none")]
     EmptyTile {
         /// The tile.
         field: FieldPath,
     },
     /// A tile that ends in `*`.
     #[error(
-        "{field}: `*` folds a dimension into the next more minor one, and the last has none; \
-         a size of 1 or more is accepted there"
+        "{field}: expected a size of at least 1, got `*`, which folds a dimension into the next more minor one: the last \
+         has none"
     )]
     TrailingCombine {
         /// The last extent.
         field: FieldPath,
     },
     /// A dense level whose coordinates are said to repeat or to come unordered.
-    #[error("{field}: false at a dense level; a dense level is unique and ordered")]
+    #[error("{field}: expected true, as a dense level is unique and ordered, got false")]
     DenseLevel {
         /// The flag.
         field: FieldPath,
     },
     /// A type for sparse indices or positions that is no unsigned integer.
-    #[error("{field}: {element_type} is no unsigned integer; u1 to u64 are accepted")]
+    #[error("{field}: expected an unsigned integer, u1 to u64, got {element_type}")]
     IndexType {
         /// The field.
         field: FieldPath,
@@ -128,7 +131,7 @@ pub enum ShapeError {
         element_type: ElementType,
     },
     /// A field that shapes of this kind do not have.
-    #[error("{field}: a shape of type {element_type} has none; leave it out")]
+    #[error("{field}: a shape of type {element_type} has no such field; leave it out")]
     Misplaced {
         /// The field.
         field: FieldPath,
@@ -136,7 +139,7 @@ pub enum ShapeError {
         element_type: ElementType,
     },
     /// A buffer that does not hold exactly one array.
-    #[error("{field}: a buffer holds one array; {given} is not accepted")]
+    #[error("{field}: expected one array in a buffer, got {given}")]
     BufferContent {
         /// The parts.
         field: FieldPath,
@@ -144,7 +147,7 @@ pub enum ShapeError {
         given: String,
     },
     /// A number that the enum does not have.
-    #[error("{field}: {given} is no {accepted}")]
+    #[error("{field}: expected a number of {accepted}, got {given}")]
     UnknownEnum {
         /// The field.
         field: FieldPath,
@@ -155,8 +158,8 @@ pub enum ShapeError {
     },
     /// A static extent of the minimum of int64, which stands for `?`.
     #[error(
-        "{field}: {given} stands for an unknown extent, and is_dynamic_dimension[{dimension}] is false; \
-         it must be true there"
+        "{field}: {given} stands for an unknown extent; expected is_dynamic_dimension[{dimension}] to be true then, got \
+         false"
     )]
     StaticUnbounded {
         /// The extent.
@@ -167,7 +170,7 @@ pub enum ShapeError {
         dimension: usize,
     },
     /// A path that names no part of a tuple.
-    #[error("#{}: the {element_type} there has {count} parts; {}", joined(path), parts(*count))]
+    #[error("#{}: {}", joined(path), parts(*element_type, *count))]
     NoSuchPart {
         /// The path up to the part that is missing.
         path: Vec<usize>,
@@ -177,8 +180,10 @@ pub enum ShapeError {
         count: usize,
     },
     /// A padding value that the element type lacks.
-    #[error("padding_value: {element_type} has no {value} value; {accepted}")]
+    #[error("{field}: {element_type} has no {value} value; {accepted}")]
     NoSuchValue {
+        /// The field.
+        field: FieldPath,
         /// The element type.
         element_type: ElementType,
         /// The padding value.
@@ -187,7 +192,7 @@ pub enum ShapeError {
         accepted: &'static str,
     },
     /// Bytes that are no serialized message.
-    #[error("{field}: {reason}; a serialized {message} is accepted")]
+    #[error("{field}: {reason}; expected a serialized {message}")]
     Decode {
         /// The fields down to where decoding failed, `bytes` where that is the outermost message.
         field: String,
@@ -197,13 +202,13 @@ pub enum ShapeError {
         message: String,
     },
     /// A message without a descriptor: none of `proto/`.
-    #[error("{message}: no message of this library; xla.Shape and those of package stridec are")]
+    #[error("{message}: expected xla.Shape or a message of package stridec")]
     UnknownMessage {
         /// The message's name.
         message: String,
     },
     /// Text that is no message.
-    #[error("line {line}, column {column}: {reason}; the {format} of a {message} is accepted")]
+    #[error("line {line}, column {column}: {reason}; expected the {format} of a {message}")]
     Text {
         /// `textproto` or `JSON`.
         format: &'static str,
@@ -238,10 +243,17 @@ macro_rules! about {
             | Self::BufferContent { $field, .. }
             | Self::UnknownEnum { $field, .. }
             | Self::StaticUnbounded { $field, .. }
+            | Self::NoSuchValue { $field, .. }
     };
 }
 
 impl ShapeError {
+    /// What kind of failure it is.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        ErrorKind::Invalid
+    }
+
     /// The field that the error is about; `None` where it is about no single one.
     #[must_use]
     pub fn field(&self) -> Option<&FieldPath> {
@@ -267,16 +279,16 @@ fn joined(path: &[usize]) -> String {
 
 fn span(least: i64, greatest: i64) -> String {
     match (least, greatest) {
-        (least, i64::MAX) => format!("{least} to 2^63-1 is accepted"),
-        _ if greatest < least => "nothing is accepted there".to_string(),
-        _ => format!("{least} to {greatest} is accepted"),
+        (least, i64::MAX) => format!("{least} to 2^63-1"),
+        _ if greatest < least => "nothing there".to_string(),
+        _ => format!("{least} to {greatest}"),
     }
 }
 
-fn parts(count: usize) -> String {
+fn parts(element_type: ElementType, count: usize) -> String {
     match count {
-        0 => "it cannot be indexed".to_string(),
-        _ => format!("0 to {} are accepted", count - 1),
+        0 => format!("expected a tuple or a buffer, got {element_type}, which has no parts"),
+        _ => format!("expected a number below {count}, the parts of the {element_type} there"),
     }
 }
 
@@ -286,11 +298,12 @@ mod tests {
 
     #[test]
     fn ranges_say_what_is_in_them() {
-        assert_eq!(span(0, 3), "0 to 3 is accepted");
-        assert_eq!(span(3, 3), "3 to 3 is accepted");
-        assert_eq!(span(0, -1), "nothing is accepted there");
-        assert_eq!(span(1, i64::MAX), "1 to 2^63-1 is accepted");
-        assert_eq!(parts(0), "it cannot be indexed");
-        assert_eq!(parts(3), "0 to 2 are accepted");
+        assert_eq!(span(0, 3), "0 to 3");
+        assert_eq!(span(3, 3), "3 to 3");
+        assert_eq!(span(0, -1), "nothing there");
+        assert_eq!(span(1, i64::MAX), "1 to 2^63-1");
+        let parts = |count| parts(ElementType::Tuple, count);
+        assert_eq!(parts(0), "expected a tuple or a buffer, got tuple, which has no parts");
+        assert_eq!(parts(3), "expected a number below 3, the parts of the tuple there");
     }
 }

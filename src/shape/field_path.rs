@@ -50,6 +50,25 @@ impl FieldPath {
         self
     }
 
+    /// The path of the field that a text such as `layout.tiles` names.
+    pub(crate) fn of(names: &'static str) -> Self {
+        names.split('.').fold(Self::default(), Self::field)
+    }
+
+    /// Whether this is the outermost message itself.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The same path with other names for its first field: those beside it, where `names` has it.
+    pub(crate) fn renamed(self, names: &[(&str, &'static str)]) -> Self {
+        let Some(Segment::Field(first)) = self.0.first().copied() else { return self };
+        match names.iter().find(|(from, _)| *from == first) {
+            Some((_, to)) => Self(self.0[1..].to_vec()).below(&Self::of(to)),
+            None => self,
+        }
+    }
+
     /// The same path, seen from the message that holds this one at `outer`.
     pub(crate) fn below(mut self, outer: &Self) -> Self {
         self.0.splice(0..0, outer.0.iter().copied());

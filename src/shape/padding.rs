@@ -1,6 +1,6 @@
 //! The bits of XLA's padding values, for each element type.
 
-use super::{ElementType, PaddingValue, ShapeError};
+use super::{ElementType, FieldPath, PaddingValue, ShapeError};
 
 /// How the bits of a float are read.
 ///
@@ -91,14 +91,17 @@ impl ElementType {
     /// `value` is `Invalid`; where the type has no elements.
     pub fn padding_bits(self, value: PaddingValue) -> Result<u128, ShapeError> {
         use PaddingValue::{Highest, Invalid, Lowest, One, Unknown, Zero};
-        let lacks = |accepted| Err(ShapeError::NoSuchValue { element_type: self, value, accepted });
+        let lacks = |accepted| {
+            let field = FieldPath::new("layout").field("padding_value");
+            Err(ShapeError::NoSuchValue { field, element_type: self, value, accepted })
+        };
         let Some(bits) = self.bits() else {
-            return lacks("it has no elements, and no padding is accepted");
+            return lacks("it has no elements, and so no padding");
         };
         Ok(match (self, value) {
-            (_, Invalid) => return lacks("zero, one, lowest, highest or unknown is accepted"),
+            (_, Invalid) => return lacks("expected zero, one, lowest, highest or unknown"),
             (Self::F8e8m0fnu, Zero) => {
-                return lacks("one (2^0), lowest (2^-127), highest (2^127) or unknown is accepted");
+                return lacks("expected one (2^0), lowest (2^-127), highest (2^127) or unknown");
             }
             (Self::F8e8m0fnu, One) => 0x7f,
             (Self::F8e8m0fnu, Highest) => 0xfe,
@@ -106,10 +109,10 @@ impl ElementType {
             (Self::C64, One) => return Self::F32.padding_bits(One),
             (Self::C128, One) => return Self::F64.padding_bits(One),
             (Self::C64 | Self::C128, _) => {
-                return lacks("complex numbers have no order; zero, one or unknown is accepted");
+                return lacks("complex numbers have no order: expected zero, one or unknown");
             }
             (Self::S1, One) => {
-                return lacks("it holds 0 and -1; zero, lowest, highest or unknown is accepted");
+                return lacks("it holds 0 and -1: expected zero, lowest, highest or unknown");
             }
             _ => match (FloatFormat::of(self), value) {
                 (Some(float), One) => float.one(),
@@ -257,7 +260,10 @@ mod tests {
             assert_eq!(kind.padding_bits(Zero), Ok(0));
             for value in [Lowest, Highest] {
                 let error = kind.padding_bits(value).unwrap_err().to_string();
-                assert!(error.starts_with(&format!("padding_value: {kind} has no {value} value")));
+                assert!(
+                    error
+                        .starts_with(&format!("layout.padding_value: {kind} has no {value} value"))
+                );
             }
         }
     }

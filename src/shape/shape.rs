@@ -20,7 +20,7 @@ use super::{ElementType, FieldPath, Layout, MAX_DEPTH, MAX_SHAPES, ShapeError, v
 /// let error = Shape::new(ElementType::F32, [2, 3], Layout::new([1, 1])).unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     "layout.minor_to_major[1]: 1 is there already; each dimension is accepted once"
+///     "layout.minor_to_major[1]: expected each dimension once, got 1 twice"
 /// );
 /// # Ok::<(), stridec::shape::ShapeError>(())
 /// ```
@@ -294,7 +294,7 @@ mod tests {
         let error = Shape::buffer(Shape::token()).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "tuple_shapes[0]: a buffer holds one array; a shape of type token is not accepted"
+            "tuple_shapes[0]: expected one array in a buffer, got a shape of type token"
         );
     }
 
@@ -306,8 +306,8 @@ mod tests {
         assert_eq!(outer.leaf(&[0, 1]), Ok(&leaf));
         assert_eq!(outer.leaf(&[]), Ok(&outer));
         let error = outer.leaf(&[0, 2, 5]).unwrap_err().to_string();
-        assert_eq!(error, "#0,2: the tuple there has 2 parts; 0 to 1 are accepted");
+        assert_eq!(error, "#0,2: expected a number below 2, the parts of the tuple there");
         let error = outer.leaf(&[0, 1, 0]).unwrap_err().to_string();
-        assert_eq!(error, "#0,1,0: the s8 there has 0 parts; it cannot be indexed");
+        assert_eq!(error, "#0,1,0: expected a tuple or a buffer, got s8, which has no parts");
     }
 }

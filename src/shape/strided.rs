@@ -53,7 +53,7 @@ impl StridedShape {
                 field: FieldPath::new("strides"),
                 given: strides.len(),
                 rank: sizes.len(),
-                accepted: "one per dimension is accepted",
+                accepted: "one for each dimension",
             });
         }
         for (name, number) in [("offset", offset), ("element_size_in_bits", element_size_in_bits)] {
@@ -110,23 +110,23 @@ mod tests {
         for (shape, message) in [
             (
                 StridedShape::new(Token, [], [], 0, 0),
-                "element_type: token has no elements; an array needs a type that has",
+                "element_type: expected a type with elements, got token",
             ),
             (
                 StridedShape::new(F32, [2, 3], [1], 0, 0),
-                "strides: 1 entries for 2 dimensions; one per dimension is accepted",
+                "strides: expected 2 entries, one for each dimension, got 1",
             ),
             (
                 StridedShape::new(F32, [2, big], [1, 1], 0, 0),
-                "sizes[1]: 9223372036854775808 is out of range; 0 to 2^63-1 is accepted",
+                "sizes[1]: expected 0 to 2^63-1, got 9223372036854775808",
             ),
             (
                 StridedShape::new(F32, [2], [1], big, 0),
-                "offset: 9223372036854775808 is out of range; 0 to 2^63-1 is accepted",
+                "offset: expected 0 to 2^63-1, got 9223372036854775808",
             ),
             (
                 StridedShape::new(F32, [1; 65], [1; 65], 0, 0),
-                "sizes: 65 dimensions; at most 64 are accepted",
+                "sizes: expected at most 64 dimensions, got 65",
             ),
         ] {
             assert_eq!(shape.unwrap_err().to_string(), message);

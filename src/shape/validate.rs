@@ -96,7 +96,7 @@ fn minor_to_major(layout: &Layout, rank: usize) -> Result {
     }
     let field = || at("minor_to_major");
     if order.len() != rank {
-        let accepted = "one per dimension is accepted";
+        let accepted = "one for each dimension";
         return Err(ShapeError::Count { field: field(), given: order.len(), rank, accepted });
     }
     let mut seen = [false; MAX_RANK];
@@ -128,7 +128,7 @@ fn one_each_or_none(field: impl FnOnce() -> FieldPath, given: usize, rank: usize
     if given == 0 || given == rank {
         return Ok(());
     }
-    let accepted = "one per dimension, or none, is accepted";
+    let accepted = "one for each dimension, or none";
     Err(ShapeError::Count { field: field(), given, rank, accepted })
 }
 
@@ -244,10 +244,10 @@ mod tests {
     fn minor_to_major_is_a_permutation() {
         for (order, says) in [
             (vec![0, 1], None),
-            (vec![0, 1, 2], Some("layout.minor_to_major: 3 entries for 2 dimensions")),
-            (vec![0], Some("layout.minor_to_major: 1 entries for 2 dimensions")),
-            (vec![0, 2], Some("layout.minor_to_major[1]: 2 is out of range; 0 to 1")),
-            (vec![1, 1], Some("layout.minor_to_major[1]: 1 is there already")),
+            (vec![0, 1, 2], Some("layout.minor_to_major: expected 2 entries")),
+            (vec![0], Some("layout.minor_to_major: expected 2 entries")),
+            (vec![0, 2], Some("layout.minor_to_major[1]: expected 0 to 1, got 2")),
+            (vec![1, 1], Some("layout.minor_to_major[1]: expected each dimension once, got 1")),
         ] {
             check(refusal(&[2, 3], Layout::new(order), |_| ()), says);
         }
@@ -263,14 +263,17 @@ mod tests {
             (vec![3, 5], None),
             (
                 vec![1, 5],
-                Some("padded_dimensions[0]: 1 is smaller than the extent of dimension 0; 2"),
+                Some("padded_dimensions[0]: expected at least 2, the extent of dimension 0, got 1"),
             ),
             (
                 vec![2, 2],
-                Some("padded_dimensions[1]: 2 is smaller than the extent of dimension 1; 3"),
+                Some("padded_dimensions[1]: expected at least 3, the extent of dimension 1, got 2"),
             ),
-            (vec![4], Some("padded_dimensions: 1 entries for 2 dimensions")),
-            (vec![2, 1 << 63], Some("padded_dimensions[1]: 9223372036854775808 is out of range")),
+            (vec![4], Some("padded_dimensions: expected 2 entries")),
+            (
+                vec![2, 1 << 63],
+                Some("padded_dimensions[1]: expected 0 to 2^63-1, got 9223372036854775808"),
+            ),
         ] {
             check(refusal(&[2, 3], Layout::new([1, 0]).padded(padded, None), |_| ()), says);
         }
@@ -279,7 +282,7 @@ mod tests {
         let array = |padded| Shape::array(ElementType::F32, dimensions, layout(padded));
         assert_eq!(
             array([2, 3]).unwrap_err().to_string(),
-            "layout.padded_dimensions[1]: dimension 1 is `?`; padding needs an extent, `n` or `<=n`"
+            "layout.padded_dimensions[1]: padding needs an extent; expected `n` or `<=n` in dimension 1, got `?`"
         );
         assert!(matches!(array([1, 3]).unwrap_err(), ShapeError::BelowExtent { given: 1, .. }));
     }
@@ -290,13 +293,19 @@ mod tests {
         for (tile, says) in [
             (vec![Size(2), Size(2), Size(2)], None),
             (vec![Combine, Combine, Size(4)], None),
-            (vec![], Some("layout.tiles[1]: a tile without extents")),
+            (vec![], Some("layout.tiles[1]: expected a tile of at least one extent")),
             (
                 vec![Size(2), Size(0)],
-                Some("layout.tiles[1].dimensions[1]: 0 is out of range; 1 to"),
+                Some("layout.tiles[1].dimensions[1]: expected 1 to 2^63-1, got 0"),
             ),
-            (vec![Size(2), Combine], Some("layout.tiles[1].dimensions[1]: `*` folds")),
-            (vec![Size(1); 65], Some("layout.tiles[1].dimensions: 65 extents")),
+            (
+                vec![Size(2), Combine],
+                Some("layout.tiles[1].dimensions[1]: expected a size of at least 1, got `*`"),
+            ),
+            (
+                vec![Size(1); 65],
+                Some("layout.tiles[1].dimensions: expected at most 64 extents, got 65"),
+            ),
         ] {
             check(refusal(&[8], Layout::new([0]).tiled([Size(8)]).tiled(tile), |_| ()), says);
         }
@@ -311,24 +320,26 @@ mod tests {
         for (change, says) in [
             (
                 (|layout| layout.tail_padding_alignment_in_elements = 0) as fn(&mut Layout),
-                Some("layout.tail_padding_alignment_in_elements: 0 is out of range; 1 to"),
+                Some("layout.tail_padding_alignment_in_elements: expected 1 to 2^63-1, got 0"),
             ),
             (|layout| layout.element_size_in_bits = 42, None),
             (|layout| layout.memory_space = -1, None),
             (
                 |layout| layout.element_size_in_bits = 1 << 63,
-                Some("layout.element_size_in_bits: 9223372036854775808 is out of range; 0 to"),
+                Some("layout.element_size_in_bits: expected 0 to 2^63-1, got 9223372036854775808"),
             ),
             (
                 |layout| layout.dynamic_shape_metadata_prefix_bytes = u64::MAX,
-                Some("layout.dynamic_shape_metadata_prefix_bytes: 18446744073709551615 is out"),
+                Some(
+                    "layout.dynamic_shape_metadata_prefix_bytes: expected 0 to 2^63-1, got 18446744073709551615",
+                ),
             ),
         ] {
             check(refusal(&[2], Layout::new([0]), change), says);
         }
         check(
             refusal(&[2, big], Layout::new([1, 0]), |_| ()),
-            Some("dimensions[1]: 9223372036854775808"),
+            Some("dimensions[1]: expected 0 to 2^63-1, got 9223372036854775808"),
         );
     }
 
@@ -351,15 +362,18 @@ mod tests {
         // Physical dimension 0 is the most major one: here logical dimension 2, of 10.
         for (configs, says) in [
             (vec![(0, vec![9]), (2, vec![0, 3])], None),
-            (vec![(3, vec![1])], Some("split_configs[0].dimension: 3 is out of range; 0 to 2")),
+            (vec![(3, vec![1])], Some("split_configs[0].dimension: expected 0 to 2, got 3")),
             (
                 vec![(0, vec![1]), (0, vec![2])],
-                Some("split_configs[1].dimension: 0 is there already"),
+                Some("split_configs[1].dimension: expected each dimension once, got 0"),
             ),
-            (vec![(0, vec![2, 2])], Some("split_configs[0].split_indices[1]: 2 comes after 2")),
+            (
+                vec![(0, vec![2, 2])],
+                Some("split_configs[0].split_indices[1]: expected an index greater than 2"),
+            ),
             (
                 vec![(0, vec![10])],
-                Some("split_configs[0].split_indices[0]: 10 is out of range; 0 to 9"),
+                Some("split_configs[0].split_indices[0]: expected 0 to 9, got 10"),
             ),
         ] {
             let configs = configs.into_iter();
@@ -380,11 +394,11 @@ mod tests {
             (Sparse { dim_level_types: vec![Dense, Compressed], ..Sparse::default() }, None),
             (
                 Sparse { dim_level_types: vec![Dense], ..Sparse::default() },
-                Some("layout.dim_level_types: 1 entries for 2 dimensions"),
+                Some("layout.dim_level_types: expected 2 entries"),
             ),
             (
                 Sparse { dim_ordered: vec![true; 3], ..Sparse::default() },
-                Some("layout.dim_ordered: 3 entries for 2 dimensions"),
+                Some("layout.dim_ordered: expected 2 entries"),
             ),
             (
                 Sparse {
@@ -392,15 +406,19 @@ mod tests {
                     dim_unique: vec![false, false],
                     ..Sparse::default()
                 },
-                Some("layout.dim_unique[1]: false at a dense level"),
+                Some("layout.dim_unique[1]: expected true, as a dense level"),
             ),
             (
                 Sparse { index_primitive_type: Some(ElementType::S32), ..Sparse::default() },
-                Some("layout.index_primitive_type: s32 is no unsigned integer"),
+                Some(
+                    "layout.index_primitive_type: expected an unsigned integer, u1 to u64, got s32",
+                ),
             ),
             (
                 Sparse { pointer_primitive_type: Some(ElementType::Tuple), ..Sparse::default() },
-                Some("layout.pointer_primitive_type: tuple is no unsigned integer"),
+                Some(
+                    "layout.pointer_primitive_type: expected an unsigned integer, u1 to u64, got tuple",
+                ),
             ),
         ] {
             let sparse = Some(Box::new(sparse));

@@ -1,6 +1,9 @@
-//! [`StrideError`]: why a tensor cannot be lowered.
+//! Why a tensor has no strides.
 
-use crate::shape::{ElementType, ShapeError};
+use crate::{
+    error_kind::ErrorKind,
+    shape::{ElementType, FieldPath, ShapeError},
+};
 
 /// Why a tensor cannot be lowered to a [`StrideDescriptor`](super::StrideDescriptor).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -10,10 +13,18 @@ pub enum StrideError {
     #[error(transparent)]
     Shape(#[from] ShapeError),
     /// A token, tuple, opaque value or buffer: there are no elements to move.
-    #[error("element_type: {element_type} has no elements to move; accepted are arrays")]
+    #[error("element_type: expected an array, got {element_type}, which has no elements to move")]
     NoElements {
         /// The kind that was given.
         element_type: ElementType,
+    },
+    /// An extent that is not known.
+    #[error(
+        "dimensions[{dimension}]: ? is not supported; expected an extent, or a bound such as <=128"
+    )]
+    UnknownExtent {
+        /// The dimension.
+        dimension: usize,
     },
     /// A field that parses and round-trips but says nothing that a stride can.
     #[error("{field}: {value} is not supported; {accepted}")]
@@ -26,8 +37,12 @@ pub enum StrideError {
         accepted: &'static str,
     },
     /// `E(n)` is too narrow for the type.
-    #[error("element_size_in_bits: {given} does not hold {element_type}, which takes {limit} bits")]
+    #[error(
+        "{field}: elements of {given} bits are not supported for {element_type}; expected at least {limit} bits"
+    )]
     ElementSize {
+        /// The field that gives the size.
+        field: &'static str,
         /// The bits that were given.
         given: u64,
         /// The type.
@@ -36,13 +51,13 @@ pub enum StrideError {
         limit: u32,
     },
     /// The memory of the tensor is larger than 2^63-1 bits.
-    #[error("{what}: the product of extents passes the limit of 2^63-1 bits of memory")]
+    #[error("{what}: expected at most 2^63-1 bits of memory, got extents whose product is more")]
     TooLarge {
         /// The field that takes the product past the limit.
         what: &'static str,
     },
     /// A list has not one entry per dimension.
-    #[error("{field}: {given} values for {rank} dimensions; accepted is one each")]
+    #[error("{field}: expected {rank} values, one for each dimension, got {given}")]
     Count {
         /// The field.
         field: &'static str,
@@ -65,7 +80,7 @@ pub enum StrideError {
         least: u64,
     },
     /// A byte count that ends inside an element.
-    #[error("{field}: {given} is no whole number of elements; multiples of {bytes} are accepted")]
+    #[error("{field}: expected a multiple of {bytes}, the bytes of an element, got {given}")]
     PartialElement {
         /// The field.
         field: &'static str,
@@ -75,7 +90,7 @@ pub enum StrideError {
         bytes: i64,
     },
     /// A memory that does not hold the tensor.
-    #[error("physical_elements: {given} do not hold the tensor; {least} or more are accepted")]
+    #[error("physical_elements: expected at least {least}, which the tensor takes, got {given}")]
     PhysicalElements {
         /// Elements of the memory.
         given: u64,
@@ -83,7 +98,7 @@ pub enum StrideError {
         least: u64,
     },
     /// An index outside the tensor.
-    #[error("index: {given} in dimension {dimension} is outside 0..{limit}")]
+    #[error("index: expected a number below {limit} in dimension {dimension}, got {given}")]
     Index {
         /// The dimension.
         dimension: usize,
@@ -93,7 +108,7 @@ pub enum StrideError {
         limit: u64,
     },
     /// A linear offset outside the tensor's memory.
-    #[error("linear: element {given} is outside the {limit} elements of memory")]
+    #[error("linear: expected an element below {limit}, the elements of memory, got {given}")]
     Linear {
         /// The offset that was given, in elements.
         given: u64,
@@ -102,7 +117,7 @@ pub enum StrideError {
     },
     /// The strides interleave so that finding an element's index would take an exhaustive search.
     #[error(
-        "strides: {strides:?} interleave in too many ways to find the index of an element; accepted are strides that nest"
+        "strides: {strides:?} interleave in too many ways to find the index of an element, which is not supported; expected strides that nest"
     )]
     Search {
         /// The strides, in elements.
@@ -111,31 +126,33 @@ pub enum StrideError {
 }
 
 impl StrideError {
-    /// Whether the tensor is valid, but more than stridec lowers.
+    /// What kind of failure it is.
     #[must_use]
-    pub fn is_unsupported(&self) -> bool {
-        matches!(
-            self,
+    pub fn kind(&self) -> ErrorKind {
+        match self {
             Self::NoElements { .. }
-                | Self::Unsupported { .. }
-                | Self::ElementSize { .. }
-                | Self::Search { .. }
-        )
+            | Self::UnknownExtent { .. }
+            | Self::Unsupported { .. }
+            | Self::ElementSize { .. }
+            | Self::Search { .. } => ErrorKind::Unsupported,
+            _ => ErrorKind::Invalid,
+        }
     }
 
-    /// The field that the error is about, below the tensor's own message; a layout's fields are named alone.
+    /// The field that the error is about, as a path from the tensor's own message; `None` for an index or an offset.
     #[must_use]
-    pub fn field(&self) -> Option<String> {
+    pub fn field(&self) -> Option<FieldPath> {
         Some(match self {
-            Self::Shape(error) => return error.field().map(ToString::to_string),
-            Self::NoElements { .. } => "element_type".into(),
+            Self::Shape(error) => return error.field().cloned(),
+            Self::NoElements { .. } => FieldPath::new("element_type"),
+            Self::UnknownExtent { dimension } => FieldPath::new("dimensions").index(*dimension),
             Self::Unsupported { field, .. }
+            | Self::ElementSize { field, .. }
             | Self::Count { field, .. }
-            | Self::PartialElement { field, .. } => (*field).into(),
-            Self::ElementSize { .. } => "element_size_in_bits".into(),
-            Self::TooLarge { what } => (*what).into(),
-            Self::BelowStart { .. } | Self::Search { .. } => "strides".into(),
-            Self::PhysicalElements { .. } => "physical_elements".into(),
+            | Self::PartialElement { field, .. } => FieldPath::of(field),
+            Self::TooLarge { what } => FieldPath::of(what),
+            Self::BelowStart { .. } | Self::Search { .. } => FieldPath::new("strides"),
+            Self::PhysicalElements { .. } => FieldPath::new("physical_elements"),
             Self::Index { .. } | Self::Linear { .. } => return None,
         })
     }
@@ -148,29 +165,44 @@ mod tests {
     #[test]
     fn errors_have_kinds_and_fields() {
         let token = ElementType::Token;
-        for (error, unsupported, field) in [
-            (StrideError::NoElements { element_type: token }, true, Some("element_type")),
-            (StrideError::Search { strides: vec![2, 2] }, true, Some("strides")),
-            (StrideError::TooLarge { what: "dimensions" }, false, Some("dimensions")),
+        for (error, kind, field) in [
+            (
+                StrideError::NoElements { element_type: token },
+                ErrorKind::Unsupported,
+                Some("element_type"),
+            ),
+            (
+                StrideError::UnknownExtent { dimension: 2 },
+                ErrorKind::Unsupported,
+                Some("dimensions[2]"),
+            ),
+            (StrideError::Search { strides: vec![2, 2] }, ErrorKind::Unsupported, Some("strides")),
+            (StrideError::TooLarge { what: "dimensions" }, ErrorKind::Invalid, Some("dimensions")),
             (
                 StrideError::PhysicalElements { given: 1, least: 2 },
-                false,
+                ErrorKind::Invalid,
                 Some("physical_elements"),
             ),
-            (StrideError::Linear { given: 2, limit: 2 }, false, None),
+            (StrideError::Linear { given: 2, limit: 2 }, ErrorKind::Invalid, None),
             (
-                StrideError::ElementSize { given: 8, element_type: ElementType::S16, limit: 16 },
-                true,
+                StrideError::ElementSize {
+                    field: "element_size_in_bits",
+                    given: 8,
+                    element_type: ElementType::S16,
+                    limit: 16,
+                },
+                ErrorKind::Unsupported,
                 Some("element_size_in_bits"),
             ),
             (
                 StrideError::PartialElement { field: "byte_strides[0]", given: 3, bytes: 4 },
-                false,
+                ErrorKind::Invalid,
                 Some("byte_strides[0]"),
             ),
         ] {
-            assert_eq!(error.is_unsupported(), unsupported, "{error}");
-            assert_eq!(error.field().as_deref(), field, "{error}");
+            assert_eq!(error.kind(), kind, "{error}");
+            assert!(field.is_none_or(|field| error.to_string().starts_with(field)), "{error}");
+            assert_eq!(error.field().map(|field| field.to_string()).as_deref(), field, "{error}");
         }
     }
 }

@@ -29,19 +29,17 @@ impl TryFrom<&Shape> for StrideDescriptor {
         let sizes: SmallVec<[u64; 12]> = shape
             .dimensions()
             .iter()
-            .map(|dimension| {
-                dimension.bound().ok_or_else(|| StrideError::Unsupported {
-                    field: "dimensions",
-                    value: "?".into(),
-                    accepted: "accepted is an extent, or a bound such as <=128",
-                })
+            .enumerate()
+            .map(|(dimension, extent)| {
+                extent.bound().ok_or(StrideError::UnknownExtent { dimension })
             })
             .collect::<Result<_, _>>()?;
         // Without a layout the order is the default; a list of it would be allocated.
         let unordered = Layout::new([]);
         let layout = shape.layout().unwrap_or(&unordered);
         refuse_unsupported(layout)?;
-        let element_bits = element_bits(element_type, layout.element_size_in_bits)?;
+        let element_bits =
+            element_bits(element_type, layout.element_size_in_bits, "layout.element_size_in_bits")?;
         let mut lowering = Lowering { extents: sizes.clone(), steps: SmallVec::new() };
         let mut outer: SmallVec<[Place; 8]> = (0..sizes.len())
             .map(|major| match shape.layout() {
@@ -59,8 +57,11 @@ impl TryFrom<&Shape> for StrideDescriptor {
         for tile in &layout.tiles {
             outer = lowering.tile(outer, tile)?;
         }
-        let what =
-            if layout.padded_dimensions.is_empty() { "dimensions" } else { "padded_dimensions" };
+        let what = if layout.padded_dimensions.is_empty() {
+            "dimensions"
+        } else {
+            "layout.padded_dimensions"
+        };
         let mut cells = 1_u64;
         let mut axes: SmallVec<[Axis; 8]> = SmallVec::with_capacity(outer.len());
         for &Place { coordinate, extent } in outer.iter().rev() {
@@ -83,7 +84,7 @@ impl TryFrom<&Shape> for StrideDescriptor {
         };
         let physical_elements = cells
             .checked_next_multiple_of(layout.tail_padding_alignment_in_elements)
-            .ok_or(StrideError::TooLarge { what: "tail_padding_alignment_in_elements" })?;
+            .ok_or(StrideError::TooLarge { what: "layout.tail_padding_alignment_in_elements" })?;
         Self {
             element_type,
             element_bits,
@@ -131,7 +132,8 @@ impl StrideDescriptor {
             });
         }
         let too_large = StrideError::TooLarge { what: "strides" };
-        let element_bits = element_bits(element_type, element_size_in_bits)?;
+        let element_bits =
+            element_bits(element_type, element_size_in_bits, "element_size_in_bits")?;
         let empty = sizes.contains(&0);
         let (mut low, mut high) = (0_i64, 0_i64);
         for (&size, &stride) in sizes.iter().zip(strides) {
@@ -238,7 +240,11 @@ impl StrideDescriptor {
 }
 
 /// Bits that an element takes in memory: what `E(n)` says, or the type's own in whole bytes.
-fn element_bits(element_type: ElementType, given: u64) -> Result<u32, StrideError> {
+fn element_bits(
+    element_type: ElementType,
+    given: u64,
+    field: &'static str,
+) -> Result<u32, StrideError> {
     let (Some(limit), Some(storage)) = (element_type.bits(), element_type.storage_bits()) else {
         return Err(StrideError::NoElements { element_type });
     };
@@ -247,11 +253,11 @@ fn element_bits(element_type: ElementType, given: u64) -> Result<u32, StrideErro
         1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 => u32::try_from(given)
             .ok()
             .filter(|&bits| bits >= limit)
-            .ok_or(StrideError::ElementSize { given, element_type, limit }),
+            .ok_or(StrideError::ElementSize { field, given, element_type, limit }),
         _ => Err(StrideError::Unsupported {
-            field: "element_size_in_bits",
+            field,
             value: format!("E({given})"),
-            accepted: "accepted are 1, 2, 4, 8, 16, 32, 64 and 128",
+            accepted: "expected 1, 2, 4, 8, 16, 32, 64 or 128",
         }),
     }
 }
@@ -278,13 +284,13 @@ fn refuse_unsupported(layout: &Layout) -> Result<(), StrideError> {
         Err(StrideError::Unsupported { field, value, accepted })
     };
     if !layout.padded_dimensions.is_empty() && !layout.tiles.is_empty() {
-        return refuse("tiles", "a layout has padded_dimensions or tiles, never both");
+        return refuse("layout.tiles", "expected tiles or padded_dimensions, not both");
     }
     if !layout.split_configs.is_empty() {
-        return refuse("split_configs", "accepted is an array in one memory");
+        return refuse("layout.split_configs", "expected an array in one memory");
     }
     if !layout.is_dense() {
-        return refuse("dim_level_types", "accepted are dense arrays");
+        return refuse("layout.dim_level_types", "expected a dense array");
     }
     Ok(())
 }
@@ -323,7 +329,7 @@ impl Lowering {
                 Some(major) => {
                     let extent = self.extents[major]
                         .checked_mul(self.extents[place.coordinate])
-                        .ok_or(StrideError::TooLarge { what: "tiles" })?;
+                        .ok_or(StrideError::TooLarge { what: "layout.tiles" })?;
                     self.step(Step::Fold { major, minor: place.coordinate }, &[extent])
                 }
             };
@@ -372,11 +378,11 @@ mod tests {
         for (change, expected) in [
             (
                 (|layout| layout.format = crate::shape::Format::Sparse) as fn(&mut Layout),
-                "dim_level_types",
+                "layout.dim_level_types",
             ),
-            (|layout| *layout = "{1,0:D(D,C)}".parse().unwrap(), "dim_level_types"),
-            (|layout| *layout = "{1,0:SC(0:1)}".parse().unwrap(), "split_configs"),
-            (|layout| *layout = "{1,0:T(2)PAD(2,4)}".parse().unwrap(), "tiles"),
+            (|layout| *layout = "{1,0:D(D,C)}".parse().unwrap(), "layout.dim_level_types"),
+            (|layout| *layout = "{1,0:SC(0:1)}".parse().unwrap(), "layout.split_configs"),
+            (|layout| *layout = "{1,0:T(2)PAD(2,4)}".parse().unwrap(), "layout.tiles"),
         ] {
             let error = lowered(change).unwrap_err();
             assert!(

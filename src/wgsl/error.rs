@@ -1,3 +1,7 @@
+//! Why naga refuses a kernel.
+
+use crate::error_kind::ErrorKind;
+
 /// Why naga refused a kernel's text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -14,4 +18,12 @@ pub enum WgslError {
         /// What naga says, in one line.
         message: String,
     },
+}
+
+impl WgslError {
+    /// What kind of failure it is: a defect of stridec, where stridec wrote the text.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        ErrorKind::Failed
+    }
 }

@@ -2,6 +2,8 @@
 
 use smallvec::SmallVec;
 
+use crate::{error_kind::ErrorKind, shape::FieldPath};
+
 /// A logical operation: which source index each destination index takes.
 ///
 /// Along destination dimension `d`, the indices `dst_start + k·dst_step` with `k` in `0..count` take the source index
@@ -115,7 +117,7 @@ impl Window {
 #[non_exhaustive]
 pub enum WindowError {
     /// A list has not one value per dimension.
-    #[error("{field}: {given} values for {rank} dimensions; accepted is one each")]
+    #[error("{field}: expected {rank} values, one for each dimension of the source, got {given}")]
     Count {
         /// The field.
         field: &'static str,
@@ -125,7 +127,9 @@ pub enum WindowError {
         rank: usize,
     },
     /// A window without elements.
-    #[error("window_sizes[{dimension}]: 0 is an empty window; accepted is 1 to {limit}")]
+    #[error(
+        "window_sizes[{dimension}]: expected 1 to {limit}, which the source has behind the offset, got 0"
+    )]
     EmptyWindow {
         /// The dimension.
         dimension: usize,
@@ -134,7 +138,7 @@ pub enum WindowError {
     },
     /// A window that reaches past the tensor.
     #[error(
-        "window_offsets[{dimension}] + window_sizes[{dimension}]: {offset} + {size} is past the extent of {extent}"
+        "window_offsets[{dimension}]: expected an offset and a size that add up to {extent}, the extent of the source, or less, got {offset} + {size}"
     )]
     Outside {
         /// The dimension.
@@ -147,14 +151,14 @@ pub enum WindowError {
         extent: u64,
     },
     /// A window stride of zero.
-    #[error("window_strides[{dimension}]: expected a stride other than 0")]
+    #[error("window_strides[{dimension}]: expected a stride other than 0, got 0")]
     ZeroStride {
         /// The dimension.
         dimension: usize,
     },
     /// An output without elements, or with more than the window holds.
     #[error(
-        "output_sizes[{dimension}]: {given} is not in 1..={limit}, what the window holds at stride {stride}"
+        "output_sizes[{dimension}]: expected 1 to {limit}, which the window holds at stride {stride}, got {given}"
     )]
     OutputSize {
         /// The dimension.
@@ -171,14 +175,21 @@ pub enum WindowError {
 impl WindowError {
     /// The field that the error is about, with the dimension where it is about one.
     #[must_use]
-    pub fn field(&self) -> String {
-        match self {
-            Self::Count { field, .. } => (*field).into(),
-            Self::EmptyWindow { dimension, .. } => format!("window_sizes[{dimension}]"),
-            Self::Outside { dimension, .. } => format!("window_offsets[{dimension}]"),
-            Self::ZeroStride { dimension } => format!("window_strides[{dimension}]"),
-            Self::OutputSize { dimension, .. } => format!("output_sizes[{dimension}]"),
-        }
+    pub fn field(&self) -> FieldPath {
+        let (name, dimension) = match *self {
+            Self::Count { field, .. } => return FieldPath::new(field),
+            Self::EmptyWindow { dimension, .. } => ("window_sizes", dimension),
+            Self::Outside { dimension, .. } => ("window_offsets", dimension),
+            Self::ZeroStride { dimension } => ("window_strides", dimension),
+            Self::OutputSize { dimension, .. } => ("output_sizes", dimension),
+        };
+        FieldPath::new(name).index(dimension)
+    }
+
+    /// What kind of failure it is.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        ErrorKind::Invalid
     }
 }
 
@@ -201,7 +212,8 @@ mod tests {
                 "output_sizes[2]",
             ),
         ] {
-            assert_eq!(error.field(), field, "{error}");
+            assert_eq!(error.field().to_string(), field, "{error}");
+            assert!(error.to_string().starts_with(field), "{error}");
         }
     }
 }

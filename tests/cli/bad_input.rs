@@ -51,7 +51,7 @@ fn shapes_and_operations() {
         refused(&sandbox, &["relayout", "--from", from, "--to", to], code, says);
     };
     relayout("f32[2,3]", "f32[3,2]", 2, "extent");
-    relayout("f32[2,3]", "f32[6]", 2, "rank");
+    relayout("f32[2,3]", "f32[6]", 2, "expected 2 dimensions");
     relayout("f32[2,3]", "s32[2,3]", 2, "s32");
     relayout("f32[2,3]", "f32[2,3] strided<[0,1]>", 2, "strides");
     relayout("f32[2,3]", "f32[2,3] strided<[1,1]>", 2, "strides");
@@ -73,7 +73,7 @@ fn windows() {
         refused(&sandbox, &[&op[..], &["--strides", strides], output].concat(), 2, says);
     };
     slice("0,0", "0,3", "1,1", &[], "window_sizes[0]");
-    slice("0,2", "2,2", "1,1", &[], "past the extent of 3");
+    slice("0,2", "2,2", "1,1", &[], "the extent of the source, or less, got 2 + 2");
     slice("0,0", "2,3", "0,1", &[], "window_strides[0]");
     slice("0,0", "2,3", "1,1", &["--output-sizes", "2,4"], "output_sizes[1]");
     slice("0,0", "2,3", "1,1", &["--output-sizes", "0,3"], "output_sizes[0]");

@@ -120,7 +120,7 @@ fn a_layout_alone_says_where_elements_go() {
         assert_eq!(to("f32[8,64,112,112]", layout).text(), expected.text(), "{layout}");
     }
     assert!(to("s4[2,3]{1,0:E(4)}", "WH").text().contains("s4[2,3]{0,1:E(4)}"));
-    to("f32[8,64,112]", "NHWC").fails(2, "4 letters for 3 dimensions");
+    to("f32[8,64,112]", "NHWC").fails(2, "expected 3 letters, one for each dimension, got 4");
     to("f32[2,3]", "{0,0}").fails(2, "--to: layout.minor_to_major[1]");
     let args = ["compile", "slice", "--from", "f32[4,4]", "--offsets", "0,0", "--sizes", "2,4"];
     let ran = sandbox.stridec(&[&args[..], &["--strides", "1,1", "--to", "WH"]].concat());
@@ -134,7 +134,7 @@ fn tensors_past_a_binding_are_what_run_cuts_into_parts() {
         ["compile", "relayout", "--from", "u8[16384,16384]", "--to", "u8[16384,16384]{0,1}"];
     for emit in ["wgsl", "stages", "spirv"] {
         let ran = sandbox.stridec(&[&shape[..], &["--emit", emit]].concat());
-        ran.fails(3, "source: an image of 268435456 bytes; target webgpu binds at most 134217728");
+        ran.fails(3, "source: expected an image of at most 134217728 bytes, which is what target webgpu binds, got 268435456");
         let help = "; for a device that binds more, give --target adapter or --limit \
                     max_storage_buffer_binding_size=268435456; `stridec run` cuts such a copy into parts";
         assert!(ran.stderr.contains(help), "{}", ran.stderr);
@@ -178,7 +178,10 @@ fn limits_change_the_target() {
         ("size=1", "expected one of max_storage_buffer_binding_size, max_compute_workgroups_per_"),
         ("max_compute_invocations_per_workgroup", "expected NAME=VALUE"),
         ("max_storage_buffer_binding_size=1GB", "such as 65535, 128MiB or 1GiB, got `1GB`"),
-        ("max_compute_invocations_per_workgroup=0", "max_compute_invocations_per_workgroup: 0"),
+        (
+            "max_compute_invocations_per_workgroup=0",
+            "max_compute_invocations_per_workgroup: expected at least 1, got 0",
+        ),
         ("max_compute_workgroups_per_dimension=4GiB", "expected at most 4294967295"),
     ] {
         with(&["--limit", limit]).fails(2, says);

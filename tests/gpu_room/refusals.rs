@@ -20,7 +20,10 @@ fn images_of_another_size_are_refused() {
         error,
         GpuError::ImageSize { operand: Operand::Destination, given: 17, expected: 16 }
     );
-    assert_eq!(error.to_string(), "destination is 17 bytes, the kernel's image is 16");
+    assert_eq!(
+        error.to_string(),
+        "destination: expected 16 bytes, the kernel's whole image, got 17"
+    );
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn tuple_shapes(proto: &xla::Shape, depth: usize) -> Result<Vec<Shape>> {
 }
 
 fn primitive_type(field: FieldPath, given: i32) -> Result<ElementType> {
-    let accepted = "xla.PrimitiveType; 1 to 36 are accepted";
+    let accepted = "xla.PrimitiveType, 1 to 36";
     let unknown = || ShapeError::UnknownEnum { field, given, accepted };
     ElementType::from_number(given).ok_or_else(unknown)
 }
@@ -94,7 +94,7 @@ fn dimensions(proto: &xla::Shape) -> Result<Vec<Dimension>> {
             field: FieldPath::new("is_dynamic_dimension"),
             given: dynamic.len(),
             rank,
-            accepted: "one per dimension, or none, is accepted",
+            accepted: "one for each dimension, or none",
         });
     }
     let convert = |(dimension, &given): (usize, &i64)| {
@@ -140,10 +140,10 @@ fn layout(proto: &xla::Layout, depth: usize) -> Result<Layout> {
     let field = FieldPath::new;
     let order = naturals("minor_to_major", &proto.minor_to_major)?;
     let order = order.into_iter().map(|number| usize::try_from(number).unwrap_or(usize::MAX));
-    let accepted = "xla.PaddingValue; 0 to 5 are accepted";
+    let accepted = "xla.PaddingValue, 0 to 5";
     let padding_value =
         |given| enumerator(|| field("padding_value"), given, &PaddingValue::ALL, accepted);
-    let accepted = "xla.Format; 0 to 2 are accepted";
+    let accepted = "xla.Format, 0 to 2";
     let formats = [Format::Unspecified, Format::Dense, Format::Sparse];
     let alignment = natural(
         || field("tail_padding_alignment_in_elements"),
@@ -193,7 +193,7 @@ fn split_configs(protos: &[xla::SplitConfig]) -> Result<Vec<SplitConfig>> {
 
 fn sparse(proto: &xla::Layout, depth: usize) -> Result<Option<Sparse>> {
     let field = FieldPath::new;
-    let accepted = "xla.DimLevelType; 0 to 3 are accepted";
+    let accepted = "xla.DimLevelType, 0 to 3";
     let level = |(i, &given): (usize, &i32)| {
         enumerator(|| field("dim_level_types").index(i), given, &DimLevelType::ALL, accepted)
     };

@@ -113,56 +113,56 @@ fn refusal(change: impl FnOnce(&mut xla::Shape, &mut xla::Layout)) -> String {
 fn errors_name_the_field_by_its_path() {
     assert_eq!(
         refusal(|_, layout| layout.minor_to_major[1] = 1),
-        "layout.minor_to_major[1]: 1 is there already; each dimension is accepted once"
+        "layout.minor_to_major[1]: expected each dimension once, got 1 twice"
     );
     assert_eq!(
         refusal(|_, layout| layout.minor_to_major[1] = -1),
-        "layout.minor_to_major[1]: -1 is out of range; 0 to 2^63-1 is accepted"
+        "layout.minor_to_major[1]: expected 0 to 2^63-1, got -1"
     );
     assert_eq!(
         refusal(|_, layout| layout.minor_to_major.clear()),
-        "layout.minor_to_major: 0 entries for 2 dimensions; one per dimension is accepted"
+        "layout.minor_to_major: expected 2 entries, one for each dimension, got 0"
     );
     assert_eq!(
         refusal(|_, layout| layout.padded_dimensions = vec![1, 5]),
-        "layout.padded_dimensions[0]: 1 is smaller than the extent of dimension 0; 2 or more is accepted"
+        "layout.padded_dimensions[0]: expected at least 2, the extent of dimension 0, got 1"
     );
     assert_eq!(
         refusal(|_, layout| layout.tiles[0].dimensions[1] = -2),
-        "layout.tiles[0].dimensions[1]: -2 is out of range; 1 to 2^63-1 is accepted"
+        "layout.tiles[0].dimensions[1]: expected 1 to 2^63-1, got -2"
     );
     assert_eq!(
         refusal(|_, layout| layout.split_configs[0].split_indices[0] = 7),
-        "layout.split_configs[0].split_indices[0]: 7 is out of range; 0 to 1 is accepted"
+        "layout.split_configs[0].split_indices[0]: expected 0 to 1, got 7"
     );
     assert_eq!(
         refusal(|_, layout| layout.physical_shape.as_mut().unwrap().element_type = -562),
-        "layout.physical_shape.element_type: -562 is no xla.PrimitiveType; 1 to 36 are accepted"
+        "layout.physical_shape.element_type: expected a number of xla.PrimitiveType, 1 to 36, got -562"
     );
     assert_eq!(
         refusal(|_, layout| layout.padding_value = Some(6)),
-        "layout.padding_value: 6 is no xla.PaddingValue; 0 to 5 are accepted"
+        "layout.padding_value: expected a number of xla.PaddingValue, 0 to 5, got 6"
     );
     assert_eq!(
         refusal(|_, layout| layout.tail_padding_alignment_in_elements = -1),
-        "layout.tail_padding_alignment_in_elements: -1 is out of range; 1 to 2^63-1 is accepted"
+        "layout.tail_padding_alignment_in_elements: expected 1 to 2^63-1, got -1"
     );
     assert_eq!(
         refusal(|shape, _| shape.dimensions[1] = -3),
-        "dimensions[1]: -3 is out of range; 0 to 2^63-1 is accepted"
+        "dimensions[1]: expected 0 to 2^63-1, got -3"
     );
     assert_eq!(
         refusal(|shape, _| shape.dimensions[1] = i64::MIN),
-        "dimensions[1]: -9223372036854775808 stands for an unknown extent, and \
-         is_dynamic_dimension[1] is false; it must be true there"
+        "dimensions[1]: -9223372036854775808 stands for an unknown extent; \
+         expected is_dynamic_dimension[1] to be true then, got false"
     );
     assert_eq!(
         refusal(|shape, _| shape.is_dynamic_dimension.truncate(1)),
-        "is_dynamic_dimension: 1 entries for 2 dimensions; one per dimension, or none, is accepted"
+        "is_dynamic_dimension: expected 2 entries, one for each dimension, or none, got 1"
     );
     assert_eq!(
         refusal(|shape, _| shape.element_type = 17),
-        "dimensions: a shape of type token has none; leave it out"
+        "dimensions: a shape of type token has no such field; leave it out"
     );
 }
 
@@ -172,7 +172,9 @@ fn unknown_element_types_are_named() {
         let proto = xla::Shape { element_type: number, ..xla::Shape::default() };
         let error = Shape::try_from(proto).unwrap_err().to_string();
         assert!(
-            error.starts_with(&format!("element_type: {number} is no xla.PrimitiveType")),
+            error.starts_with(&format!(
+                "element_type: expected a number of xla.PrimitiveType, 1 to 36, got {number}"
+            )),
             "{error}"
         );
     }
@@ -187,11 +189,14 @@ fn only_arrays_have_a_layout() {
             ..xla::Shape::default()
         };
         let error = Shape::try_from(proto).unwrap_err().to_string();
-        assert_eq!(error, format!("layout: a shape of type {kind} has none; leave it out"));
+        assert_eq!(
+            error,
+            format!("layout: a shape of type {kind} has no such field; leave it out")
+        );
     }
     let empty = xla::Shape { element_type: 34, ..xla::Shape::default() };
     let error = Shape::try_from(empty).unwrap_err().to_string();
-    assert_eq!(error, "tuple_shapes: a buffer holds one array; a count of 0 is not accepted");
+    assert_eq!(error, "tuple_shapes: expected one array in a buffer, got a count of 0");
 }
 
 #[test]
@@ -201,5 +206,5 @@ fn a_proto_that_was_never_bytes_may_be_too_deep() {
     let token = xla::Shape { element_type: 17, ..xla::Shape::default() };
     let deep = (0..1_000).fold(token, |inner, _| nest(inner));
     let error = Shape::try_from(&deep).unwrap_err().to_string();
-    assert!(error.contains("at most 64 are accepted") && error.len() < 400, "{error}");
+    assert!(error.contains("expected at most 64") && error.len() < 400, "{error}");
 }

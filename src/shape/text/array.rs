@@ -16,7 +16,7 @@ pub(super) fn shape(parser: &mut Parser<'_>) -> Result<Shape> {
     match notation(parser, false)? {
         Notation::Shape(shape) => Ok(shape),
         Notation::Strided(_) => {
-            Err(ParseError::new(start, "explicit strides are no shape of XLA's"))
+            Err(ParseError::new(start, "expected a shape of XLA's, got explicit strides"))
         }
     }
 }
@@ -25,7 +25,7 @@ pub(super) fn shape(parser: &mut Parser<'_>) -> Result<Shape> {
 pub(super) fn notation(parser: &mut Parser<'_>, strided: bool) -> Result<Notation> {
     parser.begin_shape()?;
     if parser.depth >= MAX_DEPTH {
-        let reason = format!("shapes nested too deep; at most {MAX_DEPTH} levels are accepted");
+        let reason = format!("expected shapes nested at most {MAX_DEPTH} levels deep, got more");
         return Err(ParseError::new(parser.place(), reason));
     }
     parser.depth += 1;
@@ -71,8 +71,7 @@ fn array(parser: &mut Parser<'_>, may_be_strided: bool) -> Result<Notation> {
         }
         return match element_type {
             _ if !dimensions.is_empty() => {
-                let reason =
-                    format!("{element_type} has no dimensions; {element_type}[] is accepted");
+                let reason = format!("{element_type} has no dimensions; expected {element_type}[]");
                 Err(ParseError::new(whole, reason))
             }
             ElementType::Token => Ok(Notation::Shape(Shape::token())),
@@ -82,8 +81,7 @@ fn array(parser: &mut Parser<'_>, may_be_strided: bool) -> Result<Notation> {
     let layout = optional_layout(parser, dimensions.len(), &mut places)?;
     if parser.token() == Token::Word("strided") {
         if !may_be_strided {
-            let reason =
-                "explicit strides stand alone, in no tuple, buffer or XLA shape; `{…}` is accepted";
+            let reason = "expected a layout, `{…}`: explicit strides stand alone, not in a tuple, a buffer or an XLA shape";
             return Err(ParseError::new(parser.place(), reason));
         }
         let array = strided(parser, start, element_type, &dimensions, layout, places)?;
@@ -154,7 +152,7 @@ fn dimensions(parser: &mut Parser<'_>, places: &mut Places) -> Result<SmallVec<[
         } else if let Token::Number(_) = parser.token() {
             Dimension::Fixed(parser.natural(field, 0, i64::MAX)?.0)
         } else {
-            return Err(parser.unexpected("an extent, `n`, `<=n` or `?`,"));
+            return Err(parser.unexpected("an extent, `n`, `<=n` or `?`"));
         });
         places.add(field(), parser.since(start));
         Ok(())
@@ -173,7 +171,7 @@ fn optional_layout(
         Token::Sign("{") | Token::Word("dense") => layout(parser, Some(rank), places),
         Token::Word("sparse") => {
             let reason =
-                "a sparse array gives no place to each element; `{…}` or `dense{…}` is accepted";
+                "expected `{…}` or `dense{…}`: a sparse array gives no place to each element";
             Err(ParseError::new(parser.place(), reason))
         }
         _ => Ok(None),

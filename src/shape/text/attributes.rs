@@ -91,7 +91,7 @@ fn attributes(parser: &mut Parser<'_>, layout: &mut Layout, places: &mut Places)
         if position < next {
             let last = ORDER[next - 1];
             let reason = format!(
-                "`{name}` comes after `{last}`; the order D T L # * E S SC P M PAD is accepted, each once"
+                "expected attributes in the order D T L # * E S SC P M PAD, each once, got `{name}` after `{last}`"
             );
             return Err(ParseError::new(parser.place(), reason));
         }
@@ -266,7 +266,7 @@ fn padding(parser: &mut Parser<'_>, layout: &mut Layout, places: &mut Places) ->
             _ => None,
         };
         let accepted = match layout.padding_value {
-            None => "a physical extent, or last zero, one, lowest, highest or unknown,",
+            None => "a physical extent, or last zero, one, lowest, highest or unknown",
             Some(_) => "`)`",
         };
         layout.padding_value = Some(value.ok_or_else(|| parser.unexpected(accepted))?);
@@ -275,7 +275,7 @@ fn padding(parser: &mut Parser<'_>, layout: &mut Layout, places: &mut Places) ->
     places.add(list, parser.since(start));
     if !layout.has_padding() {
         let reason =
-            "no padding; physical extents, zero, one, lowest, highest or unknown are accepted";
+            "expected physical extents, zero, one, lowest, highest or unknown, got no padding";
         return Err(ParseError::new(parser.since(start), reason));
     }
     Ok(())

@@ -14,7 +14,7 @@ use crate::shape::ShapeError;
 /// assert_eq!((error.offset(), error.len()), (11, 1));
 /// assert_eq!(
 ///     error.reason(),
-///     "layout.minor_to_major[1]: 1 is there already; each dimension is accepted once"
+///     "layout.minor_to_major[1]: expected each dimension once, got 1 twice"
 /// );
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -64,9 +64,7 @@ impl<'a> Lexer<'a> {
             sign if SIGNS.contains(sign) => 1,
             other => {
                 let place = start..start + other.len_utf8();
-                let reason = format!(
-                    "{other:?} has no meaning in a shape; letters, digits and {SIGNS} have"
-                );
+                let reason = format!("expected letters, digits and {SIGNS}, got {other:?}");
                 return Err(ParseError::new(place, reason));
             }
         };
@@ -74,7 +72,8 @@ impl<'a> Lexer<'a> {
         let (place, text) = (start..self.position, &rest[..len]);
         let token = match first {
             '0'..='9' | '-' => Token::Number(text.parse().map_err(|_| {
-                let reason = "the number does not fit an int64; -2^63 to 2^63-1 is accepted";
+                let reason =
+                    "expected a number from -2^63 to 2^63-1, got one that an int64 does not hold";
                 ParseError::new(place.clone(), reason)
             })?),
             letter if letter.is_ascii_alphabetic() || letter == '_' => Token::Word(text),

@@ -84,7 +84,7 @@ fn leaf_path(parser: &mut Parser<'_>) -> Result<(Vec<usize>, Vec<Range<usize>>)>
     loop {
         let (number, place) = parser.number()?;
         let part = usize::try_from(number).map_err(|_| {
-            let reason = format!("{number} names no part of a tuple; 0 and up are accepted");
+            let reason = format!("expected the number of a part, 0 or more, got {number}");
             ParseError::new(place.clone(), reason)
         })?;
         path.push(part);
@@ -116,7 +116,7 @@ impl FromStr for Layout {
             let layout = attributes::layout(parser, None, &mut places)?;
             let whole = parser.since(start.start);
             let Some(layout) = layout else {
-                return Err(ParseError::new(whole, "no layout; `{…}` is accepted"));
+                return Err(ParseError::new(whole, "expected a layout, `{…}`"));
             };
             let (given, field) = (layout.minor_to_major.len(), FieldPath::new("layout"));
             let rank = if given > MAX_RANK {
@@ -157,7 +157,7 @@ impl FromStr for StridedShape {
             match array::notation(parser, true)? {
                 Notation::Strided(shape) => Ok(shape),
                 Notation::Shape(_) => {
-                    let reason = "no strides; `strided<[…]>` after the extents is accepted";
+                    let reason = "expected `strided<[…]>` after the extents";
                     Err(ParseError::new(parser.since(start), reason))
                 }
             }

@@ -26,8 +26,7 @@ pub(super) struct Parser<'a> {
 impl<'a> Parser<'a> {
     pub(super) fn new(text: &'a str) -> Result<Self> {
         if text.len() > MAX_INPUT_BYTES {
-            let reason =
-                format!("{} bytes; at most {MAX_INPUT_BYTES} bytes are accepted", text.len());
+            let reason = format!("expected at most {MAX_INPUT_BYTES} bytes, got {}", text.len());
             return Err(ParseError::new(0..0, reason));
         }
         let mut lexer = Lexer::new(text);
@@ -58,8 +57,8 @@ impl<'a> Parser<'a> {
         start..self.end.max(start)
     }
 
-    pub(super) fn unexpected(&self, accepted: &str) -> ParseError {
-        ParseError::new(self.place(), format!("{} stands where {accepted} is expected", self.token))
+    pub(super) fn unexpected(&self, expected: &str) -> ParseError {
+        ParseError::new(self.place(), format!("expected {expected}, got {}", self.token))
     }
 
     pub(super) fn advance(&mut self) -> Result<Range<usize>> {
@@ -142,7 +141,7 @@ impl<'a> Parser<'a> {
     pub(super) fn begin_shape(&mut self) -> Result<()> {
         self.shapes += 1;
         if self.shapes > MAX_SHAPES {
-            let reason = format!("more than {MAX_SHAPES} shapes; at most that many are accepted");
+            let reason = format!("expected at most {MAX_SHAPES} shapes, got more");
             return Err(ParseError::new(self.place(), reason));
         }
         Ok(())

@@ -120,24 +120,27 @@ mod tests {
     #[test]
     fn what_has_no_description_says_why() {
         for (text, why) in [
-            ("f32[]", "sizes: 0 dimensions; 1 to 8 are accepted"),
-            ("f32[1,1,1,1,1,1,1,1,2]", "sizes: 9 dimensions; 1 to 8 are accepted"),
-            ("f32[2,0]", "sizes[1]: 0 is not accepted; a tensor has 1 or more in every dimension"),
+            ("f32[]", "sizes: expected 1 to 8 dimensions, got 0"),
+            ("f32[1,1,1,1,1,1,1,1,2]", "sizes: expected 1 to 8 dimensions, got 9"),
+            ("f32[2,0]", "sizes[1]: expected at least 1, got 0"),
             (
                 "bf16[2]",
-                "element_type: DirectML has no bf16; f16 to f64, s4 to s64 and u4 to u64 are accepted",
+                "element_type: DirectML has no bf16; expected f16 to f64, s4 to s64 or u4 to u64",
             ),
-            ("s4[2]", "element_size_in_bits: an element of INT4 takes 4 bits; 8 are not accepted"),
+            ("s4[2]", "element_size_in_bits: expected 4, the bits of an element of INT4, got 8"),
             (
                 "f32[8,4]{1,0:T(2,2)}",
                 "tiles: expected one stride for each dimension, got tiles that split dimension 0",
             ),
             (
                 "f32[2]{0:M(8)}",
-                "dynamic_shape_metadata_prefix_bytes: 8 bytes lie before the data; 0 are accepted",
+                "dynamic_shape_metadata_prefix_bytes: expected no bytes before the data, got 8",
             ),
-            ("f32[4294967296]", "sizes[0]: 4294967296 does not fit; 1 to 4294967295 are accepted"),
-            ("token[]", "element_type: token has no elements to move; accepted are arrays"),
+            ("f32[4294967296]", "sizes[0]: expected 1 to 4294967295, got 4294967296"),
+            (
+                "token[]",
+                "element_type: expected an array, got token, which has no elements to move",
+            ),
         ] {
             assert_eq!(of(text).unwrap_err().to_string(), why, "{text}");
         }

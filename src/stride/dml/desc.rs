@@ -25,7 +25,7 @@ const FLAGS: u32 = 1;
 /// let error = image.with_total_tensor_size_in_bytes(28).unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     "total_tensor_size_in_bytes: 28 is below what sizes and strides imply; 32 or more is accepted"
+///     "total_tensor_size_in_bytes: expected at least 32, which sizes and strides imply, got 28"
 /// );
 /// # Ok::<(), stridec::stride::DmlError>(())
 /// ```

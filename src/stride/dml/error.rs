@@ -1,7 +1,11 @@
 //! [`DmlError`]: why a tensor has no DirectML description.
 
 use super::{MAX_DIMENSION_COUNT, TensorDataType};
-use crate::{shape::ElementType, stride::StrideError};
+use crate::{
+    error_kind::ErrorKind,
+    shape::{ElementType, FieldPath},
+    stride::StrideError,
+};
 
 /// Why a tensor is no valid `DML_BUFFER_TENSOR_DESC`, or cannot be bound as one.
 ///
@@ -10,19 +14,19 @@ use crate::{shape::ElementType, stride::StrideError};
 #[non_exhaustive]
 pub enum DmlError {
     /// A number that `DML_TENSOR_DATA_TYPE` does not have.
-    #[error("data_type: {given} is no DML_TENSOR_DATA_TYPE; 1 to 13 are accepted")]
+    #[error("data_type: expected a number of DML_TENSOR_DATA_TYPE, 1 to 13, got {given}")]
     DataType {
         /// The number.
         given: i32,
     },
     /// Flags that `DML_TENSOR_FLAGS` does not have.
-    #[error("flags: {given:#x} has unknown bits; 0 and 1 (OWNED_BY_DML) are accepted")]
+    #[error("flags: expected 0 or 1 (OWNED_BY_DML), got {given:#x}")]
     Flags {
         /// The flags.
         given: u32,
     },
     /// Too few or too many dimensions.
-    #[error("sizes: {given} dimensions; {least} to {limit} are accepted")]
+    #[error("sizes: expected {least} to {limit} dimensions, got {given}")]
     DimensionCount {
         /// The number of dimensions.
         given: usize,
@@ -32,13 +36,13 @@ pub enum DmlError {
         limit: usize,
     },
     /// A dimension without elements.
-    #[error("sizes[{dimension}]: 0 is not accepted; a tensor has 1 or more in every dimension")]
+    #[error("sizes[{dimension}]: expected at least 1, got 0")]
     ZeroSize {
         /// The dimension.
         dimension: usize,
     },
     /// A size past the 32 bits of a `UINT`.
-    #[error("sizes[{dimension}]: {given} does not fit; 1 to 4294967295 are accepted")]
+    #[error("sizes[{dimension}]: expected 1 to 4294967295, got {given}")]
     SizeTooLarge {
         /// The dimension.
         dimension: usize,
@@ -47,7 +51,7 @@ pub enum DmlError {
     },
     /// More elements than a `UINT` counts.
     #[error(
-        "sizes: dimensions 0 to {dimension} hold {given} elements; at most 4294967295 are accepted"
+        "sizes: expected at most 4294967295 elements, got {given} in dimensions 0 to {dimension}"
     )]
     ElementCount {
         /// The dimension that takes the product past the limit.
@@ -56,7 +60,7 @@ pub enum DmlError {
         given: u64,
     },
     /// Another number of strides than of sizes.
-    #[error("strides: {given} for {rank} sizes; one for each, or none at all, is accepted")]
+    #[error("strides: expected {rank}, one for each size, or none, got {given}")]
     StrideCount {
         /// The number of strides.
         given: usize,
@@ -64,7 +68,7 @@ pub enum DmlError {
         rank: usize,
     },
     /// A stride that an unsigned 32-bit number cannot say.
-    #[error("strides[{dimension}]: {given} does not fit; 0 to 4294967295 are accepted")]
+    #[error("strides[{dimension}]: expected 0 to 4294967295, got {given}")]
     Stride {
         /// The dimension.
         dimension: usize,
@@ -72,11 +76,11 @@ pub enum DmlError {
         given: i64,
     },
     /// Sizes and strides whose last element lies past what 64 bits count.
-    #[error("strides: the last element lies past 2^64-1 bytes; fewer are accepted")]
+    #[error("strides: expected at most 2^64-1 bytes, got a last element past that")]
     TooLarge,
     /// A total that ends before the last element.
     #[error(
-        "total_tensor_size_in_bytes: {given} is below what sizes and strides imply; {least} or more is accepted"
+        "total_tensor_size_in_bytes: expected at least {least}, which sizes and strides imply, got {given}"
     )]
     TotalTensorSize {
         /// The total, in bytes.
@@ -85,20 +89,20 @@ pub enum DmlError {
         least: u64,
     },
     /// A total that is no whole number of 32-bit words.
-    #[error("total_tensor_size_in_bytes: {given} is not accepted; a multiple of 4 is")]
+    #[error("total_tensor_size_in_bytes: expected a multiple of 4, got {given}")]
     TotalTensorSizeMultiple {
         /// The total, in bytes.
         given: u64,
     },
     /// An alignment that is no power of two.
-    #[error("guaranteed_base_offset_alignment: {given} is not accepted; 0 or a power of two is")]
+    #[error("guaranteed_base_offset_alignment: expected 0 or a power of two, got {given}")]
     AlignmentNotPowerOfTwo {
         /// The alignment, in bytes.
         given: u32,
     },
     /// An alignment that an element straddles.
     #[error(
-        "guaranteed_base_offset_alignment: {given} is below the {least} bytes of an element of {data_type}; expected 0, or at least {least}"
+        "guaranteed_base_offset_alignment: expected 0, or at least {least}, the bytes of an element of {data_type}, got {given}"
     )]
     AlignmentBelowElement {
         /// The alignment, in bytes.
@@ -110,7 +114,7 @@ pub enum DmlError {
     },
     /// A bound range smaller than the tensor.
     #[error(
-        "binding size: {given} bytes are fewer than total_tensor_size_in_bytes; {least} or more are accepted"
+        "binding size: expected at least {least} bytes, which is total_tensor_size_in_bytes, got {given}"
     )]
     BindingSize {
         /// The range, in bytes.
@@ -119,7 +123,7 @@ pub enum DmlError {
         least: u64,
     },
     /// A bound range that starts off the alignment.
-    #[error("binding offset: {given} bytes are not accepted; a multiple of {alignment} is")]
+    #[error("binding offset: expected a multiple of {alignment} bytes, got {given}")]
     BindingOffset {
         /// The offset, in bytes.
         given: u64,
@@ -128,7 +132,7 @@ pub enum DmlError {
     },
     /// An element type that DirectML lacks.
     #[error(
-        "element_type: DirectML has no {element_type}; f16 to f64, s4 to s64 and u4 to u64 are accepted"
+        "element_type: DirectML has no {element_type}; expected f16 to f64, s4 to s64 or u4 to u64"
     )]
     NoDataType {
         /// The type.
@@ -136,7 +140,7 @@ pub enum DmlError {
     },
     /// Elements that take more memory than DirectML gives them.
     #[error(
-        "element_size_in_bits: an element of {data_type} takes {limit} bits; {given} are not accepted"
+        "element_size_in_bits: expected {limit}, the bits of an element of {data_type}, got {given}"
     )]
     ElementSize {
         /// Bits of an element in memory.
@@ -155,23 +159,19 @@ pub enum DmlError {
         dimension: usize,
     },
     /// A tensor whose first element does not lie where the buffer starts.
-    #[error(
-        "offset: element 0 lies {given} elements in; 0 is accepted, as the binding gives the offset"
-    )]
+    #[error("offset: expected 0, as the binding gives the offset, got {given}")]
     Offset {
         /// The offset, in elements.
         given: u64,
     },
     /// A metadata prefix.
-    #[error(
-        "dynamic_shape_metadata_prefix_bytes: {given} bytes lie before the data; 0 are accepted"
-    )]
+    #[error("dynamic_shape_metadata_prefix_bytes: expected no bytes before the data, got {given}")]
     Prefix {
         /// The prefix, in bytes.
         given: u64,
     },
     /// A letter that names no dimension.
-    #[error("layout letters {text:?}: {letter:?} is not among {accepted}")]
+    #[error("layout letters {text:?}: expected letters among {accepted}, got {letter:?}")]
     UnknownLetter {
         /// The letters.
         text: String,
@@ -182,7 +182,7 @@ pub enum DmlError {
     },
     /// A letter that occurs twice.
     #[error(
-        "layout letters {text:?}: {letter:?} occurs twice; each dimension has a letter of its own"
+        "layout letters {text:?}: expected a letter of its own for each dimension, got {letter:?} twice"
     )]
     RepeatedLetter {
         /// The letters.
@@ -192,7 +192,7 @@ pub enum DmlError {
     },
     /// Another number of letters than of dimensions.
     #[error(
-        "layout letters {text:?}: {given} letters for {rank} dimensions; one for each is accepted"
+        "layout letters {text:?}: expected {rank} letters, one for each dimension, got {given}"
     )]
     LetterCount {
         /// The letters.
@@ -208,17 +208,17 @@ pub enum DmlError {
 }
 
 impl DmlError {
-    /// Whether the tensor is valid, but none that DirectML can describe.
+    /// What kind of failure it is.
     #[must_use]
-    pub fn is_unsupported(&self) -> bool {
+    pub fn kind(&self) -> ErrorKind {
         match self {
             Self::NoDataType { .. }
             | Self::ElementSize { .. }
             | Self::Tiled { .. }
             | Self::Offset { .. }
-            | Self::Prefix { .. } => true,
-            Self::Lower(error) => error.is_unsupported(),
-            _ => false,
+            | Self::Prefix { .. } => ErrorKind::Unsupported,
+            Self::Lower(error) => error.kind(),
+            _ => ErrorKind::Invalid,
         }
     }
 
@@ -228,29 +228,38 @@ impl DmlError {
 
     /// The field of the description that the error is about; `None` where it is about a binding or letters.
     #[must_use]
-    pub fn field(&self) -> Option<String> {
-        Some(match self {
-            Self::DataType { .. } => "data_type".into(),
-            Self::Flags { .. } => "flags".into(),
-            Self::DimensionCount { .. } | Self::ElementCount { .. } => "sizes".into(),
+    pub fn field(&self) -> Option<FieldPath> {
+        let (name, dimension) = match self {
             Self::ZeroSize { dimension } | Self::SizeTooLarge { dimension, .. } => {
-                format!("sizes[{dimension}]")
+                ("sizes", Some(*dimension))
             }
-            Self::Stride { dimension, .. } => format!("strides[{dimension}]"),
-            Self::StrideCount { .. } | Self::TooLarge => "strides".into(),
+            Self::Stride { dimension, .. } => ("strides", Some(*dimension)),
+            Self::DataType { .. } => ("data_type", None),
+            Self::Flags { .. } => ("flags", None),
+            Self::DimensionCount { .. } | Self::ElementCount { .. } => ("sizes", None),
+            Self::StrideCount { .. } | Self::TooLarge => ("strides", None),
             Self::TotalTensorSize { .. } | Self::TotalTensorSizeMultiple { .. } => {
-                "total_tensor_size_in_bytes".into()
+                ("total_tensor_size_in_bytes", None)
             }
             Self::AlignmentNotPowerOfTwo { .. } | Self::AlignmentBelowElement { .. } => {
-                "guaranteed_base_offset_alignment".into()
+                ("guaranteed_base_offset_alignment", None)
             }
-            Self::NoDataType { .. } => "element_type".into(),
-            Self::ElementSize { .. } => "element_size_in_bits".into(),
-            Self::Tiled { .. } => "tiles".into(),
-            Self::Offset { .. } => "offset".into(),
-            Self::Prefix { .. } => "dynamic_shape_metadata_prefix_bytes".into(),
+            Self::NoDataType { .. } => ("element_type", None),
+            Self::ElementSize { .. } => ("element_size_in_bits", None),
+            Self::Tiled { .. } => ("tiles", None),
+            Self::Offset { .. } => ("offset", None),
+            Self::Prefix { .. } => ("dynamic_shape_metadata_prefix_bytes", None),
             Self::Lower(error) => return error.field(),
-            _ => return None,
+            Self::BindingSize { .. }
+            | Self::BindingOffset { .. }
+            | Self::UnknownLetter { .. }
+            | Self::RepeatedLetter { .. }
+            | Self::LetterCount { .. } => return None,
+        };
+        let field = FieldPath::new(name);
+        Some(match dimension {
+            None => field,
+            Some(dimension) => field.index(dimension),
         })
     }
 }
@@ -262,38 +271,51 @@ mod tests {
     #[test]
     fn errors_have_kinds_and_fields() {
         let valid = StrideError::NoElements { element_type: ElementType::Token };
-        for (error, unsupported, field) in [
-            (DmlError::NoDataType { element_type: ElementType::Pred }, true, Some("element_type")),
+        for (error, kind, field) in [
+            (
+                DmlError::NoDataType { element_type: ElementType::Pred },
+                ErrorKind::Unsupported,
+                Some("element_type"),
+            ),
             (
                 DmlError::ElementSize { given: 8, data_type: TensorDataType::Int4, limit: 4 },
-                true,
+                ErrorKind::Unsupported,
                 Some("element_size_in_bits"),
             ),
-            (DmlError::Tiled { dimension: 1 }, true, Some("tiles")),
-            (DmlError::Offset { given: 9 }, true, Some("offset")),
-            (DmlError::Prefix { given: 4 }, true, Some("dynamic_shape_metadata_prefix_bytes")),
-            (DmlError::Lower(valid), true, Some("element_type")),
-            (DmlError::Lower(StrideError::TooLarge { what: "extents" }), false, Some("extents")),
-            (DmlError::DataType { given: 99 }, false, Some("data_type")),
-            (DmlError::Flags { given: 2 }, false, Some("flags")),
-            (DmlError::dimension_count(9), false, Some("sizes")),
-            (DmlError::ZeroSize { dimension: 2 }, false, Some("sizes[2]")),
-            (DmlError::Stride { dimension: 1, given: -1 }, false, Some("strides[1]")),
-            (DmlError::TooLarge, false, Some("strides")),
+            (DmlError::Tiled { dimension: 1 }, ErrorKind::Unsupported, Some("tiles")),
+            (DmlError::Offset { given: 9 }, ErrorKind::Unsupported, Some("offset")),
+            (
+                DmlError::Prefix { given: 4 },
+                ErrorKind::Unsupported,
+                Some("dynamic_shape_metadata_prefix_bytes"),
+            ),
+            (DmlError::Lower(valid), ErrorKind::Unsupported, Some("element_type")),
+            (
+                DmlError::Lower(StrideError::TooLarge { what: "extents" }),
+                ErrorKind::Invalid,
+                Some("extents"),
+            ),
+            (DmlError::DataType { given: 99 }, ErrorKind::Invalid, Some("data_type")),
+            (DmlError::Flags { given: 2 }, ErrorKind::Invalid, Some("flags")),
+            (DmlError::dimension_count(9), ErrorKind::Invalid, Some("sizes")),
+            (DmlError::ZeroSize { dimension: 2 }, ErrorKind::Invalid, Some("sizes[2]")),
+            (DmlError::Stride { dimension: 1, given: -1 }, ErrorKind::Invalid, Some("strides[1]")),
+            (DmlError::TooLarge, ErrorKind::Invalid, Some("strides")),
             (
                 DmlError::TotalTensorSizeMultiple { given: 3 },
-                false,
+                ErrorKind::Invalid,
                 Some("total_tensor_size_in_bytes"),
             ),
             (
                 DmlError::AlignmentNotPowerOfTwo { given: 3 },
-                false,
+                ErrorKind::Invalid,
                 Some("guaranteed_base_offset_alignment"),
             ),
-            (DmlError::BindingSize { given: 1, least: 4 }, false, None),
+            (DmlError::BindingSize { given: 1, least: 4 }, ErrorKind::Invalid, None),
         ] {
-            assert_eq!(error.is_unsupported(), unsupported, "{error}");
-            assert_eq!(error.field().as_deref(), field, "{error}");
+            assert_eq!(error.kind(), kind, "{error}");
+            assert!(field.is_none_or(|field| error.to_string().starts_with(field)), "{error}");
+            assert_eq!(error.field().map(|field| field.to_string()).as_deref(), field, "{error}");
         }
     }
 }

@@ -23,7 +23,7 @@ const CANONICAL: [&str; 2] = ["NCDHW", "PZYX"];
 /// assert_eq!(letters("NHWC", Some("NHWC"), 4)?[..], [3, 2, 1, 0]);
 /// assert_eq!(
 ///     letters("NHWC", None, 3).unwrap_err().to_string(),
-///     "layout letters \"NHWC\": 4 letters for 3 dimensions; one for each is accepted"
+///     "layout letters \"NHWC\": expected 3 letters, one for each dimension, got 4"
 /// );
 /// # Ok::<(), stridec::stride::DmlError>(())
 /// ```
@@ -121,7 +121,7 @@ fn distinct(text: &str) -> Result<SmallVec<[char; 8]>, DmlError> {
     let mut letters: SmallVec<[char; 8]> = SmallVec::new();
     for letter in text.chars().map(|letter| letter.to_ascii_uppercase()) {
         if !letter.is_ascii_uppercase() {
-            return Err(unknown(text, letter, "the letters A to Z".to_owned()));
+            return Err(unknown(text, letter, "A to Z".to_owned()));
         }
         if letters.contains(&letter) {
             return Err(DmlError::RepeatedLetter { text: shown(text), letter });
@@ -199,17 +199,27 @@ mod tests {
                 "NHHW",
                 None,
                 4,
-                "layout letters \"NHHW\": 'H' occurs twice; each dimension has a letter of its own",
+                "layout letters \"NHHW\": expected a letter of its own for each dimension, got 'H' twice",
             ),
-            ("NHWX", None, 4, "layout letters \"NHWX\": 'X' is not among NCDHW"),
-            ("ABC", None, 3, "layout letters \"ABC\": 'A' is not among NCDHW or PZYX"),
-            ("NHWC", Some("NCHQ"), 4, "layout letters \"NHWC\": 'W' is not among NCHQ"),
-            ("N,W", None, 3, "layout letters \"N,W\": ',' is not among the letters A to Z"),
+            ("NHWX", None, 4, "layout letters \"NHWX\": expected letters among NCDHW, got 'X'"),
+            (
+                "ABC",
+                None,
+                3,
+                "layout letters \"ABC\": expected letters among NCDHW or PZYX, got 'A'",
+            ),
+            (
+                "NHWC",
+                Some("NCHQ"),
+                4,
+                "layout letters \"NHWC\": expected letters among NCHQ, got 'W'",
+            ),
+            ("N,W", None, 3, "layout letters \"N,W\": expected letters among A to Z, got ','"),
             (
                 "NHWC",
                 Some("NCDHW"),
                 4,
-                "layout letters \"NCDHW\": 5 letters for 4 dimensions; one for each is accepted",
+                "layout letters \"NCDHW\": expected 4 letters, one for each dimension, got 5",
             ),
         ] {
             let error = minor_to_major_from_letters(order, over, rank).unwrap_err();

@@ -139,16 +139,22 @@ mod tests {
                 &[2][..],
                 &[6][..],
                 None,
-                "byte_strides: 6 is no whole number of elements; multiples of 4 are accepted",
+                "byte_strides: expected a multiple of 4, the bytes of an element, got 6",
             ),
             (
                 F32,
                 &[2],
                 &[4],
                 Some(2),
-                "byte_offset: 2 is no whole number of elements; multiples of 4 are accepted",
+                "byte_offset: expected a multiple of 4, the bytes of an element, got 2",
             ),
-            (F32, &[2], &[], None, "byte_strides: 0 values for 1 dimensions; accepted is one each"),
+            (
+                F32,
+                &[2],
+                &[],
+                None,
+                "byte_strides: expected 1 values, one for each dimension, got 0",
+            ),
             (
                 F32,
                 &[2],
@@ -161,14 +167,14 @@ mod tests {
                 &[3],
                 &[i64::MIN],
                 None,
-                "strides: the product of extents passes the limit of 2^63-1 bits of memory",
+                "strides: expected at most 2^63-1 bits of memory, got extents whose product is more",
             ),
             (
                 Token,
                 &[],
                 &[],
                 None,
-                "element_type: token has no elements to move; accepted are arrays",
+                "element_type: expected an array, got token, which has no elements to move",
             ),
         ] {
             let error = from_byte_strides(element_type, sizes, bytes, offset).unwrap_err();

@@ -123,11 +123,11 @@ mod tests {
             ),
             (
                 "f32[8,8]{1,0:T(4,4)}",
-                "tiles: a tile that takes dimension 0 apart is not supported; accepted are dimensions with one stride each",
+                "tiles: a tile that takes dimension 0 apart is not supported; expected one stride for each dimension",
             ),
             (
                 "f32[8]{0:M(4)}",
-                "dynamic_shape_metadata_prefix_bytes: M(4) is not supported; accepted is memory that starts with the data",
+                "dynamic_shape_metadata_prefix_bytes: M(4) is not supported; expected memory that starts with the data",
             ),
         ] {
             assert_eq!(dlpack(text).unwrap_err().to_string(), why);

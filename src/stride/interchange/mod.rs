@@ -30,13 +30,13 @@ fn plain_strides(tensor: &StrideDescriptor) -> Result<Vec<i64>, StrideError> {
     let strides: Vec<Option<i64>> = tensor.strides().collect();
     if let Some(dimension) = strides.iter().position(Option::is_none) {
         let value = format!("a tile that takes dimension {dimension} apart");
-        return Err(refusal("tiles", value, "accepted are dimensions with one stride each"));
+        return Err(refusal("tiles", value, "expected one stride for each dimension"));
     }
     if tensor.prefix_bytes() != 0 {
         return Err(refusal(
             "dynamic_shape_metadata_prefix_bytes",
             format!("M({})", tensor.prefix_bytes()),
-            "accepted is memory that starts with the data",
+            "expected memory that starts with the data",
         ));
     }
     Ok(normalized_strides(tensor.sizes(), &strides.into_iter().flatten().collect::<Vec<_>>()))
@@ -48,8 +48,8 @@ fn expect_element_bits(tensor: &StrideDescriptor, bits: u32) -> Result<(), Strid
         return Ok(());
     }
     let accepted = match bits {
-        8 => "accepted here is a byte for an element",
-        _ => "accepted here is the type's own size",
+        8 => "expected a byte for each element",
+        _ => "expected the type's own size",
     };
     Err(refusal("element_size_in_bits", format!("E({})", tensor.element_bits()), accepted))
 }
@@ -59,7 +59,7 @@ fn byte_offset(tensor: &StrideDescriptor, bits: u32) -> Result<u64, StrideError>
     let offset = u128::from(tensor.base_offset()) * u128::from(bits);
     u64::try_from(offset / 8).ok().filter(|_| offset.is_multiple_of(8)).ok_or_else(|| {
         let value = format!("{} elements of {bits} bits", tensor.base_offset());
-        refusal("offset", value, "accepted is a whole number of bytes below 2^64")
+        refusal("offset", value, "expected a whole number of bytes below 2^64")
     })
 }
 

@@ -108,7 +108,7 @@ mod tests {
         let error = numpy("s4[3]{0:E(4)}").unwrap_err().to_string();
         assert_eq!(
             error,
-            "element_size_in_bits: E(4) is not supported; accepted here is a byte for an element"
+            "element_size_in_bits: E(4) is not supported; expected a byte for each element"
         );
         assert!(numpy("f32[8,8]{1,0:T(4,4)}").is_err());
     }

@@ -73,7 +73,7 @@ pub(in crate::xla) fn with_layouts(shape: &Shape, source: &Shape) -> Result<Shap
         _ => (source.tuple_shapes().len(), shape.tuple_shapes().len()),
     };
     if given != rank || is_array(source) != is_array(shape) {
-        let (field, accepted) = (FieldPath::new("layout"), "the same rank and tuples are accepted");
+        let (field, accepted) = (FieldPath::new("layout"), "as many as the other shape has");
         return Err(ShapeError::Count { field, given, rank, accepted });
     }
     let mut sources = source.tuple_shapes().iter();

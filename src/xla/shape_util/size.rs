@@ -43,7 +43,7 @@ fn sizes(shape: &Shape) -> Result<Vec<u64>, StrideError> {
     bounds(shape).ok_or_else(|| StrideError::Unsupported {
         field: "dimensions",
         value: "?".into(),
-        accepted: "accepted is an extent, or a bound such as <=128",
+        accepted: "expected an extent, or a bound such as <=128",
     })
 }
 
