@@ -119,7 +119,7 @@ fn rows_that_guards_cut() {
                     );
                 }
             }
-            for height in [5, 8, 24] {
+            for height in [5, 24, 61] {
                 for (from, to) in [
                     ("{1,0}", "{1,0:T(8,128)(2,1)}"),
                     ("{1,0:T(8,16)}", "{1,0}"),

@@ -1,13 +1,22 @@
+//! Units below a byte, and units of another width on the two sides.
+
+use smallvec::SmallVec;
+use wide::{i16x8, u8x16, u16x8};
+
 use super::{
     box_copy::each_tile,
     micro::transpose,
     pieces::{Destination as _, Pieces},
     plan::Plan,
+    simd::Simd,
     tile::{Tile, at, each_unit},
 };
 
 /// Units of a run that are spread out at a time.
 const RUN: usize = 1 << 12;
+
+/// Whether the first of two bytes is the lower half of a word.
+const LITTLE: bool = cfg!(target_endian = "little");
 
 /// Moves units that are below a byte, or of another width on the two sides.
 #[derive(Clone, Copy, Debug)]
@@ -85,7 +94,7 @@ impl Bits {
             }
         }
         room.turned.resize(rows * columns, 0);
-        turn(&room.spread, columns, &mut room.turned, rows);
+        transpose_bytes(&room.spread, columns, &mut room.turned, rows);
         for (line, write) in room.turned.chunks_exact(rows).zip(tile.columns.1) {
             let to = tile.to + write;
             if plan.rows_touch {
@@ -157,7 +166,16 @@ struct Room {
 }
 
 /// Transposes a dense matrix of bytes.
-fn turn(from: &[u8], columns: usize, to: &mut [u8], rows: usize) {
+fn transpose_bytes(from: &[u8], columns: usize, to: &mut [u8], rows: usize) {
+    if let Some(simd) = Simd::best() {
+        let starts = |count: usize, length: usize| -> SmallVec<[isize; 512]> {
+            (0..count).map(|line| (line * length).cast_signed()).collect()
+        };
+        let (read, write) = (starts(rows, columns), starts(columns, rows));
+        if simd.transpose(1, (from, 0, &read), (to, 0, &write)) {
+            return;
+        }
+    }
     let mut row = 0;
     while row < rows {
         let wide = row + 16 <= rows;
@@ -190,8 +208,11 @@ fn spread<const BITS: usize, const PER: usize>(source: &[u8], first: usize, out:
     let (before, out) = out.split_at_mut(head);
     let (whole, after) = out.as_chunks_mut::<8>();
     let (start, last) = (first + head, first + head + whole.len() * 8);
-    let packed = source[start / PER..].as_chunks::<BITS>().0;
-    for (units, packed) in whole.iter_mut().zip(packed) {
+    let rest = &source[start / PER..];
+    // Halves of a byte are spread 16 bytes at a time.
+    let halves = if BITS == 4 && LITTLE { spread_halves(rest, whole) } else { 0 };
+    let packed = rest[halves * BITS..].as_chunks::<BITS>().0;
+    for (units, packed) in whole[halves..].iter_mut().zip(packed) {
         let mut word = [0; 8];
         word[..BITS].copy_from_slice(packed);
         let spread = (0..3).rev().fold(u64::from_le_bytes(word), |word, step| {
@@ -204,6 +225,39 @@ fn spread<const BITS: usize, const PER: usize>(source: &[u8], first: usize, out:
             *byte = unit(source, first + n, BITS as u32);
         }
     }
+}
+
+/// Spreads units of 4 bits, four times eight at a time, and returns how many times eight.
+fn spread_halves(source: &[u8], units: &mut [[u8; 8]]) -> usize {
+    let low_half = u8x16::splat(0xf);
+    let blocks = units.as_chunks_mut::<4>().0.iter_mut().zip(source.as_chunks::<16>().0);
+    let mut count = 0;
+    for (units, &packed) in blocks {
+        let packed = u8x16::new(packed);
+        let words: u16x8 = bytemuck::cast(packed);
+        let (even, odd) = (packed & low_half, bytemuck::cast::<_, u8x16>(words >> 4) & low_half);
+        units.copy_from_slice(&bytemuck::cast::<_, [[u8; 8]; 4]>([
+            u8x16::unpack_low(even, odd),
+            u8x16::unpack_high(even, odd),
+        ]));
+        count += 4;
+    }
+    count
+}
+
+/// Packs units of 4 bits, four times eight at a time, and returns how many times eight.
+fn gather_halves(units: &[[u8; 8]], packed: &mut [u8]) -> usize {
+    let low_byte = u16x8::splat(0xff);
+    let blocks = units.as_chunks::<4>().0.iter().zip(packed.as_chunks_mut::<16>().0);
+    let mut count = 0;
+    for (units, packed) in blocks {
+        let words: [u16x8; 2] = bytemuck::cast(*units);
+        let [first, second] =
+            words.map(|word| bytemuck::cast::<_, i16x8>((word | word >> 4) & low_byte));
+        *packed = bytemuck::cast(u8x16::narrow_i16x8(first, second));
+        count += 4;
+    }
+    count
 }
 
 /// A mask of the low `ones` bits of every lane of so many bits.
@@ -238,8 +292,10 @@ fn gather<const BITS: usize, const PER: usize>(
     for (first, units) in [(first, before), (last, after)] {
         units.iter().enumerate().for_each(|(n, &value)| put(first + n, value));
     }
-    let packed = destination[start / PER..].as_chunks_mut::<BITS>().0;
-    for (packed, units) in packed.iter_mut().zip(whole) {
+    let destination = &mut destination[start / PER..];
+    let halves = if BITS == 4 && LITTLE { gather_halves(whole, destination) } else { 0 };
+    let packed = destination[halves * BITS..].as_chunks_mut::<BITS>().0;
+    for (packed, units) in packed.iter_mut().zip(&whole[halves..]) {
         let word = (0..3).fold(u64::from_le_bytes(*units), |word, step| {
             (word | word >> ((8 - BITS) << step)) & lanes(16 << step, (2 * BITS) << step)
         });

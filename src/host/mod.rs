@@ -10,6 +10,7 @@
 
 mod bits;
 mod box_copy;
+mod cache;
 mod error;
 mod fill;
 mod micro;
@@ -17,6 +18,7 @@ mod part;
 mod pieces;
 mod plan;
 mod regions;
+mod repeat;
 mod run;
 mod shuffle;
 mod simd;

@@ -132,7 +132,10 @@ impl Plan {
         let least = if unit > SMALL { 1 } else { ROW_UNITS };
         let rows = Group::new(&row_axes, (row_bytes / unit).max(least));
         let row = rows.dst.len() * unit;
-        let columns = Group::new(&column_axes, (column_bytes / unit).max(TILE_BYTES / row));
+        // Columns that lie close together count with what lies between them.
+        let close = |axis: &&PlanAxis| (unit..LINE).contains(&axis.src.unsigned_abs());
+        let column = column_axes.first().filter(close).map_or(unit, |axis| axis.src.unsigned_abs());
+        let columns = Group::new(&column_axes, (column_bytes / column).max(TILE_BYTES / row));
         let touch = |offsets: &[isize]| {
             offsets.iter().enumerate().all(|(n, &offset)| offset == (n * unit).cast_signed())
         };
@@ -173,6 +176,13 @@ impl Plan {
             columns_touch,
             rows_join,
         }
+    }
+}
+
+impl Plan {
+    /// Whether units are runs of their own, rather than moved in registers.
+    pub(super) fn has_long_units(&self) -> bool {
+        self.unit > SMALL
     }
 }
 

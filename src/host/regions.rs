@@ -53,31 +53,163 @@ pub(super) fn cover(nest: &CopyNest, first: u64, end: u64) -> SmallVec<[Region; 
     out
 }
 
-/// Calls `each` for boxes that cover the positions of a box, each once.
+/// Boxes whose positions all take their values in one way.
+pub(super) enum Resolved<'a> {
+    /// One box, with what its first position takes: a unit of the source, from where the direct weights of the axes lead
+    /// on, or the bits that all its positions take.
+    Box(&'a Region, Taken),
+    /// Boxes that repeat along the axes.
+    Repeated(&'a Repeated),
+}
+
+/// The boxes of a period, and how often they repeat: tilings that do not nest have a common period.
 ///
-/// In a box every guard is decided and every quotient is constant. It comes with what its first position takes: a unit
-/// of the source, from where the direct weights of the axes lead on, or the bits that all its positions take.
-pub(super) fn resolve(nest: &CopyNest, region: Region, each: &mut impl FnMut(&Region, Taken)) {
-    match decide(nest, &region) {
-        Decision::Taken(taken) => each(&region, taken),
+/// ```text
+/// tiles of 6 by 10 to tiles of 4 by 8: 12 by 40 elements are 3 by 5 tiles of the destination, then all repeats
+/// ```
+pub(super) struct Repeated {
+    /// The first period.
+    pub(super) first: Box<Region>,
+    /// Its boxes, with the unit that the first position of each reads.
+    pub(super) boxes: Vec<(Region, u64)>,
+    /// For each axis the number of periods, and what each moves the source by, in units.
+    pub(super) repeats: Vec<(usize, i64)>,
+}
+
+/// Positions of a period that is worked out once, at the most.
+const MOST_OF_PERIOD: i64 = 1 << 14;
+
+/// Periods for which it is worth it, at the least.
+const LEAST_REPEATS: i64 = 4;
+
+/// Positions of a box from which on boxes are better moved one by one.
+const LARGE_BOX: usize = 64;
+
+/// Calls `each` for boxes that cover the positions of a box, each once: in each every guard is decided and every quotient
+/// is constant. Boxes that repeat come together where `repeats` says so.
+pub(super) fn resolve(
+    nest: &CopyNest,
+    region: Region,
+    repeats: bool,
+    each: &mut impl FnMut(Resolved),
+) {
+    match decide(nest, &region, repeats) {
+        Decision::Taken(taken) => each(Resolved::Box(&region, taken)),
         Decision::Cut { axis, at } => {
             let (mut below, mut above) = (region.clone(), region);
             below.ranges[axis].1 = at;
             above.ranges[axis].0 = at;
-            resolve(nest, below, each);
-            resolve(nest, above, each);
+            resolve(nest, below, repeats, each);
+            resolve(nest, above, repeats, each);
+        }
+        Decision::Repeated { first, repeats } => {
+            let mut boxes = Vec::new();
+            // Every position of the region reads: the guards are decided.
+            resolve_boxes(nest, Region::clone(&first), &mut |found| {
+                if let Resolved::Box(region, Taken::Unit(from)) = found {
+                    boxes.push((region.clone(), from));
+                }
+            });
+            if first.extents().product::<usize>() < boxes.len() * LARGE_BOX {
+                each(Resolved::Repeated(&Repeated { first, boxes, repeats }));
+            } else {
+                resolve_boxes(nest, region, each);
+            }
         }
     }
+}
+
+/// Calls `each` for boxes alone.
+fn resolve_boxes(nest: &CopyNest, region: Region, each: &mut dyn FnMut(Resolved)) {
+    resolve(nest, region, false, &mut |found| each(found));
 }
 
 /// What all positions of a box take, or where to cut it.
 enum Decision {
     Taken(Taken),
     Cut { axis: usize, at: i64 },
+    Repeated { first: Box<Region>, repeats: Vec<(usize, i64)> },
+}
+
+/// How a region that reads repeats where its quotients vary: whole periods, or where to cut the rest off. `None` where
+/// periods are too long or too few.
+fn period(nest: &CopyNest, src: &Affine, region: &Region, bounds: &Bounds) -> Option<Decision> {
+    let mut first = Box::new(region.clone());
+    let mut repeats = vec![(1, 0); first.ranges.len()];
+    let (mut size, mut count) = (1_i64, 1_i64);
+    for (axis, (low, end)) in first.ranges.iter_mut().enumerate().rev() {
+        let extent = *end - *low;
+        let Period { steps, advance, moves } = period_of_axis(nest, src, bounds, axis, extent);
+        // An axis that moves no quotient is part of the period, or repeats it.
+        let inside = !moves && size.saturating_mul(extent) <= MOST_OF_PERIOD;
+        let steps = if inside || extent < 2 * steps { extent } else { steps };
+        let times = extent / steps;
+        if times > 1 {
+            if extent % steps != 0 {
+                return Some(Decision::Cut { axis, at: *low + times * steps });
+            }
+            repeats[axis] = (usize::try_from(times).ok()?, advance);
+        }
+        *end = *low + steps;
+        size = size.saturating_mul(steps);
+        count = count.saturating_mul(times);
+    }
+    let pays = size <= MOST_OF_PERIOD && count >= LEAST_REPEATS;
+    pays.then_some(Decision::Repeated { first, repeats })
+}
+
+/// The least steps of an axis that move every quotient by a whole number.
+struct Period {
+    /// As many as the axis has, where it has no whole period.
+    steps: i64,
+    /// What they move the source by.
+    advance: i64,
+    /// Whether the axis moves a quotient that varies.
+    moves: bool,
+}
+
+fn period_of_axis(
+    nest: &CopyNest,
+    src: &Affine,
+    bounds: &Bounds,
+    axis: usize,
+    extent: i64,
+) -> Period {
+    // What the steps move each quotient by.
+    let (mut steps, mut moves): (i64, SmallVec<[i64; 4]>) = (1, SmallVec::new());
+    let moved = |form: &Affine, steps: i64, moves: &[i64]| {
+        let direct = form.weight(Value::Axis(axis)) * steps;
+        let weights = (0..moves.len()).map(|number| form.weight(Value::Quotient(number)));
+        direct + weights.zip(moves).map(|(weight, by)| weight * by).sum::<i64>()
+    };
+    for (number, Quotient { of, by }) in nest.quotients().iter().enumerate() {
+        if is_constant(Value::Quotient(number), bounds) {
+            moves.push(0);
+            continue;
+        }
+        let (by, by_steps) = (signed(*by), moved(of, steps, &moves));
+        let factor = by / greatest_common_divisor(by_steps, by);
+        if factor > extent / steps {
+            return Period { steps: extent, advance: 0, moves: true };
+        }
+        steps *= factor;
+        moves.iter_mut().for_each(|of| *of *= factor);
+        moves.push(by_steps * factor / by);
+    }
+    let advance = moved(src, steps, &moves);
+    Period { steps, advance, moves: moves.iter().any(|&of| of != 0) }
+}
+
+fn greatest_common_divisor(a: i64, b: i64) -> i64 {
+    let (mut a, mut b) = (a.abs(), b.abs());
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 /// Asks the cases of the nest in order; the first that does not fail for the whole box decides.
-fn decide(nest: &CopyNest, region: &Region) -> Decision {
+fn decide(nest: &CopyNest, region: &Region, repeats: bool) -> Decision {
     let bounds = Bounds::of_box(nest, region.ranges.iter().map(|&(low, end)| (low, end - 1)));
     for Case { when, take } in nest.cases() {
         let mut open: SmallVec<[(&Affine, i64); 4]> = SmallVec::new();
@@ -100,7 +232,12 @@ fn decide(nest: &CopyNest, region: &Region) -> Decision {
         if (reads || !open.is_empty())
             && let Some(cut) = cut_quotient(nest, region, &bounds)
         {
-            return cut;
+            return match take {
+                Take::Read(src) if repeats && open.is_empty() => {
+                    period(nest, src, region, &bounds).unwrap_or(cut)
+                }
+                _ => cut,
+            };
         }
         return Decision::Taken(match take {
             Take::Read(src) => Taken::Unit(first_value(src, region, &bounds).unsigned_abs()),

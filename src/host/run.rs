@@ -2,11 +2,17 @@
 
 use rayon::prelude::*;
 
-use super::{HostError, part::parts, simd::Simd, stream::streaming, task::Task};
+use super::{
+    HostError, cache::last_level_bytes, part::parts, simd::Simd, stream::streaming, task::Task,
+};
 use crate::nest::{CopyNest, Operand};
 
-/// From here on a destination is written past the caches: it would not stay in them.
-const STREAM_BYTES: usize = 1 << 20;
+/// Destinations from this share of the last-level cache on are written past the caches where units are long: as fast as
+/// they come, and nothing is read for them.
+const LONG_SHARE: usize = 32;
+
+/// The same where units are short: what is smaller is faster through the cache.
+const SHORT_SHARE: usize = 4;
 
 /// Fills `destination`, the whole image, from `source`, the whole image of the other side.
 ///
@@ -32,8 +38,10 @@ pub fn run(nest: &CopyNest, source: &[u8], destination: &mut [u8]) -> Result<(),
         *last = 0; // The bits behind the last unit belong to no cell.
     }
     let whole_bytes = nest.src_bits() == nest.dst_bits() && nest.dst_bits() >= 8;
-    let task = Task { nest, source, simd: Simd::best().filter(|_| whole_bytes) };
-    let streams = destination.len() >= STREAM_BYTES;
+    let reaches = |share: usize| destination.len() >= last_level_bytes() / share;
+    let (streams, streams_short) = (reaches(LONG_SHARE), reaches(SHORT_SHARE));
+    let simd = Simd::best().filter(|_| whole_bytes);
+    let task = Task { nest, source, simd, streams_short };
     parts(nest, destination, rayon::current_num_threads()).into_par_iter().for_each(|part| {
         if streams {
             streaming(|stream| task.run(part, Some(stream)));

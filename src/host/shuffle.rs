@@ -87,6 +87,11 @@ impl Shuffle {
         Some(Self { unit, selection: Selection::new(simd, registers, loads, places, advance) })
     }
 
+    /// Fills a row whose first unit is read at byte `from`.
+    pub(super) fn fill(&self, source: &[u8], from: isize, row: &mut [u8]) {
+        self.selection.fill(source, from, row);
+    }
+
     /// Asks for the lines that a row read from byte `from` on begins with.
     pub(super) fn fetch(&self, source: &[u8], from: isize) {
         self.selection.fetch(source, from);
@@ -104,7 +109,7 @@ impl Mover for Shuffle {
         let length = tile.rows.0.len() * self.unit;
         for (read, write) in tile.columns.0.iter().zip(tile.columns.1) {
             let row = destination.bytes(tile.to + write, length);
-            self.selection.fill(source, tile.from + read, row);
+            self.fill(source, tile.from + read, row);
         }
     }
 }
@@ -188,7 +193,7 @@ mod tests {
         {
             for length in [units, units - 1, units / 2, units.min(17)] {
                 let mut row = vec![0xa5; length * unit];
-                shuffle.selection.fill(source, from, &mut row);
+                shuffle.fill(source, from, &mut row);
                 for (n, bytes) in row.chunks(unit).enumerate() {
                     let read = (from + of_unit(n)).cast_unsigned();
                     assert_eq!(

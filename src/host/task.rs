@@ -7,7 +7,8 @@ use super::{
     part::Part,
     pieces::Pieces,
     plan::{Plan, PlanAxis},
-    regions::resolve,
+    regions::{Region, Repeated, Resolved, resolve},
+    repeat::{Pattern, Repeat},
     simd::Simd,
     stream::Stream,
 };
@@ -22,6 +23,8 @@ pub(super) struct Task<'a> {
     pub(super) source: &'a [u8],
     /// The shuffles of bytes to use, for cells of whole bytes.
     pub(super) simd: Option<Simd>,
+    /// Whether short units, too, are streamed where there is a stream.
+    pub(super) streams_short: bool,
 }
 
 /// Extents of a box.
@@ -48,22 +51,61 @@ impl Task<'_> {
         let mut plans: Vec<(Extents, Plan)> = Vec::new();
         let mut room = Room::default();
         for region in regions {
-            resolve(self.nest, region, &mut |region, taken| {
-                let extents: Extents = region.extents().collect();
-                let mut to = -self.offset(first.cast_signed());
-                for (&(low, _), (_, stride)) in region.ranges.iter().zip(&strides) {
-                    to += low as isize * stride;
-                }
-                match taken {
-                    Taken::Unit(from) => {
-                        let plan = self.plan(&mut plans, extents, &strides);
-                        let stream = stream.map(|stream| (stream, &mut room));
-                        self.copy(plan, self.offset(from.cast_signed()), &mut pieces, to, stream);
+            resolve(self.nest, region, self.is_whole_bytes(), &mut |found| {
+                let place = |region: &Region| {
+                    let ranges = region.ranges.iter().zip(&strides);
+                    let steps = ranges.map(|(&(low, _), (_, stride))| low as isize * stride);
+                    steps.sum::<isize>() - self.offset(first.cast_signed())
+                };
+                match found {
+                    Resolved::Box(region, Taken::Unit(from)) => {
+                        let plan = self.plan(&mut plans, region.extents().collect(), &strides);
+                        let streams = self.streams_short || plan.has_long_units();
+                        let stream = stream.filter(|_| streams).map(|stream| (stream, &mut room));
+                        let from = self.offset(from.cast_signed());
+                        self.copy(plan, from, &mut pieces, place(region), stream);
                     }
-                    Taken::Bits(bits) => self.fill(bits, &extents, &strides, &mut pieces, to),
+                    Resolved::Box(region, Taken::Bits(bits)) => {
+                        let extents: Extents = region.extents().collect();
+                        self.fill(bits, &extents, &strides, &mut pieces, place(region));
+                    }
+                    Resolved::Repeated(of) => {
+                        self.pattern(of, &strides).run(
+                            self.source,
+                            0,
+                            &mut pieces,
+                            place(&of.first),
+                        );
+                    }
                 }
             });
         }
+    }
+
+    /// The pattern of boxes that repeat.
+    fn pattern(&self, of: &Repeated, strides: &Strides) -> Pattern {
+        let mut units = Vec::new();
+        for (region, from) in &of.boxes {
+            let lows = region.ranges.iter().zip(&of.first.ranges).map(|(of, first)| of.0 - first.0);
+            let to = lows.zip(strides).map(|(steps, (_, dst))| steps as isize * dst).sum();
+            let mut of_box = vec![(to, self.offset(from.cast_signed()))];
+            for (extent, &(src, dst)) in region.extents().zip(strides) {
+                let steps = 0..extent.cast_signed();
+                let step = |(to, from): (isize, isize)| {
+                    steps.clone().map(move |step| (to + step * dst, from + step * src))
+                };
+                of_box = of_box.into_iter().flat_map(step).collect();
+            }
+            units.append(&mut of_box);
+        }
+        units.sort_unstable();
+        let periods = of.first.extents().zip(strides).zip(&of.repeats);
+        let repeats = periods.map(|((steps, (_, dst)), &(times, advance))| Repeat {
+            times,
+            src: self.offset(advance),
+            dst: steps.cast_signed() * dst,
+        });
+        Pattern::new(self.simd, self.scale(), &units, repeats.collect())
     }
 
     /// The plan for a box.
@@ -123,11 +165,15 @@ impl Task<'_> {
         );
     }
 
+    /// Whether a unit has the same whole number of bytes on both sides.
+    fn is_whole_bytes(&self) -> bool {
+        let (src_bits, dst_bits) = (self.nest.src_bits(), self.nest.dst_bits());
+        src_bits == dst_bits && dst_bits.is_multiple_of(8)
+    }
+
     /// What a unit moves an address by: its bytes, where both sides have the same whole number, else 1.
     fn scale(&self) -> usize {
-        let (src_bits, dst_bits) = (self.nest.src_bits(), self.nest.dst_bits());
-        let whole = src_bits == dst_bits && dst_bits.is_multiple_of(8);
-        if whole { dst_bits as usize / 8 } else { 1 }
+        if self.is_whole_bytes() { self.nest.dst_bits() as usize / 8 } else { 1 }
     }
 
     /// An offset, from units. Images fit the address space.

@@ -1,0 +1,128 @@
+//! Boxes that repeat: the rows of a period are worked out once, and moved at each of its places.
+
+use smallvec::SmallVec;
+
+use super::{
+    pieces::{Destination as _, Pieces},
+    shuffle::Shuffle,
+    simd::Simd,
+};
+
+/// Bytes that one selection makes of a row that does not repeat.
+const PART_BYTES: usize = 1 << 9;
+
+/// How often a period comes along an axis, and what each moves both sides by, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Repeat {
+    pub(super) times: usize,
+    pub(super) src: isize,
+    pub(super) dst: isize,
+}
+
+/// The rows of a period, and its places.
+pub(super) struct Pattern {
+    unit: usize,
+    rows: Vec<Row>,
+    /// Outermost first.
+    repeats: SmallVec<[Repeat; 8]>,
+}
+
+/// Units side by side in the destination.
+struct Row {
+    /// Where the first unit is written and read, from the period's place on.
+    to: isize,
+    from: isize,
+    /// Where the units are read, from the first on.
+    offsets: Vec<isize>,
+    /// How often the row continues itself in the destination, and what that moves the source by.
+    times: usize,
+    advance: isize,
+    shuffle: Option<Shuffle>,
+}
+
+impl Pattern {
+    /// The pattern of a period of units of `unit` bytes, each given as where it is written and where it is read, in the
+    /// order of the destination.
+    pub(super) fn new(
+        simd: Option<Simd>,
+        unit: usize,
+        units: &[(isize, isize)],
+        mut repeats: SmallVec<[Repeat; 8]>,
+    ) -> Self {
+        let touch = |first: &(isize, isize), second: &(isize, isize)| {
+            first.0 + unit.cast_signed() == second.0
+        };
+        let rows: Vec<&[(isize, isize)]> = units.chunk_by(touch).collect();
+        let length = rows.first().map_or(0, |row| row.len());
+        let alike = rows.iter().all(|row| row.len() == length);
+        // Where the next period continues every row, a selection makes the rows of all of them.
+        let along = repeats.iter().position(|repeat| {
+            alike && repeat.times > 1 && repeat.dst == (length * unit).cast_signed()
+        });
+        let long = along.and_then(|along| {
+            let Repeat { times, src, .. } = repeats[along];
+            let row =
+                |row: &&[_]| Some(Row::new(simd, unit, row, times, src)).filter(Row::is_selected);
+            let rows = rows.iter().map(row).collect::<Option<Vec<_>>>()?;
+            repeats[along].times = 1;
+            Some(rows)
+        });
+        let rows = long.unwrap_or_else(|| {
+            let parts = rows.iter().flat_map(|row| row.chunks((PART_BYTES / unit).max(1)));
+            parts.map(|part| Row::new(simd, unit, part, 1, 0)).collect()
+        });
+        Self { unit, rows, repeats }
+    }
+
+    /// Moves every period, the first of which is at byte `from` of the source and byte `to` of the destination.
+    pub(super) fn run(&self, source: &[u8], from: isize, destination: &mut Pieces, to: isize) {
+        each_period(&self.repeats, from, to, &mut |from, to| {
+            for row in &self.rows {
+                let length = row.offsets.len() * row.times * self.unit;
+                row.fill(self.unit, source, from, destination.bytes(to + row.to, length));
+            }
+        });
+    }
+}
+
+/// Calls `period` for every place of the periods.
+fn each_period(repeats: &[Repeat], from: isize, to: isize, period: &mut impl FnMut(isize, isize)) {
+    let [Repeat { times, src, dst }, inner @ ..] = repeats else { return period(from, to) };
+    for time in 0..times.cast_signed() {
+        each_period(inner, from + time * src, to + time * dst, period);
+    }
+}
+
+impl Row {
+    fn new(
+        simd: Option<Simd>,
+        unit: usize,
+        units: &[(isize, isize)],
+        times: usize,
+        advance: isize,
+    ) -> Self {
+        let (to, from) = units[0];
+        let offsets: Vec<isize> = units.iter().map(|place| place.1 - from).collect();
+        let shuffle = simd.and_then(|simd| Shuffle::new(simd, unit, &offsets, advance, times));
+        Self { to, from, offsets, times, advance, shuffle }
+    }
+
+    fn is_selected(&self) -> bool {
+        self.shuffle.is_some()
+    }
+
+    /// Fills the row of a period whose place in the source is `from`.
+    fn fill(&self, unit: usize, source: &[u8], from: isize, bytes: &mut [u8]) {
+        let from = from + self.from;
+        if let Some(shuffle) = &self.shuffle {
+            return shuffle.fill(source, from, bytes);
+        }
+        for (time, bytes) in bytes.chunks_exact_mut(self.offsets.len() * unit).enumerate() {
+            let from = from + time.cast_signed() * self.advance;
+            for (bytes, offset) in bytes.chunks_exact_mut(unit).zip(&self.offsets) {
+                let read = (from + offset).cast_unsigned();
+                bytes.copy_from_slice(&source[read..read + unit]);
+            }
+        }
+    }
+}
