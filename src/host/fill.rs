@@ -1,3 +1,5 @@
+//! Fills units with one value, side by side or along the axes of a box.
+
 use super::pieces::{Destination as _, Pieces};
 
 /// Units of one value, side by side or along axes.

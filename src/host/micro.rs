@@ -1,3 +1,5 @@
+//! Squares transposed in registers of 16 bytes, with the instructions that every processor of the build has.
+
 use bytemuck::cast;
 use wide::{u8x16, u16x8, u32x4, u64x2};
 

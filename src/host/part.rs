@@ -1,3 +1,5 @@
+//! Shares the destination out to threads, in parts of which none writes where another does.
+
 use smallvec::{SmallVec, smallvec};
 
 use super::{

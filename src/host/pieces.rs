@@ -1,3 +1,5 @@
+//! The slices of the destination that a part owns, and the addresses of the units in them.
+
 /// A part of the destination that one thread writes: slices of it, all but the last as long.
 ///
 /// An address counts units from the first cell of a piece, and `1 << shift` for each piece before it, so that the loops

@@ -1,5 +1,11 @@
 //! The processor's shuffles of bytes, found at run time. This file alone knows these instructions.
-#![allow(unsafe_code)] // Loads and stores of registers take pointers, and an instruction set must be there.
+#![allow(unsafe_code)]
+// Loads and stores of registers take pointers, and an instruction set must be there.
+// Elsewhere there is no instruction set, and nothing to call.
+#![cfg_attr(
+    not(any(target_arch = "x86_64", target_arch = "aarch64")),
+    allow(unused, unreachable_patterns)
+)]
 
 use super::stream::ahead;
 
@@ -572,11 +578,54 @@ mod x86 {
 
 #[cfg(target_arch = "aarch64")]
 mod neon {
-    use std::arch::aarch64::{uint8x16_t, vdupq_n_u8, vld1q_u8, vorrq_u8, vqtbl1q_u8, vst1q_u8};
+    use std::arch::aarch64::{
+        uint8x16_t, vdupq_n_u8, vld1q_u8, vorrq_u8, vqtbl1q_u8, vreinterpretq_u8_u16,
+        vreinterpretq_u8_u32, vreinterpretq_u8_u64, vreinterpretq_u16_u8, vreinterpretq_u32_u8,
+        vreinterpretq_u64_u8, vst1q_u8, vzip1q_u8, vzip1q_u16, vzip1q_u32, vzip1q_u64, vzip2q_u8,
+        vzip2q_u16, vzip2q_u32, vzip2q_u64,
+    };
 
     use super::{MANY, Selection, ahead};
 
     select!(neon, "neon", 1, 16, vdupq_n_u8(0), term, store);
+
+    transpose!(transpose_16, "neon", 1, lanes_16, low_16, high_16, write_16);
+
+    #[inline]
+    #[target_feature(enable = "neon")]
+    unsafe fn lanes_16(lane: impl Fn(usize) -> *const u8) -> uint8x16_t {
+        // SAFETY: the caller's lane.
+        unsafe { vld1q_u8(lane(0)) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "neon")]
+    fn low_16<const N: usize>(a: uint8x16_t, b: uint8x16_t) -> uint8x16_t {
+        match N {
+            1 => vzip1q_u8(a, b),
+            2 => vreinterpretq_u8_u16(vzip1q_u16(vreinterpretq_u16_u8(a), vreinterpretq_u16_u8(b))),
+            4 => vreinterpretq_u8_u32(vzip1q_u32(vreinterpretq_u32_u8(a), vreinterpretq_u32_u8(b))),
+            _ => vreinterpretq_u8_u64(vzip1q_u64(vreinterpretq_u64_u8(a), vreinterpretq_u64_u8(b))),
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "neon")]
+    fn high_16<const N: usize>(a: uint8x16_t, b: uint8x16_t) -> uint8x16_t {
+        match N {
+            1 => vzip2q_u8(a, b),
+            2 => vreinterpretq_u8_u16(vzip2q_u16(vreinterpretq_u16_u8(a), vreinterpretq_u16_u8(b))),
+            4 => vreinterpretq_u8_u32(vzip2q_u32(vreinterpretq_u32_u8(a), vreinterpretq_u32_u8(b))),
+            _ => vreinterpretq_u8_u64(vzip2q_u64(vreinterpretq_u64_u8(a), vreinterpretq_u64_u8(b))),
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "neon")]
+    unsafe fn write_16(to: *mut u8, bytes: uint8x16_t) {
+        // SAFETY: the caller's place.
+        unsafe { vst1q_u8(to, bytes) }
+    }
 
     #[inline]
     #[target_feature(enable = "neon")]
@@ -598,5 +647,57 @@ mod neon {
     fn store(to: &mut [u8; 16], bytes: uint8x16_t) {
         // SAFETY: the array has the register's length.
         unsafe { vst1q_u8(to.as_mut_ptr(), bytes) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every instruction set of this processor, on matrices of every size around its registers.
+    #[test]
+    fn matrices_are_transposed_and_nothing_else_is_written() {
+        let source: Vec<u8> = (0..60_000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
+        for (simd, unit) in Simd::all().flat_map(|simd| [1, 2, 4, 8].map(|unit| (simd, unit))) {
+            let edge = 16 / unit;
+            for (rows, columns) in
+                (1..70).flat_map(|rows| [1, edge, edge + 1, 37].map(|of| (rows, of)))
+            {
+                let (read, write) = (columns * unit + 5, rows * unit + 3);
+                let starts = |count: usize, pitch: usize| -> Vec<isize> {
+                    (0..count).map(|line| (line * pitch).cast_signed()).collect()
+                };
+                let (from, to) = (starts(rows, read), starts(columns, write));
+                let mut out = vec![0xa5; 7 + columns * write];
+                let done = simd.transpose(unit, (&source, 11, &from), (&mut out, 7, &to));
+                assert_eq!(
+                    done,
+                    rows >= edge && columns >= edge,
+                    "{simd:?} {unit}: {rows} by {columns}"
+                );
+                let mut expected = vec![0xa5; out.len()];
+                for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |of| (row, of)))
+                {
+                    let (place, given) =
+                        (7 + column * write + row * unit, 11 + row * read + column * unit);
+                    if done {
+                        expected[place..place + unit].copy_from_slice(&source[given..given + unit]);
+                    }
+                }
+                assert_eq!(out, expected, "{simd:?} {unit}: {rows} by {columns}");
+            }
+        }
+    }
+
+    #[test]
+    fn matrices_outside_of_their_slices_are_refused() {
+        let (source, mut out) = (vec![0; 300], vec![0; 300]);
+        let lines: Vec<isize> = (0..16).map(|line| line * 16).collect();
+        for simd in Simd::all() {
+            for (from, to) in [(-1, 0), (45, 0), (0, -1), (0, 45)] {
+                assert!(!simd.transpose(1, (&source, from, &lines), (&mut out, to, &lines)));
+            }
+            assert!(simd.transpose(1, (&source, 44, &lines), (&mut out, 44, &lines)));
+        }
     }
 }

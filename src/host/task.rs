@@ -1,3 +1,5 @@
+//! Fills one part of a destination: its boxes are filled, copied by plans, or moved as patterns that repeat.
+
 use smallvec::SmallVec;
 
 use super::{
