@@ -64,8 +64,7 @@ impl Affine {
     }
 
     /// `self + scale · other`; `None` where a number passes 2^63-1.
-    #[must_use]
-    pub fn checked_plus(mut self, scale: i64, other: &Self) -> Option<Self> {
+    pub(crate) fn checked_plus(mut self, scale: i64, other: &Self) -> Option<Self> {
         self.constant = self.constant.checked_add(scale.checked_mul(other.constant)?)?;
         for &(value, weight) in &other.terms {
             self.add(value, scale.checked_mul(weight)?)?;
@@ -74,8 +73,7 @@ impl Affine {
     }
 
     /// `self` with `by` in the place of `value`.
-    #[must_use]
-    pub fn substitute(mut self, value: Value, by: &Self) -> Self {
+    pub(crate) fn substitute(mut self, value: Value, by: &Self) -> Self {
         let weight = self.weight(value);
         if weight == 0 {
             return self;
@@ -85,8 +83,7 @@ impl Affine {
     }
 
     /// `self` with other names for its values; two values must not become one.
-    #[must_use]
-    pub fn rename(mut self, name: impl Fn(Value) -> Value) -> Self {
+    pub(crate) fn rename(mut self, name: impl Fn(Value) -> Value) -> Self {
         for term in &mut self.terms {
             term.0 = name(term.0);
         }
@@ -129,8 +126,7 @@ impl Affine {
     /// `⌊self / by⌋`, where that is affine: what is left of every weight fits below `by`. `of` bounds the values.
     ///
     /// `8·a + b` over 8 is `a` for b in 0..8.
-    #[must_use]
-    pub fn divide(&self, by: i64, of: impl Fn(Value) -> Interval) -> Option<Self> {
+    pub(crate) fn divide(&self, by: i64, of: impl Fn(Value) -> Interval) -> Option<Self> {
         let mut quotient = Self::default();
         let mut rest = Self::default();
         for &(value, weight) in &self.terms {

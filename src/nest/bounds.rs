@@ -8,27 +8,25 @@ use super::{
 };
 
 /// The least and the greatest value, both included.
-pub type Interval = (i64, i64);
+pub(crate) type Interval = (i64, i64);
 
 /// The least and the greatest value of each axis and quotient of a nest, over a set of positions.
 ///
 /// Forms are bounded term by term, so that a bound may be wider than need be, and never too narrow.
 #[derive(Clone, Debug)]
-pub struct Bounds {
+pub(crate) struct Bounds {
     axes: SmallVec<[Interval; 8]>,
     quotients: SmallVec<[Interval; 4]>,
 }
 
 impl Bounds {
     /// Over all positions of the walk, those included where no guard holds.
-    #[must_use]
-    pub fn of_walk(nest: &CopyNest) -> Self {
+    pub(crate) fn of_walk(nest: &CopyNest) -> Self {
         Self::of_box(nest, nest.extents.iter().map(|&extent| (0, signed(extent) - 1)))
     }
 
     /// Over a box of the walk: an interval of positions along each axis, outermost first.
-    #[must_use]
-    pub fn of_box(nest: &CopyNest, axes: impl IntoIterator<Item = Interval>) -> Self {
+    pub(crate) fn of_box(nest: &CopyNest, axes: impl IntoIterator<Item = Interval>) -> Self {
         let mut bounds = Self { axes: axes.into_iter().collect(), quotients: SmallVec::new() };
         for Quotient { of, by } in &nest.quotients {
             let (low, high) = bounds.of(of);
@@ -38,8 +36,7 @@ impl Bounds {
     }
 
     /// Over the positions of the walk where every guard of some case holds: there no quotient is negative.
-    #[must_use]
-    pub fn of_guarded(nest: &CopyNest) -> Self {
+    pub(crate) fn of_guarded(nest: &CopyNest) -> Self {
         let axes = nest.extents.iter().map(|&extent| (0, signed(extent) - 1)).collect();
         let mut bounds = Self { axes, quotients: SmallVec::new() };
         for Quotient { of, by } in &nest.quotients {
@@ -82,14 +79,12 @@ impl Bounds {
     }
 
     /// Those of a form.
-    #[must_use]
-    pub fn of(&self, form: &Affine) -> Interval {
+    pub(crate) fn of(&self, form: &Affine) -> Interval {
         form.interval(|value| self.of_value(value))
     }
 
     /// Those of an axis or a quotient.
-    #[must_use]
-    pub fn of_value(&self, value: Value) -> Interval {
+    pub(crate) fn of_value(&self, value: Value) -> Interval {
         match value {
             Value::Axis(axis) => self.axes[axis],
             Value::Quotient(quotient) => self.quotients[quotient],
@@ -135,8 +130,7 @@ impl Bounds {
 /// where its guards hold: terms of positive weight are added first, then those of negative weight are taken away.
 ///
 /// Saturates at 2^64-1.
-#[must_use]
-pub fn greatest_sum(nest: &CopyNest) -> u64 {
+pub(crate) fn greatest_sum(nest: &CopyNest) -> u64 {
     let bounds = Bounds::of_guarded(nest);
     let last = |value| bounds.of_value(value).1.max(1).unsigned_abs().into();
     let sum = |form: &Affine| {

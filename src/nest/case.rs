@@ -61,11 +61,11 @@ impl Taken {
 
 /// Guards, and the bits that a position takes where one of them fails.
 #[derive(Clone, Debug)]
-pub struct Refusal<'a> {
+pub(crate) struct Refusal<'a> {
     /// The guards, in the order of the nest.
-    pub guards: SmallVec<[&'a Guard; 4]>,
+    pub(crate) guards: SmallVec<[&'a Guard; 4]>,
     /// What the position takes where any of them fails.
-    pub bits: u128,
+    pub(crate) bits: u128,
 }
 
 /// A list of cases as the refusals that lead to its first one, to be asked in order.

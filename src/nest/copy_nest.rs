@@ -168,8 +168,7 @@ impl CopyNest {
     }
 
     /// The cases as the questions that a position is asked in turn, before it reads.
-    #[must_use]
-    pub fn refusals(&self) -> SmallVec<[Refusal<'_>; 2]> {
+    pub(crate) fn refusals(&self) -> SmallVec<[Refusal<'_>; 2]> {
         refusals(&self.cases)
     }
 

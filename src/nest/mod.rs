@@ -22,9 +22,10 @@ mod widen;
 mod words;
 
 pub use affine::{Affine, Value};
-pub use bounds::{Bounds, Interval, greatest_sum};
+pub(crate) use bounds::{Bounds, greatest_sum};
 pub use build::build;
-pub use case::{Case, Guard, Refusal, Take, Taken};
+pub(crate) use case::Refusal;
+pub use case::{Case, Guard, Take, Taken};
 pub use coalesce::coalesce;
 pub use copy_nest::{CopyAxis, CopyNest, LastRead, Quotient};
 pub use error::NestError;

@@ -30,7 +30,7 @@ const MIN_BYTES: u64 = 64;
 /// let operation = Operation::relayout(from, to)?;
 /// let mut parts = split(operation.nest(), 64 << 20, |_| Ok::<_, ()>(()));
 /// let (part, ()) = parts.next().unwrap().unwrap();
-/// assert_eq!(part.nest.dst_bytes, 245_760 * 128);
+/// assert_eq!(part.nest.dst_bytes(), 245_760 * 128);
 /// assert_eq!((part.rows.count(), part.rows.bits), (245_760, 128 * 8));
 /// # Ok::<(), stridec::Error>(())
 /// ```

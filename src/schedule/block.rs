@@ -77,12 +77,6 @@ impl Block {
         self.dst_axis
     }
 
-    /// The axis that counts a block's runs of the destination.
-    #[must_use]
-    pub fn dst_runs(&self) -> usize {
-        self.dst_runs
-    }
-
     /// Units of a run of the destination.
     #[must_use]
     pub fn rows(&self) -> u64 {
@@ -96,8 +90,7 @@ impl Block {
     }
 
     /// The axis that counts the runs of the source, where the source has an axis of its own.
-    #[must_use]
-    pub fn src_runs(&self) -> Option<usize> {
+    pub(crate) fn src_runs(&self) -> Option<usize> {
         self.src_axes.map(|(runs, _)| runs)
     }
 
@@ -120,6 +113,7 @@ impl Block {
     }
 
     /// The source's offset of a block's first unit.
+    #[doc(hidden)]
     #[must_use]
     pub fn src(&self) -> Affine {
         let first = |src: Affine, axis| src.substitute(Value::Axis(axis), &Affine::default());
@@ -131,12 +125,14 @@ impl Block {
     }
 
     /// Runs of the source that a block loads: one for each row of a rectangle.
+    #[doc(hidden)]
     #[must_use]
     pub fn source_runs(&self) -> u64 {
         if self.src_axes.is_some() { self.rows } else { 1 }
     }
 
     /// Accesses that one run of the source takes; words where it does not start at a whole one.
+    #[doc(hidden)]
     #[must_use]
     pub fn loads_of_run(&self) -> u64 {
         let units = if self.src_axes.is_some() { self.width } else { self.rows };
@@ -144,8 +140,7 @@ impl Block {
     }
 
     /// Units of the source from one access of a run to the next.
-    #[must_use]
-    pub fn load_step(&self) -> i64 {
+    pub(crate) fn load_step(&self) -> i64 {
         match self.src_axes {
             None if self.load == 1 => self.nest.src().weight(Value::Axis(self.dst_axis)),
             _ => self.load.cast_signed(),
@@ -153,14 +148,14 @@ impl Block {
     }
 
     /// Units in one loaded value: an access, or a word that was shifted into place.
+    #[doc(hidden)]
     #[must_use]
     pub fn loaded_units(&self) -> u64 {
         if self.is_word_aligned() { self.load } else { u64::from(32 / self.nest.src_bits()) }
     }
 
     /// Axes of the nest that number the blocks, outermost first.
-    #[must_use]
-    pub fn outer(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
+    pub(crate) fn outer(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
         (0..self.nest.extents().len())
             .filter(|&axis| axis != self.dst_axis && Some(axis) != self.src_axis())
     }
@@ -169,6 +164,7 @@ impl Block {
     ///
     /// Neighbouring invocations take neighbouring runs of the source, then of the destination, in a patch that moves
     /// whole memory transactions on a GPU and stays in the first-level cache on a CPU.
+    #[doc(hidden)]
     #[must_use]
     pub fn lanes(&self, kind: AdapterKind) -> SmallVec<[Lane; 8]> {
         let extent = |axis: usize| self.nest.extents()[axis];
@@ -199,8 +195,7 @@ impl Block {
     }
 
     /// Steps of the original axis that one step of an axis of [`outer`](Self::outer) takes.
-    #[must_use]
-    pub fn step_of(&self, axis: usize) -> u64 {
+    pub(crate) fn step_of(&self, axis: usize) -> u64 {
         match axis {
             axis if axis == self.dst_runs => self.rows,
             axis if Some(axis) == self.src_runs() => self.width,
@@ -215,13 +210,13 @@ impl Block {
     }
 
     /// Whether the source's run starts at whole words of the source.
-    #[must_use]
-    pub fn is_word_aligned(&self) -> bool {
+    pub(crate) fn is_word_aligned(&self) -> bool {
         self.load * u64::from(self.nest.src_bits()) >= 32
     }
 }
 
 /// One digit of a block's number: `extent` values, each `step` positions along an axis of the nest.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lane {
     /// The axis that the digit moves along.
