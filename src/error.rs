@@ -1,4 +1,4 @@
-//! The crate's error: an error of any room, with its kind and the field that it is about.
+//! The crate's error: an error of any module, with its kind and the field that it is about.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use crate::{
     window::WindowError,
 };
 
-/// Why an operation was not compiled, or did not run: an error of one of the rooms.
+/// Why an operation was not compiled, or did not run: an error of one of the modules.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -1,6 +1,6 @@
 //! What kind of failure an error is.
 
-/// What kind of failure an [`Error`](crate::Error), or the error of a room, is.
+/// What kind of failure an [`Error`](crate::Error), or the error of a module, is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {

@@ -23,7 +23,7 @@
 //! | a compiler | [`guide::compilers`] |
 #![cfg_attr(feature = "gpu", doc = "| a wgpu device | [`guide::runtimes`] |")]
 //! | a changed kernel to review | [`guide::snapshots`] |
-//! | a name from XLA or DirectML, or one of ours | [`guide::names`] |
+//! | a name from XLA or DirectML, or a word of stridec's own | [`guide::names`] |
 //!
 //! # From a shape to a kernel
 //!
@@ -58,7 +58,7 @@
 //! </div>
 //!
 //! **Loop nest.** An [`Operation`] has a source and a destination. Its [`nest::CopyNest`] visits the destination's memory in
-//! order of address, and says what is written at each place:
+//! order of address. A place is room for one element, and the nest says what is written at each of them:
 //!
 //! ```
 //! use stridec::Operation;

@@ -47,7 +47,7 @@ const RELAYOUTS: [(&str, &str, ErrorKind, &str); 25] = [
         "f32[3,2]",
         "f32[3,2] strided<[2,3]>",
         Unsupported,
-        "destination.strides: strides of 3 and 2 interleave in the destination, which is not supported; expected each stride to exceed the farthest element that all smaller ones reach together, here 4",
+        "destination.strides: strides of 3 and 2 interleave in the destination, which is not supported; expected the greater stride to be more than 4, the offset of the last element that the smaller strides reach",
     ),
     // Too many places to mark each.
     (
@@ -60,7 +60,7 @@ const RELAYOUTS: [(&str, &str, ErrorKind, &str); 25] = [
         "f32[3,2]",
         "f32[3,2] strided<[10000000,15000000]>",
         Unsupported,
-        "destination.strides: strides of 15000000 and 10000000 interleave in the destination, which is not supported; expected each stride to exceed the farthest element that all smaller ones reach together, here 20000000",
+        "destination.strides: strides of 15000000 and 10000000 interleave in the destination, which is not supported; expected the greater stride to be more than 20000000, the offset of the last element that the smaller strides reach",
     ),
     (
         "f32[2,3]{0,1,2}",
@@ -126,7 +126,7 @@ const RELAYOUTS: [(&str, &str, ErrorKind, &str); 25] = [
         "f32[3,2]",
         "f32[3,2] strided<[2,3]>",
         Unsupported,
-        "destination.strides: strides of 3 and 2 interleave in the destination, which is not supported; expected each stride to exceed the farthest element that all smaller ones reach together, here 4",
+        "destination.strides: strides of 3 and 2 interleave in the destination, which is not supported; expected the greater stride to be more than 4, the offset of the last element that the smaller strides reach",
     ),
     (
         "f32[2,3] strided<[-3,1], offset: 2>",
@@ -262,15 +262,15 @@ fn slices() {
     for (result, text) in [
         (
             slice(&[0, 0], &[4, 0], &[1, 1], None),
-            "window_sizes[1]: expected 1 to 5, which the source has behind the offset, got 0",
+            "window_sizes[1]: expected 1 to 5, as many as the source has from the offset on, got 0",
         ),
         (
             slice(&[0, 3], &[4, 3], &[1, 1], None),
-            "window_offsets[1]: expected an offset and a size that add up to 5, the extent of the source, or less, got 3 + 3",
+            "window_offsets[1]: expected offset + size to be at most 5, the extent of the source, got 3 + 3",
         ),
         (
             slice(&[0, u64::MAX], &[4, 3], &[1, 1], None),
-            "window_offsets[1]: expected an offset and a size that add up to 5, the extent of the source, or less, got 18446744073709551615 + 3",
+            "window_offsets[1]: expected offset + size to be at most 5, the extent of the source, got 18446744073709551615 + 3",
         ),
         (
             slice(&[0, 0], &[4, 5], &[0, 1], None),

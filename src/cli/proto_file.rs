@@ -39,8 +39,8 @@ impl<'a> Serialized<'a> {
             "json" => Format::Json,
             _ => {
                 return Err(Failure::invalid(format!(
-                    "{}: the ending of the name says how the message is written; expected .pb or .binpb (binary), \
-                     .textproto, .pbtxt or .txtpb, or .json",
+                    "{}: expected a file name that ends in .pb or .binpb (binary), in .textproto, .pbtxt or .txtpb (text \
+                     format), or in .json",
                     name(path)
                 )));
             }

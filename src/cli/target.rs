@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use stridec::{Error, Target};
+use stridec::{Error, Target, schedule::ScheduleError};
 
 use super::{devices, errors::Failure};
 
@@ -79,8 +79,12 @@ pub(super) fn target(
     let mut target = match name {
         None => requested.unwrap_or_default(),
         Some("adapter") => devices::adapter_target()?,
-        Some(name) => Target::preset(name)
-            .map_err(|error| Failure::from(Error::from(error)).about("--target"))?,
+        Some(name) => Target::preset(name).map_err(|error| match error {
+            ScheduleError::Preset { given, accepted } => Failure::invalid(format!(
+                "--target: expected one of {accepted}, adapter, got `{given}`"
+            )),
+            error => Failure::from(Error::from(error)).about("--target"),
+        })?,
     };
     for limit in limits {
         limit.apply(&mut target)?;

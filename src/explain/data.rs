@@ -1,6 +1,6 @@
 //! A picture as JSON, for the page's scripts: both layouts, the window between them, and how to dispatch the kernel.
 //!
-//! What a picture decides for a whole layout is decided here and in the rooms below, and the scripts read it; they only
+//! What a picture decides for a whole layout is decided here and in the modules below, and the scripts read it; they only
 //! do what takes an index: its offset, the index at an offset, and where the window moves it (`page/layout.js`).
 
 use serde_json::{Value, json};

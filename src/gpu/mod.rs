@@ -40,5 +40,5 @@ pub use cache::PipelineCache;
 pub use device::Gpu;
 pub use error::GpuError;
 pub use limits::AdapterLimits;
-/// The wgpu that this room is made for.
+/// The version of wgpu that this module uses.
 pub use wgpu;

@@ -81,7 +81,7 @@ pub enum NestError {
     },
     /// Destination strides that interleave without nesting.
     #[error(
-        "strides of {outer} and {inner} interleave in the destination, which is not supported; expected each stride to exceed the farthest element that all smaller ones reach together, here {reach}"
+        "strides of {outer} and {inner} interleave in the destination, which is not supported; expected the greater stride to be more than {reach}, the offset of the last element that the smaller strides reach"
     )]
     Interleaved {
         /// The greater stride, in elements.

@@ -1,4 +1,4 @@
-//! The error of this room: fields of a request that are missing or have no meaning.
+//! The error of this module: fields of a request that are missing or have no meaning.
 
 use crate::{error_kind::ErrorKind, shape::FieldPath};
 

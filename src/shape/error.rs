@@ -208,7 +208,9 @@ pub enum ShapeError {
         message: String,
     },
     /// Text that is no message.
-    #[error("line {line}, column {column}: {reason}; expected the {format} of a {message}")]
+    #[error(
+        "line {line}, column {column}: {reason}; expected the {format} of the message {message}"
+    )]
     Text {
         /// `textproto` or `JSON`.
         format: &'static str,

@@ -273,7 +273,7 @@ mod tests {
         ] {
             let error = from_textproto::<xla::Shape>(text).unwrap_err().to_string();
             assert!(error.starts_with(says), "{error}");
-            assert!(error.contains("expected the textproto of a xla.Shape"), "{error}");
+            assert!(error.contains("expected the textproto of the message xla.Shape"), "{error}");
         }
         for (text, says) in [
             ("{\"oops\": 3}", "line 1, column 7: "),

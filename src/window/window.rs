@@ -128,17 +128,17 @@ pub enum WindowError {
     },
     /// A window without elements.
     #[error(
-        "window_sizes[{dimension}]: expected 1 to {limit}, which the source has behind the offset, got 0"
+        "window_sizes[{dimension}]: expected 1 to {limit}, as many as the source has from the offset on, got 0"
     )]
     EmptyWindow {
         /// The dimension.
         dimension: usize,
-        /// The most elements that fit behind the offset.
+        /// The most elements that fit from the offset on.
         limit: u64,
     },
     /// A window that reaches past the tensor.
     #[error(
-        "window_offsets[{dimension}]: expected an offset and a size that add up to {extent}, the extent of the source, or less, got {offset} + {size}"
+        "window_offsets[{dimension}]: expected offset + size to be at most {extent}, the extent of the source, got {offset} + {size}"
     )]
     Outside {
         /// The dimension.

@@ -86,7 +86,8 @@ fn targets_have_names() {
     let sandbox = Sandbox::new();
     let target = |name| sandbox.stridec(&[&RELAYOUT[..], &["--target", name]].concat());
     assert_eq!(target("webgpu").text(), sandbox.stridec(&RELAYOUT).text());
-    target("toaster").fails(2, "webgpu");
+    target("toaster")
+        .fails(2, "--target: expected one of webgpu, webgpu-cpu, adapter, got `toaster`");
 }
 
 #[test]

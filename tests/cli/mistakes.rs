@@ -119,8 +119,8 @@ fn endings_and_standard_input() {
     }
     sandbox.stridec(&["describe", "@a.proto"]).fails(
         2,
-        "error: a.proto: the ending of the name says how the message is written; expected .pb or .binpb (binary), \
-         .textproto, .pbtxt or .txtpb, or .json\n",
+        "error: a.proto: expected a file name that ends in .pb or .binpb (binary), in .textproto, .pbtxt or .txtpb \
+         (text format), or in .json\n",
     );
 }
 
