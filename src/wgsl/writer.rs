@@ -7,8 +7,10 @@ use crate::schedule::Schedule;
 /// Lines longer than this are broken, in characters.
 const MAX_WIDTH: usize = 108;
 
-/// What ends a line, and with it a comment, in WGSL.
-const LINE_BREAKS: [char; 7] = ['\n', '\u{b}', '\u{c}', '\r', '\u{85}', '\u{2028}', '\u{2029}'];
+/// Whether a character ends a line, and with it a comment, in WGSL.
+fn ends_line(character: char) -> bool {
+    matches!(character, '\n'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
 
 /// Builds WGSL text: one call a line, indentation follows nesting; long lines are broken.
 #[derive(Debug)]
@@ -64,7 +66,7 @@ impl Writer {
         let text = text.to_string();
         let room = MAX_WIDTH - 4 * self.depth - 3 - label.len();
         let mut label = label.to_owned();
-        for line in text.trim_end().split(LINE_BREAKS) {
+        for line in text.trim_end().split(ends_line) {
             let mut rest = line;
             while let Some(at) = break_point(rest, room, &[" "]) {
                 self.indented(4 * self.depth, &format!("// {label}{}", rest[..at].trim_end()));
@@ -117,6 +119,9 @@ impl Writer {
 
 /// Where to break a line of more than `room` characters: the last of `marks` that leaves no more than that before it.
 fn break_point(line: &str, room: usize, marks: &[&str]) -> Option<usize> {
+    if line.len() <= room {
+        return None; // as many characters at the most
+    }
     let (end, _) = line.char_indices().nth(room)?;
     // A comma stays on its line, an operator starts the next.
     let place = |mark: &&str| {
