@@ -12,7 +12,7 @@ use super::{
     tiles::{Boxes, padded},
     words::unused,
 };
-use crate::{stride::Step, window::WindowDimension};
+use crate::stride::Step;
 
 /// The data of a page; `</script>` cannot occur in it.
 pub(super) fn data(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
@@ -27,18 +27,10 @@ pub(super) fn data(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> St
             .dimensions()
             .iter()
             .map(|dimension| {
-                let WindowDimension {
-                    extent: _,
-                    count,
-                    src_dim,
-                    src_start,
-                    src_step,
-                    dst_start,
-                    dst_step,
-                } = *dimension;
                 json!({
-                    "count": count, "srcDim": src_dim, "srcStart": src_start, "srcStep": src_step,
-                    "dstStart": dst_start, "dstStep": dst_step,
+                    "extent": dimension.extent(),
+                    "srcStart": dimension.src_start(),
+                    "srcStep": dimension.src_step(),
                 })
             })
             .collect();

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     stride::{Coordinates, StrideDescriptor},
-    window::Window,
+    window::{Window, WindowDimension},
 };
 
 /// Builds the nest of an operation: the destination's walk, undone to an index, through the window, to the source.
@@ -43,9 +43,9 @@ pub fn build(
 
     let mut walk = walk(&destination, dst_prefix + destination.base_offset(), dst_elements)?;
     let mut src = Affine::default();
-    if ![&source, &destination].iter().any(|side| side.sizes().contains(&0)) {
+    if !destination.sizes().contains(&0) {
         let first = src_prefix + source.base_offset();
-        src = source_index(&window, &mut walk)
+        src = source_index(&window, &walk)
             .and_then(|index| source_offset(&source, index, &mut walk))
             .and_then(|src| src.checked_plus(1, &Affine::constant(signed(first))))
             .ok_or(NestError::Reach { operand: Operand::Source(0), limit: LIMIT })?;
@@ -83,7 +83,7 @@ fn cases(guards: &[(Guard, Unfilled)], src: Affine, fill: u128) -> SmallVec<[Cas
     cases
 }
 
-/// Types, ranks and extents agree.
+/// Types, ranks and extents agree, and the window stays within the source.
 fn check(
     source: &StrideDescriptor,
     destination: &StrideDescriptor,
@@ -95,17 +95,23 @@ fn check(
             destination_type: destination.element_type(),
         });
     }
-    for (operand, given, expected) in [
-        (Operand::Source(0), source.rank(), window.src_rank()),
-        (Operand::Destination, destination.rank(), window.dimensions().len()),
-    ] {
+    let expected = window.dimensions().len();
+    for (operand, given) in
+        [(Operand::Source(0), source.rank()), (Operand::Destination, destination.rank())]
+    {
         if given != expected {
             return Err(NestError::Ranks { operand, given, expected });
         }
     }
-    for (dimension, (expected, &given)) in window.sizes().zip(destination.sizes()).enumerate() {
+    for (dimension, along) in window.dimensions().iter().enumerate() {
+        let (given, expected) = (destination.sizes()[dimension], along.extent());
         if given != expected {
             return Err(NestError::Extents { dimension, given, expected });
+        }
+        // The proof of a kernel rests on this: no index that is read passes the source.
+        let (given, last) = (source.sizes()[dimension], along.source_indices());
+        if let Some((_, last)) = last.filter(|&(_, last)| last >= given) {
+            return Err(NestError::SourceExtent { dimension, given, expected: last + 1 });
         }
     }
     Ok(())
@@ -139,31 +145,17 @@ fn elements(operand: Operand, descriptor: &StrideDescriptor) -> Result<(u64, u64
 }
 
 /// The source index that a position takes; `None` where a number passes 2^63-1.
-fn source_index(window: &Window, walk: &mut Walk) -> Option<Coordinates<Affine>> {
-    let mut index: Coordinates<Affine> = smallvec![Affine::default(); window.src_rank()];
-    for (number, dimension) in window.dimensions().iter().enumerate() {
-        let past =
-            walk.index[number].clone().plus(-1, &Affine::constant(signed(dimension.dst_start)));
-        let covered = match dimension.count.checked_sub(1) {
-            None => 0,
-            Some(steps) => steps * dimension.dst_step + 1,
-        };
-        if covered < dimension.extent {
-            walk.guard(past.clone(), covered, Unfilled::Padding);
-        }
-        let step = walk.quotient(&past, dimension.dst_step);
-        if dimension.dst_step > 1 {
-            let rest = past.plus(-signed(dimension.dst_step), &step);
-            walk.guard(rest, 1, Unfilled::Padding);
-        }
-        if let Some(src_dim) = dimension.src_dim {
-            index[src_dim] = Affine::constant(signed(dimension.src_start));
-            if dimension.count > 1 {
-                index[src_dim] = index[src_dim].clone().checked_plus(dimension.src_step, &step)?;
+fn source_index(window: &Window, walk: &Walk) -> Option<Coordinates<Affine>> {
+    let dimensions = window.dimensions().iter().zip(&walk.index);
+    dimensions
+        .map(|(dimension, index)| {
+            let start = Affine::constant(signed(dimension.src_start()));
+            if dimension.extent() == 1 {
+                return Some(start); // Its step is never taken, and may be any number.
             }
-        }
-    }
-    Some(index)
+            start.checked_plus(dimension.src_step(), index)
+        })
+        .collect()
 }
 
 /// The offset of a source index: its steps, then its strides; `None` where a number passes 2^63-1.
@@ -187,24 +179,8 @@ fn source_offset(
 ///
 /// Guards keep every position that reads at an index of the window, so that each coordinate stays in its interval.
 fn last_read(source: &StrideDescriptor, window: &Window) -> Option<u64> {
-    if source.sizes().contains(&0)
-        || window.dimensions().iter().any(|dimension| dimension.count == 0)
-    {
-        return None;
-    }
-    let mut spans: Coordinates<(u64, u64)> = smallvec![(0, 0); window.src_rank()];
-    for dimension in window.dimensions() {
-        if let Some(src_dim) = dimension.src_dim {
-            let walked = dimension.src_step.unsigned_abs().saturating_mul(dimension.count - 1);
-            let first = dimension.src_start;
-            spans[src_dim] = if dimension.src_step < 0 {
-                (first.saturating_sub(walked), first)
-            } else {
-                (first, first.saturating_add(walked))
-            };
-        }
-    }
-    let spans = source.intervals(spans);
+    let read = window.dimensions().iter().map(WindowDimension::source_indices);
+    let spans = source.intervals(read.collect::<Option<_>>()?);
     let walked: i64 = source
         .axes()
         .iter()
@@ -219,68 +195,33 @@ fn last_read(source: &StrideDescriptor, window: &Window) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{host, shape::Shape, window::WindowDimension, xla::index_util::bump_indices};
+    use crate::{shape::ElementType, window::Slice};
 
-    fn small(n: u64) -> usize {
-        usize::try_from(n).unwrap()
+    fn strided(size: u64, stride: i64, offset: u64) -> StrideDescriptor {
+        StrideDescriptor::strided(ElementType::U8, 0, &[size], &[stride], offset).unwrap()
     }
 
-    fn at(of: &StrideDescriptor, index: &[u64]) -> usize {
-        small(of.offset(index).unwrap())
-    }
-
-    /// No operation leaves indices out, the form can: before, between and after those that take a source index.
+    /// A window is valid for the extents that it was made for. Applied to a smaller source it would read past the
+    /// image, or before it where a stride is negative.
     #[test]
-    fn windows_that_leave_indices_out() {
-        let dimension = |extent, count, src_dim, src: (u64, i64), dst: (u64, u64)| {
-            let ((src_start, src_step), (dst_start, dst_step)) = (src, dst);
-            WindowDimension { extent, count, src_dim, src_start, src_step, dst_start, dst_step }
-        };
-        let whole = dimension(5, 5, Some(1), (0, 1), (0, 1));
-        for first in [
-            dimension(7, 4, Some(0), (0, 1), (0, 1)),
-            dimension(7, 4, Some(0), (0, 1), (2, 1)),
-            dimension(7, 4, Some(0), (0, 1), (0, 2)),
-            dimension(9, 3, Some(0), (1, 1), (1, 3)),
-            dimension(9, 2, Some(0), (3, -2), (2, 4)),
-            dimension(6, 1, Some(0), (2, 1), (3, 1)),
-            dimension(6, 3, None, (0, 1), (1, 2)),
-            dimension(6, 0, Some(0), (0, 1), (0, 1)),
-            dimension(6, 0, None, (0, 1), (2, 3)),
+    fn a_window_that_passes_the_source_is_refused() {
+        let every_second = Slice::new([1], [8], [-2]);
+        for (window, least) in [
+            (Window::identity(&[5]), 5),
+            (Window::slice(&[9], &every_second).unwrap(), 9),
+            (Window::slice(&[6], &Slice::new([5], [1], [1])).unwrap(), 6),
         ] {
-            for (src_layout, dst_layout) in [
-                ("", "{1,0}"),
-                ("{0,1}", "{1,0}"),
-                ("{1,0:T(2,4)}", "{0,1:PAD(10,6,one)}"),
-                ("", "{1,0:T(3,2)}"),
-            ] {
-                let window = Window::of(2, &[first, whole]);
-                let [source, destination] =
-                    [(4, src_layout), (first.extent, dst_layout)].map(|(extent, layout)| {
-                        let shape: Shape = format!("u8[{extent},5]{layout}").parse().unwrap();
-                        StrideDescriptor::try_from(&shape).unwrap()
-                    });
-                let image: Vec<u8> = (2..).take(small(source.image_bytes())).collect();
-                let mut given = vec![0xa5; small(destination.image_bytes())];
-                let nest = build(&source, &destination, &window).unwrap();
-                host::run(&nest, &image, &mut given).unwrap();
-
-                let mut index = [0, 0];
-                loop {
-                    let expected = match window.source_index(&index) {
-                        Some(taken) => image[at(&source, &taken)],
-                        None => destination.padding().to_le_bytes()[0],
-                    };
-                    let place = at(&destination, &index);
-                    assert_eq!(
-                        given[place], expected,
-                        "{first:?} {src_layout} {dst_layout} {index:?}"
-                    );
-                    if !bump_indices(destination.sizes(), &mut index) {
-                        break;
-                    }
-                }
+            let destination = strided(window.dimensions()[0].extent(), 1, 0);
+            for source in [strided(4, 1, 0), strided(4, -1, 3), strided(4, 0, 0)] {
+                assert_eq!(
+                    build(&source, &destination, &window).unwrap_err(),
+                    NestError::SourceExtent { dimension: 0, given: 4, expected: least }
+                );
             }
+            build(&strided(least, 1, 0), &destination, &window).unwrap();
         }
+        let empty = Window::identity(&[0]);
+        let nest = build(&strided(4, 1, 0), &strided(0, 1, 0), &empty).unwrap();
+        assert_eq!(nest.last_read(), LastRead::Nothing);
     }
 }

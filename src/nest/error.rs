@@ -51,6 +51,18 @@ pub enum NestError {
         /// The extent that fits.
         expected: u64,
     },
+    /// A window that was made for a larger source.
+    #[error(
+        "expected an extent of at least {expected}, which the operation reads, got {given} in dimension {dimension} of the source"
+    )]
+    SourceExtent {
+        /// The dimension.
+        dimension: usize,
+        /// The source's extent.
+        given: u64,
+        /// The least extent that fits.
+        expected: u64,
+    },
     /// A destination whose elements all lie in one place along a dimension.
     #[error(
         "expected a stride of at least 1 in dimension {dimension} of the destination, got 0, which puts several elements in one place"
@@ -138,6 +150,7 @@ impl NestError {
             | Self::ElementTypes { .. }
             | Self::Ranks { .. }
             | Self::Extents { .. }
+            | Self::SourceExtent { .. }
             | Self::ZeroStride { .. }
             | Self::Overlap { .. } => ErrorKind::Invalid,
         }
@@ -150,7 +163,7 @@ impl NestError {
             Self::Ranks { operand, .. }
             | Self::Reach { operand, .. }
             | Self::TooLarge { operand, .. } => *operand,
-            Self::Lower(_) | Self::Shape(_) => Operand::Source(0),
+            Self::Lower(_) | Self::Shape(_) | Self::SourceExtent { .. } => Operand::Source(0),
             Self::ElementTypes { .. }
             | Self::Extents { .. }
             | Self::ZeroStride { .. }
@@ -168,7 +181,9 @@ impl NestError {
         Some(match self {
             Self::ElementTypes { .. } => FieldPath::new("element_type"),
             Self::Ranks { .. } => FieldPath::new("dimensions"),
-            Self::Extents { dimension, .. } => FieldPath::new("dimensions").index(*dimension),
+            Self::Extents { dimension, .. } | Self::SourceExtent { dimension, .. } => {
+                FieldPath::new("dimensions").index(*dimension)
+            }
             Self::ZeroStride { dimension } | Self::NegativeStride { dimension, .. } => {
                 FieldPath::new("strides").index(*dimension)
             }
@@ -208,6 +223,11 @@ mod tests {
             (
                 NestError::Extents { dimension: 1, given: 3, expected: 4 },
                 Operand::Destination,
+                Some("dimensions[1]"),
+            ),
+            (
+                NestError::SourceExtent { dimension: 1, given: 3, expected: 4 },
+                SOURCE,
                 Some("dimensions[1]"),
             ),
             (NestError::ZeroStride { dimension: 2 }, Operand::Destination, Some("strides[2]")),

@@ -30,7 +30,7 @@ pub(super) struct Walk {
 pub(super) enum Unfilled {
     /// A gap between elements, a tile's padding, a tail, a prefix: it takes zero, also where it would be padding too.
     Gap,
-    /// A place of `padded_dimensions`, or one that the window does not cover: it takes the fill.
+    /// A place of `padded_dimensions` past the elements: it takes the padding value.
     Padding,
 }
 

@@ -8,7 +8,7 @@ use crate::{
     nest::{CopyNest, Count, width},
     schedule::{Target, candidates},
     stride::StrideDescriptor,
-    window::{Window, WindowDimension},
+    window::Window,
 };
 
 impl Operation {
@@ -175,19 +175,9 @@ fn describe(tensor: &Tensor, descriptor: &StrideDescriptor) -> String {
 fn window(window: &Window) -> String {
     let mut text = String::new();
     for (number, dimension) in window.dimensions().iter().enumerate() {
-        let WindowDimension { extent, count, src_dim, src_start, src_step, dst_start, dst_step } =
-            *dimension;
-        let indices = Count(count, "index");
-        let _ = match src_dim {
-            Some(src_dim) => {
-                write!(text, "d{number}: {indices}, from {src_start} of d{src_dim} by {src_step:+}")
-            }
-            None => write!(text, "d{number}: {indices} of one source"),
-        };
-        if (dst_start, dst_step, extent) != (0, 1, count) {
-            let _ = write!(text, ", to {dst_start} by +{dst_step} of {extent}");
-        }
-        text.push('\n');
+        let (start, step) = (dimension.src_start(), dimension.src_step());
+        let indices = Count(dimension.extent(), "index");
+        let _ = writeln!(text, "d{number}: {indices}, from {start} of d{number} by {step:+}");
     }
     text
 }

@@ -118,15 +118,11 @@ impl Window {
                 }
                 Ok(WindowDimension {
                     extent: count,
-                    count,
-                    src_dim: Some(dimension),
                     src_start: if stride < 0 { offset + size - 1 } else { offset },
                     src_step: stride,
-                    dst_start: 0,
-                    dst_step: 1,
                 })
             })
             .collect::<Result<_, _>>()?;
-        Ok(Self { dimensions, src_rank: rank })
+        Ok(Self { dimensions })
     }
 }

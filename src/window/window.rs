@@ -1,114 +1,134 @@
-//! [`Window`]: which element of the source each index of the destination takes.
+//! [`Window`]: which index of the source each index of the destination is copied from.
 
 use smallvec::SmallVec;
 
 use crate::{error_kind::ErrorKind, shape::FieldPath};
 
-/// A logical operation: which source index each destination index takes.
+/// Which index of the source each index of the destination is copied from: a relayout or a slice.
 ///
-/// Along destination dimension `d`, the indices `dst_start + k·dst_step` with `k` in `0..count` take the source index
-/// `src_start + k·src_step` along `src_dim`; the destination indices between and around them take the fill. Relayouts
-/// and slices cover every index. The form is closed under transposing, reversing, broadcasting and padding: each changes
-/// these numbers and nothing else, so that a chain of them is one kernel.
+/// Both sides have the same rank. Along each dimension, the destination's index `i` is copied from the source's index
+/// `src_start + i · src_step`: see [`WindowDimension`].
 ///
 /// ```
-/// use stridec::window::Window;
+/// use stridec::window::{Slice, Window};
 /// let identity = Window::identity(&[2, 3]);
 /// assert_eq!(identity.source_index(&[1, 2]), Some(vec![1, 2]));
+/// let reversed = Window::slice(&[4], &Slice::new([0], [4], [-1]))?;
+/// assert_eq!(reversed.source_index(&[1]), Some(vec![2]));
+/// # Ok::<(), stridec::window::WindowError>(())
+/// ```
+///
+/// This is the form of one instruction. What is closed under chains of instructions is the linear expression of a nest,
+/// [`Affine`](crate::nest::Affine).
+///
+/// A window is valid by construction: [`identity`](Self::identity) and [`slice`](Self::slice) are the only ways to make
+/// one, and every index that it reads lies within the extents that it was made for. Lowering refuses a window whose
+/// indices pass the extents of the source that it is applied to. The proof of a kernel rests on both, and the fields are
+/// therefore private:
+///
+/// ```compile_fail,E0451
+/// use stridec::window::{Window, WindowDimension};
+/// # fn forge(dimension: WindowDimension) -> WindowDimension {
+/// WindowDimension { src_start: 1 << 20, ..dimension }
+/// # }
+/// ```
+///
+/// ```compile_fail,E0616
+/// # use stridec::window::Window;
+/// # let (mut window, other) = (Window::identity(&[4]), Window::identity(&[1 << 20]));
+/// window.dimensions = other.dimensions;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Window {
     pub(super) dimensions: SmallVec<[WindowDimension; 8]>,
-    pub(super) src_rank: usize,
 }
 
-/// One destination dimension of a [`Window`]; all in elements.
+/// One dimension of a [`Window`]; all numbers count elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WindowDimension {
     /// Extent of the destination.
-    pub extent: u64,
-    /// Number of indices that take a source index.
-    pub count: u64,
-    /// The source dimension that they walk; `None` where the same source serves them all.
-    pub src_dim: Option<usize>,
-    /// The source index that the first of them takes.
-    pub src_start: u64,
+    pub(super) extent: u64,
+    /// The source index that index 0 of the destination is copied from.
+    pub(super) src_start: u64,
     /// The step in the source; a negative one walks back.
-    pub src_step: i64,
-    /// The first destination index that takes a source index.
-    pub dst_start: u64,
-    /// The distance between them; at least 1.
-    pub dst_step: u64,
+    pub(super) src_step: i64,
+}
+
+impl WindowDimension {
+    /// Extent of the destination.
+    #[must_use]
+    pub fn extent(&self) -> u64 {
+        self.extent
+    }
+
+    /// The source index that index 0 of the destination is copied from.
+    #[must_use]
+    pub fn src_start(&self) -> u64 {
+        self.src_start
+    }
+
+    /// The distance in the source between two neighbouring indices of the destination; never 0, and negative where the
+    /// source is read backwards.
+    #[must_use]
+    pub fn src_step(&self) -> i64 {
+        self.src_step
+    }
+
+    /// The source index that the destination's `index` is copied from; `index` is below the extent.
+    fn source_index(&self, index: u64) -> u64 {
+        let walked = self.src_step.unsigned_abs() * index;
+        if self.src_step < 0 { self.src_start - walked } else { self.src_start + walked }
+    }
+
+    /// The least and the greatest source index that is read; `None` where the extent is 0 and none is.
+    pub(crate) fn source_indices(&self) -> Option<(u64, u64)> {
+        let (first, last) = (self.src_start, self.source_index(self.extent.checked_sub(1)?));
+        Some((first.min(last), first.max(last)))
+    }
 }
 
 impl Window {
-    /// Every index takes itself.
+    /// Every index is copied from itself.
     #[must_use]
     pub fn identity(sizes: &[u64]) -> Self {
         let dimensions = sizes
             .iter()
-            .enumerate()
-            .map(|(dimension, &extent)| WindowDimension {
-                extent,
-                count: extent,
-                src_dim: Some(dimension),
-                src_start: 0,
-                src_step: 1,
-                dst_start: 0,
-                dst_step: 1,
-            })
+            .map(|&extent| WindowDimension { extent, src_start: 0, src_step: 1 })
             .collect();
-        Self { dimensions, src_rank: sizes.len() }
+        Self { dimensions }
     }
 
-    /// A window of any form; what operations make of it is not asked.
-    #[cfg(test)]
-    pub(crate) fn of(src_rank: usize, dimensions: &[WindowDimension]) -> Self {
-        Self { dimensions: dimensions.into(), src_rank }
-    }
-
-    /// The dimensions of the destination.
+    /// The dimensions, in the order of the source's and the destination's.
     #[must_use]
     pub fn dimensions(&self) -> &[WindowDimension] {
         &self.dimensions
     }
 
-    /// Number of dimensions of the source.
-    #[must_use]
-    pub fn src_rank(&self) -> usize {
-        self.src_rank
-    }
-
     /// Extents of the destination.
     pub fn sizes(&self) -> impl Iterator<Item = u64> + '_ {
-        self.dimensions.iter().map(|dimension| dimension.extent)
+        self.dimensions.iter().map(WindowDimension::extent)
     }
 
     /// The same operation with one more, minor-most, dimension of `extent` on both sides that is kept as it is.
     #[must_use]
-    pub fn with_inner_dimension(&self, extent: u64) -> Self {
+    pub(crate) fn with_inner_dimension(&self, extent: u64) -> Self {
         let mut dimensions = self.dimensions.clone();
-        let inner = Self::identity(&[extent]).dimensions[0];
-        dimensions.push(WindowDimension { src_dim: Some(self.src_rank), ..inner });
-        Self { dimensions, src_rank: self.src_rank + 1 }
+        dimensions.extend(Self::identity(&[extent]).dimensions);
+        Self { dimensions }
     }
 
-    /// The source index that the destination's `index` takes, or `None` where it takes the fill.
+    /// The source index that the destination's `index` is copied from; `None` where the destination has no such index.
     #[must_use]
     pub fn source_index(&self, index: &[u64]) -> Option<Vec<u64>> {
-        let mut source = vec![0; self.src_rank];
-        for (dimension, &at) in self.dimensions.iter().zip(index) {
-            let past = at.checked_sub(dimension.dst_start)?;
-            let step = past / dimension.dst_step;
-            if past % dimension.dst_step != 0 || step >= dimension.count {
-                return None;
-            }
-            if let Some(src_dim) = dimension.src_dim {
-                let walked = dimension.src_step * i64::try_from(step).ok()?;
-                source[src_dim] = dimension.src_start.checked_add_signed(walked)?;
-            }
+        if index.len() != self.dimensions.len() {
+            return None;
         }
-        Some(source)
+        let dimensions = self.dimensions.iter().zip(index);
+        dimensions
+            .map(|(dimension, &index)| {
+                (index < dimension.extent).then(|| dimension.source_index(index))
+            })
+            .collect()
     }
 }
 
@@ -196,6 +216,33 @@ impl WindowError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::window::Slice;
+
+    #[test]
+    fn indices_of_the_source() {
+        let slice = Slice::new([1, 0, 2], [4, 6, 3], [-2, 4, i64::MIN]);
+        let window = Window::slice(&[5, 6, 5], &slice).unwrap();
+        assert!(window.sizes().eq([2, 2, 1]));
+        assert_eq!(window.source_index(&[0, 0, 0]), Some(vec![4, 0, 4]));
+        assert_eq!(window.source_index(&[1, 1, 0]), Some(vec![2, 4, 4]));
+        for outside in [&[2, 0, 0][..], &[0, 2, 0], &[0, 0, 1], &[0, 0], &[0, 0, 0, 0]] {
+            assert_eq!(window.source_index(outside), None, "{outside:?}");
+        }
+        let read: Vec<_> =
+            window.dimensions().iter().map(WindowDimension::source_indices).collect();
+        assert_eq!(read, [Some((2, 4)), Some((0, 4)), Some((4, 4))]);
+        let empty = Window::identity(&[0, u64::MAX]);
+        let read: Vec<_> = empty.dimensions().iter().map(WindowDimension::source_indices).collect();
+        assert_eq!(read, [None, Some((0, u64::MAX - 1))]);
+    }
+
+    #[test]
+    fn an_inner_dimension_is_kept_as_it_is() {
+        let window = Window::slice(&[5], &Slice::new([1], [4], [-2])).unwrap();
+        let inner = window.with_inner_dimension(3);
+        assert_eq!(inner.source_index(&[1, 2]), Some(vec![2, 2]));
+        assert_eq!(inner.source_index(&[1, 3]), None);
+    }
 
     #[test]
     fn errors_have_fields() {

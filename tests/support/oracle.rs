@@ -23,7 +23,7 @@ pub fn run(
         }
     }
     each_index(destination.sizes(), |index| {
-        let Some(from) = window.source_index(index) else { return };
+        let from = window.source_index(index).unwrap();
         let value =
             get(image, prefix(source), source.offset(&from).unwrap(), source.element_bits());
         let signed = source.element_type().is_signed_integer();

@@ -118,17 +118,17 @@ fn compare(
 
 /// The source as CubeCL sees it: the dimensions of the destination, the most major first, with the source's strides.
 fn view(operation: &Operation, source: &Handle) -> TensorBinding {
-    let strides: Vec<Option<i64>> = operation.source().strides().collect();
     let mut dimensions: Vec<_> = operation
         .window()
         .dimensions()
         .iter()
+        .zip(operation.source().strides())
         .zip(operation.destination().strides())
-        .map(|(dimension, major)| {
-            assert!(dimension.src_start == 0, "a case starts past the source's first element");
-            let stride = dimension.src_dim.and_then(|d| strides[d]).expect("a strided source");
-            let stride = usize::try_from(stride * dimension.src_step).expect("a step forwards");
-            (Reverse(major.expect("a strided destination")), dimension.extent as usize, stride)
+        .map(|((dimension, stride), major)| {
+            assert!(dimension.src_start() == 0, "a case starts past the source's first element");
+            let stride = stride.expect("a strided source") * dimension.src_step();
+            let stride = usize::try_from(stride).expect("a step forwards");
+            (Reverse(major.expect("a strided destination")), dimension.extent() as usize, stride)
         })
         .collect();
     dimensions.sort();

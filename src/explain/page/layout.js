@@ -90,26 +90,17 @@ function bitOf(layout, place) {
   return layout.prefixBytes * 8 + place * layout.bits;
 }
 
-/** The source index that the destination's `index` takes, or null where it takes padding. */
+/** The source index that the destination's `index` is copied from. */
 function originOf(page, index) {
-  const origin = new Array(page.source.sizes.length).fill(0);
-  for (const [number, along] of page.window.entries()) {
-    const past = index[number] - along.dstStart;
-    const step = past / along.dstStep;
-    if (past < 0 || past % along.dstStep !== 0 || step >= along.count) return null;
-    if (along.srcDim !== null) origin[along.srcDim] = along.srcStart + along.srcStep * step;
-  }
-  return origin;
+  return page.window.map((along, d) => along.srcStart + along.srcStep * index[d]);
 }
 
-/** A destination index that takes the source's `index`, or null where the window leaves it out. */
+/** The destination index that is copied from the source's `index`, or null where the window leaves it out. */
 function destinationOf(page, index) {
-  const found = page.window.map((along) => {
-    if (along.srcDim === null) return along.dstStart;
-    const past = index[along.srcDim] - along.srcStart;
-    const step = along.srcStep === 0 ? 0 : past / along.srcStep;
-    const taken = Number.isInteger(step) && step >= 0 && step < along.count && step * along.srcStep === past;
-    return taken ? along.dstStart + step * along.dstStep : null;
+  const found = page.window.map((along, d) => {
+    const past = index[d] - along.srcStart;
+    const step = past / along.srcStep;
+    return past % along.srcStep === 0 && step >= 0 && step < along.extent ? step : null;
   });
   return found.includes(null) ? null : found;
 }

@@ -16,7 +16,7 @@ function choose(view, index, still = false) {
     other.place(at);
     const verb = view === views.source ? "goes to" : "comes from";
     text += at === null
-      ? (view === views.source ? "; the window leaves it out" : "; no element goes there, so that it is filled")
+      ? "; the window leaves it out"
       : `; it ${verb} ${show(at)}, offset ${placeOf(other.layout, at)}, byte ${byteOf(other.layout, placeOf(other.layout, at))}`;
   }
   live.textContent = `${text}.`;

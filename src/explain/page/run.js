@@ -48,7 +48,6 @@ function expectedImage(page, source) {
   eachIndex(to.sizes, (index) => {
     const bit = bitOf(to, placeOf(to, index));
     const origin = originOf(page, index);
-    if (origin === null) return writeBits(image, bit, to.bits, padding);
     const read = bitOf(from, placeOf(from, origin));
     if (bytes) {
       for (let byte = 0; byte < bytes; byte++) image[bit / 8 + byte] = source[read / 8 + byte];
@@ -166,8 +165,7 @@ async function runKernel(page, wgsl, say) {
     }
     const once = await time(1);
     const seconds = await time(Math.min(Math.max(Math.round(0.1 / once), 1), 100));
-    const elements = page.window.reduce((product, along) => product * along.count, 1);
-    const moved = Math.ceil((elements * from.bits) / 8) + to.imageBytes;
+    const moved = Math.ceil((to.elements * from.bits) / 8) + to.imageBytes;
     const micros = seconds * 1e6;
     say("pass", `All ${Math.ceil(to.imageBytes / 4)} words are as expected. `
       + `${micros < 1e4 ? `${micros.toFixed(1)} µs` : `${(micros / 1e3).toFixed(1)} ms`}, `
