@@ -69,11 +69,11 @@ impl Operation {
     /// Runs the operation from one whole image to the other, on the device that `device` allows.
     ///
     /// A GPU runs it whole where one kernel can bind both images, and otherwise in parts; see
-    /// [`Gpu::run_nest`](crate::gpu::Gpu::run_nest). With [`Device::Auto`], the host takes over where no GPU opens and
+    /// `Gpu::run_nest`. With [`Device::Auto`], the host takes over where no GPU opens and
     /// where the operation exceeds the GPU's limits or memory. Both write the same bytes. `progress` is told how many
     /// bytes of the destination have been written so far.
     ///
-    /// Each call opens a device. To run many operations, open a [`Gpu`](crate::gpu::Gpu) once and use its methods.
+    /// Each call opens a device. To run many operations, open a `Gpu` once and use its methods.
     ///
     /// ```
     /// use stridec::{Operation, run::Device};

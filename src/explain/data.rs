@@ -9,8 +9,8 @@ use super::{
     Picture, Side, colour,
     grid::{common_dimensions, dimensions},
     html::Compiled,
+    sentences::unused,
     tiles::{Boxes, padded},
-    words::unused,
 };
 use crate::stride::Step;
 

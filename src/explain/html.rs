@@ -6,8 +6,8 @@ use super::{
     Picture, Side,
     data::data,
     marks::marks,
+    sentences::{Sentences, count},
     svg::documents,
-    words::{Words, count},
 };
 use crate::nest::CopyNest;
 
@@ -97,7 +97,7 @@ fn head(picture: &Picture<'_>) -> Markup {
 }
 
 fn words(side: Side<'_>, name: &str) -> Markup {
-    let words = Words::of(side.descriptor);
+    let words = Sentences::of(side.descriptor);
     let padded = words.digits.iter().any(|row| row.values < row.places);
     html! {
         section aria-label=(name) {

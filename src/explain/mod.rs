@@ -28,12 +28,12 @@ mod html;
 mod marks;
 mod movement;
 mod picture;
+mod sentences;
 mod shown;
 mod strip;
 mod svg;
 mod terminal;
 mod tiles;
-mod words;
 
 pub use html::{Compiled, html};
 pub use picture::{Movement, Picture, Side};

@@ -7,9 +7,9 @@ use super::{
     colour::Colour,
     grid::{Cell, Dimensions, Grid, common_dimensions, dimensions, grids},
     movement,
+    sentences::Sentences,
     shown::Item,
     strip::{Holds, Line, byte, strip},
-    words::Words,
 };
 use crate::stride::StrideDescriptor;
 
@@ -66,7 +66,7 @@ pub fn terminal(picture: &Picture<'_>, width: usize) -> String {
 
 fn side(text: &mut String, side: Side<'_>, dimensions: &Dimensions, width: usize) {
     let descriptor = side.descriptor;
-    let words = Words::of(descriptor);
+    let words = Sentences::of(descriptor);
     wrapped(text, side.notation, width);
     wrapped(text, &format!("{}.", words.size), width);
     for sentence in &words.tiles {
@@ -242,7 +242,7 @@ fn memory(text: &mut String, descriptor: &StrideDescriptor, width: usize) {
 }
 
 /// The digits of an index, major to minor.
-fn table(text: &mut String, words: &Words) {
+fn table(text: &mut String, words: &Sentences) {
     if words.digits.is_empty() {
         return;
     }

@@ -19,10 +19,10 @@ impl Gpu {
     ///
     /// Nothing is copied, submitted or waited for. The ranges start at their offsets, which the device's
     /// `min_storage_buffer_offset_alignment` must divide (256 bytes at most), and hold at least the bytes that
-    /// [`Kernel::bindings`] ask for; what lies past those is neither read nor written. Both buffers need
-    /// [`wgpu::BufferUsages::STORAGE`], and they must be different buffers: wgpu tracks a buffer as a whole, so one part
-    /// of it cannot be read while another is written. Encoder and buffers must be this device's own: wgpu may panic where they
-    /// come from another `wgpu::Instance`. A kernel without dispatches encodes nothing.
+    /// [`KernelParts::bindings`](crate::wgsl::KernelParts::bindings) ask for; what lies past those is neither read nor
+    /// written. Both buffers need [`wgpu::BufferUsages::STORAGE`], and they must be different buffers: wgpu tracks a buffer
+    /// as a whole, so one part of it cannot be read while another is written. Encoder and buffers must be this device's
+    /// own: wgpu may panic where they come from another `wgpu::Instance`. A kernel without dispatches encodes nothing.
     ///
     /// # Errors
     /// A kernel or a range that does not fit the other or the device, a shader that does not compile, or what wgpu

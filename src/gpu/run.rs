@@ -22,10 +22,9 @@ impl Gpu {
     /// [`trim`](Self::trim) frees them.
     ///
     /// # Errors
-    /// [`GpuError::ImageSize`] for slices that are not exactly [`Kernel::source_bytes`] and
-    /// [`Kernel::destination_bytes`] long; a kernel that does not fit the device or does not compile;
-    /// [`GpuError::OutOfMemory`], [`GpuError::DeviceLost`], [`GpuError::Timeout`]. The destination's contents are then
-    /// unspecified.
+    /// [`GpuError::ImageSize`] for slices that are not exactly as long as the kernel's `source_bytes` and
+    /// `destination_bytes` say; a kernel that does not fit the device or does not compile; [`GpuError::OutOfMemory`],
+    /// [`GpuError::DeviceLost`], [`GpuError::Timeout`]. The destination's contents are then unspecified.
     pub fn run(
         &self,
         kernel: &Kernel,

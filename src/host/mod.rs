@@ -1,8 +1,8 @@
 //! Runs a [`CopyNest`](crate::nest::CopyNest) on the CPU, in parallel, for every element type.
 //!
-//! [`run`] cuts the walk over the destination into parts, one for each thread at a time (`part`); a part owns slices of the
-//! destination (`pieces`). It is cut into boxes in which every cell is of one kind (`regions`, `task`): filled (`fill`), or
-//! copied by a plan, loops around tiles of a plane (`plan`, `box_copy`, `tile`, `micro`, `shuffle`, `simd`), or around units
+//! [`run`] divides the walk over the destination into shares, one for a thread at a time (`share`). A share owns slices of
+//! the destination (`pieces`). It is cut into boxes whose positions are all of one kind (`boxes`, `task`): filled (`fill`), or
+//! copied by a plan, which is loops around tiles of a plane (`plan`, `box_copy`, `tile`, `micro`, `shuffle`, `simd`), or around units
 //! below a byte or of another width (`bits`). Images beyond the caches are written past them (`stream`).
 
 #![expect(clippy::inline_always)] // what must stay in registers, measured
@@ -10,16 +10,16 @@
 
 mod bits;
 mod box_copy;
+mod boxes;
 mod cache;
 mod error;
 mod fill;
 mod micro;
-mod part;
 mod pieces;
 mod plan;
-mod regions;
 mod repeat;
 mod run;
+mod share;
 mod shuffle;
 mod simd;
 mod stream;

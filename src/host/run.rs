@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::{
-    HostError, cache::last_level_bytes, part::parts, simd::Simd, stream::streaming, task::Task,
+    HostError, cache::last_level_bytes, share::shares, simd::Simd, stream::streaming, task::Task,
 };
 use crate::nest::{CopyNest, Operand};
 
@@ -42,11 +42,11 @@ pub fn run(nest: &CopyNest, source: &[u8], destination: &mut [u8]) -> Result<(),
     let (streams, streams_short) = (reaches(LONG_SHARE), reaches(SHORT_SHARE));
     let simd = Simd::best().filter(|_| whole_bytes);
     let task = Task { nest, source, simd, streams_short };
-    parts(nest, destination, rayon::current_num_threads()).into_par_iter().for_each(|part| {
+    shares(nest, destination, rayon::current_num_threads()).into_par_iter().for_each(|share| {
         if streams {
-            streaming(|stream| task.run(part, Some(stream)));
+            streaming(|stream| task.run(share, Some(stream)));
         } else {
-            task.run(part, None);
+            task.run(share, None);
         }
     });
     Ok(())

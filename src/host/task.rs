@@ -1,25 +1,25 @@
-//! Fills one part of a destination: its boxes are filled, copied by plans, or moved as patterns that repeat.
+//! Fills one share of a destination: its boxes are filled, copied by plans, or moved as patterns that repeat.
 
 use smallvec::SmallVec;
 
 use super::{
     bits::Bits,
     box_copy::{BoxCopy, Room},
+    boxes::{Repeated, Resolved, WalkBox, resolve},
     fill::Fill,
-    part::Part,
     pieces::Pieces,
     plan::{Plan, PlanAxis},
-    regions::{Region, Repeated, Resolved, resolve},
     repeat::{Pattern, Repeat},
+    share::Share,
     simd::Simd,
     stream::Stream,
 };
 use crate::nest::{CopyNest, Taken};
 
-/// Plans that a part keeps for boxes of the same extents.
+/// Plans that a share keeps for boxes of the same extents.
 const KEPT: usize = 16;
 
-/// Fills parts of a nest's destination.
+/// Fills shares of a nest's destination.
 pub(super) struct Task<'a> {
     pub(super) nest: &'a CopyNest,
     pub(super) source: &'a [u8],
@@ -36,9 +36,9 @@ type Extents = SmallVec<[usize; 8]>;
 type Strides = [(isize, isize)];
 
 impl Task<'_> {
-    /// Fills a part of the destination of whole images.
-    pub(super) fn run(&self, part: Part, stream: Option<&Stream>) {
-        let Part { regions, mut pieces, first, axis } = part;
+    /// Fills a share of the destination of whole images.
+    pub(super) fn run(&self, share: Share, stream: Option<&Stream>) {
+        let Share { boxes, mut pieces, first, axis } = share;
         let pitch = axis.checked_sub(1).and_then(|outer| self.nest.axes().nth(outer));
         let strides = self.nest.axes().enumerate().map(|(number, of)| {
             let dst = match pitch {
@@ -52,24 +52,24 @@ impl Task<'_> {
         let strides: SmallVec<[(isize, isize); 8]> = strides.collect();
         let mut plans: Vec<(Extents, Plan)> = Vec::new();
         let mut room = Room::default();
-        for region in regions {
-            resolve(self.nest, region, self.is_whole_bytes(), &mut |found| {
-                let place = |region: &Region| {
-                    let ranges = region.ranges.iter().zip(&strides);
+        for walk_box in boxes {
+            resolve(self.nest, walk_box, self.is_whole_bytes(), &mut |found| {
+                let place = |walk_box: &WalkBox| {
+                    let ranges = walk_box.ranges.iter().zip(&strides);
                     let steps = ranges.map(|(&(low, _), (_, stride))| low as isize * stride);
                     steps.sum::<isize>() - self.offset(first.cast_signed())
                 };
                 match found {
-                    Resolved::Box(region, Taken::Unit(from)) => {
-                        let plan = self.plan(&mut plans, region.extents().collect(), &strides);
+                    Resolved::Box(walk_box, Taken::Unit(from)) => {
+                        let plan = self.plan(&mut plans, walk_box.extents().collect(), &strides);
                         let streams = self.streams_short || plan.has_long_units();
                         let stream = stream.filter(|_| streams).map(|stream| (stream, &mut room));
                         let from = self.offset(from.cast_signed());
-                        self.copy(plan, from, &mut pieces, place(region), stream);
+                        self.copy(plan, from, &mut pieces, place(walk_box), stream);
                     }
-                    Resolved::Box(region, Taken::Bits(bits)) => {
-                        let extents: Extents = region.extents().collect();
-                        self.fill(bits, &extents, &strides, &mut pieces, place(region));
+                    Resolved::Box(walk_box, Taken::Bits(bits)) => {
+                        let extents: Extents = walk_box.extents().collect();
+                        self.fill(bits, &extents, &strides, &mut pieces, place(walk_box));
                     }
                     Resolved::Repeated(of) => {
                         self.pattern(of, &strides).run(
@@ -87,11 +87,12 @@ impl Task<'_> {
     /// The pattern of boxes that repeat.
     fn pattern(&self, of: &Repeated, strides: &Strides) -> Pattern {
         let mut units = Vec::new();
-        for (region, from) in &of.boxes {
-            let lows = region.ranges.iter().zip(&of.first.ranges).map(|(of, first)| of.0 - first.0);
+        for (walk_box, from) in &of.boxes {
+            let lows =
+                walk_box.ranges.iter().zip(&of.first.ranges).map(|(of, first)| of.0 - first.0);
             let to = lows.zip(strides).map(|(steps, (_, dst))| steps as isize * dst).sum();
             let mut of_box = vec![(to, self.offset(from.cast_signed()))];
-            for (extent, &(src, dst)) in region.extents().zip(strides) {
+            for (extent, &(src, dst)) in walk_box.extents().zip(strides) {
                 let steps = 0..extent.cast_signed();
                 let step = |(to, from): (isize, isize)| {
                     steps.clone().map(move |step| (to + step * dst, from + step * src))

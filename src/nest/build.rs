@@ -72,7 +72,7 @@ pub fn build(
 }
 
 /// The decision list: where all guards hold a position reads, where those against gaps hold it takes the fill.
-fn cases(guards: &[(Guard, Unfilled)], src: Affine, fill: u128) -> SmallVec<[Case; 2]> {
+fn cases(guards: &[(Guard, Unfilled)], src: Affine, fill: u128) -> SmallVec<[Case; 1]> {
     let all = guards.iter().map(|(guard, _)| guard.clone()).collect();
     let mut cases = smallvec![Case { when: all, take: Take::Read(src) }];
     if fill != 0 && guards.iter().any(|(_, otherwise)| *otherwise == Unfilled::Padding) {

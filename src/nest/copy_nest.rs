@@ -48,7 +48,7 @@ pub struct CopyNest {
     /// Quotients of the axes and of earlier quotients.
     pub(super) quotients: SmallVec<[Quotient; 4]>,
     /// The decision list. The first case reads; each asks all that the next one asks.
-    pub(super) cases: SmallVec<[Case; 2]>,
+    pub(super) cases: SmallVec<[Case; 1]>,
     /// What is added to a walk position to give the destination's unit; 0 or below.
     pub(super) dst_base: i64,
     /// Whole units of the source's image; no position reads past them.

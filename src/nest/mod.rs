@@ -9,6 +9,7 @@ mod build;
 mod case;
 mod coalesce;
 mod copy_nest;
+mod count;
 mod display;
 mod error;
 mod numbers;
@@ -19,7 +20,6 @@ mod refine;
 mod split;
 mod walk;
 mod widen;
-mod words;
 
 pub use affine::{Affine, Value};
 pub(crate) use bounds::{Bounds, greatest_sum};
@@ -28,6 +28,7 @@ pub(crate) use case::Refusal;
 pub use case::{Case, Guard, Take, Taken};
 pub use coalesce::coalesce;
 pub use copy_nest::{CopyAxis, CopyNest, LastRead, Quotient};
+pub(crate) use count::{Count, width};
 pub use error::NestError;
 pub(crate) use numbers::signed;
 pub use operand::Operand;
@@ -36,7 +37,6 @@ pub(crate) use places::places;
 pub use refine::{refine, split_off};
 pub use split::{Split, slabs, split};
 pub use widen::widen;
-pub(crate) use words::{Count, width};
 
 use crate::{stride::StrideDescriptor, window::Window};
 

@@ -39,25 +39,25 @@ pub fn split<T, E, F: FnMut(&CopyNest) -> Result<T, E>>(
     max_bytes: u64,
     accept: F,
 ) -> Split<'_, F> {
-    Split { regions: Regions::new(nest), max_bytes: max_bytes.max(MIN_BYTES), accept }
+    Split { remaining: Remaining::new(nest), max_bytes: max_bytes.max(MIN_BYTES), accept }
 }
 
 /// Cuts a copy into slabs whose runs of the destination have at most `max_bytes` each, or 64 where that is more.
 ///
 /// Each slab reads the whole source; with it comes the number of bits of the destination before its run.
 pub fn slabs(nest: &CopyNest, max_bytes: u64) -> impl Iterator<Item = (CopyNest, u64)> + '_ {
-    let mut regions = Regions::new(nest);
+    let mut remaining = Remaining::new(nest);
     let most = max_bytes.max(MIN_BYTES) * 8 / u64::from(nest.dst_bits);
     std::iter::from_fn(move || {
-        let region = regions.next(most)?;
-        Some(slab(nest, &regions.ranges(region)))
+        let positions = remaining.next(most)?;
+        Some(slab(nest, &remaining.ranges(positions)))
     })
 }
 
 /// The parts of a copy, in the destination's order; see [`split`].
 #[derive(Debug)]
 pub struct Split<'a, F> {
-    regions: Regions<'a>,
+    remaining: Remaining<'a>,
     max_bytes: u64,
     accept: F,
 }
@@ -66,21 +66,21 @@ impl<T, E, F: FnMut(&CopyNest) -> Result<T, E>> Iterator for Split<'_, F> {
     type Item = Result<(Part, T), E>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let nest = self.regions.nest;
+        let nest = self.remaining.nest;
         // Half of the bytes, so that the rows it reads, with what lies between them, mostly fit.
         let most = self.max_bytes * 4 / u64::from(nest.dst_bits);
-        while let Some(region) = self.regions.next(most) {
-            if let Some(part) = part(nest, &self.regions.ranges(region), self.max_bytes) {
+        while let Some(positions) = self.remaining.next(most) {
+            if let Some(part) = part(nest, &self.remaining.ranges(positions), self.max_bytes) {
                 match (self.accept)(&part.nest) {
                     Ok(accepted) => return Some(Ok((part, accepted))),
-                    Err(error) if self.regions.positions(region) == 1 => {
-                        self.regions.left.clear();
+                    Err(error) if self.remaining.positions(positions) == 1 => {
+                        self.remaining.left.clear();
                         return Some(Err(error));
                     }
                     Err(_) => {}
                 }
             }
-            self.regions.cut(region, region.steps / 2);
+            self.remaining.cut(positions, positions.steps / 2);
         }
         None
     }
@@ -88,7 +88,7 @@ impl<T, E, F: FnMut(&CopyNest) -> Result<T, E>> Iterator for Split<'_, F> {
 
 /// Positions of the walk from `first`: `steps` steps along `axis`, the axes inside it in full.
 #[derive(Clone, Copy, Debug)]
-struct Region {
+struct Positions {
     first: u64,
     axis: usize,
     steps: u64,
@@ -96,39 +96,44 @@ struct Region {
 
 /// What is left of a walk.
 #[derive(Debug)]
-struct Regions<'a> {
+struct Remaining<'a> {
     nest: &'a CopyNest,
-    /// The next region last.
-    left: Vec<Region>,
+    /// The next positions last.
+    left: Vec<Positions>,
 }
 
-impl<'a> Regions<'a> {
+impl<'a> Remaining<'a> {
     fn new(nest: &'a CopyNest) -> Self {
-        let whole = Region { first: 0, axis: 0, steps: nest.extents.first().copied().unwrap_or(0) };
+        let whole =
+            Positions { first: 0, axis: 0, steps: nest.extents.first().copied().unwrap_or(0) };
         Self { nest, left: if nest.dst_units == 0 { vec![] } else { vec![whole] } }
     }
 
-    /// Takes the next region off, cut down to at most `most` units of the destination.
-    fn next(&mut self, most: u64) -> Option<Region> {
+    /// Takes the next positions off, cut down to at most `most` units of the destination.
+    fn next(&mut self, most: u64) -> Option<Positions> {
         loop {
-            let region = self.left.pop()?;
-            match self.units(region) {
+            let positions = self.left.pop()?;
+            match self.units(positions) {
                 0 => {}
-                units if units <= most => return Some(region),
+                units if units <= most => return Some(positions),
                 _ => {
-                    let steps = most / self.inner(region.axis);
-                    self.cut(self.without_start(region, steps), steps);
+                    let steps = most / self.inner(positions.axis);
+                    self.cut(self.without_start(positions, steps), steps);
                 }
             }
         }
     }
 
-    /// The region without the pieces of `steps` steps that lie before the destination, however many they are.
-    fn without_start(&self, region: Region, steps: u64) -> Region {
-        let inner = self.inner(region.axis);
-        let before = self.nest.dst_base.unsigned_abs().saturating_sub(region.first) / inner;
-        let before = before - before % self.even(region.axis, steps);
-        Region { first: region.first + before * inner, steps: region.steps - before, ..region }
+    /// The positions without the pieces of `steps` steps that lie before the destination, however many they are.
+    fn without_start(&self, positions: Positions, steps: u64) -> Positions {
+        let inner = self.inner(positions.axis);
+        let before = self.nest.dst_base.unsigned_abs().saturating_sub(positions.first) / inner;
+        let before = before - before % self.even(positions.axis, steps);
+        Positions {
+            first: positions.first + before * inner,
+            steps: positions.steps - before,
+            ..positions
+        }
     }
 
     /// About `steps` steps along an axis, such that blocks divide them.
@@ -141,49 +146,49 @@ impl<'a> Regions<'a> {
         self.nest.extents[axis + 1..].iter().product()
     }
 
-    /// Positions of a region.
-    fn positions(&self, region: Region) -> u64 {
-        region.steps * self.inner(region.axis)
+    /// Positions of a positions.
+    fn positions(&self, positions: Positions) -> u64 {
+        positions.steps * self.inner(positions.axis)
     }
 
-    /// Units of the destination that lie in a region.
-    fn units(&self, region: Region) -> u64 {
+    /// Units of the destination that lie in a positions.
+    fn units(&self, positions: Positions) -> u64 {
         let base = self.nest.dst_base.unsigned_abs();
-        let end = region.first + self.positions(region);
-        end.min(base + self.nest.dst_units).saturating_sub(region.first.max(base))
+        let end = positions.first + self.positions(positions);
+        end.min(base + self.nest.dst_units).saturating_sub(positions.first.max(base))
     }
 
     /// First position and count of each axis.
-    fn ranges(&self, region: Region) -> SmallVec<[(u64, u64); 8]> {
+    fn ranges(&self, positions: Positions) -> SmallVec<[(u64, u64); 8]> {
         let mut inner = self.nest.positions();
-        let mut rest = region.first;
+        let mut rest = positions.first;
         let range = |(axis, &extent): (usize, &u64)| {
             inner /= extent;
             let from = rest / inner;
             rest %= inner;
-            match axis.cmp(&region.axis) {
+            match axis.cmp(&positions.axis) {
                 Ordering::Less => (from, 1),
-                Ordering::Equal => (from, region.steps),
+                Ordering::Equal => (from, positions.steps),
                 Ordering::Greater => (from, extent),
             }
         };
         self.nest.extents.iter().enumerate().map(range).collect()
     }
 
-    /// Puts a region back in two: about `steps` steps, and the rest; one of a single step in steps of the next axis.
-    fn cut(&mut self, mut region: Region, steps: u64) {
-        if region.steps == 1 && region.axis + 1 < self.nest.extents.len() {
-            region.axis += 1;
-            region.steps = self.nest.extents[region.axis];
-            return self.left.push(region);
+    /// Puts a positions back in two: about `steps` steps, and the rest; one of a single step in steps of the next axis.
+    fn cut(&mut self, mut positions: Positions, steps: u64) {
+        if positions.steps == 1 && positions.axis + 1 < self.nest.extents.len() {
+            positions.axis += 1;
+            positions.steps = self.nest.extents[positions.axis];
+            return self.left.push(positions);
         }
-        let steps = self.even(region.axis, steps);
-        let rest = region.steps - steps;
+        let steps = self.even(positions.axis, steps);
+        let rest = positions.steps - steps;
         if rest > 0 {
-            let first = region.first + steps * self.inner(region.axis);
-            self.left.push(Region { first, steps: rest, ..region });
+            let first = positions.first + steps * self.inner(positions.axis);
+            self.left.push(Positions { first, steps: rest, ..positions });
         }
-        self.left.push(Region { steps, ..region });
+        self.left.push(Positions { steps, ..positions });
     }
 }
 

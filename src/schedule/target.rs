@@ -1,3 +1,5 @@
+//! [`Target`]: the limits and the kind of the adapter that a kernel is compiled for.
+
 use super::ScheduleError;
 
 /// What a kernel may use: the limits of an adapter, and what kind of adapter it is.

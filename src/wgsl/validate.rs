@@ -1,3 +1,5 @@
+//! Validation of a kernel's text by naga.
+
 use naga::{
     Module,
     front::wgsl,

@@ -11,7 +11,7 @@ use crate::explain::{
     Picture, Side,
     grid::{Grid, common_dimensions, dimensions, grids},
     movement,
-    words::Words,
+    sentences::Sentences,
 };
 
 /// Width of a picture of one layout, in pixels.
@@ -103,7 +103,7 @@ fn side(
     name: &str,
 ) -> Part {
     let descriptor = side.descriptor;
-    let words = Words::of(descriptor);
+    let words = Sentences::of(descriptor);
     let mut parts = vec![];
     let title = if name.is_empty() { String::new() } else { format!("{name} ") };
     parts.push(Part {
@@ -142,7 +142,7 @@ fn side(
 }
 
 /// The table of digits, in lines of text.
-fn digits(words: &Words) -> Part {
+fn digits(words: &Sentences) -> Part {
     let name = words.digits.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).max(5);
     let columns = [text_width(name + 13), text_width(name + 27)];
     let mut y = LINE;

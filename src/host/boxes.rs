@@ -6,11 +6,11 @@ use crate::nest::{Affine, Bounds, Case, CopyNest, Guard, Quotient, Take, Taken, 
 
 /// A box of a walk: the half-open range of each axis, outermost first.
 #[derive(Clone, Debug)]
-pub(super) struct Region {
+pub(super) struct WalkBox {
     pub(super) ranges: SmallVec<[(i64, i64); 8]>,
 }
 
-impl Region {
+impl WalkBox {
     /// Every position of a walk.
     pub(super) fn whole(nest: &CopyNest) -> Self {
         Self { ranges: nest.extents().iter().map(|&extent| (0, signed(extent))).collect() }
@@ -23,7 +23,7 @@ impl Region {
 }
 
 /// Boxes that cover the positions `first..end` of the walk, each once.
-pub(super) fn cover(nest: &CopyNest, first: u64, end: u64) -> SmallVec<[Region; 1]> {
+pub(super) fn cover(nest: &CopyNest, first: u64, end: u64) -> SmallVec<[WalkBox; 1]> {
     let mut out = SmallVec::new();
     let strides: SmallVec<[u64; 8]> = nest.axes().map(|axis| axis.dst_stride).collect();
     let mut position = first;
@@ -32,7 +32,7 @@ pub(super) fn cover(nest: &CopyNest, first: u64, end: u64) -> SmallVec<[Region; 
         let step = strides
             .iter()
             .position(|&stride| position.is_multiple_of(stride) && position + stride <= end);
-        let mut region = Region { ranges: SmallVec::new() };
+        let mut walk_box = WalkBox { ranges: SmallVec::new() };
         let mut length = 1;
         for (axis, (&extent, &stride)) in nest.extents().iter().zip(&strides).enumerate() {
             let digit = position / stride % extent;
@@ -45,9 +45,9 @@ pub(super) fn cover(nest: &CopyNest, first: u64, end: u64) -> SmallVec<[Region; 
                 Some(step) if axis > step => extent,
                 _ => 1,
             };
-            region.ranges.push((signed(digit), signed(digit + steps)));
+            walk_box.ranges.push((signed(digit), signed(digit + steps)));
         }
-        out.push(region);
+        out.push(walk_box);
         position += length;
     }
     out
@@ -57,7 +57,7 @@ pub(super) fn cover(nest: &CopyNest, first: u64, end: u64) -> SmallVec<[Region; 
 pub(super) enum Resolved<'a> {
     /// One box, with what its first position takes: a unit of the source, from where the direct weights of the axes lead
     /// on, or the bits that all its positions take.
-    Box(&'a Region, Taken),
+    Box(&'a WalkBox, Taken),
     /// Boxes that repeat along the axes.
     Repeated(&'a Repeated),
 }
@@ -69,9 +69,9 @@ pub(super) enum Resolved<'a> {
 /// ```
 pub(super) struct Repeated {
     /// The first period.
-    pub(super) first: Box<Region>,
+    pub(super) first: Box<WalkBox>,
     /// Its boxes, with the unit that the first position of each reads.
-    pub(super) boxes: Vec<(Region, u64)>,
+    pub(super) boxes: Vec<(WalkBox, u64)>,
     /// For each axis the number of periods, and what each moves the source by, in units.
     pub(super) repeats: Vec<(usize, i64)>,
 }
@@ -89,14 +89,14 @@ const LARGE_BOX: usize = 64;
 /// is constant. Boxes that repeat come together where `repeats` says so.
 pub(super) fn resolve(
     nest: &CopyNest,
-    region: Region,
+    walk_box: WalkBox,
     repeats: bool,
     each: &mut impl FnMut(Resolved),
 ) {
-    match decide(nest, &region, repeats) {
-        Decision::Taken(taken) => each(Resolved::Box(&region, taken)),
+    match decide(nest, &walk_box, repeats) {
+        Decision::Taken(taken) => each(Resolved::Box(&walk_box, taken)),
         Decision::Cut { axis, at } => {
-            let (mut below, mut above) = (region.clone(), region);
+            let (mut below, mut above) = (walk_box.clone(), walk_box);
             below.ranges[axis].1 = at;
             above.ranges[axis].0 = at;
             resolve(nest, below, repeats, each);
@@ -104,37 +104,37 @@ pub(super) fn resolve(
         }
         Decision::Repeated { first, repeats } => {
             let mut boxes = Vec::new();
-            // Every position of the region reads: the guards are decided.
-            resolve_boxes(nest, Region::clone(&first), &mut |found| {
-                if let Resolved::Box(region, Taken::Unit(from)) = found {
-                    boxes.push((region.clone(), from));
+            // Every position of the box reads: the guards are decided.
+            resolve_boxes(nest, WalkBox::clone(&first), &mut |found| {
+                if let Resolved::Box(walk_box, Taken::Unit(from)) = found {
+                    boxes.push((walk_box.clone(), from));
                 }
             });
             if first.extents().product::<usize>() < boxes.len() * LARGE_BOX {
                 each(Resolved::Repeated(&Repeated { first, boxes, repeats }));
             } else {
-                resolve_boxes(nest, region, each);
+                resolve_boxes(nest, walk_box, each);
             }
         }
     }
 }
 
 /// Calls `each` for boxes alone.
-fn resolve_boxes(nest: &CopyNest, region: Region, each: &mut dyn FnMut(Resolved)) {
-    resolve(nest, region, false, &mut |found| each(found));
+fn resolve_boxes(nest: &CopyNest, walk_box: WalkBox, each: &mut dyn FnMut(Resolved)) {
+    resolve(nest, walk_box, false, &mut |found| each(found));
 }
 
 /// What all positions of a box take, or where to cut it.
 enum Decision {
     Taken(Taken),
     Cut { axis: usize, at: i64 },
-    Repeated { first: Box<Region>, repeats: Vec<(usize, i64)> },
+    Repeated { first: Box<WalkBox>, repeats: Vec<(usize, i64)> },
 }
 
-/// How a region that reads repeats where its quotients vary: whole periods, or where to cut the rest off. `None` where
+/// How a box that reads repeats where its quotients vary: whole periods, or where to cut the rest off. `None` where
 /// periods are too long or too few.
-fn period(nest: &CopyNest, src: &Affine, region: &Region, bounds: &Bounds) -> Option<Decision> {
-    let mut first = Box::new(region.clone());
+fn period(nest: &CopyNest, src: &Affine, walk_box: &WalkBox, bounds: &Bounds) -> Option<Decision> {
+    let mut first = Box::new(walk_box.clone());
     let mut repeats = vec![(1, 0); first.ranges.len()];
     let (mut size, mut count) = (1_i64, 1_i64);
     for (axis, (low, end)) in first.ranges.iter_mut().enumerate().rev() {
@@ -209,8 +209,8 @@ fn greatest_common_divisor(a: i64, b: i64) -> i64 {
 }
 
 /// Asks the cases of the nest in order; the first that does not fail for the whole box decides.
-fn decide(nest: &CopyNest, region: &Region, repeats: bool) -> Decision {
-    let bounds = Bounds::of_box(nest, region.ranges.iter().map(|&(low, end)| (low, end - 1)));
+fn decide(nest: &CopyNest, walk_box: &WalkBox, repeats: bool) -> Decision {
+    let bounds = Bounds::of_box(nest, walk_box.ranges.iter().map(|&(low, end)| (low, end - 1)));
     for Case { when, take } in nest.cases() {
         let mut open: SmallVec<[(&Affine, i64); 4]> = SmallVec::new();
         let mut fails = false;
@@ -225,22 +225,22 @@ fn decide(nest: &CopyNest, region: &Region, repeats: bool) -> Decision {
             continue;
         }
         if let Some(&(form, threshold)) = open.iter().find(|(form, _)| is_linear(form, &bounds)) {
-            return cut(form, threshold, region, &bounds);
+            return cut(form, threshold, walk_box, &bounds);
         }
         // What is read, and what is left open, depends on quotients: they have to be constant first.
         let reads = matches!(take, Take::Read(_));
         if (reads || !open.is_empty())
-            && let Some(cut) = cut_quotient(nest, region, &bounds)
+            && let Some(cut) = cut_quotient(nest, walk_box, &bounds)
         {
             return match take {
                 Take::Read(src) if repeats && open.is_empty() => {
-                    period(nest, src, region, &bounds).unwrap_or(cut)
+                    period(nest, src, walk_box, &bounds).unwrap_or(cut)
                 }
                 _ => cut,
             };
         }
         return Decision::Taken(match take {
-            Take::Read(src) => Taken::Unit(first_value(src, region, &bounds).unsigned_abs()),
+            Take::Read(src) => Taken::Unit(first_value(src, walk_box, &bounds).unsigned_abs()),
             Take::Bits(bits) => Taken::Bits(*bits),
         });
     }
@@ -261,19 +261,19 @@ fn is_constant(value: Value, bounds: &Bounds) -> bool {
 }
 
 /// Where to cut a box so that the first quotient that varies in it takes fewer values; `None` where none varies.
-fn cut_quotient(nest: &CopyNest, region: &Region, bounds: &Bounds) -> Option<Decision> {
+fn cut_quotient(nest: &CopyNest, walk_box: &WalkBox, bounds: &Bounds) -> Option<Decision> {
     let mut quotients = nest.quotients().iter().enumerate();
     quotients.find_map(|(number, Quotient { of, by })| {
         let (low, high) = bounds.of_value(Value::Quotient(number));
         let threshold = (low + (high - low + 1) / 2) * signed(*by);
-        (low < high).then(|| cut(of, threshold, region, bounds))
+        (low < high).then(|| cut(of, threshold, walk_box, bounds))
     })
 }
 
 /// The form at the first position of a box whose quotients are constant.
-fn first_value(form: &Affine, region: &Region, bounds: &Bounds) -> i64 {
+fn first_value(form: &Affine, walk_box: &WalkBox, bounds: &Bounds) -> i64 {
     form.evaluate(|value| match value {
-        Value::Axis(axis) => region.ranges[axis].0,
+        Value::Axis(axis) => walk_box.ranges[axis].0,
         Value::Quotient(_) => bounds.of_value(value).0,
     })
 }
@@ -303,19 +303,19 @@ fn standing(guard: &Guard, bounds: &Bounds) -> Standing {
 }
 
 /// Where to cut a box so that a part of it, at best, lies on one side of a threshold that the form crosses.
-fn cut(form: &Affine, threshold: i64, region: &Region, bounds: &Bounds) -> Decision {
+fn cut(form: &Affine, threshold: i64, walk_box: &WalkBox, bounds: &Bounds) -> Decision {
     let (low, high) = bounds.of(form);
     let mut best = (0, 0, 0);
     for &(value, weight) in form.terms() {
         if let Value::Axis(axis) = value {
-            let reach = weight.abs() * (region.ranges[axis].1 - region.ranges[axis].0 - 1);
+            let reach = weight.abs() * (walk_box.ranges[axis].1 - walk_box.ranges[axis].0 - 1);
             if reach > best.0 {
                 best = (reach, axis, weight);
             }
         }
     }
     let (reach, axis, weight) = best;
-    let (start, end) = region.ranges[axis];
+    let (start, end) = walk_box.ranges[axis];
     // The other terms, with this axis at its start.
     let (low, high) = if weight > 0 { (low, high - reach) } else { (low + reach, high) };
     let steps = if weight > 0 {

@@ -1,29 +1,29 @@
-//! Shares the destination out to threads, in parts of which none writes where another does.
+//! Divides the destination into shares, one for a thread at a time, of which none writes where another does.
 
 use smallvec::{SmallVec, smallvec};
 
 use super::{
+    boxes::{WalkBox, cover},
     pieces::Pieces,
-    regions::{Region, cover},
 };
 use crate::nest::CopyNest;
 
 /// The least that is worth another thread, in bytes.
-const PART_BYTES: usize = 1 << 17;
+const SHARE_BYTES: usize = 1 << 17;
 
-/// Parts for each thread, so that a slow one does not hold up the others.
-const PARTS_PER_THREAD: usize = 4;
+/// Shares for each thread, so that a slow one does not hold up the others.
+const SHARES_PER_THREAD: usize = 4;
 
-/// Bytes of the source that no two parts share: the two lines that processors fetch together.
+/// Bytes of the source that only one share reads: the two cache lines that processors fetch together.
 const NEIGHBOURS: usize = 128;
 
-/// The most pieces of a part; each is a slice to look up.
+/// The most pieces of a share; each is a slice to look up.
 const PIECES: u64 = 1 << 12;
 
 /// What one thread fills at a time.
-pub(super) struct Part<'a> {
+pub(super) struct Share<'a> {
     /// Boxes of the walk.
-    pub(super) regions: SmallVec<[Region; 1]>,
+    pub(super) boxes: SmallVec<[WalkBox; 1]>,
     /// Where their cells lie.
     pub(super) pieces: Pieces<'a>,
     /// Cells of the walk before the first piece.
@@ -34,56 +34,56 @@ pub(super) struct Part<'a> {
 
 /// Shares the destination out to threads.
 ///
-/// The parts are steps of one axis of the walk, whatever lies around it: of the outermost that has enough of them
-/// without two parts reading of the same cache lines.
+/// The shares are steps of one axis of the walk, whatever lies around it: of the outermost that has enough of them
+/// without two shares reading of the same cache lines.
 ///
 /// ```text
 /// axes (16: 1 → 331776) (12: 16 → 27648) (12: 192 → 2304) …, extent: source → destination, of 8-byte cells
-/// a part: one step of the second axis, in 16 pieces of 27648 cells; the first axis is what the source has side by side
+/// a share: one step of the second axis, in 16 pieces of 27648 cells; the first axis is what the source has side by side
 /// ```
-pub(super) fn parts<'a>(
+pub(super) fn shares<'a>(
     nest: &CopyNest,
     destination: &'a mut [u8],
     threads: usize,
-) -> Vec<Part<'a>> {
-    let wanted = (destination.len() / PART_BYTES).min(threads * PARTS_PER_THREAD);
+) -> Vec<Share<'a>> {
+    let wanted = (destination.len() / SHARE_BYTES).min(threads * SHARES_PER_THREAD);
     if threads == 1 || wanted < 2 {
         return vec![contiguous(nest, destination, 0)];
     }
-    match cut(nest, wanted as u64).filter(|cut| cut.parts() >= threads as u64) {
+    match cut(nest, wanted as u64).filter(|cut| cut.shares() >= threads as u64) {
         Some(cut) => cut.parts_of(nest, destination),
         None => ranges(nest, destination, wanted),
     }
 }
 
-/// An axis cut into parts.
+/// An axis cut into shares.
 struct Cut {
     axis: usize,
     extent: u64,
     /// Cells of the destination that a step of the axis moves over.
     stride: u64,
-    /// Steps of a part.
+    /// Steps of a share.
     steps: u64,
     /// Bits of a place in a piece.
     shift: u32,
 }
 
 impl Cut {
-    fn parts(&self) -> u64 {
+    fn shares(&self) -> u64 {
         self.extent.div_ceil(self.steps)
     }
 
-    fn parts_of<'a>(&self, nest: &CopyNest, destination: &'a mut [u8]) -> Vec<Part<'a>> {
+    fn parts_of<'a>(&self, nest: &CopyNest, destination: &'a mut [u8]) -> Vec<Share<'a>> {
         let &Self { axis, extent, stride, steps, shift } = self;
         let bytes = |cells: u64| length(cells * u64::from(nest.dst_bits()) / 8);
-        let mut parts: Vec<Part> = (0..extent)
+        let mut shares: Vec<Share> = (0..extent)
             .step_by(length(steps))
             .map(|start| {
-                let mut whole = Region::whole(nest);
+                let mut whole = WalkBox::whole(nest);
                 whole.ranges[axis] =
                     (start.cast_signed(), (start + steps).min(extent).cast_signed());
-                Part {
-                    regions: smallvec![whole],
+                Share {
+                    boxes: smallvec![whole],
                     pieces: Pieces { slices: Vec::new(), shift },
                     first: start * stride,
                     axis,
@@ -91,15 +91,15 @@ impl Cut {
             })
             .collect();
         for around in destination.chunks_mut(bytes(extent * stride)) {
-            for (part, piece) in parts.iter_mut().zip(around.chunks_mut(bytes(steps * stride))) {
-                part.pieces.slices.push(piece);
+            for (share, piece) in shares.iter_mut().zip(around.chunks_mut(bytes(steps * stride))) {
+                share.pieces.slices.push(piece);
             }
         }
-        parts
+        shares
     }
 }
 
-/// The axis to cut into parts, about as many as are wanted.
+/// The axis to cut into shares, about as many as are wanted.
 fn cut(nest: &CopyNest, wanted: u64) -> Option<Cut> {
     if !nest.is_exact() {
         return None;
@@ -121,10 +121,10 @@ fn cut(nest: &CopyNest, wanted: u64) -> Option<Cut> {
         let cells = steps * of.dst_stride;
         let fits = (cells * u64::from(nest.dst_bits().div_ceil(8))) >> shift == 0;
         let cut = Cut { axis, extent: of.extent, stride: of.dst_stride, steps, shift };
-        let parts = cut.parts();
-        if fits && best.as_ref().is_none_or(|best| best.parts() < parts) {
+        let shares = cut.shares();
+        if fits && best.as_ref().is_none_or(|best| best.shares() < shares) {
             best = Some(cut);
-            if parts >= wanted {
+            if shares >= wanted {
                 break;
             }
         }
@@ -133,8 +133,8 @@ fn cut(nest: &CopyNest, wanted: u64) -> Option<Cut> {
     best
 }
 
-/// Contiguous parts: cut at bytes, and between whole steps of an outer axis of the walk where it can be.
-fn ranges<'a>(nest: &CopyNest, destination: &'a mut [u8], wanted: usize) -> Vec<Part<'a>> {
+/// Contiguous shares: cut at bytes, and between whole steps of an outer axis of the walk where it can be.
+fn ranges<'a>(nest: &CopyNest, destination: &'a mut [u8], wanted: usize) -> Vec<Share<'a>> {
     let bits = u64::from(nest.dst_bits());
     let per_byte = (8 / bits).max(1);
     let target = destination.len().div_ceil(wanted) as u64 * 8 / bits;
@@ -152,12 +152,12 @@ fn ranges<'a>(nest: &CopyNest, destination: &'a mut [u8], wanted: usize) -> Vec<
 }
 
 /// One slice, from cell `first` of the image on.
-fn contiguous<'a>(nest: &CopyNest, slice: &'a mut [u8], first: u64) -> Part<'a> {
+fn contiguous<'a>(nest: &CopyNest, slice: &'a mut [u8], first: u64) -> Share<'a> {
     let base = nest.dst_base().unsigned_abs();
     let cells = slice.len() as u64 * 8 / u64::from(nest.dst_bits());
     let end = base + (first + cells).min(nest.dst_units());
     let pieces = Pieces { slices: vec![slice], shift: isize::BITS - 3 };
-    Part { regions: cover(nest, base + first, end), pieces, first: base + first, axis: 0 }
+    Share { boxes: cover(nest, base + first, end), pieces, first: base + first, axis: 0 }
 }
 
 /// A buffer in memory has a length that fits.

@@ -6,7 +6,7 @@ use super::tiles::{Boxes, padded, product};
 use crate::stride::StrideDescriptor;
 
 /// Everything that is said below a picture.
-pub(super) struct Words {
+pub(super) struct Sentences {
     /// How much memory for how many elements.
     pub(super) size: String,
     /// What is padding, why, and what it costs; `None` where nothing is.
@@ -31,7 +31,7 @@ pub(super) struct DigitRow {
     pub(super) stride: i64,
 }
 
-impl Words {
+impl Sentences {
     pub(super) fn of(descriptor: &StrideDescriptor) -> Self {
         let boxes = Boxes::of(descriptor);
         // A digit that is always 0 says nothing.
@@ -249,8 +249,8 @@ mod tests {
     use super::*;
     use crate::shape::Shape;
 
-    fn words(text: &str) -> Words {
-        Words::of(&StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap())
+    fn words(text: &str) -> Sentences {
+        Sentences::of(&StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap())
     }
 
     #[test]
@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(words("f32[]").example, None);
         let reversed: crate::Tensor = "f32[4,6] strided<[-6,1], offset: 18>".parse().unwrap();
         assert_eq!(
-            Words::of(&reversed.descriptor().unwrap()).example.unwrap(),
+            Sentences::of(&reversed.descriptor().unwrap()).example.unwrap(),
             "The last element, (3,5), lies at 3·(-6) + 5·1 + 18 = 5."
         );
     }
