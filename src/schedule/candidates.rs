@@ -19,7 +19,8 @@ use crate::nest::{CopyNest, Value};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     pub(super) strategy: Strategy,
-    pub(super) body: Body,
+    /// In a box, so that sorting candidates moves little.
+    pub(super) body: Box<Body>,
     pub(super) reason: &'static str,
     cost: u64,
 }
@@ -50,7 +51,7 @@ impl Body {
 impl Candidate {
     fn of_block(strategy: Strategy, reason: &'static str, block: Block, kind: AdapterKind) -> Self {
         let cost = cost::of_block(&block, kind);
-        Self { strategy, body: Body::Block(block), reason, cost }
+        Self { strategy, body: Box::new(Body::Block(block)), reason, cost }
     }
 
     /// What one invocation does.
@@ -99,7 +100,7 @@ impl fmt::Display for Candidate {
 pub fn candidates(nest: CopyNest, kind: AdapterKind) -> Vec<Candidate> {
     if nest.dst_units() == 0 {
         let reason = "the destination has no elements";
-        let body = Body::Nest(nest);
+        let body = Box::new(Body::Nest(nest));
         return vec![Candidate { strategy: Strategy::Empty, body, reason, cost: 0 }];
     }
     let mut list = Vec::new();
@@ -119,7 +120,7 @@ pub fn candidates(nest: CopyNest, kind: AdapterKind) -> Vec<Candidate> {
     if !list.iter().any(|candidate| candidate.strategy == Strategy::Copy) {
         let reason = if list.is_empty() { reason } else { "every block of it costs more" };
         let cost = cost::of_gather(&nest, kind);
-        let body = Body::Nest(nest);
+        let body = Box::new(Body::Nest(nest));
         list.push(Candidate { strategy: Strategy::Gather, body, reason, cost });
     }
     list.sort_by_key(|candidate| candidate.cost);

@@ -24,7 +24,7 @@ impl Writer {
     /// An empty text for a kernel of this schedule.
     pub(super) fn new(schedule: &Schedule) -> Self {
         let [x, y, z] = schedule.workgroups();
-        let text = String::with_capacity(2048);
+        let text = String::with_capacity(4096);
         Self { text, depth: 0, grid: [schedule.workgroup_size(), x, y, z] }
     }
 
