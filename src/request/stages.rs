@@ -60,7 +60,7 @@ impl Operation {
             text.push_str("\n== kernel\nnothing to dispatch\n");
             return Ok(text);
         }
-        let _ = writeln!(text, "costs of a word: {}", costs(&self.nest, target));
+        let _ = writeln!(text, "operations/word: {}", costs(&self.nest, target));
         let _ = writeln!(text, "\n== kernel");
         for binding in &kernel.bindings {
             let access = if binding.writable { "written" } else { "read" };

@@ -44,7 +44,7 @@ pub enum ScheduleError {
     },
     /// More workgroups than a dispatch has.
     #[error(
-        "dispatch: expected at most {limit} workgroups in one dimension, the limit of target {target}, got {given}"
+        "dispatch: expected workgroups that fit in {limit} x {limit} x {limit}, the limits of target {target}, got {given}; a target with a higher max_compute_workgroups_per_dimension can run it"
     )]
     Dispatch {
         /// Workgroups.

@@ -89,14 +89,13 @@ fn introduce(writer: &mut Writer, block: &Block, names: &Names, kind: AdapterKin
             counters(block, names),
         ),
     );
-    if block.lanes(kind).iter().any(|lane| lane.step > 1) {
-        writer.comment(
-            "",
-            format_args!(
-                "Neighbouring invocations take neighbouring runs of the source, then of the destination, in \
-                 small patches."
-            ),
-        );
+    let lanes = block.lanes(kind);
+    if let Some(patch) = lanes.iter().position(|lane| lane.step > 1) {
+        let along = |lane: &Lane| format!("{} along {}", lane.extent, names.axis(lane.axis));
+        let patch: Vec<String> = lanes[..patch].iter().map(along).collect();
+        let patch = patch.join(", then ");
+        writer
+            .comment("", format_args!("Consecutive invocations move patches of blocks: {patch}."));
     }
 }
 

@@ -126,7 +126,7 @@ pub(super) fn guards(
         let of = names.form(of);
         writer.noted(
             format_args!("let {quotient} = ({of}) / {by}u;"),
-            format_args!("a tile that does not nest: source {weight:+}"),
+            format_args!("which tile of the source: source {weight:+}"),
         );
     }
     write(writer, true);
