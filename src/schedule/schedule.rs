@@ -136,12 +136,12 @@ fn units_of_word(nest: &CopyNest) -> u64 {
 ///
 /// Where an image is larger than a binding of the target, or passes 32-bit indices; where the target dispatches nothing.
 pub fn schedule(nest: CopyNest, target: &Target) -> Result<Schedule, ScheduleError> {
-    let mut all = candidates(nest, target.kind).into_iter();
-    let least = all.next().expect("there is a candidate for every nest");
+    let mut all = candidates(nest, target.kind);
+    let least = all.remove(0);
     // Larger blocks need fewer workgroups: where the best is past a limit, try the rest.
-    least
-        .schedule(target)
-        .or_else(|error| all.find_map(|candidate| candidate.schedule(target).ok()).ok_or(error))
+    least.schedule(target).or_else(|error| {
+        all.into_iter().find_map(|candidate| candidate.schedule(target).ok()).ok_or(error)
+    })
 }
 
 impl Candidate {
