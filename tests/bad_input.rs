@@ -168,7 +168,7 @@ const RELAYOUTS: [(&str, &str, ErrorKind, &str); 25] = [
         "(f32[2], s8[3])",
         "f32[2]",
         Unsupported,
-        "source.element_type: expected an array, got tuple, which has no elements to move",
+        "source.element_type: expected an array, got tuple, which has no elements to move; #0 after it names its first part",
     ),
     (
         "f32[40000000]",

@@ -13,7 +13,13 @@ pub enum StrideError {
     #[error(transparent)]
     Shape(#[from] ShapeError),
     /// A token, tuple, opaque value or buffer: there are no elements to move.
-    #[error("element_type: expected an array, got {element_type}, which has no elements to move")]
+    #[error(
+        "element_type: expected an array, got {element_type}, which has no elements to move{}",
+        match element_type {
+            ElementType::Tuple => "; #0 after it names its first part",
+            _ => "",
+        }
+    )]
     NoElements {
         /// The kind that was given.
         element_type: ElementType,

@@ -95,7 +95,8 @@ fn unit(writer: &mut Writer, nest: &CopyNest, lanes: u32) {
 
 /// Writes the quotients and the guards; `refuse` writes what a position that takes these bits does, and leaves.
 ///
-/// Guards that need no quotient come first, so that most positions without an element compute none.
+/// A guard comes as soon as the quotients that it needs are known, and before the next one: a quotient means something
+/// only where the guards before it hold, and most positions without an element compute none.
 pub(super) fn guards(
     writer: &mut Writer,
     nest: &CopyNest,
@@ -103,13 +104,11 @@ pub(super) fn guards(
     refuse: impl Fn(&mut Writer, u128),
 ) {
     let refusals = nest.refusals();
-    let has_quotient =
-        |of: &Affine| of.terms().iter().any(|term| matches!(term.0, Value::Quotient(_)));
-    let write = |writer: &mut Writer, late: bool| {
+    let write = |writer: &mut Writer, known: usize| {
         for Refusal { guards, bits } in &refusals {
             let failing: Vec<String> = guards
                 .iter()
-                .filter(|guard| has_quotient(&guard.of) == late)
+                .filter(|guard| quotients_needed(&guard.of) == known)
                 .map(|guard| failure(names, guard))
                 .collect();
             if !failing.is_empty() {
@@ -119,7 +118,7 @@ pub(super) fn guards(
             }
         }
     };
-    write(writer, false);
+    write(writer, 0);
     for (number, Quotient { of, by }) in nest.quotients().iter().enumerate() {
         let quotient = Value::Quotient(number);
         let weight = nest.src().weight(quotient);
@@ -128,8 +127,17 @@ pub(super) fn guards(
             format_args!("let {quotient} = ({of}) / {by}u;"),
             format_args!("which tile of the source: source {weight:+}"),
         );
+        write(writer, number + 1);
     }
-    write(writer, true);
+}
+
+/// How many quotients, in their order, must be known before this form can be.
+fn quotients_needed(of: &Affine) -> usize {
+    let needed = |&(value, _): &(Value, i64)| match value {
+        Value::Quotient(number) => number + 1,
+        Value::Axis(_) => 0,
+    };
+    of.terms().iter().map(needed).max().unwrap_or(0)
 }
 
 /// An axis in a remark.

@@ -20,9 +20,10 @@ use rayon::prelude::*;
 use stridec::{
     Kernel, Target, nest,
     schedule::{candidates, schedule},
-    shape::{ElementType, Layout, PaddingValue, Shape},
+    shape::{ElementType, Layout, PaddingValue, Shape, StridedShape},
+    stride::StrideDescriptor,
     wgsl,
-    window::Window,
+    window::{Slice, Window},
 };
 use support::{
     oracle,
@@ -120,6 +121,31 @@ fn random_kernels_keep_their_proofs() {
         tally.judge_all(&mut random, &operation);
     });
     tally.finish(cases * 5 / 2);
+}
+
+/// Strides of 2, 3 and 13 leave gaps in which the position in the source drops below 0: no quotient is taken of it there.
+#[test]
+fn no_quotient_is_taken_in_gaps() {
+    let source: Shape = "u8[7,6,7,6]{2,3,0,1:T(2,6)}".parse().unwrap();
+    let (extents, sizes, strides) = ([7, 6, 7, 6], [1, 2, 4, 3], [12, 2, 3, 13]);
+    let element_type = ElementType::U8;
+    let strided = StridedShape::new(element_type, sizes, strides, 0, 0).unwrap();
+    let destination = StrideDescriptor::strided(element_type, 0, &sizes, &strides, 0).unwrap();
+    let (mut random, tally) = (Random(1), Tally::default());
+    for offsets in (0..7 * 2 * 4 * 2).map(|n| [n % 7, n / 7 % 2, n / 14 % 4, n / 56]) {
+        let slice = Slice::new(offsets, [1, 5, 4, 5], [2, -4, -1, 2]);
+        tally.judge_all(
+            &mut random,
+            &Operation {
+                source: (&source).try_into().unwrap(),
+                destination: destination.clone(),
+                source_side: Side::Shape(Box::new(source.clone())),
+                destination_side: Side::Strided(strided.clone()),
+                window: Window::slice(&extents, &slice).unwrap(),
+            },
+        );
+    }
+    assert_eq!(tally.kernels.into_inner(), 3 * 7 * 2 * 4 * 2);
 }
 
 /// Up to rank 3: extents 1 to 4 × every order of the destination × every unit, the padding and the tiles of both sides
