@@ -5,7 +5,7 @@ use std::{env, fs, path::PathBuf};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed=proto");
     let mut compiler = protox::Compiler::new(["proto"])?;
-    compiler.include_imports(true).open_file("stridec.proto")?;
+    compiler.include_imports(true).open_files(["stridec.proto", "hlo.proto"])?;
     let descriptors = PathBuf::from(env::var("OUT_DIR")?).join("descriptors.bin");
     fs::write(descriptors, compiler.encode_file_descriptor_set())?;
     prost_build::Config::new().enable_type_names().compile_fds(compiler.file_descriptor_set())?;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::{
     error_kind::ErrorKind,
+    hlo::HloError,
     host::HostError,
     nest::{NestError, Operand},
     request::RequestError,
@@ -57,6 +58,9 @@ pub enum Error {
         /// What is wrong there.
         error: Box<Error>,
     },
+    /// An invalid module, or one that is more than stridec reads.
+    #[error(transparent)]
+    Hlo(#[from] HloError),
     /// A run on the host with buffers of other sizes.
     #[error(transparent)]
     Host(#[from] HostError),
@@ -82,6 +86,7 @@ impl Error {
             Self::Backend(error) => error.kind(),
             Self::Request(error) => error.kind(),
             Self::Located { error, .. } => error.kind(),
+            Self::Hlo(error) => error.kind(),
             Self::Host(error) => error.kind(),
             #[cfg(feature = "gpu")]
             Self::Gpu(error) => error.kind(),

@@ -120,6 +120,7 @@
 //! | [`nest`] | the loop nest of an operation, and its passes |
 //! | [`schedule`] | the choice of a strategy for a target |
 //! | [`wgsl`] | the generator of kernels, and naga's validation |
+//! | [`hlo`] | programs: XLA's HLO modules |
 //! | [`host`] | runs a nest on the CPU |
 //! | [`xla`] | XLA's utilities for layouts, shapes and indices |
 //! | [`request`] | operations, from tensors or protos |
@@ -145,6 +146,7 @@ pub mod explain;
 pub mod gpu;
 #[cfg(any(doc, doctest))]
 pub mod guide;
+pub mod hlo;
 pub mod host;
 pub mod nest;
 pub mod proto;

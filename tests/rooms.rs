@@ -14,6 +14,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("window", &["shape"]),
     ("nest", &["shape", "stride", "window"]),
     ("xla", &["shape", "stride", "nest"]),
+    ("hlo", &["proto", "shape", "xla"]),
     ("explain", &["stride", "window", "nest"]),
     ("schedule", &["shape", "nest"]),
     ("wgsl", &["nest", "schedule"]),
@@ -30,8 +31,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "error",
         &[
-            "shape", "stride", "window", "nest", "schedule", "wgsl", "request", "host", "gpu",
-            "backend",
+            "shape", "stride", "window", "nest", "schedule", "wgsl", "request", "hlo", "host",
+            "gpu", "backend",
         ],
     ),
     ("service", &["error", "proto", "shape", "schedule", "wgsl", "backend", "request"]),
@@ -50,7 +51,7 @@ const COMMAND_LINE: [&str; 2] = ["cli", "main"];
 const CRATES: [(&str, &[&str]); 9] = [
     ("wgpu", &["gpu"]),
     ("naga", &["wgsl", "backend"]),
-    ("prost", &["shape", "service", "cli"]),
+    ("prost", &["shape", "hlo", "service", "cli"]),
     ("prost_reflect", &["shape"]),
     ("rayon", &["host", "service"]),
     ("clap", &["cli", "main"]),
@@ -163,7 +164,7 @@ fn the_table_keeps_the_invariants() {
     for &(room, named) in ROOMS {
         let has = |name: &str| named.contains(&name);
         assert!(
-            !has("proto") || ["shape", "request", "service"].contains(&room),
+            !has("proto") || ["shape", "hlo", "request", "service"].contains(&room),
             "{room} sees protos"
         );
         assert!(!has("gpu") || ["error", "run"].contains(&room), "{room} needs a GPU to build");

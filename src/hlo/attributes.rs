@@ -1,0 +1,224 @@
+//! Typed opcodes from the fields of an `xla.HloInstructionProto`, which both readers fill.
+
+use super::{
+    Binary, ComparisonDirection, Gather, IdentityCall, InstructionError, Literal, Opcode,
+    PaddingDimension, Scatter, SliceDimension,
+};
+use crate::{
+    proto::xla,
+    shape::{FieldPath, Shape, ShapeError},
+    xla::shape_util,
+};
+
+type Result<T> = std::result::Result<T, InstructionError>;
+
+/// What there is to an instruction's opcode beside the fields of its message.
+pub(super) struct Around<'a> {
+    /// The value of a constant.
+    pub(super) literal: Option<Literal>,
+    /// The computations that it calls, by place.
+    pub(super) called: Vec<usize>,
+    /// The shapes of its operands.
+    pub(super) operands: &'a [&'a Shape],
+    /// Its own shape.
+    pub(super) shape: &'a Shape,
+}
+
+/// The opcode that the fields of an instruction say.
+pub(super) fn opcode(proto: &xla::HloInstructionProto, around: Around<'_>) -> Result<Opcode> {
+    let dimensions = || naturals(|| FieldPath::new("dimensions"), &proto.dimensions);
+    Ok(match proto.opcode.as_str() {
+        "" => return Err(missing("opcode", "the name of an opcode, such as `transpose`")),
+        "parameter" => {
+            let number = index("parameter_number", proto.parameter_number)?;
+            Opcode::Parameter { number }
+        }
+        "constant" => {
+            let accepted = "the value of the constant, which dumps leave out that elide large ones";
+            Opcode::Constant(around.literal.ok_or_else(|| missing("literal", accepted))?.into())
+        }
+        "iota" => Opcode::Iota { dimension: the_one(&dimensions()?)? },
+        "copy" => Opcode::Copy,
+        "bitcast" => Opcode::Bitcast,
+        "bitcast-convert" => Opcode::BitcastConvert,
+        "reshape" => Opcode::Reshape,
+        "convert" => Opcode::Convert,
+        "transpose" => Opcode::Transpose { dimensions: dimensions()? },
+        "broadcast" => Opcode::Broadcast { dimensions: dimensions()? },
+        "reverse" => Opcode::Reverse { dimensions: dimensions()? },
+        "slice" => Opcode::Slice { dimensions: slice(proto)? },
+        "pad" => Opcode::Pad { dimensions: padding(proto)? },
+        "concatenate" => Opcode::Concatenate { dimension: the_one(&dimensions()?)? },
+        "dynamic-slice" => {
+            let field = || FieldPath::new("dynamic_slice_sizes");
+            Opcode::DynamicSlice { sizes: naturals(field, &proto.dynamic_slice_sizes)? }
+        }
+        "dynamic-update-slice" => Opcode::DynamicUpdateSlice,
+        "gather" => Opcode::Gather(gather(proto)?.into()),
+        // Several arrays at a time give a tuple.
+        "scatter" if around.operands.len() == 3 => {
+            Opcode::Scatter(scatter(proto, callee(&around)?)?.into())
+        }
+        "tuple" => Opcode::Tuple,
+        "get-tuple-element" => {
+            Opcode::GetTupleElement { index: index("tuple_index", proto.tuple_index)? }
+        }
+        "call" => Opcode::Call { computation: callee(&around)? },
+        "fusion" => {
+            Opcode::Fusion { computation: callee(&around)?, kind: proto.fusion_kind.clone() }
+        }
+        "opt-barrier" => Opcode::OptBarrier,
+        "custom-call" => match IdentityCall::from_name(&proto.custom_call_target) {
+            Some(call) if returns_its_operand(&around) => Opcode::IdentityCall(call),
+            _ => other(proto, around.called),
+        },
+        "compare" => compare(proto)?,
+        "select" => Opcode::Select,
+        "clamp" => Opcode::Clamp,
+        "complex" => Opcode::Complex,
+        "real" => Opcode::Real,
+        "imag" => Opcode::Imag,
+        name => match Binary::from_name(name) {
+            Some(binary) => Opcode::Binary(binary),
+            None => other(proto, around.called),
+        },
+    })
+}
+
+fn returns_its_operand(around: &Around<'_>) -> bool {
+    matches!(around.operands, [operand] if shape_util::compatible(operand, around.shape))
+}
+
+fn other(proto: &xla::HloInstructionProto, computations: Vec<usize>) -> Opcode {
+    let (opcode, target) = (proto.opcode.clone(), proto.custom_call_target.clone());
+    Opcode::Other { opcode, target, computations }
+}
+
+fn missing(field: &'static str, accepted: &'static str) -> InstructionError {
+    InstructionError::Missing { field: FieldPath::new(field), accepted }
+}
+
+/// The one computation that is called.
+fn callee(around: &Around<'_>) -> Result<usize> {
+    match *around.called {
+        [computation] => Ok(computation),
+        _ => Err(InstructionError::Callee {
+            expected: "one computation".to_owned(),
+            given: around.called.len().to_string(),
+        }),
+    }
+}
+
+/// The one entry of `dimensions`.
+fn the_one(dimensions: &[usize]) -> Result<usize> {
+    match *dimensions {
+        [dimension] => Ok(dimension),
+        _ => Err(ShapeError::Count {
+            field: FieldPath::new("dimensions"),
+            given: dimensions.len(),
+            rank: 1,
+            accepted: "the dimension that the opcode works along",
+        }
+        .into()),
+    }
+}
+
+fn index(name: &'static str, given: i64) -> Result<usize> {
+    natural(|| FieldPath::new(name), given)
+}
+
+fn natural<T: TryFrom<i64>>(field: impl FnOnce() -> FieldPath, given: i64) -> Result<T> {
+    T::try_from(given).map_err(|_| {
+        let (given, least, greatest) = (given.into(), 0, i64::MAX);
+        ShapeError::Range { field: field(), given, least, greatest }.into()
+    })
+}
+
+fn naturals<T: TryFrom<i64>>(field: impl Fn() -> FieldPath, given: &[i64]) -> Result<Vec<T>> {
+    given.iter().enumerate().map(|(i, &n)| natural(|| field().index(i), n)).collect()
+}
+
+fn slice(proto: &xla::HloInstructionProto) -> Result<Vec<SliceDimension>> {
+    let convert = |(i, slice): (usize, &xla::hlo_instruction_proto::SliceDimensions)| {
+        let field = |name| FieldPath::new("slice_dimensions").index(i).field(name);
+        Ok(SliceDimension {
+            start: natural(|| field("start"), slice.start)?,
+            limit: natural(|| field("limit"), slice.limit)?,
+            stride: natural(|| field("stride"), slice.stride)?,
+        })
+    };
+    proto.slice_dimensions.iter().enumerate().map(convert).collect()
+}
+
+fn padding(proto: &xla::HloInstructionProto) -> Result<Vec<PaddingDimension>> {
+    let accepted = "what pad adds to each dimension";
+    let config = proto.padding_config.as_ref();
+    let config = config.ok_or_else(|| missing("padding_config", accepted))?;
+    let convert = |(i, pad): (usize, &xla::padding_config::PaddingConfigDimension)| {
+        let field = || {
+            let field = FieldPath::new("padding_config").field("dimensions");
+            field.index(i).field("interior_padding")
+        };
+        Ok(PaddingDimension {
+            edge_padding_low: pad.edge_padding_low,
+            edge_padding_high: pad.edge_padding_high,
+            interior_padding: natural(field, pad.interior_padding)?,
+        })
+    };
+    config.dimensions.iter().enumerate().map(convert).collect()
+}
+
+fn gather(proto: &xla::HloInstructionProto) -> Result<Gather> {
+    let name = "gather_dimension_numbers";
+    let numbers = proto.gather_dimension_numbers.as_ref();
+    let numbers = numbers.ok_or_else(|| missing(name, "how indices and slices lie"))?;
+    let list = |field, given: &[i64]| naturals(|| FieldPath::new(name).field(field), given);
+    let vector = || FieldPath::new(name).field("index_vector_dim");
+    let sizes = || FieldPath::new("gather_slice_sizes");
+    Ok(Gather {
+        offset_dims: list("offset_dims", &numbers.offset_dims)?,
+        collapsed_slice_dims: list("collapsed_slice_dims", &numbers.collapsed_slice_dims)?,
+        start_index_map: list("start_index_map", &numbers.start_index_map)?,
+        index_vector_dim: natural(vector, numbers.index_vector_dim)?,
+        operand_batching_dims: list("operand_batching_dims", &numbers.operand_batching_dims)?,
+        start_indices_batching_dims: list(
+            "start_indices_batching_dims",
+            &numbers.start_indices_batching_dims,
+        )?,
+        slice_sizes: naturals(sizes, &proto.gather_slice_sizes)?,
+    })
+}
+
+fn scatter(proto: &xla::HloInstructionProto, computation: usize) -> Result<Scatter> {
+    let name = "scatter_dimension_numbers";
+    let numbers = proto.scatter_dimension_numbers.as_ref();
+    let numbers = numbers.ok_or_else(|| missing(name, "how indices and updates lie"))?;
+    let list = |field, given: &[i64]| naturals(|| FieldPath::new(name).field(field), given);
+    let vector = || FieldPath::new(name).field("index_vector_dim");
+    Ok(Scatter {
+        update_window_dims: list("update_window_dims", &numbers.update_window_dims)?,
+        inserted_window_dims: list("inserted_window_dims", &numbers.inserted_window_dims)?,
+        scatter_dims_to_operand_dims: list(
+            "scatter_dims_to_operand_dims",
+            &numbers.scatter_dims_to_operand_dims,
+        )?,
+        index_vector_dim: natural(vector, numbers.index_vector_dim)?,
+        input_batching_dims: list("input_batching_dims", &numbers.input_batching_dims)?,
+        scatter_indices_batching_dims: list(
+            "scatter_indices_batching_dims",
+            &numbers.scatter_indices_batching_dims,
+        )?,
+        computation,
+    })
+}
+
+fn compare(proto: &xla::HloInstructionProto) -> Result<Opcode> {
+    let direction = ComparisonDirection::from_name(&proto.comparison_direction);
+    let direction = direction.ok_or_else(|| InstructionError::Unknown {
+        field: FieldPath::new("comparison_direction"),
+        given: format!("`{}`", crate::shape::excerpt(&proto.comparison_direction, 40)),
+        accepted: "EQ, NE, GE, GT, LE or LT",
+    })?;
+    let total_order = proto.comparison_type == "TOTALORDER";
+    Ok(Opcode::Compare { direction, total_order })
+}

@@ -1,0 +1,264 @@
+//! Makes modules one instruction after the other, for the readers and for compilers that are not XLA.
+
+use super::{
+    Computation, HloError, Instruction, InstructionError, MAX_COMPUTATIONS, MAX_INSTRUCTIONS,
+    MAX_LITERAL_BYTES, Module, Opcode,
+    infer::{Inputs, infer},
+};
+use crate::shape::{FieldPath, Shape, excerpt};
+
+/// Characters of a name that messages show.
+const MAX_PRINTED: usize = 80;
+
+/// Makes a [`Module`] in code, every instruction checked as it is added.
+///
+/// Instructions go into the computation that is being made, and are named by their place in it;
+/// [`computation`](Self::computation) ends a callee, [`finish`](Self::finish) the entry.
+///
+/// ```
+/// use stridec::hlo::{Builder, Opcode};
+/// let mut builder = Builder::new("twice");
+/// let x = builder.parameter("f32[2,3]".parse()?)?;
+/// let transposed = builder.add(Opcode::Transpose { dimensions: vec![1, 0] }, &[x])?;
+/// let transpose = builder.computation("transpose", transposed)?;
+///
+/// let x = builder.parameter("f32[2,3]{0,1}".parse()?)?;
+/// let once = builder.add(Opcode::Call { computation: transpose }, &[x])?;
+/// let square = builder.add_as(Opcode::Reshape, &[once], "f32[2,3]".parse()?)?;
+/// let root = builder.add(Opcode::Call { computation: transpose }, &[square])?;
+/// let module = builder.finish("main", root)?;
+/// assert_eq!(module.entry().instructions()[root].shape().to_string(), "f32[3,2]");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Builder {
+    name: String,
+    computations: Vec<Computation>,
+    /// The name of the computation that is being made, for errors; empty where it is not known yet.
+    current: String,
+    instructions: Vec<Instruction>,
+    parameters: usize,
+    /// Instructions of all computations.
+    count: usize,
+    literal_bytes: usize,
+}
+
+impl Builder {
+    /// A builder of a module with this name.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            computations: Vec::new(),
+            current: String::new(),
+            instructions: Vec::new(),
+            parameters: 0,
+            count: 0,
+            literal_bytes: 0,
+        }
+    }
+
+    /// Adds the computation's next parameter.
+    ///
+    /// # Errors
+    ///
+    /// Where the module would have too many instructions.
+    pub fn parameter(&mut self, shape: Shape) -> Result<usize, HloError> {
+        let number = self.parameters;
+        self.add_named(String::new(), Opcode::Parameter { number }, Vec::new(), Some(shape))
+    }
+
+    /// Adds an instruction whose operands and attributes give its shape; returns its place.
+    ///
+    /// # Errors
+    ///
+    /// Where it breaks a rule of its opcode, or the opcode needs [`add_as`](Self::add_as).
+    pub fn add(&mut self, opcode: Opcode, operands: &[usize]) -> Result<usize, HloError> {
+        self.add_named(String::new(), opcode, operands.to_vec(), None)
+    }
+
+    /// Adds an instruction with its shape, which is needed where the operands and attributes do not give it (reshape,
+    /// broadcast, iota, convert, bitcast, bitcast-convert and other opcodes), and compared elsewhere; returns its place.
+    ///
+    /// # Errors
+    ///
+    /// Where it breaks a rule of its opcode.
+    pub fn add_as(
+        &mut self,
+        opcode: Opcode,
+        operands: &[usize],
+        shape: Shape,
+    ) -> Result<usize, HloError> {
+        self.add_named(String::new(), opcode, operands.to_vec(), Some(shape))
+    }
+
+    /// Adds an instruction with a name, an empty one standing for its place; see [`add_as`](Self::add_as).
+    ///
+    /// # Errors
+    ///
+    /// Where it breaks a rule of its opcode.
+    pub fn add_named(
+        &mut self,
+        name: String,
+        opcode: Opcode,
+        operands: Vec<usize>,
+        shape: Option<Shape>,
+    ) -> Result<usize, HloError> {
+        self.count += 1;
+        if self.count > MAX_INSTRUCTIONS {
+            let (given, limit) = (self.count, MAX_INSTRUCTIONS);
+            return Err(HloError::TooManyInstructions { given, limit });
+        }
+        if let Opcode::Constant(literal) = &opcode {
+            self.count_literal(literal.bytes().len())?;
+        }
+        let name = if name.is_empty() {
+            format!("{}.{}", opcode.name(), self.instructions.len())
+        } else {
+            name
+        };
+        let checked = self.checked(opcode, operands, shape);
+        let (opcode, operands, shape) = checked.map_err(|error| self.refused(&name, error))?;
+        if let Opcode::Parameter { .. } = opcode {
+            self.parameters += 1;
+        }
+        self.instructions.push(Instruction { name, shape, opcode, operands });
+        Ok(self.instructions.len() - 1)
+    }
+
+    fn checked(
+        &self,
+        opcode: Opcode,
+        operands: Vec<usize>,
+        declared: Option<Shape>,
+    ) -> Result<(Opcode, Vec<usize>, Shape), InstructionError> {
+        let mut shapes = Vec::with_capacity(operands.len());
+        for (i, &operand) in operands.iter().enumerate() {
+            let instruction = self.instructions.get(operand);
+            shapes.push(instruction.map(Instruction::shape).ok_or_else(|| {
+                InstructionError::Unknown {
+                    field: FieldPath::new("operand_ids").index(i),
+                    given: operand.to_string(),
+                    accepted: "an instruction before this one, of the same computation",
+                }
+            })?);
+        }
+        let (operand_shapes, computations) = (&shapes, &self.computations);
+        let inputs = Inputs { operands: operand_shapes, declared: declared.as_ref(), computations };
+        let opcode = match opcode {
+            opcode if opcode.takes_dynamic_extents() || !inputs.are_dynamic() => opcode,
+            opcode => Opcode::Other {
+                opcode: opcode.name().to_owned(),
+                target: String::new(),
+                computations: opcode.computations().to_vec(),
+            },
+        };
+        let inferred = infer(&opcode, &inputs)?;
+        Ok((opcode, operands, declared.unwrap_or(inferred)))
+    }
+
+    fn count_literal(&mut self, bytes: usize) -> Result<(), HloError> {
+        self.literal_bytes = self.literal_bytes.saturating_add(bytes);
+        if self.literal_bytes > MAX_LITERAL_BYTES {
+            let (given, limit) = (self.literal_bytes, MAX_LITERAL_BYTES);
+            return Err(HloError::TooManyLiteralBytes { given, limit });
+        }
+        Ok(())
+    }
+
+    /// Ends a computation that others call; returns its place, by which they name it.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no instruction `root`, or the module would have too many computations or too deep calls.
+    pub fn computation(&mut self, name: impl Into<String>, root: usize) -> Result<usize, HloError> {
+        let (place, limit) = (self.computations.len(), MAX_COMPUTATIONS);
+        if place >= limit {
+            return Err(HloError::TooManyComputations { given: place + 1, limit });
+        }
+        let instructions = std::mem::take(&mut self.instructions);
+        self.parameters = 0;
+        self.current.clear();
+        if root >= instructions.len() {
+            return Err(HloError::Field {
+                field: FieldPath::new("computations").index(place).field("root_id"),
+                given: format!("{root} is no instruction"),
+                accepted: "an instruction of the computation",
+            });
+        }
+        let computation = Computation::new(name.into(), instructions, root, &self.computations)?;
+        self.computations.push(computation);
+        Ok(place)
+    }
+
+    /// Ends the entry, and with it the module. Buffers have the layouts of the parameters' and the root's shapes.
+    ///
+    /// # Errors
+    ///
+    /// As [`computation`](Self::computation).
+    pub fn finish(mut self, name: impl Into<String>, root: usize) -> Result<Module, HloError> {
+        let entry = self.computation(name, root)?;
+        let computation = &self.computations[entry];
+        let numbers = 0..computation.parameters().len();
+        let parameters = numbers.map(|n| computation.parameter_shape(n).clone()).collect();
+        let result = computation.root_shape().clone();
+        self.module(entry, parameters, result)
+    }
+
+    /// As [`finish`](Self::finish), with buffers of these shapes, which may have other layouts.
+    ///
+    /// # Errors
+    ///
+    /// Where these are not the shapes of the parameters and the root.
+    pub fn finish_with_layouts(
+        mut self,
+        name: impl Into<String>,
+        root: usize,
+        parameters: Vec<Shape>,
+        result: Shape,
+    ) -> Result<Module, HloError> {
+        let entry = self.computation(name, root)?;
+        self.module(entry, parameters, result)
+    }
+
+    /// The module of the computations so far.
+    pub(super) fn module(
+        self,
+        entry: usize,
+        parameters: Vec<Shape>,
+        result: Shape,
+    ) -> Result<Module, HloError> {
+        Module::new(self.name, self.computations, entry, parameters, result)
+    }
+
+    /// Names the computation that is being made, for errors.
+    pub(super) fn begin(&mut self, name: &str) {
+        name.clone_into(&mut self.current);
+    }
+
+    /// The computations that were ended.
+    pub(super) fn computations(&self) -> &[Computation] {
+        &self.computations
+    }
+
+    /// The instructions of the computation that is being made.
+    pub(super) fn instructions(&self) -> &[Instruction] {
+        &self.instructions
+    }
+
+    /// The error of the instruction after those that are there.
+    pub(super) fn refused(&self, name: &str, error: InstructionError) -> HloError {
+        let (computation, instruction) = (self.computations.len(), self.instructions.len());
+        let path = FieldPath::new("computations").index(computation);
+        let current = match self.current.as_str() {
+            "" => computation.to_string(),
+            name => excerpt(name, MAX_PRINTED).into_owned(),
+        };
+        HloError::Instruction {
+            computation: current,
+            instruction: excerpt(name, MAX_PRINTED).into_owned(),
+            path: path.field("instructions").index(instruction),
+            error: error.into(),
+        }
+    }
+}

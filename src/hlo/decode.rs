@@ -1,0 +1,282 @@
+//! Modules from serialized protos.
+//!
+//! Messages are walked field by field, and each instruction is decoded and checked by itself, so that hostile bytes
+//! take no more memory than the module that they are.
+
+use std::collections::HashMap;
+
+use prost::Message;
+
+use super::{
+    Builder, HloError, InstructionError, MAX_COMPUTATIONS, MAX_INSTRUCTIONS, MAX_LITERAL_BYTES,
+    Module, Opcode,
+    attributes::{self, Around},
+    literal_proto,
+    wire::{Fields, malformed},
+};
+use crate::{
+    proto::xla,
+    shape::{FieldPath, MAX_INPUT_BYTES, Shape},
+};
+
+impl Module {
+    /// Reads a serialized `xla.HloModuleProto`, or an `xla.HloProto` with one in it; they are told apart.
+    ///
+    /// Fields that say nothing of what moves are skipped. What an opcode does that the compiler has no use for is not
+    /// kept: see [`Opcode::Other`].
+    ///
+    /// # Errors
+    ///
+    /// Where `bytes` are no such message, the module is invalid, or it has more instructions, computations, nested
+    /// calls or bytes than stridec reads.
+    pub fn decode(bytes: &[u8]) -> Result<Self, HloError> {
+        let parts = ModuleParts::read(module_message(bytes)?)?;
+        let mut builder = Builder::new(parts.name);
+        let mut ids = HashMap::with_capacity(parts.computations.len());
+        for bytes in &parts.computations {
+            let computation = ComputationParts::read(bytes)?;
+            let place = computation.build(&mut builder, &ids)?;
+            if ids.insert(computation.id, place).is_some() {
+                return Err(HloError::Field {
+                    field: FieldPath::new("computations").index(place).field("id"),
+                    given: format!("{} is taken by a computation before this one", computation.id),
+                    accepted: "each number once",
+                });
+            }
+        }
+        let Some(&entry) = ids.get(&parts.entry) else {
+            return Err(HloError::Field {
+                field: FieldPath::new("entry_computation_id"),
+                given: format!("{} is no computation", parts.entry),
+                accepted: "the number of a computation",
+            });
+        };
+        let field = FieldPath::new("host_program_shape");
+        let Some(buffers) = parts.buffers else {
+            return Err(HloError::Field {
+                field,
+                given: "missing".to_owned(),
+                accepted: "the shapes of the entry computation's parameters and result",
+            });
+        };
+        let parameter = |(i, shape): (usize, &xla::Shape)| {
+            let field = || field.clone().field("parameters").index(i);
+            Shape::try_from(shape).map_err(|error| error.below(&field()))
+        };
+        let parameters =
+            buffers.parameters.iter().enumerate().map(parameter).collect::<Result<_, _>>()?;
+        let result = field.field("result");
+        let shape = buffers.result.unwrap_or_default();
+        let shape = Shape::try_from(&shape).map_err(|error| error.below(&result))?;
+        builder.module(entry, parameters, shape)
+    }
+}
+
+/// The bytes of the module: those of an `HloProto`'s field 1, or all of them.
+///
+/// An `HloProto` has the fields 1 and 3 only; an `HloModuleProto` has others, and `host_program_shape` always.
+pub(super) fn module_message(bytes: &[u8]) -> Result<&[u8], HloError> {
+    let mut module = None;
+    for field in Fields::of(bytes) {
+        let field = field?;
+        match field.number {
+            1 => module = Some(field.message("hlo_module")?),
+            3 => {}
+            _ => return Ok(bytes),
+        }
+    }
+    module.ok_or_else(|| malformed("bytes", "no module").into())
+}
+
+/// The fields of a module, its computations not yet read.
+struct ModuleParts<'a> {
+    name: &'a str,
+    computations: Vec<&'a [u8]>,
+    buffers: Option<xla::ProgramShape>,
+    entry: i64,
+}
+
+impl<'a> ModuleParts<'a> {
+    fn read(bytes: &'a [u8]) -> Result<Self, HloError> {
+        let mut parts = Self { name: "", computations: Vec::new(), buffers: None, entry: 0 };
+        for field in Fields::of(bytes) {
+            let field = field?;
+            match field.number {
+                1 => parts.name = field.text("name")?,
+                3 => {
+                    let (given, limit) = (parts.computations.len() + 1, MAX_COMPUTATIONS);
+                    if given > limit {
+                        return Err(HloError::TooManyComputations { given, limit });
+                    }
+                    parts.computations.push(field.message("computations")?);
+                }
+                4 => {
+                    let message = field.message("host_program_shape")?;
+                    within_input(message.len())?;
+                    let buffers = parts.buffers.get_or_insert_default();
+                    buffers
+                        .merge(message)
+                        .map_err(|error| malformed("host_program_shape", &error.to_string()))?;
+                }
+                6 => parts.entry = field.number("entry_computation_id")?,
+                _ => {}
+            }
+        }
+        Ok(parts)
+    }
+}
+
+/// Checks the length of a message that is decoded as a whole.
+fn within_input(given: usize) -> Result<(), HloError> {
+    if given > MAX_INPUT_BYTES {
+        return Err(HloError::TooManyBytes { given, limit: MAX_INPUT_BYTES });
+    }
+    Ok(())
+}
+
+/// The fields of a computation, its instructions not yet read.
+struct ComputationParts<'a> {
+    name: &'a str,
+    instructions: Vec<&'a [u8]>,
+    id: i64,
+    root: i64,
+}
+
+impl<'a> ComputationParts<'a> {
+    fn read(bytes: &'a [u8]) -> Result<Self, HloError> {
+        let mut parts = Self { name: "", instructions: Vec::new(), id: 0, root: 0 };
+        for field in Fields::of(bytes) {
+            let field = field?;
+            match field.number {
+                1 => parts.name = field.text("computations.name")?,
+                2 => {
+                    let (given, limit) = (parts.instructions.len() + 1, MAX_INSTRUCTIONS);
+                    if given > limit {
+                        return Err(HloError::TooManyInstructions { given, limit });
+                    }
+                    parts.instructions.push(field.message("computations.instructions")?);
+                }
+                5 => parts.id = field.number("computations.id")?,
+                6 => parts.root = field.number("computations.root_id")?,
+                _ => {}
+            }
+        }
+        Ok(parts)
+    }
+
+    /// Reads the instructions and ends the computation.
+    fn build(
+        &self,
+        builder: &mut Builder,
+        computations: &HashMap<i64, usize>,
+    ) -> Result<usize, HloError> {
+        builder.begin(self.name);
+        let mut ids = HashMap::with_capacity(self.instructions.len());
+        for bytes in &self.instructions {
+            instruction(bytes, builder, &mut ids, computations)?;
+        }
+        let Some(&root) = ids.get(&low(self.root)) else {
+            let place = builder.computations().len();
+            return Err(HloError::Field {
+                field: FieldPath::new("computations").index(place).field("root_id"),
+                given: format!("{} is no instruction of the computation", self.root),
+                accepted: "the number of an instruction",
+            });
+        };
+        builder.computation(self.name, root)
+    }
+}
+
+/// XLA compares the low 32 bits of the numbers of instructions.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // which is what is meant
+fn low(id: i64) -> u32 {
+    id as u32
+}
+
+/// Reads an instruction and adds it.
+fn instruction(
+    bytes: &[u8],
+    builder: &mut Builder,
+    ids: &mut HashMap<u32, usize>,
+    computations: &HashMap<i64, usize>,
+) -> Result<(), HloError> {
+    let (proto, literal) = split(bytes)?;
+    let read = |builder: &Builder| -> Result<(Opcode, Vec<usize>, Shape), InstructionError> {
+        if ids.contains_key(&low(proto.id)) {
+            let (field, given) = (FieldPath::new("id"), low(proto.id).into());
+            return Err(InstructionError::Taken { field, given });
+        }
+        let field = FieldPath::new("shape");
+        let shape = proto.shape.as_ref().ok_or_else(|| InstructionError::Missing {
+            field: field.clone(),
+            accepted: "what the instruction gives",
+        })?;
+        let shape = Shape::try_from(shape).map_err(|error| error.below(&field))?;
+        let operands = places("operand_ids", &proto.operand_ids, |id| ids.get(&low(id)).copied())?;
+        let called = &proto.called_computation_ids;
+        let called = places("called_computation_ids", called, |id| computations.get(&id).copied())?;
+        let literal = match &literal {
+            Some(bytes) if proto.opcode == "constant" => Some(literal_proto::decode(bytes)?),
+            _ => None,
+        };
+        let instructions = builder.instructions();
+        let shapes: Vec<&Shape> =
+            operands.iter().map(|&place| instructions[place].shape()).collect();
+        let around = Around { literal, called, operands: &shapes, shape: &shape };
+        Ok((attributes::opcode(&proto, around)?, operands, shape))
+    };
+    let (opcode, operands, shape) =
+        read(builder).map_err(|error| builder.refused(&proto.name, error))?;
+    let id = low(proto.id);
+    let place = builder.add_named(proto.name, opcode, operands, Some(shape))?;
+    ids.insert(id, place);
+    Ok(())
+}
+
+/// An instruction's message without the literal, and the bytes of that.
+fn split(bytes: &[u8]) -> Result<(xla::HloInstructionProto, Option<Vec<u8>>), HloError> {
+    let mut literal: Option<Vec<u8>> = None;
+    let mut rest = xla::HloInstructionProto::default();
+    let mut decoded = 0;
+    for field in Fields::of(bytes) {
+        let field = field?;
+        if field.number == 8 {
+            let given = field.message("literal")?;
+            let length = literal.as_ref().map_or(0, Vec::len).saturating_add(given.len());
+            if length > MAX_LITERAL_BYTES {
+                let (given, limit) = (length, MAX_LITERAL_BYTES);
+                return Err(HloError::TooManyLiteralBytes { given, limit });
+            }
+            // A second one adds to the first, as the wire format has it.
+            literal.get_or_insert_default().extend_from_slice(given);
+        } else {
+            decoded += field.raw.len();
+            within_input(decoded)?;
+            rest.merge(field.raw)
+                .map_err(|error| malformed("computations.instructions", &error.to_string()))?;
+        }
+    }
+    Ok((rest, literal))
+}
+
+/// The places of numbers.
+fn places(
+    name: &'static str,
+    ids: &[i64],
+    find: impl Fn(i64) -> Option<usize>,
+) -> Result<Vec<usize>, InstructionError> {
+    let accepted = match name {
+        "operand_ids" => "the number of an instruction before this one, of the same computation",
+        _ => "the number of a computation before this one",
+    };
+    let place = |(i, &id): (usize, &i64)| {
+        let field = || FieldPath::new(name).index(i);
+        let given = || id.to_string();
+        find(id).ok_or_else(|| InstructionError::Unknown {
+            field: field(),
+            given: given(),
+            accepted,
+        })
+    };
+    ids.iter().enumerate().map(place).collect()
+}

@@ -1,0 +1,160 @@
+//! Modules to protos.
+
+use prost::Message;
+
+use super::{Computation, Instruction, Module, Opcode, literal_proto};
+use crate::{proto::xla, shape::Shape};
+
+impl Module {
+    /// Writes a serialized `xla.HloModuleProto` that [`Module::decode`] reads as the same module, every layout
+    /// written.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        xla::HloModuleProto::from(self).encode_to_vec()
+    }
+}
+
+impl From<&Module> for xla::HloModuleProto {
+    fn from(module: &Module) -> Self {
+        let mut next = 1;
+        let number = |n: usize| i64::try_from(n).expect("a module's numbers are small");
+        let computations = module.computations().iter().enumerate().map(|(id, computation)| {
+            let first = next;
+            next += number(computation.instructions().len());
+            self::computation(computation, number(id), first)
+        });
+        let computations = computations.collect();
+        Self {
+            name: module.name().to_owned(),
+            entry_computation_name: module.entry().name().to_owned(),
+            computations,
+            host_program_shape: Some(xla::ProgramShape {
+                parameters: module.parameters().iter().map(shape).collect(),
+                result: Some(shape(module.result())),
+                parameter_names: parameter_names(module.entry()),
+            }),
+            id: 0,
+            entry_computation_id: number(module.entry_index()),
+        }
+    }
+}
+
+/// A shape with all its layouts, as XLA writes them.
+fn shape(shape: &Shape) -> xla::Shape {
+    (&shape.clone().with_default_layouts()).into()
+}
+
+fn parameter_names(computation: &Computation) -> Vec<String> {
+    let instructions = computation.instructions();
+    let places = computation.parameters().iter();
+    places.map(|&place| instructions[place].name().to_owned()).collect()
+}
+
+fn computation(computation: &Computation, id: i64, first: i64) -> xla::HloComputationProto {
+    let number = |place: usize| first + int64(place as u64);
+    let instructions = computation.instructions().iter().enumerate();
+    let parameters = 0..computation.parameters().len();
+    xla::HloComputationProto {
+        name: computation.name().to_owned(),
+        instructions: instructions
+            .map(|(place, instruction)| xla::HloInstructionProto {
+                id: number(place),
+                operand_ids: instruction.operands().iter().map(|&place| number(place)).collect(),
+                ..self::instruction(instruction)
+            })
+            .collect(),
+        program_shape: Some(xla::ProgramShape {
+            parameters: parameters.map(|n| shape(computation.parameter_shape(n))).collect(),
+            result: Some(shape(computation.root_shape())),
+            parameter_names: parameter_names(computation),
+        }),
+        id,
+        root_id: number(computation.root()),
+    }
+}
+
+fn int64(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn numbers(list: &[usize]) -> Vec<i64> {
+    list.iter().map(|&number| int64(number as u64)).collect()
+}
+
+fn sizes(list: &[u64]) -> Vec<i64> {
+    list.iter().copied().map(int64).collect()
+}
+
+/// The message of an instruction without numbers of instructions.
+fn instruction(instruction: &Instruction) -> xla::HloInstructionProto {
+    let opcode = instruction.opcode();
+    let mut proto = xla::HloInstructionProto {
+        name: instruction.name().to_owned(),
+        opcode: opcode.name().to_owned(),
+        shape: Some(shape(instruction.shape())),
+        called_computation_ids: numbers(opcode.computations()),
+        ..Default::default()
+    };
+    match opcode {
+        Opcode::Parameter { number } => proto.parameter_number = int64(*number as u64),
+        Opcode::Constant(literal) => proto.literal = Some(literal_proto::encode(literal)),
+        Opcode::Iota { dimension } | Opcode::Concatenate { dimension } => {
+            proto.dimensions = numbers(&[*dimension]);
+        }
+        Opcode::Transpose { dimensions }
+        | Opcode::Broadcast { dimensions }
+        | Opcode::Reverse { dimensions } => proto.dimensions = numbers(dimensions),
+        Opcode::Slice { dimensions } => {
+            let slice =
+                |slice: &super::SliceDimension| xla::hlo_instruction_proto::SliceDimensions {
+                    start: int64(slice.start),
+                    limit: int64(slice.limit),
+                    stride: int64(slice.stride),
+                };
+            proto.slice_dimensions = dimensions.iter().map(slice).collect();
+        }
+        Opcode::Pad { dimensions } => {
+            let pad = |pad: &super::PaddingDimension| xla::padding_config::PaddingConfigDimension {
+                edge_padding_low: pad.edge_padding_low,
+                edge_padding_high: pad.edge_padding_high,
+                interior_padding: int64(pad.interior_padding),
+            };
+            let dimensions = dimensions.iter().map(pad).collect();
+            proto.padding_config = Some(xla::PaddingConfig { dimensions });
+        }
+        Opcode::DynamicSlice { sizes: list } => proto.dynamic_slice_sizes = sizes(list),
+        Opcode::Gather(gather) => {
+            proto.gather_slice_sizes = sizes(&gather.slice_sizes);
+            proto.gather_dimension_numbers = Some(xla::GatherDimensionNumbers {
+                offset_dims: numbers(&gather.offset_dims),
+                collapsed_slice_dims: numbers(&gather.collapsed_slice_dims),
+                start_index_map: numbers(&gather.start_index_map),
+                index_vector_dim: int64(gather.index_vector_dim as u64),
+                operand_batching_dims: numbers(&gather.operand_batching_dims),
+                start_indices_batching_dims: numbers(&gather.start_indices_batching_dims),
+            });
+        }
+        Opcode::Scatter(scatter) => {
+            proto.scatter_dimension_numbers = Some(xla::ScatterDimensionNumbers {
+                update_window_dims: numbers(&scatter.update_window_dims),
+                inserted_window_dims: numbers(&scatter.inserted_window_dims),
+                scatter_dims_to_operand_dims: numbers(&scatter.scatter_dims_to_operand_dims),
+                index_vector_dim: int64(scatter.index_vector_dim as u64),
+                input_batching_dims: numbers(&scatter.input_batching_dims),
+                scatter_indices_batching_dims: numbers(&scatter.scatter_indices_batching_dims),
+            });
+        }
+        Opcode::GetTupleElement { index } => proto.tuple_index = int64(*index as u64),
+        Opcode::Fusion { kind, .. } => proto.fusion_kind.clone_from(kind),
+        Opcode::IdentityCall(call) => call.name().clone_into(&mut proto.custom_call_target),
+        Opcode::Other { target, .. } => proto.custom_call_target.clone_from(target),
+        Opcode::Compare { direction, total_order } => {
+            direction.name().clone_into(&mut proto.comparison_direction);
+            if *total_order {
+                "TOTALORDER".clone_into(&mut proto.comparison_type);
+            }
+        }
+        _ => {}
+    }
+    proto
+}

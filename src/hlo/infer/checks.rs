@@ -1,0 +1,175 @@
+//! What the rules of several opcodes have in common.
+
+use super::{Inputs, Result};
+use crate::{
+    hlo::InstructionError,
+    shape::{ElementType, FieldPath, Shape, ShapeError},
+    xla::shape_util,
+};
+
+/// An array operand: its type and fixed extents.
+pub(super) struct Array<'a> {
+    pub(super) shape: &'a Shape,
+    pub(super) element_type: ElementType,
+    pub(super) extents: Vec<u64>,
+}
+
+impl Array<'_> {
+    pub(super) fn rank(&self) -> usize {
+        self.extents.len()
+    }
+
+    /// An array of the same type with other extents.
+    pub(super) fn with_extents(&self, extents: impl IntoIterator<Item = u64>) -> Result<Shape> {
+        Ok(Shape::new(self.element_type, extents, None)?)
+    }
+
+    /// An array of the same extents with another type.
+    pub(super) fn with_type(&self, element_type: ElementType) -> Result<Shape> {
+        Ok(Shape::new(element_type, self.extents.iter().copied(), None)?)
+    }
+}
+
+impl<'a> Inputs<'a> {
+    /// Checks the number of operands.
+    pub(super) fn expect(&self, count: usize) -> Result<()> {
+        if self.operands.len() == count {
+            return Ok(());
+        }
+        let expected = count.to_string();
+        Err(InstructionError::OperandCount { expected, given: self.operands.len() })
+    }
+
+    /// An operand that is an array. Those with extents that are not fixed were sorted out before.
+    pub(super) fn array(&self, operand: usize) -> Result<Array<'a>> {
+        let shape = self.operands[operand];
+        match array(shape) {
+            Some(array) => Ok(array),
+            None => Err(self.refused(operand, "an array")),
+        }
+    }
+
+    /// An operand that is an array of the same type as another.
+    pub(super) fn array_like(&self, operand: usize, other: &Array<'_>) -> Result<Array<'a>> {
+        let array = self.array(operand)?;
+        if array.element_type == other.element_type {
+            return Ok(array);
+        }
+        Err(self.refused(operand, format!("an array of {}", other.element_type)))
+    }
+
+    /// Checks that an operand has the type and extents of another.
+    pub(super) fn same_as(&self, operand: usize, other: &Array<'_>) -> Result<()> {
+        if shape_util::compatible(self.operands[operand], other.shape) {
+            return Ok(());
+        }
+        Err(self.refused(operand, other.shape.without_layout().to_string()))
+    }
+
+    /// The error of an operand that is not what is expected.
+    pub(super) fn refused(&self, operand: usize, expected: impl Into<String>) -> InstructionError {
+        let given = self.operands[operand].clone().into();
+        InstructionError::Operand { operand, expected: expected.into(), given }
+    }
+
+    /// The declared shape, which is to be an array.
+    pub(super) fn declared_array(&self) -> Result<Array<'a>> {
+        let shape = self.declared()?;
+        array(shape).ok_or_else(|| mismatch("an array", shape))
+    }
+}
+
+fn array(shape: &Shape) -> Option<Array<'_>> {
+    let extents = shape.is_array().then(|| shape_util::bounds(shape)).flatten()?;
+    Some(Array { shape, element_type: shape.element_type(), extents })
+}
+
+/// The error of a declared shape that is not what is expected.
+pub(super) fn mismatch(expected: impl Into<String>, given: &Shape) -> InstructionError {
+    InstructionError::Result { expected: expected.into(), given: given.clone().into() }
+}
+
+/// Checks that a number is at most `greatest`.
+pub(super) fn at_most(field: impl FnOnce() -> FieldPath, given: u64, greatest: u64) -> Result<()> {
+    in_range(field, given, 0, greatest)
+}
+
+/// Checks that a number is in a range.
+pub(super) fn in_range(
+    field: impl FnOnce() -> FieldPath,
+    given: u64,
+    least: u64,
+    greatest: u64,
+) -> Result<()> {
+    if (least..=greatest).contains(&given) {
+        return Ok(());
+    }
+    let bound = |n| i64::try_from(n).unwrap_or(i64::MAX);
+    let (least, greatest) = (bound(least), bound(greatest));
+    Err(ShapeError::Range { field: field(), given: given.into(), least, greatest }.into())
+}
+
+/// Checks that a dimension number is below the rank.
+pub(super) fn dimension(
+    field: impl FnOnce() -> FieldPath,
+    given: usize,
+    rank: usize,
+) -> Result<()> {
+    if given < rank {
+        return Ok(());
+    }
+    let greatest = i64::try_from(rank).unwrap_or(i64::MAX) - 1;
+    let given = given as i128;
+    Err(ShapeError::Range { field: field(), given, least: 0, greatest }.into())
+}
+
+/// Checks that a list has one entry for each dimension.
+pub(super) fn one_each(field: impl FnOnce() -> FieldPath, given: usize, rank: usize) -> Result<()> {
+    if given == rank {
+        return Ok(());
+    }
+    let accepted = "one for each dimension";
+    Err(ShapeError::Count { field: field(), given, rank, accepted }.into())
+}
+
+/// Checks that dimension numbers are below the rank, each named once.
+pub(super) fn distinct(
+    field: impl Fn() -> FieldPath,
+    dimensions: &[usize],
+    rank: usize,
+) -> Result<()> {
+    let mut seen = vec![false; rank];
+    for (i, &given) in dimensions.iter().enumerate() {
+        dimension(|| field().index(i), given, rank)?;
+        if std::mem::replace(&mut seen[given], true) {
+            let given = given as u64;
+            return Err(ShapeError::Duplicate { field: field().index(i), given }.into());
+        }
+    }
+    Ok(())
+}
+
+/// Checks that dimension numbers are below the rank and ascend.
+pub(super) fn ascending(
+    field: impl Fn() -> FieldPath,
+    dimensions: &[usize],
+    rank: usize,
+) -> Result<()> {
+    distinct(&field, dimensions, rank)?;
+    let descent = dimensions.windows(2).position(|pair| pair[0] > pair[1]);
+    descent.map_or(Ok(()), |i| {
+        let (previous, given) = (dimensions[i] as u64, dimensions[i + 1] as u64);
+        let field = field().index(i + 1);
+        Err(ShapeError::NotAscending { field, given, previous }.into())
+    })
+}
+
+/// Whether a type is an integer, signed or not.
+pub(super) fn is_integer(element_type: ElementType) -> bool {
+    element_type.is_signed_integer() || element_type.is_unsigned_integer()
+}
+
+/// Whether a type is a complex number.
+pub(super) fn is_complex(element_type: ElementType) -> bool {
+    matches!(element_type, ElementType::C64 | ElementType::C128)
+}

@@ -1,0 +1,90 @@
+//! Opcodes that work on each element by itself.
+
+use super::{
+    Inputs, Result,
+    checks::{is_complex, is_integer},
+};
+use crate::{
+    hlo::Binary,
+    shape::{ElementType, Shape},
+    xla::shape_util,
+};
+
+pub(super) fn convert(inputs: &Inputs<'_>) -> Result<Shape> {
+    inputs.expect(1)?;
+    let (from, to) = (inputs.array(0)?, inputs.declared_array()?);
+    if is_complex(from.element_type) && !is_complex(to.element_type) {
+        let expected = "an array of numbers that are not complex, as the result";
+        return Err(inputs.refused(0, expected));
+    }
+    from.with_type(to.element_type)
+}
+
+pub(super) fn compare(inputs: &Inputs<'_>) -> Result<Shape> {
+    inputs.expect(2)?;
+    let first = inputs.array(0)?;
+    inputs.same_as(1, &first)?;
+    first.with_type(ElementType::Pred)
+}
+
+pub(super) fn select(inputs: &Inputs<'_>) -> Result<Shape> {
+    inputs.expect(3)?;
+    let (predicate, on_true) = (inputs.array(0)?, inputs.array(1)?);
+    let fits = predicate.rank() == 0 || shape_util::same_dimensions(predicate.shape, on_true.shape);
+    if predicate.element_type != ElementType::Pred || !fits {
+        let expected = on_true.with_type(ElementType::Pred)?;
+        return Err(inputs.refused(0, expected.to_string()));
+    }
+    inputs.same_as(2, &on_true)?;
+    on_true.with_type(on_true.element_type)
+}
+
+pub(super) fn clamp(inputs: &Inputs<'_>) -> Result<Shape> {
+    inputs.expect(3)?;
+    let value = inputs.array(1)?;
+    for bound in [0, 2] {
+        let array = inputs.array_like(bound, &value)?;
+        if array.rank() > 0 {
+            inputs.same_as(bound, &value)?;
+        }
+    }
+    value.with_type(value.element_type)
+}
+
+pub(super) fn binary(binary: Binary, inputs: &Inputs<'_>) -> Result<Shape> {
+    inputs.expect(2)?;
+    let first = inputs.array(0)?;
+    let of_bits = first.element_type == ElementType::Pred || is_integer(first.element_type);
+    if matches!(binary, Binary::And | Binary::Or) && !of_bits {
+        return Err(inputs.refused(0, "an array of integers or of pred"));
+    }
+    inputs.same_as(1, &first)?;
+    first.with_type(first.element_type)
+}
+
+pub(super) fn complex(inputs: &Inputs<'_>) -> Result<Shape> {
+    inputs.expect(2)?;
+    let real = inputs.array(0)?;
+    let element_type = match real.element_type {
+        ElementType::F32 => ElementType::C64,
+        ElementType::F64 => ElementType::C128,
+        _ => return Err(inputs.refused(0, "an array of f32 or f64")),
+    };
+    inputs.same_as(1, &real)?;
+    real.with_type(element_type)
+}
+
+/// The real or the imaginary part; a number that is not complex is its own real part.
+pub(super) fn part(inputs: &Inputs<'_>) -> Result<Shape> {
+    inputs.expect(1)?;
+    let number = inputs.array(0)?;
+    number.with_type(match number.element_type {
+        ElementType::C64 => ElementType::F32,
+        ElementType::C128 => ElementType::F64,
+        ElementType::Pred => return Err(inputs.refused(0, "an array of floats")),
+        integer if is_integer(integer) => {
+            return Err(inputs.refused(0, "an array of floats"));
+        }
+        float => float,
+    })
+}

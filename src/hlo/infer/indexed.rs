@@ -1,0 +1,260 @@
+//! Opcodes that take indices as operands.
+
+use super::{
+    Inputs, Result,
+    checks::{Array, ascending, at_most, dimension, distinct, is_integer, one_each},
+    structure::unknown,
+};
+use crate::{
+    hlo::{Gather, InstructionError, Scatter},
+    shape::{FieldPath, Shape, ShapeError},
+};
+
+pub(super) fn dynamic_slice(sizes: &[u64], inputs: &Inputs<'_>) -> Result<Shape> {
+    let array = sliced(inputs, 1)?;
+    starts(inputs, 1, array.rank())?;
+    let field = || FieldPath::new("dynamic_slice_sizes");
+    one_each(field, sizes.len(), array.rank())?;
+    for (i, (&size, &extent)) in sizes.iter().zip(&array.extents).enumerate() {
+        at_most(|| field().index(i), size, extent)?;
+    }
+    array.with_extents(sizes.iter().copied())
+}
+
+pub(super) fn dynamic_update_slice(inputs: &Inputs<'_>) -> Result<Shape> {
+    let array = sliced(inputs, 2)?;
+    let update = inputs.array_like(1, &array)?;
+    let fits = update.rank() == array.rank()
+        && update.extents.iter().zip(&array.extents).all(|(update, extent)| update <= extent);
+    if !fits {
+        let expected = format!("an array no larger than {}", array.shape.without_layout());
+        return Err(inputs.refused(1, expected));
+    }
+    starts(inputs, 2, array.rank())?;
+    array.with_type(array.element_type)
+}
+
+/// The first of at least `least` operands.
+fn sliced<'a>(inputs: &Inputs<'a>, least: usize) -> Result<Array<'a>> {
+    if inputs.operands.len() < least {
+        let expected = format!("at least {least}");
+        return Err(InstructionError::OperandCount { expected, given: inputs.operands.len() });
+    }
+    inputs.array(0)
+}
+
+/// Checks that operands from `first` on are starts: one integer for each dimension, or one vector of them.
+fn starts(inputs: &Inputs<'_>, first: usize, rank: usize) -> Result<()> {
+    let given = inputs.operands.len() - first;
+    let vector = given == 1 && inputs.operands[first].rank() == 1;
+    if !vector && given != rank {
+        let expected = format!("{} or {}", first + rank, first + 1);
+        return Err(InstructionError::OperandCount { expected, given: inputs.operands.len() });
+    }
+    for operand in first..inputs.operands.len() {
+        let array = inputs.array(operand)?;
+        let extents: &[u64] = if vector { &[rank as u64] } else { &[] };
+        if !is_integer(array.element_type) || array.extents != extents {
+            let expected = if vector {
+                format!("{rank} integers, one for each dimension")
+            } else {
+                "one integer".to_owned()
+            };
+            return Err(inputs.refused(operand, expected));
+        }
+    }
+    Ok(())
+}
+
+/// What gather and scatter have in common: how index vectors lie and what they are for.
+struct Indices<'a> {
+    names: [&'static str; 4],
+    index_vector_dim: usize,
+    map: &'a [usize],
+    operand_batching: &'a [usize],
+    batching: &'a [usize],
+}
+
+impl Indices<'_> {
+    fn field(&self, name: &'static str) -> FieldPath {
+        FieldPath::new(self.names[0]).field(name)
+    }
+
+    /// Checks the dimension numbers; returns the extents of the indices without the index vectors.
+    fn check(&self, operand: &Array<'_>, indices: &Array<'_>) -> Result<Vec<u64>> {
+        let [_, map, operand_batching, indices_batching] = self.names;
+        let rank = indices.rank();
+        dimension(|| self.field("index_vector_dim"), self.index_vector_dim, rank + 1)?;
+        let mut extents = indices.extents.clone();
+        let length = match self.index_vector_dim {
+            scalar if scalar == rank => 1,
+            vector => extents.remove(vector),
+        };
+        if self.map.len() as u64 != length {
+            return Err(ShapeError::Count {
+                field: self.field(map),
+                given: self.map.len(),
+                rank: usize::try_from(length).unwrap_or(usize::MAX),
+                accepted: "one for each entry of an index vector",
+            }
+            .into());
+        }
+        distinct(|| self.field(map), self.map, operand.rank())?;
+        ascending(|| self.field(operand_batching), self.operand_batching, operand.rank())?;
+        distinct(|| self.field(indices_batching), self.batching, rank)?;
+        if self.operand_batching.len() != self.batching.len() {
+            return Err(ShapeError::Count {
+                field: self.field(indices_batching),
+                given: self.batching.len(),
+                rank: self.operand_batching.len(),
+                accepted: "one for each batching dimension of the operand",
+            }
+            .into());
+        }
+        for (i, (&own, &its)) in self.operand_batching.iter().zip(self.batching).enumerate() {
+            let (field, given) = (|| self.field(indices_batching).index(i), its as u64);
+            if its == self.index_vector_dim {
+                return Err(ShapeError::Duplicate { field: field(), given }.into());
+            }
+            if self.map.contains(&own) {
+                let field = self.field(operand_batching).index(i);
+                return Err(ShapeError::Duplicate { field, given: own as u64 }.into());
+            }
+            if operand.extents[own] != indices.extents[its] {
+                let expected = operand.extents[own];
+                return Err(InstructionError::Operand {
+                    operand: 1,
+                    expected: format!("{expected} elements along dimension {its}, a batch's"),
+                    given: indices.shape.clone().into(),
+                });
+            }
+        }
+        Ok(extents)
+    }
+}
+
+fn indices<'a>(inputs: &Inputs<'a>) -> Result<Array<'a>> {
+    let indices = inputs.array(1)?;
+    if is_integer(indices.element_type) {
+        return Ok(indices);
+    }
+    Err(inputs.refused(1, "an array of integers"))
+}
+
+pub(super) fn gather(gather: &Gather, inputs: &Inputs<'_>) -> Result<Shape> {
+    inputs.expect(2)?;
+    let (operand, indices) = (inputs.array(0)?, indices(inputs)?);
+    let numbers = Indices {
+        names: [
+            "gather_dimension_numbers",
+            "start_index_map",
+            "operand_batching_dims",
+            "start_indices_batching_dims",
+        ],
+        index_vector_dim: gather.index_vector_dim,
+        map: &gather.start_index_map,
+        operand_batching: &gather.operand_batching_dims,
+        batching: &gather.start_indices_batching_dims,
+    };
+    let mut batch = numbers.check(&operand, &indices)?.into_iter();
+    let collapsed = || numbers.field("collapsed_slice_dims");
+    ascending(collapsed, &gather.collapsed_slice_dims, operand.rank())?;
+    let sizes = || FieldPath::new("gather_slice_sizes");
+    one_each(sizes, gather.slice_sizes.len(), operand.rank())?;
+    let mut window = Vec::new();
+    for (dimension, (&size, &extent)) in gather.slice_sizes.iter().zip(&operand.extents).enumerate()
+    {
+        let lost = gather.collapsed_slice_dims.contains(&dimension);
+        let batching = gather.operand_batching_dims.contains(&dimension);
+        if lost && batching {
+            let given = dimension as u64;
+            return Err(ShapeError::Duplicate { field: collapsed(), given }.into());
+        }
+        let most = if lost || batching { extent.min(1) } else { extent };
+        at_most(|| sizes().index(dimension), size, most)?;
+        if !lost && !batching {
+            window.push(size);
+        }
+    }
+    let rank = window.len() + batch.len();
+    let offset = || numbers.field("offset_dims");
+    if gather.offset_dims.len() != window.len() {
+        let (given, rank) = (gather.offset_dims.len(), window.len());
+        let accepted = "one for each dimension that a slice keeps";
+        return Err(ShapeError::Count { field: offset(), given, rank, accepted }.into());
+    }
+    ascending(offset, &gather.offset_dims, rank)?;
+    let mut window = window.into_iter();
+    let extents = (0..rank).map(|dimension| {
+        let of = if gather.offset_dims.contains(&dimension) { window.next() } else { batch.next() };
+        of.expect("as many as there are dimensions")
+    });
+    operand.with_extents(extents.collect::<Vec<_>>())
+}
+
+pub(super) fn scatter(scatter: &Scatter, inputs: &Inputs<'_>) -> Result<Shape> {
+    inputs.expect(3)?;
+    let (operand, indices) = (inputs.array(0)?, indices(inputs)?);
+    let updates = inputs.array_like(2, &operand)?;
+    let numbers = Indices {
+        names: [
+            "scatter_dimension_numbers",
+            "scatter_dims_to_operand_dims",
+            "input_batching_dims",
+            "scatter_indices_batching_dims",
+        ],
+        index_vector_dim: scatter.index_vector_dim,
+        map: &scatter.scatter_dims_to_operand_dims,
+        operand_batching: &scatter.input_batching_dims,
+        batching: &scatter.scatter_indices_batching_dims,
+    };
+    let batch = numbers.check(&operand, &indices)?;
+    let inserted = || numbers.field("inserted_window_dims");
+    ascending(inserted, &scatter.inserted_window_dims, operand.rank())?;
+    let lacks = |dimension: &usize| {
+        scatter.inserted_window_dims.contains(dimension)
+            || scatter.input_batching_dims.contains(dimension)
+    };
+    let kept: Vec<usize> = (0..operand.rank()).filter(|dimension| !lacks(dimension)).collect();
+    let window = || numbers.field("update_window_dims");
+    if scatter.update_window_dims.len() != kept.len() {
+        let (given, rank) = (scatter.update_window_dims.len(), kept.len());
+        let accepted = "one for each dimension that a window has";
+        return Err(ShapeError::Count { field: window(), given, rank, accepted }.into());
+    }
+    ascending(window, &scatter.update_window_dims, updates.rank())?;
+    let (mut kept, mut batch) = (kept.into_iter(), batch.into_iter());
+    let fits = updates.rank() == kept.len() + batch.len()
+        && updates.extents.iter().enumerate().all(|(dimension, &extent)| {
+            if scatter.update_window_dims.contains(&dimension) {
+                kept.next().is_some_and(|own| extent <= operand.extents[own])
+            } else {
+                batch.next() == Some(extent)
+            }
+        });
+    if !fits {
+        let expected = "windows no larger than the operand, one for each index vector";
+        return Err(inputs.refused(2, expected));
+    }
+    combines(scatter.computation, inputs, &operand)?;
+    operand.with_type(operand.element_type)
+}
+
+/// Checks that a computation makes one element of two.
+fn combines(computation: usize, inputs: &Inputs<'_>, operand: &Array<'_>) -> Result<()> {
+    let callee = inputs.computations.get(computation).ok_or_else(|| unknown(0, computation))?;
+    let scalar = operand.with_extents([])?;
+    let parameters = (0..callee.parameters().len()).map(|number| callee.parameter_shape(number));
+    let shapes: Vec<String> = parameters
+        .chain([callee.root_shape()])
+        .map(|shape| shape.without_layout().to_string())
+        .collect();
+    if shapes.len() == 3 && shapes.iter().all(|shape| *shape == scalar.to_string()) {
+        return Ok(());
+    }
+    let (result, parameters) = shapes.split_last().expect("a computation has a result");
+    Err(InstructionError::Callee {
+        expected: format!("a computation ({scalar}, {scalar}) -> {scalar}"),
+        given: format!("({}) -> {result}", parameters.join(", ")),
+    })
+}

@@ -1,0 +1,175 @@
+//! Opcodes that move elements by what the module says alone.
+
+use super::{
+    Inputs, Result,
+    checks::{Array, at_most, dimension, distinct, in_range, is_complex, mismatch, one_each},
+};
+use crate::{
+    hlo::{InstructionError, PaddingDimension, SliceDimension},
+    shape::{ElementType, FieldPath, Shape, ShapeError},
+    xla::shape_util,
+};
+
+fn dimensions_field() -> FieldPath {
+    FieldPath::new("dimensions")
+}
+
+pub(super) fn iota(dimension: usize, inputs: &Inputs<'_>) -> Result<Shape> {
+    inputs.expect(0)?;
+    let array = inputs.declared_array()?;
+    if array.element_type == ElementType::Pred {
+        return Err(mismatch("an array of numbers", array.shape));
+    }
+    self::dimension(|| dimensions_field().index(0), dimension, array.rank())?;
+    array.with_type(array.element_type)
+}
+
+/// The same memory: as many bytes, padding included.
+pub(super) fn bitcast(inputs: &Inputs<'_>) -> Result<Shape> {
+    inputs.expect(1)?;
+    let (from, to) = (inputs.array(0)?, inputs.declared_array()?);
+    // A layout that has no strides is refused where the instruction is needed.
+    if let (Ok(expected), Ok(given)) =
+        (shape_util::array_size(from.shape), shape_util::array_size(to.shape))
+        && expected != given
+    {
+        return Err(mismatch(format!("a shape of {expected} bytes"), to.shape));
+    }
+    Ok(to.shape.clone())
+}
+
+pub(super) fn bitcast_convert(inputs: &Inputs<'_>) -> Result<Shape> {
+    inputs.expect(1)?;
+    let (from, to) = (inputs.array(0)?, inputs.declared_array()?);
+    if is_complex(from.element_type) != is_complex(to.element_type) {
+        let expected = "an array whose elements are complex where those of the result are";
+        return Err(inputs.refused(0, expected));
+    }
+    let bits = |array: &Array<'_>| shape_util::packed_bits(array.element_type).unwrap_or(0);
+    let (old, new) = (bits(&from), bits(&to));
+    if old == new {
+        return from.with_type(to.element_type);
+    }
+    let (wide, narrow) = (old.max(new), old.min(new));
+    if wide % narrow != 0 {
+        let expected = format!("an array whose elements' width divides {old} bits or is divided");
+        return Err(mismatch(expected, to.shape));
+    }
+    let factor = u64::from(wide / narrow);
+    if old > new {
+        let extents = from.extents.iter().copied().chain([factor]);
+        return Ok(Shape::new(to.element_type, extents, None)?);
+    }
+    match from.extents.split_last() {
+        Some((&last, rest)) if last == factor => {
+            Ok(Shape::new(to.element_type, rest.iter().copied(), None)?)
+        }
+        _ => Err(inputs.refused(0, format!("an array whose last dimension has {factor} elements"))),
+    }
+}
+
+pub(super) fn reshape(inputs: &Inputs<'_>) -> Result<Shape> {
+    inputs.expect(1)?;
+    let (from, to) = (inputs.array(0)?, inputs.declared_array()?);
+    let elements = shape_util::elements_in(from.shape);
+    if elements != shape_util::elements_in(to.shape) {
+        let elements = elements.unwrap_or(u64::MAX);
+        let expected = format!("an array of {elements} elements of {}", from.element_type);
+        return Err(mismatch(expected, to.shape));
+    }
+    to.with_type(from.element_type)
+}
+
+pub(super) fn transpose(dimensions: &[usize], inputs: &Inputs<'_>) -> Result<Shape> {
+    inputs.expect(1)?;
+    let array = inputs.array(0)?;
+    one_each(dimensions_field, dimensions.len(), array.rank())?;
+    distinct(dimensions_field, dimensions, array.rank())?;
+    array.with_extents(dimensions.iter().map(|&dimension| array.extents[dimension]))
+}
+
+pub(super) fn broadcast(dimensions: &[usize], inputs: &Inputs<'_>) -> Result<Shape> {
+    inputs.expect(1)?;
+    let (from, to) = (inputs.array(0)?, inputs.declared_array()?);
+    one_each(dimensions_field, dimensions.len(), from.rank())?;
+    distinct(dimensions_field, dimensions, to.rank())?;
+    let mut extents = to.extents.clone();
+    for (&extent, &dimension) in from.extents.iter().zip(dimensions) {
+        extents[dimension] = extent;
+    }
+    from.with_extents(extents)
+}
+
+pub(super) fn reverse(dimensions: &[usize], inputs: &Inputs<'_>) -> Result<Shape> {
+    inputs.expect(1)?;
+    let array = inputs.array(0)?;
+    distinct(dimensions_field, dimensions, array.rank())?;
+    array.with_type(array.element_type)
+}
+
+pub(super) fn slice(dimensions: &[SliceDimension], inputs: &Inputs<'_>) -> Result<Shape> {
+    inputs.expect(1)?;
+    let array = inputs.array(0)?;
+    let field = || FieldPath::new("slice_dimensions");
+    one_each(field, dimensions.len(), array.rank())?;
+    let mut extents = Vec::with_capacity(array.rank());
+    for (i, (slice, &extent)) in dimensions.iter().zip(&array.extents).enumerate() {
+        let field = |name| field().index(i).field(name);
+        at_most(|| field("limit"), slice.limit, extent)?;
+        at_most(|| field("start"), slice.start, slice.limit)?;
+        in_range(|| field("stride"), slice.stride, 1, i64::MAX.unsigned_abs())?;
+        extents.push((slice.limit - slice.start).div_ceil(slice.stride));
+    }
+    array.with_extents(extents)
+}
+
+pub(super) fn pad(dimensions: &[PaddingDimension], inputs: &Inputs<'_>) -> Result<Shape> {
+    inputs.expect(2)?;
+    let array = inputs.array(0)?;
+    let value = inputs.array_like(1, &array)?;
+    if value.rank() != 0 {
+        return Err(inputs.refused(1, format!("{}[]", array.element_type)));
+    }
+    let field = || FieldPath::new("padding_config").field("dimensions");
+    one_each(field, dimensions.len(), array.rank())?;
+    let mut extents = Vec::with_capacity(array.rank());
+    for (i, (pad, &extent)) in dimensions.iter().zip(&array.extents).enumerate() {
+        let between = i128::from(extent.saturating_sub(1)) * i128::from(pad.interior_padding);
+        let edges = i128::from(pad.edge_padding_low) + i128::from(pad.edge_padding_high);
+        let padded = (i128::from(extent) + edges).saturating_add(between);
+        let Some(extent) = i64::try_from(padded).ok().and_then(|n| u64::try_from(n).ok()) else {
+            let field = FieldPath::new("shape").field("dimensions").index(i);
+            let (least, greatest) = (0, i64::MAX);
+            return Err(ShapeError::Range { field, given: padded, least, greatest }.into());
+        };
+        extents.push(extent);
+    }
+    array.with_extents(extents)
+}
+
+pub(super) fn concatenate(dimension: usize, inputs: &Inputs<'_>) -> Result<Shape> {
+    if inputs.operands.is_empty() {
+        let expected = "at least 1".to_owned();
+        return Err(InstructionError::OperandCount { expected, given: 0 });
+    }
+    let first = inputs.array(0)?;
+    self::dimension(|| dimensions_field().index(0), dimension, first.rank())?;
+    let mut extents = first.extents.clone();
+    for operand in 1..inputs.operands.len() {
+        let array = inputs.array_like(operand, &first)?;
+        let mut expected = first.extents.clone();
+        if let (Some(along), Some(&extent)) =
+            (expected.get_mut(dimension), array.extents.get(dimension))
+        {
+            *along = extent;
+        }
+        if array.extents != expected {
+            let shape = first.with_extents(expected)?;
+            return Err(
+                inputs.refused(operand, format!("{shape}, or other extents along {dimension}"))
+            );
+        }
+        extents[dimension] = extents[dimension].saturating_add(array.extents[dimension]);
+    }
+    first.with_extents(extents)
+}

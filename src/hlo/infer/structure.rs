@@ -1,0 +1,70 @@
+//! Parameters, constants, tuples, calls, and what hands its operand on.
+
+use super::{Inputs, Result, checks::dimension};
+use crate::{
+    hlo::{InstructionError, Literal},
+    shape::{ElementType, FieldPath, Shape},
+    xla::shape_util,
+};
+
+pub(super) fn parameter(inputs: &Inputs<'_>) -> Result<Shape> {
+    inputs.expect(0)?;
+    inputs.declared().cloned()
+}
+
+pub(super) fn constant(literal: &Literal, inputs: &Inputs<'_>) -> Result<Shape> {
+    inputs.expect(0)?;
+    Ok(literal.shape().clone())
+}
+
+/// What gives its one operand.
+pub(super) fn same(inputs: &Inputs<'_>) -> Result<Shape> {
+    inputs.expect(1)?;
+    Ok(inputs.operands[0].clone())
+}
+
+pub(super) fn tuple(inputs: &Inputs<'_>) -> Result<Shape> {
+    Ok(Shape::tuple(inputs.operands.iter().copied().cloned())?)
+}
+
+pub(super) fn element(index: usize, inputs: &Inputs<'_>) -> Result<Shape> {
+    inputs.expect(1)?;
+    let tuple = inputs.operands[0];
+    if tuple.element_type() != ElementType::Tuple {
+        return Err(inputs.refused(0, "a tuple"));
+    }
+    let parts = tuple.tuple_shapes();
+    dimension(|| FieldPath::new("tuple_index"), index, parts.len())?;
+    Ok(parts[index].clone())
+}
+
+pub(super) fn call(computation: usize, inputs: &Inputs<'_>) -> Result<Shape> {
+    let Some(callee) = inputs.computations.get(computation) else {
+        return Err(unknown(0, computation));
+    };
+    inputs.expect(callee.parameters().len())?;
+    for (number, given) in inputs.operands.iter().enumerate() {
+        let expected = callee.parameter_shape(number);
+        if !shape_util::compatible(expected, given) {
+            let expected =
+                format!("{}, as parameter {number} of the callee", expected.without_layout());
+            return Err(inputs.refused(number, expected));
+        }
+    }
+    Ok(callee.root_shape().clone())
+}
+
+pub(super) fn other(computations: &[usize], inputs: &Inputs<'_>) -> Result<Shape> {
+    let known = inputs.computations.len();
+    match computations.iter().enumerate().find(|(_, callee)| **callee >= known) {
+        Some((i, &callee)) => Err(unknown(i, callee)),
+        None => inputs.declared().cloned(),
+    }
+}
+
+/// The error of a computation that is not there.
+pub(super) fn unknown(callee: usize, computation: usize) -> InstructionError {
+    let field = FieldPath::new("called_computation_ids").index(callee);
+    let accepted = "a computation before this one";
+    InstructionError::Unknown { field, given: computation.to_string(), accepted }
+}

@@ -1,0 +1,60 @@
+//! Programs: XLA's HLO modules, read from protos or text, or built in code.
+//!
+//! A [`Module`] is valid by construction: operands come before their users and callees before their callers, every
+//! shape is what the operands and attributes give, and parameters are numbered from 0. The rules are those of XLA's
+//! `hlo_instruction.cc`, `hlo_verifier.cc` and `shape_inference.cc`.
+//!
+//! ```
+//! use stridec::hlo::{Builder, Module, Opcode};
+//! let mut builder = Builder::new("transpose_of_two");
+//! let x = builder.parameter("f32[2,3]".parse()?)?;
+//! let y = builder.parameter("f32[2,4]".parse()?)?;
+//! let both = builder.add(Opcode::Concatenate { dimension: 1 }, &[x, y])?;
+//! let root = builder.add(Opcode::Transpose { dimensions: vec![1, 0] }, &[both])?;
+//! let module = builder.finish("main", root)?;
+//! assert_eq!(module.result().to_string(), "f32[7,2]");
+//! assert_eq!(Module::decode(&module.encode())?.result().to_string(), "f32[7,2]{1,0}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Opcodes that the compiler has no use for, such as `dot`, are kept as [`Opcode::Other`]: a module that computes is
+//! valid too.
+
+mod attributes;
+mod builder;
+mod computation;
+mod decode;
+mod encode;
+mod error;
+mod infer;
+mod instruction;
+mod literal;
+mod literal_proto;
+mod module;
+mod opcode;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+pub use builder::Builder;
+pub use computation::Computation;
+pub use error::{HloError, InstructionError};
+pub use instruction::Instruction;
+pub use literal::Literal;
+pub use module::Module;
+pub use opcode::{
+    Binary, ComparisonDirection, Gather, IdentityCall, Opcode, PaddingDimension, Scatter,
+    SliceDimension,
+};
+
+/// How many instructions a module may have, in all its computations.
+pub const MAX_INSTRUCTIONS: usize = 1 << 18;
+
+/// How many computations a module may have.
+pub const MAX_COMPUTATIONS: usize = 1 << 16;
+
+/// How deep calls and fusions may be nested.
+pub const MAX_CALL_DEPTH: usize = 256;
+
+/// How many bytes the constants of a module may have.
+pub const MAX_LITERAL_BYTES: usize = 64 << 20;

@@ -1,0 +1,119 @@
+//! A program: computations, the entry among them, and the layouts of its buffers.
+
+use super::{Computation, HloError, Instruction};
+use crate::{
+    shape::{ElementType, FieldPath, Shape},
+    xla::shape_util,
+};
+
+/// A program, valid by construction: see the module's page for what that means.
+///
+/// Parameters and results are buffers in the layouts of [`parameters`](Self::parameters) and
+/// [`result`](Self::result), which `host_program_shape` gives. The layouts of instructions between them change nothing,
+/// but for `bitcast`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Module {
+    name: String,
+    computations: Vec<Computation>,
+    entry: usize,
+    parameters: Vec<Shape>,
+    result: Shape,
+}
+
+impl Module {
+    /// The module whose entry is computation `entry`, with buffers of these shapes.
+    pub(super) fn new(
+        name: String,
+        computations: Vec<Computation>,
+        entry: usize,
+        parameters: Vec<Shape>,
+        result: Shape,
+    ) -> Result<Self, HloError> {
+        let computation = &computations[entry];
+        let path = FieldPath::new("host_program_shape");
+        let count = computation.parameters().len();
+        if parameters.len() != count {
+            return Err(HloError::Field {
+                field: path.field("parameters"),
+                given: format!("{} shapes for {count} parameters", parameters.len()),
+                accepted: "one shape for each parameter of the entry computation",
+            });
+        }
+        let fits = |field: FieldPath, expected: &Shape, given: &Shape| {
+            if shape_util::compatible(expected, given) {
+                return Ok(());
+            }
+            let (expected, given) = (expected.clone().into(), given.clone().into());
+            Err(HloError::EntryLayout { field, expected, given })
+        };
+        for (number, given) in parameters.iter().enumerate() {
+            let field = path.clone().field("parameters").index(number);
+            fits(field, computation.parameter_shape(number), given)?;
+        }
+        fits(path.field("result"), computation.root_shape(), &result)?;
+        Ok(Self { name, computations, entry, parameters, result })
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its computations, callees before callers.
+    #[must_use]
+    pub fn computations(&self) -> &[Computation] {
+        &self.computations
+    }
+
+    /// The computation that the program runs.
+    #[must_use]
+    pub fn entry(&self) -> &Computation {
+        &self.computations[self.entry]
+    }
+
+    /// The place of the entry among the computations.
+    #[must_use]
+    pub fn entry_index(&self) -> usize {
+        self.entry
+    }
+
+    /// The buffers that the program reads, in the order of the parameters' numbers; tuples have one for each part.
+    #[must_use]
+    pub fn parameters(&self) -> &[Shape] {
+        &self.parameters
+    }
+
+    /// The buffer that the program writes; a tuple has one for each part.
+    #[must_use]
+    pub fn result(&self) -> &Shape {
+        &self.result
+    }
+
+    /// The instructions of all computations.
+    pub fn instructions(&self) -> impl Iterator<Item = &Instruction> {
+        self.computations.iter().flat_map(Computation::instructions)
+    }
+
+    /// The same program with buffers in the default layouts, row-major.
+    #[must_use]
+    pub fn with_default_layouts(self) -> Self {
+        let parameters = self.parameters.iter().map(row_major).collect();
+        let result = row_major(&self.result);
+        Self { parameters, result, ..self }
+    }
+}
+
+/// The same shape without a layout, which stands for the default one.
+fn row_major(shape: &Shape) -> Shape {
+    if shape.is_array() {
+        let dimensions = shape.dimensions().iter().copied();
+        let plain = Shape::array(shape.element_type(), dimensions, None);
+        return plain.expect("the shape has these extents already");
+    }
+    if shape.element_type() != ElementType::Tuple {
+        return shape.clone();
+    }
+    let parts = shape.tuple_shapes().iter().map(row_major);
+    Shape::tuple(parts).expect("the shape has these parts already")
+}

@@ -1,0 +1,160 @@
+//! The fields of a serialized message, one after the other, without decoding what they hold.
+
+use crate::shape::ShapeError;
+
+/// One field, as it stands in the bytes.
+pub(super) struct Field<'a> {
+    pub(super) number: u64,
+    pub(super) value: Value<'a>,
+    /// The bytes of the whole field, its tag included.
+    pub(super) raw: &'a [u8],
+}
+
+/// What a field holds, as far as the wire format tells.
+pub(super) enum Value<'a> {
+    Varint(u64),
+    /// 4 or 8 bytes.
+    Fixed,
+    Bytes(&'a [u8]),
+}
+
+impl<'a> Field<'a> {
+    /// The bytes of a message.
+    pub(super) fn message(&self, name: &'static str) -> Result<&'a [u8], ShapeError> {
+        match self.value {
+            Value::Bytes(bytes) => Ok(bytes),
+            _ => Err(malformed(name, "a value of another wire type")),
+        }
+    }
+
+    /// A string.
+    pub(super) fn text(&self, name: &'static str) -> Result<&'a str, ShapeError> {
+        std::str::from_utf8(self.message(name)?)
+            .map_err(|_| malformed(name, "text that is no UTF-8"))
+    }
+
+    /// An int64.
+    #[allow(clippy::cast_possible_wrap)] // so is a negative one written
+    pub(super) fn number(&self, name: &'static str) -> Result<i64, ShapeError> {
+        match self.value {
+            Value::Varint(number) => Ok(number as i64),
+            _ => Err(malformed(name, "a value of another wire type")),
+        }
+    }
+}
+
+/// The error of bytes that are no module.
+pub(super) fn malformed(field: &str, reason: &str) -> ShapeError {
+    ShapeError::Decode {
+        field: field.to_owned(),
+        reason: reason.to_owned(),
+        message: "xla.HloModuleProto".to_owned(),
+    }
+}
+
+/// The fields of a message.
+pub(super) struct Fields<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn of(message: &'a [u8]) -> Self {
+        Self { rest: message }
+    }
+
+    /// The next field; `None` at the end. What follows is lost after bytes that are no field.
+    fn read(&mut self) -> Option<Result<Field<'a>, ShapeError>> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let start = std::mem::take(&mut self.rest);
+        Some(match field(start) {
+            Some((number, value, rest)) => {
+                self.rest = rest;
+                Ok(Field { number, value, raw: &start[..start.len() - rest.len()] })
+            }
+            None => Err(malformed("bytes", "truncated, or no field")),
+        })
+    }
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = Result<Field<'a>, ShapeError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.read()
+    }
+}
+
+fn field(bytes: &[u8]) -> Option<(u64, Value<'_>, &[u8])> {
+    let (tag, rest) = varint(bytes)?;
+    let (value, rest) = match tag & 7 {
+        0 => {
+            let (number, rest) = varint(rest)?;
+            (Value::Varint(number), rest)
+        }
+        1 => (Value::Fixed, rest.get(8..)?),
+        2 => {
+            let (length, rest) = varint(rest)?;
+            let (value, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
+            (Value::Bytes(value), rest)
+        }
+        5 => (Value::Fixed, rest.get(4..)?),
+        _ => return None,
+    };
+    // Field 0 is none.
+    (tag >> 3 > 0).then_some((tag >> 3, value, rest))
+}
+
+fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let mut number = 0;
+    for (i, &byte) in bytes.iter().enumerate().take(10) {
+        // The tenth byte has one bit left to give.
+        if i == 9 && byte > 1 {
+            return None;
+        }
+        number |= u64::from(byte & 0x7f) << (7 * i);
+        if byte < 0x80 {
+            return Some((number, &bytes[i + 1..]));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_up_to_ten_bytes() {
+        assert_eq!(varint(&[0x96, 1, 7]), Some((150, &[7][..])));
+        let mut greatest = [0xff; 10];
+        greatest[9] = 1;
+        assert_eq!(varint(&greatest), Some((u64::MAX, &[][..])));
+        greatest[9] = 2;
+        assert_eq!(varint(&greatest), None);
+        assert_eq!(varint(&[0x80]), None);
+        assert_eq!(varint(&[]), None);
+    }
+
+    #[test]
+    fn fields_of_every_wire_type() {
+        let bytes = [8, 1, 0x12, 2, 3, 4, 0x1d, 0, 0, 0, 0, 0x21, 0, 0, 0, 0, 0, 0, 0, 0];
+        let fields: Vec<_> = Fields::of(&bytes).map(|field| field.ok().unwrap()).collect();
+        let numbers: Vec<u64> = fields.iter().map(|field| field.number).collect();
+        assert_eq!(numbers, [1, 2, 3, 4]);
+        assert_eq!(fields[0].number("a"), Ok(1));
+        assert_eq!(fields[1].message("b"), Ok(&[3, 4][..]));
+        assert_eq!(fields[1].raw, [0x12, 2, 3, 4]);
+        assert!(fields[1].number("b").is_err() && fields[0].message("a").is_err());
+    }
+
+    #[test]
+    fn what_is_no_field_ends_the_message() {
+        for bytes in [&[0x12, 2, 3][..], &[0x0b], &[0], &[0x80], &[0x1d, 0], &[2, 0]] {
+            let mut fields = Fields::of(bytes);
+            assert!(fields.next().unwrap().is_err(), "{bytes:?}");
+            assert!(fields.next().is_none());
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Protos: every module is read or refused, and what was read is written and read again.
+
+use stridec::{ErrorKind, hlo::Module, shape::Shape, xla::shape_util};
+
+use crate::cases::cases;
+
+#[test]
+fn every_module_is_read_or_refused() {
+    let (mut read, mut refused) = (0, 0);
+    for case in cases() {
+        match Module::decode(&case.bytes) {
+            Ok(_) => {
+                assert!(!case.is_invalid(), "{}", case.id);
+                read += 1;
+            }
+            Err(error) => {
+                assert!(case.is_invalid(), "{}: {error}", case.id);
+                assert_eq!(error.kind(), ErrorKind::Invalid, "{}", case.id);
+                println!("{}: {error} ({})", case.id, error.field().unwrap_or_default());
+                refused += 1;
+            }
+        }
+    }
+    assert_eq!((read, refused), (803, 16));
+}
+
+#[test]
+fn buffers_have_the_layouts_of_the_message() {
+    for case in cases().iter().filter(|case| case.record["expect"] == "ok") {
+        let module = Module::decode(&case.bytes).unwrap();
+        let leaves = |shapes: &[Shape]| {
+            let mut leaves = Vec::new();
+            for shape in shapes {
+                add_leaves(shape, &mut leaves);
+            }
+            leaves
+        };
+        for (name, shapes) in [
+            ("inputs", leaves(module.parameters())),
+            ("outputs", leaves(std::slice::from_ref(module.result()))),
+        ] {
+            let expected = case.record[name].as_array().unwrap();
+            let expected = expected.iter().map(|image| image["shape"].as_str().unwrap());
+            let expected: Vec<Shape> = expected.map(|text| text.parse().unwrap()).collect();
+            assert_eq!(shapes.len(), expected.len(), "{}", case.id);
+            for (given, expected) in shapes.iter().zip(&expected) {
+                assert!(shape_util::equal(given, expected), "{}: {given} {expected}", case.id);
+            }
+        }
+    }
+}
+
+fn add_leaves(shape: &Shape, leaves: &mut Vec<Shape>) {
+    if shape.is_array() {
+        leaves.push(shape.clone());
+    }
+    for part in shape.tuple_shapes() {
+        add_leaves(part, leaves);
+    }
+}
+
+#[test]
+fn what_is_written_reads_as_the_same_module() {
+    for case in cases().iter().filter(|case| !case.is_invalid()) {
+        let module = Module::decode(&case.bytes).unwrap();
+        let again = Module::decode(&module.encode()).unwrap();
+        assert_eq!(again.encode(), module.encode(), "{}", case.id);
+        assert_eq!(again.computations().len(), module.computations().len(), "{}", case.id);
+        for (a, b) in again.instructions().zip(module.instructions()) {
+            assert_eq!((a.name(), a.opcode(), a.operands()), (b.name(), b.opcode(), b.operands()));
+            assert!(shape_util::equal(a.shape(), b.shape()), "{}", case.id);
+        }
+    }
+}
