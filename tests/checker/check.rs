@@ -40,7 +40,7 @@ pub(crate) fn check(
     };
     let source = Buffer::new(words(image, source.size_in_bytes));
     let destination = Buffer::new(words(&[], destination.size_in_bytes));
-    let mut interpreter = Interpreter::new(&module, entry, [source, destination]);
+    let mut interpreter = Interpreter::new(&module, entry, [source, destination], ());
 
     let (mut invocations, mut working, mut trips) = (0, 0, 0);
     let size = kernel.workgroup_size;

@@ -13,6 +13,7 @@ use naga::{
 use super::{
     arithmetic,
     value::{Fault, Kind, Scalar, Value},
+    watch::{Access, Watch},
 };
 
 /// A storage buffer as a kernel sees it.
@@ -40,7 +41,7 @@ pub(crate) struct Place {
 }
 
 /// Runs invocations of one entry point over its two buffers.
-pub(crate) struct Interpreter<'a> {
+pub(crate) struct Interpreter<'a, W = ()> {
     module: &'a Module,
     entry: &'a Function,
     /// The source and the destination.
@@ -51,6 +52,7 @@ pub(crate) struct Interpreter<'a> {
     pub(crate) trips: u32,
     /// Words that the invocation that runs has written.
     pub(crate) stored: u32,
+    pub(crate) watch: W,
 }
 
 /// What a pointer points at.
@@ -85,9 +87,14 @@ struct Frame<'a> {
     locals: Vec<Value>,
 }
 
-impl<'a> Interpreter<'a> {
+impl<'a, W: Watch> Interpreter<'a, W> {
     /// An interpreter of the entry point `entry` of a module whose bindings 0 and 1 of group 0 are these buffers.
-    pub(crate) fn new(module: &'a Module, entry: &'a Function, buffers: [Buffer; 2]) -> Self {
+    pub(crate) fn new(
+        module: &'a Module,
+        entry: &'a Function,
+        buffers: [Buffer; 2],
+        watch: W,
+    ) -> Self {
         let mut buffer_of = BTreeMap::new();
         for (handle, global) in module.global_variables.iter() {
             let AddressSpace::Storage { access } = global.space else {
@@ -100,7 +107,7 @@ impl<'a> Interpreter<'a> {
             assert_eq!(access, expected[buffer]);
             assert!(buffer_of.insert(handle, buffer).is_none());
         }
-        Self { module, entry, buffers, buffer_of, trips: 0, stored: 0 }
+        Self { module, entry, buffers, buffer_of, trips: 0, stored: 0, watch }
     }
 
     /// Runs one invocation.
@@ -151,6 +158,7 @@ impl<'a> Interpreter<'a> {
                 Statement::Block(inner) => self.block(frame, inner)?,
                 Statement::If { condition, accept, reject } => {
                     let holds = self.value(frame, *condition)?.scalar().truth();
+                    self.watch.operations(1);
                     self.block(frame, if holds { accept } else { reject })?
                 }
                 Statement::Loop { body, continuing, break_if: None } => {
@@ -162,9 +170,10 @@ impl<'a> Interpreter<'a> {
                     let value = value.map(|value| self.value(frame, value)).transpose()?;
                     Flow::Return(value)
                 }
-                Statement::Store { pointer, value } => {
-                    let pointer = self.pointer(frame, *pointer)?;
+                Statement::Store { pointer: at, value } => {
+                    let pointer = self.pointer(frame, *at)?;
                     let value = self.value(frame, *value)?;
+                    self.tell(frame, *at, pointer);
                     self.store(frame, pointer, value);
                     Flow::Next
                 }
@@ -248,6 +257,14 @@ impl<'a> Interpreter<'a> {
         })
     }
 
+    /// Tells of an access to a buffer by the load or the pointer `at`.
+    fn tell(&mut self, frame: &Frame<'a>, at: Handle<Expression>, pointer: Pointer) {
+        if let Pointer::Words { buffer, first, count } = pointer {
+            let site = std::ptr::from_ref(frame.function).addr() + at.index();
+            self.watch.access(Access { site, buffer, first_word: first, words: count });
+        }
+    }
+
     /// The value of an expression, evaluated now where no statement has: a constant, an argument.
     fn value(&mut self, frame: &mut Frame<'a>, of: Handle<Expression>) -> Result<Value, Fault> {
         match self.slot(frame, of)? {
@@ -287,8 +304,9 @@ impl<'a> Interpreter<'a> {
                 return self.access(frame, base, index);
             }
             Expression::AccessIndex { base, index } => return self.access(frame, base, index),
-            Expression::Load { pointer } => {
-                let pointer = self.pointer(frame, pointer)?;
+            Expression::Load { pointer: at } => {
+                let pointer = self.pointer(frame, at)?;
+                self.tell(frame, of, pointer);
                 self.load(frame, pointer)?
             }
             Expression::Compose { ref components, .. } => {
@@ -309,18 +327,25 @@ impl<'a> Interpreter<'a> {
                 Value::vector(&parts[..usize::from(size as u8)])
             }
             Expression::Unary { op, expr } => {
-                self.value(frame, expr)?.map(|of| arithmetic::unary(op, of))?
+                let of = self.value(frame, expr)?;
+                self.watch.operations(of.parts().len());
+                of.map(|of| arithmetic::unary(op, of))?
             }
             Expression::Binary { op, left, right } => {
                 let (left, right) = (self.value(frame, left)?, self.value(frame, right)?);
-                left.zip(right, |left, right| arithmetic::binary(op, left, right))?
+                let result = left.zip(right, |left, right| arithmetic::binary(op, left, right))?;
+                self.watch.binary(op, &right, result.parts().len());
+                result
             }
             Expression::Select { condition, accept, reject } => {
                 let holds = self.value(frame, condition)?.scalar().truth();
-                self.value(frame, if holds { accept } else { reject })?
+                let chosen = self.value(frame, if holds { accept } else { reject })?;
+                self.watch.operations(chosen.parts().len());
+                chosen
             }
             Expression::Math { fun, arg, arg1: Some(second), arg2: None, arg3: None } => {
                 let (first, second) = (self.value(frame, arg)?, self.value(frame, second)?);
+                self.watch.operations(first.parts().len());
                 first.zip(second, |a, b| arithmetic::math(fun, &[a, b]))?
             }
             Expression::As { expr, kind, convert: None } => {

@@ -12,6 +12,7 @@ mod mutants;
 #[path = "../support/mod.rs"]
 mod support;
 mod value;
+mod watch;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

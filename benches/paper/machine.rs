@@ -1,0 +1,144 @@
+//! The caches of a GPU, and what passes between them: a first-level cache for each core, a second-level cache for all.
+//!
+//! Numbers are those of an H100. Caches keep the sectors that were used last. The first level keeps what was read; writes
+//! go through it, each request for itself. The second level keeps both, and a sector that is written reaches the memory
+//! once for each time that it leaves the cache.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use crate::warp::{LANES, Sector, Warp};
+
+const SECTOR_BYTES: usize = 32;
+pub const CORES: usize = 132;
+const FIRST_LEVEL_BYTES: usize = 128 << 10;
+const SECOND_LEVEL_BYTES: usize = 50 << 20;
+/// Invocations that a core holds at a time.
+const RESIDENT: u32 = 2048;
+
+/// Workgroups of `size` invocations that all cores hold at a time: a wave.
+pub fn groups_of_wave(size: u32) -> usize {
+    CORES * (RESIDENT / size.next_multiple_of(LANES)).max(1) as usize
+}
+
+/// Sectors that passed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Traffic {
+    pub read: u64,
+    pub written: u64,
+}
+
+/// Sectors kept, with when each was used last.
+struct Cache {
+    capacity: usize,
+    last_use: HashMap<Sector, u64>,
+    /// Every use, the oldest first.
+    uses: VecDeque<(u64, Sector)>,
+    now: u64,
+}
+
+impl Cache {
+    fn new(bytes: usize) -> Self {
+        let capacity = bytes / SECTOR_BYTES;
+        Self { capacity, last_use: HashMap::new(), uses: VecDeque::new(), now: 0 }
+    }
+
+    /// Uses a sector: whether it was there, and which one left in its place.
+    fn touch(&mut self, sector: Sector) -> (bool, Option<Sector>) {
+        self.now += 1;
+        let was_there = self.last_use.insert(sector, self.now).is_some();
+        self.uses.push_back((self.now, sector));
+        while self.last_use.len() > self.capacity {
+            let (time, oldest) = self.uses.pop_front().expect("a use of each sector");
+            if self.last_use[&oldest] == time {
+                self.last_use.remove(&oldest);
+                return (was_there, Some(oldest));
+            }
+        }
+        // Uses of sectors that were used again since.
+        while self
+            .uses
+            .front()
+            .is_some_and(|(time, sector)| self.last_use.get(sector) != Some(time))
+        {
+            self.uses.pop_front();
+        }
+        (was_there, None)
+    }
+}
+
+/// All caches.
+pub struct Machine {
+    first: Vec<Cache>,
+    second: Cache,
+    dirty: HashSet<Sector>,
+    /// Every sector that was read, and every one that was written.
+    seen: [HashSet<Sector>; 2],
+    /// Between the cores and the second level.
+    pub cache: Traffic,
+    /// Between the second level and the memory.
+    pub memory: Traffic,
+}
+
+impl Machine {
+    pub fn new() -> Self {
+        Self {
+            first: (0..CORES).map(|_| Cache::new(FIRST_LEVEL_BYTES)).collect(),
+            second: Cache::new(SECOND_LEVEL_BYTES),
+            dirty: HashSet::new(),
+            seen: [HashSet::new(), HashSet::new()],
+            cache: Traffic::default(),
+            memory: Traffic::default(),
+        }
+    }
+
+    /// Runs a wave: the warps of each of its workgroups, dealt to the cores in turn. All warps take turns, a request each.
+    pub fn run(&mut self, groups: &[Vec<Warp>]) {
+        let most = groups.iter().flatten().map(|warp| warp.requests.len()).max().unwrap_or(0);
+        for turn in 0..most {
+            for (group, warps) in groups.iter().enumerate() {
+                for request in warps.iter().filter_map(|warp| warp.requests.get(turn)) {
+                    for &sector in &request.sectors {
+                        if request.is_write {
+                            self.write(sector);
+                        } else {
+                            self.read(group % CORES, sector);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn read(&mut self, core: usize, sector: Sector) {
+        if self.first[core].touch(sector).0 {
+            return;
+        }
+        self.cache.read += 1;
+        self.seen[0].insert(sector);
+        let (was_there, left) = self.second.touch(sector);
+        self.memory.read += u64::from(!was_there);
+        self.leave(left);
+    }
+
+    fn write(&mut self, sector: Sector) {
+        self.cache.written += 1;
+        self.seen[1].insert(sector);
+        let left = self.second.touch(sector).1;
+        self.dirty.insert(sector);
+        self.leave(left);
+    }
+
+    fn leave(&mut self, sector: Option<Sector>) {
+        self.memory.written += u64::from(sector.is_some_and(|sector| self.dirty.remove(&sector)));
+    }
+
+    /// Sectors that were read and written at least once.
+    pub fn seen(&self) -> [f64; 2] {
+        [0, 1].map(|way: usize| self.seen[way].len() as f64)
+    }
+
+    /// What the second level still has to write.
+    pub fn finish(&mut self) {
+        self.memory.written += self.dirty.drain().count() as u64;
+    }
+}

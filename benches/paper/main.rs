@@ -1,0 +1,131 @@
+//! A GPU on paper: what its memory and its cores would see of our kernels, counted by running their text.
+//!
+//! ```text
+//! cargo bench --no-default-features --bench paper -- [--cases ttc24|everyday] [--only TEXT] [--waves 2] [--target NAME]
+//!     [--table FILE.md]
+//! ```
+//!
+//! The interpreter of `tests/checker` runs every invocation of as many waves of workgroups as `--waves` says, from the
+//! middle of the dispatch; `machine.rs` says which caches stand between them and the memory. Two counts are shown as
+//! multiples of what is needed at least: the sectors of 32 bytes that pass between the cores and the second-level cache,
+//! and those between it and the memory. Operations are those of a warp, for each 16 bytes of the destination, as multiples
+//! of the identity kernel's; divisions count as what they compile to.
+
+#![allow(unreachable_pub, clippy::cast_precision_loss)]
+
+#[path = "../../tests/checker/arithmetic.rs"]
+mod arithmetic;
+#[path = "../support/everyday.rs"]
+mod everyday;
+#[path = "../../tests/checker/interpret.rs"]
+mod interpret;
+mod kernel;
+mod machine;
+#[path = "../support/permutation.rs"]
+mod permutation;
+#[path = "../support/timing.rs"]
+mod timing;
+#[path = "../../tests/checker/value.rs"]
+mod value;
+mod warp;
+#[path = "../../tests/checker/watch.rs"]
+mod watch;
+
+use std::{error::Error, fmt::Write as _, fs};
+
+use kernel::{Counts, count};
+use rayon::prelude::*;
+use stridec::{Operation, Target, Tensor, shape::ElementType};
+use timing::{geomean, option};
+
+/// A case's row of the table.
+struct Row {
+    name: String,
+    kernel: String,
+    bits: u32,
+    counts: Counts,
+    /// Operations for each 16 bytes, as a multiple of the identity kernel's.
+    operations: f64,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let target = Target::preset(&option("--target").unwrap_or_else(|| "webgpu".to_owned()))?;
+    let waves = option("--waves").map_or(Ok(2), |n| n.parse())?;
+    let only = option("--only").unwrap_or_default();
+    let cases = cases(option("--cases").as_deref())?;
+    let cases: Vec<_> = cases.into_iter().filter(|(name, _)| name.contains(&only)).collect();
+    let flat = || Tensor::dense(ElementType::F32, [1 << 22]);
+    let identity = count(&Operation::relayout(flat()?, flat()?)?, &target, 1)?.1;
+    println!("identity: {:.2} operations for each 16 bytes", identity.operations_per_16_bytes());
+    let rows: Vec<Row> = cases
+        .into_par_iter()
+        .map(|(name, operation)| {
+            let (kernel, counts) =
+                count(&operation, &target, waves).map_err(|error| format!("{name}: {error}"))?;
+            let operations = counts.operations_per_16_bytes() / identity.operations_per_16_bytes();
+            let bits = operation.nest().dst_bits();
+            Ok(Row { name, kernel, bits, counts, operations })
+        })
+        .collect::<Result<_, String>>()?;
+    let text = table(&rows);
+    print!("{text}");
+    option("--table").map_or(Ok(()), |file| fs::write(file, text))?;
+    Ok(())
+}
+
+/// The cases by name: of TTC-57 at 24 MiB, the everyday ones, or both.
+fn cases(named: Option<&str>) -> Result<Vec<(String, Operation)>, Box<dyn Error>> {
+    let mut cases = Vec::new();
+    if !matches!(named, None | Some("ttc24" | "everyday")) {
+        return Err("--cases: expected ttc24 or everyday".into());
+    }
+    if named != Some("everyday") {
+        for one in permutation::ttc(include_str!("../data/ttc57_24MiB.json"))? {
+            let [source, destination] = one.sides(ElementType::F32)?;
+            cases.push((one.name, Operation::relayout(source.into(), destination.into())?));
+        }
+    }
+    if named != Some("ttc24") {
+        let everyday = everyday::everyday()?.into_iter();
+        cases.extend(everyday.map(|one| (one.name, one.operation)));
+    }
+    Ok(cases)
+}
+
+/// The table, and what bounds the goals.
+fn table(rows: &[Row]) -> String {
+    let mut text = String::from(
+        "| case | kernel | read | written | sectors | of memory | operations |\n|---|---|---|---|---|---|---|\n",
+    );
+    for Row { name, kernel, counts, operations, .. } in rows {
+        let _ = writeln!(
+            text,
+            "| {name} | {kernel} | {:.2} | {:.2} | {:.2} | {:.2} | {operations:.1} |",
+            counts.cache.read_ratio(),
+            counts.cache.written_ratio(),
+            counts.cache.ratio(),
+            counts.memory.ratio(),
+        );
+    }
+    let mut summary = |what: &str, goal: &str, of: &dyn Fn(&Row) -> Option<f64>| {
+        let all: Vec<(f64, &str)> =
+            rows.iter().filter_map(|row| Some((of(row)?, row.name.as_str()))).collect();
+        let Some(most) = all.iter().max_by(|a, b| a.0.total_cmp(&b.0)) else { return };
+        let _ = writeln!(
+            text,
+            "\n{what}: geomean {:.3}, most {:.2} ({}); goal {goal}",
+            geomean(all.iter().map(|one| one.0)),
+            most.0,
+            most.1
+        );
+    };
+    summary("sectors", "1.1, none above 1.5", &|row| Some(row.counts.cache.ratio()));
+    summary("of memory", "1.1, none above 1.5", &|row| Some(row.counts.memory.ratio()));
+    summary("operations, 4 bytes and more", "none above 2", &|row| {
+        (row.bits >= 32).then_some(row.operations)
+    });
+    summary("operations, fewer bytes", "none above 4", &|row| {
+        (row.bits < 32).then_some(row.operations)
+    });
+    text
+}
