@@ -106,7 +106,7 @@ fn every_unit_is_written_once_from_the_unit_that_the_nest_reads() {
         let (from, to) = (&operation.source, &operation.destination);
         let Ok(nest) = nest::lower(from, to, &operation.window) else { continue };
         for target in targets() {
-            for candidate in candidates(nest.clone(), target.kind) {
+            for candidate in candidates(nest.clone(), &target) {
                 let schedule = candidate.schedule(&target).unwrap();
                 *count.entry(schedule.strategy()).or_insert(0) += 1;
                 if let Some(block) = schedule.block() {
@@ -130,7 +130,7 @@ fn a_guard_that_weighs_its_axis_is_the_same_for_a_whole_block() {
             let operation = Operation::relayout(tensor(from), tensor(to)).unwrap();
             for target in targets() {
                 operation.compile(&target).unwrap();
-                for candidate in candidates(operation.nest().clone(), target.kind) {
+                for candidate in candidates(operation.nest().clone(), &target) {
                     if let (Strategy::Transpose, Some(block)) =
                         (candidate.strategy(), candidate.block())
                     {

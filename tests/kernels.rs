@@ -142,7 +142,7 @@ fn a_nest_made_by_hand_has_no_proof() {
     ] {
         let nest = CopyNest::unproved(&[64], [], forged, 0, 64, 32);
         for target in [Target::webgpu(), Target::webgpu_cpu()] {
-            for candidate in candidates(widen(coalesce(refine(nest.clone()))), target.kind) {
+            for candidate in candidates(widen(coalesce(refine(nest.clone()))), &target) {
                 let schedule = candidate.schedule(&target).unwrap();
                 let kernel = wgsl::emit(&schedule, &target, &[]);
                 assert!(!kernel.dispatches.is_empty());

@@ -27,7 +27,7 @@ pub fn measure(
     let (mut regrets, mut agreed, mut pairs) = (Vec::new(), 0, 0);
     println!("candidate: expected cost of a word, measured ns of a word; * is the choice");
     for Case { name, operation } in cases()? {
-        let candidates = candidates(operation.nest().clone(), target.kind);
+        let candidates = candidates(operation.nest().clone(), &target);
         let costs: Vec<u64> = candidates.iter().map(Candidate::cost).collect();
         let kernels = candidates
             .into_iter()

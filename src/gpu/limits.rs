@@ -1,6 +1,6 @@
 //! The limits of an adapter that matter to compilation.
 
-use crate::schedule::{AdapterKind, Target};
+use crate::schedule::{AdapterKind, CostModel, Target};
 
 /// What a device allows a kernel: the limits that decide how an operation is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,9 +47,12 @@ impl AdapterLimits {
     pub fn target(&self, name: impl Into<String>) -> Target {
         let invocations =
             self.max_compute_invocations_per_workgroup.min(self.max_compute_workgroup_size[0]);
+        let kind = if self.is_cpu { AdapterKind::Cpu } else { AdapterKind::Gpu };
         Target {
             name: name.into(),
-            kind: if self.is_cpu { AdapterKind::Cpu } else { AdapterKind::Gpu },
+            kind,
+            model: CostModel::of(kind),
+            measured_on: String::new(),
             max_storage_buffer_binding_size: self
                 .max_storage_buffer_binding_size
                 .min(self.max_buffer_size),

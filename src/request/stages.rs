@@ -93,7 +93,7 @@ impl Operation {
 /// The candidates of least cost, and how many there are beside them.
 fn costs(nest: &CopyNest, target: &Target) -> String {
     const SHOWN: usize = 3;
-    let candidates = candidates(nest.clone(), target.kind);
+    let candidates = candidates(nest.clone(), target);
     let shown: Vec<String> = candidates.iter().take(SHOWN).map(ToString::to_string).collect();
     match candidates.len().saturating_sub(SHOWN) {
         0 => shown.join(", "),

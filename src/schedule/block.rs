@@ -13,9 +13,9 @@ use crate::nest::{Affine, CopyNest, Value, split_off};
 /// Blocks come from [`candidates`](super::candidates) alone, and nothing about them can be changed:
 ///
 /// ```compile_fail,E0616
-/// use stridec::{Operation, schedule::{AdapterKind, candidates}};
+/// use stridec::{Operation, Target, schedule::candidates};
 /// # let operation = Operation::relayout("f32[8,8]".parse()?, "f32[8,8]{0,1}".parse()?)?;
-/// let candidate = candidates(operation.nest().clone(), AdapterKind::Gpu).remove(0);
+/// let candidate = candidates(operation.nest().clone(), &Target::webgpu()).remove(0);
 /// let mut block = candidate.block().unwrap().clone();
 /// block.rows = 1024;
 /// # Ok::<(), stridec::Error>(())

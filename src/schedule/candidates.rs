@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{AdapterKind, Block, Strategy, cost};
+use super::{Block, Strategy, Target, cost};
 use crate::nest::{CopyNest, Value};
 
 /// One way to run a nest, and what the cost model expects of it.
@@ -10,9 +10,9 @@ use crate::nest::{CopyNest, Value};
 /// [`candidates`] alone makes them; nothing about them can be changed.
 ///
 /// ```compile_fail,E0451
-/// use stridec::{Operation, schedule::{AdapterKind, Candidate, candidates}};
+/// use stridec::{Operation, Target, schedule::{Candidate, candidates}};
 /// # let operation = Operation::relayout("f32[8,8]".parse()?, "f32[8,8]{0,1}".parse()?)?;
-/// let candidate = candidates(operation.nest().clone(), AdapterKind::Gpu).remove(0);
+/// let candidate = candidates(operation.nest().clone(), &Target::webgpu()).remove(0);
 /// let forged = Candidate { cost: 0, ..candidate };
 /// # Ok::<(), stridec::Error>(())
 /// ```
@@ -49,8 +49,8 @@ impl Body {
 }
 
 impl Candidate {
-    fn of_block(strategy: Strategy, reason: &'static str, block: Block, kind: AdapterKind) -> Self {
-        let cost = cost::of_block(&block, kind);
+    fn of_block(strategy: Strategy, reason: &'static str, block: Block, target: &Target) -> Self {
+        let cost = cost::of_block(&block, target.kind, &target.model);
         Self { strategy, body: Box::new(Body::Block(block)), reason, cost }
     }
 
@@ -77,6 +77,16 @@ impl Candidate {
     pub fn cost(&self) -> u64 {
         self.cost
     }
+
+    /// The [`cost`](Self::cost) that another model of the same kind of adapter gives.
+    #[must_use]
+    pub fn cost_by(&self, target: &Target) -> u64 {
+        match &*self.body {
+            Body::Block(block) => cost::of_block(block, target.kind, &target.model),
+            Body::Nest(_) if self.strategy == Strategy::Empty => 0,
+            Body::Nest(nest) => cost::of_gather(nest, &target.model),
+        }
+    }
 }
 
 impl fmt::Display for Candidate {
@@ -97,7 +107,7 @@ impl fmt::Display for Candidate {
 ///
 /// The kernels of all of them write the same bytes. A copy of one run stands alone, so that it stays one.
 #[must_use]
-pub fn candidates(nest: CopyNest, kind: AdapterKind) -> Vec<Candidate> {
+pub fn candidates(nest: CopyNest, target: &Target) -> Vec<Candidate> {
     if nest.dst_units() == 0 {
         let reason = "the destination has no elements";
         let body = Box::new(Body::Nest(nest));
@@ -110,16 +120,16 @@ pub fn candidates(nest: CopyNest, kind: AdapterKind) -> Vec<Candidate> {
     } else if !nest.is_exact() {
         "the destination's strides leave a head or a tail"
     } else if nest.src().weight(Value::Axis(inner)) == 1 || is_copy(&nest) {
-        rows(&nest, kind, &mut list);
+        rows(&nest, target, &mut list);
         "rows are no whole number of words"
     } else {
-        rectangles(&nest, kind, &mut list);
-        strided_rows(&nest, kind, &mut list);
+        rectangles(&nest, target, &mut list);
+        strided_rows(&nest, target, &mut list);
         "no axis gives runs of whole words on both sides"
     };
     if !list.iter().any(|candidate| candidate.strategy == Strategy::Copy) {
         let reason = if list.is_empty() { reason } else { "every block of it costs more" };
-        let cost = cost::of_gather(&nest, kind);
+        let cost = cost::of_gather(&nest, &target.model);
         let body = Box::new(Body::Nest(nest));
         list.push(Candidate { strategy: Strategy::Gather, body, reason, cost });
     }
@@ -135,7 +145,7 @@ fn is_copy(nest: &CopyNest) -> bool {
 }
 
 /// Runs of 4 to 64 bytes of rows that are contiguous on both sides.
-fn rows(nest: &CopyNest, kind: AdapterKind, list: &mut Vec<Candidate>) {
+fn rows(nest: &CopyNest, target: &Target, list: &mut Vec<Candidate>) {
     // Sub-byte units have no path that puts a word together from two.
     if nest.dst_bits() < 8 {
         return;
@@ -149,22 +159,22 @@ fn rows(nest: &CopyNest, kind: AdapterKind, list: &mut Vec<Candidate>) {
     let runs = (0..=4).map(|log| word << log);
     let runs = runs.filter(|rows| rows * u64::from(nest.dst_bits()) <= 512);
     let blocks = runs.filter_map(|rows| Block::run(nest, rows));
-    list.extend(blocks.map(|block| Candidate::of_block(strategy, reason, block, kind)));
+    list.extend(blocks.map(|block| Candidate::of_block(strategy, reason, block, target)));
 }
 
 /// Runs that fill one store of 8 or 16 bytes, loaded unit by unit.
-fn strided_rows(nest: &CopyNest, kind: AdapterKind, list: &mut Vec<Candidate>) {
+fn strided_rows(nest: &CopyNest, target: &Target, list: &mut Vec<Candidate>) {
     if nest.dst_bits() < 32 {
         return;
     }
     let runs = [4, 2].into_iter().filter(|rows| rows * nest.dst_bits() <= 128);
     let blocks = runs.filter_map(|rows| Block::run(nest, rows.into()));
     let reason = "the source walks the innermost axis with a stride";
-    list.extend(blocks.map(|block| Candidate::of_block(Strategy::Rows, reason, block, kind)));
+    list.extend(blocks.map(|block| Candidate::of_block(Strategy::Rows, reason, block, target)));
 }
 
 /// Rectangles of up to 16 units of 4 bytes and more, or 64 narrower ones: a driver compiles what is unrolled.
-fn rectangles(nest: &CopyNest, kind: AdapterKind, list: &mut Vec<Candidate>) {
+fn rectangles(nest: &CopyNest, target: &Target, list: &mut Vec<Candidate>) {
     let inner = nest.extents().len() - 1;
     let src_axis = (0..inner).rev().find(|&axis| nest.src().weight(Value::Axis(axis)) == 1);
     let (Some(src_axis), bits) = (src_axis, nest.dst_bits()) else { return };
@@ -180,7 +190,7 @@ fn rectangles(nest: &CopyNest, kind: AdapterKind, list: &mut Vec<Candidate>) {
             let Some(block) = Block::rectangle(nest, src_axis, rows, width) else { continue };
             if block.is_word_aligned() {
                 let reason = "the innermost axes of the two sides differ";
-                list.push(Candidate::of_block(Strategy::Transpose, reason, block, kind));
+                list.push(Candidate::of_block(Strategy::Transpose, reason, block, target));
             }
         }
     }

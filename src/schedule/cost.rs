@@ -18,6 +18,8 @@
 //!   invocation when reading, for a cache keeps the sector, by the same store when writing;
 //! - *spilled* words are what an invocation holds at a time past 16 of them.
 //!
+//! The numbers are those of the target's [`CostModel`]; of the presets
+//!
 //! | | lanes | ACCESS | WORD | LINE | BYTE | SPILL |
 //! |---|---|---|---|---|---|---|
 //! | GPU | 32 | 0 | 0 | 4 | 0.28 | 0 |
@@ -27,40 +29,17 @@
 //! operations a cycle, and takes one line and 14.4 bytes of memory a cycle. It is not measured, and it takes every core to
 //! be busy, which they are from about 2 MiB on. The CPU's is fitted to lavapipe:
 //! `cargo bench --bench relayout -- --cases model` runs every candidate of many operations, and shows what the choice
-//! costs beside the best of them.
+//! costs beside the best of them. `stridec calibrate` fits them to any device.
 
 use smallvec::SmallVec;
 
-use super::{AdapterKind, Block, block::Lane};
+use super::{AdapterKind, Block, CostModel, block::Lane};
 use crate::nest::{Affine, CopyNest, Value};
-
-/// What an adapter takes, in hundredths of an operation, and its lanes.
-struct Machine {
-    lanes: u64,
-    access: u64,
-    word: u64,
-    line: u64,
-    byte: u64,
-    spill: u64,
-}
 
 /// Words that an invocation holds without spilling.
 const REGISTERS: u64 = 16;
 const LINE_BYTES: u64 = 128;
 const SECTOR_BYTES: u64 = 32;
-
-impl Machine {
-    fn of(kind: AdapterKind) -> Self {
-        match kind {
-            AdapterKind::Gpu => {
-                Self { lanes: 32, access: 0, word: 0, line: 400, byte: 28, spill: 0 }
-            }
-            AdapterKind::Cpu => {
-                Self { lanes: 8, access: 800, word: 100, line: 0, byte: 0, spill: 300 }
-            }
-        }
-    }
-}
 
 /// What an invocation does, and how many there are. Its accesses are those to the source and those to the destination.
 struct Work {
@@ -73,19 +52,20 @@ struct Work {
 
 impl Work {
     /// Hundredths of an operation for each word.
-    fn cost(&self, kind: AdapterKind) -> u64 {
-        let machine = Machine::of(kind);
-        let lanes = machine.lanes.min(self.invocations);
+    fn cost(&self, model: &CostModel) -> u64 {
+        let vector = u64::from(model.lanes);
+        let [access, word, line, byte, spill] = model.costs().map(|(_, cost)| u64::from(cost));
+        let lanes = vector.min(self.invocations);
         let one = |side: &Accesses| {
-            machine.access
-                + side.bytes.div_ceil(4) * machine.word
-                + side.lines(lanes) * machine.line
-                + lanes * side.fetched() * machine.byte
+            access
+                + side.bytes.div_ceil(4) * word
+                + side.lines(lanes) * line
+                + lanes * side.fetched() * byte
         };
         let accesses: u64 = self.accesses.iter().map(|side| side.count * one(side)).sum();
-        let spilled = (self.bytes / 4).saturating_sub(REGISTERS) * machine.spill;
-        // A vector that is not full takes as long.
-        (self.operations * 100 + accesses + spilled) * 4 * machine.lanes / (self.bytes * lanes)
+        let spilled = (self.bytes / 4).saturating_sub(REGISTERS) * spill;
+        // A vector that is not full takes as long. The model counts thousandths.
+        (self.operations * 1000 + accesses + spilled) * 4 * vector / (self.bytes * lanes * 10)
     }
 }
 
@@ -146,8 +126,8 @@ fn first_lanes(digits: &[Steps], mut lanes: u64) -> impl Iterator<Item = Steps> 
 }
 
 /// Hundredths of an operation for each word that a block writes.
-pub(super) fn of_block(block: &Block, kind: AdapterKind) -> u64 {
-    let nest = block.nest();
+pub(super) fn of_block(block: &Block, kind: AdapterKind, model: &CostModel) -> u64 {
+    let (nest, model) = (block.nest(), &model.clamped());
     let lanes = block.lanes(kind);
     let units = block.rows() * block.width();
     let words = block.source_runs() * block.loads_of_run();
@@ -181,7 +161,7 @@ pub(super) fn of_block(block: &Block, kind: AdapterKind) -> u64 {
     };
     let stored = bytes(block.store(), nest.dst_bits());
     let all = digits(&|axis| strides[axis], nest.dst_bits());
-    let outside = first_lanes(&all, Machine::of(kind).lanes).collect();
+    let outside = first_lanes(&all, model.lanes.into()).collect();
     let written = Accesses { count: stores, bytes: stored, unit: stored, inside: NOTHING, outside };
     let work = Work {
         operations,
@@ -189,13 +169,14 @@ pub(super) fn of_block(block: &Block, kind: AdapterKind) -> u64 {
         bytes: bytes(units, nest.dst_bits()),
         invocations: block.count(),
     };
-    work.cost(kind)
+    work.cost(model)
 }
 
 const NOTHING: [Steps; 2] = [(1, 0); 2];
 
 /// Hundredths of an operation for each word that a gather writes.
-pub(super) fn of_gather(nest: &CopyNest, kind: AdapterKind) -> u64 {
+pub(super) fn of_gather(nest: &CopyNest, model: &CostModel) -> u64 {
+    let model = &model.clamped();
     let units = u64::from((32 / nest.dst_bits()).max(1));
     let axes = nest.extents().iter().enumerate().rev();
     let lanes: SmallVec<[Lane; 8]> =
@@ -219,7 +200,7 @@ pub(super) fn of_gather(nest: &CopyNest, kind: AdapterKind) -> u64 {
         inside: [(units, step(inner)), (1, 0)],
         outside: outside.collect(),
     };
-    let outside = [(invocations.min(Machine::of(kind).lanes), word)].into_iter().collect();
+    let outside = [(invocations.min(model.lanes.into()), word)].into_iter().collect();
     let written = Accesses { count: 1, bytes: word, unit: word, inside: NOTHING, outside };
     let work = Work {
         // Every unit calls a function and loads; the word is stored.
@@ -228,7 +209,7 @@ pub(super) fn of_gather(nest: &CopyNest, kind: AdapterKind) -> u64 {
         bytes: word,
         invocations,
     };
-    work.cost(kind)
+    work.cost(model)
 }
 
 /// Whole bytes of so many units.
@@ -303,11 +284,11 @@ mod tests {
             Work { operations: 10, accesses: [side(), side()], bytes, invocations }
         };
         let full = (1000 + 2 * (4 * 400 + 32 * 16 * 28)) / 4;
-        assert_eq!(work(16, 1, 1 << 20).cost(AdapterKind::Gpu), full);
+        assert_eq!(work(16, 1, 1 << 20).cost(&CostModel::of(AdapterKind::Gpu)), full);
         let half = (1000 + 2 * (2 * 400 + 16 * 16 * 28)) * 2 / 4;
-        assert_eq!(work(16, 1, 16).cost(AdapterKind::Gpu), half);
+        assert_eq!(work(16, 1, 16).cost(&CostModel::of(AdapterKind::Gpu)), half);
         let spilled = (1000 + 2 * 6 * (800 + 4 * 100) + (24 - 16) * 300) / 24;
-        assert_eq!(work(96, 6, 1 << 20).cost(AdapterKind::Cpu), spilled);
+        assert_eq!(work(96, 6, 1 << 20).cost(&CostModel::of(AdapterKind::Cpu)), spilled);
     }
 
     #[test]

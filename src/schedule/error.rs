@@ -62,6 +62,18 @@ pub enum ScheduleError {
         /// The limit.
         given: u32,
     },
+    /// A number of the target's cost model that no adapter has.
+    #[error("target.model.{field}: expected a number from {least} to {most}, got {given}")]
+    Model {
+        /// The field of the model.
+        field: &'static str,
+        /// The number.
+        given: u32,
+        /// The least.
+        least: u32,
+        /// The most.
+        most: u32,
+    },
     /// A name that is no preset.
     #[error("preset: expected one of {accepted}, got {given:?}")]
     Preset {
@@ -77,7 +89,7 @@ impl ScheduleError {
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Preset { .. } | Self::Target { .. } => ErrorKind::Invalid,
+            Self::Preset { .. } | Self::Target { .. } | Self::Model { .. } => ErrorKind::Invalid,
             _ => ErrorKind::Unsupported,
         }
     }
@@ -88,6 +100,7 @@ impl ScheduleError {
         match self {
             Self::Preset { .. } => Some(FieldPath::new("preset")),
             Self::Target { field, .. } => Some(FieldPath::new("target").field(field)),
+            Self::Model { field, .. } => Some(FieldPath::new("target").field("model").field(field)),
             _ => None,
         }
     }

@@ -4,6 +4,7 @@ mod block;
 mod candidates;
 mod cost;
 mod error;
+mod model;
 #[allow(clippy::module_inception)]
 mod schedule;
 mod target;
@@ -11,5 +12,6 @@ mod target;
 pub use block::{Block, Lane};
 pub use candidates::{Candidate, candidates};
 pub use error::ScheduleError;
+pub use model::CostModel;
 pub use schedule::{Schedule, Strategy, schedule};
 pub use target::{AdapterKind, Target};

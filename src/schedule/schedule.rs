@@ -136,7 +136,8 @@ fn units_of_word(nest: &CopyNest) -> u64 {
 ///
 /// Where an image is larger than a binding of the target, or passes 32-bit indices; where the target dispatches nothing.
 pub fn schedule(nest: CopyNest, target: &Target) -> Result<Schedule, ScheduleError> {
-    let mut all = candidates(nest, target.kind);
+    target.check()?;
+    let mut all = candidates(nest, target);
     let least = all.remove(0);
     // Larger blocks need fewer workgroups: where the best is past a limit, try the rest.
     least.schedule(target).or_else(|error| {

@@ -1,11 +1,12 @@
-//! [`Target`]: the limits and the kind of the adapter that a kernel is compiled for.
+//! [`Target`]: the adapter that a kernel is compiled for, as data.
 
-use super::ScheduleError;
+use super::{CostModel, ScheduleError};
 
-/// What a kernel may use: the limits of an adapter, and what kind of adapter it is.
+/// What a kernel may use, and what it takes there: the limits of an adapter, its kind, and the numbers of its cost model.
 ///
 /// A target is an input of compilation: the same operation and target give the same kernel on every machine, and no
-/// device is opened. A target of one's own is a preset with other limits:
+/// device is opened. `stridec calibrate` measures one, and `Target::from_json` reads it. A target of one's own may also
+/// be a preset with other limits:
 ///
 /// ```
 /// use stridec::Target;
@@ -26,6 +27,10 @@ pub struct Target {
     pub max_compute_workgroups_per_dimension: u32,
     /// Invocations in a workgroup.
     pub max_compute_invocations_per_workgroup: u32,
+    /// What accesses cost: with it the kernel is chosen.
+    pub model: CostModel,
+    /// The machine and the date that the model was measured on; empty where it was not measured.
+    pub measured_on: String,
 }
 
 /// What runs the invocations.
@@ -48,16 +53,19 @@ impl Target {
             max_storage_buffer_binding_size: 128 << 20,
             max_compute_workgroups_per_dimension: 65_535,
             max_compute_invocations_per_workgroup: 256,
+            model: CostModel::of(AdapterKind::Gpu),
+            measured_on: String::new(),
         }
     }
 
     /// The same limits on a software driver, such as lavapipe or SwiftShader.
     #[must_use]
     pub fn webgpu_cpu() -> Self {
-        Self { name: "webgpu-cpu".into(), kind: AdapterKind::Cpu, ..Self::webgpu() }
+        let (kind, model) = (AdapterKind::Cpu, CostModel::of(AdapterKind::Cpu));
+        Self { name: "webgpu-cpu".into(), kind, model, ..Self::webgpu() }
     }
 
-    /// Whether any kernel can be dispatched: a workgroup of one invocation, at the least.
+    /// Whether any kernel can be dispatched, a workgroup of one invocation at the least, and costs can be computed.
     pub(super) fn check(&self) -> Result<(), ScheduleError> {
         let limits = [
             ("max_compute_workgroups_per_dimension", self.max_compute_workgroups_per_dimension),
@@ -65,7 +73,7 @@ impl Target {
         ];
         match limits.into_iter().find(|&(_, given)| given == 0) {
             Some((field, given)) => Err(ScheduleError::Target { field, given }),
-            None => Ok(()),
+            None => self.model.check(),
         }
     }
 

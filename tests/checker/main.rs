@@ -56,7 +56,7 @@ fn case(random: &mut Random, operation: &Operation, target: &Target) -> Option<C
     let schedule = if random.one_in(2) {
         schedule(nest, target)
     } else {
-        let mut all = candidates(nest, target.kind);
+        let mut all = candidates(nest, target);
         all.swap_remove(usize::try_from(random.below(all.len() as u64)).unwrap()).schedule(target)
     };
     let schedule = schedule.ok()?;
