@@ -215,7 +215,7 @@ fn strided(
     (Side::Strided(shape), descriptor)
 }
 
-fn layout(random: &mut Random, element_type: ElementType, sizes: &[u64]) -> Layout {
+pub fn layout(random: &mut Random, element_type: ElementType, sizes: &[u64]) -> Layout {
     let mut layout = Layout::new(random.permutation(sizes.len()));
     let bits = element_type.bits().unwrap();
     if random.one_in(3) {
