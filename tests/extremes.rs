@@ -174,7 +174,11 @@ fn check_places(random: &mut Random, operation: &Operation) -> bool {
         let expected = before + source.offset(&taken).unwrap();
         let place = after + destination.offset(&index).unwrap();
         let position = place.checked_add_signed(-nest.dst_base()).unwrap();
-        assert_eq!(nest.read(position), Taken::Unit(expected), "{index:?}\n{nest}");
+        assert_eq!(
+            nest.read(position),
+            Taken::Unit { source: 0, unit: expected },
+            "{index:?}\n{nest}"
+        );
     }
     true
 }

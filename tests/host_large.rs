@@ -21,7 +21,7 @@ fn meaning(nest: &CopyNest, source: &[u8]) -> Vec<u8> {
     let sign = nest.src_bits() - 1;
     for unit in 0..nest.dst_units() {
         let value = match nest.read(unit + nest.dst_base().unsigned_abs()) {
-            Taken::Unit(from) => {
+            Taken::Unit { unit: from, .. } => {
                 let first = bits(from, nest.src_bits());
                 let get = |bit: usize| source[(first + bit) / 8] >> ((first + bit) % 8) & 1;
                 if nest.src_bits() >= 8 {

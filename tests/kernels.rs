@@ -134,10 +134,10 @@ fn a_changed_kernel_has_no_proof() {
 fn a_nest_made_by_hand_has_no_proof() {
     let far = Affine::constant(1 << 20).plus(1, &Affine::value(Value::Axis(0)));
     for forged in [
-        vec![Case { when: SmallVec::new(), take: Take::Read(far.clone()) }],
+        vec![Case { when: SmallVec::new(), take: Take::Read { source: 0, at: far.clone() } }],
         vec![Case {
             when: smallvec![Guard { of: Affine::constant(0), extent: 1 }],
-            take: Take::Read(far),
+            take: Take::Read { source: 0, at: far },
         }],
     ] {
         let nest = CopyNest::unproved(&[64], [], forged, 0, 64, 32);

@@ -1,18 +1,17 @@
 //! Each pass over a nest keeps its meaning: what every position of the walk reads.
 //!
 //! The meaning is [`CopyNest::read`], position by position, and nothing else of the nest: no pass, no oracle. The nests
-//! are those of random operations, and random ones that no operation builds.
+//! are those of random operations, and random ones that no operation builds, of one source and of several.
 
 mod support;
 
 use std::collections::BTreeMap;
 
-use smallvec::SmallVec;
 use stridec::nest::{
-    Affine, Case, CopyNest, Guard, Quotient, Take, Taken, Value, build, coalesce, refine,
-    split_off, widen,
+    Affine, CopyNest, Source, Take, Taken, Value, build, coalesce, refine, split_off, widen,
 };
 use support::{
+    nests::arbitrary,
     random::{self, Random},
     scope::cases,
 };
@@ -28,70 +27,13 @@ fn each_nest(seed: u64, cases: u64, mut check: impl FnMut(&mut Random, CopyNest)
             let operation = random::operation(&mut random);
             build(&operation.source, &operation.destination, &operation.window).ok()
         } else {
-            Some(arbitrary(&mut random))
+            let sources = if case % 4 == 1 { 1 } else { 3 };
+            Some(arbitrary(&mut random, sources))
         };
         if let Some(nest) = nest.filter(|nest| nest.positions() <= MAX_POSITIONS) {
             check(&mut random, nest);
         }
     }
-}
-
-/// A nest of random axes, quotients of axes and of earlier quotients, and guards of both.
-///
-/// In half of them all numbers but the innermost strides are multiples of 4, as wider units ask.
-fn arbitrary(random: &mut Random) -> CopyNest {
-    let grain = random.pick(&[1, 4]);
-    let rank = 1 + random.below(4);
-    let extents: SmallVec<[u64; 8]> =
-        (1..rank).map(|_| random.pick(&[1, 2, 3, 4, 4, 6, 8, 12])).collect();
-    let mut extents = extents;
-    extents.push(grain * random.pick(&[1, 2, 3, 4]));
-    let positions: u64 = extents.iter().product();
-    let axes: Vec<Value> = (0..extents.len()).map(Value::Axis).collect();
-    // Strides of a dense array of these extents, so that some quotients nest, or any small weights.
-    let form = |random: &mut Random, values: &[Value]| {
-        let mut form = Affine::constant((random.below(9) / grain * grain).cast_signed());
-        let mut stride = 1;
-        for &value in values.iter().rev() {
-            let any = (random.below(5) * grain).cast_signed();
-            let weight = if random.one_in(4) { any } else { stride };
-            form = form.plus(weight, &Affine::value(value));
-            stride *= match value {
-                Value::Axis(axis) => extents[axis].cast_signed(),
-                Value::Quotient(_) => 4,
-            };
-        }
-        form
-    };
-    let mut values = axes;
-    let mut quotients: Vec<Quotient> = Vec::new();
-    for number in 0..usize::try_from(random.below(4)).unwrap() {
-        let by = random.pick(&[2, 3, 4, 8, 12, 16]);
-        quotients.push(Quotient { of: form(random, &values), by });
-        values.push(Value::Quotient(number));
-    }
-    let guards: Vec<Guard> = (0..random.below(3))
-        .map(|_| {
-            let shift = (random.below(12) / grain * grain).cast_signed();
-            Guard {
-                of: form(random, &values).plus(-1, &Affine::constant(shift)),
-                extent: random.below(positions + 4).next_multiple_of(grain),
-            }
-        })
-        .collect();
-    // The last case asks the first of the guards, or none; each case before it asks more.
-    let gaps = guards[..usize::try_from(random.below(1 + guards.len() as u64)).unwrap()].into();
-    let bits = random.pick(&[1, 2, 4, 8, 16, 32, 64]);
-    let fill = u128::from(random.next()) & ((1 << bits) - 1);
-    let src = form(random, &values);
-    let src_units = 2 * (1 + src.interval(|_| (0, 2_000)).1.unsigned_abs());
-    let dst_base =
-        if random.one_in(3) { -(random.below(positions) / grain * grain).cast_signed() } else { 0 };
-    let mut cases = vec![Case { when: guards.into(), take: Take::Read(src) }];
-    if random.one_in(2) {
-        cases.push(Case { when: gaps, take: Take::Bits(fill) });
-    }
-    CopyNest::unproved(&extents, quotients, cases, dst_base, src_units, bits)
 }
 
 /// Whether `after` reads what `before` reads, at every position of one walk.
@@ -145,7 +87,9 @@ fn split_off_keeps_what_every_position_reads() {
                 assert_same(&nest, &halves);
                 assert_eq!(halves.extents()[axis + 1], inner);
                 let steps = Value::Axis(axis + 1);
-                let reads = |form: &Affine| form == halves.src();
+                let read = |form: &Affine, take: &Take| matches!(take, Take::Read { at, .. } if at == form);
+                let reads =
+                    |form: &Affine| halves.cases().iter().any(|case| read(form, &case.take));
                 let free = |form: &Affine| form.weight(steps) == 0;
                 assert!(halves.forms().all(|form| reads(form) || free(form)), "{halves}");
                 answered += 1;
@@ -167,12 +111,13 @@ fn widen_keeps_the_bits_of_every_position() {
         assert_eq!(wide.positions() * factor, nest.positions(), "{nest}\n{wide}");
         assert_eq!(wide.dst_base() * factor.cast_signed(), nest.dst_base(), "{nest}\n{wide}");
         assert_eq!(wide.dst_units() * factor, nest.dst_units(), "{nest}\n{wide}");
-        assert_eq!((wide.src_bytes(), wide.dst_bytes()), (nest.src_bytes(), nest.dst_bytes()));
+        let bytes = |nest: &CopyNest| nest.sources().iter().map(Source::bytes).collect::<Vec<_>>();
+        assert_eq!((bytes(&wide), wide.dst_bytes()), (bytes(&nest), nest.dst_bytes()));
         for position in 0..nest.positions() {
             let expected = nest.read(position);
             let part = position % factor;
             let given = match wide.read(position / factor) {
-                Taken::Unit(unit) => Taken::Unit(unit * factor + part),
+                Taken::Unit { source, unit } => Taken::Unit { source, unit: unit * factor + part },
                 Taken::Bits(bits) => {
                     let mask = u128::MAX >> (128 - nest.dst_bits());
                     Taken::Bits(bits >> (u32::try_from(part).unwrap() * nest.dst_bits()) & mask)
@@ -180,9 +125,11 @@ fn widen_keeps_the_bits_of_every_position() {
             };
             assert_eq!(given, expected, "position {position}\n{nest}\n{wide}");
         }
-        let read = (0..wide.positions()).filter_map(|position| wide.read(position).unit()).max();
-        let src_bits = u64::from(wide.src_bits());
-        assert!(read.is_none_or(|unit| (unit + 1) * src_bits <= wide.src_bytes() * 8), "{wide}");
+        for position in 0..wide.positions() {
+            if let Taken::Unit { source, unit } = wide.read(position) {
+                assert!(unit < wide.sources()[source].units(), "{wide}");
+            }
+        }
     });
     assert!(widths.len() >= 5 && widths[&2] > 20 && widths[&4] > 20, "{widths:?}");
 }

@@ -87,7 +87,7 @@ impl Run {
         for (unit, cell) in self.destination.chunks_exact(bytes).enumerate() {
             let position = unit as u64 + self.nest.dst_base().unsigned_abs();
             match self.nest.read(position) {
-                Taken::Unit(from) => {
+                Taken::Unit { unit: from, .. } => {
                     let from = usize::try_from(from).expect("a place") * bytes;
                     assert_eq!(cell, &self.source[from..from + bytes], "{}: {unit}", self.name);
                 }

@@ -79,7 +79,7 @@ impl PipelineCache {
         &self,
         device: &wgpu::Device,
         kernel: &Kernel,
-        sizes: BindingSizes,
+        sizes: &BindingSizes,
     ) -> Result<Arc<Pipeline>, GpuError> {
         // A proved kernel's pipeline has no run-time checks: a kernel without proof never shares it, whatever its text.
         let proved = kernel.proof().is_some();
@@ -87,7 +87,7 @@ impl PipelineCache {
         let same = |entry: &Cached| {
             entry.fingerprint == fingerprint
                 && entry.proved == proved
-                && entry.sizes == sizes
+                && entry.sizes == *sizes
                 && entry.entry_point == kernel.entry_point
                 && entry.wgsl == kernel.wgsl
         };
@@ -110,7 +110,7 @@ impl PipelineCache {
             fingerprint,
             wgsl: kernel.wgsl.clone(),
             entry_point: kernel.entry_point.clone(),
-            sizes,
+            sizes: sizes.clone(),
             proved,
             pipeline: Arc::clone(&pipeline),
         });

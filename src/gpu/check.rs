@@ -1,26 +1,37 @@
 //! Checks of kernels and buffers against each other and the device's limits, before wgpu sees them.
 
+use smallvec::SmallVec;
+
 use super::{AdapterLimits, GpuError};
 use crate::{nest::Operand, wgsl::Kernel};
 
 /// The bytes that a kernel binds of each buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct BindingSizes {
-    pub(super) source: u64,
+    pub(super) sources: SmallVec<[u64; 1]>,
     pub(super) destination: u64,
+}
+
+impl BindingSizes {
+    /// Bytes of the source of a kernel that has one.
+    pub(super) fn source(&self) -> u64 {
+        self.sources.first().copied().unwrap_or_default()
+    }
 }
 
 /// Checks a kernel that dispatches something, by itself and against the device's limits.
 pub(super) fn kernel(kernel: &Kernel, limits: &AdapterLimits) -> Result<BindingSizes, GpuError> {
     let sizes = bindings(kernel)?;
-    for (bytes, binding, buffer) in [
-        (sizes.source, "the source's binding in bytes", "the source's buffer in bytes"),
-        (
-            sizes.destination,
-            "the destination's binding in bytes",
-            "the destination's buffer in bytes",
-        ),
-    ] {
+    let sources = sizes
+        .sources
+        .iter()
+        .map(|&bytes| (bytes, "the source's binding in bytes", "the source's buffer in bytes"));
+    let destination = (
+        sizes.destination,
+        "the destination's binding in bytes",
+        "the destination's buffer in bytes",
+    );
+    for (bytes, binding, buffer) in sources.chain([destination]) {
         within(binding, bytes, limits.max_storage_buffer_binding_size)?;
         within(buffer, bytes, limits.max_buffer_size)?;
     }
@@ -53,10 +64,11 @@ fn bindings(kernel: &Kernel) -> Result<BindingSizes, GpuError> {
     let refuse = |reason: String| Err(GpuError::Bindings { reason });
     let mut bindings = kernel.bindings.clone();
     bindings.sort_by_key(|binding| binding.binding);
-    let [source, destination] = bindings[..] else {
-        return refuse(format!("{} bindings", bindings.len()));
+    let [sources @ .., destination] = &bindings[..] else {
+        return refuse("no bindings".to_owned());
     };
-    for (binding, (number, writable)) in [(source, (0, false)), (destination, (1, true))] {
+    for (number, binding) in (0..).zip(&bindings) {
+        let writable = usize::try_from(number) == Ok(sources.len());
         if (binding.group, binding.binding, binding.writable) != (0, number, writable) {
             return refuse(format!(
                 "group {} binding {} writable {}",
@@ -72,11 +84,20 @@ fn bindings(kernel: &Kernel) -> Result<BindingSizes, GpuError> {
     }
     if destination.size_in_bytes < kernel.destination_bytes {
         return refuse(format!(
-            "binding 1 of {} bytes for an image of {}",
-            destination.size_in_bytes, kernel.destination_bytes
+            "binding {} of {} bytes for an image of {}",
+            destination.binding, destination.size_in_bytes, kernel.destination_bytes
         ));
     }
-    Ok(BindingSizes { source: source.size_in_bytes, destination: destination.size_in_bytes })
+    let sizes = sources.iter().map(|source| source.size_in_bytes).collect();
+    Ok(BindingSizes { sources: sizes, destination: destination.size_in_bytes })
+}
+
+/// Checks that a kernel reads one source, as the methods that take one do.
+pub(super) fn one_source(kernel: &Kernel) -> Result<(), GpuError> {
+    match kernel.bindings.len() {
+        2 => Ok(()),
+        bindings => Err(GpuError::Bindings { reason: format!("{bindings} bindings") }),
+    }
 }
 
 fn within(what: &'static str, given: u64, limit: u64) -> Result<(), GpuError> {

@@ -1,5 +1,7 @@
 //! Encoding a kernel into a command encoder, the caller's or one of ours.
 
+use smallvec::{SmallVec, smallvec};
+
 use super::check::{self, BindingSizes};
 use super::scope::scoped;
 use super::{Gpu, GpuError};
@@ -9,7 +11,7 @@ use crate::{nest::Operand, trace::span, wgsl::Kernel};
 pub(super) struct Job<'a> {
     pub(super) kernel: &'a Kernel,
     pub(super) sizes: BindingSizes,
-    pub(super) source: (&'a wgpu::Buffer, u64),
+    pub(super) sources: SmallVec<[(&'a wgpu::Buffer, u64); 1]>,
     pub(super) destination: (&'a wgpu::Buffer, u64),
     pub(super) times: u32,
 }
@@ -37,8 +39,9 @@ impl Gpu {
         if kernel.dispatches.is_empty() {
             return Ok(());
         }
+        check::one_source(kernel)?;
         let sizes = check::kernel(kernel, &self.limits)?;
-        check::range(Operand::Source(0), source, sizes.source, &self.limits)?;
+        check::range(Operand::Source(0), source, sizes.source(), &self.limits)?;
         check::range(Operand::Destination, destination, sizes.destination, &self.limits)?;
         if source.buffer == destination.buffer {
             return Err(GpuError::SameBuffer {
@@ -49,7 +52,7 @@ impl Gpu {
         let job = Job {
             kernel,
             sizes,
-            source: (source.buffer, source.offset),
+            sources: smallvec![(source.buffer, source.offset)],
             destination: (destination.buffer, destination.offset),
             times: 1,
         };
@@ -64,9 +67,9 @@ impl Gpu {
         timestamp_writes: Option<wgpu::ComputePassTimestampWrites<'_>>,
     ) -> Result<(), GpuError> {
         span!("run");
-        let pipeline = self.cache.pipeline(&self.device, job.kernel, job.sizes)?;
+        let pipeline = self.cache.pipeline(&self.device, job.kernel, &job.sizes)?;
         scoped(&self.device, "encoding the kernel", || {
-            let group = pipeline.bind(&self.device, job.sizes, job.source, job.destination);
+            let group = pipeline.bind(&self.device, &job.sizes, &job.sources, job.destination);
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
                 label: Some("stridec"),
                 timestamp_writes,

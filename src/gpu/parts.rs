@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use smallvec::smallvec;
+
 use super::check::{self, BindingSizes};
 use super::encode::Job;
 use super::rows::{pack, place};
@@ -72,11 +74,13 @@ impl Gpu {
             }
             let sizes = check::kernel(&kernel, &self.limits)?;
             let kept = free.pop().filter(|[source, destination]| {
-                source.size() >= sizes.source && destination.size() >= sizes.destination
+                source.size() >= sizes.source() && destination.size() >= sizes.destination
             });
             let buffers = match kept {
                 Some(buffers) => buffers,
-                None => [self.create_buffer(sizes.source)?, self.create_buffer(sizes.destination)?],
+                None => {
+                    [self.create_buffer(sizes.source())?, self.create_buffer(sizes.destination)?]
+                }
             };
             in_flight.push_back(self.launch(&part, &kernel, sizes, source, buffers)?);
         }
@@ -93,11 +97,11 @@ impl Gpu {
         buffers: [wgpu::Buffer; 2],
     ) -> Result<Flight, GpuError> {
         let packed = part.nest.src_bytes();
-        self.stage(&buffers[0], 0, sizes.source, |staged| {
+        self.stage(&buffers[0], 0, sizes.source(), |staged| {
             pack(&part.rows, source, |at, bytes| {
                 staged.slice(at..at + bytes.len()).copy_from_slice(bytes);
             });
-            for at in (packed..sizes.source).step_by(4) {
+            for at in (packed..sizes.source()).step_by(4) {
                 let at = usize::try_from(at).unwrap_or(usize::MAX);
                 staged.slice(at..at + 4).copy_from_slice(&[0; 4]);
             }
@@ -106,11 +110,12 @@ impl Gpu {
         let job = Job {
             kernel,
             sizes,
-            source: (&buffers[0], 0),
+            sources: smallvec![(&buffers[0], 0)],
             destination: (&buffers[1], 0),
             times: 1,
         };
         self.encode_job(&mut encoder, &job, None)?;
+        drop(job);
         let bytes = usize::try_from(part.nest.dst_bytes()).unwrap_or(usize::MAX);
         let arriving = self.depart(encoder, &buffers[1], 0, bytes)?;
         let bits = part.nest.dst_units() * u64::from(part.nest.dst_bits());

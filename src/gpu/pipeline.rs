@@ -17,7 +17,7 @@ impl Pipeline {
     pub(super) fn new(
         device: &wgpu::Device,
         kernel: &Kernel,
-        sizes: BindingSizes,
+        sizes: &BindingSizes,
     ) -> Result<Self, GpuError> {
         scoped(device, "compiling the kernel", || {
             let layout = bind_group_layout(device, sizes);
@@ -37,7 +37,7 @@ impl Pipeline {
             Self { pipeline, layout }
         })
         .map_err(|error| match error {
-            // What can be invalid here is the text; the layout is always the same two buffers.
+            // What can be invalid here is the text; the layout is storage buffers alone.
             GpuError::Validation { message, .. } => {
                 GpuError::Shader { entry_point: kernel.entry_point.clone(), message }
             }
@@ -49,27 +49,31 @@ impl Pipeline {
     pub(super) fn bind(
         &self,
         device: &wgpu::Device,
-        sizes: BindingSizes,
-        source: (&wgpu::Buffer, u64),
+        sizes: &BindingSizes,
+        sources: &[(&wgpu::Buffer, u64)],
         destination: (&wgpu::Buffer, u64),
     ) -> wgpu::BindGroup {
-        let entry = |binding: u32, (buffer, offset): (_, u64), size: u64| wgpu::BindGroupEntry {
-            binding,
-            resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-                buffer,
-                offset,
-                size: wgpu::BufferSize::new(size),
-            }),
-        };
+        let entry =
+            |(binding, ((buffer, offset), size)): (u32, ((_, u64), u64))| wgpu::BindGroupEntry {
+                binding,
+                resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                    buffer,
+                    offset,
+                    size: wgpu::BufferSize::new(size),
+                }),
+            };
+        let buffers = sources.iter().copied().zip(sizes.sources.iter().copied());
+        let buffers = buffers.chain([(destination, sizes.destination)]);
+        let entries: Vec<_> = (0..).zip(buffers).map(entry).collect();
         device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some("stridec"),
             layout: &self.layout,
-            entries: &[entry(0, source, sizes.source), entry(1, destination, sizes.destination)],
+            entries: &entries,
         })
     }
 }
 
-fn bind_group_layout(device: &wgpu::Device, sizes: BindingSizes) -> wgpu::BindGroupLayout {
+fn bind_group_layout(device: &wgpu::Device, sizes: &BindingSizes) -> wgpu::BindGroupLayout {
     let entry = |binding: u32, read_only: bool, size: u64| wgpu::BindGroupLayoutEntry {
         binding,
         visibility: wgpu::ShaderStages::COMPUTE,
@@ -80,8 +84,14 @@ fn bind_group_layout(device: &wgpu::Device, sizes: BindingSizes) -> wgpu::BindGr
         },
         count: None,
     };
+    let sources = sizes.sources.iter().map(|&size| (true, size));
+    let buffers = sources.chain([(false, sizes.destination)]);
+    let entries: Vec<_> = (0..)
+        .zip(buffers)
+        .map(|(binding, (read_only, size))| entry(binding, read_only, size))
+        .collect();
     device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
         label: Some("stridec"),
-        entries: &[entry(0, true, sizes.source), entry(1, false, sizes.destination)],
+        entries: &entries,
     })
 }

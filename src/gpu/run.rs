@@ -2,6 +2,8 @@
 
 use std::sync::{MutexGuard, PoisonError};
 
+use smallvec::smallvec;
+
 use super::buffer::rounded;
 use super::check;
 use super::encode::Job;
@@ -36,25 +38,27 @@ impl Gpu {
         if kernel.dispatches.is_empty() {
             return Ok(());
         }
+        check::one_source(kernel)?;
         let sizes = check::kernel(kernel, &self.limits)?;
-        let source_buffer = self
-            .scratch_buffer(Operand::Source(0), sizes.source.max(rounded(kernel.source_bytes)))?;
+        let source_bytes = sizes.source().max(rounded(kernel.source_bytes));
+        let source_buffer = self.scratch_buffer(Operand::Source(0), source_bytes)?;
         let destination_buffer = self.scratch_buffer(Operand::Destination, sizes.destination)?;
         self.write(&source_buffer, source)?;
         let mut encoder = self.encoder()?;
         // The buffer may hold bytes of an earlier run behind the image; the kernel must read zeros there.
         let written = source.len().next_multiple_of(4) as u64;
-        if let Some(tail) = sizes.source.checked_sub(written).filter(|&tail| tail > 0) {
+        if let Some(tail) = sizes.source().checked_sub(written).filter(|&tail| tail > 0) {
             encoder.clear_buffer(&source_buffer, written, Some(tail));
         }
         let job = Job {
             kernel,
             sizes,
-            source: (&source_buffer, 0),
+            sources: smallvec![(&source_buffer, 0)],
             destination: (&destination_buffer, 0),
             times: 1,
         };
         self.encode_job(&mut encoder, &job, None)?;
+        drop(job);
         self.read(encoder, &destination_buffer, destination)?;
         let mut scratch = self.scratch();
         scratch.keep(Operand::Source(0), source_buffer);
@@ -150,10 +154,11 @@ impl Gpu {
         destination: &'a Buffer,
         times: u32,
     ) -> Result<Job<'a>, GpuError> {
+        check::one_source(kernel)?;
         let sizes = check::kernel(kernel, &self.limits)?;
-        self.check_pair(source, sizes.source, destination, sizes.destination)?;
-        let (source, destination) = ((&source.handle, 0), (&destination.handle, 0));
-        Ok(Job { kernel, sizes, source, destination, times })
+        self.check_pair(source, sizes.source(), destination, sizes.destination)?;
+        let (sources, destination) = (smallvec![(&source.handle, 0)], (&destination.handle, 0));
+        Ok(Job { kernel, sizes, sources, destination, times })
     }
 
     /// Frees the device buffers kept from the last [`run`](Self::run).

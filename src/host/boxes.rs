@@ -1,6 +1,6 @@
 //! Boxes of a walk, cut until all positions of a box take their values in one way.
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use crate::nest::{Affine, Bounds, Case, CopyNest, Guard, Quotient, Take, Taken, Value, signed};
 
@@ -55,11 +55,11 @@ pub(super) fn cover(nest: &CopyNest, first: u64, end: u64) -> SmallVec<[WalkBox;
 
 /// Boxes whose positions all take their values in one way.
 pub(super) enum Resolved<'a> {
-    /// One box, with what its first position takes: a unit of the source, from where the direct weights of the axes lead
-    /// on, or the bits that all its positions take.
-    Box(&'a WalkBox, Taken),
-    /// Boxes that repeat along the axes.
-    Repeated(&'a Repeated),
+    /// One box, with what its first position takes: a unit of a source, from where the direct weights of the axes lead
+    /// on, or the bits that all its positions take. With it comes the number of the case that applies.
+    Box(&'a WalkBox, Taken, usize),
+    /// Boxes that repeat along the axes, and the number of the case that reads them.
+    Repeated(&'a Repeated, usize),
 }
 
 /// The boxes of a period, and how often they repeat: tilings that do not nest have a common period.
@@ -94,7 +94,7 @@ pub(super) fn resolve(
     each: &mut impl FnMut(Resolved),
 ) {
     match decide(nest, &walk_box, repeats) {
-        Decision::Taken(taken) => each(Resolved::Box(&walk_box, taken)),
+        Decision::Taken(taken, case) => each(Resolved::Box(&walk_box, taken, case)),
         Decision::Cut { axis, at } => {
             let (mut below, mut above) = (walk_box.clone(), walk_box);
             below.ranges[axis].1 = at;
@@ -102,16 +102,16 @@ pub(super) fn resolve(
             resolve(nest, below, repeats, each);
             resolve(nest, above, repeats, each);
         }
-        Decision::Repeated { first, repeats } => {
+        Decision::Repeated { first, repeats, case } => {
             let mut boxes = Vec::new();
-            // Every position of the box reads: the guards are decided.
+            // Every position of the box reads by the one case: the guards are decided.
             resolve_boxes(nest, WalkBox::clone(&first), &mut |found| {
-                if let Resolved::Box(walk_box, Taken::Unit(from)) = found {
-                    boxes.push((walk_box.clone(), from));
+                if let Resolved::Box(walk_box, Taken::Unit { unit, .. }, _) = found {
+                    boxes.push((walk_box.clone(), unit));
                 }
             });
             if first.extents().product::<usize>() < boxes.len() * LARGE_BOX {
-                each(Resolved::Repeated(&Repeated { first, boxes, repeats }));
+                each(Resolved::Repeated(&Repeated { first, boxes, repeats }, case));
             } else {
                 resolve_boxes(nest, walk_box, each);
             }
@@ -126,14 +126,19 @@ fn resolve_boxes(nest: &CopyNest, walk_box: WalkBox, each: &mut dyn FnMut(Resolv
 
 /// What all positions of a box take, or where to cut it.
 enum Decision {
-    Taken(Taken),
+    Taken(Taken, usize),
     Cut { axis: usize, at: i64 },
-    Repeated { first: Box<WalkBox>, repeats: Vec<(usize, i64)> },
+    Repeated { first: Box<WalkBox>, repeats: Vec<(usize, i64)>, case: usize },
 }
 
 /// How a box that reads repeats where its quotients vary: whole periods, or where to cut the rest off. `None` where
 /// periods are too long or too few.
-fn period(nest: &CopyNest, src: &Affine, walk_box: &WalkBox, bounds: &Bounds) -> Option<Decision> {
+fn period(
+    nest: &CopyNest,
+    (case, src): (usize, &Affine),
+    walk_box: &WalkBox,
+    bounds: &Bounds,
+) -> Option<Decision> {
     let mut first = Box::new(walk_box.clone());
     let mut repeats = vec![(1, 0); first.ranges.len()];
     let (mut size, mut count) = (1_i64, 1_i64);
@@ -155,7 +160,7 @@ fn period(nest: &CopyNest, src: &Affine, walk_box: &WalkBox, bounds: &Bounds) ->
         count = count.saturating_mul(times);
     }
     let pays = size <= MOST_OF_PERIOD && count >= LEAST_REPEATS;
-    pays.then_some(Decision::Repeated { first, repeats })
+    pays.then_some(Decision::Repeated { first, repeats, case })
 }
 
 /// The least steps of an axis that move every quotient by a whole number.
@@ -211,7 +216,7 @@ fn greatest_common_divisor(a: i64, b: i64) -> i64 {
 /// Asks the cases of the nest in order; the first that does not fail for the whole box decides.
 fn decide(nest: &CopyNest, walk_box: &WalkBox, repeats: bool) -> Decision {
     let bounds = Bounds::of_box(nest, walk_box.ranges.iter().map(|&(low, end)| (low, end - 1)));
-    for Case { when, take } in nest.cases() {
+    for (number, Case { when, take }) in nest.cases().iter().enumerate() {
         let mut open: SmallVec<[(&Affine, i64); 4]> = SmallVec::new();
         let mut fails = false;
         for guard in when {
@@ -228,30 +233,58 @@ fn decide(nest: &CopyNest, walk_box: &WalkBox, repeats: bool) -> Decision {
             return cut(form, threshold, walk_box, &bounds);
         }
         // What is read, and what is left open, depends on quotients: they have to be constant first.
-        let reads = matches!(take, Take::Read(_));
-        if (reads || !open.is_empty())
-            && let Some(cut) = cut_quotient(nest, walk_box, &bounds)
-        {
+        let read = match take {
+            Take::Read { at, .. } => Some(at),
+            Take::Bits(_) => None,
+        };
+        let depends = quotients_of(nest, open.iter().map(|&(form, _)| form).chain(read));
+        if let Some(cut) = cut_quotient(nest, &depends, walk_box, &bounds) {
             return match take {
-                Take::Read(src) if repeats && open.is_empty() => {
-                    period(nest, src, walk_box, &bounds).unwrap_or(cut)
+                Take::Read { at, .. } if repeats && open.is_empty() => {
+                    period(nest, (number, at), walk_box, &bounds).unwrap_or(cut)
                 }
                 _ => cut,
             };
         }
-        return Decision::Taken(match take {
-            Take::Read(src) => Taken::Unit(first_value(src, walk_box, &bounds).unsigned_abs()),
+        let taken = match take {
+            Take::Read { source, at } => {
+                let unit = first_value(at, walk_box, &bounds).unsigned_abs();
+                Taken::Unit { source: *source, unit }
+            }
             Take::Bits(bits) => Taken::Bits(*bits),
-        });
+        };
+        return Decision::Taken(taken, number);
     }
-    Decision::Taken(Taken::Bits(0))
+    Decision::Taken(Taken::Bits(0), nest.cases().len())
+}
+
+/// Which quotients forms depend on, through other quotients too.
+fn quotients_of<'a>(
+    nest: &CopyNest,
+    forms: impl Iterator<Item = &'a Affine>,
+) -> SmallVec<[bool; 8]> {
+    let mut depends: SmallVec<[bool; 8]> = smallvec![false; nest.quotients().len()];
+    let mark = |depends: &mut [bool], form: &Affine| {
+        for &(value, _) in form.terms() {
+            if let Value::Quotient(number) = value {
+                depends[number] = true;
+            }
+        }
+    };
+    forms.for_each(|form| mark(&mut depends, form));
+    for (number, Quotient { of, .. }) in nest.quotients().iter().enumerate().rev() {
+        if depends[number] {
+            mark(&mut depends, of);
+        }
+    }
+    depends
 }
 
 /// Whether the quotients of a form are constant, so that the axes alone move it.
 fn is_linear(form: &Affine, bounds: &Bounds) -> bool {
     form.terms().iter().all(|&(value, _)| match value {
         Value::Axis(_) => true,
-        Value::Quotient(_) => is_constant(value, bounds),
+        Value::Quotient(_) | Value::Lookup(_) => is_constant(value, bounds),
     })
 }
 
@@ -260,10 +293,15 @@ fn is_constant(value: Value, bounds: &Bounds) -> bool {
     low == high
 }
 
-/// Where to cut a box so that the first quotient that varies in it takes fewer values; `None` where none varies.
-fn cut_quotient(nest: &CopyNest, walk_box: &WalkBox, bounds: &Bounds) -> Option<Decision> {
-    let mut quotients = nest.quotients().iter().enumerate();
-    quotients.find_map(|(number, Quotient { of, by })| {
+/// Where to cut a box so that the first of these quotients that varies in it takes fewer values; `None` where none varies.
+fn cut_quotient(
+    nest: &CopyNest,
+    depends: &[bool],
+    walk_box: &WalkBox,
+    bounds: &Bounds,
+) -> Option<Decision> {
+    let quotients = nest.quotients().iter().enumerate();
+    quotients.filter(|&(number, _)| depends[number]).find_map(|(number, Quotient { of, by })| {
         let (low, high) = bounds.of_value(Value::Quotient(number));
         let threshold = (low + (high - low + 1) / 2) * signed(*by);
         (low < high).then(|| cut(of, threshold, walk_box, bounds))
@@ -274,7 +312,7 @@ fn cut_quotient(nest: &CopyNest, walk_box: &WalkBox, bounds: &Bounds) -> Option<
 fn first_value(form: &Affine, walk_box: &WalkBox, bounds: &Bounds) -> i64 {
     form.evaluate(|value| match value {
         Value::Axis(axis) => walk_box.ranges[axis].0,
-        Value::Quotient(_) => bounds.of_value(value).0,
+        Value::Quotient(_) | Value::Lookup(_) => bounds.of_value(value).0,
     })
 }
 

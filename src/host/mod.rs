@@ -27,4 +27,4 @@ mod task;
 mod tile;
 
 pub use error::HostError;
-pub use run::run;
+pub use run::{run, run_sources};

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::{
     HostError, cache::last_level_bytes, share::shares, simd::Simd, stream::streaming, task::Task,
 };
-use crate::nest::{CopyNest, Operand};
+use crate::nest::{CopyNest, Lookup, Operand};
 
 /// Destinations from this share of the last-level cache on are written past the caches where units are long: as fast as
 /// they come, and nothing is read for them.
@@ -23,15 +23,57 @@ const SHORT_SHARE: usize = 4;
 /// # Errors
 ///
 /// Where a buffer has not the length of its image.
+///
+/// # Panics
+///
+/// Where the nest has not one source: [`run_sources`] runs those.
 pub fn run(nest: &CopyNest, source: &[u8], destination: &mut [u8]) -> Result<(), HostError> {
-    for (operand, given, expected) in [
-        (Operand::Source(0), source.len(), nest.src_bytes()),
-        (Operand::Destination, destination.len(), nest.dst_bytes()),
-    ] {
+    assert_eq!(nest.sources().len(), 1, "one source");
+    run_sources(nest, &[source], destination)
+}
+
+/// Fills `destination`, the whole image, from `sources`, the whole images of the nest's sources in their order.
+///
+/// What a nest looks up in its sources is known here before the first position is copied. Otherwise as [`run`].
+///
+/// # Errors
+///
+/// Where a buffer has not the length of its image.
+///
+/// # Panics
+///
+/// Where there are not as many sources as the nest has.
+pub fn run_sources(
+    nest: &CopyNest,
+    sources: &[&[u8]],
+    destination: &mut [u8],
+) -> Result<(), HostError> {
+    assert_eq!(nest.sources().len(), sources.len(), "a buffer for each source");
+    let images = nest
+        .sources()
+        .iter()
+        .zip(sources)
+        .enumerate()
+        .map(|(number, (of, source))| (Operand::Source(number), source.len(), of.bytes()));
+    for (operand, given, expected) in
+        images.chain([(Operand::Destination, destination.len(), nest.dst_bytes())])
+    {
         if given as u64 != expected {
             return Err(HostError::Length { operand, given, expected });
         }
     }
+    if nest.lookups().is_empty() {
+        fill(nest, sources, destination);
+    } else {
+        let value = |lookup: &Lookup| lookup.value(sources[lookup.source]);
+        let values: Vec<u64> = nest.lookups().iter().map(value).collect();
+        fill(&nest.clone().with_lookups(&values), sources, destination);
+    }
+    Ok(())
+}
+
+/// Fills the destination of a nest without lookups.
+fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
     if nest.dst_bits() < 8
         && let Some(last) = destination.last_mut()
     {
@@ -41,7 +83,7 @@ pub fn run(nest: &CopyNest, source: &[u8], destination: &mut [u8]) -> Result<(),
     let reaches = |share: usize| destination.len() >= last_level_bytes() / share;
     let (streams, streams_short) = (reaches(LONG_SHARE), reaches(SHORT_SHARE));
     let simd = Simd::best().filter(|_| whole_bytes);
-    let task = Task { nest, source, simd, streams_short };
+    let task = Task { nest, sources, simd, streams_short };
     shares(nest, destination, rayon::current_num_threads()).into_par_iter().for_each(|share| {
         if streams {
             streaming(|stream| task.run(share, Some(stream)));
@@ -49,5 +91,4 @@ pub fn run(nest: &CopyNest, source: &[u8], destination: &mut [u8]) -> Result<(),
             task.run(share, None);
         }
     });
-    Ok(())
 }

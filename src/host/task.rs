@@ -14,7 +14,7 @@ use super::{
     simd::Simd,
     stream::Stream,
 };
-use crate::nest::{CopyNest, Taken};
+use crate::nest::{Case, CopyNest, Take, Taken, Value};
 
 /// Plans that a share keeps for boxes of the same extents.
 const KEPT: usize = 16;
@@ -22,7 +22,7 @@ const KEPT: usize = 16;
 /// Fills shares of a nest's destination.
 pub(super) struct Task<'a> {
     pub(super) nest: &'a CopyNest,
-    pub(super) source: &'a [u8],
+    pub(super) sources: &'a [&'a [u8]],
     /// The shuffles of bytes to use, for cells of whole bytes.
     pub(super) simd: Option<Simd>,
     /// Whether short units, too, are streamed where there is a stream.
@@ -32,6 +32,9 @@ pub(super) struct Task<'a> {
 /// Extents of a box.
 type Extents = SmallVec<[usize; 8]>;
 
+/// A plan, with the case and the extents of the boxes that it is for.
+type Kept = (usize, Extents, Plan);
+
 /// Steps of the axes on both sides.
 type Strides = [(isize, isize)];
 
@@ -40,48 +43,58 @@ impl Task<'_> {
     pub(super) fn run(&self, share: Share, stream: Option<&Stream>) {
         let Share { boxes, mut pieces, first, axis } = share;
         let pitch = axis.checked_sub(1).and_then(|outer| self.nest.axes().nth(outer));
-        let strides = self.nest.axes().enumerate().map(|(number, of)| {
-            let dst = match pitch {
-                Some(pitch) if number < axis => {
-                    ((of.dst_stride / pitch.dst_stride) as usize).cast_signed() << pieces.shift
-                }
-                _ => self.offset(of.dst_stride.cast_signed()),
-            };
-            (self.offset(of.src_stride), dst)
+        let dst = self.nest.axes().enumerate().map(|(number, of)| match pitch {
+            Some(pitch) if number < axis => {
+                ((of.dst_stride / pitch.dst_stride) as usize).cast_signed() << pieces.shift
+            }
+            _ => self.offset(of.dst_stride.cast_signed()),
         });
-        let strides: SmallVec<[(isize, isize); 8]> = strides.collect();
-        let mut plans: Vec<(Extents, Plan)> = Vec::new();
+        let dst: SmallVec<[isize; 8]> = dst.collect();
+        // Those of a case that reads nothing, or of no case, move the destination alone.
+        let cases = self.nest.cases().iter().map(|case| self.strides(Some(case), &dst));
+        let strides: SmallVec<[_; 2]> = cases.chain([self.strides(None, &dst)]).collect();
+        let mut plans: Vec<Kept> = Vec::new();
         let mut room = Room::default();
         for walk_box in boxes {
             resolve(self.nest, walk_box, self.is_whole_bytes(), &mut |found| {
                 let place = |walk_box: &WalkBox| {
-                    let ranges = walk_box.ranges.iter().zip(&strides);
-                    let steps = ranges.map(|(&(low, _), (_, stride))| low as isize * stride);
+                    let ranges = walk_box.ranges.iter().zip(&dst);
+                    let steps = ranges.map(|(&(low, _), stride)| low as isize * stride);
                     steps.sum::<isize>() - self.offset(first.cast_signed())
                 };
                 match found {
-                    Resolved::Box(walk_box, Taken::Unit(from)) => {
-                        let plan = self.plan(&mut plans, walk_box.extents().collect(), &strides);
+                    Resolved::Box(walk_box, Taken::Unit { source, unit }, case) => {
+                        let extents = walk_box.extents().collect();
+                        let plan = self.plan(&mut plans, case, extents, &strides[case]);
                         let streams = self.streams_short || plan.has_long_units();
                         let stream = stream.filter(|_| streams).map(|stream| (stream, &mut room));
-                        let from = self.offset(from.cast_signed());
+                        let from = (self.sources[source], self.offset(unit.cast_signed()));
                         self.copy(plan, from, &mut pieces, place(walk_box), stream);
                     }
-                    Resolved::Box(walk_box, Taken::Bits(bits)) => {
+                    Resolved::Box(walk_box, Taken::Bits(bits), case) => {
                         let extents: Extents = walk_box.extents().collect();
-                        self.fill(bits, &extents, &strides, &mut pieces, place(walk_box));
+                        self.fill(bits, &extents, &strides[case], &mut pieces, place(walk_box));
                     }
-                    Resolved::Repeated(of) => {
-                        self.pattern(of, &strides).run(
-                            self.source,
-                            0,
-                            &mut pieces,
-                            place(&of.first),
-                        );
+                    Resolved::Repeated(of, case) => {
+                        let pattern = self.pattern(of, &strides[case]);
+                        let source = match self.nest.cases()[case].take {
+                            Take::Read { source, .. } => self.sources[source],
+                            Take::Bits(_) => &[],
+                        };
+                        pattern.run(source, 0, &mut pieces, place(&of.first));
                     }
                 }
             });
         }
+    }
+
+    /// The steps of the axes on both sides, in the source where a case reads.
+    fn strides(&self, case: Option<&Case>, dst: &[isize]) -> SmallVec<[(isize, isize); 8]> {
+        let src = |axis: usize| match case.map(|case| &case.take) {
+            Some(Take::Read { at, .. }) => self.offset(at.weight(Value::Axis(axis))),
+            _ => 0,
+        };
+        dst.iter().enumerate().map(|(axis, &dst)| (src(axis), dst)).collect()
     }
 
     /// The pattern of boxes that repeat.
@@ -111,36 +124,37 @@ impl Task<'_> {
         Pattern::new(self.simd, self.scale(), &units, repeats.collect())
     }
 
-    /// The plan for a box.
+    /// The plan for a box of a case.
     fn plan<'k>(
         &self,
-        kept: &'k mut Vec<(Extents, Plan)>,
+        kept: &'k mut Vec<Kept>,
+        case: usize,
         extents: Extents,
         strides: &Strides,
     ) -> &'k Plan {
-        let found = kept.iter().position(|(of, _)| *of == extents).unwrap_or_else(|| {
+        let same = |kept: &Kept| kept.0 == case && kept.1 == extents;
+        let found = kept.iter().position(same).unwrap_or_else(|| {
             if kept.len() == KEPT {
                 kept.clear();
             }
             let axes = extents.iter().zip(strides);
             let axes = axes.map(|(&extent, &(src, dst))| PlanAxis { extent, src, dst });
             let plan = Plan::new(axes, self.scale(), self.simd);
-            kept.push((extents, plan));
+            kept.push((case, extents, plan));
             kept.len() - 1
         });
-        &kept[found].1
+        &kept[found].2
     }
 
     fn copy(
         &self,
         plan: &Plan,
-        from: isize,
+        (source, from): (&[u8], isize),
         destination: &mut Pieces,
         to: isize,
         stream: Option<(&Stream, &mut Room)>,
     ) {
         let (src_bits, dst_bits) = (self.nest.src_bits(), self.nest.dst_bits());
-        let source = self.source;
         if src_bits == dst_bits && dst_bits >= 8 {
             BoxCopy { plan, source, destination, stream }.run(from, to);
         } else {

@@ -1,4 +1,4 @@
-//! [`Affine`]: a weighted sum of the axes and quotients of a nest.
+//! [`Affine`]: a weighted sum of the axes, quotients and lookups of a nest.
 
 use std::fmt;
 
@@ -6,13 +6,15 @@ use smallvec::SmallVec;
 
 use super::bounds::Interval;
 
-/// What an [`Affine`] weighs: an axis of the nest, or a quotient computed from axes.
+/// What an [`Affine`] weighs: an axis of the nest, a quotient computed from axes, or a number that a source holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Value {
     /// The position along an axis of the nest, outermost first.
     Axis(usize),
     /// A quotient of the nest, in order of computation.
     Quotient(usize),
+    /// A lookup of the nest.
+    Lookup(usize),
 }
 
 /// `Σ weight · value + constant`; each value at most once, none with weight 0.
@@ -35,7 +37,7 @@ impl Affine {
         Self { terms: [(value, 1)].into_iter().collect(), constant: 0 }
     }
 
-    /// The values and their weights, axes before quotients.
+    /// The values and their weights: axes, then quotients, then lookups.
     #[must_use]
     pub fn terms(&self) -> &[(Value, i64)] {
         &self.terms
@@ -45,6 +47,12 @@ impl Affine {
     #[must_use]
     pub fn offset(&self) -> i64 {
         self.constant
+    }
+
+    /// The number that it is, where it weighs no value.
+    #[must_use]
+    pub fn as_constant(&self) -> Option<i64> {
+        self.terms.is_empty().then_some(self.constant)
     }
 
     /// The weight of `value`; 0 where it does not occur.
@@ -188,6 +196,7 @@ impl fmt::Display for Value {
         match self {
             Self::Axis(number) => write!(f, "a{number}"),
             Self::Quotient(number) => write!(f, "q{number}"),
+            Self::Lookup(number) => write!(f, "l{number}"),
         }
     }
 }
@@ -211,7 +220,7 @@ mod tests {
                     }
                     let interval = |value: Value| match value {
                         Value::Axis(axis) => (0, extents[axis] - 1),
-                        Value::Quotient(_) => (0, 0),
+                        _ => (0, 0),
                     };
                     let quotient = form.divide(by, interval);
                     let cells = (0..extents[0])
@@ -220,7 +229,7 @@ mod tests {
                     for cell in cells {
                         let at = |value: Value| match value {
                             Value::Axis(axis) => cell[axis],
-                            Value::Quotient(_) => 0,
+                            _ => 0,
                         };
                         if let Some(quotient) = &quotient {
                             assert_eq!(quotient.evaluate(at), form.evaluate(at).div_euclid(by));

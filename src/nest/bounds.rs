@@ -1,25 +1,41 @@
-//! [`Bounds`]: the least and the greatest value of every axis, quotient and form of a nest.
+//! [`Bounds`]: the least and the greatest value of every axis, quotient, lookup and form of a nest.
 
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    Affine, CopyNest, Guard, LastRead, NestError, Operand, Quotient, Value,
+    Affine, Case, CopyNest, Guard, LastRead, Lookup, NestError, Operand, Quotient, Take, Value,
     numbers::{LIMIT, signed},
 };
 
 /// The least and the greatest value, both included.
 pub(crate) type Interval = (i64, i64);
 
-/// The least and the greatest value of each axis and quotient of a nest, over a set of positions.
+/// The least and the greatest value of each axis, quotient and lookup of a nest, over a set of positions.
 ///
 /// Forms are bounded term by term, so that a bound may be wider than need be, and never too narrow.
 #[derive(Clone, Debug)]
 pub(crate) struct Bounds {
     axes: SmallVec<[Interval; 8]>,
     quotients: SmallVec<[Interval; 4]>,
+    lookups: SmallVec<[Interval; 2]>,
 }
 
 impl Bounds {
+    /// Over a box of positions of a nest that has no quotients and no lookups yet.
+    pub(super) fn of_axes(axes: impl IntoIterator<Item = Interval>) -> Self {
+        let (quotients, lookups) = (SmallVec::new(), SmallVec::new());
+        Self { axes: axes.into_iter().collect(), quotients, lookups }
+    }
+
+    /// Adds those of the quotients and lookups that have come since.
+    pub(super) fn extend(&mut self, quotients: &[Quotient], lookups: &[Lookup]) {
+        self.lookups.extend(lookups[self.lookups.len()..].iter().map(lookup_interval));
+        for Quotient { of, by } in &quotients[self.quotients.len()..] {
+            let (low, high) = self.of(of);
+            self.quotients.push((low.div_euclid(signed(*by)), high.div_euclid(signed(*by))));
+        }
+    }
+
     /// Over all positions of the walk, those included where no guard holds.
     pub(crate) fn of_walk(nest: &CopyNest) -> Self {
         Self::of_box(nest, nest.extents.iter().map(|&extent| (0, signed(extent) - 1)))
@@ -27,18 +43,15 @@ impl Bounds {
 
     /// Over a box of the walk: an interval of positions along each axis, outermost first.
     pub(crate) fn of_box(nest: &CopyNest, axes: impl IntoIterator<Item = Interval>) -> Self {
-        let mut bounds = Self { axes: axes.into_iter().collect(), quotients: SmallVec::new() };
-        for Quotient { of, by } in &nest.quotients {
-            let (low, high) = bounds.of(of);
-            bounds.quotients.push((low.div_euclid(signed(*by)), high.div_euclid(signed(*by))));
-        }
+        let mut bounds = Self::of_axes(axes);
+        bounds.extend(&nest.quotients, &nest.lookups);
         bounds
     }
 
-    /// Over the positions of the walk where every guard of some case holds: there no quotient is negative.
+    /// Over the positions of the walk where every guard of some case holds: there no quotient of its is negative.
     pub(crate) fn of_guarded(nest: &CopyNest) -> Self {
-        let axes = nest.extents.iter().map(|&extent| (0, signed(extent) - 1)).collect();
-        let mut bounds = Self { axes, quotients: SmallVec::new() };
+        let mut bounds = Self::of_axes(nest.extents.iter().map(|&extent| (0, signed(extent) - 1)));
+        bounds.lookups.extend(nest.lookups.iter().map(lookup_interval));
         for Quotient { of, by } in &nest.quotients {
             let most = bounds.of(of).1;
             bounds.quotients.push((0, most.div_euclid(signed(*by))));
@@ -46,15 +59,15 @@ impl Bounds {
         bounds
     }
 
-    /// Over the positions that read; `None` where none does.
+    /// Over the positions of a relayout or a slice that read; `None` where none does.
     ///
     /// The guards of the reading case and the last unit that is read narrow the axes and quotients that they are made
     /// of.
     pub(super) fn of_reading(nest: &CopyNest) -> Option<Self> {
-        let last = match nest.last_read {
+        let last = match nest.last_read() {
             LastRead::Nothing => return None,
             LastRead::Unit(last) => signed(last),
-            LastRead::Unknown => signed(nest.src_units) - 1,
+            LastRead::Unknown => signed(nest.src_units()) - 1,
         };
         let mut bounds = Self::of_walk(nest);
         // What the first round learns of quotients narrows axes in the second.
@@ -63,19 +76,41 @@ impl Bounds {
                 bounds.narrow(of, 0, signed(*extent) - 1)?;
             }
             bounds.narrow(nest.src(), 0, last)?;
-            for (number, Quotient { of, by }) in nest.quotients.iter().enumerate().rev() {
-                let (low, high) = bounds.quotients[number];
-                let by = signed(*by);
-                bounds.narrow(of, low * by, high * by + by - 1)?;
-            }
-            for (number, Quotient { of, by }) in nest.quotients.iter().enumerate() {
-                let (low, high) = bounds.of(of);
-                let by = signed(*by);
-                let value = Value::Quotient(number);
-                bounds.restrict(value, low.div_euclid(by), high.div_euclid(by))?;
-            }
+            bounds.narrow_quotients(&nest.quotients)?;
         }
         Some(bounds)
+    }
+
+    /// Leaves out positions where `form` is outside `low..=high`; `None` where none is left.
+    pub(super) fn assume(
+        &mut self,
+        quotients: &[Quotient],
+        form: &Affine,
+        low: i64,
+        high: i64,
+    ) -> Option<()> {
+        // What the first round learns of quotients narrows axes in the second.
+        for _ in 0..2 {
+            self.narrow(form, low, high)?;
+            self.narrow_quotients(quotients)?;
+        }
+        Some(())
+    }
+
+    /// Carries what is known of quotients over to their dividends, and back.
+    fn narrow_quotients(&mut self, quotients: &[Quotient]) -> Option<()> {
+        let known = quotients.iter().enumerate().take(self.quotients.len());
+        for (number, Quotient { of, by }) in known.clone().rev() {
+            let (low, high) = self.quotients[number];
+            let by = signed(*by);
+            self.narrow(of, low * by, high * by + by - 1)?;
+        }
+        for (number, Quotient { of, by }) in known {
+            let (low, high) = self.of(of);
+            let by = signed(*by);
+            self.restrict(Value::Quotient(number), low.div_euclid(by), high.div_euclid(by))?;
+        }
+        Some(())
     }
 
     /// Those of a form.
@@ -83,11 +118,12 @@ impl Bounds {
         form.interval(|value| self.of_value(value))
     }
 
-    /// Those of an axis or a quotient.
+    /// Those of an axis, a quotient or a lookup.
     pub(crate) fn of_value(&self, value: Value) -> Interval {
         match value {
             Value::Axis(axis) => self.axes[axis],
             Value::Quotient(quotient) => self.quotients[quotient],
+            Value::Lookup(lookup) => self.lookups[lookup],
         }
     }
 
@@ -120,10 +156,15 @@ impl Bounds {
         let interval = match value {
             Value::Axis(axis) => &mut self.axes[axis],
             Value::Quotient(quotient) => &mut self.quotients[quotient],
+            Value::Lookup(lookup) => &mut self.lookups[lookup],
         };
         *interval = (interval.0.max(low), interval.1.min(high));
         (interval.0 <= interval.1).then_some(())
     }
+}
+
+fn lookup_interval(lookup: &Lookup) -> Interval {
+    (0, signed(lookup.last))
 }
 
 /// The greatest number that evaluating any form of a nest in unsigned arithmetic passes through, over the positions
@@ -151,6 +192,7 @@ pub(super) fn check_range(nest: &CopyNest) -> Result<(), NestError> {
         let (added, taken) = form.sums(|value| match value {
             Value::Axis(axis) => nest.extents[axis].into(),
             Value::Quotient(quotient) => quotients[quotient],
+            Value::Lookup(lookup) => nest.lookups[lookup].last.into(),
         });
         added.saturating_add(taken)
     };
@@ -166,10 +208,15 @@ pub(super) fn check_range(nest: &CopyNest) -> Result<(), NestError> {
         check(Operand::Source(0), whole.max((*by).into()))?;
         quotients.push(whole / u128::from(*by) + 1);
     }
-    for Guard { of, extent } in nest.reading_guards() {
-        check(Operand::Destination, furthest(of, &quotients).max((*extent).into()))?;
+    for Case { when, take } in &nest.cases {
+        for Guard { of, extent } in when {
+            check(Operand::Destination, furthest(of, &quotients).max((*extent).into()))?;
+        }
+        if let Take::Read { source, at } = take {
+            check(Operand::Source(*source), furthest(at, &quotients))?;
+        }
     }
-    check(Operand::Source(0), furthest(nest.src(), &quotients))
+    Ok(())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    Affine, Case, CopyNest, Guard, LastRead, NestError, Operand, Take,
+    Affine, Case, CopyNest, Guard, LastRead, NestError, Operand, Source, Take,
     bounds::check_range,
     numbers::{LIMIT, gcd, signed},
     walk::{Unfilled, Walk, walk},
@@ -53,15 +53,18 @@ pub fn build(
     let nest = CopyNest {
         extents: walk.extents,
         quotients: walk.quotients,
+        lookups: vec![],
+        sources: smallvec![Source {
+            units: src_elements,
+            bytes: source.image_bytes(),
+            last_read: match last_read(&source, &window) {
+                Some(last) => LastRead::Unit(src_prefix + last),
+                None => LastRead::Nothing,
+            },
+        }],
         cases: cases(&walk.guards, src, destination.padding()),
         dst_base: walk.dst_base,
-        src_units: src_elements,
-        last_read: match last_read(&source, &window) {
-            Some(last) => LastRead::Unit(src_prefix + last),
-            None => LastRead::Nothing,
-        },
         dst_units: dst_elements,
-        src_bytes: source.image_bytes(),
         dst_bytes: destination.image_bytes(),
         src_bits: source.element_bits(),
         dst_bits: destination.element_bits(),
@@ -72,15 +75,21 @@ pub fn build(
 }
 
 /// The decision list: where all guards hold a position reads, where those against gaps hold it takes the fill.
-fn cases(guards: &[(Guard, Unfilled)], src: Affine, fill: u128) -> SmallVec<[Case; 1]> {
+fn cases(guards: &[(Guard, Unfilled)], at: Affine, fill: u128) -> SmallVec<[Case; 1]> {
     let all = guards.iter().map(|(guard, _)| guard.clone()).collect();
-    let mut cases = smallvec![Case { when: all, take: Take::Read(src) }];
-    if fill != 0 && guards.iter().any(|(_, otherwise)| *otherwise == Unfilled::Padding) {
+    let mut cases = smallvec![Case { when: all, take: Take::Read { source: 0, at } }];
+    cases.extend(padding_case(guards, fill));
+    cases
+}
+
+/// The case of the places of `padded_dimensions` past the elements; `None` where there are none, or they take zero.
+pub(super) fn padding_case(guards: &[(Guard, Unfilled)], fill: u128) -> Option<Case> {
+    let pads = guards.iter().any(|(_, otherwise)| *otherwise == Unfilled::Padding);
+    (fill != 0 && pads).then(|| {
         let gaps = guards.iter().filter(|(_, otherwise)| *otherwise == Unfilled::Gap);
         let when = gaps.map(|(guard, _)| guard.clone()).collect();
-        cases.push(Case { when, take: Take::Bits(fill) });
-    }
-    cases
+        Case { when, take: Take::Bits(fill) }
+    })
 }
 
 /// Types, ranks and extents agree, and the window stays within the source.
@@ -135,7 +144,10 @@ fn unit_bits(source: &StrideDescriptor, destination: &StrideDescriptor) -> Resul
 }
 
 /// Elements of an image and of its prefix.
-fn elements(operand: Operand, descriptor: &StrideDescriptor) -> Result<(u64, u64), NestError> {
+pub(super) fn elements(
+    operand: Operand,
+    descriptor: &StrideDescriptor,
+) -> Result<(u64, u64), NestError> {
     let prefix = descriptor.prefix_bytes() * 8 / u64::from(descriptor.element_bits());
     let given = prefix + descriptor.physical_elements();
     if given > LIMIT {

@@ -33,8 +33,13 @@ pub struct Case {
 /// What a case gives.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Take {
-    /// The unit of the source at this offset, counted in units from the start of the source's image.
-    Read(Affine),
+    /// A unit of a source.
+    Read {
+        /// The source, by its number.
+        source: usize,
+        /// Which unit, counted from the start of the source's image.
+        at: Affine,
+    },
     /// These bits, as wide as a unit of the destination.
     Bits(u128),
 }
@@ -42,18 +47,23 @@ pub enum Take {
 /// What one position takes, decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Taken {
-    /// The unit at this offset of the source's image.
-    Unit(u64),
+    /// A unit of a source.
+    Unit {
+        /// The source, by its number.
+        source: usize,
+        /// Which unit, counted from the start of the source's image.
+        unit: u64,
+    },
     /// These bits: a padding value, or zero where no case holds.
     Bits(u128),
 }
 
 impl Taken {
-    /// The unit of the source, where one is read.
+    /// The unit of a source, where one is read.
     #[must_use]
     pub fn unit(self) -> Option<u64> {
         match self {
-            Self::Unit(unit) => Some(unit),
+            Self::Unit { unit, .. } => Some(unit),
             Self::Bits(_) => None,
         }
     }
@@ -68,11 +78,15 @@ pub(crate) struct Refusal<'a> {
     pub(crate) bits: u128,
 }
 
-/// A list of cases as the refusals that lead to its first one, to be asked in order.
-///
-/// Each case asks all that the next one asks, and more: so a position that fails a guard of the last case takes zero,
-/// and one that fails a guard that a case adds to the next takes what the next one gives.
-pub(super) fn refusals(cases: &[Case]) -> SmallVec<[Refusal<'_>; 2]> {
+/// A list of cases as the refusals that lead to its first one, to be asked in order; `None` where the list is none: where
+/// another case than the first reads, or a case does not ask all that the next one asks.
+pub(super) fn refusals(cases: &[Case]) -> Option<SmallVec<[Refusal<'_>; 2]>> {
+    let asks_more = |pair: &[Case]| pair[0].asks_all_of(&pair[1]);
+    let (first, rest) = cases.split_first()?;
+    let one_reads = first.reads() && !rest.iter().any(Case::reads);
+    if !one_reads || !cases.windows(2).all(asks_more) {
+        return None;
+    }
     let mut refusals = SmallVec::new();
     let (mut asked, mut bits): (&[Guard], _) = (&[], 0);
     for case in cases.iter().rev() {
@@ -86,5 +100,17 @@ pub(super) fn refusals(cases: &[Case]) -> SmallVec<[Refusal<'_>; 2]> {
             bits = given;
         }
     }
-    refusals
+    Some(refusals)
+}
+
+impl Case {
+    /// Whether it reads a source.
+    pub(crate) fn reads(&self) -> bool {
+        matches!(self.take, Take::Read { .. })
+    }
+
+    /// Whether it asks every guard that `other` asks.
+    pub(super) fn asks_all_of(&self, other: &Self) -> bool {
+        other.when.iter().all(|guard| self.when.contains(guard))
+    }
 }

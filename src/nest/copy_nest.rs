@@ -1,5 +1,7 @@
 //! [`CopyNest`]: one operation as a loop nest, and what each position of it takes.
 
+use std::sync::LazyLock;
+
 use smallvec::{SmallVec, smallvec};
 
 use super::{
@@ -7,6 +9,9 @@ use super::{
     case::{Refusal, refusals},
     numbers::signed,
 };
+
+/// Where a nest without a case that reads would read.
+static NOWHERE: LazyLock<Affine> = LazyLock::new(Affine::default);
 
 /// A copy as a loop nest over the destination's whole memory image.
 ///
@@ -16,7 +21,8 @@ use super::{
 /// [`dst_units`](Self::dst_units)) skips the positions outside it.
 ///
 /// What a position takes stands in an ordered list of [`cases`](Self::cases): the first whose guards all hold decides,
-/// a unit of the source or fixed bits. Where none holds, it takes zero.
+/// a unit of one of the [`sources`](Self::sources) or fixed bits. Where none holds, it takes zero. A relayout or a slice
+/// has one source, and one case that reads it.
 ///
 /// ```text
 /// f32[2,3]{1,0} to f32[2,3]{0,1:PAD(3,5,one)}
@@ -25,20 +31,24 @@ use super::{
 /// ```
 ///
 /// Every expression is linear in the axes but for [`Quotient`]s, which a tile of the source needs where it does not
-/// nest in the walk. A quotient means something only where the guards hold.
+/// nest in the walk, and a reshape where its dimensions do not. A quotient means something only for the cases that it
+/// is in: where all their guards hold and no case before them applies, its dividend is not negative.
+///
+/// A number that only a run knows, the start of a dynamic slice, is a [`Lookup`]: its range is known, so that bounds
+/// hold whatever it is.
 ///
 /// Only lowering makes nests, from two descriptors and a window that are valid by construction, and every pass keeps
 /// what they read: that is what the proof of a kernel rests on. The fields are therefore private:
 ///
 /// ```compile_fail,E0451
 /// # let nest = stridec::Operation::relayout("u8[4]".parse()?, "u8[4]".parse()?)?.nest().clone();
-/// let forged = stridec::nest::CopyNest { src_units: 4 << 20, ..nest };
+/// let forged = stridec::nest::CopyNest { dst_units: 4 << 20, ..nest };
 /// # Ok::<(), stridec::Error>(())
 /// ```
 ///
 /// ```compile_fail,E0616
 /// # let mut nest = stridec::Operation::relayout("u8[4]".parse()?, "u8[4]".parse()?)?.nest().clone();
-/// nest.src_units = 4 << 20;
+/// nest.dst_units = 4 << 20;
 /// # Ok::<(), stridec::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -47,21 +57,19 @@ pub struct CopyNest {
     pub(super) extents: SmallVec<[u64; 8]>,
     /// Quotients of the axes and of earlier quotients.
     pub(super) quotients: SmallVec<[Quotient; 4]>,
-    /// The decision list. The first case reads; each asks all that the next one asks.
+    /// Numbers that sources hold.
+    pub(super) lookups: Vec<Lookup>,
+    /// What cases and lookups read, by number.
+    pub(super) sources: SmallVec<[Source; 1]>,
+    /// The decision list.
     pub(super) cases: SmallVec<[Case; 1]>,
     /// What is added to a walk position to give the destination's unit; 0 or below.
     pub(super) dst_base: i64,
-    /// Whole units of the source's image; no position reads past them.
-    pub(super) src_units: u64,
-    /// What is known of the last unit that is read.
-    pub(super) last_read: LastRead,
     /// Units of the destination's image.
     pub(super) dst_units: u64,
-    /// Bytes of the source's image.
-    pub(super) src_bytes: u64,
     /// Bytes of the destination's image.
     pub(super) dst_bytes: u64,
-    /// Bits of a unit in the source.
+    /// Bits of a unit in the sources that cases read.
     pub(super) src_bits: u32,
     /// Bits of a unit in the destination; other than the source's only where the element size changes.
     pub(super) dst_bits: u32,
@@ -89,6 +97,73 @@ pub struct Quotient {
     pub by: u64,
 }
 
+/// An image that a nest reads.
+///
+/// A source is read by cases, in units of the nest, or by lookups, in units of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Source {
+    /// Whole units of the image; no position reads past them.
+    pub(super) units: u64,
+    /// Bytes of the image.
+    pub(super) bytes: u64,
+    /// What is known of the last unit that is read.
+    pub(super) last_read: LastRead,
+}
+
+impl Source {
+    /// Whole units of the image.
+    #[must_use]
+    pub fn units(&self) -> u64 {
+        self.units
+    }
+
+    /// Bytes of the image.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// What is known of the last unit that is read.
+    #[must_use]
+    pub fn last_read(&self) -> LastRead {
+        self.last_read
+    }
+}
+
+/// A number that a source holds, clamped to `0..=last`: where a dynamic slice starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Lookup {
+    /// The source, by its number; no case reads it.
+    pub source: usize,
+    /// Which unit of the source.
+    pub at: u64,
+    /// The greatest value.
+    pub last: u64,
+    /// Bits of the number in memory: 8, 16, 32 or 64.
+    pub bits: u32,
+    /// Whether the number has a sign.
+    pub is_signed: bool,
+}
+
+impl Lookup {
+    /// The value, given the image of its source.
+    ///
+    /// # Panics
+    ///
+    /// Where the image is shorter than that of the nest's source.
+    #[must_use]
+    pub fn value(&self, image: &[u8]) -> u64 {
+        let bytes = usize::try_from(self.bits / 8).unwrap_or_default();
+        let at = usize::try_from(self.at).unwrap_or(usize::MAX) * bytes;
+        let mut word = [0; 8];
+        word[..bytes].copy_from_slice(&image[at..at + bytes]);
+        let unused = 64 - self.bits;
+        let number = u64::from_le_bytes(word);
+        let is_negative = self.is_signed && (number << unused).cast_signed() < 0;
+        if is_negative { 0 } else { number.min(self.last) }
+    }
+}
+
 /// What is known of the last unit of the source that a nest reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LastRead {
@@ -101,7 +176,8 @@ pub enum LastRead {
 }
 
 impl CopyNest {
-    /// A nest that no operation made, for tests of the passes: units of `bits` bits on both sides.
+    /// A nest that no operation made, for tests of the passes: units of `bits` bits on both sides, and `src_units` of them
+    /// in each source that a case reads.
     ///
     /// Nothing is known of what it reads, so that its kernels have no proof.
     #[doc(hidden)]
@@ -116,15 +192,21 @@ impl CopyNest {
     ) -> Self {
         let dst_units = extents.iter().product::<u64>() - dst_base.unsigned_abs();
         let bytes = |units: u64| (units * u64::from(bits)).div_ceil(8);
+        let cases: SmallVec<[Case; 1]> = cases.into_iter().collect();
+        let numbers = cases.iter().filter_map(|case| match case.take {
+            Take::Read { source, .. } => Some(source),
+            Take::Bits(_) => None,
+        });
+        let source =
+            Source { units: src_units, bytes: bytes(src_units), last_read: LastRead::Unknown };
         Self {
             extents: extents.into(),
             quotients: quotients.into_iter().collect(),
-            cases: cases.into_iter().collect(),
+            lookups: vec![],
+            sources: smallvec![source; numbers.max().map_or(1, |last| last + 1)],
+            cases,
             dst_base,
-            src_units,
-            last_read: LastRead::Unknown,
             dst_units,
-            src_bytes: bytes(src_units),
             dst_bytes: bytes(dst_units),
             src_bits: bits,
             dst_bits: bits,
@@ -138,7 +220,7 @@ impl CopyNest {
         &self.extents
     }
 
-    /// The axes with the strides of both sides, outermost first.
+    /// The axes with the strides of both sides, outermost first; in the source, those of the first case that reads.
     #[must_use]
     pub fn axes(&self) -> impl DoubleEndedIterator<Item = CopyAxis> + '_ {
         let mut dst_stride: u64 = self.extents.iter().product();
@@ -159,44 +241,56 @@ impl CopyNest {
         &self.quotients
     }
 
+    /// The numbers that sources hold.
+    #[must_use]
+    pub fn lookups(&self) -> &[Lookup] {
+        &self.lookups
+    }
+
+    /// The images that cases and lookups read.
+    #[must_use]
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
     /// The decision list: a position takes what the first case gives whose guards all hold, else zero.
-    ///
-    /// The first case reads, and each case asks all that the next one asks.
     #[must_use]
     pub fn cases(&self) -> &[Case] {
         &self.cases
     }
 
-    /// The cases as the questions that a position is asked in turn, before it reads.
-    pub(crate) fn refusals(&self) -> SmallVec<[Refusal<'_>; 2]> {
-        refusals(&self.cases)
+    /// The cases as the questions that a position is asked in turn, before it reads the one source; `None` where they are
+    /// no such questions: several cases read, or where a case lies does not follow from the guards of the next.
+    pub(crate) fn refusals(&self) -> Option<SmallVec<[Refusal<'_>; 2]>> {
+        let is_one = self.sources.len() == 1 && self.lookups.is_empty();
+        if is_one { refusals(&self.cases) } else { None }
     }
 
-    /// Where a position reads, in units from the start of the source's image.
-    ///
-    /// # Panics
-    ///
-    /// Never: the first case of every nest reads.
+    /// Where the first case that reads does, in units from the start of its source's image.
     #[must_use]
     pub fn src(&self) -> &Affine {
-        match &self.cases[0].take {
-            Take::Read(src) => src,
-            Take::Bits(_) => unreachable!("the first case of every nest reads"),
+        let mut reads = self.cases.iter().filter_map(|case| match &case.take {
+            Take::Read { at, .. } => Some(at),
+            Take::Bits(_) => None,
+        });
+        reads.next().unwrap_or(&NOWHERE)
+    }
+
+    /// Replaces the form of [`src`](Self::src).
+    pub(super) fn set_src(&mut self, src: Affine) {
+        let read = self.cases.iter_mut().find_map(|case| match &mut case.take {
+            Take::Read { at, .. } => Some(at),
+            Take::Bits(_) => None,
+        });
+        if let Some(at) = read {
+            *at = src;
         }
     }
 
-    /// The form of [`src`](Self::src), to be changed by a pass.
-    pub(super) fn src_mut(&mut self) -> &mut Affine {
-        match &mut self.cases[0].take {
-            Take::Read(src) => src,
-            Take::Bits(_) => unreachable!("the first case of every nest reads"),
-        }
-    }
-
-    /// What must hold for a position to read.
+    /// What must hold for a position to read, by the first case.
     #[must_use]
     pub fn reading_guards(&self) -> &[Guard] {
-        &self.cases[0].when
+        self.cases.first().map_or(&[], |case| &case.when)
     }
 
     /// All forms of the nest: dividends, guards, and where it reads.
@@ -204,7 +298,7 @@ impl CopyNest {
         let quotients = self.quotients.iter().map(|quotient| &quotient.of);
         let cases = self.cases.iter().flat_map(|case| {
             let take = match &case.take {
-                Take::Read(src) => Some(src),
+                Take::Read { at, .. } => Some(at),
                 Take::Bits(_) => None,
             };
             case.when.iter().map(|guard| &guard.of).chain(take)
@@ -218,16 +312,16 @@ impl CopyNest {
         self.dst_base
     }
 
-    /// Whole units of the source's image.
+    /// Whole units of the first source's image.
     #[must_use]
     pub fn src_units(&self) -> u64 {
-        self.src_units
+        self.sources.first().map_or(0, Source::units)
     }
 
-    /// What is known of the last unit of the source that is read.
+    /// What is known of the last unit of the first source that is read.
     #[must_use]
     pub fn last_read(&self) -> LastRead {
-        self.last_read
+        self.sources.first().map_or(LastRead::Nothing, Source::last_read)
     }
 
     /// Units of the destination's image.
@@ -236,10 +330,10 @@ impl CopyNest {
         self.dst_units
     }
 
-    /// Bytes of the source's image.
+    /// Bytes of the first source's image.
     #[must_use]
     pub fn src_bytes(&self) -> u64 {
-        self.src_bytes
+        self.sources.first().map_or(0, Source::bytes)
     }
 
     /// Bytes of the destination's image.
@@ -248,7 +342,7 @@ impl CopyNest {
         self.dst_bytes
     }
 
-    /// Bits of a unit in the source.
+    /// Bits of a unit in the sources that cases read.
     #[must_use]
     pub fn src_bits(&self) -> u32 {
         self.src_bits
@@ -278,11 +372,17 @@ impl CopyNest {
         self.dst_base == 0 && self.positions() == self.dst_units
     }
 
-    /// What the position takes: a unit of the source, or fixed bits.
+    /// What the position takes: a unit of a source, or fixed bits. Every lookup is 0.
     ///
     /// This is the meaning that every pass keeps.
     #[must_use]
     pub fn read(&self, position: u64) -> Taken {
+        self.read_with(position, &[])
+    }
+
+    /// What the position takes, given the values of the lookups; those that are not given are 0.
+    #[must_use]
+    pub fn read_with(&self, position: u64, lookups: &[u64]) -> Taken {
         let mut axes: SmallVec<[i64; 8]> = smallvec![0; self.extents.len()];
         let mut rest = position;
         for (value, &extent) in axes.iter_mut().zip(&self.extents).rev() {
@@ -291,17 +391,28 @@ impl CopyNest {
         }
         let mut quotients: SmallVec<[i64; 4]> = SmallVec::new();
         for Quotient { of, by } in &self.quotients {
-            quotients.push(of.evaluate(at(&axes, &quotients)).div_euclid(signed(*by)));
+            let dividend = of.evaluate(at(&axes, &quotients, lookups));
+            quotients.push(dividend.div_euclid(signed(*by)));
         }
-        let at = at(&axes, &quotients);
+        let at = at(&axes, &quotients, lookups);
         let holds = |guard: &Guard| (0..signed(guard.extent)).contains(&guard.of.evaluate(&at));
         match self.cases.iter().find(|case| case.when.iter().all(holds)) {
-            Some(Case { take: Take::Read(src), .. }) => {
-                Taken::Unit(src.evaluate(&at).unsigned_abs())
+            Some(Case { take: Take::Read { source, at: form }, .. }) => {
+                Taken::Unit { source: *source, unit: form.evaluate(&at).unsigned_abs() }
             }
             Some(&Case { take: Take::Bits(bits), .. }) => Taken::Bits(bits),
             None => Taken::Bits(0),
         }
+    }
+
+    /// The same nest where the lookups have these values.
+    pub(crate) fn with_lookups(mut self, values: &[u64]) -> Self {
+        for (number, &value) in values.iter().enumerate() {
+            let constant = Affine::constant(signed(value));
+            self.map(|form| form.substitute(Value::Lookup(number), &constant));
+        }
+        self.lookups.clear();
+        self
     }
 
     /// Applies `change` to every form.
@@ -310,17 +421,18 @@ impl CopyNest {
         self.quotients.iter_mut().for_each(|quotient| apply(&mut quotient.of));
         for case in &mut self.cases {
             case.when.iter_mut().for_each(|guard| apply(&mut guard.of));
-            if let Take::Read(src) = &mut case.take {
-                apply(src);
+            if let Take::Read { at, .. } = &mut case.take {
+                apply(at);
             }
         }
     }
 }
 
-/// Looks a value up among the axes and quotients of a position.
-fn at<'a>(axes: &'a [i64], quotients: &'a [i64]) -> impl Fn(Value) -> i64 + 'a {
+/// Looks a value up among the axes, quotients and lookups of a position.
+fn at<'a>(axes: &'a [i64], quotients: &'a [i64], lookups: &'a [u64]) -> impl Fn(Value) -> i64 + 'a {
     |value| match value {
         Value::Axis(axis) => axes[axis],
         Value::Quotient(quotient) => quotients[quotient],
+        Value::Lookup(lookup) => lookups.get(lookup).copied().map_or(0, signed),
     }
 }

@@ -1,8 +1,11 @@
-//! A nest as text: its units, axes, quotients and guards, as stages and kernels print them.
+//! A nest as text: its units, axes, quotients and guards or cases, as stages and kernels print them.
 
 use std::{cmp::Ordering, fmt};
 
-use super::{Bounds, CopyAxis, CopyNest, Count, Quotient, Value, width};
+use super::{
+    Bounds, Case, CopyAxis, CopyNest, Count, Guard, Lookup, Operand, Quotient, Take, Value,
+    case::Refusal, width,
+};
 
 impl fmt::Display for CopyNest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -15,15 +18,25 @@ impl fmt::Display for CopyNest {
             }
             Ordering::Less => write!(f, "units of {src}, extended with zeros to {dst}")?,
         }
-        write!(f, ": {} in the source", self.src_units)?;
+        match self.refusals() {
+            Some(refusals) => self.write_one_source(f, &refusals),
+            None => self.write_cases(f),
+        }
+    }
+}
+
+impl CopyNest {
+    /// The copy from one source: steps on both sides, and what is taken where a guard fails.
+    fn write_one_source(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        refusals: &[Refusal<'_>],
+    ) -> fmt::Result {
+        write!(f, ": {} in the source", self.src_units())?;
         if self.src().offset() != 0 {
             write!(f, ", read from unit {}", self.src().offset())?;
         }
-        write!(f, "; {} in the destination", self.dst_units)?;
-        if self.dst_base != 0 {
-            write!(f, ", walked from unit {}", self.dst_base)?;
-        }
-        writeln!(f)?;
+        self.write_destination(f)?;
         for (number, CopyAxis { extent, src_stride, dst_stride }) in self.axes().enumerate() {
             let steps = Count(extent, "step");
             writeln!(f, "a{number}: {steps}, source {src_stride:+}, destination +{dst_stride}")?;
@@ -33,10 +46,8 @@ impl fmt::Display for CopyNest {
             writeln!(f, "q{number}: ({of}) / {by}, source {weight:+}")?;
         }
         let bounds = Bounds::of_guarded(self);
-        let refusals = self.refusals();
         for guard in self.reading_guards() {
-            let least = if bounds.of(&guard.of).0 < 0 { "0 <= " } else { "" };
-            write!(f, "if not {least}{guard}: ")?;
+            write!(f, "if not {}: ", asked(guard, &bounds))?;
             match refusals.iter().find(|refusal| refusal.guards.contains(&guard)) {
                 Some(refusal) if refusal.bits != 0 => {
                     writeln!(f, "fill with 0x{:x}", refusal.bits)?;
@@ -46,6 +57,65 @@ impl fmt::Display for CopyNest {
         }
         Ok(())
     }
+
+    /// The decision list, a case a line, below the values that it is made of.
+    fn write_cases(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let read = |number: usize| {
+            let of =
+                |case: &Case| matches!(case.take, Take::Read { source, .. } if source == number);
+            self.cases.iter().any(of)
+        };
+        let mut between = ": ";
+        for (number, source) in self.sources.iter().enumerate().filter(|&(number, _)| read(number))
+        {
+            write!(f, "{between}{} in {}", source.units, Operand::numbered(number))?;
+            between = ", ";
+        }
+        f.write_str(if between == ": " { ": nothing is read" } else { "" })?;
+        self.write_destination(f)?;
+        for (number, CopyAxis { extent, dst_stride, .. }) in self.axes().enumerate() {
+            writeln!(f, "a{number}: {}, destination +{dst_stride}", Count(extent, "step"))?;
+        }
+        for (number, lookup) in self.lookups.iter().enumerate() {
+            let Lookup { source, at, last, bits, is_signed } = lookup;
+            let kind = if *is_signed { "s" } else { "u" };
+            let source = Operand::numbered(*source);
+            writeln!(f, "l{number}: the {kind}{bits} at {at} of {source}, clamped to 0..={last}")?;
+        }
+        for (number, Quotient { of, by }) in self.quotients.iter().enumerate() {
+            writeln!(f, "q{number}: ({of}) / {by}")?;
+        }
+        let bounds = Bounds::of_walk(self);
+        let mut ends = false;
+        for Case { when, take } in &self.cases {
+            if when.is_empty() {
+                f.write_str(if self.cases.len() > 1 { "else " } else { "" })?;
+                ends = true;
+            } else {
+                let asked: Vec<String> = when.iter().map(|guard| asked(guard, &bounds)).collect();
+                write!(f, "if {}: ", asked.join(" and "))?;
+            }
+            match take {
+                Take::Read { source, at } => writeln!(f, "{} at {at}", Operand::numbered(*source))?,
+                Take::Bits(bits) => writeln!(f, "0x{bits:x}")?,
+            }
+        }
+        if ends { Ok(()) } else { writeln!(f, "else zero") }
+    }
+
+    fn write_destination(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "; {} in the destination", self.dst_units)?;
+        if self.dst_base != 0 {
+            write!(f, ", walked from unit {}", self.dst_base)?;
+        }
+        writeln!(f)
+    }
+}
+
+/// A guard, with the comparison that its form needs where it may be negative.
+fn asked(guard: &Guard, bounds: &Bounds) -> String {
+    let least = if bounds.of(&guard.of).0 < 0 { "0 <= " } else { "" };
+    format!("{least}{guard}")
 }
 
 #[cfg(test)]
@@ -108,7 +178,8 @@ mod tests {
             let nest = lower(&dense, to, &Window::identity(&[2, 3])).unwrap();
             (0..nest.dst_units()).map(|position| nest.read(position)).collect()
         };
-        let [first, second] = [[0, 1, 2], [3, 4, 5]].map(|units| units.map(Taken::Unit));
+        let unit = |unit| Taken::Unit { source: 0, unit };
+        let [first, second] = [[0, 1, 2], [3, 4, 5]].map(|units| units.map(unit));
         let of = |bits: f32, count| vec![Taken::Bits(bits.to_bits().into()); count];
         let (padding, gap) = (|count| of(1.0, count), |count| of(0.0, count));
         assert_eq!(read(&padded), [&first[..], &padding(1), &second, &padding(5)].concat());

@@ -123,6 +123,26 @@ pub enum NestError {
         /// The greatest position supported.
         limit: u64,
     },
+    /// Sources whose elements take different widths in memory.
+    #[error(
+        "elements of {given} bits in the {operand} beside those of {expected} bits in other sources are not supported in one kernel"
+    )]
+    Widths {
+        /// The source.
+        operand: Operand,
+        /// Bits of its elements.
+        given: u32,
+        /// Bits of those of the other sources.
+        expected: u32,
+    },
+    /// More of something than a nest of several sources holds.
+    #[error("expected at most {limit} {what} in one kernel")]
+    Bound {
+        /// What there are too many of.
+        what: &'static str,
+        /// The most accepted.
+        limit: usize,
+    },
     /// A tensor with more elements than the nest counts.
     #[error("expected an image of at most {limit} elements, got {given} in the {operand}")]
     TooLarge {
@@ -145,6 +165,8 @@ impl NestError {
             | Self::Interleaved { .. }
             | Self::Prefix { .. }
             | Self::Reach { .. }
+            | Self::Widths { .. }
+            | Self::Bound { .. }
             | Self::TooLarge { .. } => ErrorKind::Unsupported,
             Self::Shape(_)
             | Self::ElementTypes { .. }
@@ -162,6 +184,7 @@ impl NestError {
         match self {
             Self::Ranks { operand, .. }
             | Self::Reach { operand, .. }
+            | Self::Widths { operand, .. }
             | Self::TooLarge { operand, .. } => *operand,
             Self::Lower(_) | Self::Shape(_) | Self::SourceExtent { .. } => Operand::Source(0),
             Self::ElementTypes { .. }
@@ -170,6 +193,7 @@ impl NestError {
             | Self::NegativeStride { .. }
             | Self::Overlap { .. }
             | Self::Interleaved { .. }
+            | Self::Bound { .. }
             | Self::Prefix { .. } => Operand::Destination,
         }
     }
@@ -191,7 +215,10 @@ impl NestError {
             Self::Prefix { .. } => FieldPath::of("layout.dynamic_shape_metadata_prefix_bytes"),
             Self::Lower(error) => return error.field(),
             Self::Shape(error) => return error.field().cloned(),
-            Self::Reach { .. } | Self::TooLarge { .. } => return None,
+            Self::Reach { .. }
+            | Self::Widths { .. }
+            | Self::Bound { .. }
+            | Self::TooLarge { .. } => return None,
         })
     }
 }

@@ -4,6 +4,7 @@
 //! [`coalesce`](coalesce::coalesce), [`widen`](widen::widen). Each keeps the copy's meaning, position by position.
 
 mod affine;
+mod assembly;
 mod bounds;
 mod build;
 mod case;
@@ -22,12 +23,13 @@ mod walk;
 mod widen;
 
 pub use affine::{Affine, Value};
+pub(crate) use assembly::{Assembly, Index, Region};
 pub(crate) use bounds::{Bounds, greatest_sum};
 pub use build::build;
 pub(crate) use case::Refusal;
 pub use case::{Case, Guard, Take, Taken};
 pub use coalesce::coalesce;
-pub use copy_nest::{CopyAxis, CopyNest, LastRead, Quotient};
+pub use copy_nest::{CopyAxis, CopyNest, LastRead, Lookup, Quotient, Source};
 pub(crate) use count::{Count, width};
 pub use error::NestError;
 pub(crate) use numbers::signed;

@@ -21,11 +21,18 @@ pub enum Operand {
     Destination,
 }
 
+impl Operand {
+    /// A source among several, as text: with its number, also where that is 0.
+    pub(crate) fn numbered(source: usize) -> String {
+        format!("source {source}")
+    }
+}
+
 impl fmt::Display for Operand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Source(0) => f.write_str("source"),
-            Self::Source(number) => write!(f, "source {number}"),
+            Self::Source(number) => f.write_str(&Self::numbered(*number)),
             Self::Destination => f.write_str("destination"),
         }
     }

@@ -139,10 +139,12 @@ fn simplify(guard: &mut Guard, bounds: &Bounds) {
 /// inside a row. As few as possible number rows, so that rows are long.
 fn pack(nest: &mut CopyNest, max_bytes: u64) -> Option<Rows> {
     let Some(bounds) = Bounds::of_reading(nest) else {
-        *nest.src_mut() = Affine::default();
-        (nest.src_units, nest.src_bytes) = (0, 0);
-        if let LastRead::Unit(_) = nest.last_read {
-            nest.last_read = LastRead::Nothing;
+        nest.set_src(Affine::default());
+        for source in &mut nest.sources {
+            (source.units, source.bytes) = (0, 0);
+            if let LastRead::Unit(_) = source.last_read {
+                source.last_read = LastRead::Nothing;
+            }
         }
         return Some(Rows::none());
     };
@@ -178,11 +180,12 @@ fn pack(nest: &mut CopyNest, max_bytes: u64) -> Option<Rows> {
     for moving in inner {
         src = src.plus(moving.weight, &Affine::value(moving.value));
     }
-    *nest.src_mut() = src;
-    nest.src_bytes = rows.count() * pitch;
-    nest.src_units = nest.src_bytes * 8 / bits;
-    if let LastRead::Unit(_) = nest.last_read {
-        nest.last_read = LastRead::Unit(nest.src_units - (pitch * 8 / bits) + length - 1);
+    nest.set_src(src);
+    let source = &mut nest.sources[0];
+    source.bytes = rows.count() * pitch;
+    source.units = source.bytes * 8 / bits;
+    if let LastRead::Unit(_) = source.last_read {
+        source.last_read = LastRead::Unit(source.units - (pitch * 8 / bits) + length - 1);
     }
     Some(rows)
 }

@@ -15,6 +15,6 @@ pub(crate) fn places(tensor: &StrideDescriptor) -> Result<CopyNest, NestError> {
     let nest = build(&tensor.without_prefix(), &dense, &Window::identity(tensor.sizes()))?;
     let mut nest = coalesce(refine(nest));
     (nest.src_bits, nest.dst_bits, nest.sign_extend) = (8, 8, false);
-    nest.last_read = LastRead::Unknown;
+    nest.sources.iter_mut().for_each(|source| source.last_read = LastRead::Unknown);
     Ok(nest)
 }

@@ -69,10 +69,11 @@ fn drop_unused_quotients(nest: &mut CopyNest) {
     }
 }
 
-/// Drops cases that ask just what the case before them asks.
+/// Drops cases that ask all that an earlier one asks: it applies wherever they would.
 fn drop_unreachable_cases(nest: &mut CopyNest) {
     for number in (1..nest.cases.len()).rev() {
-        if nest.cases[number].when.len() == nest.cases[number - 1].when.len() {
+        let (earlier, rest) = nest.cases.split_at(number);
+        if earlier.iter().any(|case| rest[0].asks_all_of(case)) {
             nest.cases.remove(number);
         }
     }

@@ -198,6 +198,7 @@ impl Forward for Walk {
 }
 
 /// A number of a form passes 2^63-1.
+#[derive(Debug)]
 pub(super) struct PastI64;
 
 /// The axes that move, by falling stride; each stride exceeds the reach of the smaller ones together.

@@ -1,13 +1,13 @@
 //! The fourth pass, [`widen`]: runs that both sides share become wider units.
 
-use super::{Bounds, CopyNest, LastRead, Take, Value, coalesce::remove, refine::split_off};
+use super::{Affine, Bounds, CopyNest, LastRead, Take, Value, coalesce::remove, refine::split_off};
 
 /// The widest unit of a kernel: 16 bytes.
 const MAX_BITS: u32 = 128;
 
 /// Makes an inner run that both sides share a wider unit, of up to 16 bytes.
 ///
-/// Doubles the unit as long as the innermost axis has an even extent and moves the source by one unit, and the pair of
+/// Doubles the unit as long as the innermost axis has an even extent and moves every source by one unit, and the pair of
 /// units falls out of everything else: bases, strides, quotients, guards and the length of the destination's image. Bytes
 /// copied stay the same; positions, offsets and fixed bits count wider units.
 #[must_use]
@@ -24,7 +24,8 @@ fn doubled(nest: &CopyNest) -> Option<CopyNest> {
     let fits = nest.src_bits == nest.dst_bits
         && nest.dst_bits * 2 <= MAX_BITS
         && nest.extents[inner] > 0
-        && nest.src().weight(Value::Axis(inner)) == 1
+        && reads(nest).next().is_some()
+        && reads(nest).all(|(_, at)| at.weight(Value::Axis(inner)) == 1)
         && nest.dst_base % 2 == 0
         && nest.dst_units.is_multiple_of(2);
     if !fits {
@@ -32,23 +33,33 @@ fn doubled(nest: &CopyNest) -> Option<CopyNest> {
     }
     let mut wider = split_off(nest, inner, 2)?;
     let bounds = Bounds::of_guarded(&wider);
-    *wider.src_mut() = wider.src().divide(2, |value| bounds.of_value(value))?;
-    remove(&mut wider, inner + 1);
     for case in &mut wider.cases {
-        if let Take::Bits(bits) = &mut case.take {
-            *bits |= *bits << nest.dst_bits;
+        match &mut case.take {
+            Take::Read { at, .. } => *at = at.divide(2, |value| bounds.of_value(value))?,
+            Take::Bits(bits) => *bits |= *bits << nest.dst_bits,
         }
     }
+    remove(&mut wider, inner + 1);
     (wider.src_bits, wider.dst_bits) = (nest.src_bits * 2, nest.dst_bits * 2);
     wider.dst_base /= 2;
     wider.dst_units /= 2;
-    wider.src_units /= 2;
-    // Both units of a pair are read, so that the last pair ends at the last unit or before.
-    wider.last_read = match nest.last_read {
-        LastRead::Unit(last) => {
-            last.div_ceil(2).checked_sub(1).map_or(LastRead::Nothing, LastRead::Unit)
-        }
-        unchanged => unchanged,
-    };
+    for (number, _) in reads(nest) {
+        // Both units of a pair are read, so that the last pair ends at the last unit or before.
+        wider.sources[number].last_read = match nest.sources[number].last_read {
+            LastRead::Unit(last) => {
+                last.div_ceil(2).checked_sub(1).map_or(LastRead::Nothing, LastRead::Unit)
+            }
+            unchanged => unchanged,
+        };
+        wider.sources[number].units = nest.sources[number].units / 2;
+    }
     Some(wider)
+}
+
+/// The sources that cases read, and where.
+fn reads(nest: &CopyNest) -> impl Iterator<Item = (usize, &Affine)> {
+    nest.cases.iter().filter_map(|case| match &case.take {
+        Take::Read { source, at } => Some((*source, at)),
+        Take::Bits(_) => None,
+    })
 }

@@ -186,9 +186,9 @@ impl Candidate {
 
 fn check_limits(nest: &CopyNest, target: &Target) -> Result<(), ScheduleError> {
     let limit = target.max_storage_buffer_binding_size / 4 * 4;
-    for (operand, given) in
-        [(Operand::Source(0), nest.src_bytes()), (Operand::Destination, nest.dst_bytes())]
-    {
+    let sources = || nest.sources().iter().enumerate().map(|(n, of)| (Operand::Source(n), of));
+    let images = sources().map(|(operand, source)| (operand, source.bytes()));
+    for (operand, given) in images.chain([(Operand::Destination, nest.dst_bytes())]) {
         if given > limit {
             return Err(ScheduleError::Binding {
                 operand,
@@ -199,21 +199,19 @@ fn check_limits(nest: &CopyNest, target: &Target) -> Result<(), ScheduleError> {
         }
     }
     let limit = u64::from(u32::MAX) - 64;
-    for (operand, given) in [
-        (Operand::Source(0), nest.src_units()),
-        (
-            Operand::Destination,
-            nest.positions().max(nest.dst_units() + nest.dst_base().unsigned_abs()),
-        ),
-    ] {
+    let walked = nest.positions().max(nest.dst_units() + nest.dst_base().unsigned_abs());
+    let units = sources().map(|(operand, source)| (operand, source.units()));
+    for (operand, given) in units.chain([(Operand::Destination, walked)]) {
         if given > limit {
             return Err(ScheduleError::Index { operand, given, limit });
         }
     }
-    if let LastRead::Unit(given) = nest.last_read()
-        && given >= nest.src_units()
-    {
-        return Err(ScheduleError::Unproved { given, limit: nest.src_units() });
+    for (_, source) in sources() {
+        if let LastRead::Unit(given) = source.last_read()
+            && given >= source.units()
+        {
+            return Err(ScheduleError::Unproved { given, limit: source.units() });
+        }
     }
     // Every intermediate value of the kernel's expressions fits `u32`.
     let (given, limit) = (greatest_sum(nest), u64::from(u32::MAX));

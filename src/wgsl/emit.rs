@@ -4,7 +4,10 @@ use super::{
     Binding, CopyRegion, Dispatch, Kernel, KernelParts, Proof, block::block, gather::gather,
     words::type_name, writer::Writer,
 };
-use crate::schedule::{Block, Schedule, Strategy, Target};
+use crate::{
+    nest::{CopyNest, Source},
+    schedule::{Block, Schedule, Strategy, Target},
+};
 
 /// The name of every kernel's entry point.
 const ENTRY_POINT: &str = "main";
@@ -19,7 +22,7 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
         entry_point: ENTRY_POINT.into(),
         workgroup_size: [schedule.workgroup_size(), 1, 1],
         strategy: schedule.strategy(),
-        source_bytes: nest.src_bytes(),
+        source_bytes: nest.sources().iter().map(Source::bytes).sum(),
         destination_bytes: nest.dst_bytes(),
         ..KernelParts::default()
     };
@@ -33,14 +36,23 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
         ),
         None => (nest.src_bits().into(), nest.dst_bits().into()),
     };
-    let binding = |binding: u32, bytes: u64, access_bits: u64| Binding {
-        group: 0,
-        binding,
-        writable: binding == 1,
-        size_in_bytes: bytes.next_multiple_of(4).max(access_bits.div_ceil(32) * 4),
+    // Lookups load words.
+    let loads = |number: usize| {
+        let looks_up = nest.lookups().iter().any(|lookup| lookup.source == number);
+        if looks_up { 32 } else { load_bits }
     };
-    kernel.bindings =
-        vec![binding(0, nest.src_bytes(), load_bits), binding(1, nest.dst_bytes(), store_bits)];
+    let sources = nest.sources().iter().enumerate();
+    let images = sources.map(|(number, source)| (source.bytes(), loads(number), false));
+    let images = images.chain([(nest.dst_bytes(), store_bits, true)]);
+    kernel.bindings = (0..)
+        .zip(images)
+        .map(|(binding, (bytes, access_bits, writable))| Binding {
+            group: 0,
+            binding,
+            writable,
+            size_in_bytes: bytes.next_multiple_of(4).max(access_bits.div_ceil(32) * 4),
+        })
+        .collect();
     kernel.dispatches = vec![Dispatch { workgroups: schedule.workgroups() }];
     let proof = Proof::new(schedule, &kernel.bindings);
     let mut writer = Writer::new(schedule);
@@ -52,12 +64,16 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
         Some(proof) => writer.comment(&column("proof"), format_args!("{proof}")),
         None => writer.comment(&column("proof"), format_args!("none")),
     }
+    for number in 0..nest.sources().len() {
+        writer.line(format_args!(
+            "@group(0) @binding({number}) var<storage, read> {}: array<{}>;",
+            source_name(nest, number),
+            type_name(loads(number))
+        ));
+    }
     writer.line(format_args!(
-        "@group(0) @binding(0) var<storage, read> source: array<{}>;",
-        type_name(load_bits)
-    ));
-    writer.line(format_args!(
-        "@group(0) @binding(1) var<storage, read_write> destination: array<{}>;",
+        "@group(0) @binding({}) var<storage, read_write> destination: array<{}>;",
+        nest.sources().len(),
         type_name(store_bits)
     ));
     writer.blank();
@@ -70,6 +86,11 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
         kernel.copy_regions = copy_region(block).into_iter().collect();
     }
     Kernel::proved(kernel, proof)
+}
+
+/// The variable of a source.
+pub(super) fn source_name(nest: &CopyNest, number: usize) -> String {
+    if nest.sources().len() == 1 { "source".into() } else { format!("source{number}") }
 }
 
 /// A label of the header and the blanks behind it.

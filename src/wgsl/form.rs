@@ -66,7 +66,7 @@ impl fmt::Display for Form<'_> {
                 first = false;
                 match value {
                     Value::Axis(axis) => f.write_str(self.names.axis(axis))?,
-                    quotient @ Value::Quotient(_) => write!(f, "{quotient}")?,
+                    Value::Quotient(_) | Value::Lookup(_) => write!(f, "{value}")?,
                 }
                 if weight.unsigned_abs() != 1 {
                     write!(f, " * {}u", weight.unsigned_abs())?;

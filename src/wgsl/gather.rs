@@ -1,6 +1,8 @@
 //! The kernel that any nest allows: each invocation computes a word of the destination.
 
 use super::{
+    cases::{decide, lookups},
+    emit::source_name,
     form::{Names, Place},
     words::{literal, type_name},
     writer::Writer,
@@ -11,6 +13,7 @@ use crate::nest::{Affine, CopyAxis, CopyNest, Count, Guard, Quotient, Refusal, V
 pub(super) fn gather(writer: &mut Writer, nest: &CopyNest) {
     let lanes = (32 / nest.dst_bits()).max(1);
     let kind = type_name(nest.dst_bits().into());
+    lookups(writer, nest);
     writer.comment(
         "",
         format_args!(
@@ -72,25 +75,34 @@ fn unit(writer: &mut Writer, nest: &CopyNest, lanes: u32) {
         }
     };
     let names = Names::of_nest(nest);
+    for number in 0..nest.lookups().len() {
+        writer.line(format_args!("let {} = lookup{number}();", Value::Lookup(number)));
+    }
     let mut below: u64 = 1;
     let mut lines: Vec<(String, String)> = Vec::new();
     for (axis, of) in nest.axes().enumerate().collect::<Vec<_>>().into_iter().rev() {
         let extent = (axis > 0).then_some(of.extent);
         lines.push((
             format!("let {} = {};", names.axis(axis), Place { number: walk, below, extent }),
-            steps(&of),
+            remark(nest, &of),
         ));
         below *= of.extent;
     }
     for (code, note) in lines.iter().rev() {
         writer.noted(format_args!("{code}"), format_args!("{note}"));
     }
-    guards(writer, nest, &names, |writer, bits| {
-        let value = literal(kind, bits);
-        writer.noted(format_args!("return {value};"), format_args!("{}", filling(bits)));
-    });
+    if nest.refusals().is_none() {
+        return decide(writer, nest, &names);
+    }
+    guards(writer, nest, &names, |writer, bits| fill(writer, nest, bits));
     writer.line(format_args!("let read = {};", names.form(nest.src())));
-    load(writer, nest);
+    load(writer, nest, 0);
+}
+
+/// Returns fixed bits.
+pub(super) fn fill(writer: &mut Writer, nest: &CopyNest, bits: u128) {
+    let value = literal(nest.dst_bits().into(), bits);
+    writer.noted(format_args!("return {value};"), format_args!("{}", filling(bits)));
 }
 
 /// Writes the quotients and the guards; `refuse` writes what a position that takes these bits does, and leaves.
@@ -103,7 +115,7 @@ pub(super) fn guards(
     names: &Names,
     refuse: impl Fn(&mut Writer, u128),
 ) {
-    let refusals = nest.refusals();
+    let refusals = nest.refusals().unwrap_or_default();
     let write = |writer: &mut Writer, known: usize| {
         for Refusal { guards, bits } in &refusals {
             let failing: Vec<String> = guards
@@ -135,9 +147,17 @@ pub(super) fn guards(
 fn quotients_needed(of: &Affine) -> usize {
     let needed = |&(value, _): &(Value, i64)| match value {
         Value::Quotient(number) => number + 1,
-        Value::Axis(_) => 0,
+        Value::Axis(_) | Value::Lookup(_) => 0,
     };
     of.terms().iter().map(needed).max().unwrap_or(0)
+}
+
+/// An axis in a remark: with its step in the source, where there is one source and one way to read it.
+fn remark(nest: &CopyNest, axis: &CopyAxis) -> String {
+    if nest.refusals().is_some() {
+        return steps(axis);
+    }
+    format!("{}: destination +{}", Count(axis.extent, "step"), axis.dst_stride)
 }
 
 /// An axis in a remark.
@@ -152,22 +172,23 @@ pub(super) fn filling(bits: u128) -> &'static str {
 }
 
 /// The condition on which a guard fails. What drops below 0 wraps past every extent.
-fn failure(names: &Names, Guard { of, extent }: &Guard) -> String {
+pub(super) fn failure(names: &Names, Guard { of, extent }: &Guard) -> String {
     match (of.terms(), extent) {
         (_, 1) => format!("{} != 0u", names.form(of)),
         _ => format!("{} >= {extent}u", names.form(of)),
     }
 }
 
-/// Returns the unit at `read`, at the width of the destination.
-fn load(writer: &mut Writer, nest: &CopyNest) {
+/// Returns the unit at `read` of a source, at the width of the destination.
+pub(super) fn load(writer: &mut Writer, nest: &CopyNest, source: usize) {
     let (src, dst) = (nest.src_bits(), nest.dst_bits());
+    let source = source_name(nest, source);
     if src >= 32 && src == dst {
-        writer.line(format_args!("return source[read];"));
+        writer.line(format_args!("return {source}[read];"));
         return;
     }
     if src >= 32 {
-        writer.line(format_args!("let loaded = source[read];"));
+        writer.line(format_args!("let loaded = {source}[read];"));
     } else {
         let lanes = 32 / src;
         let shift = if src == 1 {
@@ -176,8 +197,9 @@ fn load(writer: &mut Writer, nest: &CopyNest) {
             format!("(read % {lanes}u * {src}u)")
         };
         let mask = (1_u64 << src) - 1;
-        writer
-            .line(format_args!("let loaded = (source[read / {lanes}u] >> {shift}) & 0x{mask:x}u;"));
+        writer.line(format_args!(
+            "let loaded = ({source}[read / {lanes}u] >> {shift}) & 0x{mask:x}u;"
+        ));
     }
     writer.line(format_args!("return {};", resized(src, dst, nest.sign_extend())));
 }

@@ -87,8 +87,9 @@ impl Deref for Kernel {
 
 /// The parts of a [`Kernel`]: plain data.
 ///
-/// Two storage buffers, the source read-only at binding 0 and the destination at binding 1 of group 0. A buffer may be
-/// larger than its binding asks for; what lies past the destination's image, rounded up to 4 bytes, stays untouched.
+/// Storage buffers of group 0: the sources, read-only, from binding 0 on, and the destination after them. A relayout or a
+/// slice has one source. A buffer may be larger than its binding asks for; what lies past the destination's image, rounded
+/// up to 4 bytes, stays untouched.
 ///
 /// The default has nothing to dispatch; a kernel written by hand starts from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -108,7 +109,7 @@ pub struct KernelParts {
     pub copy_regions: Vec<CopyRegion>,
     /// What an invocation does.
     pub strategy: Strategy,
-    /// Bytes of the source's image.
+    /// Bytes of the source's image; of those of all sources together.
     pub source_bytes: u64,
     /// Bytes of the destination's image.
     pub destination_bytes: u64,
@@ -119,7 +120,7 @@ pub struct KernelParts {
 pub struct Binding {
     /// The bind group.
     pub group: u32,
-    /// The binding number: 0 for the source, 1 for the destination.
+    /// The binding number: 0 for the first source, and the last one for the destination.
     pub binding: u32,
     /// Whether the kernel writes it.
     pub writable: bool,

@@ -1,6 +1,7 @@
 //! The kernel and its text: the writer, one file for each kind of kernel, and naga's validation.
 
 mod block;
+mod cases;
 mod emit;
 mod error;
 mod form;

@@ -2,9 +2,11 @@
 
 use std::fmt;
 
+use smallvec::SmallVec;
+
 use super::Binding;
 use crate::{
-    nest::LastRead,
+    nest::{CopyNest, LastRead, Operand},
     schedule::{Schedule, Strategy},
 };
 
@@ -20,14 +22,14 @@ use crate::{
 /// ```compile_fail,E0451
 /// use stridec::wgsl::Proof;
 /// # fn forge(proof: Proof) -> Proof {
-/// Proof { source_words: 1 << 20, ..proof }
+/// Proof { destination_words: 1 << 20, ..proof }
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Proof {
-    last_source_word: Option<u64>,
+    /// The last word of each source that is read, and the words of its binding.
+    sources: SmallVec<[(Option<u64>, u64); 1]>,
     last_destination_word: u64,
-    source_words: u64,
     destination_words: u64,
     invocations: u64,
     trips: u32,
@@ -42,40 +44,62 @@ impl Proof {
     pub(super) fn new(schedule: &Schedule, bindings: &[Binding]) -> Option<Self> {
         let nest = schedule.nest();
         let last_word = |unit: u64, bits: u32| ((unit + 1) * u64::from(bits)).div_ceil(32) - 1;
-        let [source_words, destination_words] =
-            [0, 1].map(|n: usize| bindings.get(n).map_or(0, |binding| binding.size_in_bytes / 4));
+        let words =
+            |binding: usize| bindings.get(binding).map_or(0, |binding| binding.size_in_bytes / 4);
         let trips = match schedule.strategy() {
             Strategy::Gather if nest.dst_bits() < 8 => 32 / nest.dst_bits(),
             _ => 0,
         };
-        let mut last_source_word = match nest.last_read() {
-            LastRead::Nothing => None,
-            LastRead::Unit(last) => Some(last_word(last, nest.src_bits())),
-            LastRead::Unknown => return None,
-        };
-        if schedule.block().is_some_and(|block| !block.is_word_aligned()) {
+        let shifts = schedule.block().is_some_and(|block| !block.is_word_aligned());
+        let mut sources: SmallVec<[(Option<u64>, u64); 1]> = SmallVec::new();
+        for (number, source) in nest.sources().iter().enumerate() {
+            let last = match source.last_read() {
+                LastRead::Nothing => None,
+                LastRead::Unit(last) => Some(last_word(last, unit_bits(nest, number))),
+                LastRead::Unknown => return None,
+            };
             // Words that are shifted into place: one more is read, up to the last of the image.
-            let last = nest.src_bytes().div_ceil(4).saturating_sub(1);
-            last_source_word = last_source_word.map(|word| (word + 1).min(last));
+            let end = source.bytes().div_ceil(4).saturating_sub(1);
+            let last = if shifts { last.map(|word| (word + 1).min(end)) } else { last };
+            sources.push((last, words(number)));
         }
+        let destination_words = words(sources.len());
         let last_destination_word = last_word(nest.dst_units() - 1, nest.dst_bits());
-        let holds = last_source_word.is_none_or(|word| word < source_words)
+        let reads = |&(last, words): &(Option<u64>, u64)| last.is_none_or(|last| last < words);
+        let holds = sources.iter().all(reads)
             && last_destination_word < destination_words
             && trips <= MAX_TRIPS;
         holds.then_some(Self {
-            last_source_word,
+            sources,
             last_destination_word,
-            source_words,
             destination_words,
             invocations: schedule.invocations(),
             trips,
         })
     }
 
-    /// The last word of the source's binding that is read; `None` where none is.
+    /// Number of sources.
+    #[must_use]
+    pub fn sources(&self) -> usize {
+        self.sources.len()
+    }
+
+    /// The last word of the first source's binding that is read; `None` where none is.
     #[must_use]
     pub fn last_source_word(&self) -> Option<u64> {
-        self.last_source_word
+        self.last_word_of_source(0)
+    }
+
+    /// The last word of a source's binding that is read; `None` where none is.
+    #[must_use]
+    pub fn last_word_of_source(&self, number: usize) -> Option<u64> {
+        self.sources.get(number)?.0
+    }
+
+    /// Words of a source's binding.
+    #[must_use]
+    pub fn words_of_source(&self, number: usize) -> u64 {
+        self.sources.get(number).map_or(0, |source| source.1)
     }
 
     /// The last word of the destination's binding that is written.
@@ -84,10 +108,10 @@ impl Proof {
         self.last_destination_word
     }
 
-    /// Words of the source's binding.
+    /// Words of the first source's binding.
     #[must_use]
     pub fn source_words(&self) -> u64 {
-        self.source_words
+        self.words_of_source(0)
     }
 
     /// Words of the destination's binding.
@@ -111,10 +135,17 @@ impl Proof {
 
 impl fmt::Display for Proof {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.last_source_word {
-            Some(last) => write!(f, "reads words up to {last} of {}", self.source_words)?,
-            None => write!(f, "reads nothing")?,
+        let mut reads = false;
+        for (number, (last, words)) in self.sources.iter().enumerate() {
+            let Some(last) = last else { continue };
+            f.write_str(if reads { ", " } else { "reads words " })?;
+            write!(f, "up to {last} of {words}")?;
+            if self.sources.len() > 1 {
+                write!(f, " in {}", Operand::numbered(number))?;
+            }
+            reads = true;
         }
+        f.write_str(if reads { "" } else { "reads nothing" })?;
         write!(
             f,
             ", writes words up to {} of {}",
@@ -125,4 +156,10 @@ impl fmt::Display for Proof {
             trips => write!(f, ", {trips} loop trips"),
         }
     }
+}
+
+/// Bits of a unit of a source, as its last read counts them: those of the nest, or of the numbers that it holds.
+fn unit_bits(nest: &CopyNest, source: usize) -> u32 {
+    let lookup = nest.lookups().iter().find(|lookup| lookup.source == source);
+    lookup.map_or(nest.src_bits(), |lookup| lookup.bits)
 }

@@ -39,7 +39,7 @@ impl Writer {
         let mut rest = line.as_str();
         let mut indent = 4 * self.depth;
         while let Some(at) =
-            break_point(rest, MAX_WIDTH - indent, &[" + ", " - ", " || ", " | ", ","])
+            break_point(rest, MAX_WIDTH - indent, &[" + ", " - ", " || ", " && ", " | ", ","])
         {
             self.indented(indent, rest[..at].trim_end());
             rest = rest[at..].trim_start();

@@ -3,6 +3,7 @@
 
 #[cfg(feature = "gpu")]
 pub mod gpu;
+pub mod nests;
 pub mod oracle;
 pub mod random;
 pub mod scope;

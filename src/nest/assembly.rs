@@ -1,0 +1,420 @@
+//! [`Assembly`]: a nest of several sources while it is made, case by case.
+//!
+//! What a program copies is found by walking its result's image and handing the index backwards, instruction by
+//! instruction. A [`Region`] is what is known on the way: the guards that led there, and how far they narrow axes and
+//! quotients. An [`Index`] is one coordinate of an index: its form, and the least and the greatest value that it takes in
+//! the region. Where a way ends, in a source or in bits, the region becomes a case.
+
+use smallvec::SmallVec;
+
+use super::{
+    Affine, Bounds, Case, CopyNest, Guard, LastRead, Lookup, NestError, Operand, Quotient, Source,
+    Take, Value,
+    bounds::{Interval, check_range},
+    build::{elements, padding_case},
+    numbers::{LIMIT, signed},
+    walk::walk,
+};
+use crate::stride::{Coordinate, Coordinates, Forward, StrideDescriptor};
+
+/// The most cases of a nest that an assembly makes.
+pub(crate) const MAX_CASES: usize = 64;
+/// The most quotients.
+pub(crate) const MAX_QUOTIENTS: usize = 32;
+/// The most sources: WebGPU guarantees 8 storage buffers, and one is the destination.
+pub(crate) const MAX_SOURCES: usize = 7;
+
+/// A nest while it is made.
+#[derive(Debug)]
+pub(crate) struct Assembly {
+    nest: CopyNest,
+    /// The case of the destination's own padding, which comes last.
+    padding: Option<Case>,
+}
+
+/// Positions of the walk: those where all guards hold and that no case so far has taken.
+#[derive(Clone, Debug)]
+pub(crate) struct Region {
+    guards: SmallVec<[Guard; 4]>,
+    bounds: Bounds,
+}
+
+/// The positions that hold an element, and the index of each.
+pub(crate) type Start = (Region, Vec<Index>);
+
+/// One coordinate of an index over a region: a form, and the interval of its values.
+///
+/// The interval is what proofs rest on. It starts as the extent of a dimension, is cut by every guard, and never widens
+/// but by what an operation makes of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Index {
+    form: Affine,
+    low: i64,
+    high: i64,
+}
+
+impl Index {
+    /// A number.
+    pub(crate) fn constant(value: u64) -> Self {
+        let value = signed(value);
+        Self { form: Affine::constant(value), low: value, high: value }
+    }
+
+    /// A number that may be negative.
+    pub(crate) fn constant_signed(value: i64) -> Self {
+        Self { form: Affine::constant(value), low: value, high: value }
+    }
+
+    /// The number that it is everywhere in its region.
+    pub(crate) fn as_constant(&self) -> Option<u64> {
+        (self.low == self.high).then_some(self.low.unsigned_abs())
+    }
+
+    /// `self · scale + shift`; `None` where a number passes 2^60.
+    pub(crate) fn scaled(&self, scale: i64, shift: i64) -> Option<Self> {
+        let form = Affine::constant(shift).checked_plus(scale, &self.form)?;
+        let at = |value: i64| value.checked_mul(scale)?.checked_add(shift);
+        let (a, b) = (at(self.low)?, at(self.high)?);
+        let small = |value: i64| value.unsigned_abs() <= LIMIT;
+        (small(a) && small(b)).then(|| Self { form, low: a.min(b), high: a.max(b) })
+    }
+
+    /// `self + scale · other`; `None` where a number passes 2^60.
+    pub(crate) fn plus(&self, scale: i64, other: &Self) -> Option<Self> {
+        let other = other.scaled(scale, 0)?;
+        let form = self.form.clone().checked_plus(1, &other.form)?;
+        let (low, high) = (self.low + other.low, self.high + other.high);
+        let small = |value: i64| value.unsigned_abs() <= LIMIT;
+        (small(low) && small(high)).then_some(Self { form, low, high })
+    }
+
+    /// The same coordinate where its values are known to lie in `low..=high` too.
+    fn cut(mut self, (low, high): Interval) -> Self {
+        let (low, high) = (self.low.max(low), self.high.min(high));
+        // A region that holds no position has no values; what it had before is as true.
+        if low <= high {
+            (self.low, self.high) = (low, high);
+        }
+        if low == high {
+            self.form = Affine::constant(low);
+        }
+        self
+    }
+}
+
+/// What becomes of a region and a coordinate where a guard is asked.
+pub(crate) struct Asked {
+    /// Where it holds, and the coordinate there.
+    pub(crate) inside: Option<(Region, Index)>,
+    /// Where it does not hold, once the inside is taken, and the coordinate there; `None` where it always holds.
+    pub(crate) outside: Option<(Region, Index)>,
+}
+
+impl Assembly {
+    /// Starts with the walk over a destination's image: no case yet, and the index of its positions. `None` where the
+    /// destination holds no element.
+    ///
+    /// # Errors
+    ///
+    /// Where the destination's places overlap or interleave, or a size is too large.
+    pub(crate) fn new(destination: &StrideDescriptor) -> Result<(Self, Option<Start>), NestError> {
+        let bits = destination.element_bits();
+        let bytes = destination.prefix_bytes();
+        if !(bytes * 8).is_multiple_of(bits.into()) {
+            return Err(NestError::Prefix { bytes, bits });
+        }
+        let (dst_units, prefix) = elements(Operand::Destination, destination)?;
+        let walk = walk(destination, prefix + destination.base_offset(), dst_units)?;
+        let nest = CopyNest {
+            extents: walk.extents,
+            quotients: walk.quotients,
+            lookups: vec![],
+            sources: SmallVec::new(),
+            cases: SmallVec::new(),
+            dst_base: walk.dst_base,
+            dst_units,
+            dst_bytes: destination.image_bytes(),
+            src_bits: bits,
+            dst_bits: bits,
+            sign_extend: destination.element_type().is_signed_integer(),
+        };
+        let padding = padding_case(&walk.guards, destination.padding());
+        let assembly = Self { nest, padding };
+        if dst_units == 0 || destination.sizes().contains(&0) {
+            return Ok((assembly, None));
+        }
+        let extents = assembly.nest.extents.iter();
+        let bounds = Bounds::of_axes(extents.map(|&extent| (0, signed(extent) - 1)));
+        let guards = walk.guards.into_iter().map(|(guard, _)| guard).collect();
+        let mut region = Region { guards, bounds };
+        assembly.extend(&mut region);
+        for number in 0..region.guards.len() {
+            let Guard { of, extent } = region.guards[number].clone();
+            let last = signed(extent) - 1;
+            if region.bounds.assume(&assembly.nest.quotients, &of, 0, last).is_none() {
+                return Ok((assembly, None));
+            }
+        }
+        let index = walk.index.into_iter().zip(destination.sizes()).map(|(form, &size)| {
+            let interval = region.bounds.of(&form);
+            Index { form, low: 0, high: signed(size) - 1 }.cut(interval)
+        });
+        let index = index.collect();
+        Ok((assembly, Some((region, index))))
+    }
+
+    /// Adds a source that cases read; gives its number.
+    ///
+    /// # Errors
+    ///
+    /// Where there are too many, it is too large, or its elements have another width than those of other sources.
+    pub(crate) fn source(&mut self, descriptor: &StrideDescriptor) -> Result<usize, NestError> {
+        let (operand, given) =
+            (Operand::Source(self.nest.sources.len()), descriptor.element_bits());
+        let bytes = descriptor.prefix_bytes();
+        if !(bytes * 8).is_multiple_of(given.into()) {
+            return Err(NestError::Prefix { bytes, bits: given });
+        }
+        let is_first = !self.nest.cases.iter().any(Case::reads);
+        if is_first {
+            self.nest.src_bits = given;
+        } else if given != self.nest.src_bits {
+            return Err(NestError::Widths { operand, given, expected: self.nest.src_bits });
+        }
+        let (units, _) = elements(operand, descriptor)?;
+        self.add_source(units, descriptor.image_bytes())
+    }
+
+    fn add_source(&mut self, units: u64, bytes: u64) -> Result<usize, NestError> {
+        if self.nest.sources.len() == MAX_SOURCES {
+            return Err(NestError::Bound { what: "sources", limit: MAX_SOURCES });
+        }
+        self.nest.sources.push(Source { units, bytes, last_read: LastRead::Nothing });
+        Ok(self.nest.sources.len() - 1)
+    }
+
+    /// Adds a source of numbers of so many bits, which lookups read; gives its number.
+    ///
+    /// # Errors
+    ///
+    /// Where there are too many.
+    pub(crate) fn number_source(&mut self, units: u64, bits: u32) -> Result<usize, NestError> {
+        self.add_source(units, units * u64::from(bits / 8))
+    }
+
+    /// The value of a lookup.
+    pub(crate) fn lookup(&mut self, lookup: Lookup) -> Index {
+        let source = &mut self.nest.sources[lookup.source];
+        assert!(lookup.at < source.units, "a lookup reads its source");
+        source.last_read = match source.last_read {
+            LastRead::Unit(last) => LastRead::Unit(last.max(lookup.at)),
+            _ => LastRead::Unit(lookup.at),
+        };
+        let known = self.nest.lookups.iter().position(|known| *known == lookup);
+        let number = known.unwrap_or_else(|| {
+            self.nest.lookups.push(lookup);
+            self.nest.lookups.len() - 1
+        });
+        let form = Affine::value(Value::Lookup(number));
+        Index { form, low: 0, high: signed(lookup.last) }
+    }
+
+    /// Divides a region by whether `low <= index < end`: the inside is to be taken first.
+    pub(crate) fn ask(&mut self, region: &Region, index: &Index, low: u64, end: u64) -> Asked {
+        let (low, end) = (signed(low), signed(end));
+        let mut inside = region.clone();
+        self.extend(&mut inside);
+        let index = index.clone().cut(inside.bounds.of(&index.form));
+        if index.low >= end || index.high < low || low >= end {
+            return Asked { inside: None, outside: Some((inside, index)) };
+        }
+        let (below, above) = (index.low < low, index.high >= end);
+        if !below && !above {
+            return Asked { inside: Some((inside, index)), outside: None };
+        }
+        let quotients = &self.nest.quotients;
+        // What lies on both sides of an interval is none.
+        let (first, last) = match (below, above) {
+            (true, true) => (index.low, index.high),
+            (true, false) => (index.low, low - 1),
+            (false, _) => (end, index.high),
+        };
+        let mut outside = inside.clone();
+        let left = outside.bounds.assume(quotients, &index.form, first, last);
+        let outside = left.map(|()| {
+            let bounds = outside.bounds.of(&index.form);
+            let index = index.clone().cut((first, last)).cut(bounds);
+            (outside, index)
+        });
+        let shift = if below { low } else { 0 };
+        let of = index.form.clone().plus(-shift, &Affine::constant(1));
+        let guard = Guard { of, extent: (end - shift).unsigned_abs() };
+        inside.guards.push(guard);
+        let entered = inside.bounds.assume(quotients, &index.form, low, end - 1);
+        let inside = entered.map(|()| {
+            let bounds = inside.bounds.of(&index.form);
+            let index = index.cut((low, end - 1)).cut(bounds);
+            (inside, index)
+        });
+        Asked { inside, outside }
+    }
+
+    /// `⌊index / by⌋` and what is left; the index is not negative.
+    ///
+    /// # Errors
+    ///
+    /// Where there are too many quotients.
+    pub(crate) fn divide(
+        &mut self,
+        region: &mut Region,
+        index: &Index,
+        by: u64,
+    ) -> Result<[Index; 2], NestError> {
+        self.extend(region);
+        let step = signed(by);
+        let (first, last) = (index.low.div_euclid(step), index.high.div_euclid(step));
+        let quotient = if first == last {
+            Affine::constant(first)
+        } else if let Some(form) = index.form.divide(step, |value| region.bounds.of_value(value)) {
+            form
+        } else {
+            let quotient = Quotient { of: index.form.clone(), by };
+            let known = self.nest.quotients.iter().position(|known| *known == quotient);
+            let number = match known {
+                Some(number) => number,
+                None if self.nest.quotients.len() >= MAX_QUOTIENTS => {
+                    return Err(NestError::Bound { what: "quotients", limit: MAX_QUOTIENTS });
+                }
+                None => {
+                    self.nest.quotients.push(quotient);
+                    self.nest.quotients.len() - 1
+                }
+            };
+            Affine::value(Value::Quotient(number))
+        };
+        self.extend(region);
+        let rest = index.form.clone().checked_plus(-step, &quotient).ok_or(PAST_LIMIT)?;
+        let rests = if first == last {
+            (index.low - first * step, index.high - first * step)
+        } else {
+            (0, step - 1)
+        };
+        let in_region = |form: Affine, (low, high): Interval| {
+            let interval = region.bounds.of(&form);
+            Index { form, low, high }.cut(interval)
+        };
+        Ok([in_region(quotient, (first, last)), in_region(rest, rests)])
+    }
+
+    /// Ends a way: where the region is, positions take the element of `source` at `index`.
+    ///
+    /// # Errors
+    ///
+    /// Where there are too many cases, or a number passes 2^60.
+    ///
+    /// # Panics
+    ///
+    /// Where the index may pass the source: its instructions were not valid.
+    pub(crate) fn read(
+        &mut self,
+        mut region: Region,
+        source: usize,
+        descriptor: &StrideDescriptor,
+        index: Vec<Index>,
+    ) -> Result<(), NestError> {
+        for (index, &size) in index.iter().zip(descriptor.sizes()) {
+            assert!(index.low >= 0 && index.high < signed(size), "an index of the source");
+        }
+        let mut values: Coordinates<Index> = index.into_iter().collect();
+        let mut steps = Steps { assembly: self, region: &mut region };
+        descriptor.forward(&mut steps, &mut values)?;
+        let prefix = descriptor.prefix_bytes() * 8 / u64::from(descriptor.element_bits());
+        let mut at = Index::constant(prefix + descriptor.base_offset());
+        for axis in descriptor.axes() {
+            if descriptor.extents()[axis.coordinate] > 1 {
+                at = at.plus(axis.stride, &values[axis.coordinate]).ok_or(PAST_LIMIT)?;
+            }
+        }
+        self.extend(&mut region);
+        let at = at.clone().cut(region.bounds.of(&at.form));
+        let last = at.high.unsigned_abs();
+        let seen = &mut self.nest.sources[source].last_read;
+        *seen = match *seen {
+            LastRead::Unit(earlier) => LastRead::Unit(earlier.max(last)),
+            _ => LastRead::Unit(last),
+        };
+        self.case(region, Take::Read { source, at: at.form })
+    }
+
+    /// Ends a way: where the region is, positions take these bits.
+    ///
+    /// # Errors
+    ///
+    /// Where there are too many cases.
+    pub(crate) fn bits(&mut self, region: Region, bits: u128) -> Result<(), NestError> {
+        let mask = u128::MAX >> (128 - self.nest.dst_bits);
+        self.case(region, Take::Bits(bits & mask))
+    }
+
+    fn case(&mut self, region: Region, take: Take) -> Result<(), NestError> {
+        if self.nest.cases.len() == MAX_CASES {
+            return Err(NestError::Bound { what: "cases", limit: MAX_CASES });
+        }
+        self.nest.cases.push(Case { when: region.guards, take });
+        Ok(())
+    }
+
+    /// The nest, once every way has ended.
+    ///
+    /// # Errors
+    ///
+    /// Where a form may pass 2^60.
+    pub(crate) fn finish(mut self) -> Result<CopyNest, NestError> {
+        self.nest.cases.extend(self.padding);
+        // What no case takes is zero already.
+        while let Some(Case { take: Take::Bits(0), .. }) = self.nest.cases.last() {
+            self.nest.cases.pop();
+        }
+        check_range(&self.nest)?;
+        Ok(self.nest)
+    }
+
+    /// Bounds the quotients and lookups that have come since the region was made.
+    fn extend(&self, region: &mut Region) {
+        region.bounds.extend(&self.nest.quotients, &self.nest.lookups);
+    }
+}
+
+impl NestError {
+    /// A number of a form passes what a nest counts.
+    pub(crate) const PAST_LIMIT: Self = Self::Reach { operand: Operand::Source(0), limit: LIMIT };
+}
+
+const PAST_LIMIT: NestError = NestError::PAST_LIMIT;
+
+/// The coordinates in memory of an index: a split needs a quotient.
+struct Steps<'a> {
+    assembly: &'a mut Assembly,
+    region: &'a mut Region,
+}
+
+impl Forward for Steps<'_> {
+    type Value = Index;
+    type Error = NestError;
+
+    fn split(&mut self, whole: Coordinate<'_, Index>, by: u64) -> Result<[Index; 2], NestError> {
+        self.assembly.divide(self.region, whole.value, by)
+    }
+
+    fn fold(
+        &mut self,
+        major: Coordinate<'_, Index>,
+        minor: Coordinate<'_, Index>,
+    ) -> Result<Index, NestError> {
+        minor.value.plus(signed(minor.extent), major.value).ok_or(PAST_LIMIT)
+    }
+
+    fn unit(&mut self) -> Index {
+        Index::constant(0)
+    }
+}

@@ -1,0 +1,90 @@
+//! Nests that no operation builds.
+
+use smallvec::SmallVec;
+use stridec::nest::{Affine, Case, CopyNest, Guard, Quotient, Take, Value};
+
+use super::random::Random;
+
+/// A nest of random axes, quotients of axes and of earlier quotients, and guards of both. Of one source, one case reads
+/// it, and one fills; of several, up to five cases read any of them or fill, each where any of the guards hold.
+///
+/// In half of them all numbers but the innermost strides are multiples of 4, as wider units ask.
+pub fn arbitrary(random: &mut Random, sources: u64) -> CopyNest {
+    let grain = random.pick(&[1, 4]);
+    let rank = 1 + random.below(4);
+    let extents: SmallVec<[u64; 8]> =
+        (1..rank).map(|_| random.pick(&[1, 2, 3, 4, 4, 6, 8, 12])).collect();
+    let mut extents = extents;
+    extents.push(grain * random.pick(&[1, 2, 3, 4]));
+    let positions: u64 = extents.iter().product();
+    let axes: Vec<Value> = (0..extents.len()).map(Value::Axis).collect();
+    // Strides of a dense array of these extents, so that some quotients nest, or any small weights.
+    let form = |random: &mut Random, values: &[Value]| {
+        let mut form = Affine::constant((random.below(9) / grain * grain).cast_signed());
+        let mut stride = 1;
+        for &value in values.iter().rev() {
+            let any = (random.below(5) * grain).cast_signed();
+            let weight = if random.one_in(4) { any } else { stride };
+            form = form.plus(weight, &Affine::value(value));
+            stride *= match value {
+                Value::Axis(axis) => extents[axis].cast_signed(),
+                _ => 4,
+            };
+        }
+        form
+    };
+    let mut values = axes;
+    let mut quotients: Vec<Quotient> = Vec::new();
+    for number in 0..usize::try_from(random.below(4)).unwrap() {
+        let by = random.pick(&[2, 3, 4, 8, 12, 16]);
+        quotients.push(Quotient { of: form(random, &values), by });
+        values.push(Value::Quotient(number));
+    }
+    let guards: Vec<Guard> = (0..random.below(3))
+        .map(|_| {
+            let shift = (random.below(12) / grain * grain).cast_signed();
+            Guard {
+                of: form(random, &values).plus(-1, &Affine::constant(shift)),
+                extent: random.below(positions + 4).next_multiple_of(grain),
+            }
+        })
+        .collect();
+    // The last case asks the first of the guards, or none; each case before it asks more.
+    let gaps = guards[..usize::try_from(random.below(1 + guards.len() as u64)).unwrap()].into();
+    let bits = random.pick(&[1, 2, 4, 8, 16, 32, 64]);
+    let fill = u128::from(random.next()) & ((1 << bits) - 1);
+    let read = |random: &mut Random| Take::Read {
+        source: usize::try_from(random.below(sources)).unwrap(),
+        at: form(random, &values),
+    };
+    let mut cases = vec![Case { when: guards.clone().into(), take: read(random) }];
+    if sources == 1 && random.one_in(2) {
+        cases.push(Case { when: gaps, take: Take::Bits(fill) });
+    }
+    for _ in 0..if sources > 1 { random.below(5) } else { 0 } {
+        let when = guards.iter().filter(|_| random.one_in(2)).cloned().collect();
+        let take = if random.one_in(3) { Take::Bits(fill) } else { read(random) };
+        cases.insert(0, Case { when, take });
+    }
+    // No form is negative, so that the greatest values are those of the greatest values of all that it weighs.
+    let mut most: Vec<i64> = Vec::new();
+    let greatest = |form: &Affine, most: &[i64]| {
+        let last = |value| match value {
+            Value::Axis(axis) => extents[axis].cast_signed() - 1,
+            Value::Quotient(quotient) => most[quotient],
+            Value::Lookup(_) => 0,
+        };
+        form.interval(|value| (0, last(value))).1
+    };
+    for Quotient { of, by } in &quotients {
+        most.push(greatest(of, &most) / by.cast_signed());
+    }
+    let reach = cases.iter().map(|case| match &case.take {
+        Take::Read { at, .. } => greatest(at, &most).unsigned_abs(),
+        Take::Bits(_) => 0,
+    });
+    let src_units = 2 * (1 + reach.max().unwrap());
+    let dst_base =
+        if random.one_in(3) { -(random.below(positions) / grain * grain).cast_signed() } else { 0 };
+    CopyNest::unproved(&extents, quotients, cases, dst_base, src_units, bits)
+}
