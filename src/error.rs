@@ -7,6 +7,7 @@ use crate::{
     hlo::HloError,
     host::HostError,
     nest::{NestError, Operand},
+    program::ProgramError,
     request::RequestError,
     schedule::ScheduleError,
     shape::{FieldPath, ParseError, ShapeError},
@@ -61,6 +62,9 @@ pub enum Error {
     /// An invalid module, or one that is more than stridec reads.
     #[error(transparent)]
     Hlo(#[from] HloError),
+    /// A module that is not compiled, or does not run.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
     /// A run on the host with buffers of other sizes.
     #[error(transparent)]
     Host(#[from] HostError),
@@ -87,6 +91,7 @@ impl Error {
             Self::Request(error) => error.kind(),
             Self::Located { error, .. } => error.kind(),
             Self::Hlo(error) => error.kind(),
+            Self::Program(error) => error.kind(),
             Self::Host(error) => error.kind(),
             #[cfg(feature = "gpu")]
             Self::Gpu(error) => error.kind(),

@@ -120,6 +120,7 @@
 //! | [`nest`] | the loop nest of an operation, and its passes |
 //! | [`schedule`] | the choice of a strategy for a target |
 //! | [`wgsl`] | the generator of kernels, and naga's validation |
+//! | [`program`] | HLO modules that move data, as kernels |
 //! | [`hlo`] | programs: XLA's HLO modules |
 //! | [`host`] | runs a nest on the CPU |
 //! | [`xla`] | XLA's utilities for layouts, shapes and indices |
@@ -149,6 +150,7 @@ pub mod guide;
 pub mod hlo;
 pub mod host;
 pub mod nest;
+pub mod program;
 pub mod proto;
 pub mod request;
 pub mod run;

@@ -8,6 +8,7 @@ use crate::{
     error::Error,
     host,
     nest::{CopyNest, slabs},
+    program::Program,
     request::Operation,
 };
 
@@ -119,6 +120,50 @@ impl Operation {
         on_host(self.nest(), SLAB, source, destination, &mut progress)?;
         Ok(Ran::OnHost { why })
     }
+}
+
+impl Program {
+    /// Runs the program on the device that `device` allows: the image of each parameter, to the image of each result.
+    ///
+    /// With [`Device::Auto`], the host takes over where no GPU opens and where the program exceeds the GPU's limits or
+    /// memory. Both write the same bytes. Each call opens a device; to run many programs, open a `Gpu` once.
+    ///
+    /// # Errors
+    ///
+    /// Where there are more or fewer buffers than parameters, or one has not the length of its image. With `Device::Gpu`,
+    /// where no adapter opens or the program exceeds its limits. Where a GPU fails during the run.
+    pub fn run(&self, device: Device, parameters: &[&[u8]]) -> Result<(Vec<Vec<u8>>, Ran), Error> {
+        self.check_parameters(parameters)?;
+        let why = match device {
+            Device::Host => None,
+            #[cfg(feature = "gpu")]
+            Device::Gpu => return Ok(program_on_gpu(&Gpu::open()?, self, parameters)?),
+            #[cfg(feature = "gpu")]
+            Device::Auto => {
+                let ran =
+                    Gpu::open_hardware().and_then(|gpu| program_on_gpu(&gpu, self, parameters));
+                match ran {
+                    Err(error) if error.is_no_device() || error.is_beyond_limits() => {
+                        Some(error.to_string())
+                    }
+                    ran => return Ok(ran?),
+                }
+            }
+            #[cfg(not(feature = "gpu"))]
+            Device::Auto => Some("stridec was built without the feature `gpu`".to_owned()),
+        };
+        Ok((self.run_on_host(parameters)?, Ran::OnHost { why }))
+    }
+}
+
+#[cfg(feature = "gpu")]
+fn program_on_gpu(
+    gpu: &Gpu,
+    program: &Program,
+    parameters: &[&[u8]],
+) -> Result<(Vec<Vec<u8>>, Ran), crate::gpu::GpuError> {
+    let results = gpu.run_program(program, parameters)?;
+    Ok((results, Ran::OnGpu { name: gpu.name(), backend: gpu.backend(), parts: 1 }))
 }
 
 #[cfg(feature = "gpu")]

@@ -20,7 +20,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("wgsl", &["nest", "schedule"]),
     ("backend", &["error", "wgsl"]),
     ("host", &["nest"]),
-    ("gpu", &["nest", "schedule", "wgsl"]),
+    ("program", &["error", "shape", "stride", "nest", "schedule", "wgsl", "host", "hlo"]),
+    ("gpu", &["nest", "schedule", "wgsl", "program"]),
     (
         "request",
         &[
@@ -31,13 +32,13 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "error",
         &[
-            "shape", "stride", "window", "nest", "schedule", "wgsl", "request", "hlo", "host",
-            "gpu", "backend",
+            "shape", "stride", "window", "nest", "schedule", "wgsl", "request", "hlo", "program",
+            "host", "gpu", "backend",
         ],
     ),
     ("service", &["error", "proto", "shape", "schedule", "wgsl", "backend", "request"]),
     ("capi", &["service"]),
-    ("run", &["error", "gpu", "host", "nest", "request"]),
+    ("run", &["error", "gpu", "host", "nest", "program", "request"]),
     ("guide", &[]),
     ("lib", &[]),
     ("trace", &[]),

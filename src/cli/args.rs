@@ -11,6 +11,7 @@ Examples:
   stridec run relayout --from 'f32[8,64,112,112]{3,2,1,0}' --to 'f32[8,64,112,112]{1,3,2,0}' \\
       -i x.npy -o y.npy
   stridec compile slice --from 'f32[1,1,4,4]' --offsets 0,0,0,1 --sizes 1,1,4,3 --strides 1,1,-2,2
+  stridec run hlo @module.pb -i x.npy -i y.npy -o z.npy
 
 SHAPE is one of
   f32[2,3]{0,1}                    XLA's notation, tiles too: bf16[16,256]{1,0:T(8,128)(2,1)}
@@ -119,8 +120,23 @@ pub(super) struct OpArgs {
     /// The operation
     #[arg(value_name = "OP", required_unless_present = "request")]
     pub(super) operation: Option<OpKind>,
+    /// hlo: the module, an HLO module proto of XLA
+    #[arg(value_name = "@FILE")]
+    pub(super) module: Option<String>,
+    /// hlo: the layouts of the parameters and the result
+    #[arg(long, value_enum, default_value_t = Layouts::Module)]
+    pub(super) layouts: Layouts,
     #[command(flatten)]
     pub(super) flags: OpFlags,
+}
+
+/// Whose layouts a program's buffers have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Layouts {
+    /// Those that the module says
+    Module,
+    /// The default ones: row-major, without tiles
+    Default,
 }
 
 /// What an operation is made of.
@@ -176,6 +192,8 @@ pub(super) enum OpKind {
     Relayout,
     /// DirectML's SLICE1: a window in each dimension and a stride inside it
     Slice,
+    /// A program: an HLO module that moves data, from parameters in order to results in order
+    Hlo,
 }
 
 #[derive(Args, Debug)]
@@ -196,8 +214,11 @@ pub(super) struct CompileArgs {
     #[arg(long, value_name = "FILE")]
     pub(super) json: Option<PathBuf>,
     /// Where to write; `-` is stdout
-    #[arg(short, long, value_name = "FILE", default_value = "-")]
-    pub(super) output: PathBuf,
+    #[arg(short = 'o', value_name = "FILE", default_value = "-")]
+    pub(super) file: PathBuf,
+    /// hlo: the number of the result whose kernel is printed; of other operations, the file to write
+    #[arg(long, value_name = "N|FILE", conflicts_with = "file")]
+    pub(super) output: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -224,13 +245,14 @@ pub(super) enum Emit {
 pub(super) struct RunArgs {
     #[command(flatten)]
     pub(super) op: OpArgs,
-    /// The input: a .npy file, or the raw memory of `--from`; `-` is stdin, raw
+    /// The input: a .npy file, or the raw memory of `--from`; `-` is stdin, raw. A program takes one for each parameter
     #[arg(short, long, value_name = "IN")]
-    pub(super) input: PathBuf,
+    pub(super) input: Vec<PathBuf>,
     /// The output: a .npy file, or the raw memory of `--to`; `-` is stdout, raw. A .npy file has the memory's shape, its
-    /// dimensions from major to minor and padding included: 'f32[2,3]{0,1}' loads as an array of (3, 2)
+    /// dimensions from major to minor and padding included: 'f32[2,3]{0,1}' loads as an array of (3, 2). A program takes
+    /// one for each result
     #[arg(short, long, value_name = "OUT")]
-    pub(super) output: PathBuf,
+    pub(super) output: Vec<PathBuf>,
     /// Where to run
     #[arg(long, value_enum, default_value_t = Device::Auto)]
     pub(super) device: Device,

@@ -10,7 +10,7 @@ use stridec::{
 };
 
 use super::{
-    args::{CompileArgs, Emit},
+    args::{CompileArgs, Emit, OpKind},
     errors::{Exit, Failure, note},
     op::Request,
     output::Output,
@@ -18,6 +18,10 @@ use super::{
 };
 
 pub(super) fn compile(args: &CompileArgs) -> Result<(), Failure> {
+    if args.op.operation == Some(OpKind::Hlo) {
+        return super::program::compile(args);
+    }
+    args.op.refuse_module()?;
     let Request { operation, target: requested, language } = args.op.request(None)?;
     let target = target(args.target.as_deref(), &args.limits, requested)?;
     let kernel = operation.compile(&target).map_err(too_large)?;
@@ -32,7 +36,7 @@ pub(super) fn compile(args: &CompileArgs) -> Result<(), Failure> {
     if kernel.dispatches.is_empty() && args.emit != Emit::Stages {
         note("no element moves: the kernel is empty, and there is nothing to dispatch");
     }
-    let mut output = Output::open(&args.output)?;
+    let mut output = Output::open(args.output.as_ref().unwrap_or(&args.file))?;
     if let Some(path) = &args.json {
         let mut output = Output::open(path)?;
         output.write(&json(&kernel, shown.or(language))?)?;
@@ -44,7 +48,7 @@ pub(super) fn compile(args: &CompileArgs) -> Result<(), Failure> {
 
 impl Emit {
     /// The language of the shader that it prints, where that is another than WGSL.
-    fn language(self) -> Option<Language> {
+    pub(super) fn language(self) -> Option<Language> {
         match self {
             Self::Spirv => Some(Language::Spirv),
             Self::Msl => Some(Language::Msl),
@@ -56,19 +60,22 @@ impl Emit {
 }
 
 /// The kernel as a message, in a language too where there is one.
-fn message(kernel: &Kernel, language: Option<Language>) -> Result<proto::stridec::Kernel, Error> {
+pub(super) fn message(
+    kernel: &Kernel,
+    language: Option<Language>,
+) -> Result<proto::stridec::Kernel, Error> {
     match language {
         None => Ok(kernel.into()),
         Some(language) => Ok((kernel, &translate(kernel, language)?).into()),
     }
 }
 
-fn json(kernel: &Kernel, language: Option<Language>) -> Result<Vec<u8>, Error> {
+pub(super) fn json(kernel: &Kernel, language: Option<Language>) -> Result<Vec<u8>, Error> {
     Ok(to_json_with_zeros(&message(kernel, language)?)?.into_bytes())
 }
 
 /// The failure; where one kernel cannot bind the tensors, with what helps.
-fn too_large(error: Error) -> Failure {
+pub(super) fn too_large(error: Error) -> Failure {
     let parts = "`stridec run` cuts such a copy into parts, each with a kernel that fits";
     match error {
         Error::Schedule(ScheduleError::Binding { given, .. }) => {

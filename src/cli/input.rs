@@ -115,6 +115,28 @@ impl Input {
     }
 }
 
+impl Input {
+    /// Reads all of the input, at most `limit` bytes.
+    pub(super) fn read_all(self, limit: u64) -> Result<Bytes, Failure> {
+        let Self { path, from, start } = self;
+        let bytes = match from {
+            From::Mapped(map) => Bytes::Mapped(map),
+            From::Pipe(pipe) => {
+                let mut bytes = start;
+                pipe.take(limit.saturating_add(1))
+                    .read_to_end(&mut bytes)
+                    .map_err(|error| Failure::unreadable(&path, &error))?;
+                Bytes::Read(bytes)
+            }
+        };
+        if bytes.len() as u64 > limit {
+            let reason = format!("expected at most {limit} bytes");
+            return Err(Failure::invalid(reason).about(input_name(&path)));
+        }
+        Ok(bytes)
+    }
+}
+
 /// Whether a path has numpy's ending.
 pub(super) fn is_npy(path: &Path) -> bool {
     has_ending(path, "npy")

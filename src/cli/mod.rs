@@ -24,6 +24,7 @@ mod npy;
 mod offset;
 mod op;
 mod output;
+mod program;
 mod progress;
 mod proto_file;
 mod run;

@@ -48,6 +48,17 @@ impl OpArgs {
     pub(super) fn request(&self, source: Option<Tensor>) -> Result<Request, Failure> {
         self.flags.request(self.operation, source)
     }
+
+    /// Refuses what only a program takes.
+    pub(super) fn refuse_module(&self) -> Result<(), Failure> {
+        match &self.module {
+            Some(module) => Err(Failure::invalid(format!(
+                "unexpected argument `{}`; only `hlo` takes a module",
+                quoted(module)
+            ))),
+            None => Ok(()),
+        }
+    }
 }
 
 impl OpFlags {
@@ -76,6 +87,10 @@ impl OpFlags {
         kind: Option<OpKind>,
         source: Option<Tensor>,
     ) -> Result<Operation, Failure> {
+        if kind == Some(OpKind::Hlo) {
+            let reason = "hlo: only `run` and `compile` take a program";
+            return Err(Failure::invalid(reason));
+        }
         let source = match (&self.from, source) {
             (Some(argument), _) => lowered(tensor(argument), "--from")?,
             (None, Some(source)) => source,

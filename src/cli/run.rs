@@ -1,9 +1,11 @@
-//! `stridec run`: an operation on a file.
+//! `stridec run`: an operation on a file, or a program on several.
+
+use std::path::{Path, PathBuf};
 
 use stridec::{Operation, Tensor};
 
 use super::{
-    args::RunArgs,
+    args::{OpKind, RunArgs},
     errors::{Failure, note},
     execute::execute,
     input::{Bytes, Input, is_npy, refuse_archive},
@@ -12,17 +14,34 @@ use super::{
 };
 
 pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
-    refuse_archive(&args.output)?;
-    let source = Source::open(args)?;
+    if args.op.operation == Some(OpKind::Hlo) {
+        return super::program::run(args);
+    }
+    args.op.refuse_module()?;
+    let (input, path) = (the_one(&args.input, "--input")?, the_one(&args.output, "--output")?);
+    refuse_archive(path)?;
+    let source = Source::open(args, input)?;
     let image = source.image();
     let destination = source.operation.destination();
-    let header = if is_npy(&args.output) { npy::header_of(destination).write() } else { vec![] };
-    let mut output = Output::open(&args.output)?;
+    let header = if is_npy(path) { npy::header_of(destination).write() } else { vec![] };
+    let mut output = Output::open(path)?;
     let mut result = output.image(&header, destination.image_bytes())?;
     let took = execute(&source.operation, args.device, image, &mut result)?;
     note(&format!("ran on {took}"));
     output.write_image(result)?;
     output.finish()
+}
+
+/// The one file of a flag that only programs take several times.
+fn the_one<'a>(paths: &'a [PathBuf], flag: &str) -> Result<&'a Path, Failure> {
+    match paths {
+        [path] => Ok(path),
+        [] => Err(Failure::invalid(format!("{flag}: missing; expected a file"))),
+        [_, _, ..] => Err(Failure::invalid(format!(
+            "{flag}: expected one file, got {}; only a program takes several",
+            paths.len()
+        ))),
+    }
 }
 
 /// The operation, and the input that it reads.
@@ -35,8 +54,8 @@ struct Source {
 
 impl Source {
     /// Opens the input and checks it against the operation.
-    fn open(args: &RunArgs) -> Result<Self, Failure> {
-        let mut input = Input::open(&args.input)?;
+    fn open(args: &RunArgs, path: &Path) -> Result<Self, Failure> {
+        let mut input = Input::open(path)?;
         if !input.is_npy() {
             let operation = args.op.request(None)?.operation;
             let bytes = read_image(input, 0, &operation)?;

@@ -26,6 +26,7 @@ mod limits;
 mod module;
 mod parts;
 mod pipeline;
+mod program;
 mod rows;
 mod run;
 mod scope;

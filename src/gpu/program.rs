@@ -1,0 +1,104 @@
+//! Runs a program: its kernels one after the other, on buffers that stay on the device.
+
+use std::collections::BTreeMap;
+
+use super::buffer::rounded;
+use super::check;
+use super::encode::Job;
+use super::{Gpu, GpuError};
+use crate::{
+    nest::Operand,
+    program::{Program, Value},
+    schedule::schedule,
+    wgsl::{self, Kernel},
+};
+
+impl Gpu {
+    /// Runs a program on host bytes: the image of each parameter, to the image of each result.
+    ///
+    /// The program's kernels run where it was compiled for a target; where it was only lowered, they are compiled for
+    /// this device. Buffers between kernels stay on the device.
+    ///
+    /// # Errors
+    /// [`GpuError::ImageSize`] for slices that are not as long as the parameters' images, or where there are more or
+    /// fewer; else as [`run`](Self::run).
+    pub fn run_program(
+        &self,
+        program: &Program,
+        parameters: &[&[u8]],
+    ) -> Result<Vec<Vec<u8>>, GpuError> {
+        for (number, of) in program.parameters().iter().enumerate() {
+            let given = parameters.get(number).map_or(0, |bytes| bytes.len());
+            check::image(Operand::Source(number), given, of.bytes())?;
+        }
+        let own;
+        let kernels = if program.kernels().len() == program.steps().len() {
+            program.kernels()
+        } else {
+            own = self.compile_steps(program)?;
+            &own
+        };
+        let buffers = self.buffers(program, kernels, parameters)?;
+        let mut encoder = self.encoder()?;
+        for (step, kernel) in program.steps().iter().zip(kernels) {
+            if kernel.dispatches.is_empty() {
+                continue;
+            }
+            let sizes = check::kernel(kernel, &self.limits)?;
+            let sources = step.sources().iter().map(|source| (&buffers[source], 0)).collect();
+            let destination = (&buffers[&step.destination()], 0);
+            let job = Job { kernel, sizes, sources, destination, times: 1 };
+            self.encode_job(&mut encoder, &job, None)?;
+        }
+        let mut encoder = Some(encoder);
+        let mut results = Vec::with_capacity(program.results().len());
+        for (number, of) in program.results().iter().enumerate() {
+            let mut bytes = vec![0; usize::try_from(of.bytes()).unwrap_or(usize::MAX)];
+            let encoder = encoder.take().map_or_else(|| self.encoder(), Ok)?;
+            self.read(encoder, &buffers[&Value::Result(number)], &mut bytes)?;
+            results.push(bytes);
+        }
+        Ok(results)
+    }
+
+    fn compile_steps(&self, program: &Program) -> Result<Vec<Kernel>, GpuError> {
+        let target = self.limits.target(self.name());
+        let compile = |step: &crate::program::Step| {
+            let schedule = schedule(step.nest().clone(), &target).map_err(GpuError::Schedule)?;
+            Ok(wgsl::emit(&schedule, &target, &[]))
+        };
+        program.steps().iter().map(compile).collect()
+    }
+
+    /// A buffer for each value, large enough for every binding of it; parameters and constants are written.
+    fn buffers(
+        &self,
+        program: &Program,
+        kernels: &[Kernel],
+        parameters: &[&[u8]],
+    ) -> Result<BTreeMap<Value, wgpu::Buffer>, GpuError> {
+        let mut sizes: BTreeMap<Value, u64> = BTreeMap::new();
+        let results = (0..program.results().len()).map(Value::Result);
+        sizes.extend(results.map(|value| (value, rounded(program.bytes_of(value)))));
+        for (step, kernel) in program.steps().iter().zip(kernels) {
+            let destination = step.destination();
+            let values = step.sources().iter().chain([&destination]);
+            for (&value, binding) in values.zip(&kernel.bindings) {
+                let least = rounded(program.bytes_of(value)).max(binding.size_in_bytes);
+                let size = sizes.entry(value).or_insert(least);
+                *size = least.max(*size);
+            }
+        }
+        let mut buffers = BTreeMap::new();
+        for (value, size) in sizes {
+            let buffer = self.create_buffer(size)?;
+            match value {
+                Value::Parameter(number) => self.write(&buffer, parameters[number])?,
+                Value::Constant(number) => self.write(&buffer, &program.constants()[number])?,
+                Value::Scratch(_) | Value::Result(_) => {}
+            }
+            buffers.insert(value, buffer);
+        }
+        Ok(buffers)
+    }
+}

@@ -1,0 +1,92 @@
+//! Why a module is not compiled, or does not run.
+
+use super::Value;
+use crate::{error_kind::ErrorKind, nest::NestError, shape::Shape, stride::StrideError};
+
+/// Why a module is not compiled, or does not run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProgramError {
+    /// An instruction that does more than move data, or moves it in a way that is not supported.
+    #[error("`{instruction}`: {opcode} is not supported{reason}")]
+    Unsupported {
+        /// The instruction's name.
+        instruction: String,
+        /// Its opcode.
+        opcode: String,
+        /// What about it is not supported, after a colon or a semicolon; empty where that is the opcode itself.
+        reason: String,
+    },
+    /// A parameter or a result whose memory cannot be described by strides.
+    #[error("{value}: {error}")]
+    Layout {
+        /// The parameter or the result, with its shape.
+        value: String,
+        /// What is wrong with it.
+        error: Box<StrideError>,
+    },
+    /// A result that no kernel computes.
+    #[error("`{instruction}`: {error}")]
+    Nest {
+        /// The instruction whose value was to be computed.
+        instruction: String,
+        /// What is wrong.
+        error: Box<NestError>,
+    },
+    /// More instructions on the ways from the results to the parameters than are followed.
+    #[error(
+        "expected at most {limit} instructions on the ways from a result to the parameters, calls counted each time"
+    )]
+    TooLong {
+        /// The most accepted.
+        limit: usize,
+    },
+    /// More scratch buffers than a program has.
+    #[error("expected a program of at most {limit} scratch buffers")]
+    TooManyScratchBuffers {
+        /// The most accepted.
+        limit: usize,
+    },
+    /// Another number of buffers than the program has parameters.
+    #[error("expected {expected} buffers, one for each parameter ({shapes}), got {given}")]
+    Parameters {
+        /// The number of parameters.
+        expected: usize,
+        /// The number of buffers.
+        given: usize,
+        /// The parameters' shapes.
+        shapes: String,
+    },
+    /// A buffer that has not the length of its parameter.
+    #[error("parameter {number}: expected {expected} bytes, the memory of {shape}, got {given}")]
+    Length {
+        /// The parameter.
+        number: usize,
+        /// Its shape.
+        shape: Box<Shape>,
+        /// The bytes that it takes.
+        expected: u64,
+        /// The bytes that were given.
+        given: usize,
+    },
+}
+
+impl ProgramError {
+    /// The error of a buffer that holds an array of this shape.
+    pub(super) fn layout(value: Value, shape: &Shape, error: StrideError) -> Self {
+        Self::Layout { value: format!("{value}, {shape}"), error: Box::new(error) }
+    }
+
+    /// What kind of failure it is.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Layout { error, .. } => error.kind(),
+            Self::Nest { error, .. } => error.kind(),
+            Self::Parameters { .. } | Self::Length { .. } => ErrorKind::Invalid,
+            Self::Unsupported { .. }
+            | Self::TooLong { .. }
+            | Self::TooManyScratchBuffers { .. } => ErrorKind::Unsupported,
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Elements of constants as bits.
+
+use crate::{
+    hlo::Literal,
+    shape::{ElementType, Shape},
+};
+
+/// Extents of an array; `None` where one is not fixed.
+pub(super) fn extents(shape: &Shape) -> Option<Vec<u64>> {
+    use crate::shape::Dimension::Fixed;
+    let fixed = |dimension: &_| match *dimension {
+        Fixed(extent) => Some(extent),
+        _ => None,
+    };
+    shape.dimensions().iter().map(fixed).collect()
+}
+
+/// Number of elements of these extents.
+pub(super) fn elements(extents: &[u64]) -> u64 {
+    if extents.contains(&0) { 0 } else { extents.iter().product() }
+}
+
+/// Bits of an element of the type in memory.
+pub(super) fn storage_bits(element_type: ElementType) -> u32 {
+    element_type.storage_bits().unwrap_or(8)
+}
+
+/// The bits of the element at a row-major place of an array.
+pub(super) fn element(literal: &Literal, place: u64) -> u128 {
+    let bytes = usize::try_from(storage_bits(literal.shape().element_type()) / 8).unwrap_or(1);
+    let first = usize::try_from(place).unwrap_or(usize::MAX) * bytes;
+    let bytes = &literal.bytes()[first..first + bytes];
+    bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u128::from(byte))
+}
+
+/// The bits that every element has; `None` where they differ, or there is no element.
+pub(super) fn uniform(literal: &Literal) -> Option<u128> {
+    let bytes = usize::try_from(storage_bits(literal.shape().element_type()) / 8).unwrap_or(1);
+    let mut chunks = literal.bytes().chunks_exact(bytes);
+    let first = chunks.next()?;
+    chunks.all(|chunk| chunk == first).then(|| element(literal, 0))
+}
+
+/// An integer that a start of a dynamic slice is, as a number from 0 up: negative ones are 0.
+pub(super) fn start(element_type: ElementType, bits: u128) -> Option<u64> {
+    let width = element_type.bits()?;
+    let unused = 128 - width;
+    let sign = element_type.is_signed_integer();
+    if !sign && !is_integer(element_type) {
+        return None;
+    }
+    let number = bits << unused;
+    if sign && number.cast_signed() < 0 {
+        return Some(0);
+    }
+    u64::try_from(number >> unused).ok()
+}
+
+/// Whether the type is an integer.
+pub(super) fn is_integer(element_type: ElementType) -> bool {
+    use ElementType::{U1, U2, U4, U8, U16, U32, U64};
+    element_type.is_signed_integer() || matches!(element_type, U1 | U2 | U4 | U8 | U16 | U32 | U64)
+}

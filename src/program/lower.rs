@@ -1,0 +1,155 @@
+//! [`lower`]: from a module to the nests of its results, and of what they share.
+
+use smallvec::SmallVec;
+
+use super::{
+    Program, ProgramError, Step, Value,
+    graph::{Graph, Node, Origin, Path},
+    pull::{Kept, Pulled, Stop, Wanted, pull},
+};
+use crate::{
+    hlo::{Module, Opcode},
+    nest::{coalesce, refine, widen},
+    shape::{ElementType, Shape},
+    stride::StrideDescriptor,
+};
+
+/// The most scratch buffers of a program.
+const MAX_SCRATCH: usize = 64;
+
+/// The visits that the value has which is computed before, where a kernel passes a bound: about as many as it has cases
+/// of its own, so that both kernels stay small.
+const SHARED_VISITS: usize = 8;
+
+/// Lowers every result of a module.
+pub(super) fn lower(module: &Module) -> Result<Program, ProgramError> {
+    let mut parameters = Vec::new();
+    for (number, shape) in module.parameters().iter().enumerate() {
+        each_array(shape, &mut Path::new(), &mut |path, shape| {
+            parameters.push((number, path.clone(), shape.clone()));
+        });
+    }
+    let mut results = Vec::new();
+    each_array(module.result(), &mut Path::new(), &mut |path, shape| {
+        results.push((path.clone(), shape.clone()));
+    });
+    let kept = Kept { parameters, ..Kept::default() };
+    let mut lowering = Lowering { graph: Graph::new(module), kept, steps: Vec::new() };
+    let root = lowering.graph.root();
+    for (number, (path, shape)) in results.iter().enumerate() {
+        lowering.value(root, path.clone(), shape, Value::Result(number))?;
+    }
+    let Lowering { kept, steps, .. } = lowering;
+    let described = |shapes: Vec<Shape>, value: fn(usize) -> Value| {
+        let buffers = shapes.into_iter().enumerate();
+        buffers.map(|(number, shape)| super::Buffer::new(value(number), shape)).collect()
+    };
+    let parameters: Result<Vec<_>, _> =
+        described(kept.parameters.into_iter().map(|of| of.2).collect(), Value::Parameter);
+    let results: Result<Vec<_>, _> =
+        described(results.into_iter().map(|of| of.1).collect(), Value::Result);
+    let scratch: Result<Vec<_>, _> = described(kept.scratch, Value::Scratch);
+    Ok(Program {
+        name: module.name().to_owned(),
+        parameters: parameters?,
+        results: results?,
+        scratch: scratch?,
+        constants: kept.constants.into_iter().map(|of| of.1).collect(),
+        steps,
+        kernels: Vec::new(),
+    })
+}
+
+/// Calls `each` for the arrays of a shape, with where they stand; what has no elements is left out.
+fn each_array(shape: &Shape, path: &mut Path, each: &mut impl FnMut(&Path, &Shape)) {
+    if shape.element_type() != ElementType::Tuple {
+        return each(path, shape);
+    }
+    for (part, shape) in shape.tuple_shapes().iter().enumerate() {
+        path.push(part);
+        each_array(shape, path, each);
+        path.pop();
+    }
+}
+
+struct Lowering<'m> {
+    graph: Graph<'m>,
+    kept: Kept,
+    steps: Vec<Step>,
+}
+
+impl Lowering<'_> {
+    /// Adds the steps that write a value to a buffer of this shape.
+    fn value(
+        &mut self,
+        node: Node,
+        path: Path,
+        shape: &Shape,
+        buffer: Value,
+    ) -> Result<(), ProgramError> {
+        let destination = StrideDescriptor::try_from(shape)
+            .map_err(|error| ProgramError::layout(buffer, shape, error))?;
+        let element_type = shape.element_type();
+        let wanted = Wanted { node, path, element_type, destination: &destination };
+        loop {
+            match pull(&mut self.graph, &mut self.kept, &wanted) {
+                Ok(Pulled { nest, sources }) => {
+                    let nest = widen(coalesce(refine(nest)));
+                    self.steps.push(Step { nest, sources, destination: buffer });
+                    return Ok(());
+                }
+                Err(Stop::Refused(error)) => return Err(*error),
+                Err(Stop::Before(node)) => self.scratch(node)?,
+                Err(Stop::Bound(error, visits)) => {
+                    let Some(shared) = self.shared(&wanted, &visits)? else {
+                        let instruction = self.graph.instruction(node).name().to_owned();
+                        return Err(ProgramError::Nest { instruction, error });
+                    };
+                    self.scratch(shared)?;
+                }
+            }
+        }
+    }
+
+    /// The value to compute before, where a kernel passes a bound: one that is used several times, else one that the
+    /// result is made of.
+    fn shared(
+        &mut self,
+        wanted: &Wanted,
+        visits: &[(Node, usize)],
+    ) -> Result<Option<Node>, ProgramError> {
+        let root = self.graph.origin(wanted.node, wanted.path.clone())?;
+        let others = || visits.iter().filter(|(node, _)| Origin::Node(*node) != root);
+        let several = others().filter(|(_, count)| *count > 1);
+        if let Some((node, _)) = several.min_by_key(|(_, count)| count.abs_diff(SHARED_VISITS)) {
+            return Ok(Some(*node));
+        }
+        let is_constant =
+            |node: Node| matches!(self.graph.instruction(node).opcode(), Opcode::Constant(_));
+        Ok(others().map(|(node, _)| *node).find(|&node| !is_constant(node)))
+    }
+
+    /// Computes a value before, into a scratch buffer in the default layout.
+    fn scratch(&mut self, node: Node) -> Result<(), ProgramError> {
+        if self.kept.scratch.len() == MAX_SCRATCH {
+            return Err(ProgramError::TooManyScratchBuffers { limit: MAX_SCRATCH });
+        }
+        let instruction = self.graph.instruction(node);
+        let fixed = super::literal::extents(instruction.shape());
+        let shape = fixed
+            .and_then(|extents| Shape::new(instruction.shape().element_type(), extents, None).ok());
+        let Some(shape) = shape else {
+            return Err(ProgramError::Unsupported {
+                instruction: instruction.name().to_owned(),
+                opcode: instruction.opcode().name().to_owned(),
+                reason: "; its extents are not fixed".to_owned(),
+            });
+        };
+        // The number is taken first: what this value needs before it comes in buffers of its own.
+        let number = self.kept.scratch.len();
+        self.kept.scratch.push(shape.clone());
+        self.value(node, SmallVec::new(), &shape, Value::Scratch(number))?;
+        self.kept.scratch_of.insert(Origin::Node(node), number);
+        Ok(())
+    }
+}

@@ -1,0 +1,35 @@
+//! Programs: HLO modules that move data, compiled to one kernel for each result.
+//!
+//! [`compile_module`] walks the image of each result and hands the index of a position backwards through the
+//! instructions, to a parameter or to a constant (`pull`). A result that passes a bound of one kernel takes several, with
+//! scratch buffers between them (`lower`). What moves no data is refused, and the instruction is named.
+//!
+//! ```
+//! use stridec::{Target, hlo::{Builder, Opcode}, program::compile_module};
+//! let mut builder = Builder::new("example");
+//! let x = builder.parameter("u8[2,3]".parse()?)?;
+//! let y = builder.parameter("u8[2,1]".parse()?)?;
+//! let both = builder.add(Opcode::Concatenate { dimension: 1 }, &[x, y])?;
+//! let root = builder.add(Opcode::Transpose { dimensions: vec![1, 0] }, &[both])?;
+//! let module = builder.finish("main", root)?;
+//!
+//! let program = compile_module(&module, &Target::webgpu())?;
+//! assert_eq!(program.steps().len(), 1);
+//! assert_eq!(program.run_on_host(&[b"abcdef", b"xy"])?, [b"adbecfxy"]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod ends;
+mod error;
+mod graph;
+mod instruction;
+mod literal;
+mod lower;
+#[allow(clippy::module_inception)]
+mod program;
+mod pull;
+mod regroup;
+mod stages;
+
+pub use error::ProgramError;
+pub use program::{Buffer, Program, Step, Value, compile_module};

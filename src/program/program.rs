@@ -1,0 +1,291 @@
+//! [`Program`]: a module as kernels and the buffers between them.
+
+use std::fmt;
+
+use super::{ProgramError, lower::lower};
+use crate::{
+    error::Error,
+    hlo::Module,
+    host,
+    nest::CopyNest,
+    schedule::{Target, schedule},
+    shape::Shape,
+    stride::StrideDescriptor,
+    wgsl::{self, Kernel},
+};
+
+/// One of a program's buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Value {
+    /// An array of the parameters: those of tuples are counted part by part.
+    Parameter(usize),
+    /// Bytes that the module holds.
+    Constant(usize),
+    /// What one kernel writes and others read.
+    Scratch(usize),
+    /// An array of the result.
+    Result(usize),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Parameter(number) => write!(f, "parameter {number}"),
+            Self::Constant(number) => write!(f, "constant {number}"),
+            Self::Scratch(number) => write!(f, "scratch {number}"),
+            Self::Result(number) => write!(f, "result {number}"),
+        }
+    }
+}
+
+/// A buffer with the shape of the array in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Buffer {
+    shape: Shape,
+    descriptor: StrideDescriptor,
+}
+
+impl Buffer {
+    pub(super) fn new(value: Value, shape: Shape) -> Result<Self, ProgramError> {
+        let descriptor = StrideDescriptor::try_from(&shape)
+            .map_err(|error| ProgramError::layout(value, &shape, error))?;
+        Ok(Self { shape, descriptor })
+    }
+
+    /// The array's shape, with its layout.
+    #[must_use]
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Where its elements lie.
+    #[must_use]
+    pub fn descriptor(&self) -> &StrideDescriptor {
+        &self.descriptor
+    }
+
+    /// Bytes of the whole buffer.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.descriptor.image_bytes()
+    }
+}
+
+/// One kernel of a program: what it copies, from which buffers to which.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    pub(super) nest: CopyNest,
+    pub(super) sources: Vec<Value>,
+    pub(super) destination: Value,
+}
+
+impl Step {
+    /// The copy.
+    #[must_use]
+    pub fn nest(&self) -> &CopyNest {
+        &self.nest
+    }
+
+    /// The buffer of each source, in the order of the kernel's bindings.
+    #[must_use]
+    pub fn sources(&self) -> &[Value] {
+        &self.sources
+    }
+
+    /// The buffer that is written, which is the kernel's last binding.
+    #[must_use]
+    pub fn destination(&self) -> Value {
+        self.destination
+    }
+}
+
+/// A module that moves data, as steps that run one after the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    pub(super) name: String,
+    pub(super) parameters: Vec<Buffer>,
+    pub(super) results: Vec<Buffer>,
+    pub(super) scratch: Vec<Buffer>,
+    pub(super) constants: Vec<Vec<u8>>,
+    pub(super) steps: Vec<Step>,
+    pub(super) kernels: Vec<Kernel>,
+}
+
+/// Compiles every result of a module for a target.
+///
+/// # Errors
+///
+/// Where an instruction does more than move data, a layout has no strides, or the target's limits are too low.
+pub fn compile_module(module: &Module, target: &Target) -> Result<Program, Error> {
+    let mut program = Program::lower(module)?;
+    program.kernels = program.compile(target)?;
+    Ok(program)
+}
+
+impl Program {
+    /// Lowers every result of a module: what runs on the host, and what kernels are made of.
+    ///
+    /// # Errors
+    ///
+    /// Where an instruction does more than move data, or a layout has no strides.
+    pub fn lower(module: &Module) -> Result<Self, Error> {
+        Ok(lower(module)?)
+    }
+
+    /// The module's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The arrays that the program reads, in order; a tuple's parts count one by one.
+    #[must_use]
+    pub fn parameters(&self) -> &[Buffer] {
+        &self.parameters
+    }
+
+    /// The arrays that it writes, in order.
+    #[must_use]
+    pub fn results(&self) -> &[Buffer] {
+        &self.results
+    }
+
+    /// The buffers between kernels.
+    #[must_use]
+    pub fn scratch(&self) -> &[Buffer] {
+        &self.scratch
+    }
+
+    /// The bytes of constants that kernels read.
+    #[must_use]
+    pub fn constants(&self) -> &[Vec<u8>] {
+        &self.constants
+    }
+
+    /// What is run, in order.
+    #[must_use]
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// A kernel for each step, of the target that [`compile_module`] was given; none where the program was only lowered.
+    #[must_use]
+    pub fn kernels(&self) -> &[Kernel] {
+        &self.kernels
+    }
+
+    /// A kernel for each step, their texts validated by naga.
+    ///
+    /// # Errors
+    ///
+    /// Where the target's limits are too low.
+    pub fn compile(&self, target: &Target) -> Result<Vec<Kernel>, Error> {
+        let compile = |step: &Step| {
+            let schedule = schedule(step.nest.clone(), target)?;
+            let kernel = wgsl::emit(&schedule, target, &self.header(step));
+            if !kernel.dispatches.is_empty() {
+                wgsl::validate(&kernel.wgsl)?;
+            }
+            Ok(kernel)
+        };
+        self.steps.iter().map(compile).collect()
+    }
+
+    /// The steps that a result takes, in order: those of its scratch buffers, and its own.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no such result.
+    #[must_use]
+    pub fn steps_of(&self, result: usize) -> Vec<usize> {
+        assert!(result < self.results.len(), "a result of the program");
+        let mut wanted = vec![Value::Result(result)];
+        let mut steps = Vec::new();
+        for (number, step) in self.steps.iter().enumerate().rev() {
+            if wanted.contains(&step.destination) {
+                wanted.extend(&step.sources);
+                steps.push(number);
+            }
+        }
+        steps.reverse();
+        steps
+    }
+
+    /// Bytes of a buffer.
+    #[must_use]
+    pub fn bytes_of(&self, value: Value) -> u64 {
+        match value {
+            Value::Parameter(number) => self.parameters[number].bytes(),
+            Value::Constant(number) => self.constants[number].len() as u64,
+            Value::Scratch(number) => self.scratch[number].bytes(),
+            Value::Result(number) => self.results[number].bytes(),
+        }
+    }
+
+    /// Checks that there is a whole image for each parameter.
+    ///
+    /// # Errors
+    ///
+    /// [`ProgramError::Parameters`] and [`ProgramError::Length`].
+    pub fn check_parameters(&self, parameters: &[&[u8]]) -> Result<(), ProgramError> {
+        if parameters.len() != self.parameters.len() {
+            let shapes: Vec<String> =
+                self.parameters.iter().map(|of| of.shape().to_string()).collect();
+            return Err(ProgramError::Parameters {
+                expected: self.parameters.len(),
+                given: parameters.len(),
+                shapes: shapes.join(", "),
+            });
+        }
+        for (number, (of, given)) in self.parameters.iter().zip(parameters).enumerate() {
+            if given.len() as u64 != of.bytes() {
+                return Err(ProgramError::Length {
+                    number,
+                    shape: Box::new(of.shape().clone()),
+                    expected: of.bytes(),
+                    given: given.len(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the program on the CPU: the image of each parameter, to the image of each result.
+    ///
+    /// # Errors
+    ///
+    /// Where there are more or fewer buffers than parameters, or one has not the length of its image.
+    pub fn run_on_host(&self, parameters: &[&[u8]]) -> Result<Vec<Vec<u8>>, Error> {
+        self.check_parameters(parameters)?;
+        let room = |buffers: &[Buffer]| -> Vec<Vec<u8>> {
+            let length = |of: &Buffer| usize::try_from(of.bytes()).unwrap_or(usize::MAX);
+            buffers.iter().map(|of| vec![0; length(of)]).collect()
+        };
+        let (mut scratch, mut results) = (room(&self.scratch), room(&self.results));
+        for step in &self.steps {
+            let place = match step.destination {
+                Value::Scratch(number) => &mut scratch[number],
+                Value::Result(number) => &mut results[number],
+                Value::Parameter(_) | Value::Constant(_) => unreachable!("no step writes those"),
+            };
+            let mut written = std::mem::take(place);
+            let sources: Vec<&[u8]> = step
+                .sources
+                .iter()
+                .map(|&source| match source {
+                    Value::Parameter(number) => parameters[number],
+                    Value::Constant(number) => &self.constants[number],
+                    Value::Scratch(number) => &scratch[number],
+                    Value::Result(number) => &results[number],
+                })
+                .collect();
+            host::run_sources(&step.nest, &sources, &mut written)?;
+            match step.destination {
+                Value::Scratch(number) => scratch[number] = written,
+                Value::Result(number) => results[number] = written,
+                Value::Parameter(_) | Value::Constant(_) => {}
+            }
+        }
+        Ok(results)
+    }
+}

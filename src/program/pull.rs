@@ -1,0 +1,248 @@
+//! [`pull`]: the index of a result handed backwards through the instructions, to where its elements come from.
+
+use std::collections::HashMap;
+
+use super::{
+    ProgramError, Value,
+    graph::{Graph, Node, Origin, Path},
+    literal::{extents, storage_bits},
+};
+use crate::{
+    nest::{Assembly, CopyNest, Index, NestError, Region},
+    shape::{ElementType, Shape},
+    stride::StrideDescriptor,
+};
+
+/// The buffers that values come from: the parameters of the module and what is kept of it.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    /// The arrays of the parameters, in order, with where each stands.
+    pub(super) parameters: Vec<(usize, Path, Shape)>,
+    /// Constants that kernels read, in memory, with their shapes.
+    pub(super) constants: Vec<(Shape, Vec<u8>)>,
+    pub(super) constant_of: HashMap<Origin, usize>,
+    /// Values that are computed before, in the order of their scratch buffers.
+    pub(super) scratch_of: HashMap<Origin, usize>,
+    /// Their shapes, in default layouts.
+    pub(super) scratch: Vec<Shape>,
+}
+
+/// What a kernel is to write: an array of the program, in the memory of `destination`.
+pub(super) struct Wanted<'a> {
+    pub(super) node: Node,
+    pub(super) path: Path,
+    pub(super) element_type: ElementType,
+    pub(super) destination: &'a StrideDescriptor,
+}
+
+/// What the way of a value came to.
+pub(super) struct Pulled {
+    pub(super) nest: CopyNest,
+    /// The buffer of each source.
+    pub(super) sources: Vec<Value>,
+}
+
+/// Why a value was not found in one go.
+pub(super) enum Stop {
+    /// It is refused.
+    Refused(Box<ProgramError>),
+    /// This value has to be there first: a number that only a run knows.
+    Before(Node),
+    /// A bound of one kernel is passed; with how often each node was visited, in the order of the first visits.
+    Bound(Box<NestError>, Vec<(Node, usize)>),
+}
+
+impl From<ProgramError> for Stop {
+    fn from(error: ProgramError) -> Self {
+        Self::Refused(Box::new(error))
+    }
+}
+
+/// Finds where the elements of a value come from.
+pub(super) fn pull(graph: &mut Graph, kept: &mut Kept, wanted: &Wanted) -> Result<Pulled, Stop> {
+    let mut unit = storage_bits(wanted.element_type);
+    loop {
+        match Pull::run(graph, kept, wanted, unit) {
+            Err(Halt::Unit(bits)) => unit = bits,
+            Err(Halt::Stop(stop)) => return Err(stop),
+            Err(Halt::Nest(error @ NestError::Bound { .. })) => {
+                return Err(Stop::Bound(Box::new(error), Vec::new()));
+            }
+            Err(Halt::Nest(error)) => {
+                let instruction = graph.instruction(wanted.node).name().to_owned();
+                let error = Box::new(error);
+                return Err(ProgramError::Nest { instruction, error }.into());
+            }
+            Ok(pulled) => return Ok(pulled),
+        }
+    }
+}
+
+/// Why a way ends before its end.
+pub(super) enum Halt {
+    Stop(Stop),
+    /// Elements have to be taken apart into units of so many bits.
+    Unit(u32),
+    /// What a nest refuses.
+    Nest(NestError),
+}
+
+impl From<ProgramError> for Halt {
+    fn from(error: ProgramError) -> Self {
+        Self::Stop(error.into())
+    }
+}
+
+impl From<NestError> for Halt {
+    fn from(error: NestError) -> Self {
+        Self::Nest(error)
+    }
+}
+
+/// A value that a region takes, at an index.
+pub(super) struct Item {
+    pub(super) node: Node,
+    pub(super) path: Path,
+    pub(super) region: Region,
+    pub(super) index: Vec<Index>,
+    /// Which unit of the element.
+    pub(super) part: Index,
+}
+
+pub(super) struct Pull<'g, 'm> {
+    pub(super) graph: &'g mut Graph<'m>,
+    pub(super) kept: &'g mut Kept,
+    pub(super) assembly: Assembly,
+    /// Bits of a unit, of which an element has one or more.
+    pub(super) unit: u32,
+    pub(super) sources: Vec<(Value, bool)>,
+    /// What is still to be followed, the next last.
+    pub(super) items: Vec<Item>,
+    pub(super) visits: HashMap<Node, usize>,
+    pub(super) order: Vec<Node>,
+}
+
+impl<'g, 'm> Pull<'g, 'm> {
+    fn run(
+        graph: &'g mut Graph<'m>,
+        kept: &'g mut Kept,
+        wanted: &Wanted,
+        unit: u32,
+    ) -> Result<Pulled, Halt> {
+        let root = wanted.node;
+        let parts = storage_bits(wanted.element_type) / unit;
+        let (assembly, start) = if parts > 1 {
+            if wanted.destination.padding() != 0
+                || wanted.destination.element_bits() != storage_bits(wanted.element_type)
+            {
+                return Err(unsupported(
+                    graph,
+                    root,
+                    "; its elements are taken apart, and its layout pads or packs them",
+                ));
+            }
+            Assembly::new(&wanted.destination.split_elements(parts))?
+        } else {
+            Assembly::new(wanted.destination)?
+        };
+        let mut pull = Self {
+            graph,
+            kept,
+            assembly,
+            unit,
+            sources: Vec::new(),
+            items: Vec::new(),
+            visits: HashMap::new(),
+            order: Vec::new(),
+        };
+        if let Some((region, mut index)) = start {
+            let part = if parts > 1 { index.pop() } else { None };
+            let part = part.unwrap_or(Index::constant(0));
+            let path = wanted.path.clone();
+            pull.items.push(Item { node: root, path, region, index, part });
+        }
+        while let Some(item) = pull.items.pop() {
+            if let Err(halt) = pull.follow(item) {
+                return Err(match halt {
+                    Halt::Nest(error @ NestError::Bound { .. }) => {
+                        let visits = pull.order.iter().map(|node| (*node, pull.visits[node]));
+                        Halt::Stop(Stop::Bound(Box::new(error), visits.collect()))
+                    }
+                    halt => halt,
+                });
+            }
+        }
+        let sources = pull.sources.into_iter().map(|(value, _)| value).collect();
+        let nest = pull.assembly.finish()?;
+        Ok(Pulled { nest, sources })
+    }
+
+    /// Follows a value one instruction back, or to its end.
+    fn follow(&mut self, item: Item) -> Result<(), Halt> {
+        let origin = self.graph.origin(item.node, item.path.clone())?;
+        if let Some(&scratch) = self.kept.scratch_of.get(&origin) {
+            let shape = self.kept.scratch[scratch].clone();
+            return self.read(item, Value::Scratch(scratch), &shape);
+        }
+        let node = match origin {
+            Origin::Node(node) => node,
+            Origin::Parameter(number, path) => {
+                let (place, shape) = self.kept.parameter(number, &path);
+                return self.read(item, Value::Parameter(place), &shape);
+            }
+            Origin::Part(node, ref path) => {
+                let literal = self.literal(node, path);
+                return self.constant(item, origin, &literal);
+            }
+        };
+        let visits = self.visits.entry(node).or_insert(0);
+        *visits += 1;
+        if *visits == 1 {
+            self.order.push(node);
+        }
+        self.instruction(item, node)
+    }
+
+    /// The number of a source of the nest: of elements, or of numbers for lookups; added where it is new.
+    pub(super) fn source(
+        &mut self,
+        value: Value,
+        of_numbers: bool,
+        add: impl FnOnce(&mut Assembly) -> Result<usize, NestError>,
+    ) -> Result<usize, NestError> {
+        let known = self.sources.iter().position(|known| *known == (value, of_numbers));
+        known.map_or_else(
+            || {
+                self.sources.push((value, of_numbers));
+                add(&mut self.assembly)
+            },
+            Ok,
+        )
+    }
+
+    /// Extents of a node's array.
+    pub(super) fn extents(&self, node: Node) -> Result<Vec<u64>, Halt> {
+        let shape = self.graph.instruction(node).shape();
+        extents(shape).ok_or_else(|| unsupported(self.graph, node, "; its extents are not fixed"))
+    }
+}
+
+impl Kept {
+    /// The place of a parameter's array among all, and its shape.
+    pub(super) fn parameter(&self, number: usize, path: &Path) -> (usize, Shape) {
+        let found =
+            self.parameters.iter().enumerate().find(|(_, of)| (of.0, &of.1) == (number, path));
+        let (place, (_, _, shape)) = found.expect("every array of a parameter is listed");
+        (place, shape.clone())
+    }
+}
+
+pub(super) fn unsupported(graph: &Graph, node: Node, reason: &str) -> Halt {
+    let instruction = graph.instruction(node);
+    ProgramError::Unsupported {
+        instruction: instruction.name().to_owned(),
+        opcode: instruction.opcode().name().to_owned(),
+        reason: reason.to_owned(),
+    }
+    .into()
+}

@@ -1,0 +1,68 @@
+//! The same elements under other dimensions: reshape, bitcast and bitcast-convert on an index.
+
+use crate::nest::{Assembly, Index, NestError, Region};
+
+/// The index under the dimensions `to` of the element that `index` is under the dimensions `from`, both row-major.
+///
+/// Groups of dimensions whose products agree are folded to one coordinate and split again. Where a fold takes back what
+/// an earlier split made, the weights add up and no quotient is left.
+pub(super) fn regroup(
+    assembly: &mut Assembly,
+    region: &mut Region,
+    index: &[Index],
+    from: &[u64],
+    to: &[u64],
+) -> Result<Vec<Index>, NestError> {
+    let mut out = Vec::with_capacity(to.len());
+    let (mut next_from, mut next_to) = (0, 0);
+    while next_from < from.len() || next_to < to.len() {
+        let (first_from, first_to) = (next_from, next_to);
+        let (mut elements, mut wanted) = (1_u64, 1_u64);
+        // The shortest groups, with one dimension at least, of as many elements on both sides.
+        loop {
+            let take_from = elements <= wanted && next_from < from.len();
+            if take_from {
+                elements = elements.saturating_mul(from[next_from]);
+                next_from += 1;
+            } else if next_to < to.len() {
+                wanted = wanted.saturating_mul(to[next_to]);
+                next_to += 1;
+            } else {
+                break;
+            }
+            if elements == wanted && next_to > first_to {
+                break;
+            }
+        }
+        let (group, shape) = (first_from..next_from, &to[first_to..next_to]);
+        if let ([only], [extent]) = (&index[group.clone()], shape)
+            && from[first_from] == *extent
+        {
+            out.push(only.clone());
+            continue;
+        }
+        let mut whole = Index::constant(0);
+        for dimension in group {
+            let scaled = whole.scaled(signed(from[dimension]), 0);
+            whole = scaled.and_then(|whole| whole.plus(1, &index[dimension])).ok_or(TOO_LARGE)?;
+        }
+        let first = out.len();
+        for &extent in shape.iter().rev() {
+            let [quotient, rest] = if extent > 1 {
+                assembly.divide(region, &whole, extent)?
+            } else {
+                [whole, Index::constant(0)]
+            };
+            out.insert(first, rest);
+            whole = quotient;
+        }
+    }
+    Ok(out)
+}
+
+/// More elements than a nest counts.
+const TOO_LARGE: NestError = NestError::PAST_LIMIT;
+
+fn signed(extent: u64) -> i64 {
+    i64::try_from(extent).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,125 @@
+//! A program as text: the headers of its kernels, and every stage for a reviewer.
+
+use std::fmt::Write as _;
+
+use super::{Program, Step, Value};
+use crate::{
+    error::Error,
+    nest::{Count, width},
+    schedule::{Target, schedule},
+    wgsl::Kernel,
+};
+
+impl Program {
+    /// The comment above the kernel of a step: its buffers, and the nest.
+    pub(super) fn header(&self, step: &Step) -> Vec<(&'static str, String)> {
+        let mut header = vec![("", format!("{} of {}", step.destination, self.name))];
+        for (number, &source) in step.sources.iter().enumerate() {
+            let label = if number == 0 { "sources" } else { "" };
+            let name = match step.sources.len() {
+                1 => "source".to_owned(),
+                _ => format!("source{number}"),
+            };
+            header.push((label, format!("{name}: {}", self.described(source))));
+        }
+        header.push(("destination", self.described(step.destination)));
+        header.push(("nest", step.nest.to_string()));
+        header
+    }
+
+    /// A buffer, with the shape of what is in it.
+    fn described(&self, value: Value) -> String {
+        match value {
+            Value::Parameter(number) => format!("{value}, {}", self.parameters[number].shape()),
+            Value::Constant(number) => {
+                format!("{value}, {}", Count(self.constants[number].len() as u64, "byte"))
+            }
+            Value::Scratch(number) => format!("{value}, {}", self.scratch[number].shape()),
+            Value::Result(number) => format!("{value}, {}", self.results[number].shape()),
+        }
+    }
+
+    /// Every stage of the program as text, from its buffers to its kernels: what a snapshot holds.
+    ///
+    /// The text depends on the module and the target alone.
+    ///
+    /// # Errors
+    ///
+    /// Where the target's limits are too low.
+    pub fn stages(&self, target: &Target) -> Result<String, Error> {
+        self.stages_of_steps(0..self.steps.len(), target)
+    }
+
+    /// The stages of one result: of the scratch buffers that it takes, and its own.
+    ///
+    /// # Errors
+    ///
+    /// Where the target's limits are too low.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no such result.
+    pub fn stages_of(&self, result: usize, target: &Target) -> Result<String, Error> {
+        self.stages_of_steps(self.steps_of(result), target)
+    }
+
+    fn stages_of_steps(
+        &self,
+        steps: impl IntoIterator<Item = usize>,
+        target: &Target,
+    ) -> Result<String, Error> {
+        let mut text = format!("{}\n\n== buffers\n", self.name);
+        let numbers = |count: usize, value: fn(usize) -> Value| (0..count).map(value);
+        let buffers = numbers(self.parameters.len(), Value::Parameter)
+            .chain(numbers(self.constants.len(), Value::Constant))
+            .chain(numbers(self.scratch.len(), Value::Scratch))
+            .chain(numbers(self.results.len(), Value::Result));
+        for value in buffers {
+            let _ = writeln!(text, "{}", self.described(value));
+        }
+        let kernels = self.compile(target)?;
+        for number in steps {
+            self.write_step(&mut text, &self.steps[number], &kernels[number], target)?;
+        }
+        Ok(text)
+    }
+
+    fn write_step(
+        &self,
+        text: &mut String,
+        step: &Step,
+        kernel: &Kernel,
+        target: &Target,
+    ) -> Result<(), Error> {
+        let _ = writeln!(text, "\n== {}: its nest, outermost loop first", step.destination);
+        for (number, &source) in step.sources.iter().enumerate() {
+            let _ = writeln!(text, "source {number} is {}", self.described(source));
+        }
+        let _ = write!(text, "a unit is {}\n{}", width(step.nest.dst_bits()), step.nest);
+        let schedule = schedule(step.nest.clone(), target)?;
+        let _ = write!(text, "\n== schedule for {}\n{schedule}\n", target.name);
+        if kernel.dispatches.is_empty() {
+            text.push_str("\n== kernel\nnothing to dispatch\n");
+            return Ok(());
+        }
+        let _ = writeln!(text, "\n== kernel");
+        let buffers = step.sources.iter().chain([&step.destination]);
+        for (binding, buffer) in kernel.bindings.iter().zip(buffers) {
+            let _ = writeln!(
+                text,
+                "binding {} of group {}: {buffer}, {} bytes",
+                binding.binding, binding.group, binding.size_in_bytes
+            );
+        }
+        for dispatch in &kernel.dispatches {
+            let [x, y, z] = dispatch.workgroups;
+            let _ = writeln!(
+                text,
+                "dispatch {x} x {y} x {z} workgroups of {} x {} x {} invocations",
+                kernel.workgroup_size[0], kernel.workgroup_size[1], kernel.workgroup_size[2]
+            );
+        }
+        let _ = write!(text, "\n{}", kernel.wgsl);
+        Ok(())
+    }
+}

@@ -1,0 +1,113 @@
+//! Programs of JAX and XLA, in `tests/data/hlo_cases.jsonl`: the outputs of every case to the byte, on the host and on the
+//! GPU, and what every refusal is.
+
+#[path = "../support/base64.rs"]
+mod base64;
+mod cases;
+#[cfg(feature = "gpu")]
+#[path = "../support/gpu.rs"]
+mod gpu;
+
+use std::collections::BTreeMap;
+
+use cases::{Case, cases};
+use stridec::{Error, ErrorKind, program::Program};
+
+/// What is refused, as cases of the data call what they need.
+const REFUSED: [&str; 13] = [
+    "complex",
+    "convert",
+    "fold",
+    "fold + gather-constant + iota",
+    "fold + iota + mask",
+    "fold + iota + scatter-constant",
+    "fold + scalar",
+    "gather",
+    "gather-constant",
+    "iota",
+    "mask",
+    "scalar",
+    "scatter-constant",
+];
+
+/// Runs every case with outputs, and prints how many are exact by what they need. A case is exact, or refused as
+/// unsupported for a reason of the table.
+fn run_all(mut run: impl FnMut(&Program, &Case) -> Result<Vec<Vec<u8>>, Error>) {
+    let mut counts: BTreeMap<String, [usize; 2]> = BTreeMap::new();
+    let mut faults = Vec::new();
+    for case in cases().iter().filter(|case| case.expect == "ok") {
+        let exact = match case.lower().and_then(|program| run(&program, case)) {
+            Ok(outputs) if outputs == case.outputs => true,
+            Ok(_) => {
+                faults.push(format!("{}: other bytes", case.id));
+                false
+            }
+            Err(error) => {
+                let known = REFUSED.contains(&case.needs.as_str());
+                if error.kind() != ErrorKind::Unsupported || !known {
+                    faults.push(format!("{} ({}): {error}", case.id, case.needs));
+                }
+                false
+            }
+        };
+        counts.entry(case.needs.clone()).or_default()[usize::from(exact)] += 1;
+    }
+    for (needs, [refused, exact]) in &counts {
+        println!("{needs}: {exact} exact, {refused} refused");
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn outputs_are_equal_to_the_byte_on_the_host() {
+    run_all(|program, case| program.run_on_host(&case.images()));
+}
+
+#[cfg(feature = "gpu")]
+#[test]
+fn outputs_are_equal_to_the_byte_on_the_gpu() {
+    let Some(gpu) = gpu::gpu("programs on the GPU") else { return };
+    run_all(|program, case| Ok(gpu.run_program(program, &case.images())?));
+}
+
+#[test]
+fn what_computes_is_refused() {
+    for case in cases().iter().filter(|case| case.expect != "ok") {
+        let error = case.lower().map(drop).unwrap_err();
+        let kind =
+            if case.expect == "invalid" { ErrorKind::Invalid } else { ErrorKind::Unsupported };
+        assert_eq!(error.kind(), kind, "{}: {error}", case.id);
+    }
+}
+
+/// The numbers of the table in `ARCHITECTURE.md`.
+#[test]
+fn nests_stay_small() {
+    let mut numbers: [Vec<usize>; 6] = Default::default();
+    let mut plain = 0;
+    for case in cases().iter().filter(|case| case.expect == "ok") {
+        let Ok(program) = case.lower() else { continue };
+        for step in program.steps() {
+            let nest = step.nest();
+            let guards = nest.cases().iter().map(|case| case.when.len()).sum();
+            let of = [
+                nest.cases().len(),
+                guards,
+                nest.quotients().len(),
+                nest.lookups().len(),
+                nest.sources().len(),
+                program.steps().len(),
+            ];
+            numbers.iter_mut().zip(of).for_each(|(numbers, of)| numbers.push(of));
+            plain += usize::from(nest.cases().len() <= 1);
+        }
+    }
+    let count = numbers[0].len();
+    println!("{count} kernels, {plain} of one case");
+    let names = ["cases", "guards", "quotients", "lookups", "sources", "kernels of the program"];
+    for (name, numbers) in names.into_iter().zip(&mut numbers) {
+        numbers.sort_unstable();
+        let (median, p99) = (numbers[count / 2], numbers[count * 99 / 100]);
+        println!("{name}: median {median}, p99 {p99}, most {}", numbers[count - 1]);
+    }
+}
