@@ -4,6 +4,7 @@ use prost::Message;
 use stridec::{
     Error, ErrorKind, Operation, Target, Tensor,
     proto::{stridec as proto, xla},
+    schedule::candidates,
     shape::{self, Shape},
     window::Slice,
 };
@@ -428,6 +429,43 @@ fn targets_without_room() {
             (Invalid, Some(field))
         );
     }
+}
+
+/// A target travels in a request with all of its fields, and its numbers are checked whoever made it.
+#[test]
+fn targets_of_ones_own() {
+    let side: Tensor = "f32[2]".parse().unwrap();
+    let operation = Operation::relayout(side.clone(), side).unwrap();
+    for mut target in Target::presets() {
+        target.name = "my board".into();
+        target.measured_on = "a machine, 2026-11-22".into();
+        target.model.byte = 12_345;
+        assert_eq!(Target::try_from(&proto::Target::from(&target)).unwrap(), target);
+        operation.compile_unvalidated(&target).unwrap();
+    }
+    let model = |lanes, byte| proto::Target {
+        model: Some(proto::CostModel { lanes, byte, ..Default::default() }),
+        ..Default::default()
+    };
+    for (target, text) in [
+        (model(0, 0), "target.model.lanes: expected a number from 1 to 128, got 0"),
+        (model(129, 0), "target.model.lanes: expected a number from 1 to 128, got 129"),
+        (
+            model(8, u32::MAX),
+            "target.model.byte: expected a number from 0 to 1000000, got 4294967295",
+        ),
+    ] {
+        let target = Target::try_from(&target).unwrap();
+        // The costs of what cannot be compiled are numbers all the same.
+        assert!(!candidates(operation.nest().clone(), &target).is_empty());
+        let error = operation.compile(&target).unwrap_err();
+        assert_eq!((error.to_string().as_str(), error.kind()), (text, Invalid));
+        assert!(error.field().unwrap().to_string().starts_with("target.model."));
+    }
+    let kind = proto::Target { kind: 7, ..Default::default() };
+    let error = Target::try_from(&kind).unwrap_err();
+    let text = "target.kind: expected a number of stridec.Target.Kind, 0 to 2, got 7";
+    assert_eq!((error.to_string().as_str(), error.kind()), (text, Invalid));
 }
 
 /// A binding is filled to its last whole word, and no further.

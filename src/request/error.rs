@@ -28,6 +28,12 @@ pub enum RequestError {
         /// The number.
         given: i32,
     },
+    /// A number that names no kind of adapter.
+    #[error("target.kind: expected a number of stridec.Target.Kind, 0 to 2, got {given}")]
+    AdapterKind {
+        /// The number.
+        given: i32,
+    },
     /// A language other than WGSL, asked of a library without the feature `backends`.
     #[error(
         "language: {language} needs the feature `backends`, which this library was built without; ask for WGSL, or build with it"
@@ -44,6 +50,7 @@ impl RequestError {
     pub fn field(&self) -> FieldPath {
         match self {
             Self::Missing { field, .. } | Self::ElementType { field, .. } => FieldPath::of(field),
+            Self::AdapterKind { .. } => FieldPath::new("target").field("kind"),
             Self::Language { .. } | Self::NoBackends { .. } => FieldPath::new("language"),
         }
     }

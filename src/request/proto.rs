@@ -4,7 +4,7 @@ use super::{Operation, RequestError, Tensor, operation::Paths};
 use crate::{
     error::Error,
     proto::{stridec as proto, xla},
-    schedule::Target,
+    schedule::{AdapterKind, Target},
     shape::{ElementType, FieldPath, Shape, StridedShape},
     stride::BufferTensorDesc,
     window::Slice,
@@ -48,26 +48,84 @@ impl TryFrom<&proto::CompileRequest> for Operation {
 impl TryFrom<&proto::Target> for Target {
     type Error = Error;
 
-    /// The preset, `webgpu` where none is named, with the limits that the proto gives.
-    fn try_from(target: &proto::Target) -> Result<Self, Error> {
-        let preset = if target.preset.is_empty() { "webgpu" } else { &target.preset };
-        let preset = Self::preset(preset)
+    /// The preset, `webgpu` where none is named, with what the proto gives in its place.
+    fn try_from(proto: &proto::Target) -> Result<Self, Error> {
+        let preset = if proto.preset.is_empty() { "webgpu" } else { &proto.preset };
+        let mut target = Self::preset(preset)
             .map_err(|error| Error::from(error).below(&FieldPath::new("target")))?;
         let proto::Target {
             preset: _,
             max_storage_buffer_binding_size,
             max_compute_workgroups_per_dimension,
             max_compute_invocations_per_workgroup,
-        } = *target;
-        Ok(Self {
-            max_storage_buffer_binding_size: max_storage_buffer_binding_size
-                .unwrap_or(preset.max_storage_buffer_binding_size),
-            max_compute_workgroups_per_dimension: max_compute_workgroups_per_dimension
-                .unwrap_or(preset.max_compute_workgroups_per_dimension),
-            max_compute_invocations_per_workgroup: max_compute_invocations_per_workgroup
-                .unwrap_or(preset.max_compute_invocations_per_workgroup),
-            ..preset
-        })
+            name,
+            kind,
+            model,
+            measured_on,
+        } = proto;
+        replace(
+            &mut target.max_storage_buffer_binding_size,
+            max_storage_buffer_binding_size.as_ref(),
+        );
+        replace(
+            &mut target.max_compute_workgroups_per_dimension,
+            max_compute_workgroups_per_dimension.as_ref(),
+        );
+        replace(
+            &mut target.max_compute_invocations_per_workgroup,
+            max_compute_invocations_per_workgroup.as_ref(),
+        );
+        replace(&mut target.name, name.as_ref());
+        replace(&mut target.measured_on, measured_on.as_ref());
+        match proto::target::Kind::try_from(*kind) {
+            Ok(proto::target::Kind::OfPreset) => {}
+            Ok(proto::target::Kind::Gpu) => target.kind = AdapterKind::Gpu,
+            Ok(proto::target::Kind::Cpu) => target.kind = AdapterKind::Cpu,
+            Err(_) => return Err(RequestError::AdapterKind { given: *kind }.into()),
+        }
+        if let Some(proto::CostModel { lanes, access, word, line, byte, spill }) = *model {
+            target.model.lanes = lanes;
+            let given = [access, word, line, byte, spill];
+            target.model.costs_mut().into_iter().zip(given).for_each(|(to, from)| *to = from);
+        }
+        Ok(target)
+    }
+}
+
+/// Takes what is given, where something is.
+fn replace<T: Clone>(field: &mut T, given: Option<&T>) {
+    if let Some(given) = given {
+        field.clone_from(given);
+    }
+}
+
+impl From<&Target> for proto::Target {
+    /// Every field, so that no preset matters.
+    fn from(target: &Target) -> Self {
+        let [access, word, line, byte, spill] = target.model.costs().map(|(_, cost)| cost);
+        let kind = match target.kind {
+            AdapterKind::Gpu => proto::target::Kind::Gpu,
+            AdapterKind::Cpu => proto::target::Kind::Cpu,
+        };
+        Self {
+            preset: String::new(),
+            max_storage_buffer_binding_size: Some(target.max_storage_buffer_binding_size),
+            max_compute_workgroups_per_dimension: Some(target.max_compute_workgroups_per_dimension),
+            max_compute_invocations_per_workgroup: Some(
+                target.max_compute_invocations_per_workgroup,
+            ),
+            name: Some(target.name.clone()),
+            kind: kind.into(),
+            model: Some(proto::CostModel {
+                lanes: target.model.lanes,
+                access,
+                word,
+                line,
+                byte,
+                spill,
+            }),
+            measured_on: Some(target.measured_on.clone()),
+        }
     }
 }
 

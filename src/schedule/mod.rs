@@ -8,6 +8,8 @@ mod model;
 #[allow(clippy::module_inception)]
 mod schedule;
 mod target;
+#[cfg(feature = "text-protos")]
+mod target_json;
 
 pub use block::{Block, Lane};
 pub use candidates::{Candidate, candidates};

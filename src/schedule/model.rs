@@ -28,6 +28,8 @@ impl CostModel {
     pub const MAX_LANES: u32 = 128;
     /// The most of the other numbers: a thousand operations.
     pub const MAX_COST: u32 = 1_000_000;
+    /// How many these are.
+    pub const COSTS: usize = 5;
 
     /// The numbers that the presets `webgpu` and `webgpu-cpu` have.
     #[must_use]
@@ -44,13 +46,13 @@ impl CostModel {
 
     /// The costs by the names of their fields.
     #[must_use]
-    pub fn costs(&self) -> [(&'static str, u32); 5] {
+    pub fn costs(&self) -> [(&'static str, u32); Self::COSTS] {
         let Self { lanes: _, access, word, line, byte, spill } = *self;
         [("access", access), ("word", word), ("line", line), ("byte", byte), ("spill", spill)]
     }
 
     /// The same, to change them.
-    pub fn costs_mut(&mut self) -> [&mut u32; 5] {
+    pub fn costs_mut(&mut self) -> [&mut u32; Self::COSTS] {
         let Self { lanes: _, access, word, line, byte, spill } = self;
         [access, word, line, byte, spill]
     }

@@ -43,6 +43,17 @@ pub enum AdapterKind {
     Cpu,
 }
 
+impl AdapterKind {
+    /// The name in a target's JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gpu => "gpu",
+            Self::Cpu => "cpu",
+        }
+    }
+}
+
 impl Target {
     /// The limits that the WebGPU standard guarantees, on a GPU.
     #[must_use]
@@ -58,11 +69,44 @@ impl Target {
         }
     }
 
-    /// The same limits on a software driver, such as lavapipe or SwiftShader.
+    /// The same limits on a software driver that is not known more closely.
     #[must_use]
     pub fn webgpu_cpu() -> Self {
         let (kind, model) = (AdapterKind::Cpu, CostModel::of(AdapterKind::Cpu));
         Self { name: "webgpu-cpu".into(), kind, model, ..Self::webgpu() }
+    }
+
+    /// Mesa's lavapipe, measured.
+    #[must_use]
+    pub fn lavapipe() -> Self {
+        Self {
+            name: "lavapipe".into(),
+            max_compute_invocations_per_workgroup: 1024,
+            model: CostModel {
+                lanes: 4,
+                access: 17_644,
+                word: 14_627,
+                line: 252,
+                byte: 0,
+                spill: 0,
+            },
+            measured_on:
+                "Mesa 22.3.6 (LLVM 15.0.6, 256 bits), AMD EPYC of family 26, threads: 2, 2026-11-22"
+                    .into(),
+            ..Self::webgpu_cpu()
+        }
+    }
+
+    /// Google's SwiftShader, measured.
+    #[must_use]
+    pub fn swiftshader() -> Self {
+        Self {
+            name: "swiftshader".into(),
+            max_storage_buffer_binding_size: 1 << 30,
+            model: CostModel { lanes: 4, access: 2129, word: 5461, line: 0, byte: 0, spill: 0 },
+            measured_on: "SwiftShader of Chromium 156 (Subzero), AMD EPYC of family 26, threads: 2, 2026-11-22".into(),
+            ..Self::webgpu_cpu()
+        }
     }
 
     /// Whether any kernel can be dispatched, a workgroup of one invocation at the least, and costs can be computed.
@@ -77,13 +121,19 @@ impl Target {
         }
     }
 
+    /// Every preset.
+    #[must_use]
+    pub fn presets() -> Vec<Self> {
+        vec![Self::webgpu(), Self::webgpu_cpu(), Self::lavapipe(), Self::swiftshader()]
+    }
+
     /// The preset of this name.
     ///
     /// # Errors
     ///
     /// Where no preset has the name.
     pub fn preset(name: &str) -> Result<Self, ScheduleError> {
-        let presets = [Self::webgpu(), Self::webgpu_cpu()];
+        let presets = Self::presets();
         let names: Vec<String> = presets.iter().map(|target| target.name.clone()).collect();
         presets.into_iter().find(|target| target.name == name).ok_or_else(|| {
             ScheduleError::Preset { given: name.to_owned(), accepted: names.join(", ") }

@@ -1,0 +1,421 @@
+//! [`Target`] as JSON: the file that `stridec calibrate` writes, and that `--target @FILE` reads.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::{Value, json};
+
+use super::{AdapterKind, CostModel, ScheduleError, Target};
+
+/// Bytes of a target's text.
+const MAX_TEXT: usize = 1 << 16;
+/// Characters of a name, and of the machine that was measured.
+const MAX_NAME: usize = 200;
+
+impl Target {
+    /// Reads what [`to_json`](Self::to_json) writes: an object with every one of these fields, and no other.
+    ///
+    /// ```
+    /// use stridec::Target;
+    /// let target = Target::from_json(r#"{
+    ///     "name": "my board",
+    ///     "kind": "gpu",
+    ///     "max_storage_buffer_binding_size": 1073741824,
+    ///     "max_compute_workgroups_per_dimension": 65535,
+    ///     "max_compute_invocations_per_workgroup": 256,
+    ///     "model": { "lanes": 32, "access": 0, "word": 0, "line": 4, "byte": 0.28, "spill": 0 },
+    ///     "measured_on": "by hand, 2026-11-22"
+    /// }"#)?;
+    /// assert_eq!(target.model.byte, 280);
+    /// # Ok::<(), stridec::schedule::ScheduleError>(())
+    /// ```
+    ///
+    /// `kind` is `gpu` or `cpu`. `lanes` is a count, from 1 to 128; the other numbers of the model are operations, from 0
+    /// to 1000, with three decimals at most.
+    ///
+    /// # Errors
+    ///
+    /// Where the text is no JSON, a field is missing, unknown or there twice, or a value is not one that it takes.
+    pub fn from_json(text: &str) -> Result<Self, ScheduleError> {
+        if text.len() > MAX_TEXT {
+            let reason = format!("expected at most {MAX_TEXT} bytes, got {}", text.len());
+            return Err(ScheduleError::TargetText { line: 1, column: 1, reason });
+        }
+        let node: Node = serde_json::from_str(text).map_err(|error| {
+            let (line, column, text) = (error.line(), error.column(), error.to_string());
+            let place = format!(" at line {line} column {column}");
+            let reason = text.strip_suffix(&place).unwrap_or(&text).to_owned();
+            ScheduleError::TargetText { line, column, reason }
+        })?;
+        let mut fields = Fields::of(node, "")?;
+        let mut target = Self {
+            name: fields.text("name", 1)?,
+            kind: fields.kind()?,
+            max_storage_buffer_binding_size: fields.whole(
+                "max_storage_buffer_binding_size",
+                4,
+                u64::MAX,
+            )?,
+            max_compute_workgroups_per_dimension: fields
+                .count("max_compute_workgroups_per_dimension", u32::MAX)?,
+            max_compute_invocations_per_workgroup: fields
+                .count("max_compute_invocations_per_workgroup", u32::MAX)?,
+            model: CostModel::of(AdapterKind::Gpu),
+            measured_on: fields.text("measured_on", 0)?,
+        };
+        let mut model = Fields::of(fields.take("model", "an object")?, "model")?;
+        fields.finish()?;
+        target.model.lanes = model.count("lanes", CostModel::MAX_LANES)?;
+        let names = target.model.costs().map(|(name, _)| name);
+        for (cost, name) in target.model.costs_mut().into_iter().zip(names) {
+            *cost = model.operations(name)?;
+        }
+        model.finish()?;
+        Ok(target)
+    }
+
+    /// The target as JSON, a field a line.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let operations = |thousandths: u32| match thousandths % 1000 {
+            0 => json!(thousandths / 1000),
+            _ => json!(f64::from(thousandths) / 1000.0),
+        };
+        let mut model = serde_json::Map::from_iter([("lanes".to_owned(), json!(self.model.lanes))]);
+        let costs = self.model.costs().into_iter();
+        model.extend(costs.map(|(name, cost)| (name.to_owned(), operations(cost))));
+        let value = json!({
+            "name": self.name,
+            "kind": self.kind.name(),
+            "max_storage_buffer_binding_size": self.max_storage_buffer_binding_size,
+            "max_compute_workgroups_per_dimension": self.max_compute_workgroups_per_dimension,
+            "max_compute_invocations_per_workgroup": self.max_compute_invocations_per_workgroup,
+            "model": Value::Object(model),
+            "measured_on": self.measured_on,
+        });
+        format!("{value:#}\n")
+    }
+}
+
+/// The fields of an object that are not read yet.
+struct Fields {
+    /// The field that the object is.
+    of: &'static str,
+    left: Vec<(String, Node)>,
+    /// Those that were asked for.
+    known: Vec<&'static str>,
+}
+
+impl Fields {
+    fn of(node: Node, of: &'static str) -> Result<Self, ScheduleError> {
+        match node {
+            Node::Object(left) => Ok(Self { of, left, known: Vec::new() }),
+            other => Err(ScheduleError::TargetField {
+                field: of.to_owned(),
+                expected: "an object".to_owned(),
+                given: other.to_string(),
+            }),
+        }
+    }
+
+    fn error(&self, field: &str, expected: impl Into<String>, given: String) -> ScheduleError {
+        let field = if self.of.is_empty() { field.into() } else { format!("{}.{field}", self.of) };
+        ScheduleError::TargetField { field, expected: expected.into(), given }
+    }
+
+    fn take(&mut self, name: &'static str, expected: &str) -> Result<Node, ScheduleError> {
+        self.known.push(name);
+        match self.left.iter().position(|(field, _)| field == name) {
+            Some(at) => Ok(self.left.remove(at).1),
+            None => Err(self.error(name, expected, "no such field".to_owned())),
+        }
+    }
+
+    /// No field is left: none that is unknown, and none for the second time.
+    fn finish(self) -> Result<(), ScheduleError> {
+        match self.left.first() {
+            None => Ok(()),
+            Some((field, _)) if self.known.contains(&field.as_str()) => {
+                Err(self.error(field, "one field of this name", "two".to_owned()))
+            }
+            Some((field, value)) => {
+                let expected = format!("no field but {}", self.known.join(", "));
+                Err(self.error(&excerpt(field), expected, value.to_string()))
+            }
+        }
+    }
+
+    fn text(&mut self, name: &'static str, least: usize) -> Result<String, ScheduleError> {
+        let expected =
+            format!("a text of {least} to {MAX_NAME} characters, none a control character");
+        match self.take(name, &expected)? {
+            Node::Text(text)
+                if (least..=MAX_NAME).contains(&text.chars().count())
+                    && !text.contains(char::is_control) =>
+            {
+                Ok(text)
+            }
+            other => Err(self.error(name, expected, other.to_string())),
+        }
+    }
+
+    fn kind(&mut self) -> Result<AdapterKind, ScheduleError> {
+        let kinds = [AdapterKind::Gpu, AdapterKind::Cpu];
+        let expected = kinds.map(|kind| format!("{:?}", kind.name())).join(" or ");
+        let given = self.take("kind", &expected)?;
+        let is = |kind: &AdapterKind| matches!(&given, Node::Text(text) if text == kind.name());
+        let found = kinds.into_iter().find(is);
+        found.ok_or_else(|| self.error("kind", expected, given.to_string()))
+    }
+
+    fn whole(&mut self, name: &'static str, least: u64, most: u64) -> Result<u64, ScheduleError> {
+        let expected = format!("a whole number from {least} to {most}");
+        match self.take(name, &expected)? {
+            Node::Whole(number) if (least..=most).contains(&number) => Ok(number),
+            other => Err(self.error(name, expected, other.to_string())),
+        }
+    }
+
+    fn count(&mut self, name: &'static str, most: u32) -> Result<u32, ScheduleError> {
+        let number = self.whole(name, 1, most.into())?;
+        Ok(u32::try_from(number).unwrap_or(most))
+    }
+
+    /// Thousandths of an operation.
+    fn operations(&mut self, name: &'static str) -> Result<u32, ScheduleError> {
+        let most = CostModel::MAX_COST / 1000;
+        let expected = format!("a number from 0 to {most} with at most three decimals");
+        let given = self.take(name, &expected)?;
+        let number = match given {
+            #[expect(clippy::cast_precision_loss, reason = "a number that is too large stays so")]
+            Node::Whole(number) => number as f64,
+            Node::Fraction(number) => number,
+            _ => f64::NAN,
+        };
+        let thousandths = (number * 1000.0).round();
+        let is_exact = (thousandths / 1000.0 - number).abs() < 1e-9;
+        if is_exact && (0.0..=f64::from(CostModel::MAX_COST)).contains(&thousandths) {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "checked"
+            )]
+            return Ok(thousandths as u32);
+        }
+        Err(self.error(name, expected, given.to_string()))
+    }
+}
+
+/// A value of a target's text; an object keeps fields that are there twice.
+enum Node {
+    Object(Vec<(String, Node)>),
+    Text(String),
+    Whole(u64),
+    Fraction(f64),
+    Other(&'static str),
+}
+
+/// A value as a message shows it.
+impl fmt::Display for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Object(_) => f.write_str("an object"),
+            Self::Text(text) => write!(f, "{:?}", excerpt(text)),
+            Self::Whole(number) => write!(f, "{number}"),
+            Self::Fraction(number) => write!(f, "{number:?}"),
+            Self::Other(what) => f.write_str(what),
+        }
+    }
+}
+
+/// The beginning of a long text.
+fn excerpt(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{} …", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+impl<'de> Deserialize<'de> for Node {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Any;
+
+        impl<'de> Visitor<'de> for Any {
+            type Value = Node;
+
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("JSON")
+            }
+
+            fn visit_bool<E>(self, value: bool) -> Result<Node, E> {
+                Ok(Node::Other(if value { "true" } else { "false" }))
+            }
+
+            fn visit_unit<E>(self) -> Result<Node, E> {
+                Ok(Node::Other("null"))
+            }
+
+            fn visit_u64<E>(self, number: u64) -> Result<Node, E> {
+                Ok(Node::Whole(number))
+            }
+
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "a number below 0 is for a message only"
+            )]
+            fn visit_i64<E>(self, number: i64) -> Result<Node, E> {
+                Ok(Node::Fraction(number as f64))
+            }
+
+            fn visit_f64<E>(self, number: f64) -> Result<Node, E> {
+                Ok(Node::Fraction(number))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Node, E> {
+                Ok(Node::Text(text.to_owned()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Node, A::Error> {
+                while list.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Node::Other("a list"))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
+                let mut fields = Vec::new();
+                while let Some(field) = map.next_entry()? {
+                    fields.push(field);
+                }
+                Ok(Node::Object(fields))
+            }
+        }
+
+        deserializer.deserialize_any(Any)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_preset_survives() {
+        for preset in Target::presets() {
+            assert_eq!(Target::from_json(&preset.to_json()), Ok(preset));
+        }
+        let mut target = Target::webgpu();
+        target.name = "a \"board\" — 板".into();
+        target.max_storage_buffer_binding_size = u64::MAX;
+        target.model.lanes = CostModel::MAX_LANES;
+        for (thousandths, cost) in
+            [1, 999, 1001, 280, CostModel::MAX_COST].into_iter().zip(target.model.costs_mut())
+        {
+            *cost = thousandths;
+        }
+        assert_eq!(Target::from_json(&target.to_json()), Ok(target));
+    }
+
+    /// The text of a preset with one piece replaced.
+    fn error(from: &str, to: &str) -> String {
+        let text = Target::webgpu().to_json();
+        assert!(text.contains(from), "{from}");
+        Target::from_json(&text.replacen(from, to, 1)).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn errors_name_the_field_the_value_and_what_is_accepted() {
+        let long = format!("\"name\": \"{}\"", "x".repeat(300));
+        for (from, to, says) in [
+            (
+                "\"lanes\": 32",
+                "\"lanes\": 0",
+                "target.model.lanes: expected a whole number from 1 to 128, got 0",
+            ),
+            (
+                "\"lanes\": 32",
+                "\"lanes\": 1e3",
+                "target.model.lanes: expected a whole number from 1 to 128, got 1000.0",
+            ),
+            (
+                "\"byte\": 0.28",
+                "\"byte\": -1",
+                "target.model.byte: expected a number from 0 to 1000 with at most three decimals, got -1.0",
+            ),
+            (
+                "\"byte\": 0.28",
+                "\"byte\": 0.2805",
+                "target.model.byte: expected a number from 0 to 1000 with at most three decimals, got 0.2805",
+            ),
+            ("\"byte\": 0.28", "\"byte\": 1e300", "got 1e300"),
+            (
+                "\"byte\": 0.28",
+                "\"byte\": \"NaN\"",
+                "target.model.byte: expected a number from 0 to 1000 with at most three decimals, got \"NaN\"",
+            ),
+            ("\"byte\": 0.28", "\"byte\": null", "got null"),
+            (
+                "\"byte\": 0.28",
+                "\"byte\": 0.28, \"byte\": 0.3",
+                "target.model.byte: expected one field of this name, got two",
+            ),
+            (
+                "\"byte\": 0.28",
+                "\"bite\": 0.28",
+                "target.model.byte: expected a number from 0 to 1000 with at most three decimals, got no such field",
+            ),
+            (
+                "\"byte\": 0.28",
+                "\"byte\": 0.28, \"heat\": [1]",
+                "target.model.heat: expected no field but lanes, access, word, line, byte, spill, got a list",
+            ),
+            (
+                "\"kind\": \"gpu\"",
+                "\"kind\": \"tpu\"",
+                "target.kind: expected \"gpu\" or \"cpu\", got \"tpu\"",
+            ),
+            (
+                "\"name\": \"webgpu\"",
+                "\"name\": \"\"",
+                "target.name: expected a text of 1 to 200 characters, none a control character, got \"\"",
+            ),
+            ("\"name\": \"webgpu\"", "\"name\": \"a\\u001bb\"", "got \"a\\u{1b}b\""),
+            ("\"name\": \"webgpu\"", &long, "target.name: "),
+            (
+                "65535",
+                "4294967296",
+                "target.max_compute_workgroups_per_dimension: expected a whole number from 1 to 4294967295, got 4294967296",
+            ),
+            (
+                "134217728",
+                "true",
+                "target.max_storage_buffer_binding_size: expected a whole number from 4 to 18446744073709551615, got true",
+            ),
+            ("  \"name\"", "  \"preset\": 1, \"name\"", "target.preset: expected no field but "),
+            (
+                "\"model\": {",
+                "\"model\": 3, \"more\": {",
+                "target.model: expected an object, got 3",
+            ),
+        ] {
+            let error = error(from, to);
+            assert!(error.contains(says), "{error}");
+            assert!(error.len() < 320, "{error}");
+        }
+    }
+
+    #[test]
+    fn text_that_is_no_json_has_a_place() {
+        for (text, says) in [
+            ("", "target: line 1, column 0: "),
+            ("{\n\"name\": nan}", "target: line 2, column 10: "),
+            ("{\"name\": 1e999}", "number out of range"),
+            ("[]", "target: expected an object, got a list"),
+            (&"[".repeat(50_000), "EOF while parsing a list"),
+            (&"{\"a\":".repeat(10_000), "recursion limit"),
+            (&" ".repeat(MAX_TEXT + 1), "expected at most 65536 bytes, got 65537"),
+            ("{} {}", "trailing characters"),
+        ] {
+            let error = Target::from_json(text).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+}
