@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cargo bench --bench relayout -- [--cases eight|ttc24|widths|model|warm] [--repetitions 15] [--back-to-back 1] [--json FILE]
+//! cargo bench --bench relayout -- --cases model [--target FILE.json] [--repetitions 15]
 //! cargo bench --bench relayout -- --cases scale [--plot FILE.svg] [--largest 512] [--repetitions 15] [--json FILE]
 //! ```
 //!
@@ -16,6 +17,9 @@ mod measure;
 mod model;
 mod plot;
 mod scale;
+#[allow(dead_code)] // the command line fits models to trials
+#[path = "../../src/cli/trials.rs"]
+mod trials;
 mod warm;
 
 use std::{
@@ -26,7 +30,7 @@ use std::{
 };
 
 use measure::Measured;
-use stridec::{gpu::Gpu, shape::ElementType};
+use stridec::{Target, gpu::Gpu, shape::ElementType};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::read()?;
@@ -43,7 +47,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         "run-time checks: off for proved kernels; destination zeroed once by wgpu, before the first dispatch"
     );
     if options.cases == "model" {
-        return model::measure(&gpu, options.repetitions, &mut json);
+        let target = match options.target {
+            Some(file) => Target::from_json(&fs::read_to_string(file)?)?,
+            None => gpu.limits().target(gpu.name()),
+        };
+        return model::measure(&gpu, &target, options.repetitions, &mut json);
     }
     if options.cases == "warm" {
         return warm::measure(&gpu, options.repetitions, &mut json);
@@ -117,6 +125,8 @@ fn write_json(
 /// The flags.
 struct Options {
     cases: String,
+    /// The file of a target that `--cases model` takes in place of the preset.
+    target: Option<String>,
     repetitions: usize,
     back_to_back: u32,
     json: Option<String>,
@@ -129,6 +139,7 @@ impl Options {
     fn read() -> Result<Self, Box<dyn Error>> {
         let mut options = Self {
             cases: "eight".into(),
+            target: None,
             repetitions: 15,
             back_to_back: 1,
             json: None,
@@ -143,6 +154,7 @@ impl Options {
             let value = arguments.next().ok_or_else(|| format!("{flag} needs a value"))?;
             match flag.as_str() {
                 "--cases" => options.cases = value,
+                "--target" => options.target = Some(value),
                 "--repetitions" => options.repetitions = value.parse()?,
                 "--back-to-back" => options.back_to_back = value.parse()?,
                 "--json" => options.json = Some(value),
@@ -150,7 +162,7 @@ impl Options {
                 "--plot" => options.plot = Some(value),
                 _ => {
                     return Err(format!(
-                        "{flag}: accepted are --cases, --repetitions, --back-to-back, --json, --plot and --largest"
+                        "{flag}: accepted are --cases, --target, --repetitions, --back-to-back, --json, --plot and --largest"
                     )
                     .into());
                 }

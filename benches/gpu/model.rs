@@ -2,67 +2,34 @@
 
 use std::{error::Error, fs::File};
 
-use stridec::{
-    Operation, Tensor,
-    gpu::Gpu,
-    schedule::{Candidate, candidates},
-    shape::ElementType,
-    wgsl,
-    window::Slice,
-};
+use stridec::{Operation, Target, Tensor, gpu::Gpu, shape::ElementType, window::Slice};
 
 use crate::{
     cases::{Case, eight, permutation},
-    measure::kernels_on_gpu,
+    trials::{Agreement, trial},
     write_json,
 };
 
 /// Runs every candidate of every case.
 pub fn measure(
     gpu: &Gpu,
+    target: &Target,
     repetitions: usize,
     json: &mut Option<File>,
 ) -> Result<(), Box<dyn Error>> {
-    let target = gpu.limits().target(gpu.name());
-    let (mut regrets, mut agreed, mut pairs) = (Vec::new(), 0, 0);
+    let mut agreement = Agreement::default();
     println!("candidate: expected cost of a word, measured ns of a word; * is the choice");
     for Case { name, operation } in cases()? {
-        let candidates = candidates(operation.nest().clone(), &target);
-        let costs: Vec<u64> = candidates.iter().map(Candidate::cost).collect();
-        let kernels = candidates
-            .into_iter()
-            .map(|candidate| {
-                let name = candidate.to_string();
-                let schedule = candidate.schedule(&target)?;
-                Ok((name, wgsl::emit(&schedule, &target, &[])))
-            })
-            .collect::<Result<Vec<_>, Box<dyn Error>>>()?;
-        let measured = kernels_on_gpu(gpu, &operation, &kernels, repetitions, 1)?;
+        let (trial, measured) = trial(gpu, &operation, target, repetitions, 1)?;
         write_json(json, &name, &gpu.name(), &measured)?;
-        let words = operation.destination().image_bytes() as f64 / 4.0;
-        let times: Vec<f64> =
-            measured[2..].iter().map(|one| one.best.as_secs_f64() * 1e9 / words).collect();
-        let least = times.iter().copied().fold(f64::INFINITY, f64::min);
-        let regret = times[0] / least;
-        println!("{name}: {regret:.2} of the best candidate's time");
-        for (n, ((name, _), time)) in kernels.iter().zip(&times).enumerate() {
+        println!("{name}: {:.2} of the best candidate's time", trial.regret(target));
+        for (n, (candidate, time)) in trial.candidates.iter().zip(&trial.times).enumerate() {
             let mark = if n == 0 { '*' } else { ' ' };
-            println!("  {mark} {name:30} {time:8.3}");
+            println!("  {mark} {:30} {time:8.3}", candidate.to_string());
         }
-        // Pairs that differ by more than noise: whether the model orders them as the device does.
-        for a in 0..times.len() {
-            let differ = |b: usize| (times[a] / times[b]).ln().abs() > 0.1 && costs[a] != costs[b];
-            for b in (0..a).filter(|&b| differ(b)) {
-                pairs += 1;
-                agreed += usize::from((times[a] > times[b]) == (costs[a] > costs[b]));
-            }
-        }
-        regrets.push(regret);
+        agreement.add(&trial, target);
     }
-    let mean = regrets.iter().map(|x| x.ln()).sum::<f64>() / regrets.len() as f64;
-    let most = regrets.iter().copied().fold(1.0, f64::max);
-    println!("the choice over the best candidate: geomean {:.3}, most {most:.3}", mean.exp());
-    println!("pairs that differ by more than a tenth: {agreed} of {pairs} in the model's order");
+    println!("{agreement}");
     Ok(())
 }
 

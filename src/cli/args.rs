@@ -21,7 +21,8 @@ SHAPE is one of
   @-                               an xla.Shape on standard input, in any of these formats
 and #1,0 after it names a part of a tuple. Write it in single quotes: shells expand braces.
 
-Targets of `compile`: webgpu, webgpu-cpu, or adapter for the best adapter of this machine.
+Targets of `compile`: webgpu; webgpu-cpu for any software driver, lavapipe and swiftshader for
+these; adapter for the best adapter of this machine; or @FILE, which `stridec calibrate` writes.
 
 Exit codes: 0 done, 1 the run failed, 2 invalid input, 3 valid but not supported, 4 no such device.";
 
@@ -45,6 +46,8 @@ pub(super) enum Command {
     Run(RunArgs),
     /// Times an operation beside its device's own copy of as many bytes
     Bench(BenchArgs),
+    /// Fits a target's cost model to this machine's device, in half a minute of small runs
+    Calibrate(CalibrateArgs),
     /// Lists the adapters found, and the host
     Devices(DevicesArgs),
     /// Draws a layout, or an operation between two: here, as SVG, or as a page that runs the kernel
@@ -203,8 +206,9 @@ pub(super) struct CompileArgs {
     /// What to print
     #[arg(long, value_enum, default_value_t = Emit::Wgsl)]
     pub(super) emit: Emit,
-    /// What to compile for: webgpu, webgpu-cpu (a software driver), or adapter (this machine's) [default: webgpu]
-    #[arg(long, value_name = "NAME")]
+    /// What to compile for: webgpu, webgpu-cpu (any software driver), lavapipe, swiftshader, adapter (this machine's),
+    /// or @FILE, as `calibrate` writes it [default: webgpu]
+    #[arg(long, value_name = "NAME|@FILE")]
     pub(super) target: Option<String>,
     /// Another limit for the target, such as `max_storage_buffer_binding_size=1GiB`; may be repeated. The others are
     /// `max_compute_workgroups_per_dimension` and `max_compute_invocations_per_workgroup`
@@ -280,6 +284,26 @@ pub(super) enum Device {
     /// The best adapter, which may be a software driver
     Gpu,
     /// The CPU, without a driver
+    Host,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct CalibrateArgs {
+    /// What to measure
+    #[arg(long, value_enum, default_value_t = CalibrateDevice::Gpu)]
+    pub(super) device: CalibrateDevice,
+    /// Where to write the target, as JSON for `compile --target @FILE`; `-` is stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: PathBuf,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum CalibrateDevice {
+    /// The best GPU that is no software driver
+    Auto,
+    /// The best adapter, which may be a software driver
+    Gpu,
+    /// The CPU, which has no numbers to fit
     Host,
 }
 

@@ -45,7 +45,8 @@ fn measure(args: &BenchArgs, operation: &Operation) -> Result<(String, Vec<Measu
     Ok((format!("the host, threads: {threads}"), measured))
 }
 
-fn failed(error: Box<dyn std::error::Error>) -> Failure {
+/// The failure of a measurement.
+pub(super) fn failed(error: Box<dyn std::error::Error>) -> Failure {
     match error.downcast::<stridec::Error>() {
         Ok(error) => Failure::from(*error),
         Err(error) => Failure::new(Exit::Failed, error.to_string()),

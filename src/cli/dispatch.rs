@@ -6,7 +6,7 @@ use clap::{Parser, error::ErrorKind};
 
 use super::{
     args::{Cli, Command},
-    bench, compile, describe, devices, diff, doctor,
+    bench, calibrate, compile, describe, devices, diff, doctor,
     errors::{Failure, printable, quoted, report},
     explain, mistakes, offset, run as run_command, serve, shell,
 };
@@ -33,6 +33,7 @@ fn execute(command: &Command) -> Result<ExitCode, Failure> {
         Command::Compile(args) => compile::compile(args),
         Command::Run(args) => run_command::run(args),
         Command::Bench(args) => bench::bench(args),
+        Command::Calibrate(args) => calibrate::calibrate(args),
         Command::Devices(args) => devices::devices(args),
         Command::Serve => serve::serve(),
         Command::Diff(args) => return diff::diff(args),

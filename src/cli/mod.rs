@@ -2,6 +2,7 @@
 
 mod args;
 mod bench;
+mod calibrate;
 mod compile;
 mod describe;
 mod describe_forms;
@@ -15,6 +16,8 @@ mod doctor;
 mod errors;
 mod execute;
 mod explain;
+#[cfg(feature = "gpu")]
+mod fit;
 mod input;
 mod list;
 mod map;
@@ -33,5 +36,7 @@ mod shape_arg;
 mod shell;
 mod stdin;
 mod target;
+#[cfg(feature = "gpu")]
+mod trials;
 
 pub(crate) use dispatch::run;

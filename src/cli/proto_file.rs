@@ -72,7 +72,7 @@ impl<'a> Serialized<'a> {
 }
 
 /// Reads up to one byte past the limit, for the decoder to refuse.
-fn limited(path: &Path, from: impl Read) -> Result<Vec<u8>, Failure> {
+pub(super) fn limited(path: &Path, from: impl Read) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     from.take(MAX_INPUT_BYTES as u64 + 1)
         .read_to_end(&mut bytes)

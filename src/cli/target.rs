@@ -1,10 +1,15 @@
 //! What `compile` compiles for: `--target`, and each `--limit` that changes it.
 
-use std::str::FromStr;
+use std::{fs::File, path::Path, str::FromStr};
 
 use stridec::{Error, Target, schedule::ScheduleError};
 
-use super::{devices, errors::Failure};
+use super::{
+    devices,
+    errors::{Failure, input_name},
+    proto_file::limited,
+    stdin,
+};
 
 /// A flag's `NAME=VALUE`: a limit of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,16 +77,17 @@ fn bytes(text: &str) -> Option<u64> {
 
 /// The target of a name with limits of the user's, or of a request, or the default.
 pub(super) fn target(
-    name: Option<&str>,
+    named: Option<&str>,
     limits: &[Limit],
     requested: Option<Target>,
 ) -> Result<Target, Failure> {
-    let mut target = match name {
+    let mut target = match named {
         None => requested.unwrap_or_default(),
         Some("adapter") => devices::adapter_target()?,
+        Some(name) if name.starts_with('@') => from_file(Path::new(&name[1..]))?,
         Some(name) => Target::preset(name).map_err(|error| match error {
             ScheduleError::Preset { given, accepted } => Failure::invalid(format!(
-                "--target: expected one of {accepted}, adapter, got `{given}`"
+                "--target: expected one of {accepted}, adapter, @FILE, got `{given}`"
             )),
             error => Failure::from(Error::from(error)).about("--target"),
         })?,
@@ -90,6 +96,19 @@ pub(super) fn target(
         limit.apply(&mut target)?;
     }
     Ok(target)
+}
+
+/// The target of a file that `stridec calibrate` wrote; `-` is stdin.
+fn from_file(path: &Path) -> Result<Target, Failure> {
+    let bytes = if path == Path::new("-") {
+        limited(path, stdin::take()?)?
+    } else {
+        limited(path, File::open(path).map_err(|error| Failure::unreadable(path, &error))?)?
+    };
+    let about = |failure: Failure| failure.about(input_name(path));
+    let text = std::str::from_utf8(&bytes)
+        .map_err(|error| about(Failure::invalid(format!("expected UTF-8, got {error}"))))?;
+    Target::from_json(text).map_err(|error| about(Error::from(error).into()))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod bench;
+mod calibrate;
 mod compile;
 mod describe;
 mod embedding;

@@ -1,0 +1,217 @@
+//! Fits a cost model to what candidates took.
+//!
+//! A cost is a sum of what an invocation does, each part times a number of the model. So is a time, with what a dispatch
+//! takes besides: the least squares of the relative errors, no number below 0, give what each part takes.
+
+use stridec::{Target, schedule::CostModel};
+
+use super::trials::Trial;
+
+/// An operation, the costs of a model in the order of [`CostModel::costs`], and a dispatch.
+const UNKNOWNS: usize = DISPATCH + 1;
+const DISPATCH: usize = CostModel::COSTS + 1;
+
+/// How often the equations are gone through.
+const ROUNDS: usize = 20_000;
+
+/// A candidate: how much it does of each part for a word, and what it took.
+struct Row {
+    parts: [f64; UNKNOWNS],
+    /// Nanoseconds of a word.
+    time: f64,
+    weight: f64,
+}
+
+/// What was fitted.
+pub(super) struct Fit {
+    pub(super) model: CostModel,
+    /// Nanoseconds of an operation in each lane.
+    pub(super) operation: f64,
+    /// Nanoseconds of a dispatch.
+    pub(super) dispatch: f64,
+    /// The root of the mean square of the relative errors.
+    pub(super) error: f64,
+}
+
+/// The model that explains the trials best, of so many `lanes`.
+pub(super) fn fit(trials: &[&Trial], target: &Target, lanes: &[u32]) -> Option<Fit> {
+    let fits = lanes.iter().map(|&lanes| {
+        let mut target = target.clone();
+        target.model.lanes = lanes;
+        let rows: Vec<Row> = trials.iter().flat_map(|trial| rows(trial, &target)).collect();
+        let found = solve(&rows);
+        Fit { error: error(&rows, &found), ..Fit::of(found, target.model) }
+    });
+    fits.min_by(|a, b| a.error.total_cmp(&b.error))
+}
+
+impl Fit {
+    fn of(found: [f64; UNKNOWNS], mut model: CostModel) -> Self {
+        let most = f64::from(CostModel::MAX_COST) / 1000.0;
+        let largest = found[1..DISPATCH].iter().copied().fold(0.0, f64::max);
+        // Where operations hide behind the accesses they still cost something.
+        let operation = found[0].max(largest / most).max(f64::MIN_POSITIVE);
+        for (cost, found) in model.costs_mut().into_iter().zip(&found[1..]) {
+            let thousandths = (found / operation * 1000.0).round();
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within")]
+            let thousandths = thousandths.clamp(0.0, f64::from(CostModel::MAX_COST)) as u32;
+            *cost = thousandths;
+        }
+        Self { model, operation, dispatch: found[DISPATCH], error: 0.0 }
+    }
+}
+
+/// What the candidates of a trial do, read off the costs that models with a single number give.
+fn rows(trial: &Trial, target: &Target) -> Vec<Row> {
+    let mut free = target.clone();
+    free.model.costs_mut().into_iter().for_each(|cost| *cost = 0);
+    let least = trial.times.iter().copied().fold(f64::INFINITY, f64::min);
+    let all = trial.candidates.iter().zip(&trial.times);
+    all.map(|(candidate, &time)| {
+        let mut parts = [0.0; UNKNOWNS];
+        #[expect(clippy::cast_precision_loss, reason = "costs of a word are small")]
+        let cost = |target: &Target| candidate.cost_by(target) as f64 / 100.0;
+        parts[0] = cost(&free);
+        for (n, part) in parts[1..DISPATCH].iter_mut().enumerate() {
+            let mut one = free.clone();
+            *one.model.costs_mut()[n] = CostModel::MAX_COST;
+            *part = (cost(&one) - cost(&free)) / (f64::from(CostModel::MAX_COST) / 1000.0);
+        }
+        parts[DISPATCH] = 1.0 / trial.words;
+        // The choice is among the best.
+        Row { parts, time, weight: least / time }
+    })
+    .collect()
+}
+
+/// The parts' times, none below 0, that make the weighted sum of the squares of relative errors least.
+fn solve(rows: &[Row]) -> [f64; UNKNOWNS] {
+    let mut products = [[0.0; UNKNOWNS]; UNKNOWNS];
+    let mut sums = [0.0; UNKNOWNS];
+    for Row { parts, time, weight } in rows {
+        for a in 0..UNKNOWNS {
+            sums[a] += weight * parts[a] / time;
+            for b in 0..UNKNOWNS {
+                products[a][b] += weight * parts[a] * parts[b] / (time * time);
+            }
+        }
+    }
+    let mut found = [0.0; UNKNOWNS];
+    for _ in 0..ROUNDS {
+        for a in 0..UNKNOWNS {
+            let others: f64 =
+                (0..UNKNOWNS).filter(|&b| b != a).map(|b| products[a][b] * found[b]).sum();
+            if products[a][a] > 0.0 {
+                found[a] = ((sums[a] - others) / products[a][a]).max(0.0);
+            }
+        }
+    }
+    found
+}
+
+fn error(rows: &[Row], found: &[f64; UNKNOWNS]) -> f64 {
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for Row { parts, time, weight } in rows {
+        let expected: f64 = parts.iter().zip(found).map(|(part, found)| part * found).sum();
+        sum += weight * (expected / time - 1.0).powi(2);
+        weights += weight;
+    }
+    (sum / weights).sqrt()
+}
+
+#[cfg(test)]
+#[expect(clippy::cast_precision_loss, reason = "costs and sizes are small")]
+mod tests {
+    use stridec::schedule::candidates;
+
+    use super::*;
+    use crate::cli::calibrate::cases;
+
+    /// Nanoseconds of an operation and of a dispatch.
+    const OPERATION: f64 = 0.4;
+    const OF_DISPATCH: f64 = 60_000.0;
+
+    /// Trials on a device that takes what `truth` says, but for `noise` in either direction.
+    fn trials(truth: &Target, bytes: u64, noise: f64) -> Vec<Trial> {
+        let mut state = 7_u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            f64::from(u32::try_from(state >> 32).unwrap()) / f64::from(u32::MAX) * 2.0 - 1.0
+        };
+        let trial = |operation: stridec::Operation| {
+            let candidates = candidates(operation.nest().clone(), truth);
+            let words = operation.destination().image_bytes() as f64 / 4.0;
+            let expected = candidates
+                .iter()
+                .map(|one| OPERATION * one.cost_by(truth) as f64 / 100.0 + OF_DISPATCH / words);
+            let times = expected.map(|time| time * (1.0 + noise * random())).collect();
+            Trial { title: operation.title().to_owned(), words, candidates, times }
+        };
+        cases(bytes).unwrap().into_iter().map(trial).collect()
+    }
+
+    fn truth(mut target: Target, lanes: u32, costs: [u32; CostModel::COSTS]) -> Target {
+        target.model.lanes = lanes;
+        target.model.costs_mut().into_iter().zip(costs).for_each(|(to, from)| *to = from);
+        target
+    }
+
+    fn devices() -> [(Target, u64, &'static [u32]); 3] {
+        [
+            (
+                truth(Target::webgpu_cpu(), 8, [12_500, 3_250, 1_500, 125, 2_000]),
+                2 << 20,
+                &[4, 8, 16],
+            ),
+            (truth(Target::webgpu_cpu(), 4, [29_000, 18_000, 0, 0, 3_000]), 2 << 20, &[4]),
+            (truth(Target::webgpu(), 32, [1_000, 500, 4_000, 280, 1_000]), 64 << 20, &[32, 64]),
+        ]
+    }
+
+    #[test]
+    fn known_numbers_are_recovered() {
+        for (truth, bytes, lanes) in devices() {
+            let trials = trials(&truth, bytes, 0.0);
+            let found = fit(&trials.iter().collect::<Vec<_>>(), &truth, lanes).unwrap();
+            let near = |found: f64, known: f64, what: &str| {
+                assert!((found - known).abs() <= 0.02 * known + 0.02, "{what}: {found}, {known}");
+            };
+            assert_eq!(found.model.lanes, truth.model.lanes);
+            near(found.operation / OPERATION, 1.0, "an operation");
+            near(found.dispatch / OF_DISPATCH, 1.0, "a dispatch");
+            assert!(found.error < 0.005, "{}", found.error);
+            for ((name, found), (_, known)) in
+                found.model.costs().into_iter().zip(truth.model.costs())
+            {
+                near(f64::from(found) / 1000.0, f64::from(known) / 1000.0, name);
+            }
+        }
+    }
+
+    /// Noise of a tenth leaves choices that are within it of the best ones, on operations that were not fitted.
+    #[test]
+    fn noise_changes_choices_little() {
+        for (truth, bytes, lanes) in devices() {
+            let all = trials(&truth, bytes, 0.1);
+            let half = |wanted: usize| all.iter().skip(wanted).step_by(2).collect::<Vec<_>>();
+            let mut fitted = truth.clone();
+            fitted.model = fit(&half(0), &truth, lanes).unwrap().model;
+            for trial in half(1) {
+                assert!(trial.regret(&fitted) < 1.25, "{}", trial.regret(&fitted));
+            }
+        }
+    }
+
+    #[test]
+    fn a_fit_is_a_target_whatever_was_measured() {
+        let (truth, bytes, lanes) = devices()[0].clone();
+        let mut all = trials(&truth, bytes, 0.0);
+        for (n, trial) in all.iter_mut().enumerate() {
+            // All the same, whatever is done; or none at all.
+            trial.times.fill(if n % 2 == 0 { 1.0 } else { 1e-9 });
+        }
+        let mut target = truth.clone();
+        target.model = fit(&all.iter().collect::<Vec<_>>(), &truth, lanes).unwrap().model;
+        assert_eq!(Target::from_json(&target.to_json()), Ok(target));
+    }
+}

@@ -1,0 +1,117 @@
+//! Every way to run an operation, timed, and whether a cost model orders them as the device does; `stridec calibrate` and
+//! `benches/gpu` share it.
+
+use std::{error::Error, fmt};
+
+use stridec::{
+    Operation, Target,
+    gpu::Gpu,
+    schedule::{Candidate, candidates},
+    wgsl,
+};
+
+use super::measure::{Measured, kernels_on_gpu};
+
+/// Candidates of one operation, in the order that the target's model expects, with what each took for a word.
+pub(super) struct Trial {
+    /// The operation's.
+    pub(super) title: String,
+    /// Words of the destination.
+    pub(super) words: f64,
+    pub(super) candidates: Vec<Candidate>,
+    /// Nanoseconds of a word, for each candidate.
+    pub(super) times: Vec<f64>,
+}
+
+/// Runs every candidate of an operation that fits the target, and says what was measured too.
+pub(super) fn trial(
+    gpu: &Gpu,
+    operation: &Operation,
+    target: &Target,
+    repetitions: usize,
+    back_to_back: u32,
+) -> Result<(Trial, Vec<Measured>), Box<dyn Error>> {
+    let mut all = candidates(operation.nest().clone(), target);
+    let mut kernels = Vec::with_capacity(all.len());
+    all.retain(|candidate| match candidate.clone().schedule(target) {
+        Ok(schedule) => {
+            kernels.push((candidate.to_string(), wgsl::emit(&schedule, target, &[])));
+            true
+        }
+        Err(_) => false,
+    });
+    let mut measured = kernels_on_gpu(gpu, operation, &kernels, repetitions, back_to_back)?;
+    // The first two are the copy and the identity kernel.
+    let own = measured.split_off(2);
+    #[expect(clippy::cast_precision_loss, reason = "2^53 bytes are more than a device binds")]
+    let words = operation.destination().image_bytes() as f64 / 4.0;
+    let times = own.iter().map(|one| one.best.as_secs_f64() * 1e9 / words).collect();
+    measured.extend(own);
+    Ok((Trial { title: operation.title().to_owned(), words, candidates: all, times }, measured))
+}
+
+impl Trial {
+    /// The candidate that `target` would choose, and the one that took least.
+    pub(super) fn chosen_and_best(&self, target: &Target) -> Option<[usize; 2]> {
+        let all = 0..self.times.len();
+        let chosen = all.clone().min_by_key(|&n| self.candidates[n].cost_by(target))?;
+        let best = all.min_by(|&a, &b| self.times[a].total_cmp(&self.times[b]))?;
+        Some([chosen, best])
+    }
+
+    /// The time of the candidate that `target` would choose, as a multiple of the best one's.
+    pub(super) fn regret(&self, target: &Target) -> f64 {
+        let both = self.chosen_and_best(target);
+        both.map_or(1.0, |[chosen, best]| self.times[chosen] / self.times[best])
+    }
+}
+
+/// How well a target's model orders what was measured.
+#[derive(Default)]
+pub(super) struct Agreement {
+    regrets: Vec<f64>,
+    agreed: u32,
+    pairs: u32,
+}
+
+impl Agreement {
+    /// Of all these trials.
+    pub(super) fn of<'a>(trials: impl IntoIterator<Item = &'a Trial>, target: &Target) -> Self {
+        let mut agreement = Self::default();
+        trials.into_iter().for_each(|trial| agreement.add(trial, target));
+        agreement
+    }
+
+    pub(super) fn add(&mut self, trial: &Trial, target: &Target) {
+        self.regrets.push(trial.regret(target));
+        let times = &trial.times;
+        let costs: Vec<u64> = trial.candidates.iter().map(|one| one.cost_by(target)).collect();
+        // Pairs that differ by more than noise: whether the model orders them as the device does.
+        for a in 0..times.len() {
+            let differ = |b: usize| (times[a] / times[b]).ln().abs() > 0.1 && costs[a] != costs[b];
+            for b in (0..a).filter(|&b| differ(b)) {
+                self.pairs += 1;
+                self.agreed += u32::from((times[a] > times[b]) == (costs[a] > costs[b]));
+            }
+        }
+    }
+}
+
+impl fmt::Display for Agreement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { regrets, agreed, pairs } = self;
+        #[expect(clippy::cast_precision_loss, reason = "a few hundred trials")]
+        let mean = regrets.iter().map(|x| x.ln()).sum::<f64>() / regrets.len() as f64;
+        let most = regrets.iter().copied().fold(1.0, f64::max);
+        writeln!(
+            f,
+            "the choice over the best candidate, of {}: geomean {:.3}, most {most:.3}",
+            regrets.len(),
+            mean.exp()
+        )?;
+        write!(
+            f,
+            "pairs that differ by more than a tenth: {agreed} of {pairs} in the model's order"
+        )
+    }
+}
