@@ -369,7 +369,7 @@ fn requests() {
     let broken = xla::Shape { element_type: 11, dimensions: vec![-1], ..Default::default() };
     let broken = Some(proto::Tensor { kind: Some(proto::tensor::Kind::Shape(broken)) });
     for (result, text) in [
-        (request(None), "operation: missing; expected a relayout or a slice"),
+        (request(None), "operation: missing; expected a relayout, a slice or an hlo_module"),
         (
             relayout(tensor("f32[2]"), broken),
             "relayout.destination.shape.dimensions[0]: expected 0 to 2^63-1, got -1",

@@ -36,7 +36,10 @@ const ROOMS: &[(&str, &[&str])] = &[
             "host", "gpu", "backend",
         ],
     ),
-    ("service", &["error", "proto", "shape", "schedule", "wgsl", "backend", "request"]),
+    (
+        "service",
+        &["error", "proto", "shape", "schedule", "wgsl", "backend", "request", "hlo", "program"],
+    ),
     ("capi", &["service"]),
     ("run", &["error", "gpu", "host", "nest", "program", "request"]),
     ("guide", &[]),

@@ -47,20 +47,24 @@ pub enum ProgramError {
         /// The most accepted.
         limit: usize,
     },
-    /// Another number of buffers than the program has parameters.
-    #[error("expected {expected} buffers, one for each parameter ({shapes}), got {given}")]
-    Parameters {
-        /// The number of parameters.
+    /// Another number of buffers than the program has parameters, or results.
+    #[error("expected {expected} buffers, one for each {what} ({shapes}), got {given}")]
+    Count {
+        /// `parameter` or `result`.
+        what: &'static str,
+        /// How many of them the program has.
         expected: usize,
         /// The number of buffers.
         given: usize,
-        /// The parameters' shapes.
+        /// Their shapes.
         shapes: String,
     },
-    /// A buffer that has not the length of its parameter.
-    #[error("parameter {number}: expected {expected} bytes, the memory of {shape}, got {given}")]
+    /// A buffer that has not the length of its parameter or result.
+    #[error("{what} {number}: expected {expected} bytes, the memory of {shape}, got {given}")]
     Length {
-        /// The parameter.
+        /// `parameter` or `result`.
+        what: &'static str,
+        /// Which one.
         number: usize,
         /// Its shape.
         shape: Box<Shape>,
@@ -83,7 +87,7 @@ impl ProgramError {
         match self {
             Self::Layout { error, .. } => error.kind(),
             Self::Nest { error, .. } => error.kind(),
-            Self::Parameters { .. } | Self::Length { .. } => ErrorKind::Invalid,
+            Self::Count { .. } | Self::Length { .. } => ErrorKind::Invalid,
             Self::Unsupported { .. }
             | Self::TooLong { .. }
             | Self::TooManyScratchBuffers { .. } => ErrorKind::Unsupported,

@@ -226,28 +226,9 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// [`ProgramError::Parameters`] and [`ProgramError::Length`].
+    /// [`ProgramError::Count`] and [`ProgramError::Length`].
     pub fn check_parameters(&self, parameters: &[&[u8]]) -> Result<(), ProgramError> {
-        if parameters.len() != self.parameters.len() {
-            let shapes: Vec<String> =
-                self.parameters.iter().map(|of| of.shape().to_string()).collect();
-            return Err(ProgramError::Parameters {
-                expected: self.parameters.len(),
-                given: parameters.len(),
-                shapes: shapes.join(", "),
-            });
-        }
-        for (number, (of, given)) in self.parameters.iter().zip(parameters).enumerate() {
-            if given.len() as u64 != of.bytes() {
-                return Err(ProgramError::Length {
-                    number,
-                    shape: Box::new(of.shape().clone()),
-                    expected: of.bytes(),
-                    given: given.len(),
-                });
-            }
-        }
-        Ok(())
+        check("parameter", &self.parameters, parameters.iter().map(|given| given.len()))
     }
 
     /// Runs the program on the CPU: the image of each parameter, to the image of each result.
@@ -257,35 +238,85 @@ impl Program {
     /// Where there are more or fewer buffers than parameters, or one has not the length of its image.
     pub fn run_on_host(&self, parameters: &[&[u8]]) -> Result<Vec<Vec<u8>>, Error> {
         self.check_parameters(parameters)?;
-        let room = |buffers: &[Buffer]| -> Vec<Vec<u8>> {
-            let length = |of: &Buffer| usize::try_from(of.bytes()).unwrap_or(usize::MAX);
-            buffers.iter().map(|of| vec![0; length(of)]).collect()
-        };
-        let (mut scratch, mut results) = (room(&self.scratch), room(&self.results));
-        for step in &self.steps {
-            let place = match step.destination {
-                Value::Scratch(number) => &mut scratch[number],
-                Value::Result(number) => &mut results[number],
-                Value::Parameter(_) | Value::Constant(_) => unreachable!("no step writes those"),
-            };
-            let mut written = std::mem::take(place);
-            let sources: Vec<&[u8]> = step
-                .sources
-                .iter()
-                .map(|&source| match source {
-                    Value::Parameter(number) => parameters[number],
-                    Value::Constant(number) => &self.constants[number],
-                    Value::Scratch(number) => &scratch[number],
-                    Value::Result(number) => &results[number],
-                })
-                .collect();
-            host::run_sources(&step.nest, &sources, &mut written)?;
-            match step.destination {
-                Value::Scratch(number) => scratch[number] = written,
-                Value::Result(number) => results[number] = written,
-                Value::Parameter(_) | Value::Constant(_) => {}
-            }
-        }
+        let mut results = room(&self.results);
+        let mut whole: Vec<&mut [u8]> = results.iter_mut().map(Vec::as_mut_slice).collect();
+        self.run_on_host_into(parameters, &mut whole)?;
         Ok(results)
     }
+
+    /// As [`run_on_host`](Self::run_on_host), into buffers that are there.
+    ///
+    /// # Errors
+    ///
+    /// Where there are more or fewer buffers than parameters or results, or one has not the length of its image.
+    pub fn run_on_host_into(
+        &self,
+        parameters: &[&[u8]],
+        results: &mut [&mut [u8]],
+    ) -> Result<(), Error> {
+        self.check_parameters(parameters)?;
+        check("result", &self.results, results.iter().map(|given| given.len()))?;
+        let mut scratch = room(&self.scratch);
+        for step in &self.steps {
+            match step.destination {
+                Value::Scratch(number) => {
+                    let mut written = std::mem::take(&mut scratch[number]);
+                    let sources = self.sources(step, parameters, &scratch, results);
+                    host::run_sources(&step.nest, &sources, &mut written)?;
+                    scratch[number] = written;
+                }
+                Value::Result(number) => {
+                    let written = std::mem::take(&mut results[number]);
+                    let sources = self.sources(step, parameters, &scratch, results);
+                    host::run_sources(&step.nest, &sources, written)?;
+                    results[number] = written;
+                }
+                Value::Parameter(_) | Value::Constant(_) => unreachable!("no step writes those"),
+            }
+        }
+        Ok(())
+    }
+
+    /// What a step reads.
+    fn sources<'a>(
+        &'a self,
+        step: &Step,
+        parameters: &[&'a [u8]],
+        scratch: &'a [Vec<u8>],
+        results: &'a [&mut [u8]],
+    ) -> Vec<&'a [u8]> {
+        let of = |&source: &Value| match source {
+            Value::Parameter(number) => parameters[number],
+            Value::Constant(number) => &self.constants[number],
+            Value::Scratch(number) => &scratch[number],
+            Value::Result(number) => &*results[number],
+        };
+        step.sources.iter().map(of).collect()
+    }
+}
+
+/// Checks that these lengths are those of the images, one by one.
+fn check(
+    what: &'static str,
+    buffers: &[Buffer],
+    given: impl ExactSizeIterator<Item = usize>,
+) -> Result<(), ProgramError> {
+    if given.len() != buffers.len() {
+        let shapes: Vec<String> = buffers.iter().map(|of| of.shape().to_string()).collect();
+        let (expected, shapes) = (buffers.len(), shapes.join(", "));
+        return Err(ProgramError::Count { what, expected, given: given.len(), shapes });
+    }
+    for (number, (of, given)) in buffers.iter().zip(given).enumerate() {
+        if given as u64 != of.bytes() {
+            let (shape, expected) = (Box::new(of.shape().clone()), of.bytes());
+            return Err(ProgramError::Length { what, number, shape, expected, given });
+        }
+    }
+    Ok(())
+}
+
+/// Memory for buffers.
+fn room(buffers: &[Buffer]) -> Vec<Vec<u8>> {
+    let length = |of: &Buffer| usize::try_from(of.bytes()).unwrap_or(usize::MAX);
+    buffers.iter().map(|of| vec![0; length(of)]).collect()
 }

@@ -22,6 +22,9 @@ pub enum RequestError {
         /// The number.
         given: i32,
     },
+    /// An HLO module where one operation is asked for.
+    #[error("hlo_module: expected a relayout or a slice, one operation, got a module")]
+    Program,
     /// A number that names no language.
     #[error("language: expected a number of stridec.Language, 0 to 4, got {given}")]
     Language {
@@ -51,6 +54,7 @@ impl RequestError {
         match self {
             Self::Missing { field, .. } | Self::ElementType { field, .. } => FieldPath::of(field),
             Self::AdapterKind { .. } => FieldPath::new("target").field("kind"),
+            Self::Program => FieldPath::new("hlo_module"),
             Self::Language { .. } | Self::NoBackends { .. } => FieldPath::new("language"),
         }
     }

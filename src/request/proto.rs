@@ -17,7 +17,8 @@ impl TryFrom<&proto::CompileRequest> for Operation {
     fn try_from(request: &proto::CompileRequest) -> Result<Self, Error> {
         use proto::compile_request::Operation as Kind;
         match &request.operation {
-            None => Err(missing("operation", "a relayout or a slice")),
+            None => Err(missing("operation", "a relayout, a slice or an hlo_module")),
+            Some(Kind::HloModule(_)) => Err(RequestError::Program.into()),
             Some(Kind::Relayout(proto::Relayout { source, destination })) => {
                 let paths = Paths { operation: FieldPath::new("relayout") };
                 let source = required("relayout.source", source.as_ref())?;

@@ -1,6 +1,57 @@
-//! A kernel as the proto message of a response.
+//! Kernels and programs as the proto messages of responses.
 
-use crate::{proto::stridec as proto, wgsl::Kernel};
+use super::language;
+use crate::{
+    error::Error,
+    program::{Buffer, Program, Value},
+    proto::{stridec as proto, xla},
+    wgsl::Kernel,
+};
+
+/// A compiled program as a proto, each kernel with its translation where `language` is not WGSL.
+pub(super) fn program(
+    program: &Program,
+    language: proto::Language,
+) -> Result<proto::Program, Error> {
+    let mut kernels = Vec::with_capacity(program.kernels().len());
+    for (kernel, step) in program.kernels().iter().zip(program.steps()) {
+        let mut kernel = language::answer(kernel, language)?;
+        let values = step.sources().iter().copied().chain([step.destination()]);
+        for (binding, value) in kernel.bindings.iter_mut().zip(values) {
+            binding.source = Some(value.into());
+        }
+        kernels.push(kernel);
+    }
+    let images = |buffers: &[Buffer]| buffers.iter().map(proto::Image::from).collect();
+    Ok(proto::Program {
+        name: program.name().to_owned(),
+        kernels,
+        parameters: images(program.parameters()),
+        results: images(program.results()),
+        scratch: images(program.scratch()),
+        constants: program.constants().to_vec(),
+    })
+}
+
+impl From<Value> for proto::ProgramBuffer {
+    fn from(value: Value) -> Self {
+        use proto::program_buffer::Kind;
+        let (kind, number) = match value {
+            Value::Parameter(number) => (Kind::Parameter, number),
+            Value::Constant(number) => (Kind::Constant, number),
+            Value::Scratch(number) => (Kind::Scratch, number),
+            Value::Result(number) => (Kind::Result, number),
+        };
+        // A program has far fewer buffers than a module may have instructions.
+        Self { kind: kind.into(), number: u32::try_from(number).unwrap_or(u32::MAX) }
+    }
+}
+
+impl From<&Buffer> for proto::Image {
+    fn from(buffer: &Buffer) -> Self {
+        Self { shape: Some(xla::Shape::from(buffer.shape())), size_in_bytes: buffer.bytes() }
+    }
+}
 
 impl From<&Kernel> for proto::Kernel {
     fn from(kernel: &Kernel) -> Self {
@@ -17,6 +68,7 @@ impl From<&Kernel> for proto::Kernel {
                     writable: binding.writable,
                     size_in_bytes: binding.size_in_bytes,
                     slot: None,
+                    source: None,
                 })
                 .collect(),
             dispatches: kernel
@@ -43,6 +95,12 @@ impl From<&Kernel> for proto::Kernel {
                 destination_words: proof.destination_words(),
                 invocations: proof.invocations(),
                 trips: proof.trips(),
+                further_sources: (1..proof.sources())
+                    .map(|number| proto::SourceProof {
+                        last_word: proof.last_word_of_source(number),
+                        words: proof.words_of_source(number),
+                    })
+                    .collect(),
             }),
             translation: None,
         }

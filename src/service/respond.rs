@@ -4,10 +4,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use prost::Message;
 
-use super::language::{answer, language};
+use super::{
+    answer,
+    language::{self, language},
+};
 use crate::{
-    error::Error, error_kind::ErrorKind, proto::stridec as proto, request::Operation,
-    schedule::Target, shape, trace::span,
+    error::Error,
+    error_kind::ErrorKind,
+    hlo::Module,
+    program::{Program, compile_module},
+    proto::stridec as proto,
+    request::Operation,
+    schedule::Target,
+    shape::{self, FieldPath},
+    trace::span,
 };
 
 /// Answers a serialized `stridec.CompileRequest` with a serialized `stridec.CompileResponse`.
@@ -20,7 +30,7 @@ use crate::{
 /// use stridec::{proto::stridec::{CompileResponse, compile_response::Result}, service::respond};
 /// let response = CompileResponse::decode(respond(&[]).as_slice())?;
 /// let Some(Result::Error(error)) = response.result else { return Ok(()) };
-/// assert_eq!(error.message, "operation: missing; expected a relayout or a slice");
+/// assert_eq!(error.message, "operation: missing; expected a relayout, a slice or an hlo_module");
 /// assert_eq!(error.field, "operation");
 /// # Ok::<(), prost::DecodeError>(())
 /// ```
@@ -29,7 +39,7 @@ pub fn respond(request: &[u8]) -> Vec<u8> {
     // No state outlives this call, so a panic cannot leave any in an inconsistent state.
     let answered = catch_unwind(AssertUnwindSafe(|| compile(request)));
     let response = match answered {
-        Ok(Ok(kernel)) => kernel.into(),
+        Ok(Ok(response)) => response,
         Ok(Err(error)) => proto::Error::from(&error).into(),
         Err(_) => proto::Error {
             code: proto::error::Code::Failed.into(),
@@ -41,11 +51,20 @@ pub fn respond(request: &[u8]) -> Vec<u8> {
     proto::CompileResponse::encode_to_vec(&response)
 }
 
-fn compile(request: &[u8]) -> Result<proto::Kernel, Error> {
+fn compile(request: &[u8]) -> Result<proto::CompileResponse, Error> {
     let request = decode(request)?;
     let target = request.target.as_ref().map(Target::try_from).transpose()?.unwrap_or_default();
     let language = language(request.language)?;
-    answer(&Operation::try_from(&request)?.compile(&target)?, language)
+    if let Some(proto::compile_request::Operation::HloModule(module)) = &request.operation {
+        let program = compile_hlo(module, &target)
+            .map_err(|error| error.below(&FieldPath::new("hlo_module")))?;
+        return Ok(answer::program(&program, language)?.into());
+    }
+    Ok(language::answer(&Operation::try_from(&request)?.compile(&target)?, language)?.into())
+}
+
+fn compile_hlo(module: &[u8], target: &Target) -> Result<Program, Error> {
+    compile_module(&Module::decode(module)?, target)
 }
 
 fn decode(request: &[u8]) -> Result<proto::CompileRequest, Error> {
@@ -56,6 +75,12 @@ fn decode(request: &[u8]) -> Result<proto::CompileRequest, Error> {
 impl From<proto::Kernel> for proto::CompileResponse {
     fn from(kernel: proto::Kernel) -> Self {
         Self { result: Some(proto::compile_response::Result::Kernel(kernel)) }
+    }
+}
+
+impl From<proto::Program> for proto::CompileResponse {
+    fn from(program: proto::Program) -> Self {
+        Self { result: Some(proto::compile_response::Result::Program(program)) }
     }
 }
 
@@ -91,6 +116,7 @@ mod tests {
 
     use super::*;
     use crate::{
+        hlo::{Builder, Opcode},
         request::Tensor,
         stride::{BufferTensorDesc, TensorDataType},
     };
@@ -181,6 +207,41 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_module_is_answered_with_its_program() {
+        let mut builder = Builder::new("joined");
+        let x = builder.parameter("f32[2,3]".parse().unwrap()).unwrap();
+        let y = builder.parameter("f32[4,3]".parse().unwrap()).unwrap();
+        let root = builder.add(Opcode::Concatenate { dimension: 0 }, &[x, y]).unwrap();
+        let module = builder.finish("main", root).unwrap().encode();
+        let Answer::Program(program) = answer(Kind::HloModule(module.clone()), None) else {
+            panic!("no program")
+        };
+        assert_eq!(program.name, "joined");
+        let sizes = |images: &[proto::Image]| -> Vec<u64> {
+            images.iter().map(|image| image.size_in_bytes).collect()
+        };
+        assert_eq!((sizes(&program.parameters), sizes(&program.results)), (vec![24, 48], vec![72]));
+        let [kernel] = &program.kernels[..] else { panic!("{} kernels", program.kernels.len()) };
+        let bound = |binding: &proto::Binding| {
+            let source = binding.source.unwrap();
+            (source.kind().as_str_name(), source.number, binding.size_in_bytes)
+        };
+        assert_eq!(
+            kernel.bindings.iter().map(bound).collect::<Vec<_>>(),
+            [("PARAMETER", 0, 24), ("PARAMETER", 1, 48), ("RESULT", 0, 72)]
+        );
+        let proof = kernel.proof.as_ref().unwrap();
+        assert_eq!((proof.last_source_word, proof.source_words), (Some(5), 6));
+        let further = proto::SourceProof { last_word: Some(11), words: 12 };
+        assert_eq!(proof.further_sources, [further]);
+
+        let cut = Kind::HloModule(module[..module.len() - 1].to_vec());
+        let Answer::Error(error) = answer(cut, None) else { panic!("compiled") };
+        assert_eq!(error.code(), Invalid);
+        assert!(error.field.starts_with("hlo_module"), "{error:?}");
+    }
+
     #[cfg(feature = "backends")]
     #[test]
     fn a_kernel_comes_in_the_language_that_is_asked_for() {
@@ -230,7 +291,7 @@ mod tests {
             }
             let response = proto::CompileResponse::decode(respond(&bytes).as_slice()).unwrap();
             match response.result.unwrap() {
-                Answer::Kernel(_) => {}
+                Answer::Kernel(_) | Answer::Program(_) => {}
                 Answer::Error(error) => {
                     assert_ne!(error.code(), proto::error::Code::Failed, "{}", error.message);
                 }

@@ -278,7 +278,7 @@ mod tests {
             .iter()
             .map(|answer| match answer {
                 Answer::Error(error) => error.message.as_str(),
-                Answer::Kernel(_) => panic!("compiled"),
+                Answer::Kernel(_) | Answer::Program(_) => panic!("compiled"),
             })
             .collect();
         assert!(messages[0].contains("expected a serialized stridec.CompileRequest"));

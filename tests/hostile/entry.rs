@@ -128,6 +128,15 @@ pub(crate) fn request(bytes: &[u8]) -> bool {
             assert!(kernel.dispatches.is_empty() || bound > 0);
             true
         }
+        Answer::Program(program) => {
+            assert!(
+                program
+                    .kernels
+                    .iter()
+                    .all(|kernel| kernel.dispatches.is_empty() || kernel.proof.is_some())
+            );
+            true
+        }
         Answer::Error(error) => {
             assert_ne!(error.code(), Code::Failed, "{}", error.message);
             refused(&error.message)
