@@ -54,8 +54,11 @@ impl Gpu {
         let mut results = Vec::with_capacity(program.results().len());
         for (number, of) in program.results().iter().enumerate() {
             let mut bytes = vec![0; usize::try_from(of.bytes()).unwrap_or(usize::MAX)];
-            let encoder = encoder.take().map_or_else(|| self.encoder(), Ok)?;
-            self.read(encoder, &buffers[&Value::Result(number)], &mut bytes)?;
+            // Reading nothing would submit nothing, and the first result that is read submits the kernels.
+            if !bytes.is_empty() {
+                let encoder = encoder.take().map_or_else(|| self.encoder(), Ok)?;
+                self.read(encoder, &buffers[&Value::Result(number)], &mut bytes)?;
+            }
             results.push(bytes);
         }
         Ok(results)

@@ -10,10 +10,11 @@ mod interpreter;
 #[path = "../support/mod.rs"]
 mod support;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Mutex};
 
+use rayon::prelude::*;
 use serde_json::Value;
-use stridec::hlo::Module;
+use stridec::{Error, ErrorKind, hlo::Module, program::Program};
 use support::{random::Random, scope};
 
 use cases::cases;
@@ -41,17 +42,48 @@ fn the_oracle_agrees_with_xla() {
     assert!(not_interpreted.is_empty());
 }
 
-#[test]
-fn random_programs_are_valid() {
-    let mut opcodes = BTreeMap::new();
-    for seed in 0..scope::cases(2_000) {
-        let mut random = Random((seed << 32) + 5);
+/// Runs random programs, and prints what became of them. One that is refused is refused as unsupported; every other one
+/// gives the oracle's bytes.
+fn random_programs(
+    count: u64,
+    run: impl Fn(&Program, &[&[u8]]) -> Result<Vec<Vec<u8>>, Error> + Sync,
+) {
+    let outcomes = Mutex::new(BTreeMap::<String, u64>::new());
+    (0..count).into_par_iter().for_each(|seed| {
+        let mut random = Random((seed << 32) + 7);
         let module = generate::module(&mut random);
         let images = generate::images(&mut random, &module);
-        assert!(interpreter::run(&module, &images).is_some(), "{module:?}");
-        for instruction in module.instructions() {
-            *opcodes.entry(instruction.opcode().name().to_owned()).or_insert(0) += 1;
-        }
+        let expected = interpreter::run(&module, &images).expect("an interpreter of all of it");
+        let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
+        let outcome = match Program::lower(&module).and_then(|program| run(&program, &images)) {
+            Ok(out) => {
+                assert!(out == expected, "{seed}: other bytes\n{module:#?}");
+                "exact".to_owned()
+            }
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Unsupported, "{seed}: {error}");
+                let reason = error.to_string();
+                let reason = reason.split_once("`: ").map_or(reason.as_str(), |(_, reason)| reason);
+                format!("refused: {reason}")
+            }
+        };
+        *outcomes.lock().unwrap().entry(outcome).or_default() += 1;
+    });
+    let outcomes = outcomes.into_inner().unwrap();
+    for (outcome, count) in &outcomes {
+        println!("{count} {outcome}");
     }
-    println!("{opcodes:?}");
+    assert!(outcomes["exact"] * 5 >= count * 4);
+}
+
+#[test]
+fn the_host_agrees_with_the_oracle() {
+    random_programs(scope::cases(10_000), Program::run_on_host);
+}
+
+#[cfg(feature = "gpu")]
+#[test]
+fn the_gpu_agrees_with_the_oracle() {
+    let Some(gpu) = support::gpu::gpu("random programs on the GPU") else { return };
+    random_programs(scope::cases(200), |program, images| Ok(gpu.run_program(program, images)?));
 }
