@@ -4,6 +4,7 @@
 //! cargo bench --no-default-features --bench host -- [--threads 1] [--repetitions 15] [--json FILE]
 //! cargo bench --no-default-features --bench host -- --cases everyday [--only TEXT] [--plot FILE.svg]
 //!     [--table FILE.md] [--numpy FILE.json] [--repetitions 15] [--json FILE]
+//! cargo bench --no-default-features --bench host -- --cases programs [--only TEXT] [--jax FILE.json] [--repetitions 15]
 //! ```
 //!
 //! Contenders take turns; every output is compared with the meaning of its nest. Transposes beside other crates:
@@ -13,9 +14,12 @@
 
 #[path = "../support/bars.rs"]
 mod bars;
+#[path = "../../tests/support/base64.rs"]
+mod base64;
 mod everyday;
 #[path = "../support/everyday.rs"]
 mod everyday_cases;
+mod programs;
 #[path = "../support/timing.rs"]
 mod timing;
 
@@ -34,7 +38,8 @@ fn main() {
     match option("--cases").as_deref() {
         None => {}
         Some("everyday") => return everyday::measure(repetitions).expect("the everyday cases"),
-        Some(other) => panic!("--cases {other}: expected everyday"),
+        Some("programs") => return programs::measure(repetitions).expect("the programs"),
+        Some(other) => panic!("--cases {other}: expected everyday or programs"),
     }
     let pool = ThreadPoolBuilder::new().num_threads(number("--threads", 1)).build();
     let mut report = Report::new("host");
