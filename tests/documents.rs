@@ -98,8 +98,8 @@ fn the_number_of_snapshots_is_as_said() {
             path.extension().is_some_and(|ending| ending == "snap")
         })
         .count();
-    assert_eq!(count, 15);
-    assert!(read("README.md").contains("fifteen") && read("ARCHITECTURE.md").contains("fifteen"));
+    assert_eq!(count, 18);
+    assert!(read("README.md").contains("eighteen") && read("ARCHITECTURE.md").contains("eighteen"));
 }
 
 /// The README's example gives the line that the README shows.

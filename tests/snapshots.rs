@@ -3,7 +3,12 @@
 //! The cases are chosen to teach: what each shows is the first line of its file. After a change of the compiler,
 //! `cargo insta review` shows what became of them.
 
-use stridec::{Operation, Target, Tensor, window::Slice};
+use stridec::{
+    Operation, Target, Tensor,
+    hlo::{Builder, Literal, Module, Opcode, PaddingDimension},
+    program::compile_module,
+    window::Slice,
+};
 
 fn tensor(text: &str) -> Tensor {
     text.parse().unwrap()
@@ -15,12 +20,21 @@ fn relayout(from: &str, to: &str) -> Operation {
 
 /// Compares every stage with `snapshots/{name}.snap`; `shows` says what the case teaches.
 fn check(name: &str, shows: &str, operation: &Operation, target: &Target) {
+    check_stages(name, shows, &operation.stages(target).unwrap());
+}
+
+/// The same of a program.
+fn check_program(name: &str, shows: &str, module: &Module) {
+    let target = Target::webgpu();
+    check_stages(name, shows, &compile_module(module, &target).unwrap().stages(&target).unwrap());
+}
+
+fn check_stages(name: &str, shows: &str, stages: &str) {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("../snapshots");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     settings.set_description(shows);
-    let stages = operation.stages(target).unwrap();
     for line in stages.lines() {
         assert!(line.chars().count() <= 110, "{name}: a line for no screen: {line}");
     }
@@ -178,4 +192,54 @@ fn no_elements() {
         &relayout("f32[0,3]{1,0}", "f32[0,3]{0,1}"),
         &Target::webgpu(),
     );
+}
+
+#[test]
+fn program_of_reshape_and_pad() {
+    let mut builder = Builder::new("split_heads");
+    let x = builder.parameter(shape("f32[4,12]")).unwrap();
+    let heads = builder.add_as(Opcode::Reshape, &[x], shape("f32[4,3,4]")).unwrap();
+    let dimensions = vec![1, 0, 2];
+    let heads = builder.add(Opcode::Transpose { dimensions }, &[heads]).unwrap();
+    let zero = Literal::new(&shape("f32[]"), vec![0; 4]).unwrap();
+    let zero = builder.add(Opcode::Constant(zero.into()), &[]).unwrap();
+    let behind = PaddingDimension { edge_padding_high: 2, ..Default::default() };
+    let dimensions = vec![PaddingDimension::default(), behind, PaddingDimension::default()];
+    let root = builder.add(Opcode::Pad { dimensions }, &[heads, zero]).unwrap();
+    check_program(
+        "program_of_reshape_and_pad",
+        "Rows of 12 are 3 heads of 4, each head gets 2 rows of zeros behind: one source, one guard, no quotient.",
+        &builder.finish("main", root).unwrap(),
+    );
+}
+
+#[test]
+fn program_of_a_concatenate() {
+    let mut builder = Builder::new("concatenate_of_three");
+    let operands = ["f32[4,5]", "f32[4,2]", "f32[4,3]"];
+    let operands = operands.map(|text| builder.parameter(shape(text)).unwrap());
+    let root = builder.add(Opcode::Concatenate { dimension: 1 }, &operands).unwrap();
+    check_program(
+        "program_of_a_concatenate",
+        "Three sources, each read where no earlier one is: the last needs no guard.",
+        &builder.finish("main", root).unwrap(),
+    );
+}
+
+#[test]
+fn program_of_a_dynamic_slice() {
+    let mut builder = Builder::new("dynamic_slice");
+    let x = builder.parameter(shape("u16[10,8]")).unwrap();
+    let starts = ["s32[]", "u8[]"].map(|text| builder.parameter(shape(text)).unwrap());
+    let opcode = Opcode::DynamicSlice { sizes: vec![3, 6] };
+    let root = builder.add(opcode, &[x, starts[0], starts[1]]).unwrap();
+    check_program(
+        "program_of_a_dynamic_slice",
+        "Starts that only a run knows: each is loaded, and clamped so that the slice lies inside.",
+        &builder.finish("main", root).unwrap(),
+    );
+}
+
+fn shape(text: &str) -> stridec::shape::Shape {
+    text.parse().unwrap()
 }

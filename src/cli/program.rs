@@ -94,8 +94,9 @@ fn count(flag: &str, noun: &str, files: &[PathBuf], buffers: &[Buffer]) -> Resul
     let shapes: Vec<String> = buffers.iter().map(|buffer| buffer.shape().to_string()).collect();
     let shapes = if shapes.is_empty() { "none".to_owned() } else { shapes.join(", ") };
     Err(Failure::invalid(format!(
-        "{flag}: expected {} files, one for each {noun} ({shapes}), got {}",
+        "{flag}: expected {} file{}, one for each {noun} ({shapes}), got {}",
         buffers.len(),
+        if buffers.len() == 1 { "" } else { "s" },
         files.len()
     )))
 }

@@ -123,6 +123,9 @@ impl Pull<'_, '_> {
     fn number(&mut self, mut node: Node, mut place: u64, last: u64) -> Result<Index, Halt> {
         loop {
             let origin = self.graph.origin(node, Path::new())?;
+            if let Some(literal) = self.kept.folded.get(&origin) {
+                return self.known(node, literal, place, last);
+            }
             let kept = self.kept.scratch_of.get(&origin).copied();
             let (value, shape) = match (kept, origin) {
                 (Some(scratch), _) => (Value::Scratch(scratch), self.kept.scratch[scratch].clone()),

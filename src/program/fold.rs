@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// The most elements of a constant that is computed.
-const MAX_ELEMENTS: u64 = 1 << 20;
+pub(super) const MAX_ELEMENTS: u64 = 1 << 20;
 
 /// The value of an instruction whose operands are these constants; `None` where it is not computed here.
 pub(super) fn fold(instruction: &Instruction, operands: &[Literal]) -> Option<Literal> {
@@ -46,7 +46,7 @@ pub(super) fn fold(instruction: &Instruction, operands: &[Literal]) -> Option<Li
         let width = usize::try_from(storage_bits(to) / 8).ok()?;
         bytes.extend_from_slice(&bits.to_le_bytes()[..width]);
     }
-    Literal::new(shape.clone(), bytes).ok()
+    Literal::new(shape, bytes).ok()
 }
 
 /// The value of one element.
@@ -202,7 +202,11 @@ fn narrowed(value: f64, exponent_bits: u32, fraction_bits: u32) -> u16 {
         let exponent = own.max(1 - bias);
         let fraction = i32::try_from(fraction_bits).unwrap_or(0);
         let unit = 2_f64.powi(exponent - fraction);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small and not negative")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "small and not negative"
+        )]
         let units = (magnitude / unit).round_ties_even() as u64;
         let first = u64::try_from(exponent + bias - 1).unwrap_or(0) << fraction_bits;
         (first + units).min(top)

@@ -3,7 +3,7 @@
 use super::{
     graph::{Graph, Node, Origin, Path},
     literal::{extents, storage_bits},
-    pull::{Halt, Item, Pull, unsupported},
+    pull::{Halt, Item, Pull, Stop, unsupported},
     regroup::regroup,
 };
 use crate::{
@@ -103,7 +103,7 @@ impl Pull<'_, '_> {
             Opcode::Concatenate { dimension } => {
                 self.concatenate(node, *dimension, region, &index, &part)
             }
-            _ => Err(unsupported(self.graph, node, "")),
+            _ => Err(Halt::Stop(Stop::Compute(node))),
         }
     }
 

@@ -4,11 +4,14 @@ use smallvec::SmallVec;
 
 use super::{
     Program, ProgramError, Step, Value,
+    fold::{MAX_ELEMENTS, fold},
     graph::{Graph, Node, Origin, Path},
+    literal::{elements, extents},
     pull::{Kept, Pulled, Stop, Wanted, pull},
 };
 use crate::{
-    hlo::{Module, Opcode},
+    hlo::{Literal, Module, Opcode},
+    host,
     nest::{coalesce, refine, widen},
     shape::{ElementType, Shape},
     stride::StrideDescriptor,
@@ -20,6 +23,9 @@ const MAX_SCRATCH: usize = 64;
 /// The visits that the value has which is computed before, where a kernel passes a bound: about as many as it has cases
 /// of its own, so that both kernels stay small.
 const SHARED_VISITS: usize = 8;
+
+/// How many computations may lie inside one another for them to be computed when compiling.
+const MAX_FOLDS: usize = 64;
 
 /// Lowers every result of a module.
 pub(super) fn lower(module: &Module) -> Result<Program, ProgramError> {
@@ -99,7 +105,16 @@ impl Lowering<'_> {
                     return Ok(());
                 }
                 Err(Stop::Refused(error)) => return Err(*error),
-                Err(Stop::Before(node)) => self.scratch(node)?,
+                Err(Stop::Before(node)) => {
+                    if self.constant(node, 0)?.is_none() {
+                        self.scratch(node)?;
+                    }
+                }
+                Err(Stop::Compute(node)) => {
+                    if self.constant(node, 0)?.is_none() {
+                        return Err(self.unsupported(node, ""));
+                    }
+                }
                 Err(Stop::Bound(error, visits)) => {
                     let Some(shared) = self.shared(&wanted, &visits)? else {
                         let instruction = self.graph.instruction(node).name().to_owned();
@@ -129,21 +144,101 @@ impl Lowering<'_> {
         Ok(others().map(|(node, _)| *node).find(|&node| !is_constant(node)))
     }
 
+    fn unsupported(&self, node: Node, reason: &str) -> ProgramError {
+        let instruction = self.graph.instruction(node);
+        ProgramError::Unsupported {
+            instruction: instruction.name().to_owned(),
+            opcode: instruction.opcode().name().to_owned(),
+            reason: reason.to_owned(),
+        }
+    }
+
+    /// The value of a node, where it depends on constants alone and is no larger than what is computed when compiling.
+    fn constant(&mut self, node: Node, depth: usize) -> Result<Option<Literal>, ProgramError> {
+        let origin = self.graph.origin(node, Path::new())?;
+        if let Some(literal) = self.kept.folded.get(&origin) {
+            return Ok(Some(literal.clone()));
+        }
+        let Origin::Node(found) = origin else { return Ok(None) };
+        let instruction = self.graph.instruction(found);
+        if depth == MAX_FOLDS {
+            return Ok(None);
+        }
+        let literal = match instruction.opcode() {
+            Opcode::Constant(literal) => return Ok(Some(Literal::clone(literal))),
+            Opcode::Iota { .. }
+            | Opcode::Convert
+            | Opcode::Compare { .. }
+            | Opcode::Select
+            | Opcode::Clamp
+            | Opcode::Binary(_) => {
+                let mut operands = Vec::new();
+                for number in 0..instruction.operands().len() {
+                    let operand = self.graph.operand(found, number);
+                    let Some(literal) = self.constant(operand, depth + 1)? else {
+                        return Ok(None);
+                    };
+                    operands.push(literal);
+                }
+                fold(instruction, &operands)
+            }
+            _ => self.moved(found, depth)?,
+        };
+        if let Some(literal) = &literal {
+            self.kept.folded.insert(origin, literal.clone());
+        }
+        Ok(literal)
+    }
+
+    /// The value of a node that moves constants.
+    fn moved(&mut self, node: Node, depth: usize) -> Result<Option<Literal>, ProgramError> {
+        let shape = self.graph.instruction(node).shape();
+        let Some(extents) = extents(shape).filter(|extents| elements(extents) <= MAX_ELEMENTS)
+        else {
+            return Ok(None);
+        };
+        let element_type = shape.element_type();
+        let Ok(shape) = Shape::new(element_type, extents, None) else { return Ok(None) };
+        let Ok(destination) = StrideDescriptor::try_from(&shape) else { return Ok(None) };
+        let path = Path::new();
+        let wanted = Wanted { node, path, element_type, destination: &destination };
+        loop {
+            match pull(&mut self.graph, &mut self.kept, &wanted) {
+                Ok(Pulled { nest, sources }) => {
+                    let constants = &self.kept.constants;
+                    let of = |source: &Value| match *source {
+                        Value::Constant(number) => Some(constants[number].1.as_slice()),
+                        _ => None,
+                    };
+                    let Some(sources) = sources.iter().map(of).collect::<Option<Vec<_>>>() else {
+                        return Ok(None);
+                    };
+                    let mut bytes = vec![0; usize::try_from(nest.dst_bytes()).unwrap_or(0)];
+                    let ran = host::run_sources(&nest, &sources, &mut bytes);
+                    return Ok(ran.ok().and_then(|()| Literal::new(&shape, bytes).ok()));
+                }
+                Err(Stop::Refused(error)) => return Err(*error),
+                Err(Stop::Before(other) | Stop::Compute(other)) => {
+                    if other == node || self.constant(other, depth + 1)?.is_none() {
+                        return Ok(None);
+                    }
+                }
+                Err(Stop::Bound(..)) => return Ok(None),
+            }
+        }
+    }
+
     /// Computes a value before, into a scratch buffer in the default layout.
     fn scratch(&mut self, node: Node) -> Result<(), ProgramError> {
         if self.kept.scratch.len() == MAX_SCRATCH {
             return Err(ProgramError::TooManyScratchBuffers { limit: MAX_SCRATCH });
         }
         let instruction = self.graph.instruction(node);
-        let fixed = super::literal::extents(instruction.shape());
+        let fixed = extents(instruction.shape());
         let shape = fixed
             .and_then(|extents| Shape::new(instruction.shape().element_type(), extents, None).ok());
         let Some(shape) = shape else {
-            return Err(ProgramError::Unsupported {
-                instruction: instruction.name().to_owned(),
-                opcode: instruction.opcode().name().to_owned(),
-                reason: "; its extents are not fixed".to_owned(),
-            });
+            return Err(self.unsupported(node, "; its extents are not fixed"));
         };
         // The number is taken first: what this value needs before it comes in buffers of its own.
         let number = self.kept.scratch.len();

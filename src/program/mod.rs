@@ -21,6 +21,7 @@
 
 mod ends;
 mod error;
+mod fold;
 mod graph;
 mod instruction;
 mod literal;

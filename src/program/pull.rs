@@ -8,6 +8,7 @@ use super::{
     literal::{extents, storage_bits},
 };
 use crate::{
+    hlo::Literal,
     nest::{Assembly, CopyNest, Index, NestError, Region},
     shape::{ElementType, Shape},
     stride::StrideDescriptor,
@@ -21,6 +22,8 @@ pub(super) struct Kept {
     /// Constants that kernels read, in memory, with their shapes.
     pub(super) constants: Vec<(Shape, Vec<u8>)>,
     pub(super) constant_of: HashMap<Origin, usize>,
+    /// Values that were computed from constants.
+    pub(super) folded: HashMap<Origin, Literal>,
     /// Values that are computed before, in the order of their scratch buffers.
     pub(super) scratch_of: HashMap<Origin, usize>,
     /// Their shapes, in default layouts.
@@ -48,6 +51,8 @@ pub(super) enum Stop {
     Refused(Box<ProgramError>),
     /// This value has to be there first: a number that only a run knows.
     Before(Node),
+    /// This value is computed: it can be followed where it is a constant.
+    Compute(Node),
     /// A bound of one kernel is passed; with how often each node was visited, in the order of the first visits.
     Bound(Box<NestError>, Vec<(Node, usize)>),
 }
@@ -183,6 +188,9 @@ impl<'g, 'm> Pull<'g, 'm> {
         if let Some(&scratch) = self.kept.scratch_of.get(&origin) {
             let shape = self.kept.scratch[scratch].clone();
             return self.read(item, Value::Scratch(scratch), &shape);
+        }
+        if let Some(literal) = self.kept.folded.get(&origin).cloned() {
+            return self.constant(item, origin, &literal);
         }
         let node = match origin {
             Origin::Node(node) => node,

@@ -14,13 +14,14 @@ impl Program {
     /// The comment above the kernel of a step: its buffers, and the nest.
     pub(super) fn header(&self, step: &Step) -> Vec<(&'static str, String)> {
         let mut header = vec![("", format!("{} of {}", step.destination, self.name))];
-        for (number, &source) in step.sources.iter().enumerate() {
-            let label = if number == 0 { "sources" } else { "" };
-            let name = match step.sources.len() {
-                1 => "source".to_owned(),
-                _ => format!("source{number}"),
-            };
-            header.push((label, format!("{name}: {}", self.described(source))));
+        let source = |(number, &source): (usize, &Value)| match step.sources.len() {
+            1 => self.described(source),
+            _ => format!("source{number} is {}", self.described(source)),
+        };
+        let sources: Vec<String> = step.sources.iter().enumerate().map(source).collect();
+        if !sources.is_empty() {
+            let label = if sources.len() == 1 { "source" } else { "sources" };
+            header.push((label, sources.join("\n")));
         }
         header.push(("destination", self.described(step.destination)));
         header.push(("nest", step.nest.to_string()));

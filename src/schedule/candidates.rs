@@ -116,7 +116,7 @@ pub fn candidates(nest: CopyNest, target: &Target) -> Vec<Candidate> {
     let mut list = Vec::new();
     let inner = nest.extents().len() - 1;
     let reason = if nest.refusals().is_none() {
-        "several sources or places of one"
+        "what is read differs from case to case"
     } else if nest.src_bits() != nest.dst_bits() {
         "the element size changes"
     } else if !nest.is_exact() {

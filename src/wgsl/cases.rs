@@ -5,7 +5,8 @@ use smallvec::SmallVec;
 use super::{
     emit::source_name,
     form::Names,
-    gather::{failure, fill, load},
+    gather::{failure, load},
+    words::literal,
     writer::Writer,
 };
 use crate::nest::{Affine, Case, CopyNest, Guard, Lookup, Quotient, Take, Value};
@@ -144,7 +145,10 @@ impl<'a> Decision<'a> {
     /// Returns what a case gives.
     fn take(&self, writer: &mut Writer, take: &Take, known: &mut [bool]) {
         match take {
-            Take::Bits(bits) => fill(writer, self.nest, *bits),
+            Take::Bits(bits) => {
+                let value = literal(self.nest.dst_bits().into(), *bits);
+                writer.line(format_args!("return {value};"));
+            }
             Take::Read { source, at } => {
                 self.quotients(writer, [at].into_iter(), known);
                 writer.line(format_args!("let read = {};", self.names.form(at)));
@@ -185,9 +189,7 @@ fn lookup_64(writer: &mut Writer, source: &str, lookup: &Lookup) {
     let &Lookup { at, last, is_signed, .. } = lookup;
     writer.line(format_args!("let high = {source}[{}];", at * 2 + 1));
     if is_signed {
-        writer.block(format_args!("if bitcast<i32>(high) < 0"), |writer| {
-            writer.line(format_args!("return 0u;"));
-        });
+        negative(writer, "high");
     }
     writer.block(format_args!("if high > 0u"), |writer| {
         writer.line(format_args!("return {last}u;"));
@@ -203,13 +205,24 @@ fn lookup_32(writer: &mut Writer, source: &str, lookup: &Lookup) {
     let up = down - u32::try_from(at % lanes).unwrap_or(0) * bits;
     let word = shifted(format!("{source}[{}]", at / lanes), "<<", up);
     if is_signed {
-        let number = shifted(format!("bitcast<i32>({word})"), ">>", down);
-        let last = last.min(i32::MAX.unsigned_abs().into());
-        writer.line(format_args!("return u32(clamp({number}, 0, {last}));"));
+        let number = match down {
+            0 => word,
+            _ => format!("bitcast<u32>(bitcast<i32>({word}) >> {down}u)"),
+        };
+        writer.line(format_args!("let number = {number};"));
+        negative(writer, "number");
+        writer.line(format_args!("return min(number, {last}u);"));
     } else {
         let number = shifted(word, ">>", down);
         writer.line(format_args!("return min({number}, {last}u);"));
     }
+}
+
+/// Returns 0 where a word has the sign of a negative number.
+fn negative(writer: &mut Writer, word: &str) {
+    writer.block(format_args!("if {word} >= 0x80000000u"), |writer| {
+        writer.line(format_args!("return 0u;"));
+    });
 }
 
 /// A word that is shifted; as it is by 0.

@@ -94,15 +94,12 @@ fn unit(writer: &mut Writer, nest: &CopyNest, lanes: u32) {
     if nest.refusals().is_none() {
         return decide(writer, nest, &names);
     }
-    guards(writer, nest, &names, |writer, bits| fill(writer, nest, bits));
+    guards(writer, nest, &names, |writer, bits| {
+        let value = literal(kind, bits);
+        writer.noted(format_args!("return {value};"), format_args!("{}", filling(bits)));
+    });
     writer.line(format_args!("let read = {};", names.form(nest.src())));
     load(writer, nest, 0);
-}
-
-/// Returns fixed bits.
-pub(super) fn fill(writer: &mut Writer, nest: &CopyNest, bits: u128) {
-    let value = literal(nest.dst_bits().into(), bits);
-    writer.noted(format_args!("return {value};"), format_args!("{}", filling(bits)));
 }
 
 /// Writes the quotients and the guards; `refuse` writes what a position that takes these bits does, and leaves.

@@ -72,8 +72,8 @@ fn subtract(left: Scalar, right: Scalar) -> Result<Scalar, Fault> {
 fn compare(op: BinaryOperator, left: Scalar, right: Scalar) -> Result<Scalar, Fault> {
     use BinaryOperator as Op;
     let (a, b) = (left.bits, right.natural("a comparison with")?);
-    if left.below_zero && !(matches!(op, Op::GreaterEqual) && a >= b || matches!(op, Op::NotEqual))
-    {
+    let by_extent = matches!(op, Op::GreaterEqual | Op::Less) && a >= b;
+    if left.below_zero && !(by_extent || matches!(op, Op::NotEqual | Op::Equal)) {
         return Err(format!("{op:?} takes a number below 0 for an index below {b}"));
     }
     Ok(Scalar::bool(match op {

@@ -16,20 +16,21 @@ pub(crate) struct Seen {
     pub(crate) invocations: u64,
 }
 
-/// Runs every invocation of `kernel` on `image` and checks that it keeps its proof, stays inside its bindings and the
+/// Runs every invocation of `kernel` on the images of its sources and checks that it keeps its proof, stays inside its bindings and the
 /// target's limits, writes every word of the destination once, and that the words are `expected`.
 pub(crate) fn check(
     kernel: &Kernel,
     proof: &Proof,
     target: &Target,
-    image: &[u8],
+    images: &[&[u8]],
     expected: &[u8],
 ) -> Result<Seen, Fault> {
     let module = wgsl::parse_str(&kernel.wgsl).map_err(|error| error.message().to_owned())?;
     let entry = entry_point(kernel, &module);
-    let [source, destination] = &kernel.bindings[..] else { panic!("{:?}", kernel.bindings) };
-    for (n, binding) in (0..).zip([source, destination]) {
-        assert_eq!((binding.group, binding.binding, binding.writable), (0, n, n == 1));
+    assert_eq!((kernel.bindings.len(), proof.sources()), (images.len() + 1, images.len()));
+    for (n, binding) in kernel.bindings.iter().enumerate() {
+        let number = usize::try_from(binding.binding).unwrap();
+        assert_eq!((binding.group, number, binding.writable), (0, n, n == images.len()));
         must(binding.size_in_bytes <= target.max_storage_buffer_binding_size, "a binding's limit")?;
     }
     // What lies past the image is arbitrary, and no result may depend on it.
@@ -38,9 +39,11 @@ pub(crate) fn check(
         bytes.resize(usize::try_from(size).unwrap(), 0xdb);
         bytes.as_chunks().0.iter().map(|&word| u32::from_le_bytes(word)).collect()
     };
-    let source = Buffer::new(words(image, source.size_in_bytes));
-    let destination = Buffer::new(words(&[], destination.size_in_bytes));
-    let mut interpreter = Interpreter::new(&module, entry, [source, destination], ());
+    let images = images.iter().copied().chain([&[][..]]);
+    let bound = images.zip(&kernel.bindings);
+    let buffers: Vec<Buffer> =
+        bound.map(|(image, binding)| Buffer::new(words(image, binding.size_in_bytes))).collect();
+    let mut interpreter = Interpreter::new(&module, entry, buffers, ());
 
     let (mut invocations, mut working, mut trips) = (0, 0, 0);
     let size = kernel.workgroup_size;
@@ -61,13 +64,17 @@ pub(crate) fn check(
     }
     must(working == proof.invocations(), "the number of invocations that have work")?;
     must(trips <= proof.trips(), "the number of loop trips")?;
-    let [source, destination] = &interpreter.buffers;
-    for (buffer, said) in [(source, proof.source_words()), (destination, proof.destination_words())]
-    {
-        must(buffer.words.len() as u64 == said, "the words of a binding")?;
+    let [sources @ .., destination] = &interpreter.buffers[..] else { panic!("no buffers") };
+    let mut is_tight = true;
+    for (number, source) in sources.iter().enumerate() {
+        let words = source.words.len() as u64;
+        must(words == proof.words_of_source(number), "the words of a binding")?;
+        let read = source.last_read.map(|word| word as u64);
+        must(read <= proof.last_word_of_source(number), "the last word that is read")?;
+        is_tight &= read == proof.last_word_of_source(number);
     }
-    let read = source.last_read.map(|word| word as u64);
-    must(read <= proof.last_source_word(), "the last word that is read")?;
+    let words = destination.words.len() as u64;
+    must(words == proof.destination_words(), "the words of a binding")?;
     check_writes(&destination.writes, proof.last_destination_word())?;
     let bytes: Vec<u8> = destination.words.iter().flat_map(|word| word.to_le_bytes()).collect();
     // What is left of the last word is zero.
@@ -76,7 +83,7 @@ pub(crate) fn check(
     if let Some(at) = (0..expected.len()).find(|&at| bytes[at] != expected[at]) {
         return Err(format!("byte {at} is {:#x} in place of {:#x}", bytes[at], expected[at]));
     }
-    Ok(Seen { is_tight: read == proof.last_source_word(), invocations })
+    Ok(Seen { is_tight, invocations })
 }
 
 /// The entry point that the kernel names, of the size that it gives, within the limits of any target.

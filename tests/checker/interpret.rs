@@ -40,12 +40,12 @@ pub(crate) struct Place {
     pub(crate) groups: [u32; 3],
 }
 
-/// Runs invocations of one entry point over its two buffers.
+/// Runs invocations of one entry point over its buffers.
 pub(crate) struct Interpreter<'a, W = ()> {
     module: &'a Module,
     entry: &'a Function,
-    /// The source and the destination.
-    pub(crate) buffers: [Buffer; 2],
+    /// The sources, and the destination.
+    pub(crate) buffers: Vec<Buffer>,
     /// The buffer of each global variable.
     buffer_of: BTreeMap<Handle<GlobalVariable>, usize>,
     /// Iterations of all loops of the invocation that runs.
@@ -88,13 +88,15 @@ struct Frame<'a> {
 }
 
 impl<'a, W: Watch> Interpreter<'a, W> {
-    /// An interpreter of the entry point `entry` of a module whose bindings 0 and 1 of group 0 are these buffers.
+    /// An interpreter of the entry point `entry` of a module whose bindings of group 0 are these buffers, the last of
+    /// which is the destination.
     pub(crate) fn new(
         module: &'a Module,
         entry: &'a Function,
-        buffers: [Buffer; 2],
+        buffers: impl Into<Vec<Buffer>>,
         watch: W,
     ) -> Self {
+        let buffers = buffers.into();
         let mut buffer_of = BTreeMap::new();
         for (handle, global) in module.global_variables.iter() {
             let AddressSpace::Storage { access } = global.space else {
@@ -103,8 +105,12 @@ impl<'a, W: Watch> Interpreter<'a, W> {
             let place = global.binding.expect("a storage buffer is bound");
             assert_eq!(place.group, 0);
             let buffer = usize::try_from(place.binding).unwrap();
-            let expected = [StorageAccess::LOAD, StorageAccess::LOAD | StorageAccess::STORE];
-            assert_eq!(access, expected[buffer]);
+            let written = if buffer + 1 == buffers.len() {
+                StorageAccess::STORE
+            } else {
+                StorageAccess::empty()
+            };
+            assert_eq!(access, StorageAccess::LOAD | written);
             assert!(buffer_of.insert(handle, buffer).is_none());
         }
         Self { module, entry, buffers, buffer_of, trips: 0, stored: 0, watch }
@@ -241,7 +247,7 @@ impl<'a, W: Watch> Interpreter<'a, W> {
             Pointer::Component { index, component } => {
                 Value::Scalar(frame.locals[index].parts()[component])
             }
-            Pointer::Words { buffer: 1, first, .. } => {
+            Pointer::Words { buffer, first, .. } if buffer + 1 == self.buffers.len() => {
                 return Err(format!("word {first} of the destination is read"));
             }
             Pointer::Words { buffer, first, count } => {

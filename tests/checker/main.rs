@@ -6,9 +6,12 @@
 //! the numbers that a runtime gets with it.
 
 mod arithmetic;
+#[path = "../support/base64.rs"]
+mod base64;
 mod check;
 mod interpret;
 mod mutants;
+mod programs;
 #[path = "../support/mod.rs"]
 mod support;
 mod value;
@@ -76,7 +79,7 @@ fn case(random: &mut Random, operation: &Operation, target: &Target) -> Option<C
 
 fn judge(case: &Case, target: &Target) -> Result<Seen, Fault> {
     let proof = case.kernel.proof().expect("a kernel comes with its proof");
-    check(&case.kernel, proof, target, &case.image, &case.expected)
+    check(&case.kernel, proof, target, &[&case.image], &case.expected)
 }
 
 /// What a run of kernels came to.

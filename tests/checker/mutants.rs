@@ -111,7 +111,7 @@ fn changed_kernels_are_rejected() {
                 let mut parts = case.kernel.clone().into_parts();
                 parts.wgsl = wgsl;
                 let kernel = Kernel::from_parts(parts);
-                let verdict = check::check(&kernel, proof, target, &case.image, &case.expected);
+                let verdict = check::check(&kernel, proof, target, &[&case.image], &case.expected);
                 (change, verdict.is_err())
             })
         })

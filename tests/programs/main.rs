@@ -14,18 +14,15 @@ use cases::{Case, cases};
 use stridec::{Error, ErrorKind, program::Program};
 
 /// What is refused, as cases of the data call what they need.
-const REFUSED: [&str; 13] = [
+const REFUSED: [&str; 10] = [
     "complex",
     "convert",
-    "fold",
     "fold + gather-constant + iota",
     "fold + iota + mask",
     "fold + iota + scatter-constant",
     "fold + scalar",
     "gather",
     "gather-constant",
-    "iota",
-    "mask",
     "scalar",
     "scatter-constant",
 ];

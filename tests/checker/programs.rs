@@ -1,0 +1,68 @@
+//! The kernels of programs: of JAX's and XLA's modules, step by step.
+
+use std::fs;
+
+use serde_json::Value as Json;
+use stridec::{
+    Target,
+    hlo::Module,
+    host,
+    program::{Program, Value},
+};
+
+use super::{base64, check::check};
+
+/// Bytes of a result up to which its kernel is judged: every invocation of it is interpreted.
+const MOST_BYTES: u64 = 4096;
+
+#[test]
+fn kernels_of_programs_keep_their_proofs() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/hlo_cases.jsonl");
+    let text = fs::read_to_string(path).unwrap();
+    let (mut judged, mut several, mut looked_up, mut tight) = (0, 0, 0, 0);
+    for line in text.lines() {
+        let record: Json = serde_json::from_str(line).unwrap();
+        let module = base64::decode(record["module"].as_str().unwrap());
+        let module = Module::decode(&module).ok().filter(|_| record["expect"] == "ok");
+        let Some(program) = module.and_then(|module| Program::lower(&module).ok()) else {
+            continue;
+        };
+        let inputs = record["inputs"].as_array().unwrap().iter();
+        let inputs: Vec<Vec<u8>> =
+            inputs.map(|image| base64::decode(image["data"].as_str().unwrap())).collect();
+        let target = Target::webgpu();
+        let kernels = program.compile(&target).unwrap();
+        let mut scratch: Vec<Vec<u8>> = vec![vec![]; program.scratch().len()];
+        for (step, kernel) in program.steps().iter().zip(&kernels) {
+            let images: Vec<&[u8]> = step
+                .sources()
+                .iter()
+                .map(|&source| match source {
+                    Value::Parameter(number) => &inputs[number][..],
+                    Value::Constant(number) => &program.constants()[number],
+                    Value::Scratch(number) => &scratch[number],
+                    Value::Result(_) => panic!("a result is read"),
+                })
+                .collect();
+            let mut expected = vec![0; usize::try_from(step.nest().dst_bytes()).unwrap()];
+            host::run_sources(step.nest(), &images, &mut expected).unwrap();
+            if !kernel.dispatches.is_empty() && expected.len() as u64 <= MOST_BYTES {
+                let proof = kernel.proof().expect("a kernel comes with its proof");
+                match check(kernel, proof, &target, &images, &expected) {
+                    Ok(seen) => tight += u32::from(seen.is_tight),
+                    Err(fault) => panic!("{}: {fault}\n{}", record["id"], kernel.wgsl),
+                }
+                judged += 1;
+                several += u32::from(images.len() > 1);
+                looked_up += u32::from(!step.nest().lookups().is_empty());
+            }
+            if let Value::Scratch(number) = step.destination() {
+                scratch[number] = expected;
+            }
+        }
+    }
+    println!(
+        "{judged} kernels, {several} of several sources, {looked_up} with lookups; {tight} exact"
+    );
+    assert!(judged > 800 && several > 200 && looked_up > 150, "{judged} {several} {looked_up}");
+}
