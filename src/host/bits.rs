@@ -172,7 +172,9 @@ fn transpose_bytes(from: &[u8], columns: usize, to: &mut [u8], rows: usize) {
             (0..count).map(|line| (line * length).cast_signed()).collect()
         };
         let (read, write) = (starts(rows, columns), starts(columns, rows));
-        if simd.transpose(1, (from, 0, &read), (to, 0, &write)) {
+        if let Some(mut columns) = to.columns(0, &write, rows)
+            && simd.transpose((1, None), (from, 0, &read), (&mut columns, 0))
+        {
             return;
         }
     }

@@ -3,7 +3,9 @@
 use super::{
     pieces::{Destination as _, Pieces},
     plan::{Loop, Plan, Way},
+    simd::Simd,
     stream::{LINE, Stream, fetch},
+    strips::strips,
     tile::{Mover, Runs, Squares, Tile, Transpose, Units, at, each_unit},
 };
 
@@ -34,18 +36,22 @@ impl BoxCopy<'_, '_> {
         let (from, to) = (from + start.0, to + start.1);
         match (way, unit) {
             (Way::Shuffle(shuffle), _) => self.tiles(from, to, shuffle),
-            (Way::Transpose(simd), 1) => {
-                self.tiles(from, to, &Transpose::<_, 1>(*simd, Squares::<1, 16, 16>));
+            (Way::Transpose(simd) | Way::Strips(simd), 1) => {
+                self.squares::<1>(from, to, *simd, Squares::<1, 16, 16>);
             }
-            (Way::Transpose(simd), 2) => {
-                self.tiles(from, to, &Transpose::<_, 2>(*simd, Squares::<2, 8, 16>));
+            (Way::Transpose(simd) | Way::Strips(simd), 2) => {
+                self.squares::<2>(from, to, *simd, Squares::<2, 8, 16>);
             }
-            (Way::Transpose(simd), 4) => {
-                self.tiles(from, to, &Transpose::<_, 4>(*simd, Squares::<4, 4, 8>));
+            (Way::Transpose(simd) | Way::Strips(simd), 4) => {
+                self.squares::<4>(from, to, *simd, Squares::<4, 4, 8>);
             }
-            (Way::Transpose(simd), _) => {
-                self.tiles(from, to, &Transpose::<_, 8>(*simd, Squares::<8, 2, 4>));
+            (Way::Transpose(simd) | Way::Strips(simd), 8) => {
+                self.squares::<8>(from, to, *simd, Squares::<8, 2, 4>);
             }
+            (Way::Transpose(simd) | Way::Strips(simd), _) => {
+                self.squares::<16>(from, to, *simd, Units::<16>);
+            }
+            (Way::StreamedUnits, _) => self.stream_units(from, to),
             (Way::Units, 1) => self.tiles(from, to, &Units::<1>),
             (Way::Units, 2) => self.tiles(from, to, &Units::<2>),
             (Way::Units, 3) => self.tiles(from, to, &Units::<3>),
@@ -64,35 +70,49 @@ impl BoxCopy<'_, '_> {
 
     /// Moves every tile; where the destination is streamed, past the caches.
     fn tiles(mut self, from: isize, to: isize, mover: &impl Mover) {
-        let Plan { unit, ref rows, rows_touch, .. } = *self.plan;
+        let Plan { rows_touch, .. } = *self.plan;
         match self.stream.take().filter(|_| rows_touch) {
             None => each_tile(self.plan, from, to, &mut |tile| {
                 mover.tile(self.source, self.destination, &tile);
             }),
-            // Whole lines need no buffer to be put together.
-            Some((stream, _))
-                if rows.src.len() == 1
-                    || unit.is_multiple_of(LINE) && self.destination.is_aligned(to, LINE) =>
-            {
-                self.stream_units(from, to, stream);
-            }
             Some((stream, room)) => self.stream_tiles(from, to, mover, stream, room),
         }
     }
 
     /// Streams unit by unit.
-    fn stream_units(self, from: isize, to: isize, stream: &Stream) {
-        let Self { plan, source, destination, .. } = self;
+    fn stream_units(self, from: isize, to: isize) {
+        let Self { plan, source, destination, stream } = self;
         each_tile(plan, from, to, &mut |tile| {
             each_unit(&tile, |from, to| {
                 let from = &source[from..from + plan.unit];
                 let to = destination.bytes(to, plan.unit);
-                if plan.unit < LONG {
-                    stream.copy(to, from);
-                } else {
-                    to.copy_from_slice(from);
+                match &stream {
+                    Some((stream, _)) if plan.unit < LONG => stream.copy(to, from),
+                    _ => to.copy_from_slice(from),
                 }
             });
+        });
+    }
+
+    /// Moves tiles of squares: in strips that are streamed where the plan says so.
+    fn squares<const N: usize>(
+        self,
+        from: isize,
+        to: isize,
+        simd: Option<Simd>,
+        plain: impl Mover,
+    ) {
+        let Self { plan, source, destination, stream } = self;
+        let mover = Transpose::<_, N> { simd, inner: plan.inner, plain };
+        let (Way::Strips(Some(simd)), Some((stream, _))) = (&plan.way, &stream) else {
+            return BoxCopy { plan, source, destination, stream }.tiles(from, to, &mover);
+        };
+        each_tile(plan, from, to, &mut |tile| {
+            // What does not allow it goes through the caches.
+            if !strips(*simd, (plan.unit, plan.inner.as_ref()), source, destination, &tile, stream)
+            {
+                mover.tile(source, destination, &tile);
+            }
         });
     }
 
@@ -241,53 +261,4 @@ fn walk(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{super::tile::each_unit, *};
-    use crate::host::plan::PlanAxis;
-
-    /// The places that a plan of cells of length 1 moves, against loops over its axes.
-    #[test]
-    fn tiles_cover_a_box() {
-        let mut state = 7_u64;
-        let mut below = |n: u64| {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % n
-        };
-        for case in 0..20_000 {
-            let mut dst = 1;
-            let mut axes: Vec<PlanAxis> = (0..=below(5))
-                .map(|_| {
-                    let extent = 1 + below(6) as usize;
-                    let src = [1, 2, 3, 7, 12, -1, -3, 40, 0][below(9) as usize];
-                    let axis = PlanAxis { extent, src, dst };
-                    dst *= extent.cast_signed() + [0, 0, 0, 3][below(4) as usize];
-                    axis
-                })
-                .collect();
-            axes.reverse();
-            let mut expected = vec![(0, 0)];
-            for axis in &axes {
-                let steps = 0..axis.extent.cast_signed();
-                let step = |(from, to): (isize, isize)| {
-                    steps.clone().map(move |n| (from + n * axis.src, to + n * axis.dst))
-                };
-                expected = expected.into_iter().flat_map(step).collect();
-            }
-            let plan = Plan::new(axes.iter().copied(), 1, None);
-            let mut found = Vec::new();
-            let base = 10_000;
-            each_tile(&plan, base + plan.start.0, plan.start.1, &mut |tile| {
-                each_unit(&tile, |from, to| {
-                    for n in 0..plan.unit.cast_signed() {
-                        found.push((from.cast_signed() - base + n, to + n));
-                    }
-                });
-            });
-            found.sort_unstable();
-            expected.sort_unstable();
-            assert_eq!(found, expected, "{case}: {axes:?} {plan:?}");
-        }
-    }
-}
+mod tests;

@@ -2,8 +2,8 @@
 //!
 //! [`run`] divides the walk over the destination into shares, one for a thread at a time (`share`). A share owns slices of
 //! the destination (`pieces`). It is cut into boxes whose positions are all of one kind (`boxes`, `task`): filled (`fill`), or
-//! copied by a plan, which is loops around tiles of a plane (`plan`, `box_copy`, `tile`, `micro`, `shuffle`, `simd`), or around units
-//! below a byte or of another width (`bits`). Images beyond the caches are written past them (`stream`).
+//! copied by a plan (`plan`), which is loops around tiles of a plane (`plane`, `box_copy`, `tile`, `micro`, `shuffle`, `simd`), or around
+//! units below a byte or of another width (`bits`). Images beyond the caches are written past them (`stream`, `strips`).
 
 #![expect(clippy::inline_always)] // what must stay in registers, measured
 #![expect(clippy::cast_possible_truncation)] // images fit the address space
@@ -17,12 +17,14 @@ mod fill;
 mod micro;
 mod pieces;
 mod plan;
+mod plane;
 mod repeat;
 mod run;
 mod share;
 mod shuffle;
 mod simd;
 mod stream;
+mod strips;
 mod task;
 mod tile;
 

@@ -1,5 +1,7 @@
 //! The slices of the destination that a part owns, and the addresses of the units in them.
 
+use super::{simd::Columns, stream::LINE};
+
 /// A part of the destination that one thread writes: slices of it, all but the last as long.
 ///
 /// An address counts units from the first cell of a piece, and `1 << shift` for each piece before it, so that the loops
@@ -10,9 +12,15 @@ pub(super) struct Pieces<'a> {
 }
 
 impl Pieces<'_> {
-    /// Whether a byte's address in memory is a multiple of `by`.
-    pub(super) fn is_aligned(&mut self, address: isize, by: usize) -> bool {
-        self.bytes(address, 1).as_ptr().addr().is_multiple_of(by)
+    /// Whether a byte begins a cache line.
+    pub(super) fn begins_line(&mut self, address: isize) -> bool {
+        self.bytes(address, 1).as_ptr().addr().is_multiple_of(LINE)
+    }
+
+    /// Whether all slices begin alike within their cache lines.
+    pub(super) fn are_even(&self) -> bool {
+        let mut gaps = self.slices.iter().map(|slice| slice.as_ptr().addr() % LINE);
+        gaps.next().is_none_or(|first| gaps.all(|gap| gap == first))
     }
 }
 
@@ -27,6 +35,14 @@ pub(super) trait Destination {
         let (slice, place) = self.place(address);
         &mut slice[place..place + length]
     }
+
+    /// The columns of a matrix, at offsets from an address; `None` where one does not lie in its slice.
+    fn columns<'a>(
+        &'a mut self,
+        to: isize,
+        offsets: &'a [isize],
+        length: usize,
+    ) -> Option<Columns<'a>>;
 }
 
 impl Destination for Pieces<'_> {
@@ -35,11 +51,30 @@ impl Destination for Pieces<'_> {
         let address = address.cast_unsigned();
         (self.slices[address >> self.shift], address & ((1 << self.shift) - 1))
     }
+
+    fn columns<'a>(
+        &'a mut self,
+        to: isize,
+        offsets: &'a [isize],
+        length: usize,
+    ) -> Option<Columns<'a>> {
+        let slices = self.slices.iter_mut().map(|slice| &mut **slice);
+        Columns::new(slices, self.shift, to, offsets, length)
+    }
 }
 
 impl Destination for [u8] {
     #[inline(always)]
     fn place(&mut self, address: isize) -> (&mut [u8], usize) {
         (self, address.cast_unsigned())
+    }
+
+    fn columns<'a>(
+        &'a mut self,
+        to: isize,
+        offsets: &'a [isize],
+        length: usize,
+    ) -> Option<Columns<'a>> {
+        Columns::new([self], isize::BITS - 2, to, offsets, length)
     }
 }

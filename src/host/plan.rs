@@ -2,7 +2,32 @@
 
 use smallvec::SmallVec;
 
-use super::{shuffle::Shuffle, simd::Simd, stream::LINE};
+use super::{
+    plane::{Group, PlanAxis, Plane, merged},
+    shuffle::Shuffle,
+    simd::{Inner, Simd},
+    stream::LINE,
+};
+
+/// Bytes along the destination and along the source of a tile that is streamed line by line as it is read: rows that are
+/// long in the source are foreseen by the processor.
+const STRIPS_TILE: (usize, usize) = (1 << 14, 1 << 11);
+
+/// Units of such a tile along the destination, at the most.
+const STRIP_UNITS: usize = 1 << 12;
+
+/// Bytes of the source that are streamed unit by unit in their order.
+const UNITS_TILE: usize = 1 << 12;
+
+/// Bytes of a page, and pages that are written in turns, at the most.
+const PAGE: usize = 1 << 12;
+const PAGES: usize = 1 << 9;
+
+/// Bytes of rows of which the first and the last line may be cut, at the least, where lines are streamed.
+const LONG_ROW: usize = 1 << 11;
+
+/// Bytes of units of which the first and the last line may be cut, at the least, where units are streamed.
+const LONG_UNIT: usize = 1 << 8;
 
 /// Bytes of a tile along the destination and along the source, of units up to [`SMALL`]: runs on both sides long enough
 /// that few lines are shared with other tiles and that the processor foresees the next ones.
@@ -26,14 +51,6 @@ const SHUFFLED_BYTES: usize = 1 << 12;
 /// Blocks of each level that make one of the next: caches and pages are met on the way, whatever their sizes.
 const LEVEL: usize = 16;
 
-/// One loop: its steps, and what a step moves each side by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PlanAxis {
-    pub(super) extent: usize,
-    pub(super) src: isize,
-    pub(super) dst: isize,
-}
-
 /// How the cells of a box are moved: loops around tiles of a plane of units.
 ///
 /// A unit is a run that both sides share. The plane spans two groups of axes: `rows`, along which the destination is
@@ -45,9 +62,12 @@ pub(super) struct PlanAxis {
 /// rows: 64 steps of 256 → 4     columns: 32 steps of 4 → 8192     loops: 32 of rows in 2, 2 of columns
 /// ```
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Plan {
     /// Length of a unit.
     pub(super) unit: usize,
+    /// How the bytes inside of a unit are permuted, where they are: in squares and strips alone.
+    pub(super) inner: Option<Inner>,
     /// How a tile is moved.
     pub(super) way: Way,
     /// The loops around a tile, outermost first.
@@ -66,6 +86,29 @@ pub(super) struct Plan {
     pub(super) columns_touch: bool,
     /// Whether the rows of a tile lie side by side in the destination too.
     pub(super) rows_join: bool,
+    /// Whether the destination is streamed.
+    pub(super) streams: bool,
+}
+
+/// Where a box begins in the cache lines of its destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Start {
+    /// The pieces of the destination begin at various bytes of a line.
+    Uneven,
+    /// They begin alike, and the box inside of a line.
+    Inside,
+    /// They begin alike, and the box with a line.
+    Line,
+}
+
+/// How a destination is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Streams {
+    /// Whether it is streamed where units are short, and where they are long.
+    pub(super) short: bool,
+    pub(super) long: bool,
+    /// Where the box begins.
+    pub(super) start: Start,
 }
 
 /// How a tile is moved.
@@ -75,8 +118,12 @@ pub(super) enum Way {
     Transpose(Option<Simd>),
     /// Rows are put together from loads of registers.
     Shuffle(Shuffle),
+    /// The same in strips that fill a cache line of every column, which is streamed from registers.
+    Strips(Option<Simd>),
     /// Unit by unit.
     Units,
+    /// The same in the order of the source, each streamed.
+    StreamedUnits,
 }
 
 /// Blocks of an axis, or of a block of it.
@@ -91,23 +138,6 @@ pub(super) struct Loop {
     pub(super) dst: isize,
 }
 
-/// Axes flattened into one: whole inner axes, and blocks of an outer one.
-#[derive(Clone, Debug)]
-pub(super) struct Group {
-    /// The outermost axis.
-    axis: PlanAxis,
-    /// Steps of it that make a tile.
-    block: usize,
-    /// Positions in each step.
-    pub(super) inner: usize,
-    /// Where the positions of a tile are read, from its start.
-    pub(super) src: Vec<isize>,
-    /// Where they are written.
-    pub(super) dst: Vec<isize>,
-    /// Steps between the positions on both sides, where all are alike and lead on.
-    pub(super) step: Option<(usize, usize)>,
-}
-
 impl Plan {
     /// Sorts the axes of a box, outermost first, of cells of length `unit`. Cells of whole bytes are shuffled where
     /// there is `simd`.
@@ -115,6 +145,7 @@ impl Plan {
         axes: impl IntoIterator<Item = PlanAxis>,
         mut unit: usize,
         simd: Option<Simd>,
+        streams: Streams,
     ) -> Self {
         let mut axes = merged(axes);
         if let Some(&PlanAxis { extent, src, dst }) = axes.last()
@@ -123,30 +154,55 @@ impl Plan {
             unit *= extent;
             axes.pop();
         }
-        let mut plane = Plane::new(axes, unit);
+        // Units that are dense on both sides, in two orders, are moved as one.
+        if let Some((inner_unit, inner, outer)) = simd.and_then(|_| dense(&axes, unit)) {
+            let plan = Self::of_axes(outer, inner_unit, simd, streams);
+            if matches!(plan.way, Way::Transpose(_) | Way::Strips(_)) {
+                return Self { inner: Some(inner), ..plan };
+            }
+        }
+        Self::of_axes(axes, unit, simd, streams)
+    }
+
+    /// The plan of axes that are merged, of units that are moved as they are.
+    fn of_axes(
+        axes: SmallVec<[PlanAxis; 8]>,
+        unit: usize,
+        simd: Option<Simd>,
+        streams: Streams,
+    ) -> Self {
+        if unit > SMALL && streams.long && (unit >= LONG_UNIT || streams.lines(unit, &axes)) {
+            return Self::of_units(axes, unit);
+        }
+        let streamed = if unit > SMALL { streams.long } else { streams.short };
+        if let Some(simd) = simd.filter(|_| streamed && streams.start != Start::Uneven)
+            && let Some(plan) = Self::of_strips(&axes, unit, simd, streams)
+        {
+            return plan;
+        }
+        let tile = if unit > SMALL { LARGE_TILE } else { SMALL_TILE };
+        let mut plane = Plane::new(axes, unit, tile);
         while plane.is_joined_better(simd) {
             plane.join();
         }
-        let Plane { axes, rows: row_axes, columns: column_axes, start, .. } = plane;
-        let (row_bytes, column_bytes) = tile_bytes(unit);
         let least = if unit > SMALL { 1 } else { ROW_UNITS };
-        let rows = Group::new(&row_axes, (row_bytes / unit).max(least));
+        let rows = Group::new(&plane.rows, (tile.0 / unit).max(least));
         let row = rows.dst.len() * unit;
         // Columns that lie close together count with what lies between them.
         let close = |axis: &&PlanAxis| (unit..LINE).contains(&axis.src.unsigned_abs());
-        let column = column_axes.first().filter(close).map_or(unit, |axis| axis.src.unsigned_abs());
-        let columns = Group::new(&column_axes, (column_bytes / column).max(TILE_BYTES / row));
-        let touch = |offsets: &[isize]| {
-            offsets.iter().enumerate().all(|(n, &offset)| offset == (n * unit).cast_signed())
-        };
-        let (rows_touch, columns_touch) = (touch(&rows.dst), touch(&columns.src));
-        let edge = 16_usize.checked_div(unit).filter(|edge| edge * unit == 16 && *edge > 1);
-        let square = edge.is_some_and(|edge| {
-            rows_touch && columns_touch && rows.dst.len() >= edge && columns.src.len() >= edge
+        let column = plane.columns.first().filter(close);
+        let column = column.map_or(unit, |axis| axis.src.unsigned_abs());
+        let columns = Group::new(&plane.columns, (tile.1 / column).max(TILE_BYTES / row));
+        let rows_touch = touch(&rows.dst, unit);
+        let square = edge(unit, simd.is_some()).is_some_and(|edge| {
+            rows_touch
+                && touch(&columns.src, unit)
+                && rows.dst.len() >= edge
+                && columns.src.len() >= edge
         });
         let shuffle = simd.filter(|_| rows_touch && !square).and_then(|simd| {
             let length = SHUFFLED_BYTES / unit / columns.dst.len();
-            let long = Group::new(&row_axes, length.max(rows.dst.len()));
+            let long = Group::new(&plane.rows, length.max(rows.dst.len()));
             let offsets = &long.src[..long.inner];
             let shuffle = Shuffle::new(simd, unit, offsets, long.axis.src, long.block)?;
             Some((long, shuffle))
@@ -156,16 +212,55 @@ impl Plan {
             None if square => (rows, Way::Transpose(simd)),
             None => (rows, Way::Units),
         };
+        Self::around(unit, way, rows, columns, plane, streamed)
+    }
+
+    /// Units that are streamed in the order of the source.
+    fn of_units(axes: SmallVec<[PlanAxis; 8]>, unit: usize) -> Self {
+        let plane = Plane::of_columns(axes, unit, UNITS_TILE);
+        let rows = Group::new(&plane.rows, 1);
+        let columns = Group::new(&plane.columns, UNITS_TILE / unit);
+        Self::around(unit, Way::StreamedUnits, rows, columns, plane, true)
+    }
+
+    /// Strips of rows that are streamed from registers, where the columns' lines begin together.
+    fn of_strips(axes: &[PlanAxis], unit: usize, simd: Simd, streams: Streams) -> Option<Self> {
+        let edge = edge(unit, true)?;
+        let plane = Plane::new(axes.into(), unit, (SMALL_TILE.0, STRIPS_TILE.1));
+        let rows = Group::new(&plane.rows, (STRIPS_TILE.0 / unit).min(STRIP_UNITS));
+        let columns = Group::new(&plane.columns, STRIPS_TILE.1 / unit);
         let row = rows.dst.len() * unit;
-        let rows_join = rows_touch && rows.block == rows.axis.extent && {
-            let mut joined = columns.dst.iter().enumerate();
-            joined.all(|(n, &offset)| offset == (n * row).cast_signed())
-        };
+        let whole = row >= LONG_ROW || streams.lines(row, &plane.axes);
+        let strips = whole
+            && touch(&rows.dst, unit)
+            && touch(&columns.src, unit)
+            && columns.src.len() >= edge
+            && columns.dst.iter().all(|offset| offset % LINE.cast_signed() == 0)
+            // Lines that are whole pages apart meet in one part of the memory; longer runs spread.
+            && plane.columns.first().is_none_or(|axis| axis.dst % PAGE.cast_signed() != 0);
+        strips.then(|| Self::around(unit, Way::Strips(Some(simd)), rows, columns, plane, true))
+    }
+
+    /// A plan with the loops around its groups.
+    fn around(
+        unit: usize,
+        way: Way,
+        rows: Group,
+        columns: Group,
+        plane: Plane,
+        streams: bool,
+    ) -> Self {
+        let (rows_touch, columns_touch) = (touch(&rows.dst, unit), touch(&columns.src, unit));
+        let row = rows.dst.len() * unit;
+        let rows_join = rows_touch && rows.block == rows.axis.extent && touch(&columns.dst, row);
         let groups = [(rows.axis, rows.block), (columns.axis, columns.block)];
-        let all = groups.into_iter().chain(axes.into_iter().map(|axis| (axis, 1)));
-        let (loops, extents) = loops(all);
+        let all = groups.into_iter().chain(plane.axes.into_iter().map(|axis| (axis, 1)));
+        let of_source = matches!(way, Way::Strips(_) | Way::StreamedUnits);
+        let (loops, extents) = loops(all, of_source);
+        let start = plane.start;
         Self {
             unit,
+            inner: None,
             way,
             loops,
             extents,
@@ -175,125 +270,72 @@ impl Plan {
             rows_touch,
             columns_touch,
             rows_join,
+            streams,
         }
     }
 }
 
-impl Plan {
-    /// Whether units are runs of their own, rather than moved in registers.
-    pub(super) fn has_long_units(&self) -> bool {
-        self.unit > SMALL
+impl Streams {
+    /// Nothing is streamed.
+    #[cfg(test)]
+    pub(super) const NONE: Self = Self { short: false, long: false, start: Start::Uneven };
+
+    /// Whether runs of so many bytes along the axes are whole cache lines.
+    fn lines(self, run: usize, axes: &[PlanAxis]) -> bool {
+        let line = |bytes: usize| bytes.is_multiple_of(LINE);
+        self.start == Start::Line
+            && line(run)
+            && axes.iter().all(|axis| line(axis.dst.unsigned_abs()))
     }
 }
 
-/// The axes of a box, while they are sorted into the two groups of a plane and the loops around it.
-struct Plane {
-    /// Length of a unit.
-    unit: usize,
-    /// The loops around the plane, outermost first.
-    axes: SmallVec<[PlanAxis; 8]>,
-    /// The rows' axes, innermost first.
-    rows: SmallVec<[PlanAxis; 8]>,
-    /// The columns' axes, innermost first.
-    columns: SmallVec<[PlanAxis; 8]>,
-    /// What a reversed axis adds to the start of each side.
-    start: (isize, isize),
+/// Units along the edge of a square that is transposed in registers, where there can be one.
+fn edge(unit: usize, simd: bool) -> Option<usize> {
+    match unit {
+        1 | 2 | 4 | 8 => Some(16 / unit),
+        16 if simd => Some(4),
+        _ => None,
+    }
 }
 
-impl Plane {
-    fn new(mut axes: SmallVec<[PlanAxis; 8]>, unit: usize) -> Self {
-        let rows = axes.pop().into_iter().collect();
-        let mut plane = Self { unit, axes, rows, columns: SmallVec::new(), start: (0, 0) };
-        plane.take_nearest();
-        plane.grow();
-        plane
-    }
-
-    /// Whether the first of the columns' axes serves better as a further axis of the rows, where it continues them in
-    /// the destination: both groups are shorter than a cache line, or a row is shorter than a register, which shuffles
-    /// fill from several columns.
-    fn is_joined_better(&self, simd: Option<Simd>) -> bool {
-        let Some(&column) = self.columns.first() else { return false };
-        let (row, column_bytes) =
-            (length(&self.rows) * self.unit, length(&self.columns) * self.unit);
-        let shuffled = simd.is_some_and(|simd| {
-            row < 16 && length(&self.rows) <= Shuffle::most_terms(simd, self.unit)
-        });
-        next(&self.rows, |axis| axis.dst) == Some(column.dst)
-            && (shuffled || row < LINE && column_bytes < LINE)
-    }
-
-    /// Makes the first of the columns' axes the outermost of the rows', and looks for other columns.
-    fn join(&mut self) {
-        self.rows.push(self.columns.remove(0));
-        self.axes.append(&mut self.columns);
-        self.axes.sort_by_key(|axis| std::cmp::Reverse(axis.dst));
-        self.take_nearest();
-        self.grow();
-    }
-
-    /// Moves the axis nearest in the source to the columns, where it is nearer than the row's own steps.
-    fn take_nearest(&mut self) {
-        self.start = (0, 0);
-        let row = self.rows.last().filter(|_| self.rows.len() == 1).map_or(0, |row| row.src.abs());
-        let nearest = (0..self.axes.len())
-            .filter(|&axis| self.axes[axis].src != 0)
-            .min_by_key(|&axis| self.axes[axis].src.abs())
-            .filter(|&axis| row == 0 || self.axes[axis].src.abs() < row);
-        let Some(axis) = nearest.map(|axis| self.axes.remove(axis)) else { return };
-        if axis.src > 0 {
-            self.columns.push(axis);
-            return;
+/// The innermost axes whose units fill as many bytes on both sides, in two orders: the bytes, how they are permuted, and
+/// the axes around them.
+fn dense(axes: &[PlanAxis], unit: usize) -> Option<(usize, Inner, SmallVec<[PlanAxis; 8]>)> {
+    let (mut reads, mut best) = (vec![0], None);
+    for (number, axis) in axes.iter().enumerate().rev() {
+        let bytes = reads.len() * unit;
+        if axis.dst != bytes.cast_signed() || bytes * axis.extent > SMALL {
+            break;
         }
-        self.columns.push(PlanAxis { src: -axis.src, dst: -axis.dst, ..axis });
-        let last = axis.extent.cast_signed() - 1;
-        self.start = (last * axis.src, last * axis.dst);
-    }
-
-    /// Adds the axes that go on where a group ends, until its lines are used as a whole.
-    fn grow(&mut self) {
-        let Self { unit, axes, rows, columns, .. } = self;
-        let (row_bytes, column_bytes) = tile_bytes(*unit);
-        let find = |axes: &[PlanAxis], group: &[PlanAxis], side: Side, bytes: usize| {
-            let place = next(group, side).filter(|_| length(group) * *unit < bytes)?;
-            axes.iter().position(|axis| side(axis) == place)
-        };
-        loop {
-            if let Some(axis) = find(axes, rows, |axis| axis.dst, row_bytes) {
-                rows.push(axes.remove(axis));
-            } else if let Some(axis) = find(axes, columns, |axis| axis.src, column_bytes) {
-                columns.push(axes.remove(axis));
-            } else {
-                return;
-            }
+        let steps = 0..axis.extent.cast_signed();
+        reads = steps.flat_map(|n| reads.iter().map(move |read| read + n * axis.src)).collect();
+        let bytes = reads.len() * unit;
+        let mut sorted = reads.clone();
+        sorted.sort_unstable();
+        if bytes.is_power_of_two() && touch(&sorted, unit) {
+            let place = |byte: usize| {
+                let (first, byte) = (byte / bytes * bytes, byte % bytes);
+                first + reads[byte / unit].cast_unsigned() + byte % unit
+            };
+            best = Some((bytes, std::array::from_fn(|byte| place(byte) as u8), number));
         }
     }
+    best.map(|(bytes, inner, number)| (bytes, inner, axes[..number].into()))
 }
 
-/// The step of an axis on one side.
-type Side = fn(&PlanAxis) -> isize;
-
-/// Bytes of a tile along the destination and along the source, where there are as many.
-fn tile_bytes(unit: usize) -> (usize, usize) {
-    if unit > SMALL { LARGE_TILE } else { SMALL_TILE }
+/// Whether units at these offsets lie side by side.
+fn touch(offsets: &[isize], unit: usize) -> bool {
+    offsets.iter().enumerate().all(|(n, &offset)| offset == (n * unit).cast_signed())
 }
 
-/// Positions of a group.
-fn length(group: &[PlanAxis]) -> usize {
-    group.iter().map(|axis| axis.extent).product()
-}
-
-/// Where a group would go on.
-fn next(group: &[PlanAxis], side: Side) -> Option<isize> {
-    group.last().map(|last| side(last) * last.extent.cast_signed())
-}
-
-/// Loops over axes in blocks, and the extents of the axes.
+/// Loops over axes in blocks of so many steps, and the extents of the axes.
 ///
-/// Long axes become loops of several levels. What is nearest on either side runs innermost, so that lines and pages of
-/// both sides are used up while they are at hand.
+/// In the order of the source each axis is one loop, as [`in_order`] sorts them. Else long axes become loops of several
+/// levels, and what is nearest on either side runs innermost, so that lines and pages of both sides are used up while
+/// they are at hand.
 fn loops(
     axes: impl Iterator<Item = (PlanAxis, usize)>,
+    of_source: bool,
 ) -> (SmallVec<[Loop; 16]>, SmallVec<[usize; 8]>) {
     let (mut loops, mut extents): (SmallVec<[Loop; 16]>, _) = (SmallVec::new(), SmallVec::new());
     for (number, (axis, mut step)) in axes.enumerate() {
@@ -302,54 +344,35 @@ fn loops(
             let steps = step.cast_signed();
             let (src, dst) = (axis.src * steps, axis.dst * steps);
             loops.push(Loop { axis: number, step, src, dst });
-            step *= LEVEL;
+            step = if of_source { axis.extent } else { step * LEVEL };
         }
+    }
+    if of_source {
+        return (in_order(loops, &extents), extents);
     }
     loops.sort_by_key(|of| std::cmp::Reverse(of.src.abs().min(of.dst.abs())));
     (loops, extents)
 }
 
-impl Group {
-    /// Flattens axes, innermost first, into tiles of about `length` positions.
-    fn new(axes: &[PlanAxis], length: usize) -> Self {
-        let (inner, axis) = match axes {
-            [inner @ .., axis] => (inner, *axis),
-            [] => (axes, PlanAxis { extent: 1, src: 0, dst: 0 }),
+/// Sorts loops in the order of the source, but for those that come back to pages of the destination after more pages than
+/// the processor keeps addresses of: they run inside of the loops that lead from page to page.
+fn in_order(mut loops: SmallVec<[Loop; 16]>, extents: &[usize]) -> SmallVec<[Loop; 16]> {
+    loops.sort_by_key(|of| of.src.abs());
+    let (mut inner, mut pages): (SmallVec<[Loop; 16]>, usize) = (SmallVec::new(), 1);
+    while !loops.is_empty() {
+        let times = |of: &Loop| extents[of.axis].div_ceil(of.step);
+        let within = |of: &Loop| of.dst.unsigned_abs() < PAGE;
+        let next = if within(&loops[0]) || pages * times(&loops[0]) <= PAGES {
+            0
+        } else {
+            loops.iter().position(within).unwrap_or(0)
         };
-        let count: usize = inner.iter().map(|axis| axis.extent).product();
-        let block = length.div_ceil(count);
-        // A last block much shorter than the others costs more than a longer one.
-        let block = if 2 * axis.extent <= 3 * block { axis.extent } else { block.max(1) };
-        let (mut src, mut dst) = (vec![0], vec![0]);
-        for axis in inner.iter().chain([&PlanAxis { extent: block, ..axis }]) {
-            let spread = |offsets: &[isize], step: isize| -> Vec<isize> {
-                (0..axis.extent.cast_signed())
-                    .flat_map(|n| offsets.iter().map(move |offset| offset + n * step))
-                    .collect()
-            };
-            (src, dst) = (spread(&src, axis.src), spread(&dst, axis.dst));
+        let next = loops.remove(next);
+        if !within(&next) {
+            pages = pages.saturating_mul(times(&next));
         }
-        let step = |offsets: &[isize]| {
-            let step = offsets.get(1).map_or(0, |second| second - offsets[0]);
-            let even = offsets.windows(2).all(|pair| pair[1] - pair[0] == step);
-            usize::try_from(step).ok().filter(|&step| even && step > 0)
-        };
-        let step = step(&src).zip(step(&dst));
-        Self { axis, block, inner: count, src, dst, step }
+        inner.push(next);
     }
-}
-
-/// Drops axes of one step, and merges axes that continue each other on both sides.
-fn merged(axes: impl IntoIterator<Item = PlanAxis>) -> SmallVec<[PlanAxis; 8]> {
-    let mut out: SmallVec<[PlanAxis; 8]> = SmallVec::new();
-    for axis in axes.into_iter().filter(|axis| axis.extent > 1) {
-        let steps = axis.extent.cast_signed();
-        match out.last_mut() {
-            Some(outer) if (outer.src, outer.dst) == (axis.src * steps, axis.dst * steps) => {
-                *outer = PlanAxis { extent: outer.extent * axis.extent, ..axis };
-            }
-            _ => out.push(axis),
-        }
-    }
-    out
+    inner.reverse();
+    inner
 }

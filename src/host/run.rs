@@ -3,7 +3,13 @@
 use rayon::prelude::*;
 
 use super::{
-    HostError, cache::last_level_bytes, share::shares, simd::Simd, stream::streaming, task::Task,
+    HostError,
+    cache::last_level_bytes,
+    plan::{Start, Streams},
+    share::shares,
+    simd::Simd,
+    stream::streaming,
+    task::Task,
 };
 use crate::nest::{CopyNest, Lookup, Operand};
 
@@ -81,11 +87,12 @@ fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
     }
     let whole_bytes = nest.src_bits() == nest.dst_bits() && nest.dst_bits() >= 8;
     let reaches = |share: usize| destination.len() >= last_level_bytes() / share;
-    let (streams, streams_short) = (reaches(LONG_SHARE), reaches(SHORT_SHARE));
+    let (short, long) = (whole_bytes && reaches(SHORT_SHARE), whole_bytes && reaches(LONG_SHARE));
     let simd = Simd::best().filter(|_| whole_bytes);
-    let task = Task { nest, sources, simd, streams_short };
+    let streams = Streams { short, long, start: Start::Uneven };
+    let task = Task { nest, sources, simd, streams };
     shares(nest, destination, rayon::current_num_threads()).into_par_iter().for_each(|share| {
-        if streams {
+        if long {
             streaming(|stream| task.run(share, Some(stream)));
         } else {
             task.run(share, None);

@@ -24,16 +24,26 @@ impl Stream {
     /// A line that is not read first saves a third of the traffic of a copy.
     #[inline]
     pub(super) fn copy(&self, destination: &mut [u8], source: &[u8]) {
-        let head = (destination.as_ptr().addr().wrapping_neg() % LINE).min(destination.len());
+        let gap = destination.as_ptr().addr().wrapping_neg() % LINE;
+        if gap == 0 && destination.len().is_multiple_of(LINE) {
+            return copy_lines(destination, source);
+        }
+        let head = gap.min(destination.len());
         let (first, destination) = destination.split_at_mut(head);
         let (source_first, source) = source.split_at(head);
         copy_small(first, source_first);
-        let (lines, last) = destination.as_chunks_mut::<LINE>();
-        let (source_lines, source_last) = source.as_chunks::<LINE>();
-        for (line, source) in lines.iter_mut().zip(source_lines) {
-            copy_line(line, source);
-        }
-        copy_small(last, source_last);
+        let lines = destination.len() / LINE * LINE;
+        copy_lines(&mut destination[..lines], &source[..lines]);
+        copy_small(&mut destination[lines..], &source[lines..]);
+    }
+}
+
+/// Copies whole lines to a place that begins with one.
+#[inline]
+fn copy_lines(destination: &mut [u8], source: &[u8]) {
+    let lines = destination.as_chunks_mut::<LINE>().0;
+    for (line, source) in lines.iter_mut().zip(source.as_chunks::<LINE>().0) {
+        copy_line(line, source);
     }
 }
 

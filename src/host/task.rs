@@ -8,7 +8,8 @@ use super::{
     boxes::{Repeated, Resolved, WalkBox, resolve},
     fill::Fill,
     pieces::Pieces,
-    plan::{Plan, PlanAxis},
+    plan::{Plan, Start, Streams},
+    plane::PlanAxis,
     repeat::{Pattern, Repeat},
     share::Share,
     simd::Simd,
@@ -25,15 +26,15 @@ pub(super) struct Task<'a> {
     pub(super) sources: &'a [&'a [u8]],
     /// The shuffles of bytes to use, for cells of whole bytes.
     pub(super) simd: Option<Simd>,
-    /// Whether short units, too, are streamed where there is a stream.
-    pub(super) streams_short: bool,
+    /// What is streamed.
+    pub(super) streams: Streams,
 }
 
 /// Extents of a box.
 type Extents = SmallVec<[usize; 8]>;
 
-/// A plan, with the case and the extents of the boxes that it is for.
-type Kept = (usize, Extents, Plan);
+/// A plan, with the case, the start and the extents of the boxes that it is for.
+type Kept = ((usize, Start), Extents, Plan);
 
 /// Steps of the axes on both sides.
 type Strides = [(isize, isize)];
@@ -55,6 +56,7 @@ impl Task<'_> {
         let strides: SmallVec<[_; 2]> = cases.chain([self.strides(None, &dst)]).collect();
         let mut plans: Vec<Kept> = Vec::new();
         let mut room = Room::default();
+        let even = stream.is_some() && pieces.are_even();
         for walk_box in boxes {
             resolve(self.nest, walk_box, self.is_whole_bytes(), &mut |found| {
                 let place = |walk_box: &WalkBox| {
@@ -64,12 +66,18 @@ impl Task<'_> {
                 };
                 match found {
                     Resolved::Box(walk_box, Taken::Unit { source, unit }, case) => {
+                        let to = place(walk_box);
+                        let start = match even {
+                            false => Start::Uneven,
+                            true if pieces.begins_line(to) => Start::Line,
+                            true => Start::Inside,
+                        };
                         let extents = walk_box.extents().collect();
-                        let plan = self.plan(&mut plans, case, extents, &strides[case]);
-                        let streams = self.streams_short || plan.has_long_units();
-                        let stream = stream.filter(|_| streams).map(|stream| (stream, &mut room));
+                        let plan = self.plan(&mut plans, (case, start), extents, &strides[case]);
+                        let stream = stream.filter(|_| plan.streams);
+                        let stream = stream.map(|stream| (stream, &mut room));
                         let from = (self.sources[source], self.offset(unit.cast_signed()));
-                        self.copy(plan, from, &mut pieces, place(walk_box), stream);
+                        self.copy(plan, from, &mut pieces, to, stream);
                     }
                     Resolved::Box(walk_box, Taken::Bits(bits), case) => {
                         let extents: Extents = walk_box.extents().collect();
@@ -128,19 +136,20 @@ impl Task<'_> {
     fn plan<'k>(
         &self,
         kept: &'k mut Vec<Kept>,
-        case: usize,
+        of: (usize, Start),
         extents: Extents,
         strides: &Strides,
     ) -> &'k Plan {
-        let same = |kept: &Kept| kept.0 == case && kept.1 == extents;
+        let same = |kept: &Kept| kept.0 == of && kept.1 == extents;
         let found = kept.iter().position(same).unwrap_or_else(|| {
             if kept.len() == KEPT {
                 kept.clear();
             }
             let axes = extents.iter().zip(strides);
             let axes = axes.map(|(&extent, &(src, dst))| PlanAxis { extent, src, dst });
-            let plan = Plan::new(axes, self.scale(), self.simd);
-            kept.push((case, extents, plan));
+            let streams = Streams { start: of.1, ..self.streams };
+            let plan = Plan::new(axes, self.scale(), self.simd, streams);
+            kept.push((of, extents, plan));
             kept.len() - 1
         });
         &kept[found].2

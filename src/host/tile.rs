@@ -1,6 +1,10 @@
 //! Tiles, the units at the crossings of rows and columns, and the ways to move them without special instructions.
 
-use super::{micro::transpose, pieces::Destination, simd::Simd};
+use super::{
+    micro::transpose,
+    pieces::Destination,
+    simd::{Inner, Simd},
+};
 
 /// The units at the crossings of some rows and some columns.
 ///
@@ -35,18 +39,30 @@ pub(super) struct Squares<const N: usize, const E: usize, const L: usize>;
 
 /// Contiguous rows and columns of units of `N` bytes by the processor's own shuffles, and as the other mover does where
 /// it has none, or the tile is too small for them.
-pub(super) struct Transpose<M, const N: usize>(pub(super) Option<Simd>, pub(super) M);
+pub(super) struct Transpose<M, const N: usize> {
+    pub(super) simd: Option<Simd>,
+    /// How the bytes of a unit are permuted, where they are.
+    pub(super) inner: Option<Inner>,
+    pub(super) plain: M,
+}
 
 impl<M: Mover, const N: usize> Mover for Transpose<M, N> {
     fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &Tile) {
-        let Self(simd, plain) = self;
+        let Self { simd, inner, plain } = self;
+        let Tile { from, to, rows: (rows, _), columns: (_, writes), .. } = *tile;
         let done = simd.is_some_and(|simd| {
-            let (slice, to) = destination.place(tile.to);
-            let to = to.cast_signed();
-            simd.transpose(N, (source, tile.from, tile.rows.0), (slice, to, tile.columns.1))
+            destination.columns(to, writes, rows.len() * N).is_some_and(|mut columns| {
+                simd.transpose((N, inner.as_ref()), (source, from, rows), (&mut columns, 0))
+            })
         });
-        if !done {
-            plain.tile(source, destination, tile);
+        match inner {
+            _ if done => {}
+            None => plain.tile(source, destination, tile),
+            Some(inner) => each_unit(tile, |from, to| {
+                let unit = &source[from..from + N];
+                let bytes = destination.bytes(to, N).iter_mut().zip(inner);
+                bytes.for_each(|(byte, &place)| *byte = unit[usize::from(place)]);
+            }),
         }
     }
 }

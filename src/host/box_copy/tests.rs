@@ -1,0 +1,141 @@
+//! What plans move, against loops over their axes.
+
+use super::*;
+use crate::host::{
+    plan::{Start, Streams},
+    plane::PlanAxis,
+    stream::streaming,
+};
+
+/// Numbers below a limit, without a pattern.
+fn numbers(mut state: u64) -> impl FnMut(u64) -> u64 {
+    move |n| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % n
+    }
+}
+
+/// Boxes of dense images whose axes come in two orders, with every instruction set, streamed and not, to places that
+/// begin anywhere in a cache line, against loops over the axes.
+#[test]
+fn boxes_are_moved_and_nothing_else_is_written() {
+    let mut below = numbers(11);
+    let mut ways = std::collections::BTreeSet::new();
+    for case in 0..3_000 {
+        let unit: usize = [1, 2, 3, 4, 6, 8, 12, 16, 64, 128][below(10) as usize];
+        let count = 2 + below(3) as usize;
+        let most = [60, 24, 10][count - 2];
+        let extents: Vec<usize> = (0..count)
+            .map(|_| match below(4) {
+                0 => 2,
+                1 => [4, 8, 16, 32][below(4) as usize].min(most as usize),
+                _ => 1 + below(most) as usize,
+            })
+            .collect();
+        // The order of the source is a rotation of the destination's, or its reverse.
+        let turn = below(count as u64) as usize;
+        let order: Vec<usize> = (0..count)
+            .map(|n| if below(2) == 0 || turn > 0 { (n + turn) % count } else { count - 1 - n })
+            .collect();
+        let mut axes: Vec<PlanAxis> =
+            extents.iter().map(|&extent| PlanAxis { extent, src: 0, dst: 0 }).collect();
+        let (mut src, mut dst) = (unit.cast_signed(), unit.cast_signed());
+        for axis in axes.iter_mut().rev() {
+            axis.dst = dst;
+            dst *= axis.extent.cast_signed();
+        }
+        for &axis in order.iter().rev() {
+            if axes[axis].src == 0 {
+                axes[axis].src = src;
+                src *= extents[axis].cast_signed();
+            }
+        }
+        let bytes = extents.iter().product::<usize>() * unit;
+        let source: Vec<u8> = (0..src.max(dst).unsigned_abs())
+            .map(|n: usize| (n.wrapping_mul(0x9e37_79b9) >> 11) as u8)
+            .collect();
+        let first = [0, 16, below(64) as usize][below(3) as usize];
+        let mut places = vec![(0, 0)];
+        for axis in &axes {
+            let step = |(from, to): (isize, isize)| {
+                let steps = 0..axis.extent.cast_signed();
+                steps.map(move |n| (from + n * axis.src, to + n * axis.dst))
+            };
+            places = places.into_iter().flat_map(step).collect();
+        }
+        let mut out = vec![0xa5; bytes + 256];
+        let line = out.as_ptr().addr().wrapping_neg() % LINE + first;
+        let mut expected = out.clone();
+        for (from, to) in places {
+            let (from, to) = (from.unsigned_abs(), line + to.unsigned_abs());
+            expected[to..to + unit].copy_from_slice(&source[from..from + unit]);
+        }
+        let simd = Simd::all().nth(below(4) as usize);
+        let streamed = below(3) > 0;
+        let streams = Streams {
+            short: streamed,
+            long: streamed,
+            start: match first {
+                _ if !streamed => Start::Uneven,
+                0 => Start::Line,
+                _ => Start::Inside,
+            },
+        };
+        let plan = Plan::new(axes.iter().copied(), unit, simd, streams);
+        ways.insert(
+            format!("{:?} {}", plan.way, plan.inner.is_some()).replace(char::is_numeric, ""),
+        );
+        let mut destination = Pieces { slices: vec![&mut out[line..line + bytes]], shift: 40 };
+        let mut room = Room::default();
+        streaming(|stream| {
+            let stream = plan.streams.then_some((stream, &mut room));
+            BoxCopy { plan: &plan, source: &source, destination: &mut destination, stream }
+                .run(0, 0);
+        });
+        assert_eq!(out, expected, "{case}: {unit} {axes:?} {streams:?} {plan:?}");
+    }
+    let seen = |way: &str| ways.iter().any(|of| of.starts_with(way));
+    assert!(["Transpose", "Units", "StreamedUnits"].into_iter().all(seen), "{ways:?}");
+    assert!(Simd::best().is_none() || ["Strips", "Shuffle"].into_iter().all(seen), "{ways:?}");
+}
+
+/// The places that a plan of cells of length 1 moves, against loops over its axes.
+#[test]
+fn tiles_cover_a_box() {
+    let mut below = numbers(7);
+    for case in 0..20_000 {
+        let mut dst = 1;
+        let mut axes: Vec<PlanAxis> = (0..=below(5))
+            .map(|_| {
+                let extent = 1 + below(6) as usize;
+                let src = [1, 2, 3, 7, 12, -1, -3, 40, 0][below(9) as usize];
+                let axis = PlanAxis { extent, src, dst };
+                dst *= extent.cast_signed() + [0, 0, 0, 3][below(4) as usize];
+                axis
+            })
+            .collect();
+        axes.reverse();
+        let mut expected = vec![(0, 0)];
+        for axis in &axes {
+            let steps = 0..axis.extent.cast_signed();
+            let step = |(from, to): (isize, isize)| {
+                steps.clone().map(move |n| (from + n * axis.src, to + n * axis.dst))
+            };
+            expected = expected.into_iter().flat_map(step).collect();
+        }
+        let plan = Plan::new(axes.iter().copied(), 1, None, Streams::NONE);
+        let mut found = Vec::new();
+        let base = 10_000;
+        each_tile(&plan, base + plan.start.0, plan.start.1, &mut |tile| {
+            each_unit(&tile, |from, to| {
+                for n in 0..plan.unit.cast_signed() {
+                    found.push((from.cast_signed() - base + n, to + n));
+                }
+            });
+        });
+        found.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(found, expected, "{case}: {axes:?} {plan:?}");
+    }
+}

@@ -1,0 +1,186 @@
+//! The axes of a box, sorted into the two groups of a plane and the loops around it.
+
+use smallvec::SmallVec;
+
+use super::{shuffle::Shuffle, simd::Simd, stream::LINE};
+
+/// One loop: its steps, and what a step moves each side by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PlanAxis {
+    pub(super) extent: usize,
+    pub(super) src: isize,
+    pub(super) dst: isize,
+}
+
+/// Axes flattened into one: whole inner axes, and blocks of an outer one.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    /// The outermost axis.
+    pub(super) axis: PlanAxis,
+    /// Steps of it that make a tile.
+    pub(super) block: usize,
+    /// Positions in each step.
+    pub(super) inner: usize,
+    /// Where the positions of a tile are read, from its start.
+    pub(super) src: Vec<isize>,
+    /// Where they are written.
+    pub(super) dst: Vec<isize>,
+    /// Steps between the positions on both sides, where all are alike and lead on.
+    pub(super) step: Option<(usize, usize)>,
+}
+
+/// The axes of a box, while they are sorted into the two groups of a plane and the loops around it.
+pub(super) struct Plane {
+    /// Length of a unit.
+    unit: usize,
+    /// Bytes of a tile along the destination and along the source, where there are as many.
+    tile: (usize, usize),
+    /// The loops around the plane, outermost first.
+    pub(super) axes: SmallVec<[PlanAxis; 8]>,
+    /// The rows' axes, innermost first.
+    pub(super) rows: SmallVec<[PlanAxis; 8]>,
+    /// The columns' axes, innermost first.
+    pub(super) columns: SmallVec<[PlanAxis; 8]>,
+    /// What a reversed axis adds to the start of each side.
+    pub(super) start: (isize, isize),
+}
+
+impl Plane {
+    pub(super) fn new(
+        mut axes: SmallVec<[PlanAxis; 8]>,
+        unit: usize,
+        tile: (usize, usize),
+    ) -> Self {
+        let rows = axes.pop().into_iter().collect();
+        Self { unit, tile, axes, rows, columns: SmallVec::new(), start: (0, 0) }.sorted()
+    }
+
+    /// A plane of columns alone, in tiles of so many bytes.
+    pub(super) fn of_columns(axes: SmallVec<[PlanAxis; 8]>, unit: usize, bytes: usize) -> Self {
+        let (rows, columns) = (SmallVec::new(), SmallVec::new());
+        Self { unit, tile: (0, bytes), axes, rows, columns, start: (0, 0) }.sorted()
+    }
+
+    fn sorted(mut self) -> Self {
+        self.take_nearest();
+        self.grow();
+        self
+    }
+
+    /// Whether the first of the columns' axes serves better as a further axis of the rows, where it continues them in
+    /// the destination: both groups are shorter than a cache line, or a row is shorter than a register, which shuffles
+    /// fill from several columns.
+    pub(super) fn is_joined_better(&self, simd: Option<Simd>) -> bool {
+        let Some(&column) = self.columns.first() else { return false };
+        let (row, column_bytes) =
+            (length(&self.rows) * self.unit, length(&self.columns) * self.unit);
+        let shuffled = simd.is_some_and(|simd| {
+            row < 16 && length(&self.rows) <= Shuffle::most_terms(simd, self.unit)
+        });
+        next(&self.rows, |axis| axis.dst) == Some(column.dst)
+            && (shuffled || row < LINE && column_bytes < LINE)
+    }
+
+    /// Makes the first of the columns' axes the outermost of the rows', and looks for other columns.
+    pub(super) fn join(&mut self) {
+        self.rows.push(self.columns.remove(0));
+        self.axes.append(&mut self.columns);
+        self.axes.sort_by_key(|axis| std::cmp::Reverse(axis.dst));
+        self.take_nearest();
+        self.grow();
+    }
+
+    /// Moves the axis nearest in the source to the columns, where it is nearer than the row's own steps.
+    fn take_nearest(&mut self) {
+        self.start = (0, 0);
+        let row = self.rows.last().filter(|_| self.rows.len() == 1).map_or(0, |row| row.src.abs());
+        let nearest = (0..self.axes.len())
+            .filter(|&axis| self.axes[axis].src != 0)
+            .min_by_key(|&axis| self.axes[axis].src.abs())
+            .filter(|&axis| row == 0 || self.axes[axis].src.abs() < row);
+        let Some(axis) = nearest.map(|axis| self.axes.remove(axis)) else { return };
+        if axis.src > 0 {
+            self.columns.push(axis);
+            return;
+        }
+        self.columns.push(PlanAxis { src: -axis.src, dst: -axis.dst, ..axis });
+        let last = axis.extent.cast_signed() - 1;
+        self.start = (last * axis.src, last * axis.dst);
+    }
+
+    /// Adds the axes that go on where a group ends, until its lines are used as a whole.
+    fn grow(&mut self) {
+        let Self { unit, tile: (row_bytes, column_bytes), axes, rows, columns, .. } = self;
+        let find = |axes: &[PlanAxis], group: &[PlanAxis], side: Side, bytes: usize| {
+            let place = next(group, side).filter(|_| length(group) * *unit < bytes)?;
+            axes.iter().position(|axis| side(axis) == place)
+        };
+        loop {
+            if let Some(axis) = find(axes, rows, |axis| axis.dst, *row_bytes) {
+                rows.push(axes.remove(axis));
+            } else if let Some(axis) = find(axes, columns, |axis| axis.src, *column_bytes) {
+                columns.push(axes.remove(axis));
+            } else {
+                return;
+            }
+        }
+    }
+}
+
+/// The step of an axis on one side.
+type Side = fn(&PlanAxis) -> isize;
+
+/// Positions of a group.
+fn length(group: &[PlanAxis]) -> usize {
+    group.iter().map(|axis| axis.extent).product()
+}
+
+/// Where a group would go on.
+fn next(group: &[PlanAxis], side: Side) -> Option<isize> {
+    group.last().map(|last| side(last) * last.extent.cast_signed())
+}
+
+impl Group {
+    /// Flattens axes, innermost first, into tiles of about `length` positions.
+    pub(super) fn new(axes: &[PlanAxis], length: usize) -> Self {
+        let (inner, axis) = match axes {
+            [inner @ .., axis] => (inner, *axis),
+            [] => (axes, PlanAxis { extent: 1, src: 0, dst: 0 }),
+        };
+        let count: usize = inner.iter().map(|axis| axis.extent).product();
+        let block = length.div_ceil(count);
+        // A last block much shorter than the others costs more than a longer one.
+        let block = if 2 * axis.extent <= 3 * block { axis.extent } else { block.max(1) };
+        let (mut src, mut dst) = (vec![0], vec![0]);
+        for axis in inner.iter().chain([&PlanAxis { extent: block, ..axis }]) {
+            let spread = |offsets: &[isize], step: isize| -> Vec<isize> {
+                (0..axis.extent.cast_signed())
+                    .flat_map(|n| offsets.iter().map(move |offset| offset + n * step))
+                    .collect()
+            };
+            (src, dst) = (spread(&src, axis.src), spread(&dst, axis.dst));
+        }
+        let step = |offsets: &[isize]| {
+            let step = offsets.get(1).map_or(0, |second| second - offsets[0]);
+            let even = offsets.windows(2).all(|pair| pair[1] - pair[0] == step);
+            usize::try_from(step).ok().filter(|&step| even && step > 0)
+        };
+        let step = step(&src).zip(step(&dst));
+        Self { axis, block, inner: count, src, dst, step }
+    }
+}
+
+/// Drops axes of one step, and merges axes that continue each other on both sides.
+pub(super) fn merged(axes: impl IntoIterator<Item = PlanAxis>) -> SmallVec<[PlanAxis; 8]> {
+    let mut out: SmallVec<[PlanAxis; 8]> = SmallVec::new();
+    for axis in axes.into_iter().filter(|axis| axis.extent > 1) {
+        let steps = axis.extent.cast_signed();
+        match out.last_mut() {
+            Some(outer) if (outer.src, outer.dst) == (axis.src * steps, axis.dst * steps) => {
+                *outer = PlanAxis { extent: outer.extent * axis.extent, ..axis };
+            }
+            _ => out.push(axis),
+        }
+    }
+    out
+}

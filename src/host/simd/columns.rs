@@ -1,0 +1,86 @@
+//! Where the columns of a matrix are written, in one slice or several.
+
+use std::marker::PhantomData;
+
+use smallvec::SmallVec;
+
+use super::super::stream::LINE;
+
+/// Where the columns of a matrix are written: runs of one length in the slices of a destination.
+pub(in crate::host) struct Columns<'a> {
+    pub(super) starts: Starts<'a>,
+    pub(super) count: usize,
+    length: usize,
+    of: PhantomData<&'a mut [u8]>,
+}
+
+/// Where each column begins.
+pub(super) enum Starts<'a> {
+    /// In one slice, at offsets.
+    Offsets(*mut u8, &'a [isize]),
+    /// In several.
+    Pointers(Vec<*mut u8>),
+}
+
+impl<'a> Columns<'a> {
+    /// Runs of `length` bytes, `offsets` after the address `to`. The bits of an address from `shift` on are the number of
+    /// its slice. `None` where a run does not lie in its slice.
+    pub(in crate::host) fn new(
+        slices: impl IntoIterator<Item = &'a mut [u8]>,
+        shift: u32,
+        to: isize,
+        offsets: &'a [isize],
+        length: usize,
+    ) -> Option<Self> {
+        let ends =
+            |(low, high): (isize, isize), &offset: &isize| (low.min(offset), high.max(offset));
+        let (low, high) = offsets.iter().fold((isize::MAX, isize::MIN), ends);
+        let (low, high) = (to.checked_add(low)?, to.checked_add(high)?);
+        let (first, last) = (low.cast_unsigned() >> shift, high.cast_unsigned() >> shift);
+        let mut slices = slices.into_iter().skip(first);
+        let place = |address: isize| address.cast_unsigned() & ((1 << shift) - 1);
+        let starts = if first == last {
+            let slice = slices.next()?;
+            if place(high) > slice.len().checked_sub(length)? {
+                return None;
+            }
+            let start = to.wrapping_sub((first << shift).cast_signed());
+            Starts::Offsets(slice.as_mut_ptr().wrapping_offset(start), offsets)
+        } else {
+            // One pointer for each slice, from which those of its columns are made.
+            let slices: SmallVec<[(*mut u8, usize); 8]> = slices
+                .take((last + 1).checked_sub(first)?)
+                .map(|slice| (slice.as_mut_ptr(), slice.len()))
+                .collect();
+            let start = |offset: &isize| {
+                let address = to + offset;
+                let &(start, slice) = slices.get((address.cast_unsigned() >> shift) - first)?;
+                let place = place(address);
+                (place <= slice.checked_sub(length)?).then(|| start.wrapping_add(place))
+            };
+            Starts::Pointers(offsets.iter().map(start).collect::<Option<_>>()?)
+        };
+        Some(Self { starts, count: offsets.len(), length, of: PhantomData })
+    }
+
+    /// Bytes from the start of every column to its first cache line; `None` where columns differ.
+    pub(in crate::host) fn gap(&self) -> Option<usize> {
+        let gap = |start: *mut u8| start.addr().wrapping_neg() % LINE;
+        match &self.starts {
+            &Starts::Offsets(start, offsets) => {
+                let first = gap(start.wrapping_offset(*offsets.first()?));
+                offsets.iter().all(|&of| gap(start.wrapping_offset(of)) == first).then_some(first)
+            }
+            Starts::Pointers(starts) => {
+                let first = gap(*starts.first()?);
+                starts.iter().all(|&start| gap(start) == first).then_some(first)
+            }
+        }
+    }
+
+    /// Whether matrices of so many rows fit from byte `at` of the columns on.
+    pub(super) fn hold(&self, at: usize, rows: usize, unit: usize) -> bool {
+        let end = rows.checked_mul(unit).and_then(|bytes| at.checked_add(bytes));
+        end.is_some_and(|end| end <= self.length)
+    }
+}

@@ -1,0 +1,20 @@
+//! The processor's shuffles of bytes, found at run time.
+//!
+//! `set` says which instruction sets there are, `x86` and `neon` know their instructions, and two files use them: `transpose`
+//! for matrices of small units (`columns` is where they are written), `select` for rows put together from a few loads.
+
+#[macro_use]
+mod select;
+#[macro_use]
+mod transpose;
+mod columns;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+mod set;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+pub(super) use columns::Columns;
+pub(super) use select::{NONE, Selection};
+pub(super) use set::Simd;
+pub(super) use transpose::Inner;

@@ -1,0 +1,355 @@
+//! Matrices transposed in registers, with the unpacking instructions of an instruction set.
+#![allow(unsafe_code)] // Loads and stores of registers take pointers, and an instruction set must be there.
+#![cfg_attr(
+    not(any(target_arch = "x86_64", target_arch = "aarch64")),
+    allow(unused, unreachable_patterns) // There is no instruction set, and nothing to call.
+)]
+
+#[cfg(target_arch = "aarch64")]
+use super::neon;
+#[cfg(target_arch = "x86_64")]
+use super::x86;
+use super::{
+    super::stream::{LINE, Stream},
+    columns::{Columns, Starts},
+    set::{Set, Simd},
+};
+
+/// Bytes from what is read of a row to the line that is asked for meanwhile.
+pub(super) const AHEAD: usize = 256;
+
+/// The same where rows are narrow: the lines of a later strip are asked for.
+pub(super) const AHEAD_BELOW: usize = 1 << 13;
+
+/// Bytes of a narrow row, at the most.
+pub(super) const NARROW: usize = 1 << 10;
+
+/// A permutation inside of units: where each byte of 16 comes from.
+pub(in crate::host) type Inner = [u8; 16];
+
+/// Calls a function for units of as many bytes, with or without a permutation inside.
+macro_rules! by_unit {
+    ($self:ident.$function:ident, $unit:expr, $($argument:expr),*) => {
+        match $unit {
+            1 => $self.$function::<1, 16>($($argument),*),
+            2 => $self.$function::<2, 8>($($argument),*),
+            4 => $self.$function::<4, 4>($($argument),*),
+            8 => $self.$function::<8, 2>($($argument),*),
+            16 => $self.$function::<16, 1>($($argument),*),
+            _ => return false,
+        }
+    };
+}
+
+/// Calls a function of an instruction set with or without a permutation, for columns in one slice or several.
+macro_rules! by_inner {
+    ($module:ident::$function:ident, $inner:ident, $columns:ident, $($argument:expr),*) => {
+        match ($inner, &$columns.starts) {
+            (Some(inner), &Starts::Offsets(start, offsets)) => {
+                let column = |n: usize| start.wrapping_offset(*offsets.get_unchecked(n));
+                $module::$function::<N, E, true>(inner, $($argument),*, $columns.count, column);
+            }
+            (None, &Starts::Offsets(start, offsets)) => {
+                let column = |n: usize| start.wrapping_offset(*offsets.get_unchecked(n));
+                $module::$function::<N, E, false>(&[0; 16], $($argument),*, $columns.count, column);
+            }
+            (Some(inner), Starts::Pointers(starts)) => {
+                let column = |n: usize| *starts.get_unchecked(n);
+                $module::$function::<N, E, true>(inner, $($argument),*, $columns.count, column);
+            }
+            (None, Starts::Pointers(starts)) => {
+                let column = |n: usize| *starts.get_unchecked(n);
+                $module::$function::<N, E, false>(&[0; 16], $($argument),*, $columns.count, column);
+            }
+        }
+    };
+}
+
+impl Simd {
+    /// Transposes a matrix of units of 1, 2, 4, 8 or 16 bytes: the unit of row `r` and column `c` is read `rows[r]` bytes
+    /// and `c` units after `from`, and written `r` units after byte `at` of the column, its bytes permuted as `inner` says.
+    ///
+    /// False, and nothing is written, where the matrix is smaller than a register in either direction, or does not lie
+    /// inside the source and the columns.
+    pub(in crate::host) fn transpose(
+        self,
+        (unit, inner): (usize, Option<&Inner>),
+        (source, from, rows): (&[u8], isize, &[isize]),
+        (columns, at): (&mut Columns, usize),
+    ) -> bool {
+        let (edge, count) = (16 / unit, columns.count);
+        if rows.len() < edge
+            || count < edge
+            || !inside(source, from, rows, count * unit)
+            || !columns.hold(at, rows.len(), unit)
+        {
+            return false;
+        }
+        let from = source.as_ptr().wrapping_offset(from);
+        // SAFETY: the set was found on this processor; every row of the matrix lies inside the source and every column
+        // inside the destination; both are at least as long as an edge.
+        unsafe { by_unit!(self.transpose_units, unit, inner, from, rows, at, columns) };
+        true
+    }
+
+    /// The same past the caches, where the matrix begins with a cache line in every column and fills whole ones.
+    ///
+    /// False, and nothing is written, where it does not, where there are fewer columns than a register has units, or where
+    /// the matrix does not lie inside the source and the columns.
+    pub(in crate::host) fn stream_transpose(
+        self,
+        (unit, inner): (usize, Option<&Inner>),
+        (source, from, rows): (&[u8], isize, &[isize]),
+        (columns, at): (&mut Columns, usize),
+        _: &Stream,
+    ) -> bool {
+        let count = columns.count;
+        if count < 16 / unit
+            || columns.gap() != Some(at % LINE)
+            || !(rows.len() * unit).is_multiple_of(LINE)
+            || !inside(source, from, rows, count * unit)
+            || !columns.hold(at, rows.len(), unit)
+        {
+            return false;
+        }
+        let from = source.as_ptr().wrapping_offset(from);
+        // SAFETY: as in `transpose`; the matrix has whole lines of every column.
+        unsafe { by_unit!(self.stream_units, unit, inner, from, rows, at, columns) };
+        true
+    }
+
+    /// With the widest registers.
+    ///
+    /// # Safety
+    ///
+    /// As the functions that it calls, but for the features.
+    unsafe fn stream_units<const N: usize, const E: usize>(
+        self,
+        inner: Option<&Inner>,
+        from: *const u8,
+        rows: &[isize],
+        at: usize,
+        columns: &Columns,
+    ) {
+        // SAFETY: a set has the features of those before it.
+        unsafe {
+            match self.0 {
+                #[cfg(target_arch = "x86_64")]
+                Set::Avx2 | Set::Avx512Vbmi => {
+                    by_inner!(x86::strips_32, inner, columns, from, rows, at);
+                }
+                #[cfg(target_arch = "x86_64")]
+                _ => by_inner!(x86::strips_16, inner, columns, from, rows, at),
+                #[cfg(target_arch = "aarch64")]
+                Set::Neon => by_inner!(neon::strips_16, inner, columns, from, rows, at),
+            }
+        }
+    }
+
+    /// With the widest registers that the rows fill.
+    ///
+    /// # Safety
+    ///
+    /// As the functions that it calls, but for the features.
+    unsafe fn transpose_units<const N: usize, const E: usize>(
+        self,
+        inner: Option<&Inner>,
+        from: *const u8,
+        rows: &[isize],
+        at: usize,
+        columns: &Columns,
+    ) {
+        // SAFETY: a set has the features of those before it; rows are as many as the function takes at once.
+        unsafe {
+            match self.0 {
+                #[cfg(target_arch = "x86_64")]
+                Set::Avx2 | Set::Avx512Vbmi if rows.len() >= 2 * E => {
+                    by_inner!(x86::transpose_32, inner, columns, from, rows, at);
+                }
+                #[cfg(target_arch = "x86_64")]
+                _ => by_inner!(x86::transpose_16, inner, columns, from, rows, at),
+                #[cfg(target_arch = "aarch64")]
+                Set::Neon => by_inner!(neon::transpose_16, inner, columns, from, rows, at),
+            }
+        }
+    }
+}
+
+/// Whether runs of `length` bytes at these offsets from `start` lie inside a slice.
+fn inside(slice: &[u8], start: isize, offsets: &[isize], length: usize) -> bool {
+    slice
+        .len()
+        .checked_sub(length)
+        .is_some_and(|last| offsets.iter().all(|offset| (start + offset).cast_unsigned() <= last))
+}
+
+/// A square of `$n`-byte units in each lane of `$e` registers, transposed, and permuted by a table where there is one;
+/// `$place` says where a lane of a line is read.
+macro_rules! square {
+    ($load:ident, $low:ident, $high:ident, $permute:ident, $n:ident, $e:ident, $table:expr, $place:expr) => {{
+        let place = $place;
+        let mut square: [_; $e] = std::array::from_fn(|line| {
+            let register = $load(|lane| place(line, lane));
+            if INNER { $permute(register, $table) } else { register }
+        });
+        // Perfect shuffles bring unit j of row i to unit i of row j.
+        let mut shuffled = 1;
+        while shuffled < $e {
+            let halves = square;
+            let mut line = 0;
+            while line < $e / 2 {
+                let (first, second) = (halves[line], halves[line + $e / 2]);
+                square[2 * line] = $low::<$n>(first, second);
+                square[2 * line + 1] = $high::<$n>(first, second);
+                line += 1;
+            }
+            shuffled *= 2;
+        }
+        square
+    }};
+}
+
+/// A function that transposes matrices of units of `N` bytes with an instruction set: squares of `E` units, an edge, in
+/// each of the `LANES` lanes of 16 bytes of a register.
+///
+/// Its safety: the processor has the features; there are at least `E` columns and `E * LANES` rows; every row may be read
+/// and every column written as a whole.
+macro_rules! transpose {
+    ($name:ident, $features:literal, $lanes:literal, $load:ident, $low:ident, $high:ident, $permute:ident, $store:ident) => {
+        #[target_feature(enable = $features)]
+        pub(super) unsafe fn $name<const N: usize, const E: usize, const INNER: bool>(
+            inner: &Inner,
+            from: *const u8,
+            rows: &[isize],
+            at: usize,
+            columns: usize,
+            start: impl Fn(usize) -> *mut u8,
+        ) {
+            // SAFETY: a table has the 16 bytes of a lane.
+            let table = unsafe { $load(|_| inner.as_ptr()) };
+            let height = E * $lanes;
+            let mut lines: [*const u8; 16 * $lanes] = [from; 16 * $lanes];
+            let mut row = 0;
+            loop {
+                for (line, offset) in lines.iter_mut().zip(&rows[row..row + height]) {
+                    *line = from.wrapping_offset(*offset);
+                }
+                let mut column = 0;
+                loop {
+                    // SAFETY: the square's rows and columns are among the caller's.
+                    unsafe {
+                        let square = square!(
+                            $load,
+                            $low,
+                            $high,
+                            $permute,
+                            N,
+                            E,
+                            table,
+                            |line: usize, lane: usize| { lines[line + lane * E].add(column * N) }
+                        );
+                        let mut line = 0;
+                        while line < E {
+                            $store(start(column + line).add(at + row * N), square[line]);
+                            line += 1;
+                        }
+                    }
+                    // The last square overlaps the one before it.
+                    if column + E == columns {
+                        break;
+                    }
+                    column = (column + E).min(columns - E);
+                }
+                if row + height == rows.len() {
+                    break;
+                }
+                row = (row + height).min(rows.len() - height);
+            }
+        }
+    };
+}
+
+/// A function that transposes strips of rows which fill a cache line of every column: `LANES` as for `transpose`.
+///
+/// The rows of a strip are read side by side, each by an instruction of its own, so that the processor foresees them; a
+/// line of the destination is written as a whole.
+///
+/// Its safety: the processor has the features; there are at least `E` columns, and rows for whole strips; every row may be
+/// read and every column written as a whole, and columns begin with cache lines.
+macro_rules! strips {
+    ($name:ident, $features:literal, $lanes:literal, $load:ident, $low:ident, $high:ident, $permute:ident, $store:ident) => {
+        #[target_feature(enable = $features)]
+        pub(super) unsafe fn $name<const N: usize, const E: usize, const INNER: bool>(
+            inner: &Inner,
+            from: *const u8,
+            rows: &[isize],
+            at: usize,
+            columns: usize,
+            start: impl Fn(usize) -> *mut u8,
+        ) {
+            const SQUARES: usize = 4 / $lanes;
+            // SAFETY: a table has the 16 bytes of a lane.
+            let table = unsafe { $load(|_| inner.as_ptr()) };
+            let (height, width) = (LINE / N, columns * N);
+            let mut lines: [*const u8; LINE] = [from; LINE];
+            for strip in 0..rows.len() / height {
+                let rows = &rows[strip * height..];
+                for (line, offset) in lines.iter_mut().zip(&rows[..height]) {
+                    *line = from.wrapping_offset(*offset);
+                }
+                let next = (AHEAD_BELOW / (height * width)).max(1) * height;
+                let below = rows.get(next..next + height).filter(|_| width <= NARROW);
+                let mut column = 0;
+                loop {
+                    if column * N % LINE < E * N {
+                        let place = column * N / LINE * LINE;
+                        if let Some(below) = below {
+                            for row in below {
+                                ahead(from.wrapping_offset(*row).wrapping_add(place));
+                            }
+                        } else if place + AHEAD < width {
+                            for line in &lines[..height] {
+                                ahead(line.wrapping_add(place + AHEAD));
+                            }
+                        }
+                    }
+                    // SAFETY: the squares' rows and columns are among the caller's.
+                    unsafe {
+                        let squares: [[_; E]; SQUARES] = std::array::from_fn(|square| {
+                            square!(
+                                $load,
+                                $low,
+                                $high,
+                                $permute,
+                                N,
+                                E,
+                                table,
+                                |line: usize, lane: usize| {
+                                    lines[(square * $lanes + lane) * E + line].add(column * N)
+                                }
+                            )
+                        });
+                        let mut line = 0;
+                        while line < E {
+                            let place = start(column + line).add(at + strip * LINE);
+                            let mut square = 0;
+                            while square < SQUARES {
+                                $store(place.add(square * 16 * $lanes), squares[square][line]);
+                                square += 1;
+                            }
+                            line += 1;
+                        }
+                    }
+                    // The last squares overlap those before them.
+                    if column + E == columns {
+                        break;
+                    }
+                    column = (column + E).min(columns - E);
+                }
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! Matrices of every size around the registers, for every instruction set of this processor.
+
+use super::*;
+use crate::host::stream::streaming;
+
+/// Of addresses in one slice.
+const SHIFT: u32 = isize::BITS - 2;
+
+/// Every instruction set of this processor, on matrices of every size around its registers.
+#[test]
+fn matrices_are_transposed_and_nothing_else_is_written() {
+    let source: Vec<u8> = (0..60_000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
+    for (simd, unit) in Simd::all().flat_map(|simd| [1, 2, 4, 8, 16].map(|unit| (simd, unit))) {
+        let edge = 16 / unit;
+        for (rows, columns) in (1..70).flat_map(|rows| [1, edge, edge + 1, 37].map(|of| (rows, of)))
+        {
+            let (read, write) = (columns * unit + 5, rows * unit + 3);
+            let starts = |count: usize, pitch: usize| -> Vec<isize> {
+                (0..count).map(|line| (line * pitch).cast_signed()).collect()
+            };
+            let (from, to) = (starts(rows, read), starts(columns, write));
+            let mut out = vec![0xa5; 7 + columns * write];
+            let runs = Columns::new([&mut out[..]], SHIFT, 7, &to, rows * unit);
+            let mut runs = runs.expect("columns inside");
+            let done = simd.transpose((unit, None), (&source, 11, &from), (&mut runs, 0));
+            assert_eq!(
+                done,
+                rows >= edge && columns >= edge,
+                "{simd:?} {unit}: {rows} by {columns}"
+            );
+            let mut expected = vec![0xa5; out.len()];
+            for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |of| (row, of))) {
+                let (place, given) =
+                    (7 + column * write + row * unit, 11 + row * read + column * unit);
+                if done {
+                    expected[place..place + unit].copy_from_slice(&source[given..given + unit]);
+                }
+            }
+            assert_eq!(out, expected, "{simd:?} {unit}: {rows} by {columns}");
+        }
+    }
+}
+
+#[test]
+fn matrices_outside_of_their_slices_are_refused() {
+    let (source, mut out) = (vec![0; 300], vec![0; 300]);
+    let lines: Vec<isize> = (0..16).map(|line| line * 16).collect();
+    for simd in Simd::all() {
+        for to in [-1, 45] {
+            assert!(Columns::new([&mut out[..]], SHIFT, to, &lines, 16).is_none());
+        }
+        let mut columns = Columns::new([&mut out[..]], SHIFT, 44, &lines, 16).unwrap();
+        for (from, at) in [(-1, 0), (45, 0), (0, 1), (0, usize::MAX)] {
+            assert!(!simd.transpose((1, None), (&source, from, &lines), (&mut columns, at)));
+        }
+        assert!(simd.transpose((1, None), (&source, 44, &lines), (&mut columns, 0)));
+    }
+}
+
+/// Every instruction set, on columns in several slices, whose first lines begin at any byte.
+#[test]
+fn lines_are_streamed_and_nothing_else_is_written() {
+    let source: Vec<u8> = (0..80_000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
+    for (simd, unit) in Simd::all().flat_map(|simd| [1, 2, 4, 8, 16].map(|unit| (simd, unit))) {
+        let edge = 16 / unit;
+        // The bytes of every unit in the opposite order.
+        let turned: Inner = std::array::from_fn(|byte| (byte ^ (unit - 1)) as u8);
+        let inner = (unit > 1).then_some(&turned);
+        for (lines, count, slices) in
+            [1, 2, 5].into_iter().flat_map(|l| [edge, edge + 1, 37].map(|c| (l, c, 1 + c % 3)))
+        {
+            let (rows, pitch) = (lines * LINE / unit, (lines + 2) * LINE);
+            let each = count.div_ceil(slices);
+            let mut out = vec![0xa5; (each * slices + 1) * pitch];
+            let gap = out.as_ptr().addr().wrapping_neg() % LINE;
+            let mut expected = out.clone();
+            let read = count * unit + 3;
+            let from: Vec<isize> = (0..rows).map(|row| (row * read).cast_signed()).collect();
+            let to: Vec<isize> = (0..count)
+                .map(|of| ((of / each) << 20 | (of % each * pitch)).cast_signed())
+                .collect();
+            let pieces = out[gap..].chunks_exact_mut(each * pitch);
+            let mut columns = Columns::new(pieces, 20, 0, &to, pitch).unwrap();
+            let given = (source.as_slice(), 5, from.as_slice());
+            streaming(|stream| {
+                assert!(!simd.stream_transpose((unit, inner), given, (&mut columns, 8), stream));
+                assert!(simd.stream_transpose((unit, inner), given, (&mut columns, LINE), stream));
+            });
+            for (row, column) in (0..rows).flat_map(|row| (0..count).map(move |of| (row, of))) {
+                let place = gap + column * pitch + LINE + row * unit;
+                let given = 5 + row * read + column * unit;
+                expected[place..place + unit].copy_from_slice(&source[given..given + unit]);
+                expected[place..place + unit].reverse();
+            }
+            assert_eq!(out, expected, "{simd:?} {unit}: {lines} lines of {count} columns");
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! The instructions of x86-64.
+#![allow(unsafe_code)] // They take pointers, and must be there.
+
+use std::arch::x86_64::{
+    __m128i, __m256i, __m512i, _mm_loadu_si128, _mm_or_si128, _mm_setzero_si128, _mm_shuffle_epi8,
+    _mm_storeu_si128, _mm_stream_si128, _mm_unpackhi_epi8, _mm_unpackhi_epi16, _mm_unpackhi_epi32,
+    _mm_unpackhi_epi64, _mm_unpacklo_epi8, _mm_unpacklo_epi16, _mm_unpacklo_epi32,
+    _mm_unpacklo_epi64, _mm256_castsi128_si256, _mm256_inserti128_si256, _mm256_loadu_si256,
+    _mm256_or_si256, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_storeu_si256,
+    _mm256_stream_si256, _mm256_unpackhi_epi8, _mm256_unpackhi_epi16, _mm256_unpackhi_epi32,
+    _mm256_unpackhi_epi64, _mm256_unpacklo_epi8, _mm256_unpacklo_epi16, _mm256_unpacklo_epi32,
+    _mm256_unpacklo_epi64, _mm512_loadu_si512, _mm512_mask_permutexvar_epi8, _mm512_set1_epi8,
+    _mm512_setzero_si512, _mm512_storeu_si512, _mm512_testn_epi8_mask,
+};
+
+use super::{
+    super::stream::{LINE, ahead},
+    select::{MANY, NONE, Selection},
+    transpose::{AHEAD, AHEAD_BELOW, Inner, NARROW},
+};
+
+select!(ssse3, "ssse3", 1, 16, _mm_setzero_si128(), term_16, store_16);
+select!(avx2, "avx2", 2, 16, _mm256_setzero_si256(), term_32, store_32);
+select!(
+    avx512_vbmi,
+    "avx512f,avx512bw,avx512vbmi",
+    1,
+    64,
+    _mm512_setzero_si512(),
+    term_64,
+    store_64
+);
+
+transpose!(transpose_16, "ssse3", 1, lanes_16, low_16, high_16, permute_16, write_16);
+transpose!(transpose_32, "avx2", 2, lanes_32, low_32, high_32, permute_32, write_32);
+
+strips!(strips_16, "ssse3", 1, lanes_16, low_16, high_16, permute_16, stream_16);
+strips!(strips_32, "avx2", 2, lanes_32, low_32, high_32, permute_32, stream_32);
+
+#[inline]
+#[target_feature(enable = "sse2")]
+unsafe fn lanes_16(lane: impl Fn(usize) -> *const u8) -> __m128i {
+    // SAFETY: the caller's lane.
+    unsafe { _mm_loadu_si128(lane(0).cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn lanes_32(lane: impl Fn(usize) -> *const u8) -> __m256i {
+    // SAFETY: the caller's lanes.
+    unsafe {
+        let first = _mm256_castsi128_si256(_mm_loadu_si128(lane(0).cast()));
+        _mm256_inserti128_si256::<1>(first, _mm_loadu_si128(lane(1).cast()))
+    }
+}
+
+#[inline]
+#[target_feature(enable = "sse2")]
+fn low_16<const N: usize>(a: __m128i, b: __m128i) -> __m128i {
+    match N {
+        1 => _mm_unpacklo_epi8(a, b),
+        2 => _mm_unpacklo_epi16(a, b),
+        4 => _mm_unpacklo_epi32(a, b),
+        _ => _mm_unpacklo_epi64(a, b),
+    }
+}
+
+#[inline]
+#[target_feature(enable = "sse2")]
+fn high_16<const N: usize>(a: __m128i, b: __m128i) -> __m128i {
+    match N {
+        1 => _mm_unpackhi_epi8(a, b),
+        2 => _mm_unpackhi_epi16(a, b),
+        4 => _mm_unpackhi_epi32(a, b),
+        _ => _mm_unpackhi_epi64(a, b),
+    }
+}
+
+#[inline]
+#[target_feature(enable = "sse2")]
+unsafe fn write_16(to: *mut u8, bytes: __m128i) {
+    // SAFETY: the caller's place.
+    unsafe { _mm_storeu_si128(to.cast(), bytes) }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn low_32<const N: usize>(a: __m256i, b: __m256i) -> __m256i {
+    match N {
+        1 => _mm256_unpacklo_epi8(a, b),
+        2 => _mm256_unpacklo_epi16(a, b),
+        4 => _mm256_unpacklo_epi32(a, b),
+        _ => _mm256_unpacklo_epi64(a, b),
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn high_32<const N: usize>(a: __m256i, b: __m256i) -> __m256i {
+    match N {
+        1 => _mm256_unpackhi_epi8(a, b),
+        2 => _mm256_unpackhi_epi16(a, b),
+        4 => _mm256_unpackhi_epi32(a, b),
+        _ => _mm256_unpackhi_epi64(a, b),
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn write_32(to: *mut u8, bytes: __m256i) {
+    // SAFETY: the caller's place.
+    unsafe { _mm256_storeu_si256(to.cast(), bytes) }
+}
+
+#[inline]
+#[target_feature(enable = "ssse3")]
+fn permute_16(bytes: __m128i, table: __m128i) -> __m128i {
+    _mm_shuffle_epi8(bytes, table)
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn permute_32(bytes: __m256i, table: __m256i) -> __m256i {
+    _mm256_shuffle_epi8(bytes, table)
+}
+
+#[inline]
+#[target_feature(enable = "sse2")]
+unsafe fn stream_16(to: *mut u8, bytes: __m128i) {
+    // SAFETY: the caller's place, a multiple of 16.
+    unsafe { _mm_stream_si128(to.cast(), bytes) }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn stream_32(to: *mut u8, bytes: __m256i) {
+    // SAFETY: the caller's place, a multiple of 32.
+    unsafe { _mm256_stream_si256(to.cast(), bytes) }
+}
+
+#[inline]
+#[target_feature(enable = "ssse3")]
+unsafe fn term_16(
+    bytes: __m128i,
+    from: *const u8,
+    load: *const isize,
+    places: *const u8,
+) -> __m128i {
+    // SAFETY: the caller's load and its places.
+    unsafe {
+        let loaded = _mm_loadu_si128(from.offset(*load).cast());
+        _mm_or_si128(bytes, _mm_shuffle_epi8(loaded, _mm_loadu_si128(places.cast())))
+    }
+}
+
+#[inline]
+#[target_feature(enable = "ssse3")]
+fn store_16(to: &mut [u8; 16], bytes: __m128i) {
+    // SAFETY: the array has the register's length.
+    unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), bytes) }
+}
+
+/// The loads of two registers that follow each other.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn term_32(
+    bytes: __m256i,
+    from: *const u8,
+    load: *const isize,
+    places: *const u8,
+) -> __m256i {
+    // SAFETY: the caller's loads and their places.
+    unsafe {
+        let first = _mm_loadu_si128(from.offset(*load).cast());
+        let second = _mm_loadu_si128(from.offset(*load.add(1)).cast());
+        let loaded = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(first), second);
+        let places = _mm256_loadu_si256(places.cast());
+        _mm256_or_si256(bytes, _mm256_shuffle_epi8(loaded, places))
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn store_32(to: &mut [u8; 32], bytes: __m256i) {
+    // SAFETY: the array has the register's length.
+    unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), bytes) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+unsafe fn term_64(
+    bytes: __m512i,
+    from: *const u8,
+    load: *const isize,
+    places: *const u8,
+) -> __m512i {
+    // SAFETY: the caller's load and its places.
+    unsafe {
+        let loaded = _mm512_loadu_si512(from.offset(*load).cast());
+        let places = _mm512_loadu_si512(places.cast());
+        let given = _mm512_testn_epi8_mask(places, _mm512_set1_epi8(NONE.cast_signed()));
+        _mm512_mask_permutexvar_epi8(bytes, given, places, loaded)
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+fn store_64(to: &mut [u8; 64], bytes: __m512i) {
+    // SAFETY: the array has the register's length.
+    unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), bytes) }
+}
