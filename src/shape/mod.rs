@@ -15,6 +15,7 @@ mod element_type;
 mod error;
 mod excerpt;
 mod field_path;
+mod float;
 mod layout;
 mod padding;
 #[allow(clippy::module_inception)]

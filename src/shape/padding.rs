@@ -1,75 +1,9 @@
 //! The bits of XLA's padding values, for each element type.
 
-use super::{ElementType, FieldPath, PaddingValue, ShapeError};
-
-/// How the bits of a float are read.
-///
-/// The bits are a sign, `exponent_bits` and `mantissa_bits`, and a value's exponent is stored with the bias added, so
-/// that 1 is the bias with a mantissa of 0.
-struct FloatFormat {
-    exponent_bits: u32,
-    mantissa_bits: u32,
-    bias: u32,
-    greatest: Greatest,
-}
-
-/// What the greatest pattern of exponent and mantissa, sign aside, stands for.
-enum Greatest {
-    /// A NaN, as every pattern whose exponent is all ones, but for the first: infinity. IEEE 754.
-    IeeeNan,
-    /// A NaN, the only one of its sign: `fn`.
-    Nan,
-    /// A finite value; NaN is where −0 would be (`fnuz`), or there is none.
-    Finite,
-}
-
-impl FloatFormat {
-    fn of(element_type: ElementType) -> Option<Self> {
-        use ElementType as E;
-        use Greatest::{Finite, IeeeNan, Nan};
-        let (exponent_bits, mantissa_bits, bias, greatest) = match element_type {
-            E::F64 => (11, 52, 1023, IeeeNan),
-            E::F32 => (8, 23, 127, IeeeNan),
-            E::F16 => (5, 10, 15, IeeeNan),
-            E::Bf16 => (8, 7, 127, IeeeNan),
-            E::F8e5m2 => (5, 2, 15, IeeeNan),
-            E::F8e4m3 => (4, 3, 7, IeeeNan),
-            E::F8e3m4 => (3, 4, 3, IeeeNan),
-            E::F8e4m3fn => (4, 3, 7, Nan),
-            E::F8e4m3b11fnuz => (4, 3, 11, Finite),
-            E::F8e4m3fnuz => (4, 3, 8, Finite),
-            E::F8e5m2fnuz => (5, 2, 16, Finite),
-            E::F4e2m1fn => (2, 1, 1, Finite),
-            E::F6e2m3fn => (2, 3, 1, Finite),
-            E::F6e3m2fn => (3, 2, 3, Finite),
-            _ => return None,
-        };
-        Some(Self { exponent_bits, mantissa_bits, bias, greatest })
-    }
-
-    fn one(&self) -> u128 {
-        u128::from(self.bias) << self.mantissa_bits
-    }
-
-    /// Infinity, or the greatest finite value.
-    fn highest(&self) -> u128 {
-        let all = ones(self.exponent_bits + self.mantissa_bits);
-        match self.greatest {
-            Greatest::IeeeNan => all - ones(self.mantissa_bits),
-            Greatest::Nan => all - 1,
-            Greatest::Finite => all,
-        }
-    }
-
-    /// −∞, or the least finite value.
-    fn lowest(&self) -> u128 {
-        self.highest() | 1 << (self.exponent_bits + self.mantissa_bits)
-    }
-}
-
-fn ones(bits: u32) -> u128 {
-    (1 << bits) - 1
-}
+use super::{
+    ElementType, FieldPath, PaddingValue, ShapeError,
+    float::{FloatFormat, ones},
+};
 
 impl ElementType {
     /// The bits of one element that holds `value`, as a number: bit 0 is the lowest bit of the first byte.

@@ -225,6 +225,11 @@ impl Shape {
         Self { tuple_shapes: parts.map(Self::with_default_layouts).collect(), ..self }
     }
 
+    /// Shapes in all, this one included.
+    pub(crate) fn shapes(&self) -> usize {
+        self.shapes
+    }
+
     /// Whether the shape has elements of its own: no tuple, token, opaque value or buffer.
     #[must_use]
     pub fn is_array(&self) -> bool {

@@ -1,0 +1,328 @@
+//! Floats of every width: their bits, and the numbers that these stand for.
+
+use super::ElementType;
+
+/// How the bits of a float are read.
+///
+/// The bits are a sign, `exponent_bits` and `mantissa_bits`, and a value's exponent is stored with the bias added, so
+/// that 1 is the bias with a mantissa of 0.
+pub(super) struct FloatFormat {
+    exponent_bits: u32,
+    mantissa_bits: u32,
+    bias: u32,
+    greatest: Greatest,
+}
+
+/// What the greatest pattern of exponent and mantissa, sign aside, stands for.
+enum Greatest {
+    /// A NaN, as every pattern whose exponent is all ones, but for the first: infinity. IEEE 754.
+    IeeeNan,
+    /// A NaN, the only one of its sign: `fn`.
+    Nan,
+    /// A finite value; NaN is where −0 would be (`fnuz`), or there is none.
+    Finite,
+}
+
+impl FloatFormat {
+    pub(super) fn of(element_type: ElementType) -> Option<Self> {
+        use ElementType as E;
+        use Greatest::{Finite, IeeeNan, Nan};
+        let (exponent_bits, mantissa_bits, bias, greatest) = match element_type {
+            E::F64 => (11, 52, 1023, IeeeNan),
+            E::F32 => (8, 23, 127, IeeeNan),
+            E::F16 => (5, 10, 15, IeeeNan),
+            E::Bf16 => (8, 7, 127, IeeeNan),
+            E::F8e5m2 => (5, 2, 15, IeeeNan),
+            E::F8e4m3 => (4, 3, 7, IeeeNan),
+            E::F8e3m4 => (3, 4, 3, IeeeNan),
+            E::F8e4m3fn => (4, 3, 7, Nan),
+            E::F8e4m3b11fnuz => (4, 3, 11, Finite),
+            E::F8e4m3fnuz => (4, 3, 8, Finite),
+            E::F8e5m2fnuz => (5, 2, 16, Finite),
+            E::F4e2m1fn => (2, 1, 1, Finite),
+            E::F6e2m3fn => (2, 3, 1, Finite),
+            E::F6e3m2fn => (3, 2, 3, Finite),
+            _ => return None,
+        };
+        Some(Self { exponent_bits, mantissa_bits, bias, greatest })
+    }
+
+    pub(super) fn one(&self) -> u128 {
+        u128::from(self.bias) << self.mantissa_bits
+    }
+
+    /// Infinity, or the greatest finite value.
+    pub(super) fn highest(&self) -> u128 {
+        let all = ones(self.exponent_bits + self.mantissa_bits);
+        match self.greatest {
+            Greatest::IeeeNan => all - ones(self.mantissa_bits),
+            Greatest::Nan => all - 1,
+            Greatest::Finite => all,
+        }
+    }
+
+    /// −∞, or the least finite value.
+    pub(super) fn lowest(&self) -> u128 {
+        self.highest() | 1 << (self.exponent_bits + self.mantissa_bits)
+    }
+}
+
+/// As many ones in the low bits.
+pub(super) fn ones(bits: u32) -> u128 {
+    (1 << bits) - 1
+}
+
+impl FloatFormat {
+    /// The greatest pattern of exponent and mantissa that stands for a number.
+    fn greatest_number(&self) -> u128 {
+        match self.greatest {
+            Greatest::IeeeNan => self.highest() - 1,
+            _ => self.highest(),
+        }
+    }
+
+    fn sign_bit(&self) -> u128 {
+        1 << (self.exponent_bits + self.mantissa_bits)
+    }
+
+    /// The pattern, sign aside, of the number nearest to a positive one; ties go to the even pattern. Where that is
+    /// past the greatest number, it is some greater pattern.
+    fn nearest(&self, number: f64) -> u128 {
+        let bits = number.to_bits();
+        let (exponent, fraction) = (int(bits >> 52), bits & ((1 << 52) - 1));
+        // The number is `digits` times 2 to the power of `scale`.
+        let (digits, scale) = match exponent {
+            0 => (fraction, -1074),
+            _ => (fraction | 1 << 52, exponent - 1075),
+        };
+        if digits == 0 {
+            return 0;
+        }
+        let magnitude = scale + int(u64::from(digits.ilog2()));
+        let least = 1 - int(u64::from(self.bias));
+        let mantissa_bits = int(u64::from(self.mantissa_bits));
+        let binade = magnitude.max(least);
+        // What a step of the mantissa is worth there, in digits.
+        let shift = binade - mantissa_bits - scale;
+        let steps = match u32::try_from(shift) {
+            Err(_) => u128::from(digits) << shift.unsigned_abs(),
+            Ok(0) => u128::from(digits),
+            Ok(shift @ 1..=63) => {
+                let (whole, rest) = (digits >> shift, digits & ((1 << shift) - 1));
+                let half = 1 << (shift - 1);
+                u128::from(whole + u64::from(rest > half || rest == half && whole & 1 == 1))
+            }
+            Ok(_) => 0,
+        };
+        // The leading one of a normal number adds 1 to the exponent.
+        let exponent = u128::try_from(binade - least).unwrap_or(0);
+        (exponent << self.mantissa_bits) + steps
+    }
+
+    /// The bits of a number of a type whose NaN is where -0 would be.
+    fn fnuz_bits(&self, number: f64, sign: u128) -> u128 {
+        match self.nearest(number.abs()) {
+            _ if !number.is_finite() => self.sign_bit(),
+            0 => 0,
+            pattern if pattern > self.greatest_number() => self.sign_bit(),
+            pattern => sign | pattern,
+        }
+    }
+}
+
+/// A small number.
+fn int(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Whether the type's only NaN is where -0 would be.
+fn is_fnuz(element_type: ElementType) -> bool {
+    use ElementType as E;
+    matches!(element_type, E::F8e4m3b11fnuz | E::F8e4m3fnuz | E::F8e5m2fnuz)
+}
+
+impl ElementType {
+    /// The number that the bits of a float stand for, exactly; `None` where the type is no float.
+    pub(crate) fn float_value(self, bits: u128) -> Option<f64> {
+        if self == Self::F8e8m0fnu {
+            let exponent = int(u64::try_from(bits).ok()?);
+            return Some(if exponent == 0xff { f64::NAN } else { power(exponent - 127) });
+        }
+        let format = FloatFormat::of(self)?;
+        if self == Self::F64 {
+            return Some(f64::from_bits(u64::try_from(bits).ok()?));
+        }
+        let negative = bits & format.sign_bit() != 0;
+        let pattern = bits & (format.sign_bit() - 1);
+        let magnitude = if is_fnuz(self) && negative && pattern == 0 {
+            f64::NAN
+        } else if pattern <= format.greatest_number() {
+            let fraction = u64::try_from(pattern & ones(format.mantissa_bits)).ok()?;
+            let exponent = int(u64::try_from(pattern >> format.mantissa_bits).ok()?);
+            let lead = u64::from(exponent > 0) << format.mantissa_bits;
+            let digits = u32::try_from(fraction | lead).ok()?;
+            let scale = int(format.bias.into()) + int(format.mantissa_bits.into());
+            f64::from(digits) * power(exponent.max(1) - scale)
+        } else if pattern == format.highest() {
+            f64::INFINITY
+        } else {
+            f64::NAN
+        };
+        Some(if negative { -magnitude } else { magnitude })
+    }
+
+    /// The bits of the float nearest to a number, ties to even; `None` where the type is no float, or has no NaN and
+    /// the number is one.
+    ///
+    /// What is past the greatest number is an infinity where the type has one, else NaN, else the greatest number.
+    pub(crate) fn float_bits(self, number: f64) -> Option<u128> {
+        if self == Self::F8e8m0fnu {
+            return Some(exponent_bits(number));
+        }
+        let format = FloatFormat::of(self)?;
+        if self == Self::F64 {
+            return Some(number.to_bits().into());
+        }
+        let sign = if number.is_sign_negative() { format.sign_bit() } else { 0 };
+        let nan = match format.greatest {
+            Greatest::IeeeNan => Some(format.highest() | 1 << (format.mantissa_bits - 1)),
+            Greatest::Nan => Some(format.sign_bit() - 1),
+            Greatest::Finite if is_fnuz(self) => {
+                return Some(format.fnuz_bits(number, sign));
+            }
+            Greatest::Finite => None,
+        };
+        if number.is_nan() {
+            return nan.map(|nan| sign | nan);
+        }
+        let pattern = match format.nearest(number.abs()) {
+            pattern if number.is_finite() && pattern <= format.greatest_number() => pattern,
+            _ => match format.greatest {
+                Greatest::IeeeNan | Greatest::Finite => format.highest(),
+                Greatest::Nan => format.sign_bit() - 1,
+            },
+        };
+        Some(sign | pattern)
+    }
+
+    /// The bits of a NaN with a payload, its sign apart; `None` where the type has no such NaN.
+    pub(crate) fn nan_bits(self, negative: bool, payload: u64) -> Option<u128> {
+        let format = FloatFormat::of(self)?;
+        let fits = payload != 0 && u128::from(payload) <= ones(format.mantissa_bits);
+        let sign = if negative { format.sign_bit() } else { 0 };
+        (fits && matches!(format.greatest, Greatest::IeeeNan))
+            .then(|| sign | format.highest() | u128::from(payload))
+    }
+
+    /// The sign and the payload of a NaN; `None` where it is the one that `nan` stands for, its sign aside.
+    pub(crate) fn nan_payload(self, bits: u128) -> Option<u64> {
+        let format = FloatFormat::of(self)?;
+        let payload = bits & ones(format.mantissa_bits);
+        let quiet = 1 << (format.mantissa_bits - 1);
+        (matches!(format.greatest, Greatest::IeeeNan) && payload != quiet)
+            .then_some(u64::try_from(payload).ok()?)
+    }
+}
+
+/// 2 to a power from -1022 to 1023.
+fn power(exponent: i64) -> f64 {
+    f64::from_bits((exponent + 1023).unsigned_abs() << 52)
+}
+
+/// The bits of the `f8e8m0fnu` nearest to a number.
+fn exponent_bits(number: f64) -> u128 {
+    if number.is_nan() || number <= 0.0 {
+        return 0xff;
+    }
+    let bits = number.to_bits();
+    let (exponent, fraction) = (int(bits >> 52) - 1023 + 127, bits & ((1 << 52) - 1));
+    let half = 1 << 51;
+    let exponent = exponent + i64::from(fraction > half || fraction == half && exponent % 2 != 0);
+    // Past the greatest is NaN, whose exponent is all ones.
+    exponent.clamp(0, 0xff).unsigned_abs().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn floats() -> impl Iterator<Item = ElementType> {
+        ElementType::ALL.into_iter().filter(|kind| kind.float_value(0).is_some())
+    }
+
+    #[test]
+    fn every_pattern_of_a_small_float_reads_back() {
+        assert_eq!(floats().count(), 15);
+        for kind in floats().filter(|kind| kind.bits() <= Some(16)) {
+            for bits in 0..1 << kind.bits().unwrap() {
+                let value = kind.float_value(bits).unwrap();
+                let again = kind.float_bits(value);
+                if value.is_nan() {
+                    let nan = kind.float_value(again.unwrap()).unwrap();
+                    assert!(nan.is_nan(), "{kind} {bits:#x}");
+                } else {
+                    assert_eq!(again, Some(bits), "{kind} {bits:#x} {value}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_between_two_floats_go_to_the_nearest() {
+        for kind in
+            floats().filter(|kind| kind.bits() <= Some(8) && *kind != ElementType::F8e8m0fnu)
+        {
+            let value = |bits: u128| kind.float_value(bits).unwrap();
+            for bits in 0..(1 << (kind.bits().unwrap() - 1)) - 1 {
+                let (low, high) = (value(bits), value(bits + 1));
+                if !high.is_finite() {
+                    break;
+                }
+                let middle = f64::midpoint(low, high);
+                let even = if bits % 2 == 0 { bits } else { bits + 1 };
+                assert_eq!(kind.float_bits(middle), Some(even), "{kind} {middle}");
+                assert_eq!(kind.float_bits(middle.next_up()), Some(bits + 1), "{kind} {middle}");
+                assert_eq!(kind.float_bits(middle.next_down()), Some(bits), "{kind} {middle}");
+            }
+        }
+    }
+
+    #[test]
+    fn wide_floats_are_the_language_s() {
+        let samples = [0.0, -0.0, 1.5, 3.4e38, 3.5e38, 1e-45, 6e-46, 1e-40, f64::MAX, -7.25e-9];
+        for number in samples {
+            #[allow(clippy::cast_possible_truncation)] // rounds to nearest
+            let expected = (number as f32).to_bits();
+            assert_eq!(ElementType::F32.float_bits(number), Some(expected.into()), "{number}");
+        }
+        for bits in [1, 0x3f80_0000, 0x7f80_0000, 0xff7f_ffff, 0x0080_0000, 0x8000_0000_u32] {
+            let expected = f64::from(f32::from_bits(bits));
+            assert_eq!(ElementType::F32.float_value(bits.into()), Some(expected));
+        }
+    }
+
+    #[test]
+    fn what_is_past_the_greatest_number() {
+        use ElementType as E;
+        assert_eq!(E::F16.float_bits(65519.0), Some(0x7bff));
+        assert_eq!(E::F16.float_bits(-65520.0), Some(0xfc00));
+        assert_eq!(E::F8e4m3fn.float_bits(1e9), Some(0x7f));
+        assert_eq!(E::F8e4m3fnuz.float_bits(-1e9), Some(0x80));
+        assert_eq!(E::F8e4m3fnuz.float_bits(-0.0), Some(0));
+        assert_eq!(E::F4e2m1fn.float_bits(f64::INFINITY), Some(7));
+        assert_eq!(E::F4e2m1fn.float_bits(f64::NAN), None);
+        assert_eq!(E::F8e8m0fnu.float_bits(1.0), Some(127));
+        assert_eq!(E::F8e8m0fnu.float_bits(f64::MAX), Some(0xff));
+    }
+
+    #[test]
+    fn payloads_of_nans() {
+        use ElementType as E;
+        assert_eq!(E::F32.float_bits(f64::NAN), Some(0x7fc0_0000));
+        assert_eq!(E::F32.nan_bits(true, 1), Some(0xff80_0001));
+        assert_eq!(E::F32.nan_bits(false, 1 << 23), None);
+        assert_eq!(E::F32.nan_payload(0xff80_0001), Some(1));
+        assert_eq!(E::F32.nan_payload(0x7fc0_0000), None);
+        assert_eq!(E::F8e4m3fn.nan_payload(0x7f), None);
+    }
+}
