@@ -2,7 +2,7 @@
 
 use super::{
     Binary, ComparisonDirection, Gather, IdentityCall, InstructionError, Literal, Opcode,
-    PaddingDimension, Scatter, SliceDimension,
+    PaddingDimension, Scatter, SliceDimension, infer::is_dynamic,
 };
 use crate::{
     proto::xla,
@@ -11,6 +11,18 @@ use crate::{
 };
 
 type Result<T> = std::result::Result<T, InstructionError>;
+
+/// The opcodes that take any extents. What others do where an extent is a bound or unknown is not known.
+const STRUCTURE: [&str; 8] = [
+    "parameter",
+    "copy",
+    "tuple",
+    "get-tuple-element",
+    "call",
+    "fusion",
+    "opt-barrier",
+    "custom-call",
+];
 
 /// What there is to an instruction's opcode beside the fields of its message.
 pub(super) struct Around<'a> {
@@ -27,6 +39,10 @@ pub(super) struct Around<'a> {
 /// The opcode that the fields of an instruction say.
 pub(super) fn opcode(proto: &xla::HloInstructionProto, around: Around<'_>) -> Result<Opcode> {
     let dimensions = || naturals(|| FieldPath::new("dimensions"), &proto.dimensions);
+    let is_known = STRUCTURE.contains(&proto.opcode.as_str()) || proto.opcode.is_empty();
+    if !is_known && around.operands.iter().copied().chain([around.shape]).any(is_dynamic) {
+        return Ok(other(proto, around.called));
+    }
     Ok(match proto.opcode.as_str() {
         "" => return Err(missing("opcode", "the name of an opcode, such as `transpose`")),
         "parameter" => {
@@ -90,8 +106,11 @@ fn returns_its_operand(around: &Around<'_>) -> bool {
 }
 
 fn other(proto: &xla::HloInstructionProto, computations: Vec<usize>) -> Opcode {
-    let (opcode, target) = (proto.opcode.clone(), proto.custom_call_target.clone());
-    Opcode::Other { opcode, target, computations }
+    let target = match proto.opcode.as_str() {
+        "custom-call" => proto.custom_call_target.clone(),
+        _ => String::new(),
+    };
+    Opcode::Other { opcode: proto.opcode.clone(), target, computations }
 }
 
 fn missing(field: &'static str, accepted: &'static str) -> InstructionError {

@@ -1,8 +1,8 @@
 //! Makes modules one instruction after the other, for the readers and for compilers that are not XLA.
 
 use super::{
-    Computation, HloError, Instruction, InstructionError, MAX_COMPUTATIONS, MAX_INSTRUCTIONS,
-    MAX_LITERAL_BYTES, Module, Opcode,
+    Computation, HloError, Instruction, InstructionError, MAX_CALLED_SHAPES, MAX_COMPUTATIONS,
+    MAX_INSTRUCTIONS, MAX_LITERAL_BYTES, Module, Opcode,
     infer::{Inputs, infer},
 };
 use crate::shape::{FieldPath, Shape, excerpt};
@@ -41,6 +41,8 @@ pub struct Builder {
     /// Instructions of all computations.
     count: usize,
     literal_bytes: usize,
+    /// Shapes of the operands of calls.
+    called_shapes: usize,
 }
 
 impl Builder {
@@ -55,6 +57,7 @@ impl Builder {
             parameters: 0,
             count: 0,
             literal_bytes: 0,
+            called_shapes: 0,
         }
     }
 
@@ -112,6 +115,9 @@ impl Builder {
         if let Opcode::Constant(literal) = &opcode {
             self.count_literal(literal.bytes().len())?;
         }
+        if let Opcode::Call { .. } | Opcode::Fusion { .. } = opcode {
+            self.count_called(&operands)?;
+        }
         let name = if name.is_empty() {
             format!("{}.{}", opcode.name(), self.instructions.len())
         } else {
@@ -155,6 +161,18 @@ impl Builder {
         };
         let inferred = infer(&opcode, &inputs)?;
         Ok((opcode, operands, declared.unwrap_or(inferred)))
+    }
+
+    /// Counts what a call compares.
+    fn count_called(&mut self, operands: &[usize]) -> Result<(), HloError> {
+        for instruction in operands.iter().filter_map(|&operand| self.instructions.get(operand)) {
+            self.called_shapes = self.called_shapes.saturating_add(instruction.shape().shapes());
+        }
+        if self.called_shapes > MAX_CALLED_SHAPES {
+            let (given, limit) = (self.called_shapes, MAX_CALLED_SHAPES);
+            return Err(HloError::TooManyCalledShapes { given, limit });
+        }
+        Ok(())
     }
 
     fn count_literal(&mut self, bytes: usize) -> Result<(), HloError> {

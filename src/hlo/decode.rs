@@ -9,14 +9,15 @@ use prost::Message;
 
 use super::{
     Builder, HloError, InstructionError, MAX_COMPUTATIONS, MAX_INSTRUCTIONS, MAX_LITERAL_BYTES,
-    Module, Opcode,
+    MAX_MODULE_BYTES, Module, Opcode,
     attributes::{self, Around},
+    infer::is_dynamic,
     literal_proto,
     wire::{Fields, malformed},
 };
 use crate::{
     proto::xla,
-    shape::{FieldPath, MAX_INPUT_BYTES, Shape},
+    shape::{FieldPath, Shape},
 };
 
 impl Module {
@@ -33,9 +34,10 @@ impl Module {
         let parts = ModuleParts::read(module_message(bytes)?)?;
         let mut builder = Builder::new(parts.name);
         let mut ids = HashMap::with_capacity(parts.computations.len());
+        let mut decoded = 0;
         for bytes in &parts.computations {
             let computation = ComputationParts::read(bytes)?;
-            let place = computation.build(&mut builder, &ids)?;
+            let place = computation.build(&mut builder, &ids, &mut decoded)?;
             if ids.insert(computation.id, place).is_some() {
                 return Err(HloError::Field {
                     field: FieldPath::new("computations").index(place).field("id"),
@@ -112,7 +114,7 @@ impl<'a> ModuleParts<'a> {
                 }
                 4 => {
                     let message = field.message("host_program_shape")?;
-                    within_input(message.len())?;
+                    within_limit(message.len())?;
                     let buffers = parts.buffers.get_or_insert_default();
                     buffers
                         .merge(message)
@@ -126,10 +128,10 @@ impl<'a> ModuleParts<'a> {
     }
 }
 
-/// Checks the length of a message that is decoded as a whole.
-fn within_input(given: usize) -> Result<(), HloError> {
-    if given > MAX_INPUT_BYTES {
-        return Err(HloError::TooManyBytes { given, limit: MAX_INPUT_BYTES });
+/// Checks how many bytes were decoded.
+fn within_limit(given: usize) -> Result<(), HloError> {
+    if given > MAX_MODULE_BYTES {
+        return Err(HloError::TooManyBytes { given, limit: MAX_MODULE_BYTES });
     }
     Ok(())
 }
@@ -169,11 +171,13 @@ impl<'a> ComputationParts<'a> {
         &self,
         builder: &mut Builder,
         computations: &HashMap<i64, usize>,
+        decoded: &mut usize,
     ) -> Result<usize, HloError> {
         builder.begin(self.name);
         let mut ids = HashMap::with_capacity(self.instructions.len());
         for bytes in &self.instructions {
-            instruction(bytes, builder, &mut ids, computations)?;
+            let (proto, literal) = split(bytes, decoded)?;
+            instruction(proto, literal.as_deref(), builder, &mut ids, computations)?;
         }
         let Some(&root) = ids.get(&low(self.root)) else {
             let place = builder.computations().len();
@@ -193,14 +197,14 @@ fn low(id: i64) -> u32 {
     id as u32
 }
 
-/// Reads an instruction and adds it.
+/// Adds an instruction.
 fn instruction(
-    bytes: &[u8],
+    proto: xla::HloInstructionProto,
+    literal: Option<&[u8]>,
     builder: &mut Builder,
     ids: &mut HashMap<u32, usize>,
     computations: &HashMap<i64, usize>,
 ) -> Result<(), HloError> {
-    let (proto, literal) = split(bytes)?;
     let read = |builder: &Builder| -> Result<(Opcode, Vec<usize>, Shape), InstructionError> {
         if ids.contains_key(&low(proto.id)) {
             let (field, given) = (FieldPath::new("id"), low(proto.id).into());
@@ -215,8 +219,10 @@ fn instruction(
         let operands = places("operand_ids", &proto.operand_ids, |id| ids.get(&low(id)).copied())?;
         let called = &proto.called_computation_ids;
         let called = places("called_computation_ids", called, |id| computations.get(&id).copied())?;
-        let literal = match &literal {
-            Some(bytes) if proto.opcode == "constant" => Some(literal_proto::decode(bytes)?),
+        let literal = match literal {
+            Some(bytes) if proto.opcode == "constant" && !is_dynamic(&shape) => {
+                Some(literal_proto::decode(bytes)?)
+            }
             _ => None,
         };
         let instructions = builder.instructions();
@@ -234,10 +240,12 @@ fn instruction(
 }
 
 /// An instruction's message without the literal, and the bytes of that.
-fn split(bytes: &[u8]) -> Result<(xla::HloInstructionProto, Option<Vec<u8>>), HloError> {
+fn split(
+    bytes: &[u8],
+    decoded: &mut usize,
+) -> Result<(xla::HloInstructionProto, Option<Vec<u8>>), HloError> {
     let mut literal: Option<Vec<u8>> = None;
     let mut rest = xla::HloInstructionProto::default();
-    let mut decoded = 0;
     for field in Fields::of(bytes) {
         let field = field?;
         if field.number == 8 {
@@ -250,8 +258,8 @@ fn split(bytes: &[u8]) -> Result<(xla::HloInstructionProto, Option<Vec<u8>>), Hl
             // A second one adds to the first, as the wire format has it.
             literal.get_or_insert_default().extend_from_slice(given);
         } else {
-            decoded += field.raw.len();
-            within_input(decoded)?;
+            *decoded += field.raw.len();
+            within_limit(*decoded)?;
             rest.merge(field.raw)
                 .map_err(|error| malformed("computations.instructions", &error.to_string()))?;
         }

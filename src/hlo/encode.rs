@@ -10,33 +10,74 @@ impl Module {
     /// written.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        xla::HloModuleProto::from(self).encode_to_vec()
+        let program_shape = xla::ProgramShape {
+            parameters: self.parameters().iter().map(shape).collect(),
+            result: Some(shape(self.result())),
+            parameter_names: parameter_names(self.entry()),
+        };
+        let module = xla::HloModuleProto {
+            name: self.name().to_owned(),
+            entry_computation_name: self.entry().name().to_owned(),
+            host_program_shape: Some(program_shape),
+            entry_computation_id: int64(self.entry_index() as u64),
+            ..Default::default()
+        };
+        // Instructions are written one by one: their messages take more memory than they do themselves.
+        let mut bytes = module.encode_to_vec();
+        let mut first = 1;
+        for (id, computation) in self.computations().iter().enumerate() {
+            push(&mut bytes, COMPUTATIONS, &encoded(computation, int64(id as u64), first));
+            first += int64(computation.instructions().len() as u64);
+        }
+        bytes
     }
 }
 
-impl From<&Module> for xla::HloModuleProto {
-    fn from(module: &Module) -> Self {
-        let mut next = 1;
-        let number = |n: usize| i64::try_from(n).expect("a module's numbers are small");
-        let computations = module.computations().iter().enumerate().map(|(id, computation)| {
-            let first = next;
-            next += number(computation.instructions().len());
-            self::computation(computation, number(id), first)
-        });
-        let computations = computations.collect();
-        Self {
-            name: module.name().to_owned(),
-            entry_computation_name: module.entry().name().to_owned(),
-            computations,
-            host_program_shape: Some(xla::ProgramShape {
-                parameters: module.parameters().iter().map(shape).collect(),
-                result: Some(shape(module.result())),
-                parameter_names: parameter_names(module.entry()),
-            }),
-            id: 0,
-            entry_computation_id: number(module.entry_index()),
-        }
+/// The tag of `HloModuleProto.computations`.
+const COMPUTATIONS: u8 = 3 << 3 | 2;
+
+/// The tag of `HloComputationProto.instructions`.
+const INSTRUCTIONS: u8 = 2 << 3 | 2;
+
+/// Adds a field that holds a message.
+#[allow(clippy::cast_possible_truncation)] // seven bits at a time
+fn push(bytes: &mut Vec<u8>, tag: u8, message: &[u8]) {
+    bytes.push(tag);
+    let mut length = message.len();
+    while length >= 0x80 {
+        bytes.push((length & 0x7f) as u8 | 0x80);
+        length >>= 7;
     }
+    bytes.push(length as u8);
+    bytes.extend_from_slice(message);
+}
+
+/// The bytes of a computation whose instructions are numbered from `first`.
+fn encoded(computation: &Computation, id: i64, first: i64) -> Vec<u8> {
+    let number = |place: usize| first + int64(place as u64);
+    let parameters = 0..computation.parameters().len();
+    let program_shape = xla::ProgramShape {
+        parameters: parameters.map(|n| shape(computation.parameter_shape(n))).collect(),
+        result: Some(shape(computation.root_shape())),
+        parameter_names: parameter_names(computation),
+    };
+    let message = xla::HloComputationProto {
+        name: computation.name().to_owned(),
+        instructions: Vec::new(),
+        program_shape: Some(program_shape),
+        id,
+        root_id: number(computation.root()),
+    };
+    let mut bytes = message.encode_to_vec();
+    for (place, instruction) in computation.instructions().iter().enumerate() {
+        let message = xla::HloInstructionProto {
+            id: number(place),
+            operand_ids: instruction.operands().iter().map(|&place| number(place)).collect(),
+            ..self::instruction(instruction)
+        };
+        push(&mut bytes, INSTRUCTIONS, &message.encode_to_vec());
+    }
+    bytes
 }
 
 /// A shape with all its layouts, as XLA writes them.
@@ -48,29 +89,6 @@ fn parameter_names(computation: &Computation) -> Vec<String> {
     let instructions = computation.instructions();
     let places = computation.parameters().iter();
     places.map(|&place| instructions[place].name().to_owned()).collect()
-}
-
-fn computation(computation: &Computation, id: i64, first: i64) -> xla::HloComputationProto {
-    let number = |place: usize| first + int64(place as u64);
-    let instructions = computation.instructions().iter().enumerate();
-    let parameters = 0..computation.parameters().len();
-    xla::HloComputationProto {
-        name: computation.name().to_owned(),
-        instructions: instructions
-            .map(|(place, instruction)| xla::HloInstructionProto {
-                id: number(place),
-                operand_ids: instruction.operands().iter().map(|&place| number(place)).collect(),
-                ..self::instruction(instruction)
-            })
-            .collect(),
-        program_shape: Some(xla::ProgramShape {
-            parameters: parameters.map(|n| shape(computation.parameter_shape(n))).collect(),
-            result: Some(shape(computation.root_shape())),
-            parameter_names: parameter_names(computation),
-        }),
-        id,
-        root_id: number(computation.root()),
-    }
 }
 
 fn int64(number: u64) -> i64 {

@@ -34,6 +34,24 @@ pub enum HloError {
         /// The rule.
         error: Box<InstructionError>,
     },
+    /// A text that is no module.
+    #[error("line {line}, column {column}: {reason}")]
+    Text {
+        /// From 1.
+        line: usize,
+        /// From 1, in bytes.
+        column: usize,
+        /// What is wrong there.
+        reason: String,
+    },
+    /// An error about what begins at a place in a text.
+    #[error("line {line}: {error}")]
+    Line {
+        /// From 1.
+        line: usize,
+        /// What is wrong.
+        error: Box<HloError>,
+    },
     /// The buffers of the entry computation are not those that its instructions have.
     #[error("{field}: expected {expected}, which the entry computation has, got {given}")]
     EntryLayout {
@@ -68,6 +86,16 @@ pub enum HloError {
         /// The deepest that is accepted.
         limit: usize,
     },
+    /// Calls with more shapes among their operands than stridec compares.
+    #[error(
+        "computations: expected calls whose operands have at most {limit} shapes in all, got {given} or more"
+    )]
+    TooManyCalledShapes {
+        /// How many there are at least.
+        given: usize,
+        /// The most that are compared.
+        limit: usize,
+    },
     /// Constants of more bytes than stridec reads.
     #[error(
         "computations: expected constants of at most {limit} bytes in all, got {given} or more"
@@ -96,8 +124,10 @@ impl HloError {
             Self::TooManyInstructions { .. }
             | Self::TooManyComputations { .. }
             | Self::TooDeep { .. }
+            | Self::TooManyCalledShapes { .. }
             | Self::TooManyLiteralBytes { .. }
             | Self::TooManyBytes { .. } => ErrorKind::Unsupported,
+            Self::Line { error, .. } => error.kind(),
             _ => ErrorKind::Invalid,
         }
     }
@@ -108,6 +138,7 @@ impl HloError {
         match self {
             Self::Message(error) => error.field().cloned(),
             Self::Field { field, .. } | Self::EntryLayout { field, .. } => Some(field.clone()),
+            Self::Line { error, .. } => error.field(),
             Self::Instruction { path, error, .. } => Some(error.field().below(path)),
             _ => None,
         }

@@ -105,7 +105,8 @@ fn dense(shape: &Shape) -> Result<Shape, ShapeError> {
         );
     }
     if !shape.is_array() {
-        return Ok(shape.clone());
+        let field = FieldPath::new("literal").field("shape").field("element_type");
+        return Err(ShapeError::NoElements { field, element_type: shape.element_type() });
     }
     let mut extents: SmallVec<[u64; 8]> = SmallVec::new();
     for (dimension, extent) in shape.dimensions().iter().enumerate() {

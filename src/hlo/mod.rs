@@ -30,10 +30,12 @@ mod infer;
 mod instruction;
 mod literal;
 mod literal_proto;
+mod memory;
 mod module;
 mod opcode;
 #[cfg(test)]
 mod tests;
+mod text;
 mod wire;
 
 pub use builder::Builder;
@@ -41,6 +43,7 @@ pub use computation::Computation;
 pub use error::{HloError, InstructionError};
 pub use instruction::Instruction;
 pub use literal::Literal;
+pub use memory::{Footprint, InstructionMemory, MemoryReport, cheapest_order};
 pub use module::Module;
 pub use opcode::{
     Binary, ComparisonDirection, Gather, IdentityCall, Opcode, PaddingDimension, Scatter,
@@ -55,6 +58,12 @@ pub const MAX_COMPUTATIONS: usize = 1 << 16;
 
 /// How deep calls and fusions may be nested.
 pub const MAX_CALL_DEPTH: usize = 256;
+
+/// How many bytes of a module are read beside its constants, without the fields that are skipped.
+pub const MAX_MODULE_BYTES: usize = 64 << 20;
+
+/// How many shapes the operands of calls and fusions may have, all of them together: those of tuples are many.
+pub const MAX_CALLED_SHAPES: usize = 1 << 26;
 
 /// How many bytes the constants of a module may have.
 pub const MAX_LITERAL_BYTES: usize = 64 << 20;

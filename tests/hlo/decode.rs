@@ -1,6 +1,11 @@
 //! Protos: every module is read or refused, and what was read is written and read again.
 
-use stridec::{ErrorKind, hlo::Module, shape::Shape, xla::shape_util};
+use stridec::{
+    ErrorKind,
+    hlo::{MAX_COMPUTATIONS, MAX_INSTRUCTIONS, MAX_LITERAL_BYTES, MAX_MODULE_BYTES, Module},
+    shape::Shape,
+    xla::shape_util,
+};
 
 use crate::cases::cases;
 
@@ -71,4 +76,44 @@ fn what_is_written_reads_as_the_same_module() {
             assert!(shape_util::equal(a.shape(), b.shape()), "{}", case.id);
         }
     }
+}
+
+/// A field of a message: its number, and the bytes that it holds.
+fn field(number: u8, inner: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![number << 3 | 2];
+    let mut length = inner.len();
+    while length >= 0x80 {
+        bytes.push(u8::try_from(length & 0x7f).unwrap() | 0x80);
+        length >>= 7;
+    }
+    bytes.push(u8::try_from(length).unwrap());
+    [bytes, inner.to_vec()].concat()
+}
+
+#[test]
+fn each_bound_has_an_error_of_its_own() {
+    let computations = field(3, &[]).repeat(MAX_COMPUTATIONS + 1);
+    let instructions = field(3, &field(2, &[]).repeat(MAX_INSTRUCTIONS + 1));
+    let literal = field(8, &vec![0; MAX_LITERAL_BYTES + 1]);
+    let literal = field(3, &field(2, &literal));
+    let name = field(3, &field(2, &field(1, &vec![b'a'; MAX_MODULE_BYTES])));
+    // A message of a module alone has its shapes too.
+    let module = |computations: Vec<u8>| [field(4, &[]), computations].concat();
+    let says = |bytes: Vec<u8>| {
+        let error = Module::decode(&module(bytes)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        error.to_string()
+    };
+    let expected = "computations: expected at most 65536 computations, got 65537 or more";
+    assert_eq!(says(computations), expected);
+    let expected = "computations: expected at most 262144 instructions in all, got 262145 or more";
+    assert_eq!(says(instructions), expected);
+    let expected =
+        "computations: expected constants of at most 67108864 bytes in all, got 67108865 or more";
+    assert_eq!(says(literal), expected);
+    let expected = "computations: expected at most 67108864 bytes beside the constants, got ";
+    assert!(says(name).starts_with(expected));
+    let text = format!("m {{ x = u8[] /*{}*/ parameter(0) }}", " ".repeat(MAX_MODULE_BYTES));
+    let error = Module::parse(&text).unwrap_err();
+    assert!(error.to_string().starts_with(expected), "{error}");
 }

@@ -4,3 +4,6 @@
 mod base64;
 mod cases;
 mod decode;
+mod memory;
+mod mutations;
+mod text;

@@ -38,7 +38,8 @@ impl<'a> Inputs<'a> {
     }
 }
 
-fn is_dynamic(shape: &Shape) -> bool {
+/// Whether an extent is a bound or unknown.
+pub(super) fn is_dynamic(shape: &Shape) -> bool {
     shape.dimensions().iter().any(|extent| !matches!(extent, Dimension::Fixed(_)))
         || shape.tuple_shapes().iter().any(is_dynamic)
 }

@@ -1,6 +1,9 @@
 //! Parameters, constants, tuples, calls, and what hands its operand on.
 
-use super::{Inputs, Result, checks::dimension};
+use super::{
+    Inputs, Result,
+    checks::{dimension, mismatch},
+};
 use crate::{
     hlo::{InstructionError, Literal},
     shape::{ElementType, FieldPath, Shape},
@@ -24,7 +27,21 @@ pub(super) fn same(inputs: &Inputs<'_>) -> Result<Shape> {
 }
 
 pub(super) fn tuple(inputs: &Inputs<'_>) -> Result<Shape> {
-    Ok(Shape::tuple(inputs.operands.iter().copied().cloned())?)
+    // The same large tuple may be an operand many times: where a shape is declared, none is made.
+    let Some(declared) = inputs.declared else {
+        return Ok(Shape::tuple(inputs.operands.iter().copied().cloned())?);
+    };
+    let parts = declared.tuple_shapes();
+    let fits = declared.element_type() == ElementType::Tuple
+        && parts.len() == inputs.operands.len()
+        && parts
+            .iter()
+            .zip(inputs.operands)
+            .all(|(part, given)| shape_util::compatible(part, given));
+    if fits {
+        return Ok(declared.clone());
+    }
+    Err(mismatch("a tuple of the operands' shapes", declared))
 }
 
 pub(super) fn element(index: usize, inputs: &Inputs<'_>) -> Result<Shape> {

@@ -1,0 +1,12 @@
+//! What the buffers of a module take, and what padding costs.
+
+mod footprint;
+mod order;
+mod proto;
+mod report;
+mod scan;
+mod text;
+
+pub use footprint::Footprint;
+pub use order::cheapest_order;
+pub use report::{InstructionMemory, MemoryReport};

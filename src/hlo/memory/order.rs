@@ -1,0 +1,90 @@
+//! The order of dimensions that pads least.
+
+use super::Footprint;
+use crate::shape::Shape;
+
+/// Orders that are tried at most.
+const MAX_TRIED: usize = 10_000;
+
+/// The same array with its dimensions in the order that takes the fewest bytes under the same tiling, and what it takes;
+/// `None` where no order takes fewer than the array's own.
+///
+/// Only the minor-most dimensions are tiled, so the others keep their order among themselves.
+///
+/// ```
+/// use stridec::hlo::cheapest_order;
+/// let (shape, memory) = cheapest_order(&"f32[1024,3]{1,0:T(8,128)}".parse()?).unwrap();
+/// assert_eq!(shape.to_string(), "f32[1024,3]{0,1:T(8,128)}");
+/// assert_eq!(memory.bytes, 32_768); // of 524288
+/// # Ok::<(), stridec::shape::ParseError>(())
+/// ```
+#[must_use]
+pub fn cheapest_order(shape: &Shape) -> Option<(Shape, Footprint)> {
+    let layout = shape.layout().filter(|_| shape.is_array())?;
+    let tiled = layout.tiles.iter().map(|tile| tile.dimensions.len()).max()?;
+    let order = &layout.minor_to_major;
+    let chosen = tiled.min(order.len());
+    let count = (0..chosen).try_fold(1_usize, |n, i| n.checked_mul(order.len() - i));
+    count.filter(|&count| count <= MAX_TRIED)?;
+    let mut best = Footprint::of(shape)?;
+    let mut found = None;
+    let mut search = Search { order, chosen, minor: Vec::new() };
+    search.each(&mut |candidate| {
+        let mut layout = layout.clone();
+        layout.minor_to_major = candidate.iter().copied().collect();
+        let dimensions = shape.dimensions().iter().copied();
+        let Ok(other) = Shape::array(shape.element_type(), dimensions, layout) else { return };
+        if let Some(memory) = Footprint::of(&other)
+            && memory.bytes < best.bytes
+        {
+            best = memory;
+            found = Some((other, memory));
+        }
+    });
+    found
+}
+
+/// Goes through the choices of the minor-most dimensions, the array's own order first.
+struct Search<'a> {
+    order: &'a [usize],
+    chosen: usize,
+    minor: Vec<usize>,
+}
+
+impl Search<'_> {
+    fn each(&mut self, visit: &mut impl FnMut(&[usize])) {
+        if self.minor.len() == self.chosen {
+            let rest = self.order.iter().filter(|dimension| !self.minor.contains(dimension));
+            let order: Vec<usize> = self.minor.iter().chain(rest).copied().collect();
+            return visit(&order);
+        }
+        for &dimension in self.order {
+            if !self.minor.contains(&dimension) {
+                self.minor.push(dimension);
+                self.each(visit);
+                self.minor.pop();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cheapest_of_all_orders_is_found() {
+        for (text, expected) in [
+            ("s32[2048,1,128,128,4]{4,3,2,0,1:T(8,128)}", Some(1 << 29)),
+            ("f32[128,512]{1,0:T(8,128)}", None),
+            ("f32[3,5]{1,0}", None),
+            ("bf16[4,512,512,64]{3,0,2,1:T(4,128)(2,1)}", Some(1 << 27)),
+            ("f32[<=1024,3]{1,0:T(8,128)}", Some(32_768)),
+            ("f32[6]{0:T(8)}", None),
+            ("(f32[1024,3]{1,0:T(8,128)})", None),
+        ] {
+            let found = cheapest_order(&text.parse().unwrap());
+            assert_eq!(found.map(|(_, memory)| memory.bytes), expected, "{text}");
+        }
+    }
+}

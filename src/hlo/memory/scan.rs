@@ -1,0 +1,156 @@
+//! What both readers find: instructions with their shapes, each different shape measured once.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use super::{Footprint, InstructionMemory, MemoryReport};
+use crate::{hlo::HloError, shape::Shape};
+
+/// The instructions that are read at most.
+const MAX_SCANNED: usize = 1 << 22;
+
+/// Opcodes whose result is memory of their operands.
+const ALIASES: [&str; 4] = ["tuple", "get-tuple-element", "bitcast", "opt-barrier"];
+
+/// What was found.
+#[derive(Default)]
+pub(super) struct Scan<'a> {
+    computations: Vec<(i64, &'a str)>,
+    instructions: Vec<Scanned<'a>>,
+    shapes: Vec<(Arc<Shape>, Option<Footprint>)>,
+    /// The shapes by what they were read from.
+    known: HashMap<&'a [u8], usize>,
+    /// The number of the entry; `None` where every instruction has a buffer.
+    pub(super) entry: Option<i64>,
+    /// The numbers of the computations that fusions call.
+    pub(super) fused: HashSet<i64>,
+    /// The entry's buffers, where these are said.
+    pub(super) buffers: Option<(Vec<Shape>, Shape)>,
+}
+
+/// An instruction.
+struct Scanned<'a> {
+    computation: usize,
+    name: &'a str,
+    opcode: &'a str,
+    shape: usize,
+    is_root: bool,
+}
+
+impl<'a> Scan<'a> {
+    pub(super) fn of_shape(shape: &Shape) -> Self {
+        let mut scan = Self::default();
+        scan.computation(0, "");
+        let shape = scan.measured(shape.clone());
+        scan.instructions.push(Scanned {
+            computation: 0,
+            name: "",
+            opcode: "",
+            shape,
+            is_root: false,
+        });
+        scan
+    }
+
+    /// Begins a computation.
+    pub(super) fn computation(&mut self, number: i64, name: &'a str) {
+        self.computations.push((number, name));
+    }
+
+    /// How many computations there are.
+    pub(super) fn count(&self) -> usize {
+        self.computations.len()
+    }
+
+    /// Adds an instruction to the last computation. `read` makes the shape of `from`, where that was not seen before.
+    pub(super) fn instruction(
+        &mut self,
+        name: &'a str,
+        opcode: &'a str,
+        is_root: bool,
+        from: &'a [u8],
+        read: impl FnOnce() -> Result<Shape, HloError>,
+    ) -> Result<(), HloError> {
+        let (given, limit) = (self.instructions.len() + 1, MAX_SCANNED);
+        if given > limit {
+            return Err(HloError::TooManyInstructions { given, limit });
+        }
+        let shape = if let Some(&shape) = self.known.get(from) {
+            shape
+        } else {
+            let shape = self.measured(read()?);
+            self.known.insert(from, shape);
+            shape
+        };
+        let computation = self.computations.len().saturating_sub(1);
+        self.instructions.push(Scanned { computation, name, opcode, shape, is_root });
+        Ok(())
+    }
+
+    fn measured(&mut self, shape: Shape) -> usize {
+        let memory = Footprint::of(&shape);
+        self.shapes.push((shape.into(), memory));
+        self.shapes.len() - 1
+    }
+
+    /// Says that the last instruction is the root.
+    pub(super) fn last_is_root(&mut self) {
+        if let Some(instruction) = self.instructions.last_mut() {
+            instruction.is_root = true;
+        }
+    }
+
+    /// The worst first, and the sums.
+    pub(super) fn report(self) -> MemoryReport {
+        let mut report = MemoryReport::default();
+        let names: Vec<Arc<str>> =
+            self.computations.iter().map(|(_, name)| (*name).into()).collect();
+        let mut opcodes: HashMap<&str, Arc<str>> = HashMap::new();
+        let size = |shape: &Shape| Footprint::of(shape).map_or(0, |memory| memory.bytes);
+        let (mut parameters, mut results) = (0_u64, 0_u64);
+        for instruction in &self.instructions {
+            let number = self.computations[instruction.computation].0;
+            let in_entry = self.entry.is_none_or(|entry| entry == number);
+            let is_parameter = instruction.opcode == "parameter";
+            let has_buffer = !ALIASES.contains(&instruction.opcode)
+                && (in_entry || !is_parameter)
+                && !self.fused.contains(&number);
+            let (shape, memory) = self.shapes[instruction.shape].clone();
+            if let Some(memory) = memory {
+                if has_buffer {
+                    report.total_bytes = report.total_bytes.saturating_add(memory.bytes);
+                    let padding = report.total_padding_bytes;
+                    report.total_padding_bytes = padding.saturating_add(memory.padding_bytes());
+                }
+                if in_entry && is_parameter {
+                    parameters = parameters.saturating_add(memory.bytes);
+                }
+                if in_entry && instruction.is_root {
+                    results = results.saturating_add(memory.bytes);
+                }
+            }
+            let opcode =
+                opcodes.entry(instruction.opcode).or_insert_with(|| instruction.opcode.into());
+            report.instructions.push(InstructionMemory {
+                computation: names[instruction.computation].clone(),
+                name: instruction.name.into(),
+                opcode: opcode.clone(),
+                shape,
+                memory,
+                has_buffer,
+            });
+        }
+        if let Some((shapes, result)) = &self.buffers {
+            parameters = shapes.iter().map(size).fold(0, u64::saturating_add);
+            results = size(result);
+        }
+        (report.parameters_bytes, report.results_bytes) = (parameters, results);
+        report.instructions.sort_by_key(|instruction| {
+            let memory = instruction.memory.unwrap_or_default();
+            (std::cmp::Reverse(memory.padding_bytes()), std::cmp::Reverse(memory.bytes))
+        });
+        report
+    }
+}

@@ -1,0 +1,137 @@
+//! The instructions of HLO text, and the allocations in XLA's report that memory ran out.
+
+use std::collections::HashMap;
+
+use super::scan::Scan;
+use crate::hlo::{
+    HloError,
+    text::{
+        cursor::Cursor,
+        parse::{attribute, computation_name, header, skip_table},
+    },
+};
+
+type Result<T> = std::result::Result<T, HloError>;
+
+/// Finds the instructions or the allocations.
+pub(super) fn scan(text: &str) -> Result<Scan<'_>> {
+    if text.lines().any(|line| line.trim_start().starts_with("Shape: ")) {
+        return report(text);
+    }
+    let mut cursor = Cursor::new(text);
+    let mut scan = Scan::default();
+    scan.buffers = header(&mut cursor)?.1;
+    let mut numbers = HashMap::new();
+    let mut fused = Vec::new();
+    while cursor.peek()?.is_some() {
+        if skip_table(&mut cursor)? {
+            continue;
+        }
+        let is_entry = cursor.eat_word("ENTRY")?;
+        let name = computation_name(&mut cursor)?;
+        let number = i64::try_from(scan.count()).unwrap_or(i64::MAX);
+        numbers.insert(name, number);
+        scan.computation(number, name);
+        if is_entry {
+            scan.entry = Some(number);
+        }
+        let (mut has_root, mut is_empty) = (false, true);
+        while !cursor.eat("}")? {
+            has_root |= instruction(&mut cursor, &mut scan, &mut fused)?;
+            is_empty = false;
+        }
+        if !has_root && !is_empty {
+            scan.last_is_root();
+        }
+        while cursor.eat(",")? {
+            attribute(&mut cursor)?;
+        }
+    }
+    if scan.count() == 0 {
+        return Err(cursor.unexpected("HLO text, or XLA's report that memory ran out"));
+    }
+    scan.fused = fused.into_iter().filter_map(|name| numbers.get(name).copied()).collect();
+    if scan.count() == 1 {
+        scan.entry = Some(0);
+    }
+    Ok(scan)
+}
+
+/// Adds an instruction, and the computation that it fuses; returns whether it is the root.
+fn instruction<'a>(
+    cursor: &mut Cursor<'a>,
+    scan: &mut Scan<'a>,
+    fused: &mut Vec<&'a str>,
+) -> Result<bool> {
+    let is_root = cursor.eat_word("ROOT")?;
+    let name = cursor.name()?;
+    cursor.expect("=")?;
+    let (start, shape) = cursor.shape_text()?;
+    let opcode = cursor.word("an opcode")?;
+    if cursor.peek()? != Some(b'(') {
+        return Err(cursor.unexpected("`(`"));
+    }
+    cursor.balanced()?;
+    while cursor.eat(",")? {
+        let (attribute, _, value) = attribute(cursor)?;
+        if opcode == "fusion" && attribute == "calls" {
+            fused.push(value.trim_start_matches('%'));
+        }
+    }
+    scan.instruction(name, opcode, is_root, shape.as_bytes(), || cursor.shape_at(start, shape))?;
+    Ok(is_root)
+}
+
+/// An allocation of a report, as its lines say it.
+#[derive(Default)]
+struct Allocation<'a> {
+    shape: Option<(usize, &'a str)>,
+    label: &'a str,
+    kind: &'a str,
+}
+
+/// Finds the allocations of a report. Each has a line `Shape:`; `Size:` begins the next one.
+fn report(text: &str) -> Result<Scan<'_>> {
+    let cursor = Cursor::new(text);
+    let mut scan = Scan::default();
+    scan.computation(0, "");
+    let mut allocation = Allocation::default();
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        let Some((name, value)) = line.split_once(": ") else { continue };
+        let name = name.trim().trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').trim();
+        let value_start = start + line.len() - value.len();
+        let value_start = value_start + value.len() - value.trim_start().len();
+        let value = value.trim();
+        match name {
+            "Size" => std::mem::take(&mut allocation).add(&cursor, &mut scan)?,
+            "Shape" => {
+                if allocation.shape.is_some() {
+                    std::mem::take(&mut allocation).add(&cursor, &mut scan)?;
+                }
+                allocation.shape = Some((value_start, value));
+            }
+            "XLA label" | "XLA Label" => allocation.label = value,
+            "Allocation type" => allocation.kind = value,
+            _ => {}
+        }
+    }
+    allocation.add(&cursor, &mut scan)?;
+    Ok(scan)
+}
+
+impl<'a> Allocation<'a> {
+    fn add(self, cursor: &Cursor<'a>, scan: &mut Scan<'a>) -> Result<()> {
+        let Some((start, shape)) = self.shape else { return Ok(()) };
+        let kind = self.kind.to_ascii_lowercase();
+        let is_parameter = kind.contains("argument") || kind.contains("parameter");
+        let name = self.label.split([' ', '=']).next().unwrap_or_default();
+        let opcode = if is_parameter { "parameter" } else { "" };
+        let name = name.trim_start_matches('%');
+        scan.instruction(name, opcode, kind.contains("output"), shape.as_bytes(), || {
+            cursor.shape_at(start, shape)
+        })
+    }
+}

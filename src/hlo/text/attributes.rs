@@ -1,0 +1,158 @@
+//! The attributes of instructions that say what moves.
+
+use super::cursor::Cursor;
+use crate::{
+    hlo::HloError,
+    proto::xla::{
+        HloInstructionProto, PaddingConfig, hlo_instruction_proto::SliceDimensions,
+        padding_config::PaddingConfigDimension,
+    },
+};
+
+type Result<T> = std::result::Result<T, HloError>;
+
+/// The attributes that name computations.
+const CALLS: [&str; 11] = [
+    "to_apply",
+    "calls",
+    "condition",
+    "body",
+    "true_computation",
+    "false_computation",
+    "branch_computations",
+    "called_computations",
+    "select",
+    "scatter",
+    "async_wrapped_computation",
+];
+
+/// Reads an attribute into the fields of an instruction. Those that nothing needs are left out.
+pub(super) fn read<'a>(
+    name: &str,
+    value: &'a str,
+    cursor: &mut Cursor<'_>,
+    proto: &mut HloInstructionProto,
+    called: &mut Vec<&'a str>,
+) -> Result<()> {
+    if CALLS.contains(&name) {
+        let names = value.trim_matches(['{', '}']).split(',').map(str::trim);
+        called.extend(names.filter(|name| !name.is_empty()).map(|n| n.trim_start_matches('%')));
+        return Ok(());
+    }
+    match (proto.opcode.as_str(), name) {
+        ("transpose" | "broadcast" | "reverse" | "concatenate", "dimensions") => {
+            proto.dimensions = numbers(cursor)?;
+        }
+        ("iota", "iota_dimension") => proto.dimensions = vec![cursor.number("a dimension")?],
+        ("slice", "slice") => proto.slice_dimensions = slice(cursor)?,
+        ("pad", "padding") => proto.padding_config = Some(padding(value, cursor)?),
+        ("dynamic-slice", "dynamic_slice_sizes") => proto.dynamic_slice_sizes = numbers(cursor)?,
+        ("get-tuple-element", "index") => proto.tuple_index = cursor.number("a part's number")?,
+        ("fusion", "kind") => value.clone_into(&mut proto.fusion_kind),
+        ("compare", "direction") => value.clone_into(&mut proto.comparison_direction),
+        ("compare", "type") => value.clone_into(&mut proto.comparison_type),
+        ("custom-call", "custom_call_target") => {
+            value.trim_matches('"').clone_into(&mut proto.custom_call_target);
+        }
+        ("gather", _) => gather(name, cursor, proto)?,
+        ("scatter", _) => scatter(name, cursor, proto)?,
+        _ => {}
+    }
+    Ok(())
+}
+
+/// `{0,1}`
+fn numbers(cursor: &mut Cursor<'_>) -> Result<Vec<i64>> {
+    let mut numbers = Vec::new();
+    list(cursor, |cursor| {
+        numbers.push(cursor.number("a number")?);
+        Ok(())
+    })?;
+    Ok(numbers)
+}
+
+/// Items in braces with commas between them.
+fn list<'a>(
+    cursor: &mut Cursor<'a>,
+    mut item: impl FnMut(&mut Cursor<'a>) -> Result<()>,
+) -> Result<()> {
+    cursor.expect("{")?;
+    let mut first = true;
+    while !cursor.eat("}")? {
+        if !std::mem::take(&mut first) {
+            cursor.expect(",")?;
+        }
+        item(cursor)?;
+    }
+    Ok(())
+}
+
+/// `{[0:4:2], [1:3]}`
+fn slice(cursor: &mut Cursor<'_>) -> Result<Vec<SliceDimensions>> {
+    let mut dimensions = Vec::new();
+    list(cursor, |cursor| {
+        cursor.expect("[")?;
+        let start = cursor.number("the first index")?;
+        cursor.expect(":")?;
+        let limit = cursor.number("the index past the last")?;
+        let stride = if cursor.eat(":")? { cursor.number("a stride")? } else { 1 };
+        cursor.expect("]")?;
+        dimensions.push(SliceDimensions { start, limit, stride });
+        Ok(())
+    })?;
+    Ok(dimensions)
+}
+
+/// `0_1x-2_3_1`: low, high and interior padding of each dimension.
+fn padding(value: &str, cursor: &Cursor<'_>) -> Result<PaddingConfig> {
+    let mut dimensions = Vec::new();
+    for dimension in value.split('x').filter(|_| !value.is_empty()) {
+        let numbers: Option<Vec<i64>> =
+            dimension.split('_').map(|number| number.parse().ok()).collect();
+        let (low, high, interior) = match numbers.as_deref() {
+            Some(&[low, high]) => (low, high, 0),
+            Some(&[low, high, interior]) => (low, high, interior),
+            _ => {
+                let reason = "expected `low_high` or `low_high_interior` for each dimension, with `x` between them";
+                return Err(cursor.error(cursor.position(), reason));
+            }
+        };
+        dimensions.push(PaddingConfigDimension {
+            edge_padding_low: low,
+            edge_padding_high: high,
+            interior_padding: interior,
+        });
+    }
+    Ok(PaddingConfig { dimensions })
+}
+
+fn gather(name: &str, cursor: &mut Cursor<'_>, proto: &mut HloInstructionProto) -> Result<()> {
+    let lies = proto.gather_dimension_numbers.get_or_insert_default();
+    match name {
+        "offset_dims" => lies.offset_dims = numbers(cursor)?,
+        "collapsed_slice_dims" => lies.collapsed_slice_dims = numbers(cursor)?,
+        "start_index_map" => lies.start_index_map = numbers(cursor)?,
+        "index_vector_dim" => lies.index_vector_dim = cursor.number("a dimension")?,
+        "operand_batching_dims" => lies.operand_batching_dims = numbers(cursor)?,
+        "start_indices_batching_dims" => lies.start_indices_batching_dims = numbers(cursor)?,
+        "slice_sizes" => proto.gather_slice_sizes = numbers(cursor)?,
+        _ => {}
+    }
+    Ok(())
+}
+
+fn scatter(name: &str, cursor: &mut Cursor<'_>, proto: &mut HloInstructionProto) -> Result<()> {
+    let lies = proto.scatter_dimension_numbers.get_or_insert_default();
+    match name {
+        "update_window_dims" => lies.update_window_dims = numbers(cursor)?,
+        "inserted_window_dims" => lies.inserted_window_dims = numbers(cursor)?,
+        "scatter_dims_to_operand_dims" => lies.scatter_dims_to_operand_dims = numbers(cursor)?,
+        "index_vector_dim" => lies.index_vector_dim = cursor.number("a dimension")?,
+        "input_batching_dims" => lies.input_batching_dims = numbers(cursor)?,
+        "scatter_indices_batching_dims" => {
+            lies.scatter_indices_batching_dims = numbers(cursor)?;
+        }
+        _ => {}
+    }
+    Ok(())
+}

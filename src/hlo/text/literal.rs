@@ -1,0 +1,131 @@
+//! Values of constants.
+
+use super::{cursor::Cursor, values};
+use crate::{
+    hlo::{HloError, Literal, MAX_LITERAL_BYTES, infer::is_dynamic},
+    shape::{ElementType, Shape, excerpt},
+    xla::shape_util,
+};
+
+type Result<T> = std::result::Result<T, HloError>;
+
+/// The value of a shape up to `)`, which stays unread: a number, numbers in braces, a brace a dimension, or values in
+/// parentheses; `None` where a dump elides it, `{...}`.
+pub(super) fn literal(cursor: &mut Cursor<'_>, shape: &Shape) -> Result<Option<Literal>> {
+    let start = cursor.position();
+    if is_dynamic(shape) {
+        // Its value is not needed; the bracket before it says where it ends.
+        cursor.go_back(start - 1);
+        cursor.balanced()?;
+        cursor.go_back(cursor.position() - 1);
+        return Ok(None);
+    }
+    if cursor.peek()? == Some(b'{') {
+        let elided = cursor.balanced()?;
+        if elided.trim_matches(['{', '}', ' ']) == "..." {
+            return Ok(None);
+        }
+        cursor.go_back(start);
+    }
+    let mut reader = Values { cursor, bytes: Vec::new() };
+    reader.value(shape)?;
+    let bytes = reader.bytes;
+    let literal = Literal::new(shape, bytes);
+    literal.map(Some).map_err(|error| cursor.error(start, error.to_string()))
+}
+
+struct Values<'a, 'b> {
+    cursor: &'a mut Cursor<'b>,
+    bytes: Vec<u8>,
+}
+
+impl Values<'_, '_> {
+    fn value(&mut self, shape: &Shape) -> Result<()> {
+        if shape.element_type() == ElementType::Tuple {
+            self.cursor.expect("(")?;
+            for (i, part) in shape.tuple_shapes().iter().enumerate() {
+                if i > 0 {
+                    self.cursor.expect(",")?;
+                }
+                self.value(part)?;
+            }
+            return self.cursor.expect(")");
+        }
+        // Texts of before 2019 repeat the type.
+        let start = self.cursor.position();
+        if self.cursor.peek()?.is_some_and(|byte| byte.is_ascii_alphabetic()) {
+            self.cursor.word("a value")?;
+            let repeats = self.cursor.at_sign('[');
+            self.cursor.go_back(start);
+            if repeats {
+                self.cursor.shape()?;
+            }
+        }
+        let Some(extents) = shape_util::bounds(shape).filter(|_| shape.is_array()) else {
+            return Err(self.cursor.unexpected("a constant of fixed extents"));
+        };
+        if extents.contains(&0) && self.cursor.peek()? == Some(b'{') {
+            self.cursor.balanced()?;
+            return Ok(());
+        }
+        self.elements(shape.element_type(), &extents)
+    }
+
+    fn elements(&mut self, element_type: ElementType, extents: &[u64]) -> Result<()> {
+        let Some((&extent, inner)) = extents.split_first() else {
+            return self.element(element_type);
+        };
+        self.cursor.expect("{")?;
+        for i in 0..extent {
+            if i > 0 {
+                self.cursor.expect(",")?;
+            }
+            self.elements(element_type, inner)?;
+        }
+        self.cursor.expect("}")
+    }
+
+    fn element(&mut self, element_type: ElementType) -> Result<()> {
+        let part = match element_type {
+            ElementType::C64 => ElementType::F32,
+            ElementType::C128 => ElementType::F64,
+            _ => return self.number(element_type),
+        };
+        // A real number may stand without its imaginary part.
+        if !self.cursor.eat("(")? {
+            self.number(part)?;
+            return self.push(part, 0);
+        }
+        self.number(part)?;
+        self.cursor.expect(",")?;
+        self.number(part)?;
+        self.cursor.expect(")")
+    }
+
+    fn number(&mut self, element_type: ElementType) -> Result<()> {
+        self.cursor.skip_blanks()?;
+        let start = self.cursor.position();
+        let text = self.cursor.number_text();
+        match values::bits(element_type, text) {
+            Some(bits) => self.push(element_type, bits),
+            None if text.is_empty() => {
+                Err(self.cursor.unexpected(&format!("a value of {element_type}")))
+            }
+            None => {
+                let reason =
+                    format!("expected a value of {element_type}, got `{}`", excerpt(text, 40));
+                Err(self.cursor.error(start, reason))
+            }
+        }
+    }
+
+    fn push(&mut self, element_type: ElementType, bits: u128) -> Result<()> {
+        let width = usize::try_from(element_type.storage_bits().unwrap_or(8) / 8).unwrap_or(1);
+        self.bytes.extend_from_slice(&bits.to_le_bytes()[..width]);
+        let (given, limit) = (self.bytes.len(), MAX_LITERAL_BYTES);
+        if given > limit {
+            return Err(HloError::TooManyLiteralBytes { given, limit });
+        }
+        Ok(())
+    }
+}

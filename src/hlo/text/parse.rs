@@ -1,0 +1,162 @@
+//! Modules from text.
+
+use std::collections::HashMap;
+
+use super::cursor::Cursor;
+use crate::{
+    hlo::{Builder, HloError, Module},
+    shape::{FieldPath, Shape},
+};
+
+/// What comes before the computations in the dumps of today: where instructions come from.
+const TABLES: [&str; 4] = ["FileNames", "FunctionNames", "FileLocations", "StackFrames"];
+
+impl Module {
+    /// Reads HLO text, as XLA prints it and `--xla_dump_to` writes it.
+    ///
+    /// Names may lack `%`, operands may lack shapes, and shapes may lack layouts, which are the default ones then.
+    /// Without an `entry_computation_layout` the buffers have the layouts of the parameters and the root.
+    ///
+    /// ```
+    /// use stridec::hlo::Module;
+    /// let module = Module::parse(
+    ///     "HloModule flip, entry_computation_layout={(f32[2,3]{1,0})->f32[3,2]{0,1}}
+    ///
+    ///      ENTRY %main.3 (x: f32[2,3]) -> f32[3,2] {
+    ///        %x = f32[2,3]{1,0} parameter(0)
+    ///        ROOT %transpose.2 = f32[3,2]{0,1} transpose(f32[2,3]{1,0} %x), dimensions={1,0}
+    ///      }",
+    /// )?;
+    /// assert_eq!(module.result().to_string(), "f32[3,2]{0,1}");
+    /// assert_eq!(Module::parse(&module.to_string())?, module);
+    /// # Ok::<(), stridec::hlo::HloError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Where the text is no module, the module is invalid, or it is more than stridec reads.
+    pub fn parse(text: &str) -> Result<Self, HloError> {
+        let mut cursor = Cursor::new(text);
+        let (name, buffers) = header(&mut cursor)?;
+        let mut reader = Reader { cursor, builder: Builder::new(name), names: HashMap::new() };
+        let entry = reader.computations()?;
+        let Reader { builder, cursor, .. } = reader;
+        let Some(entry) = entry else {
+            return Err(cursor.unexpected("`ENTRY` and a computation"));
+        };
+        let (parameters, result) = buffers.unwrap_or_else(|| {
+            let computation = &builder.computations()[entry];
+            let numbers = 0..computation.parameters().len();
+            let parameters = numbers.map(|n| computation.parameter_shape(n).clone()).collect();
+            (parameters, computation.root_shape().clone())
+        });
+        builder.module(entry, parameters, result)
+    }
+}
+
+/// The shapes of the entry's parameters and of its result.
+type Buffers = (Vec<Shape>, Shape);
+
+/// The module's name and the layouts of its buffers, from the line before the computations; it may be left out.
+pub(in crate::hlo) fn header<'a>(
+    cursor: &mut Cursor<'a>,
+) -> Result<(&'a str, Option<Buffers>), HloError> {
+    let (mut name, mut buffers) = ("", None);
+    if cursor.eat_word("HloModule")? {
+        name = cursor.name()?;
+        while cursor.eat(",")? {
+            let (attribute, start, value) = attribute(cursor)?;
+            if attribute == "entry_computation_layout" {
+                buffers = Some(entry_layout(&mut cursor.over(start, value))?);
+            }
+        }
+    }
+    Ok((name, buffers))
+}
+
+/// The name of an attribute, and its value with the place where that begins.
+pub(in crate::hlo) fn attribute<'a>(
+    cursor: &mut Cursor<'a>,
+) -> Result<(&'a str, usize, &'a str), HloError> {
+    let name = cursor.word("an attribute")?;
+    cursor.expect("=")?;
+    let (start, value) = cursor.value()?;
+    Ok((name, start, value))
+}
+
+/// Skips a table of source locations, where one is next.
+pub(in crate::hlo) fn skip_table(cursor: &mut Cursor<'_>) -> Result<bool, HloError> {
+    for name in TABLES {
+        if cursor.eat_word(name)? {
+            cursor.skip_paragraph();
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Reads a computation's name and all up to its first instruction.
+pub(in crate::hlo) fn computation_name<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str, HloError> {
+    let name = cursor.name()?;
+    if cursor.peek()? == Some(b'(') {
+        cursor.balanced()?;
+    }
+    if cursor.eat("->")? {
+        cursor.shape_text()?;
+    }
+    cursor.expect("{")?;
+    Ok(name)
+}
+
+/// `{(shape, …)->shape}`
+fn entry_layout(cursor: &mut Cursor<'_>) -> Result<Buffers, HloError> {
+    cursor.expect("{")?;
+    cursor.expect("(")?;
+    let mut parameters = Vec::new();
+    while !cursor.eat(")")? {
+        if !parameters.is_empty() {
+            cursor.expect(",")?;
+        }
+        parameters.push(cursor.shape()?);
+    }
+    cursor.expect("->")?;
+    let result = cursor.shape()?;
+    cursor.expect("}")?;
+    Ok((parameters, result))
+}
+
+/// A module that is being read.
+pub(super) struct Reader<'a> {
+    pub(super) cursor: Cursor<'a>,
+    pub(super) builder: Builder,
+    /// The computations by name.
+    pub(super) names: HashMap<&'a str, usize>,
+}
+
+impl Reader<'_> {
+    /// Reads the computations; returns the entry, the only one where none is said to be.
+    fn computations(&mut self) -> Result<Option<usize>, HloError> {
+        let mut entry = None;
+        while self.cursor.peek()?.is_some() {
+            if skip_table(&mut self.cursor)? {
+                continue;
+            }
+            let start = self.cursor.start()?;
+            let is_entry = self.cursor.eat_word("ENTRY")?;
+            let computation = self.computation()?;
+            if is_entry && entry.replace(computation).is_some() {
+                let reason = "expected one `ENTRY`, got another";
+                return Err(self.cursor.error(start, reason));
+            }
+        }
+        let only = self.builder.computations().len() == 1;
+        if entry.is_none() && !only && !self.builder.computations().is_empty() {
+            return Err(HloError::Field {
+                field: FieldPath::new("entry_computation_id"),
+                given: "no computation begins with `ENTRY`".to_owned(),
+                accepted: "one that does, where there are several",
+            });
+        }
+        Ok(entry.or(only.then_some(0)))
+    }
+}

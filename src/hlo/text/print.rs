@@ -1,0 +1,240 @@
+//! Modules to text.
+
+use std::{
+    collections::HashSet,
+    fmt::{self, Display, Formatter, Write},
+};
+
+use super::{cursor::is_word, values::Value};
+use crate::{
+    hlo::{Computation, Gather, Instruction, Literal, Module, Opcode, Scatter},
+    shape::{ElementType, Shape},
+    xla::shape_util,
+};
+
+/// As XLA prints it, so that [`Module::parse`] reads the same module. Names that the notation does not have, or that are
+/// there twice, are replaced.
+impl Display for Module {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let computations = self.computations();
+        let names =
+            names(computations.iter().map(Computation::name), |i| format!("computation.{i}"));
+        let name = if is_name(self.name()) { self.name() } else { "module" };
+        write!(f, "HloModule {name}, entry_computation_layout={{(")?;
+        for (i, parameter) in self.parameters().iter().enumerate() {
+            let comma = if i == 0 { "" } else { ", " };
+            write!(f, "{comma}{parameter}")?;
+        }
+        writeln!(f, ")->{}}}", self.result())?;
+        for (i, computation) in computations.iter().enumerate() {
+            let entry = if i == self.entry_index() { "ENTRY " } else { "" };
+            write!(f, "\n{entry}%{}", names[i])?;
+            print(f, computation, &names)?;
+        }
+        Ok(())
+    }
+}
+
+/// A name for each of some things: its own, with `_` for what names do not have, as XLA writes them. Numbers tell apart
+/// what has one name, and `other` gives one to what has none.
+fn names<'a>(own: impl Iterator<Item = &'a str>, other: impl Fn(usize) -> String) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let distinct = own.enumerate().map(|(i, name)| {
+        let name = name.replace(|letter| !is_word(letter), "_");
+        let mut name = if is_name(&name) { name } else { other(i) };
+        while !seen.insert(name.clone()) {
+            let _ = write!(name, ".{i}");
+        }
+        name
+    });
+    distinct.collect()
+}
+
+/// Whether the notation has a name.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(is_word) && !name.starts_with('-')
+}
+
+fn print(f: &mut Formatter<'_>, computation: &Computation, callees: &[String]) -> fmt::Result {
+    let instructions = computation.instructions();
+    let names = names(instructions.iter().map(Instruction::name), |i| {
+        let opcode = instructions[i].opcode().name();
+        format!("{}.{i}", if is_name(opcode) { opcode } else { "other" })
+    });
+    f.write_str(" (")?;
+    for (number, &place) in computation.parameters().iter().enumerate() {
+        let comma = if number == 0 { "" } else { ", " };
+        write!(f, "{comma}{}: {}", names[place], instructions[place].shape().without_layout())?;
+    }
+    writeln!(f, ") -> {} {{", computation.root_shape().without_layout())?;
+    for (place, instruction) in instructions.iter().enumerate() {
+        let root = if place == computation.root() { "ROOT " } else { "" };
+        let (shape, opcode) = (instruction.shape(), instruction.opcode());
+        let opcode_name = opcode.name().replace(|letter| !is_word(letter), "_");
+        write!(f, "  {root}%{} = {shape} {opcode_name}(", names[place])?;
+        match opcode {
+            Opcode::Parameter { number } => write!(f, "{number}")?,
+            Opcode::Constant(literal) => print_literal(f, literal)?,
+            _ => {
+                for (i, &operand) in instruction.operands().iter().enumerate() {
+                    let comma = if i == 0 { "" } else { ", " };
+                    write!(f, "{comma}%{}", names[operand])?;
+                }
+            }
+        }
+        f.write_str(")")?;
+        attributes(f, opcode, callees)?;
+        f.write_str("\n")?;
+    }
+    f.write_str("}\n")
+}
+
+/// Items with something between them.
+fn joined<T: Display>(items: impl IntoIterator<Item = T>, between: &str) -> String {
+    let mut text = String::new();
+    for (i, item) in items.into_iter().enumerate() {
+        let _ = write!(text, "{}{item}", if i == 0 { "" } else { between });
+    }
+    text
+}
+
+fn attributes(f: &mut Formatter<'_>, opcode: &Opcode, callees: &[String]) -> fmt::Result {
+    match opcode {
+        Opcode::Transpose { dimensions }
+        | Opcode::Broadcast { dimensions }
+        | Opcode::Reverse { dimensions } => {
+            write!(f, ", dimensions={{{}}}", joined(dimensions, ","))
+        }
+        Opcode::Concatenate { dimension } => write!(f, ", dimensions={{{dimension}}}"),
+        Opcode::Iota { dimension } => write!(f, ", iota_dimension={dimension}"),
+        Opcode::Slice { dimensions } => {
+            let ranges = dimensions.iter().map(|slice| match slice.stride {
+                1 => format!("[{}:{}]", slice.start, slice.limit),
+                stride => format!("[{}:{}:{stride}]", slice.start, slice.limit),
+            });
+            write!(f, ", slice={{{}}}", joined(ranges, ", "))
+        }
+        Opcode::Pad { dimensions } => {
+            let pads = dimensions.iter().map(|pad| {
+                let (low, high) = (pad.edge_padding_low, pad.edge_padding_high);
+                match pad.interior_padding {
+                    0 => format!("{low}_{high}"),
+                    interior => format!("{low}_{high}_{interior}"),
+                }
+            });
+            write!(f, ", padding={}", joined(pads, "x"))
+        }
+        Opcode::DynamicSlice { sizes } => {
+            write!(f, ", dynamic_slice_sizes={{{}}}", joined(sizes, ","))
+        }
+        Opcode::Gather(gather) => print_gather(f, gather),
+        Opcode::Scatter(scatter) => print_scatter(f, scatter, callees),
+        Opcode::GetTupleElement { index } => write!(f, ", index={index}"),
+        Opcode::Call { computation } => write!(f, ", to_apply=%{}", callees[*computation]),
+        Opcode::Fusion { computation, kind } => {
+            if is_name(kind) {
+                write!(f, ", kind={kind}")?;
+            }
+            write!(f, ", calls=%{}", callees[*computation])
+        }
+        Opcode::IdentityCall(call) => write!(f, ", custom_call_target=\"{}\"", call.name()),
+        Opcode::Compare { direction, total_order } => {
+            write!(f, ", direction={}", direction.name())?;
+            if *total_order { f.write_str(", type=TOTALORDER") } else { Ok(()) }
+        }
+        Opcode::Other { target, computations, .. } => {
+            if !target.is_empty() {
+                write!(f, ", custom_call_target=\"{}\"", target.replace(['"', '\\'], "_"))?;
+            }
+            if computations.is_empty() {
+                return Ok(());
+            }
+            let names = computations.iter().map(|&callee| format!("%{}", callees[callee]));
+            write!(f, ", called_computations={{{}}}", joined(names, ", "))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn print_gather(f: &mut Formatter<'_>, gather: &Gather) -> fmt::Result {
+    write!(f, ", offset_dims={{{}}}", joined(&gather.offset_dims, ","))?;
+    write!(f, ", collapsed_slice_dims={{{}}}", joined(&gather.collapsed_slice_dims, ","))?;
+    write!(f, ", start_index_map={{{}}}", joined(&gather.start_index_map, ","))?;
+    if !gather.operand_batching_dims.is_empty() {
+        write!(f, ", operand_batching_dims={{{}}}", joined(&gather.operand_batching_dims, ","))?;
+        let dims = joined(&gather.start_indices_batching_dims, ",");
+        write!(f, ", start_indices_batching_dims={{{dims}}}")?;
+    }
+    write!(f, ", index_vector_dim={}", gather.index_vector_dim)?;
+    write!(f, ", slice_sizes={{{}}}", joined(&gather.slice_sizes, ","))
+}
+
+fn print_scatter(f: &mut Formatter<'_>, scatter: &Scatter, callees: &[String]) -> fmt::Result {
+    write!(f, ", update_window_dims={{{}}}", joined(&scatter.update_window_dims, ","))?;
+    write!(f, ", inserted_window_dims={{{}}}", joined(&scatter.inserted_window_dims, ","))?;
+    let map = joined(&scatter.scatter_dims_to_operand_dims, ",");
+    write!(f, ", scatter_dims_to_operand_dims={{{map}}}")?;
+    if !scatter.input_batching_dims.is_empty() {
+        write!(f, ", input_batching_dims={{{}}}", joined(&scatter.input_batching_dims, ","))?;
+        let dims = joined(&scatter.scatter_indices_batching_dims, ",");
+        write!(f, ", scatter_indices_batching_dims={{{dims}}}")?;
+    }
+    write!(f, ", index_vector_dim={}", scatter.index_vector_dim)?;
+    write!(f, ", to_apply=%{}", callees[scatter.computation])
+}
+
+/// As XLA prints it: braces around each dimension, parentheses around the parts of a tuple.
+fn print_literal(f: &mut Formatter<'_>, literal: &Literal) -> fmt::Result {
+    if literal.shape().element_type() != ElementType::Tuple {
+        return Elements { shape: literal.shape(), bytes: literal.bytes() }.print(f);
+    }
+    f.write_str("(")?;
+    for (i, part) in literal.parts().iter().enumerate() {
+        f.write_str(if i == 0 { "" } else { ", " })?;
+        print_literal(f, part)?;
+    }
+    f.write_str(")")
+}
+
+/// An array's elements.
+struct Elements<'a> {
+    shape: &'a Shape,
+    bytes: &'a [u8],
+}
+
+impl Elements<'_> {
+    fn print(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let extents = shape_util::bounds(self.shape).unwrap_or_default();
+        if extents.contains(&0) {
+            return f.write_str("{}");
+        }
+        self.dimension(f, &extents, self.bytes)
+    }
+
+    fn dimension(&self, f: &mut Formatter<'_>, extents: &[u64], bytes: &[u8]) -> fmt::Result {
+        let Some((&extent, inner)) = extents.split_first() else { return self.element(f, bytes) };
+        let extent = usize::try_from(extent).unwrap_or(usize::MAX);
+        f.write_str("{")?;
+        for (i, part) in bytes.chunks(bytes.len() / extent).enumerate() {
+            f.write_str(if i == 0 { "" } else { ", " })?;
+            self.dimension(f, inner, part)?;
+        }
+        f.write_str("}")
+    }
+
+    fn element(&self, f: &mut Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+        let value = |element_type, bytes: &[u8]| {
+            let bits = bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u128::from(byte));
+            Value { element_type, bits }
+        };
+        let part = match self.shape.element_type() {
+            ElementType::C64 => ElementType::F32,
+            ElementType::C128 => ElementType::F64,
+            // A scalar is a word, an element of an array a digit.
+            ElementType::Pred if self.shape.rank() == 0 => return write!(f, "{}", bytes != [0]),
+            element_type => return write!(f, "{}", value(element_type, bytes)),
+        };
+        let (real, imaginary) = bytes.split_at(bytes.len() / 2);
+        write!(f, "({}, {})", value(part, real), value(part, imaginary))
+    }
+}
