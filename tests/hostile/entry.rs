@@ -6,6 +6,7 @@
 use prost::Message;
 use stridec::{
     Error, Operation, Tensor,
+    hlo::{MemoryReport, Module},
     proto::{
         stridec::{
             CompileRequest, CompileResponse, compile_response::Result as Answer, error::Code,
@@ -142,6 +143,43 @@ pub(crate) fn request(bytes: &[u8]) -> bool {
             refused(&error.message)
         }
     }
+}
+
+/// A serialized `xla.HloModuleProto` or `xla.HloProto`.
+pub(crate) fn module(bytes: &[u8]) -> bool {
+    if let Err(error) = MemoryReport::of_proto(bytes) {
+        refused(&error.to_string());
+    }
+    match Module::decode(bytes) {
+        Ok(module) => program(&module),
+        Err(error) => refused(&error.to_string()),
+    }
+}
+
+/// HLO text.
+pub(crate) fn hlo(bytes: &[u8]) -> bool {
+    let text = &String::from_utf8_lossy(bytes);
+    if let Err(error) = MemoryReport::of_text(text) {
+        refused(&error.to_string());
+    }
+    match Module::parse(text) {
+        Ok(module) => program(&module),
+        Err(error) => refused(&error.to_string()),
+    }
+}
+
+/// A module that was accepted reads back from both that it is written as.
+fn program(module: &Module) -> bool {
+    let bytes = module.encode();
+    let again = Module::decode(&bytes).map(|again| again.encode());
+    assert!(again.as_ref() == Ok(&bytes), "{again:?}\n{module}");
+    let text = module.to_string();
+    // TensorFlow's sparse arrays are shown, and read from protos alone.
+    if !text.contains("]sparse{") {
+        let again = Module::parse(&text).map(|again| again.to_string());
+        assert_eq!(again.as_ref(), Ok(&text));
+    }
+    true
 }
 
 /// A proto that was read, valid or not.

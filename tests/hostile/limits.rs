@@ -123,6 +123,8 @@ fn memory_of_large_inputs() {
         let length = u32::try_from(header.len()).unwrap().to_le_bytes();
         [b"\x93NUMPY\x02\x00", &length[..], &header].concat()
     };
+    let instructions = (0..30_000).map(|n| format!("{n}=u1[]a()")).collect::<Vec<_>>().concat();
+    let instructions = format!("m{{{instructions}}}");
     let message = |tag: u8| repeated(&[], &[tag, 0], &[]);
     let cases: &[(&str, entry::Entry, Vec<u8>, usize)] = &[
         ("shape", entry::shape, message(0x22), MOST_OF_BYTES),
@@ -156,6 +158,22 @@ fn memory_of_large_inputs() {
             npy(repeated(b"{'descr': '", b"aA", b"', 'shape': (), 'fortran_order': True}")),
             MOST_OF_BYTES,
         ),
+        ("module", entry::module, field(0x1a, repeated(&[], &[0x12, 0], &[])), MOST_OF_BYTES),
+        (
+            "module",
+            entry::module,
+            field(0x1a, field(0x12, field(0x1a, message(0x22)))),
+            MOST_OF_BYTES,
+        ),
+        (
+            "module",
+            entry::module,
+            field(0x1a, field(0x12, field(0x42, message(0x52)))),
+            MOST_OF_BYTES,
+        ),
+        ("hlo", entry::hlo, instructions.into_bytes(), MOST_OF_TEXT),
+        ("hlo", entry::hlo, repeated(b"m{x=u8[999999]constant({", b"1,", b""), MOST_OF_TEXT),
+        ("hlo", entry::hlo, repeated(b"m{x=u8[]a(),", b"calls=x,", b""), MOST_OF_TEXT),
         (
             "request",
             entry::request,

@@ -32,6 +32,8 @@ const FORMATS: &[(&str, Entry)] = &[
     ("json", entry::json),
     ("npy", entry::npy),
     ("request", entry::request),
+    ("module", entry::module),
+    ("hlo", entry::hlo),
 ];
 
 /// No input of these lengths takes longer.
@@ -154,6 +156,16 @@ fn jsons() {
 #[test]
 fn npys() {
     fuzz("npy", 2_000_000, 20_000_000);
+}
+
+#[test]
+fn modules() {
+    fuzz("module", 200_000, 1_000_000);
+}
+
+#[test]
+fn hlo_texts() {
+    fuzz("hlo", 200_000, 1_000_000);
 }
 
 #[test]

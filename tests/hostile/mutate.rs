@@ -7,7 +7,7 @@ const NUMBERS: [u64; 12] =
     [0, 1, 2, 64, 65, 127, 128, 1 << 31, u32::MAX as u64, i64::MAX as u64, 1 << 63, u64::MAX];
 
 /// Pieces of the text formats.
-const WORDS: [&str; 44] = [
+const WORDS: [&str; 52] = [
     "f32",
     "bf16",
     "s4",
@@ -50,6 +50,14 @@ const WORDS: [&str; 44] = [
     "layout",
     "dimensions",
     "minor_to_major",
+    "ENTRY ",
+    "ROOT ",
+    "%",
+    " = ",
+    "constant(",
+    "dimensions={",
+    "slice={[",
+    ", to_apply=",
     "\u{1b}[31m",
     "\u{202e}",
 ];

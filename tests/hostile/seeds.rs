@@ -5,6 +5,7 @@ use std::{fs, path::Path};
 use prost::Message;
 use stridec::{
     Tensor,
+    hlo::Module,
     proto::{
         stridec::{CompileRequest, Relayout, Slice, Target, compile_request::Operation},
         xla,
@@ -60,6 +61,37 @@ const OPERATIONS: [(&str, &str, Option<Window>); 8] = [
     ("token[]", "f32[2]", None),
 ];
 
+/// Modules that use every opcode and every form of a literal.
+const MODULES: [&str; 10] = [
+    "HloModule a, entry_computation_layout={(f32[2,3]{1,0})->f32[3,2]{0,1}}\n\nENTRY %m (x: f32[2,3]) -> f32[3,2] {\n  \
+     %x = f32[2,3]{1,0} parameter(0), metadata={op_name=\"x\"}\n  ROOT %t = f32[3,2]{0,1} transpose(f32[2,3]{1,0} %x), \
+     dimensions={1,0}\n}\n",
+    "f { p = s8[4] parameter(0) ROOT r = s8[4] reverse(p), dimensions={0} }\nENTRY m { x = s8[4] parameter(0)\n \
+     y = s8[4] fusion(x), kind=kLoop, calls=f\n z = s8[4] call(y), to_apply=%f\n u = (s8[4]) tuple(y)\n \
+     ROOT t = (s8[4], (s8[4])) tuple(z, u) }",
+    "m { x = u8[9,4] parameter(0)\n s = u8[3,2] slice(x), slice={[0:9:3], [1:3]}\n v = u8[] constant(7)\n \
+     ROOT p = u8[4,7] pad(s, v), padding=-1_2x0_1_4 }",
+    "m { x = f32[4,3] parameter(0)\n i = s32[] parameter(1)\n z = s32[] constant(0)\n d = f32[1,3] dynamic-slice(x, i, \
+     z), dynamic_slice_sizes={1,3}\n ROOT u = f32[4,3] dynamic-update-slice(x, d, i, z) }",
+    "m { x = f32[5,3] parameter(0)\n i = s32[7] constant({1,2,3,4,0,-1,9})\n ROOT g = f32[7,3] gather(x, i), \
+     offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,3} }",
+    "f { a = f32[] parameter(0)\n ROOT b = f32[] parameter(1) }\nENTRY m { x = f32[5,3] parameter(0)\n i = s32[2] \
+     constant({1,2})\n u = f32[2,3] constant({{1,2,3},{-inf,nan,nan(0x7)}})\n ROOT s = f32[5,3] scatter(x, i, u), \
+     update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=f }",
+    "m { c = pred[3] constant({1,0,1})\n x = f32[3] parameter(0)\n i = f32[3] iota(), iota_dimension=0\n s = f32[3] \
+     select(c, x, i)\n b = f32[2,3] broadcast(s), dimensions={1}\n k = f32[4,3] concatenate(b, b), dimensions={0}\n \
+     ROOT r = f32[12]{0} reshape(k) }",
+    "m { c = (c64[1], (s4[2]{0:E(4)}, bf16[])) constant(({(1, -2)}, ({-8, 7}, 1e+10)))\n g = c64[1] \
+     get-tuple-element(c), index=0\n r = f32[1] real(g)\n b = u8[1,4] bitcast-convert(r)\n o = u8[1,4] opt-barrier(b)\n \
+     ROOT s = u8[4] bitcast(o) }",
+    "m { x = f32[<=4,?] parameter(0)\n y = f32[?,<=4] transpose(x), dimensions={1,0}\n d = f32[2,2] dot(y, x), \
+     lhs_contracting_dims={1}\n t = token[] after-all()\n ROOT c = f32[2,2] custom-call(d), \
+     custom_call_target=\"Sharding\", sharding={devices=[2,1]<=[2]} }",
+    "m { a = s32[] parameter(0)\n b = s32[] constant(-3)\n c = s32[] add(a, b)\n d = s32[] remainder(c, b)\n e = pred[] \
+     compare(c, d), direction=LT, type=SIGNED\n f = s32[] select(e, c, d)\n g = s32[] clamp(b, f, a)\n ROOT h = f8e4m3fn[] \
+     convert(g) }",
+];
+
 /// The seeds of a format, each with its file's name.
 pub(crate) fn seeds(format: &str) -> Vec<(String, Vec<u8>)> {
     let shapes = || SHAPES.iter().filter_map(|text| text.parse::<Shape>().ok());
@@ -76,6 +108,11 @@ pub(crate) fn seeds(format: &str) -> Vec<(String, Vec<u8>)> {
         }
         "npy" => headers(),
         "request" => requests().iter().map(Message::encode_to_vec).collect(),
+        "module" => MODULES
+            .iter()
+            .map(|text| Module::parse(text).unwrap_or_else(|e| panic!("{e}\n{text}")).encode())
+            .collect(),
+        "hlo" => MODULES.iter().map(|text| text.as_bytes().into()).collect(),
         "textproto" => texts(to_textproto, to_textproto),
         "json" => texts(to_json, to_json),
         _ => panic!("{format} has no seeds"),
