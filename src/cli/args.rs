@@ -54,7 +54,10 @@ pub(super) enum Command {
     Explain(ExplainArgs),
     /// Answers each request on stdin with a response on stdout: protos, each after its length as a varint
     Serve,
-    /// Shows what changed between two snapshots, or outputs of `compile --emit stages`, stage by stage
+    /// Shows what every buffer of a module takes, the worst first, and what padding costs
+    Memory(MemoryArgs),
+    /// Shows what changed between two snapshots, or outputs of `compile --emit stages`, stage by stage; or between two
+    /// modules: layouts, copies and bytes
     Diff(DiffArgs),
     /// Says which drivers and adapters there are, and what to install where there is none
     Doctor,
@@ -73,6 +76,28 @@ pub(super) struct DiffArgs {
     /// Exits with 1 where the two differ
     #[arg(long)]
     pub(super) exit_code: bool,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct MemoryArgs {
+    /// A module, @FILE: a proto of XLA (.pb), HLO text or XLA's report that memory ran out (.txt, .hlo);
+    /// `@-` is stdin. Or one shape; `stridec --help` shows the notations
+    #[arg(value_name = "@FILE|SHAPE")]
+    pub(super) module: String,
+    /// How many instructions to show [default: 20 in a table, all for programs]
+    #[arg(long, value_name = "N")]
+    pub(super) top: Option<usize>,
+    /// How to print them
+    #[arg(long, value_enum, default_value_t = MemoryFormat::Text)]
+    pub(super) format: MemoryFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum MemoryFormat {
+    /// A table for people
+    Text,
+    /// For programs
+    Json,
 }
 
 #[derive(Args, Debug)]
@@ -123,7 +148,7 @@ pub(super) struct OpArgs {
     /// The operation
     #[arg(value_name = "OP", required_unless_present = "request")]
     pub(super) operation: Option<OpKind>,
-    /// hlo: the module, an HLO module proto of XLA
+    /// hlo: the module, @FILE: a proto of XLA (.pb), or HLO text (.txt, .hlo)
     #[arg(value_name = "@FILE")]
     pub(super) module: Option<String>,
     /// hlo: the layouts of the parameters and the result

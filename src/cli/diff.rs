@@ -1,14 +1,16 @@
-//! `stridec diff`: what changed between two snapshots, stage by stage.
+//! `stridec diff`: what changed between two snapshots, stage by stage, or between two modules.
 
-use std::{fmt::Write as _, fs, io::Read, path::Path, process::ExitCode, time::Duration};
+use std::{fmt::Write as _, path::Path, process::ExitCode, time::Duration};
 
 use similar::{ChangeTag, TextDiff};
+use stridec::hlo::MemoryReport;
 
 use super::{
     args::DiffArgs,
+    diff_modules,
     errors::{Failure, input_name, printable},
+    module_file::{Contents, ModuleFile},
     output::print,
-    stdin,
 };
 
 /// All stages, in order; `text` is that of the kernel.
@@ -23,24 +25,46 @@ const DEADLINE: Duration = Duration::from_secs(1);
 
 /// Prints the difference; returns whether it is to count as a failure.
 pub(super) fn diff(args: &DiffArgs) -> Result<ExitCode, Failure> {
-    let (old, new) = (read(&args.old)?, read(&args.new)?);
-    check(&args.old, &old)?;
-    check(&args.new, &new)?;
-    let difference = compare(&old, &new);
+    let difference = match (read(&args.old)?, read(&args.new)?) {
+        (Side::Snapshot(old), Side::Snapshot(new)) => {
+            check(&args.old, &old)?;
+            check(&args.new, &new)?;
+            compare(&old, &new)
+        }
+        (Side::Module(old), Side::Module(new)) => diff_modules::compare(&old, &new),
+        _ => {
+            let reason = "expected two snapshots or two modules, got one of each";
+            return Err(Failure::invalid(reason));
+        }
+    };
     print(&printable(difference.as_deref().unwrap_or("no difference\n")))?;
     let fails = args.exit_code && difference.is_some();
     Ok(if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
-    let text = if path == Path::new("-") {
-        let mut text = String::new();
-        stdin::take()?.read_to_string(&mut text).map(|_| text)
-    } else {
-        fs::read_to_string(path)
-    };
-    let text = text.map_err(|error| Failure::unreadable(path, &error))?;
-    Ok(text.replace("\r\n", "\n"))
+/// One of the two that are compared.
+enum Side {
+    /// Stages as text.
+    Snapshot(String),
+    /// What a module takes.
+    Module(MemoryReport),
+}
+
+fn read(path: &Path) -> Result<Side, Failure> {
+    let file = ModuleFile::read(path)?;
+    // What a snapshot shows may hold characters that text does not have.
+    if let Some(text) = file.utf8().filter(|text| text.contains("\n== ")) {
+        return Ok(Side::Snapshot(text.replace("\r\n", "\n")));
+    }
+    match file.contents()? {
+        Contents::Text(text) if !is_module(text) => Ok(Side::Snapshot(text.replace("\r\n", "\n"))),
+        _ => file.memory().map(Side::Module),
+    }
+}
+
+/// Whether a text is HLO: no snapshot has these words at the start of a line.
+fn is_module(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with("HloModule ") || line.starts_with("ENTRY "))
 }
 
 /// Checks that a text has the stages of an operation.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use prost::Message as _;
 use stridec::{
-    Error, Kernel,
+    Kernel,
     backend::translate,
     hlo::Module,
     program::{Buffer, Program, compile_module},
@@ -16,13 +16,11 @@ use super::{
     compile::{json, message, too_large},
     errors::{Failure, note, quoted},
     input::{Bytes, Input, is_npy, refuse_archive},
+    module_file::ModuleFile,
     npy::{self, Header},
     output::Output,
     target::target,
 };
-
-/// The most bytes of a module.
-const MAX_MODULE_BYTES: u64 = 1 << 30;
 
 /// The module of the arguments, with the layouts that they ask for.
 fn module(args: &OpArgs) -> Result<Module, Failure> {
@@ -30,17 +28,15 @@ fn module(args: &OpArgs) -> Result<Module, Failure> {
         return Err(Failure::invalid(format!("{flag}: a program takes no such flag")));
     }
     let Some(argument) = &args.module else {
-        return Err(Failure::invalid("hlo: missing; expected @FILE, a serialized HloModuleProto"));
+        return Err(Failure::invalid(
+            "hlo: missing; expected @FILE, a serialized HloModuleProto or HLO text",
+        ));
     };
     let Some(file) = argument.strip_prefix('@') else {
         let quoted = quoted(argument);
         return Err(Failure::invalid(format!("hlo: expected @FILE, got `{quoted}`")));
     };
-    let input = Input::open(Path::new(file))?;
-    let name = input.name();
-    let bytes = input.read_all(MAX_MODULE_BYTES)?;
-    let module =
-        Module::decode(&bytes).map_err(|error| Failure::from(Error::from(error)).about(&name))?;
+    let module = ModuleFile::read(Path::new(file))?.module()?;
     Ok(match args.layouts {
         Layouts::Module => module,
         Layouts::Default => module.with_default_layouts(),

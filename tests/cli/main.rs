@@ -11,6 +11,8 @@ mod explain;
 #[cfg(feature = "gpu")]
 mod faults;
 mod files;
+mod hlo_text;
+mod memory;
 mod mistakes;
 mod npy;
 mod offset;

@@ -1,0 +1,179 @@
+//! `stridec diff` of two modules: which layouts changed, what that costs, and which copies came or went.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt::Write as _,
+};
+
+use stridec::{
+    hlo::{InstructionMemory, MemoryReport},
+    shape::Shape,
+    xla::{human_readable_num_bytes as num_bytes, shape_util},
+};
+
+/// Opcodes that move elements and change none.
+const COPIES: [&str; 3] = ["copy", "transpose", "copy-start"];
+
+/// A summary line, then what changed; `None` where nothing did.
+pub(super) fn compare(old: &MemoryReport, new: &MemoryReport) -> Option<String> {
+    let layouts = layouts(old, new);
+    let copies = copies(old, new);
+    let (others, bytes) = (others(old, new), sums(old, new));
+    let parts =
+        [("layouts", layouts), ("copies", copies), ("instructions", others), ("bytes", bytes)];
+    let changed: Vec<&str> =
+        parts.iter().filter(|(_, text)| !text.is_empty()).map(|(name, _)| *name).collect();
+    if changed.is_empty() {
+        return None;
+    }
+    let same: Vec<&str> =
+        parts.iter().filter(|(_, text)| text.is_empty()).map(|(name, _)| *name).collect();
+    let mut text = format!("changed: {}\n", changed.join(", "));
+    if !same.is_empty() {
+        let _ = writeln!(text, "the same: {}", same.join(", "));
+    }
+    for (name, part) in parts.iter().filter(|(_, text)| !text.is_empty()) {
+        let _ = write!(text, "\n== {name}\n{part}");
+    }
+    Some(text)
+}
+
+/// `+512.0K` or `-512.0K`.
+fn change(old: u64, new: u64) -> String {
+    let sign = if new < old { '-' } else { '+' };
+    format!("{sign}{}", num_bytes(old.abs_diff(new)))
+}
+
+fn bytes(instruction: &InstructionMemory) -> u64 {
+    instruction.memory.map_or(0, |memory| memory.bytes)
+}
+
+/// The instructions with the same name in both whose layouts differ, the most bytes first.
+fn layouts(old: &MemoryReport, new: &MemoryReport) -> String {
+    type Key<'a> = (&'a str, &'a str);
+    let by_name: HashMap<Key<'_>, &InstructionMemory> = old
+        .instructions
+        .iter()
+        .map(|it| ((it.computation.as_ref(), it.name.as_ref()), it))
+        .collect();
+    let mut changes = Vec::new();
+    for instruction in &new.instructions {
+        let key = (instruction.computation.as_ref(), instruction.name.as_ref());
+        let Some(before) = by_name.get(&key) else { continue };
+        let (a, b): (&Shape, &Shape) = (&before.shape, &instruction.shape);
+        if before.opcode == instruction.opcode
+            && shape_util::compatible(a, b)
+            && !shape_util::equal(a, b)
+        {
+            changes.push((*before, instruction));
+        }
+    }
+    changes.sort_by_key(|(old, new)| std::cmp::Reverse(bytes(old).abs_diff(bytes(new))));
+    let mut text = String::new();
+    for (old, new) in changes {
+        let _ = writeln!(text, "- {} {}: {}", new.opcode, new.name, old.shape);
+        let cost = change(bytes(old), bytes(new));
+        let _ = writeln!(text, "+ {} {}: {} ({cost})", new.opcode, new.name, new.shape);
+    }
+    text
+}
+
+/// How often each kind of instruction is there, with the bytes of one.
+fn counted<'a>(
+    report: &'a MemoryReport,
+    counts: impl Fn(&InstructionMemory) -> bool,
+    key: impl Fn(&'a InstructionMemory) -> String,
+) -> BTreeMap<String, (i64, u64)> {
+    let mut counted = BTreeMap::new();
+    for instruction in report.instructions.iter().filter(|it| counts(it)) {
+        let entry = counted.entry(key(instruction)).or_insert((0, bytes(instruction)));
+        entry.0 += 1;
+    }
+    counted
+}
+
+/// The copies that are in one module and not in the other. Names say nothing, as XLA numbers copies anew.
+fn copies(old: &MemoryReport, new: &MemoryReport) -> String {
+    let is_copy = |it: &InstructionMemory| COPIES.contains(&it.opcode.as_ref());
+    let key = |it: &InstructionMemory| format!("{} {}", it.opcode, it.shape);
+    let (mut old, new) = (counted(old, is_copy, key), counted(new, is_copy, key));
+    let mut lines = Vec::new();
+    for (name, (count, bytes)) in new {
+        let before = old.remove(&name).map_or(0, |(count, _)| count);
+        lines.push((count - before, name, bytes));
+    }
+    lines.extend(old.into_iter().map(|(name, (count, bytes))| (-count, name, bytes)));
+    lines.retain(|(count, ..)| *count != 0);
+    lines.sort_by_key(|(count, name, bytes)| {
+        (count.signum(), std::cmp::Reverse(*bytes), name.clone())
+    });
+    let mut text = String::new();
+    for (count, name, bytes) in lines {
+        let sign = if count < 0 { '-' } else { '+' };
+        let _ = writeln!(text, "{sign} {} of {name} ({} each)", count.abs(), num_bytes(bytes));
+    }
+    text
+}
+
+/// How many instructions of each other opcode came or went.
+fn others(old: &MemoryReport, new: &MemoryReport) -> String {
+    let is_other = |it: &InstructionMemory| !COPIES.contains(&it.opcode.as_ref());
+    let key = |it: &InstructionMemory| it.opcode.to_string();
+    let (old, new) = (counted(old, is_other, key), counted(new, is_other, key));
+    let mut text = String::new();
+    let opcodes: std::collections::BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    for opcode in opcodes {
+        let count =
+            |of: &BTreeMap<String, (i64, u64)>| of.get(opcode).map_or(0, |(count, _)| *count);
+        let (before, after) = (count(&old), count(&new));
+        if before != after {
+            let _ = writeln!(text, "{opcode}: {before} before, {after} now");
+        }
+    }
+    text
+}
+
+fn sums(old: &MemoryReport, new: &MemoryReport) -> String {
+    let mut text = String::new();
+    for (name, old, new) in [
+        ("parameters", old.parameters_bytes, new.parameters_bytes),
+        ("results", old.results_bytes, new.results_bytes),
+        ("temporaries", old.temporaries_bytes(), new.temporaries_bytes()),
+        ("in all", old.total_bytes, new.total_bytes),
+        ("of it padding", old.total_padding_bytes, new.total_padding_bytes),
+    ] {
+        if old != new {
+            let (from, to) = (num_bytes(old), num_bytes(new));
+            let _ = writeln!(text, "{name}: {from} before, {to} now ({})", change(old, new));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(body: &str) -> MemoryReport {
+        MemoryReport::of_text(&format!("ENTRY main {{ {body} }}")).unwrap()
+    }
+
+    #[test]
+    fn layouts_that_changed_and_copies_that_came() {
+        let old = report("x = f32[64,3]{1,0} parameter(0) ROOT y = f32[64,3]{1,0} negate(x)");
+        let new = report(
+            "x = f32[64,3]{1,0} parameter(0) c = f32[64,3]{1,0:T(8,128)} copy(x)
+             ROOT y = f32[64,3]{1,0:T(8,128)} negate(c)",
+        );
+        assert_eq!(compare(&old, &old), None);
+        let shown = compare(&old, &new).unwrap();
+        let expected = "changed: layouts, copies, bytes\nthe same: instructions\n\n== layouts\n\
+             - negate y: f32[64,3]{1,0}\n+ negate y: f32[64,3]{1,0:T(8,128)} (+31.2K)\n\n== copies\n\
+             + 1 of copy f32[64,3]{1,0:T(8,128)} (32.0K each)\n\n== bytes\n\
+             results: 768B before, 32.0K now (+31.2K)\ntemporaries: 0B before, 32.0K now (+32.0K)\n\
+             in all: 1.5K before, 64.8K now (+63.2K)\nof it padding: 0B before, 62.5K now (+62.5K)\n";
+        assert_eq!(shown, expected);
+        let back = compare(&new, &old).unwrap();
+        assert!(back.contains("\n- 1 of copy f32[64,3]{1,0:T(8,128)} (32.0K each)\n"), "{back}");
+    }
+}

@@ -1,0 +1,92 @@
+//! Files with modules: serialized protos or HLO text.
+
+use std::path::Path;
+
+use stridec::{
+    Error,
+    hlo::{HloError, MemoryReport, Module},
+};
+
+use super::{
+    errors::{Failure, input_name},
+    input::{Bytes, Input},
+};
+
+/// The most bytes of a module.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// A file that holds a module, or text.
+pub(super) struct ModuleFile<'a> {
+    path: &'a Path,
+    bytes: Bytes,
+    /// What the ending of the name says.
+    is_text: Option<bool>,
+}
+
+/// What is in a file.
+pub(super) enum Contents<'a> {
+    /// A serialized message.
+    Proto(&'a [u8]),
+    /// HLO text, or a report of XLA.
+    Text(&'a str),
+}
+
+impl<'a> ModuleFile<'a> {
+    /// Reads a file, or standard input for `-`.
+    pub(super) fn read(path: &'a Path) -> Result<Self, Failure> {
+        let bytes = Input::open(path)?.read_all(MAX_BYTES)?;
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        let is_text = match ending {
+            "txt" | "hlo" => Some(true),
+            "pb" | "binpb" => Some(false),
+            _ => None,
+        };
+        Ok(Self { path, bytes, is_text })
+    }
+
+    /// What the name says: text for `.txt` and `.hlo`, a message for `.pb` and `.binpb`. Otherwise text is what has
+    /// nothing in it that text does not have.
+    pub(super) fn contents(&self) -> Result<Contents<'_>, Failure> {
+        let is_text = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
+        if !self.is_text.unwrap_or_else(|| self.bytes.iter().all(is_text)) {
+            return Ok(Contents::Proto(&self.bytes));
+        }
+        match std::str::from_utf8(&self.bytes) {
+            Ok(text) => Ok(Contents::Text(text)),
+            Err(error) if self.is_text.is_some() => {
+                Err(self
+                    .about(Failure::invalid(format!("expected HLO text in UTF-8, got {error}"))))
+            }
+            Err(_) => Ok(Contents::Proto(&self.bytes)),
+        }
+    }
+
+    /// All of it, where it is UTF-8.
+    pub(super) fn utf8(&self) -> Option<&str> {
+        std::str::from_utf8(&self.bytes).ok()
+    }
+
+    /// The module.
+    pub(super) fn module(&self) -> Result<Module, Failure> {
+        self.checked(match self.contents()? {
+            Contents::Proto(bytes) => Module::decode(bytes),
+            Contents::Text(text) => Module::parse(text),
+        })
+    }
+
+    /// What the module takes.
+    pub(super) fn memory(&self) -> Result<MemoryReport, Failure> {
+        self.checked(match self.contents()? {
+            Contents::Proto(bytes) => MemoryReport::of_proto(bytes),
+            Contents::Text(text) => MemoryReport::of_text(text),
+        })
+    }
+
+    fn checked<T>(&self, result: Result<T, HloError>) -> Result<T, Failure> {
+        result.map_err(|error| self.about(Failure::from(Error::from(error))))
+    }
+
+    fn about(&self, failure: Failure) -> Failure {
+        failure.about(input_name(self.path))
+    }
+}
