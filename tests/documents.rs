@@ -98,8 +98,10 @@ fn the_number_of_snapshots_is_as_said() {
             path.extension().is_some_and(|ending| ending == "snap")
         })
         .count();
-    assert_eq!(count, 18);
-    assert!(read("README.md").contains("eighteen") && read("ARCHITECTURE.md").contains("eighteen"));
+    assert_eq!(count, 21);
+    assert!(
+        read("README.md").contains("twenty-one") && read("ARCHITECTURE.md").contains("twenty-one")
+    );
 }
 
 /// The README's example gives the line that the README shows.

@@ -26,6 +26,12 @@ fn random_relayouts() {
     check_all("random_relayouts", 5, Duration::from_secs(20), random::relayout);
 }
 
+/// Channels, odd extents and pitches, steps in both directions: what blocks are cut from.
+#[test]
+fn random_runs() {
+    check_all("random_runs", 7, Duration::from_secs(40), random::runs);
+}
+
 /// Runs distinct kernels for a time, or as many as `STRIDEC_CASES` says.
 fn check_all(name: &str, seed: u64, time: Duration, make: impl Fn(&mut Random) -> Operation) {
     let Some(gpu) = support::gpu::gpu(name) else { return };

@@ -28,6 +28,7 @@ fn random_kernels_are_valid() {
     for case in 0..cases(3_000) {
         let operation = match case % 3 {
             0 => random::relayout(&mut random),
+            1 => random::runs(&mut random),
             _ => random::operation(&mut random),
         };
         let Ok(nest) = nest::lower(&operation.source, &operation.destination, &operation.window)

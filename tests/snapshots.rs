@@ -55,7 +55,7 @@ fn nchw_to_nhwc() {
 fn nchw_to_nhwc_on_a_cpu() {
     check(
         "nchw_to_nhwc_on_a_cpu",
-        "The same for a software driver: larger patches of neighbouring invocations.",
+        "The same for a software driver: the invocations of a vector store next to each other.",
         &relayout("f32[8,64,112,112]{3,2,1,0}", "f32[8,64,112,112]{1,3,2,0}"),
         &Target::webgpu_cpu(),
     );
@@ -67,6 +67,37 @@ fn transpose_of_bytes() {
         "transpose_of_bytes",
         "Elements of a byte: words are loaded whole, their bytes exchanged in registers.",
         &relayout("u8[256,128]{1,0}", "u8[256,128]{0,1}"),
+        &Target::webgpu(),
+    );
+}
+
+#[test]
+fn image_of_three_channels() {
+    check(
+        "image_of_three_channels",
+        "Planes to pixels: three runs of 16 bytes become 16 pixels, one run of 48 bytes.",
+        &relayout("u8[3,240,320]{2,1,0}", "u8[3,240,320]{0,2,1}"),
+        &Target::webgpu(),
+    );
+}
+
+#[test]
+fn odd_matrix_of_bytes() {
+    check(
+        "odd_matrix_of_bytes",
+        "No extent is a multiple of 4: blocks move the whole words of each row, seams the words between two rows.",
+        &relayout("u8[61,67]{1,0}", "u8[61,67]{0,1}"),
+        &Target::webgpu(),
+    );
+}
+
+#[test]
+fn mirrored_rows() {
+    let slice = Slice::new([0, 0], [32, 64], [1, -1]);
+    check(
+        "mirrored_rows",
+        "A slice that reads backwards: 16 bytes are loaded at once, and turned round in registers.",
+        &Operation::slice(tensor("u8[32,64]"), &slice, None).unwrap(),
         &Target::webgpu(),
     );
 }

@@ -1,8 +1,9 @@
 //! Relayouts beside the same device's buffer copy and its best identity kernel.
 //!
 //! ```text
-//! cargo bench --bench relayout -- [--cases eight|ttc24|widths|model|warm] [--repetitions 15] [--back-to-back 1] [--json FILE]
-//! cargo bench --bench relayout -- --cases model [--target FILE.json] [--repetitions 15]
+//! cargo bench --bench relayout -- [--cases eight|ttc24|widths|everyday|model|warm] [--only TEXT] [--repetitions 15]
+//!     [--back-to-back 1] [--json FILE]
+//! cargo bench --bench relayout -- --cases model [--target FILE.json] [--only TEXT] [--repetitions 15]
 //! cargo bench --bench relayout -- --cases scale [--plot FILE.svg] [--largest 512] [--repetitions 15] [--json FILE]
 //! ```
 //!
@@ -12,6 +13,8 @@
 #![allow(unreachable_pub, clippy::cast_precision_loss)]
 
 mod cases;
+#[path = "../support/everyday.rs"]
+mod everyday;
 #[path = "../../src/cli/measure.rs"]
 mod measure;
 mod model;
@@ -51,13 +54,17 @@ fn main() -> Result<(), Box<dyn Error>> {
             Some(file) => Target::from_json(&fs::read_to_string(file)?)?,
             None => gpu.limits().target(gpu.name()),
         };
-        return model::measure(&gpu, &target, options.repetitions, &mut json);
+        return model::measure(&gpu, &target, options.repetitions, &options.only, &mut json);
     }
     if options.cases == "warm" {
         return warm::measure(&gpu, options.repetitions, &mut json);
     }
     let cases = match options.cases.as_str() {
         "eight" => cases::eight(ElementType::F32)?,
+        "everyday" => everyday::everyday()?
+            .into_iter()
+            .map(|everyday::Everyday { name, operation }| cases::Case { name, operation })
+            .collect(),
         "ttc24" => cases::ttc(include_str!("../data/ttc57_24MiB.json"), ElementType::F32)?,
         "widths" => {
             let mut all = Vec::new();
@@ -77,7 +84,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         other => {
             return Err(format!(
-                "--cases {other}: accepted are eight, ttc24, widths, model, warm and scale"
+                "--cases {other}: accepted are eight, ttc24, widths, everyday, model, warm and scale"
             )
             .into());
         }
@@ -87,7 +94,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "{:48} {:>10} {:>10} {:>10} {:>9} {:>9}",
         "GB/s, best", "copy", "identity", "stridec", "/copy", "/identity"
     );
-    for case in &cases {
+    for case in cases.iter().filter(|case| case.name.contains(&options.only)) {
         let results =
             measure::on_gpu(&gpu, &case.operation, options.repetitions, options.back_to_back)?;
         let [copy, identity, stridec] = [0, 1, 2].map(|number: usize| results[number].rate());
@@ -103,8 +110,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let geomean =
         |list: &[f64]| (list.iter().map(|x| x.ln()).sum::<f64>() / list.len() as f64).exp();
+    let least = ratios[1].iter().copied().fold(f64::INFINITY, f64::min);
     println!(
-        "geomean: {:.3} of the copy, {:.3} of the identity kernel",
+        "geomean: {:.3} of the copy, {:.3} of the identity kernel (least {least:.3})",
         geomean(&ratios[0]),
         geomean(&ratios[1])
     );
@@ -127,6 +135,8 @@ struct Options {
     cases: String,
     /// The file of a target that `--cases model` takes in place of the preset.
     target: Option<String>,
+    /// What the names of the cases contain that are run.
+    only: String,
     repetitions: usize,
     back_to_back: u32,
     json: Option<String>,
@@ -140,6 +150,7 @@ impl Options {
         let mut options = Self {
             cases: "eight".into(),
             target: None,
+            only: String::new(),
             repetitions: 15,
             back_to_back: 1,
             json: None,
@@ -155,6 +166,7 @@ impl Options {
             match flag.as_str() {
                 "--cases" => options.cases = value,
                 "--target" => options.target = Some(value),
+                "--only" => options.only = value,
                 "--repetitions" => options.repetitions = value.parse()?,
                 "--back-to-back" => options.back_to_back = value.parse()?,
                 "--json" => options.json = Some(value),
@@ -162,7 +174,7 @@ impl Options {
                 "--plot" => options.plot = Some(value),
                 _ => {
                     return Err(format!(
-                        "{flag}: accepted are --cases, --target, --repetitions, --back-to-back, --json, --plot and --largest"
+                        "{flag}: accepted are --cases, --only, --target, --repetitions, --back-to-back, --json, --plot and --largest"
                     )
                     .into());
                 }

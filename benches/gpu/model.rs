@@ -6,20 +6,22 @@ use stridec::{Operation, Target, Tensor, gpu::Gpu, shape::ElementType, window::S
 
 use crate::{
     cases::{Case, eight, permutation},
+    everyday::{Everyday, everyday},
     trials::{Agreement, trial},
     write_json,
 };
 
-/// Runs every candidate of every case.
+/// Runs every candidate of every case whose name contains `only`.
 pub fn measure(
     gpu: &Gpu,
     target: &Target,
     repetitions: usize,
+    only: &str,
     json: &mut Option<File>,
 ) -> Result<(), Box<dyn Error>> {
     let mut agreement = Agreement::default();
     println!("candidate: expected cost of a word, measured ns of a word; * is the choice");
-    for Case { name, operation } in cases()? {
+    for Case { name, operation } in cases()?.into_iter().filter(|case| case.name.contains(only)) {
         let (trial, measured) = trial(gpu, &operation, target, repetitions, 1)?;
         write_json(json, &name, &gpu.name(), &measured)?;
         println!("{name}: {:.2} of the best candidate's time", trial.regret(target));
@@ -71,6 +73,9 @@ fn cases() -> Result<Vec<Case>, Box<dyn Error>> {
     ] {
         let operation = Operation::relayout(from.parse()?, to.parse()?)?;
         cases.push(Case { name: format!("{from} to {to}"), operation });
+    }
+    for Everyday { name, operation } in everyday()? {
+        cases.push(Case { name, operation });
     }
     Ok(cases)
 }

@@ -36,6 +36,7 @@ pub(crate) use numbers::signed;
 pub use operand::Operand;
 pub use part::{Part, Rows};
 pub(crate) use places::places;
+pub(crate) use refine::tile;
 pub use refine::{refine, split_off};
 pub use split::{Split, slabs, split};
 pub use widen::widen;

@@ -123,9 +123,9 @@ fn split_point(nest: &CopyNest, number: usize) -> Option<(usize, u64)> {
     None
 }
 
-/// Splits an axis into an outer one and an inner one of `inner` steps.
+/// Splits an axis into an outer one and an inner one of `inner` steps; the last outer step may pass the end.
 fn split(nest: &mut CopyNest, axis: usize, inner: u64) {
-    nest.extents[axis] /= inner;
+    nest.extents[axis] = nest.extents[axis].div_ceil(inner);
     nest.extents.insert(axis + 1, inner);
     let mut both = Affine::default();
     for (axis, step) in [(axis, inner), (axis + 1, 1)] {
@@ -151,7 +151,17 @@ pub fn split_off(nest: &CopyNest, axis: usize, inner: u64) -> Option<CopyNest> {
     if inner == 0 || !nest.extents[axis].is_multiple_of(inner) {
         return None;
     }
-    let mut halves = nest.clone();
+    let halves = tile(nest.clone(), axis, inner)?;
+    let steps = Value::Axis(axis + 1);
+    let mut guards = halves.cases.iter().flat_map(|case| &case.when);
+    guards.all(|guard| guard.of.weight(steps) == 0).then_some(halves)
+}
+
+/// Cuts an axis into tiles of `inner` steps: `axis` counts the tiles, the new `axis + 1` the steps inside one.
+///
+/// No quotient depends on the steps, else it is `None`. Guards do only where they change inside a tile. The last tile
+/// passes the end of an axis that is no multiple of `inner`: the forms mean something up to there.
+pub(crate) fn tile(mut halves: CopyNest, axis: usize, inner: u64) -> Option<CopyNest> {
     split(&mut halves, axis, inner);
     let steps = Value::Axis(axis + 1);
     // `of / by` and `of < extent` are the same of ⌊of / g⌋, where g divides them; for g of `weight · inner` the steps
@@ -170,7 +180,9 @@ pub fn split_off(nest: &CopyNest, axis: usize, inner: u64) -> Option<CopyNest> {
         (*of, *by) = without_steps(of, *by)?;
     }
     for Guard { of, extent } in halves.cases.iter_mut().flat_map(|case| &mut case.when) {
-        (*of, *extent) = without_steps(of, *extent)?;
+        if let Some(whole) = without_steps(of, *extent) {
+            (*of, *extent) = whole;
+        }
     }
     Some(halves)
 }

@@ -26,7 +26,6 @@ mod graph;
 mod instruction;
 mod literal;
 mod lower;
-mod mask;
 #[allow(clippy::module_inception)]
 mod program;
 mod pull;

@@ -90,12 +90,16 @@ impl Operation {
     }
 }
 
-/// The candidates of least cost, and how many there are beside them.
+/// The candidates of least cost, as many as fit a line, and how many there are beside them.
 fn costs(nest: &CopyNest, target: &Target) -> String {
     const SHOWN: usize = 3;
+    const WIDTH: usize = 75;
     let candidates = candidates(nest.clone(), target);
-    let shown: Vec<String> = candidates.iter().take(SHOWN).map(ToString::to_string).collect();
-    match candidates.len().saturating_sub(SHOWN) {
+    let mut shown: Vec<String> = candidates.iter().take(SHOWN).map(ToString::to_string).collect();
+    while shown.iter().map(String::len).sum::<usize>() > WIDTH {
+        shown.pop();
+    }
+    match candidates.len() - shown.len() {
         0 => shown.join(", "),
         more => format!("{}, {more} more", shown.join(", ")),
     }

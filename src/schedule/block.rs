@@ -1,14 +1,27 @@
 //! [`Block`]: the units that one invocation of a kernel moves.
 
-use smallvec::SmallVec;
+use std::sync::Arc;
 
-use super::AdapterKind;
-use crate::nest::{Affine, CopyNest, Value, split_off};
+use smallvec::{SmallVec, smallvec};
 
-/// The units that one invocation moves: a rectangle of two axes, or a run of one.
+use super::{load::Load, numbering::Patch, seam::Start};
+use crate::nest::{Affine, CopyNest, Guard, Value, tile};
+
+/// The units that one invocation moves: a box of the walk.
 ///
-/// An invocation loads `rows` runs of `width` neighbouring units of the source and stores `width` runs of `rows`
-/// neighbouring units of the destination. Without a source axis the run is the same on both sides: `width` is 1.
+/// A block takes a few steps of some axes: of those along which units are neighbours in the destination, and of those
+/// along which they are neighbours in the source. Its units are [`width`](Self::width) runs of [`rows`](Self::rows) units
+/// in the destination; where each of them comes from in what the block loads is known before the kernel runs. Planes of
+/// an image to pixels, `u8[3,240,320]` to `{0,2,1}`:
+///
+/// ```text
+/// a0: 76800 steps, source +1, destination +3        a block takes 16: three runs of 16 bytes in the source
+/// a1: 3 steps, source +76800, destination +1        and all 3: one run of 48 bytes in the destination
+/// ```
+///
+/// An axis need be no multiple of the steps that a block takes: the last block along it stores only what lies inside.
+/// Where rows of the destination start inside words, the blocks of a row start at its first whole word, and the words
+/// between the blocks of two rows, a [`Seam`](super::Seam), are for other invocations.
 ///
 /// Blocks come from [`candidates`](super::candidates) alone, and nothing about them can be changed:
 ///
@@ -17,93 +30,247 @@ use crate::nest::{Affine, CopyNest, Value, split_off};
 /// # let operation = Operation::relayout("f32[8,8]".parse()?, "f32[8,8]{0,1}".parse()?)?;
 /// let candidate = candidates(operation.nest().clone(), &Target::webgpu()).remove(0);
 /// let mut block = candidate.block().unwrap().clone();
-/// block.rows = 1024;
+/// block.store = 1024;
 /// # Ok::<(), stridec::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Block {
-    pub(super) nest: CopyNest,
-    /// The axis of the nest that the block's runs of the destination were split off from, and that now counts them.
-    dst_runs: usize,
-    dst_axis: usize,
-    rows: u64,
-    /// The axis that the runs of the source were split off from and that counts them, and the axis of the run.
-    src_axes: Option<(usize, usize)>,
-    width: u64,
-    load: u64,
-    store: u64,
+    pub(super) nest: Arc<CopyNest>,
+    pub(super) tiled: Box<CopyNest>,
+    pub(super) sides: SmallVec<[Side; 8]>,
+    /// How many axes, the innermost, the run of the destination goes along.
+    pub(super) run_axes: usize,
+    pub(super) start: Start,
+    /// Steps of the run's outermost axis from one whole access to the next.
+    pub(super) whole: u64,
+    pub(super) store: u64,
+    pub(super) load: Load,
+    pub(super) patch: Patch,
+}
+
+/// What a block takes of one axis of the nest.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Side {
+    /// Steps that a block takes.
+    pub steps: u64,
+    /// Steps that all blocks take together: the whole axis, but for what belongs to seams.
+    pub covered: u64,
+    /// The axis of the tiled nest that numbers the blocks along this one.
+    pub number: usize,
+    /// The axis of the tiled nest that counts the steps inside a block, where it takes more than one.
+    pub inside: Option<usize>,
+    /// Units of the source from one step to the next.
+    pub src_stride: i64,
+    /// Units of the destination from one step to the next.
+    pub dst_stride: u64,
+}
+
+impl Side {
+    /// Blocks along the axis.
+    pub(crate) fn count(&self) -> u64 {
+        self.covered.div_ceil(self.steps)
+    }
+
+    /// Whether the last block passes the end.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_ragged(&self) -> bool {
+        !self.covered.is_multiple_of(self.steps)
+    }
+}
+
+/// One run of a block in the destination.
+#[doc(hidden)]
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Its first access, from that of the block.
+    pub place: u64,
+    /// The step along each axis of the nest that it stands at.
+    pub at: SmallVec<[u64; 8]>,
+    /// The source's offset of its first unit, from that of the block.
+    pub src: i64,
 }
 
 impl Block {
-    /// A run of `rows` units along the innermost axis; the source walks it with any stride.
-    pub(super) fn run(nest: &CopyNest, rows: u64) -> Option<Self> {
-        let inner = nest.extents().len() - 1;
-        let nest = split_off(nest, inner, rows)?;
-        let (dst_runs, dst_axis) = (inner, inner + 1);
-        let is_contiguous = nest.src().weight(Value::Axis(dst_axis)) == 1 || rows == 1;
-        let load = if is_contiguous { load_units(&nest, dst_axis, rows) } else { 1 };
-        let store = store_units(&nest, rows);
-        Some(Self { nest, dst_runs, dst_axis, rows, src_axes: None, width: 1, load, store })
-    }
-
-    /// A rectangle of `rows` units along the innermost axis and `width` along `src_axis`.
-    pub(super) fn rectangle(
-        nest: &CopyNest,
-        src_axis: usize,
-        rows: u64,
-        width: u64,
+    /// A block of so many steps along each axis of the nest; its destination's run goes along the last `run_axes` axes.
+    ///
+    /// All of these but the first are taken whole. `None` where no such block can be: a quotient changes inside it, or
+    /// rows of the destination start inside words in a way that differs from block to block.
+    pub(super) fn new(
+        nest: &Arc<CopyNest>,
+        steps: &[u64],
+        run_axes: usize,
+        patch: Patch,
     ) -> Option<Self> {
-        let inner = nest.extents().len() - 1;
-        let nest = split_off(nest, inner, rows)?;
-        let nest = split_off(&nest, src_axis, width)?;
-        let (src_runs, src_axis) = (src_axis, src_axis + 1);
-        let (dst_runs, dst_axis) = (inner + 1, inner + 2);
-        let load = load_units(&nest, src_axis, width);
-        let store = store_units(&nest, rows);
-        let src_axes = Some((src_runs, src_axis));
-        Some(Self { nest, dst_runs, dst_axis, rows, src_axes, width, load, store })
+        let mut tiled = CopyNest::clone(nest);
+        let mut sides: SmallVec<[Side; 8]> = nest
+            .axes()
+            .zip(steps)
+            .map(|(axis, &steps)| Side {
+                steps,
+                covered: axis.extent,
+                number: 0,
+                inside: None,
+                src_stride: axis.src_stride,
+                dst_stride: axis.dst_stride,
+            })
+            .collect();
+        let mut number = 0;
+        for side in &mut sides {
+            side.number = number;
+            if side.steps > 1 {
+                tiled = tile(tiled, number, side.steps)?;
+                side.inside = Some(number + 1);
+                number += 1;
+            }
+            number += 1;
+        }
+        let load = Load { units: 1, count: 0, is_shifted: false };
+        let start = Start::AtOnce;
+        let (nest, tiled) = (Arc::clone(nest), Box::new(tiled));
+        let mut block =
+            Self { nest, tiled, sides, run_axes, start, whole: 1, store: 1, load, patch };
+        block.place_stores()?;
+        let is_backwards = |side: &Side| side.is_ragged() && side.src_stride < 0;
+        if block.sides.iter().any(is_backwards) || !block.can_vary() {
+            return None;
+        }
+        block.choose_load();
+        Some(block)
     }
 
-    /// The nest, the block's axes split off.
+    /// Whether the kernel can tell blocks apart whose guards do not hold for all units: those are moved word by word.
+    fn can_vary(&self) -> bool {
+        let can = |guard: &Guard| {
+            let (low, high) = self.inside(&guard.of);
+            low == 0 && high.unsigned_abs() < guard.extent
+        };
+        let mut varying = self.varying_guards().peekable();
+        varying.peek().is_none()
+            || self.sides.iter().all(|side| !side.is_ragged())
+                && self
+                    .nest
+                    .dst_units()
+                    .is_multiple_of(u64::from((32 / self.nest.dst_bits()).max(1)))
+                && varying.all(can)
+    }
+
+    /// The guards that may hold for some of the block's units and not for others.
+    #[doc(hidden)]
+    pub fn varying_guards(&self) -> impl Iterator<Item = &Guard> {
+        self.tiled.reading_guards().iter().filter(|guard| self.inside(&guard.of) != (0, 0))
+    }
+
+    /// The least and the greatest part that the steps inside a block have in a form.
+    pub(crate) fn inside(&self, form: &Affine) -> (i64, i64) {
+        let parts = self.sides.iter().filter_map(|side| {
+            Some(form.weight(Value::Axis(side.inside?)) * (side.steps.cast_signed() - 1))
+        });
+        parts.fold((0, 0), |(low, high), part| (low + part.min(0), high + part.max(0)))
+    }
+
+    /// Where the block's units lie in the source, from its first one, sorted, each once.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn offsets(&self) -> Vec<i64> {
+        let units = self.run_units();
+        let runs = self.runs();
+        let mut all: Vec<i64> =
+            runs.iter().flat_map(|run| units.iter().map(move |unit| run.src + unit)).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// The runs of the destination, in order.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn runs(&self) -> Vec<Run> {
+        let outer = self.sides.len() - self.run_axes;
+        let mut all = vec![(0, smallvec![0; self.sides.len()], 0)];
+        for (axis, side) in self.sides[..outer].iter().enumerate() {
+            let longer = |(place, at, src): (u64, SmallVec<[u64; 8]>, i64)| {
+                (0..side.steps).map(move |step| {
+                    let mut at = at.clone();
+                    at[axis] = step;
+                    (place + step * side.dst_stride, at, src + step.cast_signed() * side.src_stride)
+                })
+            };
+            if side.steps > 1 {
+                all = all.into_iter().flat_map(longer).collect();
+            }
+        }
+        let first = self.sides[self.sides.len() - self.run_axes.max(1)];
+        let run = |(place, at, src): (u64, SmallVec<[u64; 8]>, i64)| {
+            let lead = match self.start {
+                Start::Fixed => (self.whole - place / first.dst_stride % self.whole) % self.whole,
+                _ => 0,
+            };
+            Run {
+                place: (place + lead * first.dst_stride) / self.store,
+                at,
+                src: src + lead.cast_signed() * first.src_stride,
+            }
+        };
+        all.into_iter().map(run).collect()
+    }
+
+    /// Where the units of a run of the destination lie in the source, from its first one.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn run_units(&self) -> Vec<i64> {
+        let axes = self.sides[self.sides.len() - self.run_axes..].iter();
+        axes.fold(vec![0], |units, side| {
+            let steps =
+                |unit| (0..side.steps.cast_signed()).map(move |n| unit + n * side.src_stride);
+            units.into_iter().flat_map(steps).collect()
+        })
+    }
+
+    /// The nest that blocks share out.
     #[must_use]
     pub fn nest(&self) -> &CopyNest {
         &self.nest
     }
 
-    /// The axis of [`rows`](Self::rows) steps along which the destination's units are neighbours; the innermost of the
-    /// nest.
+    /// The nest over the numbers of blocks and the steps inside them.
+    #[doc(hidden)]
     #[must_use]
-    pub fn dst_axis(&self) -> usize {
-        self.dst_axis
+    pub fn tiled(&self) -> &CopyNest {
+        &self.tiled
+    }
+
+    /// What a block takes of each axis of the nest.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn sides(&self) -> &[Side] {
+        &self.sides
+    }
+
+    /// The axis that a run of the destination takes part of; those inside it are taken whole.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn outermost_of_run(&self) -> usize {
+        self.sides.len() - self.run_axes.max(1)
     }
 
     /// Units of a run of the destination.
     #[must_use]
     pub fn rows(&self) -> u64 {
-        self.rows
+        self.sides[self.sides.len() - self.run_axes..].iter().map(|side| side.steps).product()
     }
 
-    /// The axis of [`width`](Self::width) steps along which the source's units are neighbours, where it is another one.
-    #[must_use]
-    pub fn src_axis(&self) -> Option<usize> {
-        self.src_axes.map(|(_, axis)| axis)
-    }
-
-    /// The axis that counts the runs of the source, where the source has an axis of its own.
-    pub(crate) fn src_runs(&self) -> Option<usize> {
-        self.src_axes.map(|(runs, _)| runs)
-    }
-
-    /// Units of a run of the source.
+    /// Runs of the destination.
     #[must_use]
     pub fn width(&self) -> u64 {
-        self.width
+        self.sides[..self.sides.len() - self.run_axes].iter().map(|side| side.steps).product()
     }
 
     /// Units that one access of the source takes.
     #[must_use]
     pub fn load(&self) -> u64 {
-        self.load
+        self.load.units
     }
 
     /// Units that one access of the destination takes.
@@ -112,149 +279,63 @@ impl Block {
         self.store
     }
 
+    /// Accesses of the source in a block.
+    pub(crate) fn loads(&self) -> u64 {
+        self.load.count
+    }
+
+    /// Whether words of the source become words of the destination as they are.
+    pub(crate) fn moves_words(&self) -> bool {
+        let inner = self.sides[self.sides.len() - 1];
+        let word = u64::from((32 / self.nest.dst_bits()).max(1));
+        self.nest.src_bits() == self.nest.dst_bits()
+            && inner.src_stride == 1
+            && inner.steps.is_multiple_of(word)
+    }
+
+    /// Whether runs of the source start anywhere in a word: then words are put together from two.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_shifted(&self) -> bool {
+        self.load.is_shifted
+    }
+
+    /// Where the blocks of a row start.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn start(&self) -> Start {
+        self.start
+    }
+
+    /// Steps of the run's outermost axis from one whole access to the next.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn whole(&self) -> u64 {
+        self.whole
+    }
+
     /// The source's offset of a block's first unit.
     #[doc(hidden)]
     #[must_use]
     pub fn src(&self) -> Affine {
-        let first = |src: Affine, axis| src.substitute(Value::Axis(axis), &Affine::default());
-        let src = first(self.nest.src().clone(), self.dst_axis);
-        match self.src_axis() {
-            Some(axis) => first(src, axis),
-            None => src,
-        }
+        self.at_first(self.tiled.src())
     }
 
-    /// Runs of the source that a block loads: one for each row of a rectangle.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn source_runs(&self) -> u64 {
-        if self.src_axes.is_some() { self.rows } else { 1 }
-    }
-
-    /// Accesses that one run of the source takes; words where it does not start at a whole one.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn loads_of_run(&self) -> u64 {
-        let units = if self.src_axes.is_some() { self.width } else { self.rows };
-        units / self.loaded_units()
-    }
-
-    /// Units of the source from one access of a run to the next.
-    pub(crate) fn load_step(&self) -> i64 {
-        match self.src_axes {
-            None if self.load == 1 => self.nest.src().weight(Value::Axis(self.dst_axis)),
-            _ => self.load.cast_signed(),
-        }
-    }
-
-    /// Units in one loaded value: an access, or a word that was shifted into place.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn loaded_units(&self) -> u64 {
-        if self.is_word_aligned() { self.load } else { u64::from(32 / self.nest.src_bits()) }
-    }
-
-    /// Axes of the nest that number the blocks, outermost first.
-    pub(crate) fn outer(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
-        (0..self.nest.extents().len())
-            .filter(|&axis| axis != self.dst_axis && Some(axis) != self.src_axis())
-    }
-
-    /// How a block's number gives its position: digits, the fastest first.
-    ///
-    /// Neighbouring invocations take neighbouring runs of the source, then of the destination, in a patch that moves
-    /// whole memory transactions on a GPU and stays in the first-level cache on a CPU.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn lanes(&self, kind: AdapterKind) -> SmallVec<[Lane; 8]> {
-        let extent = |axis: usize| self.nest.extents()[axis];
-        let whole = |axis| Lane { axis, extent: extent(axis), step: 1 };
-        let dst_runs = self.dst_runs;
-        let Some(src_runs) = self.src_runs() else {
-            return self.outer().rev().map(whole).filter(|lane| lane.extent > 1).collect();
-        };
-        let rest = self.outer().rev().filter(|&axis| axis != src_runs && axis != dst_runs);
-        let mut lanes: SmallVec<[Lane; 8]> = SmallVec::new();
-        let (src_most, dst_most) = match kind {
-            AdapterKind::Gpu => (8, 4),
-            AdapterKind::Cpu => (16, 16),
-        };
-        let part = |axis, most: u64| {
-            (1..=most).rev().find(|&n| extent(axis).is_multiple_of(n)).unwrap_or(1)
-        };
-        let (src_part, dst_part) = (part(src_runs, src_most), part(dst_runs, dst_most));
-        lanes.extend([
-            Lane { axis: src_runs, extent: src_part, step: 1 },
-            Lane { axis: dst_runs, extent: dst_part, step: 1 },
-            Lane { axis: src_runs, extent: extent(src_runs) / src_part, step: src_part },
-            Lane { axis: dst_runs, extent: extent(dst_runs) / dst_part, step: dst_part },
-        ]);
-        lanes.extend(rest.map(whole));
-        lanes.retain(|lane| lane.extent > 1);
-        lanes
-    }
-
-    /// Steps of the original axis that one step of an axis of [`outer`](Self::outer) takes.
-    pub(crate) fn step_of(&self, axis: usize) -> u64 {
-        match axis {
-            axis if axis == self.dst_runs => self.rows,
-            axis if Some(axis) == self.src_runs() => self.width,
-            _ => 1,
-        }
+    /// A form of the tiled nest at the first unit of a block.
+    pub(crate) fn at_first(&self, form: &Affine) -> Affine {
+        let alone = self.sides.iter().filter(|side| side.count() == 1).map(|side| side.number);
+        let zero = self.sides.iter().filter_map(|side| side.inside).chain(alone);
+        zero.fold(form.clone(), |form, axis| form.substitute(Value::Axis(axis), &Affine::default()))
     }
 
     /// Number of blocks.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.outer().map(|axis| self.nest.extents()[axis]).product()
+        self.sides.iter().map(Side::count).product()
     }
 
-    /// Whether the source's run starts at whole words of the source.
-    pub(crate) fn is_word_aligned(&self) -> bool {
-        self.load * u64::from(self.nest.src_bits()) >= 32
+    /// Number of blocks and seams.
+    pub(crate) fn invocations(&self) -> u64 {
+        self.count() + self.seam().map_or(0, |seam| seam.rows)
     }
-}
-
-/// One digit of a block's number: `extent` values, each `step` positions along an axis of the nest.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Lane {
-    /// The axis that the digit moves along.
-    pub axis: usize,
-    /// Number of values.
-    pub extent: u64,
-    /// Positions that one step of the digit moves.
-    pub step: u64,
-}
-
-/// Units of the widest aligned access, of 16 bytes at most, to a run of `run` units along `axis` of the source.
-fn load_units(nest: &CopyNest, axis: usize, run: u64) -> u64 {
-    let others: SmallVec<[i64; 8]> = nest
-        .src()
-        .terms()
-        .iter()
-        .filter(|term| term.0 != Value::Axis(axis))
-        .map(|term| term.1)
-        .chain([nest.src().offset()])
-        .collect();
-    accesses(nest.src_bits())
-        .find(|&units| {
-            let units = i64::from(units);
-            run.is_multiple_of(units.unsigned_abs())
-                && others.iter().all(|weight| weight % units == 0)
-        })
-        .map_or(1, u64::from)
-}
-
-/// Units of the widest access, of 16 bytes at most, to a run of `run` units of the destination.
-fn store_units(nest: &CopyNest, run: u64) -> u64 {
-    accesses(nest.dst_bits())
-        .map(u64::from)
-        .find(|&units| run.is_multiple_of(units) && nest.dst_units().is_multiple_of(units))
-        .unwrap_or(1)
-}
-
-/// Units of accesses of 16, 8 and 4 bytes; none of less than a unit.
-fn accesses(bits: u32) -> impl Iterator<Item = u32> {
-    [128, 64, 32].into_iter().filter(move |&access| access >= bits).map(move |access| access / bits)
 }

@@ -1,9 +1,11 @@
 //! [`candidates`]: the ways to run a nest, each with its cost.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
-use super::{Block, Strategy, Target, cost};
-use crate::nest::{CopyNest, Value};
+use smallvec::{SmallVec, smallvec};
+
+use super::{Block, Strategy, Target, cost, numbering::Patch, seam::gcd};
+use crate::nest::{CopyAxis, CopyNest, Value};
 
 /// One way to run a nest, and what the cost model expects of it.
 ///
@@ -19,8 +21,7 @@ use crate::nest::{CopyNest, Value};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     pub(super) strategy: Strategy,
-    /// In a box, so that sorting candidates moves little.
-    pub(super) body: Box<Body>,
+    pub(super) body: Body,
     pub(super) reason: &'static str,
     cost: u64,
 }
@@ -28,14 +29,14 @@ pub struct Candidate {
 /// What the invocations of a kernel share out: the blocks of a nest, or its words.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Body {
-    Block(Block),
-    Nest(CopyNest),
+    Block(Box<Block>),
+    Nest(Arc<CopyNest>),
 }
 
 impl Body {
     pub(super) fn nest(&self) -> &CopyNest {
         match self {
-            Self::Block(block) => &block.nest,
+            Self::Block(block) => block.nest(),
             Self::Nest(nest) => nest,
         }
     }
@@ -49,9 +50,20 @@ impl Body {
 }
 
 impl Candidate {
-    fn of_block(strategy: Strategy, reason: &'static str, block: Block, target: &Target) -> Self {
-        let cost = cost::of_block(&block, target.kind, &target.model);
-        Self { strategy, body: Box::new(Body::Block(block)), reason, cost }
+    /// Of a block, in the patch of least cost.
+    fn of_block(
+        strategy: Strategy,
+        reason: &'static str,
+        mut block: Block,
+        target: &Target,
+    ) -> Self {
+        let patches = Patch::all(target.kind).iter().map(|&patch| {
+            block.set_patch(patch);
+            (cost::of_block(&block, &target.model), patch)
+        });
+        let (cost, patch) = patches.min_by_key(|choice| choice.0).expect("a kind has a patch");
+        block.set_patch(patch);
+        Self { strategy, body: Body::Block(Box::new(block)), reason, cost }
     }
 
     /// What one invocation does.
@@ -81,8 +93,8 @@ impl Candidate {
     /// The [`cost`](Self::cost) that another model of the same kind of adapter gives.
     #[must_use]
     pub fn cost_by(&self, target: &Target) -> u64 {
-        match &*self.body {
-            Body::Block(block) => cost::of_block(block, target.kind, &target.model),
+        match &self.body {
+            Body::Block(block) => cost::of_block(block, &target.model),
             Body::Nest(_) if self.strategy == Strategy::Empty => 0,
             Body::Nest(nest) => cost::of_gather(nest, &target.model),
         }
@@ -108,31 +120,30 @@ impl fmt::Display for Candidate {
 /// The kernels of all of them write the same bytes. A copy of one run stands alone, so that it stays one.
 #[must_use]
 pub fn candidates(nest: CopyNest, target: &Target) -> Vec<Candidate> {
+    let nest = Arc::new(nest);
     if nest.dst_units() == 0 {
         let reason = "the destination has no elements";
-        let body = Box::new(Body::Nest(nest));
+        let body = Body::Nest(nest);
         return vec![Candidate { strategy: Strategy::Empty, body, reason, cost: 0 }];
     }
     let mut list = Vec::new();
-    let inner = nest.extents().len() - 1;
+    let widths = [nest.src_bits(), nest.dst_bits()];
     let reason = if nest.refusals().is_none() {
         "what is read differs from case to case"
-    } else if nest.src_bits() != nest.dst_bits() {
+    } else if widths[0] != widths[1] && widths.iter().any(|&bits| bits >= 32) {
         "the element size changes"
     } else if !nest.is_exact() {
         "the destination's strides leave a head or a tail"
-    } else if nest.src().weight(Value::Axis(inner)) == 1 || is_copy(&nest) {
-        rows(&nest, target, &mut list);
-        "rows are no whole number of words"
+    } else if widths.iter().any(|&bits| bits < NARROWEST) {
+        "units are narrower than 4 bits"
     } else {
-        rectangles(&nest, target, &mut list);
-        strided_rows(&nest, target, &mut list);
-        "no axis gives runs of whole words on both sides"
+        boxes(&nest, target, &mut list);
+        "quotients or padding change inside every block"
     };
     if !list.iter().any(|candidate| candidate.strategy == Strategy::Copy) {
         let reason = if list.is_empty() { reason } else { "every block of it costs more" };
         let cost = cost::of_gather(&nest, &target.model);
-        let body = Box::new(Body::Nest(nest));
+        let body = Body::Nest(nest);
         list.push(Candidate { strategy: Strategy::Gather, body, reason, cost });
     }
     list.sort_by_key(|candidate| candidate.cost);
@@ -143,57 +154,125 @@ pub fn candidates(nest: CopyNest, target: &Target) -> Vec<Candidate> {
 fn is_copy(nest: &CopyNest) -> bool {
     let [extent] = *nest.extents() else { return false };
     let stride = nest.src().weight(Value::Axis(0));
-    nest.reading_guards().is_empty() && nest.quotients().is_empty() && (stride == 1 || extent == 1)
+    nest.src_bits() == nest.dst_bits()
+        && nest.reading_guards().is_empty()
+        && nest.quotients().is_empty()
+        && (stride == 1 || extent == 1)
 }
 
-/// Runs of 4 to 64 bytes of rows that are contiguous on both sides.
-fn rows(nest: &CopyNest, target: &Target, list: &mut Vec<Candidate>) {
-    // Sub-byte units have no path that puts a word together from two.
-    if nest.dst_bits() < 8 {
-        return;
-    }
-    let (strategy, reason) = if is_copy(nest) {
-        (Strategy::Copy, "both sides are one contiguous run")
+/// Bits of the narrowest units that blocks move: one by one in registers, they would be too many.
+const NARROWEST: u32 = 4;
+
+/// Units of the longest run of one side of a block: 16 bytes, and four units of 16.
+const RUN_BITS: u32 = 128;
+
+/// Adds the blocks of a nest, by the lengths of their runs in the destination and in the source.
+fn boxes(nest: &Arc<CopyNest>, target: &Target, list: &mut Vec<Candidate>) {
+    let axes: SmallVec<[CopyAxis; 8]> = nest.axes().collect();
+    let inner = axes.len() - 1;
+    let bits = nest.dst_bits();
+    let word = u64::from((32 / bits).max(1));
+    let longest = u64::from(RUN_BITS / bits);
+    let src_axes = source_order(&axes);
+    let is_long = axes[inner].extent >= longest && src_axes.first() == Some(&inner);
+    let shares_run = is_long || is_copy(nest);
+    // Runs of 4 to 64 bytes along an axis that is innermost on both sides; sides of a rectangle of up to 16 bytes, or of
+    // two wide units.
+    let runs: SmallVec<[u64; 8]> = if shares_run {
+        let most = if axes[inner].src_stride.abs() == 1 { 512 } else { 256 };
+        (0..=4).map(|log| word << log).filter(|run| run * u64::from(bits) <= most).collect()
     } else {
-        (Strategy::Rows, "the innermost axis is contiguous on both sides")
+        let sides = (0..=2).rev().map(|log| word << log);
+        sides.filter(|&run| run * u64::from(bits) <= 256).collect()
     };
-    let word = u64::from((32 / nest.dst_bits()).max(1));
-    let runs = (0..=4).map(|log| word << log);
-    let runs = runs.filter(|rows| rows * u64::from(nest.dst_bits()) <= 512);
-    let blocks = runs.filter_map(|rows| Block::run(nest, rows));
-    list.extend(blocks.map(|block| Candidate::of_block(strategy, reason, block, target)));
-}
-
-/// Runs that fill one store of 8 or 16 bytes, loaded unit by unit.
-fn strided_rows(nest: &CopyNest, target: &Target, list: &mut Vec<Candidate>) {
-    if nest.dst_bits() < 32 {
-        return;
-    }
-    let runs = [4, 2].into_iter().filter(|rows| rows * nest.dst_bits() <= 128);
-    let blocks = runs.filter_map(|rows| Block::run(nest, rows.into()));
-    let reason = "the source walks the innermost axis with a stride";
-    list.extend(blocks.map(|block| Candidate::of_block(Strategy::Rows, reason, block, target)));
-}
-
-/// Rectangles of up to 16 units of 4 bytes and more, or 64 narrower ones: a driver compiles what is unrolled.
-fn rectangles(nest: &CopyNest, target: &Target, list: &mut Vec<Candidate>) {
-    let inner = nest.extents().len() - 1;
-    let src_axis = (0..inner).rev().find(|&axis| nest.src().weight(Value::Axis(axis)) == 1);
-    let (Some(src_axis), bits) = (src_axis, nest.dst_bits()) else { return };
-    let sides: &[u64] = match bits {
-        0..8 => return,
-        8 => &[8, 4],
-        16 => &[8, 4, 2],
-        32 | 64 => &[4, 2, 1],
-        _ => &[2, 1],
-    };
-    for &rows in sides {
-        for &width in sides.iter().filter(|&&width| bits < 32 || rows * width > 1) {
-            let Some(block) = Block::rectangle(nest, src_axis, rows, width) else { continue };
-            if block.is_word_aligned() {
-                let reason = "the innermost axes of the two sides differ";
-                list.push(Candidate::of_block(Strategy::Transpose, reason, block, target));
+    let mut seen: SmallVec<[SmallVec<[u64; 8]>; 16]> = SmallVec::new();
+    for &dst_run in &runs {
+        let widths = if shares_run { &[1][..] } else { &runs };
+        for &src_run in widths.iter().chain((!shares_run).then_some(&1)) {
+            let mut steps: SmallVec<[u64; 8]> = smallvec![1; axes.len()];
+            take(&axes, (0..=inner).rev(), dst_run, &mut steps);
+            let run_axes = (0..=inner).rev().take_while(|&axis| steps[axis] > 1).count();
+            take(&axes, src_axes.iter().copied(), src_run, &mut steps);
+            let units: u64 = steps.iter().product();
+            if units == 1 && !shares_run
+                || units > most_units(bits, shares_run)
+                || seen.contains(&steps)
+            {
+                continue;
             }
+            let run_axes = run_axes.max(run_of(&axes, &steps));
+            let block = Block::new(nest, &steps, run_axes, Patch::all(target.kind)[0]);
+            seen.push(steps.clone());
+            let Some(block) = block else { continue };
+            let along_inner = units == steps[inner];
+            let (strategy, reason) = if is_copy(nest) {
+                (Strategy::Copy, "both sides are one contiguous run")
+            } else if axes[inner].src_stride == 1 && along_inner {
+                (Strategy::Rows, "the innermost axis is contiguous on both sides")
+            } else if along_inner {
+                (Strategy::Rows, "the source walks the innermost axis with a stride")
+            } else {
+                (Strategy::Transpose, "the innermost axes of the two sides differ")
+            };
+            list.push(Candidate::of_block(strategy, reason, block, target));
         }
+    }
+}
+
+/// The most units of a block: a driver compiles what is unrolled.
+fn most_units(bits: u32, shares_run: bool) -> u64 {
+    match bits {
+        _ if shares_run => u64::MAX,
+        0..=8 => 80,
+        16 => 64,
+        32 => 32,
+        64 => 16,
+        _ => 4,
+    }
+}
+
+/// The axes along which units of the source are neighbours, or close: each continues where the one before it ends.
+fn source_order(axes: &[CopyAxis]) -> SmallVec<[usize; 8]> {
+    let stride = |axis: usize| axes[axis].src_stride.unsigned_abs();
+    let mut order: SmallVec<[usize; 8]> = SmallVec::new();
+    let mut by_stride: SmallVec<[usize; 8]> =
+        (0..axes.len()).rev().filter(|&axis| stride(axis) > 0).collect();
+    by_stride.sort_by_key(|&axis| stride(axis));
+    for axis in by_stride {
+        let continues = match order.last() {
+            None => stride(axis) <= 4,
+            Some(&last) => stride(axis) == stride(last).saturating_mul(axes[last].extent),
+        };
+        if !continues {
+            break;
+        }
+        order.push(axis);
+    }
+    order
+}
+
+/// Takes steps of axes, each whole before the next, until a run has a multiple of `run` units.
+fn take(axes: &[CopyAxis], order: impl Iterator<Item = usize>, run: u64, steps: &mut [u64]) {
+    let mut taken = 1;
+    for axis in order {
+        if taken >= run {
+            return;
+        }
+        let multiple = run / gcd(run, taken);
+        let part = run.div_ceil(taken).next_multiple_of(multiple).min(axes[axis].extent);
+        steps[axis] = steps[axis].max(part);
+        if part < axes[axis].extent {
+            return;
+        }
+        taken *= part;
+    }
+}
+
+/// How many of the innermost axes the destination's run goes along: whole ones, and one more.
+fn run_of(axes: &[CopyAxis], steps: &[u64]) -> usize {
+    let whole = (0..axes.len()).rev().take_while(|&axis| steps[axis] == axes[axis].extent).count();
+    match axes.len().checked_sub(whole + 1) {
+        Some(next) if steps[next] > 1 => whole + 1,
+        _ => whole,
     }
 }

@@ -4,7 +4,7 @@
 //! word of the destination in each lane:
 //!
 //! ```text
-//! cost = (operations + Σ (ACCESS + words · WORD + lines · LINE + fetched · BYTE) + spilled · SPILL)
+//! cost = (operations + Σ (ACCESS + words · WORD + lines · LINE + fetched · BYTE) + stored · ACCESS + spilled · SPILL)
 //!        / words that an invocation writes · lanes / lanes that have work
 //! ```
 //!
@@ -16,14 +16,16 @@
 //! - *lines* of 128 bytes are what all lanes of the access touch together;
 //! - *fetched* bytes are those of all lanes, with what shares a sector of 32 bytes with them and is not used: by any
 //!   invocation when reading, for a cache keeps the sector, by the same store when writing;
+//! - *stored* lines are those that all stores of the lanes touch together: a CPU fetches each before it is written, and
+//!   stores wait for it, as long as for an access;
 //! - *spilled* words are what an invocation holds at a time past 16 of them.
 //!
 //! The numbers are those of the target's [`CostModel`]; of the presets
 //!
-//! | | lanes | ACCESS | WORD | LINE | BYTE | SPILL |
+//! //! | | lanes | ACCESS | WORD | LINE | BYTE | SPILL |
 //! |---|---|---|---|---|---|---|
 //! | GPU | 32 | 0 | 0 | 4 | 0.28 | 0 |
-//! | CPU | 8 | 8 | 1 | 0 | 0 | 3 |
+//! | CPU | 8 | 8 | 1 | 0.5 | 0 | 3 |
 //!
 //! The GPU's row is that of a card of 3.35 TB/s and 132 cores at 1.76 GHz (an H100, by its data sheet): a core issues four
 //! operations a cycle, and takes one line and 14.4 bytes of memory a cycle. It is not measured, and it takes every core to
@@ -33,7 +35,7 @@
 
 use smallvec::SmallVec;
 
-use super::{AdapterKind, Block, CostModel, block::Lane};
+use super::{Block, CostModel, Lane, Side};
 use crate::nest::{Affine, CopyNest, Value};
 
 /// Words that an invocation holds without spilling.
@@ -45,6 +47,8 @@ const SECTOR_BYTES: u64 = 32;
 struct Work {
     operations: u64,
     accesses: [Accesses; 2],
+    /// Lines that all stores of the invocations of a vector touch together.
+    stored_lines: u64,
     /// Bytes that the invocation writes.
     bytes: u64,
     invocations: u64,
@@ -63,6 +67,7 @@ impl Work {
                 + lanes * side.fetched() * byte
         };
         let accesses: u64 = self.accesses.iter().map(|side| side.count * one(side)).sum();
+        let accesses = accesses + self.stored_lines * access;
         let spilled = (self.bytes / 4).saturating_sub(REGISTERS) * spill;
         // A vector that is not full takes as long. The model counts thousandths.
         (self.operations * 1000 + accesses + spilled) * 4 * vector / (self.bytes * lanes * 10)
@@ -80,7 +85,7 @@ struct Accesses {
     /// Bytes that lie together without a step.
     unit: u64,
     /// The units of an invocation that share sectors with each other.
-    inside: [Steps; 2],
+    inside: SmallVec<[Steps; 4]>,
     /// The digits of an invocation's number, the fastest first.
     outside: SmallVec<[Steps; 8]>,
 }
@@ -88,16 +93,13 @@ struct Accesses {
 impl Accesses {
     /// Lines that the lanes of one access touch together.
     fn lines(&self, lanes: u64) -> u64 {
-        first_lanes(&self.outside, lanes)
-            .map(|(extent, distance)| (extent * distance.min(LINE_BYTES)).div_ceil(LINE_BYTES))
-            .map(|lines| lines.max(1))
-            .product()
+        lines(first_lanes(&self.outside, lanes))
     }
 
     /// Bytes of one access, with its share of those that come in the same sectors and are not used.
     fn fetched(&self) -> u64 {
-        let mut steps: SmallVec<[Steps; 10]> = self.outside.iter().copied().collect();
-        steps.extend(self.inside);
+        let mut steps: SmallVec<[Steps; 12]> = self.outside.iter().copied().collect();
+        steps.extend(self.inside.iter().copied());
         steps.sort_unstable_by_key(|step| step.1);
         let mut run = self.unit;
         for (extent, distance) in steps.into_iter().filter(|step| step.0 > 1) {
@@ -116,6 +118,13 @@ impl Accesses {
     }
 }
 
+/// Lines that these steps touch together.
+fn lines(steps: impl Iterator<Item = Steps>) -> u64 {
+    steps
+        .map(|(extent, distance)| (extent * distance.min(LINE_BYTES)).div_ceil(LINE_BYTES).max(1))
+        .product()
+}
+
 /// The digits that number the first `lanes` invocations, cut to those.
 fn first_lanes(digits: &[Steps], mut lanes: u64) -> impl Iterator<Item = Steps> {
     digits.iter().map(move |&(extent, distance)| {
@@ -126,53 +135,65 @@ fn first_lanes(digits: &[Steps], mut lanes: u64) -> impl Iterator<Item = Steps> 
 }
 
 /// Hundredths of an operation for each word that a block writes.
-pub(super) fn of_block(block: &Block, kind: AdapterKind, model: &CostModel) -> u64 {
-    let (nest, model) = (block.nest(), &model.clamped());
-    let lanes = block.lanes(kind);
-    let units = block.rows() * block.width();
-    let words = block.source_runs() * block.loads_of_run();
-    // Words that are put together from two take one load more.
-    let loads = words + u64::from(!block.is_word_aligned());
-    let stores = units / block.store();
+pub(super) fn of_block(block: &Block, model: &CostModel) -> u64 {
+    let (nest, tiled) = (block.nest(), block.tiled());
+    let model = &model.clamped();
+    let lanes = block.lanes();
+    let (loads, stores) = (block.loads(), block.rows() * block.width() / block.store());
     // An access computes its place and takes its value; a shifted word takes two shifts and an or, a packed unit a shift,
     // a mask and an or.
-    let mut operations = decoding(&lanes) + evaluation(nest) + 2 * (loads + stores);
-    if !block.is_word_aligned() {
-        operations += 4 * words;
-    } else if nest.dst_bits() < 32 && block.src_axis().is_some() {
-        operations += 3 * units;
+    let mut operations = decoding(&lanes) + evaluation(tiled) + 2 * (loads + stores);
+    if block.is_shifted() {
+        operations += 4 * loads;
     }
-    let digits = |stride: &dyn Fn(usize) -> u64, bits| -> SmallVec<[Steps; 8]> {
-        let distance = |lane: &Lane| bytes(stride(lane.axis).saturating_mul(lane.step), bits);
+    if nest.dst_bits() < 32 && !block.moves_words() {
+        operations += 3 * block.rows() * block.width();
+    }
+    if block.sides().iter().any(Side::is_ragged) {
+        operations += loads + 2 * stores;
+    }
+    let side = |axis: usize| block.sides().iter().find(|side| side.number == axis);
+    let digits = |stride: &dyn Fn(&Side) -> u64, bits| -> SmallVec<[Steps; 8]> {
+        let distance = |lane: &Lane| {
+            let step = side(lane.axis).map_or(0, |side| stride(side).saturating_mul(side.steps));
+            bytes(step.saturating_mul(lane.step), bits)
+        };
         lanes.iter().map(|lane| (lane.extent, distance(lane))).collect()
     };
-    let strides: SmallVec<[u64; 8]> = nest.axes().map(|axis| axis.dst_stride).collect();
-    let from = |axis: usize| nest.src().weight(Value::Axis(axis)).unsigned_abs();
-    let step = |axis: usize| bytes(from(axis), nest.src_bits());
+    let from = |side: &Side| side.src_stride.unsigned_abs();
+    let inside = block.sides().iter().filter(|side| side.steps > 1);
     let read = Accesses {
         count: loads,
-        bytes: bytes(block.loaded_units(), nest.src_bits()),
+        bytes: bytes(block.load(), nest.src_bits()),
         unit: bytes(1, nest.src_bits()),
-        inside: [
-            (block.rows(), step(block.dst_axis())),
-            (block.width(), block.src_axis().map_or(0, step)),
-        ],
+        inside: inside
+            .clone()
+            .map(|side| (side.steps, bytes(from(side), nest.src_bits())))
+            .collect(),
         outside: digits(&from, nest.src_bits()),
     };
     let stored = bytes(block.store(), nest.dst_bits());
-    let all = digits(&|axis| strides[axis], nest.dst_bits());
-    let outside = first_lanes(&all, model.lanes.into()).collect();
-    let written = Accesses { count: stores, bytes: stored, unit: stored, inside: NOTHING, outside };
+    let all = digits(&|side| side.dst_stride, nest.dst_bits());
+    let outside: SmallVec<[Steps; 8]> = first_lanes(&all, model.lanes.into()).collect();
+    let inside = inside.map(|side| (side.steps, bytes(side.dst_stride, nest.dst_bits())));
+    let stored_lines = lines(outside.iter().copied().chain(inside));
+    let written =
+        Accesses { count: stores, bytes: stored, unit: stored, inside: SmallVec::new(), outside };
+    let (count, moved) = (block.count(), block.sides().iter().map(|side| side.covered).product());
     let work = Work {
         operations,
         accesses: [read, written],
-        bytes: bytes(units, nest.dst_bits()),
-        invocations: block.count(),
+        stored_lines,
+        // Blocks that pass the end of an axis write less.
+        bytes: (bytes(moved, nest.dst_bits()) / count).max(1),
+        invocations: count,
     };
-    work.cost(model)
+    // Seams are gathered.
+    let rest = nest.dst_units() - moved;
+    let gathered =
+        if rest == 0 { 0 } else { of_gather(nest, model).saturating_mul(rest) / nest.dst_units() };
+    work.cost(model) + gathered
 }
-
-const NOTHING: [Steps; 2] = [(1, 0); 2];
 
 /// Hundredths of an operation for each word that a gather writes.
 pub(super) fn of_gather(nest: &CopyNest, model: &CostModel) -> u64 {
@@ -197,15 +218,16 @@ pub(super) fn of_gather(nest: &CopyNest, model: &CostModel) -> u64 {
         count: units,
         bytes: unit,
         unit,
-        inside: [(units, step(inner)), (1, 0)],
+        inside: [(units, step(inner))].into_iter().collect(),
         outside: outside.collect(),
     };
     let outside = [(invocations.min(model.lanes.into()), word)].into_iter().collect();
-    let written = Accesses { count: 1, bytes: word, unit: word, inside: NOTHING, outside };
+    let written = Accesses { count: 1, bytes: word, unit: word, inside: SmallVec::new(), outside };
     let work = Work {
         // Every unit calls a function and loads; the word is stored.
         operations: units * (decoding(&lanes) + evaluation(nest) + shifts + 2) + 2,
         accesses: [read, written],
+        stored_lines: 1,
         bytes: word,
         invocations,
     };
@@ -257,7 +279,7 @@ fn remainder(by: u64) -> u64 {
 mod tests {
     use std::collections::HashSet;
 
-    use super::*;
+    use super::{super::AdapterKind, *};
 
     /// Every place that the steps reach.
     fn places(steps: &[Steps]) -> Vec<u64> {
@@ -272,22 +294,22 @@ mod tests {
         places.iter().flat_map(pieces).collect::<HashSet<_>>().len() as u64
     }
 
-    fn accesses(bytes: u64, inside: [Steps; 2], outside: &[Steps]) -> Accesses {
-        Accesses { count: 1, bytes, unit: bytes, inside, outside: outside.into() }
+    fn accesses(bytes: u64, inside: &[Steps], outside: &[Steps]) -> Accesses {
+        Accesses { count: 1, bytes, unit: bytes, inside: inside.into(), outside: outside.into() }
     }
 
     /// Worked by hand: lines and fetched bytes on a GPU, half a vector of it, and words and what is spilled on a CPU.
     #[test]
     fn costs_are_the_sum_at_the_head_of_the_file() {
         let work = |bytes, count, invocations| {
-            let side = || Accesses { count, ..accesses(16, NOTHING, &[(invocations, 16)]) };
-            Work { operations: 10, accesses: [side(), side()], bytes, invocations }
+            let side = || Accesses { count, ..accesses(16, &[], &[(invocations, 16)]) };
+            Work { operations: 10, accesses: [side(), side()], stored_lines: 2, bytes, invocations }
         };
         let full = (1000 + 2 * (4 * 400 + 32 * 16 * 28)) / 4;
         assert_eq!(work(16, 1, 1 << 20).cost(&CostModel::of(AdapterKind::Gpu)), full);
         let half = (1000 + 2 * (2 * 400 + 16 * 16 * 28)) * 2 / 4;
         assert_eq!(work(16, 1, 16).cost(&CostModel::of(AdapterKind::Gpu)), half);
-        let spilled = (1000 + 2 * 6 * (800 + 4 * 100) + (24 - 16) * 300) / 24;
+        let spilled = (1000 + 2 * 6 * (800 + 4 * 100 + 50) + 2 * 800 + (24 - 16) * 300) / 24;
         assert_eq!(work(96, 6, 1 << 20).cost(&CostModel::of(AdapterKind::Cpu)), spilled);
     }
 
@@ -306,7 +328,7 @@ mod tests {
             for lanes in [8, 32] {
                 let first: Vec<Steps> = first_lanes(outside, lanes).collect();
                 let expected = touched(&places(&first), bytes, LINE_BYTES);
-                assert_eq!(accesses(bytes, NOTHING, outside).lines(lanes), expected, "{outside:?}");
+                assert_eq!(accesses(bytes, &[], outside).lines(lanes), expected, "{outside:?}");
             }
         }
     }
@@ -314,19 +336,19 @@ mod tests {
     #[test]
     fn fetched_bytes_are_those_of_the_sectors() {
         for (bytes, inside, outside) in [
-            (4, NOTHING, &[(1024, 4)][..]),
-            (16, NOTHING, &[(8, 16), (64, 4096)]),
-            (16, [(4, 4096), (1, 0)], &[(8, 16), (64, 1 << 20)]),
-            (4, NOTHING, &[(1024, 12)]),
-            (4, NOTHING, &[(1024, 64)]),
-            (4, [(4, 16), (1, 0)], &[(256, 64)]),
-            (4, [(3, 4), (1, 0)], &[(256, 1024)]),
-            (4, NOTHING, &[(2, 8), (256, 1024)]),
-            (8, [(2, 8), (2, 16)], &[(512, 32)]),
-            (1, [(4, 1), (8, 256)], &[(64, 4)]),
-            (4, [(1, 6), (1, 0)], &[(1024, 8)]),
+            (4, &[][..], &[(1024, 4)][..]),
+            (16, &[][..], &[(8, 16), (64, 4096)]),
+            (16, &[(4, 4096)], &[(8, 16), (64, 1 << 20)]),
+            (4, &[][..], &[(1024, 12)]),
+            (4, &[][..], &[(1024, 64)]),
+            (4, &[(4, 16)], &[(256, 64)]),
+            (4, &[(3, 4)], &[(256, 1024)]),
+            (4, &[][..], &[(2, 8), (256, 1024)]),
+            (8, &[(2, 8), (2, 16)], &[(512, 32)]),
+            (1, &[(4, 1), (8, 256)], &[(64, 4)]),
+            (4, &[(1, 6)], &[(1024, 8)]),
         ] {
-            let steps: Vec<Steps> = outside.iter().copied().chain(inside).collect();
+            let steps: Vec<Steps> = outside.iter().chain(inside).copied().collect();
             let places = places(&steps);
             let sectors = touched(&places, bytes, SECTOR_BYTES) * SECTOR_BYTES;
             let given = accesses(bytes, inside, outside).fetched();

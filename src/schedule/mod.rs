@@ -4,16 +4,22 @@ mod block;
 mod candidates;
 mod cost;
 mod error;
+mod load;
 mod model;
+mod numbering;
 #[allow(clippy::module_inception)]
 mod schedule;
+mod seam;
 mod target;
 #[cfg(feature = "text-protos")]
 mod target_json;
 
-pub use block::{Block, Lane};
+pub use block::{Block, Run, Side};
 pub use candidates::{Candidate, candidates};
 pub use error::ScheduleError;
+pub use load::{run_words, runs};
 pub use model::CostModel;
+pub use numbering::Lane;
 pub use schedule::{Schedule, Strategy, schedule};
+pub use seam::{Seam, Start};
 pub use target::{AdapterKind, Target};

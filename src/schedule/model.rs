@@ -39,7 +39,7 @@ impl CostModel {
                 Self { lanes: 32, access: 0, word: 0, line: 4000, byte: 280, spill: 0 }
             }
             AdapterKind::Cpu => {
-                Self { lanes: 8, access: 8000, word: 1000, line: 0, byte: 0, spill: 3000 }
+                Self { lanes: 8, access: 8000, word: 1000, line: 500, byte: 0, spill: 3000 }
             }
         }
     }

@@ -19,7 +19,7 @@ use crate::nest::{CopyNest, Count, LastRead, Operand, greatest_sum, width};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Schedule {
     strategy: Strategy,
-    body: Box<Body>,
+    body: Body,
     reason: &'static str,
     workgroup_size: u32,
     workgroups: [u32; 3],
@@ -167,10 +167,14 @@ impl Candidate {
         }
         let nest = schedule.nest();
         schedule.invocations = match schedule.block() {
-            Some(block) => block.count(),
+            Some(block) => block.invocations(),
             None => nest.dst_units().div_ceil(units_of_word(nest)),
         };
-        check_limits(schedule.nest(), target)?;
+        check_limits(
+            schedule.nest(),
+            schedule.block().map_or(schedule.nest(), Block::tiled),
+            target,
+        )?;
         schedule.workgroup_size = target.max_compute_invocations_per_workgroup.min(256);
         let groups = schedule.invocations.div_ceil(schedule.workgroup_size.into());
         schedule.workgroups = workgroups(groups, target)?;
@@ -184,7 +188,7 @@ impl Candidate {
     }
 }
 
-fn check_limits(nest: &CopyNest, target: &Target) -> Result<(), ScheduleError> {
+fn check_limits(nest: &CopyNest, tiled: &CopyNest, target: &Target) -> Result<(), ScheduleError> {
     let limit = target.max_storage_buffer_binding_size / 4 * 4;
     let sources = || nest.sources().iter().enumerate().map(|(n, of)| (Operand::Source(n), of));
     let images = sources().map(|(operand, source)| (operand, source.bytes()));
@@ -214,7 +218,7 @@ fn check_limits(nest: &CopyNest, target: &Target) -> Result<(), ScheduleError> {
         }
     }
     // Every intermediate value of the kernel's expressions fits `u32`.
-    let (given, limit) = (greatest_sum(nest), u64::from(u32::MAX));
+    let (given, limit) = (greatest_sum(tiled).max(greatest_sum(nest)), u64::from(u32::MAX));
     if given > limit {
         return Err(ScheduleError::Index { operand: Operand::Source(0), given, limit });
     }

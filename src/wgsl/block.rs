@@ -1,69 +1,189 @@
 //! The kernels that move a block in each invocation, in registers: copies, rows and transposes.
 
 use super::{
-    emit::main,
     form::{Names, Place},
-    gather::{filling, guards, steps},
-    words::{components, lane, literal, repeated, type_name},
+    gather::{filling, guards, steps, unit_function, word_function},
+    packed::Packing,
+    words::{literal, repeated, sign_extended, type_name},
     writer::Writer,
 };
 use crate::{
-    nest::{Affine, Count, Value, width},
-    schedule::{AdapterKind, Block, Lane},
+    nest::{Affine, Count, Guard, Value, signed, width},
+    schedule::{Block, Lane, Seam, Side, Start},
 };
 
 /// Writes a kernel that moves one [`Block`] in each invocation, in registers.
-pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
-    let nest = block.nest();
+pub(super) fn block(writer: &mut Writer, block: &Block) {
+    let (nest, tiled) = (block.nest(), block.tiled());
     let store_bits = block.store() * u64::from(nest.dst_bits());
-    let write = Affine::default();
     let names = Names::of_block(block);
-    let stores = stores(block);
-    if !nest.reading_guards().is_empty() {
+    let is_ragged = block.sides().iter().any(Side::is_ragged);
+    let varies = block.varying_guards().next().is_some();
+    let seam = block.seam();
+    if varies || seam.is_some() {
+        let element_words = block.load() * u64::from(nest.src_bits()) / 32;
+        unit_function(writer, nest, u32::try_from(element_words).unwrap_or(1));
+        writer.blank();
+        word_function(writer, nest);
+    }
+    if varies {
+        unit_by_unit(writer, block);
+        writer.blank();
+    } else if !is_ragged && !tiled.reading_guards().is_empty() {
         writer.comment("", format_args!("Writes one value to every place of a block."));
         let head = format!("fn blank(write: u32, value: {})", type_name(store_bits));
         writer.block(format_args!("{head}"), |writer| {
-            for store in &stores {
-                writer.line(format_args!("destination[{}] = value;", at("write", store.offset)));
-            }
+            stores(writer, block, |_, _| vec!["value".to_owned()]);
         });
         writer.blank();
     }
-    introduce(writer, block, &names, kind);
-    main(writer, "block", block.count(), |writer| {
-        positions(writer, block, &names, kind);
-        let write = write_form(block, write);
-        writer.noted(
-            format_args!("let write = {};", names.form(&write)),
-            format_args!("{}", counted_in(block.store())),
+    if nest.sign_extend() && nest.dst_bits() > nest.src_bits() {
+        let (bits, to_bits) = (nest.src_bits(), nest.dst_bits());
+        writer.comment(
+            "",
+            format_args!("Repeats the sign of each unit: of {bits} bits in a place of {to_bits}."),
         );
-        guards(writer, nest, &names, |writer, bits| {
+        writer.block(format_args!("fn signed(word: u32) -> u32"), |writer| {
+            writer.line(format_args!("return {};", sign_extended("word", bits, to_bits)));
+        });
+        writer.blank();
+    }
+    introduce(writer, block, &names);
+    super::emit::main(writer, "block", block.invocations(), |writer| {
+        if let Some(seam) = &seam {
+            seams(writer, block, seam);
+        }
+        positions(writer, block, &names);
+        write_place(writer, block, &names);
+        left(writer, block, &names);
+        let first = |guard: &Guard| {
+            let extent = guard.extent - block.inside(&guard.of).1.unsigned_abs();
+            Guard { of: block.at_first(&guard.of), extent }
+        };
+        guards(writer, tiled, &names, first, |writer, bits| {
             let value = literal(store_bits, repeated(bits, nest.dst_bits(), store_bits));
-            writer.noted(format_args!("blank(write, {value});"), format_args!("{}", filling(bits)));
+            if varies {
+                writer.line(format_args!("unit_by_unit(write);"));
+            } else if is_ragged {
+                writer.comment("", format_args!("{}", filling(bits)));
+                stores(writer, block, |_, _| vec![value.clone()]);
+            } else {
+                let remark = filling(bits);
+                writer.noted(format_args!("blank(write, {value});"), format_args!("{remark}"));
+            }
             writer.line(format_args!("return;"));
         });
-        if block.is_word_aligned() {
-            aligned_loads(writer, block, &names);
-        } else {
-            shifted_loads(writer, block, &names);
-        }
-        for Store { offset, parts } in &stores {
-            let place = format!("destination[{}] = ", at("write", *offset));
+        let packing = Packing::new(block);
+        packing.loads(writer, &names);
+        let is_extended = nest.sign_extend() && nest.dst_bits() > nest.src_bits();
+        stores(writer, block, |run, access| {
+            let words = packing.stored(run, access).into_iter();
+            words.map(|word| if is_extended { format!("signed({word})") } else { word }).collect()
+        });
+    });
+}
+
+/// Writes the function that moves a block word by word, where some of its units read nothing.
+fn unit_by_unit(writer: &mut Writer, block: &Block) {
+    writer
+        .comment("", format_args!("Moves a block some of whose units read nothing, unit by unit."));
+    writer.block(format_args!("fn unit_by_unit(write: u32)"), |writer| {
+        let run = block.outermost_of_run();
+        let mut loops: Vec<(String, u64, u64)> = block.sides()[..run]
+            .iter()
+            .enumerate()
+            .map(|(axis, side)| (format!("a{axis}"), side.steps, side.dst_stride / block.store()))
+            .collect();
+        loops.push(("access".to_owned(), block.rows() / block.store(), 1));
+        loops.retain(|one| one.1 > 1);
+        let place: Vec<String> = loops
+            .iter()
+            .map(|(name, _, step)| match step {
+                1 => name.clone(),
+                _ => format!("{name} * {step}u"),
+            })
+            .collect();
+        nested(writer, &loops, &|writer| {
+            let place = [&["write".to_owned()], &place[..]].concat().join(" + ");
+            let bits = u64::from(block.nest().dst_bits());
+            let (calls, name) = if bits < 32 {
+                (block.store() * bits / 32, "word")
+            } else {
+                (block.store(), "unit")
+            };
+            writer.line(format_args!("let place = {place};"));
+            let parts: Vec<String> = (0..calls)
+                .map(|n| match (calls, n) {
+                    (1, _) => format!("{name}(place)"),
+                    (_, 0) => format!("{name}(place * {calls}u)"),
+                    _ => format!("{name}(place * {calls}u + {n}u)"),
+                })
+                .collect();
             match &parts[..] {
-                [one] => writer.line(format_args!("{place}{one};")),
-                _ => writer.list(&format!("{place}{}(", type_name(store_bits)), parts, ");"),
+                [one] => writer.line(format_args!("destination[place] = {one};")),
+                _ => writer.list(
+                    &format!("destination[place] = {}(", type_name(block.store() * bits)),
+                    &parts,
+                    ");",
+                ),
+            }
+        });
+    });
+}
+
+/// Writes a loop in a loop for each of these.
+fn nested(writer: &mut Writer, loops: &[(String, u64, u64)], body: &dyn Fn(&mut Writer)) {
+    let [(name, count, _), inner @ ..] = loops else { return body(writer) };
+    writer.block(format_args!("for (var {name} = 0u; {name} < {count}u; {name}++)"), |writer| {
+        nested(writer, inner, body);
+    });
+}
+
+/// Writes what the invocations past the blocks do.
+fn seams(writer: &mut Writer, block: &Block, seam: &Seam) {
+    let blocks = block.count();
+    writer.block(format_args!("if block >= {blocks}u"), |writer| {
+        writer.comment(
+            "",
+            format_args!(
+                "A seam: the words between the blocks of one row of the destination and those of the next."
+            ),
+        );
+        let Seam { rows, extent, step, words, covered, end, .. } = *seam;
+        let by = |factor: u64| if factor == 1 { String::new() } else { format!(" * {factor}u") };
+        let start = |row: &str| match step {
+            1 => format!("{row} * {}u", extent * words),
+            _ => format!("({row} * {extent}u + {}u) / {step}u{}", step - 1, by(words)),
+        };
+        if rows == 1 {
+            writer.line(format_args!("let first = {covered}u;"));
+            writer.line(format_args!("let end = {end}u;"));
+        } else {
+            writer.line(format_args!("let row = block - {blocks}u;"));
+            writer.line(format_args!("let first = {} + {covered}u;", start("row")));
+            let next = start("(row + 1u)");
+            if (rows * extent).div_ceil(step) * words == end {
+                writer.line(format_args!("let end = {next};"));
+            } else {
+                writer.line(format_args!("let end = min({next}, {end}u);"));
             }
         }
+        writer.block(format_args!("for (var at = first; at < end; at++)"), |writer| {
+            writer.line(format_args!("destination[at] = word(at);"));
+        });
+        writer.line(format_args!("return;"));
     });
 }
 
 /// Says what an invocation does, in the words that the code below uses.
-fn introduce(writer: &mut Writer, block: &Block, names: &Names, kind: AdapterKind) {
+fn introduce(writer: &mut Writer, block: &Block, names: &Names) {
     let (nest, rows, columns) = (block.nest(), block.rows(), block.width());
     let unit = width(nest.dst_bits());
     let units = |n: u64| Count(n, "unit");
-    if block.src_axis().is_none() {
-        let walk = match nest.src().weight(Value::Axis(block.dst_axis())) {
+    let inner = block.sides()[block.sides().len() - 1];
+    let is_row = inner.steps == rows * columns;
+    if is_row {
+        let walk = match inner.src_stride {
             1 => "that both sides share".to_owned(),
             _ if rows == 1 => "as it lies in the destination".to_owned(),
             stride => format!("of the destination, {stride:+} apart in the source"),
@@ -77,19 +197,25 @@ fn introduce(writer: &mut Writer, block: &Block, names: &Names, kind: AdapterKin
             ),
         );
     }
+    let offsets = block.offsets();
+    let runs = crate::schedule::runs(&offsets, 1);
+    let length = offsets.len() as u64 / runs.len() as u64;
+    let from = if runs.len() as u64 * length == offsets.len() as u64 {
+        format!("{} of {}", Count(runs.len() as u64, "run"), units(length))
+    } else {
+        units(offsets.len() as u64).to_string()
+    };
     writer.comment(
         "",
         format_args!(
-            "An invocation moves a block: {} of {} in the source, which become {} of {} in the destination. \
+            "An invocation moves a block: {from} in the source, which become {} of {} in the destination. \
              Steps count units of {unit}.{}",
-            Count(rows, "run"),
-            units(columns),
             Count(columns, "run"),
             units(rows),
             counters(block, names),
         ),
     );
-    let lanes = block.lanes(kind);
+    let lanes = block.lanes();
     if let Some(patch) = lanes.iter().position(|lane| lane.step > 1) {
         let along = |lane: &Lane| format!("{} along {}", lane.extent, names.axis(lane.axis));
         let patch: Vec<String> = lanes[..patch].iter().map(along).collect();
@@ -101,23 +227,23 @@ fn introduce(writer: &mut Writer, block: &Block, names: &Names, kind: AdapterKin
 
 /// Says what the names of axes count that a block takes several steps of.
 fn counters(block: &Block, names: &Names) -> String {
-    let steps = |axis: usize| block.step_of(axis) > 1 && block.nest().extents()[axis] > 1;
-    let counters = block.outer().filter(|&axis| steps(axis)).map(|axis| {
-        let (name, step) = (names.axis(axis), block.step_of(axis));
+    let several = block.sides().iter().filter(|side| side.steps > 1 && side.count() > 1);
+    let counters = several.map(|side| {
+        let name = names.axis(side.number);
         let of = name.split_once('_').map_or(name, |(of, _)| of);
-        format!(" `{name}` counts {of} in steps of {step}.")
+        format!(" `{name}` counts {of} in steps of {}.", side.steps)
     });
     counters.collect()
 }
 
 /// What `read` or `write` counts, in a remark.
-fn counted_in(units: u64) -> String {
+pub(super) fn counted_in(units: u64) -> String {
     if units == 1 { "in units".to_owned() } else { format!("in accesses of {units} units") }
 }
 
 /// Writes the position along each axis that numbers the blocks.
-fn positions(writer: &mut Writer, block: &Block, names: &Names, kind: AdapterKind) {
-    let lanes = block.lanes(kind);
+fn positions(writer: &mut Writer, block: &Block, names: &Names) {
+    let lanes = block.lanes();
     let mut below = 1;
     let mut parts: Vec<(usize, String)> = Vec::new();
     for (number, Lane { axis, extent, step }) in lanes.iter().enumerate() {
@@ -129,172 +255,110 @@ fn positions(writer: &mut Writer, block: &Block, names: &Names, kind: AdapterKin
         ));
         below *= extent;
     }
-    let axes: Vec<_> = block.nest().axes().collect();
-    for axis in block.outer().filter(|&axis| block.nest().extents()[axis] > 1) {
+    for side in block.sides().iter().filter(|side| side.count() > 1) {
         let sum: Vec<&str> =
-            parts.iter().filter(|part| part.0 == axis).map(|part| part.1.as_str()).collect();
+            parts.iter().filter(|part| part.0 == side.number).map(|part| part.1.as_str()).collect();
         let sum = sum.join(" + ");
+        let axis = crate::nest::CopyAxis {
+            extent: side.count(),
+            src_stride: side.src_stride * signed(side.steps),
+            dst_stride: side.dst_stride * side.steps,
+        };
         writer.noted(
-            format_args!("let {} = {sum};", names.axis(axis)),
-            format_args!("{}", steps(&axes[axis])),
+            format_args!("let {} = {sum};", names.axis(side.number)),
+            format_args!("{}", steps(&axis)),
         );
     }
 }
 
-/// Where the block's first unit goes, in accesses of the destination.
-fn write_form(block: &Block, write: Affine) -> Affine {
-    let axes: Vec<_> = block.nest().axes().collect();
-    block.outer().filter(|&axis| block.nest().extents()[axis] > 1).fold(write, |write, axis| {
-        let stride = axes[axis].dst_stride / block.store();
-        write.plus(stride.cast_signed(), &Affine::value(Value::Axis(axis)))
-    })
-}
-
-/// Writes the loads of a block whose source runs start at whole words.
-fn aligned_loads(writer: &mut Writer, block: &Block, names: &Names) {
-    let unit = block.load().cast_signed();
-    let read = block.src().divide(unit, |_| (0, 0)).unwrap_or_default();
-    writer.noted(
-        format_args!("let read = {};", names.form(&read)),
-        format_args!("{}", counted_in(block.load())),
-    );
-    let step = block.load_step() / unit;
-    let down = block.nest().src().weight(Value::Axis(block.dst_axis())) / unit;
-    for row in 0..block.source_runs() {
-        for access in 0..block.loads_of_run() {
-            let offset = if block.src_axis().is_some() { row.cast_signed() * down } else { 0 };
-            writer.line(format_args!(
-                "let {} = source[{}];",
-                loaded(block, row, access),
-                at("read", offset + access.cast_signed() * step),
-            ));
-        }
-    }
-}
-
-/// Writes the loads of a row whose source starts inside a word: one word more, all of them shifted into place.
-fn shifted_loads(writer: &mut Writer, block: &Block, names: &Names) {
-    let bits = block.nest().src_bits();
-    let lanes = 32 / bits;
-    let words = block.loads_of_run();
-    let last = block.nest().src_bytes().div_ceil(4) - 1;
-    writer.noted(
-        format_args!("let read = {};", names.form(&block.src())),
-        format_args!("{}", counted_in(1)),
-    );
-    writer.noted(
-        format_args!("let first = read / {lanes}u;"),
-        format_args!("the word where the run starts"),
-    );
-    writer.noted(
-        format_args!("let shift = read % {lanes}u * {bits}u;"),
-        format_args!("and the bit in it: each word is put together from two"),
-    );
-    for word in 0..words {
-        writer.line(format_args!("let word{word} = source[{}];", at("first", word.cast_signed())));
-    }
-    writer.line(format_args!("let word{words} = source[min(first + {words}u, {last}u)];"));
-    for word in 0..words {
-        writer.line(format_args!(
-            "let {} = (word{word} >> shift) | ((word{} << 1u) << (31u - shift));",
-            loaded(block, 0, word),
-            word + 1,
-        ));
-    }
-}
-
-/// One access of the destination.
-struct Store {
-    /// Where, in accesses from the block's first.
-    offset: i64,
-    /// What, over the loaded values: parts of one access.
-    parts: Vec<String>,
-}
-
-/// The stores of a block: each run of the destination, access by access.
-fn stores(block: &Block) -> Vec<Store> {
-    let axes: Vec<_> = block.nest().axes().collect();
-    let across = block.src_axis().map_or(0, |axis| axes[axis].dst_stride / block.store());
-    let bits = u64::from(block.nest().dst_bits());
-    let mut stores = Vec::new();
-    for column in 0..block.width() {
-        for access in 0..block.rows() / block.store() {
-            let units: Vec<(u64, u64)> = (0..block.store())
-                .map(|unit| access * block.store() + unit)
-                .map(|row| if block.src_axis().is_some() { (row, column) } else { (0, row) })
-                .collect();
-            let parts =
-                if bits >= 32 { whole_units(block, &units) } else { packed_words(block, &units) };
-            stores.push(Store { offset: (column * across + access).cast_signed(), parts });
-        }
-    }
-    stores
-}
-
-/// Units of whole words, each a part of a loaded value; neighbours of one value stay together.
-fn whole_units(block: &Block, units: &[(u64, u64)]) -> Vec<String> {
-    let words = u64::from(block.nest().src_bits()) / 32;
-    let whole: Vec<(u64, u64)> =
-        (0..block.loaded_units()).map(|unit| (units[0].0, units[0].1 + unit)).collect();
-    if units == whole && units[0].1.is_multiple_of(block.loaded_units()) {
-        return vec![loaded(block, units[0].0, units[0].1 / block.loaded_units())];
-    }
-    units
-        .iter()
-        .map(|&(row, column)| {
-            let value = loaded(block, row, column / block.loaded_units());
-            components(
-                &value,
-                block.loaded_units() * words,
-                column % block.loaded_units() * words,
-                words,
-            )
+/// Writes where the block's first unit goes, in accesses of the destination.
+fn write_place(writer: &mut Writer, block: &Block, names: &Names) {
+    let sum = |unit: u64, sides: &[Side]| {
+        sides.iter().filter(|side| side.count() > 1).fold(Affine::default(), |sum, side| {
+            let weight = signed(side.dst_stride * side.steps / unit);
+            sum.plus(weight, &Affine::value(Value::Axis(side.number)))
         })
-        .collect()
+    };
+    let remark = counted_in(block.store());
+    if block.start() != Start::Computed {
+        let write = sum(block.store(), block.sides());
+        return writer
+            .noted(format_args!("let write = {};", names.form(&write)), format_args!("{remark}"));
+    }
+    let outermost = block.outermost_of_run();
+    let (unit, whole) = (block.sides()[outermost].dst_stride, block.whole());
+    let row = sum(unit, &block.sides()[..outermost]);
+    writer.noted(
+        format_args!("let lead = ({whole}u - ({}) % {whole}u) % {whole}u;", names.form(&row)),
+        format_args!("steps of a{outermost} before the row's first whole word"),
+    );
+    let lead = if unit == 1 { "lead".to_owned() } else { format!("lead * {unit}u") };
+    let write = sum(1, block.sides());
+    writer.noted(
+        format_args!("let write = ({} + {lead}) / {}u;", names.form(&write), block.store()),
+        format_args!("{remark}"),
+    );
 }
 
-/// Words that gather units below a word, one lane each.
-fn packed_words(block: &Block, units: &[(u64, u64)]) -> Vec<String> {
-    let bits = block.nest().src_bits();
-    let lanes = u64::from(32 / bits);
-    let words = block.loaded_units() / lanes;
-    units
-        .chunks(usize::try_from(lanes).unwrap_or(1))
-        .map(|units| {
-            let word = |&(row, column): &(u64, u64)| {
-                let value = loaded(block, row, column / block.loaded_units());
-                components(&value, words.max(1), column % block.loaded_units() / lanes, 1)
-            };
-            if units.iter().all(|unit| word(unit) == word(&units[0]))
-                && units[0].1.is_multiple_of(lanes)
-            {
-                return word(&units[0]);
+/// Writes how many steps are left along the axes whose end a block may pass.
+fn left(writer: &mut Writer, block: &Block, names: &Names) {
+    for (axis, side) in block.sides().iter().enumerate().filter(|(_, side)| side.is_ragged()) {
+        writer.noted(
+            format_args!(
+                "let left{axis} = {}u - {} * {}u;",
+                side.covered,
+                names.axis(side.number),
+                side.steps
+            ),
+            format_args!(
+                "steps of a{axis} that are left, fewer than {} in the last block",
+                side.steps
+            ),
+        );
+    }
+}
+
+/// Writes the stores of a block: each run of the destination, access by access.
+///
+/// Where a block passes the end of an axis, it stores only what lies before.
+fn stores(writer: &mut Writer, block: &Block, value: impl Fn(usize, u64) -> Vec<String>) {
+    let kind = type_name(block.store() * u64::from(block.nest().dst_bits()));
+    let outermost = block.outermost_of_run();
+    let unit = block.sides()[outermost].dst_stride;
+    for (number, run) in block.runs().iter().enumerate() {
+        let inside: Vec<String> = (0..outermost)
+            .filter(|&axis| block.sides()[axis].is_ragged() && run.at[axis] > 0)
+            .map(|axis| format!("left{axis} > {}u", run.at[axis]))
+            .collect();
+        let accesses = |writer: &mut Writer| {
+            for access in 0..block.rows() / block.store() {
+                let place = at("write", signed(run.place + access));
+                let store = |writer: &mut Writer| {
+                    let head = format!("destination[{place}] = ");
+                    let parts = value(number, access);
+                    match &parts[..] {
+                        [one] => writer.line(format_args!("{head}{one};")),
+                        parts => writer.list(&format!("{head}{kind}("), parts, ");"),
+                    }
+                };
+                let last = (access * block.store() + block.store() - 1) / unit;
+                if block.sides()[outermost].is_ragged() && access > 0 {
+                    writer.block(format_args!("if left{outermost} > {last}u"), store);
+                } else {
+                    store(writer);
+                }
             }
-            let parts: Vec<String> = units
-                .iter()
-                .zip(0..)
-                .map(|(unit, to)| {
-                    lane(&word(unit), bits, u32::try_from(unit.1 % lanes).unwrap_or(0), to)
-                })
-                .collect();
-            parts.join(" | ")
-        })
-        .collect()
-}
-
-/// The name of a loaded value.
-fn loaded(block: &Block, row: u64, access: u64) -> String {
-    if block.loads_of_run() == 1 {
-        format!("row{row}")
-    } else if block.src_axis().is_none() {
-        format!("part{access}")
-    } else {
-        format!("row{row}_{access}")
+        };
+        if inside.is_empty() {
+            accesses(writer);
+        } else {
+            writer.block(format_args!("if {}", inside.join(" && ")), accesses);
+        }
     }
 }
 
 /// `base + offset`.
-fn at(base: &str, offset: i64) -> String {
+pub(super) fn at(base: &str, offset: i64) -> String {
     match offset {
         0 => base.to_owned(),
         1.. => format!("{base} + {offset}u"),

@@ -16,7 +16,7 @@ const ENTRY_POINT: &str = "main";
 ///
 /// `header` stands above the kernel as comments: a label and its text, which may have several lines.
 #[must_use]
-pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> Kernel {
+pub fn emit(schedule: &Schedule, _target: &Target, header: &[(&str, String)]) -> Kernel {
     let nest = schedule.nest();
     let mut kernel = KernelParts {
         entry_point: ENTRY_POINT.into(),
@@ -30,10 +30,9 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
         return Kernel::proved(kernel, None);
     }
     let (load_bits, store_bits) = match schedule.block() {
-        Some(block) => (
-            if block.is_word_aligned() { block.load() * u64::from(nest.src_bits()) } else { 32 },
-            block.store() * u64::from(nest.dst_bits()),
-        ),
+        Some(block) => {
+            (block.load() * u64::from(nest.src_bits()), block.store() * u64::from(nest.dst_bits()))
+        }
         None => (nest.src_bits().into(), nest.dst_bits().into()),
     };
     // Lookups load words.
@@ -78,7 +77,7 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
     ));
     writer.blank();
     match schedule.block() {
-        Some(of) => block(&mut writer, of, target.kind),
+        Some(of) => block(&mut writer, of),
         None => gather(&mut writer, nest),
     }
     kernel.wgsl = writer.finish();

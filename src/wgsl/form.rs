@@ -22,21 +22,19 @@ impl Names {
         Self { axes: (0..nest.extents().len()).map(|axis| Value::Axis(axis).to_string()).collect() }
     }
 
-    /// The axes of a block's nest, numbered as they were before the block's own axes were split off.
+    /// The axes of a block's tiled nest, numbered as those of the nest.
     pub(super) fn of_block(block: &Block) -> Self {
-        let mut number = 0;
-        let axes = (0..block.nest().extents().len()).map(|axis| {
-            if axis == block.dst_axis() || Some(axis) == block.src_axis() {
-                return String::new(); // An expression of the kernel never names the steps inside a block.
-            }
-            let name = Value::Axis(number).to_string();
-            number += 1;
-            match block.step_of(axis) {
-                1 => name,
-                step => format!("{name}_by{step}"),
-            }
-        });
-        Self { axes: axes.collect() }
+        // An expression of the kernel never names the steps inside a block.
+        let mut axes: SmallVec<[String; 8]> =
+            block.tiled().extents().iter().map(|_| String::new()).collect();
+        for (number, side) in block.sides().iter().enumerate() {
+            let name = Value::Axis(number);
+            axes[side.number] = match side.steps {
+                1 => name.to_string(),
+                steps => format!("{name}_by{steps}"),
+            };
+        }
+        Self { axes }
     }
 
     pub(super) fn axis(&self, axis: usize) -> &str {

@@ -12,8 +12,48 @@ use crate::nest::{Affine, CopyAxis, CopyNest, Count, Guard, Quotient, Refusal, V
 /// Writes a kernel that computes one word, or one wider unit, of the destination in each invocation.
 pub(super) fn gather(writer: &mut Writer, nest: &CopyNest) {
     let lanes = (32 / nest.dst_bits()).max(1);
-    let kind = type_name(nest.dst_bits().into());
     lookups(writer, nest);
+    unit_function(writer, nest, (nest.src_bits() / 32).max(1));
+    writer.blank();
+    let count = nest.dst_units().div_ceil(lanes.into());
+    super::emit::main(writer, "word", count, |writer| {
+        put_together(writer, nest, "word", "destination[word] =");
+    });
+}
+
+/// Writes the units of a word, put together, behind `head`.
+fn put_together(writer: &mut Writer, nest: &CopyNest, word: &str, head: &str) {
+    let (bits, lanes) = (nest.dst_bits(), (32 / nest.dst_bits()).max(1));
+    if lanes <= 4 {
+        let position = |lane: u32| match (lanes, lane) {
+            (1, _) => word.to_owned(),
+            (_, 0) => format!("{word} * {lanes}u"),
+            _ => format!("{word} * {lanes}u + {lane}u"),
+        };
+        let part = |lane: u32| match lane {
+            0 => format!("unit({})", position(0)),
+            _ => format!("(unit({}) << {}u)", position(lane), lane * bits),
+        };
+        let parts: Vec<String> = (0..lanes).map(part).collect();
+        return writer.line(format_args!("{head} {};", parts.join(" | ")));
+    }
+    let unit = width(bits);
+    writer.noted(
+        format_args!("var lanes = 0u;"),
+        format_args!("{lanes} units of {unit}, the first in the low bits"),
+    );
+    writer.block(format_args!("for (var lane = 0u; lane < {lanes}u; lane++)"), |writer| {
+        let shift = if bits == 1 { "lane".to_owned() } else { format!("(lane * {bits}u)") };
+        writer.line(format_args!("lanes |= unit({word} * {lanes}u + lane) << {shift};"));
+    });
+    writer.line(format_args!("{head} lanes;"));
+}
+
+/// Writes the function `unit`, which gives the unit at a position of the destination; a source is bound as an array of
+/// so many words an element.
+pub(super) fn unit_function(writer: &mut Writer, nest: &CopyNest, element_words: u32) {
+    let lanes = (32 / nest.dst_bits()).max(1);
+    let kind = type_name(nest.dst_bits().into());
     writer.comment(
         "",
         format_args!(
@@ -22,42 +62,22 @@ pub(super) fn gather(writer: &mut Writer, nest: &CopyNest) {
         ),
     );
     writer.block(format_args!("fn unit(position: u32) -> {kind}"), |writer| {
-        unit(writer, nest, lanes);
-    });
-    writer.blank();
-    let count = nest.dst_units().div_ceil(lanes.into());
-    super::emit::main(writer, "word", count, |writer| {
-        let position = |lane: u32| match (lanes, lane) {
-            (1, _) => "word".to_owned(),
-            (_, 0) => format!("word * {lanes}u"),
-            _ => format!("word * {lanes}u + {lane}u"),
-        };
-        if lanes <= 4 {
-            let parts: Vec<String> = (0..lanes)
-                .map(|lane| match lane {
-                    0 => format!("unit({})", position(0)),
-                    _ => format!("(unit({}) << {}u)", position(lane), lane * nest.dst_bits()),
-                })
-                .collect();
-            writer.line(format_args!("destination[word] = {};", parts.join(" | ")));
-        } else {
-            let unit = width(nest.dst_bits());
-            writer.noted(
-                format_args!("var lanes = 0u;"),
-                format_args!("{lanes} units of {unit}, the first in the low bits"),
-            );
-            writer.block(format_args!("for (var lane = 0u; lane < {lanes}u; lane++)"), |writer| {
-                let bits = nest.dst_bits();
-                let shift = if bits == 1 { "lane".to_owned() } else { format!("(lane * {bits}u)") };
-                writer.line(format_args!("lanes |= unit(word * {lanes}u + lane) << {shift};"));
-            });
-            writer.line(format_args!("destination[word] = lanes;"));
-        }
+        unit(writer, nest, lanes, element_words);
     });
 }
 
+/// Writes the function `word`, which gives a word of the destination; wide units need none.
+pub(super) fn word_function(writer: &mut Writer, nest: &CopyNest) {
+    if nest.dst_bits() < 32 {
+        writer.block(format_args!("fn word(index: u32) -> u32"), |writer| {
+            put_together(writer, nest, "index", "return");
+        });
+        writer.blank();
+    }
+}
+
 /// The body of `unit`: the position along each axis, the guards, and the load.
-fn unit(writer: &mut Writer, nest: &CopyNest, lanes: u32) {
+fn unit(writer: &mut Writer, nest: &CopyNest, lanes: u32, element_words: u32) {
     let kind = u64::from(nest.dst_bits());
     if !nest.dst_units().is_multiple_of(lanes.into()) {
         writer.block(format_args!("if position >= {}u", nest.dst_units()), |writer| {
@@ -94,15 +114,16 @@ fn unit(writer: &mut Writer, nest: &CopyNest, lanes: u32) {
     if nest.refusals().is_none() {
         return decide(writer, nest, &names);
     }
-    guards(writer, nest, &names, |writer, bits| {
+    guards(writer, nest, &names, Guard::clone, |writer, bits| {
         let value = literal(kind, bits);
         writer.noted(format_args!("return {value};"), format_args!("{}", filling(bits)));
     });
     writer.line(format_args!("let read = {};", names.form(nest.src())));
-    load(writer, nest, 0);
+    load_of(writer, nest, 0, element_words);
 }
 
-/// Writes the quotients and the guards; `refuse` writes what a position that takes these bits does, and leaves.
+/// Writes the quotients and the guards, each as `asked` says; `refuse` writes what a position that takes these bits does,
+/// and leaves.
 ///
 /// A guard comes as soon as the quotients that it needs are known, and before the next one: a quotient means something
 /// only where the guards before it hold, and most positions without an element compute none.
@@ -110,6 +131,7 @@ pub(super) fn guards(
     writer: &mut Writer,
     nest: &CopyNest,
     names: &Names,
+    asked: impl Fn(&Guard) -> Guard,
     refuse: impl Fn(&mut Writer, u128),
 ) {
     let refusals = nest.refusals().unwrap_or_default();
@@ -118,7 +140,7 @@ pub(super) fn guards(
             let failing: Vec<String> = guards
                 .iter()
                 .filter(|guard| quotients_needed(&guard.of) == known)
-                .map(|guard| failure(names, guard))
+                .map(|guard| failure(names, &asked(guard)))
                 .collect();
             if !failing.is_empty() {
                 writer.block(format_args!("if {}", failing.join(" || ")), |writer| {
@@ -178,14 +200,29 @@ pub(super) fn failure(names: &Names, Guard { of, extent }: &Guard) -> String {
 
 /// Returns the unit at `read` of a source, at the width of the destination.
 pub(super) fn load(writer: &mut Writer, nest: &CopyNest, source: usize) {
+    load_of(writer, nest, source, (nest.src_bits() / 32).max(1));
+}
+
+/// The same of a source that is bound as an array of so many words an element.
+fn load_of(writer: &mut Writer, nest: &CopyNest, source: usize, element_words: u32) {
     let (src, dst) = (nest.src_bits(), nest.dst_bits());
     let source = source_name(nest, source);
+    let unit_words = (src / 32).max(1);
+    let units = element_words / unit_words;
+    let whole = match (units, unit_words) {
+        (1, _) => format!("{source}[read]"),
+        (_, 1) => format!("{source}[read / {units}u][read % {units}u]"),
+        _ => {
+            writer.line(format_args!("let element = {source}[read / {units}u];"));
+            "select(element.xy, element.zw, read % 2u == 1u)".to_owned()
+        }
+    };
     if src >= 32 && src == dst {
-        writer.line(format_args!("return {source}[read];"));
+        writer.line(format_args!("return {whole};"));
         return;
     }
     if src >= 32 {
-        writer.line(format_args!("let loaded = {source}[read];"));
+        writer.line(format_args!("let loaded = {whole};"));
     } else {
         let lanes = 32 / src;
         let shift = if src == 1 {
@@ -194,9 +231,11 @@ pub(super) fn load(writer: &mut Writer, nest: &CopyNest, source: usize) {
             format!("(read % {lanes}u * {src}u)")
         };
         let mask = (1_u64 << src) - 1;
-        writer.line(format_args!(
-            "let loaded = ({source}[read / {lanes}u] >> {shift}) & 0x{mask:x}u;"
-        ));
+        let word = match units {
+            1 => format!("{source}[read / {lanes}u]"),
+            _ => format!("{source}[read / {}u][read / {lanes}u % {units}u]", lanes * units),
+        };
+        writer.line(format_args!("let loaded = ({word} >> {shift}) & 0x{mask:x}u;"));
     }
     writer.line(format_args!("return {};", resized(src, dst, nest.sign_extend())));
 }

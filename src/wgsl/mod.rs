@@ -7,6 +7,7 @@ mod error;
 mod form;
 mod gather;
 mod kernel;
+mod packed;
 mod proof;
 mod validate;
 mod words;

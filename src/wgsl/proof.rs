@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::Binding;
 use crate::{
     nest::{CopyNest, LastRead, Operand},
-    schedule::{Schedule, Strategy},
+    schedule::{Block, Schedule, Side, Strategy},
 };
 
 /// What lowering has shown of a kernel: every access lies inside its binding, and every loop ends.
@@ -35,6 +35,38 @@ pub struct Proof {
     trips: u32,
 }
 
+/// The last word that a block loads, given the last one that holds a unit it moves.
+fn last_loaded(block: &Block, word: u64) -> u64 {
+    let nest = block.nest();
+    let image = nest.src_bytes().div_ceil(4).saturating_sub(1);
+    let access = (block.load() * u64::from(nest.src_bits())).div_ceil(32);
+    if block.sides().iter().any(Side::is_ragged) {
+        // What is read past the end of an axis is kept below the last of the image.
+        image
+    } else if block.is_shifted() {
+        // Words that are shifted into place: one more is read, up to the last of the image.
+        (word + 1).min(image)
+    } else {
+        // The whole access that the last unit lies in.
+        (word / access + 1) * access - 1
+    }
+}
+
+/// The most loop iterations of an invocation: over the words of a seam, or over the stores of a block.
+fn loop_trips(block: &Block) -> u32 {
+    let seam = block.seam().map_or(0, |seam| seam.longest());
+    let stores = if block.varying_guards().next().is_some() {
+        block.rows() * block.width() * 2 // loops in loops, each of two trips or more
+    } else {
+        0
+    };
+    // A word of more than four units is put together in a loop of its own.
+    let bits = u64::from(block.nest().dst_bits());
+    let of_word = if bits < 8 { 32 / bits } else { 0 };
+    let words = block.store() * bits / 32;
+    u32::try_from((seam * (1 + of_word)).max(stores * (1 + words * of_word))).unwrap_or(u32::MAX)
+}
+
 /// Trips of a loop after which some drivers end it without an error.
 const MAX_TRIPS: u32 = 65_535;
 
@@ -48,9 +80,8 @@ impl Proof {
             |binding: usize| bindings.get(binding).map_or(0, |binding| binding.size_in_bytes / 4);
         let trips = match schedule.strategy() {
             Strategy::Gather if nest.dst_bits() < 8 => 32 / nest.dst_bits(),
-            _ => 0,
+            _ => schedule.block().map_or(0, loop_trips),
         };
-        let shifts = schedule.block().is_some_and(|block| !block.is_word_aligned());
         let mut sources: SmallVec<[(Option<u64>, u64); 1]> = SmallVec::new();
         for (number, source) in nest.sources().iter().enumerate() {
             let last = match source.last_read() {
@@ -58,9 +89,10 @@ impl Proof {
                 LastRead::Unit(last) => Some(last_word(last, unit_bits(nest, number))),
                 LastRead::Unknown => return None,
             };
-            // Words that are shifted into place: one more is read, up to the last of the image.
-            let end = source.bytes().div_ceil(4).saturating_sub(1);
-            let last = if shifts { last.map(|word| (word + 1).min(end)) } else { last };
+            let last = match schedule.block() {
+                Some(block) => last.map(|word| last_loaded(block, word)),
+                None => last,
+            };
             sources.push((last, words(number)));
         }
         let destination_words = words(sources.len());

@@ -132,6 +132,78 @@ pub fn relayout(random: &mut Random) -> Operation {
     Operation { source_side, destination_side, source, destination, window }
 }
 
+/// A random operation on what blocks are cut from: a few channels, odd extents and pitches, steps in both directions,
+/// of bytes above all, long enough for several blocks along an axis.
+pub fn runs(random: &mut Random) -> Operation {
+    let element_type = random.pick(&[
+        ElementType::U8,
+        ElementType::U8,
+        ElementType::U8,
+        ElementType::Bf16,
+        ElementType::Bf16,
+        ElementType::S4,
+        ElementType::U4,
+        ElementType::F32,
+        ElementType::S64,
+        ElementType::C128,
+    ]);
+    let rank = usize::try_from(1 + random.below(4)).unwrap();
+    let mut left = 6_000;
+    let sizes: Vec<u64> = (0..rank)
+        .map(|_| {
+            let most = left.min(90);
+            let size = match random.below(4) {
+                0 => random.pick(&[2, 3, 3, 4]),
+                1 => 8 * (1 + random.below(8)),
+                _ => 1 + random.below(90),
+            };
+            let size = size.min(most).max(1);
+            left /= size;
+            size
+        })
+        .collect();
+    let mut source = Layout::new(random.permutation(rank));
+    let mut destination = Layout::new(random.permutation(rank));
+    for layout in [&mut source, &mut destination] {
+        if element_type.bits() == Some(4) && random.one_in(2) {
+            *layout = layout.clone().element_size(4);
+        } else if random.one_in(6) {
+            let padded: Vec<u64> = sizes.iter().map(|&n| n + random.below(4)).collect();
+            *layout = layout.clone().padded(padded, Some(PaddingValue::Zero));
+        } else if random.one_in(6) {
+            let tile = [8, 16].map(|size| TileDimension::Size(random.pick(&[2, 4, size])));
+            *layout = layout.clone().tiled(tile);
+        }
+    }
+    let shape = |sizes: &[u64], layout| {
+        let shape = Shape::new(element_type, sizes.iter().copied(), layout).unwrap();
+        let descriptor = StrideDescriptor::try_from(&shape).unwrap();
+        (Side::Shape(Box::new(shape)), descriptor)
+    };
+    let (source_side, source) = shape(&sizes, source);
+    let window = if random.one_in(3) {
+        Window::identity(&sizes)
+    } else {
+        let mut slice = Slice::new([], [], []);
+        for &size in &sizes {
+            let offset = random.below(size.min(5));
+            slice.window_offsets.push(offset);
+            slice.window_sizes.push(size - offset - random.below((size - offset).min(4)));
+            slice.window_strides.push(random.pick(&[1, 1, 1, 2, 3, -1, -2]));
+        }
+        Window::slice(&sizes, &slice).unwrap()
+    };
+    let out: Vec<u64> = window.sizes().collect();
+    let destination = if destination.padded_dimensions.is_empty() {
+        destination
+    } else {
+        let padded: Vec<u64> = out.iter().map(|&n| n + random.below(4)).collect();
+        destination.padded(padded, Some(PaddingValue::Zero))
+    };
+    let (destination_side, destination) = shape(&out, destination);
+    Operation { source_side, destination_side, source, destination, window }
+}
+
 fn sizes(random: &mut Random, rank: usize) -> Vec<u64> {
     let most = [1, 60, 24, 12, 7, 5, 4, 3, 2][rank];
     (0..rank).map(|_| if random.one_in(40) { 0 } else { 1 + random.below(most) }).collect()

@@ -1,0 +1,132 @@
+//! Where blocks start in rows of the destination that start inside words, and what they leave to others: [`Seam`].
+
+use super::{Block, block::Side, load::accesses};
+use crate::nest::{Affine, Value};
+
+/// Where the blocks of a row of the destination start.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Start {
+    /// At the row's first unit: rows are whole accesses.
+    AtOnce,
+    /// At its first whole access; how many steps that is away is the same for all blocks.
+    Fixed,
+    /// At its first whole access; the kernel computes how many steps that is away.
+    Computed,
+}
+
+/// The words between the blocks of one row of the destination and those of the next.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Seam {
+    /// Rows, each with a seam at its end.
+    pub rows: u64,
+    /// Steps in a row, of which [`step`](Self::step) are a whole number of words.
+    pub extent: u64,
+    /// Steps from one word that a block may start at to the next.
+    pub step: u64,
+    /// Words that so many steps are.
+    pub words: u64,
+    /// Words of a row that blocks write.
+    pub covered: u64,
+    /// Words of the destination.
+    pub end: u64,
+}
+
+impl Seam {
+    /// The first word that the blocks of a row may write; that of the row past the last is the image's end.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn first(&self, row: u64) -> u64 {
+        if row == self.rows {
+            self.end
+        } else {
+            (row * self.extent).div_ceil(self.step) * self.words
+        }
+    }
+
+    /// The most words of a seam.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn longest(&self) -> u64 {
+        let longest = |row| self.first(row + 1) - self.first(row) - self.covered;
+        (0..self.rows.min(self.step)).chain([self.rows - 1]).map(longest).max().unwrap_or(0)
+    }
+}
+
+impl Block {
+    /// Chooses the width of a store, and where the blocks of a row start.
+    pub(super) fn place_stores(&mut self) -> Option<()> {
+        let bits = self.nest.dst_bits();
+        let image = self.nest.dst_units();
+        let outermost = self.outermost_of_run();
+        let Side { steps, covered: extent, dst_stride: unit, .. } = self.sides[outermost];
+        let row = unit * extent;
+        let run = self.rows();
+        let fits = |units: &u64| [run, row, image].iter().all(|n| n.is_multiple_of(*units));
+        if let Some(store) = accesses(bits).map(u64::from).find(fits) {
+            self.store = store;
+            return Some(());
+        }
+        if bits >= 32 {
+            return Some(());
+        }
+        // Rows start inside words: the blocks of a row start at its first whole word.
+        let word = u64::from(32 / bits);
+        let whole = word / gcd(word, unit);
+        let rows = image / row;
+        let covered = match rows {
+            1 => extent / whole * whole,
+            _ => (extent / whole).saturating_sub(1) * whole,
+        };
+        if self.run_axes == 0 || !run.is_multiple_of(word) || covered < steps || steps == extent {
+            return None;
+        }
+        let axes = [Some(self.sides[outermost].number), self.sides[outermost].inside];
+        let moves = |form: &Affine| {
+            axes.into_iter().flatten().any(|axis| form.weight(Value::Axis(axis)) != 0)
+        };
+        let quotients = self.tiled.quotients().iter().map(|quotient| &quotient.of);
+        if quotients.chain(self.tiled.reading_guards().iter().map(|guard| &guard.of)).any(moves) {
+            return None;
+        }
+        (self.store, self.whole) = (word, whole);
+        self.sides[outermost].covered = covered;
+        if rows > 1 {
+            let is_whole =
+                |side: &Side| (side.dst_stride / unit * side.steps).is_multiple_of(whole);
+            let others = self.sides[..outermost].iter().filter(|side| side.count() > 1);
+            self.start = if others.clone().all(is_whole) {
+                Start::Fixed
+            } else if self.width() == 1 {
+                Start::Computed
+            } else {
+                return None;
+            };
+        }
+        Some(())
+    }
+
+    /// What blocks leave to others; `None` where they move everything.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn seam(&self) -> Option<Seam> {
+        let outermost = self.outermost_of_run();
+        let Side { covered, dst_stride: unit, .. } = self.sides[outermost];
+        let extent = self.nest.extents()[outermost];
+        let words = |units: u64| units / self.store;
+        (covered < extent).then(|| Seam {
+            rows: self.nest.dst_units() / (extent * unit),
+            extent,
+            step: self.whole,
+            words: words(self.whole * unit),
+            covered: words(covered * unit),
+            end: self.nest.dst_units().div_ceil(self.store),
+        })
+    }
+}
+
+/// The greatest common divisor.
+pub(super) fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
