@@ -7,7 +7,7 @@ use clap::{Parser, error::ErrorKind};
 use super::{
     args::{Cli, Command},
     bench, calibrate, compile, describe, devices, diff, doctor,
-    errors::{Failure, printable, quoted, report},
+    errors::{Failure, printable, report},
     explain, memory, mistakes, offset, run as run_command, serve, shell,
 };
 
@@ -54,8 +54,7 @@ fn usage(error: &clap::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     // clap repeats arguments as they are: the error of the escaped ones is the same, on lines of its own.
-    let args: Vec<String> =
-        std::env::args_os().map(|argument| quoted(&argument.to_string_lossy())).collect();
+    let args = mistakes::arguments();
     if let Some(message) = mistakes::explained(&args) {
         let failure = Failure::invalid(message);
         report(&failure);

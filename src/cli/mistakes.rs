@@ -1,5 +1,12 @@
 //! Common mistakes on the command line that clap's message does not explain, and what to write instead.
 
+use super::errors::quoted;
+
+/// The arguments of this process, as messages show them.
+pub(super) fn arguments() -> Vec<String> {
+    std::env::args_os().map(|argument| quoted(&argument.to_string_lossy())).collect()
+}
+
 /// What to tell the user instead of clap's message; `None` where clap says it best.
 pub(super) fn explained(args: &[String]) -> Option<String> {
     taken_apart(args).or_else(|| shape_without_flag(args))

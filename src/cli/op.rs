@@ -16,6 +16,7 @@ use super::{
     destination::{destination, meant},
     errors::{Exit, Failure, name, quoted},
     list::List,
+    mistakes,
     proto_file::Serialized,
     shape_arg::tensor,
 };
@@ -52,10 +53,12 @@ impl OpArgs {
     /// Refuses what only a program takes.
     pub(super) fn refuse_module(&self) -> Result<(), Failure> {
         match &self.module {
-            Some(module) => Err(Failure::invalid(format!(
-                "unexpected argument `{}`; only `hlo` takes a module",
-                quoted(module)
-            ))),
+            Some(module) => {
+                let mistake = mistakes::explained(&mistakes::arguments());
+                Err(Failure::invalid(mistake.unwrap_or_else(|| {
+                    format!("unexpected argument `{}`; only `hlo` takes a module", quoted(module))
+                })))
+            }
             None => Ok(()),
         }
     }

@@ -108,7 +108,7 @@ fn a_prefix_lies_before_the_data() {
 fn help_and_version_go_to_stdout() {
     let sandbox = Sandbox::new();
     let help = sandbox.stridec(&["--help"]);
-    assert_eq!(help.text().matches("\n  stridec ").count(), 2, "{}", help.text());
+    assert_eq!(help.text().matches("\n  stridec ").count(), 3, "{}", help.text());
     assert!(sandbox.stridec(&["--version"]).text().starts_with("stridec "));
     assert!(sandbox.stridec(&["run", "--help"]).text().contains("--device"));
     sandbox.stridec(&[]).fails(2, "Usage");
