@@ -65,6 +65,16 @@ impl Index {
         Self { form: Affine::constant(value), low: value, high: value }
     }
 
+    /// The least and the greatest value.
+    pub(crate) fn interval(&self) -> Interval {
+        (self.low, self.high)
+    }
+
+    /// The greatest value, where one is not negative.
+    pub(crate) fn greatest(&self) -> Option<u64> {
+        u64::try_from(self.high).ok()
+    }
+
     /// The number that it is everywhere in its region.
     pub(crate) fn as_constant(&self) -> Option<u64> {
         (self.low == self.high).then_some(self.low.unsigned_abs())

@@ -15,6 +15,13 @@ impl Pull<'_, '_> {
     /// Follows a node one instruction back.
     pub(super) fn instruction(&mut self, item: Item, node: Node) -> Result<(), Halt> {
         let instruction = self.graph.instruction(node);
+        let item = match instruction.opcode() {
+            Opcode::Select => match self.select(node, item)? {
+                Some(item) => item,
+                None => return Ok(()),
+            },
+            _ => item,
+        };
         let own = self.extents(node)?;
         let Item { region, index, part, .. } = item;
         let operand = |graph: &Graph, number: usize| graph.operand(node, number);
@@ -108,7 +115,7 @@ impl Pull<'_, '_> {
     }
 
     /// A value is what an operand is at another index.
-    fn go_on(&mut self, node: Node, region: Region, index: Vec<Index>, part: Index) {
+    pub(super) fn go_on(&mut self, node: Node, region: Region, index: Vec<Index>, part: Index) {
         self.items.push(Item { node, path: Path::new(), region, index, part });
     }
 

@@ -26,6 +26,7 @@ mod graph;
 mod instruction;
 mod literal;
 mod lower;
+mod mask;
 #[allow(clippy::module_inception)]
 mod program;
 mod pull;

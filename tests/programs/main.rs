@@ -14,11 +14,10 @@ use cases::{Case, cases};
 use stridec::{Error, ErrorKind, program::Program};
 
 /// What is refused, as cases of the data call what they need.
-const REFUSED: [&str; 10] = [
+const REFUSED: [&str; 9] = [
     "complex",
     "convert",
     "fold + gather-constant + iota",
-    "fold + iota + mask",
     "fold + iota + scatter-constant",
     "fold + scalar",
     "gather",

@@ -1,0 +1,186 @@
+//! Masks: predicates that depend on the index alone, such as those of a triangle, as guards.
+
+use super::{
+    graph::{Node, Origin, Path},
+    literal::{element, elements, extents, is_integer},
+    pull::{Halt, Item, Pull},
+};
+use crate::{
+    hlo::{Binary, ComparisonDirection, Opcode},
+    nest::Index,
+    shape::ElementType,
+};
+
+/// How deep a predicate is followed.
+const MAX_DEPTH: usize = 32;
+
+/// Where a predicate holds: where the index is below `end` and not negative, or, of one that is turned round, where it is
+/// not so.
+struct Mask {
+    index: Index,
+    end: u64,
+    turned: bool,
+}
+
+impl Pull<'_, '_> {
+    /// Follows a select whose predicate depends on the index alone: on both sides of a guard. Gives back the item where
+    /// it depends on more.
+    pub(super) fn select(&mut self, node: Node, item: Item) -> Result<Option<Item>, Halt> {
+        let [predicate, on_true, on_false] =
+            [0, 1, 2].map(|number| self.graph.operand(node, number));
+        let Some(mask) = self.mask(predicate, &item.index)? else { return Ok(Some(item)) };
+        let Item { region, index, part, .. } = item;
+        let asked = self.assembly.ask(&region, &mask.index, 0, mask.end);
+        let (inside, outside) = if mask.turned { (on_false, on_true) } else { (on_true, on_false) };
+        if let Some((region, _)) = asked.outside {
+            self.go_on(outside, region, index.clone(), part.clone());
+        }
+        if let Some((region, _)) = asked.inside {
+            self.go_on(inside, region, index, part);
+        }
+        Ok(None)
+    }
+
+    /// The guard that a predicate is at an index.
+    fn mask(&mut self, mut node: Node, index: &[Index]) -> Result<Option<Mask>, Halt> {
+        use ComparisonDirection::{Eq, Ge, Gt, Le, Lt, Ne};
+        let mut index = index.to_vec();
+        for _ in 0..MAX_DEPTH {
+            let Origin::Node(found) = self.graph.origin(node, Path::new())? else {
+                return Ok(None);
+            };
+            let Opcode::Compare { direction, total_order: false } =
+                self.graph.instruction(found).opcode()
+            else {
+                // Of a predicate that is moved, the one that was there before.
+                match self.substituted(found, &index)? {
+                    Some((operand, moved)) => (node, index) = (operand, moved),
+                    None => return Ok(None),
+                }
+                continue;
+            };
+            let sides = [0, 1].map(|number| self.graph.operand(found, number));
+            let Some(left) = self.integer(sides[0], &index, 0)? else { return Ok(None) };
+            let Some(right) = self.integer(sides[1], &index, 0)? else { return Ok(None) };
+            let (above, below, least) = match direction {
+                Ge | Eq | Ne => (&left, &right, 0),
+                Gt => (&left, &right, -1),
+                Le => (&right, &left, 0),
+                Lt => (&right, &left, -1),
+            };
+            let difference = above.plus(-1, below).and_then(|index| index.scaled(1, least));
+            let Some(index) = difference else { return Ok(None) };
+            let end = match direction {
+                Eq | Ne => 1,
+                _ => index.greatest().map_or(1, |greatest| greatest + 1),
+            };
+            return Ok(Some(Mask { index, end, turned: *direction == Ne }));
+        }
+        Ok(None)
+    }
+
+    /// An integer that depends on the index alone, as a form; `None` where it depends on more, or may wrap around.
+    fn integer(
+        &mut self,
+        node: Node,
+        index: &[Index],
+        depth: usize,
+    ) -> Result<Option<Index>, Halt> {
+        let Origin::Node(found) = self.graph.origin(node, Path::new())? else { return Ok(None) };
+        let instruction = self.graph.instruction(found);
+        let element_type = instruction.shape().element_type();
+        if depth == MAX_DEPTH || !is_integer(element_type) {
+            return Ok(None);
+        }
+        let value = match instruction.opcode() {
+            Opcode::Iota { dimension } => Some(index[*dimension].clone()),
+            Opcode::Constant(literal) => {
+                let one = extents(literal.shape()).is_some_and(|sizes| elements(&sizes) == 1);
+                one.then(|| number(element_type, element(literal, 0))).flatten()
+            }
+            Opcode::Convert => {
+                let operand = self.graph.operand(found, 0);
+                self.integer(operand, index, depth + 1)?
+            }
+            Opcode::Binary(binary @ (Binary::Add | Binary::Subtract)) => {
+                let sides = [0, 1].map(|number| self.graph.operand(found, number));
+                let scale = if *binary == Binary::Add { 1 } else { -1 };
+                let left = self.integer(sides[0], index, depth + 1)?;
+                let right = self.integer(sides[1], index, depth + 1)?;
+                left.zip(right).and_then(|(left, right)| left.plus(scale, &right))
+            }
+            _ => match self.substituted(found, index)? {
+                Some((operand, moved)) => self.integer(operand, &moved, depth + 1)?,
+                None => None,
+            },
+        };
+        Ok(value.filter(|value| fits(value, element_type)))
+    }
+
+    /// The operand of an instruction that moves elements without a choice, and the index there.
+    fn substituted(
+        &mut self,
+        node: Node,
+        index: &[Index],
+    ) -> Result<Option<(Node, Vec<Index>)>, Halt> {
+        let own = self.extents(node)?;
+        let operand = |number| self.graph.operand(node, number);
+        Ok(match self.graph.instruction(node).opcode() {
+            Opcode::Broadcast { dimensions } => {
+                let moved = dimensions.iter().map(|&dimension| index[dimension].clone());
+                Some((operand(0), moved.collect()))
+            }
+            Opcode::Transpose { dimensions } => {
+                let mut moved = vec![Index::constant(0); index.len()];
+                for (index, &dimension) in index.iter().zip(dimensions) {
+                    moved[dimension] = index.clone();
+                }
+                Some((operand(0), moved))
+            }
+            // Dimensions of one element come and go.
+            Opcode::Reshape => {
+                let from = self.extents(operand(0))?;
+                let kept = |sizes: &[u64]| {
+                    sizes
+                        .iter()
+                        .filter(|size| **size != 1)
+                        .eq(own.iter().filter(|size| **size != 1))
+                };
+                kept(&from).then(|| {
+                    let mut long =
+                        index.iter().zip(&own).filter(|(_, size)| **size != 1).map(|of| of.0);
+                    let at = |size: &u64| match size {
+                        1 => Index::constant(0),
+                        _ => long.next().cloned().unwrap_or(Index::constant(0)),
+                    };
+                    (operand(0), from.iter().map(at).collect())
+                })
+            }
+            _ => None,
+        })
+    }
+}
+
+/// The integer of an element's bits.
+fn number(element_type: ElementType, bits: u128) -> Option<Index> {
+    let unused = 128 - element_type.bits()?;
+    let high = bits << unused;
+    let number = if element_type.is_signed_integer() {
+        high.cast_signed() >> unused
+    } else {
+        (high >> unused).cast_signed()
+    };
+    Some(Index::constant_signed(i64::try_from(number).ok()?))
+}
+
+/// Whether all values of an index are values of an integer type.
+fn fits(index: &Index, element_type: ElementType) -> bool {
+    let bits = element_type.bits().unwrap_or(0);
+    let (least, most) = if element_type.is_signed_integer() {
+        (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1)
+    } else {
+        (0, (1_i128 << bits) - 1)
+    };
+    let (low, high) = index.interval();
+    i128::from(low) >= least && i128::from(high) <= most
+}
