@@ -82,6 +82,10 @@ impl Block {
         if self.run_axes == 0 || !run.is_multiple_of(word) || covered < steps || steps == extent {
             return None;
         }
+        // What is moved unit by unit goes to places a fixed number of words apart; here they are not.
+        if self.varying_guards().next().is_some() {
+            return None;
+        }
         let axes = [Some(self.sides[outermost].number), self.sides[outermost].inside];
         let moves = |form: &Affine| {
             axes.into_iter().flatten().any(|axis| form.weight(Value::Axis(axis)) != 0)

@@ -153,6 +153,28 @@ fn no_quotient_is_taken_in_gaps() {
     assert_eq!(tally.kernels.into_inner(), 3 * 7 * 2 * 4 * 2);
 }
 
+/// Columns of 22 bytes start inside words, and a part of a block of 16 of them is padding.
+#[test]
+fn columns_inside_words_with_padding() {
+    let source: Shape = "u8[24,66]".parse().unwrap();
+    let destination: Shape = "u8[22,62]{0,1:PAD(22,64,zero)}".parse().unwrap();
+    let window = Window::slice(&[24, 66], &Slice::new([2, 1], [22, 62], [1, 1])).unwrap();
+    let (mut random, tally) = (Random(1), Tally::default());
+    for _ in 0..40 {
+        tally.judge_all(
+            &mut random,
+            &Operation {
+                source: (&source).try_into().unwrap(),
+                destination: (&destination).try_into().unwrap(),
+                source_side: Side::Shape(Box::new(source.clone())),
+                destination_side: Side::Shape(Box::new(destination.clone())),
+                window: window.clone(),
+            },
+        );
+    }
+    assert_eq!(tally.kernels.into_inner(), 3 * 40);
+}
+
 /// Up to rank 3: extents 1 to 4 × every order of the destination × every unit, the padding and the tiles of both sides
 /// taken in turn.
 #[test]
