@@ -3,10 +3,7 @@
 use serde_json::{Value, json};
 use stridec::{Tensor, shape::Shape, stride::StrideDescriptor};
 
-use super::{
-    describe_forms::{forms, padding},
-    npy::physical_dimensions,
-};
+use super::describe_forms::{forms, padding};
 
 /// What a tensor lowers to; what does not apply is null.
 pub(super) fn describe_json(tensor: &Tensor, descriptor: &StrideDescriptor) -> Value {
@@ -32,7 +29,7 @@ pub(super) fn describe_json(tensor: &Tensor, descriptor: &StrideDescriptor) -> V
         "offset": descriptor.base_offset(),
         "prefix_bytes": descriptor.prefix_bytes(),
         "elements": descriptor.elements(),
-        "physical_dimensions": physical_dimensions(descriptor),
+        "physical_dimensions": descriptor.physical_dimensions(),
         "physical_elements": descriptor.physical_elements(),
         "physical_bytes": descriptor.image_bytes(),
         "packed": descriptor.is_packed(),

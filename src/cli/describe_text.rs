@@ -7,10 +7,7 @@ use stridec::{
     stride::{PaddingReport, StrideDescriptor},
 };
 
-use super::{
-    describe_forms::{self, forms},
-    npy::physical_dimensions,
-};
+use super::describe_forms::{self, forms};
 
 pub(super) fn describe_text(tensor: &Tensor, descriptor: &StrideDescriptor) -> String {
     let mut text = format!("{tensor}\n");
@@ -51,7 +48,7 @@ pub(super) fn describe_text(tensor: &Tensor, descriptor: &StrideDescriptor) -> S
     }
     let elements = count(descriptor.physical_elements(), "element");
     let sizes = format!("{elements}, {}", count(descriptor.image_bytes(), "byte"));
-    match physical_dimensions(descriptor) {
+    match descriptor.physical_dimensions() {
         Some(extents) => line("memory", &format!("{extents:?}, {sizes}")),
         None => line("memory", &sizes),
     }

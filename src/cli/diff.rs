@@ -7,7 +7,6 @@ use stridec::hlo::MemoryReport;
 
 use super::{
     args::DiffArgs,
-    diff_modules,
     errors::{Failure, input_name, printable},
     module_file::{Contents, ModuleFile},
     output::print,
@@ -31,7 +30,7 @@ pub(super) fn diff(args: &DiffArgs) -> Result<ExitCode, Failure> {
             check(&args.new, &new)?;
             compare(&old, &new)
         }
-        (Side::Module(old), Side::Module(new)) => diff_modules::compare(&old, &new),
+        (Side::Module(old), Side::Module(new)) => old.difference(&new),
         _ => {
             let reason = "expected two snapshots or two modules, got one of each";
             return Err(Failure::invalid(reason));

@@ -11,7 +11,6 @@ mod describe_text;
 mod destination;
 mod devices;
 mod diff;
-mod diff_modules;
 mod dispatch;
 mod doctor;
 mod errors;

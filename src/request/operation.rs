@@ -149,6 +149,12 @@ impl Operation {
         &self.source.0
     }
 
+    /// The destination as it was given, or as a slice's output sizes say.
+    #[must_use]
+    pub fn destination_tensor(&self) -> &Tensor {
+        &self.destination.0
+    }
+
     /// The source's strides.
     #[must_use]
     pub fn source(&self) -> &StrideDescriptor {

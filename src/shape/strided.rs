@@ -1,6 +1,6 @@
 //! An array with explicit strides.
 
-use super::{Dimension, ElementType, FieldPath, ShapeError, validate};
+use super::{Dimension, ElementType, FieldPath, Layout, Shape, ShapeError, validate};
 
 /// An array with explicit strides, which no XLA shape can say: sizes, strides and an offset, all in elements.
 ///
@@ -97,6 +97,44 @@ impl StridedShape {
     pub fn rank(&self) -> usize {
         self.sizes.len()
     }
+
+    /// The same array as an XLA shape, where its memory is its elements and nothing else, in some order of the
+    /// dimensions.
+    ///
+    /// A stride over fewer than two elements means nothing: such a dimension is a major one, or in its place where the
+    /// others are in row-major order.
+    ///
+    /// ```
+    /// use stridec::shape::{ElementType::F32, StridedShape};
+    /// let columns = StridedShape::new(F32, [2, 1, 3], [1, 7, 2], 0, 0)?;
+    /// assert_eq!(columns.to_shape().unwrap().to_string(), "f32[2,1,3]{0,2,1}");
+    /// assert_eq!(StridedShape::new(F32, [2, 3], [5, 1], 0, 0)?.to_shape(), None);
+    /// # Ok::<(), stridec::shape::ShapeError>(())
+    /// ```
+    #[must_use]
+    pub fn to_shape(&self) -> Option<Shape> {
+        let mut order: Vec<usize> = (0..self.rank()).rev().collect();
+        let is_empty = self.sizes.contains(&0);
+        if !is_empty {
+            let mut moving: Vec<usize> =
+                order.iter().copied().filter(|&dimension| self.sizes[dimension] > 1).collect();
+            moving.sort_by_key(|&dimension| self.strides[dimension]);
+            let mut packed = 1;
+            for &dimension in &moving {
+                if self.strides[dimension] != packed {
+                    return None;
+                }
+                packed = packed.checked_mul(i64::try_from(self.sizes[dimension]).ok()?)?;
+            }
+            if !moving.is_sorted_by(|a, b| a > b) {
+                moving.extend(order.iter().filter(|&&dimension| self.sizes[dimension] == 1));
+                order = moving;
+            }
+        }
+        let layout = Layout::new(order).element_size(self.element_size_in_bits);
+        (self.offset == 0 || is_empty)
+            .then(|| Shape::new(self.element_type, self.sizes.iter().copied(), layout).ok())?
+    }
 }
 
 #[cfg(test)]
@@ -131,6 +169,28 @@ mod tests {
         ] {
             assert_eq!(shape.unwrap_err().to_string(), message);
         }
+    }
+
+    #[test]
+    fn dense_strides_are_a_layout() {
+        use ElementType::F32;
+        for (sizes, strides, expected) in [
+            (&[2, 3][..], &[3, 1][..], Some("f32[2,3]{1,0}")),
+            (&[2, 3], &[1, 2], Some("f32[2,3]{0,1}")),
+            (&[1, 3], &[-9, 1], Some("f32[1,3]{1,0}")),
+            (&[2, 1, 3, 4], &[12, 0, 1, 3], Some("f32[2,1,3,4]{2,3,0,1}")),
+            (&[], &[], Some("f32[]")),
+            (&[0, 3], &[-3, 7], Some("f32[0,3]{1,0}")),
+            (&[2, 3], &[-3, 1], None),
+            (&[2, 3], &[0, 1], None),
+            (&[2, 3], &[1, 1], None),
+            (&[2, 3], &[6, 2], None),
+        ] {
+            let (sizes, strides) = (sizes.to_vec(), strides.to_vec());
+            let shape = StridedShape::new(F32, sizes, strides.clone(), 0, 0).unwrap().to_shape();
+            assert_eq!(shape.map(|shape| shape.to_string()).as_deref(), expected, "{strides:?}");
+        }
+        assert_eq!(StridedShape::new(F32, [2], [1], 3, 0).unwrap().to_shape(), None);
     }
 
     #[test]

@@ -36,7 +36,7 @@ fn a_table_for_people() {
     assert_eq!(sandbox.stridec(&["memory", &file]).text(), expected);
     let one = sandbox.stridec(&["memory", &file, "--top", "1"]);
     assert!(
-        one.text().contains("\nand 2 more; --top shows as many as it says\n"),
+        one.text().contains("\nand 2 more; `top` says how many are shown\n"),
         "{}",
         one.text()
     );

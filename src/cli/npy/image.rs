@@ -10,23 +10,6 @@ use super::{Header, descr};
 /// More extents than this are printed without the others.
 const MAX_SHOWN: usize = 16;
 
-/// Extents of a tensor's memory, major to minor, where every place of it is a cell of them: no prefix, no tail, and no
-/// gap between strides.
-///
-/// `f32[2,3]{0,1:PAD(3,5)}` has `[5, 3]`, `f32[3,5]{1,0:T(2,2)}` has `[2, 3, 2, 2]`.
-pub(crate) fn physical_dimensions(tensor: &StrideDescriptor) -> Option<Vec<u64>> {
-    let extents: Vec<u64> = tensor.axes().iter().map(|axis| axis.extent).collect();
-    let cells = extents.iter().try_fold(1_u64, |cells, &extent| cells.checked_mul(extent))?;
-    let mut stride = 1;
-    let dense = tensor.axes().iter().rev().all(|axis| {
-        let expected = stride;
-        stride *= i64::try_from(axis.extent.max(1)).unwrap_or(0);
-        axis.stride == expected || axis.extent <= 1
-    });
-    let whole = tensor.prefix_bytes() == 0 && tensor.base_offset() == 0;
-    (whole && cells == tensor.physical_elements() && (dense || cells == 0)).then_some(extents)
-}
-
 /// The header of the file that holds a tensor's image.
 ///
 /// Memory that is no array of the tensor's extents is one dimension of elements; packed elements, and those behind a
@@ -36,7 +19,7 @@ pub(crate) fn header_of(tensor: &StrideDescriptor) -> Header {
     if tensor.element_bits() < 8 || tensor.prefix_bytes() > 0 {
         return header("|u1".into(), vec![tensor.image_bytes()]);
     }
-    let shape = physical_dimensions(tensor).unwrap_or_else(|| vec![tensor.physical_elements()]);
+    let shape = tensor.physical_dimensions().unwrap_or_else(|| vec![tensor.physical_elements()]);
     header(descr::of(tensor), shape)
 }
 
@@ -153,18 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_memory_of_a_layout_is_an_array() {
-        for (shape, dimensions) in [
-            ("f32[2,3]{0,1:PAD(3,5,zero)}", Some(vec![5, 3])),
-            ("f32[3,5]{1,0:T(2,2)}", Some(vec![2, 3, 2, 2])),
-            ("f32[2,3,4]{1,2,0}", Some(vec![2, 4, 3])),
-            ("f32[]", Some(vec![])),
-            ("f32[0,3]", Some(vec![0, 3])),
-            ("f32[3]{0:L(8)}", None),
-            ("f32[3]{0:M(4)}", None),
-        ] {
-            assert_eq!(physical_dimensions(&tensor(shape)), dimensions, "{shape}");
-        }
+    fn memory_that_is_no_array_of_the_extents_is_one_dimension() {
         assert_eq!(header_of(&tensor("f32[3]{0:L(8)}")).shape, [8]);
         assert_eq!(header_of(&tensor("f32[3]{0:M(4)}")).shape, [16]);
         assert_eq!(header_of(&tensor("s4[3]{0:E(4)}")).shape, [2]);

@@ -1,10 +1,12 @@
 //! What the buffers of a module take, and what padding costs.
 
+mod difference;
 mod footprint;
 mod order;
 mod proto;
 mod report;
 mod scan;
+mod table;
 mod text;
 
 pub use footprint::Footprint;

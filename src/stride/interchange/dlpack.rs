@@ -60,6 +60,19 @@ impl TryFrom<&StrideDescriptor> for DlPack {
     }
 }
 
+impl DlPack {
+    /// The element type that a `DLDataTypeCode` and the bits of a value say; `None` where XLA has no such type.
+    ///
+    /// ```
+    /// use stridec::{shape::ElementType, stride::interchange::DlPack};
+    /// assert_eq!(DlPack::element_type(4, 16), Some(ElementType::Bf16));
+    /// ```
+    #[must_use]
+    pub fn element_type(code: u8, bits: u8) -> Option<ElementType> {
+        ElementType::ALL.into_iter().find(|&kind| data_type(kind) == Some((code, bits)))
+    }
+}
+
 /// `DLDataTypeCode` and the bits of a value.
 fn data_type(element_type: ElementType) -> Option<(u8, u8)> {
     use ElementType as E;
@@ -111,6 +124,8 @@ mod tests {
             let given = dlpack(text).unwrap();
             let given = (given.code, given.bits, given.is_subbyte_type_padded);
             assert_eq!(given, (code, bits, padded), "{text}");
+            let element_type = text.parse::<Shape>().unwrap().element_type();
+            assert_eq!(DlPack::element_type(code, given.1), Some(element_type), "{text}");
         }
     }
 

@@ -49,6 +49,47 @@ impl TryFrom<&StrideDescriptor> for NumpyArray {
     }
 }
 
+impl NumpyArray {
+    /// The element type that a dtype with this name holds; `None` where XLA has no such type.
+    ///
+    /// ```
+    /// use stridec::{shape::ElementType, stride::interchange::NumpyArray};
+    /// assert_eq!(NumpyArray::element_type("float8_e4m3fn"), Some(ElementType::F8e4m3fn));
+    /// assert_eq!(NumpyArray::element_type("datetime64[ns]"), None);
+    /// ```
+    #[must_use]
+    pub fn element_type(dtype_name: &str) -> Option<ElementType> {
+        ElementType::ALL.into_iter().find(|&kind| dtype(kind) == Some(dtype_name))
+    }
+
+    /// The name of the dtype that holds elements of this type, those below a byte in a byte each; `None` for a type
+    /// without elements.
+    #[must_use]
+    pub fn dtype(element_type: ElementType) -> Option<&'static str> {
+        dtype(element_type)
+    }
+}
+
+impl StrideDescriptor {
+    /// Extents of the memory, major to minor, where every place of it is a cell of them: no prefix, no tail, and no gap
+    /// between strides.
+    ///
+    /// `f32[2,3]{0,1:PAD(3,5)}` has `[5, 3]`, `f32[3,5]{1,0:T(2,2)}` has `[2, 3, 2, 2]`.
+    #[must_use]
+    pub fn physical_dimensions(&self) -> Option<Vec<u64>> {
+        let extents: Vec<u64> = self.axes().iter().map(|axis| axis.extent).collect();
+        let cells = extents.iter().try_fold(1_u64, |cells, &extent| cells.checked_mul(extent))?;
+        let mut stride = 1;
+        let dense = self.axes().iter().rev().all(|axis| {
+            let expected = stride;
+            stride *= i64::try_from(axis.extent.max(1)).unwrap_or(0);
+            axis.stride == expected || axis.extent <= 1
+        });
+        let whole = self.prefix_bytes() == 0 && self.base_offset() == 0;
+        (whole && cells == self.physical_elements() && (dense || cells == 0)).then_some(extents)
+    }
+}
+
 fn dtype(element_type: ElementType) -> Option<&'static str> {
     use ElementType as E;
     Some(match element_type {
@@ -95,6 +136,30 @@ mod tests {
 
     fn numpy(text: &str) -> Result<NumpyArray, StrideError> {
         NumpyArray::try_from(&StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap())
+    }
+
+    #[test]
+    fn names_read_back() {
+        for kind in ElementType::ALL {
+            assert_eq!(dtype(kind).and_then(NumpyArray::element_type), dtype(kind).map(|_| kind));
+        }
+    }
+
+    #[test]
+    fn the_memory_of_a_layout_is_an_array() {
+        for (shape, dimensions) in [
+            ("f32[2,3]{0,1:PAD(3,5,zero)}", Some(vec![5, 3])),
+            ("f32[3,5]{1,0:T(2,2)}", Some(vec![2, 3, 2, 2])),
+            ("f32[2,3,4]{1,2,0}", Some(vec![2, 4, 3])),
+            ("f32[]", Some(vec![])),
+            ("f32[0,3]", Some(vec![0, 3])),
+            ("f32[3]{0:L(8)}", None),
+            ("f32[3]{0:M(4)}", None),
+        ] {
+            let shape: Shape = shape.parse().unwrap();
+            let tensor = StrideDescriptor::try_from(&shape).unwrap();
+            assert_eq!(tensor.physical_dimensions(), dimensions, "{shape}");
+        }
     }
 
     #[test]

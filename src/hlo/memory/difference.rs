@@ -1,12 +1,12 @@
-//! `stridec diff` of two modules: which layouts changed, what that costs, and which copies came or went.
+//! Two reports: which layouts changed, what that costs, and which copies came or went.
 
 use std::{
     collections::{BTreeMap, HashMap},
     fmt::Write as _,
 };
 
-use stridec::{
-    hlo::{InstructionMemory, MemoryReport},
+use super::{InstructionMemory, MemoryReport};
+use crate::{
     shape::Shape,
     xla::{human_readable_num_bytes as num_bytes, shape_util},
 };
@@ -14,8 +14,26 @@ use stridec::{
 /// Opcodes that move elements and change none.
 const COPIES: [&str; 3] = ["copy", "transpose", "copy-start"];
 
+impl MemoryReport {
+    /// What changed from `self` to `new`, a summary line first; `None` where nothing did. What `stridec diff` prints.
+    ///
+    /// ```
+    /// use stridec::hlo::MemoryReport;
+    /// let report = |text| MemoryReport::of_text(text);
+    /// let old = report("ENTRY main { ROOT x = f32[64,3]{1,0} parameter(0) }")?;
+    /// let new = report("ENTRY main { ROOT x = f32[64,3]{1,0:T(8,128)} parameter(0) }")?;
+    /// assert!(old.difference(&new).unwrap().starts_with("changed: layouts, bytes\n"));
+    /// assert_eq!(old.difference(&old), None);
+    /// # Ok::<(), stridec::hlo::HloError>(())
+    /// ```
+    #[must_use]
+    pub fn difference(&self, new: &Self) -> Option<String> {
+        compare(self, new)
+    }
+}
+
 /// A summary line, then what changed; `None` where nothing did.
-pub(super) fn compare(old: &MemoryReport, new: &MemoryReport) -> Option<String> {
+fn compare(old: &MemoryReport, new: &MemoryReport) -> Option<String> {
     let layouts = layouts(old, new);
     let copies = copies(old, new);
     let (others, bytes) = (others(old, new), sums(old, new));

@@ -1,0 +1,67 @@
+//! A report as a table.
+
+use std::fmt::Write as _;
+
+use super::{InstructionMemory, MemoryReport, cheapest_order};
+use crate::xla::human_readable_num_bytes as num_bytes;
+
+impl MemoryReport {
+    /// The `top` buffers with the most padding, each with the order of dimensions that takes fewer bytes where there is
+    /// one, and the sums: what `stridec memory` prints.
+    ///
+    /// ```
+    /// use stridec::hlo::MemoryReport;
+    /// let table = MemoryReport::of_shape(&"f32[128,6]{1,0:T(8,128)}".parse()?).table(20);
+    /// assert!(table.contains("    64.0K       3.0K    21.3x  f32[128,6]{1,0:T(8,128)}\n"));
+    /// # Ok::<(), stridec::shape::ParseError>(())
+    /// ```
+    #[must_use]
+    pub fn table(&self, top: usize) -> String {
+        let mut text = String::new();
+        let measured = self.instructions.iter().filter(|it| it.has_buffer && it.memory.is_some());
+        let shown: Vec<&InstructionMemory> = measured.clone().take(top).collect();
+        let _ = writeln!(text, "{:>9}  {:>9}  {:>7}  shape", "bytes", "unpadded", "factor");
+        for instruction in &shown {
+            let Some(memory) = instruction.memory else { continue };
+            let (bytes, unpadded) = (num_bytes(memory.bytes), num_bytes(memory.unpadded_bytes));
+            let factor = format!("{:.1}x", memory.expansion());
+            let (shape, name) = (&instruction.shape, name(instruction));
+            let _ = writeln!(text, "{bytes:>9}  {unpadded:>9}  {factor:>7}  {shape}{name}");
+            if let Some((cheapest, other)) = cheapest_order(shape) {
+                let saved = num_bytes(memory.bytes - other.bytes);
+                let _ = writeln!(text, "{:>30}{saved} less as {cheapest}", "");
+            }
+        }
+        let left_out = measured.count() - shown.len();
+        if left_out > 0 {
+            let _ = writeln!(text, "and {left_out} more; `top` says how many are shown");
+        }
+        let unknown = self.instructions.iter().filter(|it| it.memory.is_none()).count();
+        if unknown > 0 {
+            let _ = writeln!(
+                text,
+                "{unknown} shapes have extents or layouts whose bytes are not known"
+            );
+        }
+        let _ = writeln!(text);
+        for (name, bytes) in [
+            ("parameters", self.parameters_bytes),
+            ("results", self.results_bytes),
+            ("temporaries", self.temporaries_bytes()),
+            ("in all", self.total_bytes),
+            ("of it padding", self.total_padding_bytes),
+        ] {
+            let _ = writeln!(text, "{:>9}  {name}", num_bytes(bytes));
+        }
+        text
+    }
+}
+
+/// `x.1 (main)`
+fn name(instruction: &InstructionMemory) -> String {
+    match (instruction.name.as_ref(), instruction.computation.as_ref()) {
+        ("", _) => String::new(),
+        (name, "") => format!("  {name}"),
+        (name, computation) => format!("  {name} ({computation})"),
+    }
+}
