@@ -1,0 +1,157 @@
+//! DLPack, read: `__dlpack__`, versioned and as it was before versions.
+#![allow(unsafe_code)]
+
+use std::{ffi::c_void, slice};
+
+use pyo3::{
+    exceptions::{PyBufferError, PyTypeError},
+    intern,
+    prelude::*,
+    types::{PyCapsule, PyDict},
+};
+use stridec::stride::interchange::DlPack;
+
+use super::HostArray;
+use crate::errors::{Unsupported, invalid, unsupported};
+
+pub(super) const NAME: &std::ffi::CStr = c"dltensor";
+pub(super) const VERSIONED_NAME: &std::ffi::CStr = c"dltensor_versioned";
+pub(super) const READ_ONLY: u64 = 1;
+pub(super) const SUBBYTE_PADDED: u64 = 4;
+pub(super) const CPU: i32 = 1;
+/// Kinds of devices whose memory is the host's: `kDLCPU`, `kDLCUDAHost` and `kDLROCMHost`.
+const HOST: [i32; 3] = [CPU, 3, 11];
+
+#[repr(C)]
+pub(super) struct Tensor {
+    pub(super) data: *mut c_void,
+    pub(super) device_type: i32,
+    pub(super) device_id: i32,
+    pub(super) ndim: i32,
+    pub(super) code: u8,
+    pub(super) bits: u8,
+    pub(super) lanes: u16,
+    pub(super) shape: *mut i64,
+    pub(super) strides: *mut i64,
+    pub(super) byte_offset: u64,
+}
+
+/// `DLManagedTensor`.
+#[repr(C)]
+pub(super) struct Managed {
+    pub(super) tensor: Tensor,
+    pub(super) context: *mut c_void,
+    pub(super) deleter: Option<unsafe extern "C" fn(*mut Managed)>,
+}
+
+/// `DLManagedTensorVersioned`.
+#[repr(C)]
+pub(super) struct Versioned {
+    pub(super) major: u32,
+    pub(super) minor: u32,
+    pub(super) context: *mut c_void,
+    pub(super) deleter: Option<unsafe extern "C" fn(*mut Versioned)>,
+    pub(super) flags: u64,
+    pub(super) tensor: Tensor,
+}
+
+/// Whether an error says that DLPack has no word for the array, so that another protocol may.
+pub(super) fn is_limit(py: Python<'_>, error: &PyErr) -> bool {
+    let ours = error.is_instance_of::<crate::errors::InvalidInput>(py);
+    !ours && !error.is_instance_of::<Unsupported>(py)
+}
+
+/// The array that `object.__dlpack__` gives. Its capsule is kept and not consumed: dropping it returns the memory.
+pub(super) fn read(
+    object: &Bound<'_, PyAny>,
+    method: &Bound<'_, PyAny>,
+    argument: &str,
+) -> PyResult<HostArray> {
+    let py = object.py();
+    let device = object.call_method0(intern!(py, "__dlpack_device__"))?;
+    let kind: i32 = device.get_item(0)?.extract()?;
+    if !HOST.contains(&kind) {
+        let given = format!("an array on a device of kind {kind}");
+        return Err(unsupported(argument, "an array in host memory; copy it there first", given));
+    }
+    let arguments = PyDict::new(py);
+    arguments.set_item(intern!(py, "max_version"), (1, 1))?;
+    let capsule = match method.call((), Some(&arguments)) {
+        Err(error) if error.is_instance_of::<PyTypeError>(py) => method.call0()?,
+        capsule => capsule?,
+    };
+    let broken = || invalid(argument, "a DLPack capsule", "another value");
+    let found = capsule.cast::<PyCapsule>().map_err(|_| broken())?;
+    let (tensor, flags) = if found.is_valid_checked(Some(VERSIONED_NAME)) {
+        let pointer = found.pointer_checked(Some(VERSIONED_NAME))?;
+        // SAFETY: a capsule of this name points to such a tensor, which lives as long as it.
+        let managed = unsafe { pointer.cast::<Versioned>().as_ref() };
+        if managed.major != 1 {
+            let given = format!("{}.{}", managed.major, managed.minor);
+            return Err(unsupported(argument, "DLPack of version 1", given));
+        }
+        (&managed.tensor, managed.flags)
+    } else if found.is_valid_checked(Some(NAME)) {
+        let pointer = found.pointer_checked(Some(NAME))?;
+        // SAFETY: as above.
+        (&unsafe { pointer.cast::<Managed>().as_ref() }.tensor, 0)
+    } else {
+        return Err(broken());
+    };
+    view(tensor, flags, capsule.clone().unbind(), argument)
+}
+
+fn view(tensor: &Tensor, flags: u64, owner: Py<PyAny>, argument: &str) -> PyResult<HostArray> {
+    let broken = |what: &str| invalid(argument, "a valid DLPack tensor", what);
+    let rank = usize::try_from(tensor.ndim).map_err(|_| broken("a negative rank"))?;
+    let sizes: Vec<u64> = match rank {
+        0 => Vec::new(),
+        _ if tensor.shape.is_null() => return Err(broken("no shape")),
+        // SAFETY: the tensor has `ndim` extents.
+        _ => unsafe { slice::from_raw_parts(tensor.shape, rank) }
+            .iter()
+            .map(|&size| u64::try_from(size).map_err(|_| broken("a negative extent")))
+            .collect::<PyResult<_>>()?,
+    };
+    let (code, bits) = (tensor.code, tensor.bits);
+    let element_type = DlPack::element_type(code, bits).filter(|_| tensor.lanes == 1);
+    let packed = bits < 8 && flags & SUBBYTE_PADDED == 0;
+    let Some(element_type) = element_type.filter(|_| !packed) else {
+        // Not an error of stridec's own kind, so that numpy may be asked.
+        let given = format!("type {code} of {bits} bits, {} lanes", tensor.lanes);
+        return Err(PyBufferError::new_err(format!(
+            "{argument}.dtype: expected an element type of XLA in whole bytes, got DLPack's {given}"
+        )));
+    };
+    let bytes = i64::from(element_type.storage_bits().unwrap_or(8) / 8);
+    let byte_strides = if tensor.strides.is_null() {
+        let mut packed = bytes;
+        let mut strides: Vec<i64> = Vec::with_capacity(rank);
+        for &size in sizes.iter().rev() {
+            strides.push(packed);
+            packed = packed.saturating_mul(i64::try_from(size.max(1)).unwrap_or(i64::MAX));
+        }
+        strides.reverse();
+        strides
+    } else {
+        let strides = match rank {
+            0 => &[][..],
+            // SAFETY: the tensor has `ndim` strides.
+            _ => unsafe { slice::from_raw_parts(tensor.strides, rank) },
+        };
+        let scaled = strides.iter().zip(&sizes).map(|(stride, &size)| {
+            // A stride over fewer than two elements may be any number.
+            if size < 2 { Some(bytes) } else { stride.checked_mul(bytes) }
+        });
+        scaled.collect::<Option<_>>().ok_or_else(|| broken("strides past 2^63 bytes"))?
+    };
+    let offset = usize::try_from(tensor.byte_offset).map_err(|_| broken("a large offset"))?;
+    Ok(HostArray {
+        element_type,
+        sizes,
+        byte_strides,
+        data: tensor.data.cast::<u8>().wrapping_add(offset),
+        read_only: flags & READ_ONLY != 0,
+        owner,
+    })
+}

@@ -1,0 +1,198 @@
+//! [`HostArray`]: where the elements of somebody's array lie.
+#![allow(unsafe_code)]
+
+use pyo3::{intern, prelude::*, types::PyMemoryView};
+use stridec::{
+    Tensor,
+    shape::{ElementType, StridedShape},
+    stride::{StrideDescriptor, interchange::from_byte_strides},
+};
+
+use super::{dlpack, interface};
+use crate::errors::{invalid, raised};
+
+/// An array in host memory that a Python object keeps alive.
+///
+/// The memory is somebody else's: where another thread writes to it during a copy, the copy has some of the old elements
+/// and some of the new ones.
+pub(crate) struct HostArray {
+    pub(super) element_type: ElementType,
+    pub(super) sizes: Vec<u64>,
+    pub(super) byte_strides: Vec<i64>,
+    /// Where the element at index 0 lies.
+    pub(super) data: *mut u8,
+    pub(super) read_only: bool,
+    /// What keeps the memory alive.
+    pub(super) owner: Py<PyAny>,
+}
+
+// SAFETY: the pointer is that of memory which the owner keeps alive, on whatever thread.
+unsafe impl Send for HostArray {}
+// SAFETY: nothing in it changes.
+unsafe impl Sync for HostArray {}
+
+impl HostArray {
+    /// The array that an object is, by `__array_struct__`, DLPack, `__array_interface__` or the buffer protocol.
+    pub(crate) fn of(object: &Bound<'_, PyAny>, argument: &str) -> PyResult<Self> {
+        let py = object.py();
+        if let Ok(array) = object.cast::<super::Array>() {
+            return Ok(array.get().array.again(py));
+        }
+        if let Some(found) = object.getattr_opt(intern!(py, "__array_struct__"))? {
+            return interface::read(object, &found, argument);
+        }
+        let mut refused = None;
+        if let Some(method) = object.getattr_opt(intern!(py, "__dlpack__"))? {
+            match dlpack::read(object, &method, argument) {
+                Ok(array) => return Ok(array),
+                Err(error) => refused = Some(error),
+            }
+        }
+        if let Some(error) = refused.take_if(|error| !dlpack::is_limit(py, error)) {
+            return Err(error);
+        }
+        let converts = object.hasattr(intern!(py, "__array_interface__"))?
+            || object.hasattr(intern!(py, "__array__"))?;
+        let given = if converts {
+            object.clone()
+        } else if let Ok(view) = PyMemoryView::from(object) {
+            view.into_any()
+        } else {
+            let expected = "an array: `__array_interface__`, DLPack or the buffer protocol";
+            let given = object.get_type().name()?.to_string();
+            return Err(refused.unwrap_or_else(|| invalid(argument, expected, given)));
+        };
+        let array = super::numpy::numpy(py)?.call_method1(intern!(py, "asarray"), (given,))?;
+        let found = array.getattr(intern!(py, "__array_struct__"))?;
+        interface::read(&array, &found, argument)
+    }
+
+    fn again(&self, py: Python<'_>) -> Self {
+        Self {
+            element_type: self.element_type,
+            sizes: self.sizes.clone(),
+            byte_strides: self.byte_strides.clone(),
+            data: self.data,
+            read_only: self.read_only,
+            owner: self.owner.clone_ref(py),
+        }
+    }
+
+    pub(crate) fn element_type(&self) -> ElementType {
+        self.element_type
+    }
+
+    pub(crate) fn sizes(&self) -> &[u64] {
+        &self.sizes
+    }
+
+    /// Bytes between neighbours, one for each dimension.
+    pub(crate) fn byte_strides(&self) -> &[i64] {
+        &self.byte_strides
+    }
+
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// Bytes of an element.
+    pub(crate) fn element_bytes(&self) -> u64 {
+        u64::from(self.element_type.storage_bits().unwrap_or(8) / 8)
+    }
+
+    /// Whether the strides are whole elements, which is what a layout can say.
+    pub(crate) fn has_whole_strides(&self) -> bool {
+        let bytes = self.element_bytes().cast_signed();
+        let mut moving = self.byte_strides.iter().zip(&self.sizes).filter(|(_, size)| **size > 1);
+        moving.all(|(stride, _)| stride % bytes == 0)
+    }
+
+    /// The same elements in row-major order, in memory of their own, where `object` is this array.
+    pub(crate) fn packed(&self, object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = object.py();
+        let copy =
+            super::numpy::numpy(py)?.call_method1(intern!(py, "ascontiguousarray"), (object,))?;
+        Self::of(&copy, "array")
+    }
+
+    /// The layout, from the lowest address on.
+    pub(crate) fn descriptor(&self) -> PyResult<StrideDescriptor> {
+        from_byte_strides(self.element_type, &self.sizes, &self.byte_strides, None).map_err(raised)
+    }
+
+    /// The layout as a tensor: an XLA shape where the memory is the elements and nothing else, and otherwise strides.
+    pub(crate) fn tensor(&self) -> PyResult<Tensor> {
+        let lowered = self.descriptor()?;
+        let strides = lowered.strides().flatten();
+        let sizes = self.sizes.iter().copied();
+        let strided =
+            StridedShape::new(self.element_type, sizes, strides, lowered.base_offset(), 0)
+                .map_err(raised)?;
+        Ok(match strided.to_shape() {
+            Some(shape) => Tensor::Shape(shape),
+            None => Tensor::Strided(strided),
+        })
+    }
+
+    /// Whether the elements lie in row-major order without a gap.
+    pub(crate) fn is_row_major(&self) -> bool {
+        if self.sizes.contains(&0) {
+            return true;
+        }
+        let mut expected = self.element_bytes().cast_signed();
+        self.sizes.iter().zip(&self.byte_strides).rev().all(|(&size, &stride)| {
+            let fits = size == 1 || stride == expected;
+            expected = expected.saturating_mul(size.cast_signed());
+            fits
+        })
+    }
+
+    /// Distances in bytes from the element at index 0 to the first byte of the array and past its last one.
+    fn reach(&self) -> PyResult<(isize, isize)> {
+        if self.sizes.contains(&0) {
+            return Ok((0, 0));
+        }
+        let mut reach = (0_i64, self.element_bytes().cast_signed());
+        for (&size, &stride) in self.sizes.iter().zip(&self.byte_strides) {
+            let far = i64::try_from(size - 1).ok().and_then(|last| last.checked_mul(stride));
+            let end = if stride < 0 { &mut reach.0 } else { &mut reach.1 };
+            let sum = far.and_then(|far| end.checked_add(far));
+            *end = sum.ok_or_else(|| invalid("strides", "memory below 2^63 bytes", "more"))?;
+        }
+        // The two are within i64, which is isize where these protocols are.
+        Ok((isize::try_from(reach.0)?, isize::try_from(reach.1)?))
+    }
+
+    /// The memory from the lowest address of an element to the end of the highest one.
+    pub(crate) fn bytes(&self) -> PyResult<&[u8]> {
+        let (low, high) = self.reach()?;
+        let length = high.abs_diff(low);
+        if length == 0 {
+            return Ok(&[]);
+        }
+        // SAFETY: the protocols promise that every element of the array is in memory which the owner keeps alive, and
+        // these are the bytes between two of them, in one allocation.
+        Ok(unsafe { std::slice::from_raw_parts(self.data.offset(low), length) })
+    }
+
+    /// The memory, to be written.
+    #[allow(clippy::mut_from_ref)] // the memory is behind a pointer, and the caller checks who else has it
+    pub(crate) fn bytes_mut(&self, argument: &str) -> PyResult<&mut [u8]> {
+        if self.read_only {
+            return Err(invalid(argument, "an array that can be written", "a read-only one"));
+        }
+        let (low, high) = self.reach()?;
+        let length = high.abs_diff(low);
+        if length == 0 {
+            return Ok(&mut []);
+        }
+        // SAFETY: as in `bytes`; the array is not read-only, and the caller has it to itself.
+        Ok(unsafe { std::slice::from_raw_parts_mut(self.data.offset(low), length) })
+    }
+
+    /// Whether the memory of two arrays overlaps.
+    pub(crate) fn overlaps(&self, other: &Self) -> PyResult<bool> {
+        let (a, b) = (self.bytes()?.as_ptr_range(), other.bytes()?.as_ptr_range());
+        Ok(!a.is_empty() && !b.is_empty() && a.start < b.end && b.start < a.end)
+    }
+}

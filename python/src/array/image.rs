@@ -1,0 +1,173 @@
+//! The memory image of a layout as a numpy array: which arrays are one, and room for a new one.
+
+use pyo3::{intern, prelude::*, types::PyTuple};
+use stridec::{
+    shape::ElementType,
+    stride::{StrideDescriptor, interchange::NumpyArray},
+};
+
+use super::{HostArray, dtype, numpy::numpy};
+use crate::errors::invalid;
+
+/// The most dimensions of numpy's arrays, in all of its versions.
+const MAX_RANK: usize = 32;
+
+/// How a layout's memory is seen as an array.
+pub(crate) struct Image<'a> {
+    layout: &'a StrideDescriptor,
+    dtype: &'static str,
+    pub(crate) sizes: Vec<u64>,
+}
+
+impl<'a> Image<'a> {
+    /// Cells of the memory, major to minor; memory that is no array of its extents is one dimension of elements, and
+    /// packed elements, or those behind a prefix of bytes, are one of bytes.
+    pub(crate) fn of(layout: &'a StrideDescriptor) -> Self {
+        let bits = layout.element_bits();
+        if bits < 8 || layout.prefix_bytes() > 0 {
+            return Self { layout, dtype: "uint8", sizes: vec![layout.image_bytes()] };
+        }
+        let dtype = match bits {
+            _ if is_natural(layout) => NumpyArray::dtype(layout.element_type()).unwrap_or("uint8"),
+            8 => "uint8",
+            16 => "uint16",
+            32 => "uint32",
+            64 => "uint64",
+            _ => "V16",
+        };
+        let sizes = layout.physical_dimensions().filter(|sizes| sizes.len() <= MAX_RANK);
+        let sizes = sizes.unwrap_or_else(|| vec![layout.physical_elements()]);
+        Self { layout, dtype, sizes }
+    }
+
+    /// Checks that an array is the memory of the layout: its cells, all of them in one dimension, its bytes, or the
+    /// logical array with its elements where the layout has them.
+    pub(crate) fn check(&self, array: &HostArray, argument: &str) -> PyResult<()> {
+        let layout = self.layout;
+        let given = array.sizes();
+        let dense = array.is_row_major();
+        if array.element_type() == ElementType::U8 && given == [layout.image_bytes()] && dense {
+            return Ok(());
+        }
+        let whole = layout.element_bits() >= 8 && layout.prefix_bytes() == 0;
+        if !(whole && self.holds(array)) {
+            let (expected, bytes) = (self.dtype, layout.image_bytes());
+            let expected = format!("elements of {expected}, or {bytes} of uint8");
+            let given = NumpyArray::dtype(array.element_type()).unwrap_or("none");
+            return Err(invalid(&format!("{argument}.dtype"), &expected, given));
+        }
+        let cells = given == self.sizes || given == [layout.physical_elements()];
+        if cells && dense || lies_as(array, layout)? {
+            return Ok(());
+        }
+        let cells = tuple(&self.sizes);
+        let expected = format!("the memory of the layout, an array of {cells} in row-major order");
+        let order = if dense { "" } else { " in another order" };
+        Err(invalid(&format!("{argument}.shape"), &expected, format!("{}{order}", tuple(given))))
+    }
+
+    /// Whether the array's elements are the layout's, bit for bit; what numpy lacks may be an unsigned integer as wide.
+    fn holds(&self, array: &HostArray) -> bool {
+        use ElementType as E;
+        let (given, bits) = (array.element_type(), self.layout.element_bits());
+        let expected = self.layout.element_type();
+        if given == expected && is_natural(self.layout) {
+            return true;
+        }
+        let unsigned = matches!(given, E::U8 | E::U16 | E::U32 | E::U64);
+        unsigned && given.bits() == Some(bits) && !(is_natural(self.layout) && is_numpys(expected))
+    }
+
+    /// A new array for the memory, its elements not yet written.
+    pub(crate) fn allocate<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let sizes = PyTuple::new(py, &self.sizes)?;
+        numpy(py)?.call_method1(intern!(py, "empty"), (sizes, dtype(py, self.dtype)?))
+    }
+}
+
+/// Where a result goes: the array that a caller gave, or a new one.
+pub(crate) struct Room<'py> {
+    pub(crate) object: Bound<'py, PyAny>,
+    pub(crate) array: HostArray,
+}
+
+impl<'py> Room<'py> {
+    /// Memory for the image of a layout, apart from the memory of every source.
+    pub(crate) fn of(
+        py: Python<'py>,
+        layout: &StrideDescriptor,
+        out: Option<&Bound<'py, PyAny>>,
+        sources: &[&HostArray],
+    ) -> PyResult<Self> {
+        let image = Image::of(layout);
+        let Some(out) = out else {
+            let object = image.allocate(py)?;
+            let array = HostArray::of(&object, "out")?;
+            return Ok(Self { object, array });
+        };
+        let array = HostArray::of(out, "out")?;
+        image.check(&array, "out")?;
+        if array.is_read_only() {
+            return Err(invalid("out", "an array that can be written", "a read-only one"));
+        }
+        for source in sources {
+            if array.overlaps(source)? {
+                let expected = "memory apart from that of the source";
+                return Err(invalid("out", expected, "an array that overlaps it"));
+            }
+        }
+        Ok(Self { object: out.clone(), array })
+    }
+}
+
+/// Whether elements take as many bits as their type by itself.
+fn is_natural(layout: &StrideDescriptor) -> bool {
+    layout.element_type().storage_bits() == Some(layout.element_bits())
+}
+
+/// Whether numpy has the type without ml_dtypes.
+fn is_numpys(element_type: ElementType) -> bool {
+    use ElementType as E;
+    matches!(
+        element_type,
+        E::Pred
+            | E::S8
+            | E::S16
+            | E::S32
+            | E::S64
+            | E::U8
+            | E::U16
+            | E::U32
+            | E::U64
+            | E::F16
+            | E::F32
+            | E::F64
+            | E::C64
+            | E::C128
+    )
+}
+
+/// Whether the array has the layout's extents, and its elements lie where the layout has them, with nothing between.
+pub(crate) fn lies_as(array: &HostArray, layout: &StrideDescriptor) -> PyResult<bool> {
+    if array.sizes() != layout.sizes() || !layout.is_packed() || !array.has_whole_strides() {
+        return Ok(false);
+    }
+    let own = array.descriptor()?;
+    if own.element_bits() != layout.element_bits() {
+        return Ok(false);
+    }
+    let strides = own.strides().zip(layout.strides()).zip(layout.sizes());
+    let mut moving = strides.filter(|(_, size)| **size > 1);
+    Ok(layout.elements() == 0 || own.base_offset() == 0 && moving.all(|((a, b), _)| a == b))
+}
+
+/// `(2, 3)`, as Python prints it.
+fn tuple(sizes: &[u64]) -> String {
+    match sizes {
+        [size] => format!("({size},)"),
+        _ => {
+            let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
+            format!("({})", sizes.join(", "))
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! `__array_struct__`: the array interface as numpy gives it to C.
+#![allow(unsafe_code)]
+
+use std::{
+    ffi::{c_char, c_int, c_void},
+    slice,
+};
+
+use pyo3::{intern, prelude::*, types::PyCapsule};
+use stridec::{shape::ElementType, stride::interchange::NumpyArray};
+
+use super::HostArray;
+use crate::errors::{invalid, unsupported};
+
+/// The members of numpy's `PyArrayInterface`.
+#[repr(C)]
+struct Interface {
+    two: c_int,
+    nd: c_int,
+    typekind: c_char,
+    itemsize: c_int,
+    flags: c_int,
+    shape: *const isize,
+    strides: *const isize,
+    data: *mut c_void,
+}
+
+const NOT_SWAPPED: c_int = 0x200;
+const WRITEABLE: c_int = 0x400;
+
+/// The array of a capsule that `object.__array_struct__` gave, which keeps the memory alive.
+pub(super) fn read(
+    object: &Bound<'_, PyAny>,
+    found: &Bound<'_, PyAny>,
+    argument: &str,
+) -> PyResult<HostArray> {
+    let broken = || invalid(argument, "`__array_struct__` as numpy gives it", "another value");
+    let pointer = found.cast::<PyCapsule>().map_err(|_| broken())?.pointer_checked(None)?;
+    // SAFETY: a nameless capsule in `__array_struct__` points to a `PyArrayInterface`, which lives as long as it.
+    let given = unsafe { pointer.cast::<Interface>().as_ref() };
+    let rank = usize::try_from(given.nd).ok().filter(|_| given.two == 2).ok_or_else(broken)?;
+    let (shape, strides) = match rank {
+        0 => (&[][..], &[][..]),
+        // SAFETY: the interface has `nd` of both.
+        _ => unsafe {
+            (slice::from_raw_parts(given.shape, rank), slice::from_raw_parts(given.strides, rank))
+        },
+    };
+    Ok(HostArray {
+        element_type: element_type(object, given, argument)?,
+        sizes: shape.iter().map(|&size| size.max(0) as u64).collect(),
+        byte_strides: strides.iter().map(|&stride| stride as i64).collect(),
+        data: given.data.cast(),
+        read_only: given.flags & WRITEABLE == 0,
+        owner: found.clone().unbind(),
+    })
+}
+
+fn element_type(
+    object: &Bound<'_, PyAny>,
+    given: &Interface,
+    argument: &str,
+) -> PyResult<ElementType> {
+    use ElementType as E;
+    let field = format!("{argument}.dtype");
+    if given.flags & NOT_SWAPPED == 0 && given.itemsize > 1 {
+        let expected =
+            "little-endian elements; convert the array with a.astype(a.dtype.newbyteorder('<'))";
+        return Err(unsupported(&field, expected, "big-endian ones"));
+    }
+    let known = match (given.typekind.cast_unsigned(), given.itemsize) {
+        (b'b', 1) => Some(E::Pred),
+        (b'i', 1) => Some(E::S8),
+        (b'i', 2) => Some(E::S16),
+        (b'i', 4) => Some(E::S32),
+        (b'i', 8) => Some(E::S64),
+        (b'u', 1) => Some(E::U8),
+        (b'u', 2) => Some(E::U16),
+        (b'u', 4) => Some(E::U32),
+        (b'u', 8) => Some(E::U64),
+        (b'f', 2) => Some(E::F16),
+        (b'f', 4) => Some(E::F32),
+        (b'f', 8) => Some(E::F64),
+        (b'c', 8) => Some(E::C64),
+        (b'c', 16) => Some(E::C128),
+        _ => None,
+    };
+    if let Some(known) = known {
+        return Ok(known);
+    }
+    // The types of ml_dtypes are opaque here and known by their names.
+    let py = object.py();
+    let name = object.getattr(intern!(py, "dtype"))?.getattr(intern!(py, "name"))?.to_string();
+    NumpyArray::element_type(&name)
+        .ok_or_else(|| unsupported(&field, "a dtype that XLA has, or one of ml_dtypes", name))
+}

@@ -1,0 +1,15 @@
+//! Arrays in host memory, by the protocols that Python's libraries share.
+
+mod array;
+mod dlpack;
+mod export;
+mod host_array;
+mod image;
+mod interface;
+mod numpy;
+
+pub(crate) use array::Array;
+pub(crate) use host_array::HostArray;
+pub(crate) use image::{Image, Room, lies_as};
+use numpy::dtype;
+pub(crate) use numpy::element_type;

@@ -1,0 +1,64 @@
+//! numpy, asked for arrays and types. It is imported when the first array is passed.
+
+use pyo3::{
+    intern,
+    prelude::*,
+    sync::PyOnceLock,
+    types::{PyDict, PyModule, PyString},
+};
+use stridec::{shape::ElementType, stride::interchange::NumpyArray};
+
+use crate::{errors::invalid, numbers::shown};
+
+/// The module.
+pub(super) fn numpy(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
+    static NUMPY: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    let module = NUMPY.get_or_try_init(py, || PyModule::import(py, "numpy").map(Bound::unbind))?;
+    Ok(module.bind(py))
+}
+
+/// The dtype of this name, of numpy or of ml_dtypes; where ml_dtypes is missing, unsigned integers as wide.
+pub(crate) fn dtype<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    static KNOWN: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+    let known = KNOWN.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
+    if let Some(dtype) = known.get_item(name)? {
+        return Ok(dtype);
+    }
+    let numpy = numpy(py)?;
+    let make = |given: Bound<'py, PyAny>| numpy.call_method1(intern!(py, "dtype"), (given,));
+    let dtype = match make(PyString::new(py, name).into_any()) {
+        Ok(dtype) => dtype,
+        Err(_) => match PyModule::import(py, "ml_dtypes") {
+            Ok(module) => make(module.getattr(name)?)?,
+            Err(_) => {
+                let element_type = NumpyArray::element_type(name);
+                let bits = element_type.and_then(ElementType::storage_bits).unwrap_or(8);
+                make(PyString::new(py, &format!("uint{bits}")).into_any())?
+            }
+        },
+    };
+    known.set_item(name, &dtype)?;
+    Ok(dtype)
+}
+
+/// The element type that `dtype=` names: XLA's name, numpy's, a dtype or a scalar type.
+pub(crate) fn element_type(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<ElementType> {
+    let py = given.py();
+    let expected = "an element type, such as \"bf16\" or numpy.float32";
+    let name = if let Ok(text) = given.cast::<PyString>() {
+        let text = text.to_string_lossy().into_owned();
+        if let Some(known) = ElementType::from_name(&text).filter(|known| known.bits().is_some()) {
+            return Ok(known);
+        }
+        text
+    } else {
+        let dtype = match given.getattr_opt(intern!(py, "name"))? {
+            Some(_) => given.clone(),
+            None => numpy(py)?
+                .call_method1(intern!(py, "dtype"), (given,))
+                .map_err(|_| invalid(argument, expected, shown(given)))?,
+        };
+        dtype.getattr(intern!(py, "name"))?.to_string()
+    };
+    NumpyArray::element_type(&name).ok_or_else(|| invalid(argument, expected, name))
+}

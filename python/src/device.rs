@@ -1,0 +1,137 @@
+//! Where copies and programs run.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use pyo3::prelude::*;
+use rayon::ThreadPool;
+use stridec::{Error, Operation, gpu::Gpu, program::Program};
+
+use crate::errors::invalid;
+
+/// What `device=` says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Device {
+    Host,
+    Gpu,
+    /// A GPU where there is one that can run it, otherwise the host. Software drivers are left out.
+    Auto,
+}
+
+impl Device {
+    pub(crate) fn of(text: &str) -> PyResult<Self> {
+        match text {
+            "host" => Ok(Self::Host),
+            "gpu" => Ok(Self::Gpu),
+            "auto" => Ok(Self::Auto),
+            _ => Err(invalid("device", "\"host\", \"gpu\" or \"auto\"", format!("{text:?}"))),
+        }
+    }
+
+    /// Runs a copy from one whole image to the other.
+    pub(crate) fn copy(
+        self,
+        operation: &Operation,
+        source: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), Error> {
+        if let Some(gpu) = self.gpu()? {
+            match gpu.run_nest(operation.nest(), source, out, |_| {}) {
+                Err(error) if self == Self::Auto && error.is_beyond_limits() => {}
+                ran => return Ok(ran.map(|_| ())?),
+            }
+        }
+        on_host(|| operation.run_on_host(source, out))
+    }
+
+    /// Runs a program from whole images to whole images.
+    pub(crate) fn run(
+        self,
+        program: &Program,
+        parameters: &[&[u8]],
+        results: &mut [&mut [u8]],
+    ) -> Result<(), Error> {
+        if let Some(gpu) = self.gpu()? {
+            program.check_parameters(parameters)?;
+            match gpu.run_program(program, parameters) {
+                Err(error) if self == Self::Auto && error.is_beyond_limits() => {}
+                ran => {
+                    for (to, from) in results.iter_mut().zip(ran?) {
+                        to.copy_from_slice(&from);
+                    }
+                    return Ok(());
+                }
+            }
+        }
+        on_host(|| program.run_on_host_into(parameters, results))
+    }
+
+    /// The device that it needs, opened once for each process.
+    fn gpu(self) -> Result<Option<Arc<Gpu>>, Error> {
+        static ANY: Mutex<Option<Opened>> = Mutex::new(None);
+        static HARDWARE: Mutex<Option<Opened>> = Mutex::new(None);
+        match self {
+            Self::Host => Ok(None),
+            Self::Gpu => Ok(opened(&ANY, Gpu::open)?.map(Some)?),
+            Self::Auto => match opened(&HARDWARE, Gpu::open_hardware)? {
+                Err(error) if error.is_no_device() => Ok(None),
+                gpu => Ok(gpu.map(Some)?),
+            },
+        }
+    }
+}
+
+type Found = Result<Arc<Gpu>, stridec::gpu::GpuError>;
+
+/// What opening a device gave, and the process that did it: a device does not outlive a fork.
+struct Opened {
+    process: u32,
+    found: Found,
+}
+
+fn opened(
+    slot: &Mutex<Option<Opened>>,
+    open: impl FnOnce() -> Result<Gpu, stridec::gpu::GpuError>,
+) -> Result<Found, Error> {
+    let process = std::process::id();
+    let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+    if slot.as_ref().is_none_or(|opened| opened.process != process) {
+        // A device of the process before a fork is left alone: its driver's threads are not here.
+        std::mem::forget(slot.take());
+        *slot = Some(Opened { process, found: open().map(Arc::new) });
+    }
+    let opened = slot.as_ref().expect("it was filled above");
+    Ok(opened.found.clone())
+}
+
+/// The process that imported the module.
+static LOADED_BY: OnceLock<u32> = OnceLock::new();
+
+/// Notes the process, when the module is imported.
+pub(crate) fn loaded() {
+    LOADED_BY.get_or_init(std::process::id);
+}
+
+/// Runs on the host's threads; after a fork on new ones, as those of the pool before it do not exist here.
+fn on_host<T: Send>(run: impl FnOnce() -> T + Send) -> T {
+    static AFTER_FORK: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
+    let process = std::process::id();
+    if LOADED_BY.get().is_none_or(|&loaded| loaded == process) {
+        return run();
+    }
+    let pool = {
+        let mut slot = AFTER_FORK.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*slot {
+            Some((owner, pool)) if *owner == process => Some(pool.clone()),
+            _ => {
+                std::mem::forget(slot.take());
+                let made = rayon::ThreadPoolBuilder::new().build().ok().map(Arc::new);
+                slot.clone_from(&made.clone().map(|pool| (process, pool)));
+                made
+            }
+        }
+    };
+    match pool {
+        Some(pool) => pool.install(run),
+        None => run(),
+    }
+}

@@ -1,0 +1,85 @@
+//! The exceptions, and how the library's errors become them.
+
+use std::fmt::Display;
+
+use pyo3::{
+    create_exception,
+    exceptions::{PyNotImplementedError, PyRuntimeError, PyValueError},
+    prelude::*,
+};
+use stridec::{Error, ErrorKind};
+
+create_exception!(
+    stridec,
+    InvalidInput,
+    PyValueError,
+    "What was given is wrong. `field` is the path of the part that is, `value` what was given there; either may be None."
+);
+create_exception!(
+    stridec,
+    Unsupported,
+    PyNotImplementedError,
+    "What was given is valid, but more than stridec or the target does. It has `field` and `value` as InvalidInput has."
+);
+create_exception!(
+    stridec,
+    DeviceError,
+    PyRuntimeError,
+    "There is no device, or a run on one failed. It has `field` and `value` as InvalidInput has."
+);
+
+/// The exception of an error of the library.
+pub(crate) fn raised(error: impl Into<Error>) -> PyErr {
+    exception(&error.into(), None)
+}
+
+/// The exception of an error of the library, about this argument where the error itself names no field.
+pub(crate) fn about(argument: &str, error: impl Into<Error>) -> PyErr {
+    exception(&error.into(), Some(argument))
+}
+
+fn exception(error: &Error, argument: Option<&str>) -> PyErr {
+    let message = error.to_string();
+    let field = error.field().map(|field| field.to_string()).filter(|field| !field.is_empty());
+    let field = field.or_else(|| argument.map(str::to_owned));
+    let value = given(&message).map(str::to_owned);
+    let raised = match error.kind() {
+        ErrorKind::Invalid => InvalidInput::new_err(message),
+        ErrorKind::Unsupported => Unsupported::new_err(message),
+        _ => DeviceError::new_err(message),
+    };
+    with_attributes(raised, field, value)
+}
+
+/// The exception for an argument that is not what it should be.
+pub(crate) fn invalid(field: &str, expected: &str, given: impl Display) -> PyErr {
+    let given = given.to_string();
+    let raised = InvalidInput::new_err(format!("{field}: expected {expected}, got {given}"));
+    with_attributes(raised, Some(field.to_owned()), Some(given))
+}
+
+/// The exception for an argument that is valid, but more than stridec does.
+pub(crate) fn unsupported(field: &str, expected: &str, given: impl Display) -> PyErr {
+    let given = given.to_string();
+    let raised = Unsupported::new_err(format!("{field}: expected {expected}, got {given}"));
+    with_attributes(raised, Some(field.to_owned()), Some(given))
+}
+
+fn with_attributes(raised: PyErr, field: Option<String>, value: Option<String>) -> PyErr {
+    Python::attach(|py| {
+        let instance = raised.value(py);
+        let set = instance.setattr("field", field).and_then(|()| instance.setattr("value", value));
+        match set {
+            Ok(()) => raised,
+            Err(error) => error,
+        }
+    })
+}
+
+/// What a message says was given: it follows `got`, up to where it lies and to advice.
+fn given(message: &str) -> Option<&str> {
+    const ENDS: [&str; 6] = ["; ", ", which", " (at byte ", " in the ", " in dimension ", " twice"];
+    let (_, given) = message.rsplit_once(", got ")?;
+    let end = ENDS.iter().filter_map(|end| given.find(end)).min().unwrap_or(given.len());
+    Some(given[..end].trim_matches('`'))
+}

@@ -1,0 +1,155 @@
+//! `stridec.Kernel`.
+
+use prost::Message as _;
+use pyo3::{
+    prelude::*,
+    types::{PyBytes, PyDict},
+};
+use stridec::{
+    Kernel as Compiled,
+    backend::{Language, translate},
+    proto,
+};
+
+use crate::errors::raised;
+
+/// A compiled kernel, as plain data: the shader, its bindings and its dispatches.
+///
+/// >>> import stridec
+/// >>> kernel = stridec.compile("f32[64,8]", "{0,1}")
+/// >>> kernel.entry_point
+/// 'main'
+/// >>> [binding["size_in_bytes"] for binding in kernel.bindings]
+/// [2048, 2048]
+/// >>> kernel.spirv()[:4].hex()
+/// '03022307'
+#[pyclass(frozen, module = "stridec", eq, hash)]
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct Kernel {
+    pub(crate) kernel: Compiled,
+}
+
+impl Kernel {
+    fn translated(&self, py: Python<'_>, language: Language) -> PyResult<Vec<u8>> {
+        Ok(py.detach(|| translate(&self.kernel, language)).map_err(raised)?.code)
+    }
+
+    fn text(&self, py: Python<'_>, language: Language) -> PyResult<String> {
+        Ok(String::from_utf8(self.translated(py, language)?)?)
+    }
+}
+
+#[pymethods]
+impl Kernel {
+    /// The shader in WGSL; empty where there is nothing to dispatch.
+    #[getter]
+    fn wgsl(&self) -> &str {
+        &self.kernel.wgsl
+    }
+
+    /// The compute entry point.
+    #[getter]
+    fn entry_point(&self) -> &str {
+        &self.kernel.entry_point
+    }
+
+    /// What an invocation does: "copy", "rows", "transpose" or "gather".
+    #[getter]
+    fn strategy(&self) -> &'static str {
+        self.kernel.strategy.name()
+    }
+
+    /// Invocations of a workgroup: x, y, z.
+    #[getter]
+    fn workgroup_size(&self) -> (u32, u32, u32) {
+        self.kernel.workgroup_size.into()
+    }
+
+    /// The buffers to bind, each with group, binding, writable and size_in_bytes, the least bytes.
+    #[getter]
+    fn bindings<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let binding = |given: &stridec::wgsl::Binding| {
+            let dict = PyDict::new(py);
+            dict.set_item("group", given.group)?;
+            dict.set_item("binding", given.binding)?;
+            dict.set_item("writable", given.writable)?;
+            dict.set_item("size_in_bytes", given.size_in_bytes)?;
+            Ok(dict)
+        };
+        self.kernel.bindings.iter().map(binding).collect()
+    }
+
+    /// Workgroups of each dispatch, in order: x, y, z.
+    #[getter]
+    fn dispatches(&self) -> Vec<(u32, u32, u32)> {
+        self.kernel.dispatches.iter().map(|dispatch| dispatch.workgroups.into()).collect()
+    }
+
+    /// The whole operation as buffer copies, where it is one: source offset, destination offset and size, in bytes.
+    #[getter]
+    fn copy_regions(&self) -> Vec<(u64, u64, u64)> {
+        let regions = self.kernel.copy_regions.iter();
+        regions.map(|it| (it.source_offset, it.destination_offset, it.size)).collect()
+    }
+
+    /// Bytes of the source's image; of those of all sources together.
+    #[getter]
+    fn source_bytes(&self) -> u64 {
+        self.kernel.source_bytes
+    }
+
+    /// Bytes of the destination's image.
+    #[getter]
+    fn destination_bytes(&self) -> u64 {
+        self.kernel.destination_bytes
+    }
+
+    /// What lowering has shown of the kernel's accesses: the last words read and written, and how many words a binding
+    /// must have. None where there is nothing to dispatch.
+    #[getter]
+    fn proof<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(proof) = self.kernel.proof() else { return Ok(None) };
+        let dict = PyDict::new(py);
+        dict.set_item("last_source_word", proof.last_source_word())?;
+        dict.set_item("last_destination_word", proof.last_destination_word())?;
+        dict.set_item("source_words", proof.source_words())?;
+        dict.set_item("destination_words", proof.destination_words())?;
+        dict.set_item("invocations", proof.invocations())?;
+        dict.set_item("trips", proof.trips())?;
+        Ok(Some(dict))
+    }
+
+    /// The shader as SPIR-V 1.3, for Vulkan 1.1.
+    fn spirv<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.translated(py, Language::Spirv)?))
+    }
+
+    /// The shader in Metal's language, version 2.1.
+    fn msl(&self, py: Python<'_>) -> PyResult<String> {
+        self.text(py, Language::Msl)
+    }
+
+    /// The shader in Direct3D's language, shader model 5.1.
+    fn hlsl(&self, py: Python<'_>) -> PyResult<String> {
+        self.text(py, Language::Hlsl)
+    }
+
+    /// The shader in OpenGL's language, ES 3.10.
+    fn glsl(&self, py: Python<'_>) -> PyResult<String> {
+        self.text(py, Language::Glsl)
+    }
+
+    /// The kernel as a serialized `stridec.Kernel`.
+    fn to_proto<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &proto::stridec::Kernel::from(&self.kernel).encode_to_vec())
+    }
+
+    fn __str__(&self) -> String {
+        self.kernel.wgsl.clone()
+    }
+
+    fn __repr__(&self) -> String {
+        let (from, to) = (self.kernel.source_bytes, self.kernel.destination_bytes);
+        format!("<stridec.Kernel {}: {from} bytes to {to}>", self.kernel.strategy.name())
+    }
+}

@@ -1,0 +1,92 @@
+//! Layouts as callers write them: XLA's notation, dimension numbers, or JAX's `Layout` and `Format`.
+
+use std::borrow::Cow;
+
+use pyo3::{intern, prelude::*, types::PyString};
+use stridec::{
+    Tensor,
+    shape::{Dimension, Layout, Shape as XlaShape},
+};
+
+use crate::{
+    errors::{invalid, raised},
+    numbers::{numbers, shown},
+    shape::Shape,
+};
+
+/// The text that an argument is.
+fn text<'a>(given: &'a Bound<'_, PyAny>) -> Option<Cow<'a, str>> {
+    given.cast::<PyString>().ok().map(PyStringMethods::to_string_lossy)
+}
+
+/// The layout that an argument gives an array of this rank; `None` where it gives none.
+pub(crate) fn layout(
+    given: &Bound<'_, PyAny>,
+    rank: usize,
+    argument: &str,
+) -> PyResult<Option<Layout>> {
+    let py = given.py();
+    if given.is_none() {
+        return Ok(None);
+    }
+    if let Some(text) = text(given) {
+        return text.parse::<Layout>().map(Some).map_err(raised);
+    }
+    // JAX's `Format` holds a `Layout`.
+    if let Some(inner) = given.getattr_opt(intern!(py, "layout"))? {
+        return layout(&inner, rank, argument);
+    }
+    let Some(order) = given.getattr_opt(intern!(py, "major_to_minor"))? else {
+        let expected = "a layout: text such as \"{0,1:T(8,128)}\", dimension numbers, the most minor first, or JAX's Layout or Format";
+        let order =
+            numbers(given, argument).map_err(|_| invalid(argument, expected, shown(given)))?;
+        return Ok(Some(Layout::new(order)));
+    };
+    let order: Vec<usize> = numbers(&order, &format!("{argument}.major_to_minor"))?;
+    let mut made = Layout::new(order.into_iter().rev());
+    if let Some(tiling) =
+        given.getattr_opt(intern!(py, "tiling"))?.filter(|tiling| !tiling.is_none())
+    {
+        for tile in tiling.try_iter()? {
+            made = made.tiled(numbers::<u64>(&tile?, &format!("{argument}.tiling"))?);
+        }
+    }
+    let bits = given.getattr_opt(intern!(py, "sub_byte_element_size_in_bits"))?;
+    if let Some(bits) = bits {
+        made = made.element_size(bits.extract()?);
+    }
+    Ok(Some(made))
+}
+
+/// The tensor that an argument means: text, or a `Shape`.
+pub(crate) fn tensor(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Tensor> {
+    if let Ok(shape) = given.cast::<Shape>() {
+        return Ok(shape.get().tensor.clone());
+    }
+    match text(given) {
+        Some(text) => text.parse().map_err(raised),
+        None => Shape::from_object(given, argument),
+    }
+}
+
+/// Where the elements of `source`, or of a window of these extents, go: a whole shape, or a layout of the source's type.
+pub(crate) fn destination(
+    given: &Bound<'_, PyAny>,
+    source: &Tensor,
+    sizes: &[u64],
+    argument: &str,
+) -> PyResult<Tensor> {
+    let whole = given.is_instance_of::<Shape>()
+        || text(given).is_some_and(|text| !text.trim_start().starts_with('{'));
+    if whole {
+        return tensor(given, argument);
+    }
+    let layout = layout(given, sizes.len(), argument)?;
+    let element_type = match source {
+        Tensor::Shape(shape) => shape.element_type(),
+        Tensor::Strided(shape) => shape.element_type(),
+        _ => return Err(invalid(argument, "a whole shape", "a layout")),
+    };
+    let extents = sizes.iter().map(|&size| Dimension::Fixed(size));
+    Ok(Tensor::Shape(XlaShape::array(element_type, extents, layout).map_err(raised)?))
+}

@@ -1,0 +1,44 @@
+//! The extension module of the Python package `stridec`: the library's shapes, operations, programs and reports on the
+//! arrays of numpy, JAX and PyTorch.
+//!
+//! One file for each class. `array/` is the only part with `unsafe`: it reads and writes the C structures of numpy's array
+//! interface and of DLPack.
+
+use pyo3::prelude::*;
+
+mod array;
+mod device;
+mod errors;
+mod kernel;
+mod layout;
+mod module;
+mod numbers;
+mod operation;
+mod picture;
+mod program;
+mod recent;
+mod report;
+mod shape;
+mod target;
+
+/// Compiles tensor layout changes, and runs them on arrays.
+#[pymodule]
+mod _stridec {
+    use super::*;
+    #[pymodule_export]
+    use super::{
+        array::Array,
+        errors::{DeviceError, InvalidInput, Unsupported},
+        kernel::Kernel,
+        operation::{Operation, compile, relayout, slice},
+        program::Program,
+        report::{Difference, MemoryReport, diff, memory},
+        shape::Shape,
+    };
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::device::loaded();
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

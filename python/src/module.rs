@@ -1,0 +1,132 @@
+//! Modules as callers give them: bytes, HLO text, or what JAX lowered or compiled.
+
+use pyo3::{
+    intern,
+    prelude::*,
+    types::{PyBytes, PyDict, PyString},
+};
+use stridec::hlo::{MemoryReport, Module};
+
+use crate::{
+    errors::{invalid, raised},
+    numbers::shown,
+};
+
+/// A module, and how JAX calls it.
+pub(crate) struct Given {
+    source: Source,
+    pub(crate) call: Option<Call>,
+}
+
+enum Source {
+    /// A serialized `xla.HloModuleProto`, or an `xla.HloProto`.
+    Proto(Vec<u8>),
+    /// HLO text, or XLA's report that memory ran out.
+    Text(String),
+}
+
+/// The trees of a function's arguments and results.
+pub(crate) struct Call {
+    arguments: Py<PyAny>,
+    results: Py<PyAny>,
+    /// The numbers of the flat arguments that the module has; `None` where it has all of them.
+    kept: Option<Vec<usize>>,
+}
+
+impl Given {
+    /// The module of an argument; `jax.stages.Lowered` and `Compiled` are known by their methods.
+    pub(crate) fn of(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Self> {
+        let py = given.py();
+        if let Ok(text) = given.cast::<PyString>() {
+            let source = Source::Text(text.to_string_lossy().into_owned());
+            return Ok(Self { source, call: None });
+        }
+        if let Ok(bytes) = given.cast::<PyBytes>() {
+            return Ok(Self { source: Source::Proto(bytes.as_bytes().to_vec()), call: None });
+        }
+        let module = if let Some(method) = given.getattr_opt(intern!(py, "compiler_ir"))? {
+            let arguments = PyDict::new(py);
+            arguments.set_item(intern!(py, "dialect"), "hlo")?;
+            method.call((), Some(&arguments))?
+        } else if let Some(method) = given.getattr_opt(intern!(py, "runtime_executable"))? {
+            method.call0()?.call_method0(intern!(py, "hlo_modules"))?.get_item(0)?
+        } else {
+            given.clone()
+        };
+        let Some(method) = module.getattr_opt(intern!(py, "as_serialized_hlo_module_proto"))?
+        else {
+            let expected =
+                "a serialized HloModuleProto, HLO text, or jax.stages.Lowered or Compiled";
+            return Err(invalid(argument, expected, shown(given)));
+        };
+        let bytes: Vec<u8> = method.call0()?.cast::<PyBytes>()?.as_bytes().to_vec();
+        Ok(Self { source: Source::Proto(bytes), call: Call::of(given)? })
+    }
+
+    pub(crate) fn module(&self, py: Python<'_>) -> PyResult<Module> {
+        py.detach(|| match &self.source {
+            Source::Proto(bytes) => Module::decode(bytes),
+            Source::Text(text) => Module::parse(text),
+        })
+        .map_err(raised)
+    }
+
+    pub(crate) fn memory(&self, py: Python<'_>) -> PyResult<MemoryReport> {
+        py.detach(|| match &self.source {
+            Source::Proto(bytes) => MemoryReport::of_proto(bytes),
+            Source::Text(text) => MemoryReport::of_text(text),
+        })
+        .map_err(raised)
+    }
+}
+
+impl Call {
+    fn of(given: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        let py = given.py();
+        let tree = |name| Ok::<_, PyErr>(given.getattr_opt(name)?.map(Bound::unbind));
+        let (Some(arguments), Some(results)) =
+            (tree(intern!(py, "in_tree"))?, tree(intern!(py, "out_tree"))?)
+        else {
+            return Ok(None);
+        };
+        Ok(Some(Self { arguments, results, kept: kept(given) }))
+    }
+
+    /// The flat arguments that the module has, of a call with these.
+    pub(crate) fn flatten<'py>(
+        &self,
+        py: Python<'py>,
+        arguments: Bound<'py, PyAny>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let tree = self.arguments.bind(py);
+        let leaves = tree.call_method1(intern!(py, "flatten_up_to"), (arguments,))?;
+        let leaves: Vec<Bound<'py, PyAny>> = leaves.try_iter()?.collect::<PyResult<_>>()?;
+        Ok(match &self.kept {
+            None => leaves,
+            Some(kept) => kept.iter().filter_map(|&number| leaves.get(number).cloned()).collect(),
+        })
+    }
+
+    /// The results as the function returns them.
+    pub(crate) fn unflatten<'py>(
+        &self,
+        py: Python<'py>,
+        results: Vec<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.results.bind(py).call_method1(intern!(py, "unflatten"), (results,))
+    }
+}
+
+/// The arguments that JAX kept. It leaves out those that a function does not use, and says which in parts of its own that
+/// may change: where they are not found, the module has to have every argument.
+fn kept(given: &Bound<'_, PyAny>) -> Option<Vec<usize>> {
+    let found = given
+        .getattr("_lowering")
+        .and_then(|lowering| lowering.getattr("compile_args")?.get_item("kept_var_idx"))
+        .or_else(|_| given.getattr("_executable")?.getattr("_kept_var_idx"))
+        .ok()?;
+    let mut kept: Vec<usize> =
+        found.try_iter().ok()?.map(|number| number?.extract()).collect::<PyResult<_>>().ok()?;
+    kept.sort_unstable();
+    Some(kept)
+}

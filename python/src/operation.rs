@@ -1,0 +1,297 @@
+//! `stridec.Operation`, and the functions `relayout`, `slice` and `compile`.
+
+use pyo3::{
+    prelude::*,
+    types::{PyDict, PyType},
+};
+use stridec::{
+    Operation as Lowered, Tensor,
+    explain::svg,
+    window::{Slice, Window},
+};
+
+use crate::{
+    array::{HostArray, Image, Room},
+    device::Device,
+    errors::raised,
+    kernel::Kernel,
+    layout::{destination, tensor},
+    numbers::numbers,
+    picture, recent,
+    shape::Shape,
+};
+
+/// A relayout or a slice between two layouts, to be compiled or run.
+///
+/// >>> import numpy, stridec
+/// >>> operation = stridec.Operation.relayout("u8[2,3]", "{0,1}")
+/// >>> str(operation.source), str(operation.destination)
+/// ('u8[2,3]', 'u8[2,3]{0,1}')
+/// >>> operation(numpy.arange(6, dtype=numpy.uint8).reshape(2, 3)).tolist()
+/// [[0, 3], [1, 4], [2, 5]]
+/// >>> operation.compile().strategy
+/// 'gather'
+#[pyclass(frozen, module = "stridec", eq, hash)]
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct Operation {
+    lowered: Lowered,
+}
+
+impl Operation {
+    fn between(source: Tensor, destination: Tensor) -> PyResult<Self> {
+        Ok(Self { lowered: Lowered::relayout(source, destination).map_err(raised)? })
+    }
+
+    fn window(source: Tensor, window: &Slice, to: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let to = match to {
+            None => None,
+            Some(to) => {
+                let window = Window::slice(&sizes(&source)?, window).map_err(raised)?;
+                let extents: Vec<u64> = window.sizes().collect();
+                Some(destination(to, &source, &extents, "to")?)
+            }
+        };
+        Ok(Self { lowered: Lowered::slice(source, window, to).map_err(raised)? })
+    }
+}
+
+/// Runs an operation on an array, which its source describes.
+fn run_on<'py>(
+    py: Python<'py>,
+    operation: &Lowered,
+    source: &HostArray,
+    out: Option<&Bound<'py, PyAny>>,
+    device: Device,
+) -> PyResult<Bound<'py, PyAny>> {
+    let room = Room::of(py, operation.destination(), out, &[source])?;
+    let (from, to) = (source.bytes()?, room.array.bytes_mut("out")?);
+    py.detach(|| device.copy(operation, from, to)).map_err(raised)?;
+    Ok(room.object)
+}
+
+#[pymethods]
+impl Operation {
+    /// A copy of every element to the same index of another layout of the array.
+    #[classmethod]
+    #[pyo3(name = "relayout", signature = (source, to))]
+    fn of_relayout(
+        _class: &Bound<'_, PyType>,
+        source: &Bound<'_, PyAny>,
+        to: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let source = tensor(source, "source")?;
+        let sizes = sizes(&source)?;
+        let to = destination(to, &source, &sizes, "to")?;
+        Self::between(source, to)
+    }
+
+    /// DirectML's SLICE1: the elements of a window, in steps; a negative step walks back from the window's end.
+    #[classmethod]
+    #[pyo3(name = "slice", signature = (source, offsets, sizes, strides=None, *, to=None))]
+    fn of_slice(
+        _class: &Bound<'_, PyType>,
+        source: &Bound<'_, PyAny>,
+        offsets: &Bound<'_, PyAny>,
+        sizes: &Bound<'_, PyAny>,
+        strides: Option<&Bound<'_, PyAny>>,
+        to: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        Self::window(tensor(source, "source")?, &window(offsets, sizes, strides)?, to)
+    }
+
+    /// The source's layout.
+    #[getter]
+    fn source(&self) -> Shape {
+        Shape { tensor: self.lowered.source_tensor().clone() }
+    }
+
+    /// The destination's layout.
+    #[getter]
+    fn destination(&self) -> Shape {
+        Shape { tensor: self.lowered.destination_tensor().clone() }
+    }
+
+    /// The kernel for a target, its text checked by naga.
+    #[pyo3(signature = (target="webgpu"))]
+    fn compile(&self, py: Python<'_>, target: &str) -> PyResult<Kernel> {
+        let target = crate::target::target(target)?;
+        let kernel = py.detach(|| self.lowered.compile(&target)).map_err(raised)?;
+        Ok(Kernel { kernel })
+    }
+
+    /// Every stage from the shapes to the kernel, as text to be reviewed.
+    #[pyo3(signature = (target="webgpu"))]
+    fn stages(&self, target: &str) -> PyResult<String> {
+        self.lowered.stages(&crate::target::target(target)?).map_err(raised)
+    }
+
+    /// Runs it on the source's memory; returns the destination's, or `out`.
+    #[pyo3(signature = (source, /, *, out=None, device="host"))]
+    fn __call__<'py>(
+        &self,
+        py: Python<'py>,
+        source: &Bound<'py, PyAny>,
+        out: Option<&Bound<'py, PyAny>>,
+        device: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let array = HostArray::of(source, "source")?;
+        Image::of(self.lowered.source()).check(&array, "source")?;
+        run_on(py, &self.lowered, &array, out, Device::of(device)?)
+    }
+
+    fn __str__(&self) -> String {
+        self.lowered.title().to_owned()
+    }
+
+    fn __repr__(&self) -> String {
+        picture::text(self.lowered.title(), Some(self.lowered.draw(picture::terminal)))
+    }
+
+    /// The page for a notebook, with the kernel for `webgpu` and a button that runs it.
+    fn _repr_html_(&self) -> Option<String> {
+        self.lowered.page(&stridec::Target::webgpu()).ok().map(|page| picture::frame(&page))
+    }
+
+    /// The drawing as an SVG document.
+    fn _repr_svg_(&self) -> String {
+        self.lowered.draw(svg)
+    }
+
+    /// The drawing as text, SVG and page.
+    #[pyo3(signature = (include=None, exclude=None))]
+    fn _repr_mimebundle_<'py>(
+        &self,
+        py: Python<'py>,
+        include: Option<&Bound<'py, PyAny>>,
+        exclude: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let _ = (include, exclude);
+        picture::bundle(py, self.__repr__(), self._repr_html_(), Some(self._repr_svg_()))
+    }
+}
+
+fn window(
+    offsets: &Bound<'_, PyAny>,
+    sizes: &Bound<'_, PyAny>,
+    strides: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Slice> {
+    let sizes: Vec<u64> = numbers(sizes, "sizes")?;
+    let strides = match strides {
+        None => vec![1; sizes.len()],
+        Some(strides) => numbers(strides, "strides")?,
+    };
+    Ok(Slice::new(numbers::<u64>(offsets, "offsets")?, sizes, strides))
+}
+
+fn sizes(tensor: &Tensor) -> PyResult<Vec<u64>> {
+    Ok(tensor.descriptor().map_err(raised)?.sizes().to_vec())
+}
+
+/// An array whose strides are whole elements: a copy where those of `array` are not.
+fn whole(array: &Bound<'_, PyAny>) -> PyResult<HostArray> {
+    let found = HostArray::of(array, "array")?;
+    if found.has_whole_strides() { Ok(found) } else { found.packed(array) }
+}
+
+/// An array that is the memory of a layout, and that layout.
+fn described<'py>(
+    array: &Bound<'py, PyAny>,
+    source: &Bound<'py, PyAny>,
+) -> PyResult<(HostArray, Tensor)> {
+    let found = HostArray::of(array, "array")?;
+    let tensor = tensor(source, "source")?;
+    Image::of(&tensor.descriptor().map_err(raised)?).check(&found, "array")?;
+    Ok((found, tensor))
+}
+
+/// Copies an array into another memory layout, and returns that memory.
+///
+/// `to` is a layout such as "{0,1:T(8,128)}", dimension numbers with the most minor first, a whole shape, or JAX's
+/// `Layout` or `Format`. The result is a numpy array with a dimension for each one of the memory, the most major first;
+/// or `out`, where the caller gives memory. `source` says the layout of `array` where that is the memory of one.
+///
+/// >>> import numpy, stridec
+/// >>> x = numpy.arange(6, dtype=numpy.int32).reshape(2, 3)
+/// >>> image = stridec.relayout(x, to="{0,1:T(2,2)}")
+/// >>> image.shape, image.ravel().tolist()
+/// ((2, 1, 2, 2), [0, 3, 1, 4, 2, 5, 0, 0])
+/// >>> stridec.relayout(image, to="{1,0}", source="s32[2,3]{0,1:T(2,2)}").tolist()
+/// [[0, 1, 2], [3, 4, 5]]
+#[pyfunction]
+#[pyo3(signature = (array, to, *, source=None, out=None, device="host"))]
+pub(crate) fn relayout<'py>(
+    py: Python<'py>,
+    array: &Bound<'py, PyAny>,
+    to: &Bound<'py, PyAny>,
+    source: Option<&Bound<'py, PyAny>>,
+    out: Option<&Bound<'py, PyAny>>,
+    device: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let device = Device::of(device)?;
+    if let Some(source) = source {
+        let (array, from) = described(array, source)?;
+        let to = destination(to, &from, &sizes(&from)?, "to")?;
+        return run_on(py, &Operation::between(from, to)?.lowered, &array, out, device);
+    }
+    let array = whole(array)?;
+    let operation = recent::relayout(&array, to, || {
+        let from = array.tensor()?;
+        let to = destination(to, &from, array.sizes(), "to")?;
+        Ok(Operation::between(from, to)?.lowered)
+    })?;
+    run_on(py, &operation, &array, out, device)
+}
+
+/// Copies a window of an array, in steps, as DirectML's SLICE1 does; a negative step walks back from the window's end.
+///
+/// The other arguments are those of `relayout`; the result is in row-major order where `to` says nothing else.
+///
+/// >>> import numpy, stridec
+/// >>> x = numpy.arange(16, dtype=numpy.uint8).reshape(4, 4)
+/// >>> stridec.slice(x, (0, 0), (4, 4), (-2, 1)).tolist()
+/// [[12, 13, 14, 15], [4, 5, 6, 7]]
+#[pyfunction]
+#[pyo3(signature = (array, offsets, sizes, strides=None, *, to=None, source=None, out=None, device="host"))]
+#[allow(clippy::too_many_arguments)] // they are Python's, by keyword
+pub(crate) fn slice<'py>(
+    py: Python<'py>,
+    array: &Bound<'py, PyAny>,
+    offsets: &Bound<'py, PyAny>,
+    sizes: &Bound<'py, PyAny>,
+    strides: Option<&Bound<'py, PyAny>>,
+    to: Option<&Bound<'py, PyAny>>,
+    source: Option<&Bound<'py, PyAny>>,
+    out: Option<&Bound<'py, PyAny>>,
+    device: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (array, from) = match source {
+        Some(source) => described(array, source)?,
+        None => {
+            let array = whole(array)?;
+            let from = array.tensor()?;
+            (array, from)
+        }
+    };
+    let operation = Operation::window(from, &window(offsets, sizes, strides)?, to)?;
+    run_on(py, &operation.lowered, &array, out, Device::of(device)?)
+}
+
+/// Compiles a relayout to a kernel, without a device.
+///
+/// >>> import stridec
+/// >>> kernel = stridec.compile("f32[8,64,112,112]", "{1,3,2,0}")
+/// >>> kernel.strategy, kernel.workgroup_size, kernel.dispatches
+/// ('transpose', (256, 1, 1), [(1568, 1, 1)])
+#[pyfunction]
+#[pyo3(signature = (source, to, *, target="webgpu"))]
+pub(crate) fn compile(
+    py: Python<'_>,
+    source: &Bound<'_, PyAny>,
+    to: &Bound<'_, PyAny>,
+    target: &str,
+) -> PyResult<Kernel> {
+    let source = tensor(source, "source")?;
+    let extents = sizes(&source)?;
+    let to = destination(to, &source, &extents, "to")?;
+    Operation::between(source, to)?.compile(py, target)
+}

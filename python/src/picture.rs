@@ -1,0 +1,48 @@
+//! What a notebook and a terminal show.
+
+use anstream::adapter::strip_str;
+use pyo3::{prelude::*, types::PyDict};
+use stridec::explain::{self, Picture};
+
+/// Columns of a drawing in text.
+const COLUMNS: usize = 80;
+
+/// The drawing without colours, which `repr` has no place for.
+pub(crate) fn terminal(picture: &Picture<'_>) -> String {
+    strip_str(&explain::terminal(picture, COLUMNS)).to_string()
+}
+
+/// The drawing, or the name of what has none.
+pub(crate) fn text(name: &str, drawing: Option<String>) -> String {
+    drawing.map_or_else(|| name.to_owned(), |drawing| drawing.trim_end().to_owned())
+}
+
+/// A whole page as a part of another: its scripts run apart from those of the notebook.
+pub(crate) fn frame(page: &str) -> String {
+    let page = escaped(page);
+    format!(
+        "<iframe sandbox=\"allow-scripts\" style=\"width:100%;height:640px;border:0\" srcdoc=\"{page}\"></iframe>"
+    )
+}
+
+/// Text as it stands in HTML, in an attribute too.
+pub(crate) fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// The forms of one thing under their media types, those that it has.
+pub(crate) fn bundle<'py>(
+    py: Python<'py>,
+    text: String,
+    html: Option<String>,
+    svg: Option<String>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let bundle = PyDict::new(py);
+    bundle.set_item("text/plain", text)?;
+    for (kind, form) in [("text/html", html), ("image/svg+xml", svg)] {
+        if let Some(form) = form {
+            bundle.set_item(kind, form)?;
+        }
+    }
+    Ok(bundle)
+}

@@ -1,0 +1,317 @@
+//! `stridec.Program`.
+
+use std::{borrow::Cow, fmt::Write as _, sync::OnceLock};
+
+use pyo3::{
+    exceptions::PyTypeError,
+    intern,
+    prelude::*,
+    types::{PyDict, PyTuple},
+};
+use stridec::{
+    Operation, Target, Tensor,
+    program::{Buffer, Program as Lowered},
+    shape::{ElementType, Shape as XlaShape},
+    stride::StrideDescriptor,
+};
+
+use crate::{
+    array::{HostArray, Room, lies_as},
+    device::Device,
+    errors::{invalid, raised},
+    kernel::Kernel,
+    module::{Call, Given},
+    picture,
+    shape::Shape,
+    target::target as preset,
+};
+
+/// A module that moves data, as kernels, to be called on arrays.
+///
+/// `module` is a serialized `HloModuleProto`, HLO text, or what `jax.jit(f).lower(x)` or its `compile()` gave; a program of
+/// JAX takes and returns what the function does. `layouts="default"` gives parameters and results row-major memory
+/// in place of the layouts that the module says.
+///
+/// >>> import numpy, stridec
+/// >>> program = stridec.Program('''
+/// ... ENTRY main {
+/// ...   x = s32[2,3] parameter(0)
+/// ...   ROOT y = s32[3,2] transpose(x), dimensions={1,0}
+/// ... }''')
+/// >>> program(numpy.arange(6, dtype=numpy.int32).reshape(2, 3)).tolist()
+/// [[0, 3], [1, 4], [2, 5]]
+/// >>> len(program.kernels), program.kernels[0].destination_bytes
+/// (1, 24)
+#[pyclass(frozen, module = "stridec")]
+pub(crate) struct Program {
+    lowered: Lowered,
+    target: Target,
+    kernels: OnceLock<Vec<stridec::Kernel>>,
+    call: Option<Call>,
+    /// Whether the module's result is a tuple.
+    is_tuple: bool,
+}
+
+impl Program {
+    /// The kernels, compiled when first asked for.
+    fn compiled(&self, py: Python<'_>) -> PyResult<&[stridec::Kernel]> {
+        if let Some(kernels) = self.kernels.get() {
+            return Ok(kernels);
+        }
+        let kernels = py.detach(|| self.lowered.compile(&self.target)).map_err(raised)?;
+        Ok(self.kernels.get_or_init(|| kernels))
+    }
+
+    fn run_flat<'py>(
+        &self,
+        py: Python<'py>,
+        arguments: &[Bound<'py, PyAny>],
+        device: Device,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let parameters = self.lowered.parameters();
+        if arguments.len() != parameters.len() {
+            let shapes: Vec<String> =
+                parameters.iter().map(|of| of.shape().without_layout().to_string()).collect();
+            let shapes = if shapes.is_empty() { "none".to_owned() } else { shapes.join(", ") };
+            let expected = format!("{} arrays ({shapes})", parameters.len());
+            return Err(invalid("arguments", &expected, arguments.len()));
+        }
+        let mut arrays = Vec::with_capacity(arguments.len());
+        for (number, (given, buffer)) in arguments.iter().zip(parameters).enumerate() {
+            arrays.push(argument(given, buffer, number)?);
+        }
+        let mut images = Vec::with_capacity(arrays.len());
+        for (array, buffer) in arrays.iter().zip(parameters) {
+            images.push(image(py, array, buffer)?);
+        }
+        let sources: Vec<&[u8]> = images.iter().map(|image| &**image).collect();
+        let sources_of: Vec<&HostArray> = arrays.iter().collect();
+        let rooms: PyResult<Vec<Room<'py>>> = self
+            .lowered
+            .results()
+            .iter()
+            .map(|of| Room::of(py, of.descriptor(), None, &sources_of))
+            .collect();
+        let rooms = rooms?;
+        let mut results = Vec::with_capacity(rooms.len());
+        for room in &rooms {
+            results.push(room.array.bytes_mut("result")?);
+        }
+        py.detach(|| device.run(&self.lowered, &sources, &mut results)).map_err(raised)?;
+        let rooms = rooms.into_iter().zip(self.lowered.results());
+        rooms.map(|(room, of)| logical(py, room, of)).collect()
+    }
+}
+
+/// The array of an argument, which has to have the type and extents of its parameter.
+fn argument(given: &Bound<'_, PyAny>, buffer: &Buffer, number: usize) -> PyResult<HostArray> {
+    let name = format!("arguments[{number}]");
+    let mut array = HostArray::of(given, &name)?;
+    let expected = buffer.shape();
+    let fits = array.element_type() == expected.element_type()
+        && array.sizes() == buffer.descriptor().sizes();
+    if !fits {
+        let given = array.tensor()?;
+        return Err(invalid(&name, &expected.without_layout().to_string(), given));
+    }
+    if !array.has_whole_strides() {
+        array = array.packed(given)?;
+    }
+    Ok(array)
+}
+
+/// The memory of a parameter: the array's own where its elements lie as the layout has them, otherwise a copy.
+fn image<'a>(py: Python<'_>, array: &'a HostArray, buffer: &Buffer) -> PyResult<Cow<'a, [u8]>> {
+    if lies_as(array, buffer.descriptor())? {
+        return Ok(Cow::Borrowed(array.bytes()?));
+    }
+    let to = Tensor::Shape(buffer.shape().clone());
+    let operation = Operation::relayout(array.tensor()?, to).map_err(raised)?;
+    let mut image = vec![0; usize::try_from(buffer.bytes())?];
+    let source = array.bytes()?;
+    py.detach(|| Device::Host.copy(&operation, source, &mut image)).map_err(raised)?;
+    Ok(Cow::Owned(image))
+}
+
+/// A result as the array of its indices: a view of its memory where that has the elements alone, otherwise a copy.
+fn logical<'py>(py: Python<'py>, room: Room<'py>, of: &Buffer) -> PyResult<Bound<'py, PyAny>> {
+    let layout = of.descriptor();
+    if let Some(order) = order(layout) {
+        if order.is_sorted() {
+            return Ok(room.object);
+        }
+        // Dimension d of the array is the one of memory whose coordinate is d.
+        let places = (0..order.len()).map(|dimension| order.iter().position(|&it| it == dimension));
+        let axes = PyTuple::new(py, places.collect::<Vec<_>>())?;
+        return room.object.call_method1(intern!(py, "transpose"), (axes,));
+    }
+    let shape = of.shape();
+    let sizes = layout.sizes().iter().copied();
+    let plain = XlaShape::new(shape.element_type(), sizes, None).map_err(raised)?;
+    let operation =
+        Operation::relayout(Tensor::Shape(shape.clone()), Tensor::Shape(plain)).map_err(raised)?;
+    let made = Room::of(py, operation.destination(), None, &[&room.array])?;
+    let (from, to) = (room.array.bytes()?, made.array.bytes_mut("result")?);
+    py.detach(|| Device::Host.copy(&operation, from, to)).map_err(raised)?;
+    Ok(made.object)
+}
+
+/// The dimensions of memory, major to minor, where that is the array's elements in an order of its dimensions.
+fn order(layout: &StrideDescriptor) -> Option<Vec<usize>> {
+    let natural = layout.element_type().storage_bits() == Some(layout.element_bits());
+    let cells = layout.physical_dimensions()?;
+    let whole = natural && layout.steps().is_empty() && cells.len() == layout.rank();
+    let order: Vec<usize> = layout.axes().iter().map(|axis| axis.coordinate).collect();
+    let sizes = order.iter().map(|&dimension| layout.sizes()[dimension]);
+    (whole && sizes.eq(cells.iter().copied())).then_some(order)
+}
+
+#[pymethods]
+impl Program {
+    #[new]
+    #[pyo3(signature = (module, /, *, target="webgpu", layouts="module"))]
+    fn new(
+        py: Python<'_>,
+        module: &Bound<'_, PyAny>,
+        target: &str,
+        layouts: &str,
+    ) -> PyResult<Self> {
+        let given = Given::of(module, "module")?;
+        let module = given.module(py)?;
+        let module = match layouts {
+            "module" => module,
+            "default" => module.with_default_layouts(),
+            _ => {
+                return Err(invalid(
+                    "layouts",
+                    "\"module\" or \"default\"",
+                    format!("{layouts:?}"),
+                ));
+            }
+        };
+        let is_tuple = module.result().element_type() == ElementType::Tuple;
+        let lowered = py.detach(|| Lowered::lower(&module)).map_err(raised)?;
+        let target = preset(target)?;
+        Ok(Self { lowered, target, kernels: OnceLock::new(), call: given.call, is_tuple })
+    }
+
+    /// The module's name.
+    #[getter]
+    fn name(&self) -> &str {
+        self.lowered.name()
+    }
+
+    /// The arrays that it reads, in order; those of a tuple one by one.
+    #[getter]
+    fn parameters(&self) -> Vec<Shape> {
+        shapes(self.lowered.parameters())
+    }
+
+    /// The arrays that it writes, in order.
+    #[getter]
+    fn results(&self) -> Vec<Shape> {
+        shapes(self.lowered.results())
+    }
+
+    /// The kernels, in the order in which they run.
+    #[getter]
+    fn kernels(&self, py: Python<'_>) -> PyResult<Vec<Kernel>> {
+        let kernels = self.compiled(py)?.iter();
+        Ok(kernels.map(|kernel| Kernel { kernel: kernel.clone() }).collect())
+    }
+
+    /// Every stage of every result as text, to be reviewed.
+    fn stages(&self) -> PyResult<String> {
+        self.lowered.stages(&self.target).map_err(raised)
+    }
+
+    /// Runs the program on one array for each parameter, and returns one for each result, as numpy arrays.
+    #[pyo3(signature = (*arguments, device="host"))]
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        arguments: Vec<Bound<'py, PyAny>>,
+        device: &str,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        self.run_flat(py, &arguments, Device::of(device)?)
+    }
+
+    /// Runs the program on the host: takes and returns what the function of JAX does, and otherwise an array for each
+    /// parameter and for the result, or a tuple of those of a tuple.
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Some(call) = &self.call else {
+            if kwargs.is_some_and(|kwargs| !kwargs.is_empty()) {
+                let message = "a program without a function of JAX takes no arguments by name";
+                return Err(PyTypeError::new_err(message));
+            }
+            let arguments: Vec<_> = args.iter().collect();
+            let mut results = self.run_flat(py, &arguments, Device::Host)?;
+            return match (self.is_tuple, results.len()) {
+                (false, 1) => Ok(results.remove(0)),
+                _ => Ok(PyTuple::new(py, results)?.into_any()),
+            };
+        };
+        let kwargs = kwargs.cloned().unwrap_or_else(|| PyDict::new(py));
+        let arguments = PyTuple::new(py, [args.as_any(), kwargs.as_any()])?;
+        let flat = call.flatten(py, arguments.into_any())?;
+        let results = self.run_flat(py, &flat, Device::Host)?;
+        call.unflatten(py, results)
+    }
+
+    fn __repr__(&self) -> String {
+        let list = |of: &[Buffer]| {
+            let shapes: Vec<String> = of.iter().map(|of| of.shape().to_string()).collect();
+            shapes.join(", ")
+        };
+        let (from, to) = (list(self.lowered.parameters()), list(self.lowered.results()));
+        let kernels = self.lowered.steps().len();
+        let s = if kernels == 1 { "" } else { "s" };
+        format!(
+            "<stridec.Program {}: ({from}) -> ({to}), {kernels} kernel{s}>",
+            self.lowered.name()
+        )
+    }
+
+    /// What each kernel reads and writes, and its text, for a notebook.
+    fn _repr_html_(&self, py: Python<'_>) -> Option<String> {
+        let kernels = self.compiled(py).ok()?;
+        let mut html = format!(
+            "<h4>{}</h4><table><tr><th>kernel</th><th>reads</th><th>writes</th></tr>",
+            picture::escaped(self.lowered.name())
+        );
+        for (number, (kernel, step)) in kernels.iter().zip(self.lowered.steps()).enumerate() {
+            let reads: Vec<String> = step.sources().iter().map(ToString::to_string).collect();
+            let (reads, writes) = (picture::escaped(&reads.join(", ")), step.destination());
+            let (strategy, text) = (kernel.strategy.name(), picture::escaped(&kernel.wgsl));
+            let _ = write!(
+                html,
+                "<tr><td><details><summary>{number}: {strategy}</summary><pre>{text}</pre></details></td>\
+                 <td>{reads}</td><td>{writes}</td></tr>"
+            );
+        }
+        html.push_str("</table>");
+        Some(html)
+    }
+
+    /// The program as text and as the table for a notebook.
+    #[pyo3(signature = (include=None, exclude=None))]
+    fn _repr_mimebundle_<'py>(
+        &self,
+        py: Python<'py>,
+        include: Option<&Bound<'py, PyAny>>,
+        exclude: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let _ = (include, exclude);
+        picture::bundle(py, self.__repr__(), self._repr_html_(py), None)
+    }
+}
+
+fn shapes(buffers: &[Buffer]) -> Vec<Shape> {
+    buffers.iter().map(|of| Shape { tensor: Tensor::Shape(of.shape().clone()) }).collect()
+}

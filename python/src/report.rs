@@ -1,0 +1,278 @@
+//! `stridec.MemoryReport` and `stridec.Difference`, and the functions `memory` and `diff` that give them.
+
+use std::fmt::Write as _;
+
+use pyo3::{
+    prelude::*,
+    types::{PyDict, PyString},
+};
+use stridec::{
+    Tensor,
+    hlo::{InstructionMemory, MemoryReport as Measured, cheapest_order},
+    xla::human_readable_num_bytes as num_bytes,
+};
+
+use crate::{errors::invalid, module::Given, picture, shape::Shape};
+
+/// Buffers that a table shows.
+const TOP: usize = 20;
+
+/// What the buffers of a module take, and what padding costs; `str` is the table of the worst.
+///
+/// >>> import stridec
+/// >>> report = stridec.memory("f32[1024,3]{1,0:T(8,128)}")
+/// >>> report.total_bytes, report.total_padding_bytes
+/// (524288, 512000)
+/// >>> report.instructions[0]["cheapest"]
+/// 'f32[1024,3]{0,1:T(8,128)}'
+#[pyclass(frozen, module = "stridec", eq)]
+#[derive(PartialEq)]
+pub(crate) struct MemoryReport {
+    measured: Measured,
+}
+
+#[pymethods]
+impl MemoryReport {
+    /// Bytes of all buffers.
+    #[getter]
+    fn total_bytes(&self) -> u64 {
+        self.measured.total_bytes
+    }
+
+    /// Bytes of them that hold no element.
+    #[getter]
+    fn total_padding_bytes(&self) -> u64 {
+        self.measured.total_padding_bytes
+    }
+
+    /// Bytes of the parameters.
+    #[getter]
+    fn parameters_bytes(&self) -> u64 {
+        self.measured.parameters_bytes
+    }
+
+    /// Bytes of the results.
+    #[getter]
+    fn results_bytes(&self) -> u64 {
+        self.measured.results_bytes
+    }
+
+    /// Bytes of what is neither.
+    #[getter]
+    fn temporaries_bytes(&self) -> u64 {
+        self.measured.temporaries_bytes()
+    }
+
+    /// Every instruction, the one with the most padding first: its name, computation, opcode, shape, bytes, unpadded_bytes
+    /// and has_buffer, and as cheapest the shape that takes fewer bytes, of the first twenty.
+    #[getter]
+    fn instructions<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let instructions = self.measured.instructions.iter().enumerate();
+        instructions.map(|(number, it)| instruction(py, it, number < TOP)).collect()
+    }
+
+    /// The table of the `top` buffers with the most padding, and the sums.
+    #[pyo3(signature = (top=20))]
+    fn table(&self, top: usize) -> String {
+        self.measured.table(top)
+    }
+
+    fn __str__(&self) -> String {
+        self.measured.table(TOP)
+    }
+
+    fn __repr__(&self) -> String {
+        self.measured.table(TOP).trim_end().to_owned()
+    }
+
+    /// The table for a notebook.
+    fn _repr_html_(&self) -> String {
+        let report = &self.measured;
+        let mut html = "<table><tr><th>bytes</th><th>unpadded</th><th>factor</th><th>shape</th>\
+                        <th>instruction</th><th>cheaper</th></tr>"
+            .to_owned();
+        for it in report.instructions.iter().filter(|it| it.has_buffer).take(TOP) {
+            let Some(memory) = it.memory else { continue };
+            let (bytes, unpadded) = (num_bytes(memory.bytes), num_bytes(memory.unpadded_bytes));
+            let cheaper = cheapest_order(&it.shape).map(|(shape, _)| shape.to_string());
+            let cheaper = picture::escaped(&cheaper.unwrap_or_default());
+            let (shape, name) =
+                (picture::escaped(&it.shape.to_string()), picture::escaped(&it.name));
+            let _ = write!(
+                html,
+                "<tr><td>{bytes}</td><td>{unpadded}</td><td>{:.1}x</td><td><code>{shape}</code></td>\
+                 <td>{name}</td><td><code>{cheaper}</code></td></tr>",
+                memory.expansion()
+            );
+        }
+        let (all, padding) = (num_bytes(report.total_bytes), num_bytes(report.total_padding_bytes));
+        let _ = write!(html, "</table><p>{all} in all, of it {padding} padding</p>");
+        html
+    }
+
+    /// Bars of the buffers, what padding takes apart from the elements, as an SVG document.
+    fn _repr_svg_(&self) -> String {
+        bars(&self.measured)
+    }
+
+    /// The table as text and for a notebook, and the bars.
+    #[pyo3(signature = (include=None, exclude=None))]
+    fn _repr_mimebundle_<'py>(
+        &self,
+        py: Python<'py>,
+        include: Option<&Bound<'py, PyAny>>,
+        exclude: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let _ = (include, exclude);
+        picture::bundle(py, self.__repr__(), Some(self._repr_html_()), Some(self._repr_svg_()))
+    }
+}
+
+fn instruction<'py>(
+    py: Python<'py>,
+    it: &InstructionMemory,
+    is_worst: bool,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("name", &*it.name)?;
+    dict.set_item("computation", &*it.computation)?;
+    dict.set_item("opcode", &*it.opcode)?;
+    dict.set_item("shape", it.shape.to_string())?;
+    dict.set_item("bytes", it.memory.map(|memory| memory.bytes))?;
+    dict.set_item("unpadded_bytes", it.memory.map(|memory| memory.unpadded_bytes))?;
+    dict.set_item("has_buffer", it.has_buffer)?;
+    let cheapest = if is_worst { cheapest_order(&it.shape) } else { None };
+    dict.set_item("cheapest", cheapest.map(|(shape, _)| shape.to_string()))?;
+    Ok(dict)
+}
+
+fn bars(report: &Measured) -> String {
+    const WIDTH: f64 = 300.0;
+    let shown: Vec<_> = report
+        .instructions
+        .iter()
+        .filter(|it| it.has_buffer)
+        .filter_map(|it| Some((it, it.memory?)))
+        .take(TOP)
+        .collect();
+    let most = shown.iter().map(|(_, memory)| memory.bytes).max().unwrap_or(0).max(1);
+    #[allow(clippy::cast_precision_loss)] // pixels need no 53 bits
+    let pixels = |bytes: u64| WIDTH * bytes as f64 / most as f64;
+    let height = 20 * shown.len() + 10;
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"900\" height=\"{height}\" font-family=\"monospace\" font-size=\"12\">\
+         <title>Bytes of each buffer: elements, then padding</title>"
+    );
+    for (row, (it, memory)) in shown.iter().enumerate() {
+        let (top, data) = (20 * row + 5, pixels(memory.unpadded_bytes.min(memory.bytes)));
+        let (padding, text) = (pixels(memory.padding_bytes()), top + 12);
+        let label =
+            picture::escaped(&format!("{} {} {}", num_bytes(memory.bytes), it.shape, it.name));
+        let _ = write!(
+            svg,
+            "<rect x=\"5\" y=\"{top}\" width=\"{data:.1}\" height=\"15\" fill=\"#4477aa\"/>\
+             <rect x=\"{:.1}\" y=\"{top}\" width=\"{padding:.1}\" height=\"15\" fill=\"#ccbb44\"/>\
+             <text x=\"315\" y=\"{text}\" fill=\"currentColor\">{label}</text>",
+            5.0 + data
+        );
+    }
+    svg.push_str("</svg>");
+    svg
+}
+
+/// What changed between two modules; it is true where anything did, and `str` says what.
+#[pyclass(frozen, module = "stridec", eq)]
+#[derive(PartialEq)]
+pub(crate) struct Difference {
+    text: Option<String>,
+}
+
+#[pymethods]
+impl Difference {
+    fn __bool__(&self) -> bool {
+        self.text.is_some()
+    }
+
+    fn __str__(&self) -> &str {
+        self.text.as_deref().unwrap_or("no difference\n")
+    }
+
+    fn __repr__(&self) -> &str {
+        self.__str__().trim_end()
+    }
+
+    /// The text with colours, for a notebook.
+    fn _repr_html_(&self) -> String {
+        let mut html = "<pre>".to_owned();
+        for line in self.__str__().lines() {
+            let text = picture::escaped(line);
+            let _ = match line.chars().next() {
+                Some('-') => writeln!(html, "<span style=\"color:#cc3311\">{text}</span>"),
+                Some('+') => writeln!(html, "<span style=\"color:#228833\">{text}</span>"),
+                _ => writeln!(html, "{text}"),
+            };
+        }
+        html.push_str("</pre>");
+        html
+    }
+
+    /// The difference as text and for a notebook.
+    #[pyo3(signature = (include=None, exclude=None))]
+    fn _repr_mimebundle_<'py>(
+        &self,
+        py: Python<'py>,
+        include: Option<&Bound<'py, PyAny>>,
+        exclude: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let _ = (include, exclude);
+        picture::bundle(py, self.__repr__().to_owned(), Some(self._repr_html_()), None)
+    }
+}
+
+/// Measures what the buffers of a module take: of a serialized module, HLO text, what JAX lowered or compiled, XLA's report
+/// that memory ran out, or one shape.
+///
+/// >>> import stridec
+/// >>> print(stridec.memory("f32[128,6]{1,0:T(8,128)}"))
+///     bytes   unpadded   factor  shape
+///     64.0K       3.0K    21.3x  f32[128,6]{1,0:T(8,128)}
+///                               60.0K less as f32[128,6]{0,1:T(8,128)}
+/// ...
+#[pyfunction]
+#[pyo3(signature = (module, /))]
+pub(crate) fn memory(py: Python<'_>, module: &Bound<'_, PyAny>) -> PyResult<MemoryReport> {
+    let shape = match module.cast::<Shape>() {
+        Ok(shape) => Some(shape.get().tensor.clone()),
+        Err(_) => match module.cast::<PyString>() {
+            Ok(text) => text.to_string_lossy().parse::<Tensor>().ok(),
+            Err(_) => None,
+        },
+    };
+    let measured = match shape {
+        Some(Tensor::Shape(shape)) => Measured::of_shape(&shape),
+        Some(strided) => return Err(invalid("module", "an XLA shape", strided)),
+        None => Given::of(module, "module")?.memory(py)?,
+    };
+    Ok(MemoryReport { measured })
+}
+
+/// Compares two modules by what their instructions give: layouts, copies and bytes.
+///
+/// >>> import stridec
+/// >>> old = "ENTRY main { ROOT x = f32[64,3]{1,0} parameter(0) }"
+/// >>> new = "ENTRY main { ROOT x = f32[64,3]{1,0:T(8,128)} parameter(0) }"
+/// >>> print(stridec.diff(old, new))
+/// changed: layouts, bytes
+/// ...
+/// >>> bool(stridec.diff(old, old))
+/// False
+#[pyfunction]
+#[pyo3(signature = (old, new, /))]
+pub(crate) fn diff(
+    py: Python<'_>,
+    old: &Bound<'_, PyAny>,
+    new: &Bound<'_, PyAny>,
+) -> PyResult<Difference> {
+    let (old, new) = (Given::of(old, "old")?.memory(py)?, Given::of(new, "new")?.memory(py)?);
+    Ok(Difference { text: old.difference(&new) })
+}

@@ -1,0 +1,294 @@
+//! `stridec.Shape`.
+
+use pyo3::{
+    IntoPyObjectExt, intern,
+    prelude::*,
+    types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType},
+};
+use stridec::{
+    Tensor,
+    explain::{html, svg},
+    shape::{Dimension, Layout, Shape as XlaShape, TileDimension},
+    stride::{PaddingReport, StrideDescriptor},
+};
+
+use crate::{
+    array::{HostArray, element_type},
+    errors::{about, invalid, raised, unsupported},
+    layout::layout,
+    numbers::{numbers, shown},
+    picture,
+};
+
+/// An array's element type, extents and memory layout.
+///
+/// `source` is text in XLA's notation; the bytes of a serialized `xla.Shape`; an array, whose strides are read; a
+/// `jax.ShapeDtypeStruct` or `jax.Array`; or extents, with `dtype`. `layout` replaces the layout: text such as
+/// "{0,1:T(8,128)}", dimension numbers with the most minor first, or JAX's `Layout` or `Format`.
+///
+/// >>> import stridec
+/// >>> shape = stridec.Shape("f32[3,5]{1,0:T(2,2)}")
+/// >>> shape.dimensions, shape.minor_to_major, shape.tiles
+/// ((3, 5), (1, 0), ((2, 2),))
+/// >>> shape.offset((2, 3)), shape.index(17), shape.index(18)
+/// (17, (2, 3), None)
+/// >>> shape.nbytes, shape.padding
+/// (96, 36)
+/// >>> str(stridec.Shape((2, 3), dtype="bf16", layout=(0, 1)))
+/// 'bf16[2,3]{0,1}'
+///
+/// `repr` is a drawing of the memory, and a notebook shows a page to explore it.
+#[pyclass(frozen, module = "stridec", eq, hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Shape {
+    pub(crate) tensor: Tensor,
+}
+
+impl Shape {
+    /// The tensor of an object that says its type, extents and layout, or of an array.
+    pub(crate) fn from_object(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Tensor> {
+        let py = given.py();
+        if let Ok(bytes) = given.cast::<PyBytes>() {
+            return Ok(Tensor::Shape(XlaShape::decode(bytes.as_bytes()).map_err(raised)?));
+        }
+        // What JAX has says its layout in `format`; of a struct that may be nothing.
+        let format = given.getattr_opt(intern!(py, "format"))?;
+        let has_type = given.hasattr("dtype")? && given.hasattr("shape")?;
+        if let Some(format) = format.filter(|_| has_type) {
+            return Self::described(given, &format, argument);
+        }
+        if given.hasattr("major_to_minor")?
+            || given.hasattr("layout")? && !given.hasattr("shape")?
+        {
+            let expected = "extents too: Shape((16, 256), dtype=\"bf16\", layout=layout)";
+            return Err(invalid(argument, expected, "a layout alone"));
+        }
+        HostArray::of(given, argument)?.tensor()
+    }
+
+    fn described(
+        given: &Bound<'_, PyAny>,
+        format: &Bound<'_, PyAny>,
+        argument: &str,
+    ) -> PyResult<Tensor> {
+        let py = given.py();
+        let dtype = given.getattr(intern!(py, "dtype"))?;
+        let element_type = element_type(&dtype, &format!("{argument}.dtype"))?;
+        let sizes: Vec<u64> =
+            numbers(&given.getattr(intern!(py, "shape"))?, &format!("{argument}.shape"))?;
+        let layout = layout(format, sizes.len(), &format!("{argument}.format"))?;
+        Ok(Tensor::Shape(XlaShape::new(element_type, sizes, layout).map_err(raised)?))
+    }
+
+    pub(crate) fn descriptor(&self) -> PyResult<StrideDescriptor> {
+        self.tensor.descriptor().map_err(raised)
+    }
+
+    fn xla(&self) -> Option<&XlaShape> {
+        match &self.tensor {
+            Tensor::Shape(shape) => Some(shape),
+            _ => None,
+        }
+    }
+
+    /// The layout of an array's shape; an array with strides has none.
+    fn layout(&self) -> Option<std::borrow::Cow<'_, Layout>> {
+        self.xla().filter(|shape| shape.is_array()).map(XlaShape::layout_or_default)
+    }
+
+    fn with_layout(self, given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let shape = self.xla().filter(|shape| shape.is_array());
+        let Some(shape) = shape else {
+            return Err(invalid("layout", "an array's shape to give it to", &self.tensor));
+        };
+        let layout = layout(given, shape.rank(), "layout")?;
+        let dimensions: Vec<Dimension> = shape.dimensions().to_vec();
+        let made = XlaShape::array(shape.element_type(), dimensions, layout).map_err(raised)?;
+        Ok(Self { tensor: Tensor::Shape(made) })
+    }
+}
+
+#[pymethods]
+impl Shape {
+    #[new]
+    #[pyo3(signature = (source, /, *, dtype=None, layout=None))]
+    fn new(
+        source: &Bound<'_, PyAny>,
+        dtype: Option<&Bound<'_, PyAny>>,
+        layout: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let extents = source.is_instance_of::<PyTuple>() || source.is_instance_of::<PyList>();
+        let tensor = match dtype {
+            Some(dtype) if extents => {
+                let element_type = element_type(dtype, "dtype")?;
+                let sizes: Vec<u64> = numbers(source, "source")?;
+                Tensor::Shape(XlaShape::new(element_type, sizes, None).map_err(raised)?)
+            }
+            Some(dtype) => {
+                return Err(invalid("dtype", "None where the source says it", shown(dtype)));
+            }
+            None if extents => {
+                return Err(invalid("dtype", "an element type beside extents", "None"));
+            }
+            None => crate::layout::tensor(source, "source")?,
+        };
+        let shape = Self { tensor };
+        match layout {
+            None => Ok(shape),
+            Some(layout) => shape.with_layout(layout),
+        }
+    }
+
+    /// The layout of an array's own memory: dimensions in order where its elements lie densely, otherwise strides.
+    ///
+    /// >>> import numpy, stridec
+    /// >>> str(stridec.Shape.from_array(numpy.zeros((2, 3), numpy.float32, order="F")))
+    /// 'f32[2,3]{0,1}'
+    /// >>> str(stridec.Shape.from_array(numpy.zeros((4, 6), numpy.int8)[::-1, ::2]))
+    /// 's8[4,3] strided<[-6,2], offset: 18>'
+    #[classmethod]
+    #[pyo3(signature = (array, /))]
+    fn from_array(_class: &Bound<'_, PyType>, array: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self { tensor: HostArray::of(array, "array")?.tensor()? })
+    }
+
+    /// The element type as XLA calls it.
+    #[getter]
+    fn dtype(&self) -> &'static str {
+        match &self.tensor {
+            Tensor::Shape(shape) => shape.element_type().name(),
+            Tensor::Strided(shape) => shape.element_type().name(),
+            _ => "",
+        }
+    }
+
+    /// The extents; None for one that is not known.
+    #[getter]
+    fn dimensions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        match &self.tensor {
+            Tensor::Shape(shape) => {
+                PyTuple::new(py, shape.dimensions().iter().map(|extent| extent.bound()))
+            }
+            Tensor::Strided(shape) => PyTuple::new(py, shape.sizes()),
+            _ => PyTuple::new(py, [0_u64; 0]),
+        }
+    }
+
+    /// Elements between neighbours along each dimension; None for a dimension that a tile takes apart.
+    #[getter]
+    fn strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.descriptor()?.strides().collect::<Vec<_>>())
+    }
+
+    /// Where the element at index 0 lies, in elements.
+    #[getter]
+    fn base_offset(&self) -> PyResult<u64> {
+        Ok(self.descriptor()?.base_offset())
+    }
+
+    /// Bytes of the memory, padding included.
+    #[getter]
+    fn nbytes(&self) -> PyResult<u64> {
+        Ok(self.descriptor()?.image_bytes())
+    }
+
+    /// Bytes of the memory that hold no element.
+    #[getter]
+    fn padding(&self) -> PyResult<u64> {
+        Ok(PaddingReport::of(&self.descriptor()?).padding_bytes)
+    }
+
+    /// Dimension numbers, the most minor first; None for an array with strides.
+    #[getter]
+    fn minor_to_major<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        self.layout().map(|layout| PyTuple::new(py, &layout.minor_to_major)).transpose()
+    }
+
+    /// The extents of each tile; None for a dimension that is folded into the next one, `*` in the notation.
+    #[getter]
+    fn tiles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let layout = self.layout();
+        let tiles = layout.as_deref().map_or(&[][..], |layout| &layout.tiles);
+        let tiles: PyResult<Vec<_>> = tiles
+            .iter()
+            .map(|tile| {
+                PyTuple::new(
+                    py,
+                    tile.dimensions.iter().map(|extent| match extent {
+                        TileDimension::Size(size) => Some(*size),
+                        TileDimension::Combine => None,
+                    }),
+                )
+            })
+            .collect();
+        PyTuple::new(py, tiles?)
+    }
+
+    /// The number of elements before the one at `index`.
+    #[pyo3(signature = (index, /))]
+    fn offset(&self, index: &Bound<'_, PyAny>) -> PyResult<u64> {
+        self.descriptor()?
+            .offset(&numbers::<u64>(index, "index")?)
+            .map_err(|error| about("index", error))
+    }
+
+    /// The index of the element at an offset, in elements; None where memory holds padding.
+    #[pyo3(signature = (offset, /))]
+    fn index<'py>(&self, py: Python<'py>, offset: u64) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let index = self.descriptor()?.index(offset).map_err(|error| about("offset", error))?;
+        index.map(|index| PyTuple::new(py, index)).transpose()
+    }
+
+    /// The shape as a serialized `xla.Shape`.
+    ///
+    /// >>> import stridec
+    /// >>> shape = stridec.Shape("f32[2,3]{0,1}")
+    /// >>> stridec.Shape(shape.to_proto()) == shape
+    /// True
+    fn to_proto<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let Some(shape) = self.xla() else {
+            let expected = "a shape that XLA can describe, without explicit strides";
+            return Err(unsupported("shape", expected, &self.tensor));
+        };
+        Ok(PyBytes::new(py, &shape.encode()))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let class = PyType::new::<Self>(py).into_any();
+        let arguments = (PyString::new(py, &self.tensor.to_string()),).into_bound_py_any(py)?;
+        PyTuple::new(py, [class, arguments])
+    }
+
+    fn __str__(&self) -> String {
+        self.tensor.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        picture::text(
+            &format!("Shape('{}')", self.tensor),
+            self.tensor.draw(picture::terminal).ok(),
+        )
+    }
+
+    /// The page to explore, for a notebook; None where the shape has no memory to draw.
+    fn _repr_html_(&self) -> Option<String> {
+        self.tensor.draw(|drawn| picture::frame(&html(drawn, None))).ok()
+    }
+
+    /// The drawing as an SVG document; None where the shape has no memory to draw.
+    fn _repr_svg_(&self) -> Option<String> {
+        self.tensor.draw(svg).ok()
+    }
+
+    /// The drawing as text, SVG and page.
+    #[pyo3(signature = (include=None, exclude=None))]
+    fn _repr_mimebundle_<'py>(
+        &self,
+        py: Python<'py>,
+        include: Option<&Bound<'py, PyAny>>,
+        exclude: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let _ = (include, exclude);
+        picture::bundle(py, self.__repr__(), self._repr_html_(), self._repr_svg_())
+    }
+}

@@ -1,0 +1,11 @@
+//! What a kernel is compiled for.
+
+use pyo3::prelude::*;
+use stridec::Target;
+
+use crate::errors::raised;
+
+/// The preset of this name: `webgpu`, `webgpu-cpu`, `lavapipe` or `swiftshader`.
+pub(crate) fn target(name: &str) -> PyResult<Target> {
+    Target::preset(name).map_err(raised)
+}

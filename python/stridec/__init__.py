@@ -1,0 +1,44 @@
+"""XLA layouts in Python: see them, change them, and compile what changes them.
+
+A `Shape` has an array's element type, extents and memory layout. `relayout` and `slice` copy arrays of numpy, JAX and
+PyTorch into another layout; `compile` gives the WGSL kernel that does the same on a GPU. A `Program` is a function that
+JAX lowered, as kernels. `memory` says what padding costs, and `diff` what changed between two modules.
+"""
+
+from ._stridec import (
+    Array,
+    DeviceError,
+    Difference,
+    InvalidInput,
+    Kernel,
+    MemoryReport,
+    Operation,
+    Program,
+    Shape,
+    Unsupported,
+    __version__,
+    compile,
+    diff,
+    memory,
+    relayout,
+    slice,
+)
+
+__all__ = [
+    "Array",
+    "DeviceError",
+    "Difference",
+    "InvalidInput",
+    "Kernel",
+    "MemoryReport",
+    "Operation",
+    "Program",
+    "Shape",
+    "Unsupported",
+    "__version__",
+    "compile",
+    "diff",
+    "memory",
+    "relayout",
+    "slice",
+]

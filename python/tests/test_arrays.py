@@ -1,0 +1,186 @@
+"""Arrays of every kind, in and out."""
+
+import array
+import os
+
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy
+import pytest
+import stridec
+from conftest import DTYPES, filled, same, strided
+
+CASES = int(os.environ.get("STRIDEC_PYTHON_CASES", "10000"))
+
+
+def test_random_strided_arrays_are_copied_as_numpy_copies_them(rng):
+    seen = set()
+    for case in range(CASES):
+        dtype, rank = DTYPES[case % len(DTYPES)], rng.randint(0, 8)
+        view = strided(rng, dtype, rank)
+        expected = numpy.array(view, order="C")
+        shape = stridec.Shape.from_array(view)
+        assert shape.dimensions == view.shape, (case, shape)
+        order = rng.sample(range(rank), rank)
+        image = stridec.relayout(view, to=tuple(order))
+        major_to_minor = order[::-1]
+        assert same(image, numpy.array(expected.transpose(major_to_minor), order="C")), (case, str(shape), order)
+        target = stridec.Shape(view.shape, dtype=shape.dtype, layout=tuple(order))
+        back = stridec.relayout(image, to=tuple(range(rank))[::-1], source=target)
+        assert same(back, expected), (case, str(shape), order)
+        seen.add((dtype, rank))
+    assert CASES < 10_000 or len(seen) == 9 * len(DTYPES)
+
+
+def test_the_layout_of_an_array_places_its_elements_where_numpy_does(rng):
+    for case in range(400):
+        view = strided(rng, DTYPES[case % len(DTYPES)], rng.randint(0, 5))
+        shape = stridec.Shape.from_array(view)
+        assert shape.nbytes >= view.dtype.itemsize * bool(view.size)
+        low = sum((extent - 1) * stride for extent, stride in zip(view.shape, view.strides) if stride < 0)
+        for index in list(numpy.ndindex(*view.shape))[:50]:
+            byte = sum(i * stride for i, stride in zip(index, view.strides)) - low
+            assert shape.offset(index) * view.dtype.itemsize == byte
+
+
+def test_tiled_images_hold_the_elements_where_the_shape_says():
+    x = filled((11, 13), numpy.int16)
+    shape = stridec.Shape("s16[11,13]{1,0:T(4,8)(2,1)}")
+    image = stridec.relayout(x, to="{1,0:T(4,8)(2,1)}")
+    assert image.nbytes == shape.nbytes
+    cells = image.ravel()
+    for offset, cell in enumerate(cells):
+        index = shape.index(offset)
+        assert cell == (0 if index is None else x[index])
+    assert same(stridec.relayout(image, to="{1,0}", source=shape), x)
+    # The memory may come as bytes, or as one dimension.
+    assert same(stridec.relayout(image.tobytes(), to="{1,0}", source=shape), x)
+    assert same(stridec.relayout(cells, to="{1,0}", source=shape), x)
+
+
+def test_elements_below_a_byte_are_packed_and_unpacked():
+    x = filled((3, 5), ml_dtypes.int4)
+    packed = stridec.relayout(x, to="{1,0:E(4)}")
+    assert packed.dtype == numpy.uint8 and packed.shape == (8,)
+    assert same(stridec.relayout(packed, to="{1,0}", source="s4[3,5]{1,0:E(4)}"), x)
+
+
+def test_slices_are_those_of_numpy(rng):
+    for case in range(300):
+        rank = rng.randint(1, 4)
+        x = filled([rng.randint(1, 9) for _ in range(rank)], DTYPES[case % len(DTYPES)])
+        offsets = [rng.randrange(extent) for extent in x.shape]
+        sizes = [rng.randint(1, extent - start) for extent, start in zip(x.shape, offsets)]
+        steps = [rng.choice([1, 2, 3, -1, -2]) for _ in x.shape]
+        window = x[tuple(slice(start, start + size) for start, size in zip(offsets, sizes))]
+        expected = window[tuple(slice(None, None, step) for step in steps)]
+        given = stridec.slice(x, offsets, sizes, steps)
+        assert same(given, numpy.array(expected, order="C")), (x.shape, offsets, sizes, steps)
+
+
+def test_every_protocol_gives_the_same_array():
+    x = numpy.arange(12, dtype=numpy.float32).reshape(3, 4)
+    expected = stridec.relayout(x, to="{0,1}")
+
+    class Interface:
+        __array_interface__ = x.__array_interface__
+
+    class OldDlpack:
+        def __dlpack__(self):
+            return x.__dlpack__()
+
+        def __dlpack_device__(self):
+            return x.__dlpack_device__()
+
+    class NewDlpack(OldDlpack):
+        def __dlpack__(self, *, max_version=None, stream=None):
+            return x.__dlpack__(max_version=max_version)
+
+    for given in [x, Interface(), OldDlpack(), NewDlpack(), memoryview(x), stridec.Array(x), jnp.asarray(x)]:
+        assert same(stridec.relayout(given, to="{0,1}"), expected), type(given)
+    flat = array.array("f", range(12))
+    assert stridec.relayout(flat, to="{0}").tolist() == list(range(12))
+    assert stridec.relayout(b"abc", to="{0}").tobytes() == b"abc"
+    assert stridec.relayout(numpy.float32(3), to=()).tolist() == 3
+
+
+def test_arrays_come_without_a_copy():
+    x = numpy.arange(12, dtype=numpy.float32).reshape(3, 4)
+    view = numpy.asarray(stridec.Array(x.T))
+    assert numpy.shares_memory(view, x) and view.strides == x.T.strides
+    y = jnp.arange(6.0)
+    view = numpy.asarray(stridec.Array(y))
+    assert view.ctypes.data == y.unsafe_buffer_pointer()
+
+
+@pytest.mark.parametrize("dtype", [d for d in DTYPES if not d.name.startswith("float6")], ids=lambda dtype: dtype.name)
+def test_dlpack_to_jax_and_back(dtype):
+    x = filled((3, 5), dtype)
+    wide = dtype.itemsize == 8 and dtype.kind in "iuf" or dtype.itemsize == 16
+    jax.config.update("jax_enable_x64", bool(wide))
+    try:
+        given = jnp.asarray(x)
+        back = stridec.relayout(given, to="{1,0}")
+        # JAX leaves the bits above a small integer 0, where ml_dtypes repeats its sign.
+        assert back.tolist() == x.tolist() if dtype.name in ("int2", "int4") else same(back, x)
+        if dtype.name.startswith(("float4", "int2", "int4", "uint2", "uint4")):
+            return  # JAX has no DLPack type for these, or reads them packed
+        assert same(numpy.asarray(jnp.from_dlpack(stridec.Array(x))), x)
+    finally:
+        jax.config.update("jax_enable_x64", False)
+
+
+def test_dlpack_to_numpy_and_back():
+    for dtype in DTYPES:
+        if dtype.kind == "V" or dtype.name.startswith("float8"):
+            continue
+        x = filled((4, 6), dtype)[::-1, ::2]
+        assert same(numpy.from_dlpack(stridec.Array(x)), x)
+
+
+def test_a_read_only_array_stays_one():
+    x = numpy.arange(3, dtype=numpy.int32)
+    x.flags.writeable = False
+    wrapped = stridec.Array(x)
+    assert wrapped.readonly and not numpy.asarray(wrapped).flags.writeable
+    assert not numpy.from_dlpack(wrapped).flags.writeable
+    with pytest.raises(BufferError, match="read-only"):
+        wrapped.__dlpack__()
+    with pytest.raises(stridec.InvalidInput, match="read-only"):
+        stridec.relayout(numpy.arange(3, dtype=numpy.int32), to="{0}", out=x)
+
+
+def test_a_capsule_keeps_the_memory_alive():
+    x = numpy.arange(1 << 16, dtype=numpy.int32)
+    capsules = [stridec.Array(x).__dlpack__(), stridec.Array(x).__dlpack__(max_version=(1, 1))]
+    view = numpy.from_dlpack(stridec.Array(numpy.arange(1 << 16, dtype=numpy.int32)))
+    del x
+    assert [repr(capsule).split('"')[1] for capsule in capsules] == ["dltensor", "dltensor_versioned"]
+    assert view[-1] == (1 << 16) - 1
+
+
+def test_out_is_written_and_returned():
+    x = numpy.arange(12, dtype=numpy.float32).reshape(3, 4)
+    out = numpy.empty((4, 3), numpy.float32)
+    assert stridec.relayout(x, to="{0,1}", out=out) is out
+    assert same(out, numpy.ascontiguousarray(x.T))
+    flat = bytearray(48)
+    stridec.relayout(x, to="{0,1}", out=flat)
+    assert bytes(flat) == out.tobytes()
+
+
+@pytest.mark.parametrize("out, message", [
+    (lambda x: x.reshape(4, 3), "out: expected memory apart from that of the source, got an array that overlaps it"),
+    (lambda x: numpy.empty((3, 4), "f4"), r"out.shape: expected the memory of the layout, an array of \(4, 3\) in row-major order, got \(3, 4\)"),
+    (lambda x: numpy.empty((4, 6), "f4")[:, ::2], r"got \(4, 3\) in another order"),
+    (lambda x: numpy.empty((4, 3), "i4"), "out.dtype: expected elements of float32, or 48 of uint8, got int32"),
+    (lambda x: numpy.broadcast_to(numpy.float32(0), (4, 3)), "out.shape"),
+    (lambda x: b"\0" * 48, "out: expected an array that can be written, got a read-only one"),
+])
+def test_unfit_outputs_are_refused_and_left_alone(out, message):
+    x = numpy.arange(12, dtype=numpy.float32).reshape(3, 4)
+    before = x.copy()
+    with pytest.raises(stridec.InvalidInput, match=message):
+        stridec.relayout(x, to="{0,1}", out=out(x))
+    assert same(x, before)

@@ -1,0 +1,36 @@
+"""The examples in docstrings and in the README give what they show."""
+
+import doctest
+import pathlib
+
+import stridec
+
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def documented():
+    yield "stridec", stridec.__doc__
+    for name in stridec.__all__:
+        thing = getattr(stridec, name)
+        yield name, thing.__doc__
+        if isinstance(thing, type):
+            for member, value in vars(thing).items():
+                if not member.startswith("_") or member.startswith("_repr_"):
+                    yield f"{name}.{member}", value.__doc__
+
+
+def test_everything_is_documented_and_the_examples_are_right():
+    examples = 0
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    for name, text in documented():
+        assert text, f"{name} has no docstring"
+        test = doctest.DocTestParser().get_doctest(text, {}, name, None, 0)
+        examples += len(test.examples)
+        runner.run(test)
+    assert runner.summarize().failed == 0 and examples > 20
+
+
+def test_the_readme():
+    path = pathlib.Path(__file__).parents[1] / "README.md"
+    result = doctest.testfile(str(path), module_relative=False, optionflags=FLAGS)
+    assert result.failed == 0 and result.attempted > 10

@@ -1,0 +1,197 @@
+"""Programs: modules of JAX and XLA, and functions jitted on the spot."""
+
+import base64
+import json
+import os
+import pathlib
+import xml.dom.minidom
+
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy
+import pytest
+import stridec
+from conftest import filled, same
+
+DATA = pathlib.Path(os.environ.get("STRIDEC_TEST_DATA", pathlib.Path(__file__).parents[2] / "tests" / "data"))
+
+
+def cases():
+    with open(DATA / "hlo_cases.jsonl", encoding="utf-8") as lines:
+        return [case for case in map(json.loads, lines) if case["expect"] == "ok"]
+
+
+def test_every_case_of_jax_gives_its_outputs():
+    exact, refused = 0, []
+    for case in cases():
+        try:
+            program = stridec.Program(base64.b64decode(case["module"]))
+        except stridec.Unsupported:
+            refused.append(" + ".join(case["needs"]))
+            continue
+        images = [base64.b64decode(given["data"]) for given in case["inputs"]]
+        arguments = [as_array(image, shape) for image, shape in zip(images, program.parameters)]
+        results = program.run(*arguments)
+        for given, expected, shape in zip(results, case["outputs"], program.results, strict=True):
+            image = base64.b64decode(expected["data"])
+            assert same(given, as_array(image, shape)), case["id"]
+        exact += 1
+    assert exact > 600 and set(refused) <= {"complex", "convert", "gather", "gather-constant", "scalar", "scatter-constant",
+                                            "fold + gather-constant + iota", "fold + iota + scatter-constant", "fold + scalar"}
+
+
+def as_array(image, shape):
+    """The logical array whose memory in the shape's layout is `image`."""
+    plain = stridec.Shape(shape.dimensions, dtype=shape.dtype)
+    return stridec.relayout(image, to=plain, source=shape)
+
+
+FUNCTIONS = [
+    lambda x, y: x.T,
+    lambda x, y: jnp.transpose(x.reshape(3, 2, 4), (2, 0, 1)),
+    lambda x, y: x[::-1],
+    lambda x, y: x[:, ::-1],
+    lambda x, y: x[1:5:2, 1:],
+    lambda x, y: x[:, None, :].repeat(1, axis=1),
+    lambda x, y: jnp.broadcast_to(x[0], (5, 4)),
+    lambda x, y: jnp.broadcast_to(x[:, :1], (6, 3)).T,
+    lambda x, y: jnp.concatenate([x, y]),
+    lambda x, y: jnp.concatenate([x.T, y.T], axis=1),
+    lambda x, y: jnp.concatenate([x, x[::-1]], axis=1),
+    lambda x, y: jnp.stack([x, y]),
+    lambda x, y: jnp.stack([x, y], axis=-1),
+    lambda x, y: jnp.pad(x, ((1, 2), (0, 3))),
+    lambda x, y: jnp.pad(x, 1, mode="edge"),
+    lambda x, y: jnp.pad(x, ((2, 2), (0, 0)), mode="wrap"),
+    lambda x, y: jnp.pad(x, ((0, 0), (2, 1)), mode="reflect"),
+    lambda x, y: jax.lax.pad(x, jnp.zeros((), x.dtype), ((0, 0, 1), (1, -1, 2))),
+    lambda x, y: jnp.roll(x, 2, axis=0),
+    lambda x, y: jnp.roll(x, (1, -1), axis=(0, 1)),
+    lambda x, y: jnp.tile(x, (2, 3)),
+    lambda x, y: jnp.repeat(x, 3, axis=1),
+    lambda x, y: jnp.rot90(x),
+    lambda x, y: jnp.rot90(x, 3),
+    lambda x, y: jnp.moveaxis(x.reshape(2, 3, 4), 0, -1),
+    lambda x, y: x.reshape(-1),
+    lambda x, y: x.reshape(4, 6).T,
+    lambda x, y: x.ravel(order="F"),
+    lambda x, y: jnp.split(x, 3, axis=0),
+    lambda x, y: {"rows": jnp.vsplit(x, 2), "x": (y, x.T)},
+    lambda x, y: jax.lax.dynamic_update_slice_in_dim(x, y[:2], 1, 0),
+    lambda x, y: jnp.concatenate([x[:2], x[3:]]),
+    lambda x, y: jax.lax.dynamic_update_slice(x, y[:2, :2], (3, 1)),
+    lambda x, y: jax.lax.dynamic_slice(x, (2, 1), (3, 2)),
+    lambda x, y: jnp.swapaxes(x, 0, 1)[1:],
+    lambda x, y: jnp.hstack([x, y[:, :1]]),
+    lambda x, y: jnp.vstack([y, x])[::2],
+    lambda x, y: jnp.expand_dims(x, (0, 2)),
+    lambda x, y: jnp.squeeze(x[None])[..., ::-1].T,
+    lambda x, y: jnp.where(jnp.arange(4) < 2, x, y),
+    lambda x, y: jnp.tril(x),
+    lambda x, y: jnp.triu(x.T, 1),
+    lambda x, y: x.reshape(3, 2, 2, 2).transpose(0, 2, 1, 3).reshape(6, 4),
+    lambda x, y: (x, y),
+]
+
+
+@pytest.mark.parametrize("number", range(len(FUNCTIONS)))
+def test_a_jitted_function_gives_what_jax_gives(number):
+    function = jax.jit(FUNCTIONS[number])
+    dtype = ["float32", "int32", "bfloat16", "uint8", "bool", "float8_e4m3fn"][number % 6]
+    x, y = jnp.asarray(filled((6, 4), dtype)), jnp.asarray(filled((6, 4), dtype)[::-1])
+    expected, tree = jax.tree.flatten(function(x, y))
+    lowered = function.lower(x, y)
+    program = stridec.Program(lowered)
+    given, given_tree = jax.tree.flatten(program(x, y))
+    assert given_tree == tree
+    for a, b in zip(given, expected, strict=True):
+        assert same(a, numpy.asarray(b))
+
+
+def test_there_are_forty_of_them():
+    assert len(FUNCTIONS) >= 40
+
+
+def test_a_compiled_function_runs_too():
+    x = jnp.arange(24.0).reshape(4, 6)
+    for function in [lambda x: x.T, lambda x: x[::-1, 1:], lambda x: (x.reshape(2, 12), x)]:
+        compiled = jax.jit(function).lower(x).compile()
+        given, expected = stridec.Program(compiled)(x), compiled(x)
+        for a, b in zip(jax.tree.leaves(given), jax.tree.leaves(expected), strict=True):
+            assert same(a, numpy.asarray(b))
+
+
+def test_arguments_that_a_function_does_not_use_are_left_out():
+    x = jnp.arange(6.0).reshape(2, 3)
+    lowered = jax.jit(lambda unused, tree, *, y: tree["x"].T).lower(x, {"x": x, "z": x}, y=x)
+    program = stridec.Program(lowered)
+    assert len(program.parameters) == 1
+    assert same(program(x, {"x": x, "z": x}, y=x), numpy.asarray(x.T))
+
+
+TEXT = """HloModule swap, entry_computation_layout={(f32[5,7]{1,0:T(2,4)}, s4[3,5]{1,0:E(4)})->(f32[7,5]{1,0:T(2,2)}, s4[5,3]{1,0:E(4)})}
+ENTRY main {
+  x = f32[5,7] parameter(0)
+  y = s4[3,5] parameter(1)
+  a = f32[7,5] transpose(x), dimensions={1,0}
+  b = s4[5,3] transpose(y), dimensions={1,0}
+  ROOT r = (f32[7,5], s4[5,3]) tuple(a, b)
+}"""
+
+
+def test_tiled_and_packed_buffers_are_arrays_of_their_elements():
+    program = stridec.Program(TEXT)
+    x, y = filled((5, 7), "float32"), filled((3, 5), ml_dtypes.int4)
+    a, b = program(x, y)
+    assert same(numpy.ascontiguousarray(a), numpy.ascontiguousarray(x.T)) and b.tolist() == y.T.tolist()
+    views = program(numpy.asfortranarray(x), y[::1])
+    assert same(numpy.ascontiguousarray(views[0]), numpy.ascontiguousarray(x.T))
+    assert [str(shape) for shape in stridec.Program(TEXT, layouts="default").parameters] == ["f32[5,7]", "s4[3,5]"]
+
+
+def test_what_programs_tell():
+    program = stridec.Program(TEXT)
+    assert program.name == "swap" and len(program.kernels) == 2
+    assert [str(shape) for shape in program.results] == ["f32[7,5]{1,0:T(2,2)}", "s4[5,3]{1,0:E(4)}"]
+    assert repr(program).startswith("<stridec.Program swap: (f32[5,7]{1,0:T(2,4)}, ") and "2 kernels" in repr(program)
+    assert all(kernel.wgsl in program.stages() for kernel in program.kernels)
+    html = program._repr_html_()
+    assert html.count("<pre>") == 2 and program._repr_mimebundle_()["text/html"] == html
+
+
+def test_wrong_calls():
+    program = stridec.Program(TEXT)
+    x, y = filled((5, 7), "float32"), filled((3, 5), ml_dtypes.int4)
+    for arguments, message in [
+        ((x,), r"arguments: expected 2 arrays \(f32\[5,7\], s4\[3,5\]\), got 1"),
+        ((x, x), r"arguments\[1\]: expected s4\[3,5\], got f32\[5,7\]"),
+        ((x.T, y), r"arguments\[0\]: expected f32\[5,7\], got f32\[7,5\]"),
+        (([1], y), r"arguments\[0\]: expected an array"),
+    ]:
+        with pytest.raises(stridec.InvalidInput, match=message):
+            program(*arguments)
+    with pytest.raises(TypeError):
+        program(x, y=y)
+    with pytest.raises(stridec.Unsupported, match="dot"):
+        stridec.Program(jax.jit(lambda x: x @ x.T).lower(jnp.asarray(x)))
+    for module in [b"", b"\xff\xff", "", "HloModule", "ENTRY main { x = f32[2] oops( }", 7, None, object()]:
+        with pytest.raises((stridec.InvalidInput, stridec.Unsupported)):
+            stridec.Program(module)
+    with pytest.raises(stridec.InvalidInput, match="layouts"):
+        stridec.Program(TEXT, layouts="other")
+
+
+def test_memory_and_difference():
+    text = "ENTRY main { x = f32[1024,3]{1,0:T(8,128)} parameter(0) ROOT y = f32[1024,3]{0,1:T(8,128)} copy(x) }"
+    report = stridec.memory(text)
+    assert (report.parameters_bytes, report.results_bytes, report.temporaries_bytes) == (524288, 32768, 0)
+    assert report.instructions[0]["name"] == "x" and report.instructions[0]["cheapest"] == "f32[1024,3]{0,1:T(8,128)}"
+    assert "480.0K less as" in str(report) and "<table>" in report._repr_html_() and report == stridec.memory(text)
+    assert len(xml.dom.minidom.parseString(report._repr_svg_()).getElementsByTagName("rect")) == 4
+    assert stridec.memory(stridec.Shape("f32[8]")).total_bytes == 32
+    compiled = jax.jit(lambda x: jnp.sin(x) @ x.T).lower(jnp.ones((8, 4))).compile()
+    assert stridec.memory(compiled).parameters_bytes == 128
+    same_report, other = stridec.diff(text, text), stridec.diff(text, text.replace("{0,1:T(8,128)} copy", "{0,1} copy"))
+    assert not same_report and str(same_report) == "no difference\n"
+    assert other and "== layouts" in str(other) and "<span" in other._repr_html_()

@@ -1,0 +1,124 @@
+"""Threads, processes, memory and devices."""
+
+import concurrent.futures
+import gc
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import numpy
+import pytest
+import stridec
+from conftest import same
+
+LARGE = numpy.arange(3000 * 4001, dtype=numpy.float32).reshape(3000, 4001)
+
+
+def test_other_threads_run_during_a_copy():
+    count, stop = [0], threading.Event()
+
+    def tick():
+        while not stop.is_set():
+            count[0] += 1
+            time.sleep(0)
+
+    out = numpy.empty((4001, 3000), numpy.float32)
+    ticking = threading.Thread(target=tick)
+    ticking.start()
+    try:
+        held = 0
+        for _ in range(10):
+            before = count[0]
+            stridec.relayout(LARGE, to="{0,1}", out=out)
+            held += count[0] == before
+    finally:
+        stop.set()
+        ticking.join()
+    assert held < 5, "no other thread ran while elements were copied"
+
+
+def test_two_copies_at_once_are_both_right():
+    expected = numpy.ascontiguousarray(LARGE.T)
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for given in pool.map(lambda _: stridec.relayout(LARGE, to="{0,1}"), range(8)):
+            assert same(given, expected)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_copy_after_a_fork():
+    code = """
+import os, signal, numpy, stridec
+x = numpy.arange(3000 * 4001, dtype=numpy.float32).reshape(3000, 4001)
+expected = stridec.relayout(x, to="{0,1}")
+child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    os._exit(0 if (stridec.relayout(x, to="{0,1}") == expected).all() else 1)
+assert os.waitpid(child, 0)[1] == 0, "the child failed or did not end"
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def resident():
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_calls_leak_nothing():
+    x = numpy.arange(4096, dtype=numpy.float32).reshape(64, 64)
+    program = stridec.Program("ENTRY main { x = f32[64,64] parameter(0) ROOT y = f32[64,64] transpose(x), dimensions={1,0} }")
+
+    def work():
+        shape = stridec.Shape("f32[64,64]{0,1:T(8,128)}")
+        stridec.relayout(x, to=shape)
+        stridec.slice(x, (1, 1), (8, 8), (2, -1))
+        numpy.from_dlpack(stridec.Array(x[::2]))
+        stridec.Array(x).__dlpack__(max_version=(1, 1))
+        program(x)
+        try:
+            stridec.relayout(x, to="{1,1}")
+        except stridec.InvalidInput:
+            pass
+
+    for _ in range(2000):
+        work()
+    gc.collect()
+    before = resident()
+    for _ in range(10_000):
+        work()
+    gc.collect()
+    # A leak of 100 bytes in one call of a round would be a megabyte.
+    assert resident() - before < 1 << 20
+
+
+def test_importing_opens_nothing_and_takes_no_time():
+    code = """
+import os, sys, time
+before = set(sys.modules)
+start = time.perf_counter()
+import stridec
+took = time.perf_counter() - start
+assert not {"numpy", "jax", "ml_dtypes", "torch"} & set(sys.modules), "imported more"
+threads = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
+assert threads == 1, f"{threads} threads"
+print(took)
+"""
+    runs = [subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True) for _ in range(5)]
+    assert min(float(run.stdout) for run in runs) < 0.05
+
+
+def test_a_gpu_writes_the_same_bytes_where_there_is_one():
+    x = numpy.arange(64 * 96, dtype=numpy.int16).reshape(64, 96)
+    expected = stridec.relayout(x, to="{0,1}")
+    assert same(stridec.relayout(x, to="{0,1}", device="auto"), expected)
+    try:
+        given = stridec.relayout(x, to="{0,1}", device="gpu")
+    except stridec.DeviceError as error:
+        assert "adapter" in str(error)
+        pytest.skip("no adapter")
+    assert same(given, expected)
+    program = stridec.Program("ENTRY main { x = s16[64,96] parameter(0) ROOT y = s16[96,64] transpose(x), dimensions={1,0} }")
+    assert same(numpy.ascontiguousarray(program.run(x, device="gpu")[0]), expected)
