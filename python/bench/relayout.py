@@ -1,0 +1,116 @@
+"""Relayouts of dense arrays beside numpy, JAX and PyTorch, one thread each; and the time of a small call.
+
+    chrt -f 5 taskset -c 1 python bench/relayout.py
+
+PyTorch is measured where it is installed. A row is the least time of several runs, in turns; each makes its result anew.
+"""
+
+import os
+
+os.environ["RAYON_NUM_THREADS"] = "1"
+os.environ["OMP_NUM_THREADS"] = "1"
+os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+
+import math
+import platform
+import sys
+import time
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import stridec
+
+try:
+    import torch
+
+    torch.set_num_threads(1)
+except ImportError:
+    torch = None
+
+# Extents, dtype, the order of the result's dimensions.
+CASES = [
+    ("NCHW to NHWC", (8, 64, 112, 112), "float32", (0, 2, 3, 1)),
+    ("NHWC to NCHW", (8, 112, 112, 64), "float32", (0, 3, 1, 2)),
+    ("3 channels to NHWC", (8, 3, 224, 224), "uint8", (0, 2, 3, 1)),
+    ("3 channels to NCHW", (8, 224, 224, 3), "uint8", (0, 3, 1, 2)),
+    ("matrix, 4 bytes", (2048, 2048), "float32", (1, 0)),
+    ("matrix, 2 bytes", (2048, 2048), "float16", (1, 0)),
+    ("matrix, 1 byte", (2048, 2048), "uint8", (1, 0)),
+    ("matrix, 8 bytes", (1024, 2048), "int64", (1, 0)),
+    ("odd matrix", (1999, 2003), "float32", (1, 0)),
+    ("attention heads", (8, 512, 16, 64), "float16", (0, 2, 1, 3)),
+    ("attention keys", (8, 512, 16, 64), "float16", (0, 2, 3, 1)),
+    ("reversed order", (32, 48, 40, 36), "float32", (3, 2, 1, 0)),
+]
+
+
+def least(functions, seconds=1.0):
+    """The least time of each function, called in turns."""
+    best = [math.inf] * len(functions)
+    end = time.perf_counter() + seconds
+    rounds = 0
+    while rounds < 3 or time.perf_counter() < end:
+        for number, function in enumerate(functions):
+            start = time.perf_counter()
+            result = function()
+            best[number] = min(best[number], time.perf_counter() - start)
+            del result
+        rounds += 1
+    return best
+
+
+def geomean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def main():
+    versions = [f"numpy {np.__version__}", f"jax {jax.__version__}"] + ([f"torch {torch.__version__}"] if torch else [])
+    print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}, {', '.join(versions)}; milliseconds")
+    print(f"{'':22}{'stridec':>9}{'numpy':>9}{'jax':>9}{'torch':>9}{'  numpy ×':>10}{'jax ×':>8}")
+    ratios = {"numpy": [], "jax": [], "torch": []}
+    for name, shape, dtype, axes in CASES:
+        jax.config.update("jax_enable_x64", dtype == "int64")
+        x = (np.arange(math.prod(shape)) % 251).astype(dtype).reshape(shape)
+        to = "{" + ",".join(str(d) for d in reversed(axes)) + "}"
+        device = jnp.asarray(x)
+        transpose = jax.jit(lambda x, axes=axes: jnp.transpose(x, axes))
+        assert (stridec.relayout(x, to=to) == np.transpose(x, axes)).all()
+        functions = [
+            lambda: stridec.relayout(x, to=to),
+            lambda: np.ascontiguousarray(x.transpose(axes)),
+            lambda: transpose(device).block_until_ready(),
+        ]
+        if torch:
+            tensor = torch.from_numpy(x).permute(axes)
+            functions.append(lambda: tensor.contiguous())
+        times = least(functions)
+        for peer, took in zip(["numpy", "jax", "torch"], times[1:]):
+            ratios[peer].append(took / times[0])
+        shown = "".join(f"{took * 1e3:9.3f}" for took in times) + ("" if torch else f"{'':>9}")
+        print(f"{name:22}{shown}{times[1] / times[0]:9.1f}×{times[2] / times[0]:7.1f}×")
+    for peer, values in ratios.items():
+        if values:
+            print(f"geomean beside {peer}: {geomean(values):.2f}×, least {min(values):.2f}×")
+    x = np.arange(16, dtype=np.float32).reshape(4, 4)
+    out = np.empty((4, 4), np.float32)
+    shape = stridec.Shape("f32[4,4]{0,1}")
+
+    def many(function, calls=2000):
+        start = time.perf_counter()
+        for _ in range(calls):
+            function()
+        return (time.perf_counter() - start) / calls * 1e6
+
+    for name, function in [
+        ("relayout of 64 bytes", lambda: stridec.relayout(x, "{0,1}")),
+        ("with a Shape", lambda: stridec.relayout(x, shape)),
+        ("with out=", lambda: stridec.relayout(x, "{0,1}", out=out)),
+        ("np.ascontiguousarray", lambda: np.ascontiguousarray(x.T)),
+    ]:
+        print(f"{name:22}{min(many(function) for _ in range(50)):9.2f} µs")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
