@@ -35,11 +35,7 @@ fn a_table_for_people() {
     let file = format!("@{}", sandbox.path("dump.txt").display());
     assert_eq!(sandbox.stridec(&["memory", &file]).text(), expected);
     let one = sandbox.stridec(&["memory", &file, "--top", "1"]);
-    assert!(
-        one.text().contains("\nand 2 more; `top` says how many are shown\n"),
-        "{}",
-        one.text()
-    );
+    assert!(one.text().contains("\nand 2 more; `top` says how many are shown\n"), "{}", one.text());
 }
 
 #[test]
