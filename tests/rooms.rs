@@ -15,7 +15,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("nest", &["shape", "stride", "window"]),
     ("xla", &["shape", "stride", "nest"]),
     ("hlo", &["proto", "shape", "xla"]),
-    ("explain", &["stride", "window", "nest"]),
+    ("explain", &["error", "shape", "stride", "window", "nest", "schedule", "wgsl", "program"]),
     ("schedule", &["shape", "nest"]),
     ("wgsl", &["nest", "schedule"]),
     ("backend", &["error", "wgsl"]),

@@ -12,17 +12,22 @@ use stridec::{
 use super::{
     args::{CompileArgs, Emit, OpKind},
     errors::{Exit, Failure, note},
-    op::Request,
+    op::{Asked, Request},
     output::Output,
+    program,
     target::target,
 };
 
 pub(super) fn compile(args: &CompileArgs) -> Result<(), Failure> {
-    if args.op.operation == Some(OpKind::Hlo) {
-        return super::program::compile(args);
-    }
-    args.op.refuse_module()?;
-    let Request { operation, target: requested, language } = args.op.request(None)?;
+    let Request { operation, target: requested, language } = match args.op.flags.asked()? {
+        Some(Asked::Program(requested)) => return program::compile(args, Some(*requested)),
+        Some(Asked::Operation(request)) => *request,
+        None if args.op.operation == Some(OpKind::Hlo) => return program::compile(args, None),
+        None => {
+            args.op.refuse_module()?;
+            args.op.request(None)?
+        }
+    };
     let target = target(args.target.as_deref(), &args.limits, requested)?;
     let kernel = operation.compile(&target).map_err(too_large)?;
     let shown = args.emit.language();

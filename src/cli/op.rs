@@ -5,7 +5,8 @@ use std::path::Path;
 use stridec::{
     Error, ErrorKind, Operation, Target, Tensor,
     backend::Language,
-    proto::stridec::{self as proto, CompileRequest},
+    hlo::{HloError, Module},
+    proto::stridec::{self as proto, CompileRequest, compile_request::Operation as Kind},
     request::RequestError,
     stride::StrideDescriptor,
     window::{Slice, Window},
@@ -24,9 +25,26 @@ use super::{
 /// The flag of a slice that has a default.
 const OUTPUT_SIZES: &str = "--output-sizes";
 
+/// Where a program is no operation.
+const ONLY_OPERATIONS: &str = "only `run`, `compile` and `explain` take a program";
+
 /// What is asked: an operation, and the target and the language that a request names.
 pub(super) struct Request {
     pub(super) operation: Operation,
+    pub(super) target: Option<Target>,
+    /// `None` for WGSL.
+    pub(super) language: Option<Language>,
+}
+
+/// What a file asks for.
+pub(super) enum Asked {
+    Operation(Box<Request>),
+    Program(Box<Requested>),
+}
+
+/// A program, and the target and the language that its request names.
+pub(super) struct Requested {
+    pub(super) module: Module,
     pub(super) target: Option<Target>,
     /// `None` for WGSL.
     pub(super) language: Option<Language>,
@@ -53,15 +71,18 @@ impl OpArgs {
     /// Refuses what only a program takes.
     pub(super) fn refuse_module(&self) -> Result<(), Failure> {
         match &self.module {
-            Some(module) => {
-                let mistake = mistakes::explained(&mistakes::arguments());
-                Err(Failure::invalid(mistake.unwrap_or_else(|| {
-                    format!("unexpected argument `{}`; only `hlo` takes a module", quoted(module))
-                })))
-            }
+            Some(module) => Err(unexpected(module)),
             None => Ok(()),
         }
     }
+}
+
+/// An argument where only `hlo` takes one.
+pub(super) fn unexpected(module: &str) -> Failure {
+    let mistake = mistakes::explained(&mistakes::arguments());
+    Failure::invalid(mistake.unwrap_or_else(|| {
+        format!("unexpected argument `{}`; only `hlo` takes a module", quoted(module))
+    }))
 }
 
 impl OpFlags {
@@ -71,11 +92,20 @@ impl OpFlags {
         kind: Option<OpKind>,
         source: Option<Tensor>,
     ) -> Result<Request, Failure> {
-        if let Some(request) = &self.request {
-            return from_file(request);
+        match self.asked()? {
+            Some(Asked::Operation(request)) => return Ok(*request),
+            Some(Asked::Program(_)) => {
+                return Err(Failure::invalid(format!("--op: {ONLY_OPERATIONS}")));
+            }
+            None => {}
         }
         let operation = self.operation(kind, source)?;
         Ok(Request { operation, target: None, language: None })
+    }
+
+    /// What the file of `--op` asks for, where there is one.
+    pub(super) fn asked(&self) -> Result<Option<Asked>, Failure> {
+        self.request.as_deref().map(from_file).transpose()
     }
 
     /// The first flag that was given.
@@ -91,8 +121,7 @@ impl OpFlags {
         source: Option<Tensor>,
     ) -> Result<Operation, Failure> {
         if kind == Some(OpKind::Hlo) {
-            let reason = "hlo: only `run` and `compile` take a program";
-            return Err(Failure::invalid(reason));
+            return Err(Failure::invalid(format!("hlo: {ONLY_OPERATIONS}")));
         }
         let source = match (&self.from, source) {
             (Some(argument), _) => lowered(tensor(argument), "--from")?,
@@ -182,7 +211,7 @@ fn lowered(tensor: Result<Tensor, Failure>, flag: &str) -> Result<Tensor, Failur
     }
 }
 
-fn from_file(argument: &str) -> Result<Request, Failure> {
+fn from_file(argument: &str) -> Result<Asked, Failure> {
     let Some(file) = argument.strip_prefix('@') else {
         return Err(Failure::invalid(format!(
             "--op: expected @FILE, a serialized stridec.CompileRequest, got `{}`",
@@ -195,9 +224,13 @@ fn from_file(argument: &str) -> Result<Request, Failure> {
     let given = request.language;
     let language = proto::Language::try_from(given)
         .map_err(|_| about(RequestError::Language { given }.into()))?;
-    Ok(Request {
-        language: language.translation(),
-        operation: Operation::try_from(&request).map_err(about)?,
-        target: request.target.as_ref().map(Target::try_from).transpose().map_err(about)?,
-    })
+    let language = language.translation();
+    let target = request.target.as_ref().map(Target::try_from).transpose().map_err(about)?;
+    if let Some(Kind::HloModule(module)) = &request.operation {
+        let about = |error: HloError| Failure::from(Error::from(error)).about("hlo_module");
+        let module = Module::decode(module).map_err(|error| about(error).about(name(path)))?;
+        return Ok(Asked::Program(Requested { module, target, language }.into()));
+    }
+    let operation = Operation::try_from(&request).map_err(about)?;
+    Ok(Asked::Operation(Request { operation, target, language }.into()))
 }

@@ -12,22 +12,40 @@ use stridec::{
 };
 
 use super::{
-    args::{CompileArgs, Device, Emit, Layouts, OpArgs, RunArgs},
+    args::{CompileArgs, Device, Emit, Layouts, OpArgs, OpFlags, RunArgs},
     compile::{json, message, too_large},
-    errors::{Failure, note, quoted},
+    errors::{Failure, input_name, note, quoted},
     input::{Bytes, Input, is_npy, refuse_archive},
     module_file::ModuleFile,
     npy::{self, Header},
+    op::{Requested, unexpected},
     output::Output,
     target::target,
 };
 
-/// The module of the arguments, with the layouts that they ask for.
-fn module(args: &OpArgs) -> Result<Module, Failure> {
-    if let Some(flag) = args.flags.given() {
+/// The module that was requested, or that of the arguments, with the layouts that are asked for.
+pub(super) fn module(
+    requested: Option<Module>,
+    argument: Option<&str>,
+    layouts: Layouts,
+    flags: &OpFlags,
+) -> Result<Module, Failure> {
+    let module = match (requested, argument) {
+        (Some(module), None) => module,
+        (Some(_), Some(argument)) => return Err(unexpected(argument)),
+        (None, argument) => from_file(argument, flags)?,
+    };
+    Ok(match layouts {
+        Layouts::Module => module,
+        Layouts::Default => module.with_default_layouts(),
+    })
+}
+
+fn from_file(argument: Option<&str>, flags: &OpFlags) -> Result<Module, Failure> {
+    if let Some(flag) = flags.given() {
         return Err(Failure::invalid(format!("{flag}: a program takes no such flag")));
     }
-    let Some(argument) = &args.module else {
+    let Some(argument) = argument else {
         return Err(Failure::invalid(
             "hlo: missing; expected @FILE, a serialized HloModuleProto or HLO text",
         ));
@@ -36,26 +54,23 @@ fn module(args: &OpArgs) -> Result<Module, Failure> {
         let quoted = quoted(argument);
         return Err(Failure::invalid(format!("hlo: expected @FILE, got `{quoted}`")));
     };
-    let module = ModuleFile::read(Path::new(file))?.module()?;
-    Ok(match args.layouts {
-        Layouts::Module => module,
-        Layouts::Default => module.with_default_layouts(),
-    })
+    ModuleFile::read(Path::new(file))?.module()
 }
 
 /// Runs a program on files.
-pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
-    let program = Program::lower(&module(&args.op)?)?;
-    count("--input", "parameter", &args.input, program.parameters())?;
+pub(super) fn run(args: &RunArgs, requested: Option<Requested>) -> Result<(), Failure> {
+    let OpArgs { module, layouts, flags, .. } = &args.op;
+    let requested = requested.map(|requested| requested.module);
+    let program = Program::lower(&self::module(requested, module.as_deref(), *layouts, flags)?)?;
+    let parameters = self::parameters(&args.input, &program)?;
     count("--output", "result", &args.output, program.results())?;
-    let parameters: Result<Vec<Parameter>, Failure> = args
-        .input
-        .iter()
-        .zip(program.parameters())
-        .map(|(path, buffer)| Parameter::open(path, buffer))
-        .collect();
-    let parameters = parameters?;
-    let images: Vec<&[u8]> = parameters.iter().map(|of| &of.bytes[of.start..]).collect();
+    for (number, path) in args.output.iter().enumerate() {
+        if args.output[..number].contains(path) {
+            let path = input_name(path);
+            return Err(Failure::invalid(format!("--output: {path} is given for two results")));
+        }
+    }
+    let images: Vec<&[u8]> = parameters.iter().map(Parameter::image).collect();
     let mut outputs = Vec::new();
     for path in &args.output {
         refuse_archive(path)?;
@@ -72,14 +87,23 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
     let (results, ran) = program.run(device, &images)?;
     note(&format!("ran on {ran}"));
     let files = args.output.iter().zip(outputs).zip(program.results()).zip(results);
+    let mut written = Vec::new();
     for (((path, mut output), buffer), result) in files {
         if is_npy(path) {
             output.write(&npy::header_of(buffer.descriptor()).write())?;
         }
         output.write(&result)?;
-        output.finish()?;
+        written.push(output);
     }
-    Ok(())
+    // No file appears before all are whole.
+    written.into_iter().try_for_each(Output::finish)
+}
+
+/// The parameters, a file for each.
+pub(super) fn parameters(files: &[PathBuf], program: &Program) -> Result<Vec<Parameter>, Failure> {
+    count("--input", "parameter", files, program.parameters())?;
+    let files = files.iter().zip(program.parameters());
+    files.map(|(path, buffer)| Parameter::open(path, buffer)).collect()
 }
 
 /// Refuses another number of files than the program has parameters or results.
@@ -98,7 +122,7 @@ fn count(flag: &str, noun: &str, files: &[PathBuf], buffers: &[Buffer]) -> Resul
 }
 
 /// The image of a parameter.
-struct Parameter {
+pub(super) struct Parameter {
     bytes: Bytes,
     /// Where the image starts: behind the header of a `.npy` file.
     start: usize,
@@ -118,12 +142,21 @@ impl Parameter {
         let bytes = input.read_image(start, buffer.bytes(), &buffer.shape().to_string())?;
         Ok(Self { bytes, start })
     }
+
+    pub(super) fn image(&self) -> &[u8] {
+        &self.bytes[self.start..]
+    }
 }
 
 /// Prints the kernels of a program, or all of its stages.
-pub(super) fn compile(args: &CompileArgs) -> Result<(), Failure> {
-    let module = module(&args.op)?;
-    let target = target(args.target.as_deref(), &args.limits, None)?;
+pub(super) fn compile(args: &CompileArgs, requested: Option<Requested>) -> Result<(), Failure> {
+    let OpArgs { module, layouts, flags, .. } = &args.op;
+    let (requested, wanted, translated) = match requested {
+        Some(Requested { module, target, language }) => (Some(module), target, language),
+        None => (None, None, None),
+    };
+    let module = self::module(requested, module.as_deref(), *layouts, flags)?;
+    let target = target(args.target.as_deref(), &args.limits, wanted)?;
     let program = compile_module(&module, &target).map_err(too_large)?;
     let chosen = args.output.as_deref().map(|given| result(given, &program)).transpose()?;
     if args.emit == Emit::Stages && chosen.is_none() {
@@ -148,8 +181,8 @@ pub(super) fn compile(args: &CompileArgs) -> Result<(), Failure> {
     let shader = |kernel: &Kernel| -> Result<Vec<u8>, Failure> {
         Ok(match (args.emit, language) {
             (_, Some(language)) => translate(kernel, language)?.code,
-            (Emit::Json, None) => json(kernel, None)?,
-            (Emit::Pb, None) => message(kernel, None)?.encode_to_vec(),
+            (Emit::Json, None) => json(kernel, translated)?,
+            (Emit::Pb, None) => message(kernel, translated)?.encode_to_vec(),
             (_, None) => kernel.wgsl.clone().into_bytes(),
         })
     };
@@ -164,14 +197,16 @@ pub(super) fn compile(args: &CompileArgs) -> Result<(), Failure> {
 }
 
 /// The number of a result.
-fn result(given: &Path, program: &Program) -> Result<usize, Failure> {
+pub(super) fn result(given: &Path, program: &Program) -> Result<usize, Failure> {
     let results = program.results().len();
     let number = given.to_str().and_then(|given| given.parse().ok());
+    let number: Option<usize> = number;
     number.filter(|&number| number < results).ok_or_else(|| {
         let given = given.to_string_lossy();
         Failure::invalid(format!(
-            "--output: expected the number of a result, below {results}, got `{}`; -o names the file to write",
-            quoted(&given)
+            "--output: expected the number of a result, below {results}, got `{}`{}",
+            quoted(&given),
+            if number.is_none() { "; -o names the file to write" } else { "" }
         ))
     })
 }

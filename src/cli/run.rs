@@ -10,17 +10,22 @@ use super::{
     execute::execute,
     input::{Bytes, Input, is_npy, refuse_archive},
     npy::{self, Header},
+    op::Asked,
     output::Output,
+    program,
 };
 
 pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
-    if args.op.operation == Some(OpKind::Hlo) {
-        return super::program::run(args);
-    }
+    let known = match args.op.flags.asked()? {
+        Some(Asked::Program(requested)) => return program::run(args, Some(*requested)),
+        Some(Asked::Operation(request)) => Some(request.operation),
+        None if args.op.operation == Some(OpKind::Hlo) => return program::run(args, None),
+        None => None,
+    };
     args.op.refuse_module()?;
     let (input, path) = (the_one(&args.input, "--input")?, the_one(&args.output, "--output")?);
     refuse_archive(path)?;
-    let source = Source::open(args, input)?;
+    let source = Source::open(args, input, known)?;
     let image = source.image();
     let destination = source.operation.destination();
     let header = if is_npy(path) { npy::header_of(destination).write() } else { vec![] };
@@ -53,11 +58,15 @@ struct Source {
 }
 
 impl Source {
-    /// Opens the input and checks it against the operation.
-    fn open(args: &RunArgs, path: &Path) -> Result<Self, Failure> {
+    /// Opens the input and checks it against the operation, which may be known already.
+    fn open(args: &RunArgs, path: &Path, known: Option<Operation>) -> Result<Self, Failure> {
+        let operation = |source| match known {
+            Some(operation) => Ok(operation),
+            None => args.op.request(source).map(|request| request.operation),
+        };
         let mut input = Input::open(path)?;
         if !input.is_npy() {
-            let operation = args.op.request(None)?.operation;
+            let operation = operation(None)?;
             let bytes = read_image(input, 0, &operation)?;
             return Ok(Self { operation, bytes, start: 0 });
         }
@@ -68,7 +77,7 @@ impl Source {
             (None, None) => Some(Tensor::Shape(npy::tensor_of(&header).map_err(invalid)?)),
             _ => None,
         };
-        let operation = args.op.request(source)?.operation;
+        let operation = operation(source)?;
         npy::check(&header, operation.source()).map_err(invalid)?;
         let bytes = read_image(input, start, &operation)?;
         Ok(Self { operation, bytes, start })

@@ -14,6 +14,18 @@ pub(super) const VIRIDIS: [[u8; 3]; 10] = [
     [0xfd, 0xe7, 0x25],
 ];
 
+/// Colours that differ in hue, for sources: those of Okabe and Ito, which colour-blind readers tell apart.
+const HUES: [[u8; 3]; 8] = [
+    [0x56, 0xb4, 0xe9],
+    [0xe6, 0x9f, 0x00],
+    [0x00, 0x9e, 0x73],
+    [0xf0, 0xe4, 0x42],
+    [0xcc, 0x79, 0xa7],
+    [0x00, 0x72, 0xb2],
+    [0xd5, 0x5e, 0x00],
+    [0xb0, 0xb0, 0xb0],
+];
+
 /// A background, and whether text on it is dark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Colour {
@@ -34,6 +46,11 @@ impl Colour {
             u8::try_from(mixed).unwrap_or(u8::MAX)
         };
         Self { rgb: [mix(low[0], high[0]), mix(low[1], high[1]), mix(low[2], high[2])] }
+    }
+
+    /// The colour of a source, by its number.
+    pub(super) fn of_source(number: usize) -> Self {
+        Self { rgb: HUES[number % HUES.len()] }
     }
 
     /// `#31688e`.

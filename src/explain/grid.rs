@@ -4,6 +4,7 @@ use std::{convert::Infallible, rc::Rc};
 
 use super::{
     colour::Colour,
+    paint::Paint,
     shown::{Item, choose},
     tiles::{Boxes, Dimension, padded, place, product},
 };
@@ -37,6 +38,7 @@ pub(super) struct Grid<'a> {
     /// Places that a cell stands for: those of a tile, or 1.
     span: u64,
     boxes: Option<Rc<Boxes>>,
+    pub(super) paint: Paint<'a>,
 }
 
 /// One cell of a [`Grid`].
@@ -62,22 +64,42 @@ impl Grid<'_> {
         Cell { place: place(self.descriptor, &index), element, index }
     }
 
-    /// What stands in an element's cell: its offset, or those of a tile, `1024…2047`.
+    /// What stands in an element's cell: its offset, or those of a tile, `1024…2047`; or where it comes from.
     pub(super) fn label(&self, cell: &Cell) -> String {
+        if let Paint::Sources(mosaic) = self.paint {
+            return mosaic.piece(&cell.index).label;
+        }
         match self.span {
             1 => cell.place.to_string(),
             span => format!("{}…{}", cell.place, cell.place + span - 1),
         }
     }
 
+    /// What is said of a cell that is pointed at.
+    pub(super) fn title(&self, cell: &Cell) -> String {
+        let index: Vec<String> = cell.index.iter().map(u64::to_string).collect();
+        let what = match self.paint {
+            Paint::Sources(mosaic) => mosaic.piece(&cell.index).title,
+            Paint::Places if cell.element => format!("offset {}", cell.place),
+            Paint::Places => format!("padding at offset {}", cell.place),
+        };
+        format!("({}): {what}", index.join(","))
+    }
+
     /// Characters of the longest label.
     pub(super) fn label_width(&self) -> usize {
+        if let Paint::Sources(mosaic) = self.paint {
+            return mosaic.label_width();
+        }
         let last = self.range[1].max(self.span - 1).to_string().len();
         if self.span == 1 { last } else { 2 * last + 1 }
     }
 
     /// The colour of a place: its position along memory, or along what is drawn of it where most is left out.
     pub(super) fn colour(&self, cell: &Cell) -> Colour {
+        if let Paint::Sources(mosaic) = self.paint {
+            return mosaic.piece(&cell.index).colour;
+        }
         let [low, high] = self.range;
         Colour::of(cell.place.saturating_sub(low), high.saturating_sub(low) + 1)
     }
@@ -104,7 +126,7 @@ impl Grid<'_> {
     }
 
     /// The cells that are drawn.
-    fn drawn(&self) -> impl Iterator<Item = Cell> {
+    pub(super) fn drawn(&self) -> impl Iterator<Item = Cell> {
         let ends = |side: usize| {
             self.items[side].iter().filter_map(|item| match item {
                 Item::At(at) => Some(*at),
@@ -129,7 +151,8 @@ impl Grid<'_> {
 
     /// Whether colours run over all of memory, and not only over what is drawn.
     pub(super) fn is_coloured_by_all(&self) -> bool {
-        self.range == [0, self.descriptor.physical_elements() - 1]
+        matches!(self.paint, Paint::Sources(_))
+            || self.range == [0, self.descriptor.physical_elements() - 1]
     }
 
     /// Whether a cell is an element, and not a tile.
@@ -149,6 +172,7 @@ pub(super) fn grids<'a>(
     descriptor: &'a StrideDescriptor,
     dimensions: &Dimensions,
     budget: [usize; 2],
+    paint: Paint<'a>,
 ) -> Vec<Grid<'a>> {
     if descriptor.elements() == 0 {
         return vec![];
@@ -176,13 +200,15 @@ pub(super) fn grids<'a>(
         dimensions: dimensions.clone(),
         items: [0, 1].map(|side| {
             let most = if side == 0 && !fits { budget[0].min(SUMMARY_ROWS) } else { budget[side] };
-            choose(extents[side], most, &periods(side))
+            let cuts = sides[side].map_or(vec![], |dimension| paint.cuts(dimension));
+            choose(extents[side], most, &periods(side), &cuts)
         }),
         step: [1, 1],
         first,
         range: [0, descriptor.physical_elements() - 1],
         span: 1,
         boxes: tiled.then(|| Rc::clone(&boxes)),
+        paint,
     };
     if !fits && tiled && product(tile) > 1 && product(tiles) > 1 {
         let first = vec![0; descriptor.rank()];
@@ -191,7 +217,12 @@ pub(super) fn grids<'a>(
         let mut one = whole(first.clone(), String::new());
         one.items = [0, 1].map(|side| {
             let periods = periods(side);
-            choose(tile[side].min(extents[side]), budget[side], &periods[1.min(periods.len())..])
+            choose(
+                tile[side].min(extents[side]),
+                budget[side],
+                &periods[1.min(periods.len())..],
+                &[],
+            )
         });
         let last = [0, 1].map(|side| tile[side].min(extents[side]) - 1);
         one.range = [0, one.cell(last[0], last[1]).place];
@@ -199,7 +230,7 @@ pub(super) fn grids<'a>(
         let span = product(tile);
         let over = Grid {
             caption: format!("The array{plane} in tiles of {high} × {wide}, each with its offsets"),
-            items: [0, 1].map(|side| choose(tiles[side], (budget[side] / 2).min(8), &[])),
+            items: [0, 1].map(|side| choose(tiles[side], (budget[side] / 2).min(8), &[], &[])),
             step: tile,
             // The places of a tile are a run, unless a padded or folded layout says otherwise.
             span: if one.range[1] + 1 == span { span } else { 1 },
@@ -220,11 +251,11 @@ pub(super) fn grids<'a>(
         .iter()
         .map(|&plane| {
             let caption = match count {
-                0..=1 => "The array: each cell with its offset".into(),
+                0..=1 => format!("The array: {}", paint.words()),
                 _ => format!("The array{}", planes.name(plane)),
             };
             let mut grid = whole(planes.first(plane), caption);
-            if !fits {
+            if !fits && matches!(paint, Paint::Places) {
                 grid.range = grid.drawn_range();
             }
             grid
@@ -374,7 +405,8 @@ mod tests {
         for text in shapes {
             let descriptor = StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap();
             let mut elements = 0;
-            for grid in grids(&descriptor, &dimensions(&descriptor, None), [12, 12]) {
+            for grid in grids(&descriptor, &dimensions(&descriptor, None), [12, 12], Paint::Places)
+            {
                 for row in &grid.items[0] {
                     for column in &grid.items[1] {
                         let (&Item::At(row), &Item::At(column)) = (row, column) else { continue };

@@ -54,6 +54,20 @@ const SCRIPTS: [&str; 4] = [
 /// ```
 #[must_use]
 pub fn html(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
+    let body = html! {
+        (head(picture))
+        h2 { "Explore" }
+        (explorer(picture))
+        @if compiled.is_some() { (run(picture)) }
+        h2 { "The picture" }
+        (drawing(picture))
+        @if let Some(compiled) = compiled { (kernel(picture, compiled)) }
+    };
+    document(picture.title, &body, &data(picture, compiled), &SCRIPTS)
+}
+
+/// A page with this title, content, data and scripts.
+pub(super) fn document(title: &str, body: &Markup, data: &str, scripts: &[&str]) -> String {
     let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
     html! {
         (DOCTYPE)
@@ -62,21 +76,13 @@ pub fn html(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta http-equiv="Content-Security-Policy" content=(policy);
-                title { (picture.title) " · stridec" }
+                title { (title) " · stridec" }
                 style { (PreEscaped(include_str!("page/page.css"))) }
             }
             body {
-                main {
-                    (head(picture))
-                    h2 { "Explore" }
-                    (explorer(picture))
-                    @if compiled.is_some() { (run(picture)) }
-                    h2 { "The picture" }
-                    (drawing(picture))
-                    @if let Some(compiled) = compiled { (kernel(picture, compiled)) }
-                }
-                script type="application/json" id="data" { (PreEscaped(data(picture, compiled))) }
-                @for script in SCRIPTS { script { (PreEscaped(script)) } }
+                main { (body) }
+                script type="application/json" id="data" { (PreEscaped(data)) }
+                @for script in scripts { script { (PreEscaped(script)) } }
             }
         }
     }
@@ -126,14 +132,16 @@ fn words(side: Side<'_>, name: &str) -> Markup {
 /// The documents that [`svg`](super::svg()) puts on one, each in a frame that scrolls.
 fn drawing(picture: &Picture<'_>) -> Markup {
     let (sides, moves) = documents(picture);
-    let frame = |document: Markup, name: &str| {
-        html! { div.scroll tabindex="0" role="group" aria-label=(name) { (document) } }
-    };
     html! {
         p.lead { "The same picture as " code { "stridec explain --svg" } " draws; it needs no script." }
-        div.sides { @for side in sides { (frame(side, "layout")) } }
-        @if let Some(moves) = moves { (frame(moves, "elements that move")) }
+        div.sides { @for side in sides { (frame(&side, "layout")) } }
+        @if let Some(moves) = moves { (frame(&moves, "elements that move")) }
     }
+}
+
+/// A document in a frame that scrolls.
+pub(super) fn frame(document: &Markup, name: &str) -> Markup {
+    html! { div.scroll tabindex="0" role="group" aria-label=(name) { (document) } }
 }
 
 fn explorer(picture: &Picture<'_>) -> Markup {
@@ -174,27 +182,26 @@ fn run(picture: &Picture<'_>) -> Markup {
             ", and compares each of the " (count(written, "byte"))
             " that it writes with what the strides and the window say, element by element. That comparison uses nothing of the kernel."
         }
+        (button(picture.title))
+    }
+}
+
+/// The button itself, and where the outcome stands.
+pub(super) fn button(title: &str) -> Markup {
+    html! {
         p { button #run type="button" { "Run and check" } }
-        p #verdict role="status" aria-live="polite" aria-label=(format!("outcome of {}", picture.title)) {}
+        p #verdict role="status" aria-live="polite" aria-label=(format!("outcome of {title}")) {}
     }
 }
 
 fn kernel(picture: &Picture<'_>, compiled: &Compiled<'_>) -> Markup {
-    let invocations: u32 = compiled.workgroup_size.iter().product();
     html! {
         @if let Some(movement) = &picture.movement { (nest(movement.nest, compiled.wgsl)) }
         h2 { "The schedule" }
         p { (compiled.schedule) "." }
         h2 { "The kernel" }
         p {
-            (count(compiled.wgsl.len() as u64, "byte")) " of WGSL, workgroups of " (invocations) "; dispatches: "
-            @if compiled.dispatches.is_empty() { "none" }
-            @for (number, dispatch) in compiled.dispatches.iter().enumerate() {
-                @let [x, y, z] = dispatch;
-                @if number > 0 { ", " }
-                (x) " × " (y) " × " (z)
-            }
-            "."
+            (text_and_dispatches(compiled.wgsl, compiled.workgroup_size, compiled.dispatches))
             @if let Some(movement) = &picture.movement {
                 " Images: " (count(movement.nest.src_bytes(), "byte")) " read from, "
                 (count(movement.nest.dst_bytes(), "byte")) " written."
@@ -209,8 +216,26 @@ fn kernel(picture: &Picture<'_>, compiled: &Compiled<'_>) -> Markup {
     }
 }
 
+/// How long a kernel's text is, and what is dispatched.
+pub(super) fn text_and_dispatches(
+    wgsl: &str,
+    workgroup_size: [u32; 3],
+    dispatches: &[[u32; 3]],
+) -> Markup {
+    let invocations: u32 = workgroup_size.iter().product();
+    html! {
+        (count(wgsl.len() as u64, "byte")) " of WGSL, workgroups of " (invocations) "; dispatches: "
+        @if dispatches.is_empty() { "none" }
+        @for (number, [x, y, z]) in dispatches.iter().enumerate() {
+            @if number > 0 { ", " }
+            (x) " × " (y) " × " (z)
+        }
+        "."
+    }
+}
+
 /// A line of the kernel, its comment apart.
-fn source_line(line: &str) -> Markup {
+pub(super) fn source_line(line: &str) -> Markup {
     let comment = line.find("//").unwrap_or(line.len());
     let (code, comment) = line.split_at(comment);
     html! { span.line { (code) @if !comment.is_empty() { span.comment { (comment) } } } }

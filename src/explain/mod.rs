@@ -13,6 +13,9 @@
 //!          └─► words    sizes, strides, digits, what is padding and what it costs
 //! ```
 //!
+//! A [`ProgramPicture`] draws the results of a program by the sources of their elements: the same grids, painted by
+//! `mosaic`, and the way of one element back through the instructions.
+//!
 //! ```
 //! use stridec::{Tensor, explain::terminal};
 //! let tensor: Tensor = "f32[2,3]{0,1:PAD(3,5,zero)}".parse()?;
@@ -26,8 +29,12 @@ mod data;
 mod grid;
 mod html;
 mod marks;
+mod mosaic;
 mod movement;
+mod paint;
 mod picture;
+mod program;
+mod program_page;
 mod sentences;
 mod shown;
 mod strip;
@@ -37,5 +44,6 @@ mod tiles;
 
 pub use html::{Compiled, html};
 pub use picture::{Movement, Picture, Side};
+pub use program::ProgramPicture;
 pub use svg::svg;
 pub use terminal::terminal;

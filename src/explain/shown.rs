@@ -14,14 +14,16 @@ pub(super) enum Item {
 /// Chooses at most `budget` entries of `0..extent`: all of them, or the corners, the ends of the first boxes, and what
 /// else fits from the front, with the counts between.
 ///
-/// `periods` are the distances between box ends, coarse to fine.
-pub(super) fn choose(extent: u64, budget: usize, periods: &[u64]) -> Vec<Item> {
+/// `periods` are the distances between box ends, coarse to fine; at `cuts` something else begins.
+pub(super) fn choose(extent: u64, budget: usize, periods: &[u64], cuts: &[u64]) -> Vec<Item> {
     let budget = budget.max(3);
     if usize::try_from(extent).is_ok_and(|extent| extent <= budget) {
         return (0..extent).map(Item::At).collect();
     }
     let last = extent - 1;
-    let mut candidates = vec![0, last, 1];
+    let mut candidates = vec![0, last];
+    candidates.extend(cuts.iter().flat_map(|&cut| [cut.saturating_sub(1), cut]));
+    candidates.push(1);
     for &period in periods.iter().filter(|&&period| period > 1 && period < extent) {
         candidates.extend([period - 1, period]);
     }
@@ -64,7 +66,7 @@ mod tests {
     fn shown_and_hidden_together_are_the_extent() {
         for extent in 0..300 {
             for budget in 3..20 {
-                let items = choose(extent, budget, &[128, 8]);
+                let items = choose(extent, budget, &[128, 8], &[extent / 3]);
                 assert!(items.len() <= budget, "{extent} {budget}: {items:?}");
                 let mut next = 0;
                 for item in items {
@@ -84,7 +86,7 @@ mod tests {
     #[test]
     fn the_end_of_a_tile_is_shown() {
         use Item::{At, Gap};
-        let items = choose(256, 9, &[128]);
+        let items = choose(256, 9, &[128], &[]);
         assert_eq!(
             items,
             [At(0), At(1), At(2), Gap(124), At(127), At(128), Gap(125), At(254), At(255)]

@@ -7,6 +7,7 @@ use super::{
     colour::Colour,
     grid::{Cell, Dimensions, Grid, common_dimensions, dimensions, grids},
     movement,
+    paint::Paint,
     sentences::Sentences,
     shown::Item,
     strip::{Holds, Line, byte, strip},
@@ -14,7 +15,7 @@ use super::{
 use crate::stride::StrideDescriptor;
 
 /// The most rows of a grid.
-const MAX_ROWS: usize = 16;
+pub(super) const MAX_ROWS: usize = 16;
 /// The most lines of memory where all of it is shown.
 const MAX_LINES: usize = 8;
 
@@ -76,7 +77,7 @@ fn side(text: &mut String, side: Side<'_>, dimensions: &Dimensions, width: usize
     let cell = digits(descriptor.physical_elements().saturating_sub(1)).max(3);
     let label = digits(descriptor.extents().iter().copied().max().unwrap_or(0)) + 6;
     let columns = width.saturating_sub(label) / (cell + 2);
-    for grid in grids(descriptor, dimensions, [MAX_ROWS, columns]) {
+    for grid in grids(descriptor, dimensions, [MAX_ROWS, columns], Paint::Places) {
         text.push('\n');
         heading(text, &grid);
         draw(text, &grid, cell.max(grid.label_width()));
@@ -89,7 +90,7 @@ fn side(text: &mut String, side: Side<'_>, dimensions: &Dimensions, width: usize
     }
 }
 
-fn heading(text: &mut String, grid: &Grid<'_>) {
+pub(super) fn heading(text: &mut String, grid: &Grid<'_>) {
     let along = match (grid.name(0), grid.name(1)) {
         (Some(down), Some(across)) => format!("{down} down, {across} across"),
         (None, Some(across)) => format!("{across} across"),
@@ -99,7 +100,7 @@ fn heading(text: &mut String, grid: &Grid<'_>) {
 }
 
 /// A grid with its lines: light around cells of a box, heavy around tiles.
-fn draw(text: &mut String, grid: &Grid<'_>, width: usize) {
+pub(super) fn draw(text: &mut String, grid: &Grid<'_>, width: usize) {
     let margin = grid.items[0]
         .iter()
         .map(|item| match item {
@@ -272,7 +273,7 @@ fn trim(text: &mut String) {
 }
 
 /// Writes a paragraph in lines of at most `width` characters, broken at blanks.
-fn wrapped(text: &mut String, paragraph: &str, width: usize) {
+pub(super) fn wrapped(text: &mut String, paragraph: &str, width: usize) {
     let mut column = 0;
     for word in paragraph.split(' ') {
         let length = word.chars().count();

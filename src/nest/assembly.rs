@@ -65,6 +65,11 @@ impl Index {
         Self { form: Affine::constant(value), low: value, high: value }
     }
 
+    /// Its form.
+    pub(crate) fn form(&self) -> &Affine {
+        &self.form
+    }
+
     /// The least and the greatest value.
     pub(crate) fn interval(&self) -> Interval {
         (self.low, self.high)
@@ -372,6 +377,11 @@ impl Assembly {
         }
         self.nest.cases.push(Case { when: region.guards, take });
         Ok(())
+    }
+
+    /// The cases so far, in order.
+    pub(crate) fn cases(&self) -> &[Case] {
+        &self.nest.cases
     }
 
     /// The nest, once every way has ended.

@@ -383,26 +383,36 @@ impl CopyNest {
     /// What the position takes, given the values of the lookups; those that are not given are 0.
     #[must_use]
     pub fn read_with(&self, position: u64, lookups: &[u64]) -> Taken {
+        let values = self.values_at(position, lookups.into());
+        match values.first(&self.cases).map(|number| &self.cases[number]) {
+            Some(Case { take: Take::Read { source, at: form }, .. }) => {
+                Taken::Unit { source: *source, unit: values.of(form).unsigned_abs() }
+            }
+            Some(&Case { take: Take::Bits(bits), .. }) => Taken::Bits(bits),
+            None => Taken::Bits(0),
+        }
+    }
+
+    /// The values of a position, given the images of the sources; without them every lookup is 0.
+    pub(crate) fn values_from(&self, position: u64, images: Option<&[&[u8]]>) -> Values {
+        let value =
+            |lookup: &Lookup| images.map_or(0, |images| lookup.value(images[lookup.source]));
+        self.values_at(position, self.lookups.iter().map(value).collect())
+    }
+
+    fn values_at(&self, position: u64, lookups: SmallVec<[u64; 4]>) -> Values {
         let mut axes: SmallVec<[i64; 8]> = smallvec![0; self.extents.len()];
         let mut rest = position;
         for (value, &extent) in axes.iter_mut().zip(&self.extents).rev() {
             *value = signed(rest % extent);
             rest /= extent;
         }
-        let mut quotients: SmallVec<[i64; 4]> = SmallVec::new();
+        let mut values = Values { axes, quotients: SmallVec::new(), lookups };
         for Quotient { of, by } in &self.quotients {
-            let dividend = of.evaluate(at(&axes, &quotients, lookups));
-            quotients.push(dividend.div_euclid(signed(*by)));
+            let quotient = values.of(of).div_euclid(signed(*by));
+            values.quotients.push(quotient);
         }
-        let at = at(&axes, &quotients, lookups);
-        let holds = |guard: &Guard| (0..signed(guard.extent)).contains(&guard.of.evaluate(&at));
-        match self.cases.iter().find(|case| case.when.iter().all(holds)) {
-            Some(Case { take: Take::Read { source, at: form }, .. }) => {
-                Taken::Unit { source: *source, unit: form.evaluate(&at).unsigned_abs() }
-            }
-            Some(&Case { take: Take::Bits(bits), .. }) => Taken::Bits(bits),
-            None => Taken::Bits(0),
-        }
+        values
     }
 
     /// The same nest where the lookups have these values.
@@ -428,11 +438,26 @@ impl CopyNest {
     }
 }
 
-/// Looks a value up among the axes, quotients and lookups of a position.
-fn at<'a>(axes: &'a [i64], quotients: &'a [i64], lookups: &'a [u64]) -> impl Fn(Value) -> i64 + 'a {
-    |value| match value {
-        Value::Axis(axis) => axes[axis],
-        Value::Quotient(quotient) => quotients[quotient],
-        Value::Lookup(lookup) => lookups.get(lookup).copied().map_or(0, signed),
+/// The axes, quotients and lookups at one position of a nest.
+pub(crate) struct Values {
+    axes: SmallVec<[i64; 8]>,
+    quotients: SmallVec<[i64; 4]>,
+    lookups: SmallVec<[u64; 4]>,
+}
+
+impl Values {
+    /// What a form comes to.
+    pub(crate) fn of(&self, form: &Affine) -> i64 {
+        form.evaluate(|value| match value {
+            Value::Axis(axis) => self.axes[axis],
+            Value::Quotient(quotient) => self.quotients[quotient],
+            Value::Lookup(lookup) => self.lookups.get(lookup).copied().map_or(0, signed),
+        })
+    }
+
+    /// The first of some cases whose guards all hold.
+    pub(crate) fn first(&self, cases: &[Case]) -> Option<usize> {
+        let holds = |guard: &Guard| (0..signed(guard.extent)).contains(&self.of(&guard.of));
+        cases.iter().position(|case| case.when.iter().all(holds))
     }
 }

@@ -79,13 +79,20 @@ impl<'a> Graph<'a> {
     }
 
     /// Where an array of a node comes from; `path` leads to it in the node's value.
-    pub(super) fn origin(
+    pub(super) fn origin(&mut self, node: Node, path: Path) -> Result<Origin, ProgramError> {
+        self.origin_passing(node, path, |_, _| {})
+    }
+
+    /// The same, and calls `pass` with each instruction on the way: its computation and its place there.
+    pub(super) fn origin_passing(
         &mut self,
         mut node: Node,
         mut path: Path,
+        mut pass: impl FnMut(usize, usize),
     ) -> Result<Origin, ProgramError> {
         loop {
             self.step()?;
+            pass(self.frames[node.frame].computation, node.place);
             let instruction = self.instruction(node);
             node = match instruction.opcode() {
                 Opcode::Parameter { number } => match self.frames[node.frame].caller {

@@ -8,6 +8,7 @@ use super::{
     graph::{Graph, Node, Origin, Path},
     literal::{elements, extents},
     pull::{Kept, Pulled, Stop, Wanted, pull},
+    trail::Trail,
 };
 use crate::{
     hlo::{Literal, Module, Opcode},
@@ -27,8 +28,20 @@ const SHARED_VISITS: usize = 8;
 /// How many computations may lie inside one another for them to be computed when compiling.
 const MAX_FOLDS: usize = 64;
 
+/// A program, the array of each of its parameters (its number, and where it stands), and the trail of each step.
+pub(super) type Traced = (Program, Vec<(usize, Path)>, Vec<Trail>);
+
 /// Lowers every result of a module.
 pub(super) fn lower(module: &Module) -> Result<Program, ProgramError> {
+    Ok(lowered(module, false)?.0)
+}
+
+/// Lowers every result of a module, and keeps the instructions on the ways.
+pub(super) fn trace(module: &Module) -> Result<Traced, ProgramError> {
+    lowered(module, true)
+}
+
+fn lowered(module: &Module, keeps_trail: bool) -> Result<Traced, ProgramError> {
     let mut parameters = Vec::new();
     for (number, shape) in module.parameters().iter().enumerate() {
         each_array(shape, &mut Path::new(), &mut |path, shape| {
@@ -40,12 +53,14 @@ pub(super) fn lower(module: &Module) -> Result<Program, ProgramError> {
         results.push((path.clone(), shape.clone()));
     });
     let kept = Kept { parameters, ..Kept::default() };
-    let mut lowering = Lowering { graph: Graph::new(module), kept, steps: Vec::new() };
+    let graph = Graph::new(module);
+    let mut lowering = Lowering { graph, kept, steps: Vec::new(), keeps_trail, trails: Vec::new() };
     let root = lowering.graph.root();
     for (number, (path, shape)) in results.iter().enumerate() {
         lowering.value(root, path.clone(), shape, Value::Result(number))?;
     }
-    let Lowering { kept, steps, .. } = lowering;
+    let Lowering { kept, steps, trails, .. } = lowering;
+    let places = kept.parameters.iter().map(|(number, path, _)| (*number, path.clone())).collect();
     let described = |shapes: Vec<Shape>, value: fn(usize) -> Value| {
         let buffers = shapes.into_iter().enumerate();
         buffers.map(|(number, shape)| super::Buffer::new(value(number), shape)).collect()
@@ -55,7 +70,7 @@ pub(super) fn lower(module: &Module) -> Result<Program, ProgramError> {
     let results: Result<Vec<_>, _> =
         described(results.into_iter().map(|of| of.1).collect(), Value::Result);
     let scratch: Result<Vec<_>, _> = described(kept.scratch, Value::Scratch);
-    Ok(Program {
+    let program = Program {
         name: module.name().to_owned(),
         parameters: parameters?,
         results: results?,
@@ -63,7 +78,8 @@ pub(super) fn lower(module: &Module) -> Result<Program, ProgramError> {
         constants: kept.constants.into_iter().map(|of| of.1).collect(),
         steps,
         kernels: Vec::new(),
-    })
+    };
+    Ok((program, places, trails))
 }
 
 /// Calls `each` for the arrays of a shape, with where they stand; what has no elements is left out.
@@ -82,6 +98,9 @@ struct Lowering<'m> {
     graph: Graph<'m>,
     kept: Kept,
     steps: Vec<Step>,
+    keeps_trail: bool,
+    /// The trail of each step, where they are kept.
+    trails: Vec<Trail>,
 }
 
 impl Lowering<'_> {
@@ -96,10 +115,13 @@ impl Lowering<'_> {
         let destination = StrideDescriptor::try_from(shape)
             .map_err(|error| ProgramError::layout(buffer, shape, error))?;
         let element_type = shape.element_type();
-        let wanted = Wanted { node, path, element_type, destination: &destination };
+        let destination = &destination;
+        let keeps_trail = self.keeps_trail;
+        let wanted = Wanted { node, path, element_type, destination, keeps_trail };
         loop {
             match pull(&mut self.graph, &mut self.kept, &wanted) {
-                Ok(Pulled { nest, sources }) => {
+                Ok(Pulled { nest, sources, trail }) => {
+                    self.trails.extend(trail);
                     let nest = widen(coalesce(refine(nest)));
                     self.steps.push(Step { nest, sources, destination: buffer });
                     return Ok(());
@@ -201,10 +223,11 @@ impl Lowering<'_> {
         let Ok(shape) = Shape::new(element_type, extents, None) else { return Ok(None) };
         let Ok(destination) = StrideDescriptor::try_from(&shape) else { return Ok(None) };
         let path = Path::new();
-        let wanted = Wanted { node, path, element_type, destination: &destination };
+        let destination = &destination;
+        let wanted = Wanted { node, path, element_type, destination, keeps_trail: false };
         loop {
             match pull(&mut self.graph, &mut self.kept, &wanted) {
-                Ok(Pulled { nest, sources }) => {
+                Ok(Pulled { nest, sources, .. }) => {
                     let constants = &self.kept.constants;
                     let of = |source: &Value| match *source {
                         Value::Constant(number) => Some(constants[number].1.as_slice()),

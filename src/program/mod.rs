@@ -32,6 +32,9 @@ mod program;
 mod pull;
 mod regroup;
 mod stages;
+mod trail;
+mod way;
 
 pub use error::ProgramError;
 pub use program::{Buffer, Program, Step, Value, compile_module};
+pub use way::{Origin, Passed, Way, Ways};

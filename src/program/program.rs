@@ -156,6 +156,17 @@ impl Program {
         &self.scratch
     }
 
+    /// A buffer with its shape; `None` of a constant, which is bytes alone.
+    #[must_use]
+    pub fn buffer(&self, value: Value) -> Option<&Buffer> {
+        match value {
+            Value::Parameter(number) => self.parameters.get(number),
+            Value::Scratch(number) => self.scratch.get(number),
+            Value::Result(number) => self.results.get(number),
+            Value::Constant(_) => None,
+        }
+    }
+
     /// The bytes of constants that kernels read.
     #[must_use]
     pub fn constants(&self) -> &[Vec<u8>] {
@@ -256,25 +267,33 @@ impl Program {
     ) -> Result<(), Error> {
         self.check_parameters(parameters)?;
         check("result", &self.results, results.iter().map(|given| given.len()))?;
-        let mut scratch = room(&self.scratch);
+        let scratch = self.scratch_on_host(parameters)?;
         for step in &self.steps {
-            match step.destination {
-                Value::Scratch(number) => {
-                    let mut written = std::mem::take(&mut scratch[number]);
-                    let sources = self.sources(step, parameters, &scratch, results);
-                    host::run_sources(&step.nest, &sources, &mut written)?;
-                    scratch[number] = written;
-                }
-                Value::Result(number) => {
-                    let written = std::mem::take(&mut results[number]);
-                    let sources = self.sources(step, parameters, &scratch, results);
-                    host::run_sources(&step.nest, &sources, written)?;
-                    results[number] = written;
-                }
-                Value::Parameter(_) | Value::Constant(_) => unreachable!("no step writes those"),
+            if let Value::Result(number) = step.destination {
+                let sources = self.sources(step, parameters, &scratch);
+                host::run_sources(&step.nest, &sources, results[number])?;
             }
         }
         Ok(())
+    }
+
+    /// The images of the scratch buffers.
+    ///
+    /// # Errors
+    ///
+    /// Where there are more or fewer buffers than parameters, or one has not the length of its image.
+    pub(super) fn scratch_on_host(&self, parameters: &[&[u8]]) -> Result<Vec<Vec<u8>>, Error> {
+        self.check_parameters(parameters)?;
+        let mut scratch = room(&self.scratch);
+        for step in &self.steps {
+            if let Value::Scratch(number) = step.destination {
+                let mut written = std::mem::take(&mut scratch[number]);
+                let sources = self.sources(step, parameters, &scratch);
+                host::run_sources(&step.nest, &sources, &mut written)?;
+                scratch[number] = written;
+            }
+        }
+        Ok(scratch)
     }
 
     /// What a step reads.
@@ -283,13 +302,12 @@ impl Program {
         step: &Step,
         parameters: &[&'a [u8]],
         scratch: &'a [Vec<u8>],
-        results: &'a [&mut [u8]],
     ) -> Vec<&'a [u8]> {
         let of = |&source: &Value| match source {
             Value::Parameter(number) => parameters[number],
             Value::Constant(number) => &self.constants[number],
             Value::Scratch(number) => &scratch[number],
-            Value::Result(number) => &*results[number],
+            Value::Result(_) => unreachable!("no step reads a result"),
         };
         step.sources.iter().map(of).collect()
     }

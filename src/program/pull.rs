@@ -6,6 +6,7 @@ use super::{
     ProgramError, Value,
     graph::{Graph, Node, Origin, Path},
     literal::{extents, storage_bits},
+    trail::Trail,
 };
 use crate::{
     hlo::Literal,
@@ -36,6 +37,8 @@ pub(super) struct Wanted<'a> {
     pub(super) path: Path,
     pub(super) element_type: ElementType,
     pub(super) destination: &'a StrideDescriptor,
+    /// Whether the instructions on the ways are kept.
+    pub(super) keeps_trail: bool,
 }
 
 /// What the way of a value came to.
@@ -43,6 +46,8 @@ pub(super) struct Pulled {
     pub(super) nest: CopyNest,
     /// The buffer of each source.
     pub(super) sources: Vec<Value>,
+    /// The instructions on the ways, where these were wanted.
+    pub(super) trail: Option<Trail>,
 }
 
 /// Why a value was not found in one go.
@@ -166,7 +171,11 @@ impl<'g, 'm> Pull<'g, 'm> {
             let path = wanted.path.clone();
             pull.items.push(Item { node: root, path, region, index, part });
         }
+        let mut trail = wanted.keeps_trail.then(|| Trail::new(unit));
         while let Some(item) = pull.items.pop() {
+            if let Some(trail) = &mut trail {
+                trail.enter(&item, pull.graph)?;
+            }
             if let Err(halt) = pull.follow(item) {
                 return Err(match halt {
                     Halt::Nest(error @ NestError::Bound { .. }) => {
@@ -176,10 +185,14 @@ impl<'g, 'm> Pull<'g, 'm> {
                     halt => halt,
                 });
             }
+            if let Some(trail) = &mut trail {
+                trail.leave(pull.items.len(), pull.assembly.cases());
+            }
         }
-        let sources = pull.sources.into_iter().map(|(value, _)| value).collect();
+        let sources: Vec<Value> = pull.sources.into_iter().map(|(value, _)| value).collect();
         let nest = pull.assembly.finish()?;
-        Ok(Pulled { nest, sources })
+        let trail = trail.map(|trail| trail.finished(&nest, &sources));
+        Ok(Pulled { nest, sources, trail })
     }
 
     /// Follows a value one instruction back, or to its end.

@@ -1,6 +1,13 @@
 //! The pages that are opened.
 
-use stridec::{Operation, Target, explain::html, stride::StrideDescriptor, window::Slice};
+use stridec::{
+    Operation, Target,
+    explain::{ProgramPicture, html},
+    hlo::Module,
+    program::Ways,
+    stride::StrideDescriptor,
+    window::Slice,
+};
 
 /// One page and what it must say.
 pub(crate) struct Case {
@@ -48,6 +55,46 @@ const SLICES: [SliceCase<'_>; 5] = [
     ("s4[9,30]{1,0:E(4)}", &[1, 1], &[8, 29], &[2, 3], Some("s4[4,10]{1,0:E(4)}")),
 ];
 
+/// Two results, of which one is tiled and one starts where a run says; a table of a constant; elements taken apart; an
+/// array that does not fit the page; a result without elements.
+const PROGRAMS: [&str; 4] = [
+    "HloModule two, entry_computation_layout={(f32[4,6]{1,0}, f32[2,6]{1,0}, s32[])->(f32[6,4]{1,0}, f32[8,3]{1,0:T(8,128)})}
+     ENTRY main {
+       x = f32[4,6] parameter(0)
+       y = f32[2,6] parameter(1)
+       at = s32[] parameter(2)
+       zero = f32[] constant(0)
+       origin = s32[] constant(0)
+       both = f32[6,6] concatenate(x, y), dimensions={0}
+       turned = f32[6,6] transpose(both), dimensions={1,0}
+       kept = f32[6,4] slice(turned), slice={[0:6], [1:5]}
+       rows = f32[6,3] dynamic-slice(both, origin, at), dynamic_slice_sizes={6,3}
+       padded = f32[8,3] pad(rows, zero), padding=1_1x0_0
+       ROOT out = (f32[6,4], f32[8,3]) tuple(kept, padded)
+     }",
+    "HloModule table
+     ENTRY main {
+       x = u8[2,3] parameter(0)
+       c = u8[2,2] constant({{1, 2}, {3, 4}})
+       ROOT out = u8[2,5] concatenate(x, c), dimensions={1}
+     }",
+    "HloModule apart
+     ENTRY main {
+       x = u32[3] parameter(0)
+       parts = u8[3,4] bitcast-convert(x)
+       turned = u8[4,3] transpose(parts), dimensions={1,0}
+       none = u8[0,3] slice(turned), slice={[0:0], [0:3]}
+       ROOT out = (u8[4,3], u8[0,3]) tuple(turned, none)
+     }",
+    "HloModule large
+     ENTRY main {
+       x = bf16[200,300,4] parameter(0)
+       y = bf16[40,300,4] parameter(1)
+       both = bf16[240,300,4] concatenate(x, y), dimensions={0}
+       ROOT out = bf16[300,240,4] transpose(both), dimensions={1,0,2}
+     }",
+];
+
 /// Relayouts, slices, padded, tiled, sub-byte, zero-size and lone layouts.
 pub(crate) fn all() -> Vec<Case> {
     let mut cases: Vec<Case> =
@@ -78,6 +125,7 @@ pub(crate) fn all() -> Vec<Case> {
             places: [Some(places(&tensor.descriptor().unwrap())), None],
         });
     }
+    cases.extend(PROGRAMS.iter().map(|text| program(text)));
     cases
 }
 
@@ -97,7 +145,23 @@ pub(crate) fn wrong() -> Vec<Case> {
             places: right.places.clone(),
         }
     });
-    changed.collect()
+    let mut changed: Vec<Case> = changed.collect();
+    let right = program(PROGRAMS[0]);
+    assert!(right.page.contains("source1["), "{}", right.page);
+    let page = right.page.replace("source1[", "source1[0u * ");
+    changed.push(Case { page, expected: "fail", ..right });
+    changed
+}
+
+fn program(text: &str) -> Case {
+    let module = Module::parse(text).unwrap();
+    let ways = Ways::new(&module).unwrap();
+    Case {
+        name: module.name().into(),
+        page: ProgramPicture::new(&ways).html(&Target::webgpu()).unwrap(),
+        expected: "pass",
+        places: [None, None],
+    }
 }
 
 fn relayout(from: &str, to: &str) -> Operation {

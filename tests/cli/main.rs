@@ -11,6 +11,7 @@ mod explain;
 #[cfg(feature = "gpu")]
 mod faults;
 mod files;
+mod hlo;
 mod hlo_text;
 mod memory;
 mod mistakes;

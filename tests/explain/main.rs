@@ -1,8 +1,11 @@
 //! Pictures: what they say is what the descriptor says; how they look is in snapshots.
 #![cfg(feature = "explain")]
 
+#[path = "../support/base64.rs"]
+mod base64;
 mod geometry;
 mod looks;
+mod program;
 
 use stridec::{Operation, explain::Picture, stride::StrideDescriptor};
 

@@ -153,3 +153,73 @@ fn reports_name_what_they_allocate() {
     let error = MemoryReport::of_text("1. Size: 1\nShape: f32[2\n").unwrap_err();
     assert_eq!(error.to_string(), "line 2, column 13: expected `,` or `]`, got the end");
 }
+
+/// A field of a message.
+fn field(number: u32, bytes: &[u8]) -> Vec<u8> {
+    let mut out = varint(u64::from(number << 3) + 2);
+    out.extend(varint(bytes.len() as u64));
+    out.extend_from_slice(bytes);
+    out
+}
+
+fn number(number: u32, value: u64) -> Vec<u8> {
+    [varint(u64::from(number << 3)), varint(value)].concat()
+}
+
+fn varint(mut value: u64) -> Vec<u8> {
+    let mut out = vec![];
+    while value > 0x7f {
+        out.push(value.to_le_bytes()[0] | 0x80);
+        value >>= 7;
+    }
+    out.push(value.to_le_bytes()[0]);
+    out
+}
+
+/// 100 MB: as many instructions as that takes, with the metadata that JAX writes, and some large constants. The time is
+/// printed; a build without optimisation takes several times as long.
+#[test]
+fn a_hundred_megabytes() {
+    let layout = field(5, &[field(1, &[1, 0]), field(6, &field(1, &[8, 128, 1]))].concat());
+    let shape = |rows: u64| {
+        let sizes = [varint(rows), varint(3)].concat();
+        [number(2, 11), field(3, &sizes), layout.clone()].concat()
+    };
+    let metadata = [
+        field(1, b"transpose"),
+        field(
+            2,
+            b"jit(step)/jit(main)/transformer/layer_17/attention/transpose[permutation=(1, 0)]",
+        ),
+        field(3, b"/home/someone/project/model/attention.py"),
+    ];
+    let metadata = field(7, &metadata.concat());
+    let mut entry = [field(1, b"main"), number(5, 1), number(6, 0)].concat();
+    let mut count = 0;
+    while entry.len() < 100 << 20 {
+        let name = format!("transpose.{count}");
+        let is_constant = count % 20_000 == 1;
+        let opcode = if is_constant { "constant" } else { "copy" };
+        let mut instruction = [
+            field(1, name.as_bytes()),
+            field(2, opcode.as_bytes()),
+            field(3, &shape(1 + count % 5000)),
+            metadata.clone(),
+            number(35, count),
+            field(36, &varint(count.saturating_sub(1))),
+        ]
+        .concat();
+        if is_constant {
+            instruction.extend(field(8, &field(8, &vec![0; 1 << 20])));
+        }
+        entry.extend(field(2, &instruction));
+        count += 1;
+    }
+    let module = [field(1, b"large"), field(3, &entry), number(6, 1)].concat();
+    let start = std::time::Instant::now();
+    let report = MemoryReport::of_proto(&module).unwrap();
+    let took = start.elapsed();
+    println!("{} MB, {count} instructions: {took:?}", module.len() / 1_000_000);
+    assert_eq!(report.instructions.len() as u64, count);
+    assert_eq!(report.instructions[0].memory.unwrap().bytes, 5000 * 128 * 4);
+}

@@ -29,11 +29,20 @@ pub(crate) struct Array {
 
 /// The images of a module's results, from those of its parameters; `None` where it computes what is not interpreted.
 pub(crate) fn run(module: &Module, images: &[Vec<u8>]) -> Option<Vec<Vec<u8>>> {
+    run_seeing(module, images, &mut |_, _, _| {})
+}
+
+/// The same, and calls `see` with every value: the computation and the place of the instruction, and what it gives.
+pub(crate) fn run_seeing(
+    module: &Module,
+    images: &[Vec<u8>],
+    see: &mut dyn FnMut(usize, usize, &Value),
+) -> Option<Vec<Vec<u8>>> {
     let mut images = images.iter();
     let arguments: Vec<Value> =
         module.parameters().iter().map(|shape| read(shape, &mut images)).collect();
     assert!(images.next().is_none(), "an image for each buffer");
-    let result = call(module, module.entry(), &arguments)?;
+    let result = call(module, module.entry_index(), &arguments, see)?;
     let mut out = vec![];
     write(module.result(), &result, &mut out);
     Some(out)
@@ -130,7 +139,7 @@ pub(crate) fn indices(sizes: &[u64]) -> impl Iterator<Item = Vec<u64>> + use<> {
 }
 
 impl Array {
-    fn at(&self, index: &[u64]) -> u128 {
+    pub(crate) fn at(&self, index: &[u64]) -> u128 {
         let place = index.iter().zip(&self.sizes).fold(0, |place, (&i, &size)| {
             assert!(i < size);
             place * size + i
@@ -180,7 +189,13 @@ fn sizes(shape: &Shape) -> Vec<u64> {
         .collect()
 }
 
-fn call(module: &Module, computation: &Computation, arguments: &[Value]) -> Option<Value> {
+fn call(
+    module: &Module,
+    number: usize,
+    arguments: &[Value],
+    see: &mut dyn FnMut(usize, usize, &Value),
+) -> Option<Value> {
+    let computation: &Computation = &module.computations()[number];
     let mut values: Vec<Option<Value>> = vec![];
     let mut needed = vec![false; computation.instructions().len()];
     needed[computation.root()] = true;
@@ -206,7 +221,7 @@ fn call(module: &Module, computation: &Computation, arguments: &[Value]) -> Opti
             },
             Opcode::Call { computation } | Opcode::Fusion { computation, .. } => {
                 let arguments: Vec<Value> = operands.into_iter().cloned().collect();
-                call(module, &module.computations()[*computation], &arguments)?
+                call(module, *computation, &arguments, see)?
             }
             Opcode::OptBarrier | Opcode::IdentityCall(_) | Opcode::Copy => operands[0].clone(),
             opcode => {
@@ -222,6 +237,7 @@ fn call(module: &Module, computation: &Computation, arguments: &[Value]) -> Opti
                 Value::Array(array(module, opcode, instruction.shape(), from, &arrays)?)
             }
         };
+        see(number, place, &value);
         values.push(Some(value));
     }
     values[computation.root()].clone()

@@ -7,8 +7,10 @@ mod base64;
 mod cases;
 mod generate;
 mod interpreter;
+mod mutations;
 #[path = "../support/mod.rs"]
 mod support;
+mod ways;
 
 use std::{collections::BTreeMap, sync::Mutex};
 

@@ -5,10 +5,10 @@
 /** Bytes past which the check would take longer than a reader waits. */
 const MOST_BYTES = 1 << 28;
 
-/** Random bytes all over, padding too, so that nothing is right by accident. */
-function sampleImage(bytes) {
+/** Random bytes all over, padding too, so that nothing is right by accident; others for each seed. */
+function sampleImage(bytes, seed = 0) {
   const image = new Uint32Array(Math.max(Math.ceil(bytes / 4), 1));
-  let state = 0x9e3779b9;
+  let state = 0x9e3779b9 + seed;
   for (let word = 0; word < image.length; word++) {
     state ^= state << 13;
     state ^= state >>> 17;
@@ -66,12 +66,12 @@ function firstDifference(expected, given, bytes) {
   return -1;
 }
 
-/** A device with what the kernel needs, or an error that says what is missing. */
-async function openDevice(kernel) {
+/** A device that binds buffers of these sizes, or an error that says what is missing. */
+async function openDevice(sizes) {
   if (!navigator.gpu) throw new Error("This browser has no WebGPU, or the page was not opened from a file or over https.");
   const adapter = await navigator.gpu.requestAdapter({ powerPreference: "high-performance" });
   if (!adapter) throw new Error("This browser offers no WebGPU adapter.");
-  const largest = Math.max(...kernel.bindingBytes);
+  const largest = Math.max(...sizes);
   const requiredLimits = {};
   for (const limit of ["maxStorageBufferBindingSize", "maxBufferSize"]) {
     if (largest > adapter.limits[limit]) throw new Error(`The adapter binds at most ${adapter.limits[limit]} bytes.`);
@@ -83,28 +83,40 @@ async function openDevice(kernel) {
   return { device, timed, name: description || [vendor, architecture].filter(Boolean).join(" ") || "an adapter" };
 }
 
-/** Compiles the kernel, runs it once, and reads back what it wrote; then `time` runs it again. */
-async function prepare({ device, timed }, kernel, wgsl, sample) {
-  const module = device.createShaderModule({ code: wgsl });
-  const messages = (await module.getCompilationInfo()).messages.filter((message) => message.type === "error");
-  if (messages.length) throw new Error(`The kernel does not compile here: line ${messages[0].lineNum}: ${messages[0].message}`);
-  const compute = { module, entryPoint: kernel.entryPoint };
-  const pipeline = await device.createComputePipelineAsync({ layout: "auto", compute });
-  const buffers = kernel.bindingBytes.map((size) =>
-    device.createBuffer({ size, usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST }));
-  const [input, output] = buffers;
-  device.queue.writeBuffer(input, 0, sample, 0, Math.min(sample.length, input.size));
-  // What is not written is seen.
-  device.queue.writeBuffer(output, 0, new Uint8Array(output.size).fill(0xa5));
-  const entries = buffers.map((buffer, binding) => ({ binding, resource: { buffer } }));
-  const group = device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
+/**
+ * Compiles kernels, runs them once, one after the other, and reads back the buffers `read`; then `time` runs them again.
+ * A buffer has a size, and content unless a kernel writes it; a kernel has the numbers of its buffers, in binding order.
+ */
+async function prepare({ device, timed }, described, kernels, read) {
+  const buffers = described.map(({ size, content }) => {
+    const buffer = device.createBuffer({ size, usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST });
+    // What is not written is seen.
+    const bytes = content ?? new Uint8Array(size).fill(0xa5);
+    device.queue.writeBuffer(buffer, 0, bytes, 0, Math.min(bytes.length, size));
+    return buffer;
+  });
+  const compiled = [];
+  for (const kernel of kernels.filter(({ dispatches }) => dispatches.length)) {
+    const module = device.createShaderModule({ code: kernel.wgsl });
+    const messages = (await module.getCompilationInfo()).messages.filter((message) => message.type === "error");
+    if (messages.length) throw new Error(`The kernel does not compile here: line ${messages[0].lineNum}: ${messages[0].message}`);
+    const compute = { module, entryPoint: kernel.entryPoint };
+    const pipeline = await device.createComputePipelineAsync({ layout: "auto", compute });
+    const entries = kernel.buffers.map((number, binding) => ({ binding, resource: { buffer: buffers[number] } }));
+    const group = device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries });
+    compiled.push({ pipeline, group, dispatches: kernel.dispatches });
+  }
 
   const encode = (times, timestampWrites) => {
     const encoder = device.createCommandEncoder();
     const pass = encoder.beginComputePass(timestampWrites ? { timestampWrites } : {});
-    pass.setPipeline(pipeline);
-    pass.setBindGroup(0, group);
-    for (let time = 0; time < times; time++) for (const workgroups of kernel.dispatches) pass.dispatchWorkgroups(...workgroups);
+    for (let time = 0; time < times; time++) {
+      for (const { pipeline, group, dispatches } of compiled) {
+        pass.setPipeline(pipeline);
+        pass.setBindGroup(0, group);
+        for (const workgroups of dispatches) pass.dispatchWorkgroups(...workgroups);
+      }
+    }
     pass.end();
     return encoder;
   };
@@ -117,7 +129,11 @@ async function prepare({ device, timed }, kernel, wgsl, sample) {
     staging.destroy();
     return bytes;
   };
-  const written = new Uint8Array(await readBack(output, output.size, encode(1)));
+  device.queue.submit([encode(1).finish()]);
+  const written = [];
+  for (const number of read) {
+    written.push(new Uint8Array(await readBack(buffers[number], buffers[number].size, device.createCommandEncoder())));
+  }
 
   /** Seconds of one run, by the device's clock where it has one. */
   const time = async (times) => {
@@ -146,7 +162,7 @@ async function runKernel(page, wgsl, say) {
   }
   let gpu;
   try {
-    gpu = await openDevice(kernel);
+    gpu = await openDevice(kernel.bindingBytes);
   } catch (error) {
     return say("no-webgpu", `${error.message} Everything else on this page works without it.`);
   }
@@ -154,7 +170,9 @@ async function runKernel(page, wgsl, say) {
     say("running", "Running…");
     const sample = sampleImage(from.imageBytes);
     gpu.device.pushErrorScope("validation");
-    const { written, time } = await prepare(gpu, kernel, wgsl, sample);
+    const [input, output] = kernel.bindingBytes;
+    const buffers = [{ size: input, content: sample }, { size: output }];
+    const { written: [written], time } = await prepare(gpu, buffers, [{ ...kernel, wgsl, buffers: [0, 1] }], [1]);
     const refused = await gpu.device.popErrorScope();
     if (refused) throw new Error(refused.message);
     const expected = expectedImage(page, sample);

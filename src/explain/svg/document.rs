@@ -11,17 +11,18 @@ use crate::explain::{
     Picture, Side,
     grid::{Grid, common_dimensions, dimensions, grids},
     movement,
+    paint::Paint,
     sentences::Sentences,
 };
 
 /// Width of a picture of one layout, in pixels.
-const WIDTH: usize = 760;
+pub(super) const WIDTH: usize = 760;
 /// Width of each side of an operation.
 const SIDE: usize = 500;
 /// Pixels around a document, and between its parts.
-const GAP: usize = 20;
+pub(super) const GAP: usize = 20;
 /// The most rows of a grid.
-const MAX_ROWS: usize = 16;
+pub(super) const MAX_ROWS: usize = 16;
 
 /// Draws a picture as an SVG document, both layouts side by side for an operation.
 ///
@@ -81,7 +82,7 @@ fn drawn(picture: &Picture<'_>) -> Drawn {
 }
 
 /// A part as a document of its own.
-fn document(part: Part, title: &str, styled: bool) -> Markup {
+pub(super) fn document(part: Part, title: &str, styled: bool) -> Markup {
     let Part { markup, width, height } = part;
     let (width, height) = (width + 2 * GAP, height + 2 * GAP);
     html! {
@@ -118,7 +119,8 @@ fn side(
 
     let cell = cell_width(descriptor.physical_elements().saturating_sub(1).to_string().len());
     let columns = width.saturating_sub(90) / cell;
-    let grids = grids(descriptor, &dimensions(descriptor, common), [MAX_ROWS, columns]);
+    let grids =
+        grids(descriptor, &dimensions(descriptor, common), [MAX_ROWS, columns], Paint::Places);
     let drawn = grids.iter().map(|grid| grid::draw(grid, followed)).collect();
     let array = flow(drawn, width + 60, GAP);
     let memory = strip::draw(descriptor, followed, width);

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use maud::html;
 
 use super::scene::{CELL, LINE, Part, cell_width, ground, key, stroke, text, text_width};
-use crate::explain::{grid::Grid, shown::Item};
+use crate::explain::{grid::Grid, paint::Paint, shown::Item};
 
 /// The most cells for which lines show the order of memory.
 const MAX_PATH: usize = 400;
@@ -43,16 +43,13 @@ pub(super) fn draw(grid: &Grid<'_>, followed: &[u64]) -> Part {
             match (row, column) {
                 (Item::At(row), Item::At(column)) => {
                     let held = grid.cell(*row, *column);
-                    let index: Vec<String> = held.index.iter().map(u64::to_string).collect();
                     let (label, colour) = if held.element {
                         centres.push((held.place, [r, c]));
                         (grid.label(&held), Some(grid.colour(&held)))
                     } else {
                         ("·".into(), None)
                     };
-                    let what = if held.element { "offset" } else { "padding at offset" };
-                    let title = format!("({}): {what} {}", index.join(","), held.place);
-                    grounds.push(ground(place, width, colour, &title));
+                    grounds.push(ground(place, width, colour, &grid.title(&held)));
                     texts.push(text(place, width, &label, colour));
                 }
                 (Item::Gap(_), Item::At(_)) => texts.push(html! {
@@ -69,7 +66,10 @@ pub(super) fn draw(grid: &Grid<'_>, followed: &[u64]) -> Part {
         .filter(|(place, _)| followed.contains(place) && grid.is_by_element())
         .map(|&(_, [row, column])| at(row, column))
         .collect();
-    let order = path(&mut centres, at, width);
+    let order = match grid.paint {
+        Paint::Places => path(&mut centres, at, width),
+        Paint::Sources(_) => String::new(),
+    };
     let markup = html! {
         text.s.h x="0" y="13" { (grid.caption) }
         @if let Some(key) = &key { g transform=(format!("translate(0 {})", LINE + 2)) { (key.markup) } }

@@ -3,6 +3,7 @@
 mod document;
 mod grid;
 mod moves;
+mod program;
 mod scene;
 mod strip;
 

@@ -35,6 +35,38 @@ impl Display for Module {
     }
 }
 
+impl Module {
+    /// What an instruction does, as XLA prints it: `pad(x, zero), padding=0_1x0_0`. Constants of more than a few elements
+    /// are left out, as `{...}`.
+    ///
+    /// # Panics
+    ///
+    /// Where the computation has no such instruction, or the module no such computation.
+    #[must_use]
+    pub fn expression(&self, computation: usize, instruction: usize) -> String {
+        const MOST_ELEMENTS: u64 = 8;
+        let instructions = self.computations()[computation].instructions();
+        let instruction = &instructions[instruction];
+        let mut text = String::new();
+        let operand = |operand: usize| instructions[operand].name().to_owned();
+        let literal = |text: &mut String, literal: &Literal| {
+            let elements = shape_util::elements_in(literal.shape()).unwrap_or(u64::MAX);
+            if elements > MOST_ELEMENTS {
+                text.write_str("{...}")
+            } else {
+                print_literal(text, literal)
+            }
+        };
+        let _ = expression(&mut text, instruction, operand, literal);
+        let callees = match instruction.opcode().computations() {
+            [] => vec![],
+            _ => self.computations().iter().map(|callee| callee.name().to_owned()).collect(),
+        };
+        let _ = attributes(&mut text, instruction.opcode(), &callees);
+        text
+    }
+}
+
 /// A name for each of some things: its own, with `_` for what names do not have, as XLA writes them. Numbers tell apart
 /// what has one name, and `other` gives one to what has none.
 fn names<'a>(own: impl Iterator<Item = &'a str>, other: impl Fn(usize) -> String) -> Vec<String> {
@@ -55,7 +87,7 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_word) && !name.starts_with('-')
 }
 
-fn print(f: &mut Formatter<'_>, computation: &Computation, callees: &[String]) -> fmt::Result {
+fn print(f: &mut impl Write, computation: &Computation, callees: &[String]) -> fmt::Result {
     let instructions = computation.instructions();
     let names = names(instructions.iter().map(Instruction::name), |i| {
         let opcode = instructions[i].opcode().name();
@@ -70,23 +102,30 @@ fn print(f: &mut Formatter<'_>, computation: &Computation, callees: &[String]) -
     for (place, instruction) in instructions.iter().enumerate() {
         let root = if place == computation.root() { "ROOT " } else { "" };
         let (shape, opcode) = (instruction.shape(), instruction.opcode());
-        let opcode_name = opcode.name().replace(|letter| !is_word(letter), "_");
-        write!(f, "  {root}%{} = {shape} {opcode_name}(", names[place])?;
-        match opcode {
-            Opcode::Parameter { number } => write!(f, "{number}")?,
-            Opcode::Constant(literal) => print_literal(f, literal)?,
-            _ => {
-                for (i, &operand) in instruction.operands().iter().enumerate() {
-                    let comma = if i == 0 { "" } else { ", " };
-                    write!(f, "{comma}%{}", names[operand])?;
-                }
-            }
-        }
-        f.write_str(")")?;
+        write!(f, "  {root}%{} = {shape} ", names[place])?;
+        let operand = |operand: usize| format!("%{}", names[operand]);
+        expression(f, instruction, operand, |f, literal| print_literal(f, literal))?;
         attributes(f, opcode, callees)?;
         f.write_str("\n")?;
     }
     f.write_str("}\n")
+}
+
+/// What an instruction does to which operands, without its attributes.
+fn expression<W: Write>(
+    f: &mut W,
+    instruction: &Instruction,
+    operand: impl Fn(usize) -> String,
+    literal: impl Fn(&mut W, &Literal) -> fmt::Result,
+) -> fmt::Result {
+    let opcode = instruction.opcode();
+    write!(f, "{}(", opcode.name().replace(|letter| !is_word(letter), "_"))?;
+    match opcode {
+        Opcode::Parameter { number } => write!(f, "{number}")?,
+        Opcode::Constant(value) => literal(f, value)?,
+        _ => f.write_str(&joined(instruction.operands().iter().map(|&at| operand(at)), ", "))?,
+    }
+    f.write_str(")")
 }
 
 /// Items with something between them.
@@ -98,7 +137,7 @@ fn joined<T: Display>(items: impl IntoIterator<Item = T>, between: &str) -> Stri
     text
 }
 
-fn attributes(f: &mut Formatter<'_>, opcode: &Opcode, callees: &[String]) -> fmt::Result {
+fn attributes(f: &mut impl Write, opcode: &Opcode, callees: &[String]) -> fmt::Result {
     match opcode {
         Opcode::Transpose { dimensions }
         | Opcode::Broadcast { dimensions }
@@ -156,7 +195,7 @@ fn attributes(f: &mut Formatter<'_>, opcode: &Opcode, callees: &[String]) -> fmt
     }
 }
 
-fn print_gather(f: &mut Formatter<'_>, gather: &Gather) -> fmt::Result {
+fn print_gather(f: &mut impl Write, gather: &Gather) -> fmt::Result {
     write!(f, ", offset_dims={{{}}}", joined(&gather.offset_dims, ","))?;
     write!(f, ", collapsed_slice_dims={{{}}}", joined(&gather.collapsed_slice_dims, ","))?;
     write!(f, ", start_index_map={{{}}}", joined(&gather.start_index_map, ","))?;
@@ -169,7 +208,7 @@ fn print_gather(f: &mut Formatter<'_>, gather: &Gather) -> fmt::Result {
     write!(f, ", slice_sizes={{{}}}", joined(&gather.slice_sizes, ","))
 }
 
-fn print_scatter(f: &mut Formatter<'_>, scatter: &Scatter, callees: &[String]) -> fmt::Result {
+fn print_scatter(f: &mut impl Write, scatter: &Scatter, callees: &[String]) -> fmt::Result {
     write!(f, ", update_window_dims={{{}}}", joined(&scatter.update_window_dims, ","))?;
     write!(f, ", inserted_window_dims={{{}}}", joined(&scatter.inserted_window_dims, ","))?;
     let map = joined(&scatter.scatter_dims_to_operand_dims, ",");
@@ -184,7 +223,7 @@ fn print_scatter(f: &mut Formatter<'_>, scatter: &Scatter, callees: &[String]) -
 }
 
 /// As XLA prints it: braces around each dimension, parentheses around the parts of a tuple.
-fn print_literal(f: &mut Formatter<'_>, literal: &Literal) -> fmt::Result {
+fn print_literal(f: &mut impl Write, literal: &Literal) -> fmt::Result {
     if literal.shape().element_type() != ElementType::Tuple {
         return Elements { shape: literal.shape(), bytes: literal.bytes() }.print(f);
     }
@@ -203,7 +242,7 @@ struct Elements<'a> {
 }
 
 impl Elements<'_> {
-    fn print(&self, f: &mut Formatter<'_>) -> fmt::Result {
+    fn print(&self, f: &mut impl Write) -> fmt::Result {
         let extents = shape_util::bounds(self.shape).unwrap_or_default();
         if extents.contains(&0) {
             return f.write_str("{}");
@@ -211,7 +250,7 @@ impl Elements<'_> {
         self.dimension(f, &extents, self.bytes)
     }
 
-    fn dimension(&self, f: &mut Formatter<'_>, extents: &[u64], bytes: &[u8]) -> fmt::Result {
+    fn dimension(&self, f: &mut impl Write, extents: &[u64], bytes: &[u8]) -> fmt::Result {
         let Some((&extent, inner)) = extents.split_first() else { return self.element(f, bytes) };
         let extent = usize::try_from(extent).unwrap_or(usize::MAX);
         f.write_str("{")?;
@@ -222,7 +261,7 @@ impl Elements<'_> {
         f.write_str("}")
     }
 
-    fn element(&self, f: &mut Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+    fn element(&self, f: &mut impl Write, bytes: &[u8]) -> fmt::Result {
         let value = |element_type, bytes: &[u8]| {
             let bits = bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u128::from(byte));
             Value { element_type, bits }

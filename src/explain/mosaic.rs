@@ -1,0 +1,282 @@
+//! [`Mosaic`]: a result of a program by the sources of its elements.
+
+use std::cell::RefCell;
+
+use super::colour::Colour;
+use crate::{
+    program::{Origin, Passed, Value, Way, Ways},
+    shape::{ElementType, Shape},
+    stride::StrideDescriptor,
+};
+
+/// Indices along a dimension that are looked at for where another source begins.
+const SAMPLES: u64 = 128;
+/// The most such places that are shown.
+const MAX_CUTS: usize = 8;
+
+/// Where elements come from: each is one colour and one letter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// An array of the parameters.
+    Parameter(usize),
+    /// A constant, or what was computed of constants: a computation, and an instruction of it.
+    Constant(usize, usize),
+}
+
+/// A result, and the sources that were seen so far.
+pub(super) struct Mosaic<'a> {
+    ways: &'a Ways<'a>,
+    result: usize,
+    sizes: Vec<u64>,
+    seen: RefCell<Vec<Source>>,
+}
+
+/// What an element of a result is drawn as.
+pub(super) struct Piece {
+    /// `A 1,2`: its source, and the index there.
+    pub(super) label: String,
+    pub(super) colour: Colour,
+    /// `A, x at (1,2), byte 24`.
+    pub(super) title: String,
+}
+
+/// One row of a way.
+pub(super) struct Row {
+    /// The instruction's name.
+    pub(super) name: String,
+    /// What it does.
+    pub(super) expression: String,
+    /// The index of the element there.
+    pub(super) index: String,
+}
+
+/// An entry of the key.
+pub(super) struct Entry {
+    pub(super) letter: String,
+    pub(super) colour: Colour,
+    pub(super) text: String,
+}
+
+impl<'a> Mosaic<'a> {
+    pub(super) fn new(ways: &'a Ways<'a>, result: usize) -> Self {
+        let sizes = ways.program().results()[result].descriptor().sizes().to_vec();
+        Self { ways, result, sizes, seen: RefCell::new(vec![]) }
+    }
+
+    /// The array's rows and columns, whatever its layout.
+    pub(super) fn array(&self) -> Option<StrideDescriptor> {
+        let shape = Shape::new(ElementType::U8, self.sizes.clone(), None).ok()?;
+        StrideDescriptor::try_from(&shape).ok()
+    }
+
+    /// The way of the lowest bit of an element.
+    pub(super) fn way(&self, index: &[u64]) -> Option<Way> {
+        self.ways.way(self.result, index, 0)
+    }
+
+    /// The source of a way, and its number: parameters first, then constants as they were seen.
+    fn source(&self, way: &Way) -> (usize, Source) {
+        let source = match &way.origin {
+            Origin::Parameter { number, .. } => Source::Parameter(*number),
+            Origin::Constant { .. } => {
+                let last = way.passed.last();
+                last.map_or(Source::Constant(0, 0), |last| {
+                    Source::Constant(last.computation, last.instruction)
+                })
+            }
+        };
+        let mut seen = self.seen.borrow_mut();
+        if !seen.contains(&source) {
+            seen.push(source);
+        }
+        let constants = seen.iter().filter(|known| matches!(known, Source::Constant(..)));
+        let parameters = self.ways.program().parameters().len();
+        let number = match source {
+            Source::Parameter(number) => number,
+            Source::Constant(..) => {
+                constants.take_while(|known| **known != source).count() + parameters
+            }
+        };
+        (number, source)
+    }
+
+    /// What an element is drawn as.
+    pub(super) fn piece(&self, index: &[u64]) -> Piece {
+        let Some(way) = self.way(index) else {
+            let (label, title) = ("·".to_owned(), "zero".to_owned());
+            return Piece { label, colour: Colour::of_source(7), title };
+        };
+        let (number, _) = self.source(&way);
+        let letter = letter(number);
+        let label = match &way.origin {
+            Origin::Parameter { index, .. } => format!("{letter} {}", comma(index)),
+            Origin::Constant { .. } => letter.clone(),
+        };
+        let title = format!("{letter}, {}", self.end(&way));
+        Piece { label: label.trim_end().to_owned(), colour: Colour::of_source(number), title }
+    }
+
+    /// Characters of the longest label that there may be.
+    pub(super) fn label_width(&self) -> usize {
+        let digits = |size: &u64| size.saturating_sub(1).to_string().len() + 1;
+        let parameters = self.ways.program().parameters().iter();
+        let widths =
+            parameters.map(|of| of.descriptor().sizes().iter().map(digits).sum::<usize>().max(1));
+        widths.max().unwrap_or(1) + 1
+    }
+
+    /// `x at (1,2), byte 24`.
+    pub(super) fn end(&self, way: &Way) -> String {
+        match (&way.origin, way.passed.last()) {
+            (Origin::Parameter { number, index, bit }, _) => {
+                let name = self.parameter(*number);
+                let bits = match bit % 8 {
+                    0 => String::new(),
+                    rest => format!(", bit {rest}"),
+                };
+                format!("{name} at ({}), byte {}{bits}", comma(index), bit / 8)
+            }
+            (Origin::Constant { bits }, last) => {
+                let name = last.map_or("zero", |passed| self.name(passed));
+                let shape = self.ways.program().results()[self.result].shape();
+                let width = shape.element_type().bits().unwrap_or(8).min(128);
+                let bits = bits & (u128::MAX >> (128 - width));
+                let digits = width.div_ceil(4) as usize;
+                format!("{name}, bits 0x{bits:0digits$x}")
+            }
+        }
+    }
+
+    fn name(&self, passed: &Passed) -> &'a str {
+        let computation = &self.ways.module().computations()[passed.computation];
+        computation.instructions()[passed.instruction].name()
+    }
+
+    /// The name of a parameter's array.
+    fn parameter(&self, number: usize) -> String {
+        let (parameter, path) = self.ways.parameter(number);
+        let entry = self.ways.module().entry();
+        let name = entry.instructions()[entry.parameters()[parameter]].name();
+        path.iter().fold(name.to_owned(), |name, part| format!("{name}.{part}"))
+    }
+
+    /// The instructions of a way, from the result on.
+    pub(super) fn rows(&self, way: &Way) -> Vec<Row> {
+        let module = self.ways.module();
+        let row = |passed: &Passed| {
+            let bit = if passed.bit == 0 { String::new() } else { format!(" bit {}", passed.bit) };
+            let (computation, instruction) = (passed.computation, passed.instruction);
+            let of = &module.computations()[computation].instructions()[instruction];
+            Row {
+                name: of.name().to_owned(),
+                expression: format!(
+                    "{} {}",
+                    of.shape().without_layout(),
+                    module.expression(computation, instruction)
+                ),
+                index: format!("({}){bit}", comma(&passed.index)),
+            }
+        };
+        way.passed.iter().map(row).collect()
+    }
+
+    /// The sources of all elements that were drawn, in the order of their letters.
+    pub(super) fn key(&self) -> Vec<Entry> {
+        let text = |source: &Source| match *source {
+            Source::Parameter(number) => {
+                let shape = self.ways.program().parameters()[number].shape();
+                format!("{}, parameter {number}, {shape}", self.parameter(number))
+            }
+            Source::Constant(computation, instruction) => {
+                let module = self.ways.module();
+                let of = &module.computations()[computation].instructions()[instruction];
+                let expression = module.expression(computation, instruction);
+                format!("{} = {} {expression}", of.name(), of.shape().without_layout())
+            }
+        };
+        let seen = self.seen.borrow();
+        let entry = |(number, source): (usize, &Source)| Entry {
+            letter: letter(number),
+            colour: Colour::of_source(number),
+            text: text(source),
+        };
+        let mut parameters: Vec<(usize, &Source)> = vec![];
+        let mut constants: Vec<(usize, &Source)> = vec![];
+        for source in seen.iter() {
+            match *source {
+                Source::Parameter(number) => parameters.push((number, source)),
+                Source::Constant(..) => {
+                    let number = self.ways.program().parameters().len() + constants.len();
+                    constants.push((number, source));
+                }
+            }
+        }
+        parameters.sort_by_key(|&(number, _)| number);
+        parameters.into_iter().chain(constants).map(entry).collect()
+    }
+
+    /// What is said of numbers that only a run knows.
+    pub(super) fn numbers(&self) -> Option<String> {
+        let values = self.ways.numbers(self.result);
+        if values.is_empty() {
+            return None;
+        }
+        let name = |value: &Value| match *value {
+            Value::Parameter(number) => self.parameter(number),
+            value => value.to_string(),
+        };
+        let names: Vec<String> = values.iter().map(name).collect();
+        let names = names.join(", ");
+        Some(if self.ways.has_parameters() {
+            format!("Slices start where {names} of the inputs says.")
+        } else {
+            format!("Slices start where {names} says, a number that only a run knows: 0 here.")
+        })
+    }
+
+    /// Indices along a dimension at which another source begins, on lines through the first, the middle and the last
+    /// index of the others.
+    pub(super) fn cuts(&self, dimension: usize) -> Vec<u64> {
+        let extent = self.sizes[dimension];
+        let mut cuts = vec![];
+        let ends: [fn(u64) -> u64; 3] = [|_| 0, |size| size / 2, |size| size.saturating_sub(1)];
+        for end in ends {
+            let mut index: Vec<u64> = self.sizes.iter().map(|&size| end(size)).collect();
+            let mut at = |place: u64| {
+                index[dimension] = place;
+                self.way(&index).map(|way| self.source(&way).1)
+            };
+            let step = extent.div_ceil(SAMPLES).max(1);
+            let mut before = (0, at(0));
+            for place in (step..extent + step).step_by(usize::try_from(step).unwrap_or(1)) {
+                let place = place.min(extent - 1);
+                let source = at(place);
+                if source != before.1 {
+                    let (mut low, mut high) = (before.0, place);
+                    while low + 1 < high {
+                        let middle = low.midpoint(high);
+                        if at(middle) == before.1 { low = middle } else { high = middle }
+                    }
+                    cuts.push(high);
+                }
+                before = (place, source);
+            }
+        }
+        self.seen.borrow_mut().clear();
+        cuts.sort_unstable();
+        cuts.dedup();
+        cuts.truncate(MAX_CUTS);
+        cuts
+    }
+}
+
+/// `A` to `Z`, then `A1`.
+fn letter(number: usize) -> String {
+    let letter = char::from(b'A' + u8::try_from(number % 26).unwrap_or(0));
+    if number < 26 { letter.to_string() } else { format!("{letter}{}", number / 26) }
+}
+
+/// `1,2`
+pub(super) fn comma(index: &[u64]) -> String {
+    index.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
+}

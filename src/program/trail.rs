@@ -1,0 +1,171 @@
+//! [`Trail`]: the instructions that a pull went through, from which the way of each element is read.
+
+use super::{
+    ProgramError, Value,
+    graph::Graph,
+    pull::Item,
+    way::{Origin, Passed},
+};
+use crate::{
+    nest::{Affine, Case, CopyNest, Take},
+    stride::StrideDescriptor,
+};
+
+/// The instructions that one kernel's elements come through, with the forms of their indices.
+#[derive(Debug)]
+pub(super) struct Trail {
+    /// Bits of a unit, of which an element has one or more.
+    unit: u32,
+    visits: Vec<Visit>,
+    /// For each case, the visit in which it was made.
+    ends: Vec<usize>,
+    /// For each item that is still to be followed, the visit that led to it.
+    parents: Vec<Option<usize>>,
+    cases: Vec<Case>,
+    /// The nest before any pass, in whose axes and quotients the forms are.
+    nest: Option<CopyNest>,
+    sources: Vec<Value>,
+}
+
+/// A value that was followed.
+#[derive(Debug)]
+struct Visit {
+    parent: Option<usize>,
+    /// The instructions that have this value: their computations, and their places there.
+    passed: Vec<[usize; 2]>,
+    index: Vec<Affine>,
+    part: Affine,
+}
+
+/// Where a kernel's way of one element ends.
+pub(super) enum End {
+    /// In an array, at this index, so many bits from the start of the element, and of the image.
+    Array { value: Value, index: Vec<u64>, within: u32, bit: u64 },
+    /// In bits.
+    Bits(u128),
+}
+
+impl Trail {
+    pub(super) fn new(unit: u32) -> Self {
+        Self {
+            unit,
+            visits: vec![],
+            ends: vec![],
+            parents: vec![None],
+            cases: vec![],
+            nest: None,
+            sources: vec![],
+        }
+    }
+
+    /// An item is followed: the last of those that are left.
+    pub(super) fn enter(&mut self, item: &Item, graph: &mut Graph) -> Result<(), ProgramError> {
+        let mut passed = vec![];
+        let pass = |computation, place| passed.push([computation, place]);
+        graph.origin_passing(item.node, item.path.clone(), pass)?;
+        self.visits.push(Visit {
+            parent: self.parents.pop().flatten(),
+            passed,
+            index: item.index.iter().map(|index| index.form().clone()).collect(),
+            part: item.part.form().clone(),
+        });
+        Ok(())
+    }
+
+    /// What the item led to is added: items to be followed, so many then, and cases.
+    pub(super) fn leave(&mut self, items: usize, cases: &[Case]) {
+        let visit = self.visits.len() - 1;
+        self.parents.resize(items, Some(visit));
+        self.ends.resize(cases.len(), visit);
+        self.cases.extend_from_slice(&cases[self.cases.len()..]);
+    }
+
+    /// The whole trail, once the nest is made.
+    pub(super) fn finished(mut self, nest: &CopyNest, sources: &[Value]) -> Self {
+        (self.nest, self.sources) = (Some(nest.clone()), sources.to_vec());
+        self
+    }
+
+    /// The numbers that kernels read as starts: the values that hold them.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = Value> {
+        let lookups = self.nest.iter().flat_map(CopyNest::lookups);
+        lookups.map(|lookup| self.sources[lookup.source])
+    }
+
+    /// The way of the element at an index of the destination, of whose bits one is meant: the instructions with the
+    /// indices there, and the end.
+    pub(super) fn way<'a>(
+        &self,
+        destination: &StrideDescriptor,
+        storage: u32,
+        index: &[u64],
+        bit: u32,
+        image: Option<&dyn Fn(Value) -> &'a [u8]>,
+    ) -> Option<(Vec<Passed>, End)> {
+        let nest = self.nest.as_ref()?;
+        let (part, bit) = (bit / self.unit, bit % self.unit);
+        let place = if storage > self.unit {
+            let index: Vec<u64> = index.iter().copied().chain([part.into()]).collect();
+            unit(&destination.split_elements(storage / self.unit), &index)?
+        } else {
+            unit(destination, index)?
+        };
+        let images =
+            image.map(|image| self.sources.iter().map(|&of| image(of)).collect::<Vec<_>>());
+        let position = place.checked_add_signed(-nest.dst_base())?;
+        let values = nest.values_from(position, images.as_deref());
+        let case = values.first(&self.cases)?;
+        let number = |form: &Affine| values.of(form).unsigned_abs();
+        let within = |form: &Affine| u32::try_from(number(form)).unwrap_or(0) * self.unit + bit;
+        let mut passed = vec![];
+        let mut next = Some(self.ends[case]);
+        while let Some(visit) = next.map(|visit| &self.visits[visit]) {
+            let index: Vec<u64> = visit.index.iter().map(number).collect();
+            let bit = within(&visit.part);
+            passed.extend(visit.passed.iter().rev().map(|&[computation, instruction]| Passed {
+                computation,
+                instruction,
+                index: index.clone(),
+                bit,
+            }));
+            next = visit.parent;
+        }
+        passed.reverse();
+        let last = &self.visits[self.ends[case]];
+        let end = match &self.cases[case].take {
+            Take::Bits(bits) => End::Bits(bits >> bit),
+            Take::Read { source, at } => End::Array {
+                value: self.sources[*source],
+                index: last.index.iter().map(number).collect(),
+                within: within(&last.part),
+                bit: number(at) * u64::from(nest.src_bits()) + u64::from(bit),
+            },
+        };
+        Some((passed, end))
+    }
+}
+
+/// The unit of an image at which an element lies.
+fn unit(descriptor: &StrideDescriptor, index: &[u64]) -> Option<u64> {
+    let prefix = descriptor.prefix_bytes() * 8 / u64::from(descriptor.element_bits());
+    Some(prefix + descriptor.offset(index).ok()?)
+}
+
+impl End {
+    /// Where the way ends for good; a scratch buffer is none.
+    pub(super) fn origin(&self, constants: &[Vec<u8>]) -> Option<Origin> {
+        match self {
+            Self::Bits(bits) => Some(Origin::Constant { bits: *bits }),
+            Self::Array { value: Value::Parameter(number), index, bit, .. } => {
+                Some(Origin::Parameter { number: *number, index: index.clone(), bit: *bit })
+            }
+            Self::Array { value: Value::Constant(number), bit, .. } => {
+                let first = usize::try_from(bit / 8).unwrap_or(usize::MAX);
+                let bytes = constants[*number][first..].iter().take(16).rev();
+                let bits = bytes.fold(0_u128, |bits, &byte| bits << 8 | u128::from(byte));
+                Some(Origin::Constant { bits: bits >> (bit % 8) })
+            }
+            Self::Array { .. } => None,
+        }
+    }
+}

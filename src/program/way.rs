@@ -1,0 +1,194 @@
+//! [`Ways`]: from an element of a result back through the instructions to where it comes from.
+
+use std::collections::HashMap;
+
+use super::{
+    Program, Value,
+    graph::Path,
+    literal::storage_bits,
+    lower,
+    trail::{End, Trail},
+};
+use crate::{error::Error, hlo::Module};
+
+/// A program, and for each of its elements the instructions that the compiler went through to find it.
+///
+/// Indices are the forms that the kernels are made of, evaluated at one position.
+///
+/// ```
+/// use stridec::{hlo::Module, program::{Origin, Ways}};
+/// let module = Module::parse(
+///     "ENTRY main {
+///        x = u8[2,3] parameter(0)
+///        y = u8[3,2] transpose(x), dimensions={1,0}
+///        ROOT z = u8[3,1] slice(y), slice={[0:3], [1:2]}
+///      }",
+/// )?;
+/// let ways = Ways::new(&module)?;
+/// let way = ways.way(0, &[2, 0], 0).unwrap();
+/// let indices: Vec<_> = way.passed.iter().map(|passed| passed.index.as_slice()).collect();
+/// assert_eq!(indices, [[2, 0], [2, 1], [1, 2]]);
+/// assert_eq!(way.origin, Origin::Parameter { number: 0, index: vec![1, 2], bit: 40 });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Ways<'m> {
+    module: &'m Module,
+    program: Program,
+    /// For each array of the parameters its parameter, and where it stands there.
+    parameters: Vec<(usize, Path)>,
+    /// For each step what it went through.
+    trails: Vec<Trail>,
+    /// The images of the parameters, and of the scratch buffers, where numbers come from.
+    images: Option<[Vec<Vec<u8>>; 2]>,
+    steps: HashMap<Value, usize>,
+}
+
+/// The way of one element, from the result on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// The instructions that have the element, with where it is in each.
+    pub passed: Vec<Passed>,
+    /// Where it comes from: what the last instruction says.
+    pub origin: Origin,
+}
+
+/// An instruction that has the element.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Passed {
+    /// The computation, as a place in [`Module::computations`].
+    pub computation: usize,
+    /// The instruction, as a place in [`Computation::instructions`](crate::hlo::Computation::instructions).
+    pub instruction: usize,
+    /// The index of the element there.
+    pub index: Vec<u64>,
+    /// The bit of the element; other than the one that was asked for where elements were put together or taken apart.
+    pub bit: u32,
+}
+
+/// Where an element comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// From an array of the parameters.
+    Parameter {
+        /// The array, as a place in [`Program::parameters`].
+        number: usize,
+        /// The index of the element there.
+        index: Vec<u64>,
+        /// The place of the bit in the array's image.
+        bit: u64,
+    },
+    /// From a constant, or from what was computed of constants: bits from the one on that was asked for. Those past the
+    /// element mean nothing.
+    Constant {
+        /// The bits.
+        bits: u128,
+    },
+}
+
+impl<'m> Ways<'m> {
+    /// Lowers a module, and keeps what the compiler goes through.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Program::lower`].
+    pub fn new(module: &'m Module) -> Result<Self, Error> {
+        let (program, parameters, trails) = lower::trace(module)?;
+        let steps = program.steps().iter().enumerate();
+        let steps = steps.map(|(number, step)| (step.destination(), number)).collect();
+        Ok(Self { module, program, parameters, trails, images: None, steps })
+    }
+
+    /// Takes the numbers that only a run knows from the images of the parameters. Without them they are 0.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Program::run_on_host`].
+    pub fn with_parameters(mut self, images: &[&[u8]]) -> Result<Self, Error> {
+        let scratch = self.program.scratch_on_host(images)?;
+        self.images = Some([images.iter().map(|image| image.to_vec()).collect(), scratch]);
+        Ok(self)
+    }
+
+    /// Whether the numbers that only a run knows are known.
+    #[must_use]
+    pub fn has_parameters(&self) -> bool {
+        self.images.is_some()
+    }
+
+    /// The module.
+    #[must_use]
+    pub fn module(&self) -> &'m Module {
+        self.module
+    }
+
+    /// The program, without kernels.
+    #[must_use]
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The number of the parameter that an array belongs to, and where it stands in it: the numbers of its parts, the
+    /// outermost first.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no such array.
+    #[must_use]
+    pub fn parameter(&self, number: usize) -> (usize, &[usize]) {
+        let (parameter, path) = &self.parameters[number];
+        (*parameter, path)
+    }
+
+    /// The buffers with numbers that a result's kernels read: starts that only a run knows.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no such result.
+    #[must_use]
+    pub fn numbers(&self, result: usize) -> Vec<Value> {
+        let steps = self.program.steps_of(result);
+        let mut values: Vec<Value> =
+            steps.into_iter().flat_map(|step| self.trails[step].numbers()).collect();
+        values.sort_unstable();
+        values.dedup();
+        values
+    }
+
+    /// The way of the element at an index of a result, of whose bits one is meant; `None` where there is no such element.
+    #[must_use]
+    pub fn way(&self, result: usize, index: &[u64], bit: u32) -> Option<Way> {
+        let (mut value, mut index, mut bit) = (Value::Result(result), index.to_vec(), bit);
+        let mut passed: Vec<Passed> = vec![];
+        loop {
+            let buffer = self.program.buffer(value)?;
+            let storage = storage_bits(buffer.shape().element_type());
+            let step = *self.steps.get(&value)?;
+            if bit >= storage {
+                return None;
+            }
+            let trail = &self.trails[step];
+            let (found, end) = match &self.images {
+                None => trail.way(buffer.descriptor(), storage, &index, bit, None)?,
+                Some([parameters, scratch]) => {
+                    let image = |value: Value| match value {
+                        Value::Parameter(number) => &parameters[number][..],
+                        Value::Constant(number) => &self.program.constants()[number],
+                        Value::Scratch(number) => &scratch[number],
+                        Value::Result(_) => unreachable!("no kernel reads a result"),
+                    };
+                    trail.way(buffer.descriptor(), storage, &index, bit, Some(&image))?
+                }
+            };
+            // What a scratch buffer holds was passed on the way to it.
+            let again = passed.last() == found.first();
+            passed.extend(found.into_iter().skip(usize::from(again)));
+            match end {
+                End::Array { value: Value::Scratch(number), index: at, within, .. } => {
+                    (value, index, bit) = (Value::Scratch(number), at, within);
+                }
+                end => return Some(Way { passed, origin: end.origin(self.program.constants())? }),
+            }
+        }
+    }
+}

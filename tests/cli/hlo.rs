@@ -1,0 +1,194 @@
+//! Programs on the command line: `run`, `compile` and `explain` of a module, in files, on standard input and in requests.
+
+use prost::Message;
+use serde_json::Value;
+use stridec::{
+    hlo::Module,
+    proto::stridec::{CompileRequest, Language, compile_request::Operation},
+};
+
+use crate::sandbox::Sandbox;
+
+/// Two parameters, two results.
+const TEXT: &str = "HloModule pair, entry_computation_layout={(u8[2,3]{1,0}, u8[1,3]{1,0})->(u8[3,3]{0,1}, u8[3,2]{1,0})}
+
+ENTRY main {
+  x = u8[2,3] parameter(0)
+  y = u8[1,3] parameter(1)
+  both = u8[3,3] concatenate(x, y), dimensions={0}
+  turned = u8[3,2] transpose(x), dimensions={1,0}
+  ROOT out = (u8[3,3], u8[3,2]) tuple(both, turned)
+}
+";
+
+/// What computes.
+const NEGATES: &str = "ENTRY main {\n x = f32[2] parameter(0)\n ROOT y = f32[2] negate(x)\n}\n";
+
+/// A folder with the module as text and as a message, and inputs.
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("m.txt", TEXT);
+    sandbox.write("m.pb", Module::parse(TEXT).unwrap().encode());
+    sandbox.write("x", "abcdef");
+    sandbox.write("y", "uvw");
+    sandbox
+}
+
+fn words(line: &str) -> Vec<&str> {
+    line.split(' ').collect()
+}
+
+#[test]
+fn parameters_and_results_go_by_their_order() {
+    for module in ["m.txt", "m.pb"] {
+        let sandbox = sandbox();
+        let run = format!("run hlo @{module} -i x -i y -o a -o b.npy --device host");
+        let ran = sandbox.stridec(&words(&run));
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert_eq!(sandbox.read("a"), b"adubevcfw", "column by column, as the entry's layout says");
+        assert!(sandbox.read("b.npy").ends_with(b"adbecf"));
+    }
+}
+
+#[test]
+fn default_layouts_are_row_major() {
+    let sandbox = sandbox();
+    let run = "run hlo @m.txt --layouts default -i x -i y -o a -o b --device host";
+    assert_eq!(sandbox.stridec(&words(run)).code, 0);
+    assert_eq!(sandbox.read("a"), b"abcdefuvw");
+    sandbox.stridec(&words("compile hlo @m.txt --layouts row")).fails(2, "default");
+}
+
+#[test]
+fn standard_input_and_output() {
+    let sandbox = sandbox();
+    let run = words("run hlo @m.txt -i - -i y -o - -o b --device host");
+    let ran = sandbox.stridec_with_input(&run, b"abcdef");
+    assert_eq!(ran.text(), "adubevcfw");
+    let run = words("run hlo @- -i x -i y -o a -o b --device host");
+    for module in [TEXT.as_bytes(), &Module::parse(TEXT).unwrap().encode()] {
+        let ran = sandbox.stridec_with_input(&run, module);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+    }
+    let twice = words("run hlo @m.txt -i - -i - -o a -o b --device host");
+    sandbox.stridec_with_input(&twice, b"abcdef").fails(2, "standard input");
+}
+
+#[test]
+fn wrong_numbers_of_files_name_the_shapes() {
+    let sandbox = sandbox();
+    let fails = |line: &str, says: &str| sandbox.stridec(&words(line)).fails(2, says);
+    let one =
+        "--input: expected 2 files, one for each parameter (u8[2,3]{1,0}, u8[1,3]{1,0}), got 1";
+    fails("run hlo @m.txt -i x -o a -o b", one);
+    let three =
+        "--output: expected 2 files, one for each result (u8[3,3]{0,1}, u8[3,2]{1,0}), got 3";
+    fails("run hlo @m.txt -i x -i y -o a -o b -o c", three);
+    fails("run hlo @m.txt -i x -i y -o a -o a", "--output: a is given for two results");
+    assert_eq!(sandbox.names(), ["m.pb", "m.txt", "x", "y"]);
+}
+
+#[test]
+fn wrong_inputs_leave_nothing_behind() {
+    let sandbox = sandbox();
+    sandbox.write("long", "abcdefg");
+    let header = b"{'descr': '|u1', 'fortran_order': False, 'shape': (3, 2), }";
+    let mut npy = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    npy.extend(header.iter().chain(&[b' '; 58]).chain(b"\nabcdef"));
+    sandbox.write("turned.npy", npy);
+    let before = sandbox.names();
+    let fails = |line: &str, says: &str| sandbox.stridec(&words(line)).fails(2, says);
+    fails("run hlo @m.txt -i long -i y -o a -o b --device host", "long: expected 6 bytes");
+    fails("run hlo @m.txt -i y -i y -o a -o b --device host", "y: expected 6 bytes");
+    fails("run hlo @m.txt -i turned.npy -i y -o a -o b --device host", "turned.npy: ");
+    fails("run hlo @m.txt -i none -i y -o a -o b --device host", "none: cannot be read");
+    sandbox.stridec(&words("run hlo @m.txt -i x -i y -o a -o no/b --device host")).fails(1, "no/b");
+    fails(
+        "run hlo @m.txt --from u8[2] -i x -i y -o a -o b",
+        "--from: a program takes no such flag",
+    );
+    fails("run hlo", "hlo: missing; expected @FILE");
+    fails("run hlo m.txt -i x", "hlo: expected @FILE, got `m.txt`");
+    assert_eq!(sandbox.names(), before, "no output, whole or in part");
+}
+
+#[test]
+fn what_computes_is_not_supported() {
+    let sandbox = sandbox();
+    sandbox.write("n.txt", NEGATES);
+    let says = "`y`: negate is not supported";
+    for command in ["run hlo @n.txt -i x -o a", "compile hlo @n.txt", "explain hlo @n.txt"] {
+        sandbox.stridec(&words(command)).fails(3, says);
+    }
+    sandbox.write("bad.txt", TEXT.replace("dimensions={1,0}", "dimensions={1,1}"));
+    sandbox.write("short.pb", &Module::parse(TEXT).unwrap().encode()[..40]);
+    for module in ["bad.txt", "short.pb", "none.pb"] {
+        sandbox.stridec(&["compile", "hlo", &format!("@{module}")]).fails(2, module);
+    }
+}
+
+#[test]
+fn a_result_is_chosen() {
+    let sandbox = sandbox();
+    let compile = |rest: &str| sandbox.stridec(&words(&format!("compile hlo @m.pb{rest}")));
+    compile("").fails(2, "--output: missing; expected the number of one of the 2 results");
+    compile(" --output 2").fails(2, "--output: expected the number of a result, below 2, got `2`");
+    let wgsl = compile(" --output 1").text().to_owned();
+    assert!(wgsl.contains("// result 1 of pair") && wgsl.contains("fn main("), "{wgsl}");
+    let stages = compile(" --emit stages").text().to_owned();
+    assert!(stages.contains("result 0") && stages.contains("result 1"), "{stages}");
+    let kernel: Value = serde_json::from_str(compile(" --output 1 --emit json").text()).unwrap();
+    assert_eq!(kernel["entryPoint"], "main");
+    for language in ["msl", "hlsl", "glsl"] {
+        compile(&format!(" --output 0 --emit {language}")).text();
+    }
+    assert_eq!(&compile(" --output 0 --emit spirv").stdout[..4], &[3, 2, 35, 7]);
+}
+
+#[test]
+fn a_request_holds_a_module() {
+    let sandbox = sandbox();
+    let request = |module: Vec<u8>| CompileRequest {
+        operation: Some(Operation::HloModule(module)),
+        target: None,
+        language: Language::Msl.into(),
+    };
+    let module = Module::parse(TEXT).unwrap().encode();
+    sandbox.write("request.pb", request(module).encode_to_vec());
+    let ran = sandbox.stridec(&words("run --op @request.pb -i x -i y -o a -o b --device host"));
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(sandbox.read("a"), b"adubevcfw");
+    let compiled = sandbox.stridec(&words("compile --op @request.pb --output 0"));
+    assert_eq!(compiled.text(), sandbox.stridec(&words("compile hlo @m.pb --output 0")).text());
+    let drawn = sandbox.stridec(&words("explain --op @request.pb")).text().to_owned();
+    assert_eq!(drawn, sandbox.stridec(&words("explain hlo @m.pb")).text());
+    sandbox
+        .stridec(&words("bench --op @request.pb"))
+        .fails(2, "only `run`, `compile` and `explain`");
+    sandbox.write("bad.pb", request(vec![1, 2, 3]).encode_to_vec());
+    sandbox
+        .stridec(&words("compile --op @bad.pb"))
+        .fails(2, "bad.pb: hlo_module: bytes: truncated");
+}
+
+#[test]
+fn sources_and_ways_are_drawn() {
+    let sandbox = sandbox();
+    let explain = |rest: &str| sandbox.stridec(&words(&format!("explain hlo @m.pb{rest}")));
+    let all = explain("").text().to_owned();
+    assert!(all.contains("RESULT 0  u8[3,3]{0,1}") && all.contains("RESULT 1"), "{all}");
+    assert!(!all.contains('\u{1b}'), "no colour in a pipe");
+    let one = explain(" --output 0 --element 2,1").text().to_owned();
+    assert!(one.contains("It is y at (0,1), byte 1.") && !one.contains("RESULT 1"), "{one}");
+    explain(" --svg a.svg --html a.html").text();
+    assert!(sandbox.read("a.svg").starts_with(b"<svg "));
+    let page = String::from_utf8(sandbox.read("a.html")).unwrap();
+    assert!(page.contains("id=\"run\"") && page.contains("fn main("), "{page}");
+    explain(" --element 2,1").fails(2, "--element: expected --output N with it");
+    explain(" --output 0 --element 3,0")
+        .fails(2, "--element: expected an index of u8[3,3]{0,1}, got `3,0`");
+    explain(" --output 2").fails(2, "below 2, got `2`");
+    explain(" --input x").fails(2, "--input: expected 2 files");
+    let shape = ["explain", "u8[2]", "--element", "1"];
+    sandbox.stridec(&shape).fails(2, "--element: only `hlo` takes this flag");
+}
