@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 mod array;
 mod device;
 mod errors;
+mod flow;
 mod kernel;
 mod layout;
 mod module;

@@ -19,6 +19,7 @@ use crate::{
     array::{HostArray, Room, lies_as},
     device::Device,
     errors::{invalid, raised},
+    flow,
     kernel::Kernel,
     module::{Call, Given},
     picture,
@@ -299,7 +300,12 @@ impl Program {
         Some(html)
     }
 
-    /// The program as text and as the table for a notebook.
+    /// What each kernel reads and writes, as an SVG document; None where the target's limits are too low for a kernel.
+    fn _repr_svg_(&self, py: Python<'_>) -> Option<String> {
+        Some(flow::svg(&self.lowered, self.compiled(py).ok()?))
+    }
+
+    /// The program as text, as the table for a notebook and as the drawing.
     #[pyo3(signature = (include=None, exclude=None))]
     fn _repr_mimebundle_<'py>(
         &self,
@@ -308,7 +314,7 @@ impl Program {
         exclude: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let _ = (include, exclude);
-        picture::bundle(py, self.__repr__(), self._repr_html_(py), None)
+        picture::bundle(py, self.__repr__(), self._repr_html_(py), self._repr_svg_(py))
     }
 }
 

@@ -74,6 +74,7 @@ HOSTILE = [None, 0, -1, 1 << 80, 1.5, "", "{", "}", "f32[", "f32[2,3]", "{0,1}",
 
 
 def test_hostile_arguments_raise_and_nothing_else():
+    program = stridec.Program("ENTRY main { x = s32[2,3] parameter(0) y = s32[2] parameter(1) ROOT r = (s32[2,3], s32[2]) tuple(x, y) }")
     calls = [
         lambda a, b: stridec.Shape(a, layout=b),
         lambda a, b: stridec.Shape(a, dtype=b),
@@ -85,6 +86,10 @@ def test_hostile_arguments_raise_and_nothing_else():
         lambda a, b: stridec.slice(X, a, b),
         lambda a, b: stridec.compile(a, b),
         lambda a, b: stridec.Operation.relayout("s32[2,3]", a)(b),
+        lambda a, b: stridec.Program(a)(b),
+        lambda a, b: program(a, b),
+        lambda a, b: stridec.diff(a, b),
+        lambda a, b: stridec.memory(a),
     ]
     done = 0
     for call, (a, b) in itertools.product(calls, itertools.product(HOSTILE, HOSTILE)):

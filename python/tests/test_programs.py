@@ -158,6 +158,9 @@ def test_what_programs_tell():
     assert all(kernel.wgsl in program.stages() for kernel in program.kernels)
     html = program._repr_html_()
     assert html.count("<pre>") == 2 and program._repr_mimebundle_()["text/html"] == html
+    drawing = xml.dom.minidom.parseString(program._repr_svg_())
+    texts = [text.firstChild.data for text in drawing.getElementsByTagName("text")]
+    assert texts[::3] == ["parameter 0", "parameter 1"] and texts[2::3] == ["result 0", "result 1"]
 
 
 def test_wrong_calls():

@@ -39,6 +39,28 @@ def test_other_threads_run_during_a_copy():
     assert held < 5, "no other thread ran while elements were copied"
 
 
+def test_two_copies_run_at_once():
+    outs = [numpy.empty((4001, 3000), numpy.float32) for _ in range(2)]
+    together = 0
+    for _ in range(10):
+        barrier, times = threading.Barrier(2), [None, None]
+
+        def copy(number):
+            barrier.wait()
+            start = time.perf_counter()
+            stridec.relayout(LARGE, to="{0,1}", out=outs[number])
+            times[number] = (start, time.perf_counter())
+
+        threads = [threading.Thread(target=copy, args=(number,)) for number in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        # With the lock held, the second call would begin when the first has ended.
+        together += max(start for start, _ in times) < min(end for _, end in times)
+    assert together >= 5
+
+
 def test_two_copies_at_once_are_both_right():
     expected = numpy.ascontiguousarray(LARGE.T)
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
