@@ -89,7 +89,12 @@ impl Gpu {
     }
 
     /// Checks that a buffer is this device's and holds `needed` bytes.
-    fn check_buffer(&self, operand: Operand, buffer: &Buffer, needed: u64) -> Result<(), GpuError> {
+    pub(super) fn check_buffer(
+        &self,
+        operand: Operand,
+        buffer: &Buffer,
+        needed: u64,
+    ) -> Result<(), GpuError> {
         if buffer.owner != self.owner {
             return Err(GpuError::ForeignBuffer { operand });
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{error_kind::ErrorKind, nest::Operand, schedule::ScheduleError};
+use crate::{error_kind::ErrorKind, nest::Operand, program::ProgramError, schedule::ScheduleError};
 
 /// What kept a kernel from running.
 ///
@@ -42,6 +42,17 @@ pub enum GpuError {
         given: u64,
         /// Bytes of the image.
         expected: u64,
+    },
+    /// Other buffers than one for each parameter and each result of a program.
+    #[error(
+        "expected {} buffers for parameters and {} for results, got {} and {}",
+        expected[0], expected[1], given[0], given[1]
+    )]
+    BufferCount {
+        /// Buffers given, for parameters and for results.
+        given: [usize; 2],
+        /// Parameters and results of the program.
+        expected: [usize; 2],
     },
     /// A device buffer, or a range of one, that is smaller than the kernel needs.
     #[error("{operand} buffer: expected at least {needed} bytes from its offset, got {given}")]
@@ -106,6 +117,9 @@ pub enum GpuError {
     /// A part of a copy, cut down to one position, that the device does not run.
     #[error(transparent)]
     Schedule(ScheduleError),
+    /// A program whose buffers cannot be packed for the kernels of a device.
+    #[error(transparent)]
+    Program(ProgramError),
     /// The shader or its entry point does not compile.
     #[error("entry point {entry_point:?} does not compile: {message}")]
     Shader {
@@ -161,6 +175,7 @@ impl GpuError {
         match self {
             Self::NoDevice { .. } | Self::DeviceRefused { .. } => ErrorKind::NoDevice,
             Self::Bindings { .. }
+            | Self::BufferCount { .. }
             | Self::ImageSize { .. }
             | Self::BufferTooSmall { .. }
             | Self::ForeignBuffer { .. }
@@ -169,6 +184,7 @@ impl GpuError {
             | Self::SameBuffer { .. } => ErrorKind::Invalid,
             Self::BeyondLimit { .. } => ErrorKind::Unsupported,
             Self::Schedule(error) => error.kind(),
+            Self::Program(error) => error.kind(),
             Self::Shader { .. }
             | Self::Validation { .. }
             | Self::OutOfMemory { .. }
@@ -187,7 +203,13 @@ impl GpuError {
     /// Whether the kernel is fine and only this device too small for it: another device or the host can run it.
     #[must_use]
     pub fn is_beyond_limits(&self) -> bool {
-        matches!(self, Self::BeyondLimit { .. } | Self::OutOfMemory { .. } | Self::Schedule(_))
+        matches!(
+            self,
+            Self::BeyondLimit { .. }
+                | Self::OutOfMemory { .. }
+                | Self::Schedule(_)
+                | Self::Program(_)
+        )
     }
 }
 

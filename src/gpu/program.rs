@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::buffer::rounded;
 use super::check;
 use super::encode::Job;
-use super::{Gpu, GpuError};
+use super::scope::scoped;
+use super::{Buffer, Gpu, GpuError};
 use crate::{
     nest::Operand,
     program::{Program, Value},
@@ -32,24 +33,22 @@ impl Gpu {
             check::image(Operand::Source(number), given, of.bytes())?;
         }
         let own;
-        let kernels = if program.kernels().len() == program.steps().len() {
-            program.kernels()
+        let (program, kernels) = if program.kernels().len() == program.steps().len() {
+            (program, program.kernels())
         } else {
-            own = self.compile_steps(program)?;
-            &own
+            let program = program.clone().within_bindings().map_err(GpuError::Program)?;
+            let kernels = self.compile_steps(&program)?;
+            own = (program, kernels);
+            (&own.0, &own.1[..])
         };
-        let buffers = self.buffers(program, kernels, parameters)?;
-        let mut encoder = self.encoder()?;
-        for (step, kernel) in program.steps().iter().zip(kernels) {
-            if kernel.dispatches.is_empty() {
-                continue;
+        let buffers = self.buffers(program, kernels, &BTreeMap::new())?;
+        for (number, bytes) in parameters.iter().enumerate() {
+            // What no kernel reads has no buffer.
+            if let Some(buffer) = buffers.get(&Value::Parameter(number)) {
+                self.write(buffer, bytes)?;
             }
-            let sizes = check::kernel(kernel, &self.limits)?;
-            let sources = step.sources().iter().map(|source| (&buffers[source], 0)).collect();
-            let destination = (&buffers[&step.destination()], 0);
-            let job = Job { kernel, sizes, sources, destination, times: 1 };
-            self.encode_job(&mut encoder, &job, None)?;
         }
+        let encoder = self.encode_steps(program, kernels, &buffers)?;
         let mut encoder = Some(encoder);
         let mut results = Vec::with_capacity(program.results().len());
         for (number, of) in program.results().iter().enumerate() {
@@ -64,6 +63,67 @@ impl Gpu {
         Ok(results)
     }
 
+    /// Runs a compiled program on buffers of this device, one for each parameter and each result, and waits until it is done.
+    ///
+    /// # Errors
+    /// [`GpuError::BufferTooSmall`], [`GpuError::ForeignBuffer`], [`GpuError::SameBuffer`]; [`GpuError::BufferCount`] where there are more or fewer
+    /// buffers; else as [`run`](Self::run).
+    ///
+    /// # Panics
+    /// Where the program was only lowered: [`compile_module`](crate::program::compile_module) gives it kernels.
+    pub fn dispatch_program(
+        &self,
+        program: &Program,
+        parameters: &[&Buffer],
+        results: &[&Buffer],
+    ) -> Result<(), GpuError> {
+        let kernels = program.kernels();
+        assert_eq!(kernels.len(), program.steps().len(), "a program with kernels");
+        let (given, expected) = (
+            [parameters.len(), results.len()],
+            [program.parameters().len(), program.results().len()],
+        );
+        if given != expected {
+            return Err(GpuError::BufferCount { given, expected });
+        }
+        for (number, result) in results.iter().enumerate() {
+            let mut others = parameters.iter().chain(&results[..number]);
+            if others.any(|other| other.handle == result.handle) {
+                return Err(GpuError::SameBuffer { source_offset: 0, destination_offset: 0 });
+            }
+        }
+        let parameters = (0..).map(Value::Parameter).zip(parameters);
+        let results = (0..).map(Value::Result).zip(results);
+        let own: BTreeMap<Value, &Buffer> =
+            parameters.chain(results).map(|(value, &buffer)| (value, buffer)).collect();
+        let buffers = self.buffers(program, kernels, &own)?;
+        let encoder = self.encode_steps(program, kernels, &buffers)?;
+        let doing = "running the program";
+        let submission = scoped(&self.device, doing, || self.queue.submit([encoder.finish()]))?;
+        self.wait(doing, submission)
+    }
+
+    /// Encodes the kernels, one after the other.
+    fn encode_steps(
+        &self,
+        program: &Program,
+        kernels: &[Kernel],
+        buffers: &BTreeMap<Value, wgpu::Buffer>,
+    ) -> Result<wgpu::CommandEncoder, GpuError> {
+        let mut encoder = self.encoder()?;
+        for (step, kernel) in program.steps().iter().zip(kernels) {
+            if kernel.dispatches.is_empty() {
+                continue;
+            }
+            let sizes = check::kernel(kernel, &self.limits)?;
+            let sources = step.sources().iter().map(|source| (&buffers[source], 0)).collect();
+            let destination = (&buffers[&step.destination()], 0);
+            let job = Job { kernel, sizes, sources, destination, times: 1 };
+            self.encode_job(&mut encoder, &job, None)?;
+        }
+        Ok(encoder)
+    }
+
     fn compile_steps(&self, program: &Program) -> Result<Vec<Kernel>, GpuError> {
         let target = self.limits.target(self.name());
         let compile = |step: &crate::program::Step| {
@@ -73,12 +133,12 @@ impl Gpu {
         program.steps().iter().map(compile).collect()
     }
 
-    /// A buffer for each value, large enough for every binding of it; parameters and constants are written.
+    /// A buffer for each value that is not `given`, large enough for every binding of it; constants are written.
     fn buffers(
         &self,
         program: &Program,
         kernels: &[Kernel],
-        parameters: &[&[u8]],
+        given: &BTreeMap<Value, &Buffer>,
     ) -> Result<BTreeMap<Value, wgpu::Buffer>, GpuError> {
         let mut sizes: BTreeMap<Value, u64> = BTreeMap::new();
         let results = (0..program.results().len()).map(Value::Result);
@@ -94,11 +154,19 @@ impl Gpu {
         }
         let mut buffers = BTreeMap::new();
         for (value, size) in sizes {
-            let buffer = self.create_buffer(size)?;
-            match value {
-                Value::Parameter(number) => self.write(&buffer, parameters[number])?,
-                Value::Constant(number) => self.write(&buffer, &program.constants()[number])?,
-                Value::Scratch(_) | Value::Result(_) => {}
+            let buffer = match given.get(&value) {
+                Some(buffer) => {
+                    let operand = match value {
+                        Value::Parameter(number) => Operand::Source(number),
+                        _ => Operand::Destination,
+                    };
+                    self.check_buffer(operand, buffer, size)?;
+                    buffer.handle.clone()
+                }
+                None => self.create_buffer(size)?,
+            };
+            if let Value::Constant(number) = value {
+                self.write(&buffer, &program.constants()[number])?;
             }
             buffers.insert(value, buffer);
         }

@@ -17,17 +17,16 @@ use super::{
 };
 use crate::stride::{Coordinate, Coordinates, Forward, StrideDescriptor};
 
-/// The most cases of a nest that an assembly makes.
+/// The cases of a nest up to which an assembly makes them, where it is not told another number.
 pub(crate) const MAX_CASES: usize = 64;
 /// The most quotients.
 pub(crate) const MAX_QUOTIENTS: usize = 32;
-/// The most sources: WebGPU guarantees 8 storage buffers, and one is the destination.
-pub(crate) const MAX_SOURCES: usize = 7;
 
 /// A nest while it is made.
 #[derive(Debug)]
 pub(crate) struct Assembly {
     nest: CopyNest,
+    most_cases: usize,
     /// The case of the destination's own padding, which comes last.
     padding: Option<Case>,
 }
@@ -154,7 +153,7 @@ impl Assembly {
             sign_extend: destination.element_type().is_signed_integer(),
         };
         let padding = padding_case(&walk.guards, destination.padding());
-        let assembly = Self { nest, padding };
+        let assembly = Self { nest, most_cases: MAX_CASES, padding };
         if dst_units == 0 || destination.sizes().contains(&0) {
             return Ok((assembly, None));
         }
@@ -178,11 +177,16 @@ impl Assembly {
         Ok((assembly, Some((region, index))))
     }
 
+    /// Allows this many cases.
+    pub(crate) fn allow_cases(&mut self, most: usize) {
+        self.most_cases = most;
+    }
+
     /// Adds a source that cases read; gives its number.
     ///
     /// # Errors
     ///
-    /// Where there are too many, it is too large, or its elements have another width than those of other sources.
+    /// Where it is too large, or its elements have another width than those of other sources.
     pub(crate) fn source(&mut self, descriptor: &StrideDescriptor) -> Result<usize, NestError> {
         let (operand, given) =
             (Operand::Source(self.nest.sources.len()), descriptor.element_bits());
@@ -197,23 +201,16 @@ impl Assembly {
             return Err(NestError::Widths { operand, given, expected: self.nest.src_bits });
         }
         let (units, _) = elements(operand, descriptor)?;
-        self.add_source(units, descriptor.image_bytes())
+        Ok(self.add_source(units, descriptor.image_bytes()))
     }
 
-    fn add_source(&mut self, units: u64, bytes: u64) -> Result<usize, NestError> {
-        if self.nest.sources.len() == MAX_SOURCES {
-            return Err(NestError::Bound { what: "sources", limit: MAX_SOURCES });
-        }
+    fn add_source(&mut self, units: u64, bytes: u64) -> usize {
         self.nest.sources.push(Source { units, bytes, last_read: LastRead::Nothing });
-        Ok(self.nest.sources.len() - 1)
+        self.nest.sources.len() - 1
     }
 
     /// Adds a source of numbers of so many bits, which lookups read; gives its number.
-    ///
-    /// # Errors
-    ///
-    /// Where there are too many.
-    pub(crate) fn number_source(&mut self, units: u64, bits: u32) -> Result<usize, NestError> {
+    pub(crate) fn number_source(&mut self, units: u64, bits: u32) -> usize {
         self.add_source(units, units * u64::from(bits / 8))
     }
 
@@ -372,8 +369,8 @@ impl Assembly {
     }
 
     fn case(&mut self, region: Region, take: Take) -> Result<(), NestError> {
-        if self.nest.cases.len() == MAX_CASES {
-            return Err(NestError::Bound { what: "cases", limit: MAX_CASES });
+        if self.nest.cases.len() == self.most_cases {
+            return Err(NestError::Bound { what: "cases", limit: self.most_cases });
         }
         self.nest.cases.push(Case { when: region.guards, take });
         Ok(())

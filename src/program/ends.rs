@@ -177,7 +177,7 @@ impl Pull<'_, '_> {
             let at = prefix + descriptor.offset(&index).unwrap_or_default();
             let units = prefix + descriptor.physical_elements();
             let source =
-                self.source(value, true, |assembly| assembly.number_source(units, bits))?;
+                self.source(value, true, |assembly| Ok(assembly.number_source(units, bits)))?;
             let is_signed = element_type.is_signed_integer();
             return Ok(self.assembly.lookup(Lookup { source, at, last, bits, is_signed }));
         }

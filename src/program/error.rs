@@ -1,7 +1,10 @@
 //! Why a module is not compiled, or does not run.
 
 use super::Value;
-use crate::{error_kind::ErrorKind, nest::NestError, shape::Shape, stride::StrideError};
+use crate::{
+    error_kind::ErrorKind, nest::NestError, schedule::ScheduleError, shape::Shape,
+    stride::StrideError,
+};
 
 /// Why a module is not compiled, or does not run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,6 +35,14 @@ pub enum ProgramError {
         instruction: String,
         /// What is wrong.
         error: Box<NestError>,
+    },
+    /// A kernel that the target does not run.
+    #[error("kernel of {destination}: {error}")]
+    Kernel {
+        /// The buffer that it writes, with its shape.
+        destination: String,
+        /// What the target does not allow.
+        error: Box<ScheduleError>,
     },
     /// More instructions on the ways from the results to the parameters than are followed.
     #[error(
@@ -87,6 +98,7 @@ impl ProgramError {
         match self {
             Self::Layout { error, .. } => error.kind(),
             Self::Nest { error, .. } => error.kind(),
+            Self::Kernel { error, .. } => error.kind(),
             Self::Count { .. } | Self::Length { .. } => ErrorKind::Invalid,
             Self::Unsupported { .. }
             | Self::TooLong { .. }

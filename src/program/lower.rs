@@ -13,7 +13,7 @@ use super::{
 use crate::{
     hlo::{Literal, Module, Opcode},
     host,
-    nest::{coalesce, refine, widen},
+    nest::{MAX_CASES, NestError, coalesce, refine, widen},
     shape::{ElementType, Shape},
     stride::StrideDescriptor,
 };
@@ -24,6 +24,9 @@ const MAX_SCRATCH: usize = 64;
 /// The visits that the value has which is computed before, where a kernel passes a bound: about as many as it has cases
 /// of its own, so that both kernels stay small.
 const SHARED_VISITS: usize = 8;
+
+/// The most cases of a kernel of which nothing is used several times: as many as its instructions have operands.
+const MOST_CASES: usize = 1 << 12;
 
 /// How many computations may lie inside one another for them to be computed when compiling.
 const MAX_FOLDS: usize = 64;
@@ -116,8 +119,8 @@ impl Lowering<'_> {
             .map_err(|error| ProgramError::layout(buffer, shape, error))?;
         let element_type = shape.element_type();
         let destination = &destination;
-        let keeps_trail = self.keeps_trail;
-        let wanted = Wanted { node, path, element_type, destination, keeps_trail };
+        let (keeps_trail, most_cases) = (self.keeps_trail, MAX_CASES);
+        let mut wanted = Wanted { node, path, element_type, destination, keeps_trail, most_cases };
         loop {
             match pull(&mut self.graph, &mut self.kept, &wanted) {
                 Ok(Pulled { nest, sources, trail }) => {
@@ -138,32 +141,29 @@ impl Lowering<'_> {
                     }
                 }
                 Err(Stop::Bound(error, visits)) => {
-                    let Some(shared) = self.shared(&wanted, &visits)? else {
+                    let root = self.graph.origin(wanted.node, wanted.path.clone())?;
+                    let visits: Vec<(Node, usize)> = visits
+                        .into_iter()
+                        .filter(|&(node, _)| Origin::Node(node) != root && !self.is_constant(node))
+                        .collect();
+                    let is_long = matches!(*error, NestError::Bound { what: "cases", .. });
+                    if let Some(shared) = shared(&visits) {
+                        self.scratch(shared)?;
+                    } else if is_long && wanted.most_cases < MOST_CASES {
+                        wanted.most_cases = MOST_CASES;
+                    } else if let (false, Some(&(first, _))) = (is_long, visits.first()) {
+                        self.scratch(first)?;
+                    } else {
                         let instruction = self.graph.instruction(node).name().to_owned();
                         return Err(ProgramError::Nest { instruction, error });
-                    };
-                    self.scratch(shared)?;
+                    }
                 }
             }
         }
     }
 
-    /// The value to compute before, where a kernel passes a bound: one that is used several times, else one that the
-    /// result is made of.
-    fn shared(
-        &mut self,
-        wanted: &Wanted,
-        visits: &[(Node, usize)],
-    ) -> Result<Option<Node>, ProgramError> {
-        let root = self.graph.origin(wanted.node, wanted.path.clone())?;
-        let others = || visits.iter().filter(|(node, _)| Origin::Node(*node) != root);
-        let several = others().filter(|(_, count)| *count > 1);
-        if let Some((node, _)) = several.min_by_key(|(_, count)| count.abs_diff(SHARED_VISITS)) {
-            return Ok(Some(*node));
-        }
-        let is_constant =
-            |node: Node| matches!(self.graph.instruction(node).opcode(), Opcode::Constant(_));
-        Ok(others().map(|(node, _)| *node).find(|&node| !is_constant(node)))
+    fn is_constant(&self, node: Node) -> bool {
+        matches!(self.graph.instruction(node).opcode(), Opcode::Constant(_))
     }
 
     fn unsupported(&self, node: Node, reason: &str) -> ProgramError {
@@ -224,7 +224,8 @@ impl Lowering<'_> {
         let Ok(destination) = StrideDescriptor::try_from(&shape) else { return Ok(None) };
         let path = Path::new();
         let destination = &destination;
-        let wanted = Wanted { node, path, element_type, destination, keeps_trail: false };
+        let (keeps_trail, most_cases) = (false, MAX_CASES);
+        let wanted = Wanted { node, path, element_type, destination, keeps_trail, most_cases };
         loop {
             match pull(&mut self.graph, &mut self.kept, &wanted) {
                 Ok(Pulled { nest, sources, .. }) => {
@@ -270,4 +271,10 @@ impl Lowering<'_> {
         self.kept.scratch_of.insert(Origin::Node(node), number);
         Ok(())
     }
+}
+
+/// The value to compute before, where a kernel passes a bound: one that is used several times.
+fn shared(visits: &[(Node, usize)]) -> Option<Node> {
+    let several = visits.iter().filter(|(_, count)| *count > 1);
+    several.min_by_key(|(_, count)| count.abs_diff(SHARED_VISITS)).map(|(node, _)| *node)
 }

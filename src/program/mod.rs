@@ -2,7 +2,8 @@
 //!
 //! [`compile_module`] walks the image of each result and hands the index of a position backwards through the
 //! instructions, to a parameter or to a constant (`pull`). A result that passes a bound of one kernel takes several, with
-//! scratch buffers between them (`lower`). What moves no data is refused, and the instruction is named.
+//! scratch buffers between them (`lower`, and `pack` where a kernel reads more buffers than it binds). What moves no data
+//! is refused, and the instruction is named.
 //!
 //! ```
 //! use stridec::{Target, hlo::{Builder, Opcode}, program::compile_module};
@@ -27,6 +28,7 @@ mod instruction;
 mod literal;
 mod lower;
 mod mask;
+mod pack;
 #[allow(clippy::module_inception)]
 mod program;
 mod pull;

@@ -117,13 +117,16 @@ pub struct Program {
 ///
 /// Where an instruction does more than move data, a layout has no strides, or the target's limits are too low.
 pub fn compile_module(module: &Module, target: &Target) -> Result<Program, Error> {
-    let mut program = Program::lower(module)?;
+    let mut program = Program::lower(module)?.within_bindings()?;
     program.kernels = program.compile(target)?;
     Ok(program)
 }
 
 impl Program {
     /// Lowers every result of a module: what runs on the host, and what kernels are made of.
+    ///
+    /// The host reads any number of buffers in a step. [`compile_module`] adds steps where that are more than a kernel
+    /// binds.
     ///
     /// # Errors
     ///
@@ -189,10 +192,11 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// Where the target's limits are too low.
+    /// Where the target's limits are too low, or the program was only lowered and a step reads more than a kernel binds.
     pub fn compile(&self, target: &Target) -> Result<Vec<Kernel>, Error> {
         let compile = |step: &Step| {
-            let schedule = schedule(step.nest.clone(), target)?;
+            let schedule =
+                schedule(step.nest.clone(), target).map_err(|error| self.refused(step, error))?;
             let kernel = wgsl::emit(&schedule, target, &self.header(step));
             if !kernel.dispatches.is_empty() {
                 wgsl::validate(&kernel.wgsl)?;

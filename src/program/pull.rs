@@ -39,6 +39,8 @@ pub(super) struct Wanted<'a> {
     pub(super) destination: &'a StrideDescriptor,
     /// Whether the instructions on the ways are kept.
     pub(super) keeps_trail: bool,
+    /// The cases that its nest may have.
+    pub(super) most_cases: usize,
 }
 
 /// What the way of a value came to.
@@ -141,7 +143,7 @@ impl<'g, 'm> Pull<'g, 'm> {
     ) -> Result<Pulled, Halt> {
         let root = wanted.node;
         let parts = storage_bits(wanted.element_type) / unit;
-        let (assembly, start) = if parts > 1 {
+        let (mut assembly, start) = if parts > 1 {
             if wanted.destination.padding() != 0
                 || wanted.destination.element_bits() != storage_bits(wanted.element_type)
             {
@@ -155,6 +157,7 @@ impl<'g, 'm> Pull<'g, 'm> {
         } else {
             Assembly::new(wanted.destination)?
         };
+        assembly.allow_cases(wanted.most_cases);
         let mut pull = Self {
             graph,
             kept,

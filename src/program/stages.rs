@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::{Program, Step, Value};
+use super::{Program, ProgramError, Step, Value};
 use crate::{
     error::Error,
     nest::{Count, width},
-    schedule::{Target, schedule},
+    schedule::{ScheduleError, Target, schedule},
     wgsl::Kernel,
 };
 
@@ -26,6 +26,12 @@ impl Program {
         header.push(("destination", self.described(step.destination)));
         header.push(("nest", step.nest.to_string()));
         header
+    }
+
+    /// The error of a step whose kernel the target does not run.
+    pub(super) fn refused(&self, step: &Step, error: ScheduleError) -> ProgramError {
+        let destination = self.described(step.destination);
+        ProgramError::Kernel { destination, error: Box::new(error) }
     }
 
     /// A buffer, with the shape of what is in it.
@@ -97,7 +103,8 @@ impl Program {
             let _ = writeln!(text, "source {number} is {}", self.described(source));
         }
         let _ = write!(text, "a unit is {}\n{}", width(step.nest.dst_bits()), step.nest);
-        let schedule = schedule(step.nest.clone(), target)?;
+        let schedule =
+            schedule(step.nest.clone(), target).map_err(|error| self.refused(step, error))?;
         let _ = write!(text, "\n== schedule for {}\n{schedule}\n", target.name);
         if kernel.dispatches.is_empty() {
             text.push_str("\n== kernel\nnothing to dispatch\n");

@@ -20,6 +20,16 @@ pub enum ScheduleError {
         /// The target's name.
         target: String,
     },
+    /// More sources than a kernel binds.
+    #[error(
+        "sources: expected at most {limit}, as many as WebGPU binds beside the destination, got {given}"
+    )]
+    Sources {
+        /// Sources of the nest.
+        given: usize,
+        /// The most.
+        limit: usize,
+    },
     /// More units than 32-bit indices count.
     #[error(
         "{operand}: expected at most {limit} units, as many as 32-bit indices count, got {given}"

@@ -20,6 +20,7 @@ pub use error::ScheduleError;
 pub use load::{run_words, runs};
 pub use model::CostModel;
 pub use numbering::Lane;
+pub(crate) use schedule::MAX_SOURCES;
 pub use schedule::{Schedule, Strategy, schedule};
 pub use seam::{Seam, Start};
 pub use target::{AdapterKind, Target};

@@ -5,6 +5,9 @@ use std::fmt;
 use super::{Block, Candidate, ScheduleError, Target, candidates, candidates::Body};
 use crate::nest::{CopyNest, Count, LastRead, Operand, greatest_sum, width};
 
+/// The most sources of a kernel: WebGPU guarantees 8 storage buffers, and one is the destination.
+pub(crate) const MAX_SOURCES: usize = 7;
+
 /// How a nest becomes invocations.
 ///
 /// [`schedule`] and [`Candidate::schedule`] make them; nothing about them can be changed.
@@ -189,6 +192,10 @@ impl Candidate {
 }
 
 fn check_limits(nest: &CopyNest, tiled: &CopyNest, target: &Target) -> Result<(), ScheduleError> {
+    let (given, limit) = (nest.sources().len(), MAX_SOURCES);
+    if given > limit {
+        return Err(ScheduleError::Sources { given, limit });
+    }
     let limit = target.max_storage_buffer_binding_size / 4 * 4;
     let sources = || nest.sources().iter().enumerate().map(|(n, of)| (Operand::Source(n), of));
     let images = sources().map(|(operand, source)| (operand, source.bytes()));

@@ -159,7 +159,7 @@ impl<'a> Decision<'a> {
 }
 
 /// The condition on which a guard holds. What drops below 0 wraps past every extent.
-fn holds(names: &Names, Guard { of, extent }: &Guard) -> String {
+pub(super) fn holds(names: &Names, Guard { of, extent }: &Guard) -> String {
     match extent {
         1 => format!("{} == 0u", names.form(of)),
         _ => format!("{} < {extent}u", names.form(of)),

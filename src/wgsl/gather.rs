@@ -2,12 +2,16 @@
 
 use super::{
     cases::{decide, lookups},
+    choose::choose,
     emit::source_name,
     form::{Names, Place},
     words::{literal, type_name},
     writer::Writer,
 };
 use crate::nest::{Affine, CopyAxis, CopyNest, Count, Guard, Quotient, Refusal, Value, width};
+
+/// The cases of a list of which those that follow a case are nested in what does not take it.
+const MOST_NESTED: usize = 64;
 
 /// Writes a kernel that computes one word, or one wider unit, of the destination in each invocation.
 pub(super) fn gather(writer: &mut Writer, nest: &CopyNest) {
@@ -112,7 +116,8 @@ fn unit(writer: &mut Writer, nest: &CopyNest, lanes: u32, element_words: u32) {
         writer.noted(format_args!("{code}"), format_args!("{note}"));
     }
     if nest.refusals().is_none() {
-        return decide(writer, nest, &names);
+        let write = if nest.cases().len() > MOST_NESTED { choose } else { decide };
+        return write(writer, nest, &names);
     }
     guards(writer, nest, &names, Guard::clone, |writer, bits| {
         let value = literal(kind, bits);

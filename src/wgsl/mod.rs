@@ -2,6 +2,7 @@
 
 mod block;
 mod cases;
+mod choose;
 mod emit;
 mod error;
 mod form;

@@ -7,7 +7,7 @@ use stridec::{
     Target,
     hlo::Module,
     host,
-    program::{Program, Value},
+    program::{Value, compile_module},
 };
 
 use super::{base64, check::check};
@@ -24,16 +24,15 @@ fn kernels_of_programs_keep_their_proofs() {
         let record: Json = serde_json::from_str(line).unwrap();
         let module = base64::decode(record["module"].as_str().unwrap());
         let module = Module::decode(&module).ok().filter(|_| record["expect"] == "ok");
-        let Some(program) = module.and_then(|module| Program::lower(&module).ok()) else {
+        let target = Target::webgpu();
+        let Some(program) = module.and_then(|module| compile_module(&module, &target).ok()) else {
             continue;
         };
         let inputs = record["inputs"].as_array().unwrap().iter();
         let inputs: Vec<Vec<u8>> =
             inputs.map(|image| base64::decode(image["data"].as_str().unwrap())).collect();
-        let target = Target::webgpu();
-        let kernels = program.compile(&target).unwrap();
         let mut scratch: Vec<Vec<u8>> = vec![vec![]; program.scratch().len()];
-        for (step, kernel) in program.steps().iter().zip(&kernels) {
+        for (step, kernel) in program.steps().iter().zip(program.kernels()) {
             let images: Vec<&[u8]> = step
                 .sources()
                 .iter()

@@ -1,0 +1,110 @@
+//! Images side by side in one, for kernels that bind fewer buffers than a copy reads.
+
+use smallvec::{SmallVec, smallvec};
+
+use super::{
+    Affine, Case, CopyNest, Guard, LastRead, Source, Take, Value, coalesce, numbers::signed,
+    refine, widen,
+};
+
+/// Bytes that every packed image begins at a multiple of: those of the widest unit.
+const ALIGNMENT: u64 = 16;
+
+/// Where images of these lengths begin in one that holds them all, and its length, in bytes.
+fn places(images: impl Iterator<Item = u64>) -> (Vec<u64>, u64) {
+    let mut end = 0;
+    let place = |bytes: u64| {
+        let place = end;
+        end = (end + bytes).next_multiple_of(ALIGNMENT);
+        place
+    };
+    (images.map(place).collect(), end)
+}
+
+/// The copy that packs images of these lengths: one after the other, each from a multiple of 16 bytes on.
+pub(crate) fn pack(images: &[u64]) -> CopyNest {
+    let (places, bytes) = places(images.iter().copied());
+    let at = |place: u64| Affine::constant(-signed(place)).plus(1, &Affine::value(Value::Axis(0)));
+    let cases = images.iter().zip(places).enumerate().map(|(source, (&extent, place))| Case {
+        when: smallvec![Guard { of: at(place), extent }],
+        take: Take::Read { source, at: at(place) },
+    });
+    let source = |&bytes: &u64| {
+        let last_read = bytes.checked_sub(1).map_or(LastRead::Nothing, LastRead::Unit);
+        Source { units: bytes, bytes, last_read }
+    };
+    let nest = CopyNest {
+        extents: smallvec![bytes],
+        quotients: smallvec![],
+        lookups: vec![],
+        sources: images.iter().map(source).collect(),
+        cases: cases.collect(),
+        dst_base: 0,
+        dst_units: bytes,
+        dst_bytes: bytes,
+        src_bits: 8,
+        dst_bits: 8,
+        sign_extend: false,
+    };
+    widen(coalesce(refine(nest)))
+}
+
+impl CopyNest {
+    /// Whether lookups read a source, and no case.
+    pub(crate) fn is_of_numbers(&self, source: usize) -> bool {
+        self.lookups.iter().any(|lookup| lookup.source == source)
+    }
+
+    /// The same copy where some of its sources, of numbers or of elements alone, come as one image that [`pack`] made.
+    /// It is the last of the sources; the others keep their order.
+    pub(crate) fn with_packed(mut self, packed: &[usize]) -> Self {
+        let images = packed.iter().map(|&source| self.sources[source].bytes);
+        let (places, bytes) = places(images);
+        let is_packed = |source: usize| packed.iter().position(|&number| number == source);
+        let kept = self.sources.len() - packed.len();
+        let moved: Vec<(usize, u64)> = (0..self.sources.len())
+            .map(|source| match is_packed(source) {
+                Some(place) => (kept, places[place]),
+                None => ((0..source).filter(|&other| is_packed(other).is_none()).count(), 0),
+            })
+            .collect();
+        let units = |bytes: u64, bits: u32| bytes * 8 / u64::from(bits);
+        for lookup in &mut self.lookups {
+            let (source, place) = moved[lookup.source];
+            lookup.source = source;
+            lookup.at += units(place, lookup.bits);
+        }
+        let (bits, last_read) = self.last_packed(kept, packed, &places);
+        for case in &mut self.cases {
+            if let Take::Read { source, at } = &mut case.take {
+                let place = moved[*source].1;
+                *source = moved[*source].0;
+                let shift = Affine::constant(signed(units(place, self.src_bits)));
+                *at = std::mem::take(at).plus(1, &shift);
+            }
+        }
+        let sources = self.sources.iter().enumerate();
+        let others = sources.filter(|&(number, _)| is_packed(number).is_none());
+        let mut sources: SmallVec<[Source; 1]> = others.map(|(_, source)| *source).collect();
+        sources.push(Source { units: units(bytes, bits), bytes, last_read });
+        self.sources = sources;
+        self
+    }
+    /// Bits of a unit of the packed image, as its last read counts them, and the last unit that is read.
+    fn last_packed(&self, number: usize, packed: &[usize], places: &[u64]) -> (u32, LastRead) {
+        let mut lookups = self.lookups.iter().filter(|of| of.source == number).peekable();
+        let bits = lookups.peek().map_or(self.src_bits, |lookup| lookup.bits);
+        let mut end = lookups.map(|of| (of.at + 1) * u64::from(of.bits)).max().unwrap_or(0);
+        if end == 0 {
+            for (&source, place) in packed.iter().zip(places) {
+                match self.sources[source].last_read {
+                    LastRead::Unit(last) => end = end.max(place * 8 + (last + 1) * u64::from(bits)),
+                    LastRead::Nothing => {}
+                    LastRead::Unknown => return (bits, LastRead::Unknown),
+                }
+            }
+        }
+        let last = end.div_ceil(bits.into()).checked_sub(1);
+        (bits, last.map_or(LastRead::Nothing, LastRead::Unit))
+    }
+}

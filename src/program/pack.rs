@@ -1,0 +1,57 @@
+//! Programs for kernels, which bind a few buffers only: where a step reads more, images come packed in scratch buffers.
+
+use super::{Buffer, Program, ProgramError, Step, Value};
+use crate::{
+    nest::pack,
+    schedule::MAX_SOURCES,
+    shape::{ElementType, Shape},
+};
+
+impl Program {
+    /// The same program where no step reads more sources than a kernel binds, which the host has no need of.
+    ///
+    /// What is one too many is packed with others into one image, by a step of its own: the smallest first, so that few
+    /// bytes are copied.
+    ///
+    /// # Errors
+    ///
+    /// Where packed images pass what a buffer holds.
+    pub(crate) fn within_bindings(mut self) -> Result<Self, ProgramError> {
+        for mut step in std::mem::take(&mut self.steps) {
+            while step.sources.len() > MAX_SOURCES {
+                let packed = self.packed(&step);
+                step = self.pack(step, &packed)?;
+            }
+            self.steps.push(step);
+        }
+        Ok(self)
+    }
+
+    /// The sources of a step to pack next: the smallest, as many as one kernel binds, of numbers first.
+    fn packed(&self, step: &Step) -> Vec<usize> {
+        let of = |numbers: bool| -> Vec<usize> {
+            let all = 0..step.sources.len();
+            all.filter(|&source| step.nest.is_of_numbers(source) == numbers).collect()
+        };
+        let numbers = of(true);
+        let mut packed = if numbers.len() > 1 { numbers } else { of(false) };
+        packed.sort_by_key(|&source| self.bytes_of(step.sources[source]));
+        packed.truncate(MAX_SOURCES.min(step.sources.len() - MAX_SOURCES + 1));
+        packed
+    }
+
+    /// Adds a step that packs some sources of another, and gives that one.
+    fn pack(&mut self, step: Step, packed: &[usize]) -> Result<Step, ProgramError> {
+        let scratch = Value::Scratch(self.scratch.len());
+        let values: Vec<Value> = packed.iter().map(|&source| step.sources[source]).collect();
+        let images: Vec<u64> = values.iter().map(|&value| self.bytes_of(value)).collect();
+        let nest = pack(&images);
+        let shape = Shape::new(ElementType::U8, vec![nest.dst_bytes()], None)
+            .expect("a vector of bytes is a shape");
+        self.scratch.push(Buffer::new(scratch, shape)?);
+        self.steps.push(Step { nest, sources: values, destination: scratch });
+        let kept = (0..step.sources.len()).filter(|source| !packed.contains(source));
+        let sources = kept.map(|source| step.sources[source]).chain([scratch]).collect();
+        Ok(Step { nest: step.nest.with_packed(packed), sources, ..step })
+    }
+}

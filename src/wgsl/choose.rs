@@ -1,0 +1,49 @@
+//! A long decision list as WGSL: every case is asked, the first last, and nothing is nested.
+//!
+//! Some drivers follow conditions only so deep: lavapipe, which follows what returns early as a condition around all that
+//! comes after it, 80 of them.
+
+use std::collections::BTreeSet;
+
+use super::{cases::holds, form::Names, gather::load, words::literal, writer::Writer};
+use crate::nest::{Case, CopyNest, Quotient, Take, Value};
+
+/// Writes how a position is decided, and returns what it takes.
+///
+/// A quotient is computed for every position; where the guards do not hold that give it a meaning, nothing uses it.
+pub(super) fn choose(writer: &mut Writer, nest: &CopyNest, names: &Names) {
+    let kind = u64::from(nest.dst_bits());
+    for (number, Quotient { of, by }) in nest.quotients().iter().enumerate() {
+        let quotient = Value::Quotient(number);
+        writer.line(format_args!("let {quotient} = ({}) / {by}u;", names.form(of)));
+    }
+    let none = nest.sources().len();
+    writer.line(format_args!("var chosen = {none}u;"));
+    writer.line(format_args!("var read = 0u;"));
+    writer.line(format_args!("var fill = {};", literal(kind, 0)));
+    for Case { when, take } in nest.cases().iter().rev() {
+        let chosen = |writer: &mut Writer| match take {
+            Take::Read { source, at } => {
+                writer.line(format_args!("chosen = {source}u;"));
+                writer.line(format_args!("read = {};", names.form(at)));
+            }
+            Take::Bits(bits) => {
+                writer.line(format_args!("chosen = {none}u;"));
+                writer.line(format_args!("fill = {};", literal(kind, *bits)));
+            }
+        };
+        let holding: Vec<String> = when.iter().map(|guard| holds(names, guard)).collect();
+        match &holding[..] {
+            [] => chosen(writer),
+            _ => writer.block(format_args!("if {}", holding.join(" && ")), chosen),
+        }
+    }
+    let read = nest.cases().iter().filter_map(|case| match case.take {
+        Take::Read { source, .. } => Some(source),
+        Take::Bits(_) => None,
+    });
+    for source in read.collect::<BTreeSet<usize>>() {
+        writer.block(format_args!("if chosen == {source}u"), |writer| load(writer, nest, source));
+    }
+    writer.line(format_args!("return fill;"));
+}
