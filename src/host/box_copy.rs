@@ -82,12 +82,14 @@ impl BoxCopy<'_, '_> {
     /// Streams unit by unit.
     fn stream_units(self, from: isize, to: isize) {
         let Self { plan, source, destination, stream } = self;
+        // What is read again comes from the cache, and only the writing counts.
+        let again = plan.loops.iter().any(|of| of.src == 0);
         each_tile(plan, from, to, &mut |tile| {
             each_unit(&tile, |from, to| {
                 let from = &source[from..from + plan.unit];
                 let to = destination.bytes(to, plan.unit);
                 match &stream {
-                    Some((stream, _)) if plan.unit < LONG => stream.copy(to, from),
+                    Some((stream, _)) if again || plan.unit < LONG => stream.copy(to, from),
                     _ => to.copy_from_slice(from),
                 }
             });

@@ -14,6 +14,7 @@ mod boxes;
 mod cache;
 mod error;
 mod fill;
+mod interleave;
 mod micro;
 mod pieces;
 mod plan;

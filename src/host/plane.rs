@@ -75,7 +75,7 @@ impl Plane {
         let (row, column_bytes) =
             (length(&self.rows) * self.unit, length(&self.columns) * self.unit);
         let shuffled = simd.is_some_and(|simd| {
-            row < 16 && length(&self.rows) <= Shuffle::most_terms(simd, self.unit)
+            row <= 16 && length(&self.rows) <= Shuffle::most_terms(simd, self.unit)
         });
         next(&self.rows, |axis| axis.dst) == Some(column.dst)
             && (shuffled || row < LINE && column_bytes < LINE)

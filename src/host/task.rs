@@ -7,6 +7,7 @@ use super::{
     box_copy::{BoxCopy, Room},
     boxes::{Repeated, Resolved, WalkBox, resolve},
     fill::Fill,
+    interleave::{Reading, Side, alike, divides_rows, each_strip},
     pieces::Pieces,
     plan::{Plan, Start, Streams},
     plane::PlanAxis,
@@ -33,16 +34,26 @@ pub(super) struct Task<'a> {
 /// Extents of a box.
 type Extents = SmallVec<[usize; 8]>;
 
-/// A plan, with the case, the start and the extents of the boxes that it is for.
-type Kept = ((usize, Start), Extents, Plan);
+/// What a plan is for: boxes of a case, or as many boxes as an extent says from those of a case on, side by side.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Case(usize),
+    Side { case: usize, axis: usize, pitch: usize },
+}
+
+/// A plan, with what it is for, the start and the extents of the boxes.
+type Kept = ((Of, Start), Extents, Plan);
 
 /// Steps of the axes on both sides.
 type Strides = [(isize, isize)];
 
+/// The same, kept.
+type Steps = SmallVec<[(isize, isize); 8]>;
+
 impl Task<'_> {
     /// Fills a share of the destination of whole images.
     pub(super) fn run(&self, share: Share, stream: Option<&Stream>) {
-        let Share { boxes, mut pieces, first, axis } = share;
+        let Share { boxes, pieces, first, axis } = share;
         let pitch = axis.checked_sub(1).and_then(|outer| self.nest.axes().nth(outer));
         let dst = self.nest.axes().enumerate().map(|(number, of)| match pitch {
             Some(pitch) if number < axis => {
@@ -54,50 +65,31 @@ impl Task<'_> {
         // Those of a case that reads nothing, or of no case, move the destination alone.
         let cases = self.nest.cases().iter().map(|case| self.strides(Some(case), &dst));
         let strides: SmallVec<[_; 2]> = cases.chain([self.strides(None, &dst)]).collect();
-        let mut plans: Vec<Kept> = Vec::new();
-        let mut room = Room::default();
-        let even = stream.is_some() && pieces.are_even();
-        for walk_box in boxes {
-            resolve(self.nest, walk_box, self.is_whole_bytes(), &mut |found| {
-                let place = |walk_box: &WalkBox| {
-                    let ranges = walk_box.ranges.iter().zip(&dst);
-                    let steps = ranges.map(|(&(low, _), stride)| low as isize * stride);
-                    steps.sum::<isize>() - self.offset(first.cast_signed())
-                };
-                match found {
-                    Resolved::Box(walk_box, Taken::Unit { source, unit }, case) => {
-                        let to = place(walk_box);
-                        let start = match even {
-                            false => Start::Uneven,
-                            true if pieces.begins_line(to) => Start::Line,
-                            true => Start::Inside,
-                        };
-                        let extents = walk_box.extents().collect();
-                        let plan = self.plan(&mut plans, (case, start), extents, &strides[case]);
-                        let stream = stream.filter(|_| plan.streams);
-                        let stream = stream.map(|stream| (stream, &mut room));
-                        let from = (self.sources[source], self.offset(unit.cast_signed()));
-                        self.copy(plan, from, &mut pieces, to, stream);
-                    }
-                    Resolved::Box(walk_box, Taken::Bits(bits), case) => {
-                        let extents: Extents = walk_box.extents().collect();
-                        self.fill(bits, &extents, &strides[case], &mut pieces, place(walk_box));
-                    }
-                    Resolved::Repeated(of, case) => {
-                        let pattern = self.pattern(of, &strides[case]);
-                        let source = match self.nest.cases()[case].take {
-                            Take::Read { source, .. } => self.sources[source],
-                            Take::Bits(_) => &[],
-                        };
-                        pattern.run(source, 0, &mut pieces, place(&of.first));
-                    }
-                }
-            });
+        let stream = stream.map(|stream| (stream, pieces.are_even()));
+        let mut filling = Filling {
+            task: self,
+            pieces,
+            first: self.offset(first.cast_signed()),
+            dst,
+            strides,
+            stream,
+            plans: Vec::new(),
+            room: Room::default(),
+            side: Side::default(),
+        };
+        if self.is_whole_bytes() && divides_rows(self.nest) {
+            let strip = &mut |strip| filling.strip(strip);
+            boxes.into_iter().for_each(|walk_box| each_strip(self.nest, walk_box, strip));
+        } else {
+            for walk_box in boxes {
+                let repeats = self.is_whole_bytes();
+                resolve(self.nest, walk_box, repeats, &mut |found| filling.take(&found));
+            }
         }
     }
 
     /// The steps of the axes on both sides, in the source where a case reads.
-    fn strides(&self, case: Option<&Case>, dst: &[isize]) -> SmallVec<[(isize, isize); 8]> {
+    fn strides(&self, case: Option<&Case>, dst: &[isize]) -> Steps {
         let src = |axis: usize| match case.map(|case| &case.take) {
             Some(Take::Read { at, .. }) => self.offset(at.weight(Value::Axis(axis))),
             _ => 0,
@@ -132,11 +124,11 @@ impl Task<'_> {
         Pattern::new(self.simd, self.scale(), &units, repeats.collect())
     }
 
-    /// The plan for a box of a case.
+    /// The plan for a box of a case, or of several.
     fn plan<'k>(
         &self,
         kept: &'k mut Vec<Kept>,
-        of: (usize, Start),
+        of: (Of, Start),
         extents: Extents,
         strides: &Strides,
     ) -> &'k Plan {
@@ -205,5 +197,129 @@ impl Task<'_> {
     /// An offset, from units. Images fit the address space.
     fn offset(&self, units: i64) -> isize {
         units as isize * self.scale().cast_signed()
+    }
+}
+
+/// One share while it is filled.
+struct Filling<'a, 'b> {
+    task: &'a Task<'a>,
+    pieces: Pieces<'b>,
+    /// The address of the walk's position 0.
+    first: isize,
+    /// Steps of the axes in the destination.
+    dst: SmallVec<[isize; 8]>,
+    /// Those on both sides, for each case and for none.
+    strides: SmallVec<[Steps; 2]>,
+    /// What streams, and whether all pieces begin alike within their lines.
+    stream: Option<(&'a Stream, bool)>,
+    plans: Vec<Kept>,
+    room: Room,
+    side: Side,
+}
+
+impl Filling<'_, '_> {
+    /// The address of a box's first position.
+    fn place(&self, walk_box: &WalkBox) -> isize {
+        let ranges = walk_box.ranges.iter().zip(&self.dst);
+        let steps = ranges.map(|(&(low, _), stride)| low as isize * stride);
+        steps.sum::<isize>() - self.first
+    }
+
+    /// Fills what was found.
+    fn take(&mut self, found: &Resolved) {
+        let task = self.task;
+        match *found {
+            Resolved::Box(walk_box, Taken::Unit { source, unit }, case) => {
+                self.read(walk_box, source, unit, case);
+            }
+            Resolved::Box(walk_box, Taken::Bits(bits), case) => self.bits(walk_box, bits, case),
+            Resolved::Repeated(of, case) => {
+                let pattern = task.pattern(of, &self.strides[case]);
+                let source = match task.nest.cases()[case].take {
+                    Take::Read { source, .. } => task.sources[source],
+                    Take::Bits(_) => &[],
+                };
+                let to = self.place(&of.first);
+                pattern.run(source, 0, &mut self.pieces, to);
+            }
+        }
+    }
+
+    fn bits(&mut self, walk_box: &WalkBox, bits: u128, case: usize) {
+        let extents: Extents = walk_box.extents().collect();
+        let to = self.place(walk_box);
+        self.task.fill(bits, &extents, &self.strides[case], &mut self.pieces, to);
+    }
+
+    fn read(&mut self, walk_box: &WalkBox, source: usize, unit: u64, case: usize) {
+        let task = self.task;
+        let (to, extents) = (self.place(walk_box), walk_box.extents().collect());
+        let start = self.start(to);
+        let plan =
+            task.plan(&mut self.plans, (Of::Case(case), start), extents, &self.strides[case]);
+        let stream = self.stream.filter(|_| plan.streams);
+        let stream = stream.map(|(stream, _)| (stream, &mut self.room));
+        let from = (task.sources[source], task.offset(unit.cast_signed()));
+        task.copy(plan, from, &mut self.pieces, to, stream);
+    }
+
+    /// Where a box that is written from an address on begins in its cache lines.
+    fn start(&mut self, to: isize) -> Start {
+        match self.stream {
+            Some((_, true)) if self.pieces.begins_line(to) => Start::Line,
+            Some((_, true)) => Start::Inside,
+            _ => Start::Uneven,
+        }
+    }
+
+    /// Fills a strip of the walk: boxes that are alike together, the others one by one.
+    fn strip(&mut self, strip: WalkBox) {
+        let task = self.task;
+        let mut boxes: Vec<Reading> = Vec::new();
+        resolve(task.nest, strip, false, &mut |found| match found {
+            Resolved::Box(walk_box, Taken::Unit { source, unit }, case) => {
+                boxes.push(Reading { walk_box: walk_box.clone(), source, unit, case });
+            }
+            found => self.take(&found),
+        });
+        let mut rest = &boxes[..];
+        while !rest.is_empty() {
+            let (count, axis) = alike(rest, |a, b| self.strides[a] == self.strides[b]);
+            let (group, others) = rest.split_at(count);
+            if count == 1 || !self.together(group, axis) {
+                for Reading { walk_box, source, unit, case } in group {
+                    self.read(walk_box, *source, *unit, *case);
+                }
+            }
+            rest = others;
+        }
+    }
+
+    /// Fills boxes that follow each other along an axis as one. False where that is no gain.
+    fn together(&mut self, group: &[Reading], axis: usize) -> bool {
+        let task = self.task;
+        let Reading { walk_box, case, .. } = &group[0];
+        let strides = &self.strides[*case];
+        let axes = walk_box.extents().zip(strides).map(|(extent, of)| (extent, of.0));
+        let places =
+            group.iter().map(|of| (task.sources[of.source], task.offset(of.unit.cast_signed())));
+        if !self.side.bring(axes, task.scale(), places) {
+            return false;
+        }
+        // The boxes are one more axis, around the one that they follow each other along.
+        let mut strides = strides.clone();
+        let mut extents: Extents = walk_box.extents().collect();
+        let pitch = self.side.pitch;
+        let step = extents[axis].cast_signed() * strides[axis].1;
+        strides.insert(axis, (pitch.cast_signed(), step));
+        extents.insert(axis, group.len());
+        let to = self.place(walk_box);
+        let of = (Of::Side { case: *case, axis, pitch }, self.start(to));
+        let plan = task.plan(&mut self.plans, of, extents, &strides);
+        let stream = self.stream.filter(|_| plan.streams);
+        let stream = stream.map(|(stream, _)| (stream, &mut self.room));
+        let from = (self.side.bytes.as_slice(), self.side.from);
+        task.copy(plan, from, &mut self.pieces, to, stream);
+        true
     }
 }

@@ -7,6 +7,7 @@ mod cases;
 #[cfg(feature = "gpu")]
 #[path = "../support/gpu.rs"]
 mod gpu;
+mod interleave;
 mod scratch;
 
 use std::collections::BTreeMap;

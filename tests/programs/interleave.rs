@@ -1,0 +1,81 @@
+//! Rows that several sources make together, on the host: stacks and concatenations along the innermost dimensions, longer
+//! than what the host moves at a time.
+
+use stridec::{
+    hlo::{Builder, Opcode, PaddingDimension},
+    program::Program,
+};
+
+use crate::scratch::bytes;
+
+/// Elements of one source in a row, and how they lie in the source: rows padded by so many elements, whose columns are
+/// mirrored or not.
+#[derive(Clone, Copy)]
+struct Part {
+    width: usize,
+    mirrored: bool,
+}
+
+/// Concatenates parts along the innermost dimension, and compares the rows.
+fn check(element: &str, size: usize, rows: usize, parts: &[Part], pad: usize) {
+    let mut builder = Builder::new("rows");
+    let (mut operands, mut images) = (Vec::new(), Vec::new());
+    for (number, part) in parts.iter().enumerate() {
+        let shape = format!("{element}[{rows},{}]", part.width).parse().unwrap();
+        let mut operand = builder.parameter(shape).unwrap();
+        if part.mirrored {
+            operand = builder.add(Opcode::Reverse { dimensions: vec![0] }, &[operand]).unwrap();
+        }
+        operands.push(operand);
+        images.push(bytes(rows * part.width * size, number * 12_345));
+    }
+    let mut root = builder.add(Opcode::Concatenate { dimension: 1 }, &operands).unwrap();
+    if pad > 0 {
+        let fill = builder.parameter(format!("{element}[]").parse().unwrap()).unwrap();
+        let pad = PaddingDimension {
+            edge_padding_low: 0,
+            edge_padding_high: i64::try_from(pad).unwrap(),
+            interior_padding: 0,
+        };
+        let none = PaddingDimension { edge_padding_high: 0, ..pad };
+        let dimensions = vec![none, pad];
+        root = builder.add(Opcode::Pad { dimensions }, &[root, fill]).unwrap();
+        images.push(vec![0x5a; size]);
+    }
+    let program = Program::lower(&builder.finish("main", root).unwrap()).unwrap();
+    let mut expected = Vec::new();
+    for row in 0..rows {
+        for (part, image) in parts.iter().zip(&images) {
+            let row = if part.mirrored { rows - 1 - row } else { row };
+            let length = part.width * size;
+            expected.extend(&image[row * length..][..length]);
+        }
+        expected.resize(expected.len() + pad * size, 0x5a);
+    }
+    let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
+    let results = program.run_on_host(&images).unwrap();
+    assert!(
+        results == [expected],
+        "{element}, {rows} rows, {} parts, padded by {pad}",
+        parts.len()
+    );
+}
+
+#[test]
+fn rows_of_several_sources_on_the_host() {
+    let plain = |width| Part { width, mirrored: false };
+    for (element, size) in [("u8", 1), ("u16", 2), ("f32", 4), ("f64", 8), ("c128", 16)] {
+        for rows in [1, 63, 20_001] {
+            for count in 2..=8 {
+                check(element, size, rows, &vec![plain(1); count], 0);
+            }
+            check(element, size, rows, &[plain(3); 3], 0);
+            check(element, size, rows, &[plain(3), plain(1)], 0);
+            check(element, size, rows, &[plain(1), plain(1), plain(2)], 0);
+            check(element, size, rows, &[plain(1), plain(1), plain(1)], 1);
+            check(element, size, rows, &[plain(2)], 3);
+            let mirrored = Part { width: 1, mirrored: true };
+            check(element, size, rows, &[mirrored, mirrored, plain(1), plain(1)], 0);
+        }
+    }
+}
