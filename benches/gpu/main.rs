@@ -1,7 +1,7 @@
 //! Relayouts beside the same device's buffer copy and its best identity kernel.
 //!
 //! ```text
-//! cargo bench --bench relayout -- [--cases eight|ttc24|widths|everyday|model|warm] [--only TEXT] [--repetitions 15]
+//! cargo bench --bench relayout -- [--cases eight|ttc24|widths|everyday|programs|model|warm] [--only TEXT] [--repetitions 15]
 //!     [--back-to-back 1] [--json FILE]
 //! cargo bench --bench relayout -- --cases model [--target FILE.json] [--only TEXT] [--repetitions 15]
 //! cargo bench --bench relayout -- --cases scale [--plot FILE.svg] [--largest 512] [--repetitions 15] [--json FILE]
@@ -12,6 +12,8 @@
 
 #![allow(unreachable_pub, clippy::cast_precision_loss)]
 
+#[path = "../../tests/support/base64.rs"]
+mod base64;
 mod cases;
 #[path = "../support/everyday.rs"]
 mod everyday;
@@ -19,6 +21,7 @@ mod everyday;
 mod measure;
 mod model;
 mod plot;
+mod programs;
 mod scale;
 #[allow(dead_code)] // the command line fits models to trials
 #[path = "../../src/cli/trials.rs"]
@@ -59,6 +62,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     if options.cases == "warm" {
         return warm::measure(&gpu, options.repetitions, &mut json);
     }
+    if options.cases == "programs" {
+        return programs::measure(&gpu, options.repetitions, &options.only, &mut json);
+    }
     let cases = match options.cases.as_str() {
         "eight" => cases::eight(ElementType::F32)?,
         "everyday" => everyday::everyday()?
@@ -84,7 +90,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         other => {
             return Err(format!(
-                "--cases {other}: accepted are eight, ttc24, widths, everyday, model, warm and scale"
+                "--cases {other}: accepted are eight, ttc24, widths, everyday, programs, model, warm and scale"
             )
             .into());
         }

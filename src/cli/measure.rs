@@ -65,7 +65,7 @@ pub(super) fn in_turns(
 }
 
 /// A copy of `bytes` bytes as an operation.
-fn identity(bytes: u64) -> Result<Operation> {
+pub(super) fn identity(bytes: u64) -> Result<Operation> {
     let flat = || Tensor::dense(ElementType::U8, [bytes]);
     Ok(Operation::relayout(flat()?, flat()?)?)
 }

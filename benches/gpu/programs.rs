@@ -1,0 +1,93 @@
+//! `--cases programs`: functions that JAX wrote as HLO modules, beside the copy and the identity kernel of the bytes written.
+
+use std::{error::Error, fs::File, time::Instant};
+
+use stridec::{
+    gpu::Gpu,
+    hlo::Module,
+    program::{Buffer, compile_module},
+};
+
+use super::{
+    base64,
+    measure::{Implementation, in_turns},
+    write_json,
+};
+
+/// Times every module of `benches/data/programs.jsonl`, in the default layouts; a result is compared with the host's first.
+pub fn measure(
+    gpu: &Gpu,
+    repetitions: usize,
+    only: &str,
+    json: &mut Option<File>,
+) -> Result<(), Box<dyn Error>> {
+    let target = gpu.limits().target(gpu.name());
+    let mut shares = Vec::new();
+    println!(
+        "{:40} {:>9} {:>9} {:>9} {:>9} {:>9}  kernels",
+        "ms, best", "copy", "identity", "stridec", "/copy", "/identity"
+    );
+    for line in include_str!("../data/programs.jsonl").lines() {
+        let case: serde_json::Value = serde_json::from_str(line)?;
+        let name = case["name"].as_str().ok_or("expected a name")?;
+        if !name.contains(only) {
+            continue;
+        }
+        let module = base64::decode(case["module"].as_str().ok_or("expected a module")?);
+        let program = compile_module(&Module::decode(&module)?.with_default_layouts(), &target)?;
+        let image = |of: &Buffer| -> Vec<u8> {
+            (0..of.bytes()).map(|n| (n.wrapping_mul(0x9e37_79b9) >> 24).to_le_bytes()[0]).collect()
+        };
+        let images: Vec<Vec<u8>> = program.parameters().iter().map(image).collect();
+        let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
+        let expected = program.run_on_host(&images)?;
+        let upload = |bytes: &[u8]| gpu.upload(&[bytes, &[0; 16]].concat());
+        let parameters = images.iter().map(|image| upload(image)).collect::<Result<Vec<_>, _>>()?;
+        let parameters: Vec<_> = parameters.iter().collect();
+        let results = expected.iter().map(|image| upload(image)).collect::<Result<Vec<_>, _>>()?;
+        let results: Vec<_> = results.iter().collect();
+        gpu.dispatch_program(&program, &parameters, &results)?;
+        for (expected, result) in expected.iter().zip(&results) {
+            let mut out = vec![0xa5; expected.len()];
+            gpu.download(result, &mut out)?;
+            if out != *expected {
+                return Err(format!("{name}: the device and the host differ").into());
+            }
+        }
+        let moved = expected.iter().map(|image| image.len() as u64).sum();
+        let identity = super::measure::identity(moved)?.compile(&target)?;
+        let flat = gpu.allocate(moved + 16)?;
+        let copied = gpu.allocate(moved + 16)?;
+        let timed = |run: &dyn Fn() -> Result<(), stridec::gpu::GpuError>| {
+            let start = Instant::now();
+            run()?;
+            Ok(start.elapsed())
+        };
+        let implementations: Vec<Implementation<'_>> = vec![
+            ("copy".into(), Box::new(|| timed(&|| gpu.copy(&flat, &copied, moved, 1)))),
+            ("identity".into(), Box::new(|| timed(&|| gpu.dispatch(&identity, &flat, &copied)))),
+            (
+                "stridec".into(),
+                Box::new(|| timed(&|| gpu.dispatch_program(&program, &parameters, &results))),
+            ),
+        ];
+        let measured = in_turns(2 * moved, repetitions, implementations)?;
+        let [copy, identity, stridec] = [0, 1, 2].map(|of: usize| measured[of].best.as_secs_f64());
+        shares.push(identity / stridec);
+        println!(
+            "{name:40} {:9.2} {:9.2} {:9.2} {:9.2} {:9.2}  {} {}",
+            copy * 1e3,
+            identity * 1e3,
+            stridec * 1e3,
+            copy / stridec,
+            identity / stridec,
+            program.kernels().len(),
+            program.kernels()[0].strategy
+        );
+        write_json(json, name, &gpu.name(), &measured)?;
+    }
+    let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
+    let geomean = (shares.iter().map(|x| x.ln()).sum::<f64>() / shares.len() as f64).exp();
+    println!("of the identity kernel: geometric mean {geomean:.2}, least {least:.2}");
+    Ok(())
+}
