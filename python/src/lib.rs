@@ -9,7 +9,6 @@ use pyo3::prelude::*;
 mod array;
 mod device;
 mod errors;
-mod flow;
 mod kernel;
 mod layout;
 mod module;

@@ -1,6 +1,6 @@
 //! `stridec.Program`.
 
-use std::{borrow::Cow, fmt::Write as _, sync::OnceLock};
+use std::{borrow::Cow, sync::OnceLock};
 
 use pyo3::{
     exceptions::PyTypeError,
@@ -10,7 +10,9 @@ use pyo3::{
 };
 use stridec::{
     Operation, Target, Tensor,
-    program::{Buffer, Program as Lowered},
+    explain::ProgramPicture,
+    hlo::Module,
+    program::{Buffer, Program as Lowered, Ways},
     shape::{ElementType, Shape as XlaShape},
     stride::StrideDescriptor,
 };
@@ -19,7 +21,6 @@ use crate::{
     array::{HostArray, Room, lies_as},
     device::Device,
     errors::{invalid, raised},
-    flow,
     kernel::Kernel,
     module::{Call, Given},
     picture,
@@ -45,12 +46,11 @@ use crate::{
 /// (1, 24)
 #[pyclass(frozen, module = "stridec")]
 pub(crate) struct Program {
+    module: Module,
     lowered: Lowered,
     target: Target,
     kernels: OnceLock<Vec<stridec::Kernel>>,
     call: Option<Call>,
-    /// Whether the module's result is a tuple.
-    is_tuple: bool,
 }
 
 impl Program {
@@ -190,10 +190,9 @@ impl Program {
                 ));
             }
         };
-        let is_tuple = module.result().element_type() == ElementType::Tuple;
         let lowered = py.detach(|| Lowered::lower(&module)).map_err(raised)?;
         let target = preset(target)?;
-        Ok(Self { lowered, target, kernels: OnceLock::new(), call: given.call, is_tuple })
+        Ok(Self { module, lowered, target, kernels: OnceLock::new(), call: given.call })
     }
 
     /// The module's name.
@@ -253,7 +252,8 @@ impl Program {
             }
             let arguments: Vec<_> = args.iter().collect();
             let mut results = self.run_flat(py, &arguments, Device::Host)?;
-            return match (self.is_tuple, results.len()) {
+            let is_tuple = self.module.result().element_type() == ElementType::Tuple;
+            return match (is_tuple, results.len()) {
                 (false, 1) => Ok(results.remove(0)),
                 _ => Ok(PyTuple::new(py, results)?.into_any()),
             };
@@ -279,33 +279,21 @@ impl Program {
         )
     }
 
-    /// What each kernel reads and writes, and its text, for a notebook.
+    /// The page for a notebook: where the elements of each result come from, and the kernels; None where there is nothing to
+    /// draw or the target's limits are too low.
     fn _repr_html_(&self, py: Python<'_>) -> Option<String> {
-        let kernels = self.compiled(py).ok()?;
-        let mut html = format!(
-            "<h4>{}</h4><table><tr><th>kernel</th><th>reads</th><th>writes</th></tr>",
-            picture::escaped(self.lowered.name())
-        );
-        for (number, (kernel, step)) in kernels.iter().zip(self.lowered.steps()).enumerate() {
-            let reads: Vec<String> = step.sources().iter().map(ToString::to_string).collect();
-            let (reads, writes) = (picture::escaped(&reads.join(", ")), step.destination());
-            let (strategy, text) = (kernel.strategy.name(), picture::escaped(&kernel.wgsl));
-            let _ = write!(
-                html,
-                "<tr><td><details><summary>{number}: {strategy}</summary><pre>{text}</pre></details></td>\
-                 <td>{reads}</td><td>{writes}</td></tr>"
-            );
-        }
-        html.push_str("</table>");
-        Some(html)
+        py.detach(|| {
+            let ways = Ways::new(&self.module).ok()?;
+            ProgramPicture::new(&ways).html(&self.target).ok().map(|page| picture::frame(&page))
+        })
     }
 
-    /// What each kernel reads and writes, as an SVG document; None where the target's limits are too low for a kernel.
+    /// Where the elements of each result come from, as an SVG document; None where there is nothing to draw.
     fn _repr_svg_(&self, py: Python<'_>) -> Option<String> {
-        Some(flow::svg(&self.lowered, self.compiled(py).ok()?))
+        py.detach(|| Ways::new(&self.module).ok().map(|ways| ProgramPicture::new(&ways).svg()))
     }
 
-    /// The program as text, as the table for a notebook and as the drawing.
+    /// The program as text, and its drawing as SVG and page.
     #[pyo3(signature = (include=None, exclude=None))]
     fn _repr_mimebundle_<'py>(
         &self,
