@@ -8,6 +8,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     compiler.include_imports(true).open_files(["stridec.proto", "hlo.proto"])?;
     let descriptors = PathBuf::from(env::var("OUT_DIR")?).join("descriptors.bin");
     fs::write(descriptors, compiler.encode_file_descriptor_set())?;
-    prost_build::Config::new().enable_type_names().compile_fds(compiler.file_descriptor_set())?;
+    let mut config = prost_build::Config::new();
+    config.enable_type_names().boxed(".xla.OpSharding.named_sharding");
+    config.compile_fds(compiler.file_descriptor_set())?;
     Ok(())
 }

@@ -11,6 +11,7 @@ use crate::{
     request::RequestError,
     schedule::ScheduleError,
     shape::{FieldPath, ParseError, ShapeError},
+    sharding::ShardingError,
     stride::{DmlError, StrideError},
     wgsl::WgslError,
     window::WindowError,
@@ -26,6 +27,9 @@ pub enum Error {
     /// An invalid shape or proto.
     #[error(transparent)]
     Shape(#[from] ShapeError),
+    /// An invalid sharding, or one that does not fit its array.
+    #[error(transparent)]
+    Sharding(#[from] ShardingError),
     /// A tensor without strides.
     #[error(transparent)]
     Stride(#[from] StrideError),
@@ -80,6 +84,7 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Parse(_) | Self::Shape(_) => ErrorKind::Invalid,
+            Self::Sharding(error) => error.kind(),
             Self::Stride(error) => error.kind(),
             Self::Dml(error) => error.kind(),
             Self::Window(error) => error.kind(),
@@ -132,6 +137,7 @@ impl Error {
         match self {
             Self::Parse(error) => error.invalid_shape()?.field().cloned(),
             Self::Shape(error) => error.field().cloned(),
+            Self::Sharding(error) => error.field(),
             Self::Stride(error) => error.field(),
             Self::Dml(error) => error.field(),
             Self::Window(error) => Some(error.field()),

@@ -124,6 +124,7 @@
 //! | [`program`] | HLO modules that move data, as kernels |
 //! | [`hlo`] | programs: XLA's HLO modules |
 //! | [`host`] | runs a nest on the CPU |
+//! | [`sharding`] | which part of an array lies on which device |
 //! | [`xla`] | XLA's utilities for layouts, shapes and indices |
 //! | [`request`] | operations, from tensors or protos |
 //! | [`service`] | answers serialized requests: one, or a stream of them |
@@ -158,6 +159,7 @@ pub mod run;
 pub mod schedule;
 pub mod service;
 pub mod shape;
+pub mod sharding;
 pub mod stride;
 mod trace;
 pub mod wgsl;

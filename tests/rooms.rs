@@ -10,6 +10,7 @@ use std::{
 const ROOMS: &[(&str, &[&str])] = &[
     ("proto", &[]),
     ("shape", &["proto"]),
+    ("sharding", &["proto", "shape"]),
     ("stride", &["shape"]),
     ("window", &["shape"]),
     ("nest", &["shape", "stride", "window"]),
@@ -32,8 +33,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "error",
         &[
-            "shape", "stride", "window", "nest", "schedule", "wgsl", "request", "hlo", "program",
-            "host", "gpu", "backend",
+            "shape", "sharding", "stride", "window", "nest", "schedule", "wgsl", "request", "hlo",
+            "program", "host", "gpu", "backend",
         ],
     ),
     (
@@ -55,7 +56,7 @@ const COMMAND_LINE: [&str; 2] = ["cli", "main"];
 const CRATES: [(&str, &[&str]); 9] = [
     ("wgpu", &["gpu"]),
     ("naga", &["wgsl", "backend"]),
-    ("prost", &["shape", "hlo", "service", "cli"]),
+    ("prost", &["shape", "sharding", "hlo", "service", "cli"]),
     ("prost_reflect", &["shape"]),
     ("rayon", &["host", "service"]),
     ("clap", &["cli", "main"]),
@@ -171,7 +172,8 @@ fn the_table_keeps_the_invariants() {
     for &(room, named) in ROOMS {
         let has = |name: &str| named.contains(&name);
         assert!(
-            !has("proto") || ["shape", "hlo", "request", "service"].contains(&room),
+            !has("proto")
+                || ["shape", "sharding", "hlo", "request", "service"].contains(&room),
             "{room} sees protos"
         );
         assert!(!has("gpu") || ["error", "run"].contains(&room), "{room} needs a GPU to build");

@@ -78,7 +78,7 @@ pub(super) fn decode_error<M: Name>(error: &DecodeError) -> ShapeError {
         && let Some((_, field)) = place.split_once('.')
         && !place.contains(' ')
     {
-        fields.push(field);
+        fields.push(field.trim_start_matches("r#")); // `type`, which Rust does not take as a name
         reason = rest;
     }
     fields.reverse();

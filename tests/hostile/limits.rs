@@ -5,6 +5,7 @@ use stridec::{
     Tensor,
     proto::xla,
     shape::{MAX_DEPTH, MAX_INPUT_BYTES, MAX_RANK, MAX_SHAPES, MAX_TILES, Shape},
+    sharding::Sharding,
 };
 
 use crate::{alone, entry, memory};
@@ -107,6 +108,17 @@ const MOST_OF_BYTES: usize = 144;
 /// Bytes of memory for each byte of a long text.
 const MOST_OF_TEXT: usize = 224;
 
+/// Bytes of memory for each byte of a long serialized sharding.
+const MOST_OF_SHARDING: usize = 300;
+
+fn sharding(bytes: &[u8]) -> bool {
+    Sharding::decode(bytes).is_ok()
+}
+
+fn sharding_text(bytes: &[u8]) -> bool {
+    String::from_utf8_lossy(bytes).parse::<Sharding>().is_ok()
+}
+
 /// What takes most memory for its length: many small parts. `docs/testing.md` names the multiples.
 #[test]
 fn memory_of_large_inputs() {
@@ -171,6 +183,17 @@ fn memory_of_large_inputs() {
             field(0x1a, field(0x12, field(0x42, message(0x52)))),
             MOST_OF_BYTES,
         ),
+        ("sharding", sharding, message(0x2a), MOST_OF_SHARDING),
+        ("sharding", sharding, field(0x72, message(0x1a)), MOST_OF_SHARDING),
+        ("sharding", sharding, field(0x1a, repeated(&[], &[1], &[])), MOST_OF_SHARDING),
+        ("sharding text", sharding_text, repeated(b"{", b"{manual},", b"{manual}}"), MOST_OF_TEXT),
+        (
+            "sharding text",
+            sharding_text,
+            repeated(b"{mesh['a'=2],[", b"{},", b"{}]}"),
+            MOST_OF_TEXT,
+        ),
+        ("sharding text", sharding_text, repeated(b"{devices=[2]", b"1,", b"1}"), MOST_OF_TEXT),
         ("hlo", entry::hlo, instructions.into_bytes(), MOST_OF_TEXT),
         ("hlo", entry::hlo, repeated(b"m{x=u8[999999]constant({", b"1,", b""), MOST_OF_TEXT),
         ("hlo", entry::hlo, repeated(b"m{x=u8[]a(),", b"calls=x,", b""), MOST_OF_TEXT),

@@ -1,0 +1,113 @@
+//! [`Boxes`]: a sharding that gives every device its box.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{ShardingError, TileBox, cuts::Cuts, error::rule};
+use crate::shape::FieldPath;
+
+/// Boxes that the cuts of each dimension make; several devices may have the same one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Boxes {
+    /// For each device its box, and the number of its tile where the box has elements.
+    pub(super) of_device: BTreeMap<u64, (TileBox, Option<u64>)>,
+    /// The devices of each tile, row-major.
+    pub(super) of_tile: Vec<Vec<u64>>,
+    pub(super) cuts: Vec<Cuts>,
+}
+
+impl Boxes {
+    #[expect(clippy::cast_possible_truncation)] // there are no more tiles than boxes
+    pub(super) fn new(
+        boxes: impl IntoIterator<Item = (u64, TileBox)>,
+    ) -> Result<Self, ShardingError> {
+        let path = || FieldPath::new("boxes");
+        let mut of_device = BTreeMap::new();
+        for (device, tile) in boxes {
+            if i64::try_from(device).is_err() {
+                return Err(rule(path(), "devices below 2^63", device));
+            }
+            if of_device.insert(device, (tile, None)).is_some() {
+                return Err(rule(path(), "each device once", format!("{device} twice")));
+            }
+        }
+        let Some((_, (first, _))) = of_device.first_key_value() else {
+            return Err(rule(path(), "a box for at least one device", "none"));
+        };
+        let rank = first.ranges().len();
+        if let Some((device, (tile, _))) =
+            of_device.iter().find(|(_, (tile, _))| tile.ranges().len() != rank)
+        {
+            let expected = format!("boxes of {rank} dimensions, as the first has");
+            return Err(rule(path(), expected, format!("{tile} on device {device}")));
+        }
+        let full: Vec<&TileBox> =
+            of_device.values().map(|(tile, _)| tile).filter(|tile| !tile.is_empty()).collect();
+        let distinct: BTreeSet<&TileBox> = full.iter().copied().collect();
+        let mut cuts = Vec::with_capacity(rank);
+        for dimension in 0..rank {
+            let of = |tile: &&TileBox| tile.ranges()[dimension];
+            let ranges: BTreeSet<(u64, u64)> = full.iter().map(of).collect();
+            let mut limits = vec![];
+            let mut end = 0;
+            for (start, limit) in ranges {
+                if start > end {
+                    let cover = format!("boxes that cover dimension {dimension}");
+                    return Err(rule(path(), cover, format!("none with index {end}")));
+                }
+                if start < end {
+                    return Err(ShardingError::Unsupported {
+                        field: path(),
+                        given: format!("a box that starts at {start} in dimension {dimension}"),
+                        reason: format!(
+                            "boxes must be those that cuts of each dimension make, and another ends at {end}"
+                        ),
+                    });
+                }
+                limits.push(limit);
+                end = limit;
+            }
+            if limits.is_empty() {
+                // No box has elements: the extent is the greatest limit.
+                let all = of_device.values().map(|(tile, _)| tile.ranges()[dimension].1);
+                limits.push(all.max().unwrap_or(0));
+            }
+            cuts.push(Cuts::At(limits));
+        }
+        let tiles = cuts.iter().try_fold(1_u64, |tiles, cuts| tiles.checked_mul(cuts.tiles()));
+        let whole = cuts.iter().all(|cuts| cuts.range(cuts.tiles() - 1).1 > 0);
+        if (whole || !distinct.is_empty()) && tiles != Some(distinct.len() as u64) {
+            let expected = format!("a box for every index, {} for these cuts", Tiles(tiles));
+            return Err(rule(path(), expected, distinct.len()));
+        }
+        let mut of_tile = vec![Vec::new(); distinct.len()];
+        for (device, (tile, number)) in &mut of_device {
+            if tile.is_empty() {
+                continue;
+            }
+            let mut at = 0;
+            for (cuts, range) in cuts.iter().zip(tile.ranges()) {
+                at = at * cuts.tiles() + cuts.covering(*range).0;
+            }
+            *number = Some(at);
+            of_tile[at as usize].push(*device);
+        }
+        Ok(Self { of_device, of_tile, cuts })
+    }
+
+    /// One more than the greatest device.
+    pub(super) fn devices(&self) -> u64 {
+        self.of_device.last_key_value().map_or(0, |(device, _)| device + 1)
+    }
+}
+
+/// A count of tiles that may not fit.
+struct Tiles(Option<u64>);
+
+impl std::fmt::Display for Tiles {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Some(tiles) => write!(f, "{tiles}"),
+            None => f.write_str("more than 2^64"),
+        }
+    }
+}

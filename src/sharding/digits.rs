@@ -1,0 +1,174 @@
+//! [`Digits`]: a permutation of 0, 1, 2, … that a reshape and a transposition make.
+
+use smallvec::SmallVec;
+
+/// One digit of a number: `(number / stride) % size`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Digit {
+    pub(super) size: u64,
+    pub(super) stride: u64,
+}
+
+/// A permutation of `0..count`, by digits.
+///
+/// A position, written in the mixed radix of the sizes, major to minor, is the number whose digits are the same with
+/// these strides. `iota(6).reshape(2,3).transpose(1,0)` has the digits 3 by 1 and 2 by 3: position 1 = (0,1) is number 3.
+/// No digit has size 1, and none continues the one before it, so that equal permutations have equal digits.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Digits(SmallVec<[Digit; 4]>);
+
+impl Digits {
+    /// Every position is its own number.
+    pub(super) fn identity(count: u64) -> Self {
+        Self::new([Digit { size: count, stride: 1 }])
+    }
+
+    /// `iota(count).reshape(sizes).transpose(perm)`, in numpy's meaning; `perm` is a permutation, and the product of
+    /// `sizes` fits.
+    pub(super) fn transposed(sizes: &[u64], perm: &[usize]) -> Self {
+        let mut strides = vec![1; sizes.len()];
+        for axis in (1..sizes.len()).rev() {
+            strides[axis - 1] = strides[axis] * sizes[axis];
+        }
+        Self::new(perm.iter().map(|&axis| Digit { size: sizes[axis], stride: strides[axis] }))
+    }
+
+    /// The permutation of these digits, major to minor.
+    pub(super) fn new(digits: impl IntoIterator<Item = Digit>) -> Self {
+        let mut merged: SmallVec<[Digit; 4]> = SmallVec::new();
+        for digit in digits.into_iter().filter(|digit| digit.size != 1) {
+            match merged.last_mut() {
+                Some(last) if last.stride == digit.size * digit.stride => {
+                    *last = Digit { size: last.size * digit.size, stride: digit.stride };
+                }
+                _ => merged.push(digit),
+            }
+        }
+        Self(merged)
+    }
+
+    /// How many numbers there are.
+    pub(super) fn count(&self) -> u64 {
+        self.0.iter().map(|digit| digit.size).product()
+    }
+
+    pub(super) fn is_identity(&self) -> bool {
+        self.0.len() <= 1
+    }
+
+    /// The number at a position.
+    pub(super) fn at(&self, mut position: u64) -> u64 {
+        let mut number = 0;
+        for digit in self.0.iter().rev() {
+            number += position % digit.size * digit.stride;
+            position /= digit.size;
+        }
+        number
+    }
+
+    /// The position of a number.
+    pub(super) fn position(&self, number: u64) -> u64 {
+        self.0.iter().fold(0, |at, digit| at * digit.size + number / digit.stride % digit.size)
+    }
+
+    /// The sizes and the permutation that [`Digits::transposed`] makes this from.
+    pub(super) fn transposition(&self) -> (Vec<u64>, Vec<usize>) {
+        if self.0.is_empty() {
+            return (vec![1], vec![0]);
+        }
+        let mut axes: Vec<usize> = (0..self.0.len()).collect();
+        axes.sort_by_key(|&digit| std::cmp::Reverse(self.0[digit].stride));
+        let sizes = axes.iter().map(|&digit| self.0[digit].size).collect();
+        let mut perm = vec![0; axes.len()];
+        for (axis, &digit) in axes.iter().enumerate() {
+            perm[digit] = axis;
+        }
+        (sizes, perm)
+    }
+
+    /// The digits in groups, major to minor, whose sizes multiply to `extents`; `None` where a digit does not divide so.
+    pub(super) fn groups(&self, extents: &[u64]) -> Option<Vec<Vec<Digit>>> {
+        let mut rest = self.0.clone();
+        let mut groups = Vec::with_capacity(extents.len());
+        for &extent in extents.iter().rev() {
+            let (mut group, mut wanted) = (Vec::new(), extent);
+            while wanted > 1 {
+                let Digit { size, stride } = rest.pop()?;
+                if wanted % size == 0 {
+                    group.push(Digit { size, stride });
+                    wanted /= size;
+                } else if size % wanted == 0 {
+                    rest.push(Digit { size: size / wanted, stride: stride * wanted });
+                    group.push(Digit { size: wanted, stride });
+                    wanted = 1;
+                } else {
+                    return None;
+                }
+            }
+            group.reverse();
+            groups.push(group);
+        }
+        groups.reverse();
+        Some(groups)
+    }
+
+    /// The permutation that takes a position by `self`, and what that gives as a position of `then`.
+    pub(super) fn then(&self, then: &Self) -> Option<Self> {
+        let mut digits = Vec::new();
+        for digit in &self.0 {
+            // The digits of `then` that count positions from `stride` to `stride · size`.
+            let above = then.count().checked_div(digit.size.checked_mul(digit.stride)?)?;
+            let groups = then.groups(&[above, digit.size, digit.stride])?;
+            digits.extend_from_slice(&groups[1]);
+        }
+        Some(Self::new(digits))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every reshape of 24 into up to three axes, and every order of them, against numpy's meaning.
+    #[test]
+    fn digits_are_a_reshape_and_a_transposition() {
+        let perms: [&[usize]; 6] =
+            [&[0, 1, 2], &[0, 2, 1], &[1, 0, 2], &[1, 2, 0], &[2, 0, 1], &[2, 1, 0]];
+        for a in [1, 2, 3, 4, 6] {
+            for b in [1, 2, 4].into_iter().filter(|b| 24 % (a * b) == 0) {
+                for perm in perms {
+                    let sizes = [a, b, 24 / a / b];
+                    let digits = Digits::transposed(&sizes, perm);
+                    let out = perm.iter().map(|&axis| sizes[axis]).collect::<Vec<_>>();
+                    for position in 0..24 {
+                        let index = [
+                            position / (out[1] * out[2]),
+                            position / out[2] % out[1],
+                            position % out[2],
+                        ];
+                        let mut source = [0; 3];
+                        for (place, &axis) in perm.iter().enumerate() {
+                            source[axis] = index[place];
+                        }
+                        let number = (source[0] * sizes[1] + source[1]) * sizes[2] + source[2];
+                        assert_eq!(digits.at(position), number, "{sizes:?} {perm:?}");
+                        assert_eq!(digits.position(number), position);
+                    }
+                    let (sizes, perm) = digits.transposition();
+                    assert_eq!(Digits::transposed(&sizes, &perm), digits);
+                    for other in [Digits::identity(24), Digits::transposed(&[4, 6], &[1, 0])] {
+                        if let Some(both) = digits.then(&other) {
+                            assert!((0..24).all(|p| both.at(p) == other.at(digits.at(p))));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn neighbours_are_merged() {
+        let digits = Digits::transposed(&[1, 3, 1, 4, 1, 5], &[4, 3, 2, 5, 1, 0]);
+        assert_eq!(digits.transposition(), (vec![3, 20], vec![1, 0]));
+    }
+}

@@ -1,0 +1,199 @@
+//! [`Sharding`].
+
+use super::{
+    MAX_LISTED_DEVICES, Placement, ShardingError, TileBox,
+    boxes::Boxes,
+    named::Named,
+    tiling::{Ids, Tiling},
+};
+use crate::shape::{FieldPath, Shape};
+
+/// How devices share an array, or the arrays of a tuple.
+///
+/// It is in canonical form, as XLA keeps it: copies in the order of their devices, subgroups merged and in order,
+/// transpositions with as few axes as possible. Equal shardings of one form are equal values; [`Sharding::as_tiles`] and
+/// [`Sharding::as_list`] lead from one form to another.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Sharding {
+    pub(super) kind: Kind,
+    pub(super) group: Option<ShardGroup>,
+}
+
+/// The forms of a sharding.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    Replicated,
+    Manual,
+    Unreduced,
+    Unknown,
+    Maximal(u64),
+    Tiles(Tiling),
+    Named(Named),
+    Boxes(Boxes),
+    /// None of them is a tuple.
+    Tuple(Vec<Sharding>),
+}
+
+/// A group of shardings, which XLA's propagation makes the same or alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct ShardGroup {
+    pub(super) like: bool,
+    pub(super) id: u64,
+}
+
+/// Why the shards of an array are not its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum NotWhole {
+    /// Devices have arrays of their own.
+    Manual,
+    /// Devices have summands.
+    Unreduced,
+    /// Nothing is decided.
+    Unknown,
+}
+
+impl NotWhole {
+    /// The word in XLA's notation.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Manual => "manual",
+            Self::Unreduced => "unreduced",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Why data cannot be moved from or to such shards, in words.
+    #[must_use]
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Manual => "every device has an array of its own",
+            Self::Unreduced => "the devices hold summands, which takes an addition",
+            Self::Unknown => "it is a placeholder for a sharding that is not decided yet",
+        }
+    }
+}
+
+impl From<Kind> for Sharding {
+    fn from(kind: Kind) -> Self {
+        Self { kind, group: None }
+    }
+}
+
+impl Sharding {
+    /// Every device has the whole array.
+    #[must_use]
+    pub fn replicated() -> Self {
+        Kind::Replicated.into()
+    }
+
+    /// One device has the array.
+    #[must_use]
+    pub fn maximal(device: u64) -> Self {
+        Kind::Maximal(device).into()
+    }
+
+    /// A box for each device, for what XLA has no notation for: shards of other frameworks.
+    ///
+    /// ```
+    /// use stridec::sharding::{Sharding, TileBox};
+    /// let rows = [(0, 3), (3, 5), (5, 7)]; // XLA would place 3, 3 and 1
+    /// let boxes = rows.iter().zip(0..).map(|(&rows, device)| (device, TileBox::new([rows, (0, 4)]).unwrap()));
+    /// let sharding = Sharding::boxes(boxes)?;
+    /// let placement = sharding.place(&"f32[7,4]".parse()?, None)?;
+    /// assert_eq!(placement.tile(1).unwrap().to_string(), "[3,5)×[0,4)");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Where a device comes twice, two boxes share an index and are not the same, or the boxes are not those that cuts of
+    /// each dimension make.
+    pub fn boxes(boxes: impl IntoIterator<Item = (u64, TileBox)>) -> Result<Self, ShardingError> {
+        Ok(Kind::Boxes(Boxes::new(boxes)?).into())
+    }
+
+    /// The shardings of a tuple's arrays, in pre-order; `None` where this is the sharding of one array.
+    #[must_use]
+    pub fn leaves(&self) -> Option<&[Sharding]> {
+        match &self.kind {
+            Kind::Tuple(leaves) => Some(leaves),
+            _ => None,
+        }
+    }
+
+    /// Why the shards are not parts of the array; empty where they are.
+    #[must_use]
+    pub fn not_whole(&self) -> Vec<NotWhole> {
+        match &self.kind {
+            Kind::Manual => vec![NotWhole::Manual],
+            Kind::Unreduced => vec![NotWhole::Unreduced],
+            Kind::Unknown => vec![NotWhole::Unknown],
+            Kind::Tiles(tiling) => tiling.not_whole(),
+            Kind::Named(named) => named.not_whole(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The number of devices, where the sharding says it.
+    #[must_use]
+    pub fn devices(&self) -> Option<u64> {
+        match &self.kind {
+            Kind::Tiles(tiling) => Some(tiling.devices()),
+            Kind::Named(named) => named.devices(),
+            Kind::Boxes(boxes) => Some(boxes.devices()),
+            _ => None,
+        }
+    }
+
+    /// The same without names, as tiles: with an iota where the order of the devices is one. `None` for boxes and tuples.
+    ///
+    /// ```
+    /// use stridec::sharding::Sharding;
+    /// let named: Sharding = "{mesh['a'=2,'b'=4], [{'b', 'a'}]}".parse()?;
+    /// assert_eq!(named.as_tiles().unwrap().to_string(), "{devices=[8]<=[2,4]T(1,0)}");
+    /// # Ok::<(), stridec::sharding::ShardingError>(())
+    /// ```
+    #[must_use]
+    pub fn as_tiles(&self) -> Option<Self> {
+        match &self.kind {
+            Kind::Boxes(_) | Kind::Tuple(_) => None,
+            Kind::Named(named) => named.tiles().ok().map(Self::from),
+            _ => Some(self.clone()),
+        }
+    }
+
+    /// The same with every device listed; `None` where it has no tiles, or more devices than [`MAX_LISTED_DEVICES`].
+    ///
+    /// ```
+    /// use stridec::sharding::Sharding;
+    /// let iota: Sharding = "{devices=[4]<=[2,2]T(1,0)}".parse()?;
+    /// assert_eq!(iota.as_list().unwrap().to_string(), "{devices=[4]0,2,1,3}");
+    /// # Ok::<(), stridec::sharding::ShardingError>(())
+    /// ```
+    #[must_use]
+    pub fn as_list(&self) -> Option<Self> {
+        let Kind::Tiles(tiling) = self.as_tiles()?.kind else { return None };
+        (tiling.devices() <= MAX_LISTED_DEVICES)
+            .then(|| Kind::Tiles(Tiling { ids: Ids::list(tiling.ids.all()), ..tiling }).into())
+    }
+
+    /// Where the shards of an array of `shape` lie, on `devices` devices; those that the sharding has where that is `None`.
+    ///
+    /// Shards that are no parts of the array, as [`Sharding::not_whole`] says, have a place all the same where tiles give
+    /// one; a reshard refuses them.
+    ///
+    /// # Errors
+    ///
+    /// Where the shape is no array of fixed extents or has another rank, the number of devices is another or missing, or
+    /// the sharding is that of a tuple or gives no place at all.
+    pub fn place(&self, shape: &Shape, devices: Option<u64>) -> Result<Placement, ShardingError> {
+        Placement::new(self, shape, devices)
+    }
+}
+
+/// The path of a field of `xla.OpSharding`.
+pub(super) fn field(name: &'static str) -> FieldPath {
+    FieldPath::new(name)
+}

@@ -1,0 +1,116 @@
+//! [`Named`]: a sharding by the axes of a mesh.
+
+use super::{
+    MAX_LISTED_DEVICES, NotWhole, ShardingError,
+    digits::Digits,
+    error::rule,
+    kind::{Kind, field},
+    mesh::{AxisRef, Mesh},
+    tiling::{Ids, Subgroup, Tiling},
+};
+
+/// A sharding by the axes of a mesh.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Named {
+    /// A mesh without axes: every device has the array.
+    Empty,
+    /// A mesh of this one device.
+    Maximal(u64),
+    Axes(Box<NamedAxes>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct NamedAxes {
+    pub(super) mesh: Mesh,
+    /// For each dimension its axes, major to minor, and whether it is closed.
+    pub(super) dimensions: Vec<(Vec<AxisRef>, bool)>,
+    /// For each of [`Subgroup::ALL`] its axes, in mesh order.
+    pub(super) lists: [Vec<AxisRef>; 3],
+}
+
+impl NamedAxes {
+    /// Whether one list has every axis of the mesh, so that the array has no dimensions to shard.
+    pub(super) fn is_wholly(&self, subgroup: Subgroup) -> bool {
+        let list = &self.lists[subgroup as usize];
+        self.dimensions.is_empty()
+            && list.len() == self.mesh.axes.len()
+            && list.iter().enumerate().all(|(at, axis)| axis.axis == at && axis.part.is_none())
+    }
+
+    /// All references, dimensions first.
+    fn used(&self) -> Vec<AxisRef> {
+        let dimensions = self.dimensions.iter().map(|(axes, _)| axes);
+        dimensions.chain(&self.lists).flatten().copied().collect()
+    }
+
+    /// The tiles of each dimension.
+    pub(super) fn tiles(&self) -> Vec<u64> {
+        let tiles = |axes: &[AxisRef]| axes.iter().map(|axis| axis.size(&self.mesh)).product();
+        self.dimensions.iter().map(|(axes, _)| tiles(axes)).collect()
+    }
+
+    /// Row-major over the tiles, then copies: positions in the mesh.
+    pub(super) fn order(&self) -> Digits {
+        let dimensions = self.dimensions.iter().flat_map(|(axes, _)| axes).copied();
+        let lists = self.lists.iter().flatten().copied();
+        let rest = self.mesh.rest(&self.used());
+        Digits::new(dimensions.chain(lists).chain(rest).map(|axis| self.mesh.digit(axis)))
+    }
+}
+
+impl Named {
+    pub(super) fn devices(&self) -> Option<u64> {
+        match self {
+            Self::Axes(axes) => Some(axes.mesh.devices()),
+            _ => None,
+        }
+    }
+
+    pub(super) fn not_whole(&self) -> Vec<NotWhole> {
+        let Self::Axes(axes) = self else { return Vec::new() };
+        let has = |subgroup: Subgroup| {
+            axes.lists[subgroup as usize].iter().any(|axis| axis.size(&axes.mesh) > 1)
+                || axes.is_wholly(subgroup)
+        };
+        let kinds =
+            [(Subgroup::Manual, NotWhole::Manual), (Subgroup::Unreduced, NotWhole::Unreduced)];
+        kinds.into_iter().filter(|(subgroup, _)| has(*subgroup)).map(|(_, kind)| kind).collect()
+    }
+
+    /// The same as tiles and devices.
+    pub(super) fn tiles(&self) -> Result<Kind, ShardingError> {
+        let axes = match self {
+            Self::Empty => return Ok(Kind::Replicated),
+            Self::Maximal(device) => return Ok(Kind::Maximal(*device)),
+            Self::Axes(axes) => axes,
+        };
+        if axes.is_wholly(Subgroup::Manual) {
+            return Ok(Kind::Manual);
+        }
+        if axes.is_wholly(Subgroup::Unreduced) {
+            return Ok(Kind::Unreduced);
+        }
+        let order = axes.order();
+        let sizes = |list: &[AxisRef]| list.iter().map(|axis| axis.size(&axes.mesh)).product();
+        let mut subgroups: Vec<(Subgroup, u64)> = Subgroup::ALL
+            .into_iter()
+            .map(|subgroup| (subgroup, sizes(&axes.lists[subgroup as usize])))
+            .collect();
+        subgroups.push((Subgroup::Replicated, sizes(&axes.mesh.rest(&axes.used()))));
+        let both = match &axes.mesh.ids {
+            Ids::Iota(ids) => order.then(ids),
+            Ids::List { .. } => None,
+        };
+        let ids = match both {
+            Some(both) => Ids::Iota(both),
+            None if order.count() <= MAX_LISTED_DEVICES => {
+                Ids::list((0..order.count()).map(|at| axes.mesh.ids.at(order.at(at))).collect())
+            }
+            None => {
+                let limit = format!("at most {MAX_LISTED_DEVICES} devices where they need a list");
+                return Err(rule(field("named_sharding").field("mesh"), limit, order.count()));
+            }
+        };
+        Tiling::canonical(axes.tiles(), &subgroups, ids)
+    }
+}

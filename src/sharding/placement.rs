@@ -1,0 +1,282 @@
+//! [`Placement`]: where the shards of one array lie.
+
+use super::{
+    NotWhole, Sharding, ShardingError, TileBox,
+    boxes::Boxes,
+    cuts::Cuts,
+    digits::Digits,
+    error::rule,
+    kind::{Kind, field},
+    named::Named,
+    tiling::{Ids, Subgroup},
+};
+use crate::shape::{FieldPath, Shape};
+
+/// Where the shards of one array lie: a sharding that has been checked against the array and the number of devices.
+///
+/// The array is cut into a grid of tiles, numbered row-major, and every tile has one device or more, its holders.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placement {
+    cuts: Vec<Cuts>,
+    holders: Owners,
+    devices: u64,
+    not_whole: Vec<NotWhole>,
+}
+
+/// Which devices have a tile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Owners {
+    /// The holders of tile `t` are at positions `t·copies` to `(t+1)·copies`; a position is a device by `order`, then `ids`.
+    Grid {
+        copies: u64,
+        order: Digits,
+        ids: Option<Ids>,
+    },
+    /// This one.
+    One(u64),
+    Listed(Boxes),
+}
+
+/// The devices that have a tile.
+#[derive(Clone, Copy, Debug)]
+pub struct Holders<'a> {
+    placement: &'a Placement,
+    tile: u64,
+    len: u64,
+}
+
+impl Placement {
+    pub(super) fn new(
+        sharding: &Sharding,
+        shape: &Shape,
+        devices: Option<u64>,
+    ) -> Result<Self, ShardingError> {
+        let sizes = sizes(shape)?;
+        let count = match (sharding.devices(), devices) {
+            (Some(own), Some(given))
+                if own != given && !matches!(sharding.kind, Kind::Boxes(_)) =>
+            {
+                let expected = format!("{given} devices, as the program has");
+                return Err(rule(FieldPath::new("sharding"), expected, own));
+            }
+            (Some(own), Some(given)) if own > given => {
+                let expected = format!("devices below {given}");
+                return Err(rule(FieldPath::new("boxes"), expected, own - 1));
+            }
+            (_, Some(given)) => given,
+            (Some(own), None) => own,
+            (None, None) => {
+                let expected = "the number of devices, which this sharding does not say";
+                return Err(rule(FieldPath::new("devices"), expected, "none"));
+            }
+        };
+        if count == 0 || i64::try_from(count).is_err() {
+            return Err(rule(FieldPath::new("devices"), "1 to 2^63-1 devices", count));
+        }
+        let whole = || sizes.iter().map(|&size| Cuts::even(size, 1)).collect::<Vec<_>>();
+        let one = |device: u64| {
+            if device >= count {
+                let expected = format!("a device of 0 to {}", count - 1);
+                return Err(rule(field("tile_assignment_devices"), expected, device));
+            }
+            Ok((whole(), Owners::One(device)))
+        };
+        let replicated = || {
+            let order = Digits::identity(count);
+            (whole(), Owners::Grid { copies: count, order, ids: None })
+        };
+        let tiled = |tiles: &[u64], name: &'static str| {
+            if tiles.len() != sizes.len() {
+                let expected = format!("{} dimensions, as {shape} has", sizes.len());
+                return Err(rule(field(name), expected, tiles.len()));
+            }
+            Ok(sizes.iter().zip(tiles).map(|(&size, &tiles)| Cuts::even(size, tiles)).collect())
+        };
+        let (cuts, holders) = match &sharding.kind {
+            Kind::Replicated | Kind::Unreduced | Kind::Named(Named::Empty) => replicated(),
+            Kind::Maximal(device) | Kind::Named(Named::Maximal(device)) => one(*device)?,
+            Kind::Tiles(tiling) => {
+                let cuts = tiled(&tiling.tiles, "tile_assignment_dimensions")?;
+                let order = match &tiling.ids {
+                    Ids::Iota(digits) => digits.clone(),
+                    Ids::List { .. } => Digits::identity(tiling.devices()),
+                };
+                let ids = matches!(tiling.ids, Ids::List { .. }).then(|| tiling.ids.clone());
+                (cuts, Owners::Grid { copies: tiling.copies(), order, ids })
+            }
+            Kind::Named(Named::Axes(axes)) if axes.is_wholly(Subgroup::Unreduced) => replicated(),
+            Kind::Named(Named::Axes(axes)) if !axes.is_wholly(Subgroup::Manual) => {
+                let tiles = axes.tiles();
+                let cuts = if tiles.is_empty() {
+                    whole()
+                } else {
+                    tiled(&tiles, "named_sharding.dim_shardings")?
+                };
+                let copies = axes.mesh.devices() / tiles.iter().product::<u64>();
+                let ids = (!axes.mesh.is_plain()).then(|| axes.mesh.ids.clone());
+                (cuts, Owners::Grid { copies, order: axes.order(), ids })
+            }
+            Kind::Boxes(boxes) => {
+                let own = boxes.cuts.iter().map(|cuts| cuts.range(cuts.tiles() - 1).1);
+                let own: Vec<u64> = own.collect();
+                if own != sizes {
+                    let expected = format!("boxes of an array of {sizes:?}, as {shape} is");
+                    return Err(rule(FieldPath::new("boxes"), expected, format!("{own:?}")));
+                }
+                (boxes.cuts.clone(), Owners::Listed(boxes.clone()))
+            }
+            Kind::Tuple(leaves) => {
+                let given = format!("a tuple of {}", leaves.len());
+                return Err(rule(field("type"), "the sharding of one array", given));
+            }
+            Kind::Manual | Kind::Unknown | Kind::Named(Named::Axes(_)) => {
+                return Err(not_whole(&sharding.not_whole()));
+            }
+        };
+        Ok(Self { cuts, holders, devices: count, not_whole: sharding.not_whole() })
+    }
+
+    /// The number of devices, those without elements included.
+    #[must_use]
+    pub fn devices(&self) -> u64 {
+        self.devices
+    }
+
+    /// The extents of the greatest tile: what XLA allocates for every shard. The box of a partial tile lies at its front.
+    #[must_use]
+    pub fn tile_shape(&self) -> Vec<u64> {
+        self.cuts.iter().map(Cuts::side).collect()
+    }
+
+    /// The box of a device, which may be empty; `None` where the device has no part of the array.
+    #[must_use]
+    pub fn tile(&self, device: u64) -> Option<TileBox> {
+        if let Owners::Listed(boxes) = &self.holders {
+            return boxes.of_device.get(&device).map(|(tile, _)| tile.clone());
+        }
+        self.tile_number(device).map(|tile| self.tile_box(tile))
+    }
+
+    /// The boxes of all devices that have one, by device.
+    pub fn tiles(&self) -> impl Iterator<Item = (u64, TileBox)> + '_ {
+        (0..self.devices).filter_map(|device| Some((device, self.tile(device)?)))
+    }
+
+    /// The shards are parts of the array, so that moving data is all that a change of them takes.
+    pub(crate) fn check_whole(&self) -> Result<(), ShardingError> {
+        if self.not_whole.is_empty() { Ok(()) } else { Err(not_whole(&self.not_whole)) }
+    }
+
+    pub(crate) fn cuts(&self) -> &[Cuts] {
+        &self.cuts
+    }
+
+    /// The number of tiles, empty ones included.
+    pub(crate) fn tile_count(&self) -> u64 {
+        self.cuts.iter().map(Cuts::tiles).product()
+    }
+
+    /// The devices that have the same tile; `None` where that differs between tiles.
+    pub(crate) fn copies(&self) -> Option<u64> {
+        match &self.holders {
+            Owners::Grid { copies, .. } => Some(*copies),
+            Owners::One(_) => Some(1),
+            Owners::Listed(_) => None,
+        }
+    }
+
+    /// The tile of a device; `None` where it has none.
+    pub(crate) fn tile_number(&self, device: u64) -> Option<u64> {
+        match &self.holders {
+            _ if device >= self.devices => None,
+            Owners::Grid { copies, order, ids } => {
+                let position = ids.as_ref().map_or(device, |ids| ids.position(device));
+                Some(order.position(position) / copies)
+            }
+            Owners::One(only) => (*only == device).then_some(0),
+            Owners::Listed(boxes) => boxes.of_device.get(&device)?.1,
+        }
+    }
+
+    /// The box of a tile.
+    pub(crate) fn tile_box(&self, tile: u64) -> TileBox {
+        let mut rest = tile;
+        let mut ranges: smallvec::SmallVec<[(u64, u64); 4]> =
+            smallvec::smallvec![(0, 0); self.cuts.len()];
+        for (range, cuts) in ranges.iter_mut().zip(&self.cuts).rev() {
+            *range = cuts.range(rest % cuts.tiles());
+            rest /= cuts.tiles();
+        }
+        TileBox::new(ranges).expect("tiles start before they end")
+    }
+
+    /// The devices that have a tile.
+    #[expect(clippy::cast_possible_truncation)] // tiles of boxes are listed
+    pub(crate) fn holders(&self, tile: u64) -> Holders<'_> {
+        let len = match &self.holders {
+            Owners::Grid { copies, .. } => *copies,
+            Owners::One(_) => 1,
+            Owners::Listed(boxes) => boxes.of_tile.get(tile as usize).map_or(0, Vec::len) as u64,
+        };
+        Holders { placement: self, tile, len }
+    }
+
+    /// Where a device stands among the holders of its tile.
+    pub(crate) fn rank_in_tile(&self, device: u64) -> Option<u64> {
+        match &self.holders {
+            _ if device >= self.devices => None,
+            Owners::Grid { copies, order, ids } => {
+                let position = ids.as_ref().map_or(device, |ids| ids.position(device));
+                Some(order.position(position) % copies)
+            }
+            Owners::One(only) => (*only == device).then_some(0),
+            Owners::Listed(_) => {
+                let holders = self.holders(self.tile_number(device)?);
+                (0..holders.len()).find(|&at| holders.get(at) == device)
+            }
+        }
+    }
+}
+
+impl Holders<'_> {
+    /// How many there are.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty)] // there is one or more
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// The holder at a place, which is below [`Holders::len`].
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation)] // tiles of boxes are listed
+    pub fn get(&self, at: u64) -> u64 {
+        match &self.placement.holders {
+            Owners::Grid { copies, order, ids } => {
+                let position = order.at(self.tile * copies + at);
+                ids.as_ref().map_or(position, |ids| ids.at(position))
+            }
+            Owners::One(device) => *device,
+            Owners::Listed(boxes) => boxes.of_tile[self.tile as usize][at as usize],
+        }
+    }
+}
+
+/// The extents of an array.
+fn sizes(shape: &Shape) -> Result<Vec<u64>, ShardingError> {
+    let array = || FieldPath::new("shape");
+    if !shape.is_array() {
+        return Err(rule(array(), "an array", shape.element_type()));
+    }
+    let fixed = shape.dimensions().iter().map(|dimension| match dimension {
+        crate::shape::Dimension::Fixed(size) => Ok(*size),
+        _ => Err(rule(array(), "fixed extents", shape)),
+    });
+    fixed.collect()
+}
+
+/// The error of shards that are no parts of the array.
+fn not_whole(kinds: &[NotWhole]) -> ShardingError {
+    let words = kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
+    let reasons = kinds.iter().map(|kind| kind.reason()).collect::<Vec<_>>().join(", and ");
+    ShardingError::Unsupported { field: FieldPath::new("sharding"), given: words, reason: reasons }
+}

@@ -1,0 +1,165 @@
+//! Shardings as XLA prints them.
+
+use std::fmt::{self, Display, Formatter};
+
+use super::{
+    Sharding,
+    boxes::Boxes,
+    kind::Kind,
+    mesh::{AxisRef, Mesh},
+    named::{Named, NamedAxes},
+    tiling::{Ids, Subgroup, Tiling},
+};
+
+/// Before every leaf of a tuple whose number this divides, XLA prints the number.
+const NUMBERED_LEAVES: usize = 5;
+
+impl Display for Sharding {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Kind::Replicated => f.write_str("{replicated")?,
+            Kind::Manual => f.write_str("{manual")?,
+            Kind::Unreduced => f.write_str("{unreduced")?,
+            Kind::Unknown => f.write_str("{unknown")?,
+            Kind::Maximal(device) => write!(f, "{{maximal device={device}")?,
+            Kind::Tiles(tiling) => write!(f, "{{devices={tiling}")?,
+            Kind::Named(named) => write!(f, "{{{named}")?,
+            Kind::Boxes(boxes) => return boxes.fmt(f),
+            Kind::Tuple(leaves) => {
+                f.write_str("{")?;
+                for (at, leaf) in leaves.iter().enumerate() {
+                    if at > 0 {
+                        f.write_str(", ")?;
+                        if at % NUMBERED_LEAVES == 0 {
+                            write!(f, "/*index={at}*/")?;
+                        }
+                    }
+                    leaf.fmt(f)?;
+                }
+            }
+        }
+        if let Some(group) = self.group {
+            write!(f, " shard_{} {}", if group.like { "like" } else { "as" }, group.id)?;
+        }
+        f.write_str("}")
+    }
+}
+
+impl Display for Tiling {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let trailing = self.subgroups.iter().map(|(_, extent)| extent);
+        write!(f, "[{}]", list(self.tiles.iter().chain(trailing)))?;
+        match &self.ids {
+            Ids::Iota(_) => write!(f, "<={}", self.ids)?,
+            Ids::List { .. } => self.ids.fmt(f)?,
+        }
+        match self.subgroups[..] {
+            [] => Ok(()),
+            [(Subgroup::Replicated, _)] => f.write_str(" last_tile_dim_replicate"),
+            ref subgroups => {
+                let names: Vec<_> = subgroups.iter().map(|(subgroup, _)| subgroup.name()).collect();
+                write!(f, " last_tile_dims={{{}}}", names.join(", "))
+            }
+        }
+    }
+}
+
+impl Display for Ids {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::List { ids, .. } => f.write_str(&list(ids)),
+            Self::Iota(digits) => {
+                let (sizes, perm) = digits.transposition();
+                write!(f, "[{}]", list(&sizes))?;
+                if perm.len() > 1 {
+                    write!(f, "T({})", list(&perm))?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Display for Named {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("mesh[], replicated"),
+            Self::Maximal(device) => write!(f, "maximal_mesh[device_id={device}]"),
+            Self::Axes(axes) => axes.fmt(f),
+        }
+    }
+}
+
+impl Display for NamedAxes {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.mesh.fmt(f)?;
+        if self.dimensions.is_empty() && self.lists.iter().all(Vec::is_empty) {
+            return f.write_str(", replicated");
+        }
+        for (subgroup, word) in
+            [(Subgroup::Unreduced, ", unreduced"), (Subgroup::Manual, ", manual")]
+        {
+            if self.is_wholly(subgroup) {
+                return f.write_str(word);
+            }
+        }
+        let refs = |axes: &[AxisRef]| {
+            let one = |axis: &AxisRef| {
+                let name = quoted(&self.mesh.axes[axis.axis].0);
+                match axis.part {
+                    Some((pre, size)) => format!("{name}:({pre}){size}"),
+                    None => name,
+                }
+            };
+            axes.iter().map(one).collect::<Vec<_>>()
+        };
+        let dimension = |(axes, closed): &(Vec<AxisRef>, bool)| {
+            let mut parts = refs(axes);
+            parts.extend((!closed).then(|| "?".to_owned()));
+            format!("{{{}}}", parts.join(", "))
+        };
+        let dimensions: Vec<String> = self.dimensions.iter().map(dimension).collect();
+        write!(f, ", [{}]", dimensions.join(", "))?;
+        for subgroup in [Subgroup::Replicated, Subgroup::Unreduced, Subgroup::Manual] {
+            let axes = refs(&self.lists[subgroup as usize]);
+            if !axes.is_empty() {
+                write!(f, ", {}={{{}}}", subgroup.name(), axes.join(", "))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Display for Mesh {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let axes = self.axes.iter().map(|(name, size)| format!("{}={size}", quoted(name)));
+        write!(f, "mesh[{}]", axes.collect::<Vec<_>>().join(","))?;
+        if !self.is_plain() {
+            write!(f, ", device_ids=({})", self.ids)?;
+        }
+        Ok(())
+    }
+}
+
+/// XLA has no notation for boxes: they are printed as the JSON of `@boxes.json`.
+impl Display for Boxes {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("{")?;
+        for (at, (device, (tile, _))) in self.of_device.iter().enumerate() {
+            let ranges = tile.ranges().iter().map(|(start, limit)| format!("[{start}, {limit}]"));
+            let separator = if at == 0 { "" } else { ", " };
+            write!(f, "{separator}\"{device}\": [{}]", ranges.collect::<Vec<_>>().join(", "))?;
+        }
+        f.write_str("}")
+    }
+}
+
+/// A name in the quotes that it does not contain.
+fn quoted(name: &str) -> String {
+    let quote = if name.contains('\'') { '"' } else { '\'' };
+    format!("{quote}{name}{quote}")
+}
+
+fn list(numbers: impl IntoIterator<Item = impl ToString>) -> String {
+    numbers.into_iter().map(|number| number.to_string()).collect::<Vec<_>>().join(",")
+}

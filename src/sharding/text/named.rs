@@ -1,0 +1,195 @@
+//! The text of shardings by the axes of a mesh.
+
+use std::collections::HashMap;
+
+use super::cursor::Cursor;
+use crate::{
+    proto::xla::{
+        AxisRefProto, MeshProto, NamedShardingProto, OpSharding,
+        axis_ref_proto::SubAxis,
+        mesh_proto::{IotaTransform, MeshAxis},
+        named_sharding_proto::DimensionSharding,
+    },
+    sharding::ShardingError,
+};
+
+type Result<T> = std::result::Result<T, ShardingError>;
+
+/// The axes of a mesh by their names.
+pub(super) struct Axes(HashMap<String, i64>);
+
+impl Axes {
+    pub(super) fn of(mesh: &MeshProto) -> Self {
+        Self(mesh.axes.iter().map(|axis| axis.name.clone()).zip(0..).collect())
+    }
+
+    fn all(&self) -> Vec<AxisRefProto> {
+        (0..).take(self.0.len()).map(whole).collect()
+    }
+
+    /// An axis, or a part of one.
+    fn reference(&self, cursor: &mut Cursor<'_>) -> Result<AxisRefProto> {
+        let offset = cursor.place();
+        let name = cursor.name()?;
+        // A name that is no axis but a number is the place of one.
+        let Some(axis) = self.0.get(&name).copied().or_else(|| name.parse().ok()) else {
+            let reason = format!("expected an axis of the mesh, got {name:?}");
+            return Err(ShardingError::Syntax { offset, reason });
+        };
+        let mut reference = whole(axis);
+        if cursor.eat(":") {
+            cursor.expect("(")?;
+            let pre_size = cursor.number()?;
+            cursor.expect(")")?;
+            reference.sub_axis_info = Some(SubAxis { pre_size, size: cursor.number()? });
+        }
+        Ok(reference)
+    }
+
+    /// The axes of a list, up to the brace that closes it.
+    pub(super) fn references(&self, cursor: &mut Cursor<'_>) -> Result<Vec<AxisRefProto>> {
+        cursor.expect("{")?;
+        let mut axes = Vec::new();
+        cursor.list("}", |cursor| {
+            axes.push(self.reference(cursor)?);
+            Ok(())
+        })?;
+        Ok(axes)
+    }
+
+    /// The axes of every dimension, up to the bracket that closes them.
+    pub(super) fn dimensions(&self, cursor: &mut Cursor<'_>) -> Result<Vec<DimensionSharding>> {
+        cursor.expect("[")?;
+        let mut dimensions = Vec::new();
+        cursor.list("]", |cursor| {
+            let mut dimension = DimensionSharding { axes: Vec::new(), is_closed: true };
+            cursor.expect("{")?;
+            cursor.list("}", |cursor| {
+                if !dimension.is_closed {
+                    return Err(cursor.unexpected("`}` after `?`"));
+                }
+                if cursor.eat("?") {
+                    dimension.is_closed = false;
+                } else {
+                    dimension.axes.push(self.reference(cursor)?);
+                }
+                Ok(())
+            })?;
+            // Shardy's priority of the dimension, of which an array that exists says nothing.
+            if cursor.eat("p") {
+                cursor.number()?;
+            }
+            dimensions.push(dimension);
+            Ok(())
+        })?;
+        Ok(dimensions)
+    }
+}
+
+fn whole(mesh_axis_index: i64) -> AxisRefProto {
+    AxisRefProto { mesh_axis_index, sub_axis_info: None }
+}
+
+/// The axes of a mesh, up to the bracket that closes them.
+pub(super) fn mesh_axes(cursor: &mut Cursor<'_>) -> Result<MeshProto> {
+    cursor.expect("[")?;
+    let mut mesh = MeshProto::default();
+    cursor.list("]", |cursor| {
+        let name = cursor.name()?;
+        cursor.expect("=")?;
+        mesh.axes.push(MeshAxis { name, size: cursor.number()? });
+        Ok(())
+    })?;
+    Ok(mesh)
+}
+
+/// A sharding by a mesh, after its opening brace.
+pub(super) fn named(cursor: &mut Cursor<'_>) -> Result<OpSharding> {
+    let mut proto = NamedShardingProto::default();
+    if cursor.eat("maximal_mesh") {
+        for piece in ["[", "device_id", "="] {
+            cursor.expect(piece)?;
+        }
+        let mesh = MeshProto { device_ids: vec![cursor.number()?], ..MeshProto::default() };
+        cursor.expect("]")?;
+        proto.mesh = Some(mesh);
+    } else {
+        cursor.expect("mesh")?;
+        let mut mesh = mesh_axes(cursor)?;
+        cursor.expect(",")?;
+        if cursor.eat("device_ids") {
+            cursor.expect("=")?;
+            cursor.expect("(")?;
+            if cursor.eat("[") {
+                let reshape_dims = cursor.numbers("]")?;
+                let mut transpose_perm: Vec<i64> = (0..).take(reshape_dims.len()).collect();
+                if cursor.eat("T") {
+                    cursor.expect("(")?;
+                    transpose_perm = cursor.numbers(")")?;
+                }
+                mesh.iota_transform = Some(IotaTransform { reshape_dims, transpose_perm });
+                cursor.expect(")")?;
+            } else {
+                mesh.device_ids = cursor.numbers(")")?;
+            }
+            cursor.expect(",")?;
+        }
+        let axes = Axes::of(&mesh);
+        match cursor.peek_word() {
+            "replicated" => _ = cursor.word(),
+            "manual" => {
+                cursor.word();
+                proto.manual_axes = axes.all();
+            }
+            "unreduced" => {
+                cursor.word();
+                proto.unreduced_axes = axes.all();
+            }
+            _ => {
+                proto.dim_shardings = axes.dimensions(cursor)?;
+                lists(cursor, &axes, &mut proto)?;
+            }
+        }
+        proto.mesh = Some(mesh);
+    }
+    if cursor.eat(",") {
+        cursor.expect("metadata")?;
+        metadata(cursor)?;
+    }
+    cursor.expect("}")?;
+    Ok(OpSharding { named_sharding: Some(Box::new(proto)), ..OpSharding::default() })
+}
+
+/// The lists of axes behind the dimensions, in any order.
+pub(super) fn lists(
+    cursor: &mut Cursor<'_>,
+    axes: &Axes,
+    proto: &mut NamedShardingProto,
+) -> Result<()> {
+    while cursor.eat(",") {
+        let (offset, word) = (cursor.place(), cursor.word());
+        let list = match word {
+            "replicated" => &mut proto.replicated_axes,
+            "unreduced" => &mut proto.unreduced_axes,
+            "manual" => &mut proto.manual_axes,
+            "metadata" => {
+                metadata(cursor)?;
+                continue;
+            }
+            _ => return Err(cursor.unexpected("replicated=, unreduced= or manual=")),
+        };
+        if !list.is_empty() {
+            let reason = format!("expected each list once, got {word} again");
+            return Err(ShardingError::Syntax { offset, reason });
+        }
+        cursor.expect("=")?;
+        *list = axes.references(cursor)?;
+    }
+    Ok(())
+}
+
+fn metadata(cursor: &mut Cursor<'_>) -> Result<()> {
+    cursor.expect("=")?;
+    cursor.expect("{")?;
+    cursor.skip_braces()
+}

@@ -1,0 +1,105 @@
+//! Shardy's text, as JAX writes it into `StableHLO`.
+
+use super::{
+    cursor::Cursor,
+    named::{Axes, lists, mesh_axes},
+    whole,
+};
+use crate::{
+    proto::xla::{MeshProto, NamedShardingProto, OpSharding},
+    sharding::{Sharding, ShardingError},
+};
+
+type Result<T> = std::result::Result<T, ShardingError>;
+
+/// Reads Shardy's text, such as `#sdy.sharding<@mesh, [{"x"}, {"y", ?}]>`, with the text of its mesh where it names one:
+/// `sdy.mesh @mesh = <["x"=2, "y"=4]>`, or what stands behind the `=`; attributes in braces may follow.
+///
+/// ```
+/// use stridec::sharding::parse_shardy;
+/// let sharding = parse_shardy(r#"<@mesh, [{"x"}, {"y":(1)2, ?}p1]>"#, Some(r#"<["x"=2, "y"=4]>"#))?;
+/// assert_eq!(sharding.to_string(), "{mesh['x'=2,'y'=4], [{'x'}, {'y':(1)2, ?}]}");
+/// # Ok::<(), stridec::sharding::ShardingError>(())
+/// ```
+///
+/// # Errors
+///
+/// Where a text is not of that form, the mesh is missing, or the sharding breaks a rule.
+pub fn parse_shardy(text: &str, mesh: Option<&str>) -> Result<Sharding> {
+    let mut cursor = whole(text)?;
+    cursor.eat("#sdy.sharding");
+    cursor.expect("<")?;
+    let offset = cursor.place();
+    let mesh = if cursor.eat("@") {
+        let name = name(&mut cursor)?;
+        let Some(mesh) = mesh else {
+            let reason = format!(
+                "expected the mesh itself, as in <mesh<[\"x\"=2]>, …>, got the name {name:?}"
+            );
+            return Err(ShardingError::Syntax { offset, reason });
+        };
+        named_mesh(mesh, name)?
+    } else {
+        cursor.expect("mesh")?;
+        self::mesh(&mut cursor)?
+    };
+    cursor.expect(",")?;
+    let axes = Axes::of(&mesh);
+    let mut proto = NamedShardingProto {
+        dim_shardings: axes.dimensions(&mut cursor)?,
+        ..NamedShardingProto::default()
+    };
+    lists(&mut cursor, &axes, &mut proto)?;
+    proto.mesh = Some(mesh);
+    cursor.expect(">")?;
+    cursor.end()?;
+    Sharding::try_from(&OpSharding {
+        named_sharding: Some(Box::new(proto)),
+        ..OpSharding::default()
+    })
+}
+
+/// The name of a mesh, after its `@`.
+fn name<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str> {
+    let rest = cursor.rest();
+    let letter = |byte: &u8| byte.is_ascii_alphanumeric() || b"_$.-".contains(byte);
+    let name = &rest[..rest.bytes().take_while(letter).count()];
+    cursor.expect(name)?;
+    Ok(name)
+}
+
+/// The mesh of a text that may give its name.
+fn named_mesh(text: &str, wanted: &str) -> Result<MeshProto> {
+    let mut cursor = whole(text)?;
+    if cursor.eat("sdy.mesh") {
+        cursor.expect("@")?;
+        let offset = cursor.place();
+        let given = name(&mut cursor)?;
+        if given != wanted {
+            let reason = format!("expected the mesh {wanted:?}, got {given:?}");
+            return Err(ShardingError::Syntax { offset, reason });
+        }
+        cursor.expect("=")?;
+    }
+    let mesh = mesh(&mut cursor)?;
+    // Attributes of the operation say the same once more.
+    if cursor.eat("{") {
+        cursor.skip_braces()?;
+    }
+    cursor.end()?;
+    Ok(mesh)
+}
+
+/// `<["x"=2, "y"=4], device_ids=[…]>`.
+fn mesh(cursor: &mut Cursor<'_>) -> Result<MeshProto> {
+    cursor.expect("<")?;
+    let mut mesh = mesh_axes(cursor)?;
+    if cursor.eat(",") {
+        for piece in ["device_ids", "=", "["] {
+            cursor.expect(piece)?;
+        }
+        mesh.device_ids = cursor.numbers("]")?;
+    }
+    cursor.expect(">")?;
+    Ok(mesh)
+}

@@ -1,0 +1,74 @@
+//! [`TileBox`]: the part of an array that one device has.
+
+use std::fmt;
+
+use smallvec::SmallVec;
+
+/// A box of indices: in each dimension those from `start` up to, and without, `limit`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TileBox {
+    /// `[start, limit)` of each dimension; no start is above its limit.
+    ranges: SmallVec<[(u64, u64); 4]>,
+}
+
+impl TileBox {
+    /// The box of these ranges, `[start, limit)` of each dimension; `None` where a start is above its limit.
+    #[must_use]
+    pub fn new(ranges: impl IntoIterator<Item = (u64, u64)>) -> Option<Self> {
+        let ranges: SmallVec<[(u64, u64); 4]> = ranges.into_iter().collect();
+        ranges.iter().all(|(start, limit)| start <= limit).then_some(Self { ranges })
+    }
+
+    /// `[start, limit)` of each dimension.
+    #[must_use]
+    pub fn ranges(&self) -> &[(u64, u64)] {
+        &self.ranges
+    }
+
+    /// Extents.
+    pub fn sizes(&self) -> impl Iterator<Item = u64> + '_ {
+        self.ranges.iter().map(|(start, limit)| limit - start)
+    }
+
+    /// How many indices the box has.
+    #[must_use]
+    pub fn elements(&self) -> u64 {
+        self.sizes().product()
+    }
+
+    /// Whether the box has no index.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ranges.iter().any(|(start, limit)| start == limit)
+    }
+
+    /// The indices that both boxes have; `None` where there are none.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Option<Self> {
+        let both = self.ranges.iter().zip(&other.ranges);
+        let ranges = both.map(|(a, b)| (a.0.max(b.0), a.1.min(b.1)));
+        Self::new(ranges).filter(|both| !both.is_empty())
+    }
+
+    /// The same box with another range in one dimension.
+    pub(crate) fn with(&self, dimension: usize, range: (u64, u64)) -> Self {
+        let mut ranges = self.ranges.clone();
+        ranges[dimension] = range;
+        Self { ranges }
+    }
+}
+
+impl fmt::Display for TileBox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.ranges.is_empty() {
+            return f.write_str("[]");
+        }
+        for (dimension, (start, limit)) in self.ranges.iter().enumerate() {
+            if dimension > 0 {
+                f.write_str("×")?;
+            }
+            write!(f, "[{start},{limit})")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,213 @@
+//! [`Tiling`]: tiles and the devices that have them, in canonical form.
+
+use super::{
+    MAX_LISTED_DEVICES, NotWhole, ShardingError,
+    digits::{Digit, Digits},
+    error::rule,
+    kind::{Kind, field},
+};
+
+/// What a trailing dimension of the tile assignment counts; in XLA's canonical order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Subgroup {
+    Manual,
+    Unreduced,
+    Replicated,
+}
+
+impl Subgroup {
+    pub(super) const ALL: [Self; 3] = [Self::Manual, Self::Unreduced, Self::Replicated];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Manual => "manual",
+            Self::Unreduced => "unreduced",
+            Self::Replicated => "replicated",
+        }
+    }
+}
+
+/// An order of devices `0..count`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Ids {
+    Iota(Digits),
+    List {
+        ids: Vec<u64>,
+        /// Where each device stands in `ids`.
+        positions: Vec<u64>,
+    },
+}
+
+impl Ids {
+    /// The order of a permutation of `0..ids.len()`.
+    #[expect(clippy::cast_possible_truncation)] // devices are below the length
+    pub(super) fn list(ids: Vec<u64>) -> Self {
+        let mut positions = vec![0; ids.len()];
+        for (position, &id) in ids.iter().enumerate() {
+            positions[id as usize] = position as u64;
+        }
+        Self::List { ids, positions }
+    }
+
+    #[expect(clippy::cast_possible_truncation)] // positions are below the length
+    pub(super) fn at(&self, position: u64) -> u64 {
+        match self {
+            Self::Iota(digits) => digits.at(position),
+            Self::List { ids, .. } => ids[position as usize],
+        }
+    }
+
+    #[expect(clippy::cast_possible_truncation)] // devices are below the length
+    pub(super) fn position(&self, id: u64) -> u64 {
+        match self {
+            Self::Iota(digits) => digits.position(id),
+            Self::List { positions, .. } => positions[id as usize],
+        }
+    }
+
+    pub(super) fn all(&self) -> Vec<u64> {
+        match self {
+            Self::Iota(digits) => (0..digits.count()).map(|position| digits.at(position)).collect(),
+            Self::List { ids, .. } => ids.clone(),
+        }
+    }
+}
+
+/// Tiles of an array, the subgroups behind them, and the order of the devices.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Tiling {
+    /// Tiles per dimension.
+    pub(super) tiles: Vec<u64>,
+    /// In the order of [`Subgroup::ALL`], each at most once and of at least two devices.
+    pub(super) subgroups: Vec<(Subgroup, u64)>,
+    /// Row-major over the tiles and the subgroups; copies ascend.
+    pub(super) ids: Ids,
+}
+
+impl Tiling {
+    /// The canonical form. The product of all extents is the number of devices and fits an int64.
+    pub(super) fn canonical(
+        tiles: Vec<u64>,
+        subgroups: &[(Subgroup, u64)],
+        ids: Ids,
+    ) -> Result<Kind, ShardingError> {
+        let (merged, order) = merge(subgroups);
+        if tiles.iter().all(|&tiles| tiles == 1) {
+            match merged[..] {
+                [] | [(Subgroup::Replicated, _)] => return Ok(Kind::Replicated),
+                [(Subgroup::Manual, _)] => return Ok(Kind::Manual),
+                _ => {}
+            }
+        }
+        let mut extents = tiles.clone();
+        extents.extend(subgroups.iter().map(|(_, extent)| extent));
+        let order: Vec<usize> =
+            (0..tiles.len()).chain(order.iter().map(|at| tiles.len() + at)).collect();
+        let copies = match merged.last() {
+            Some((Subgroup::Replicated, copies)) => *copies,
+            _ => 1,
+        };
+        let ids = match ids {
+            Ids::Iota(digits) => match arranged(&digits, &extents, &order, copies) {
+                Some(digits) => Ids::Iota(digits),
+                None if digits.count() <= MAX_LISTED_DEVICES => {
+                    let ids = Ids::Iota(digits).all();
+                    Ids::list(arranged_list(&ids, &extents, &order, copies))
+                }
+                None => {
+                    let limit =
+                        format!("at most {MAX_LISTED_DEVICES} devices where copies need a list");
+                    return Err(rule(field("iota_reshape_dims"), limit, digits.count()));
+                }
+            },
+            Ids::List { ids, .. } => Ids::list(arranged_list(&ids, &extents, &order, copies)),
+        };
+        Ok(Kind::Tiles(Self { tiles, subgroups: merged, ids }))
+    }
+
+    pub(super) fn devices(&self) -> u64 {
+        self.tile_count() * self.copies()
+    }
+
+    pub(super) fn tile_count(&self) -> u64 {
+        self.tiles.iter().product()
+    }
+
+    /// The devices that have the same tile.
+    pub(super) fn copies(&self) -> u64 {
+        self.subgroups.iter().map(|(_, extent)| extent).product()
+    }
+
+    pub(super) fn not_whole(&self) -> Vec<NotWhole> {
+        let subgroups = self.subgroups.iter();
+        subgroups
+            .filter_map(|(subgroup, _)| match subgroup {
+                Subgroup::Manual => Some(NotWhole::Manual),
+                Subgroup::Unreduced => Some(NotWhole::Unreduced),
+                Subgroup::Replicated => None,
+            })
+            .collect()
+    }
+}
+
+/// The subgroups without those of one device, equal ones merged, and the order in which that takes them.
+fn merge(subgroups: &[(Subgroup, u64)]) -> (Vec<(Subgroup, u64)>, Vec<usize>) {
+    let (mut merged, mut order) = (Vec::new(), Vec::new());
+    for kind in Subgroup::ALL {
+        let mut total = 1;
+        for (at, (_, extent)) in
+            subgroups.iter().enumerate().filter(|(_, (of, extent))| *of == kind && *extent > 1)
+        {
+            order.push(at);
+            total *= extent;
+        }
+        if total > 1 {
+            merged.push((kind, total));
+        }
+    }
+    (merged, order)
+}
+
+/// The digits with the dimensions of `extents` in `order`, those that it leaves out having one index, and the devices of
+/// the last `copies` ascending; `None` where a transposition does not say that.
+fn arranged(digits: &Digits, extents: &[u64], order: &[usize], copies: u64) -> Option<Digits> {
+    let digits = if order.iter().copied().eq(0..extents.len()) {
+        digits.clone()
+    } else {
+        let groups = digits.groups(extents)?;
+        Digits::new(order.iter().flat_map(|&dimension| groups[dimension].iter().copied()))
+    };
+    if copies == 1 {
+        return Some(digits);
+    }
+    let mut groups = digits.groups(&[digits.count() / copies, copies])?;
+    groups[1].sort_by_key(|digit: &Digit| std::cmp::Reverse(digit.stride));
+    Some(Digits::new(groups.concat()))
+}
+
+/// The same with listed devices.
+#[expect(clippy::cast_possible_truncation)] // extents multiply to the length of the list
+fn arranged_list(ids: &[u64], extents: &[u64], order: &[usize], copies: u64) -> Vec<u64> {
+    let mut arranged = if order.windows(2).all(|pair| pair[0] < pair[1]) {
+        ids.to_vec() // what is left out has one index
+    } else {
+        let mut strides = vec![1; extents.len()];
+        for dimension in (1..extents.len()).rev() {
+            strides[dimension - 1] = strides[dimension] * extents[dimension] as usize;
+        }
+        let mut starts = vec![0];
+        for &dimension in order {
+            let steps = 0..extents[dimension] as usize;
+            starts = starts
+                .iter()
+                .flat_map(|start| steps.clone().map(move |step| (start, step)))
+                .map(|(start, step)| start + step * strides[dimension])
+                .collect();
+        }
+        starts.into_iter().map(|start| ids[start]).collect()
+    };
+    if copies > 1 {
+        arranged.chunks_mut(copies as usize).for_each(<[u64]>::sort_unstable);
+    }
+    arranged
+}

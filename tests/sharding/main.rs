@@ -1,0 +1,7 @@
+//! Shardings: the cases of `tests/data/sharding_cases.jsonl`, which XLA, Shardy and JAX agree with.
+
+#[path = "../support/base64.rs"]
+mod base64;
+mod cases;
+mod forms;
+mod mutations;
