@@ -124,6 +124,7 @@
 //! | [`program`] | HLO modules that move data, as kernels |
 //! | [`hlo`] | programs: XLA's HLO modules |
 //! | [`host`] | runs a nest on the CPU |
+//! | [`reshard`] | from any sharding to any other: which box goes from which device to which |
 //! | [`sharding`] | which part of an array lies on which device |
 //! | [`xla`] | XLA's utilities for layouts, shapes and indices |
 //! | [`request`] | operations, from tensors or protos |
@@ -155,6 +156,7 @@ pub mod nest;
 pub mod program;
 pub mod proto;
 pub mod request;
+pub mod reshard;
 pub mod run;
 pub mod schedule;
 pub mod service;

@@ -11,6 +11,10 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("proto", &[]),
     ("shape", &["proto"]),
     ("sharding", &["proto", "shape"]),
+    (
+        "reshard",
+        &["error", "proto", "shape", "sharding", "stride", "window", "nest", "host", "request"],
+    ),
     ("stride", &["shape"]),
     ("window", &["shape"]),
     ("nest", &["shape", "stride", "window"]),
@@ -173,7 +177,7 @@ fn the_table_keeps_the_invariants() {
         let has = |name: &str| named.contains(&name);
         assert!(
             !has("proto")
-                || ["shape", "sharding", "hlo", "request", "service"].contains(&room),
+                || ["shape", "sharding", "reshard", "hlo", "request", "service"].contains(&room),
             "{room} sees protos"
         );
         assert!(!has("gpu") || ["error", "run"].contains(&room), "{room} needs a GPU to build");

@@ -1,0 +1,215 @@
+//! [`Line`]: who wants parts of one tile, in one order, and which of its holders sends them.
+
+use super::{grid::Grid, split};
+use crate::sharding::{Holders, Placement, TileBox};
+
+/// One part of this many of a sender's share is how far a cut may move to leave boxes whole, on either side.
+const SLACK: u128 = 200;
+
+/// The destinations of one tile of the source that has elements.
+///
+/// They stand by tile of the destination, row-major, then by holder. Devices that hold the tile themselves are left out.
+pub(super) struct Line<'a> {
+    source: &'a Placement,
+    to: &'a Placement,
+    /// The tile of the source.
+    number: u64,
+    region: TileBox,
+    pub(super) holders: Holders<'a>,
+    /// The tiles of the destination that have elements of the tile.
+    grid: Grid<'a>,
+    /// The destinations left out, in order: the tile in the grid, the place among its holders, and the elements of those
+    /// up to and with this one.
+    held: Vec<(u64, u64, u128)>,
+    /// The elements that all destinations want.
+    pub(super) length: u128,
+}
+
+/// What one destination wants of the tile.
+pub(super) struct Wanted {
+    pub(super) device: u64,
+    pub(super) region: TileBox,
+    /// Where its elements begin in the line.
+    pub(super) at: u128,
+}
+
+impl<'a> Line<'a> {
+    /// The line of a tile of `from`; `None` where the tile is empty, or no device has it.
+    pub(super) fn new(from: &'a Placement, to: &'a Placement, tile: u64) -> Option<Self> {
+        let region = from.tile_box(tile);
+        let holders = from.holders(tile);
+        if region.is_empty() || holders.len() == 0 {
+            return None;
+        }
+        let grid = Grid::new(to, &region);
+        let mut line = Self {
+            source: from,
+            to,
+            number: tile,
+            region,
+            holders,
+            grid,
+            held: Vec::new(),
+            length: 0,
+        };
+        for holder in 0..holders.len() {
+            let device = holders.get(holder);
+            let place = to.tile_number(device).and_then(|tile| line.grid.place(tile));
+            if let (Some(place), Some(rank)) = (place, to.rank_in_tile(device)) {
+                line.held.push((place, rank, line.wanted(place).elements().into()));
+            }
+        }
+        line.held.sort_unstable();
+        let mut before = 0;
+        for (_, _, elements) in &mut line.held {
+            before += *elements;
+            *elements = before;
+        }
+        line.length = line.elements_before(line.grid.len()) - before;
+        Some(line)
+    }
+
+    /// The elements that the tile at a place in the grid shares with this one.
+    fn wanted(&self, place: u64) -> TileBox {
+        let tile = self.to.tile_box(self.grid.tile(place));
+        self.region.intersection(&tile).expect("tiles of the grid share elements")
+    }
+
+    /// The elements of the line before those of a place in the grid, with those left out.
+    fn elements_before(&self, place: u64) -> u128 {
+        let tiles = self.grid.len();
+        match self.to.copies() {
+            Some(copies) if place == tiles => {
+                u128::from(self.region.elements()) * u128::from(copies)
+            }
+            Some(copies) => u128::from(self.elements_above(place)) * u128::from(copies),
+            // Boxes that were given one by one: they are counted one by one.
+            None => (0..place)
+                .map(|place| {
+                    let holders = self.to.holders(self.grid.tile(place)).len();
+                    u128::from(self.wanted(place).elements()) * u128::from(holders)
+                })
+                .sum(),
+        }
+    }
+
+    /// The elements of the tile that the places before one in the grid share with it.
+    fn elements_above(&self, place: u64) -> u64 {
+        let (mut rest, mut above, mut inner) = (place, 0, 1);
+        let dimensions = self.to.cuts().iter().zip(&self.grid.ranges).zip(self.region.ranges());
+        for ((cuts, &(first, end)), &(start, limit)) in dimensions.rev() {
+            let (from, to) = cuts.range(first + rest % (end - first));
+            rest /= end - first;
+            let (from, to) = (from.max(start), to.min(limit));
+            above = (from - start) * inner + (to - from) * above;
+            inner *= limit - start;
+        }
+        above
+    }
+
+    /// Where the destinations of a place in the grid begin in the line.
+    fn offset(&self, place: u64) -> u128 {
+        let held = self.held.partition_point(|(held, ..)| *held < place);
+        let left_out = held.checked_sub(1).map_or(0, |last| self.held[last].2);
+        self.elements_before(place) - left_out
+    }
+
+    /// What the destinations from a place in the grid on want.
+    pub(super) fn destinations(&self, from: u64) -> impl Iterator<Item = Wanted> + '_ {
+        let mut at = self.offset(from);
+        (from..self.grid.len()).flat_map(move |place| {
+            let region = self.wanted(place);
+            let holders = self.to.holders(self.grid.tile(place));
+            let devices = (0..holders.len()).map(move |rank| holders.get(rank));
+            let others =
+                devices.filter(|&device| self.source.tile_number(device) != Some(self.number));
+            let first = at;
+            let elements = u128::from(region.elements());
+            let held = self.held.partition_point(|(held, ..)| *held < place);
+            let until = self.held.partition_point(|(held, ..)| *held <= place);
+            at += elements * (u128::from(holders.len()) - (until - held) as u128);
+            others.zip(0..).map(move |(device, number)| Wanted {
+                device,
+                region: region.clone(),
+                at: first + number * elements,
+            })
+        })
+    }
+
+    /// What a holder of a tile of the destination wants; `None` where it wants nothing, or has it.
+    pub(super) fn destination(&self, device: u64) -> Option<Wanted> {
+        let place = self.grid.place(self.to.tile_number(device)?)?;
+        let rank = self.to.rank_in_tile(device)?;
+        if self.source.tile_number(device) == Some(self.number) {
+            return None;
+        }
+        let region = self.wanted(place);
+        let first = self.held.partition_point(|(held, ..)| *held < place);
+        let before =
+            self.held.partition_point(|(held, of, _)| (*held, *of) < (place, rank)) - first;
+        let others = u128::from(rank) - before as u128;
+        let at = self.offset(place) + others * u128::from(region.elements());
+        Some(Wanted { device, region, at })
+    }
+
+    /// The elements that each holder sends, but for the last, which sends what is left.
+    fn share(&self) -> u128 {
+        self.length.div_ceil(self.holders.len().into())
+    }
+
+    /// The place in the grid with the first destination to which a holder sends.
+    pub(super) fn first_place(&self, holder: u64) -> u64 {
+        let share = self.share();
+        let start = (share * u128::from(holder)).saturating_sub(share / SLACK);
+        let (mut low, mut high) = (0, self.grid.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.offset(middle + 1) <= start {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// Where the line of a holder ends, and a cut may move to.
+    pub(super) fn end(&self, holder: u64) -> u128 {
+        let share = self.share();
+        share * (u128::from(holder) + 1) + share / SLACK
+    }
+
+    /// The parts of what a destination wants: the holder that sends it, and the boxes.
+    pub(super) fn pieces(&self, wanted: &Wanted, mut found: impl FnMut(u64, TileBox)) {
+        let last = self.holders.len() - 1;
+        if last == 0 {
+            return found(0, wanted.region.clone());
+        }
+        let share = self.share();
+        let slack = share / SLACK;
+        let elements = wanted.region.elements();
+        let end = wanted.at + u128::from(elements);
+        let holder = |at: u128| u64::try_from(at / share).unwrap_or(u64::MAX).min(last);
+        for sender in holder(wanted.at.saturating_sub(slack))..=holder(end + slack) {
+            let start = if sender == 0 { 0 } else { self.cut(wanted, sender) };
+            let limit = if sender == last { elements } else { self.cut(wanted, sender + 1) };
+            split::run(&wanted.region, start, limit, &mut |part| found(sender, part));
+        }
+    }
+
+    /// Where, in what a destination wants, the part of `holder` begins, which is not the first.
+    #[expect(clippy::cast_possible_truncation)] // it lies within the box
+    fn cut(&self, wanted: &Wanted, holder: u64) -> u64 {
+        let share = self.share();
+        let slack = share / SLACK;
+        let at = share * u128::from(holder);
+        let elements = wanted.region.elements();
+        if at <= wanted.at + slack {
+            0
+        } else if at + slack >= wanted.at + u128::from(elements) {
+            elements
+        } else {
+            split::rounded(&wanted.region, (at - wanted.at) as u64, slack as u64)
+        }
+    }
+}

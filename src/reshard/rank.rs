@@ -1,0 +1,65 @@
+//! [`rank_plan`]: the part that one device has in a reshard.
+
+use super::{Transfer, grid::Grid, line::Line, plan::check};
+use crate::sharding::{Placement, ShardingError, TileBox};
+
+/// The part that one device has in a reshard.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RankPlan {
+    /// What it sends, in the order of the whole plan.
+    pub sends: Vec<Transfer>,
+    /// What it receives.
+    pub receives: Vec<Transfer>,
+    /// What it wants and has already.
+    pub copy: Option<TileBox>,
+}
+
+/// The transfers of one device, those of [`plan`](super::plan): in time of its own transfers and of the copies of the tiles
+/// that it shares in, whatever the number of devices.
+///
+/// ```
+/// use stridec::{reshard::rank_plan, sharding::Sharding};
+/// let shape = "f32[1048576,64]".parse()?;
+/// let rows: Sharding = "{devices=[65536,1]<=[65536]}".parse()?;
+/// let mixed: Sharding = "{devices=[16384,4]<=[65536]}".parse()?;
+/// let part = rank_plan(&rows.place(&shape, None)?, &mixed.place(&shape, None)?, 40_000)?;
+/// assert_eq!((part.sends.len(), part.receives.len()), (3, 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// Where the shards of a side are no parts of the array, or a side has more than [`MAX_DEVICES`](super::MAX_DEVICES).
+pub fn rank_plan(from: &Placement, to: &Placement, device: u64) -> Result<RankPlan, ShardingError> {
+    check(from, to)?;
+    let mut part = RankPlan::default();
+    if let Some((tile, own)) = from.tile_number(device).zip(from.rank_in_tile(device))
+        && let Some(line) = Line::new(from, to, tile)
+    {
+        for wanted in line.destinations(line.first_place(own)) {
+            if wanted.at >= line.end(own) {
+                break;
+            }
+            line.pieces(&wanted, |holder, region| {
+                if holder == own {
+                    part.sends.push(Transfer { from: device, to: wanted.device, region });
+                }
+            });
+        }
+    }
+    let wanted = to.tile(device).filter(|tile| !tile.is_empty());
+    if let Some(tile) = &wanted {
+        part.copy = from.tile(device).and_then(|own| own.intersection(tile));
+        let sources = Grid::new(from, tile);
+        for source in (0..sources.len()).map(|place| sources.tile(place)) {
+            let Some(line) = Line::new(from, to, source) else { continue };
+            if let Some(wanted) = line.destination(device) {
+                line.pieces(&wanted, |holder, region| {
+                    let from = line.holders.get(holder);
+                    part.receives.push(Transfer { from, to: device, region });
+                });
+            }
+        }
+    }
+    Ok(part)
+}

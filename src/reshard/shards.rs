@@ -1,0 +1,67 @@
+//! [`Shards`]: how the shards of one side lie in memory.
+
+use crate::{
+    error::Error,
+    shape::{FieldPath, Layout, Shape},
+    sharding::{Placement, ShardingError, TileBox},
+};
+
+/// How the shards of one side lie in memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shards {
+    /// The layout of every shard; that of the whole array's shape where it is `None`.
+    pub layout: Option<Layout>,
+    /// Whether a shard has the tile's whole shape with its box at the front, as XLA allocates it, and not the box alone. What lies
+    /// behind the box is not read, and written as zero.
+    pub whole_tiles: bool,
+}
+
+impl Shards {
+    /// The shape of a device's shard; `None` where the device has none.
+    ///
+    /// # Errors
+    ///
+    /// Where the layout does not fit, or its elements are wider than the type's own.
+    pub fn shape(
+        &self,
+        array: &Shape,
+        placement: &Placement,
+        device: u64,
+    ) -> Result<Option<Shape>, Error> {
+        let Some(tile) = placement.tile(device) else { return Ok(None) };
+        let sizes = if self.whole_tiles { placement.tile_shape() } else { tile.sizes().collect() };
+        let layout = self.layout.as_ref().or(array.layout());
+        let bits = array.element_type().storage_bits().unwrap_or(0);
+        if let Some(layout) = layout
+            && layout.element_size_in_bits > bits.into()
+        {
+            return Err(Error::from(ShardingError::Unsupported {
+                field: FieldPath::new("layout").field("element_size_in_bits"),
+                given: layout.element_size_in_bits.to_string(),
+                reason: format!("messages have {bits} bits for an element"),
+            }));
+        }
+        Ok(Some(Shape::new(array.element_type(), sizes, layout.cloned())?))
+    }
+}
+
+/// The shard of one device: its shape, and its box in the whole array.
+#[derive(Clone, Debug)]
+pub(super) struct Shard {
+    pub(super) shape: Shape,
+    pub(super) tile: TileBox,
+}
+
+impl Shard {
+    /// The shard of a device; `None` where it has no element.
+    pub(super) fn new(
+        shards: &Shards,
+        array: &Shape,
+        placement: &Placement,
+        device: u64,
+    ) -> Result<Option<Self>, Error> {
+        let Some(shape) = shards.shape(array, placement, device)? else { return Ok(None) };
+        let tile = placement.tile(device).filter(|tile| !tile.is_empty());
+        Ok(tile.map(|tile| Self { shape, tile }))
+    }
+}

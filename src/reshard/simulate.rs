@@ -1,0 +1,97 @@
+//! [`simulate`]: every device of a reshard in one process.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
+    convert::Infallible,
+};
+
+use super::{Engine, Member, Round, RunError, Shards};
+use crate::{error::Error, shape::Shape, sharding::Placement};
+
+/// Runs a reshard with all devices in this process, each with memory of its own: round by round, all send, then all receive.
+///
+/// `sources` has the image of the shard of every device that has one. What comes back has the images of the other side.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use stridec::{reshard::{Shards, simulate}, sharding::Sharding};
+/// let shape = "u8[2,3]".parse()?;
+/// let rows = "{devices=[2,1]<=[2]}".parse::<Sharding>()?.place(&shape, None)?;
+/// let columns = "{devices=[1,3]<=[3]}".parse::<Sharding>()?.place(&shape, None)?;
+/// let shards = Shards::default();
+/// let sources = BTreeMap::from([(0, &b"abc"[..]), (1, b"def")]);
+/// let moved = simulate(&shape, (&rows, &shards), (&columns, &shards), None, &sources)?;
+/// assert_eq!(moved[&2], b"cf");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// Where a layout does not fit a shard, or an image has another length than its shard.
+pub fn simulate(
+    array: &Shape,
+    from: (&Placement, &Shards),
+    to: (&Placement, &Shards),
+    staging_bytes: Option<u64>,
+    sources: &BTreeMap<u64, &[u8]>,
+) -> Result<BTreeMap<u64, Vec<u8>>, Error> {
+    let devices = from.0.devices().max(to.0.devices());
+    let source = |device: u64| sources.get(&device).copied().unwrap_or_default();
+    let (mut members, mut images) = (Vec::new(), BTreeMap::new());
+    for device in 0..devices {
+        let member = Member::new(array, from, to, device, staging_bytes)?;
+        images.extend(member.begin(source(device))?.map(|image| (device, image)));
+        members.push((device, member));
+    }
+    let numbers: BTreeSet<(u64, u64)> =
+        members.iter().flat_map(|(_, member)| member.rounds()).map(|round| round.number).collect();
+    let mut rounds: Vec<_> =
+        members.iter().map(|(_, member)| member.rounds().iter().peekable()).collect();
+    let mut post = Post::default();
+    for number in numbers {
+        let mut now: Vec<(&(u64, Member), &Round)> = Vec::new();
+        for (member, rounds) in members.iter().zip(&mut rounds) {
+            now.extend(rounds.next_if(|round| round.number == number).map(|round| (member, round)));
+        }
+        for ((device, member), round) in &now {
+            post.device = *device;
+            member.send(round, source(*device), &mut post).map_err(never)?;
+        }
+        for ((device, member), round) in now {
+            post.device = *device;
+            let image = images.get_mut(device).map_or(&mut [][..], |image| image);
+            member.receive(round, image, &mut post).map_err(never)?;
+        }
+    }
+    Ok(images)
+}
+
+/// Messages on the way, and the device whose turn it is.
+#[derive(Default)]
+struct Post {
+    device: u64,
+    boxes: HashMap<(u64, u64), VecDeque<Vec<u8>>>,
+}
+
+impl Engine for Post {
+    type Error = Infallible;
+
+    fn send(&mut self, to: u64, message: Vec<u8>) -> Result<(), Infallible> {
+        self.boxes.entry((self.device, to)).or_default().push_back(message);
+        Ok(())
+    }
+
+    fn receive(&mut self, from: u64, message: &mut [u8]) -> Result<(), Infallible> {
+        let sent = self.boxes.get_mut(&(from, self.device)).and_then(VecDeque::pop_front);
+        let sent = sent.expect("both sides of a round are cut alike");
+        message.copy_from_slice(&sent);
+        Ok(())
+    }
+}
+
+fn never(error: RunError<Infallible>) -> Error {
+    match error {
+        RunError::Shard(error) => error,
+        RunError::Engine(never) => match never {},
+    }
+}

@@ -1,0 +1,262 @@
+//! Simulated reshards of random pairs, against the relayout of the whole array on one machine: every byte.
+//!
+//! `STRIDEC_CASES=20000 cargo test --test sharding moves` runs more of them.
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use stridec::{
+    Operation, Tensor,
+    reshard::{Shards, simulate},
+    shape::{Layout, Shape},
+    sharding::{Placement, Sharding, TileBox},
+    window::Slice,
+};
+
+use crate::mutations::Random;
+
+/// A sharding of `rank` dimensions over a mesh of 1 to 4 axes and 1 to 64 devices, in one of the forms.
+fn sharding(random: &mut Random, rank: usize) -> (Sharding, Option<u64>) {
+    let kind = random.below(20);
+    if kind == 0 {
+        return (Sharding::replicated(), Some(1 + random.below(12) as u64));
+    }
+    if kind == 1 {
+        let devices = 1 + random.below(12);
+        return (Sharding::maximal(random.below(devices) as u64), Some(devices as u64));
+    }
+    let mut devices = 1;
+    let mut axes = Vec::new();
+    for _ in 0..=random.below(4) {
+        let size = 1 + random.below(6);
+        if devices * size <= 64 {
+            devices *= size;
+            axes.push(size);
+        }
+    }
+    let mut dimensions = vec![Vec::new(); rank];
+    let mut refs = Vec::new();
+    for (axis, &size) in axes.iter().enumerate() {
+        if size == 4 && random.below(2) == 0 {
+            refs.extend([format!("'a{axis}':(1)2"), format!("'a{axis}':(2)2")]);
+        } else {
+            refs.push(format!("'a{axis}'"));
+        }
+    }
+    // Parts of one axis that stand side by side in order would be one part.
+    while let Some(axis) = (!refs.is_empty()).then(|| refs.remove(random.below(refs.len()))) {
+        let at = random.below(rank + 1);
+        if at < rank
+            && !(axis.ends_with(":(2)2")
+                && dimensions[at].last().is_some_and(|last: &String| last[..4] == axis[..4]))
+        {
+            dimensions[at].push(axis);
+        }
+    }
+    let mut ids: Vec<usize> = (0..devices).collect();
+    if random.below(2) == 0 {
+        for at in (1..devices).rev() {
+            ids.swap(at, random.below(at + 1));
+        }
+    }
+    let order = if ids.is_sorted() {
+        String::new()
+    } else {
+        let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+        format!(", device_ids=({})", ids.join(","))
+    };
+    let axes: Vec<String> =
+        axes.iter().enumerate().map(|(axis, size)| format!("'a{axis}'={size}")).collect();
+    let dimensions: Vec<String> =
+        dimensions.iter().map(|axes| format!("{{{}}}", axes.join(", "))).collect();
+    let text = format!("{{mesh[{}]{order}, [{}]}}", axes.join(","), dimensions.join(", "));
+    let named: Sharding = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+    let other = match random.below(3) {
+        0 => named.as_tiles(),
+        1 => named.as_list(),
+        _ => None,
+    };
+    (other.unwrap_or(named), Some(devices as u64))
+}
+
+/// A layout of the shards: an order of the dimensions, maybe tiles, and maybe packed elements.
+fn layout(random: &mut Random, rank: usize, packed: bool) -> Option<Layout> {
+    if random.below(4) == 0 && !packed {
+        return None;
+    }
+    let mut order: Vec<usize> = (0..rank).collect();
+    for at in (1..rank).rev() {
+        order.swap(at, random.below(at + 1));
+    }
+    let mut layout = Layout::new(order);
+    match random.below(5) {
+        0 if rank >= 2 => layout = layout.tiled([2_u64, 4]),
+        1 if rank >= 2 => layout = layout.tiled([4_u64, 3]).tiled([2_u64, 1]),
+        2 if rank >= 1 => layout = layout.tiled([3_u64]),
+        _ => {}
+    }
+    Some(if packed { layout.element_size(4) } else { layout })
+}
+
+/// What an image of `shape` has in a box of the array.
+fn part(array: &Shape, image: &[u8], region: &TileBox, shape: &Shape) -> Vec<u8> {
+    let starts: Vec<u64> = region.ranges().iter().map(|(start, _)| *start).collect();
+    let sizes: Vec<u64> = region.sizes().collect();
+    let ones = vec![1; sizes.len()];
+    let (source, destination) = (Tensor::from(array.clone()), Tensor::from(shape.clone()));
+    let operation = if region.is_empty() {
+        let empty = Tensor::dense(array.element_type(), sizes).unwrap();
+        Operation::relayout(empty, destination).unwrap()
+    } else {
+        Operation::slice(source, &Slice::new(starts, sizes, ones), Some(destination)).unwrap()
+    };
+    let mut bytes = vec![0xaa; usize::try_from(operation.destination().image_bytes()).unwrap()];
+    let image = if region.is_empty() { &[][..] } else { image };
+    operation.run_on_host(image, &mut bytes).unwrap();
+    bytes
+}
+
+struct Pair {
+    array: Shape,
+    from: (Placement, Shards),
+    to: (Placement, Shards),
+    staging: Option<u64>,
+    text: String,
+}
+
+fn pair(random: &mut Random) -> Pair {
+    let rank = random.below(5);
+    let types = ["u8", "s4", "bf16", "f32", "c64", "c128", "pred"];
+    let element_type = types[random.below(types.len())];
+    let longest = [200, 200, 24, 9, 6][rank];
+    let sizes: Vec<String> = (0..rank)
+        .map(|_| if random.below(40) == 0 { 0 } else { 1 + random.below(longest) })
+        .map(|size| size.to_string())
+        .collect();
+    let array: Shape = format!("{element_type}[{}]", sizes.join(",")).parse().unwrap();
+    let mut text = array.to_string();
+    let mut side = |random: &mut Random| {
+        let (sharding, devices) = sharding(random, rank);
+        let packed = element_type == "s4" && random.below(2) == 0;
+        let layout = layout(random, rank, packed);
+        let printed = layout.clone().map(|layout| {
+            Shape::new(array.element_type(), vec![9; rank], layout).unwrap().to_string()
+        });
+        write!(text, ", {sharding} {printed:?}").unwrap();
+        let placement = sharding.place(&array, devices).unwrap();
+        (placement, Shards { layout, whole_tiles: random.below(4) == 0 })
+    };
+    let (from, to) = (side(random), side(random));
+    let staging = (random.below(2) == 0).then(|| 32 + random.below(400) as u64);
+    Pair { array, from, to, staging, text }
+}
+
+#[test]
+fn simulated_moves_equal_the_relayout_of_the_whole() {
+    let count = std::env::var("STRIDEC_CASES").map_or(400, |count| count.parse().unwrap());
+    let seed = std::env::var("STRIDEC_SEED").map_or(1, |seed| seed.parse::<u64>().unwrap());
+    let mut random = Random(0x2545_f491_4f6c_dd1d ^ seed << 20);
+    let (mut shards, mut bytes, mut staged) = (0, 0, 0);
+    for _ in 0..count {
+        let Pair { array, from, to, staging, text } = pair(&mut random);
+        // Packed, so that every value of an element fits every layout.
+        let packed = array.element_type().name() == "s4";
+        let whole = Layout::default_for_rank(array.rank()).element_size(if packed { 4 } else { 0 });
+        let sizes = array.dimensions().iter().map(|size| size.bound().unwrap());
+        let whole = Shape::new(array.element_type(), sizes, whole).unwrap();
+        let length = Tensor::from(whole.clone()).descriptor().unwrap().image_bytes();
+        let mut image: Vec<u8> =
+            (0..length).map(|_| u8::try_from(random.below(256)).unwrap()).collect();
+        let elements: u64 = array.dimensions().iter().map(|size| size.bound().unwrap()).product();
+        if packed
+            && elements % 2 == 1
+            && let Some(last) = image.last_mut()
+        {
+            *last &= 15;
+        }
+        if array.element_type().name() == "pred" {
+            for byte in &mut image {
+                *byte &= 1;
+            }
+        }
+        let mut sources = BTreeMap::new();
+        for (device, tile) in from.0.tiles() {
+            let shape = from.1.shape(&array, &from.0, device).unwrap().unwrap();
+            sources.insert(
+                device,
+                shard(&whole, &image, &tile, &shape, from.1.whole_tiles, &mut random),
+            );
+        }
+        let sources: BTreeMap<u64, &[u8]> =
+            sources.iter().map(|(device, image)| (*device, &image[..])).collect();
+        let moved = simulate(&array, (&from.0, &from.1), (&to.0, &to.1), staging, &sources)
+            .unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(moved.len(), to.0.tiles().count(), "{text}");
+        staged += usize::from(staging.is_some());
+        for (device, tile) in to.0.tiles() {
+            let shape = to.1.shape(&array, &to.0, device).unwrap().unwrap();
+            let given = &moved[&device];
+            if to.1.whole_tiles {
+                let front = TileBox::new(tile.sizes().map(|size| (0, size))).unwrap();
+                let dense = Shape::new(array.element_type(), tile.sizes(), None).unwrap();
+                if !tile.is_empty() {
+                    assert_eq!(
+                        part(&shape, given, &front, &dense),
+                        part(&whole, &image, &tile, &dense),
+                        "{text}"
+                    );
+                }
+            } else {
+                assert_eq!(given, &part(&whole, &image, &tile, &shape), "{text}, device {device}");
+            }
+            shards += 1;
+            bytes += given.len();
+        }
+    }
+    println!("{count} pairs, {staged} of them staged: {shards} shards of {bytes} bytes");
+}
+
+/// The image of a source's shard; in a whole tile, what lies behind the box is noise.
+fn shard(
+    array: &Shape,
+    image: &[u8],
+    tile: &TileBox,
+    shape: &Shape,
+    whole: bool,
+    random: &mut Random,
+) -> Vec<u8> {
+    if !whole {
+        return part(array, image, tile, shape);
+    }
+    // The tile as a part of an array that has noise around it.
+    let sizes: Vec<u64> = shape.dimensions().iter().map(|size| size.bound().unwrap()).collect();
+    let bits = array.layout().unwrap().element_size_in_bits;
+    let dense = Layout::default_for_rank(sizes.len()).element_size(bits);
+    let dense = Shape::new(array.element_type(), sizes.iter().copied(), dense).unwrap();
+    let descriptor = Tensor::from(dense.clone()).descriptor().unwrap();
+    let mut noise: Vec<u8> =
+        (0..descriptor.image_bytes()).map(|_| u8::try_from(random.below(2)).unwrap()).collect();
+    let of_array = Tensor::from(array.clone()).descriptor().unwrap();
+    let unit = u64::from(array.element_type().storage_bits().unwrap());
+    let bits = if bits == 0 { unit } else { bits };
+    let sides: Vec<u64> = tile.sizes().collect();
+    let mut index = vec![0; sides.len()];
+    for number in 0..tile.elements() {
+        let mut rest = number;
+        for (at, side) in index.iter_mut().zip(&sides).rev() {
+            *at = rest % side;
+            rest /= side;
+        }
+        let there: Vec<u64> =
+            index.iter().zip(tile.ranges()).map(|(at, range)| at + range.0).collect();
+        let (to, from) =
+            (descriptor.offset(&index).unwrap() * bits, of_array.offset(&there).unwrap() * bits);
+        for bit in 0..bits {
+            let at = |bit: u64| (usize::try_from(bit / 8).unwrap(), bit % 8);
+            let ((from, from_bit), (to, to_bit)) = (at(from + bit), at(to + bit));
+            let value = image[from] >> from_bit & 1;
+            noise[to] = noise[to] & !(1 << to_bit) | value << to_bit;
+        }
+    }
+    let all = TileBox::new(sizes.iter().map(|&size| (0, size))).unwrap();
+    part(&dense, &noise, &all, shape)
+}
