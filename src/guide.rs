@@ -1,4 +1,4 @@
-//! Pages for those who embed stridec: [`protos`], [`compilers`], [`programs`], [`snapshots`], and [`names`] to look up. What stays as it
+//! Pages for those who embed stridec: [`protos`], [`compilers`], [`programs`], [`sharding`], [`snapshots`], and [`names`] to look up. What stays as it
 //! is from version to version says [`stability`].
 #![cfg_attr(feature = "gpu", doc = "With a wgpu device of your own: [`runtimes`].")]
 
@@ -10,6 +10,9 @@ pub mod compilers {}
 
 #[doc = include_str!("../docs/programs.md")]
 pub mod programs {}
+
+#[doc = include_str!("../docs/sharding.md")]
+pub mod sharding {}
 
 #[cfg(feature = "gpu")]
 #[doc = include_str!("../docs/runtimes.md")]

@@ -22,6 +22,7 @@
 //! | `xla.Shape` messages, in any language | [`guide::protos`] |
 //! | a compiler | [`guide::compilers`] |
 //! | an HLO module | [`guide::programs`] |
+//! | a tensor in shards on many devices | [`guide::sharding`] |
 #![cfg_attr(feature = "gpu", doc = "| a wgpu device | [`guide::runtimes`] |")]
 //! | a changed kernel to review | [`guide::snapshots`] |
 //! | a name from XLA or DirectML, or a word of stridec's own | [`guide::names`] |

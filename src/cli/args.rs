@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
-use super::{list::List, target::Limit};
+use super::{list::List, reshard_args::ReshardArgs, target::Limit};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -54,6 +54,8 @@ pub(super) enum Command {
     Explain(ExplainArgs),
     /// Answers each request on stdin with a response on stdout: protos, each after its length as a varint
     Serve,
+    /// Plans and runs the way from one sharding of an array over many devices to another
+    Reshard(ReshardArgs),
     /// Shows what every buffer of a module takes, the worst first, and what padding costs
     Memory(MemoryArgs),
     /// Shows what changed between two snapshots, or outputs of `compile --emit stages`, stage by stage; or between two
@@ -110,6 +112,12 @@ pub(super) struct CompletionsArgs {
 pub(super) struct DescribeArgs {
     /// The shape; `stridec --help` shows the notations
     pub(super) shape: String,
+    /// How the array is sharded: shows the box of every device; `stridec reshard plan --help` shows the notations
+    #[arg(long, value_name = "SHARDING")]
+    pub(super) sharding: Option<String>,
+    /// The number of devices, where the sharding does not say it
+    #[arg(long, value_name = "N", requires = "sharding")]
+    pub(super) devices: Option<u64>,
     /// How to print it
     #[arg(long, value_enum, default_value_t = DescribeFormat::Text)]
     pub(super) format: DescribeFormat,

@@ -10,6 +10,7 @@ use stridec::{
 use super::{
     args::{DescribeArgs, DescribeFormat},
     describe_json::{describe_json, leaves_json},
+    describe_sharding::Sharded,
     describe_text::describe_text,
     errors::{Exit, Failure},
     output::{Output, print},
@@ -18,6 +19,14 @@ use super::{
 
 pub(super) fn describe(args: &DescribeArgs) -> Result<(), Failure> {
     let tensor = tensor(&args.shape)?;
+    if let Some(sharding) = &args.sharding {
+        let sharded = Sharded::new(&tensor, sharding, args.devices)?;
+        return match args.format {
+            DescribeFormat::Text => print(&sharded.text()),
+            DescribeFormat::Json => print(&format!("{:#}\n", sharded.json(&tensor)?)),
+            _ => Err(Failure::invalid("--format: expected text or json with --sharding")),
+        };
+    }
     match args.format {
         DescribeFormat::Text => print(&text(&tensor)?),
         DescribeFormat::Json => print(&format!("{:#}\n", json(&tensor)?)),

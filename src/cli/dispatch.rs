@@ -8,7 +8,7 @@ use super::{
     args::{Cli, Command},
     bench, calibrate, compile, describe, devices, diff, doctor,
     errors::{Failure, printable, report},
-    explain, memory, mistakes, offset, run as run_command, serve, shell,
+    explain, memory, mistakes, offset, reshard, run as run_command, serve, shell,
 };
 
 /// Runs the command that the arguments name; errors go to stderr.
@@ -40,6 +40,7 @@ fn execute(command: &Command) -> Result<ExitCode, Failure> {
         Command::Doctor => doctor::doctor(),
         Command::Completions(args) => shell::completions(args),
         Command::Man => shell::man(),
+        Command::Reshard(args) => reshard::reshard(args),
         Command::Memory(args) => memory::memory(args),
         Command::Explain(args) => explain::explain(args),
     }?;

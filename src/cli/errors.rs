@@ -60,6 +60,12 @@ impl Failure {
         Self::invalid(error.reason()).at(text, error.offset(), error.len())
     }
 
+    /// A text that is wrong from a byte on.
+    pub(super) fn in_text(text: &str, offset: usize, reason: &str) -> Self {
+        let len = text[offset.min(text.len())..].chars().next().map_or(0, char::len_utf8);
+        Self::invalid(reason).at(text, offset, len)
+    }
+
     /// A message in a file that is invalid; errors with a line and a column show the line.
     pub(super) fn message(text: &str, error: &ShapeError) -> Self {
         let failure = Self::invalid(error.to_string());

@@ -13,10 +13,11 @@ use stridec::{
 use super::{
     args::{ExplainArgs, OpKind, ProgramFlags},
     errors::Failure,
+    image_file::ImageFile,
     list::List,
     op::{Asked, Request, unexpected},
     output::{Output, print},
-    program::{self, Parameter},
+    program,
     shape_arg::tensor,
 };
 
@@ -83,7 +84,7 @@ fn program(args: &ExplainArgs, requested: Option<Module>) -> Result<(), Failure>
     let mut ways = Ways::new(&module)?;
     if !input.is_empty() {
         let parameters = program::parameters(input, ways.program())?;
-        let images: Vec<&[u8]> = parameters.iter().map(Parameter::image).collect();
+        let images: Vec<&[u8]> = parameters.iter().map(ImageFile::image).collect();
         ways = ways.with_parameters(&images)?;
     }
     let mut picture = ProgramPicture::new(&ways);

@@ -15,9 +15,10 @@ use super::{
     args::{CompileArgs, Device, Emit, Layouts, OpArgs, OpFlags, RunArgs},
     compile::{json, message},
     errors::{Failure, input_name, note, quoted},
-    input::{Bytes, Input, is_npy, refuse_archive},
+    image_file::ImageFile,
+    input::{is_npy, refuse_archive},
     module_file::ModuleFile,
-    npy::{self, Header},
+    npy,
     op::{Requested, unexpected},
     output::Output,
     target::target,
@@ -70,7 +71,7 @@ pub(super) fn run(args: &RunArgs, requested: Option<Requested>) -> Result<(), Fa
             return Err(Failure::invalid(format!("--output: {path} is given for two results")));
         }
     }
-    let images: Vec<&[u8]> = parameters.iter().map(Parameter::image).collect();
+    let images: Vec<&[u8]> = parameters.iter().map(ImageFile::image).collect();
     let mut outputs = Vec::new();
     for path in &args.output {
         refuse_archive(path)?;
@@ -100,10 +101,14 @@ pub(super) fn run(args: &RunArgs, requested: Option<Requested>) -> Result<(), Fa
 }
 
 /// The parameters, a file for each.
-pub(super) fn parameters(files: &[PathBuf], program: &Program) -> Result<Vec<Parameter>, Failure> {
+pub(super) fn parameters(files: &[PathBuf], program: &Program) -> Result<Vec<ImageFile>, Failure> {
     count("--input", "parameter", files, program.parameters())?;
     let files = files.iter().zip(program.parameters());
-    files.map(|(path, buffer)| Parameter::open(path, buffer)).collect()
+    files
+        .map(|(path, buffer)| {
+            ImageFile::open(path, buffer.descriptor(), &buffer.shape().to_string())
+        })
+        .collect()
 }
 
 /// Refuses another number of files than the program has parameters or results.
@@ -119,33 +124,6 @@ fn count(flag: &str, noun: &str, files: &[PathBuf], buffers: &[Buffer]) -> Resul
         if buffers.len() == 1 { "" } else { "s" },
         files.len()
     )))
-}
-
-/// The image of a parameter.
-pub(super) struct Parameter {
-    bytes: Bytes,
-    /// Where the image starts: behind the header of a `.npy` file.
-    start: usize,
-}
-
-impl Parameter {
-    fn open(path: &Path, buffer: &Buffer) -> Result<Self, Failure> {
-        let mut input = Input::open(path)?;
-        let name = input.name();
-        let mut start = 0;
-        if input.is_npy() {
-            let invalid = |reason: String| Failure::invalid(reason).about(&name);
-            let (header, length) = Header::read(input.read_start()?).map_err(invalid)?;
-            npy::check(&header, buffer.descriptor()).map_err(invalid)?;
-            start = length;
-        }
-        let bytes = input.read_image(start, buffer.bytes(), &buffer.shape().to_string())?;
-        Ok(Self { bytes, start })
-    }
-
-    pub(super) fn image(&self) -> &[u8] {
-        &self.bytes[self.start..]
-    }
 }
 
 /// Prints the kernels of a program, or all of its stages.

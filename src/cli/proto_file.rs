@@ -54,6 +54,11 @@ impl<'a> Serialized<'a> {
         self.bytes.is_empty()
     }
 
+    /// What a JSON file holds, whatever it is; `None` where the file is none.
+    pub(super) fn json(&self) -> Option<serde_json::Value> {
+        if self.format == Format::Json { serde_json::from_slice(&self.bytes).ok() } else { None }
+    }
+
     /// The message.
     pub(super) fn message<M: Message + Name + Default>(&self) -> Result<M, Failure> {
         let about = |failure: Failure| failure.about(input_name(self.path));

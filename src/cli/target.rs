@@ -62,7 +62,7 @@ impl FromStr for Limit {
 }
 
 /// A number, in units of 1024, 1024² or 1024³ where KiB, MiB or GiB follow it.
-fn bytes(text: &str) -> Option<u64> {
+pub(super) fn bytes(text: &str) -> Option<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let factor = match unit.trim_start() {

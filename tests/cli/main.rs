@@ -17,6 +17,7 @@ mod memory;
 mod mistakes;
 mod npy;
 mod offset;
+mod reshard;
 mod run;
 mod same;
 mod sandbox;

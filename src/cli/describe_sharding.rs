@@ -1,0 +1,94 @@
+//! `stridec describe SHAPE --sharding SHARDING`: where the shards of an array lie.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+use stridec::{
+    Error, ErrorKind, Tensor,
+    reshard::MAX_DEVICES,
+    shape::Shape,
+    sharding::{NotWhole, Placement, Sharding},
+};
+
+use super::{
+    describe_json::describe_json,
+    errors::{Exit, Failure},
+    reshard_plan::tiles,
+    sharding_arg::sharding,
+};
+
+/// An array and its sharding.
+pub(super) struct Sharded<'a> {
+    shape: &'a Shape,
+    sharding: Sharding,
+    /// `None` where boxes have no meaning.
+    placement: Option<Placement>,
+}
+
+impl<'a> Sharded<'a> {
+    pub(super) fn new(
+        tensor: &'a Tensor,
+        argument: &str,
+        devices: Option<u64>,
+    ) -> Result<Self, Failure> {
+        let Tensor::Shape(shape) = tensor else {
+            return Err(Failure::invalid("--sharding: expected an XLA shape, got strides"));
+        };
+        let about = |failure: Failure| failure.about("--sharding");
+        let sharding = sharding(argument).map_err(about)?;
+        let placement = match sharding.place(shape, devices) {
+            Ok(placement) => Some(placement),
+            Err(error) if error.kind() == ErrorKind::Unsupported => None,
+            Err(error) => return Err(about(Error::from(error).into())),
+        };
+        if placement.as_ref().is_some_and(|placement| placement.devices() > MAX_DEVICES) {
+            let reason = format!("--sharding: at most {MAX_DEVICES} devices are listed");
+            return Err(Failure::new(Exit::Unsupported, reason));
+        }
+        Ok(Self { shape, sharding, placement })
+    }
+
+    fn tile_shape(&self) -> Vec<u64> {
+        match &self.placement {
+            Some(placement) => placement.tile_shape(),
+            None => self.shape.dimensions().iter().filter_map(|size| size.bound()).collect(),
+        }
+    }
+
+    /// The sharding in every form that it has.
+    fn forms(&self) -> Vec<String> {
+        let others = [self.sharding.as_tiles(), self.sharding.as_list()];
+        let mut forms = vec![self.sharding.to_string()];
+        for other in others.into_iter().flatten() {
+            let text = other.to_string();
+            if !forms.contains(&text) {
+                forms.push(text);
+            }
+        }
+        forms
+    }
+
+    /// What `describe` says of the shape, and of the sharding.
+    pub(super) fn json(&self, tensor: &Tensor) -> Result<Value, Failure> {
+        let mut value = describe_json(tensor, &tensor.descriptor()?);
+        value["sharding"] = json!(self.sharding.to_string());
+        value["sharding_forms"] = json!(self.forms());
+        value["not_whole"] = self.sharding.not_whole().into_iter().map(NotWhole::name).collect();
+        value["tile_shape"] = json!(self.tile_shape());
+        value["devices"] = self.placement.as_ref().map_or(Value::Null, tiles);
+        Ok(value)
+    }
+
+    pub(super) fn text(&self) -> String {
+        let mut text = format!("{} {}\n", self.shape, self.forms().join("\n  or "));
+        for kind in self.sharding.not_whole() {
+            // Writing to a string succeeds.
+            let _ = writeln!(text, "  {}: {}", kind.name(), kind.reason());
+        }
+        let _ = writeln!(text, "  tile {:?}", self.tile_shape());
+        for (device, tile) in self.placement.iter().flat_map(Placement::tiles) {
+            let _ = writeln!(text, "  {device}: {tile}");
+        }
+        text
+    }
+}

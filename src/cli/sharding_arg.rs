@@ -1,0 +1,69 @@
+//! A `SHARDING` argument: XLA's text, Shardy's, or `@FILE` with an `xla.OpSharding` or with boxes.
+
+use std::path::Path;
+
+use serde_json::Value;
+use stridec::{
+    Error,
+    proto::xla,
+    sharding::{Sharding, ShardingError, TileBox},
+};
+
+use super::{
+    errors::{Failure, input_name},
+    proto_file::Serialized,
+};
+
+/// Reads a `SHARDING` argument.
+pub(super) fn sharding(argument: &str) -> Result<Sharding, Failure> {
+    let Some(file) = argument.strip_prefix('@') else {
+        return argument.parse().map_err(|error| failure(argument, error));
+    };
+    let path = Path::new(file);
+    let serialized = Serialized::read(path)?;
+    let about = |failure: Failure| failure.about(input_name(path));
+    if let Some(boxes) = serialized.json().and_then(boxes) {
+        return boxes.map_err(about);
+    }
+    let proto: xla::OpSharding = serialized.message()?;
+    Sharding::try_from(&proto).map_err(|error| about(Error::from(error).into()))
+}
+
+/// The failure of a text, with a caret where its place is known.
+fn failure(text: &str, error: ShardingError) -> Failure {
+    match &error {
+        ShardingError::Syntax { offset, reason } => Failure::in_text(text, *offset, reason),
+        _ => Error::from(error).into(),
+    }
+}
+
+/// The sharding of a JSON object whose names are the numbers of devices; `None` where it is no such object.
+fn boxes(value: Value) -> Option<Result<Sharding, Failure>> {
+    let Value::Object(devices) = value else { return None };
+    let is_number = |name: &String| name.bytes().all(|byte| byte.is_ascii_digit());
+    if devices.is_empty() || !devices.keys().all(is_number) {
+        return None;
+    }
+    let boxes = devices.iter().map(|(device, ranges)| {
+        let invalid = || {
+            let expected =
+                "expected [[start, limit], …], numbers of 0 to 2^63-1, no start above its limit";
+            Failure::invalid(format!("{device}: {expected}, got {ranges}"))
+        };
+        let pair = |range: &Value| match &range.as_array()?[..] {
+            [start, limit] => {
+                let small = |number: &Value| {
+                    number.as_u64().filter(|number| i64::try_from(*number).is_ok())
+                };
+                Some((small(start)?, small(limit)?))
+            }
+            _ => None,
+        };
+        let ranges: Option<Vec<(u64, u64)>> =
+            ranges.as_array().ok_or_else(invalid)?.iter().map(pair).collect();
+        let device = device.parse::<u64>().map_err(|_| invalid())?;
+        Ok((device, ranges.and_then(TileBox::new).ok_or_else(invalid)?))
+    });
+    let boxes: Result<Vec<_>, Failure> = boxes.collect();
+    Some(boxes.and_then(|boxes| Sharding::boxes(boxes).map_err(|error| Error::from(error).into())))
+}
