@@ -131,7 +131,7 @@ fn shardings_that_are_wrong_or_no_movement() {
     plan("@s.pb").fails(2, "s.pb: iota_transpose_perm[0]: expected an axis of 0 to 0, got 1");
     let replicated = ["--from", "{replicated}", "--to", "{maximal device=1}", "--devices", "2"];
     let plan = [&["reshard", "plan", "--shape", "f32[4,4]"][..], &replicated].concat();
-    assert!(sandbox.stridec(&plan).text().contains("64  stay where they are"));
+    assert!(sandbox.stridec(&plan).text().contains("64B  stay where they are"));
 }
 
 #[test]
