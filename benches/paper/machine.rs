@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::warp::{LANES, Sector, Warp};
 
-const SECTOR_BYTES: usize = 32;
+pub const SECTOR_BYTES: usize = 32;
 pub const CORES: usize = 132;
 const FIRST_LEVEL_BYTES: usize = 128 << 10;
 const SECOND_LEVEL_BYTES: usize = 50 << 20;
@@ -28,7 +28,7 @@ pub struct Traffic {
 }
 
 /// Sectors kept, with when each was used last.
-struct Cache {
+pub struct Cache {
     capacity: usize,
     last_use: HashMap<Sector, u64>,
     /// Every use, the oldest first.
@@ -37,13 +37,13 @@ struct Cache {
 }
 
 impl Cache {
-    fn new(bytes: usize) -> Self {
+    pub fn new(bytes: usize) -> Self {
         let capacity = bytes / SECTOR_BYTES;
         Self { capacity, last_use: HashMap::new(), uses: VecDeque::new(), now: 0 }
     }
 
     /// Uses a sector: whether it was there, and which one left in its place.
-    fn touch(&mut self, sector: Sector) -> (bool, Option<Sector>) {
+    pub fn touch(&mut self, sector: Sector) -> (bool, Option<Sector>) {
         self.now += 1;
         let was_there = self.last_use.insert(sector, self.now).is_some();
         self.uses.push_back((self.now, sector));
@@ -81,9 +81,14 @@ pub struct Machine {
 
 impl Machine {
     pub fn new() -> Self {
+        Self::of(FIRST_LEVEL_BYTES, SECOND_LEVEL_BYTES)
+    }
+
+    /// The same with caches of so many bytes.
+    pub fn of(first_level: usize, second_level: usize) -> Self {
         Self {
-            first: (0..CORES).map(|_| Cache::new(FIRST_LEVEL_BYTES)).collect(),
-            second: Cache::new(SECOND_LEVEL_BYTES),
+            first: (0..CORES).map(|_| Cache::new(first_level)).collect(),
+            second: Cache::new(second_level),
             dirty: HashSet::new(),
             seen: [HashSet::new(), HashSet::new()],
             cache: Traffic::default(),
@@ -120,7 +125,8 @@ impl Machine {
         self.leave(left);
     }
 
-    fn write(&mut self, sector: Sector) {
+    /// A core writes a sector.
+    pub fn write(&mut self, sector: Sector) {
         self.cache.written += 1;
         self.seen[1].insert(sector);
         let left = self.second.touch(sector).1;

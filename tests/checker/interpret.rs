@@ -416,7 +416,9 @@ impl<'a, W: Watch> Interpreter<'a, W> {
                 Slot::Pointer(Pointer::Words { buffer, first: at * count, count })
             }
             Slot::Pointer(Pointer::Words { buffer, first, count }) => {
-                assert!(at < count);
+                if at >= count {
+                    return Err(format!("component {at} of {count} words of binding {buffer}"));
+                }
                 Slot::Pointer(Pointer::Words { buffer, first: first + at, count: 1 })
             }
             other => panic!("{other:?} has no parts"),

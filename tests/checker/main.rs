@@ -10,11 +10,18 @@ mod arithmetic;
 mod base64;
 mod check;
 mod interpret;
+#[allow(dead_code, unreachable_pub, clippy::cast_precision_loss)] // benches/paper runs whole kernels on it
+#[path = "../../benches/paper/machine.rs"]
+mod machine;
 mod mutants;
+mod paper;
 mod programs;
 #[path = "../support/mod.rs"]
 mod support;
 mod value;
+#[allow(unreachable_pub)]
+#[path = "../../benches/paper/warp.rs"]
+mod warp;
 mod watch;
 
 use std::sync::atomic::{AtomicU64, Ordering};

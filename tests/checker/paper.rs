@@ -1,0 +1,95 @@
+//! The caches and the warps that `benches/paper` counts with, against a list and against counts by hand.
+
+use super::{
+    machine::{CORES, Cache, Machine, SECTOR_BYTES},
+    support::random::Random,
+    warp::{LANES, Sector, Warp},
+    watch::{Access, Watch as _},
+};
+
+/// The same cache as a list, the sector that was used last at its end.
+fn touch(list: &mut Vec<Sector>, capacity: usize, sector: Sector) -> (bool, Option<Sector>) {
+    let was_there = list.contains(&sector);
+    list.retain(|&other| other != sector);
+    list.push(sector);
+    (was_there, (list.len() > capacity).then(|| list.remove(0)))
+}
+
+#[test]
+fn a_cache_keeps_what_was_used_last() {
+    let mut random = Random(1);
+    for capacity in 1..=9 {
+        let (mut cache, mut list) = (Cache::new(capacity * SECTOR_BYTES), Vec::new());
+        for _ in 0..2_000 {
+            let sector = u32::try_from(random.below(14)).unwrap();
+            assert_eq!(cache.touch(sector), touch(&mut list, capacity, sector));
+        }
+    }
+}
+
+/// A warp each of whose lanes makes these accesses: the buffer and the first word, of four words each.
+fn warp(lanes: u32, accesses: impl Fn(u32) -> Vec<(usize, usize)>) -> Warp {
+    let mut warp = Warp::default();
+    for lane in 0..lanes {
+        for (site, (buffer, first_word)) in accesses(lane).into_iter().enumerate() {
+            warp.access(Access { site, buffer, first_word, words: 4 });
+        }
+        warp.next_lane();
+    }
+    warp.finish()
+}
+
+fn run(groups: &[Vec<Warp>]) -> [[u64; 2]; 2] {
+    let mut machine = Machine::new();
+    machine.run(groups);
+    machine.finish();
+    [machine.cache, machine.memory].map(|way| [way.read, way.written])
+}
+
+/// Lanes side by side share sectors: two accesses of 16 bytes each. Lanes 128 bytes apart share none.
+#[test]
+fn a_warp_asks_for_each_sector_once() {
+    let copy =
+        |step: usize| warp(LANES, |lane| vec![(0, lane as usize * step), (1, lane as usize * 4)]);
+    assert_eq!(run(&[vec![copy(4)]]), [[16, 16], [16, 16]]);
+    assert_eq!(run(&[vec![copy(32)]]), [[32, 16], [32, 16]]);
+    let shown = copy(4);
+    assert_eq!((shown.requests.len(), shown.words_written, shown.operations), (2, 128, 4));
+}
+
+/// Lanes that skip an access are one request with the others at the next one.
+#[test]
+fn lanes_meet_again_behind_a_branch() {
+    let skips = |lane: u32| {
+        let words = lane as usize * 4;
+        if lane.is_multiple_of(2) { vec![(0, words), (1, words)] } else { vec![(0, words)] }
+    };
+    let warp = warp(LANES, skips);
+    assert_eq!(warp.requests.len(), 2);
+    // Every second half of a sector is written, in each sector.
+    assert_eq!(run(&[vec![warp]]), [[16, 16], [16, 16]]);
+}
+
+/// A core fetches a sector once; another core fetches it again, from the second level. Every store passes.
+#[test]
+fn cores_share_the_second_level() {
+    let one = || vec![warp(1, |_| vec![(0, 0), (0, 0), (1, 0), (1, 4)])];
+    assert_eq!(run(&[one()]), [[1, 2], [1, 1]]);
+    assert_eq!(run(&[one(), one()]), [[2, 4], [1, 1]]);
+    let mut same_core: Vec<_> = (0..=CORES).map(|_| vec![]).collect();
+    (same_core[0], same_core[CORES]) = (one(), one());
+    assert_eq!(run(&same_core), [[1, 4], [1, 1]]);
+}
+
+/// What is written again after it left the cache reaches the memory twice.
+#[test]
+fn sectors_that_leave_are_written_back() {
+    let mut machine = Machine::of(SECTOR_BYTES, 4 * SECTOR_BYTES);
+    for sector in [0, 1, 2, 3, 4, 0] {
+        machine.write(sector);
+    }
+    assert_eq!(machine.memory.written, 2);
+    machine.finish();
+    assert_eq!((machine.memory.written, machine.cache.written), (6, 6));
+    assert_eq!(machine.seen()[1].to_bits(), 5.0_f64.to_bits());
+}
