@@ -151,7 +151,8 @@ pub fn split_off(nest: &CopyNest, axis: usize, inner: u64) -> Option<CopyNest> {
     if inner == 0 || !nest.extents[axis].is_multiple_of(inner) {
         return None;
     }
-    let halves = tile(nest.clone(), axis, inner)?;
+    let mut halves = nest.clone();
+    tile(&mut halves, axis, inner)?;
     let steps = Value::Axis(axis + 1);
     let mut guards = halves.cases.iter().flat_map(|case| &case.when);
     guards.all(|guard| guard.of.weight(steps) == 0).then_some(halves)
@@ -159,14 +160,18 @@ pub fn split_off(nest: &CopyNest, axis: usize, inner: u64) -> Option<CopyNest> {
 
 /// Cuts an axis into tiles of `inner` steps: `axis` counts the tiles, the new `axis + 1` the steps inside one.
 ///
-/// No quotient depends on the steps, else it is `None`. Guards do only where they change inside a tile. The last tile
-/// passes the end of an axis that is no multiple of `inner`: the forms mean something up to there.
-pub(crate) fn tile(mut halves: CopyNest, axis: usize, inner: u64) -> Option<CopyNest> {
-    split(&mut halves, axis, inner);
+/// No quotient depends on the steps, else it is `None`, and the nest means nothing. Guards do only where they change
+/// inside a tile. The last tile passes the end of an axis that is no multiple of `inner`: the forms mean something up to
+/// there.
+pub(crate) fn tile(halves: &mut CopyNest, axis: usize, inner: u64) -> Option<()> {
+    split(halves, axis, inner);
+    if halves.quotients.is_empty() && halves.cases.iter().all(|case| case.when.is_empty()) {
+        return Some(());
+    }
     let steps = Value::Axis(axis + 1);
     // `of / by` and `of < extent` are the same of ⌊of / g⌋, where g divides them; for g of `weight · inner` the steps
     // are below one.
-    let bounds = Bounds::of_guarded(&halves);
+    let bounds = Bounds::of_guarded(halves);
     let without_steps = |of: &Affine, bound: u64| {
         let group = of.weight(steps).unsigned_abs() * inner;
         if group == 0 {
@@ -184,5 +189,5 @@ pub(crate) fn tile(mut halves: CopyNest, axis: usize, inner: u64) -> Option<Copy
             (*of, *extent) = whole;
         }
     }
-    Some(halves)
+    Some(())
 }

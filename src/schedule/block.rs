@@ -103,7 +103,7 @@ impl Block {
         run_axes: usize,
         patch: Patch,
     ) -> Option<Self> {
-        let mut tiled = CopyNest::clone(nest);
+        let mut tiled = Box::new(CopyNest::clone(nest));
         let mut sides: SmallVec<[Side; 8]> = nest
             .axes()
             .zip(steps)
@@ -120,7 +120,7 @@ impl Block {
         for side in &mut sides {
             side.number = number;
             if side.steps > 1 {
-                tiled = tile(tiled, number, side.steps)?;
+                tile(&mut tiled, number, side.steps)?;
                 side.inside = Some(number + 1);
                 number += 1;
             }
@@ -128,7 +128,7 @@ impl Block {
         }
         let load = Load { units: 1, count: 0, is_shifted: false };
         let start = Start::AtOnce;
-        let (nest, tiled) = (Arc::clone(nest), Box::new(tiled));
+        let nest = Arc::clone(nest);
         let mut block =
             Self { nest, tiled, sides, run_axes, start, whole: 1, store: 1, load, patch };
         block.place_stores()?;

@@ -190,9 +190,9 @@ fn boxes(nest: &Arc<CopyNest>, target: &Target, list: &mut Vec<Candidate>) {
         let widths = if shares_run { &[1][..] } else { &runs };
         for &src_run in widths.iter().chain((!shares_run).then_some(&1)) {
             let mut steps: SmallVec<[u64; 8]> = smallvec![1; axes.len()];
-            take(&axes, (0..=inner).rev(), dst_run, &mut steps);
+            take(&axes, (0..=inner).rev(), dst_run, bits >= 32, &mut steps);
             let run_axes = (0..=inner).rev().take_while(|&axis| steps[axis] > 1).count();
-            take(&axes, src_axes.iter().copied(), src_run, &mut steps);
+            take(&axes, src_axes.iter().copied(), src_run, bits >= 32, &mut steps);
             let units: u64 = steps.iter().product();
             if units == 1 && !shares_run
                 || units > most_units(bits, shares_run)
@@ -252,14 +252,24 @@ fn source_order(axes: &[CopyAxis]) -> SmallVec<[usize; 8]> {
 }
 
 /// Takes steps of axes, each whole before the next, until a run has a multiple of `run` units.
-fn take(axes: &[CopyAxis], order: impl Iterator<Item = usize>, run: u64, steps: &mut [u64]) {
+fn take(
+    axes: &[CopyAxis],
+    order: impl Iterator<Item = usize>,
+    run: u64,
+    is_wide: bool,
+    steps: &mut [u64],
+) {
     let mut taken = 1;
     for axis in order {
         if taken >= run {
             return;
         }
         let multiple = run / gcd(run, taken);
-        let part = run.div_ceil(taken).next_multiple_of(multiple).min(axes[axis].extent);
+        let mut part = run.div_ceil(taken).next_multiple_of(multiple).min(axes[axis].extent);
+        // No block of a single step behind one of nearly all of them; narrow units fill words.
+        if axes[axis].extent - part == 1 && part > 1 && is_wide {
+            part += 1;
+        }
         steps[axis] = steps[axis].max(part);
         if part < axes[axis].extent {
             return;

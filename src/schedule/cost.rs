@@ -18,7 +18,7 @@
 //!   invocation when reading, for a cache keeps the sector, by the same store when writing;
 //! - *stored* lines are those that all stores of the lanes touch together: a CPU fetches each before it is written, and
 //!   stores wait for it, as long as for an access;
-//! - *spilled* words are what an invocation holds at a time past 16 of them.
+//! - *spilled* words are what an invocation holds at a time past 16 of them: it loads all before it stores.
 //!
 //! The numbers are those of the target's [`CostModel`]; of the presets
 //!
@@ -49,6 +49,8 @@ struct Work {
     accesses: [Accesses; 2],
     /// Lines that all stores of the invocations of a vector touch together.
     stored_lines: u64,
+    /// Words that the invocation holds at a time.
+    held: u64,
     /// Bytes that the invocation writes.
     bytes: u64,
     invocations: u64,
@@ -68,7 +70,7 @@ impl Work {
         };
         let accesses: u64 = self.accesses.iter().map(|side| side.count * one(side)).sum();
         let accesses = accesses + self.stored_lines * access;
-        let spilled = (self.bytes / 4).saturating_sub(REGISTERS) * spill;
+        let spilled = self.held.saturating_sub(REGISTERS) * spill;
         // A vector that is not full takes as long. The model counts thousandths.
         (self.operations * 1000 + accesses + spilled) * 4 * vector / (self.bytes * lanes * 10)
     }
@@ -180,18 +182,30 @@ pub(super) fn of_block(block: &Block, model: &CostModel) -> u64 {
     let written =
         Accesses { count: stores, bytes: stored, unit: stored, inside: SmallVec::new(), outside };
     let (count, moved) = (block.count(), block.sides().iter().map(|side| side.covered).product());
+    let words = |side: &Accesses| side.count * side.bytes.div_ceil(4);
+    let held = words(&read).max(words(&written));
     let work = Work {
         operations,
         accesses: [read, written],
         stored_lines,
+        held,
         // Blocks that pass the end of an axis write less.
         bytes: (bytes(moved, nest.dst_bits()) / count).max(1),
         invocations: count,
     };
-    // Seams are gathered.
+    // Seams are gathered, and so are blocks some of whose units read nothing; their vectors wait for them.
     let rest = nest.dst_units() - moved;
-    let gathered =
-        if rest == 0 { 0 } else { of_gather(nest, model).saturating_mul(rest) / nest.dst_units() };
+    let waits = block.varying_guards().map(|guard| {
+        let is_along = |side: &&Side| guard.of.weight(Value::Axis(side.number)) != 0;
+        let along: u64 = block.sides().iter().filter(is_along).map(Side::count).product();
+        (u64::from(model.lanes) * nest.dst_units() / along).min(nest.dst_units())
+    });
+    let units = rest + waits.max().unwrap_or(0);
+    let gathered = if units == 0 {
+        0
+    } else {
+        of_gather(nest, model).saturating_mul(units) / nest.dst_units()
+    };
     work.cost(model) + gathered
 }
 
@@ -228,6 +242,7 @@ pub(super) fn of_gather(nest: &CopyNest, model: &CostModel) -> u64 {
         operations: units * (decoding(&lanes) + evaluation(nest) + shifts + 2) + 2,
         accesses: [read, written],
         stored_lines: 1,
+        held: 1,
         bytes: word,
         invocations,
     };
@@ -303,7 +318,8 @@ mod tests {
     fn costs_are_the_sum_at_the_head_of_the_file() {
         let work = |bytes, count, invocations| {
             let side = || Accesses { count, ..accesses(16, &[], &[(invocations, 16)]) };
-            Work { operations: 10, accesses: [side(), side()], stored_lines: 2, bytes, invocations }
+            let (accesses, held) = ([side(), side()], count * 4);
+            Work { operations: 10, accesses, stored_lines: 2, held, bytes, invocations }
         };
         let full = (1000 + 2 * (4 * 400 + 32 * 16 * 28)) / 4;
         assert_eq!(work(16, 1, 1 << 20).cost(&CostModel::of(AdapterKind::Gpu)), full);

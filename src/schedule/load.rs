@@ -30,10 +30,11 @@ impl Block {
                 && base.terms().iter().all(|term| term.1 % by == 0)
         };
         let load = |units: u64| {
-            let place = |offset: &i64| (base.offset() + offset).div_euclid(units.cast_signed());
+            // Accesses are powers of two; a shift rounds down, below 0 too.
+            let place = |offset: &i64| (base.offset() + offset) >> units.trailing_zeros();
             let mut last = None;
             let count =
-                offsets.iter().filter(|offset| last.replace(place(offset)) != Some(place(offset)));
+                offsets.iter().map(place).filter(|&place| last.replace(place) != Some(place));
             Load { units, count: count.count() as u64, is_shifted: false }
         };
         let words = |units: u64| (units * u64::from(bits)).div_ceil(32);

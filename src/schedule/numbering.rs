@@ -51,6 +51,9 @@ impl Block {
         let mut lanes: SmallVec<[Lane; 8]> = SmallVec::new();
         let mut patch = |axes: &mut dyn Iterator<Item = usize>, mut most: u64| {
             for axis in axes {
+                if most == 1 {
+                    return;
+                }
                 // The whole axis, where that is not much more than what a CPU takes.
                 let whole = most >= 16 && left[axis] / 2 <= most;
                 let divides = |n: &u64| left[axis].is_multiple_of(*n);
@@ -61,14 +64,16 @@ impl Block {
                 left[axis] /= part;
                 most = (most / part).max(1);
                 if left[axis] > 1 {
-                    return Some(axis);
+                    return;
                 }
             }
-            None
         };
         let inner = (0..self.sides.len()).rev();
-        let src = patch(&mut by_source.into_iter(), self.patch.src);
-        let dst = patch(&mut inner.clone(), self.patch.dst);
+        patch(&mut by_source.iter().copied(), self.patch.src);
+        patch(&mut inner.clone(), self.patch.dst);
+        // Behind the patch, the next axis of either side: rows of the source are read on while they are near.
+        let src = by_source.iter().copied().find(|&axis| left[axis] > 1);
+        let dst = inner.clone().find(|&axis| left[axis] > 1);
         for axis in src.into_iter().chain(dst).chain(inner) {
             let step = self.sides[axis].count() / left[axis];
             lanes.push(Lane { axis, extent: left[axis], step });

@@ -19,6 +19,8 @@ pub(super) struct Packing<'a> {
     /// The runs of the destination, and where the units of one lie in the source.
     dst_runs: Vec<Run>,
     units: Vec<i64>,
+    /// Whether each run is one value: then values are numbered by run.
+    are_single: bool,
 }
 
 /// A run of loaded values, numbered from `first` on.
@@ -35,7 +37,7 @@ impl<'a> Packing<'a> {
         let offsets = block.offsets();
         let load = signed(block.load());
         let base = block.src().offset();
-        let runs = if block.is_shifted() {
+        let runs: Vec<Loaded> = if block.is_shifted() {
             runs(&offsets, block.load())
                 .iter()
                 .map(|run| Loaded {
@@ -56,12 +58,13 @@ impl<'a> Packing<'a> {
                 })
                 .collect()
         };
-        Self { block, runs, dst_runs: block.runs(), units: block.run_units() }
+        let are_single = runs.iter().all(|run| run.values == 1);
+        Self { block, runs, dst_runs: block.runs(), units: block.run_units(), are_single }
     }
 
     /// The name of a loaded value.
     fn name(&self, run: usize, value: u64) -> String {
-        if self.runs.iter().all(|run| run.values == 1) {
+        if self.are_single {
             format!("row{run}")
         } else if self.runs.len() == 1 {
             format!("part{value}")
