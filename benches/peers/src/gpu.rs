@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let setup = init_setup::<AutoGraphicsApi>(&device, RuntimeOptions::default());
     let client = Device::Wgpu(device).client();
     let gpu = Gpu::from_device(setup.device, setup.queue);
-    println!("{} ({}, {}), one device for both", gpu.name(), gpu.backend(), gpu.kind());
+    println!("{} ({}, {}), one device for both", gpu.name(), gpu.backend(), gpu.device_type());
     println!("CubeCL's runtime: {}", client.name());
 
     let mut report = Report::new(&gpu.name());
