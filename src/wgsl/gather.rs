@@ -131,7 +131,8 @@ fn unit(writer: &mut Writer, nest: &CopyNest, lanes: u32, element_words: u32) {
 /// and leaves.
 ///
 /// A guard comes as soon as the quotients that it needs are known, and before the next one: a quotient means something
-/// only where the guards before it hold, and most positions without an element compute none.
+/// only where the guards before it hold, and most positions without an element compute none. It comes no sooner than the
+/// guards before it that refuse with other bits, since the first that fails decides.
 pub(super) fn guards(
     writer: &mut Writer,
     nest: &CopyNest,
@@ -140,12 +141,14 @@ pub(super) fn guards(
     refuse: impl Fn(&mut Writer, u128),
 ) {
     let refusals = nest.refusals().unwrap_or_default();
+    let turns = turns(&refusals);
     let write = |writer: &mut Writer, known: usize| {
-        for Refusal { guards, bits } in &refusals {
+        for (Refusal { guards, bits }, turns) in refusals.iter().zip(&turns) {
             let failing: Vec<String> = guards
                 .iter()
-                .filter(|guard| quotients_needed(&guard.of) == known)
-                .map(|guard| failure(names, &asked(guard)))
+                .zip(turns)
+                .filter(|&(_, &turn)| turn == known)
+                .map(|(guard, _)| failure(names, &asked(guard)))
                 .collect();
             if !failing.is_empty() {
                 writer.block(format_args!("if {}", failing.join(" || ")), |writer| {
@@ -165,6 +168,18 @@ pub(super) fn guards(
         );
         write(writer, number + 1);
     }
+}
+
+/// For each guard of each refusal, how many quotients are computed before it is asked.
+fn turns(refusals: &[Refusal]) -> Vec<Vec<usize>> {
+    let mut turns: Vec<Vec<usize>> = Vec::with_capacity(refusals.len());
+    for refusal in refusals {
+        let before = refusals.iter().zip(&turns).filter(|(of, _)| of.bits != refusal.bits);
+        let least = before.flat_map(|(_, turns)| turns).copied().max().unwrap_or(0);
+        let turn = |guard: &&Guard| quotients_needed(&guard.of).max(least);
+        turns.push(refusal.guards.iter().map(turn).collect());
+    }
+    turns
 }
 
 /// How many quotients, in their order, must be known before this form can be.

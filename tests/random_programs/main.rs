@@ -16,7 +16,7 @@ use std::{collections::BTreeMap, sync::Mutex};
 
 use rayon::prelude::*;
 use serde_json::Value;
-use stridec::{Error, ErrorKind, hlo::Module, program::Program};
+use stridec::{Error, ErrorKind, Kernel, Target, hlo::Module, program::Program};
 use support::{random::Random, scope};
 
 use cases::cases;
@@ -83,9 +83,60 @@ fn the_host_agrees_with_the_oracle() {
     random_programs(scope::cases(10_000), Program::run_on_host);
 }
 
+/// Tiles of the result that hold no element, told by a quotient, and padding of the program, told by axes alone: the
+/// first decides, whatever is cheaper to ask.
+#[cfg(feature = "gpu")]
+#[test]
+fn empty_tiles_come_before_padding() {
+    let Some(gpu) = support::gpu::gpu("tiles and padding on the GPU") else { return };
+    let text = "HloModule m, entry_computation_layout={(c64[2,4,3]{1,2,0:T(4)(3,2)L(2)})->c64[9,7,5]{1,2,0:T(8)(1,5)(*,2)}}
+        ENTRY main {
+          x = c64[2,4,3] parameter(0)
+          c = c64[] constant((1, 2))
+          p = c64[5,7,9] pad(x, c), padding=2_1x1_2x3_3
+          ROOT t = c64[9,7,5] transpose(p), dimensions={2,1,0}
+        }";
+    let module = Module::parse(text).unwrap();
+    let images = generate::images(&mut Random(1), &module);
+    let expected = interpreter::run(&module, &images).unwrap();
+    let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
+    let program = Program::lower(&module).unwrap();
+    assert!(gpu.run_program(&program, &images).unwrap() == expected);
+}
+
 #[cfg(feature = "gpu")]
 #[test]
 fn the_gpu_agrees_with_the_oracle() {
     let Some(gpu) = support::gpu::gpu("random programs on the GPU") else { return };
     random_programs(scope::cases(200), |program, images| Ok(gpu.run_program(program, images)?));
+}
+
+/// Where `STRIDEC_WGSL` names a folder, the kernels are written to it, for other validators.
+#[test]
+fn kernels_of_random_programs_are_valid() {
+    let folder = std::env::var_os("STRIDEC_WGSL").map(std::path::PathBuf::from);
+    if let Some(folder) = &folder {
+        std::fs::create_dir_all(folder).unwrap();
+    }
+    let count: usize = (0..scope::cases(500))
+        .into_par_iter()
+        .map(|seed| {
+            let module = generate::module(&mut Random((seed << 32) + 13));
+            let Ok(program) = Program::lower(&module) else { return 0 };
+            let kernels: Vec<Kernel> = [Target::webgpu(), Target::webgpu_cpu()]
+                .iter()
+                .flat_map(|target| program.compile(target).unwrap())
+                .filter(|kernel| !kernel.dispatches.is_empty())
+                .collect();
+            for (number, kernel) in kernels.iter().enumerate() {
+                if let Some(folder) = &folder {
+                    let name = folder.join(format!("program-{seed}-{number}.wgsl"));
+                    std::fs::write(name, &kernel.wgsl).unwrap();
+                }
+            }
+            kernels.len()
+        })
+        .sum();
+    println!("{count} kernels");
+    assert!(count > 0);
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Has Tint, the other implementation of WGSL, judge the kernels of all snapshots and of random operations: `STRIDEC_CASES`
-# operations, 3000 by default, for both kinds of target. Needs Node 20 and npm, which fetches the package `webgpu`.
+# Has Tint, the other implementation of WGSL, judge the kernels of all snapshots, and of random operations and programs:
+# `STRIDEC_CASES` of each, 3000 operations and 500 programs by default, for both kinds of target. Needs Node 20 and npm, which fetches the package `webgpu`.
 set -eu
 cd "$(dirname "$0")/../.."
 root=$PWD
@@ -11,5 +11,6 @@ command -v npm >/dev/null || .ci/install nodejs npm
 cp tests/tint/package.json tests/tint/package-lock.json "$folder/"
 (cd "$folder" && npm ci --ignore-scripts --no-audit --no-fund --silent)
 STRIDEC_WGSL="$folder/wgsl" cargo test --locked --no-default-features --test kernels random_kernels_are_valid
+STRIDEC_WGSL="$folder/wgsl" cargo test --locked --no-default-features --test random_programs kernels_of_random_programs
 cd "$folder"
 exec node "$root/tests/tint/validate.mjs" "$folder/wgsl" "$root/snapshots"
