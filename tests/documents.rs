@@ -98,9 +98,9 @@ fn the_number_of_snapshots_is_as_said() {
             path.extension().is_some_and(|ending| ending == "snap")
         })
         .count();
-    assert_eq!(count, 21);
+    assert_eq!(count, 22);
     assert!(
-        read("README.md").contains("twenty-one") && read("ARCHITECTURE.md").contains("twenty-one")
+        read("README.md").contains("twenty-two") && read("ARCHITECTURE.md").contains("twenty-two")
     );
 }
 

@@ -271,6 +271,33 @@ fn program_of_a_dynamic_slice() {
     );
 }
 
+#[test]
+fn program_of_a_gather() {
+    let module = Module::parse(
+        "HloModule rows
+
+         ENTRY main {
+           x = f32[8,6] parameter(0)
+           i = s32[3] parameter(1)
+           zero = s32[] constant(0)
+           zeros = s32[3] broadcast(zero), dimensions={}
+           below = pred[3] compare(i, zeros), direction=LT
+           eight = s32[] constant(8)
+           eights = s32[3] broadcast(eight), dimensions={}
+           end = s32[3] add(i, eights)
+           row = s32[3] select(below, end, i)
+           rows = s32[3,1] reshape(row)
+           ROOT y = f32[3,6] gather(x, rows), offset_dims={1}, collapsed_slice_dims={0},
+             start_index_map={0}, index_vector_dim=1, slice_sizes={1,6}
+         }",
+    );
+    check_program(
+        "program_of_a_gather",
+        "JAX's x[i]: rows that only a run knows, negative ones counted from the end.",
+        &module.unwrap(),
+    );
+}
+
 fn shape(text: &str) -> stridec::shape::Shape {
     text.parse().unwrap()
 }

@@ -2,7 +2,9 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::nest::{Affine, Bounds, Case, CopyNest, Guard, Quotient, Take, Taken, Value, signed};
+use crate::nest::{
+    Affine, Bounds, Case, CopyNest, Guard, Lookup, Position, Quotient, Take, Taken, Value, signed,
+};
 
 /// A box of a walk: the half-open range of each axis, outermost first.
 #[derive(Clone, Debug)]
@@ -85,27 +87,35 @@ const LEAST_REPEATS: i64 = 4;
 /// Positions of a box from which on boxes are better moved one by one.
 const LARGE_BOX: usize = 64;
 
+/// A nest, with the images of its sources.
+#[derive(Clone, Copy)]
+pub(super) struct Bound<'a> {
+    pub(super) nest: &'a CopyNest,
+    pub(super) images: &'a [&'a [u8]],
+}
+
 /// Calls `each` for boxes that cover the positions of a box, each once: in each every guard is decided and every quotient
-/// is constant. Boxes that repeat come together where `repeats` says so.
+/// and lookup is constant. Boxes that repeat come together where `repeats` says so.
 pub(super) fn resolve(
-    nest: &CopyNest,
+    of: Bound,
     walk_box: WalkBox,
     repeats: bool,
     each: &mut impl FnMut(Resolved),
 ) {
-    match decide(nest, &walk_box, repeats) {
+    match decide(of, &walk_box, repeats) {
         Decision::Taken(taken, case) => each(Resolved::Box(&walk_box, taken, case)),
         Decision::Cut { axis, at } => {
             let (mut below, mut above) = (walk_box.clone(), walk_box);
             below.ranges[axis].1 = at;
             above.ranges[axis].0 = at;
-            resolve(nest, below, repeats, each);
-            resolve(nest, above, repeats, each);
+            resolve(of, below, repeats, each);
+            resolve(of, above, repeats, each);
         }
+        Decision::LookedUp { axes, case } => look_up(of, &walk_box, &axes, case, each),
         Decision::Repeated { first, repeats, case } => {
             let mut boxes = Vec::new();
             // Every position of the box reads by the one case: the guards are decided.
-            resolve_boxes(nest, WalkBox::clone(&first), &mut |found| {
+            resolve_boxes(of, WalkBox::clone(&first), &mut |found| {
                 if let Resolved::Box(walk_box, Taken::Unit { unit, .. }, _) = found {
                     boxes.push((walk_box.clone(), unit));
                 }
@@ -113,22 +123,67 @@ pub(super) fn resolve(
             if first.extents().product::<usize>() < boxes.len() * LARGE_BOX {
                 each(Resolved::Repeated(&Repeated { first, boxes, repeats }, case));
             } else {
-                resolve_boxes(nest, walk_box, each);
+                resolve_boxes(of, walk_box, each);
             }
         }
     }
 }
 
 /// Calls `each` for boxes alone.
-fn resolve_boxes(nest: &CopyNest, walk_box: WalkBox, each: &mut dyn FnMut(Resolved)) {
-    resolve(nest, walk_box, false, &mut |found| each(found));
+fn resolve_boxes(of: Bound, walk_box: WalkBox, each: &mut dyn FnMut(Resolved)) {
+    resolve(of, walk_box, false, &mut |found| each(found));
+}
+
+/// Calls `each` for the boxes of a box all of which one case reads: those of one step along each axis that its lookups
+/// depend on.
+fn look_up(
+    Bound { nest, images }: Bound,
+    walk_box: &WalkBox,
+    axes: &[bool],
+    case: usize,
+    each: &mut impl FnMut(Resolved),
+) {
+    let Take::Read { source, at } = &nest.cases()[case].take else { return };
+    let mut inner = walk_box.clone();
+    let mut first: SmallVec<[i64; 8]> = walk_box.ranges.iter().map(|&(low, _)| low).collect();
+    let moving = || (0..axes.len()).filter(|&axis| axes[axis]);
+    moving().for_each(|axis| inner.ranges[axis].1 = inner.ranges[axis].0 + 1);
+    loop {
+        let unit = Position::new(nest, Some(images), first.clone()).form(at).unsigned_abs();
+        each(Resolved::Box(&inner, Taken::Unit { source: *source, unit }, case));
+        // The next step, of the innermost axis first.
+        let next = moving().rev().find(|&axis| {
+            first[axis] += 1;
+            let ends = first[axis] == walk_box.ranges[axis].1;
+            if ends {
+                first[axis] = walk_box.ranges[axis].0;
+            }
+            inner.ranges[axis] = (first[axis], first[axis] + 1);
+            !ends
+        });
+        if next.is_none() {
+            break;
+        }
+    }
 }
 
 /// What all positions of a box take, or where to cut it.
 enum Decision {
     Taken(Taken, usize),
-    Cut { axis: usize, at: i64 },
-    Repeated { first: Box<WalkBox>, repeats: Vec<(usize, i64)>, case: usize },
+    Cut {
+        axis: usize,
+        at: i64,
+    },
+    Repeated {
+        first: Box<WalkBox>,
+        repeats: Vec<(usize, i64)>,
+        case: usize,
+    },
+    /// All positions read by the case, whose lookups depend on these axes.
+    LookedUp {
+        axes: SmallVec<[bool; 8]>,
+        case: usize,
+    },
 }
 
 /// How a box that reads repeats where its quotients vary: whole periods, or where to cut the rest off. `None` where
@@ -214,9 +269,11 @@ fn greatest_common_divisor(a: i64, b: i64) -> i64 {
 }
 
 /// Asks the cases of the nest in order; the first that does not fail for the whole box decides.
-fn decide(nest: &CopyNest, walk_box: &WalkBox, repeats: bool) -> Decision {
-    let bounds = Bounds::of_box(nest, walk_box.ranges.iter().map(|&(low, end)| (low, end - 1)));
-    for (number, Case { when, take }) in nest.cases().iter().enumerate() {
+fn decide(of: Bound, walk_box: &WalkBox, repeats: bool) -> Decision {
+    let nest = of.nest;
+    let mut bounds = Bounds::of_box(nest, walk_box.ranges.iter().map(|&(low, end)| (low, end - 1)));
+    let mut number = 0;
+    while let Some(Case { when, take }) = nest.cases().get(number) {
         let mut open: SmallVec<[(&Affine, i64); 4]> = SmallVec::new();
         let mut fails = false;
         for guard in when {
@@ -227,24 +284,49 @@ fn decide(nest: &CopyNest, walk_box: &WalkBox, repeats: bool) -> Decision {
             }
         }
         if fails {
+            number += 1;
             continue;
         }
         if let Some(&(form, threshold)) = open.iter().find(|(form, _)| is_linear(form, &bounds)) {
             return cut(form, threshold, walk_box, &bounds);
         }
-        // What is read, and what is left open, depends on quotients: they have to be constant first.
+        // What is read, and what is left open, depends on quotients and lookups: they have to be constant first. Those of
+        // the first guard that is left open have a meaning here, of others and of what is read where none is open.
         let read = match take {
             Take::Read { at, .. } => Some(at),
             Take::Bits(_) => None,
         };
-        let depends = quotients_of(nest, open.iter().map(|&(form, _)| form).chain(read));
+        let asked = open.first().map(|&(form, _)| form);
+        let depends = match asked {
+            Some(form) if !nest.lookups().is_empty() => Depends::of(nest, [form].into_iter()),
+            _ => Depends::of(nest, open.iter().map(|&(form, _)| form).chain(read)),
+        };
         if let Some(cut) = cut_quotient(nest, &depends, walk_box, &bounds) {
             return match take {
-                Take::Read { at, .. } if repeats && open.is_empty() => {
+                Take::Read { at, .. } if repeats && asked.is_none() && !depends.looks_up() => {
                     period(nest, (number, at), walk_box, &bounds).unwrap_or(cut)
                 }
                 _ => cut,
             };
+        }
+        let unknown = (0..nest.lookups().len())
+            .find(|&of| depends.lookups[of] && !is_constant(Value::Lookup(of), &bounds));
+        if let Some(lookup) = unknown {
+            let moves = Moves::of(nest, &depends, &bounds);
+            let moving =
+                |axis: &usize| walk_box.extents().nth(*axis) != Some(1) && moves.axes[*axis];
+            if let Some(axis) = (0..moves.axes.len()).find(moving) {
+                if asked.is_none() && !moves.quotients {
+                    return Decision::LookedUp { axes: moves.axes, case: number };
+                }
+                let (low, end) = walk_box.ranges[axis];
+                return Decision::Cut { axis, at: low + (end - low) / 2 };
+            }
+            let first: SmallVec<[i64; 8]> = walk_box.ranges.iter().map(|&(low, _)| low).collect();
+            let position = Position::new(nest, Some(of.images), first);
+            let value = position.form(&Affine::value(Value::Lookup(lookup)));
+            bounds.know(nest, lookup, value.unsigned_abs());
+            continue;
         }
         let taken = match take {
             Take::Read { source, at } => {
@@ -258,26 +340,66 @@ fn decide(nest: &CopyNest, walk_box: &WalkBox, repeats: bool) -> Decision {
     Decision::Taken(Taken::Bits(0), nest.cases().len())
 }
 
-/// Which quotients forms depend on, through other quotients too.
-fn quotients_of<'a>(
-    nest: &CopyNest,
-    forms: impl Iterator<Item = &'a Affine>,
-) -> SmallVec<[bool; 8]> {
-    let mut depends: SmallVec<[bool; 8]> = smallvec![false; nest.quotients().len()];
-    let mark = |depends: &mut [bool], form: &Affine| {
-        for &(value, _) in form.terms() {
-            if let Value::Quotient(number) = value {
-                depends[number] = true;
+/// Which quotients and lookups forms depend on, through other ones too.
+struct Depends {
+    quotients: SmallVec<[bool; 8]>,
+    lookups: SmallVec<[bool; 4]>,
+}
+
+impl Depends {
+    fn of<'a>(nest: &'a CopyNest, forms: impl Iterator<Item = &'a Affine>) -> Self {
+        let mut depends = Self {
+            quotients: smallvec![false; nest.quotients().len()],
+            lookups: smallvec![false; nest.lookups().len()],
+        };
+        let mut forms: SmallVec<[&Affine; 8]> = forms.collect();
+        while let Some(form) = forms.pop() {
+            for &(value, _) in form.terms() {
+                match value {
+                    Value::Axis(_) => {}
+                    Value::Quotient(number) => {
+                        if !std::mem::replace(&mut depends.quotients[number], true) {
+                            forms.push(&nest.quotients()[number].of);
+                        }
+                    }
+                    Value::Lookup(number) => {
+                        if !std::mem::replace(&mut depends.lookups[number], true) {
+                            forms.extend(nest.lookups()[number].forms());
+                        }
+                    }
+                }
             }
         }
-    };
-    forms.for_each(|form| mark(&mut depends, form));
-    for (number, Quotient { of, .. }) in nest.quotients().iter().enumerate().rev() {
-        if depends[number] {
-            mark(&mut depends, of);
-        }
+        depends
     }
-    depends
+
+    fn looks_up(&self) -> bool {
+        self.lookups.contains(&true)
+    }
+}
+
+/// What moves the lookups that forms depend on.
+struct Moves {
+    axes: SmallVec<[bool; 8]>,
+    /// Whether quotients vary with lookups.
+    quotients: bool,
+}
+
+impl Moves {
+    fn of(nest: &CopyNest, depends: &Depends, bounds: &Bounds) -> Self {
+        let lookups = nest.lookups().iter().zip(&depends.lookups).filter(|(_, depends)| **depends);
+        let mut forms: SmallVec<[&Affine; 8]> =
+            lookups.flat_map(|(lookup, _)| Lookup::forms(lookup)).collect();
+        let of_lookups = forms.len();
+        let quotients = nest.quotients().iter().enumerate();
+        let varying = quotients.filter(|&(number, _)| {
+            depends.quotients[number] && !is_constant(Value::Quotient(number), bounds)
+        });
+        forms.extend(varying.map(|(_, quotient)| &quotient.of));
+        let moves = |axis| forms.iter().any(|form| form.weight(Value::Axis(axis)) != 0);
+        let axes = (0..nest.extents().len()).map(moves).collect();
+        Self { axes, quotients: forms.len() > of_lookups }
+    }
 }
 
 /// Whether the quotients of a form are constant, so that the axes alone move it.
@@ -293,19 +415,32 @@ fn is_constant(value: Value, bounds: &Bounds) -> bool {
     low == high
 }
 
-/// Where to cut a box so that the first of these quotients that varies in it takes fewer values; `None` where none varies.
+/// Where to cut a box so that the first of these quotients that varies in it takes fewer values; `None` where none varies
+/// but with lookups that do.
 fn cut_quotient(
     nest: &CopyNest,
-    depends: &[bool],
+    depends: &Depends,
     walk_box: &WalkBox,
     bounds: &Bounds,
 ) -> Option<Decision> {
     let quotients = nest.quotients().iter().enumerate();
-    quotients.filter(|&(number, _)| depends[number]).find_map(|(number, Quotient { of, by })| {
-        let (low, high) = bounds.of_value(Value::Quotient(number));
-        let threshold = (low + (high - low + 1) / 2) * signed(*by);
-        (low < high).then(|| cut(of, threshold, walk_box, bounds))
-    })
+    quotients.filter(|&(number, _)| depends.quotients[number]).find_map(
+        |(number, Quotient { of, by })| {
+            let (low, high) = bounds.of_value(Value::Quotient(number));
+            let threshold = (low + (high - low + 1) / 2) * signed(*by);
+            (low < high && is_known(nest, of, bounds)).then(|| cut(of, threshold, walk_box, bounds))
+        },
+    )
+}
+
+/// Whether a form depends on no lookup that varies.
+fn is_known(nest: &CopyNest, form: &Affine, bounds: &Bounds) -> bool {
+    if nest.lookups().is_empty() {
+        return true;
+    }
+    let depends = Depends::of(nest, [form].into_iter());
+    (0..nest.lookups().len())
+        .all(|of| !depends.lookups[of] || is_constant(Value::Lookup(of), bounds))
 }
 
 /// The form at the first position of a box whose quotients are constant.

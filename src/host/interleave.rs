@@ -39,6 +39,7 @@ pub(super) fn divides_rows(nest: &CopyNest) -> bool {
         })
     };
     nest.quotients().is_empty()
+        && nest.lookups().is_empty()
         && nest.cases().iter().flat_map(|case| &case.when).any(|guard| divides(&guard.of))
 }
 

@@ -11,7 +11,7 @@ use super::{
     stream::streaming,
     task::Task,
 };
-use crate::nest::{CopyNest, Lookup, Operand};
+use crate::nest::{CopyNest, Operand};
 
 /// Destinations from this share of the last-level cache on are written past the caches where units are long: as fast as
 /// they come, and nothing is read for them.
@@ -40,7 +40,7 @@ pub fn run(nest: &CopyNest, source: &[u8], destination: &mut [u8]) -> Result<(),
 
 /// Fills `destination`, the whole image, from `sources`, the whole images of the nest's sources in their order.
 ///
-/// What a nest looks up in its sources is known here before the first position is copied. Otherwise as [`run`].
+/// What a nest looks up once in its sources is known here before the first position is copied. Otherwise as [`run`].
 ///
 /// # Errors
 ///
@@ -71,14 +71,12 @@ pub fn run_sources(
     if nest.lookups().is_empty() {
         fill(nest, sources, destination);
     } else {
-        let value = |lookup: &Lookup| lookup.value(sources[lookup.source]);
-        let values: Vec<u64> = nest.lookups().iter().map(value).collect();
-        fill(&nest.clone().with_lookups(&values), sources, destination);
+        fill(&nest.clone().with_constants_from(sources), sources, destination);
     }
     Ok(())
 }
 
-/// Fills the destination of a nest without lookups.
+/// Fills the destination of a nest whose lookups all depend on the position.
 fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
     if nest.dst_bits() < 8
         && let Some(last) = destination.last_mut()

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::{
     bits::Bits,
     box_copy::{BoxCopy, Room},
-    boxes::{Repeated, Resolved, WalkBox, resolve},
+    boxes::{Bound, Repeated, Resolved, WalkBox, resolve},
     fill::Fill,
     interleave::{Reading, Side, alike, divides_rows, each_strip},
     pieces::Pieces,
@@ -77,13 +77,14 @@ impl Task<'_> {
             room: Room::default(),
             side: Side::default(),
         };
+        let of = Bound { nest: self.nest, images: self.sources };
         if self.is_whole_bytes() && divides_rows(self.nest) {
             let strip = &mut |strip| filling.strip(strip);
             boxes.into_iter().for_each(|walk_box| each_strip(self.nest, walk_box, strip));
         } else {
             for walk_box in boxes {
                 let repeats = self.is_whole_bytes();
-                resolve(self.nest, walk_box, repeats, &mut |found| filling.take(&found));
+                resolve(of, walk_box, repeats, &mut |found| filling.take(&found));
             }
         }
     }
@@ -276,7 +277,8 @@ impl Filling<'_, '_> {
     fn strip(&mut self, strip: WalkBox) {
         let task = self.task;
         let mut boxes: Vec<Reading> = Vec::new();
-        resolve(task.nest, strip, false, &mut |found| match found {
+        let of = Bound { nest: task.nest, images: task.sources };
+        resolve(of, strip, false, &mut |found| match found {
             Resolved::Box(walk_box, Taken::Unit { source, unit }, case) => {
                 boxes.push(Reading { walk_box: walk_box.clone(), source, unit, case });
             }

@@ -12,6 +12,7 @@ use super::{
     Take, Value,
     bounds::{Interval, check_range},
     build::{elements, padding_case},
+    index::Index,
     numbers::{LIMIT, signed},
     walk::walk,
 };
@@ -21,6 +22,8 @@ use crate::stride::{Coordinate, Coordinates, Forward, StrideDescriptor};
 pub(crate) const MAX_CASES: usize = 64;
 /// The most quotients.
 pub(crate) const MAX_QUOTIENTS: usize = 32;
+/// The most lookups.
+pub(crate) const MAX_LOOKUPS: usize = 32;
 
 /// A nest while it is made.
 #[derive(Debug)]
@@ -40,81 +43,6 @@ pub(crate) struct Region {
 
 /// The positions that hold an element, and the index of each.
 pub(crate) type Start = (Region, Vec<Index>);
-
-/// One coordinate of an index over a region: a form, and the interval of its values.
-///
-/// The interval is what proofs rest on. It starts as the extent of a dimension, is cut by every guard, and never widens
-/// but by what an operation makes of it.
-#[derive(Clone, Debug)]
-pub(crate) struct Index {
-    form: Affine,
-    low: i64,
-    high: i64,
-}
-
-impl Index {
-    /// A number.
-    pub(crate) fn constant(value: u64) -> Self {
-        let value = signed(value);
-        Self { form: Affine::constant(value), low: value, high: value }
-    }
-
-    /// A number that may be negative.
-    pub(crate) fn constant_signed(value: i64) -> Self {
-        Self { form: Affine::constant(value), low: value, high: value }
-    }
-
-    /// Its form.
-    pub(crate) fn form(&self) -> &Affine {
-        &self.form
-    }
-
-    /// The least and the greatest value.
-    pub(crate) fn interval(&self) -> Interval {
-        (self.low, self.high)
-    }
-
-    /// The greatest value, where one is not negative.
-    pub(crate) fn greatest(&self) -> Option<u64> {
-        u64::try_from(self.high).ok()
-    }
-
-    /// The number that it is everywhere in its region.
-    pub(crate) fn as_constant(&self) -> Option<u64> {
-        (self.low == self.high).then_some(self.low.unsigned_abs())
-    }
-
-    /// `self · scale + shift`; `None` where a number passes 2^60.
-    pub(crate) fn scaled(&self, scale: i64, shift: i64) -> Option<Self> {
-        let form = Affine::constant(shift).checked_plus(scale, &self.form)?;
-        let at = |value: i64| value.checked_mul(scale)?.checked_add(shift);
-        let (a, b) = (at(self.low)?, at(self.high)?);
-        let small = |value: i64| value.unsigned_abs() <= LIMIT;
-        (small(a) && small(b)).then(|| Self { form, low: a.min(b), high: a.max(b) })
-    }
-
-    /// `self + scale · other`; `None` where a number passes 2^60.
-    pub(crate) fn plus(&self, scale: i64, other: &Self) -> Option<Self> {
-        let other = other.scaled(scale, 0)?;
-        let form = self.form.clone().checked_plus(1, &other.form)?;
-        let (low, high) = (self.low + other.low, self.high + other.high);
-        let small = |value: i64| value.unsigned_abs() <= LIMIT;
-        (small(low) && small(high)).then_some(Self { form, low, high })
-    }
-
-    /// The same coordinate where its values are known to lie in `low..=high` too.
-    fn cut(mut self, (low, high): Interval) -> Self {
-        let (low, high) = (self.low.max(low), self.high.min(high));
-        // A region that holds no position has no values; what it had before is as true.
-        if low <= high {
-            (self.low, self.high) = (low, high);
-        }
-        if low == high {
-            self.form = Affine::constant(low);
-        }
-        self
-    }
-}
 
 /// What becomes of a region and a coordinate where a guard is asked.
 pub(crate) struct Asked {
@@ -209,26 +137,59 @@ impl Assembly {
         self.nest.sources.len() - 1
     }
 
-    /// Adds a source of numbers of so many bits, which lookups read; gives its number.
-    pub(crate) fn number_source(&mut self, units: u64, bits: u32) -> usize {
-        self.add_source(units, units * u64::from(bits / 8))
+    /// Adds a source of numbers, which lookups load; gives its number.
+    ///
+    /// # Errors
+    ///
+    /// Where it is too large.
+    pub(crate) fn number_source(
+        &mut self,
+        descriptor: &StrideDescriptor,
+    ) -> Result<usize, NestError> {
+        let (units, _) = elements(Operand::Source(self.nest.sources.len()), descriptor)?;
+        Ok(self.add_source(units, descriptor.image_bytes()))
+    }
+
+    /// Where the number of `source` at `index` lies, which a lookup may load wherever the region is.
+    ///
+    /// # Errors
+    ///
+    /// Where a number passes 2^60, or there are too many quotients.
+    ///
+    /// # Panics
+    ///
+    /// Where the index may pass the source: its instructions were not valid.
+    pub(crate) fn load(
+        &mut self,
+        region: &mut Region,
+        source: usize,
+        descriptor: &StrideDescriptor,
+        index: Vec<Index>,
+    ) -> Result<Affine, NestError> {
+        let at = self.place(region, descriptor, index)?;
+        self.reads(source, &at);
+        Ok(at.form)
     }
 
     /// The value of a lookup.
-    pub(crate) fn lookup(&mut self, lookup: Lookup) -> Index {
-        let source = &mut self.nest.sources[lookup.source];
-        assert!(lookup.at < source.units, "a lookup reads its source");
-        source.last_read = match source.last_read {
-            LastRead::Unit(last) => LastRead::Unit(last.max(lookup.at)),
-            _ => LastRead::Unit(lookup.at),
-        };
+    ///
+    /// # Errors
+    ///
+    /// Where there are too many.
+    pub(crate) fn lookup(&mut self, lookup: Lookup) -> Result<Index, NestError> {
+        let high = signed(lookup.last);
         let known = self.nest.lookups.iter().position(|known| *known == lookup);
-        let number = known.unwrap_or_else(|| {
-            self.nest.lookups.push(lookup);
-            self.nest.lookups.len() - 1
-        });
-        let form = Affine::value(Value::Lookup(number));
-        Index { form, low: 0, high: signed(lookup.last) }
+        let number = match known {
+            Some(number) => number,
+            None if self.nest.lookups.len() == MAX_LOOKUPS => {
+                return Err(NestError::Bound { what: "lookups", limit: MAX_LOOKUPS });
+            }
+            None => {
+                self.nest.lookups.push(lookup);
+                self.nest.lookups.len() - 1
+            }
+        };
+        Ok(Index { form: Affine::value(Value::Lookup(number)), low: 0, high })
     }
 
     /// Divides a region by whether `low <= index < end`: the inside is to be taken first.
@@ -334,12 +295,23 @@ impl Assembly {
         descriptor: &StrideDescriptor,
         index: Vec<Index>,
     ) -> Result<(), NestError> {
+        let at = self.place(&mut region, descriptor, index)?;
+        self.reads(source, &at);
+        self.case(region, Take::Read { source, at: at.form })
+    }
+
+    /// The unit of an image that the element at an index is.
+    fn place(
+        &mut self,
+        region: &mut Region,
+        descriptor: &StrideDescriptor,
+        index: Vec<Index>,
+    ) -> Result<Index, NestError> {
         for (index, &size) in index.iter().zip(descriptor.sizes()) {
             assert!(index.low >= 0 && index.high < signed(size), "an index of the source");
         }
         let mut values: Coordinates<Index> = index.into_iter().collect();
-        let mut steps = Steps { assembly: self, region: &mut region };
-        descriptor.forward(&mut steps, &mut values)?;
+        descriptor.forward(&mut Steps { assembly: self, region }, &mut values)?;
         let prefix = descriptor.prefix_bytes() * 8 / u64::from(descriptor.element_bits());
         let mut at = Index::constant(prefix + descriptor.base_offset());
         for axis in descriptor.axes() {
@@ -347,15 +319,19 @@ impl Assembly {
                 at = at.plus(axis.stride, &values[axis.coordinate]).ok_or(PAST_LIMIT)?;
             }
         }
-        self.extend(&mut region);
-        let at = at.clone().cut(region.bounds.of(&at.form));
+        self.extend(region);
+        let bounds = region.bounds.of(&at.form);
+        Ok(at.cut(bounds))
+    }
+
+    /// Notes that a unit of a source is read.
+    fn reads(&mut self, source: usize, at: &Index) {
         let last = at.high.unsigned_abs();
         let seen = &mut self.nest.sources[source].last_read;
         *seen = match *seen {
             LastRead::Unit(earlier) => LastRead::Unit(earlier.max(last)),
             _ => LastRead::Unit(last),
         };
-        self.case(region, Take::Read { source, at: at.form })
     }
 
     /// Ends a way: where the region is, positions take these bits.

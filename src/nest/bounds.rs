@@ -48,6 +48,13 @@ impl Bounds {
         bounds
     }
 
+    /// What is known once a lookup has been looked up.
+    pub(crate) fn know(&mut self, nest: &CopyNest, lookup: usize, value: u64) {
+        self.lookups[lookup] = (signed(value), signed(value));
+        self.quotients.clear();
+        self.extend(&nest.quotients, &nest.lookups);
+    }
+
     /// Over the positions of the walk where every guard of some case holds: there no quotient of its is negative.
     pub(crate) fn of_guarded(nest: &CopyNest) -> Self {
         let mut bounds = Self::of_axes(nest.extents.iter().map(|&extent| (0, signed(extent) - 1)));
@@ -207,6 +214,9 @@ pub(super) fn check_range(nest: &CopyNest) -> Result<(), NestError> {
         let whole = furthest(of, &quotients);
         check(Operand::Source(0), whole.max((*by).into()))?;
         quotients.push(whole / u128::from(*by) + 1);
+    }
+    for form in nest.lookups.iter().flat_map(Lookup::forms) {
+        check(Operand::Source(0), furthest(form, &quotients))?;
     }
     for Case { when, take } in &nest.cases {
         for Guard { of, extent } in when {

@@ -5,9 +5,10 @@ use std::sync::LazyLock;
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    Affine, Case, Guard, Take, Taken, Value,
+    Affine, Case, Guard, Lookup, Take, Taken, Value,
     case::{Refusal, refusals},
     numbers::signed,
+    position::Position,
 };
 
 /// Where a nest without a case that reads would read.
@@ -34,8 +35,9 @@ static NOWHERE: LazyLock<Affine> = LazyLock::new(Affine::default);
 /// nest in the walk, and a reshape where its dimensions do not. A quotient means something only for the cases that it
 /// is in: where all their guards hold and no case before them applies, its dividend is not negative.
 ///
-/// A number that only a run knows, the start of a dynamic slice, is a [`Lookup`]: its range is known, so that bounds
-/// hold whatever it is.
+/// A number that only a run knows, the start of a dynamic slice or an index of a gather, is a [`Lookup`]: its range is
+/// known, so that bounds hold whatever it is. Like a quotient, one that depends on the position means something only for
+/// the cases that it is in.
 ///
 /// Only lowering makes nests, from two descriptors and a window that are valid by construction, and every pass keeps
 /// what they read: that is what the proof of a kernel rests on. The fields are therefore private:
@@ -57,7 +59,7 @@ pub struct CopyNest {
     pub(super) extents: SmallVec<[u64; 8]>,
     /// Quotients of the axes and of earlier quotients.
     pub(super) quotients: SmallVec<[Quotient; 4]>,
-    /// Numbers that sources hold.
+    /// Numbers computed from what sources hold, of axes, quotients and earlier lookups.
     pub(super) lookups: Vec<Lookup>,
     /// What cases and lookups read, by number.
     pub(super) sources: SmallVec<[Source; 1]>,
@@ -127,40 +129,6 @@ impl Source {
     #[must_use]
     pub fn last_read(&self) -> LastRead {
         self.last_read
-    }
-}
-
-/// A number that a source holds, clamped to `0..=last`: where a dynamic slice starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Lookup {
-    /// The source, by its number; no case reads it.
-    pub source: usize,
-    /// Which unit of the source.
-    pub at: u64,
-    /// The greatest value.
-    pub last: u64,
-    /// Bits of the number in memory: 8, 16, 32 or 64.
-    pub bits: u32,
-    /// Whether the number has a sign.
-    pub is_signed: bool,
-}
-
-impl Lookup {
-    /// The value, given the image of its source.
-    ///
-    /// # Panics
-    ///
-    /// Where the image is shorter than that of the nest's source.
-    #[must_use]
-    pub fn value(&self, image: &[u8]) -> u64 {
-        let bytes = usize::try_from(self.bits / 8).unwrap_or_default();
-        let at = usize::try_from(self.at).unwrap_or(usize::MAX) * bytes;
-        let mut word = [0; 8];
-        word[..bytes].copy_from_slice(&image[at..at + bytes]);
-        let unused = 64 - self.bits;
-        let number = u64::from_le_bytes(word);
-        let is_negative = self.is_signed && (number << unused).cast_signed() < 0;
-        if is_negative { 0 } else { number.min(self.last) }
     }
 }
 
@@ -241,10 +209,16 @@ impl CopyNest {
         &self.quotients
     }
 
-    /// The numbers that sources hold.
+    /// The numbers that are computed from what sources hold.
     #[must_use]
     pub fn lookups(&self) -> &[Lookup] {
         &self.lookups
+    }
+
+    /// Bits of the numbers that lookups load from a source; `None` where they load none.
+    pub(crate) fn loaded_bits(&self, source: usize) -> Option<u32> {
+        let mut loads = self.lookups.iter().flat_map(Lookup::loads);
+        loads.find(|load| load.0 == source).map(|load| load.1)
     }
 
     /// The images that cases and lookups read.
@@ -293,9 +267,10 @@ impl CopyNest {
         self.cases.first().map_or(&[], |case| &case.when)
     }
 
-    /// All forms of the nest: dividends, guards, and where it reads.
+    /// All forms of the nest: dividends, what lookups load, guards, and where it reads.
     pub fn forms(&self) -> impl Iterator<Item = &Affine> {
         let quotients = self.quotients.iter().map(|quotient| &quotient.of);
+        let quotients = quotients.chain(self.lookups.iter().flat_map(Lookup::forms));
         let cases = self.cases.iter().flat_map(|case| {
             let take = match &case.take {
                 Take::Read { at, .. } => Some(at),
@@ -377,51 +352,58 @@ impl CopyNest {
     /// This is the meaning that every pass keeps.
     #[must_use]
     pub fn read(&self, position: u64) -> Taken {
-        self.read_with(position, &[])
+        self.read_in(position, None)
     }
 
-    /// What the position takes, given the values of the lookups; those that are not given are 0.
+    /// What the position takes, given the images of the sources, which lookups load from.
+    ///
+    /// # Panics
+    ///
+    /// Where there are fewer images than sources, or they are shorter.
     #[must_use]
-    pub fn read_with(&self, position: u64, lookups: &[u64]) -> Taken {
-        let values = self.values_at(position, lookups.into());
-        match values.first(&self.cases).map(|number| &self.cases[number]) {
+    pub fn read_from(&self, position: u64, images: &[&[u8]]) -> Taken {
+        self.read_in(position, Some(images))
+    }
+
+    fn read_in(&self, position: u64, images: Option<&[&[u8]]>) -> Taken {
+        let at = self.position(position, images);
+        match at.first(&self.cases).map(|number| &self.cases[number]) {
             Some(Case { take: Take::Read { source, at: form }, .. }) => {
-                Taken::Unit { source: *source, unit: values.of(form).unsigned_abs() }
+                Taken::Unit { source: *source, unit: at.form(form).unsigned_abs() }
             }
             Some(&Case { take: Take::Bits(bits), .. }) => Taken::Bits(bits),
             None => Taken::Bits(0),
         }
     }
 
-    /// The values of a position, given the images of the sources; without them every lookup is 0.
-    pub(crate) fn values_from(&self, position: u64, images: Option<&[&[u8]]>) -> Values {
-        let value =
-            |lookup: &Lookup| images.map_or(0, |images| lookup.value(images[lookup.source]));
-        self.values_at(position, self.lookups.iter().map(value).collect())
-    }
-
-    fn values_at(&self, position: u64, lookups: SmallVec<[u64; 4]>) -> Values {
+    /// A position of the walk, given the images of the sources; without them every lookup is 0.
+    pub(crate) fn position<'a>(
+        &'a self,
+        position: u64,
+        images: Option<&'a [&'a [u8]]>,
+    ) -> Position<'a> {
         let mut axes: SmallVec<[i64; 8]> = smallvec![0; self.extents.len()];
         let mut rest = position;
         for (value, &extent) in axes.iter_mut().zip(&self.extents).rev() {
             *value = signed(rest % extent);
             rest /= extent;
         }
-        let mut values = Values { axes, quotients: SmallVec::new(), lookups };
-        for Quotient { of, by } in &self.quotients {
-            let quotient = values.of(of).div_euclid(signed(*by));
-            values.quotients.push(quotient);
-        }
-        values
+        Position::new(self, images, axes)
     }
 
-    /// The same nest where the lookups have these values.
-    pub(crate) fn with_lookups(mut self, values: &[u64]) -> Self {
-        for (number, &value) in values.iter().enumerate() {
-            let constant = Affine::constant(signed(value));
-            self.map(|form| form.substitute(Value::Lookup(number), &constant));
+    /// The same nest where every lookup that is one number has its value.
+    pub(crate) fn with_constants_from(mut self, images: &[&[u8]]) -> Self {
+        while let Some(number) = self.lookups.iter().position(Lookup::is_constant) {
+            let constant = |form: &Affine| form.as_constant().unwrap_or_default();
+            let value = self.lookups.remove(number).value(images, constant);
+            let value = Affine::constant(signed(value));
+            self.map(|form| {
+                form.substitute(Value::Lookup(number), &value).rename(|value| match value {
+                    Value::Lookup(other) if other > number => Value::Lookup(other - 1),
+                    value => value,
+                })
+            });
         }
-        self.lookups.clear();
         self
     }
 
@@ -429,35 +411,12 @@ impl CopyNest {
     pub(super) fn map(&mut self, change: impl Fn(Affine) -> Affine) {
         let apply = |form: &mut Affine| *form = change(std::mem::take(form));
         self.quotients.iter_mut().for_each(|quotient| apply(&mut quotient.of));
+        self.lookups.iter_mut().flat_map(Lookup::forms_mut).for_each(apply);
         for case in &mut self.cases {
             case.when.iter_mut().for_each(|guard| apply(&mut guard.of));
             if let Take::Read { at, .. } = &mut case.take {
                 apply(at);
             }
         }
-    }
-}
-
-/// The axes, quotients and lookups at one position of a nest.
-pub(crate) struct Values {
-    axes: SmallVec<[i64; 8]>,
-    quotients: SmallVec<[i64; 4]>,
-    lookups: SmallVec<[u64; 4]>,
-}
-
-impl Values {
-    /// What a form comes to.
-    pub(crate) fn of(&self, form: &Affine) -> i64 {
-        form.evaluate(|value| match value {
-            Value::Axis(axis) => self.axes[axis],
-            Value::Quotient(quotient) => self.quotients[quotient],
-            Value::Lookup(lookup) => self.lookups.get(lookup).copied().map_or(0, signed),
-        })
-    }
-
-    /// The first of some cases whose guards all hold.
-    pub(crate) fn first(&self, cases: &[Case]) -> Option<usize> {
-        let holds = |guard: &Guard| (0..signed(guard.extent)).contains(&self.of(&guard.of));
-        cases.iter().position(|case| case.when.iter().all(holds))
     }
 }

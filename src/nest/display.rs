@@ -3,8 +3,8 @@
 use std::{cmp::Ordering, fmt};
 
 use super::{
-    Bounds, Case, CopyAxis, CopyNest, Count, Guard, Lookup, Operand, Quotient, Take, Value,
-    case::Refusal, width,
+    Bounds, Case, CopyAxis, CopyNest, Count, Guard, Operand, Quotient, Take, Value, case::Refusal,
+    width,
 };
 
 impl fmt::Display for CopyNest {
@@ -77,10 +77,7 @@ impl CopyNest {
             writeln!(f, "a{number}: {}, destination +{dst_stride}", Count(extent, "step"))?;
         }
         for (number, lookup) in self.lookups.iter().enumerate() {
-            let Lookup { source, at, last, bits, is_signed } = lookup;
-            let kind = if *is_signed { "s" } else { "u" };
-            let source = Operand::numbered(*source);
-            writeln!(f, "l{number}: the {kind}{bits} at {at} of {source}, clamped to 0..={last}")?;
+            writeln!(f, "l{number}: {lookup}")?;
         }
         for (number, Quotient { of, by }) in self.quotients.iter().enumerate() {
             writeln!(f, "q{number}: ({of}) / {by}")?;

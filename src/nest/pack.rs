@@ -3,8 +3,8 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    Affine, Case, CopyNest, Guard, LastRead, Source, Take, Value, coalesce, numbers::signed,
-    refine, widen,
+    Affine, Case, CopyNest, Guard, LastRead, Number, NumberOf, Source, Take, Value, coalesce,
+    numbers::signed, refine, widen,
 };
 
 /// Bytes that every packed image begins at a multiple of: those of the widest unit.
@@ -52,7 +52,7 @@ pub(crate) fn pack(images: &[u64]) -> CopyNest {
 impl CopyNest {
     /// Whether lookups read a source, and no case.
     pub(crate) fn is_of_numbers(&self, source: usize) -> bool {
-        self.lookups.iter().any(|lookup| lookup.source == source)
+        self.loaded_bits(source).is_some()
     }
 
     /// The same copy where some of its sources, of numbers or of elements alone, come as one image that [`pack`] made.
@@ -69,12 +69,18 @@ impl CopyNest {
             })
             .collect();
         let units = |bytes: u64, bits: u32| bytes * 8 / u64::from(bits);
-        for lookup in &mut self.lookups {
-            let (source, place) = moved[lookup.source];
-            lookup.source = source;
-            lookup.at += units(place, lookup.bits);
+        let bits_of = |source: &usize| self.loaded_bits(*source).unwrap_or(self.src_bits);
+        let packed_bits: Vec<u32> = packed.iter().map(bits_of).collect();
+        for Number { integer, of } in self.lookups.iter_mut().flat_map(|of| &mut of.numbers) {
+            if let NumberOf::Load { source, at } = of {
+                let place = moved[*source].1;
+                *source = moved[*source].0;
+                let shift = Affine::constant(signed(units(place, integer.bits_in_memory())));
+                *at = std::mem::take(at).plus(1, &shift);
+            }
         }
-        let (bits, last_read) = self.last_packed(kept, packed, &places);
+        let bits = self.loaded_bits(kept).unwrap_or(self.src_bits);
+        let last_read = self.last_packed(bits, packed, (&packed_bits, &places));
         for case in &mut self.cases {
             if let Take::Read { source, at } = &mut case.take {
                 let place = moved[*source].1;
@@ -90,21 +96,24 @@ impl CopyNest {
         self.sources = sources;
         self
     }
-    /// Bits of a unit of the packed image, as its last read counts them, and the last unit that is read.
-    fn last_packed(&self, number: usize, packed: &[usize], places: &[u64]) -> (u32, LastRead) {
-        let mut lookups = self.lookups.iter().filter(|of| of.source == number).peekable();
-        let bits = lookups.peek().map_or(self.src_bits, |lookup| lookup.bits);
-        let mut end = lookups.map(|of| (of.at + 1) * u64::from(of.bits)).max().unwrap_or(0);
-        if end == 0 {
-            for (&source, place) in packed.iter().zip(places) {
-                match self.sources[source].last_read {
-                    LastRead::Unit(last) => end = end.max(place * 8 + (last + 1) * u64::from(bits)),
-                    LastRead::Nothing => {}
-                    LastRead::Unknown => return (bits, LastRead::Unknown),
-                }
+
+    /// The last unit that is read of a packed image, in units of `bits`; with the bits of a unit of each source in it, and
+    /// where it begins.
+    fn last_packed(
+        &self,
+        bits: u32,
+        packed: &[usize],
+        (own_bits, places): (&[u32], &[u64]),
+    ) -> LastRead {
+        let mut end = 0;
+        for ((&source, &own), place) in packed.iter().zip(own_bits).zip(places) {
+            match self.sources[source].last_read {
+                LastRead::Unit(last) => end = end.max(place * 8 + (last + 1) * u64::from(own)),
+                LastRead::Nothing => {}
+                LastRead::Unknown => return LastRead::Unknown,
             }
         }
         let last = end.div_ceil(bits.into()).checked_sub(1);
-        (bits, last.map_or(LastRead::Nothing, LastRead::Unit))
+        last.map_or(LastRead::Nothing, LastRead::Unit)
     }
 }

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::{
-    Affine, Bounds, CopyNest, Guard, Quotient, Value,
+    Affine, Bounds, CopyNest, Guard, Lookup, Quotient, Value,
     numbers::{gcd, signed},
 };
 
@@ -160,11 +160,15 @@ pub fn split_off(nest: &CopyNest, axis: usize, inner: u64) -> Option<CopyNest> {
 
 /// Cuts an axis into tiles of `inner` steps: `axis` counts the tiles, the new `axis + 1` the steps inside one.
 ///
-/// No quotient depends on the steps, else it is `None`, and the nest means nothing. Guards do only where they change
-/// inside a tile. The last tile passes the end of an axis that is no multiple of `inner`: the forms mean something up to
-/// there.
+/// No quotient and no lookup depends on the steps, else it is `None`, and the nest means nothing. Guards do only where they
+/// change inside a tile. The last tile passes the end of an axis that is no multiple of `inner`: the forms mean something
+/// up to there.
 pub(crate) fn tile(halves: &mut CopyNest, axis: usize, inner: u64) -> Option<()> {
     split(halves, axis, inner);
+    let moves = |form: &Affine| form.weight(Value::Axis(axis + 1)) != 0;
+    if halves.lookups.iter().flat_map(Lookup::forms).any(moves) {
+        return None;
+    }
     if halves.quotients.is_empty() && halves.cases.iter().all(|case| case.when.is_empty()) {
         return Some(());
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use smallvec::SmallVec;
 
 use super::ProgramError;
-use crate::hlo::{Instruction, Module, Opcode};
+use crate::hlo::{Computation, Instruction, Module, Opcode};
 
 /// The most instructions that are followed for one module.
 pub(super) const MAX_STEPS: usize = 1 << 20;
@@ -57,6 +57,10 @@ impl<'a> Graph<'a> {
     /// The instruction whose value is the program's result.
     pub(super) fn root(&self) -> Node {
         Node { frame: 0, place: self.module.entry().root() }
+    }
+
+    pub(super) fn computations(&self) -> &'a [Computation] {
+        self.module.computations()
     }
 
     pub(super) fn instruction(&self, node: Node) -> &'a Instruction {

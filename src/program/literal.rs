@@ -41,23 +41,13 @@ pub(super) fn uniform(literal: &Literal) -> Option<u128> {
     chunks.all(|chunk| chunk == first).then(|| element(literal, 0))
 }
 
-/// An integer that a start of a dynamic slice is, as a number from 0 up: negative ones are 0.
-pub(super) fn start(element_type: ElementType, bits: u128) -> Option<u64> {
-    let width = element_type.bits()?;
-    let unused = 128 - width;
-    let sign = element_type.is_signed_integer();
-    if !sign && !is_integer(element_type) {
-        return None;
-    }
-    let number = bits << unused;
-    if sign && number.cast_signed() < 0 {
-        return Some(0);
-    }
-    u64::try_from(number >> unused).ok()
-}
-
 /// Whether the type is an integer.
 pub(super) fn is_integer(element_type: ElementType) -> bool {
     use ElementType::{U1, U2, U4, U8, U16, U32, U64};
     element_type.is_signed_integer() || matches!(element_type, U1 | U2 | U4 | U8 | U16 | U32 | U64)
+}
+
+/// An extent as a number of a form.
+pub(super) fn signed(extent: u64) -> i64 {
+    i64::try_from(extent).unwrap_or(i64::MAX)
 }

@@ -7,13 +7,13 @@ use super::{
     fold::{MAX_ELEMENTS, fold},
     graph::{Graph, Node, Origin, Path},
     literal::{elements, extents},
-    pull::{Kept, Pulled, Stop, Wanted, pull},
+    pull::{Kept, Pulled, Stop, Wanted, pull, refused},
     trail::Trail,
 };
 use crate::{
     hlo::{Literal, Module, Opcode},
     host,
-    nest::{MAX_CASES, NestError, coalesce, refine, widen},
+    nest::{Lookup, MAX_CASES, NestError, coalesce, refine, widen},
     shape::{ElementType, Shape},
     stride::StrideDescriptor,
 };
@@ -124,6 +124,13 @@ impl Lowering<'_> {
         loop {
             match pull(&mut self.graph, &mut self.kept, &wanted) {
                 Ok(Pulled { nest, sources, trail }) => {
+                    // A kernel of a long list asks nothing below guards, where such lookups have a meaning.
+                    let is_constant = nest.lookups().iter().all(Lookup::is_constant);
+                    if nest.cases().len() > MAX_CASES && !is_constant {
+                        let instruction = self.graph.instruction(node).name().to_owned();
+                        let error = NestError::Bound { what: "cases", limit: MAX_CASES }.into();
+                        return Err(ProgramError::Nest { instruction, error });
+                    }
                     self.trails.extend(trail);
                     let nest = widen(coalesce(refine(nest)));
                     self.steps.push(Step { nest, sources, destination: buffer });
@@ -138,6 +145,11 @@ impl Lowering<'_> {
                 Err(Stop::Compute(node)) => {
                     if self.constant(node, 0)?.is_none() {
                         return Err(self.unsupported(node, ""));
+                    }
+                }
+                Err(Stop::Constant(node, error)) => {
+                    if self.constant(node, 0)?.is_none() {
+                        return Err(*error);
                     }
                 }
                 Err(Stop::Bound(error, visits)) => {
@@ -167,12 +179,7 @@ impl Lowering<'_> {
     }
 
     fn unsupported(&self, node: Node, reason: &str) -> ProgramError {
-        let instruction = self.graph.instruction(node);
-        ProgramError::Unsupported {
-            instruction: instruction.name().to_owned(),
-            opcode: instruction.opcode().name().to_owned(),
-            reason: reason.to_owned(),
-        }
+        refused(&self.graph, node, reason)
     }
 
     /// The value of a node, where it depends on constants alone and is no larger than what is computed when compiling.
@@ -242,7 +249,7 @@ impl Lowering<'_> {
                     return Ok(ran.ok().and_then(|()| Literal::new(&shape, bytes).ok()));
                 }
                 Err(Stop::Refused(error)) => return Err(*error),
-                Err(Stop::Before(other) | Stop::Compute(other)) => {
+                Err(Stop::Before(other) | Stop::Compute(other) | Stop::Constant(other, _)) => {
                     if other == node || self.constant(other, depth + 1)?.is_none() {
                         return Ok(None);
                     }

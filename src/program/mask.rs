@@ -2,12 +2,13 @@
 
 use super::{
     graph::{Node, Origin, Path},
-    literal::{element, elements, extents, is_integer},
+    literal::{element, elements, extents, is_integer, storage_bits},
+    number::Range,
     pull::{Halt, Item, Pull},
 };
 use crate::{
     hlo::{Binary, ComparisonDirection, Opcode},
-    nest::Index,
+    nest::{Index, Region},
     shape::ElementType,
 };
 
@@ -23,13 +24,20 @@ struct Mask {
 }
 
 impl Pull<'_, '_> {
-    /// Follows a select whose predicate depends on the index alone: on both sides of a guard. Gives back the item where
-    /// it depends on more.
-    pub(super) fn select(&mut self, node: Node, item: Item) -> Result<Option<Item>, Halt> {
+    /// Follows a select: on both sides of a guard, which a predicate that depends on the index alone is, and a lookup of
+    /// any other one is asked by.
+    pub(super) fn select(&mut self, node: Node, item: Item) -> Result<(), Halt> {
         let [predicate, on_true, on_false] =
             [0, 1, 2].map(|number| self.graph.operand(node, number));
-        let Some(mask) = self.mask(predicate, &item.index)? else { return Ok(Some(item)) };
-        let Item { region, index, part, .. } = item;
+        let Item { mut region, index, part, .. } = item;
+        let is_scalar = self.graph.instruction(predicate).shape().rank() == 0;
+        let at = if is_scalar { &[] } else { &index[..] };
+        let mask = if let Some(mask) = self.mask(&mut region, predicate, at)? {
+            mask
+        } else {
+            let holds = self.number(&mut region, predicate, at, Range::clamped(1))?;
+            Mask { index: holds, end: 1, turned: true }
+        };
         let asked = self.assembly.ask(&region, &mask.index, 0, mask.end);
         let (inside, outside) = if mask.turned { (on_false, on_true) } else { (on_true, on_false) };
         if let Some((region, _)) = asked.outside {
@@ -38,11 +46,16 @@ impl Pull<'_, '_> {
         if let Some((region, _)) = asked.inside {
             self.go_on(inside, region, index, part);
         }
-        Ok(None)
+        Ok(())
     }
 
     /// The guard that a predicate is at an index.
-    fn mask(&mut self, mut node: Node, index: &[Index]) -> Result<Option<Mask>, Halt> {
+    fn mask(
+        &mut self,
+        region: &mut Region,
+        mut node: Node,
+        index: &[Index],
+    ) -> Result<Option<Mask>, Halt> {
         use ComparisonDirection::{Eq, Ge, Gt, Le, Lt, Ne};
         let mut index = index.to_vec();
         for _ in 0..MAX_DEPTH {
@@ -53,15 +66,15 @@ impl Pull<'_, '_> {
                 self.graph.instruction(found).opcode()
             else {
                 // Of a predicate that is moved, the one that was there before.
-                match self.substituted(found, &index)? {
+                match self.substituted(region, found, &index)? {
                     Some((operand, moved)) => (node, index) = (operand, moved),
                     None => return Ok(None),
                 }
                 continue;
             };
             let sides = [0, 1].map(|number| self.graph.operand(found, number));
-            let Some(left) = self.integer(sides[0], &index, 0)? else { return Ok(None) };
-            let Some(right) = self.integer(sides[1], &index, 0)? else { return Ok(None) };
+            let Some(left) = self.integer(region, sides[0], &index, 0)? else { return Ok(None) };
+            let Some(right) = self.integer(region, sides[1], &index, 0)? else { return Ok(None) };
             let (above, below, least) = match direction {
                 Ge | Eq | Ne => (&left, &right, 0),
                 Gt => (&left, &right, -1),
@@ -80,8 +93,9 @@ impl Pull<'_, '_> {
     }
 
     /// An integer that depends on the index alone, as a form; `None` where it depends on more, or may wrap around.
-    fn integer(
+    pub(super) fn integer(
         &mut self,
+        region: &mut Region,
         node: Node,
         index: &[Index],
         depth: usize,
@@ -100,64 +114,44 @@ impl Pull<'_, '_> {
             }
             Opcode::Convert => {
                 let operand = self.graph.operand(found, 0);
-                self.integer(operand, index, depth + 1)?
+                self.integer(region, operand, index, depth + 1)?
             }
             Opcode::Binary(binary @ (Binary::Add | Binary::Subtract)) => {
                 let sides = [0, 1].map(|number| self.graph.operand(found, number));
                 let scale = if *binary == Binary::Add { 1 } else { -1 };
-                let left = self.integer(sides[0], index, depth + 1)?;
-                let right = self.integer(sides[1], index, depth + 1)?;
+                let left = self.integer(region, sides[0], index, depth + 1)?;
+                let right = self.integer(region, sides[1], index, depth + 1)?;
                 left.zip(right).and_then(|(left, right)| left.plus(scale, &right))
             }
-            _ => match self.substituted(found, index)? {
-                Some((operand, moved)) => self.integer(operand, &moved, depth + 1)?,
+            _ => match self.substituted(region, found, index)? {
+                Some((operand, moved)) => self.integer(region, operand, &moved, depth + 1)?,
                 None => None,
             },
         };
         Ok(value.filter(|value| fits(value, element_type)))
     }
 
-    /// The operand of an instruction that moves elements without a choice, and the index there.
+    /// The operand of an instruction that moves elements without a choice or a lookup, and the index there.
     fn substituted(
         &mut self,
+        region: &mut Region,
         node: Node,
         index: &[Index],
     ) -> Result<Option<(Node, Vec<Index>)>, Halt> {
-        let own = self.extents(node)?;
-        let operand = |number| self.graph.operand(node, number);
-        Ok(match self.graph.instruction(node).opcode() {
-            Opcode::Broadcast { dimensions } => {
-                let moved = dimensions.iter().map(|&dimension| index[dimension].clone());
-                Some((operand(0), moved.collect()))
-            }
-            Opcode::Transpose { dimensions } => {
-                let mut moved = vec![Index::constant(0); index.len()];
-                for (index, &dimension) in index.iter().zip(dimensions) {
-                    moved[dimension] = index.clone();
-                }
-                Some((operand(0), moved))
-            }
-            // Dimensions of one element come and go.
-            Opcode::Reshape => {
-                let from = self.extents(operand(0))?;
-                let kept = |sizes: &[u64]| {
-                    sizes
-                        .iter()
-                        .filter(|size| **size != 1)
-                        .eq(own.iter().filter(|size| **size != 1))
-                };
-                kept(&from).then(|| {
-                    let mut long =
-                        index.iter().zip(&own).filter(|(_, size)| **size != 1).map(|of| of.0);
-                    let at = |size: &u64| match size {
-                        1 => Index::constant(0),
-                        _ => long.next().cloned().unwrap_or(Index::constant(0)),
-                    };
-                    (operand(0), from.iter().map(at).collect())
-                })
-            }
-            _ => None,
-        })
+        let instruction = self.graph.instruction(node);
+        if !matches!(
+            instruction.opcode(),
+            Opcode::Broadcast { .. }
+                | Opcode::Transpose { .. }
+                | Opcode::Reverse { .. }
+                | Opcode::Slice { .. }
+                | Opcode::Reshape
+        ) {
+            return Ok(None);
+        }
+        let unit = storage_bits(instruction.shape().element_type());
+        let moved = self.moved(node, region, index, &Index::constant(0), unit)?;
+        Ok(moved.map(|(operand, index, _)| (operand, index)))
     }
 }
 

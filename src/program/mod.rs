@@ -28,14 +28,18 @@ mod instruction;
 mod literal;
 mod lower;
 mod mask;
+mod moved;
+mod number;
 mod pack;
 #[allow(clippy::module_inception)]
 mod program;
 mod pull;
 mod regroup;
+mod scatter;
 mod stages;
 mod trail;
 mod way;
+mod window;
 
 pub use error::ProgramError;
 pub use program::{Buffer, Program, Step, Value, compile_module};

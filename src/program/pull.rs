@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{
     ProgramError, Value,
     graph::{Graph, Node, Origin, Path},
-    literal::{extents, storage_bits},
+    literal::{extents, is_integer, storage_bits},
     trail::Trail,
 };
 use crate::{
@@ -23,6 +23,8 @@ pub(super) struct Kept {
     /// Constants that kernels read, in memory, with their shapes.
     pub(super) constants: Vec<(Shape, Vec<u8>)>,
     pub(super) constant_of: HashMap<Origin, usize>,
+    /// The constants that say in which window of a scatter a place lies, and the dimensions that they are for.
+    pub(super) tables: HashMap<Node, (usize, Vec<usize>)>,
     /// Values that were computed from constants.
     pub(super) folded: HashMap<Origin, Literal>,
     /// Values that are computed before, in the order of their scratch buffers.
@@ -60,6 +62,8 @@ pub(super) enum Stop {
     Before(Node),
     /// This value is computed: it can be followed where it is a constant.
     Compute(Node),
+    /// This value has to be a constant, else this is what is wrong.
+    Constant(Node, Box<ProgramError>),
     /// A bound of one kernel is passed; with how often each node was visited, in the order of the first visits.
     Bound(Box<NestError>, Vec<(Node, usize)>),
 }
@@ -127,6 +131,10 @@ pub(super) struct Pull<'g, 'm> {
     pub(super) assembly: Assembly,
     /// Bits of a unit, of which an element has one or more.
     pub(super) unit: u32,
+    /// Bits of an element that is written: of those below a byte, the low bits of what is read.
+    pub(super) bits: u32,
+    /// Whether elements below a byte are written next to each other.
+    pub(super) packs: bool,
     pub(super) sources: Vec<(Value, bool)>,
     /// What is still to be followed, the next last.
     pub(super) items: Vec<Item>,
@@ -163,6 +171,12 @@ impl<'g, 'm> Pull<'g, 'm> {
             kept,
             assembly,
             unit,
+            bits: if is_integer(wanted.element_type) {
+                wanted.element_type.bits().unwrap_or(unit)
+            } else {
+                unit
+            },
+            packs: wanted.destination.element_bits() < 8,
             sources: Vec::new(),
             items: Vec::new(),
             visits: HashMap::new(),
@@ -262,11 +276,15 @@ impl Kept {
 }
 
 pub(super) fn unsupported(graph: &Graph, node: Node, reason: &str) -> Halt {
+    refused(graph, node, reason).into()
+}
+
+/// The error of an instruction that is not supported.
+pub(super) fn refused(graph: &Graph, node: Node, reason: &str) -> ProgramError {
     let instruction = graph.instruction(node);
     ProgramError::Unsupported {
         instruction: instruction.name().to_owned(),
         opcode: instruction.opcode().name().to_owned(),
         reason: reason.to_owned(),
     }
-    .into()
 }

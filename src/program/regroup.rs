@@ -1,5 +1,6 @@
 //! The same elements under other dimensions: reshape, bitcast and bitcast-convert on an index.
 
+use super::literal::signed;
 use crate::nest::{Assembly, Index, NestError, Region};
 
 /// The index under the dimensions `to` of the element that `index` is under the dimensions `from`, both row-major.
@@ -62,7 +63,3 @@ pub(super) fn regroup(
 
 /// More elements than a nest counts.
 const TOO_LARGE: NestError = NestError::PAST_LIMIT;
-
-fn signed(extent: u64) -> i64 {
-    i64::try_from(extent).unwrap_or(i64::MAX)
-}

@@ -7,7 +7,7 @@ use super::{
     way::{Origin, Passed},
 };
 use crate::{
-    nest::{Affine, Case, CopyNest, Take},
+    nest::{Affine, Case, CopyNest, Lookup, Take},
     stride::StrideDescriptor,
 };
 
@@ -86,10 +86,10 @@ impl Trail {
         self
     }
 
-    /// The numbers that kernels read as starts: the values that hold them.
+    /// The values that hold the numbers which lookups load.
     pub(super) fn numbers(&self) -> impl Iterator<Item = Value> {
-        let lookups = self.nest.iter().flat_map(CopyNest::lookups);
-        lookups.map(|lookup| self.sources[lookup.source])
+        let loads = self.nest.iter().flat_map(CopyNest::lookups).flat_map(Lookup::loads);
+        loads.map(|(source, _)| self.sources[source])
     }
 
     /// The way of the element at an index of the destination, of whose bits one is meant: the instructions with the
@@ -113,9 +113,9 @@ impl Trail {
         let images =
             image.map(|image| self.sources.iter().map(|&of| image(of)).collect::<Vec<_>>());
         let position = place.checked_add_signed(-nest.dst_base())?;
-        let values = nest.values_from(position, images.as_deref());
+        let values = nest.position(position, images.as_deref());
         let case = values.first(&self.cases)?;
-        let number = |form: &Affine| values.of(form).unsigned_abs();
+        let number = |form: &Affine| values.form(form).unsigned_abs();
         let within = |form: &Affine| u32::try_from(number(form)).unwrap_or(0) * self.unit + bit;
         let mut passed = vec![];
         let mut next = Some(self.ends[case]);

@@ -1,6 +1,6 @@
 //! [`Ways`]: from an element of a result back through the instructions to where it comes from.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{
     Program, Value,
@@ -41,6 +41,8 @@ pub struct Ways<'m> {
     trails: Vec<Trail>,
     /// The images of the parameters, and of the scratch buffers, where numbers come from.
     images: Option<[Vec<Vec<u8>>; 2]>,
+    /// Zeros in their stead: those that numbers come from.
+    zeros: Option<[Vec<Vec<u8>>; 2]>,
     steps: HashMap<Value, usize>,
 }
 
@@ -96,7 +98,17 @@ impl<'m> Ways<'m> {
         let (program, parameters, trails) = lower::trace(module)?;
         let steps = program.steps().iter().enumerate();
         let steps = steps.map(|(number, step)| (step.destination(), number)).collect();
-        Ok(Self { module, program, parameters, trails, images: None, steps })
+        let numbers: HashSet<Value> = trails.iter().flat_map(Trail::numbers).collect();
+        let zeros = |value: Value| {
+            let bytes = if numbers.contains(&value) { program.bytes_of(value) } else { 0 };
+            vec![0; usize::try_from(bytes).unwrap_or(0)]
+        };
+        let zeros = (!numbers.is_empty()).then(|| {
+            let parameters = (0..program.parameters().len()).map(Value::Parameter);
+            let scratch = (0..program.scratch().len()).map(Value::Scratch);
+            [parameters.map(zeros).collect(), scratch.map(zeros).collect()]
+        });
+        Ok(Self { module, program, parameters, trails, images: None, zeros, steps })
     }
 
     /// Takes the numbers that only a run knows from the images of the parameters. Without them they are 0.
@@ -150,6 +162,7 @@ impl<'m> Ways<'m> {
         let steps = self.program.steps_of(result);
         let mut values: Vec<Value> =
             steps.into_iter().flat_map(|step| self.trails[step].numbers()).collect();
+        values.retain(|value| !matches!(value, Value::Constant(_)));
         values.sort_unstable();
         values.dedup();
         values
@@ -168,7 +181,7 @@ impl<'m> Ways<'m> {
                 return None;
             }
             let trail = &self.trails[step];
-            let (found, end) = match &self.images {
+            let (found, end) = match self.images.as_ref().or(self.zeros.as_ref()) {
                 None => trail.way(buffer.descriptor(), storage, &index, bit, None)?,
                 Some([parameters, scratch]) => {
                     let image = |value: Value| match value {

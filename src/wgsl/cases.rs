@@ -3,9 +3,9 @@
 use smallvec::SmallVec;
 
 use super::{
-    emit::source_name,
     form::Names,
     gather::{failure, load},
+    lookups::moving_forms,
     words::literal,
     writer::Writer,
 };
@@ -17,7 +17,11 @@ use crate::nest::{Affine, Case, CopyNest, Guard, Lookup, Quotient, Take, Value};
 /// it a meaning.
 pub(super) fn decide(writer: &mut Writer, nest: &CopyNest, names: &Names) {
     let cases = nest.cases().iter().map(Way::new).collect();
-    let known = vec![false; nest.quotients().len()];
+    // Lookups that are one number for the whole nest are there already.
+    let known = Known {
+        quotients: vec![false; nest.quotients().len()],
+        lookups: nest.lookups().iter().map(Lookup::is_constant).collect(),
+    };
     Decision { nest, names }.write(writer, cases, known, Some(&Take::Bits(0)));
 }
 
@@ -39,6 +43,31 @@ impl<'a> Way<'a> {
     }
 }
 
+/// Which quotients and lookups have been computed at a place of the text.
+#[derive(Clone)]
+struct Known {
+    quotients: Vec<bool>,
+    lookups: Vec<bool>,
+}
+
+impl Known {
+    fn has(&self, value: Value) -> bool {
+        match value {
+            Value::Axis(_) => true,
+            Value::Quotient(number) => self.quotients[number],
+            Value::Lookup(number) => self.lookups[number],
+        }
+    }
+
+    fn add(&mut self, value: Value) {
+        match value {
+            Value::Axis(_) => {}
+            Value::Quotient(number) => self.quotients[number] = true,
+            Value::Lookup(number) => self.lookups[number] = true,
+        }
+    }
+}
+
 struct Decision<'a> {
     nest: &'a CopyNest,
     names: &'a Names,
@@ -51,7 +80,7 @@ impl<'a> Decision<'a> {
         &self,
         writer: &mut Writer,
         mut ways: Vec<Way<'a>>,
-        mut known: Vec<bool>,
+        mut known: Known,
         mut otherwise: Option<&'a Take>,
     ) {
         loop {
@@ -66,7 +95,7 @@ impl<'a> Decision<'a> {
                 first.guards.iter().copied().filter(|guard| in_all(guard)).collect();
             let asked = self.at_once(&common, &known);
             if let (Some(otherwise), false) = (otherwise, asked.is_empty()) {
-                self.quotients(writer, asked.iter().map(|guard| &guard.of), &mut known);
+                self.values(writer, asked.iter().map(|guard| &guard.of), &mut known);
                 let failing: Vec<String> =
                     asked.iter().map(|guard| failure(self.names, guard)).collect();
                 writer.block(format_args!("if {}", failing.join(" || ")), |writer| {
@@ -83,7 +112,7 @@ impl<'a> Decision<'a> {
             let common: SmallVec<[&Guard; 4]> =
                 ways[0].guards.iter().copied().filter(|guard| in_these(guard)).collect();
             let asked = self.at_once(&common, &known);
-            self.quotients(writer, asked.iter().map(|guard| &guard.of), &mut known);
+            self.values(writer, asked.iter().map(|guard| &guard.of), &mut known);
             let holding: Vec<String> = asked.iter().map(|guard| holds(self.names, guard)).collect();
             let inner = ways.into_iter().map(|way| way.without(&asked)).collect();
             writer.block(format_args!("if {}", holding.join(" && ")), |writer| {
@@ -96,9 +125,9 @@ impl<'a> Decision<'a> {
         }
     }
 
-    /// The first of these guards, as many as need no more quotients than the first one.
-    fn at_once<'g>(&self, guards: &[&'g Guard], known: &[bool]) -> SmallVec<[&'g Guard; 4]> {
-        let mut known = known.to_vec();
+    /// The first of these guards, as many as need no more quotients and lookups than the first one.
+    fn at_once<'g>(&self, guards: &[&'g Guard], known: &Known) -> SmallVec<[&'g Guard; 4]> {
+        let mut known = known.clone();
         if let Some(first) = guards.first() {
             self.missing(&first.of, &mut known);
         }
@@ -106,51 +135,80 @@ impl<'a> Decision<'a> {
         guards.iter().take_while(ready).copied().collect()
     }
 
-    /// The quotients that a form needs and that are not known, in order of computation; known from here on.
-    fn missing(&self, form: &Affine, known: &mut [bool]) -> SmallVec<[usize; 4]> {
-        let mut needed = vec![false; known.len()];
+    /// The quotients and lookups that a form needs and that are not known, in order of computation; known from here on.
+    fn missing(&self, form: &Affine, known: &mut Known) -> SmallVec<[Value; 4]> {
+        let mut needed: SmallVec<[Value; 4]> = SmallVec::new();
         let mut forms: SmallVec<[&Affine; 4]> = [form].into_iter().collect();
         while let Some(form) = forms.pop() {
             for &(value, _) in form.terms() {
-                if let Value::Quotient(number) = value
-                    && !known[number]
-                    && !std::mem::replace(&mut needed[number], true)
-                {
-                    forms.push(&self.nest.quotients()[number].of);
+                if !known.has(value) && !needed.contains(&value) {
+                    needed.push(value);
+                    forms.extend(self.forms_of(value));
                 }
             }
         }
-        let missing = needed.iter().enumerate().filter(|(_, needed)| **needed);
-        let missing: SmallVec<[usize; 4]> = missing.map(|(number, _)| number).collect();
-        missing.iter().for_each(|&number| known[number] = true);
+        // Each after those that it is made of; quotients in their order.
+        needed.sort_unstable();
+        let mut missing = SmallVec::new();
+        while !needed.is_empty() {
+            let is_ready = |value: &Value| {
+                let mut terms = self.forms_of(*value).into_iter().flat_map(Affine::terms);
+                terms.all(|&(value, _)| known.has(value))
+            };
+            let ready = needed.iter().position(is_ready);
+            let next = needed.remove(ready.expect("no value is made of itself"));
+            known.add(next);
+            missing.push(next);
+        }
         missing
     }
 
-    /// Computes the quotients that forms need.
-    fn quotients<'f>(
+    /// The forms that a value is made of.
+    fn forms_of(&self, value: Value) -> SmallVec<[&'a Affine; 4]> {
+        match value {
+            Value::Axis(_) => SmallVec::new(),
+            Value::Quotient(number) => [&self.nest.quotients()[number].of].into_iter().collect(),
+            Value::Lookup(number) => self.nest.lookups()[number].forms().collect(),
+        }
+    }
+
+    /// Computes the quotients and lookups that forms need.
+    fn values<'f>(
         &self,
         writer: &mut Writer,
         forms: impl Iterator<Item = &'f Affine>,
-        known: &mut [bool],
+        known: &mut Known,
     ) {
         for form in forms {
-            for number in self.missing(form, known) {
-                let Quotient { of, by } = &self.nest.quotients()[number];
-                let (quotient, of) = (Value::Quotient(number), self.names.form(of));
-                writer.line(format_args!("let {quotient} = ({of}) / {by}u;"));
+            for value in self.missing(form, known) {
+                match value {
+                    Value::Axis(_) => {}
+                    Value::Quotient(number) => {
+                        let Quotient { of, by } = &self.nest.quotients()[number];
+                        let of = self.names.form(of);
+                        writer.line(format_args!("let {value} = ({of}) / {by}u;"));
+                    }
+                    Value::Lookup(number) => {
+                        let forms = moving_forms(&self.nest.lookups()[number]);
+                        let given: Vec<String> =
+                            forms.iter().map(|form| self.names.form(form).to_string()).collect();
+                        let given = given.join(", ");
+                        writer.line(format_args!("let {value} = lookup{number}({given});"));
+                    }
+                }
             }
         }
     }
 
     /// Returns what a case gives.
-    fn take(&self, writer: &mut Writer, take: &Take, known: &mut [bool]) {
+    fn take(&self, writer: &mut Writer, take: &Take, known: &mut Known) {
         match take {
             Take::Bits(bits) => {
                 let value = literal(self.nest.dst_bits().into(), *bits);
                 writer.line(format_args!("return {value};"));
             }
             Take::Read { source, at } => {
-                self.quotients(writer, [at].into_iter(), known);
+                self.values(writer, [at].into_iter(), known);
                 writer.line(format_args!("let read = {};", self.names.form(at)));
                 load(writer, self.nest, *source);
             }
@@ -164,68 +222,4 @@ pub(super) fn holds(names: &Names, Guard { of, extent }: &Guard) -> String {
         1 => format!("{} == 0u", names.form(of)),
         _ => format!("{} < {extent}u", names.form(of)),
     }
-}
-
-/// Writes a function for each number that sources hold.
-pub(super) fn lookups(writer: &mut Writer, nest: &CopyNest) {
-    for (number, lookup) in nest.lookups().iter().enumerate() {
-        let Lookup { source, at, last, bits, is_signed } = lookup;
-        let kind = if *is_signed { "s" } else { "u" };
-        writer.comment("", format_args!("The {kind}{bits} at {at}, clamped to 0..={last}."));
-        let source = source_name(nest, *source);
-        writer.block(format_args!("fn lookup{number}() -> u32"), |writer| {
-            if *bits == 64 {
-                lookup_64(writer, &source, lookup);
-            } else {
-                lookup_32(writer, &source, lookup);
-            }
-        });
-        writer.blank();
-    }
-}
-
-/// The number of two words: below 0 it is 0, past the low word the last.
-fn lookup_64(writer: &mut Writer, source: &str, lookup: &Lookup) {
-    let &Lookup { at, last, is_signed, .. } = lookup;
-    writer.line(format_args!("let high = {source}[{}];", at * 2 + 1));
-    if is_signed {
-        negative(writer, "high");
-    }
-    writer.block(format_args!("if high > 0u"), |writer| {
-        writer.line(format_args!("return {last}u;"));
-    });
-    writer.line(format_args!("return min({source}[{}], {last}u);", at * 2));
-}
-
-/// The number of a word or of a part of one, shifted up to the word's end and down again.
-fn lookup_32(writer: &mut Writer, source: &str, lookup: &Lookup) {
-    let &Lookup { at, last, bits, is_signed, .. } = lookup;
-    let lanes = u64::from(32 / bits);
-    let down = 32 - bits;
-    let up = down - u32::try_from(at % lanes).unwrap_or(0) * bits;
-    let word = shifted(format!("{source}[{}]", at / lanes), "<<", up);
-    if is_signed {
-        let number = match down {
-            0 => word,
-            _ => format!("bitcast<u32>(bitcast<i32>({word}) >> {down}u)"),
-        };
-        writer.line(format_args!("let number = {number};"));
-        negative(writer, "number");
-        writer.line(format_args!("return min(number, {last}u);"));
-    } else {
-        let number = shifted(word, ">>", down);
-        writer.line(format_args!("return min({number}, {last}u);"));
-    }
-}
-
-/// Returns 0 where a word has the sign of a negative number.
-fn negative(writer: &mut Writer, word: &str) {
-    writer.block(format_args!("if {word} >= 0x80000000u"), |writer| {
-        writer.line(format_args!("return 0u;"));
-    });
-}
-
-/// A word that is shifted; as it is by 0.
-fn shifted(word: String, direction: &str, by: u32) -> String {
-    if by == 0 { word } else { format!("({word} {direction} {by}u)") }
 }

@@ -37,8 +37,7 @@ pub fn emit(schedule: &Schedule, _target: &Target, header: &[(&str, String)]) ->
     };
     // Lookups load words.
     let loads = |number: usize| {
-        let looks_up = nest.lookups().iter().any(|lookup| lookup.source == number);
-        if looks_up { 32 } else { load_bits }
+        if nest.loaded_bits(number).is_some() { 32 } else { load_bits }
     };
     let sources = nest.sources().iter().enumerate();
     let images = sources.map(|(number, source)| (source.bytes(), loads(number), false));

@@ -1,14 +1,17 @@
 //! The kernel that any nest allows: each invocation computes a word of the destination.
 
 use super::{
-    cases::{decide, lookups},
+    cases::decide,
     choose::choose,
     emit::source_name,
     form::{Names, Place},
+    lookups::lookups,
     words::{literal, type_name},
     writer::Writer,
 };
-use crate::nest::{Affine, CopyAxis, CopyNest, Count, Guard, Quotient, Refusal, Value, width};
+use crate::nest::{
+    Affine, CopyAxis, CopyNest, Count, Guard, Lookup, Quotient, Refusal, Value, width,
+};
 
 /// The cases of a list of which those that follow a case are nested in what does not take it.
 const MOST_NESTED: usize = 64;
@@ -99,7 +102,8 @@ fn unit(writer: &mut Writer, nest: &CopyNest, lanes: u32, element_words: u32) {
         }
     };
     let names = Names::of_nest(nest);
-    for number in 0..nest.lookups().len() {
+    let lookups = nest.lookups().iter().enumerate();
+    for (number, _) in lookups.filter(|(_, lookup)| lookup.is_constant()) {
         writer.line(format_args!("let {} = lookup{number}();", Value::Lookup(number)));
     }
     let mut below: u64 = 1;
@@ -116,7 +120,10 @@ fn unit(writer: &mut Writer, nest: &CopyNest, lanes: u32, element_words: u32) {
         writer.noted(format_args!("{code}"), format_args!("{note}"));
     }
     if nest.refusals().is_none() {
-        let write = if nest.cases().len() > MOST_NESTED { choose } else { decide };
+        // A lookup that depends on the position means nothing outside its guards.
+        let is_flat =
+            nest.cases().len() > MOST_NESTED && nest.lookups().iter().all(Lookup::is_constant);
+        let write = if is_flat { choose } else { decide };
         return write(writer, nest, &names);
     }
     guards(writer, nest, &names, Guard::clone, |writer, bits| {

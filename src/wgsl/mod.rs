@@ -8,6 +8,7 @@ mod error;
 mod form;
 mod gather;
 mod kernel;
+mod lookups;
 mod packed;
 mod proof;
 mod validate;

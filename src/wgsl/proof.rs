@@ -192,6 +192,5 @@ impl fmt::Display for Proof {
 
 /// Bits of a unit of a source, as its last read counts them: those of the nest, or of the numbers that it holds.
 fn unit_bits(nest: &CopyNest, source: usize) -> u32 {
-    let lookup = nest.lookups().iter().find(|lookup| lookup.source == source);
-    lookup.map_or(nest.src_bits(), |lookup| lookup.bits)
+    nest.loaded_bits(source).unwrap_or(nest.src_bits())
 }

@@ -12,9 +12,20 @@ pub(crate) fn unary(op: UnaryOperator, of: Scalar) -> Result<Scalar, Fault> {
     }
 }
 
-pub(crate) fn binary(op: BinaryOperator, left: Scalar, right: Scalar) -> Result<Scalar, Fault> {
+/// An operator on two scalars. Where numbers are those of a program, as `wraps` says, and of `i32`, they wrap around.
+pub(crate) fn binary(
+    op: BinaryOperator,
+    left: Scalar,
+    right: Scalar,
+    wraps: bool,
+) -> Result<Scalar, Fault> {
     use BinaryOperator as Op;
     match (left.kind, op) {
+        (Kind::Sint, Op::Add | Op::Subtract | Op::Multiply) => wrapping(op, left, right),
+        (Kind::Uint, Op::Add | Op::Subtract | Op::Multiply) if wraps => wrapping(op, left, right),
+        (Kind::Sint, _) if !matches!(op, Op::ShiftLeft | Op::ShiftRight) => signed(op, left, right),
+        (Kind::Bool, Op::Equal) => Ok(Scalar::bool(left.truth() == right.truth())),
+        (Kind::Bool, Op::NotEqual) => Ok(Scalar::bool(left.truth() != right.truth())),
         (Kind::Bool, Op::LogicalAnd | Op::And) => Ok(Scalar::bool(left.truth() & right.truth())),
         (Kind::Bool, Op::LogicalOr | Op::InclusiveOr) => {
             Ok(Scalar::bool(left.truth() | right.truth()))
@@ -41,6 +52,41 @@ pub(crate) fn binary(op: BinaryOperator, left: Scalar, right: Scalar) -> Result<
             result.map(Scalar::uint).ok_or_else(|| format!("{op:?} of {a} and {b} leaves u32"))
         }
         _ => panic!("no kernel has {op:?} of {left:?} and {right:?}"),
+    }
+}
+
+fn wrapping(op: BinaryOperator, left: Scalar, right: Scalar) -> Result<Scalar, Fault> {
+    assert_eq!(left.kind, right.kind);
+    if left.below_zero || right.below_zero {
+        return Err(format!("{op:?} of a number that dropped below 0"));
+    }
+    let bits = match op {
+        BinaryOperator::Add => left.bits.wrapping_add(right.bits),
+        BinaryOperator::Subtract => left.bits.wrapping_sub(right.bits),
+        _ => left.bits.wrapping_mul(right.bits),
+    };
+    Ok(Scalar::of(left.kind, bits))
+}
+
+fn signed(op: BinaryOperator, left: Scalar, right: Scalar) -> Result<Scalar, Fault> {
+    use BinaryOperator as Op;
+    assert_eq!(right.kind, Kind::Sint);
+    let (a, b) = (left.bits.cast_signed(), right.bits.cast_signed());
+    let number = |number: i32| Ok(Scalar::of(Kind::Sint, number.cast_unsigned()));
+    match op {
+        Op::Modulo => match a.checked_rem(b) {
+            Some(rest) => number(rest),
+            None => Err(format!("the rest of {a} by {b}")),
+        },
+        Op::And => number(a & b),
+        Op::InclusiveOr => number(a | b),
+        Op::Equal => Ok(Scalar::bool(a == b)),
+        Op::NotEqual => Ok(Scalar::bool(a != b)),
+        Op::Less => Ok(Scalar::bool(a < b)),
+        Op::LessEqual => Ok(Scalar::bool(a <= b)),
+        Op::Greater => Ok(Scalar::bool(a > b)),
+        Op::GreaterEqual => Ok(Scalar::bool(a >= b)),
+        _ => panic!("no kernel has {op:?} of i32"),
     }
 }
 
@@ -88,6 +134,16 @@ fn compare(op: BinaryOperator, left: Scalar, right: Scalar) -> Result<Scalar, Fa
 }
 
 pub(crate) fn math(fun: MathFunction, args: &[Scalar]) -> Result<Scalar, Fault> {
+    if args[0].kind == Kind::Sint {
+        let numbers: Vec<i32> = args.iter().map(|arg| arg.bits.cast_signed()).collect();
+        let number = match (fun, &numbers[..]) {
+            (MathFunction::Min, &[a, b]) => a.min(b),
+            (MathFunction::Max, &[a, b]) => a.max(b),
+            (MathFunction::Clamp, &[of, low, high]) => of.clamp(low, high),
+            _ => panic!("no kernel calls {fun:?} of i32"),
+        };
+        return Ok(Scalar::of(Kind::Sint, number.cast_unsigned()));
+    }
     let name = format!("{fun:?}");
     let numbers: Result<Vec<u32>, Fault> = args.iter().map(|arg| arg.natural(&name)).collect();
     match (fun, &numbers?[..]) {

@@ -50,6 +50,8 @@ pub(crate) struct Interpreter<'a, W = ()> {
     buffer_of: BTreeMap<Handle<GlobalVariable>, usize>,
     /// Iterations of all loops of the invocation that runs.
     pub(crate) trips: u32,
+    /// Whether a function runs that computes with numbers of a program, which wrap around.
+    wraps: bool,
     /// Words that the invocation that runs has written.
     pub(crate) stored: u32,
     pub(crate) watch: W,
@@ -113,7 +115,7 @@ impl<'a, W: Watch> Interpreter<'a, W> {
             assert_eq!(access, StorageAccess::LOAD | written);
             assert!(buffer_of.insert(handle, buffer).is_none());
         }
-        Self { module, entry, buffers, buffer_of, trips: 0, stored: 0, watch }
+        Self { module, entry, buffers, buffer_of, trips: 0, wraps: false, stored: 0, watch }
     }
 
     /// Runs one invocation.
@@ -186,7 +188,12 @@ impl<'a, W: Watch> Interpreter<'a, W> {
                 Statement::Call { function, arguments, result } => {
                     let given: Result<Vec<Value>, Fault> =
                         arguments.iter().map(|&given| self.value(frame, given)).collect();
-                    let returned = self.call(&self.module.functions[*function], given?)?;
+                    let function = &self.module.functions[*function];
+                    let name = function.name.as_deref().unwrap_or_default();
+                    let wraps = name.starts_with("lookup") || name.ends_with("_64");
+                    let outer = std::mem::replace(&mut self.wraps, wraps);
+                    let returned = self.call(function, given?)?;
+                    self.wraps = outer;
                     if let (Some(result), Some(value)) = (result, returned) {
                         frame.slots[result.index()] = Slot::Value(value);
                     }
@@ -339,7 +346,9 @@ impl<'a, W: Watch> Interpreter<'a, W> {
             }
             Expression::Binary { op, left, right } => {
                 let (left, right) = (self.value(frame, left)?, self.value(frame, right)?);
-                let result = left.zip(right, |left, right| arithmetic::binary(op, left, right))?;
+                let wraps = self.wraps;
+                let result =
+                    left.zip(right, |left, right| arithmetic::binary(op, left, right, wraps))?;
                 self.watch.binary(op, &right, result.parts().len());
                 result
             }
@@ -353,6 +362,12 @@ impl<'a, W: Watch> Interpreter<'a, W> {
                 let (first, second) = (self.value(frame, arg)?, self.value(frame, second)?);
                 self.watch.operations(first.parts().len());
                 first.zip(second, |a, b| arithmetic::math(fun, &[a, b]))?
+            }
+            Expression::Math { fun, arg, arg1: Some(low), arg2: Some(high), arg3: None } => {
+                let args = [arg, low, high].map(|arg| self.value(frame, arg));
+                let [arg, low, high] = args.map(|arg| arg.map(Value::scalar));
+                self.watch.operations(1);
+                Value::Scalar(arithmetic::math(fun, &[arg?, low?, high?])?)
             }
             Expression::As { expr, kind, convert: None } => {
                 let kind = kind_of(kind);

@@ -2,7 +2,8 @@
 
 use stridec::{
     hlo::{
-        Builder, ComparisonDirection, Literal, Module, Opcode, PaddingDimension, SliceDimension,
+        Binary, Builder, ComparisonDirection, Gather, Literal, Module, Opcode, PaddingDimension,
+        Scatter, SliceDimension,
     },
     shape::{Dimension, ElementType, Layout, Shape},
 };
@@ -30,8 +31,16 @@ const TYPES: [ElementType; 12] = [
     ElementType::C64,
     ElementType::C128,
 ];
-const STARTS: [ElementType; 4] =
-    [ElementType::S32, ElementType::U8, ElementType::S64, ElementType::U32];
+const STARTS: [ElementType; 6] = [
+    ElementType::S32,
+    ElementType::U8,
+    ElementType::S8,
+    ElementType::S64,
+    ElementType::U32,
+    ElementType::U16,
+];
+/// Types of arrays of indices, which no other array has.
+const INDICES: [ElementType; 2] = [ElementType::S32, ElementType::U32];
 
 /// A computation while it is made: its parameters, and its values with their places.
 struct Program<'a> {
@@ -40,15 +49,20 @@ struct Program<'a> {
     element_type: ElementType,
     parameters: Vec<Shape>,
     values: Vec<(usize, Shape)>,
+    /// A computation that returns the second of two elements.
+    combiner: usize,
 }
 
 /// A program of up to ten instructions between its parameters and its results, up to three. Buffers have the default
 /// layouts, or any: other orders, padded, in tiles.
 pub(crate) fn module(random: &mut Random) -> Module {
     let element_type = random.pick(&TYPES);
-    let builder = Builder::new("random");
+    let mut builder = Builder::new("random");
     let (parameters, values) = (vec![], vec![]);
-    let mut program = Program { random, builder, element_type, parameters, values };
+    let element = Shape::new(element_type, [], None).unwrap();
+    let [_, update] = [0, 1].map(|_| builder.parameter(element.clone()).unwrap());
+    let combiner = builder.computation("replace", update).unwrap();
+    let mut program = Program { random, builder, element_type, parameters, values, combiner };
     for _ in 0..=program.random.below(3) {
         let sizes = program.sizes();
         program.parameter(element_type, &sizes);
@@ -99,13 +113,15 @@ pub(crate) fn images(random: &mut Random, module: &Module) -> Vec<Vec<u8>> {
 fn image(random: &mut Random, shape: &Shape) -> Vec<u8> {
     let bits = shape.element_type().bits().unwrap();
     let sizes = sizes(shape);
-    let is_index = STARTS.contains(&shape.element_type()) && sizes.is_empty();
+    let of_scalar = STARTS.contains(&shape.element_type()) && sizes.is_empty();
+    let is_index = of_scalar || INDICES.contains(&shape.element_type());
     let mut cell = || match random.below(3) {
         _ if !is_index => {
             let bytes = random.bytes(16);
             u128::from_le_bytes(bytes.try_into().unwrap()) & (u128::MAX >> (128 - bits))
         }
-        0 => u128::from(random.next()) & (u128::MAX >> (128 - bits)),
+        0 if random.one_in(2) => u128::from(random.next()) & (u128::MAX >> (128 - bits)),
+        0 => u128::from(random.below(6)).wrapping_neg() & (u128::MAX >> (128 - bits)),
         _ => random.below(6).into(),
     };
     let cells = (0..sizes.iter().product()).map(|_| cell()).collect();
@@ -195,20 +211,198 @@ impl Program<'_> {
         self.builder.add(Opcode::Constant(literal.into()), &[]).unwrap()
     }
 
-    /// Starts along `rank` dimensions: constants and parameters, one type for all.
+    /// A constant of these bits everywhere.
+    fn filled(&mut self, element_type: ElementType, number: u64, sizes: &[u64]) -> usize {
+        let scalar = Shape::new(element_type, [], None).unwrap();
+        let bytes = number.to_le_bytes()[..element_type.bits().unwrap() as usize / 8].to_vec();
+        let literal = Literal::new(&scalar, bytes).unwrap();
+        let place = self.builder.add(Opcode::Constant(literal.into()), &[]).unwrap();
+        let shape = Shape::new(element_type, sizes.iter().copied(), None).unwrap();
+        self.builder.add_as(Opcode::Broadcast { dimensions: vec![] }, &[place], shape).unwrap()
+    }
+
+    /// Starts along `rank` dimensions: constants and parameters, or what is computed of them, one type for all.
     fn starts(&mut self, rank: usize) -> Vec<usize> {
         let element_type = self.random.pick(&STARTS);
-        let shape = Shape::new(element_type, [], None).unwrap();
         let one = |program: &mut Self| {
+            let place = if program.random.one_in(2) {
+                program.parameter(element_type, &[])
+            } else {
+                let number = program.random.below(7);
+                program.filled(element_type, number, &[])
+            };
             if program.random.one_in(2) {
-                return program.parameter(element_type, &[]);
+                program.computed(place, element_type, &[])
+            } else {
+                place
             }
-            let mut bytes = vec![0; element_type.bits().unwrap() as usize / 8];
-            bytes[0] = u8::try_from(program.random.below(7)).unwrap();
-            let literal = Literal::new(&shape, bytes).unwrap();
-            program.builder.add(Opcode::Constant(literal.into()), &[]).unwrap()
         };
         (0..rank).map(|_| one(self)).collect()
+    }
+
+    /// Indices that are computed of others: counted from the end where they are negative, or by any other operations.
+    fn computed(&mut self, place: usize, element_type: ElementType, sizes: &[u64]) -> usize {
+        use ComparisonDirection::{Eq, Ge, Gt, Le, Lt, Ne};
+        let (first, second) = (self.random.below(9), 1 + self.random.below(6));
+        let zero = self.filled(element_type, first / 8, sizes);
+        let number = self.filled(element_type, second, sizes);
+        let direction = self.random.pick(&[Lt, Lt, Lt, Eq, Ge, Gt, Le, Ne]);
+        let compare = Opcode::Compare { direction, total_order: false };
+        let operations =
+            [Binary::Add, Binary::Add, Binary::Subtract, Binary::Multiply, Binary::Remainder];
+        let mut binary = self.random.pick(&operations);
+        if element_type == ElementType::S64 && binary == Binary::Remainder {
+            binary = Binary::Minimum;
+        }
+        let add = |program: &mut Self, opcode, operands: &[usize]| {
+            program.builder.add(opcode, operands).unwrap()
+        };
+        let holds = add(self, compare, &[place, zero]);
+        let moved = add(self, Opcode::Binary(binary), &[place, number]);
+        let chosen = add(self, Opcode::Select, &[holds, moved, place]);
+        match self.random.below(4) {
+            0 => add(self, Opcode::Clamp, &[zero, chosen, number]),
+            1 => {
+                let other = self.random.pick(&STARTS);
+                let shape = |of| Shape::new(of, sizes.iter().copied(), None).unwrap();
+                let there = self.builder.add_as(Opcode::Convert, &[chosen], shape(other)).unwrap();
+                self.builder.add_as(Opcode::Convert, &[there], shape(element_type)).unwrap()
+            }
+            2 => add(self, Opcode::Binary(Binary::Maximum), &[chosen, moved]),
+            _ => chosen,
+        }
+    }
+
+    /// An array of indices: a parameter, a constant, or what is computed of one.
+    fn indices(&mut self, sizes: &[u64]) -> usize {
+        let element_type = self.random.pick(&INDICES);
+        let place = if self.random.one_in(3) {
+            let shape = Shape::new(element_type, sizes.iter().copied(), None).unwrap();
+            let count = sizes.iter().product::<u64>();
+            let number = |random: &mut Random| u32::try_from(random.below(9)).unwrap();
+            let bytes =
+                (0..count).flat_map(|_| (number(self.random).wrapping_sub(1)).to_le_bytes());
+            let literal = Literal::new(&shape, bytes.collect::<Vec<u8>>()).unwrap();
+            self.builder.add(Opcode::Constant(literal.into()), &[]).unwrap()
+        } else {
+            self.parameter(element_type, sizes)
+        };
+        if self.random.one_in(2) { self.computed(place, element_type, sizes) } else { place }
+    }
+
+    /// Windows of an array, and the indices of where they start: extents of each, the dimensions that the windows lack, the
+    /// dimensions that indices are for, the extents of the batch, and where the index vectors stand among those.
+    fn windows(&mut self, sizes: &[u64]) -> (Vec<u64>, Vec<usize>, Vec<usize>, Vec<u64>, usize) {
+        let rank = sizes.len();
+        let slices: Vec<u64> = sizes
+            .iter()
+            .map(|&size| if self.random.one_in(2) { 1 } else { 1 + self.random.below(size) })
+            .collect();
+        let lacks = |d: &usize, random: &mut Random| slices[*d] == 1 && !random.one_in(3);
+        let lost: Vec<usize> = (0..rank).filter(|d| lacks(d, self.random)).collect();
+        let mut map = self.random.permutation(rank);
+        map.truncate(1 + usize::try_from(self.random.below(rank as u64)).unwrap());
+        let batch: Vec<u64> = (0..self.random.below(3)).map(|_| 1 + self.random.below(3)).collect();
+        let vector = usize::try_from(self.random.below(batch.len() as u64 + 1)).unwrap();
+        (slices, lost, map, batch, vector)
+    }
+
+    /// Indices for a batch, with the index vectors at a dimension of their own, or, of one entry, without.
+    fn indices_of(&mut self, batch: &[u64], entries: usize, vector: usize) -> (usize, usize) {
+        if entries == 1 && self.random.one_in(2) {
+            return (self.indices(batch), batch.len());
+        }
+        let mut sizes = batch.to_vec();
+        sizes.insert(vector, entries as u64);
+        (self.indices(&sizes), vector)
+    }
+
+    /// Which dimensions are those of windows, where `window` and `batch` dimensions are mixed.
+    fn mixed(&mut self, window: usize, batch: usize) -> Vec<usize> {
+        let mut dimensions = self.random.permutation(window + batch);
+        dimensions.truncate(window);
+        dimensions.sort_unstable();
+        dimensions
+    }
+
+    fn gather(&mut self, operand: usize, sizes: &[u64]) {
+        let (slice_sizes, lost, start_index_map, batch, vector) = self.windows(sizes);
+        let kept: Vec<usize> = (0..sizes.len()).filter(|d| !lost.contains(d)).collect();
+        let offset_dims = self.mixed(kept.len(), batch.len());
+        let (mut kept, mut others) = (kept.iter().map(|&d| slice_sizes[d]), batch.iter().copied());
+        let out: Vec<u64> = (0..kept.len() + others.len())
+            .map(|d| if offset_dims.contains(&d) { kept.next() } else { others.next() }.unwrap())
+            .collect();
+        if out.iter().product::<u64>() > MOST_ELEMENTS || out.len() > MOST_RANK {
+            return;
+        }
+        let (indices, index_vector_dim) = self.indices_of(&batch, start_index_map.len(), vector);
+        let gather = Gather {
+            offset_dims,
+            collapsed_slice_dims: lost,
+            start_index_map,
+            index_vector_dim,
+            slice_sizes,
+            ..Gather::default()
+        };
+        self.push(Opcode::Gather(Box::new(gather)), &[operand, indices], &out);
+    }
+
+    fn scatter(&mut self, operand: usize, sizes: &[u64]) {
+        let (extents, lost, scatter_dims_to_operand_dims, batch, vector) = self.windows(sizes);
+        let kept: Vec<usize> = (0..sizes.len()).filter(|d| !lost.contains(d)).collect();
+        let update_window_dims = self.mixed(kept.len(), batch.len());
+        let (mut kept, mut others) = (kept.iter().map(|&d| extents[d]), batch.iter().copied());
+        let of_updates: Vec<u64> = (0..kept.len() + others.len())
+            .map(|d| {
+                if update_window_dims.contains(&d) { kept.next() } else { others.next() }.unwrap()
+            })
+            .collect();
+        if of_updates.iter().product::<u64>() > MOST_ELEMENTS || of_updates.len() > MOST_RANK {
+            return;
+        }
+        let entries = scatter_dims_to_operand_dims.len();
+        let (indices, index_vector_dim) = self.indices_of(&batch, entries, vector);
+        let updates = self.parameter(self.element_type, &of_updates);
+        let scatter = Scatter {
+            update_window_dims,
+            inserted_window_dims: lost,
+            scatter_dims_to_operand_dims,
+            index_vector_dim,
+            computation: self.combiner,
+            ..Scatter::default()
+        };
+        self.push(Opcode::Scatter(Box::new(scatter)), &[operand, indices, updates], sizes);
+    }
+
+    /// Takes elements of one array or of another, as a parameter says.
+    fn choice(&mut self, operand: usize, sizes: &[u64]) {
+        let is_scalar = self.random.one_in(3);
+        let predicate = self.parameter(ElementType::Pred, if is_scalar { &[] } else { sizes });
+        let (other, _) = self.same_as(sizes);
+        self.push(Opcode::Select, &[predicate, operand, other], sizes);
+    }
+
+    /// Takes complex numbers apart and puts them together otherwise; converts elements of 4 bits to bytes and back.
+    fn taken_apart(&mut self, operand: usize, sizes: &[u64]) {
+        let (other, _) = self.same_as(sizes);
+        let add =
+            |program: &mut Self, opcode, place| program.builder.add(opcode, &[place]).unwrap();
+        match self.element_type {
+            ElementType::C64 | ElementType::C128 => {
+                let imaginary = add(self, Opcode::Imag, operand);
+                let real = add(self, Opcode::Real, other);
+                self.push(Opcode::Complex, &[imaginary, real], sizes);
+            }
+            ElementType::S4 => {
+                let shape = Shape::new(ElementType::S8, sizes.iter().copied(), None).unwrap();
+                let wide = self.builder.add_as(Opcode::Convert, &[operand], shape).unwrap();
+                let dimensions = (0..sizes.len()).collect();
+                let mirrored = add(self, Opcode::Reverse { dimensions }, wide);
+                self.push(Opcode::Convert, &[mirrored], sizes);
+            }
+            _ => {}
+        }
     }
 
     /// Adds an instruction; or none, where the one that was drawn does not fit.
@@ -217,7 +411,7 @@ impl Program<'_> {
         let sizes = sizes(&shape);
         let (rank, count) = (sizes.len(), sizes.iter().product::<u64>());
         let dimension = |random: &mut Random| usize::try_from(random.below(rank as u64)).unwrap();
-        match self.random.below(16) {
+        match self.random.below(22) {
             0 | 1 => {
                 let sizes = self.regrouped(count, &sizes);
                 self.push(Opcode::Reshape, &[operand], &sizes);
@@ -310,8 +504,20 @@ impl Program<'_> {
                 let place = self.builder.add_as(Opcode::Bitcast, &[operand], shape.clone());
                 self.values.push((place.unwrap(), shape));
             }
-            15 => self.swap_bytes(operand, &sizes),
+            15.. => self.choose(operand, &sizes),
             _ => {}
+        }
+    }
+
+    /// Adds an instruction whose elements come from where numbers say, or which takes elements apart.
+    fn choose(&mut self, operand: usize, sizes: &[u64]) {
+        let has_windows = !sizes.is_empty() && !sizes.contains(&0);
+        match self.random.below(7) {
+            0 | 1 if has_windows => self.gather(operand, sizes),
+            2 | 3 if has_windows => self.scatter(operand, sizes),
+            4 => self.choice(operand, sizes),
+            5 => self.swap_bytes(operand, sizes),
+            _ => self.taken_apart(operand, sizes),
         }
     }
 

@@ -508,10 +508,15 @@ fn put(module: &Module, scatter: &Scatter, operands: &[&Array]) -> Option<Array>
         scatter.inserted_window_dims.contains(dimension) || batching.0.contains(dimension)
     };
     let kept: Vec<usize> = (0..rank).filter(|dimension| !gone(dimension)).collect();
-    for (index, &cell) in self::indices(&updates.sizes).zip(&updates.cells) {
-        let is_window = |dimension: &usize| scatter.update_window_dims.contains(dimension);
-        let batch: Vec<u64> =
-            (0..index.len()).filter(|d| !is_window(d)).map(|d| index[d]).collect();
+    // Window after window, in the order of their indices, as XLA's evaluator goes.
+    let is_window = |dimension: &usize| scatter.update_window_dims.contains(dimension);
+    let batch = |index: &[u64]| -> Vec<u64> {
+        (0..index.len()).filter(|d| !is_window(d)).map(|d| index[d]).collect()
+    };
+    let mut cells: Vec<_> = self::indices(&updates.sizes).zip(&updates.cells).collect();
+    cells.sort_by_key(|(index, _)| batch(index));
+    for (index, &cell) in cells {
+        let batch = batch(&index);
         let (map, vector) = (&scatter.scatter_dims_to_operand_dims, scatter.index_vector_dim);
         let start = window_start(indices, &batch, vector, map, batching, rank)?;
         let mut extents = vec![1_u64; rank];

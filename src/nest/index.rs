@@ -1,0 +1,82 @@
+//! [`Index`]: one coordinate of an index over a region.
+
+use super::{
+    Affine,
+    bounds::Interval,
+    numbers::{LIMIT, signed},
+};
+
+/// One coordinate of an index over a region: a form, and the interval of its values.
+///
+/// The interval is what proofs rest on. It starts as the extent of a dimension, is cut by every guard, and never widens
+/// but by what an operation makes of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Index {
+    pub(super) form: Affine,
+    pub(super) low: i64,
+    pub(super) high: i64,
+}
+
+impl Index {
+    /// A number.
+    pub(crate) fn constant(value: u64) -> Self {
+        let value = signed(value);
+        Self { form: Affine::constant(value), low: value, high: value }
+    }
+
+    /// A number that may be negative.
+    pub(crate) fn constant_signed(value: i64) -> Self {
+        Self { form: Affine::constant(value), low: value, high: value }
+    }
+
+    /// The least and the greatest value.
+    pub(crate) fn interval(&self) -> Interval {
+        (self.low, self.high)
+    }
+
+    /// The greatest value, where one is not negative.
+    pub(crate) fn greatest(&self) -> Option<u64> {
+        u64::try_from(self.high).ok()
+    }
+
+    /// Its form.
+    pub(crate) fn form(&self) -> &Affine {
+        &self.form
+    }
+
+    /// The number that it is everywhere in its region.
+    pub(crate) fn as_constant(&self) -> Option<u64> {
+        (self.low == self.high).then_some(self.low.unsigned_abs())
+    }
+
+    /// `self · scale + shift`; `None` where a number passes 2^60.
+    pub(crate) fn scaled(&self, scale: i64, shift: i64) -> Option<Self> {
+        let form = Affine::constant(shift).checked_plus(scale, &self.form)?;
+        let at = |value: i64| value.checked_mul(scale)?.checked_add(shift);
+        let (a, b) = (at(self.low)?, at(self.high)?);
+        let small = |value: i64| value.unsigned_abs() <= LIMIT;
+        (small(a) && small(b)).then(|| Self { form, low: a.min(b), high: a.max(b) })
+    }
+
+    /// `self + scale · other`; `None` where a number passes 2^60.
+    pub(crate) fn plus(&self, scale: i64, other: &Self) -> Option<Self> {
+        let other = other.scaled(scale, 0)?;
+        let form = self.form.clone().checked_plus(1, &other.form)?;
+        let (low, high) = (self.low + other.low, self.high + other.high);
+        let small = |value: i64| value.unsigned_abs() <= LIMIT;
+        (small(low) && small(high)).then_some(Self { form, low, high })
+    }
+
+    /// The same coordinate where its values are known to lie in `low..=high` too.
+    pub(super) fn cut(mut self, (low, high): Interval) -> Self {
+        let (low, high) = (self.low.max(low), self.high.min(high));
+        // A region that holds no position has no values; what it had before is as true.
+        if low <= high {
+            (self.low, self.high) = (low, high);
+        }
+        if low == high {
+            self.form = Affine::constant(low);
+        }
+        self
+    }
+}

@@ -1,0 +1,344 @@
+//! [`Lookup`]: a number that only a run knows, computed from what sources hold.
+
+use std::fmt;
+
+use smallvec::SmallVec;
+
+use super::{Affine, Operand};
+
+/// The most numbers of a lookup.
+pub(crate) const MAX_NUMBERS: usize = 64;
+
+/// A number of `0..=last` that is computed from what sources hold: where a dynamic slice starts, an index of a gather,
+/// whether a predicate holds.
+///
+/// JAX's `x[i]` of 8 rows takes a negative `i` from the end, and clamps what is still outside:
+///
+/// ```text
+/// l0: n3 clamped to 0..=7
+///     n0: the s32 at 0 of source 1
+///     n1: n0 < 0
+///     n2: n0 + 8
+///     n3: n2 if n1, else n0
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Lookup {
+    /// What it is computed from, each of earlier ones; the last one is its value, before it is brought into its range.
+    pub numbers: Vec<Number>,
+    /// The greatest value; greater numbers become it.
+    pub last: u64,
+    /// What numbers below 0 become.
+    pub below: Below,
+}
+
+/// What a lookup makes of numbers below 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Below {
+    /// 0: the number is clamped.
+    Zero,
+    /// The greatest value, as of numbers above it: that stands for everything outside.
+    Last,
+}
+
+/// An integer or a truth value that a lookup computes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Number {
+    /// Its type; what does not fit wraps around.
+    pub integer: Integer,
+    /// What it is.
+    pub of: NumberOf,
+}
+
+/// The type of a [`Number`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Integer {
+    /// 8, 16, 32 or 64; 1 for a truth value, which takes a byte in memory.
+    pub bits: u32,
+    /// Whether it has a sign.
+    pub is_signed: bool,
+}
+
+/// What a [`Number`] is; operands are numbers of the same lookup, by their places.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum NumberOf {
+    /// A number that a source holds.
+    Load {
+        /// The source, by its number; no case reads it.
+        source: usize,
+        /// Which unit of it, of as many bits as the number has in memory.
+        at: Affine,
+    },
+    /// A form, which is not negative.
+    Index(Affine),
+    /// A number.
+    Constant(i128),
+    /// Another number in this one's type; as a truth value, whether it is other than 0.
+    Convert(usize),
+    /// The second number where the first is true, else the third.
+    Select(usize, usize, usize),
+    /// An operation on two numbers of one type.
+    Binary(Operator, usize, usize),
+}
+
+/// An operation on two integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operator {
+    /// Of bits.
+    And,
+    /// Of bits.
+    Or,
+    /// The sum.
+    Add,
+    /// The difference.
+    Subtract,
+    /// The product.
+    Multiply,
+    /// What division leaves, with the sign of the first; by 0 it leaves the first.
+    Remainder,
+    /// The lesser.
+    Minimum,
+    /// The greater.
+    Maximum,
+    /// Whether both are the same.
+    Equal,
+    /// Whether they differ.
+    NotEqual,
+    /// Whether the first is not less.
+    GreaterEqual,
+    /// Whether the first is greater.
+    Greater,
+    /// Whether the first is not greater.
+    LessEqual,
+    /// Whether the first is less.
+    Less,
+}
+
+impl Operator {
+    /// The result, before it wraps around.
+    #[must_use]
+    pub fn of(self, a: i128, b: i128) -> i128 {
+        match self {
+            Self::And => a & b,
+            Self::Or => a | b,
+            Self::Add => a.wrapping_add(b),
+            Self::Subtract => a.wrapping_sub(b),
+            Self::Multiply => a.wrapping_mul(b),
+            Self::Remainder => a.checked_rem(b).unwrap_or(a),
+            Self::Minimum => a.min(b),
+            Self::Maximum => a.max(b),
+            Self::Equal => (a == b).into(),
+            Self::NotEqual => (a != b).into(),
+            Self::GreaterEqual => (a >= b).into(),
+            Self::Greater => (a > b).into(),
+            Self::LessEqual => (a <= b).into(),
+            Self::Less => (a < b).into(),
+        }
+    }
+
+    /// The operator in WGSL; that of a function comes as its name.
+    pub(crate) fn symbol(self) -> &'static str {
+        match self {
+            Self::And => "&",
+            Self::Or => "|",
+            Self::Add => "+",
+            Self::Subtract => "-",
+            Self::Multiply => "*",
+            Self::Remainder => "%",
+            Self::Minimum => "min",
+            Self::Maximum => "max",
+            Self::Equal => "==",
+            Self::NotEqual => "!=",
+            Self::GreaterEqual => ">=",
+            Self::Greater => ">",
+            Self::LessEqual => "<=",
+            Self::Less => "<",
+        }
+    }
+}
+
+impl Integer {
+    /// A truth value.
+    pub const PRED: Self = Self { bits: 1, is_signed: false };
+
+    /// Bits of it in memory.
+    #[must_use]
+    pub fn bits_in_memory(self) -> u32 {
+        self.bits.max(8)
+    }
+
+    /// A number as one of this type.
+    #[must_use]
+    pub fn wrap(self, number: i128) -> i128 {
+        let unused = 128 - self.bits;
+        match self.is_signed {
+            true => number << unused >> unused,
+            false if self.bits == 1 => (number != 0).into(),
+            false => (number.cast_unsigned() << unused >> unused).cast_signed(),
+        }
+    }
+
+    /// The number in a unit of an image.
+    fn load(self, image: &[u8], at: i64) -> i128 {
+        let bytes = (self.bits_in_memory() / 8) as usize;
+        let at = usize::try_from(at).unwrap_or(usize::MAX).saturating_mul(bytes);
+        let word = image.get(at..at.saturating_add(bytes)).expect("a lookup reads its source");
+        self.wrap(word.iter().rev().fold(0, |number, &byte| number << 8 | i128::from(byte)))
+    }
+}
+
+impl Lookup {
+    /// The forms of its numbers.
+    pub fn forms(&self) -> impl Iterator<Item = &Affine> {
+        self.numbers.iter().filter_map(|number| match &number.of {
+            NumberOf::Load { at: form, .. } | NumberOf::Index(form) => Some(form),
+            _ => None,
+        })
+    }
+
+    pub(super) fn forms_mut(&mut self) -> impl Iterator<Item = &mut Affine> {
+        self.numbers.iter_mut().filter_map(|number| match &mut number.of {
+            NumberOf::Load { at: form, .. } | NumberOf::Index(form) => Some(form),
+            _ => None,
+        })
+    }
+
+    /// Whether it is one number for the whole nest.
+    #[must_use]
+    pub fn is_constant(&self) -> bool {
+        self.forms().all(|form| form.as_constant().is_some())
+    }
+
+    /// The sources that it loads from, with the bits of a number there.
+    pub(crate) fn loads(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
+        self.numbers.iter().filter_map(|number| match number.of {
+            NumberOf::Load { source, .. } => Some((source, number.integer.bits_in_memory())),
+            _ => None,
+        })
+    }
+
+    /// The value, given the images of the nest's sources and what its forms are.
+    ///
+    /// # Panics
+    ///
+    /// Where it loads past an image.
+    pub(crate) fn value(&self, images: &[&[u8]], of_form: impl Fn(&Affine) -> i64) -> u64 {
+        let mut values: SmallVec<[i128; 8]> = SmallVec::new();
+        for Number { integer, of } in &self.numbers {
+            values.push(integer.wrap(match of {
+                NumberOf::Load { source, at } => integer.load(images[*source], of_form(at)),
+                NumberOf::Index(form) => of_form(form).into(),
+                NumberOf::Constant(number) => *number,
+                NumberOf::Convert(number) => values[*number],
+                NumberOf::Select(holds, a, b) => values[if values[*holds] == 0 { *b } else { *a }],
+                NumberOf::Binary(operator, a, b) => operator.of(values[*a], values[*b]),
+            }));
+        }
+        let value = values.last().copied().unwrap_or(0);
+        match (u64::try_from(value), self.below) {
+            (Ok(value), _) => value.min(self.last),
+            (Err(_), Below::Zero) => 0,
+            (Err(_), Below::Last) => self.last,
+        }
+    }
+}
+
+impl fmt::Display for Integer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.bits, self.is_signed) {
+            (1, _) => f.write_str("pred"),
+            (bits, true) => write!(f, "s{bits}"),
+            (bits, false) => write!(f, "u{bits}"),
+        }
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let integer = self.integer;
+        match &self.of {
+            NumberOf::Load { source, at } => {
+                write!(f, "the {integer} at {at} of {}", Operand::numbered(*source))
+            }
+            NumberOf::Index(form) => write!(f, "{form} as {integer}"),
+            NumberOf::Constant(number) => write!(f, "{number}"),
+            NumberOf::Convert(number) => write!(f, "n{number} as {integer}"),
+            NumberOf::Select(holds, a, b) => write!(f, "n{a} if n{holds}, else n{b}"),
+            NumberOf::Binary(operator @ (Operator::Minimum | Operator::Maximum), a, b) => {
+                write!(f, "{}(n{a}, n{b})", operator.symbol())
+            }
+            NumberOf::Binary(operator, a, b) => write!(f, "n{a} {} n{b}", operator.symbol()),
+        }
+    }
+}
+
+/// What it is, on one line where one number says all; the numbers below it.
+impl fmt::Display for Lookup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { numbers, last, below } = self;
+        match &numbers[..] {
+            [one] => write!(f, "{one}")?,
+            _ => write!(f, "n{}", numbers.len() - 1)?,
+        }
+        match below {
+            Below::Zero => write!(f, ", clamped to 0..={last}")?,
+            Below::Last => write!(f, ", {last} where it is not below that")?,
+        }
+        for (place, number) in numbers.iter().enumerate().filter(|_| numbers.len() > 1) {
+            write!(f, "\n    n{place}: {number}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S32: Integer = Integer { bits: 32, is_signed: true };
+
+    /// JAX's normalisation of an index into 8 rows.
+    #[test]
+    fn negative_indices_count_from_the_end() {
+        let number = |integer, of| Number { integer, of };
+        let lookup = Lookup {
+            numbers: vec![
+                number(S32, NumberOf::Load { source: 0, at: Affine::constant(1) }),
+                number(S32, NumberOf::Constant(0)),
+                number(Integer::PRED, NumberOf::Binary(Operator::Less, 0, 1)),
+                number(S32, NumberOf::Constant(8)),
+                number(S32, NumberOf::Binary(Operator::Add, 0, 3)),
+                number(S32, NumberOf::Select(2, 4, 0)),
+            ],
+            last: 7,
+            below: Below::Zero,
+        };
+        for (given, expected) in
+            [(3, 3), (-1, 7), (-8, 0), (-9, 0), (8, 7), (i32::MAX, 7), (i32::MIN, 0)]
+        {
+            let image = [[9; 4], i32::to_le_bytes(given)].concat();
+            let form = |form: &Affine| form.as_constant().unwrap();
+            assert_eq!(lookup.value(&[&image], form), expected, "{given}");
+            let outside = Lookup { below: Below::Last, last: 8, ..lookup.clone() };
+            let expected = if (-8..8).contains(&given) { expected } else { 8 };
+            assert_eq!(outside.value(&[&image], form), expected, "{given}");
+        }
+    }
+
+    #[test]
+    fn numbers_wrap_around() {
+        let u8 = Integer { bits: 8, is_signed: false };
+        let s8 = Integer { bits: 8, is_signed: true };
+        for (integer, number, expected) in [
+            (u8, -1, 255),
+            (u8, 256, 0),
+            (s8, 128, -128),
+            (s8, -129, 127),
+            (Integer::PRED, 2, 1),
+            (Integer { bits: 64, is_signed: false }, -1, i128::from(u64::MAX)),
+        ] {
+            assert_eq!(integer.wrap(number), expected, "{number} as {integer}");
+        }
+        assert_eq!(Operator::Remainder.of(-7, 3), -1);
+        assert_eq!(Operator::Remainder.of(7, 0), 7);
+    }
+}

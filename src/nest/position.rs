@@ -1,0 +1,71 @@
+//! [`Position`]: the forms of a nest at one position of its walk.
+
+use std::cell::RefCell;
+
+use smallvec::{SmallVec, smallvec};
+
+use super::{Affine, Case, CopyNest, Guard, Quotient, Value, numbers::signed};
+
+/// A position of a walk. Quotients and lookups are computed when they are first asked for: what a guard keeps out may
+/// have no meaning.
+pub(crate) struct Position<'a> {
+    nest: &'a CopyNest,
+    /// The images of the sources; without them every lookup is 0.
+    images: Option<&'a [&'a [u8]]>,
+    axes: SmallVec<[i64; 8]>,
+    quotients: RefCell<SmallVec<[Option<i64>; 8]>>,
+    lookups: RefCell<SmallVec<[Option<i64>; 4]>>,
+}
+
+impl<'a> Position<'a> {
+    /// The position with these steps along the axes.
+    pub(crate) fn new(
+        nest: &'a CopyNest,
+        images: Option<&'a [&'a [u8]]>,
+        axes: SmallVec<[i64; 8]>,
+    ) -> Self {
+        Self {
+            nest,
+            images,
+            axes,
+            quotients: RefCell::new(smallvec![None; nest.quotients.len()]),
+            lookups: RefCell::new(smallvec![None; nest.lookups.len()]),
+        }
+    }
+
+    /// The value of a form.
+    pub(crate) fn form(&self, form: &Affine) -> i64 {
+        form.evaluate(|value| self.value(value))
+    }
+
+    /// The first of some cases whose guards all hold.
+    pub(crate) fn first(&self, cases: &[Case]) -> Option<usize> {
+        let holds = |guard: &Guard| (0..signed(guard.extent)).contains(&self.form(&guard.of));
+        cases.iter().position(|case| case.when.iter().all(holds))
+    }
+
+    fn value(&self, value: Value) -> i64 {
+        match (value, self.images) {
+            (Value::Axis(axis), _) => self.axes[axis],
+            (Value::Quotient(number), _) => {
+                let known = self.quotients.borrow()[number];
+                known.unwrap_or_else(|| {
+                    let Quotient { of, by } = &self.nest.quotients[number];
+                    let quotient = self.form(of).div_euclid(signed(*by));
+                    self.quotients.borrow_mut()[number] = Some(quotient);
+                    quotient
+                })
+            }
+            (Value::Lookup(_), None) => 0,
+            (Value::Lookup(number), Some(images)) => {
+                let known = self.lookups.borrow()[number];
+                known.unwrap_or_else(|| {
+                    let lookup = &self.nest.lookups[number];
+                    let value = signed(lookup.value(images, |form| self.form(form)));
+                    self.lookups.borrow_mut()[number] = Some(value);
+                    value
+                })
+            }
+        }
+    }
+}

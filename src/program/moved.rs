@@ -1,0 +1,225 @@
+//! Instructions whose elements all come from one operand: each on the index of its value.
+
+use super::{
+    graph::Node,
+    literal::{extents, is_integer, signed, storage_bits},
+    number::Range,
+    pull::{Halt, Pull, unsupported},
+    regroup::regroup,
+};
+use crate::{
+    hlo::{Gather, Opcode},
+    nest::{Index, NestError, Region},
+};
+
+/// An operand, the index there, and which unit of the element.
+pub(super) type Moved = (Node, Vec<Index>, Index);
+
+impl Pull<'_, '_> {
+    /// Where the element at an index comes from, of which `part` is the unit of `unit` bits; `None` where the instruction
+    /// has a choice of operands, or computes.
+    pub(super) fn moved(
+        &mut self,
+        node: Node,
+        region: &mut Region,
+        index: &[Index],
+        part: &Index,
+        unit: u32,
+    ) -> Result<Option<Moved>, Halt> {
+        let instruction = self.graph.instruction(node);
+        let past = || NestError::PAST_LIMIT;
+        let operands = instruction.operands().len();
+        if operands == 0 {
+            return Ok(None);
+        }
+        let operand = self.graph.operand(node, 0);
+        let source = match instruction.opcode() {
+            Opcode::Transpose { dimensions } => {
+                let mut source = vec![Index::constant(0); index.len()];
+                for (index, &dimension) in index.iter().zip(dimensions) {
+                    source[dimension] = index.clone();
+                }
+                source
+            }
+            Opcode::Broadcast { dimensions } => {
+                dimensions.iter().map(|&dimension| index[dimension].clone()).collect()
+            }
+            Opcode::Reverse { dimensions } => {
+                let own = self.extents(node)?;
+                let mut source = index.to_vec();
+                for &dimension in dimensions {
+                    let last = signed(own[dimension] - 1);
+                    source[dimension] = source[dimension].scaled(-1, last).ok_or_else(past)?;
+                }
+                source
+            }
+            Opcode::Slice { dimensions } => {
+                let moved = index.iter().zip(dimensions).map(|(index, of)| {
+                    let stride = i64::try_from(of.stride).unwrap_or(1);
+                    // A stride that is never taken may be any number.
+                    let stride = if index.as_constant() == Some(0) { 1 } else { stride };
+                    index.scaled(stride, signed(of.start))
+                });
+                moved.collect::<Option<_>>().ok_or_else(past)?
+            }
+            Opcode::Reshape => {
+                let (own, extents) = (self.extents(node)?, self.extents(operand)?);
+                regroup(&mut self.assembly, region, index, &own, &extents)?
+            }
+            Opcode::DynamicSlice { sizes } => {
+                let extents = self.extents(operand)?;
+                let starts = self.starts(region, (node, 1), &extents, sizes)?;
+                let moved = index.iter().zip(&starts).map(|(index, start)| index.plus(1, start));
+                moved.collect::<Option<_>>().ok_or_else(past)?
+            }
+            Opcode::Gather(gather) => self.gather(node, region, gather, index)?,
+            Opcode::BitcastConvert => {
+                return self.bitcast(node, region, index, (part, unit), false).map(Some);
+            }
+            Opcode::Bitcast => {
+                return self.bitcast(node, region, index, (part, unit), true).map(Some);
+            }
+            Opcode::Real | Opcode::Imag => {
+                let [own, from] = [node, operand]
+                    .map(|node| storage_bits(self.graph.instruction(node).shape().element_type()));
+                let parts = match instruction.opcode() {
+                    Opcode::Imag if own == from => return Ok(None),
+                    Opcode::Imag => signed((own / unit).into()),
+                    _ => 0,
+                };
+                let part = part.scaled(1, parts).ok_or_else(past)?;
+                return Ok(Some((operand, index.to_vec(), part)));
+            }
+            Opcode::Convert if self.keeps(node, operand) => index.to_vec(),
+            _ => return Ok(None),
+        };
+        Ok(Some((operand, source, part.clone())))
+    }
+
+    /// The index in the operand of a gather: where the index vector leads, clamped so that the slice lies inside, and the
+    /// place in the slice.
+    fn gather(
+        &mut self,
+        node: Node,
+        region: &mut Region,
+        gather: &Gather,
+        index: &[Index],
+    ) -> Result<Vec<Index>, Halt> {
+        let [operand, indices] = [0, 1].map(|number| self.graph.operand(node, number));
+        let extents = self.extents(operand)?;
+        if gather.slice_sizes.contains(&0) {
+            return Err(unsupported(self.graph, node, "; its slices are empty"));
+        }
+        let is_offset = |dimension: &usize| gather.offset_dims.contains(dimension);
+        let batch: Vec<&Index> =
+            (0..index.len()).filter(|d| !is_offset(d)).map(|d| &index[d]).collect();
+        let mut source = vec![Index::constant(0); extents.len()];
+        for (number, &dimension) in gather.start_index_map.iter().enumerate() {
+            let range = Range::clamped(extents[dimension] - gather.slice_sizes[dimension]);
+            let at = vector_at(&batch, gather.index_vector_dim, number, self.rank(indices));
+            source[dimension] = self.number(region, indices, &at, range)?;
+        }
+        let pairs = gather.operand_batching_dims.iter().zip(&gather.start_indices_batching_dims);
+        for (&dimension, &of_indices) in pairs {
+            let before = usize::from(of_indices > gather.index_vector_dim);
+            source[dimension] = batch[of_indices - before].clone();
+        }
+        let gone = |dimension: &usize| {
+            gather.collapsed_slice_dims.contains(dimension)
+                || gather.operand_batching_dims.contains(dimension)
+        };
+        let kept = (0..extents.len()).filter(|dimension| !gone(dimension));
+        for (dimension, &offset) in kept.zip(&gather.offset_dims) {
+            let moved = source[dimension].plus(1, &index[offset]);
+            source[dimension] = moved.ok_or(NestError::PAST_LIMIT)?;
+        }
+        Ok(source)
+    }
+
+    /// Whether a conversion between integers leaves all bits that the kernel writes as they are. Bytes and wider elements
+    /// are taken apart elsewhere, so that this is so where the kernel writes narrower ones.
+    fn keeps(&self, node: Node, operand: Node) -> bool {
+        let enough = |node: Node| {
+            let element_type = self.graph.instruction(node).shape().element_type();
+            is_integer(element_type) && element_type.bits() >= Some(self.bits)
+        };
+        self.bits < 8 && enough(node) && enough(operand)
+    }
+
+    fn rank(&self, node: Node) -> usize {
+        self.graph.instruction(node).shape().rank()
+    }
+
+    /// The same memory under another type: elements are taken apart, or put together. Of a bitcast the dimensions are
+    /// those of memory.
+    fn bitcast(
+        &mut self,
+        node: Node,
+        region: &mut Region,
+        index: &[Index],
+        (part, unit): (&Index, u32),
+        in_memory: bool,
+    ) -> Result<Moved, Halt> {
+        let operand = self.graph.operand(node, 0);
+        let sides = [node, operand].map(|node| self.graph.instruction(node).shape().clone());
+        let widths = [&sides[0], &sides[1]].map(|shape| {
+            let element_type = shape.element_type();
+            (storage_bits(element_type), element_type.bits())
+        });
+        let packs = |&(storage, bits): &(u32, Option<u32>)| bits != Some(storage);
+        let ([own, source], [changes, ..]) = (widths, [widths[0].1 != widths[1].1]);
+        if changes && (packs(&own) || packs(&source)) {
+            let reason = "; one of its types has elements below a byte";
+            return Err(unsupported(self.graph, node, reason));
+        }
+        if source.0 < unit {
+            return Err(Halt::Unit(source.0));
+        }
+        let mut dimensions = Vec::new();
+        for (shape, (storage, _)) in sides.iter().zip(widths) {
+            let Some(extents) = extents(shape) else {
+                return Err(unsupported(self.graph, node, "; its extents are not fixed"));
+            };
+            let layout = shape.layout_or_default();
+            let packed = sides[0].layout_or_default().element_size_in_bits;
+            if in_memory && !(layout.tiles.is_empty() && layout.element_size_in_bits == packed) {
+                let reason = "; its layouts have tiles, or one of them packs elements";
+                return Err(unsupported(self.graph, node, reason));
+            }
+            let order: Vec<usize> = if in_memory {
+                layout.minor_to_major.iter().rev().copied().collect()
+            } else {
+                (0..extents.len()).collect()
+            };
+            let mut sizes: Vec<u64> = order.iter().map(|&dimension| extents[dimension]).collect();
+            sizes.push(u64::from(storage / unit));
+            dimensions.push((order, sizes));
+        }
+        let [(order, from), (source_order, to)] = &dimensions[..] else {
+            unreachable!("two sides")
+        };
+        let mut own: Vec<Index> = order.iter().map(|&dimension| index[dimension].clone()).collect();
+        own.push(part.clone());
+        let mut found = regroup(&mut self.assembly, region, &own, from, to)?;
+        let part = found.pop().unwrap_or(Index::constant(0));
+        let mut source = vec![Index::constant(0); source_order.len()];
+        for (index, &dimension) in found.into_iter().zip(source_order) {
+            source[dimension] = index;
+        }
+        Ok((operand, source, part))
+    }
+}
+
+/// Where an entry of the index vector of a batch stands among the indices, which have so many dimensions.
+pub(super) fn vector_at(
+    batch: &[&Index],
+    index_vector_dim: usize,
+    number: usize,
+    rank: usize,
+) -> Vec<Index> {
+    let mut at: Vec<Index> = batch.iter().map(|&index| index.clone()).collect();
+    if index_vector_dim < rank {
+        at.insert(index_vector_dim, Index::constant(number as u64));
+    }
+    at
+}

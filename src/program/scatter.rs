@@ -1,0 +1,277 @@
+//! Scatter whose combiner returns its update: windows that replace parts of an array, the later ones those before them.
+
+use super::{
+    fold::MAX_ELEMENTS,
+    graph::{Node, Origin, Path},
+    literal::{element, elements},
+    moved::vector_at,
+    number::{Range, integer},
+    pull::{Halt, Item, Pull, Stop, refused, unsupported},
+    window::Window,
+};
+use crate::{
+    hlo::{Literal, Opcode, Scatter},
+    nest::{Below, Index},
+    shape::{ElementType, Shape},
+};
+
+/// The most windows that take cases of their own.
+const MAX_WINDOWS: u64 = 16;
+
+/// A scatter, with what its windows are.
+struct Windows<'a> {
+    scatter: &'a Scatter,
+    /// Extents of the array.
+    own: Vec<u64>,
+    /// Extents of a window, along the dimensions of the array.
+    extents: Vec<u64>,
+    /// The dimension of the updates that each dimension of the array is, where the window has it.
+    window_of: Vec<Option<usize>>,
+    /// The dimensions of the updates that number the windows, and their extents.
+    batches: Vec<usize>,
+    sizes: Vec<u64>,
+    /// Dimensions of the updates, and of the indices.
+    ranks: [usize; 2],
+}
+
+impl Windows<'_> {
+    /// The index of a window among the others.
+    fn batch(&self, number: u64) -> Vec<u64> {
+        let mut rest = number;
+        let mut batch = vec![0; self.sizes.len()];
+        for (digit, size) in batch.iter_mut().zip(&self.sizes).rev() {
+            (*digit, rest) = (rest % size, rest / size);
+        }
+        batch
+    }
+
+    /// Calls `start` for each dimension along which a window starts where indices say: with the place of that index.
+    fn starts<E>(
+        &self,
+        batch: &[u64],
+        mut start: impl FnMut(usize, Vec<Index>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let places: Vec<Index> = batch.iter().map(|&digit| Index::constant(digit)).collect();
+        let places: Vec<&Index> = places.iter().collect();
+        for (entry, &dimension) in self.scatter.scatter_dims_to_operand_dims.iter().enumerate() {
+            let vector = self.scatter.index_vector_dim;
+            start(dimension, vector_at(&places, vector, entry, self.ranks[1]))?;
+        }
+        Ok(())
+    }
+
+    /// The dimensions of the array that go with one of the batch, and that one.
+    fn batching(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let scatter = self.scatter;
+        let pairs = scatter.input_batching_dims.iter();
+        pairs
+            .zip(&scatter.scatter_indices_batching_dims)
+            .map(|(&dimension, &of)| (dimension, of - usize::from(of > scatter.index_vector_dim)))
+    }
+
+    /// The index in the updates of an element of the window `batch`, at a place in it.
+    fn update(&self, batch: impl IntoIterator<Item = Index>, place: &[Index]) -> Vec<Index> {
+        let mut index = vec![Index::constant(0); self.ranks[0]];
+        for (&dimension, digit) in self.batches.iter().zip(batch) {
+            index[dimension] = digit;
+        }
+        for (dimension, place) in self.window_of.iter().zip(place) {
+            if let Some(dimension) = dimension {
+                index[*dimension] = place.clone();
+            }
+        }
+        index
+    }
+}
+
+impl Pull<'_, '_> {
+    /// Follows a scatter: an element is that of the last window that it lies in, else the one that was there. A window
+    /// that is partly outside is dropped whole.
+    pub(super) fn scatter(
+        &mut self,
+        node: Node,
+        scatter: &Scatter,
+        item: Item,
+    ) -> Result<(), Halt> {
+        if !self.replaces(scatter) {
+            return Err(unsupported(self.graph, node, "; its combiner does not return its update"));
+        }
+        let [indices, updates] = [1, 2].map(|number| self.graph.operand(node, number));
+        let (own, of_updates) = (self.extents(node)?, self.extents(updates)?);
+        let is_window = |dimension: &usize| scatter.update_window_dims.contains(dimension);
+        let batches: Vec<usize> = (0..of_updates.len()).filter(|d| !is_window(d)).collect();
+        let sizes: Vec<u64> = batches.iter().map(|&dimension| of_updates[dimension]).collect();
+        let lacks = |dimension: &usize| {
+            scatter.inserted_window_dims.contains(dimension)
+                || scatter.input_batching_dims.contains(dimension)
+        };
+        let (mut extents, mut window_of) = (vec![1; own.len()], vec![None; own.len()]);
+        let kept = (0..own.len()).filter(|dimension| !lacks(dimension));
+        for (dimension, &window) in kept.zip(&scatter.update_window_dims) {
+            extents[dimension] = of_updates[window];
+            window_of[dimension] = Some(window);
+        }
+        let ranks = [of_updates.len(), self.graph.instruction(indices).shape().rank()];
+        let windows = Windows { scatter, own, extents, window_of, batches, sizes, ranks };
+        if elements(&windows.sizes) <= MAX_WINDOWS {
+            self.one_by_one(node, &windows, item)
+        } else {
+            self.by_table(node, &windows, item)
+        }
+    }
+
+    /// Asks each window, the last one first.
+    fn one_by_one(&mut self, node: Node, windows: &Windows, item: Item) -> Result<(), Halt> {
+        let [operand, indices, updates] = [0, 1, 2].map(|number| self.graph.operand(node, number));
+        let Item { mut region, index, part, .. } = item;
+        let mut ways = Vec::new();
+        for number in (0..elements(&windows.sizes)).rev() {
+            let batch = windows.batch(number);
+            let mut starts = vec![Index::constant(0); windows.own.len()];
+            windows.starts(&batch, |dimension, at| {
+                let most = windows.own[dimension] - windows.extents[dimension];
+                let range = Range { last: most + 1, below: Below::Last };
+                starts[dimension] = self.number(&mut region, indices, &at, range)?;
+                Ok::<(), Halt>(())
+            })?;
+            for (dimension, of) in windows.batching() {
+                starts[dimension] = Index::constant(batch[of]);
+            }
+            let extents = windows.own.iter().zip(&windows.extents);
+            let parts = starts.into_iter().zip(extents).map(|(start, (&own, &extent))| Window {
+                start,
+                starts: Some(own - extent + 1),
+                extent,
+                every: 1,
+            });
+            let (inside, outside) = self.inside(&region, &index, parts.collect())?;
+            if let Some((region, place)) = inside {
+                let index = windows.update(batch.into_iter().map(Index::constant), &place);
+                let (path, part) = (Path::new(), part.clone());
+                ways.push(Item { node: updates, path, region, index, part });
+            }
+            let Some(outside) = outside else {
+                self.items.extend(ways.into_iter().rev());
+                return Ok(());
+            };
+            region = outside;
+        }
+        ways.push(Item { node: operand, path: Path::new(), region, index, part });
+        self.items.extend(ways.into_iter().rev());
+        Ok(())
+    }
+
+    /// Looks up which window an element lies in, in a table that is made when compiling.
+    fn by_table(&mut self, node: Node, windows: &Windows, item: Item) -> Result<(), Halt> {
+        let [operand, indices, updates] = [0, 1, 2].map(|number| self.graph.operand(node, number));
+        let count = elements(&windows.sizes);
+        let (number, dimensions) = if let Some(known) = self.kept.tables.get(&node) {
+            known.clone()
+        } else {
+            let literal = self.indices(node, indices, count)?;
+            let (dimensions, shape, table) = self.table(node, windows, &literal)?;
+            self.kept.constants.push((shape, table));
+            let table = (self.kept.constants.len() - 1, dimensions);
+            self.kept.tables.insert(node, table.clone());
+            table
+        };
+        let Item { mut region, index, part, .. } = item;
+        let at: Vec<Index> = dimensions.iter().map(|&d| index[d].clone()).collect();
+        let window = self.entry(&mut region, node, number, &at, Range::clamped(count))?;
+        let asked = self.assembly.ask(&region, &window, 0, count);
+        if let Some((region, _)) = asked.outside {
+            self.go_on(operand, region, index.clone(), part.clone());
+        }
+        if let Some((mut region, window)) = asked.inside {
+            let mut rest = window;
+            let mut batch = vec![Index::constant(0); windows.sizes.len()];
+            for (digit, &size) in batch.iter_mut().zip(&windows.sizes).rev() {
+                [rest, *digit] = self.assembly.divide(&mut region, &rest, size)?;
+            }
+            self.go_on(updates, region, windows.update(batch, &index), part);
+        }
+        Ok(())
+    }
+
+    /// The indices of a scatter of many windows: they have to be known when compiling.
+    fn indices(&mut self, node: Node, indices: Node, count: u64) -> Result<Literal, Halt> {
+        let reason = format!(
+            "; it has {count} windows, and where more than {MAX_WINDOWS} lie has to be known when compiling"
+        );
+        let origin = self.graph.origin(indices, Path::new())?;
+        if let Some(literal) = self.kept.folded.get(&origin) {
+            return Ok(literal.clone());
+        }
+        match origin {
+            Origin::Part(part, ref path) => Ok(self.literal(part, path)),
+            Origin::Parameter(..) => Err(unsupported(self.graph, node, &reason)),
+            Origin::Node(found) => match self.graph.instruction(found).opcode() {
+                Opcode::Constant(literal) => Ok(Literal::clone(literal)),
+                _ => Err(Halt::Stop(Stop::Constant(
+                    found,
+                    Box::new(refused(self.graph, node, &reason)),
+                ))),
+            },
+        }
+    }
+
+    /// For each place along the dimensions that windows start at, the last window there, else how many there are.
+    fn table(
+        &self,
+        node: Node,
+        windows: &Windows,
+        literal: &Literal,
+    ) -> Result<(Vec<usize>, Shape, Vec<u8>), Halt> {
+        let mut dimensions = windows.scatter.scatter_dims_to_operand_dims.clone();
+        dimensions.extend(&windows.scatter.input_batching_dims);
+        dimensions.sort_unstable();
+        let extents: Vec<u64> = dimensions.iter().map(|&d| windows.own[d]).collect();
+        let places = extents.iter().try_fold(1_u64, |places, &extent| places.checked_mul(extent));
+        let count = elements(&windows.sizes);
+        let few = places.is_some_and(|places| places.max(count) <= MAX_ELEMENTS);
+        let own = integer(literal.shape().element_type());
+        let shape = Shape::new(ElementType::U32, extents, None);
+        let is_one = |dimension: &usize| windows.extents[*dimension] == 1;
+        let (true, true, Some(own), Ok(shape)) = (few, dimensions.iter().all(is_one), own, shape)
+        else {
+            let reason =
+                format!("; of {count} windows each is one place of at most {MAX_ELEMENTS}");
+            return Err(unsupported(self.graph, node, &reason));
+        };
+        let sizes = super::literal::extents(literal.shape()).unwrap_or_default();
+        let none = u32::try_from(count).unwrap_or(u32::MAX);
+        let mut table = vec![none; usize::try_from(places.unwrap_or(0)).unwrap_or(0)];
+        for number in 0..none {
+            let batch = windows.batch(number.into());
+            let mut starts = vec![0; windows.own.len()];
+            let known = windows.starts(&batch, |dimension, at| {
+                let at = at.iter().zip(&sizes);
+                let place =
+                    at.fold(0, |place, (at, size)| place * size + at.as_constant().unwrap_or(0));
+                starts[dimension] = own.wrap(element(literal, place).cast_signed());
+                Ok::<(), std::convert::Infallible>(())
+            });
+            let Ok(()) = known;
+            for (dimension, of) in windows.batching() {
+                starts[dimension] = batch[of].into();
+            }
+            let place = dimensions.iter().try_fold(0, |place: u64, &dimension| {
+                let start = u64::try_from(starts[dimension]).ok()?;
+                let extent = windows.own[dimension];
+                (start < extent).then_some(place * extent + start)
+            });
+            let place = place.and_then(|place| usize::try_from(place).ok());
+            if let Some(entry) = place.and_then(|place| table.get_mut(place)) {
+                *entry = number;
+            }
+        }
+        Ok((dimensions, shape, table.into_iter().flat_map(u32::to_le_bytes).collect()))
+    }
+
+    /// Whether the combiner returns its second parameter.
+    fn replaces(&self, scatter: &Scatter) -> bool {
+        let combiner = &self.graph.computations()[scatter.computation];
+        let root = combiner.instructions()[combiner.root()].opcode();
+        matches!(root, Opcode::Parameter { number: 1 })
+    }
+}

@@ -1,0 +1,325 @@
+//! Lookups as WGSL: a function for each, which computes with the numbers that sources hold.
+//!
+//! Numbers of up to 32 bits are `i32`, `u32` or `bool`; those of 64 are the two words of a `vec2<u32>`, the low one first.
+//! What a type cannot hold wraps around, as WGSL's own operators on words do.
+
+use std::collections::BTreeSet;
+
+use smallvec::SmallVec;
+
+use super::{emit::source_name, writer::Writer};
+use crate::nest::{Affine, Below, CopyNest, Integer, Lookup, Number, NumberOf, Operator};
+
+/// Writes a function for each lookup. What depends on the position comes as arguments: the forms of its numbers.
+pub(super) fn lookups(writer: &mut Writer, nest: &CopyNest) {
+    let mut called = BTreeSet::new();
+    for (place, lookup) in nest.lookups().iter().enumerate() {
+        writer.comment("", format_args!("l{place}: {lookup}"));
+        let arguments: Vec<String> =
+            (0..moving_forms(lookup).len()).map(|number| format!("at{number}: u32")).collect();
+        let arguments = arguments.join(", ");
+        writer.block(format_args!("fn lookup{place}({arguments}) -> u32"), |writer| {
+            let mut function = Function { nest, lookup, called: &mut called };
+            for (place, number) in lookup.numbers.iter().enumerate() {
+                if literal(number).is_none() {
+                    let expression = function.expression(number);
+                    writer.line(format_args!("let n{place} = {expression};"));
+                }
+            }
+            function.value(writer);
+        });
+        writer.blank();
+    }
+    for function in called {
+        for line in function.split('\n') {
+            writer.line(format_args!("{line}"));
+        }
+        writer.blank();
+    }
+}
+
+/// The forms of a lookup that depend on the position, each once: the arguments of its function.
+pub(super) fn moving_forms(lookup: &Lookup) -> SmallVec<[&Affine; 4]> {
+    let mut forms: SmallVec<[&Affine; 4]> = SmallVec::new();
+    for form in lookup.forms().filter(|form| form.as_constant().is_none()) {
+        if !forms.contains(&form) {
+            forms.push(form);
+        }
+    }
+    forms
+}
+
+/// How WGSL holds an integer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Bool,
+    Int,
+    Uint,
+    /// 64 bits, as two words.
+    Wide,
+}
+
+fn kind(integer: Integer) -> Kind {
+    match integer {
+        Integer { bits: 1, .. } => Kind::Bool,
+        Integer { bits: 64, .. } => Kind::Wide,
+        Integer { is_signed: true, .. } => Kind::Int,
+        Integer { .. } => Kind::Uint,
+    }
+}
+
+/// A constant as it stands in expressions.
+fn literal(number: &Number) -> Option<String> {
+    let value = match &number.of {
+        NumberOf::Constant(value) => *value,
+        NumberOf::Index(form) => number.integer.wrap(form.as_constant()?.into()),
+        _ => return None,
+    };
+    let [low, high] = [value, value >> 32].map(|word| word & i128::from(u32::MAX));
+    Some(match kind(number.integer) {
+        Kind::Bool => (value != 0).to_string(),
+        Kind::Int if value < 0 => format!("i32({value})"),
+        Kind::Int => format!("{value}i"),
+        Kind::Uint => format!("{value}u"),
+        Kind::Wide => format!("vec2<u32>({low}u, {high}u)"),
+    })
+}
+
+/// The function of a lookup while it is written.
+struct Function<'a> {
+    nest: &'a CopyNest,
+    lookup: &'a Lookup,
+    /// The functions of 64 bits that are called.
+    called: &'a mut BTreeSet<&'static str>,
+}
+
+impl Function<'_> {
+    /// A number of the lookup, as operands name it.
+    fn name(&self, place: usize) -> String {
+        literal(&self.lookup.numbers[place]).unwrap_or_else(|| format!("n{place}"))
+    }
+
+    fn expression(&mut self, number: &Number) -> String {
+        let integer = number.integer;
+        match &number.of {
+            NumberOf::Load { source, at } => self.load(integer, *source, at),
+            NumberOf::Index(form) => {
+                converted(&self.argument(form), Integer { bits: 32, is_signed: false }, integer)
+            }
+            NumberOf::Constant(_) => literal(number).unwrap_or_default(),
+            NumberOf::Convert(of) => {
+                converted(&self.name(*of), self.lookup.numbers[*of].integer, integer)
+            }
+            NumberOf::Select(holds, a, b) => {
+                format!("select({}, {}, {})", self.name(*b), self.name(*a), self.name(*holds))
+            }
+            NumberOf::Binary(operator, a, b) => self.binary(integer, *operator, *a, *b),
+        }
+    }
+
+    /// The argument that a form is.
+    fn argument(&self, form: &Affine) -> String {
+        let place = moving_forms(self.lookup).iter().position(|known| *known == form);
+        format!("at{}", place.expect("a form that depends on the position"))
+    }
+
+    /// A number of a source: a word, two, or a part of one, which is shifted up to the word's end and down again.
+    fn load(&self, integer: Integer, source: usize, at: &Affine) -> String {
+        let source = source_name(self.nest, source);
+        let bits = u64::from(integer.bits_in_memory());
+        let (lanes, down) = (32 / bits.min(32), 32 - bits.min(32));
+        let known = at.as_constant().map(i64::unsigned_abs);
+        let place = |known: &dyn Fn(u64) -> u64, text: &str| match at.as_constant() {
+            Some(at) => known(at.unsigned_abs()).to_string(),
+            None => format!("{}{text}", self.argument(at)),
+        };
+        if bits == 64 {
+            let low = place(&|at| at * 2, " * 2u");
+            let high = place(&|at| at * 2 + 1, " * 2u + 1u");
+            return format!("vec2<u32>({source}[{low}], {source}[{high}])");
+        }
+        let word = match lanes {
+            1 => format!("{source}[{}]", place(&|at| at, "")),
+            _ => format!("{source}[{}]", place(&|at| at / lanes, &format!(" / {lanes}u"))),
+        };
+        let up = known.map(|at| down - at % lanes * bits);
+        let word = match (down, up) {
+            (0, _) | (_, Some(0)) => word,
+            (_, Some(up)) => format!("({word} << {up}u)"),
+            (_, None) => {
+                format!("({word} << ({down}u - {} % {lanes}u * {bits}u))", self.argument(at))
+            }
+        };
+        let word = if integer.is_signed { format!("bitcast<i32>({word})") } else { word };
+        let part = if down == 0 { word } else { format!("{word} >> {down}u") };
+        if integer.bits == 1 { format!("({part}) != 0u") } else { part }
+    }
+
+    fn binary(&mut self, integer: Integer, operator: Operator, a: usize, b: usize) -> String {
+        let of = self.lookup.numbers[a].integer;
+        let by = literal(&self.lookup.numbers[b]).is_some();
+        let [a, b] = [a, b].map(|place| self.name(place));
+        let symbol = operator.symbol();
+        match (kind(of), operator) {
+            (Kind::Bool, Operator::And | Operator::Or | Operator::Equal | Operator::NotEqual) => {
+                format!("{a} {symbol} {b}")
+            }
+            (Kind::Bool, _) => {
+                let [a, b] = [a, b].map(|of| format!("select(0u, 1u, {of})"));
+                let word = Integer { bits: 32, is_signed: false };
+                let computed = words(operator, &a, &b, word, false);
+                if compares(operator) { computed } else { format!("({computed}) != 0u") }
+            }
+            (Kind::Wide, _) => self.wide(of, operator, &a, &b),
+            _ if compares(operator) => format!("{a} {symbol} {b}"),
+            _ => wrapped(words(operator, &a, &b, of, by), operator, integer),
+        }
+    }
+
+    /// An operation on numbers of 64 bits.
+    fn wide(&mut self, of: Integer, operator: Operator, a: &str, b: &str) -> String {
+        let mut call = |function: &'static str, a: &str, b: &str| {
+            self.called.insert(function);
+            let name = function.trim_start_matches("fn ").split('(').next().unwrap_or_default();
+            format!("{name}({a}, {b})")
+        };
+        let less = if of.is_signed { LESS_SIGNED } else { LESS };
+        match operator {
+            Operator::And => format!("{a} & {b}"),
+            Operator::Or => format!("{a} | {b}"),
+            Operator::Add => call(ADD, a, b),
+            Operator::Subtract => call(SUBTRACT, a, b),
+            Operator::Multiply => call(MULTIPLY, a, b),
+            Operator::Minimum => format!("select({b}, {a}, {})", call(less, a, b)),
+            Operator::Maximum => format!("select({a}, {b}, {})", call(less, a, b)),
+            Operator::Equal => call(EQUAL, a, b),
+            Operator::NotEqual => format!("!{}", call(EQUAL, a, b)),
+            Operator::GreaterEqual => format!("!{}", call(less, a, b)),
+            Operator::Greater => call(less, b, a),
+            Operator::LessEqual => format!("!{}", call(less, b, a)),
+            Operator::Less => call(less, a, b),
+            Operator::Remainder => unreachable!("lowering refuses it"),
+        }
+    }
+
+    /// Returns the last number, brought into the range of the lookup.
+    fn value(&self, writer: &mut Writer) {
+        let Lookup { numbers, last, below } = self.lookup;
+        let place = numbers.len() - 1;
+        let (name, integer) = (self.name(place), numbers[place].integer);
+        match (kind(integer), below) {
+            (Kind::Bool, _) => writer.line(format_args!("return select(0u, 1u, {name});")),
+            (Kind::Uint, _) => {
+                writer.line(format_args!("return min({name}, {}u);", (*last).min(u32::MAX.into())));
+            }
+            (Kind::Int, Below::Zero) => {
+                let most = (*last).min(u64::from(u32::MAX >> 1));
+                writer.line(format_args!("return bitcast<u32>(clamp({name}, 0i, {most}i));"));
+            }
+            (Kind::Int, Below::Last) if *last <= 1 << 31 => {
+                writer.line(format_args!("return min(bitcast<u32>({name}), {last}u);"));
+            }
+            (Kind::Int, Below::Last) => {
+                let word = format!("bitcast<u32>({name})");
+                writer.line(format_args!("return select({word}, {last}u, {name} < 0i);"));
+            }
+            (Kind::Wide, below) => {
+                if integer.is_signed && *below == Below::Zero {
+                    writer.block(format_args!("if {name}.y >= 0x80000000u"), |writer| {
+                        writer.line(format_args!("return 0u;"));
+                    });
+                }
+                let low = format!("min({name}.x, {last}u)");
+                writer.line(format_args!("return select({low}, {last}u, {name}.y > 0u);"));
+            }
+        }
+    }
+}
+
+fn compares(operator: Operator) -> bool {
+    use Operator::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
+    matches!(operator, Equal | NotEqual | GreaterEqual | Greater | LessEqual | Less)
+}
+
+/// An operation on two words; `known` where the second is a constant.
+fn words(operator: Operator, a: &str, b: &str, of: Integer, known: bool) -> String {
+    let symbol = operator.symbol();
+    let [zero, one] = if of.is_signed { ["0i", "1i"] } else { ["0u", "1u"] };
+    match operator {
+        Operator::Minimum | Operator::Maximum => format!("{symbol}({a}, {b})"),
+        Operator::Remainder if known && b != zero && !b.starts_with("i32(") => {
+            format!("{a} % {b}")
+        }
+        // By 0 it is the first number, and by -1 it is 0, also where WGSL's own operator says otherwise.
+        Operator::Remainder => {
+            let minus_one =
+                if of.is_signed { format!(" || {b} == i32(-1)") } else { String::new() };
+            format!(
+                "select({a} % select({b}, {one}, {b} == {zero}{minus_one}), {a}, {b} == {zero})"
+            )
+        }
+        _ => format!("{a} {symbol} {b}"),
+    }
+}
+
+/// The result of an operation on words as a number of fewer bits.
+fn wrapped(word: String, operator: Operator, integer: Integer) -> String {
+    use Operator::{Add, Multiply, Subtract};
+    let grows = matches!(operator, Add | Subtract | Multiply);
+    if grows { narrowed(word, integer) } else { word }
+}
+
+/// A word of the kind of the integer, cut to its bits.
+fn narrowed(word: String, Integer { bits, is_signed }: Integer) -> String {
+    match (bits, is_signed) {
+        (32.., _) => word,
+        (_, true) => format!("(({word}) << {0}u) >> {0}u", 32 - bits),
+        (_, false) => format!("({word}) & 0x{:x}u", (1_u64 << bits) - 1),
+    }
+}
+
+/// A number as one of another type.
+fn converted(name: &str, from: Integer, to: Integer) -> String {
+    let word = Integer { bits: 32, is_signed: false };
+    match (kind(from), kind(to)) {
+        (Kind::Bool, Kind::Bool) | (Kind::Wide, Kind::Wide) => name.to_owned(),
+        (Kind::Int, Kind::Bool) => format!("{name} != 0i"),
+        (Kind::Uint, Kind::Bool) => format!("{name} != 0u"),
+        (Kind::Wide, Kind::Bool) => format!("({name}.x | {name}.y) != 0u"),
+        (Kind::Bool, Kind::Int) => format!("select(0i, 1i, {name})"),
+        (Kind::Bool, Kind::Uint) => format!("select(0u, 1u, {name})"),
+        (Kind::Bool, Kind::Wide) => format!("vec2<u32>(select(0u, 1u, {name}), 0u)"),
+        (Kind::Uint, Kind::Wide) => format!("vec2<u32>({name}, 0u)"),
+        (Kind::Int, Kind::Wide) => {
+            format!("vec2<u32>(bitcast<u32>({name}), bitcast<u32>({name} >> 31u))")
+        }
+        (Kind::Wide, _) => converted(&format!("{name}.x"), word, to),
+        (Kind::Int, Kind::Int) | (Kind::Uint, Kind::Uint) => narrowed(name.to_owned(), to),
+        (Kind::Uint, Kind::Int) => narrowed(format!("bitcast<i32>({name})"), to),
+        (Kind::Int, Kind::Uint) => narrowed(format!("bitcast<u32>({name})"), to),
+    }
+}
+
+const ADD: &str = "fn add_64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+    let low = a.x + b.x;
+    return vec2<u32>(low, a.y + b.y + select(0u, 1u, low < a.x));
+}";
+const SUBTRACT: &str = "fn subtract_64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+    return vec2<u32>(a.x - b.x, a.y - b.y - select(0u, 1u, a.x < b.x));
+}";
+const MULTIPLY: &str = "fn multiply_64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+    let low = (a.x & 0xffffu) * (b.x & 0xffffu);
+    let middle = (a.x >> 16u) * (b.x & 0xffffu) + (low >> 16u);
+    let other = (a.x & 0xffffu) * (b.x >> 16u) + (middle & 0xffffu);
+    let high = (a.x >> 16u) * (b.x >> 16u) + (middle >> 16u) + (other >> 16u);
+    return vec2<u32>(a.x * b.x, high + a.x * b.y + a.y * b.x);
+}";
+const EQUAL: &str = "fn equal_64(a: vec2<u32>, b: vec2<u32>) -> bool {
+    return ((a.x ^ b.x) | (a.y ^ b.y)) == 0u;
+}";
+const LESS: &str = "fn less_64(a: vec2<u32>, b: vec2<u32>) -> bool {
+    return select(a.y < b.y, a.x < b.x, a.y == b.y);
+}";
+const LESS_SIGNED: &str = "fn less_signed_64(a: vec2<u32>, b: vec2<u32>) -> bool {
+    return select(bitcast<i32>(a.y) < bitcast<i32>(b.y), a.x < b.x, a.y == b.y);
+}";
