@@ -198,7 +198,7 @@ pub(super) fn of_block(block: &Block, model: &CostModel) -> u64 {
     let waits = block.varying_guards().map(|guard| {
         let is_along = |side: &&Side| guard.of.weight(Value::Axis(side.number)) != 0;
         let along: u64 = block.sides().iter().filter(is_along).map(Side::count).product();
-        (u64::from(model.lanes) * nest.dst_units() / along).min(nest.dst_units())
+        (u64::from(model.lanes).saturating_mul(nest.dst_units()) / along).min(nest.dst_units())
     });
     let units = rest + waits.max().unwrap_or(0);
     let gathered = if units == 0 {
