@@ -392,8 +392,11 @@ impl CopyNest {
     }
 
     /// The same nest where every lookup that is one number has its value.
+    ///
+    /// One that loads where such a number says is left: below guards of that number alone it has a meaning.
     pub(crate) fn with_constants_from(mut self, images: &[&[u8]]) -> Self {
-        while let Some(number) = self.lookups.iter().position(Lookup::is_constant) {
+        let constants: SmallVec<[bool; 4]> = self.lookups.iter().map(Lookup::is_constant).collect();
+        for number in (0..constants.len()).rev().filter(|&number| constants[number]) {
             let constant = |form: &Affine| form.as_constant().unwrap_or_default();
             let value = self.lookups.remove(number).value(images, constant);
             let value = Affine::constant(signed(value));

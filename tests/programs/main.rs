@@ -13,7 +13,7 @@ mod scratch;
 use std::collections::BTreeMap;
 
 use cases::{Case, cases};
-use stridec::{Error, ErrorKind, program::Program};
+use stridec::{Error, ErrorKind, hlo::Module, program::Program};
 
 /// Runs every case with outputs, and prints how many there are by what they need. Each is exact.
 fn run_all(mut run: impl FnMut(&Program, &Case) -> Result<Vec<Vec<u8>>, Error>) {
@@ -53,6 +53,43 @@ fn what_computes_is_refused() {
         let kind =
             if case.expect == "invalid" { ErrorKind::Invalid } else { ErrorKind::Unsupported };
         assert_eq!(error.kind(), kind, "{}: {error}", case.id);
+    }
+}
+
+/// Where a scatter drops its window, nothing is known of an index inside of it: what lies there is not loaded.
+#[test]
+fn indices_of_a_window_that_is_dropped_are_not_loaded() {
+    let module = Module::parse(
+        "HloModule dropped
+
+         replace {
+           old = f32[] parameter(0)
+           ROOT new = f32[] parameter(1)
+         }
+
+         ENTRY main {
+           x = f32[8] parameter(0)
+           rows = s32[3,1] parameter(1)
+           base = f32[6] parameter(2)
+           place = s32[1] parameter(3)
+           start = s32[] parameter(4)
+           window = f32[3] gather(x, rows), offset_dims={}, collapsed_slice_dims={0},
+             start_index_map={0}, index_vector_dim=1, slice_sizes={1}
+           all = f32[6] scatter(base, place, window), update_window_dims={0},
+             inserted_window_dims={}, scatter_dims_to_operand_dims={0}, index_vector_dim=0,
+             to_apply=replace
+           ROOT one = f32[1] dynamic-slice(all, start), dynamic_slice_sizes={1}
+         }",
+    );
+    let program = Program::lower(&module.unwrap()).unwrap();
+    let x: Vec<u8> = (0..8_u8).flat_map(|n| f32::from(n).to_le_bytes()).collect();
+    let rows: Vec<u8> = [7_i32, 5, 6].into_iter().flat_map(i32::to_le_bytes).collect();
+    let base: Vec<u8> = (20..26_u8).flat_map(|n| f32::from(n).to_le_bytes()).collect();
+    for (place, start, expected) in [(5, 0, 20.), (-1, 5, 25.), (3, 4, 5.), (3, 2, 22.)] {
+        let (place, start) = (i32::to_le_bytes(place), i32::to_le_bytes(start));
+        let images: [&[u8]; 5] = [&x, &rows, &base, &place, &start];
+        let results = program.run_on_host(&images).unwrap();
+        assert_eq!(results, [f32::to_le_bytes(expected)], "{place:?} {start:?}");
     }
 }
 
