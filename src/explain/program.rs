@@ -26,7 +26,7 @@ use crate::{
 ///      }",
 /// )?;
 /// let picture = ProgramPicture::new(&Ways::new(&module)?).terminal(80);
-/// assert!(picture.contains("B  y, parameter 1, u8[1,3]"), "{picture}");
+/// assert!(picture.contains("y, parameter 1, u8[1,3]"), "{picture}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
