@@ -10,11 +10,8 @@ use super::{
     writer::Writer,
 };
 use crate::nest::{
-    Affine, CopyAxis, CopyNest, Count, Guard, Lookup, Quotient, Refusal, Value, width,
+    Affine, CopyAxis, CopyNest, Count, Guard, Lookup, MAX_CASES, Quotient, Refusal, Value, width,
 };
-
-/// The cases of a list of which those that follow a case are nested in what does not take it.
-const MOST_NESTED: usize = 64;
 
 /// Writes a kernel that computes one word, or one wider unit, of the destination in each invocation.
 pub(super) fn gather(writer: &mut Writer, nest: &CopyNest) {
@@ -120,9 +117,9 @@ fn unit(writer: &mut Writer, nest: &CopyNest, lanes: u32, element_words: u32) {
         writer.noted(format_args!("{code}"), format_args!("{note}"));
     }
     if nest.refusals().is_none() {
-        // A lookup that depends on the position means nothing outside its guards.
+        // A lookup that depends on the position means nothing outside its guards; lowering refuses long lists with such.
         let is_flat =
-            nest.cases().len() > MOST_NESTED && nest.lookups().iter().all(Lookup::is_constant);
+            nest.cases().len() > MAX_CASES && nest.lookups().iter().all(Lookup::is_constant);
         let write = if is_flat { choose } else { decide };
         return write(writer, nest, &names);
     }
