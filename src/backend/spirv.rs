@@ -25,8 +25,54 @@ pub(super) fn write(parsed: &Parsed<'_>) -> Result<Written, String> {
         ..Default::default()
     };
     let pipeline = spv::PipelineOptions { shader_stage, entry_point: entry_point.clone() };
-    let words = spv::write_vec(&parsed.module, &parsed.info, &options, Some(&pipeline))
+    let mut words = spv::write_vec(&parsed.module, &parsed.info, &options, Some(&pipeline))
         .map_err(|error| error.to_string())?;
+    sort_local_variables(&mut words);
     let code = words.into_iter().flat_map(u32::to_le_bytes).collect();
     Ok(Written { code, entry_point, sizes: None })
+}
+
+/// Puts the variables of each function in the order of their numbers. naga declares them in the order of a hash table, whose
+/// hashes depend on the width of `usize`.
+fn sort_local_variables(words: &mut [u32]) {
+    const HEADER_WORDS: usize = 5;
+    const OP_VARIABLE: u32 = 0x3b;
+    const STORAGE_CLASS_FUNCTION: u32 = 7;
+    let mut variables: Vec<Vec<u32>> = Vec::new();
+    let (mut first, mut at) = (0, HEADER_WORDS);
+    while at < words.len() {
+        let (opcode, length) = (words[at] & 0xffff, (words[at] >> 16).max(1) as usize);
+        let instruction = &words[at..words.len().min(at + length)];
+        // The words of a variable: opcode, type, number, storage class, and an initial value where there is one.
+        if opcode == OP_VARIABLE && instruction.get(3) == Some(&STORAGE_CLASS_FUNCTION) {
+            if variables.is_empty() {
+                first = at;
+            }
+            variables.push(instruction.to_vec());
+        } else if !variables.is_empty() {
+            variables.sort_by_key(|variable| variable[2]);
+            words[first..at].copy_from_slice(&variables.concat());
+            variables.clear();
+        }
+        at += length;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_of_a_function_are_in_order() {
+        let variable = |number, class| [4 << 16 | 0x3b, 1, number, class];
+        let header = [0x0723_0203, 0x0001_0300, 0, 9, 0];
+        let label = [2 << 16 | 0xf8, 8];
+        let initialised = [5 << 16 | 0x3b, 1, 3, 7, 2];
+        let mut words = [&header[..], &variable(9, 12), &variable(7, 12), &label].concat();
+        let mut sorted = words.clone();
+        words.extend([&variable(6, 7)[..], &initialised, &variable(4, 7), &label].concat());
+        sorted.extend([&initialised[..], &variable(4, 7), &variable(6, 7), &label].concat());
+        sort_local_variables(&mut words);
+        assert_eq!(words, sorted);
+    }
 }

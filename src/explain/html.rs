@@ -31,12 +31,25 @@ pub struct Compiled<'a> {
 }
 
 /// The page's scripts, in the order that they need each other.
-const SCRIPTS: [&str; 4] = [
+const SCRIPTS: [&str; 5] = [
     include_str!("page/layout.js"),
     include_str!("page/view.js"),
     include_str!("page/run.js"),
     include_str!("page/page.js"),
+    include_str!("page/start.js"),
 ];
+
+/// What a page shows, for a document that has the scripts already.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Content {
+    /// The title, as text.
+    pub title: String,
+    /// Markup; what comes from the picture is escaped in it.
+    pub body: String,
+    /// JSON that the scripts read; `</script>` cannot occur in it.
+    pub data: String,
+}
 
 /// Writes a picture as one self-contained page: it loads nothing, and its policy forbids it to.
 ///
@@ -54,6 +67,12 @@ const SCRIPTS: [&str; 4] = [
 /// ```
 #[must_use]
 pub fn html(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
+    document(&content(picture, compiled), &SCRIPTS)
+}
+
+/// The content of [`html`]'s page. The page's function `showLayouts` makes it work.
+#[must_use]
+pub fn content(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> Content {
     let body = html! {
         (head(picture))
         h2 { "Explore" }
@@ -63,11 +82,15 @@ pub fn html(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
         (drawing(picture))
         @if let Some(compiled) = compiled { (kernel(picture, compiled)) }
     };
-    document(picture.title, &body, &data(picture, compiled), &SCRIPTS)
+    Content {
+        title: picture.title.to_owned(),
+        body: body.into_string(),
+        data: data(picture, compiled),
+    }
 }
 
-/// A page with this title, content, data and scripts.
-pub(super) fn document(title: &str, body: &Markup, data: &str, scripts: &[&str]) -> String {
+/// A page with this content and these scripts.
+pub(super) fn document(content: &Content, scripts: &[&str]) -> String {
     let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
     html! {
         (DOCTYPE)
@@ -76,12 +99,12 @@ pub(super) fn document(title: &str, body: &Markup, data: &str, scripts: &[&str])
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta http-equiv="Content-Security-Policy" content=(policy);
-                title { (title) " · stridec" }
+                title { (content.title) " · stridec" }
                 style { (PreEscaped(include_str!("page/page.css"))) }
             }
             body {
-                main { (body) }
-                script type="application/json" id="data" { (PreEscaped(data)) }
+                main { (PreEscaped(&content.body)) }
+                script type="application/json" id="data" { (PreEscaped(&content.data)) }
                 @for script in scripts { script { (PreEscaped(script)) } }
             }
         }

@@ -42,7 +42,7 @@ mod svg;
 mod terminal;
 mod tiles;
 
-pub use html::{Compiled, html};
+pub use html::{Compiled, Content, content, html};
 pub use picture::{Movement, Picture, Side};
 pub use program::ProgramPicture;
 pub use svg::svg;

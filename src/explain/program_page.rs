@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use super::{
     grid::Grid,
-    html::{button, document, frame, source_line, text_and_dispatches},
+    html::{Content, button, document, frame, source_line, text_and_dispatches},
     mosaic::comma,
     program::{Drawn, ProgramPicture},
     sentences::count,
@@ -21,7 +21,8 @@ use crate::{
 };
 
 /// The scripts, in the order that they need each other.
-const SCRIPTS: [&str; 2] = [include_str!("page/run.js"), include_str!("page/program.js")];
+const SCRIPTS: [&str; 3] =
+    [include_str!("page/run.js"), include_str!("page/program.js"), include_str!("page/start.js")];
 /// The most bytes of all buffers that a page runs on.
 const MOST_BYTES: u64 = 1 << 26;
 /// The most bytes of constants that a page holds.
@@ -39,6 +40,15 @@ impl ProgramPicture<'_> {
     ///
     /// Where the target's limits are too low.
     pub fn html(&self, target: &Target) -> Result<String, Error> {
+        Ok(document(&self.content(target)?, &SCRIPTS))
+    }
+
+    /// The content of the page that [`html`](Self::html) writes. The page's function `showProgram` makes it work.
+    ///
+    /// # Errors
+    ///
+    /// Where the target's limits are too low.
+    pub fn content(&self, target: &Target) -> Result<Content, Error> {
         let program = self.ways.program();
         let kernels = program.compile(target)?;
         let mut steps: Vec<usize> =
@@ -86,7 +96,7 @@ impl ProgramPicture<'_> {
         let data =
             json!({ "results": text.results, "instructions": text.instructions, "run": run });
         let data = data.to_string().replace('<', "\\u003c");
-        Ok(document(program.name(), &body, &data, &SCRIPTS))
+        Ok(Content { title: program.name().to_owned(), body: body.into_string(), data })
     }
 }
 

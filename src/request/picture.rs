@@ -3,7 +3,7 @@
 use super::{Operation, Tensor};
 use crate::{
     error::Error,
-    explain::{self, Compiled, Movement, Picture, Side},
+    explain::{self, Compiled, Content, Movement, Picture, Side},
     schedule::Target,
 };
 
@@ -54,6 +54,23 @@ impl Operation {
     ///
     /// Where the target's limits are too low.
     pub fn page(&self, target: &Target) -> Result<String, Error> {
+        self.draw_compiled(target, explain::html)
+    }
+
+    /// The content of that page, for a document that has its scripts.
+    ///
+    /// # Errors
+    ///
+    /// Where the target's limits are too low.
+    pub fn page_content(&self, target: &Target) -> Result<Content, Error> {
+        self.draw_compiled(target, explain::content)
+    }
+
+    fn draw_compiled<T>(
+        &self,
+        target: &Target,
+        draw: impl FnOnce(&Picture<'_>, Option<&Compiled<'_>>) -> T,
+    ) -> Result<T, Error> {
         let kernel = self.compile(target)?;
         let dispatches: Vec<_> = kernel.dispatches.iter().map(|d| d.workgroups).collect();
         let compiled = Compiled {
@@ -65,6 +82,6 @@ impl Operation {
             schedule: &self.schedule(target)?.to_string(),
             stages: &self.stages(target)?,
         };
-        Ok(self.draw(|picture| explain::html(picture, Some(&compiled))))
+        Ok(self.draw(|picture| draw(picture, Some(&compiled))))
     }
 }

@@ -3,10 +3,8 @@
 // results must be those that the host computed from the same inputs when the page was written: the page has a sum for
 // each block of them.
 
-const page = JSON.parse(document.getElementById("data").textContent);
-
 /** Shows the way of an element of a result in its table. */
-function showWay(section, result, at) {
+function showWay(page, section, result, at) {
   const way = result.ways[at];
   if (!way) return;
   section.dataset.at = at;
@@ -21,40 +19,6 @@ function showWay(section, result, at) {
   section.querySelector(".end").textContent = `It is ${way.end}.`;
   for (const ground of section.querySelectorAll("[data-index]")) ground.classList.toggle("here", ground.dataset.index === at);
 }
-
-page.results.forEach((result, number) => {
-  const section = document.getElementById(`result-${number}`);
-  // The title of each cell begins with its index; the text above it takes no pointer.
-  for (const ground of section.querySelectorAll("svg rect")) {
-    const index = ground.querySelector("title")?.textContent.match(/^\(([\d,]*)\): /);
-    if (index) ground.dataset.index = index[1];
-  }
-  for (const mark of section.querySelectorAll("svg rect.f")) mark.remove();
-  const drawing = section.querySelector(".scroll");
-  for (const event of ["pointerover", "click"]) {
-    drawing.addEventListener(event, ({ target }) => {
-      if (target.dataset.index !== undefined) showWay(section, result, target.dataset.index);
-    });
-  }
-  drawing.addEventListener("keydown", (event) => {
-    const move = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-    const here = [...section.querySelectorAll("[data-index]")].find(({ dataset }) => dataset.index === section.dataset.at);
-    if (!move || !here) return;
-    event.preventDefault();
-    // The nearest cell in that direction.
-    const place = (ground) => { const box = ground.getBoundingClientRect(); return [box.top, box.left]; };
-    const [top, left] = place(here);
-    let best;
-    for (const ground of section.querySelectorAll("[data-index]")) {
-      const [down, across] = place(ground).map((value, side) => value - [top, left][side]);
-      const along = down * move[0] + across * move[1];
-      const aside = Math.abs(down * move[1]) + Math.abs(across * move[0]);
-      if (along > 1 && aside < 2 && (!best || along < best.along)) best = { along, ground };
-    }
-    if (best) showWay(section, result, best.ground.dataset.index);
-  });
-  if (result.element !== null) showWay(section, result, result.element);
-});
 
 /** A sum of each block of an image, of its words in order. */
 function sums(image, bytes, block) {
@@ -96,8 +60,7 @@ async function runProgram({ buffers, kernels, block }, texts, say) {
       const wrong = expected.findIndex((sum, place) => sum !== found[place]);
       if (wrong >= 0) return say("fail", `Result ${result}: bytes ${wrong * block * 4} to ${Math.min((wrong + 1) * block * 4, bytes) - 1} are not as expected.`);
     }
-    const once = await time(1);
-    const micros = (await time(Math.min(Math.max(Math.round(0.1 / once), 1), 100))) * 1e6;
+    const micros = (await timeMany(time)) * 1e6;
     const total = results.reduce((sum, number) => sum + buffers[number].bytes, 0);
     say("pass", `All ${total} bytes are as expected. ${micros < 1e4 ? `${micros.toFixed(1)} µs` : `${(micros / 1e3).toFixed(1)} ms`}, on ${gpu.name}.`);
   } catch (error) {
@@ -107,20 +70,43 @@ async function runProgram({ buffers, kernels, block }, texts, say) {
   }
 }
 
-const button = document.getElementById("run");
-if (button) {
-  const verdict = document.getElementById("verdict");
-  const say = (word, text) => {
-    verdict.dataset.verdict = word;
-    verdict.textContent = text;
-  };
-  const run = async () => {
-    button.disabled = true;
-    const texts = [...document.querySelectorAll("pre.wgsl")].map((kernel) => [...kernel.querySelectorAll(".line")].map((line) => line.textContent).join("\n"));
-    await runProgram(page.run, texts, say);
-    button.disabled = false;
-  };
-  button.addEventListener("click", run);
-  if (!navigator.gpu) say("no-webgpu", "This browser has no WebGPU, or the page was not opened from a file or over https. Everything else works without it.");
-  if (location.hash === "#run") run();
+/** Makes the content `root` of a program work, as `page` describes it. */
+function showProgram(root, page) {
+  page.results.forEach((result, number) => {
+    const section = root.querySelector(`#result-${number}`);
+    // The title of each cell begins with its index; the text above it takes no pointer.
+    for (const ground of section.querySelectorAll("svg rect")) {
+      const index = ground.querySelector("title")?.textContent.match(/^\(([\d,]*)\): /);
+      if (index) ground.dataset.index = index[1];
+    }
+    for (const mark of section.querySelectorAll("svg rect.f")) mark.remove();
+    const drawing = section.querySelector(".scroll");
+    for (const event of ["pointerover", "click"]) {
+      drawing.addEventListener(event, ({ target }) => {
+        if (target.dataset.index !== undefined) showWay(page, section, result, target.dataset.index);
+      });
+    }
+    drawing.addEventListener("keydown", (event) => {
+      const move = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+      const here = [...section.querySelectorAll("[data-index]")].find(({ dataset }) => dataset.index === section.dataset.at);
+      if (!move || !here) return;
+      event.preventDefault();
+      // The nearest cell in that direction.
+      const place = (ground) => { const box = ground.getBoundingClientRect(); return [box.top, box.left]; };
+      const [top, left] = place(here);
+      let best;
+      for (const ground of section.querySelectorAll("[data-index]")) {
+        const [down, across] = place(ground).map((value, side) => value - [top, left][side]);
+        const along = down * move[0] + across * move[1];
+        const aside = Math.abs(down * move[1]) + Math.abs(across * move[0]);
+        if (along > 1 && aside < 2 && (!best || along < best.along)) best = { along, ground };
+      }
+      if (best) showWay(page, section, result, best.ground.dataset.index);
+    });
+    if (result.element !== null) showWay(page, section, result, result.element);
+  });
+  offerRun(root, (say) => {
+    const texts = [...root.querySelectorAll("pre.wgsl")].map((kernel) => [...kernel.querySelectorAll(".line")].map((line) => line.textContent).join("\n"));
+    return runProgram(page.run, texts, say);
+  });
 }

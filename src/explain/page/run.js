@@ -153,6 +153,29 @@ async function prepare({ device, timed }, described, kernels, read) {
   return { written, time };
 }
 
+/** Seconds of one run, of as many as take a tenth of a second. */
+async function timeMany(time) {
+  const once = await time(1);
+  return time(Math.min(Math.max(Math.round(0.1 / once), 1), 100));
+}
+
+/** Copies 16 bytes an invocation. */
+const COPY = `@group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
+@group(0) @binding(1) var<storage, read_write> destination: array<vec4<u32>>;
+@compute @workgroup_size(64) fn copy(@builtin(global_invocation_id) id: vec3<u32>) {
+  let at = id.y * 65536u + id.x;
+  if (at < arrayLength(&destination)) { destination[at] = source[at]; }
+}`;
+
+/** Seconds that a copy takes which reads and writes about `moved` bytes together. */
+async function timeCopy(gpu, moved) {
+  const size = Math.min(Math.ceil(moved / 32) * 16, 1 << 27);
+  const rows = Math.ceil(size / 16 / 65536);
+  const kernel = { wgsl: COPY, entryPoint: "copy", buffers: [0, 1], dispatches: [[1024, rows, 1]] };
+  const { time } = await prepare(gpu, [{ size }, { size }], [kernel], []);
+  return { bytes: 2 * size, seconds: await timeMany(time) };
+}
+
 /** Runs, checks and times the kernel; `say` is told the outcome and a word for it. */
 async function runKernel(page, wgsl, say) {
   const { kernel, destination: to, source: from } = page;
@@ -181,16 +204,34 @@ async function runKernel(page, wgsl, say) {
       const word = (image) => `0x${readBits(image, Math.floor(wrong / 4) * 32, 32).toString(16).padStart(8, "0")}`;
       return say("fail", `Word ${Math.floor(wrong / 4)}: expected ${word(expected)}, got ${word(written)}.`);
     }
-    const once = await time(1);
-    const seconds = await time(Math.min(Math.max(Math.round(0.1 / once), 1), 100));
+    const seconds = await timeMany(time);
     const moved = Math.ceil((to.elements * from.bits) / 8) + to.imageBytes;
+    const copied = await timeCopy(gpu, moved);
+    const rate = (bytes, seconds) => Number((bytes / seconds / 1e9).toPrecision(3));
     const micros = seconds * 1e6;
     say("pass", `All ${Math.ceil(to.imageBytes / 4)} words are as expected. `
       + `${micros < 1e4 ? `${micros.toFixed(1)} µs` : `${(micros / 1e3).toFixed(1)} ms`}, `
-      + `${Number((moved / seconds / 1e9).toPrecision(3))} GB/s read and written, on ${gpu.name}.`);
+      + `${rate(moved, seconds)} GB/s read and written, where a copy has ${rate(copied.bytes, copied.seconds)}, on ${gpu.name}.`);
   } catch (error) {
     say("fail", error.message);
   } finally {
     gpu.device.destroy();
   }
+}
+
+/** Makes the button of `root` call `run`, which says the outcome, and a word for it, by what it is given. */
+function offerRun(root, run) {
+  const button = root.querySelector("#run");
+  if (!button) return;
+  const verdict = root.querySelector("#verdict");
+  const say = (word, text) => {
+    verdict.dataset.verdict = word;
+    verdict.textContent = text;
+  };
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    await run(say);
+    button.disabled = false;
+  });
+  if (!navigator.gpu) say("no-webgpu", "This browser has no WebGPU, or the page was not opened from a file or over https. Everything else works without it.");
 }

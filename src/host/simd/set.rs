@@ -69,6 +69,7 @@ impl Simd {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
             Set::Avx2 => 2,
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
             _ => 1,
         }
     }

@@ -1,0 +1,10 @@
+"use strict";
+// Makes a page work whose content and data are in the document.
+
+{
+  const main = document.querySelector("main");
+  const page = JSON.parse(document.getElementById("data").textContent);
+  if (page.results) showProgram(main, page);
+  else showLayouts(main, page);
+  if (location.hash === "#run") main.querySelector("#run")?.click();
+}

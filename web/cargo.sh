@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Cargo for WebAssembly: `web/cargo.sh build …`. With rustup's wasm32-unknown-unknown where it is installed, otherwise with
+# Debian's compiler and standard library, which is compiled first; `web/cargo.sh --debian build …` takes these in any case.
+set -euo pipefail
+cd "$(dirname "$0")"
+target=wasm32-unknown-unknown
+
+debian=false
+if [[ "${1:-}" == --debian ]]; then
+    debian=true
+    shift
+elif ! [[ -d "$(rustc --print target-libdir --target $target 2>/dev/null)" ]]; then
+    debian=true
+fi
+if ! $debian; then
+    exec cargo "$1" --locked --target $target "${@:2}"
+fi
+../.ci/install rustc-web cargo-web rust-web-src lld
+export RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1
+crates=std,panic_abort
+if [[ "$1" == test ]]; then
+    crates+=,test
+fi
+exec /usr/bin/cargo "$1" --locked --target $target -Z "build-std=$crates" "${@:2}"

@@ -1,0 +1,6 @@
+// Prints the path of the test program that Cargo's messages on standard input name.
+import { readFileSync } from "node:fs";
+
+const messages = readFileSync(0, "utf8").split("\n").filter(Boolean).map((line) => JSON.parse(line));
+const [path] = messages.flatMap(({ executable }) => executable ?? []);
+console.log(path);

@@ -1,0 +1,39 @@
+//! Tests of the library where `usize` has 32 bits; `run.mjs` beside this file calls them.
+//!
+//! They run on one thread in the order of their names. A failure ends the module, so that the first of them sends panics
+//! to the host, and the last says that it was reached.
+#![allow(missing_docs)]
+
+#[path = "../../tests/extremes.rs"]
+mod extremes;
+#[path = "../../tests/small_scope.rs"]
+mod small_scope;
+
+mod begin {
+    #[test]
+    fn panics_are_told() {
+        std::panic::set_hook(Box::new(|panic| super::host::tell(&panic.to_string())));
+    }
+}
+
+mod succeed {
+    #[test]
+    fn the_last_test() {
+        assert_eq!(usize::BITS, 32);
+        super::host::tell("all tests passed");
+    }
+}
+
+mod host {
+    #![allow(unsafe_code)] // a function of another language
+
+    #[link(wasm_import_module = "host")]
+    unsafe extern "C" {
+        /// Takes a text of so many bytes.
+        safe fn say(text: *const u8, length: usize);
+    }
+
+    pub(crate) fn tell(text: &str) {
+        say(text.as_ptr(), text.len());
+    }
+}
