@@ -75,6 +75,10 @@ pub(super) fn opcode(proto: &xla::HloInstructionProto, around: Around<'_>) -> Re
         "scatter" if around.operands.len() == 3 => {
             Opcode::Scatter(scatter(proto, callee(&around)?)?.into())
         }
+        // Several arrays at a time give a tuple.
+        "reduce" if around.operands.len() == 2 => {
+            Opcode::Reduce { dimensions: dimensions()?, computation: callee(&around)? }
+        }
         "tuple" => Opcode::Tuple,
         "get-tuple-element" => {
             Opcode::GetTupleElement { index: index("tuple_index", proto.tuple_index)? }

@@ -121,7 +121,8 @@ fn instruction(instruction: &Instruction) -> xla::HloInstructionProto {
         }
         Opcode::Transpose { dimensions }
         | Opcode::Broadcast { dimensions }
-        | Opcode::Reverse { dimensions } => proto.dimensions = numbers(dimensions),
+        | Opcode::Reverse { dimensions }
+        | Opcode::Reduce { dimensions, .. } => proto.dimensions = numbers(dimensions),
         Opcode::Slice { dimensions } => {
             let slice =
                 |slice: &super::SliceDimension| xla::hlo_instruction_proto::SliceDimensions {

@@ -75,6 +75,14 @@ pub enum Opcode {
     Gather(Box<Gather>),
     /// The first operand with parts combined with the third, at starts that are in the second.
     Scatter(Box<Scatter>),
+    /// The elements of the first operand along some dimensions combined with each other and with the second operand, a
+    /// scalar, in any order.
+    Reduce {
+        /// The dimensions that the result lacks.
+        dimensions: Vec<usize>,
+        /// The computation that combines two elements.
+        computation: usize,
+    },
     /// The operands as one value.
     Tuple,
     /// A part of a tuple.
@@ -289,6 +297,7 @@ impl Opcode {
             Self::DynamicUpdateSlice => "dynamic-update-slice",
             Self::Gather(_) => "gather",
             Self::Scatter(_) => "scatter",
+            Self::Reduce { .. } => "reduce",
             Self::Tuple => "tuple",
             Self::GetTupleElement { .. } => "get-tuple-element",
             Self::Call { .. } => "call",
@@ -310,9 +319,9 @@ impl Opcode {
     #[must_use]
     pub fn computations(&self) -> &[usize] {
         match self {
-            Self::Call { computation } | Self::Fusion { computation, .. } => {
-                std::slice::from_ref(computation)
-            }
+            Self::Call { computation }
+            | Self::Fusion { computation, .. }
+            | Self::Reduce { computation, .. } => std::slice::from_ref(computation),
             Self::Scatter(scatter) => std::slice::from_ref(&scatter.computation),
             Self::Other { computations, .. } => computations,
             _ => &[],

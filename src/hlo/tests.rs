@@ -217,6 +217,27 @@ fn elements_are_worked_on_one_by_one() {
 }
 
 #[test]
+fn reduce_takes_dimensions_away() {
+    let reduce =
+        |dimensions: &[usize]| Opcode::Reduce { dimensions: dimensions.into(), computation: 0 };
+    check(reduce(&[2, 0]), &["f32[2,3,5]", "f32[]"], None, Ok("f32[3]"));
+    check(reduce(&[]), &["f32[2]", "f32[]"], None, Ok("f32[2]"));
+    check(
+        reduce(&[1]),
+        &["f32[2,1]", "f32[1]"],
+        None,
+        Err("operand_ids[1]: expected a scalar, got f32[1]"),
+    );
+    let says = "dimensions[1]: expected each dimension once, got 0 twice";
+    check(reduce(&[0, 0]), &["f32[2,1]", "f32[]"], None, Err(says));
+    check(reduce(&[1]), &["f32[2]", "f32[]"], None, Err("dimensions[0]: expected 0 to 0, got 1"));
+    check(reduce(&[0]), &["f32[2]"], None, Err("operand_ids: expected 2, got 1"));
+    let unknown = Opcode::Reduce { dimensions: vec![0], computation: 1 };
+    let says = "called_computation_ids[0]: 1 is not known; expected a computation before this one";
+    check(unknown, &["f32[2]", "f32[]"], None, Err(says));
+}
+
+#[test]
 fn tuples_and_calls_hand_their_operands_on() {
     check(Opcode::Tuple, &["f32[3]", "token[]"], None, Ok("(f32[3], token[])"));
     check(Opcode::GetTupleElement { index: 1 }, &["(f32[3], s8[])"], None, Ok("s8[]"));

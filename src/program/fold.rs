@@ -51,7 +51,7 @@ pub(super) fn fold(instruction: &Instruction, operands: &[Literal]) -> Option<Li
 
 /// The value of one element.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Number {
+pub(super) enum Number {
     /// An integer, or 0 or 1 of a `pred`.
     Integer(i128),
     /// A float of at most 64 bits.
@@ -60,7 +60,7 @@ enum Number {
 
 impl Number {
     /// The value of the bits of an element; `None` of a type that is not computed with.
-    fn read(from: ElementType, bits: u128) -> Option<Self> {
+    pub(super) fn read(from: ElementType, bits: u128) -> Option<Self> {
         use ElementType::{Bf16, F16, F32, F64, Pred};
         let low = u64::try_from(bits & u128::from(u64::MAX)).ok()?;
         let word = u32::try_from(low & u64::from(u32::MAX)).ok()?;
@@ -86,7 +86,7 @@ impl Number {
 
     /// The bits of the value as another type: integers wrap around, floats are rounded to the nearest, and to integers
     /// they are cut and clamped.
-    fn write(self, to: ElementType) -> Option<u128> {
+    pub(super) fn write(self, to: ElementType) -> Option<u128> {
         use ElementType::{Bf16, F16, F32, F64, Pred};
         if to == Pred {
             return Some(u128::from(!self.is_zero()));
@@ -158,7 +158,7 @@ impl Number {
     }
 
     /// The operation on two integers; `None` on floats, whose results depend on their width.
-    fn binary(self, other: Self, binary: Binary) -> Option<Self> {
+    pub(super) fn binary(self, other: Self, binary: Binary) -> Option<Self> {
         let (Self::Integer(a), Self::Integer(b)) = (self, other) else { return None };
         Some(Self::Integer(match binary {
             Binary::And => a & b,

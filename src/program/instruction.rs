@@ -18,6 +18,9 @@ impl Pull<'_, '_> {
         if let Opcode::Select = instruction.opcode() {
             return self.select(node, item);
         }
+        if let Opcode::Other { .. } = instruction.opcode() {
+            return Err(Halt::Stop(Stop::Compute(node)));
+        }
         let own = self.extents(node)?;
         let Item { mut region, index, part, .. } = item;
         if let Some((operand, index, part)) =

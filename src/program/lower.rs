@@ -8,6 +8,7 @@ use super::{
     graph::{Graph, Node, Origin, Path},
     literal::{elements, extents},
     pull::{Kept, Pulled, Stop, Wanted, pull, refused},
+    reduce::{self, combiner},
     trail::Trail,
 };
 use crate::{
@@ -200,7 +201,8 @@ impl Lowering<'_> {
             | Opcode::Compare { .. }
             | Opcode::Select
             | Opcode::Clamp
-            | Opcode::Binary(_) => {
+            | Opcode::Binary(_)
+            | Opcode::Reduce { .. } => {
                 let mut operands = Vec::new();
                 for number in 0..instruction.operands().len() {
                     let operand = self.graph.operand(found, number);
@@ -209,7 +211,10 @@ impl Lowering<'_> {
                     };
                     operands.push(literal);
                 }
-                fold(instruction, &operands)
+                match combiner(&self.graph, instruction) {
+                    Some(binary) => reduce::fold(instruction, binary, &operands),
+                    None => fold(instruction, &operands),
+                }
             }
             _ => self.moved(found, depth)?,
         };

@@ -146,6 +146,7 @@ impl Pull<'_, '_> {
                 | Opcode::Reverse { .. }
                 | Opcode::Slice { .. }
                 | Opcode::Reshape
+                | Opcode::Reduce { .. }
         ) {
             return Ok(None);
         }

@@ -34,6 +34,7 @@ mod pack;
 #[allow(clippy::module_inception)]
 mod program;
 mod pull;
+mod reduce;
 mod regroup;
 mod scatter;
 mod stages;

@@ -73,6 +73,10 @@ impl Pull<'_, '_> {
                 moved.collect::<Option<_>>().ok_or_else(past)?
             }
             Opcode::Gather(gather) => self.gather(node, region, gather, index)?,
+            Opcode::Reduce { dimensions, .. } => match self.unreduced(node, dimensions, index)? {
+                Some(source) => source,
+                None => return Ok(None),
+            },
             Opcode::BitcastConvert => {
                 return self.bitcast(node, region, index, (part, unit), false).map(Some);
             }

@@ -39,7 +39,7 @@ impl Range {
 
 /// A lookup while it is made.
 #[derive(Default)]
-struct Numbers {
+pub(super) struct Numbers {
     all: Vec<Number>,
     /// The numbers of values at their indices, so that what is used twice is computed once.
     of: HashMap<(Node, Vec<Affine>), usize>,
@@ -59,7 +59,7 @@ impl Numbers {
     }
 
     /// Adds what is computed of other numbers; a constant where these are, and no conversion to the type that is there.
-    fn compute(&mut self, integer: Integer, of: NumberOf) -> Result<usize, NestError> {
+    pub(super) fn compute(&mut self, integer: Integer, of: NumberOf) -> Result<usize, NestError> {
         let of = match of {
             NumberOf::Select(holds, a, b) => match self.constant(holds) {
                 Some(0) => NumberOf::Convert(b),
@@ -200,7 +200,7 @@ impl Pull<'_, '_> {
     }
 
     /// Adds the number of a value at an index.
-    fn computed(
+    pub(super) fn computed(
         &mut self,
         region: &mut Region,
         numbers: &mut Numbers,
@@ -249,8 +249,12 @@ impl Pull<'_, '_> {
         let number = if let Some(number) = computed {
             number
         } else {
-            let (operand, index) = self.elsewhere(region, found, index)?;
-            self.computed(region, numbers, operand, &index, depth + 1)?
+            match self.elsewhere(region, found, index)? {
+                Some((operand, index)) => {
+                    self.computed(region, numbers, operand, &index, depth + 1)?
+                }
+                None => self.reduced(region, numbers, found, index, depth + 1)?,
+            }
         };
         numbers.of.insert(key, number);
         Ok(number)
@@ -317,13 +321,13 @@ impl Pull<'_, '_> {
         Ok(Some(numbers.compute(own, of)?))
     }
 
-    /// Where the element at an index of a value that moves data comes from.
+    /// Where the element at an index of a value that moves data comes from; `None` of a reduce that computes.
     fn elsewhere(
         &mut self,
         region: &mut Region,
         node: Node,
         index: &[Index],
-    ) -> Result<(Node, Vec<Index>), Halt> {
+    ) -> Result<Option<(Node, Vec<Index>)>, Halt> {
         let instruction = self.graph.instruction(node);
         if let Opcode::Concatenate { dimension } = instruction.opcode() {
             let (low, high) = index[*dimension].interval();
@@ -335,7 +339,7 @@ impl Pull<'_, '_> {
                     let mut index = index.to_vec();
                     let along = index[*dimension].scaled(1, -first);
                     index[*dimension] = along.ok_or(NestError::PAST_LIMIT)?;
-                    return Ok((operand, index));
+                    return Ok(Some((operand, index)));
                 }
                 first = end;
             }
@@ -346,15 +350,16 @@ impl Pull<'_, '_> {
             match self.inside(region, index, windows)? {
                 (Some((inside, index)), None) => {
                     *region = inside;
-                    return Ok((operand, index));
+                    return Ok(Some((operand, index)));
                 }
-                (None, _) => return Ok((fill, vec![])),
+                (None, _) => return Ok(Some((fill, vec![]))),
                 (Some(_), Some(_)) => {}
             }
         }
         let unit = storage_bits(instruction.shape().element_type());
         match self.moved(node, region, index, &Index::constant(0), unit) {
-            Ok(Some((operand, index, _))) => Ok((operand, index)),
+            Ok(Some((operand, index, _))) => Ok(Some((operand, index))),
+            Ok(None) if matches!(instruction.opcode(), Opcode::Reduce { .. }) => Ok(None),
             // What chooses between operands, or takes elements apart, has to be there before.
             Ok(None) | Err(Halt::Unit(_)) => Err(Halt::Stop(Stop::Before(node))),
             Err(halt) => Err(halt),
@@ -430,7 +435,7 @@ pub(super) fn integer(element_type: ElementType) -> Option<Integer> {
 }
 
 /// The operator of an instruction.
-fn operator(binary: Binary) -> Operator {
+pub(super) fn operator(binary: Binary) -> Operator {
     match binary {
         Binary::And => Operator::And,
         Binary::Or => Operator::Or,

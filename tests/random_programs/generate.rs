@@ -51,7 +51,19 @@ struct Program<'a> {
     values: Vec<(usize, Shape)>,
     /// A computation that returns the second of two elements.
     combiner: usize,
+    /// Computations that reduce numbers of a type.
+    reducers: Vec<(ElementType, usize)>,
 }
+
+/// Operations that reduce truth values, and others that reduce indices.
+const REDUCERS: [(ElementType, Binary); 6] = [
+    (ElementType::Pred, Binary::And),
+    (ElementType::Pred, Binary::Or),
+    (ElementType::S32, Binary::Add),
+    (ElementType::S32, Binary::Multiply),
+    (ElementType::S32, Binary::Minimum),
+    (ElementType::S32, Binary::Maximum),
+];
 
 /// A program of up to ten instructions between its parameters and its results, up to three. Buffers have the default
 /// layouts, or any: other orders, padded, in tiles.
@@ -62,7 +74,15 @@ pub(crate) fn module(random: &mut Random) -> Module {
     let element = Shape::new(element_type, [], None).unwrap();
     let [_, update] = [0, 1].map(|_| builder.parameter(element.clone()).unwrap());
     let combiner = builder.computation("replace", update).unwrap();
-    let mut program = Program { random, builder, element_type, parameters, values, combiner };
+    let mut reducers = vec![];
+    for (of, binary) in REDUCERS {
+        let scalar = Shape::new(of, [], None).unwrap();
+        let sides = [0, 1].map(|_| builder.parameter(scalar.clone()).unwrap());
+        let root = builder.add(Opcode::Binary(binary), &sides).unwrap();
+        reducers.push((of, builder.computation(binary.name(), root).unwrap()));
+    }
+    let mut program =
+        Program { random, builder, element_type, parameters, values, combiner, reducers };
     for _ in 0..=program.random.below(3) {
         let sizes = program.sizes();
         program.parameter(element_type, &sizes);
@@ -214,7 +234,8 @@ impl Program<'_> {
     /// A constant of these bits everywhere.
     fn filled(&mut self, element_type: ElementType, number: u64, sizes: &[u64]) -> usize {
         let scalar = Shape::new(element_type, [], None).unwrap();
-        let bytes = number.to_le_bytes()[..element_type.bits().unwrap() as usize / 8].to_vec();
+        let bytes =
+            number.to_le_bytes()[..element_type.bits().unwrap().div_ceil(8) as usize].to_vec();
         let literal = Literal::new(&scalar, bytes).unwrap();
         let place = self.builder.add(Opcode::Constant(literal.into()), &[]).unwrap();
         let shape = Shape::new(element_type, sizes.iter().copied(), None).unwrap();
@@ -273,6 +294,21 @@ impl Program<'_> {
         }
     }
 
+    /// Truth values or indices of these sizes: a parameter's, reduced along a dimension of few.
+    fn reduced(&mut self, element_type: ElementType, sizes: &[u64]) -> usize {
+        let fits: Vec<_> = self.reducers.iter().filter(|of| of.0 == element_type).collect();
+        let (_, computation) =
+            *fits[usize::try_from(self.random.below(fits.len() as u64)).unwrap()];
+        let dimension = usize::try_from(self.random.below(sizes.len() as u64 + 1)).unwrap();
+        let mut whole = sizes.to_vec();
+        whole.insert(dimension, self.random.pick(&[1, 1, 2, 3]));
+        let array = self.parameter(element_type, &whole);
+        let start = self.random.below(2);
+        let start = self.filled(element_type, start, &[]);
+        let reduce = Opcode::Reduce { dimensions: vec![dimension], computation };
+        self.builder.add(reduce, &[array, start]).unwrap()
+    }
+
     /// An array of indices: a parameter, a constant, or what is computed of one.
     fn indices(&mut self, sizes: &[u64]) -> usize {
         let element_type = self.random.pick(&INDICES);
@@ -284,6 +320,8 @@ impl Program<'_> {
                 (0..count).flat_map(|_| (number(self.random).wrapping_sub(1)).to_le_bytes());
             let literal = Literal::new(&shape, bytes.collect::<Vec<u8>>()).unwrap();
             self.builder.add(Opcode::Constant(literal.into()), &[]).unwrap()
+        } else if element_type == ElementType::S32 && self.random.one_in(3) {
+            self.reduced(element_type, sizes)
         } else {
             self.parameter(element_type, sizes)
         };
@@ -378,7 +416,12 @@ impl Program<'_> {
     /// Takes elements of one array or of another, as a parameter says.
     fn choice(&mut self, operand: usize, sizes: &[u64]) {
         let is_scalar = self.random.one_in(3);
-        let predicate = self.parameter(ElementType::Pred, if is_scalar { &[] } else { sizes });
+        let of_predicate = if is_scalar { &[] } else { sizes };
+        let predicate = if self.random.one_in(3) {
+            self.reduced(ElementType::Pred, of_predicate)
+        } else {
+            self.parameter(ElementType::Pred, of_predicate)
+        };
         let (other, _) = self.same_as(sizes);
         self.push(Opcode::Select, &[predicate, operand, other], sizes);
     }

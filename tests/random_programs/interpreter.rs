@@ -349,6 +349,9 @@ fn array(
         }
         Opcode::Gather(gather) => take(gather, operands[0], operands[1], &out)?,
         Opcode::Scatter(scatter) => put(module, scatter, operands)?,
+        Opcode::Reduce { dimensions, computation } => {
+            reduce(module, *computation, dimensions, &out, operands)?
+        }
         _ => return arithmetic(opcode, shape, operands),
     })
 }
@@ -384,21 +387,7 @@ fn arithmetic(opcode: &Opcode, shape: &Shape, operands: &[&Array]) -> Option<Arr
             let at = |n: usize| integer(element_type, of[n]);
             number(element_type, at(1)?.max(at(0)?).min(at(2)?))
         }),
-        Opcode::Binary(binary) => cellwise(&|of| {
-            let (a, b) = (integer(element_type, of[0])?, integer(element_type, of[1])?);
-            let value = match binary {
-                Binary::And => a & b,
-                Binary::Or => a | b,
-                Binary::Add => a + b,
-                Binary::Subtract => a - b,
-                Binary::Multiply => a.wrapping_mul(b),
-                Binary::Remainder if b == 0 => a,
-                Binary::Remainder => a % b,
-                Binary::Minimum => a.min(b),
-                Binary::Maximum => a.max(b),
-            };
-            number(element_type, value)
-        }),
+        Opcode::Binary(operation) => cellwise(&|of| binary(*operation, element_type, of[0], of[1])),
         Opcode::Complex => {
             let half = operands[0].element_type.bits()?;
             cellwise(&|of| Some(of[1] << half | of[0]))
@@ -407,6 +396,47 @@ fn arithmetic(opcode: &Opcode, shape: &Shape, operands: &[&Array]) -> Option<Arr
         Opcode::Imag => cellwise(&|of| Some(of[0] >> element_type.bits()?)),
         _ => None,
     }
+}
+
+/// An operation on two integers.
+fn binary(binary: Binary, element_type: ElementType, a: u128, b: u128) -> Option<u128> {
+    let (a, b) = (integer(element_type, a)?, integer(element_type, b)?);
+    let value = match binary {
+        Binary::And => a & b,
+        Binary::Or => a | b,
+        Binary::Add => a + b,
+        Binary::Subtract => a - b,
+        Binary::Multiply => a.wrapping_mul(b),
+        Binary::Remainder if b == 0 => a,
+        Binary::Remainder => a % b,
+        Binary::Minimum => a.min(b),
+        Binary::Maximum => a.max(b),
+    };
+    number(element_type, value)
+}
+
+/// The elements along some dimensions as one, by an operation on integers in the order of the indices.
+fn reduce(
+    module: &Module,
+    computation: usize,
+    dimensions: &[usize],
+    out: &[u64],
+    operands: &[&Array],
+) -> Option<Array> {
+    let combiner = &module.computations()[computation];
+    let Opcode::Binary(operation) = *combiner.instructions()[combiner.root()].opcode() else {
+        return None;
+    };
+    let (array, element_type) = (operands[0], operands[0].element_type);
+    let mut result = array.spread(out, |_| operands[1].cells[0]);
+    for (index, &cell) in indices(&array.sizes).zip(&array.cells) {
+        let kept = index.iter().zip(&array.sizes).enumerate();
+        let kept = kept.filter(|(dimension, _)| !dimensions.contains(dimension));
+        let place = kept.fold(0, |place, (_, (i, size))| place * size + i);
+        let value = &mut result.cells[usize::try_from(place).unwrap()];
+        *value = binary(operation, element_type, *value, cell)?;
+    }
+    Some(result)
 }
 
 /// The starts of a dynamic slice, clamped so that it lies inside.

@@ -4,6 +4,7 @@ mod checks;
 mod elementwise;
 mod indexed;
 mod movement;
+mod reduce;
 mod structure;
 
 use super::{Computation, InstructionError, Opcode};
@@ -85,6 +86,9 @@ fn given(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Shape> {
         Opcode::DynamicUpdateSlice => indexed::dynamic_update_slice(inputs),
         Opcode::Gather(gather) => indexed::gather(gather, inputs),
         Opcode::Scatter(scatter) => indexed::scatter(scatter, inputs),
+        Opcode::Reduce { dimensions, computation } => {
+            reduce::reduce(dimensions, *computation, inputs)
+        }
         Opcode::Convert => elementwise::convert(inputs),
         Opcode::Compare { .. } => elementwise::compare(inputs),
         Opcode::Select => elementwise::select(inputs),

@@ -40,7 +40,7 @@ pub(super) fn read<'a>(
         return Ok(());
     }
     match (proto.opcode.as_str(), name) {
-        ("transpose" | "broadcast" | "reverse" | "concatenate", "dimensions") => {
+        ("transpose" | "broadcast" | "reverse" | "concatenate" | "reduce", "dimensions") => {
             proto.dimensions = numbers(cursor)?;
         }
         ("iota", "iota_dimension") => proto.dimensions = vec![cursor.number("a dimension")?],

@@ -144,6 +144,10 @@ fn attributes(f: &mut impl Write, opcode: &Opcode, callees: &[String]) -> fmt::R
         | Opcode::Reverse { dimensions } => {
             write!(f, ", dimensions={{{}}}", joined(dimensions, ","))
         }
+        Opcode::Reduce { dimensions, computation } => {
+            let dimensions = joined(dimensions, ",");
+            write!(f, ", dimensions={{{dimensions}}}, to_apply=%{}", callees[*computation])
+        }
         Opcode::Concatenate { dimension } => write!(f, ", dimensions={{{dimension}}}"),
         Opcode::Iota { dimension } => write!(f, ", iota_dimension={dimension}"),
         Opcode::Slice { dimensions } => {

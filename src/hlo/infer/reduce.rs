@@ -1,0 +1,33 @@
+//! Reduce: the elements along some dimensions as one.
+
+use super::{Inputs, Result, checks::distinct, structure::unknown};
+use crate::{
+    hlo::InstructionError,
+    shape::{FieldPath, Shape},
+};
+
+/// The other dimensions, of the type that the combiner gives.
+pub(super) fn reduce(
+    dimensions: &[usize],
+    computation: usize,
+    inputs: &Inputs<'_>,
+) -> Result<Shape> {
+    inputs.expect(2)?;
+    let (array, start) = (inputs.array(0)?, inputs.array(1)?);
+    if start.rank() != 0 {
+        return Err(inputs.refused(1, "a scalar"));
+    }
+    distinct(|| FieldPath::new("dimensions"), dimensions, array.rank())?;
+    let callee = inputs.computations.get(computation).ok_or_else(|| unknown(0, computation))?;
+    let parameters = (0..callee.parameters().len()).map(|number| callee.parameter_shape(number));
+    let shapes: Vec<&Shape> = parameters.chain([callee.root_shape()]).collect();
+    if shapes.len() != 3 || shapes.iter().any(|shape| !shape.is_array() || shape.rank() != 0) {
+        return Err(InstructionError::Callee {
+            expected: "a computation of two scalars that gives a scalar".to_owned(),
+            given: callee.name().to_owned(),
+        });
+    }
+    let kept = (0..array.rank()).filter(|dimension| !dimensions.contains(dimension));
+    let extents = kept.map(|dimension| array.extents[dimension]);
+    Ok(Shape::new(callee.root_shape().element_type(), extents.collect::<Vec<_>>(), None)?)
+}

@@ -1,0 +1,177 @@
+//! Reduce of integers and of truth values, where it says what moves: JAX's `take` asks with one whether all entries of an
+//! index vector are inside.
+
+use super::{
+    fold::Number,
+    graph::{Graph, Node, Origin, Path},
+    literal::{element, elements, extents, is_integer, storage_bits, uniform},
+    number::{Numbers, integer, operator},
+    pull::{Halt, Pull, Stop, unsupported},
+};
+use crate::{
+    hlo::{Binary, Instruction, Literal, Opcode},
+    nest::{Index, MAX_NUMBERS, NumberOf, Region},
+    shape::ElementType,
+};
+
+/// The operation that a reduce combines elements with; `None` where it is another, or one whose result depends on the
+/// order of the elements, or of floats, of which `-0.0 + 0.0` is not the first.
+pub(super) fn combiner(graph: &Graph, instruction: &Instruction) -> Option<Binary> {
+    let Opcode::Reduce { computation, .. } = *instruction.opcode() else { return None };
+    let callee = &graph.computations()[computation];
+    let root = &callee.instructions()[callee.root()];
+    let Opcode::Binary(binary) = *root.opcode() else { return None };
+    let kind = instruction.shape().element_type();
+    let is_parameter = |number: usize| root.operands().contains(&callee.parameters()[number]);
+    let kind_of = |&place: &usize| callee.instructions()[place].shape().element_type();
+    let is_known = !matches!(binary, Binary::Subtract | Binary::Remainder)
+        && (kind == ElementType::Pred || is_integer(kind))
+        && callee.parameters().iter().all(|place| kind_of(place) == kind)
+        && [0, 1].into_iter().all(is_parameter);
+    is_known.then_some(binary)
+}
+
+/// The number that a combiner leaves every other one with, as bits of the type.
+fn neutral(binary: Binary, kind: ElementType) -> Option<u128> {
+    let bits = kind.bits()?;
+    let ones = u128::MAX >> (128 - bits);
+    let (least, greatest) =
+        if kind.is_signed_integer() { (1 << (bits - 1), ones >> 1) } else { (0, ones) };
+    Some(match binary {
+        Binary::And => ones,
+        Binary::Or | Binary::Add => 0,
+        Binary::Multiply => 1,
+        Binary::Minimum => greatest,
+        Binary::Maximum => least,
+        Binary::Subtract | Binary::Remainder => return None,
+    })
+}
+
+/// The value of a reduce of constants.
+pub(super) fn fold(
+    instruction: &Instruction,
+    binary: Binary,
+    operands: &[Literal],
+) -> Option<Literal> {
+    let Opcode::Reduce { dimensions, .. } = instruction.opcode() else { return None };
+    let [array, start] = operands else { return None };
+    let (shape, sizes) = (instruction.shape(), extents(array.shape())?);
+    let kind = shape.element_type();
+    let start = Number::read(kind, element(start, 0))?;
+    let mut values = vec![start; usize::try_from(elements(&extents(shape)?)).ok()?];
+    for place in 0..elements(&sizes) {
+        let (mut rest, mut of_result, mut weight) = (place, 0, 1);
+        for (dimension, size) in sizes.iter().enumerate().rev() {
+            if !dimensions.contains(&dimension) {
+                of_result += rest % size * weight;
+                weight *= size;
+            }
+            rest /= size;
+        }
+        let value = &mut values[usize::try_from(of_result).ok()?];
+        let next = value.binary(Number::read(kind, element(array, place))?, binary)?;
+        *value = Number::read(kind, next.write(kind)?)?;
+    }
+    let width = usize::try_from(storage_bits(kind) / 8).ok()?;
+    let bits = values.into_iter().map(|value| value.write(kind));
+    let bytes = bits.map(|bits| Some(bits?.to_le_bytes()[..width].to_vec()));
+    Literal::new(shape, bytes.collect::<Option<Vec<_>>>()?.concat()).ok()
+}
+
+impl Pull<'_, '_> {
+    /// The index in the operand of a reduce that gives its elements as they are: it reduces dimensions of one element, and
+    /// starts with a number that changes none.
+    pub(super) fn unreduced(
+        &mut self,
+        node: Node,
+        dimensions: &[usize],
+        index: &[Index],
+    ) -> Result<Option<Vec<Index>>, Halt> {
+        let is_one = self.reduced_sizes(node, dimensions)?.iter().all(|&size| size == 1);
+        if !is_one || !self.starts_neutral(node)? {
+            return Ok(None);
+        }
+        Ok(Some(spread(index, dimensions, &vec![0; dimensions.len()])))
+    }
+
+    /// Adds the number that a reduce is at an index: that of every element combined, one after the other.
+    pub(super) fn reduced(
+        &mut self,
+        region: &mut Region,
+        numbers: &mut Numbers,
+        node: Node,
+        index: &[Index],
+        depth: usize,
+    ) -> Result<usize, Halt> {
+        let instruction = self.graph.instruction(node);
+        let combined = combiner(self.graph, instruction);
+        let own = integer(instruction.shape().element_type());
+        let (Opcode::Reduce { dimensions, .. }, Some(binary), Some(own)) =
+            (instruction.opcode(), combined, own)
+        else {
+            return Err(Halt::Stop(Stop::Compute(node)));
+        };
+        let [array, start] = [0, 1].map(|number| self.graph.operand(node, number));
+        let sizes = self.reduced_sizes(node, dimensions)?;
+        let count = elements(&sizes);
+        if count > MAX_NUMBERS as u64 {
+            let reason = format!(
+                " of {count} elements at a time, where data is moved by it; expected at most {MAX_NUMBERS}"
+            );
+            return Err(unsupported(self.graph, node, &reason));
+        }
+        let mut value = None;
+        if count == 0 || !self.starts_neutral(node)? {
+            value = Some(self.computed(region, numbers, start, &[], depth)?);
+        }
+        for place in 0..count {
+            let mut rest = place;
+            let mut digits = vec![0; sizes.len()];
+            for (digit, size) in digits.iter_mut().zip(&sizes).rev() {
+                (*digit, rest) = (rest % size, rest / size);
+            }
+            let at = spread(index, dimensions, &digits);
+            let next = self.computed(region, numbers, array, &at, depth)?;
+            value = Some(match value {
+                Some(value) => {
+                    numbers.compute(own, NumberOf::Binary(operator(binary), value, next))?
+                }
+                None => next,
+            });
+        }
+        Ok(value.expect("the start, or an element"))
+    }
+
+    /// Extents of the dimensions that a reduce takes away.
+    fn reduced_sizes(&self, node: Node, dimensions: &[usize]) -> Result<Vec<u64>, Halt> {
+        let extents = self.extents(self.graph.operand(node, 0))?;
+        Ok(dimensions.iter().map(|&dimension| extents[dimension]).collect())
+    }
+
+    /// Whether a reduce starts with the number that changes no other one.
+    fn starts_neutral(&mut self, node: Node) -> Result<bool, Halt> {
+        let instruction = self.graph.instruction(node);
+        let Some(binary) = combiner(self.graph, instruction) else { return Ok(false) };
+        let start = self.graph.operand(node, 1);
+        let origin = self.graph.origin(start, Path::new())?;
+        let bits = match (self.kept.folded.get(&origin), &origin) {
+            (Some(literal), _) => uniform(literal),
+            (None, Origin::Node(found)) => match self.graph.instruction(*found).opcode() {
+                Opcode::Constant(literal) => uniform(literal),
+                _ => None,
+            },
+            _ => None,
+        };
+        Ok(bits.is_some() && bits == neutral(binary, instruction.shape().element_type()))
+    }
+}
+
+/// An index of the result with those along the dimensions that it lacks.
+fn spread(index: &[Index], dimensions: &[usize], digits: &[u64]) -> Vec<Index> {
+    let mut kept = index.iter();
+    let entry = |dimension: usize| match dimensions.iter().position(|&d| d == dimension) {
+        Some(of) => Index::constant(digits[of]),
+        None => kept.next().expect("one for each dimension of the result").clone(),
+    };
+    (0..index.len() + dimensions.len()).map(entry).collect()
+}
