@@ -4,6 +4,7 @@
 //! cargo bench --no-default-features --bench host -- [--threads 1] [--repetitions 15] [--json FILE]
 //! cargo bench --no-default-features --bench host -- --cases everyday [--only TEXT] [--plot FILE.svg]
 //!     [--table FILE.md] [--numpy FILE.json] [--repetitions 15] [--json FILE]
+//! cargo bench --no-default-features --bench host -- --cases cached [--repetitions 15] [--json FILE]
 //! cargo bench --no-default-features --bench host -- --cases programs [--only TEXT] [--jax FILE.json] [--repetitions 15]
 //! ```
 //!
@@ -16,6 +17,7 @@
 mod bars;
 #[path = "../../tests/support/base64.rs"]
 mod base64;
+mod cached;
 mod everyday;
 #[path = "../support/everyday.rs"]
 mod everyday_cases;
@@ -35,15 +37,19 @@ fn main() {
     let number = |name, or| option(name).map_or(or, |n| n.parse().expect("a number"));
     let repetitions = number("--repetitions", 15);
     println!("{}", timing::processor());
-    match option("--cases").as_deref() {
-        None => {}
+    let cases = option("--cases");
+    match cases.as_deref() {
+        None | Some("cached") => {}
         Some("everyday") => return everyday::measure(repetitions).expect("the everyday cases"),
         Some("programs") => return programs::measure(repetitions).expect("the programs"),
-        Some(other) => panic!("--cases {other}: expected everyday or programs"),
+        Some(other) => panic!("--cases {other}: expected cached, everyday or programs"),
     }
     let pool = ThreadPoolBuilder::new().num_threads(number("--threads", 1)).build();
     let mut report = Report::new("host");
     pool.expect("threads").install(|| {
+        if cases.is_some() {
+            return cached::measure(repetitions, &mut report);
+        }
         slices(repetitions, &mut report);
         widths(repetitions, &mut report);
         layouts(repetitions, &mut report);
@@ -74,13 +80,13 @@ impl Run {
         Self::new(format!("{from} to {to}"), &operation.expect("a relayout"))
     }
 
+    fn copy(&mut self) {
+        host::run(&self.nest, &self.source, &mut self.destination).expect("a run");
+    }
+
     fn contender(&mut self) -> Contender<'_> {
-        let Self { name, nest, source, destination } = self;
-        Contender {
-            name: name.clone(),
-            bytes: destination.len(),
-            run: Box::new(|| host::run(nest, source, destination).expect("a run")),
-        }
+        let (name, bytes) = (self.name.clone(), self.destination.len());
+        Contender { name, bytes, run: Box::new(|| self.copy()) }
     }
 
     /// Compares every cell with the meaning of the nest; for elements of whole bytes.

@@ -93,8 +93,9 @@ mod tests {
             {
                 let mut image = vec![0xa5; 256];
                 let fill = Fill { bits: bits as u32, scale: 1, value };
-                let mut pieces = Pieces { slices: vec![&mut image], shift: 20 };
+                let mut pieces = Pieces::whole(&mut image);
                 fill.write(&[(rows, 10), (steps, 1)], first.cast_signed(), &mut pieces);
+                drop(pieces);
                 for n in 0..image.len() * 8 / bits {
                     let inside = n >= first && (n - first) / 10 < rows && (n - first) % 10 < steps;
                     let expected = if inside { value_bits.clone() } else { unit(&[0xa5; 256], n) };

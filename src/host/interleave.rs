@@ -95,26 +95,19 @@ pub(super) fn alike(
     (1 + boxes.windows(2).take_while(|pair| follows(pair)).count(), axis)
 }
 
-/// What several boxes read, side by side.
-#[derive(Default)]
-pub(super) struct Side {
-    pub(super) bytes: Vec<u8>,
-    /// From what one box reads to what the next one does.
-    pub(super) pitch: usize,
-    /// Where the first position of the first box is.
-    pub(super) from: isize,
+/// What a box reads of an image, as bytes from where its first position reads.
+#[derive(Clone, Copy)]
+pub(super) struct Reach {
+    /// The first byte; 0 or below.
+    low: isize,
+    length: usize,
 }
 
-impl Side {
-    /// Brings side by side what boxes of these axes, `(extent, stride)` with strides in bytes, read from these places on.
+impl Reach {
+    /// That of axes of `(extent, stride)`, with strides in bytes, and units of `unit` bytes.
     ///
-    /// False where too much lies between what is read.
-    pub(super) fn bring<'a>(
-        &mut self,
-        axes: impl Iterator<Item = (usize, isize)>,
-        unit: usize,
-        places: impl ExactSizeIterator<Item = (&'a [u8], isize)>,
-    ) -> bool {
+    /// `None` where too much lies between what is read to bring it side by side with that of other boxes.
+    pub(super) fn of(axes: impl Iterator<Item = (usize, isize)>, unit: usize) -> Option<Self> {
         let (mut low, mut high, mut moved) = (0, unit.cast_signed(), unit);
         for (extent, stride) in axes {
             let reach = (extent.cast_signed() - 1) * stride;
@@ -123,19 +116,32 @@ impl Side {
             moved *= extent;
         }
         let length = (high - low).cast_unsigned();
-        if length > moved * MOST_BYTES {
-            return false;
+        (length <= moved * MOST_BYTES).then_some(Self { low, length })
+    }
+
+    /// Bytes from what one box reads to what the next one does, when they lie side by side.
+    pub(super) fn pitch(self) -> usize {
+        self.length.next_multiple_of(LINE) + GAP
+    }
+
+    /// Where the first position of the first box is then read.
+    pub(super) fn from(self) -> isize {
+        -self.low
+    }
+
+    /// Brings what boxes read from these places on side by side.
+    pub(super) fn bring<'a>(
+        self,
+        places: impl ExactSizeIterator<Item = (&'a [u8], isize)>,
+        side: &mut Vec<u8>,
+    ) {
+        let room = places.len() * self.pitch();
+        if side.len() < room {
+            side.resize(room, 0);
         }
-        self.pitch = length.next_multiple_of(LINE) + GAP;
-        self.from = -low;
-        let room = places.len() * self.pitch;
-        if self.bytes.len() < room {
-            self.bytes.resize(room, 0);
+        for ((source, from), to) in places.zip(side.chunks_exact_mut(self.pitch())) {
+            let from = (from + self.low).cast_unsigned();
+            to[..self.length].copy_from_slice(&source[from..from + self.length]);
         }
-        for ((source, from), to) in places.zip(self.bytes.chunks_exact_mut(self.pitch)) {
-            let from = (from + low).cast_unsigned();
-            to[..length].copy_from_slice(&source[from..from + length]);
-        }
-        true
     }
 }

@@ -3,7 +3,8 @@
 //! [`run`] divides the walk over the destination into shares, one for a thread at a time (`share`). A share owns slices of
 //! the destination (`pieces`). It is cut into boxes whose positions are all of one kind (`boxes`, `task`): filled (`fill`), or
 //! copied by a plan (`plan`), which is loops around tiles of a plane (`plane`, `box_copy`, `tile`, `micro`, `shuffle`, `simd`), or around
-//! units below a byte or of another width (`bits`). Images beyond the caches are written past them (`stream`, `strips`).
+//! units below a byte or of another width (`bits`). Each of these is a step (`step`), and a thread keeps those of its last small
+//! copies (`kept`). Images beyond the caches are written past them (`stream`, `strips`).
 
 #![expect(clippy::inline_always)] // what must stay in registers, measured
 #![expect(clippy::cast_possible_truncation)] // images fit the address space
@@ -15,6 +16,7 @@ mod cache;
 mod error;
 mod fill;
 mod interleave;
+mod kept;
 mod micro;
 mod pieces;
 mod plan;
@@ -24,6 +26,7 @@ mod run;
 mod share;
 mod shuffle;
 mod simd;
+mod step;
 mod stream;
 mod strips;
 mod task;

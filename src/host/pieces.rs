@@ -1,5 +1,7 @@
 //! The slices of the destination that a part owns, and the addresses of the units in them.
 
+use smallvec::{SmallVec, smallvec};
+
 use super::{simd::Columns, stream::LINE};
 
 /// A part of the destination that one thread writes: slices of it, all but the last as long.
@@ -7,11 +9,16 @@ use super::{simd::Columns, stream::LINE};
 /// An address counts units from the first cell of a piece, and `1 << shift` for each piece before it, so that the loops
 /// of a kernel add strides alone, also where a step leads from piece to piece.
 pub(super) struct Pieces<'a> {
-    pub(super) slices: Vec<&'a mut [u8]>,
+    pub(super) slices: SmallVec<[&'a mut [u8]; 1]>,
     pub(super) shift: u32,
 }
 
-impl Pieces<'_> {
+impl<'a> Pieces<'a> {
+    /// One piece.
+    pub(super) fn whole(slice: &'a mut [u8]) -> Self {
+        Self { slices: smallvec![slice], shift: isize::BITS - 3 }
+    }
+
     /// Whether a byte begins a cache line.
     pub(super) fn begins_line(&mut self, address: isize) -> bool {
         self.bytes(address, 1).as_ptr().addr().is_multiple_of(LINE)

@@ -164,6 +164,16 @@ impl Plan {
         Self::of_axes(axes, unit, simd, streams)
     }
 
+    /// About how many bytes it takes to remember.
+    pub(super) fn bytes(&self) -> usize {
+        let offsets = |group: &Group| size_of_val(&group.src[..]) + size_of_val(&group.dst[..]);
+        let way = match &self.way {
+            Way::Shuffle(shuffle) => shuffle.bytes(),
+            _ => 0,
+        };
+        size_of::<Self>() + offsets(&self.rows) + offsets(&self.columns) + way
+    }
+
     /// The plan of axes that are merged, of units that are moved as they are.
     fn of_axes(
         axes: SmallVec<[PlanAxis; 8]>,

@@ -74,6 +74,15 @@ impl Pattern {
         Self { unit, rows, repeats }
     }
 
+    /// About how many bytes it takes to remember.
+    pub(super) fn bytes(&self) -> usize {
+        let of_row = |row: &Row| {
+            let shuffle = row.shuffle.as_ref().map_or(0, Shuffle::bytes);
+            size_of::<Row>() + size_of_val(&row.offsets[..]) + shuffle
+        };
+        self.rows.iter().map(of_row).sum()
+    }
+
     /// Moves every period, the first of which is at byte `from` of the source and byte `to` of the destination.
     pub(super) fn run(&self, source: &[u8], from: isize, destination: &mut Pieces, to: isize) {
         each_period(&self.repeats, from, to, &mut |from, to| {

@@ -5,9 +5,12 @@ use rayon::prelude::*;
 use super::{
     HostError,
     cache::last_level_bytes,
+    kept::{self, Record},
+    pieces::Pieces,
     plan::{Start, Streams},
-    share::shares,
+    share::{contiguous, is_small, shares},
     simd::Simd,
+    step::Work,
     stream::streaming,
     task::Task,
 };
@@ -24,7 +27,7 @@ const SHORT_SHARE: usize = 4;
 ///
 /// Every byte of the destination is written, gaps and tails with zero, so that the result is the same on every run.
 /// Large images are shared out to the threads of the current rayon pool. Besides the images a thread needs room for
-/// tiles of a few ten KiB.
+/// tiles of a few ten KiB, and remembers how it made its last small copies, in at most 2 MiB.
 ///
 /// # Errors
 ///
@@ -83,17 +86,32 @@ fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
     {
         *last = 0; // The bits behind the last unit belong to no cell.
     }
+    let small = is_small(destination.len());
     let whole_bytes = nest.src_bits() == nest.dst_bits() && nest.dst_bits() >= 8;
-    let reaches = |share: usize| destination.len() >= last_level_bytes() / share;
+    let reaches = |share: usize| !small && destination.len() >= last_level_bytes() / share;
     let (short, long) = (whole_bytes && reaches(SHORT_SHARE), whole_bytes && reaches(LONG_SHARE));
     let simd = Simd::best().filter(|_| whole_bytes);
     let streams = Streams { short, long, start: Start::Uneven };
     let task = Task { nest, sources, simd, streams };
+    if small {
+        return fill_small(&task, destination);
+    }
     shares(nest, destination, rayon::current_num_threads()).into_par_iter().for_each(|share| {
         if long {
-            streaming(|stream| task.run(share, Some(stream)));
+            streaming(|stream| task.run(share, Some(stream), &mut Record::none()));
         } else {
-            task.run(share, None);
+            task.run(share, None, &mut Record::none());
         }
     });
+}
+
+/// Fills a destination that is not shared out, by the steps that this thread took before where it did.
+fn fill_small(task: &Task, destination: &mut [u8]) {
+    if let Some(kept) = kept::find(task.nest) {
+        let mut work = Work::new(task, Pieces::whole(destination), None);
+        return kept.steps.iter().for_each(|step| work.step(step));
+    }
+    let mut record = Record::of(task.nest);
+    task.run(contiguous(task.nest, destination, 0), None, &mut record);
+    record.keep(task.nest);
 }

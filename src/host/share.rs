@@ -32,6 +32,11 @@ pub(super) struct Share<'a> {
     pub(super) axis: usize,
 }
 
+/// Whether a destination of so many bytes is one share, whatever the number of threads.
+pub(super) fn is_small(bytes: usize) -> bool {
+    bytes < 2 * SHARE_BYTES
+}
+
 /// Shares the destination out to threads.
 ///
 /// The shares are steps of one axis of the walk, whatever lies around it: of the outermost that has enough of them
@@ -47,7 +52,7 @@ pub(super) fn shares<'a>(
     threads: usize,
 ) -> Vec<Share<'a>> {
     let wanted = (destination.len() / SHARE_BYTES).min(threads * SHARES_PER_THREAD);
-    if threads == 1 || wanted < 2 {
+    if threads == 1 || is_small(destination.len()) {
         return vec![contiguous(nest, destination, 0)];
     }
     match cut(nest, wanted as u64).filter(|cut| cut.shares() >= threads as u64) {
@@ -84,7 +89,7 @@ impl Cut {
                     (start.cast_signed(), (start + steps).min(extent).cast_signed());
                 Share {
                     boxes: smallvec![whole],
-                    pieces: Pieces { slices: Vec::new(), shift },
+                    pieces: Pieces { slices: SmallVec::new(), shift },
                     first: start * stride,
                     axis,
                 }
@@ -152,12 +157,12 @@ fn ranges<'a>(nest: &CopyNest, destination: &'a mut [u8], wanted: usize) -> Vec<
 }
 
 /// One slice, from cell `first` of the image on.
-fn contiguous<'a>(nest: &CopyNest, slice: &'a mut [u8], first: u64) -> Share<'a> {
+pub(super) fn contiguous<'a>(nest: &CopyNest, slice: &'a mut [u8], first: u64) -> Share<'a> {
     let base = nest.dst_base().unsigned_abs();
     let cells = slice.len() as u64 * 8 / u64::from(nest.dst_bits());
     let end = base + (first + cells).min(nest.dst_units());
-    let pieces = Pieces { slices: vec![slice], shift: isize::BITS - 3 };
-    Share { boxes: cover(nest, base + first, end), pieces, first: base + first, axis: 0 }
+    let boxes = cover(nest, base + first, end);
+    Share { boxes, pieces: Pieces::whole(slice), first: base + first, axis: 0 }
 }
 
 /// A buffer in memory has a length that fits.

@@ -92,6 +92,11 @@ impl Shuffle {
         self.selection.fill(source, from, row);
     }
 
+    /// Bytes of its tables.
+    pub(super) fn bytes(&self) -> usize {
+        self.selection.bytes()
+    }
+
     /// Asks for the lines that a row read from byte `from` on begins with.
     pub(super) fn fetch(&self, source: &[u8], from: isize) {
         self.selection.fetch(source, from);

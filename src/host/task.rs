@@ -1,19 +1,19 @@
 //! Fills one share of a destination: its boxes are filled, copied by plans, or moved as patterns that repeat.
 
+use std::rc::Rc;
+
 use smallvec::SmallVec;
 
 use super::{
-    bits::Bits,
-    box_copy::{BoxCopy, Room},
     boxes::{Bound, Repeated, Resolved, WalkBox, resolve},
-    fill::Fill,
-    interleave::{Reading, Side, alike, divides_rows, each_strip},
-    pieces::Pieces,
+    interleave::{Reach, Reading, alike, divides_rows, each_strip},
+    kept::Record,
     plan::{Plan, Start, Streams},
     plane::PlanAxis,
     repeat::{Pattern, Repeat},
     share::Share,
     simd::Simd,
+    step::{Step, Work},
     stream::Stream,
 };
 use crate::nest::{Case, CopyNest, Take, Taken, Value};
@@ -42,7 +42,7 @@ enum Of {
 }
 
 /// A plan, with what it is for, the start and the extents of the boxes.
-type Kept = ((Of, Start), Extents, Plan);
+type Kept = ((Of, Start), Extents, Rc<Plan>);
 
 /// Steps of the axes on both sides.
 type Strides = [(isize, isize)];
@@ -51,8 +51,8 @@ type Strides = [(isize, isize)];
 type Steps = SmallVec<[(isize, isize); 8]>;
 
 impl Task<'_> {
-    /// Fills a share of the destination of whole images.
-    pub(super) fn run(&self, share: Share, stream: Option<&Stream>) {
+    /// Fills a share of the destination of whole images, and writes down how.
+    pub(super) fn run(&self, share: Share, stream: Option<&Stream>, record: &mut Record) {
         let Share { boxes, pieces, first, axis } = share;
         let pitch = axis.checked_sub(1).and_then(|outer| self.nest.axes().nth(outer));
         let dst = self.nest.axes().enumerate().map(|(number, of)| match pitch {
@@ -67,15 +67,12 @@ impl Task<'_> {
         let strides: SmallVec<[_; 2]> = cases.chain([self.strides(None, &dst)]).collect();
         let stream = stream.map(|stream| (stream, pieces.are_even()));
         let mut filling = Filling {
-            task: self,
-            pieces,
+            work: Work::new(self, pieces, stream),
             first: self.offset(first.cast_signed()),
             dst,
             strides,
-            stream,
             plans: Vec::new(),
-            room: Room::default(),
-            side: Side::default(),
+            record,
         };
         let of = Bound { nest: self.nest, images: self.sources };
         if self.is_whole_bytes() && divides_rows(self.nest) {
@@ -132,7 +129,7 @@ impl Task<'_> {
         of: (Of, Start),
         extents: Extents,
         strides: &Strides,
-    ) -> &'k Plan {
+    ) -> &'k Rc<Plan> {
         let same = |kept: &Kept| kept.0 == of && kept.1 == extents;
         let found = kept.iter().position(same).unwrap_or_else(|| {
             if kept.len() == KEPT {
@@ -142,46 +139,10 @@ impl Task<'_> {
             let axes = axes.map(|(&extent, &(src, dst))| PlanAxis { extent, src, dst });
             let streams = Streams { start: of.1, ..self.streams };
             let plan = Plan::new(axes, self.scale(), self.simd, streams);
-            kept.push((of, extents, plan));
+            kept.push((of, extents, Rc::new(plan)));
             kept.len() - 1
         });
         &kept[found].2
-    }
-
-    fn copy(
-        &self,
-        plan: &Plan,
-        (source, from): (&[u8], isize),
-        destination: &mut Pieces,
-        to: isize,
-        stream: Option<(&Stream, &mut Room)>,
-    ) {
-        let (src_bits, dst_bits) = (self.nest.src_bits(), self.nest.dst_bits());
-        if src_bits == dst_bits && dst_bits >= 8 {
-            BoxCopy { plan, source, destination, stream }.run(from, to);
-        } else {
-            let sign_extend = self.nest.sign_extend();
-            let bits = Bits { src: src_bits, dst: dst_bits, sign_extend };
-            bits.copy(plan, source, from, destination, to);
-        }
-    }
-
-    fn fill(
-        &self,
-        value: u128,
-        extents: &[usize],
-        strides: &Strides,
-        destination: &mut Pieces,
-        to: isize,
-    ) {
-        let axes = extents.iter().zip(strides);
-        let axes: SmallVec<[(usize, isize); 8]> =
-            axes.map(|(&extent, &(_, stride))| (extent, stride)).collect();
-        Fill { bits: self.nest.dst_bits(), scale: self.scale(), value }.write(
-            &axes,
-            to,
-            destination,
-        );
     }
 
     /// Whether a unit has the same whole number of bytes on both sides.
@@ -191,7 +152,7 @@ impl Task<'_> {
     }
 
     /// What a unit moves an address by: its bytes, where both sides have the same whole number, else 1.
-    fn scale(&self) -> usize {
+    pub(super) fn scale(&self) -> usize {
         if self.is_whole_bytes() { self.nest.dst_bits() as usize / 8 } else { 1 }
     }
 
@@ -202,23 +163,19 @@ impl Task<'_> {
 }
 
 /// One share while it is filled.
-struct Filling<'a, 'b> {
-    task: &'a Task<'a>,
-    pieces: Pieces<'b>,
+struct Filling<'a, 'b, 'c> {
+    work: Work<'a, 'b>,
     /// The address of the walk's position 0.
     first: isize,
     /// Steps of the axes in the destination.
     dst: SmallVec<[isize; 8]>,
     /// Those on both sides, for each case and for none.
     strides: SmallVec<[Steps; 2]>,
-    /// What streams, and whether all pieces begin alike within their lines.
-    stream: Option<(&'a Stream, bool)>,
     plans: Vec<Kept>,
-    room: Room,
-    side: Side,
+    record: &'c mut Record,
 }
 
-impl Filling<'_, '_> {
+impl Filling<'_, '_, '_> {
     /// The address of a box's first position.
     fn place(&self, walk_box: &WalkBox) -> isize {
         let ranges = walk_box.ranges.iter().zip(&self.dst);
@@ -228,46 +185,43 @@ impl Filling<'_, '_> {
 
     /// Fills what was found.
     fn take(&mut self, found: &Resolved) {
-        let task = self.task;
-        match *found {
+        let task = self.work.task;
+        let step = match *found {
             Resolved::Box(walk_box, Taken::Unit { source, unit }, case) => {
-                self.read(walk_box, source, unit, case);
+                self.read(walk_box, source, unit, case)
             }
-            Resolved::Box(walk_box, Taken::Bits(bits), case) => self.bits(walk_box, bits, case),
+            Resolved::Box(walk_box, Taken::Bits(value), case) => {
+                let strides = self.strides[case].iter().map(|&(_, stride)| stride);
+                let axes = walk_box.extents().zip(strides).collect();
+                Step::Fill { value, axes, to: self.place(walk_box) }
+            }
             Resolved::Repeated(of, case) => {
+                let Take::Read { source, .. } = task.nest.cases()[case].take else { return };
                 let pattern = task.pattern(of, &self.strides[case]);
-                let source = match task.nest.cases()[case].take {
-                    Take::Read { source, .. } => task.sources[source],
-                    Take::Bits(_) => &[],
-                };
-                let to = self.place(&of.first);
-                pattern.run(source, 0, &mut self.pieces, to);
+                Step::Pattern { pattern, source, to: self.place(&of.first) }
             }
-        }
+        };
+        self.step(step);
     }
 
-    fn bits(&mut self, walk_box: &WalkBox, bits: u128, case: usize) {
-        let extents: Extents = walk_box.extents().collect();
-        let to = self.place(walk_box);
-        self.task.fill(bits, &extents, &self.strides[case], &mut self.pieces, to);
+    fn step(&mut self, step: Step) {
+        self.work.step(&step);
+        self.record.add(step);
     }
 
-    fn read(&mut self, walk_box: &WalkBox, source: usize, unit: u64, case: usize) {
-        let task = self.task;
+    /// The step that copies a box.
+    fn read(&mut self, walk_box: &WalkBox, source: usize, unit: u64, case: usize) -> Step {
+        let task = self.work.task;
         let (to, extents) = (self.place(walk_box), walk_box.extents().collect());
-        let start = self.start(to);
-        let plan =
-            task.plan(&mut self.plans, (Of::Case(case), start), extents, &self.strides[case]);
-        let stream = self.stream.filter(|_| plan.streams);
-        let stream = stream.map(|(stream, _)| (stream, &mut self.room));
-        let from = (task.sources[source], task.offset(unit.cast_signed()));
-        task.copy(plan, from, &mut self.pieces, to, stream);
+        let of = (Of::Case(case), self.start(to));
+        let plan = task.plan(&mut self.plans, of, extents, &self.strides[case]).clone();
+        Step::Copy { plan, source, from: task.offset(unit.cast_signed()), to }
     }
 
     /// Where a box that is written from an address on begins in its cache lines.
     fn start(&mut self, to: isize) -> Start {
-        match self.stream {
-            Some((_, true)) if self.pieces.begins_line(to) => Start::Line,
+        match self.work.stream {
+            Some((_, true)) if self.work.pieces.begins_line(to) => Start::Line,
             Some((_, true)) => Start::Inside,
             _ => Start::Uneven,
         }
@@ -275,7 +229,7 @@ impl Filling<'_, '_> {
 
     /// Fills a strip of the walk: boxes that are alike together, the others one by one.
     fn strip(&mut self, strip: WalkBox) {
-        let task = self.task;
+        let task = self.work.task;
         let mut boxes: Vec<Reading> = Vec::new();
         let of = Bound { nest: task.nest, images: task.sources };
         resolve(of, strip, false, &mut |found| match found {
@@ -288,40 +242,37 @@ impl Filling<'_, '_> {
         while !rest.is_empty() {
             let (count, axis) = alike(rest, |a, b| self.strides[a] == self.strides[b]);
             let (group, others) = rest.split_at(count);
-            if count == 1 || !self.together(group, axis) {
-                for Reading { walk_box, source, unit, case } in group {
-                    self.read(walk_box, *source, *unit, *case);
+            match self.together(group, axis) {
+                Some(step) => self.step(step),
+                None => {
+                    for Reading { walk_box, source, unit, case } in group {
+                        let step = self.read(walk_box, *source, *unit, *case);
+                        self.step(step);
+                    }
                 }
             }
             rest = others;
         }
     }
 
-    /// Fills boxes that follow each other along an axis as one. False where that is no gain.
-    fn together(&mut self, group: &[Reading], axis: usize) -> bool {
-        let task = self.task;
-        let Reading { walk_box, case, .. } = &group[0];
+    /// The step that copies boxes that follow each other along an axis as one. `None` where that is no gain.
+    fn together(&mut self, group: &[Reading], axis: usize) -> Option<Step> {
+        let task = self.work.task;
+        let [Reading { walk_box, case, .. }, _, ..] = group else { return None };
         let strides = &self.strides[*case];
         let axes = walk_box.extents().zip(strides).map(|(extent, of)| (extent, of.0));
-        let places =
-            group.iter().map(|of| (task.sources[of.source], task.offset(of.unit.cast_signed())));
-        if !self.side.bring(axes, task.scale(), places) {
-            return false;
-        }
+        let reach = Reach::of(axes, task.scale())?;
         // The boxes are one more axis, around the one that they follow each other along.
         let mut strides = strides.clone();
         let mut extents: Extents = walk_box.extents().collect();
-        let pitch = self.side.pitch;
+        let pitch = reach.pitch();
         let step = extents[axis].cast_signed() * strides[axis].1;
         strides.insert(axis, (pitch.cast_signed(), step));
         extents.insert(axis, group.len());
         let to = self.place(walk_box);
         let of = (Of::Side { case: *case, axis, pitch }, self.start(to));
-        let plan = task.plan(&mut self.plans, of, extents, &strides);
-        let stream = self.stream.filter(|_| plan.streams);
-        let stream = stream.map(|(stream, _)| (stream, &mut self.room));
-        let from = (self.side.bytes.as_slice(), self.side.from);
-        task.copy(plan, from, &mut self.pieces, to, stream);
-        true
+        let plan = task.plan(&mut self.plans, of, extents, &strides).clone();
+        let place = |of: &Reading| (of.source, task.offset(of.unit.cast_signed()));
+        Some(Step::Together { plan, reach, places: group.iter().map(place).collect(), to })
     }
 }

@@ -86,13 +86,14 @@ fn boxes_are_moved_and_nothing_else_is_written() {
         ways.insert(
             format!("{:?} {}", plan.way, plan.inner.is_some()).replace(char::is_numeric, ""),
         );
-        let mut destination = Pieces { slices: vec![&mut out[line..line + bytes]], shift: 40 };
+        let mut destination = Pieces::whole(&mut out[line..line + bytes]);
         let mut room = Room::default();
         streaming(|stream| {
             let stream = plan.streams.then_some((stream, &mut room));
             BoxCopy { plan: &plan, source: &source, destination: &mut destination, stream }
                 .run(0, 0);
         });
+        drop(destination);
         assert_eq!(out, expected, "{case}: {unit} {axes:?} {streams:?} {plan:?}");
     }
     let seen = |way: &str| ways.iter().any(|of| of.starts_with(way));

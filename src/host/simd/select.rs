@@ -85,6 +85,11 @@ impl Selection {
         Self { simd, terms, registers, loads, places, reach, advance, ahead }
     }
 
+    /// Bytes of its tables.
+    pub(in crate::host) fn bytes(&self) -> usize {
+        size_of_val(&self.loads[..]) + self.places.len()
+    }
+
     /// Asks for the lines that a row read from byte `from` on begins with.
     pub(in crate::host) fn fetch(&self, source: &[u8], from: isize) {
         let start = from + self.reach.0.max(0) + if self.ahead < 0 { self.ahead } else { 0 };

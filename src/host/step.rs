@@ -1,0 +1,102 @@
+//! The steps that fill a share, one after the other.
+
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+use super::{
+    bits::Bits,
+    box_copy::{BoxCopy, Room},
+    fill::Fill,
+    interleave::Reach,
+    pieces::Pieces,
+    plan::Plan,
+    repeat::Pattern,
+    stream::Stream,
+    task::Task,
+};
+
+/// One step: where it writes is an address of the share, where it reads one of a source.
+pub(super) enum Step {
+    /// The cells of a box are copied by a plan.
+    Copy { plan: Rc<Plan>, source: usize, from: isize, to: isize },
+    /// Boxes that repeat are moved as a pattern.
+    Pattern { pattern: Pattern, source: usize, to: isize },
+    /// The cells of a box, of these extents and strides, take one value.
+    Fill { value: u128, axes: SmallVec<[(usize, isize); 8]>, to: isize },
+    /// What several boxes read from places of sources on is brought side by side, and copied as from one source.
+    Together { plan: Rc<Plan>, reach: Reach, places: Vec<(usize, isize)>, to: isize },
+}
+
+impl Step {
+    /// About how many bytes it takes to remember.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Self>()
+            + match self {
+                Self::Copy { plan, .. } => plan.bytes(),
+                Self::Pattern { pattern, .. } => pattern.bytes(),
+                Self::Fill { .. } => 0,
+                Self::Together { plan, places, .. } => plan.bytes() + size_of_val(&places[..]),
+            }
+    }
+}
+
+/// A share at work.
+pub(super) struct Work<'a, 'b> {
+    pub(super) task: &'a Task<'a>,
+    pub(super) pieces: Pieces<'b>,
+    /// What streams, and whether all pieces begin alike within their lines.
+    pub(super) stream: Option<(&'a Stream, bool)>,
+    room: Room,
+    /// Where what several boxes read lies side by side.
+    side: Vec<u8>,
+}
+
+impl<'a, 'b> Work<'a, 'b> {
+    pub(super) fn new(
+        task: &'a Task<'a>,
+        pieces: Pieces<'b>,
+        stream: Option<(&'a Stream, bool)>,
+    ) -> Self {
+        Self { task, pieces, stream, room: Room::default(), side: Vec::new() }
+    }
+
+    /// Takes a step.
+    pub(super) fn step(&mut self, step: &Step) {
+        let task = self.task;
+        match *step {
+            Step::Copy { ref plan, source, from, to } => {
+                self.copy(plan, (task.sources[source], from), to);
+            }
+            Step::Pattern { ref pattern, source, to } => {
+                pattern.run(task.sources[source], 0, &mut self.pieces, to);
+            }
+            Step::Fill { value, ref axes, to } => {
+                let fill = Fill { bits: task.nest.dst_bits(), scale: task.scale(), value };
+                fill.write(axes, to, &mut self.pieces);
+            }
+            Step::Together { ref plan, reach, ref places, to } => {
+                let mut side = std::mem::take(&mut self.side);
+                let places = places.iter().map(|&(source, from)| (task.sources[source], from));
+                reach.bring(places, &mut side);
+                self.copy(plan, (&side, reach.from()), to);
+                self.side = side;
+            }
+        }
+    }
+
+    /// Copies the cells of a box from an image.
+    fn copy(&mut self, plan: &Plan, (source, from): (&[u8], isize), to: isize) {
+        let nest = self.task.nest;
+        let (src, dst) = (nest.src_bits(), nest.dst_bits());
+        let destination = &mut self.pieces;
+        if src == dst && dst >= 8 {
+            let stream = self.stream.filter(|_| plan.streams);
+            let stream = stream.map(|(stream, _)| (stream, &mut self.room));
+            BoxCopy { plan, source, destination, stream }.run(from, to);
+        } else {
+            let bits = Bits { src, dst, sign_extend: nest.sign_extend() };
+            bits.copy(plan, source, from, destination, to);
+        }
+    }
+}
