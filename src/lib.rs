@@ -132,6 +132,7 @@
 //! | [`service`] | answers serialized requests: one, or a stream of them |
 //! | [`run`] | runs an operation on a GPU or on the host |
 #![cfg_attr(feature = "gpu", doc = "| [`gpu`] | runs kernels through wgpu |")]
+#![cfg_attr(feature = "mpi", doc = "| [`mpi`] | reshards over MPI |")]
 #![cfg_attr(feature = "backends", doc = "| [`backend`] | SPIR-V, MSL, HLSL and GLSL |")]
 #![cfg_attr(feature = "explain", doc = "| [`explain`] | drawings |")]
 //!
@@ -153,6 +154,8 @@ pub mod gpu;
 pub mod guide;
 pub mod hlo;
 pub mod host;
+#[cfg(feature = "mpi")]
+pub mod mpi;
 pub mod nest;
 pub mod program;
 pub mod proto;

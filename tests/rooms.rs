@@ -15,6 +15,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         "reshard",
         &["error", "proto", "shape", "sharding", "stride", "window", "nest", "host", "request"],
     ),
+    ("mpi", &["error", "reshard", "shape", "sharding"]),
     ("stride", &["shape"]),
     ("window", &["shape"]),
     ("nest", &["shape", "stride", "window"]),
@@ -57,12 +58,13 @@ const ROOMS: &[(&str, &[&str])] = &[
 const COMMAND_LINE: [&str; 2] = ["cli", "main"];
 
 /// A crate and the only rooms that name it.
-const CRATES: [(&str, &[&str]); 9] = [
+const CRATES: [(&str, &[&str]); 10] = [
     ("wgpu", &["gpu"]),
     ("naga", &["wgsl", "backend"]),
     ("prost", &["shape", "sharding", "hlo", "service", "cli"]),
     ("prost_reflect", &["shape"]),
-    ("rayon", &["host", "service"]),
+    ("mpi_sys", &["mpi"]),
+    ("rayon", &["host", "mpi", "service"]),
     ("clap", &["cli", "main"]),
     ("memmap2", &["cli"]),
     ("tracing", &["trace"]),
@@ -70,7 +72,7 @@ const CRATES: [(&str, &[&str]); 9] = [
 ];
 
 /// The files that may turn off the lint `unsafe_code`.
-const UNSAFE: [&str; 8] = [
+const UNSAFE: [&str; 10] = [
     "src/capi.rs",
     "src/cli/map.rs",
     "src/gpu/module.rs",
@@ -79,6 +81,8 @@ const UNSAFE: [&str; 8] = [
     "src/host/simd/transpose.rs",
     "src/host/simd/x86.rs",
     "src/host/stream.rs",
+    "src/mpi/flight.rs",
+    "src/mpi/world.rs",
 ];
 
 /// A source file: its path from the root of the repository, its room, and its code without comments and tests.

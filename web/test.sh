@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the WebAssembly module and tests it: its size, its answers against the native build's, and the library's tests where
-# `usize` has 32 bits. Needs Node 20.
+# `usize` has 32 bits. Needs Node 20. Arguments, features, go to the native `cargo test`.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -18,5 +18,5 @@ echo "stridec.wasm: $bytes bytes as Brotli"
 
 # The test program is the file that Cargo's messages name.
 program=$(./cargo.sh test --release --no-run --message-format json | node tests/executable.mjs)
-(cd .. && STRIDEC_REQUESTS=$folder/requests cargo test --locked --all-features --test requests)
+(cd .. && STRIDEC_REQUESTS=$folder/requests cargo test --locked "${@:---all-features}" --test requests)
 node tests/library.mjs "$folder/site/stridec.wasm" "$program" "$folder/requests"

@@ -25,7 +25,7 @@ pub(crate) fn run() -> ExitCode {
     }
 }
 
-/// Runs a command. Only `diff --exit-code` gives another code than success without an error.
+/// Runs a command. Only `diff --exit-code` and `reshard run` give another code than success without an error.
 fn execute(command: &Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Describe(args) => describe::describe(args),
@@ -40,7 +40,7 @@ fn execute(command: &Command) -> Result<ExitCode, Failure> {
         Command::Doctor => doctor::doctor(),
         Command::Completions(args) => shell::completions(args),
         Command::Man => shell::man(),
-        Command::Reshard(args) => reshard::reshard(args),
+        Command::Reshard(args) => return reshard::reshard(args),
         Command::Memory(args) => memory::memory(args),
         Command::Explain(args) => explain::explain(args),
     }?;

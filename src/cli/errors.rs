@@ -29,6 +29,16 @@ pub(super) enum Exit {
     NoDevice = 4,
 }
 
+#[cfg(feature = "mpi")]
+impl Exit {
+    /// The one that has this code.
+    pub(super) fn of(code: u8) -> Option<Self> {
+        [Self::Failed, Self::Invalid, Self::Unsupported, Self::NoDevice]
+            .into_iter()
+            .find(|exit| *exit as u8 == code)
+    }
+}
+
 /// Why a command failed.
 #[derive(Clone, Debug)]
 pub(super) struct Failure {
@@ -101,6 +111,11 @@ impl Failure {
     /// Whether the device that was asked for is not there.
     pub(super) fn is_no_device(&self) -> bool {
         self.exit == Exit::NoDevice
+    }
+
+    #[cfg(feature = "mpi")]
+    pub(super) fn code(&self) -> u8 {
+        self.exit as u8
     }
 
     pub(super) fn exit_code(&self) -> ExitCode {

@@ -36,6 +36,8 @@ mod progress;
 mod proto_file;
 mod reshard;
 mod reshard_args;
+#[cfg(feature = "mpi")]
+mod reshard_mpi;
 mod reshard_plan;
 mod run;
 mod serve;

@@ -1,6 +1,6 @@
 //! `stridec reshard`: from any sharding of an array to any other.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
 
 use stridec::{
     Error, Tensor,
@@ -11,7 +11,7 @@ use stridec::{
 };
 
 use super::{
-    errors::{Exit, Failure, note},
+    errors::{Failure, note},
     image_file::ImageFile,
     input::{is_npy, refuse_archive},
     npy,
@@ -22,7 +22,8 @@ use super::{
     sharding_arg::sharding,
 };
 
-pub(super) fn reshard(args: &ReshardArgs) -> Result<(), Failure> {
+/// Plans or moves; only `run` gives another code than success without an error, which it has printed.
+pub(super) fn reshard(args: &ReshardArgs) -> Result<ExitCode, Failure> {
     match &args.command {
         ReshardCommand::Plan(args) => {
             let Sides { shape, from, to } = sides(&args.sides)?;
@@ -30,24 +31,28 @@ pub(super) fn reshard(args: &ReshardArgs) -> Result<(), Failure> {
             print_plan(&plan, args.format)
         }
         ReshardCommand::Simulate(args) => simulated(args),
+        #[cfg(feature = "mpi")]
+        ReshardCommand::Run(args) => return super::reshard_mpi::run(args),
+        #[cfg(not(feature = "mpi"))]
         ReshardCommand::Run(_) => Err(Failure::new(
-            Exit::NoDevice,
-            "reshard run: this stridec was built without MPI; `reshard simulate` moves the same files in one process",
+            super::errors::Exit::NoDevice,
+            "reshard run: this stridec was built without MPI, which `cargo install stridec --features mpi` builds in; `reshard simulate` moves the same files in one process",
         )),
-    }
+    }?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Where the shards of a side lie, and how.
-type Side = (Placement, Shards);
+pub(super) type Side = (Placement, Shards);
 
 /// The array and its sides.
-struct Sides {
-    shape: Shape,
-    from: Side,
-    to: Side,
+pub(super) struct Sides {
+    pub(super) shape: Shape,
+    pub(super) from: Side,
+    pub(super) to: Side,
 }
 
-fn sides(args: &SidesArgs) -> Result<Sides, Failure> {
+pub(super) fn sides(args: &SidesArgs) -> Result<Sides, Failure> {
     let Tensor::Shape(shape) = tensor(&args.shape)? else {
         return Err(Failure::invalid("--shape: expected an XLA shape, got strides"));
     };
@@ -79,18 +84,18 @@ fn simulated(args: &MoveArgs) -> Result<(), Failure> {
     let inputs = files(&args.input, "--input", &shape, &from)?;
     let outputs = files(&args.output, "--output", &shape, &to)?;
     let mut sources = BTreeMap::new();
-    for (device, path, tensor, name) in &inputs {
+    for ShardFile { device, path, tensor, name } in &inputs {
         sources.insert(*device, ImageFile::open(path, tensor, name)?);
     }
     let mut opened = Vec::new();
-    for (_, path, ..) in &outputs {
+    for ShardFile { path, .. } in &outputs {
         refuse_archive(path)?;
         opened.push(Output::open(path)?);
     }
     let images = sources.iter().map(|(device, source)| (*device, source.image())).collect();
     let sides = ((&from.0, &from.1), (&to.0, &to.1));
     let mut moved = simulate(&shape, sides.0, sides.1, args.staging, &images)?;
-    for ((device, path, tensor, _), output) in outputs.iter().zip(&mut opened) {
+    for (ShardFile { device, path, tensor, .. }, output) in outputs.iter().zip(&mut opened) {
         if is_npy(path) {
             output.write(&npy::header_of(tensor).write())?;
         }
@@ -105,26 +110,37 @@ fn simulated(args: &MoveArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The device, file and memory of every shard of a side, and its shape for messages.
-fn files(
+/// The file of a device's shard.
+pub(super) struct ShardFile {
+    pub(super) device: u64,
+    pub(super) path: PathBuf,
+    pub(super) tensor: StrideDescriptor,
+    /// The shard's shape, for messages.
+    pub(super) name: String,
+}
+
+/// The file of every shard of a side.
+fn files(pattern: &str, flag: &str, shape: &Shape, side: &Side) -> Result<Vec<ShardFile>, Failure> {
+    let devices: Vec<u64> = side.0.tiles().map(|(device, _)| device).collect();
+    let files = devices.iter().map(|&device| file(pattern, flag, shape, side, device));
+    Ok(files.collect::<Result<Vec<_>, Failure>>()?.into_iter().flatten().collect())
+}
+
+/// The file of the shard of a device; `None` where it has none.
+pub(super) fn file(
     pattern: &str,
     flag: &str,
     shape: &Shape,
     (placement, shards): &Side,
-) -> Result<Vec<(u64, PathBuf, StrideDescriptor, String)>, Failure> {
-    let mut files = Vec::new();
-    for (device, _) in placement.tiles() {
-        let Some(shard) = shards.shape(shape, placement, device)? else { continue };
-        let descriptor = StrideDescriptor::try_from(&shard).map_err(Error::from)?;
-        let path = PathBuf::from(pattern.replace("{rank}", &device.to_string()));
-        files.push((device, path, descriptor, shard.to_string()));
-    }
-    if files.len() > 1 && !pattern.contains("{rank}") {
-        let reason = format!(
-            "expected a file with {{rank}} in its name, one for each of {} devices",
-            files.len()
-        );
+    device: u64,
+) -> Result<Option<ShardFile>, Failure> {
+    let count = placement.tiles().take(2).count();
+    if count > 1 && !pattern.contains("{rank}") {
+        let reason = "expected a file with {rank} in its name, one for each device";
         return Err(Failure::invalid(format!("{flag}: {reason}, got {pattern}")));
     }
-    Ok(files)
+    let Some(shard) = shards.shape(shape, placement, device)? else { return Ok(None) };
+    let tensor = StrideDescriptor::try_from(&shard).map_err(Error::from)?;
+    let path = PathBuf::from(pattern.replace("{rank}", &device.to_string()));
+    Ok(Some(ShardFile { device, path, tensor, name: shard.to_string() }))
 }

@@ -14,7 +14,7 @@ pub(super) enum ReshardCommand {
     Plan(PlanArgs),
     /// Moves the shards in the files of every device, with all devices in this process
     Simulate(MoveArgs),
-    /// Moves the shards over MPI: needs a build with MPI
+    /// Moves the shards over MPI, each rank its own: `mpirun -n N stridec reshard run …`. Needs a build with MPI
     Run(MoveArgs),
 }
 
@@ -91,7 +91,7 @@ pub(super) struct MoveArgs {
     /// Where to write the shards, one file a device; `{rank}` is the device's number
     #[arg(short, long, value_name = "OUT")]
     pub(super) output: String,
-    /// The most that a device has in messages at a time, such as 64MiB
+    /// The most that a device has in messages at a time, such as 64MiB, which is what `run` takes by default
     #[arg(long, value_name = "BYTES", value_parser = staging)]
     pub(super) staging: Option<u64>,
 }

@@ -1,14 +1,24 @@
 //! [`Member`]: one device in a reshard, whatever carries the messages.
 
 use super::{
-    Engine, RankPlan, Round, RunError, Shards, Transfer,
-    message::{pack, unpack, zeros},
+    Engine, RankPlan, Round, RunError, Runs, Shards, Transfer,
+    message::{pack, runs, unpack, write_padding},
     plan::element_bytes,
     rank_plan, rounds,
     shards::Shard,
     split::run,
 };
-use crate::{error::Error, shape::Shape, sharding::Placement};
+use crate::{
+    error::Error,
+    host::HostError,
+    nest::Operand,
+    shape::{Layout, Shape},
+    sharding::Placement,
+    stride::StrideDescriptor,
+};
+
+/// The most bytes of a part of a copy, so that they stay in a cache between the two shards.
+const COPY_BYTES: u64 = 1 << 20;
 
 /// One device in a reshard: its part of the plan, and its two shards.
 ///
@@ -43,6 +53,10 @@ pub struct Member {
     destination: Option<Shard>,
     /// The shape of the destination's shard, which may have no element of the array.
     destination_shape: Option<Shape>,
+    source_bytes: u64,
+    destination_bytes: u64,
+    /// How the boxes of messages lie in them.
+    order: Layout,
     part: RankPlan,
     rounds: Vec<Round>,
     element_bytes: u64,
@@ -68,14 +82,23 @@ impl Member {
         let element_bytes = element_bytes(array)?;
         let devices = from.devices().max(to.devices());
         let staging = staging_bytes.unwrap_or(i64::MAX.unsigned_abs());
+        let destination_shape = destination.shape(array, to, device)?;
+        let bytes = |shape: &Option<Shape>| match shape {
+            Some(shape) => StrideDescriptor::try_from(shape).map(|shard| shard.image_bytes()),
+            None => Ok(0),
+        };
         Ok(Self {
             source: Shard::new(source, array, from, device)?,
+            order: destination.order(array),
             destination: Shard::new(destination, array, to, device)?,
-            destination_shape: destination.shape(array, to, device)?,
+            source_bytes: bytes(&source.shape(array, from, device)?)?,
+            destination_bytes: bytes(&destination_shape)?,
+            destination_shape,
             rounds: rounds(&part, device, devices, element_bytes, staging)?,
             part,
             element_bytes,
-            most: usize::try_from(staging / element_bytes).unwrap_or(usize::MAX),
+            most: usize::try_from(staging.min(COPY_BYTES.max(element_bytes)) / element_bytes)
+                .unwrap_or(usize::MAX),
         })
     }
 
@@ -85,30 +108,154 @@ impl Member {
         &self.rounds
     }
 
+    /// The length of the image of the destination's shard; `None` where the device has no shard there.
+    #[must_use]
+    pub fn destination_bytes(&self) -> Option<u64> {
+        self.destination_shape.as_ref().map(|_| self.destination_bytes)
+    }
+
     /// The image of the destination's shard with what the device had already; `None` where it has no shard there.
     ///
     /// # Errors
     ///
     /// Where `source` is not the image of the device's shard, or a layout has no strides.
     pub fn begin(&self, source: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        let Some(shape) = &self.destination_shape else { return Ok(None) };
-        let mut image = zeros(shape)?;
-        if let (Some(region), Some(from), Some(to)) =
-            (&self.part.copy, &self.source, &self.destination)
-        {
-            let mut parts = Vec::new();
-            let elements = region.elements();
-            for start in (0..elements).step_by(self.most) {
-                let limit = elements.min(start.saturating_add(self.most as u64));
-                run(region, start, limit, &mut |part| parts.push(part));
-            }
-            for part in parts {
-                let mut message = self.message(std::iter::once(part.elements()));
-                pack(from, &part, source, &mut message)?;
-                unpack(to, &part, &message, &mut image)?;
+        let Some(bytes) = self.destination_bytes() else { return Ok(None) };
+        let mut image = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
+        self.pad(&mut image)?;
+        self.copy(source, &mut image)?;
+        Ok(Some(image))
+    }
+
+    /// Checks that the images are as long as the device's shards; they are empty where it has none.
+    ///
+    /// # Errors
+    ///
+    /// Where one has another length.
+    pub fn check(&self, source: &[u8], destination: &[u8]) -> Result<(), Error> {
+        for (operand, given, expected) in [
+            (Operand::Source(0), source.len(), self.source_bytes),
+            (Operand::Destination, destination.len(), self.destination_bytes),
+        ] {
+            if given as u64 != expected {
+                return Err(HostError::Length { operand, given, expected }.into());
             }
         }
-        Ok(Some(image))
+        Ok(())
+    }
+
+    /// Writes the padding of the destination's shard into its image, which is all zeros: before anything else is written there.
+    ///
+    /// # Errors
+    ///
+    /// Where the image has another length than the shard.
+    pub fn pad(&self, image: &mut [u8]) -> Result<(), Error> {
+        match &self.destination_shape {
+            Some(shape) => write_padding(shape, image),
+            None => Ok(()),
+        }
+    }
+
+    /// Copies what the device has and wants from the image of one shard to that of the other.
+    ///
+    /// # Errors
+    ///
+    /// Where an image has another length than its shard.
+    pub fn copy(&self, source: &[u8], image: &mut [u8]) -> Result<(), Error> {
+        let (Some(region), Some(from), Some(to)) =
+            (&self.part.copy, &self.source, &self.destination)
+        else {
+            return Ok(());
+        };
+        let mut parts = Vec::new();
+        let elements = region.elements();
+        for start in (0..elements).step_by(self.most) {
+            let limit = elements.min(start.saturating_add(self.most as u64));
+            run(region, start, limit, &mut |part| parts.push(part));
+        }
+        let mut message = Vec::new();
+        for part in parts {
+            message.resize(self.bytes(part.elements()), 0);
+            pack(from, &part, &self.order, source, &mut message)?;
+            unpack(to, &part, &self.order, &message, image)?;
+        }
+        Ok(())
+    }
+
+    /// The length of the message that the device sends in a round, in bytes; 0 where it sends none.
+    #[must_use]
+    pub fn sent_bytes(&self, round: &Round) -> usize {
+        self.message_bytes(&round.sends)
+    }
+
+    /// The length of the message that the device receives in a round, in bytes; 0 where it receives none.
+    #[must_use]
+    pub fn received_bytes(&self, round: &Round) -> usize {
+        self.message_bytes(&round.receives)
+    }
+
+    /// How the message that the device sends in a round lies in the source's shard; `None` where it sends none, or has to pack it.
+    ///
+    /// # Errors
+    ///
+    /// Where a layout has no strides.
+    pub fn sent_runs(&self, round: &Round) -> Result<Option<Runs>, Error> {
+        self.runs(self.source.as_ref(), &round.sends)
+    }
+
+    /// How the message that the device receives in a round lies in the destination's shard; `None` where it receives none, or has to
+    /// unpack it.
+    ///
+    /// # Errors
+    ///
+    /// Where a layout has no strides.
+    pub fn received_runs(&self, round: &Round) -> Result<Option<Runs>, Error> {
+        self.runs(self.destination.as_ref(), &round.receives)
+    }
+
+    /// Packs what the device sends in a round; `message` has [`sent_bytes`](Self::sent_bytes).
+    ///
+    /// # Errors
+    ///
+    /// Where `source` is not the image of the device's shard.
+    ///
+    /// # Panics
+    ///
+    /// Where `message` is shorter.
+    pub fn pack(&self, round: &Round, source: &[u8], message: &mut [u8]) -> Result<(), Error> {
+        let Some(shard) = &self.source else { return Ok(()) };
+        let mut rest = message;
+        for Transfer { region, .. } in &round.sends {
+            let (part, after) = rest.split_at_mut(self.bytes(region.elements()));
+            pack(shard, region, &self.order, source, part)?;
+            rest = after;
+        }
+        Ok(())
+    }
+
+    /// Puts what the device received in a round in its place; `message` has [`received_bytes`](Self::received_bytes).
+    ///
+    /// # Errors
+    ///
+    /// Where `destination` is not the image of the device's shard.
+    ///
+    /// # Panics
+    ///
+    /// Where `message` is shorter.
+    pub fn unpack(
+        &self,
+        round: &Round,
+        message: &[u8],
+        destination: &mut [u8],
+    ) -> Result<(), Error> {
+        let Some(shard) = &self.destination else { return Ok(()) };
+        let mut rest = message;
+        for Transfer { region, .. } in &round.receives {
+            let (part, after) = rest.split_at(self.bytes(region.elements()));
+            unpack(shard, region, &self.order, part, destination)?;
+            rest = after;
+        }
+        Ok(())
     }
 
     /// Packs and sends what the device sends in a round.
@@ -122,16 +269,9 @@ impl Member {
         source: &[u8],
         engine: &mut E,
     ) -> Result<(), RunError<E::Error>> {
-        let (Some(first), Some(shard)) = (round.sends.first(), &self.source) else {
-            return Ok(());
-        };
-        let mut message = self.message(round.sends.iter().map(|send| send.region.elements()));
-        let mut rest = &mut message[..];
-        for Transfer { region, .. } in &round.sends {
-            let (part, after) = rest.split_at_mut(self.bytes(region.elements()));
-            pack(shard, region, source, part)?;
-            rest = after;
-        }
+        let Some(first) = round.sends.first() else { return Ok(()) };
+        let mut message = vec![0; self.sent_bytes(round)];
+        self.pack(round, source, &mut message)?;
         engine.send(first.to, message).map_err(RunError::Engine)
     }
 
@@ -146,18 +286,10 @@ impl Member {
         destination: &mut [u8],
         engine: &mut E,
     ) -> Result<(), RunError<E::Error>> {
-        let (Some(first), Some(shard)) = (round.receives.first(), &self.destination) else {
-            return Ok(());
-        };
-        let mut message = self.message(round.receives.iter().map(|part| part.region.elements()));
+        let Some(first) = round.receives.first() else { return Ok(()) };
+        let mut message = vec![0; self.received_bytes(round)];
         engine.receive(first.from, &mut message).map_err(RunError::Engine)?;
-        let mut rest = &message[..];
-        for Transfer { region, .. } in &round.receives {
-            let (part, after) = rest.split_at(self.bytes(region.elements()));
-            unpack(shard, region, part, destination)?;
-            rest = after;
-        }
-        Ok(())
+        Ok(self.unpack(round, &message, destination)?)
     }
 
     /// Runs the device's part from the image of its shard to that of its other shard, which is empty where it has none.
@@ -182,7 +314,15 @@ impl Member {
         usize::try_from(elements * self.element_bytes).unwrap_or(usize::MAX)
     }
 
-    fn message(&self, elements: impl Iterator<Item = u64>) -> Vec<u8> {
-        vec![0; elements.map(|elements| self.bytes(elements)).sum()]
+    fn message_bytes(&self, transfers: &[Transfer]) -> usize {
+        transfers.iter().map(|transfer| self.bytes(transfer.region.elements())).sum()
+    }
+
+    /// How a message of one box lies in a shard.
+    fn runs(&self, shard: Option<&Shard>, transfers: &[Transfer]) -> Result<Option<Runs>, Error> {
+        match (shard, transfers) {
+            (Some(shard), [transfer]) => runs(shard, &transfer.region, &self.order),
+            _ => Ok(None),
+        }
     }
 }

@@ -43,6 +43,14 @@ impl Shards {
         }
         Ok(Some(Shape::new(array.element_type(), sizes, layout.cloned())?))
     }
+
+    /// The order of the shards' dimensions in memory, as a layout without tiles.
+    pub(super) fn order(&self, array: &Shape) -> Layout {
+        match self.layout.as_ref().or(array.layout()) {
+            Some(layout) => Layout::new(layout.minor_to_major.iter().copied()),
+            None => Layout::default_for_rank(array.rank()),
+        }
+    }
 }
 
 /// The shard of one device: its shape, and its box in the whole array.

@@ -1,0 +1,141 @@
+//! `stridec reshard run`: the files of all ranks over MPI, each rank its own.
+
+use std::process::ExitCode;
+
+use stridec::mpi::{Exchange, MpiError, World};
+
+use super::{
+    errors::{Exit, Failure, note, report},
+    image_file::ImageFile,
+    input::{is_npy, refuse_archive},
+    npy,
+    output::Output,
+    reshard::{ShardFile, Sides, file, sides},
+    reshard_args::{MoveArgs, SidesArgs},
+    sharding_arg::sharding,
+};
+
+/// The bound of a rank's messages where none is given.
+const STAGING: u64 = 64 << 20;
+
+/// Moves this rank's part. A failure is printed while MPI runs: a rank that ends it early may be ended by the launcher.
+pub(super) fn run(args: &MoveArgs) -> Result<ExitCode, Failure> {
+    let world = World::join().map_err(failure)?;
+    match moved(&world, args) {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(failure) => {
+            report(&failure);
+            // Every rank has printed its failure before the first ends.
+            let _ = world.agreed(None);
+            Ok(failure.exit_code())
+        }
+    }
+}
+
+fn moved(world: &World, args: &MoveArgs) -> Result<(), Failure> {
+    let staging = args.staging.unwrap_or(STAGING);
+    let operation = operation(&args.sides, staging);
+    let read = agreed(world, operation.and_then(|text| Ok((text, sides(&args.sides)?))))?;
+    let (operation, Sides { shape, from, to }) = read;
+    agreed(world, same(world, &operation))?;
+    let exchange = Exchange::new(world, &shape, (&from.0, &from.1), (&to.0, &to.1), staging);
+    let exchange = agreed(world, exchange.map_err(failure))?;
+
+    let rank = world.rank();
+    let opened = (|| {
+        let source = match file(&args.input, "--input", &shape, &from, rank)? {
+            Some(ShardFile { path, tensor, name, .. }) => {
+                Some(ImageFile::open(&path, &tensor, &name)?)
+            }
+            None => None,
+        };
+        let Some(to) = file(&args.output, "--output", &shape, &to, rank)? else {
+            return Ok((source, None));
+        };
+        refuse_archive(&to.path)?;
+        let mut output = Output::open(&to.path)?;
+        let header = if is_npy(&to.path) { npy::header_of(&to.tensor).write() } else { Vec::new() };
+        let image = output.image(&header, to.tensor.image_bytes())?;
+        Ok((source, Some((output, image))))
+    })();
+    let (source, mut destination) = agreed(world, opened)?;
+
+    let source = source.as_ref().map_or(&[][..], ImageFile::image);
+    let image = destination.as_mut().map_or(&mut [][..], |(_, image)| &mut image[..]);
+    agreed(world, exchange.run(source, image).map_err(failure))?;
+    let written = destination.map(|(mut output, image)| {
+        output.write_image(image)?;
+        Ok(output)
+    });
+    // Only when all ranks have written does the first output appear.
+    let output = agreed(world, written.transpose())?;
+    agreed(world, output.map_or(Ok(()), Output::finish))?;
+    if rank == 0 {
+        let (sources, shards) = (from.0.tiles().count(), to.0.tiles().count());
+        note(&format!("moved {sources} shards to {shards}, over MPI"));
+    }
+    Ok(())
+}
+
+/// What this rank is to do, in words that are the same where the operation is.
+fn operation(args: &SidesArgs, staging: u64) -> Result<String, Failure> {
+    let SidesArgs { shape, devices, from_devices, to_devices, from_layout, to_layout, .. } = args;
+    let (from, to) = (sharding(&args.from), sharding(&args.to));
+    let (from, to) = (
+        from.map_err(|failure| failure.about("--from"))?,
+        to.map_err(|failure| failure.about("--to"))?,
+    );
+    let given = |option: &Option<String>| option.clone().unwrap_or_else(|| "none".into());
+    let count = |option: &Option<u64>| given(&option.map(|number| number.to_string()));
+    Ok([
+        format!("stridec {}", env!("CARGO_PKG_VERSION")),
+        format!("--shape {shape}"),
+        format!("--from {from}"),
+        format!("--to {to}"),
+        format!("--devices {}", count(devices)),
+        format!("--from-devices {}", count(from_devices)),
+        format!("--to-devices {}", count(to_devices)),
+        format!("--from-layout {}", given(from_layout)),
+        format!("--to-layout {}", given(to_layout)),
+        format!("--shards {:?}", args.shards),
+        format!("--staging {staging}"),
+    ]
+    .join("\n"))
+}
+
+/// Checks that this rank is to do what rank 0 is.
+fn same(world: &World, operation: &str) -> Result<(), Failure> {
+    let Some(first) = told(world, world.other_than_first(operation)) else { return Ok(()) };
+    let mut lines = first.lines().zip(operation.lines());
+    let (expected, given) = lines.find(|(first, own)| first != own).unwrap_or((&first, operation));
+    let reason = format!("the ranks disagree: expected `{expected}`, as on rank 0, got `{given}`");
+    Err(Failure::invalid(reason))
+}
+
+/// The result of this rank, if no rank failed; otherwise its own failure, or that of the first that did.
+fn agreed<T>(world: &World, own: Result<T, Failure>) -> Result<T, Failure> {
+    let message = own.as_ref().err().map(|failure| (failure.code(), failure.to_string()));
+    let message = message.as_ref().map(|(code, message)| (*code, &message[..]));
+    match told(world, world.agreed(message)) {
+        Some(of) if own.is_ok() => {
+            let exit = Exit::of(of.code).unwrap_or(Exit::Failed);
+            Err(Failure::new(exit, format!("rank {}: {}", of.rank, of.message)))
+        }
+        _ => own,
+    }
+}
+
+/// What MPI told, or the end of all ranks, which would wait for this one.
+fn told<T>(world: &World, result: Result<T, MpiError>) -> T {
+    result.unwrap_or_else(|error| world.abort(&error.to_string()))
+}
+
+fn failure(error: MpiError) -> Failure {
+    match error {
+        MpiError::Shard(error) => error.into(),
+        MpiError::Ranks { expected, .. } => {
+            Failure::invalid(format!("{error}: start it with `mpirun -n {expected}`"))
+        }
+        _ => Failure::new(Exit::Failed, error.to_string()),
+    }
+}

@@ -1,0 +1,54 @@
+//! Agreement: the failure of one rank is that of all.
+
+use super::{MpiError, World};
+
+/// The longest message of a failure, in bytes.
+const LONGEST_MESSAGE: usize = 1 << 16;
+
+/// The failure of a rank, as all ranks know it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RankFailure {
+    /// The rank that failed; the first, where several did.
+    pub rank: u64,
+    /// The code that it gave.
+    pub code: u8,
+    /// The message that it gave.
+    pub message: String,
+}
+
+impl World {
+    /// Tells all ranks of a failure on this one, a code and a message, or that there is none; and returns the first failure among
+    /// all. It waits for all ranks, each of which must call it.
+    ///
+    /// # Errors
+    ///
+    /// Where MPI fails; the other ranks may then wait, until [`abort`](Self::abort) ends them.
+    pub fn agreed(&self, own: Option<(u8, &str)>) -> Result<Option<RankFailure>, MpiError> {
+        let mut message = own.map_or("", |(_, message)| message).as_bytes().to_vec();
+        message.truncate(LONGEST_MESSAGE);
+        let told = own.map_or(0, |(code, _)| 1 + u64::from(code) + ((message.len() as u64) << 16));
+        let all = self.all(told)?;
+        let Some((rank, told)) = (0..).zip(&all).find(|(_, told)| **told != 0) else {
+            return Ok(None);
+        };
+        message.resize(usize::try_from(told >> 16).unwrap_or(LONGEST_MESSAGE), 0);
+        self.broadcast(rank, &mut message)?;
+        let code = u8::try_from((told & 0xffff) - 1).unwrap_or(u8::MAX);
+        let message = String::from_utf8_lossy(&message).into_owned();
+        Ok(Some(RankFailure { rank, code, message }))
+    }
+
+    /// The text of rank 0, where it is another than this rank's. It waits for all ranks, each of which must call it.
+    ///
+    /// # Errors
+    ///
+    /// Where MPI fails; the other ranks may then wait, until [`abort`](Self::abort) ends them.
+    pub fn other_than_first(&self, text: &str) -> Result<Option<String>, MpiError> {
+        let length = self.all(text.len() as u64)?[0];
+        let mut first = text.as_bytes().to_vec();
+        first.resize(usize::try_from(length).unwrap_or(usize::MAX), 0);
+        self.broadcast(0, &mut first)?;
+        let first = String::from_utf8_lossy(&first).into_owned();
+        Ok((first != text).then_some(first))
+    }
+}

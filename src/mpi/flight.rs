@@ -1,0 +1,255 @@
+//! [`Flight`]: messages on the way between the images of two shards.
+#![allow(unsafe_code)]
+
+use std::{ffi::c_int, marker::PhantomData};
+
+use mpi_sys::{
+    MPI_Aint, MPI_Datatype, MPI_ERR_IN_STATUS, MPI_Irecv, MPI_Isend, MPI_Request, MPI_SUCCESS,
+    MPI_Status, MPI_Testsome, MPI_Type_commit, MPI_Type_create_hvector, MPI_Type_free,
+    MPI_Waitsome, RSMPI_UINT8_T,
+};
+
+use super::{MpiError, World, world::done};
+use crate::reshard::Runs;
+
+/// Runs of bytes as a type of MPI.
+#[derive(Debug)]
+pub(super) struct Vector {
+    offset: usize,
+    end: usize,
+    count: c_int,
+    datatype: MPI_Datatype,
+    /// Whether the type was made here.
+    own: bool,
+}
+
+impl Vector {
+    pub(super) fn new(runs: &Runs) -> Result<Self, MpiError> {
+        // SAFETY: a constant of the library.
+        let byte = unsafe { RSMPI_UINT8_T };
+        let (offset, end) = (runs.offset, runs.end());
+        let mut vector = Self { offset, end, count: int(runs.run), datatype: byte, own: false };
+        for &(count, step) in runs.steps().iter().rev() {
+            let step = MPI_Aint::try_from(step).unwrap_or(MPI_Aint::MAX);
+            let mut outer = vector.datatype;
+            // SAFETY: types that were made here and not freed; an inner one may be freed once an outer one is made of it.
+            unsafe {
+                let (inner, length) = (vector.datatype, vector.count);
+                let code = MPI_Type_create_hvector(int(count), length, step, inner, &raw mut outer);
+                done("MPI_Type_create_hvector", code)?;
+                vector.free();
+            }
+            (vector.datatype, vector.count, vector.own) = (outer, 1, true);
+        }
+        if vector.own {
+            // SAFETY: a type that was made here.
+            done("MPI_Type_commit", unsafe { MPI_Type_commit(&raw mut vector.datatype) })?;
+        }
+        Ok(vector)
+    }
+
+    fn free(&mut self) {
+        if self.own {
+            // SAFETY: made here and not freed before; messages under way keep the type.
+            unsafe { MPI_Type_free(&raw mut self.datatype) };
+            self.own = false;
+        }
+    }
+}
+
+impl Drop for Vector {
+    fn drop(&mut self) {
+        self.free();
+    }
+}
+
+/// What a message was, once it has arrived or its memory is free again.
+#[derive(Debug)]
+pub(super) struct Landed {
+    /// The number that it was given.
+    pub(super) number: usize,
+    pub(super) sent: bool,
+    /// Its memory, where it did not go from or to a shard in place.
+    pub(super) message: Option<Vec<u8>>,
+}
+
+/// Messages on the way from the image of one shard, and into that of another.
+///
+/// Dropping it while one is under way, after an error of MPI, ends the program of all ranks: MPI may still write into their memory.
+#[derive(Debug)]
+pub(super) struct Flight<'a> {
+    world: &'a World,
+    source: &'a [u8],
+    destination: *mut u8,
+    length: usize,
+    requests: Vec<MPI_Request>,
+    /// What each request will be.
+    messages: Vec<Landed>,
+    indices: Vec<c_int>,
+    statuses: Vec<MPI_Status>,
+    error: Option<MpiError>,
+    _destination: PhantomData<&'a mut [u8]>,
+}
+
+impl<'a> Flight<'a> {
+    pub(super) fn new(world: &'a World, source: &'a [u8], destination: &'a mut [u8]) -> Self {
+        Self {
+            world,
+            source,
+            destination: destination.as_mut_ptr(),
+            length: destination.len(),
+            requests: Vec::new(),
+            messages: Vec::new(),
+            indices: Vec::new(),
+            statuses: Vec::new(),
+            error: None,
+            _destination: PhantomData,
+        }
+    }
+
+    /// Whether no message is on the way.
+    pub(super) fn is_empty(&self) -> bool {
+        self.requests.is_empty()
+    }
+
+    /// The image of the destination, of which the places of messages that are received in place may not be touched.
+    pub(super) fn destination(&mut self) -> &mut [u8] {
+        // SAFETY: the image was lent for as long as `self` lives. MPI writes into it from functions that take `self` as mutable,
+        // or from outside the process; bytes that it writes are neither read nor written here, since boxes of different
+        // messages share no element, and elements of messages in place are whole bytes.
+        unsafe { std::slice::from_raw_parts_mut(self.destination, self.length) }
+    }
+
+    pub(super) fn send_in_place(&mut self, number: usize, to: u64, runs: &Vector) {
+        assert!(runs.end <= self.source.len(), "the runs lie in the image");
+        let start = self.source[runs.offset..].as_ptr();
+        self.post_send(number, to, start, runs.count, runs.datatype, None);
+    }
+
+    pub(super) fn send(&mut self, number: usize, to: u64, message: Vec<u8>) {
+        // SAFETY: a constant of the library.
+        let byte = unsafe { RSMPI_UINT8_T };
+        self.post_send(number, to, message.as_ptr(), int(message.len()), byte, Some(message));
+    }
+
+    /// `start` has `count` of the type, in the source or in `message`.
+    fn post_send(
+        &mut self,
+        number: usize,
+        to: u64,
+        start: *const u8,
+        count: c_int,
+        datatype: MPI_Datatype,
+        message: Option<Vec<u8>>,
+    ) {
+        // SAFETY: what is sent is lent to `self`, or kept in `messages` where it does not move, until the request is done.
+        self.post("MPI_Isend", Landed { number, sent: true, message }, |world, request| unsafe {
+            MPI_Isend(start.cast(), count, datatype, int(to), 0, world.communicator(), request)
+        });
+    }
+
+    pub(super) fn receive_in_place(&mut self, number: usize, from: u64, runs: &Vector) {
+        assert!(runs.end <= self.length, "the runs lie in the image");
+        let start = self.destination.wrapping_add(runs.offset);
+        self.post_receive(number, from, start, runs.count, runs.datatype, None);
+    }
+
+    /// Receives a message as long as `message`.
+    pub(super) fn receive(&mut self, number: usize, from: u64, mut message: Vec<u8>) {
+        // SAFETY: a constant of the library.
+        let byte = unsafe { RSMPI_UINT8_T };
+        let (start, count) = (message.as_mut_ptr(), int(message.len()));
+        self.post_receive(number, from, start, count, byte, Some(message));
+    }
+
+    /// `start` has room for `count` of the type, in the destination or in `message`.
+    fn post_receive(
+        &mut self,
+        number: usize,
+        from: u64,
+        start: *mut u8,
+        count: c_int,
+        datatype: MPI_Datatype,
+        message: Option<Vec<u8>>,
+    ) {
+        // SAFETY: as for what is sent; the bytes belong to this message alone, and nobody looks at them before it is done.
+        self.post("MPI_Irecv", Landed { number, sent: false, message }, |world, request| unsafe {
+            MPI_Irecv(start.cast(), count, datatype, int(from), 0, world.communicator(), request)
+        });
+    }
+
+    fn post(
+        &mut self,
+        function: &'static str,
+        message: Landed,
+        start: impl FnOnce(&World, *mut MPI_Request) -> c_int,
+    ) {
+        // SAFETY: a constant of the library.
+        let mut request = unsafe { mpi_sys::RSMPI_REQUEST_NULL };
+        match done(function, start(self.world, &raw mut request)) {
+            Ok(()) => {
+                self.requests.push(request);
+                self.messages.push(message);
+            }
+            Err(error) => drop(self.error.get_or_insert(error)),
+        }
+    }
+
+    /// The messages that are done; where `wait` is set, at least one, if any is under way.
+    pub(super) fn landed(&mut self, wait: bool) -> Result<Vec<Landed>, MpiError> {
+        if let Some(error) = &self.error {
+            return Err(error.clone());
+        }
+        let count = self.requests.len();
+        self.indices.resize(count, 0);
+        // SAFETY: a status is a few numbers, for which zeros are valid.
+        self.statuses.resize(count, unsafe { std::mem::zeroed() });
+        let mut found = 0;
+        let (function, call) = if wait {
+            ("MPI_Waitsome", MPI_Waitsome as unsafe extern "C" fn(_, _, _, _, _) -> _)
+        } else {
+            ("MPI_Testsome", MPI_Testsome as unsafe extern "C" fn(_, _, _, _, _) -> _)
+        };
+        // SAFETY: the lists have the length that is told.
+        let code = unsafe {
+            let (indices, statuses) = (self.indices.as_mut_ptr(), self.statuses.as_mut_ptr());
+            call(int(count), self.requests.as_mut_ptr(), &raw mut found, indices, statuses)
+        };
+        // Without a request the number found is `MPI_UNDEFINED`, which is negative.
+        let found = usize::try_from(found).unwrap_or(0);
+        if code == MPI_ERR_IN_STATUS.cast_signed() {
+            for status in &self.statuses[..found] {
+                if status.MPI_ERROR != MPI_SUCCESS.cast_signed() {
+                    self.error = done(function, status.MPI_ERROR).err();
+                }
+            }
+        }
+        if let Err(error) = done(function, code) {
+            return Err(self.error.get_or_insert(error).clone());
+        }
+        self.indices.truncate(found);
+        // From the last on, so that those before stay where they are.
+        self.indices.sort_unstable();
+        let landed = self.indices.iter().rev().map(|&index| {
+            let index = usize::try_from(index).unwrap_or(usize::MAX);
+            self.requests.swap_remove(index);
+            self.messages.swap_remove(index)
+        });
+        Ok(landed.collect())
+    }
+}
+
+impl Drop for Flight<'_> {
+    fn drop(&mut self) {
+        if !self.requests.is_empty() {
+            let reason =
+                self.error.as_ref().map_or_else(|| "a panic".to_owned(), MpiError::to_string);
+            self.world.abort(&reason);
+        }
+    }
+}
+
+/// A number that MPI takes as an `int`: messages are cut below what that holds, and ranks are counted by it.
+fn int(number: impl TryInto<c_int>) -> c_int {
+    number.try_into().unwrap_or_else(|_| unreachable!("messages are at most 1 GiB"))
+}

@@ -1,0 +1,142 @@
+//! What goes wrong on one rank is an error on all, soon, and the outputs stay as they were.
+
+use std::{
+    os::unix::fs::symlink,
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use crate::launcher::{Launcher, Ran};
+
+const OPERATION: [&str; 10] = [
+    "--shape",
+    "u8[64,96]",
+    "--from",
+    "{devices=[4,1]<=[4]}",
+    "--to",
+    "{devices=[1,4]<=[4]}",
+    "-i",
+    "x.{rank}.bin",
+    "-o",
+    "y.{rank}.bin",
+];
+
+/// Inputs, and outputs of an earlier run.
+fn prepared() -> Option<Launcher> {
+    let launcher = Launcher::find()?;
+    for rank in 0..4 {
+        launcher.write(&format!("x.{rank}.bin"), vec![1; 16 * 96]);
+        launcher.write(&format!("y.{rank}.bin"), "as it was");
+    }
+    Some(launcher)
+}
+
+/// Each rank printed the reason, and nothing was written.
+fn fails(launcher: &Launcher, ran: &Ran, says: &str, ranks: usize) {
+    assert!(!ran.success, "{}", ran.stderr);
+    let told = ran.stderr.lines().filter(|line| line.contains(says)).count();
+    assert_eq!(told, ranks, "{says:?} in {}", ran.stderr);
+    unchanged(launcher, &[0, 1, 2, 3]);
+    let left: Vec<String> =
+        launcher.names().into_iter().filter(|name| name.starts_with(".stridec")).collect();
+    assert_eq!(left, Vec::<String>::new());
+}
+
+fn unchanged(launcher: &Launcher, ranks: &[u8]) {
+    for rank in ranks {
+        assert_eq!(launcher.read(&format!("y.{rank}.bin")), b"as it was", "rank {rank}");
+    }
+}
+
+#[test]
+fn an_input_that_is_missing_or_has_another_size() {
+    let Some(launcher) = prepared() else { return };
+    std::fs::remove_file(launcher.path("x.2.bin")).unwrap();
+    fails(&launcher, &launcher.run(&OPERATION), "x.2.bin: cannot be read", 4);
+    launcher.write("x.2.bin", "short");
+    fails(&launcher, &launcher.run(&OPERATION), "x.2.bin: expected 1536 bytes", 4);
+}
+
+#[test]
+fn ranks_that_disagree() {
+    let Some(launcher) = prepared() else { return };
+    for other in ["--to-layout={0,1}", "--staging=1MiB"] {
+        let args = [&OPERATION[..], &[other]].concat();
+        let child = launcher.start(&[(3, &[], &OPERATION), (1, &[], &args)]);
+        fails(&launcher, &Launcher::finish(child), "the ranks disagree", 4);
+    }
+    let mut more = OPERATION;
+    (more[3], more[1]) = ("{devices=[5,1]<=[5]}", "u8[65,96]");
+    fails(&launcher, &launcher.run(&more), "mpirun -n 5", 4);
+}
+
+/// A device without room: what is written last fails.
+#[test]
+fn a_full_disk() {
+    let Some(launcher) = prepared() else { return };
+    std::fs::remove_file(launcher.path("y.3.bin")).unwrap();
+    symlink("/dev/full", launcher.path("y.3.bin")).unwrap();
+    let ran = launcher.run(&OPERATION);
+    assert!(!ran.success);
+    let told = ran.stderr.lines().filter(|line| line.contains("y.3.bin: cannot be written"));
+    assert_eq!(told.count(), 4, "{}", ran.stderr);
+    unchanged(&launcher, &[0, 1, 2]);
+    assert_eq!(launcher.names().len(), 8, "{:?}", launcher.names());
+}
+
+/// A disk that is too small: its blocks are missing before anything is moved. Needs the right to mount one.
+#[test]
+fn a_small_disk() {
+    let Some(launcher) = prepared() else { return };
+    let disk = launcher.path("disk");
+    std::fs::create_dir(&disk).unwrap();
+    let mounted = Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=4k", "none"])
+        .arg(&disk)
+        .stderr(std::process::Stdio::null())
+        .status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: a file system cannot be mounted here");
+        return;
+    }
+    std::fs::write(disk.join("y"), "as it was").unwrap();
+    std::fs::remove_file(launcher.path("y.1.bin")).unwrap();
+    symlink(disk.join("y"), launcher.path("y.1.bin")).unwrap();
+    let mut large = OPERATION;
+    large[1] = "u8[64,960]";
+    for rank in 0..4 {
+        launcher.write(&format!("x.{rank}.bin"), vec![1; 16 * 960]);
+    }
+    let ran = launcher.run(&large);
+    let left = std::fs::read_dir(&disk).unwrap().count();
+    let kept = launcher.read("y.1.bin");
+    assert!(Command::new("umount").arg(&disk).status().unwrap().success());
+    assert_eq!((left, &kept[..]), (1, &b"as it was"[..]));
+    launcher.write("y.1.bin", "as it was");
+    fails(&launcher, &ran, "disk/y: cannot be written: No space left", 4);
+}
+
+/// Rank 2 waits for its input, a pipe, while the others wait for it; there it is killed.
+#[test]
+fn a_rank_that_is_killed() {
+    let Some(launcher) = prepared() else { return };
+    std::fs::remove_file(launcher.path("x.2.bin")).unwrap();
+    assert!(Command::new("mkfifo").arg(launcher.path("x.2.bin")).status().unwrap().success());
+    let tell = ["sh", "-c", "echo $$ > pid; exec \"$0\" \"$@\""];
+    let child =
+        launcher.start(&[(2, &[], &OPERATION), (1, &tell, &OPERATION), (1, &[], &OPERATION)]);
+    let start = Instant::now();
+    // The other ranks have opened their outputs once their temporary files are there.
+    let opened = || launcher.names().iter().filter(|name| name.starts_with(".stridec")).count();
+    while opened() < 3 {
+        assert!(start.elapsed() < Duration::from_secs(60), "{:?}", launcher.names());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let pid = String::from_utf8(launcher.read("pid")).unwrap();
+    assert!(Command::new("kill").args(["-KILL", pid.trim()]).status().unwrap().success());
+    let start = Instant::now();
+    let ran = Launcher::finish(child);
+    assert!(!ran.success, "{}", ran.stderr);
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    unchanged(&launcher, &[0, 1, 2, 3]);
+}

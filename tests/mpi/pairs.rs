@@ -1,0 +1,178 @@
+//! Pairs of shardings and layouts: what each rank writes is its part of the whole.
+
+use stridec::{
+    Operation, Tensor,
+    reshard::Shards,
+    shape::{Layout, Shape},
+    sharding::{Placement, Sharding, TileBox},
+    window::Slice,
+};
+
+use crate::launcher::Launcher;
+
+const ROWS: &str = "{devices=[4,1]<=[4]}";
+const COLUMNS: &str = "{devices=[1,4]<=[4]}";
+const SQUARES: &str = "{devices=[2,2]<=[4]}";
+const CROSSED: &str = "{devices=[2,2]<=[2,2]T(1,0)}";
+const COPIES: &str = "{devices=[2,1,2]<=[4] last_tile_dim_replicate}";
+const LISTED: &str = "{devices=[4,1]2,0,3,1}";
+const NAMED: &str = "{mesh['x'=2,'y'=2], [{}, {'y', 'x'}]}";
+
+/// The array, both shardings, both layouts, and further arguments.
+type Pair = (&'static str, &'static str, &'static str, &'static str, &'static str, &'static str);
+
+const PAIRS: [Pair; 30] = [
+    ("f32[64,96]", ROWS, COLUMNS, "", "", ""),
+    ("f32[64,96]", ROWS, COLUMNS, "", "{0,1}", ""),
+    ("f32[64,96]", ROWS, COLUMNS, "{0,1}", "", ""),
+    ("f32[64,96]", ROWS, COLUMNS, "{0,1}", "{0,1}", ""),
+    // Runs of 2 KiB: vectors of MPI, on both sides, and in pieces.
+    ("f32[64,4096]", SQUARES, ROWS, "", "", ""),
+    ("f32[64,4096]", ROWS, COLUMNS, "", "", ""),
+    ("f32[64,4096]", COLUMNS, SQUARES, "", "", "--staging 20000"),
+    ("f32[2048,48]", ROWS, COLUMNS, "", "{0,1}", ""),
+    ("f64[2048,48]", COLUMNS, ROWS, "{0,1}", "", "--staging 64KiB"),
+    ("f32[8,6,512]", "{devices=[2,2,1]<=[4]}", "{devices=[1,2,2]<=[4]}", "", "", ""),
+    ("f32[8,6,512]", "{devices=[2,1,2]<=[4]}", "{devices=[2,2,1]<=[4]}", "", "{2,0,1}", ""),
+    // Uneven, with short and empty tiles.
+    ("bf16[9,7]", ROWS, COLUMNS, "", "", ""),
+    ("bf16[5,3]", SQUARES, LISTED, "{0,1}", "", "--staging 8"),
+    ("u8[3,300]", ROWS, SQUARES, "", "", "--shards tile"),
+    ("u8[301,5]", CROSSED, ROWS, "{0,1}", "", "--shards tile"),
+    ("f32[0,6]", ROWS, COLUMNS, "", "", ""),
+    ("f32[]", "{replicated}", "{maximal device=3}", "", "", "--devices 4"),
+    // Copies, one device, and fewer devices on a side.
+    ("f32[64,96]", COPIES, COLUMNS, "", "", ""),
+    ("f32[64,96]", NAMED, COPIES, "", "{0,1}", ""),
+    ("f32[40,24]", "{replicated}", ROWS, "", "", "--devices 4"),
+    ("f32[40,24]", "{maximal device=2}", "{replicated}", "", "", "--devices 4"),
+    ("f32[40,24]", ROWS, "{devices=[1,3]<=[3]}", "", "", ""),
+    ("f32[40,24]", "{devices=[1,3]<=[3]}", CROSSED, "", "{0,1}", "--staging 100"),
+    // Tiles, and packed elements.
+    ("bf16[64,256]", ROWS, COLUMNS, "", "{1,0:T(8,128)(2,1)}", ""),
+    ("f32[50,200]", SQUARES, ROWS, "{1,0:T(8,128)}", "", ""),
+    ("f32[33,70]", ROWS, CROSSED, "{1,0:T(4,3)}", "{0,1:T(2,4)}", "--staging 1KiB"),
+    ("u4[64,96]", ROWS, COLUMNS, "{1,0:E(4)}", "{0,1:E(4)}", ""),
+    ("u4[15,31]", SQUARES, ROWS, "{1,0:E(4)}", "", ""),
+    ("u4[64,96]", COLUMNS, SQUARES, "", "{1,0:T(8,16)E(4)}", ""),
+    ("c128[24,20]", LISTED, NAMED, "{0,1}", "", "--staging 256"),
+];
+
+struct Side {
+    placement: Placement,
+    shards: Shards,
+}
+
+impl Side {
+    fn new(array: &Shape, sharding: &str, layout: &str, more: &str) -> Self {
+        let sharding: Sharding = sharding.parse().unwrap();
+        let devices = more.contains("--devices").then_some(4);
+        let layout = (!layout.is_empty()).then(|| layout.parse::<Layout>().unwrap());
+        let whole_tiles = more.contains("tile");
+        let placement = sharding.place(array, devices).unwrap();
+        Self { placement, shards: Shards { layout, whole_tiles } }
+    }
+
+    /// The image of a device's shard: its box of the array, and zeros.
+    fn image(&self, array: &Shape, whole: &[u8], device: u64) -> Option<Vec<u8>> {
+        let shape = self.shards.shape(array, &self.placement, device).unwrap()?;
+        let region = self.placement.tile(device).unwrap();
+        let part = part(array, whole, &region);
+        if !self.shards.whole_tiles || region.is_empty() {
+            let tensor = Tensor::from(shape);
+            let bytes = tensor.descriptor().unwrap().image_bytes();
+            if region.is_empty() {
+                return Some(vec![0; usize::try_from(bytes).unwrap()]);
+            }
+            let dense = Tensor::dense(array.element_type(), region.sizes()).unwrap();
+            return Some(run(&Operation::relayout(dense, tensor).unwrap(), &part));
+        }
+        // A whole tile has its rows, of bytes here, at a distance of its own.
+        let sizes: Vec<u64> = region.sizes().collect();
+        let tensor = Tensor::from(shape).descriptor().unwrap();
+        let mut image = vec![0; usize::try_from(tensor.image_bytes()).unwrap()];
+        for (number, byte) in (0..).zip(&part) {
+            let place = tensor.offset(&[number / sizes[1], number % sizes[1]]).unwrap();
+            image[usize::try_from(place).unwrap()] = *byte;
+        }
+        Some(image)
+    }
+}
+
+/// A box of the array, dense.
+fn part(array: &Shape, whole: &[u8], region: &TileBox) -> Vec<u8> {
+    if region.is_empty() {
+        return Vec::new();
+    }
+    let starts: Vec<u64> = region.ranges().iter().map(|(start, _)| *start).collect();
+    let slice =
+        Slice::new(starts, region.sizes().collect::<Vec<_>>(), vec![1; region.ranges().len()]);
+    run(&Operation::slice(array.clone().into(), &slice, None).unwrap(), whole)
+}
+
+fn run(operation: &Operation, source: &[u8]) -> Vec<u8> {
+    let bytes = operation.destination().image_bytes();
+    let mut image = vec![0xaa; usize::try_from(bytes).unwrap()];
+    operation.run_on_host(source, &mut image).unwrap();
+    image
+}
+
+fn check(launcher: &Launcher, &(shape, from, to, from_layout, to_layout, more): &Pair) {
+    let array: Shape = shape.parse().unwrap();
+    let bytes = Tensor::from(array.clone()).descriptor().unwrap().image_bytes();
+    let low = if shape.starts_with("u4") { 15 } else { 255 };
+    let mut state = 1_u32;
+    let whole: Vec<u8> = (0..bytes)
+        .map(|_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 24) as u8 & low
+        })
+        .collect();
+    let source = Side::new(&array, from, from_layout, more);
+    let destination = Side::new(&array, to, to_layout, more);
+    for device in 0..4 {
+        if let Some(image) = source.image(&array, &whole, device) {
+            launcher.write(&format!("x.{device}.bin"), image);
+        }
+    }
+    let mut args = vec!["--shape", shape, "--from", from, "--to", to];
+    args.extend(["-i", "x.{rank}.bin", "-o", "y.{rank}.bin"]);
+    for (flag, layout) in [("--from-layout", from_layout), ("--to-layout", to_layout)] {
+        if !layout.is_empty() {
+            args.extend([flag, layout]);
+        }
+    }
+    args.extend(more.split_whitespace());
+    let ran = launcher.run(&args);
+    assert!(ran.success, "{args:?}: {}", ran.stderr);
+    let mut expected = Vec::new();
+    for device in 0..4 {
+        if let Some(image) = destination.image(&array, &whole, device) {
+            let name = format!("y.{device}.bin");
+            assert!(launcher.read(&name) == image, "{args:?}: rank {device} has other bytes");
+            expected.push(name);
+        }
+    }
+    let outputs = launcher.names().into_iter().filter(|name| !name.starts_with('x'));
+    assert_eq!(outputs.collect::<Vec<_>>(), expected, "{args:?}");
+    for name in launcher.names() {
+        std::fs::remove_file(launcher.path(&name)).unwrap();
+    }
+}
+
+#[test]
+fn ranks_write_their_parts_of_the_whole() {
+    let Some(launcher) = Launcher::find() else { return };
+    for pair in &PAIRS {
+        check(&launcher, pair);
+    }
+}
+
+/// Those that show whether another MPI works too.
+#[test]
+fn a_few_pairs() {
+    let Some(launcher) = Launcher::find() else { return };
+    for number in [1, 4, 7, 10, 25] {
+        check(&launcher, &PAIRS[number]);
+    }
+}
