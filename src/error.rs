@@ -7,6 +7,7 @@ use crate::{
     hlo::HloError,
     host::HostError,
     nest::{NestError, Operand},
+    notation::NotationError,
     program::ProgramError,
     request::RequestError,
     schedule::ScheduleError,
@@ -33,6 +34,9 @@ pub enum Error {
     /// A tensor without strides.
     #[error(transparent)]
     Stride(#[from] StrideError),
+    /// An array that a notation cannot say.
+    #[error(transparent)]
+    Notation(#[from] NotationError),
     /// A DirectML description or layout letters that are invalid, or a tensor that has none.
     #[error(transparent)]
     Dml(#[from] DmlError),
@@ -83,9 +87,11 @@ impl Error {
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Parse(_) | Self::Shape(_) => ErrorKind::Invalid,
+            Self::Parse(error) => error.kind(),
+            Self::Shape(_) => ErrorKind::Invalid,
             Self::Sharding(error) => error.kind(),
             Self::Stride(error) => error.kind(),
+            Self::Notation(error) => error.kind(),
             Self::Dml(error) => error.kind(),
             Self::Window(error) => error.kind(),
             Self::Nest(error) => error.kind(),

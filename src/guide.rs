@@ -1,4 +1,4 @@
-//! Pages for those who embed stridec: [`protos`], [`compilers`], [`programs`], [`sharding`], [`snapshots`], and [`names`] to look up. What stays as it
+//! Pages for those who embed stridec: [`protos`], [`compilers`], [`programs`], [`sharding`], [`notations`], [`snapshots`], and [`names`] to look up. What stays as it
 //! is from version to version says [`stability`].
 #![cfg_attr(feature = "gpu", doc = "With a wgpu device of your own: [`runtimes`].")]
 
@@ -13,6 +13,9 @@ pub mod programs {}
 
 #[doc = include_str!("../docs/sharding.md")]
 pub mod sharding {}
+
+#[doc = include_str!("../docs/notations.md")]
+pub mod notations {}
 
 #[cfg(feature = "gpu")]
 #[doc = include_str!("../docs/runtimes.md")]

@@ -23,6 +23,7 @@
 //! | a compiler | [`guide::compilers`] |
 //! | an HLO module | [`guide::programs`] |
 //! | a tensor in shards on many devices | [`guide::sharding`] |
+//! | a layout in the notation of another system | [`guide::notations`] |
 #![cfg_attr(feature = "gpu", doc = "| a wgpu device | [`guide::runtimes`] |")]
 //! | a changed kernel to review | [`guide::snapshots`] |
 //! | a name from XLA or DirectML, or a word of stridec's own | [`guide::names`] |
@@ -118,6 +119,7 @@
 //! |---|---|
 //! | [`shape`] | element types, shapes, layouts, their notation and protos |
 //! | [`stride`] | shapes lowered to strides, tiles included; DirectML's buffer descriptions |
+//! | [`notation`] | the notations of other systems, read and written |
 //! | [`window`] | which source index each destination index is copied from: identity, slices |
 //! | [`nest`] | the loop nest of an operation, and its passes |
 //! | [`schedule`] | the choice of a strategy for a target |
@@ -157,6 +159,7 @@ pub mod host;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 pub mod nest;
+pub mod notation;
 pub mod program;
 pub mod proto;
 pub mod request;

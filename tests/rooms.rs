@@ -17,6 +17,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ),
     ("mpi", &["error", "reshard", "shape", "sharding"]),
     ("stride", &["shape"]),
+    ("notation", &["shape", "stride"]),
     ("window", &["shape"]),
     ("nest", &["shape", "stride", "window"]),
     ("xla", &["shape", "stride", "nest"]),
@@ -31,15 +32,15 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "request",
         &[
-            "error", "proto", "shape", "stride", "window", "nest", "schedule", "wgsl", "host",
-            "explain",
+            "error", "proto", "shape", "stride", "notation", "window", "nest", "schedule", "wgsl",
+            "host", "explain",
         ],
     ),
     (
         "error",
         &[
-            "shape", "sharding", "stride", "window", "nest", "schedule", "wgsl", "request", "hlo",
-            "program", "host", "gpu", "backend",
+            "shape", "sharding", "stride", "notation", "window", "nest", "schedule", "wgsl",
+            "request", "hlo", "program", "host", "gpu", "backend",
         ],
     ),
     (

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use stridec::notation::Kind;
 
 use super::{list::List, reshard_args::ReshardArgs, target::Limit};
 
@@ -19,6 +20,7 @@ SHAPE is one of
   f32[2,3] strided<[5,1]>          strides and an offset, in elements: strided<[5,1], offset: 2>
   @FILE                            an xla.Shape: .pb, .binpb, .textproto, .pbtxt, .txtpb or .json
   @-                               an xla.Shape on standard input, in any of these formats
+  KIND:TEXT                        another system's: jax:f32[2,3] Layout(major_to_minor=(1, 0))
 and #1,0 after it names a part of a tuple. Write it in single quotes: shells expand braces.
 
 Targets of `compile`: webgpu; webgpu-cpu for any software driver, lavapipe and swiftshader for
@@ -40,6 +42,8 @@ pub(super) enum Command {
     Describe(DescribeArgs),
     /// Converts a logical index to a linear element offset, or back
     Offset(OffsetArgs),
+    /// Writes a layout in another notation: that of XLA, JAX, numpy, torch, oneDNN or another
+    Convert(ConvertArgs),
     /// Compiles an operation and prints the kernel; opens no device
     Compile(CompileArgs),
     /// Compiles an operation, runs it on a file and writes the result
@@ -138,7 +142,7 @@ pub(super) enum DescribeFormat {
 }
 
 #[derive(Args, Debug)]
-#[command(group(ArgGroup::new("place").required(true).args(["index", "linear"])))]
+#[command(group(ArgGroup::new("place").required(true).args(["index", "linear", "all"])))]
 pub(super) struct OffsetArgs {
     /// The shape; `stridec --help` shows the notations
     pub(super) shape: String,
@@ -148,6 +152,29 @@ pub(super) struct OffsetArgs {
     /// An element offset: prints the index of the element there, or `padding`
     #[arg(long, value_name = "OFFSET", allow_hyphen_values = true)]
     pub(super) linear: Option<u64>,
+    /// Prints the element offset of every index, in row-major order
+    #[arg(long)]
+    pub(super) all: bool,
+    /// How to print the offsets of `--all`
+    #[arg(long, value_enum, default_value_t = OffsetsFormat::Text, conflicts_with_all = ["index", "linear"])]
+    pub(super) format: OffsetsFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum OffsetsFormat {
+    /// A number a line
+    Text,
+    /// int64, little-endian, nothing between them
+    Le64,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ConvertArgs {
+    /// The shape; `stridec --help` shows the notations
+    pub(super) shape: String,
+    /// The notation to write it in
+    #[arg(long = "as", value_name = "KIND", value_parser = str::parse::<Kind>)]
+    pub(super) kind: Kind,
 }
 
 /// The operation.

@@ -5,6 +5,7 @@ use std::fmt::Display;
 use serde_json::{Map, Value, json};
 use stridec::{
     Tensor,
+    notation::{Array, Kind, memory_formats},
     stride::{
         BufferTensorDesc, PaddingReport, StrideDescriptor, StrideError,
         interchange::{DlPack, NumpyArray, PjrtMemoryLayout, memref},
@@ -12,6 +13,8 @@ use stridec::{
 };
 
 /// The name of each form, and the form: a text, fields, or `{"unsupported": why}`.
+///
+/// Those of systems that describe an array by fields are fields; the others are the texts of `stridec convert`.
 pub(super) fn forms(tensor: &Tensor, descriptor: &StrideDescriptor) -> Map<String, Value> {
     let mut forms = Map::new();
     forms.insert("dml".into(), dml(tensor, descriptor));
@@ -19,6 +22,17 @@ pub(super) fn forms(tensor: &Tensor, descriptor: &StrideDescriptor) -> Map<Strin
     forms.insert("memref".into(), or_why(memref(descriptor).map(Value::from)));
     forms.insert("numpy".into(), or_why(NumpyArray::try_from(descriptor).map(numpy)));
     forms.insert("dlpack".into(), or_why(DlPack::try_from(descriptor).map(dlpack)));
+    let array = Array::try_from(tensor.clone());
+    for kind in Kind::ALL {
+        let text = match &array {
+            Ok(array) => {
+                array.write(kind).map(Value::from).map_err(|error| error.reason().to_owned())
+            }
+            Err(error) => Err(error.to_string()),
+        };
+        forms.entry(kind.name()).or_insert_with(|| or_why(text));
+    }
+    forms.insert("torch_memory_formats".into(), json!(memory_formats(descriptor)));
     forms
 }
 

@@ -6,7 +6,7 @@ use clap::{Parser, error::ErrorKind};
 
 use super::{
     args::{Cli, Command},
-    bench, calibrate, compile, describe, devices, diff, doctor,
+    bench, calibrate, compile, convert, describe, devices, diff, doctor,
     errors::{Failure, printable, report},
     explain, memory, mistakes, offset, reshard, run as run_command, serve, shell,
 };
@@ -30,6 +30,7 @@ fn execute(command: &Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Describe(args) => describe::describe(args),
         Command::Offset(args) => offset::offset(args),
+        Command::Convert(args) => convert::convert(args),
         Command::Compile(args) => compile::compile(args),
         Command::Run(args) => run_command::run(args),
         Command::Bench(args) => bench::bench(args),

@@ -8,7 +8,10 @@ use std::{
     process::ExitCode,
 };
 
-use stridec::shape::{ParseError, ShapeError};
+use stridec::{
+    ErrorKind,
+    shape::{ParseError, ShapeError},
+};
 
 /// Characters of a notation shown on each side of its caret.
 const CONTEXT: usize = 50;
@@ -67,7 +70,11 @@ impl Failure {
 
     /// A notation that does not parse.
     pub(super) fn notation(text: &str, error: &ParseError) -> Self {
-        Self::invalid(error.reason()).at(text, error.offset(), error.len())
+        let exit = match error.kind() {
+            ErrorKind::Unsupported => Exit::Unsupported,
+            _ => Exit::Invalid,
+        };
+        Self::new(exit, error.reason()).at(text, error.offset(), error.len())
     }
 
     /// A text that is wrong from a byte on.

@@ -4,6 +4,7 @@ mod args;
 mod bench;
 mod calibrate;
 mod compile;
+mod convert;
 mod describe;
 mod describe_forms;
 mod describe_json;

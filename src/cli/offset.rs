@@ -1,8 +1,23 @@
-//! `stridec offset`: an index to its element offset, and back.
+//! `stridec offset`: an index to its element offset, and back; or the offset of every index.
 
-use stridec::Error;
+use std::{
+    fmt::Write as _,
+    io::{self, ErrorKind, Write as _},
+    path::Path,
+};
 
-use super::{args::OffsetArgs, errors::Failure, list::List, output::print, shape_arg::tensor};
+use stridec::{Error, stride::StrideDescriptor, xla::index_util::bump_indices};
+
+use super::{
+    args::{OffsetArgs, OffsetsFormat},
+    errors::Failure,
+    list::List,
+    output::print,
+    shape_arg::tensor,
+};
+
+/// Bytes that are written at a time.
+const BLOCK: usize = 1 << 16;
 
 pub(super) fn offset(args: &OffsetArgs) -> Result<(), Failure> {
     let descriptor = tensor(&args.shape)?.descriptor()?;
@@ -12,7 +27,37 @@ pub(super) fn offset(args: &OffsetArgs) -> Result<(), Failure> {
             Some(index) => List(index).to_string(),
             None => "padding".to_owned(),
         },
-        (None, None) => return Err(Failure::invalid("--index or --linear is needed")),
+        (None, None) if args.all => return all(&descriptor, args.format),
+        (None, None) => return Err(Failure::invalid("--index, --linear or --all is needed")),
     };
     print(&format!("{place}\n"))
+}
+
+/// The offset of every index, in row-major order.
+fn all(descriptor: &StrideDescriptor, format: OffsetsFormat) -> Result<(), Failure> {
+    let mut output = io::stdout().lock();
+    let (mut text, mut bytes) = (String::new(), Vec::new());
+    let mut index = vec![0; descriptor.rank()];
+    let mut left = descriptor.elements();
+    while left > 0 {
+        let offset = descriptor.offset(&index).map_err(Error::from)?;
+        left -= 1;
+        match format {
+            // Writing to a string succeeds.
+            OffsetsFormat::Text => drop(writeln!(text, "{offset}")),
+            OffsetsFormat::Le64 => bytes.extend(offset.to_le_bytes()),
+        }
+        if left == 0 || text.len() >= BLOCK || bytes.len() >= BLOCK {
+            match output.write_all(text.as_bytes()).and_then(|()| output.write_all(&bytes)) {
+                Ok(()) => {}
+                // A reader that has gone away has seen enough.
+                Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
+                Err(error) => return Err(Failure::unwritable(Path::new("-"), &error)),
+            }
+            text.clear();
+            bytes.clear();
+        }
+        let _ = bump_indices(descriptor.sizes(), &mut index);
+    }
+    Ok(())
 }

@@ -4,6 +4,7 @@ use std::{fmt, str::FromStr};
 
 use crate::{
     error::Error,
+    notation::{self, Array, Form},
     shape::{ElementType, FieldPath, Layout, Notation, ParseError, Shape, StridedShape},
     stride::{BufferTensorDesc, DmlError, StrideDescriptor},
 };
@@ -137,10 +138,37 @@ impl From<BufferTensorDesc> for Tensor {
     }
 }
 
+impl From<Array> for Tensor {
+    fn from(array: Array) -> Self {
+        match array.into_form() {
+            Form::Shape(shape) => Self::Shape(shape),
+            Form::Strided(shape) => Self::Strided(shape),
+            Form::Buffer(desc) => Self::Buffer(desc),
+        }
+    }
+}
+
+impl TryFrom<Tensor> for Array {
+    type Error = Error;
+
+    /// The array with the place of each element.
+    fn try_from(tensor: Tensor) -> Result<Self, Error> {
+        Ok(match tensor {
+            Tensor::Shape(shape) => Self::try_from(shape)?,
+            Tensor::Strided(shape) => Self::try_from(shape)?,
+            Tensor::Buffer(desc) => Self::try_from(desc)?,
+        })
+    }
+}
+
 impl FromStr for Tensor {
     type Err = ParseError;
 
+    /// Reads XLA's notation, or `KIND:TEXT`, the notation of another system; see [`notation`].
     fn from_str(text: &str) -> Result<Self, ParseError> {
+        if notation::is_other(text)? {
+            return Ok(notation::read(text)?.into());
+        }
         Ok(text.parse::<Notation>()?.into())
     }
 }

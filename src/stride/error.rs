@@ -72,6 +72,14 @@ pub enum StrideError {
         /// The rank of the tensor.
         rank: usize,
     },
+    /// Digits that do not hold the values of their dimension.
+    #[error("digits[{dimension}]: expected digits that hold {size} values, got fewer")]
+    DigitExtents {
+        /// The dimension.
+        dimension: usize,
+        /// Its extent.
+        size: u64,
+    },
     /// A negative stride walks below the first element of memory.
     #[error(
         "strides: from offset {offset}, negative strides walk down to element {given}, before the first of memory; expected an offset of at least {least} element{}",
@@ -157,6 +165,7 @@ impl StrideError {
             | Self::Count { field, .. }
             | Self::PartialElement { field, .. } => FieldPath::of(field),
             Self::TooLarge { what } => FieldPath::of(what),
+            Self::DigitExtents { dimension, .. } => FieldPath::new("digits").index(*dimension),
             Self::BelowStart { .. } | Self::Search { .. } => FieldPath::new("strides"),
             Self::PhysicalElements { .. } => FieldPath::new("physical_elements"),
             Self::Index { .. } | Self::Linear { .. } => return None,

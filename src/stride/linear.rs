@@ -26,6 +26,16 @@ impl StrideDescriptor {
     /// Where every dimension has one, the element at an index lies at
     /// [`base_offset`](Self::base_offset) `+ Σ stride · index`.
     pub fn strides(&self) -> impl Iterator<Item = Option<i64>> + '_ {
+        self.terms().map(|terms| match terms?[..] {
+            [] => Some(0),
+            [(1, stride)] => Some(stride),
+            _ => None,
+        })
+    }
+
+    /// What the index of each dimension adds to an offset: the sum of `weight · ⌊index / by⌋` over these `(by, weight)`;
+    /// `None` where it is no such sum, or none is found. No two have the same `by`, and none is always 0.
+    pub(super) fn terms(&self) -> impl Iterator<Item = Option<SmallVec<[(u64, i64); 2]>>> + '_ {
         let last = |size: &u64| (0, size.saturating_sub(1));
         let mut shares: Coordinates<Share> = self
             .intervals(self.sizes().iter().map(last).collect())
@@ -36,11 +46,7 @@ impl StrideDescriptor {
             shares[axis.coordinate].terms = Some(smallvec![(1, axis.stride)]);
         }
         let Ok(()) = self.undo(&mut Shares, &mut shares);
-        shares.into_iter().map(|share| match share.terms?[..] {
-            [] => Some(0),
-            [(1, stride)] => Some(stride),
-            _ => None,
-        })
+        shares.into_iter().map(|share| share.terms)
     }
 }
 

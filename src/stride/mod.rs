@@ -1,6 +1,7 @@
 //! Where an element lies: [`StrideDescriptor`], a reversible program and strides.
 
 mod descriptor;
+mod digits;
 mod dml;
 mod error;
 mod index;
@@ -11,6 +12,7 @@ mod padding_report;
 mod steps;
 
 pub use descriptor::{Axis, Step, StrideDescriptor};
+pub use digits::Digit;
 pub use dml::{
     BufferTensorDesc, DmlError, MAX_DIMENSION_COUNT, MINIMUM_BUFFER_TENSOR_ALIGNMENT,
     TensorDataType, calc_buffer_tensor_size, interleaved_channel_minor_to_major,

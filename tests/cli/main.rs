@@ -15,6 +15,7 @@ mod hlo;
 mod hlo_text;
 mod memory;
 mod mistakes;
+mod notations;
 mod npy;
 mod offset;
 mod reshard;

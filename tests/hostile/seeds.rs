@@ -92,6 +92,18 @@ const MODULES: [&str; 10] = [
      convert(g) }",
 ];
 
+/// Layouts in the notations of other systems.
+const OTHERS: [&str; 8] = [
+    "jax:f32[2,3] Format(layout=Layout(major_to_minor=(1, 0), tiling=((8, 128), (2, 1)), sub_byte_element_size_in_bits=0), sharding=X('a'))",
+    "numpy:{'shape': (2, 3), 'typestr': '<f4', 'strides': (-12, 4), 'data': (1, False), 'version': 3}",
+    "torch:size=(2, 3) stride=(3, 1) storage_offset=5 dtype=torch.float32",
+    "torch:f32[2, 3, 5, 7][105, 1, 21, 3]cuda:0",
+    "onednn:f32[20,18,3,3] OIhw4i16o4i",
+    "onednn:dims 2x3x1 strides 5x1x7",
+    "tensorrt:s8[1,3,4,10] kDLA_HWC4",
+    "onnxruntime:f32[2,16,8,8] NCHWc 8",
+];
+
 /// The seeds of a format, each with its file's name.
 pub(crate) fn seeds(format: &str) -> Vec<(String, Vec<u8>)> {
     let shapes = || SHAPES.iter().filter_map(|text| text.parse::<Shape>().ok());
@@ -103,6 +115,7 @@ pub(crate) fn seeds(format: &str) -> Vec<(String, Vec<u8>)> {
                 .iter()
                 .chain(&STRIDED)
                 .chain(&layouts)
+                .chain(&OTHERS)
                 .map(|text| text.as_bytes().into())
                 .collect()
         }

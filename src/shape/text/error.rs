@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::shape::ShapeError;
+use crate::{error_kind::ErrorKind, shape::ShapeError};
 
 /// What is wrong with a notation, and where.
 ///
@@ -23,18 +23,36 @@ pub struct ParseError {
     offset: usize,
     len: usize,
     reason: String,
+    kind: ErrorKind,
     #[source]
     invalid: Option<Box<ShapeError>>,
 }
 
 impl ParseError {
-    pub(super) fn new(place: Range<usize>, reason: impl Into<String>) -> Self {
-        Self { offset: place.start, len: place.len(), reason: reason.into(), invalid: None }
+    pub(crate) fn new(place: Range<usize>, reason: impl Into<String>) -> Self {
+        Self {
+            offset: place.start,
+            len: place.len(),
+            reason: reason.into(),
+            kind: ErrorKind::Invalid,
+            invalid: None,
+        }
     }
 
-    pub(super) fn invalid(place: Range<usize>, error: ShapeError) -> Self {
+    /// A text that is well formed, and says more than stridec does.
+    pub(crate) fn unsupported(place: Range<usize>, reason: impl Into<String>) -> Self {
+        Self { kind: ErrorKind::Unsupported, ..Self::new(place, reason) }
+    }
+
+    pub(crate) fn invalid(place: Range<usize>, error: ShapeError) -> Self {
         let reason = error.to_string();
         Self { invalid: Some(Box::new(error)), ..Self::new(place, reason) }
+    }
+
+    /// The same error of a text that starts `by` bytes into another.
+    #[must_use]
+    pub(crate) fn shifted(self, by: usize) -> Self {
+        Self { offset: self.offset + by, ..self }
     }
 
     /// The first offending byte, counted from the start of the notation; its length where the text ends too early.
@@ -54,6 +72,12 @@ impl ParseError {
     #[must_use]
     pub fn reason(&self) -> &str {
         &self.reason
+    }
+
+    /// Whether the text is wrong, or well formed and more than stridec does.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
     }
 
     /// The rule that the shape breaks, where the notation itself is well formed.

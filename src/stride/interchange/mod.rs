@@ -26,7 +26,7 @@ pub use pjrt::PjrtMemoryLayout;
 use super::{StrideDescriptor, StrideError};
 
 /// The strides of a tensor that sizes and strides can describe, in elements.
-fn plain_strides(tensor: &StrideDescriptor) -> Result<Vec<i64>, StrideError> {
+pub(crate) fn plain_strides(tensor: &StrideDescriptor) -> Result<Vec<i64>, StrideError> {
     let strides: Vec<Option<i64>> = tensor.strides().collect();
     if let Some(dimension) = strides.iter().position(Option::is_none) {
         let value = format!("a tile that takes dimension {dimension} apart");
@@ -43,7 +43,7 @@ fn plain_strides(tensor: &StrideDescriptor) -> Result<Vec<i64>, StrideError> {
 }
 
 /// Refuses elements that take other memory than `bits`, which is what the other system gives the type.
-fn expect_element_bits(tensor: &StrideDescriptor, bits: u32) -> Result<(), StrideError> {
+pub(crate) fn expect_element_bits(tensor: &StrideDescriptor, bits: u32) -> Result<(), StrideError> {
     if tensor.element_bits() == bits {
         return Ok(());
     }

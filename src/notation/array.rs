@@ -1,0 +1,161 @@
+//! [`Array`]: what every notation reads to and writes from.
+
+use std::{fmt::Display, ops::Range};
+
+use super::{Kind, NotationError, chain, cursor::Result};
+use crate::{
+    error_kind::ErrorKind,
+    shape::{ElementType, Notation, ParseError, Shape, StridedShape},
+    stride::{BufferTensorDesc, StrideDescriptor, StrideError},
+};
+
+/// An array in memory: the place of each element, and the form in which operations take it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Array {
+    descriptor: StrideDescriptor,
+    form: Form,
+}
+
+/// The forms that operations take.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(clippy::large_enum_variant)] // few live at a time
+#[non_exhaustive]
+pub enum Form {
+    /// An XLA shape.
+    Shape(Shape),
+    /// Sizes, strides and an offset.
+    Strided(StridedShape),
+    /// DirectML's description of a buffer.
+    Buffer(BufferTensorDesc),
+}
+
+impl Array {
+    /// The place of each element.
+    #[must_use]
+    pub fn descriptor(&self) -> &StrideDescriptor {
+        &self.descriptor
+    }
+
+    /// The form in which operations take it.
+    #[must_use]
+    pub fn form(&self) -> &Form {
+        &self.form
+    }
+
+    /// The form alone.
+    #[must_use]
+    pub fn into_form(self) -> Form {
+        self.form
+    }
+
+    /// The array as `kind` writes it, without the `KIND:` before it.
+    ///
+    /// ```
+    /// use stridec::notation::{Array, Kind};
+    /// let array = Array::try_from("f32[2,3]{0,1:T(5,3)}".parse::<stridec::shape::Shape>()?)?;
+    /// let text = "f32[2,3] Layout(major_to_minor=(1, 0), tiling=((5, 3),), sub_byte_element_size_in_bits=0)";
+    /// assert_eq!(array.write(Kind::Jax)?, text);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Where the notation cannot say where every element lies.
+    pub fn write(&self, kind: Kind) -> std::result::Result<String, NotationError> {
+        kind.write(self).map_err(|reason| NotationError::Unsupported { kind, reason })
+    }
+
+    /// An array of a shape that stands at `place`.
+    pub(super) fn of_shape(shape: Shape, place: Range<usize>) -> Result<Self> {
+        Self::try_from(shape).map_err(|error| at(place, error.kind(), error))
+    }
+
+    /// An array whose text, at `place`, gives the place of each element: as an XLA shape, or else by its strides.
+    pub(super) fn of_descriptor(
+        descriptor: &StrideDescriptor,
+        place: Range<usize>,
+    ) -> Result<Self> {
+        let (element_type, sizes) = (descriptor.element_type(), descriptor.sizes().to_vec());
+        let why = match chain::layout(descriptor) {
+            Ok(layout) => {
+                let shape = Shape::new(element_type, sizes, layout)
+                    .map_err(|error| at(place.clone(), error.kind(), error))?;
+                return Self::of_shape(shape, place);
+            }
+            Err(why) => why,
+        };
+        let strides: Option<Vec<i64>> = descriptor.strides().collect();
+        let Some(strides) = strides else {
+            let reason =
+                format!("a dimension has more than one stride, and no XLA layout says them: {why}");
+            return Err(ParseError::unsupported(place, reason));
+        };
+        let bits = descriptor.element_bits().into();
+        Self::strided(element_type, bits, &sizes, &strides, descriptor.base_offset(), place)
+    }
+
+    /// An array of strides that stand at `place`: an XLA shape where it is dense.
+    pub(super) fn strided(
+        element_type: ElementType,
+        element_bits: u64,
+        sizes: &[u64],
+        strides: &[i64],
+        offset: u64,
+        place: Range<usize>,
+    ) -> Result<Self> {
+        let (sizes, strides) = (sizes.iter().copied(), strides.iter().copied());
+        let shape = StridedShape::new(element_type, sizes, strides, offset, element_bits)
+            .map_err(|error| at(place.clone(), error.kind(), error))?;
+        Self::try_from(shape).map_err(|error| at(place, error.kind(), error))
+    }
+}
+
+/// The error of a rule that is broken at `place`.
+pub(super) fn at(place: Range<usize>, kind: ErrorKind, error: impl Display) -> ParseError {
+    match kind {
+        ErrorKind::Unsupported => ParseError::unsupported(place, error.to_string()),
+        _ => ParseError::new(place, error.to_string()),
+    }
+}
+
+impl TryFrom<Shape> for Array {
+    type Error = StrideError;
+
+    fn try_from(shape: Shape) -> std::result::Result<Self, StrideError> {
+        Ok(Self { descriptor: StrideDescriptor::try_from(&shape)?, form: Form::Shape(shape) })
+    }
+}
+
+impl TryFrom<StridedShape> for Array {
+    type Error = StrideError;
+
+    fn try_from(shape: StridedShape) -> std::result::Result<Self, StrideError> {
+        let descriptor = StrideDescriptor::strided(
+            shape.element_type(),
+            shape.element_size_in_bits(),
+            shape.sizes(),
+            shape.strides(),
+            shape.offset(),
+        )?;
+        Ok(Self { descriptor, form: Form::Strided(shape) })
+    }
+}
+
+impl TryFrom<BufferTensorDesc> for Array {
+    type Error = StrideError;
+
+    fn try_from(desc: BufferTensorDesc) -> std::result::Result<Self, StrideError> {
+        Ok(Self { descriptor: StrideDescriptor::try_from(&desc)?, form: Form::Buffer(desc) })
+    }
+}
+
+impl TryFrom<Notation> for Array {
+    type Error = StrideError;
+
+    fn try_from(notation: Notation) -> std::result::Result<Self, StrideError> {
+        match notation {
+            Notation::Shape(shape) => Self::try_from(shape),
+            Notation::Strided(shape) => Self::try_from(shape),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! JAX's `Layout`, as its `repr` prints it now and printed it before, behind the type and the extents of the array.
+//!
+//! `major_to_minor` is XLA's `minor_to_major` reversed; tiles are the same. What JAX makes of the rest is in its
+//! `jax/_src/layout.py`: without tiles (`tiling=None`) an element takes what its type does, whatever
+//! `sub_byte_element_size_in_bits` says. With `tiling=()`, which prints alike in XLA, integers below a byte are packed.
+
+use super::{
+    Array,
+    array::at,
+    cursor::{Cursor, Result},
+    literal::{Fields, Value, ValueKind, value},
+    prefix::{Prefix, written},
+    xla,
+};
+use crate::shape::{ElementType, Layout, ParseError, Shape, Tile, TileDimension};
+
+/// `*` of a tile.
+const COMBINE: i64 = i64::MIN;
+
+/// The names of `Layout`'s fields.
+const TILING: [&str; 2] = ["tiling", "_tiling"];
+const BITS: [&str; 2] = ["sub_byte_element_size_in_bits", "_sub_byte_element_size_in_bits"];
+
+/// Reads `f32[2,3] Layout(major_to_minor=(1, 0), …)`, or the same inside a `Format(layout=…, sharding=…)`.
+pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
+    let prefix = Prefix::plain(cursor)?;
+    let outer = value(cursor)?;
+    cursor.end()?;
+    let layout = inner(cursor, &outer)?;
+    let ValueKind::Call("Layout" | "DeviceLocalLayout", fields) = &layout.kind else {
+        return Err(not_a_layout(cursor, layout));
+    };
+    let names = [&["major_to_minor"], &TILING[..], &BITS[..]].concat();
+    fields.only(&names, 3)?;
+    let order = fields.require(&["major_to_minor"], 0)?;
+    let major_to_minor = order.naturals(cursor)?;
+    let rank = prefix.sizes.len();
+    if major_to_minor.len() != rank {
+        let given = major_to_minor.len();
+        let reason = format!("expected {rank} dimensions, as many as the array has, got {given}");
+        return Err(ParseError::new(order.place.clone(), reason));
+    }
+    let minor_to_major: Vec<usize> = major_to_minor
+        .iter()
+        .rev()
+        .map(|&dimension| usize::try_from(dimension).unwrap_or(usize::MAX))
+        .collect();
+    let mut layout = Layout::new(minor_to_major);
+    if let Some(tiling) = fields.get(&TILING, 1).filter(|tiling| !tiling.is_none()) {
+        for given in tiling.list(cursor, "a list of tiles, or None")? {
+            layout.tiles.push(tile(cursor, given)?);
+        }
+        layout.element_size_in_bits = element_bits(cursor, fields, prefix.element_type)?;
+    }
+    let shape = Shape::new(prefix.element_type, prefix.sizes, layout)
+        .map_err(|error| at(fields.place.clone(), error.kind(), error))?;
+    Array::of_shape(shape, fields.place.clone())
+}
+
+/// The layout in what may hold a sharding too.
+fn inner<'v, 'a>(cursor: &Cursor<'_>, outer: &'v Value<'a>) -> Result<&'v Value<'a>> {
+    let ValueKind::Call(_, fields) = &outer.kind else {
+        return Err(not_a_layout(cursor, outer));
+    };
+    match fields.get(&["layout", "device_local_layout"], usize::MAX) {
+        Some(layout) => {
+            fields.only(&["layout", "device_local_layout", "sharding"], 0)?;
+            Ok(layout)
+        }
+        None => match &outer.kind {
+            // `Format(Layout(…), …)`.
+            ValueKind::Call("Format", fields) => fields.require(&["layout"], 0),
+            _ => Ok(outer),
+        },
+    }
+}
+
+fn not_a_layout(cursor: &Cursor<'_>, given: &Value<'_>) -> ParseError {
+    let is_open = given.is_none()
+        || matches!(given.kind, ValueKind::Name(name) if name.rsplit('.').next() == Some("AUTO"));
+    if is_open {
+        let reason =
+            "expected Layout(major_to_minor=…): AUTO and None leave the layout to the compiler";
+        return ParseError::unsupported(given.place.clone(), reason);
+    }
+    given.wrong(cursor, "Layout(major_to_minor=…)")
+}
+
+fn tile(cursor: &Cursor<'_>, given: &Value<'_>) -> Result<Tile> {
+    let extents = given.list(cursor, "a tile, a list of numbers")?;
+    let extent = |value: &Value<'_>| match value.number(cursor)? {
+        COMBINE => Ok(TileDimension::Combine),
+        _ => value.natural(cursor).map(TileDimension::Size),
+    };
+    Ok(Tile { dimensions: extents.iter().map(extent).collect::<Result<_>>()? })
+}
+
+/// Bits of an element as JAX tells XLA: what was passed, or else those of an integer below a byte; 0 for the type's own.
+fn element_bits(
+    cursor: &Cursor<'_>,
+    fields: &Fields<'_>,
+    element_type: ElementType,
+) -> Result<u64> {
+    let passed = fields.get(&BITS, 2).map_or(Ok(0), |bits| bits.natural(cursor))?;
+    Ok(if passed == 0 { own_bits(element_type) } else { passed })
+}
+
+fn own_bits(element_type: ElementType) -> u64 {
+    use ElementType::{S1, S2, S4, U1, U2, U4};
+    match element_type {
+        S1 | U1 => 1,
+        S2 | U2 => 2,
+        S4 | U4 => 4,
+        _ => 0,
+    }
+}
+
+/// Writes `f32[2,3] Layout(…)` as JAX 0.7.1 and later print it.
+///
+/// The alignment of the tail, the memory space and a prefix have no place in it; neither changes an offset.
+pub(super) fn write(array: &Array) -> std::result::Result<String, String> {
+    let shape = xla::shape(array)?;
+    let layout = shape.layout_or_default();
+    let (element_type, bits) = (shape.element_type(), layout.element_size_in_bits);
+    let storage = element_type.storage_bits().map_or(0, u64::from);
+    let order = layout.minor_to_major.iter().rev().map(ToString::to_string);
+    let tiles = layout.tiles.iter().map(|tile| {
+        tuple(tile.dimensions.iter().map(|extent| match extent {
+            TileDimension::Size(size) => size.to_string(),
+            TileDimension::Combine => COMBINE.to_string(),
+        }))
+    });
+    // `tiling=()` packs integers below a byte, so that their own bytes have to be asked for where there are tiles.
+    let is_own = bits == 0 || bits == storage;
+    let (tiling, bits) = match (layout.tiles.is_empty(), is_own) {
+        (true, true) => ("None".to_owned(), 0),
+        (false, true) if own_bits(element_type) != 0 => (tuple(tiles), storage),
+        (_, true) => (tuple(tiles), 0),
+        (_, false) => (tuple(tiles), bits),
+    };
+    let order = tuple(order);
+    Ok(format!(
+        "{} Layout(major_to_minor={order}, tiling={tiling}, sub_byte_element_size_in_bits={bits})",
+        written(
+            element_type,
+            array.descriptor().element_type().storage_bits().unwrap_or(0),
+            array.descriptor().sizes()
+        ),
+    ))
+}
+
+/// As Python prints a tuple: `()`, `(1,)`, `(1, 2)`.
+pub(super) fn tuple(values: impl Iterator<Item = String>) -> String {
+    let values: Vec<String> = values.collect();
+    match &values[..] {
+        [one] => format!("({one},)"),
+        _ => format!("({})", values.join(", ")),
+    }
+}

@@ -1,0 +1,152 @@
+//! [`Kind`]: the notations, and which one a text is in.
+
+use std::{fmt, str::FromStr};
+
+use super::{
+    Array,
+    cursor::{Cursor, Result},
+    jax,
+    named::{self, CUDNN, ONNXRUNTIME, TENSORRT},
+    numpy, onednn, torch, xla,
+};
+use crate::shape::ParseError;
+
+/// A notation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// XLA's own, which needs no `xla:` before it.
+    Xla,
+    /// JAX's `Layout`, as its `repr`.
+    Jax,
+    /// numpy's shape, strides in bytes and dtype.
+    Numpy,
+    /// torch's size, stride and storage offset.
+    Torch,
+    /// oneDNN's format tags.
+    OneDnn,
+    /// ONNX Runtime's blocked layouts.
+    OnnxRuntime,
+    /// `TensorRT`'s formats.
+    TensorRt,
+    /// cuDNN's formats.
+    Cudnn,
+}
+
+impl Kind {
+    /// Every notation.
+    pub const ALL: [Self; 8] = [
+        Self::Xla,
+        Self::Jax,
+        Self::Numpy,
+        Self::Torch,
+        Self::OneDnn,
+        Self::OnnxRuntime,
+        Self::TensorRt,
+        Self::Cudnn,
+    ];
+
+    /// What stands before the `:`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Xla => "xla",
+            Self::Jax => "jax",
+            Self::Numpy => "numpy",
+            Self::Torch => "torch",
+            Self::OneDnn => "onednn",
+            Self::OnnxRuntime => "onnxruntime",
+            Self::TensorRt => "tensorrt",
+            Self::Cudnn => "cudnn",
+        }
+    }
+
+    /// Reads a text of this notation, from `cursor` to the end.
+    fn read(self, cursor: &mut Cursor<'_>) -> Result<Array> {
+        match self {
+            Self::Xla => xla::read(cursor),
+            Self::Jax => jax::read(cursor),
+            Self::Numpy => numpy::read(cursor),
+            Self::Torch => torch::read(cursor),
+            Self::OneDnn => onednn::read(cursor),
+            Self::OnnxRuntime => named::read(cursor, ONNXRUNTIME),
+            Self::TensorRt => named::read(cursor, TENSORRT),
+            Self::Cudnn => named::read(cursor, CUDNN),
+        }
+    }
+
+    /// The text, or what the notation cannot say.
+    pub(super) fn write(self, array: &Array) -> std::result::Result<String, String> {
+        match self {
+            Self::Xla => xla::write(array),
+            Self::Jax => jax::write(array),
+            Self::Numpy => numpy::write(array),
+            Self::Torch => torch::write(array),
+            Self::OneDnn => onednn::write(array),
+            Self::OnnxRuntime => named::write(array, ONNXRUNTIME),
+            Self::TensorRt => named::write(array, TENSORRT),
+            Self::Cudnn => named::write(array, CUDNN),
+        }
+    }
+
+    /// The notation that a text says it is in, and where the text itself starts; `None` for XLA's shapes.
+    ///
+    /// # Errors
+    ///
+    /// Where a word and `:` stand first, and no notation has this name.
+    fn of(text: &str) -> Result<Option<(Self, usize)>> {
+        let start = text.len() - text.trim_ascii_start().len();
+        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+        let len = text.bytes().skip(start).take_while(is_part).count();
+        let name = &text[start..start + len];
+        if len == 0 || text.as_bytes().get(start + len) != Some(&b':') {
+            return Ok(None);
+        }
+        match name.parse() {
+            Ok(kind) => Ok(Some((kind, start + len + 1))),
+            Err(reason) => Err(ParseError::new(start..start + len, reason)),
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Kind {
+    type Err = String;
+
+    fn from_str(name: &str) -> std::result::Result<Self, String> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+            let names: Vec<&str> = Self::ALL.into_iter().map(Self::name).collect();
+            format!("expected one of the notations {}", names.join(", "))
+        })
+    }
+}
+
+/// Whether a text is in another notation than XLA's: `KIND:TEXT`.
+///
+/// # Errors
+///
+/// Where a word and `:` stand first, and no notation has this name.
+pub(crate) fn is_other(text: &str) -> Result<bool> {
+    Ok(Kind::of(text)?.is_some())
+}
+
+/// Reads `KIND:TEXT`, or a shape in XLA's notation.
+///
+/// ```
+/// use stridec::notation::read;
+/// assert_eq!(read("jax:f32[2,3] Layout((1, 0))")?.descriptor().offset(&[1, 2])?, 5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// Where the text is wrong, or says something that has no place for each element; the error points at the character.
+pub fn read(text: &str) -> Result<Array> {
+    let (kind, start) = Kind::of(text)?.unwrap_or((Kind::Xla, 0));
+    kind.read(&mut Cursor::new(text, start)?)
+}

@@ -1,0 +1,281 @@
+//! The values that Python and JSON write: numbers, names, texts, lists, maps and calls, each with its place.
+//!
+//! ```text
+//! value  = number | name | "'" text "'" | '"' text '"' | list | map | call
+//! list   = "(" [value ("," value)* [","]] ")" | "[" … "]"
+//! map    = "{" [key ":" value ("," key ":" value)*] "}"
+//! call   = name "(" [argument ("," argument)* [","]] ")"
+//! argument = value | name "=" value                    the value of `sharding` is skipped
+//! ```
+
+use std::ops::Range;
+
+use super::cursor::{Cursor, Result};
+use crate::shape::ParseError;
+
+/// Values inside one another.
+const MAX_NESTED: usize = 32;
+
+/// A value and where it stands.
+#[derive(Clone, Debug)]
+pub(super) struct Value<'a> {
+    pub(super) place: Range<usize>,
+    pub(super) kind: ValueKind<'a>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum ValueKind<'a> {
+    Number(i64),
+    /// What stands between quotes; escapes stay as they are.
+    Text(&'a str),
+    /// A word that is no call: `None`, `null`, `torch.float32`.
+    Name(&'a str),
+    List(Vec<Value<'a>>),
+    Map(Fields<'a>),
+    Call(&'a str, Fields<'a>),
+    /// The value of an argument that says nothing about memory.
+    Skipped,
+}
+
+/// The arguments of a call, or the entries of a map.
+#[derive(Clone, Debug)]
+pub(super) struct Fields<'a> {
+    pub(super) place: Range<usize>,
+    fields: Vec<Field<'a>>,
+}
+
+#[derive(Clone, Debug)]
+struct Field<'a> {
+    /// `None` for an argument without a name.
+    name: Option<(&'a str, Range<usize>)>,
+    value: Value<'a>,
+}
+
+/// A letter of a name; `torch.float32` is one.
+fn in_name(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || letter == '_' || letter == '.'
+}
+
+/// The value that stands next.
+pub(super) fn value<'a>(cursor: &mut Cursor<'a>) -> Result<Value<'a>> {
+    nested(cursor, MAX_NESTED)
+}
+
+/// `name=value` pairs up to the end of the text, with blanks or commas between them.
+pub(super) fn assignments<'a>(cursor: &mut Cursor<'a>) -> Result<Fields<'a>> {
+    cursor.skip_blanks();
+    let start = cursor.position();
+    let mut fields = Vec::new();
+    loop {
+        cursor.skip_blanks();
+        if cursor.rest().is_empty() {
+            return Ok(Fields { place: start..cursor.position(), fields });
+        }
+        let (name, place) = cursor.word(in_name);
+        if name.is_empty() {
+            return Err(cursor.unexpected("`name=value`"));
+        }
+        cursor.expect("=")?;
+        fields.push(Field { name: Some((name, place)), value: value(cursor)? });
+        cursor.eat(",");
+    }
+}
+
+fn nested<'a>(cursor: &mut Cursor<'a>, depth: usize) -> Result<Value<'a>> {
+    cursor.skip_blanks();
+    let start = cursor.position();
+    if depth == 0 {
+        let reason = format!("expected at most {MAX_NESTED} values inside one another, got more");
+        return Err(ParseError::new(cursor.place(), reason));
+    }
+    let kind = match cursor.peek() {
+        Some('(') => list(cursor, ")", depth - 1)?,
+        Some('[') => list(cursor, "]", depth - 1)?,
+        Some('{') => map(cursor, depth - 1)?,
+        Some(quote @ ('"' | '\'')) => ValueKind::Text(quoted(cursor, quote)?),
+        Some('-' | '0'..='9') => ValueKind::Number(cursor.number()?.0),
+        Some(letter) if in_name(letter) => {
+            let (name, _) = cursor.word(in_name);
+            if cursor.rest().starts_with('(') {
+                ValueKind::Call(name, arguments(cursor, depth - 1)?)
+            } else {
+                ValueKind::Name(name)
+            }
+        }
+        _ => return Err(cursor.unexpected("a value")),
+    };
+    Ok(Value { place: start..cursor.position(), kind })
+}
+
+/// What `item` reads, with commas between, up to `close`; a comma may stand before it too.
+fn separated<'a>(
+    cursor: &mut Cursor<'a>,
+    close: &str,
+    mut item: impl FnMut(&mut Cursor<'a>) -> Result<()>,
+) -> Result<()> {
+    cursor.skip();
+    while !cursor.eat(close) {
+        item(cursor)?;
+        if cursor.eat(close) {
+            break;
+        }
+        if !cursor.eat(",") {
+            return Err(cursor.unexpected(&format!("`,` or `{close}`")));
+        }
+    }
+    Ok(())
+}
+
+fn list<'a>(cursor: &mut Cursor<'a>, close: &str, depth: usize) -> Result<ValueKind<'a>> {
+    let mut values = Vec::new();
+    separated(cursor, close, |cursor| {
+        values.push(nested(cursor, depth)?);
+        Ok(())
+    })?;
+    Ok(ValueKind::List(values))
+}
+
+fn map<'a>(cursor: &mut Cursor<'a>, depth: usize) -> Result<ValueKind<'a>> {
+    let (start, mut fields) = (cursor.position(), Vec::new());
+    separated(cursor, "}", |cursor| {
+        let key = nested(cursor, depth)?;
+        let (ValueKind::Text(name) | ValueKind::Name(name)) = key.kind else {
+            return Err(cursor.wrong(key.place, "the name of a field"));
+        };
+        cursor.expect(":")?;
+        fields.push(Field { name: Some((name, key.place)), value: nested(cursor, depth)? });
+        Ok(())
+    })?;
+    Ok(ValueKind::Map(Fields { place: start..cursor.position(), fields }))
+}
+
+fn arguments<'a>(cursor: &mut Cursor<'a>, depth: usize) -> Result<Fields<'a>> {
+    let (start, mut fields) = (cursor.position(), Vec::new());
+    separated(cursor, ")", |cursor| {
+        let mut ahead = cursor.clone();
+        let (name, place) = ahead.word(in_name);
+        let named = !name.is_empty() && ahead.eat("=");
+        if named {
+            *cursor = ahead;
+        }
+        let value =
+            if named && name == "sharding" { skipped(cursor)? } else { nested(cursor, depth)? };
+        fields.push(Field { name: named.then_some((name, place)), value });
+        Ok(())
+    })?;
+    Ok(Fields { place: start..cursor.position(), fields })
+}
+
+fn quoted<'a>(cursor: &mut Cursor<'a>, quote: char) -> Result<&'a str> {
+    let opening = cursor.place();
+    cursor.skip();
+    let Some(len) = cursor.rest().find(quote) else {
+        return Err(ParseError::new(opening, format!("the text does not end; {quote} ends it")));
+    };
+    let inside = opening.end..opening.end + len;
+    let text = cursor.text(inside.clone());
+    (0..=text.chars().count()).for_each(|_| cursor.skip());
+    Ok(text)
+}
+
+/// Goes on to the `,` or `)` behind a value of any form, whose brackets are balanced.
+fn skipped<'a>(cursor: &mut Cursor<'a>) -> Result<Value<'a>> {
+    let (start, mut depth) = (cursor.position(), 0_usize);
+    loop {
+        match cursor.peek() {
+            None => return Err(cursor.unexpected("`)`")),
+            Some(',' | ')') if depth == 0 => break,
+            Some(quote @ ('"' | '\'')) => {
+                quoted(cursor, quote)?;
+                continue;
+            }
+            Some('(' | '[' | '{') => depth += 1,
+            Some(')' | ']' | '}') => depth = depth.saturating_sub(1),
+            Some(_) => {}
+        }
+        cursor.skip();
+    }
+    Ok(Value { place: start..cursor.position(), kind: ValueKind::Skipped })
+}
+
+impl<'a> Value<'a> {
+    /// Whether it is Python's `None` or JSON's `null`.
+    pub(super) fn is_none(&self) -> bool {
+        matches!(self.kind, ValueKind::Name("None" | "null"))
+    }
+
+    /// The error that it should be something else.
+    pub(super) fn wrong(&self, cursor: &Cursor<'_>, expected: &str) -> ParseError {
+        cursor.wrong(self.place.clone(), expected)
+    }
+
+    pub(super) fn list(&self, cursor: &Cursor<'_>, expected: &str) -> Result<&[Value<'a>]> {
+        match &self.kind {
+            ValueKind::List(values) => Ok(values),
+            _ => Err(self.wrong(cursor, expected)),
+        }
+    }
+
+    pub(super) fn number(&self, cursor: &Cursor<'_>) -> Result<i64> {
+        match self.kind {
+            ValueKind::Number(number) => Ok(number),
+            _ => Err(self.wrong(cursor, "a number")),
+        }
+    }
+
+    /// A number that is not negative.
+    pub(super) fn natural(&self, cursor: &Cursor<'_>) -> Result<u64> {
+        u64::try_from(self.number(cursor)?).map_err(|_| self.wrong(cursor, "a number from 0 on"))
+    }
+
+    pub(super) fn numbers(&self, cursor: &Cursor<'_>) -> Result<Vec<i64>> {
+        let values = self.list(cursor, "a list of numbers")?;
+        values.iter().map(|value| value.number(cursor)).collect()
+    }
+
+    pub(super) fn naturals(&self, cursor: &Cursor<'_>) -> Result<Vec<u64>> {
+        let values = self.list(cursor, "a list of numbers")?;
+        values.iter().map(|value| value.natural(cursor)).collect()
+    }
+}
+
+impl<'a> Fields<'a> {
+    /// The field of one of these names, or else the argument without a name at `position`.
+    pub(super) fn get(&self, names: &[&str], position: usize) -> Option<&Value<'a>> {
+        let named =
+            |field: &&Field<'_>| field.name.as_ref().is_some_and(|(name, _)| names.contains(name));
+        let positional = || self.fields.get(position).filter(|field| field.name.is_none());
+        self.fields.iter().find(named).or_else(positional).map(|field| &field.value)
+    }
+
+    /// The same, and an error where there is none.
+    pub(super) fn require(&self, names: &[&str], position: usize) -> Result<&Value<'a>> {
+        self.get(names, position).ok_or_else(|| {
+            let end = self.place.end;
+            ParseError::new(end..end, format!("expected a value for {}", names[0]))
+        })
+    }
+
+    /// Refuses fields of other names, of one name twice, and more than `most` without one.
+    pub(super) fn only(&self, names: &[&str], most: usize) -> Result<()> {
+        for (number, field) in self.fields.iter().enumerate() {
+            let Some((name, place)) = &field.name else {
+                if number < most {
+                    continue;
+                }
+                let reason = format!("expected name=value, with a name of {}", names.join(", "));
+                return Err(ParseError::new(field.value.place.clone(), reason));
+            };
+            if !names.contains(name) {
+                let reason = format!("expected one of {}", names.join(", "));
+                return Err(ParseError::new(place.clone(), reason));
+            }
+            let is_same =
+                |other: &Field<'_>| other.name.as_ref().is_some_and(|(other, _)| other == name);
+            if self.fields[..number].iter().any(is_same) {
+                return Err(ParseError::new(place.clone(), "expected each name once"));
+            }
+        }
+        Ok(())
+    }
+}

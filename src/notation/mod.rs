@@ -1,0 +1,36 @@
+//! The notations of other systems, read and written: `KIND:TEXT`, the text as that system writes it.
+//!
+//! Each is a file of this module, which reads to and writes from one model: an [`Array`], whose
+//! [`StrideDescriptor`](crate::stride::StrideDescriptor) gives the place of each element. So a layout goes from any notation to any
+//! other that can say it, and the offset of every index stays the same.
+//!
+//! ```
+//! use stridec::notation::{Kind, read};
+//! let array = read("jax:bf16[16,256] Layout(major_to_minor=(0, 1), tiling=((8, 128), (2, 1)))")?;
+//! assert_eq!(array.write(Kind::Xla)?, "bf16[16,256]{1,0:T(8,128)(2,1)}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`crate::Tensor`] parses these texts too, wherever a shape is expected. `docs/notations.md` has an example of each.
+
+mod array;
+mod chain;
+mod cursor;
+mod error;
+mod jax;
+mod keys;
+mod kind;
+mod literal;
+mod named;
+mod numpy;
+mod onednn;
+mod pitched;
+mod prefix;
+mod torch;
+mod xla;
+
+pub use array::{Array, Form};
+pub use error::NotationError;
+pub(crate) use kind::is_other;
+pub use kind::{Kind, read};
+pub use torch::memory_formats;

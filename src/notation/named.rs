@@ -1,0 +1,145 @@
+//! The names that `TensorRT`, cuDNN and ONNX Runtime have for layouts, behind the type and the extents of the array:
+//! `f16[2,17,3,5] kCHW2`, `s8[2,64,3,5] NC/4HW4`, `f32[2,17,8,8] NCHWc 8`.
+//!
+//! `TensorRT`'s formats are over any dimensions whose last are C, H, W, or C, D, H, W; cuDNN's and ONNX Runtime's over four.
+//! ONNX Runtime's names do not say how many channels a block has (`MlasNchwcGetBlockSize`): 8 or 16 stands behind.
+
+use super::{
+    Array,
+    cursor::{Cursor, Result},
+    prefix::{Prefix, written},
+};
+use crate::{
+    shape::{ElementType, Layout, ParseError, Shape},
+    stride::StrideDescriptor,
+};
+
+/// A name, and the layout that it gives an array; `None` where the array has none of this name.
+pub(super) struct Format {
+    name: &'static str,
+    layout: fn(ElementType, &[u64]) -> Option<Layout>,
+}
+
+/// The names of a system.
+pub(super) type Formats = &'static [Format];
+
+/// The dimensions in order, the one `from_last` places before the end moved to it: channels last.
+fn channels_last(rank: usize, from_last: usize) -> Option<Layout> {
+    let channels = rank.checked_sub(from_last)?;
+    let others = (0..rank).rev().filter(move |&dimension| dimension != channels);
+    Some(Layout::new(std::iter::once(channels).chain(others)))
+}
+
+/// Vectors of `size` channels as the most minor places.
+fn vectors(rank: usize, from_last: usize, size: u64) -> Option<Layout> {
+    let tile = std::iter::once(size).chain(std::iter::repeat_n(1, from_last - 1));
+    (rank >= from_last).then(|| Layout::default_for_rank(rank).tiled(tile))
+}
+
+/// Elements in 64 bytes.
+fn line(element_type: ElementType) -> Option<u64> {
+    Some(512 / u64::from(element_type.storage_bits()?))
+}
+
+/// `TensorFormat` of `NvInferRuntimeBase.h`.
+pub(super) const TENSORRT: Formats = &[
+    Format { name: "kLINEAR", layout: |_, sizes| Some(Layout::default_for_rank(sizes.len())) },
+    Format { name: "kCHW2", layout: |_, sizes| vectors(sizes.len(), 3, 2) },
+    Format { name: "kCHW4", layout: |_, sizes| vectors(sizes.len(), 3, 4) },
+    Format { name: "kCHW16", layout: |_, sizes| vectors(sizes.len(), 3, 16) },
+    Format { name: "kCHW32", layout: |_, sizes| vectors(sizes.len(), 3, 32) },
+    Format { name: "kCDHW32", layout: |_, sizes| vectors(sizes.len(), 4, 32) },
+    Format { name: "kHWC", layout: |_, sizes| channels_last(sizes.len(), 3) },
+    Format { name: "kHWC8", layout: |_, sizes| Some(channels_last(sizes.len(), 3)?.tiled([8])) },
+    Format { name: "kHWC16", layout: |_, sizes| Some(channels_last(sizes.len(), 3)?.tiled([16])) },
+    Format { name: "kDHWC", layout: |_, sizes| channels_last(sizes.len(), 4) },
+    Format { name: "kDHWC8", layout: |_, sizes| Some(channels_last(sizes.len(), 4)?.tiled([8])) },
+    Format {
+        name: "kDLA_LINEAR",
+        layout: |element_type, sizes| {
+            (sizes.len() >= 3).then_some(())?;
+            Some(Layout::default_for_rank(sizes.len()).tiled([line(element_type)?]))
+        },
+    },
+    Format {
+        name: "kDLA_HWC4",
+        layout: |element_type, sizes| {
+            let channels = *sizes.get(sizes.len().checked_sub(3)?)?;
+            let channels = if channels == 1 { 1 } else { (channels <= 4).then_some(4)? };
+            let columns = line(element_type)? / channels;
+            (columns > 0)
+                .then(|| Some(channels_last(sizes.len(), 3)?.tiled([columns, channels])))?
+        },
+    },
+];
+
+/// `cudnnTensorFormat_t`, the vectorized one with the vector's size as the documentation writes it.
+pub(super) const CUDNN: Formats = &[
+    Format {
+        name: "NCHW",
+        layout: |_, sizes| (sizes.len() == 4).then(|| Layout::default_for_rank(4)),
+    },
+    Format { name: "NHWC", layout: |_, sizes| (sizes.len() == 4).then(|| channels_last(4, 3))? },
+    Format { name: "NC/4HW4", layout: |_, sizes| whole_vectors(sizes, 4) },
+    Format { name: "NC/32HW32", layout: |_, sizes| whole_vectors(sizes, 32) },
+];
+
+fn whole_vectors(sizes: &[u64], size: u64) -> Option<Layout> {
+    (sizes.len() == 4 && sizes[1].is_multiple_of(size)).then(|| vectors(4, 3, size))?
+}
+
+/// `core/mlas/lib/reorder.cpp`.
+pub(super) const ONNXRUNTIME: Formats = &[
+    Format { name: "NCHWc 8", layout: |_, sizes| (sizes.len() == 4).then(|| vectors(4, 3, 8))? },
+    Format { name: "NCHWc 16", layout: |_, sizes| (sizes.len() == 4).then(|| vectors(4, 3, 16))? },
+    Format { name: "OIHWBo 8", layout: |_, sizes| (sizes.len() == 4).then(|| vectors(4, 4, 8))? },
+    Format { name: "OIHWBo 16", layout: |_, sizes| (sizes.len() == 4).then(|| vectors(4, 4, 16))? },
+    Format { name: "OIHWBiBo 8", layout: |_, sizes| filters(sizes, 8) },
+    Format { name: "OIHWBiBo 16", layout: |_, sizes| filters(sizes, 16) },
+];
+
+fn filters(sizes: &[u64], size: u64) -> Option<Layout> {
+    let blocks = Layout::default_for_rank(4).tiled([size, size, 1, 1]).tiled([size, 1, 1, 1]);
+    (sizes.len() == 4).then_some(blocks)
+}
+
+pub(super) fn read(cursor: &mut Cursor<'_>, formats: Formats) -> Result<Array> {
+    let Prefix { element_type, element_bits, sizes } = Prefix::read(cursor)?;
+    cursor.skip_blanks();
+    let start = cursor.position();
+    let name = cursor.rest().trim_ascii_end();
+    let place = start..start + name.len();
+    let format = formats.iter().find(|format| format.name == name).ok_or_else(|| {
+        let names: Vec<&str> = formats.iter().map(|format| format.name).collect();
+        cursor.wrong(place.clone(), &format!("one of {}", names.join(", ")))
+    })?;
+    let layout = (format.layout)(element_type, &sizes).ok_or_else(|| {
+        let reason = format!("an array of dimensions {sizes:?} has no {}", format.name);
+        ParseError::new(place.clone(), reason)
+    })?;
+    let shape = Shape::new(element_type, sizes, layout.element_size(element_bits))
+        .map_err(|error| ParseError::invalid(place.clone(), error))?;
+    Array::of_shape(shape, place)
+}
+
+/// The first name of a layout whose elements lie where those of the array do, in as much memory.
+pub(super) fn write(array: &Array, formats: Formats) -> std::result::Result<String, String> {
+    let tensor = array.descriptor();
+    let (element_type, sizes) = (tensor.element_type(), tensor.sizes());
+    let is_same = |format: &&Format| {
+        let layout = (format.layout)(element_type, sizes)?;
+        let shape = Shape::new(element_type, sizes.iter().copied(), layout).ok()?;
+        let other = StrideDescriptor::try_from(&shape).ok()?;
+        let is_same = other.digits()? == tensor.digits()?
+            && tensor.base_offset() == 0
+            && tensor.prefix_bytes() == 0
+            && other.physical_elements() == tensor.physical_elements();
+        Some(is_same)
+    };
+    let format = formats.iter().find(|format| is_same(format) == Some(true));
+    let format = format.ok_or_else(|| {
+        let names: Vec<&str> = formats.iter().map(|format| format.name).collect();
+        format!("expected a layout with a name: {}", names.join(", "))
+    })?;
+    Ok(format!("{} {}", written(element_type, tensor.element_bits(), sizes), format.name))
+}

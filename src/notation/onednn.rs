@@ -1,0 +1,293 @@
+//! oneDNN's format tags, behind the type and the extents of the array: `f32[2,17,8,8] nChw16c`; or its strides,
+//! `dims 2x3x1 strides 5x1x7`.
+//!
+//! ```text
+//! tag = letters { size letter }       nChw16c   OIhw4i16o4i   acdb   aBcd16b
+//! ```
+//!
+//! The letters give the order of the dimensions, major to minor; `a` to `l` are dimensions 0 to 11, other letters name the
+//! dimensions of images, weights and recurrent networks. A capital has blocks behind; of two blocks of one letter the last
+//! holds the least significant part. Extents with blocks round up to whole blocks.
+
+use std::ops::Range;
+
+use super::{
+    Array,
+    array::at,
+    cursor::{Cursor, Result},
+    pitched::Pitched,
+    prefix::{Prefix, written},
+};
+use crate::{
+    shape::{ElementType, ParseError},
+    stride::{Digit, StrideDescriptor},
+};
+
+/// The letters of dimensions 0 to 11.
+const LETTERS: &str = "abcdefghijkl";
+
+/// The letters of images, weights and recurrent networks: their logical dimensions in order.
+const DOMAINS: [&str; 20] = [
+    "x", "nc", "ncw", "nchw", "ncdhw", "oi", "oiw", "oihw", "oidhw", "goi", "goiw", "goihw",
+    "goidhw", "tn", "tnc", "ldnc", "ldigo", "ldgo", "ldio", "ldoi",
+];
+
+/// Aliases whose letters are not those of their domain, `dnnl_types.h`.
+const ALIASES: [(&str, &str); 6] = [
+    ("OwI24o", "Acb24a"),
+    ("OhwI24o", "Acdb24a"),
+    ("OdhwI24o", "Acdeb24a"),
+    ("gIOw2i8o16i2o", "aBCd2c8b16c2b"),
+    ("gIOhw2i8o16i2o", "aBCde2c8b16c2b"),
+    ("gIOdhw2i8o16i2o", "aBCdef2c8b16c2b"),
+];
+
+pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
+    let mut ahead = cursor.clone();
+    if ahead.eat("dims") {
+        return of_strides(ahead);
+    }
+    let prefix = Prefix::read(cursor)?;
+    let tag = Tag::read(cursor, prefix.sizes.len())?;
+    cursor.end()?;
+    tag.array(&prefix)
+}
+
+/// A tag: the outer dimensions, and the blocks, both major to minor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Tag {
+    outer: Vec<usize>,
+    blocks: Vec<(u64, usize)>,
+    place: Range<usize>,
+}
+
+impl Tag {
+    pub(super) fn read(cursor: &mut Cursor<'_>, rank: usize) -> Result<Self> {
+        let (text, place) = cursor.word(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+        if ["any", "undef", "format_tag_any", "wino_fmt"].contains(&text)
+            || text.starts_with("rnn_packed")
+        {
+            let reason =
+                "expected a tag that gives a place to each element, such as nchw or nChw16c";
+            return Err(ParseError::unsupported(place, reason));
+        }
+        let alias = ALIASES.iter().find(|alias| alias.0 == text && alias.1.len() > rank);
+        let spelled = alias.map_or(text, |alias| alias.1);
+        let letters: String = spelled.chars().take_while(char::is_ascii_alphabetic).collect();
+        // The outer letters end where the first block's size begins; its letter is one of them.
+        let names = letters.to_ascii_lowercase();
+        let domain = domain(&names).ok_or_else(|| {
+            cursor.wrong(
+                place.clone(),
+                "a tag, such as acdb, nchw, nChw16c or OIhw4i16o4i, each letter once",
+            )
+        })?;
+        if names.len() != rank {
+            let reason =
+                format!("expected {rank} letters, one for each dimension, got {}", names.len());
+            return Err(ParseError::new(place, reason));
+        }
+        let dimension = |letter: char| domain.find(letter.to_ascii_lowercase());
+        let outer: Vec<usize> = names.chars().filter_map(dimension).collect();
+        let mut rest = Cursor::new(spelled, letters.len())?;
+        let mut blocks = Vec::new();
+        let inside =
+            |_| cursor.wrong(place.clone(), "blocks behind the letters, each a size and a letter");
+        while !rest.rest().is_empty() {
+            let (size, _) = rest.natural(1).map_err(inside)?;
+            let letter = rest.peek().filter(char::is_ascii_lowercase);
+            let of = letter.and_then(dimension).ok_or_else(|| {
+                cursor.wrong(place.clone(), "a letter of the tag, in lower case, behind each size")
+            })?;
+            rest.skip();
+            blocks.push((size, of));
+        }
+        for (letter, &of) in letters.chars().zip(&outer) {
+            let is_blocked = blocks.iter().any(|block| block.1 == of);
+            if is_blocked != letter.is_ascii_uppercase() {
+                let expected = "capitals for the dimensions that have blocks, and for no others";
+                return Err(cursor.wrong(place, expected));
+            }
+        }
+        Ok(Self { outer, blocks, place })
+    }
+
+    /// The array of these extents: the blocks inside, then what they leave of the dimensions.
+    pub(super) fn array(&self, prefix: &Prefix) -> Result<Array> {
+        let too_large = || ParseError::new(self.place.clone(), "expected at most 2^63-1 elements");
+        let Prefix { element_type, element_bits, sizes } = prefix;
+        let mut digits: Vec<Vec<Digit>> = vec![Vec::new(); sizes.len()];
+        let mut left = sizes.clone();
+        let mut span = 1_i64;
+        let parts = self.blocks.iter().rev().map(|&(size, of)| (Some(size), of));
+        for (size, of) in parts.chain(self.outer.iter().rev().map(|&of| (None, of))) {
+            let extent = size.unwrap_or(left[of]);
+            left[of] = left[of].div_ceil(extent.max(1));
+            digits[of].push(Digit { extent, stride: span });
+            let steps = i64::try_from(extent.max(1)).map_err(|_| too_large())?;
+            span = span.checked_mul(steps).ok_or_else(too_large)?;
+        }
+        let is_empty = sizes.contains(&0);
+        let tensor = StrideDescriptor::of_digits(*element_type, *element_bits, sizes, &digits, 0)
+            .and_then(|tensor| {
+                let elements = if is_empty { 0 } else { span.unsigned_abs() };
+                tensor.with_physical_elements(elements)
+            })
+            .map_err(|error| at(self.place.clone(), error.kind(), error))?;
+        Array::of_descriptor(&tensor, self.place.clone())
+    }
+}
+
+/// The letters of the dimensions in logical order, of which `names` are some order; `None` where there are none.
+fn domain(names: &str) -> Option<&'static str> {
+    let sorted = |text: &str| {
+        let mut letters: Vec<char> = text.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    let given = sorted(names);
+    let plain = LETTERS.get(..names.len()).filter(|letters| sorted(letters) == given);
+    let named = DOMAINS.iter().find(|domain| sorted(domain) == given);
+    plain.or(named.copied()).filter(|_| !names.is_empty())
+}
+
+/// `dims 2x3x1 strides 5x1x7`; the memory counts whole pitches, as oneDNN does.
+fn of_strides(mut cursor: Cursor<'_>) -> Result<Array> {
+    let start = cursor.position();
+    let numbers = |cursor: &mut Cursor<'_>| {
+        let mut numbers = vec![cursor.natural(0)?.0];
+        while cursor.rest().starts_with('x') {
+            cursor.skip();
+            numbers.push(cursor.natural(0)?.0);
+        }
+        Ok(numbers)
+    };
+    let sizes = numbers(&mut cursor)?;
+    cursor.expect("strides")?;
+    let strides = numbers(&mut cursor)?;
+    cursor.end()?;
+    let place = start..cursor.position();
+    let memory = sizes.iter().zip(&strides).map(|(&size, &stride)| size.saturating_mul(stride));
+    let memory = memory.max().filter(|_| !sizes.contains(&0)).unwrap_or(0);
+    let strides: Vec<i64> = strides.into_iter().filter_map(|n| i64::try_from(n).ok()).collect();
+    let tensor = StrideDescriptor::strided(ElementType::F32, 0, &sizes, &strides, 0)
+        .and_then(|tensor| {
+            let least = tensor.physical_elements();
+            tensor.with_physical_elements(memory.max(least))
+        })
+        .map_err(|error| at(place.clone(), error.kind(), error))?;
+    Array::of_descriptor(&tensor, place)
+}
+
+pub(super) fn write(array: &Array) -> std::result::Result<String, String> {
+    let tensor = array.descriptor();
+    let prefix = written(tensor.element_type(), tensor.element_bits(), tensor.sizes());
+    Ok(format!("{prefix} {}", tag(tensor)?))
+}
+
+/// The tag of a tensor, in the letters `a` to `l`.
+fn tag(tensor: &StrideDescriptor) -> std::result::Result<String, String> {
+    let rank = tensor.rank();
+    if rank == 0 || rank > LETTERS.len() {
+        return Err(format!("expected 1 to 12 dimensions, got {rank}"));
+    }
+    let parts = if tensor.elements() == 0 { Vec::new() } else { blocked(tensor)? };
+    let is_outer = |part: &&Part| part.is_top && part.extent == part.padded;
+    let outer = parts.iter().take_while(is_outer).count();
+    let mut order: Vec<usize> = parts[..outer].iter().map(|part| part.dimension).collect();
+    // What lies in blocks alone leaves 1, and may stand anywhere.
+    for dimension in 0..rank {
+        if !order.contains(&dimension) {
+            let at = order.iter().position(|&other| other > dimension).unwrap_or(order.len());
+            order.insert(at, dimension);
+        }
+    }
+    let letter = |dimension: usize| LETTERS.as_bytes()[dimension] as char;
+    let is_blocked = |dimension| parts[outer..].iter().any(|part| part.dimension == dimension);
+    let mut text: String = order
+        .into_iter()
+        .map(|dimension| {
+            let letter = letter(dimension);
+            if is_blocked(dimension) { letter.to_ascii_uppercase() } else { letter }
+        })
+        .collect();
+    for part in &parts[outer..] {
+        text += &part.padded.to_string();
+        text.push(letter(part.dimension));
+    }
+    Ok(text)
+}
+
+/// A digit in memory, or a block of a dimension of one element.
+struct Part {
+    dimension: usize,
+    /// Whether no digit of the dimension is more significant.
+    is_top: bool,
+    extent: u64,
+    /// The places that it takes in memory.
+    padded: u64,
+}
+
+/// The digits in memory, major to minor; those of a dimension lie in the order of their significance, and only the most
+/// significant one is padded.
+fn blocked(tensor: &StrideDescriptor) -> std::result::Result<Vec<Part>, String> {
+    let Pitched { parts: pitched, step } = Pitched::of(tensor)?;
+    // A block of a dimension of one element is padding alone.
+    let unit = tensor.sizes().iter().position(|&size| size == 1);
+    let no_unit = "a tag pads the most significant part of a dimension only";
+    let mut parts: Vec<Part> = Vec::new();
+    // The level that comes next in each dimension, from the most significant one down.
+    let mut levels: Vec<Option<usize>> = vec![None; tensor.rank()];
+    for part in pitched {
+        let is_top = levels[part.dimension].is_none();
+        let next = levels[part.dimension].replace(part.level);
+        if next.map_or(!part.is_top, |above| above != part.level + 1) {
+            let reason = "the parts of a dimension lie out of order: a tag puts the least significant innermost";
+            return Err(reason.to_owned());
+        }
+        let mut padded = part.padded;
+        if !is_top && padded > part.extent {
+            let dimension = unit.filter(|_| padded.is_multiple_of(part.extent)).ok_or(no_unit)?;
+            parts.push(Part { dimension, is_top: true, extent: 1, padded: padded / part.extent });
+            padded = part.extent;
+        }
+        parts.push(Part { dimension: part.dimension, is_top, extent: part.extent, padded });
+    }
+    if step > 1 {
+        let dimension = unit.ok_or(no_unit)?;
+        parts.push(Part { dimension, is_top: true, extent: 1, padded: step });
+    }
+    Ok(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shape::Shape;
+
+    #[test]
+    fn tags_of_shapes() {
+        for (text, expected) in [
+            ("f32[2,3,5,7]{1,3,2,0}", "acdb"),
+            ("bf16[100,300]{1,0:T(8,128)(2,1)}", "AB4a128b2a"),
+            ("s8[64,256]{1,0:T(32,128)(4,1)}", "AB8a128b4a"),
+            ("f32[100]{0:T(128)}", "A128a"),
+            ("f32[1,3,5,4]{3,2,1,0:T(16,1,1)}", "aBcd16b"),
+            ("f32[8,1]{1,0:T(2)}", "aB2b"),
+            ("f32[0,3]{0,1}", "ab"),
+        ] {
+            let tensor = StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap();
+            assert_eq!(tag(&tensor).as_deref(), Ok(expected), "{text}");
+        }
+        for (text, why) in [
+            ("bf16[200]{0:T(256)(128)(2,1)}", "out of order"),
+            ("f32[9,9]{1,0:T(3,3)(2)}", "pads the most significant"),
+            ("f32[8]{0:T(1)(2)}", "pads the most significant"),
+            ("f32[]", "1 to 12 dimensions"),
+        ] {
+            let tensor = StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap();
+            let error = tag(&tensor).unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! [`Pitched`]: the digits of all dimensions in the order of memory, and the places that each takes there.
+
+use crate::stride::StrideDescriptor;
+
+/// A digit in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) dimension: usize,
+    /// How significant the digit is; 0 is the least.
+    pub(super) level: usize,
+    /// Whether no digit of the dimension is more significant.
+    pub(super) is_top: bool,
+    pub(super) extent: u64,
+    /// Places that it takes in memory: at least its extent.
+    pub(super) padded: u64,
+}
+
+/// Digits in memory, each stride a multiple of the next smaller one.
+#[derive(Clone, Debug)]
+pub(super) struct Pitched {
+    /// Major to minor.
+    pub(super) parts: Vec<Part>,
+    /// The least stride.
+    pub(super) step: u64,
+}
+
+impl Pitched {
+    /// The digits of a tensor without a prefix, whose memory starts with the element at index 0.
+    ///
+    /// # Errors
+    ///
+    /// What keeps them from nesting.
+    pub(super) fn of(tensor: &StrideDescriptor) -> Result<Self, String> {
+        let (pitched, others) = Self::with_pitches(tensor)?;
+        match others.first() {
+            None => Ok(pitched),
+            Some((_, pitch)) => {
+                Err(format!("the stride {pitch} is no multiple of the next smaller one"))
+            }
+        }
+    }
+
+    /// The same where a stride may be no multiple of the next smaller one: the number of such a digit, and its stride.
+    pub(super) fn with_pitches(
+        tensor: &StrideDescriptor,
+    ) -> Result<(Self, Vec<(usize, u64)>), String> {
+        if tensor.prefix_bytes() != 0 {
+            return Err(format!("{} bytes lie before the data", tensor.prefix_bytes()));
+        }
+        if tensor.base_offset() != 0 {
+            let offset = tensor.base_offset();
+            return Err(format!(
+                "index 0 lies at offset {offset}, and not at the start of the buffer"
+            ));
+        }
+        let digits = tensor.digits().ok_or("the offset is no sum over the digits of an index")?;
+        let mut strided = Vec::new();
+        for (dimension, digits) in digits.iter().enumerate() {
+            for (level, digit) in digits.iter().enumerate() {
+                let Ok(stride) = u64::try_from(digit.stride) else {
+                    return Err("a stride is negative".to_owned());
+                };
+                let (extent, padded) = (digit.extent, digit.extent);
+                let is_top = level + 1 == digits.len();
+                strided.push((stride, Part { dimension, level, is_top, extent, padded }));
+            }
+        }
+        strided.sort_by_key(|&(stride, _)| std::cmp::Reverse(stride));
+        let mut pitches = Vec::new();
+        let mut outer = tensor.physical_elements();
+        for (number, (stride, part)) in strided.iter_mut().enumerate() {
+            if *stride == 0 {
+                return Err("a stride of 0 puts several elements in one place".to_owned());
+            }
+            let room = outer / *stride;
+            if number == 0 {
+                // What is left of the memory behind the last element is no padding of the digit where it is no multiple.
+                if outer.is_multiple_of(*stride) {
+                    part.padded = room.max(part.extent);
+                }
+            } else if room < part.extent {
+                return Err(format!("strides {outer} and {stride} interleave, or share places"));
+            } else if outer.is_multiple_of(*stride) {
+                part.padded = room;
+            } else {
+                pitches.push((number - 1, outer));
+            }
+            outer = *stride;
+        }
+        let parts: Vec<Part> = strided.into_iter().map(|(_, part)| part).collect();
+        let step = if parts.is_empty() { 1 } else { outer };
+        Ok((Self { parts, step }, pitches))
+    }
+}

@@ -1,0 +1,84 @@
+//! `TYPE[DIMENSIONS]`, which stands before a text that does not say them.
+
+use super::cursor::{Cursor, Result};
+use crate::shape::{ElementType, MAX_RANK, ParseError};
+
+/// The type and the extents of an array.
+#[derive(Clone, Debug)]
+pub(super) struct Prefix {
+    pub(super) element_type: ElementType,
+    /// Bits of an element in memory; 0 for the type's own, in whole bytes.
+    pub(super) element_bits: u64,
+    pub(super) sizes: Vec<u64>,
+}
+
+impl Prefix {
+    /// Reads `f32[2,3]` before a text that says itself how many bits an element takes.
+    pub(super) fn plain(cursor: &mut Cursor<'_>) -> Result<Self> {
+        let prefix = Self::read(cursor)?;
+        if prefix.element_bits != 0 {
+            let start = cursor.position();
+            let reason = "expected the bits of an element after this, where the notation says them";
+            return Err(ParseError::new(start..start, reason));
+        }
+        Ok(prefix)
+    }
+
+    /// Reads `f32[2,3]`, or `s4[2,3]{:E(4)}` where elements take other memory than their type says.
+    pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Self> {
+        let (element_type, element_bits) = element_type(cursor)?;
+        let sizes = extents(cursor)?;
+        let element_bits = if element_bits == 0 { bits(cursor)? } else { element_bits };
+        Ok(Self { element_type, element_bits, sizes })
+    }
+}
+
+/// The name of an element type, XLA's.
+pub(super) fn element_type(cursor: &mut Cursor<'_>) -> Result<(ElementType, u64)> {
+    let (name, place) = cursor.word(|letter| letter.is_ascii_alphanumeric());
+    let known = ElementType::from_name(name).filter(|kind| kind.bits().is_some());
+    let element_type = known.ok_or_else(|| {
+        let expected = "an element type and extents, such as f32[2,3]";
+        if name.is_empty() { cursor.unexpected(expected) } else { cursor.wrong(place, expected) }
+    })?;
+    Ok((element_type, bits(cursor)?))
+}
+
+/// `{:E(4)}` where it stands next, else 0.
+fn bits(cursor: &mut Cursor<'_>) -> Result<u64> {
+    if !cursor.rest().starts_with("{:E(") {
+        return Ok(0);
+    }
+    cursor.expect("{:E(")?;
+    let (bits, _) = cursor.natural(1)?;
+    cursor.expect(")")?;
+    cursor.expect("}")?;
+    Ok(bits)
+}
+
+/// `[2,3]`.
+pub(super) fn extents(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
+    cursor.expect("[")?;
+    let mut sizes = Vec::new();
+    while !cursor.eat("]") {
+        if !sizes.is_empty() && !cursor.eat(",") {
+            return Err(cursor.unexpected("`,` or `]`"));
+        }
+        if sizes.len() == MAX_RANK {
+            let reason = format!("expected at most {MAX_RANK} dimensions, got more");
+            return Err(ParseError::new(cursor.place(), reason));
+        }
+        sizes.push(cursor.natural(0)?.0);
+    }
+    Ok(sizes)
+}
+
+/// The same as text: `f32[2,3]`.
+pub(super) fn written(element_type: ElementType, element_bits: u32, sizes: &[u64]) -> String {
+    let sizes: Vec<String> = sizes.iter().map(ToString::to_string).collect();
+    let bits = match element_type.storage_bits() {
+        Some(bits) if bits == element_bits => String::new(),
+        _ => format!("{{:E({element_bits})}}"),
+    };
+    format!("{element_type}[{}]{bits}", sizes.join(","))
+}

@@ -1,0 +1,229 @@
+//! torch's tensors: as `size=(2, 3) stride=(3, 1) storage_offset=0 dtype=torch.float32`, as graphs of fx print them,
+//! `f32[2, 3][3, 1]cpu`, and as inductor writes them.
+//!
+//! Strides and offsets count elements. A `memory_format` may stand for the strides.
+
+use super::{
+    Array,
+    cursor::{Cursor, Result},
+    jax::tuple,
+    literal::{Fields, Value, ValueKind, assignments, value},
+    numpy::packed,
+    prefix::extents,
+};
+use crate::{
+    shape::{ElementType, ParseError},
+    stride::{
+        StrideDescriptor,
+        interchange::{NumpyArray, expect_element_bits, plain_strides},
+    },
+};
+
+/// A memory format, the rank that has it, and its dimensions, the most minor first.
+const MEMORY_FORMATS: [(&str, usize, &[usize]); 2] =
+    [("channels_last", 4, &[1, 3, 2, 0]), ("channels_last_3d", 5, &[1, 4, 3, 2, 0])];
+
+const NAMES: [&str; 7] =
+    ["size", "stride", "storage_offset", "offset", "dtype", "memory_format", "device"];
+
+pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
+    let mut ahead = cursor.clone();
+    let (name, _) = ahead.word(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+    if !name.is_empty() && ahead.peek() == Some('[') {
+        return of_graph(cursor);
+    }
+    if name.is_empty() || ahead.eat("=") {
+        let fields = assignments(cursor)?;
+        return of_fields(cursor, &fields, None);
+    }
+    let call = value(cursor)?;
+    cursor.end()?;
+    let ValueKind::Call(name, fields) = &call.kind else {
+        return Err(call.wrong(cursor, "size=(…) stride=(…), f32[…][…] or FixedLayout(…)"));
+    };
+    // Where size, stride, offset and dtype stand among the arguments.
+    let positions = match *name {
+        "FixedLayout" => [2, 3, 4, 1],
+        "assert_size_stride" => [1, 2, usize::MAX, usize::MAX],
+        "reinterpret_tensor" => [1, 2, 3, usize::MAX],
+        name if name.starts_with("empty_strided_") => [0, 1, usize::MAX, 2],
+        _ => {
+            let expected = "FixedLayout(…), empty_strided_…(…), assert_size_stride(…) or reinterpret_tensor(…)";
+            return Err(call.wrong(cursor, expected));
+        }
+    };
+    of_fields(cursor, fields, Some(positions))
+}
+
+/// `f32[2, 3][3, 1]cuda:0`; the device may be left out.
+fn of_graph(cursor: &mut Cursor<'_>) -> Result<Array> {
+    let (name, place) = cursor.word(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+    let element_type = of_abbreviation(name).ok_or_else(|| {
+        cursor.wrong(place, "an element type as fx prints it, such as f32, i64 or b8")
+    })?;
+    let start = cursor.position();
+    let sizes = extents(cursor)?;
+    let strides = extents(cursor)?;
+    let whole = start..cursor.position();
+    cursor.word(|letter| letter.is_ascii_alphanumeric() || letter == ':');
+    cursor.end()?;
+    let strides: Vec<i64> =
+        strides.into_iter().filter_map(|stride| i64::try_from(stride).ok()).collect();
+    Array::strided(element_type, 0, &sizes, &strides, 0, whole)
+}
+
+fn of_fields(
+    cursor: &Cursor<'_>,
+    fields: &Fields<'_>,
+    positions: Option<[usize; 4]>,
+) -> Result<Array> {
+    fields.only(&NAMES, if positions.is_some() { 5 } else { 0 })?;
+    let [size, stride, offset, dtype] = positions.unwrap_or([usize::MAX; 4]);
+    let sizes = numbers(fields.require(&["size"], size)?).naturals(cursor)?;
+    let format = fields.get(&["memory_format"], usize::MAX);
+    let strides = match (fields.get(&["stride"], stride), format) {
+        (Some(strides), None) => non_negative(cursor, numbers(strides))?,
+        (None, Some(format)) => of_format(cursor, format, &sizes)?,
+        (Some(_), Some(format)) => return Err(format.wrong(cursor, "a stride or a memory format")),
+        (None, None) => numbers(fields.require(&["stride"], stride)?).numbers(cursor)?,
+    };
+    let offset = match fields.get(&["storage_offset", "offset"], offset) {
+        Some(offset) => offset.natural(cursor)?,
+        None => 0,
+    };
+    let element_type = match fields.get(&["dtype"], dtype) {
+        Some(given) => of_name(given)
+            .ok_or_else(|| given.wrong(cursor, "a dtype that XLA has, such as torch.float32"))?,
+        None => ElementType::F32,
+    };
+    Array::strided(element_type, 0, &sizes, &strides, offset, fields.place.clone())
+}
+
+/// The list in `torch.Size([2, 3])`.
+fn numbers<'v, 'a>(value: &'v Value<'a>) -> &'v Value<'a> {
+    match &value.kind {
+        ValueKind::Call("torch.Size" | "Size", fields) => fields.get(&[], 0).unwrap_or(value),
+        _ => value,
+    }
+}
+
+fn non_negative(cursor: &Cursor<'_>, strides: &Value<'_>) -> Result<Vec<i64>> {
+    let numbers = strides.numbers(cursor)?;
+    if numbers.iter().any(|&stride| stride < 0) {
+        let reason = "expected strides from 0 on: torch has no others";
+        return Err(ParseError::new(strides.place.clone(), reason));
+    }
+    Ok(numbers)
+}
+
+/// The strides of a memory format, an extent of 0 counting as 1 where it is contiguous.
+fn of_format(cursor: &Cursor<'_>, format: &Value<'_>, sizes: &[u64]) -> Result<Vec<i64>> {
+    let too_large = || ParseError::new(format.place.clone(), "expected at most 2^63-1 elements");
+    let ValueKind::Name(name) = format.kind else {
+        return Err(format.wrong(cursor, "a memory format"));
+    };
+    let name = name.rsplit('.').next().unwrap_or(name);
+    if name == "contiguous_format" {
+        return packed(sizes, 1).ok_or_else(too_large);
+    }
+    let known = MEMORY_FORMATS.iter().find(|known| known.0 == name);
+    let (_, rank, order) = known.ok_or_else(|| {
+        format.wrong(cursor, "contiguous_format, channels_last or channels_last_3d")
+    })?;
+    if sizes.len() != *rank {
+        let reason = format!("expected {rank} dimensions for {name}, got {}", sizes.len());
+        return Err(ParseError::new(format.place.clone(), reason));
+    }
+    let mut strides = vec![0; *rank];
+    let mut span = 1_i64;
+    for &dimension in *order {
+        strides[dimension] = span;
+        let size = i64::try_from(sizes[dimension]).map_err(|_| too_large())?;
+        span = span.checked_mul(size).ok_or_else(too_large)?;
+    }
+    Ok(strides)
+}
+
+/// The memory formats that a tensor has: a strided one may have none, and one without channels two.
+///
+/// ```
+/// use stridec::notation::{memory_formats, read};
+/// let array = read("torch:f32[2, 1, 5, 7][35, 1, 7, 1]")?;
+/// assert_eq!(memory_formats(array.descriptor()), ["contiguous_format", "channels_last"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn memory_formats(tensor: &StrideDescriptor) -> Vec<&'static str> {
+    let Ok(strides) = plain_strides(tensor) else { return Vec::new() };
+    let follows = |order: &mut dyn Iterator<Item = usize>| {
+        let mut span = Some(1);
+        order.filter(|&d| tensor.sizes()[d] != 1).all(|d| {
+            let follows = span == Some(strides[d]);
+            let size = i64::try_from(tensor.sizes()[d]).ok();
+            span = span.zip(size).and_then(|(span, size)| span.checked_mul(size));
+            follows
+        })
+    };
+    let mut formats = Vec::new();
+    if tensor.elements() == 0 || follows(&mut (0..tensor.rank()).rev()) {
+        formats.push("contiguous_format");
+    }
+    for (name, rank, order) in MEMORY_FORMATS {
+        if tensor.rank() == rank && follows(&mut order.iter().copied()) {
+            formats.push(name);
+        }
+    }
+    formats
+}
+
+/// `torch.float32`.
+fn of_name(given: &Value<'_>) -> Option<ElementType> {
+    let (ValueKind::Name(name) | ValueKind::Text(name)) = given.kind else { return None };
+    let name = name.strip_prefix("torch.").unwrap_or(name);
+    NumpyArray::element_type(match name {
+        "half" => "float16",
+        "float" => "float32",
+        "double" => "float64",
+        "short" => "int16",
+        "int" => "int32",
+        "long" => "int64",
+        "cfloat" => "complex64",
+        "cdouble" => "complex128",
+        name => name,
+    })
+}
+
+/// `f32`, `i64`, `b8`: `torch/utils/_dtype_abbrs.py`.
+fn of_abbreviation(name: &str) -> Option<ElementType> {
+    let name = match name {
+        "b8" => "pred".to_owned(),
+        _ => match name.strip_prefix('i') {
+            Some(bits) => format!("s{bits}"),
+            None => name.to_owned(),
+        },
+    };
+    ElementType::from_name(&name).filter(|kind| kind.bits().is_some())
+}
+
+pub(super) fn write(array: &Array) -> std::result::Result<String, String> {
+    use ElementType as E;
+    let descriptor = array.descriptor();
+    let element_type = descriptor.element_type();
+    let dtype = match element_type {
+        E::F8e4m3 | E::F8e3m4 | E::F8e4m3b11fnuz | E::F6e2m3fn | E::F6e3m2fn | E::F4e2m1fn => None,
+        _ if element_type.bits() < Some(8) && element_type != E::Pred => None,
+        _ => NumpyArray::dtype(element_type),
+    };
+    let dtype =
+        dtype.ok_or_else(|| format!("expected a type that torch has, got {element_type}"))?;
+    let strides = plain_strides(descriptor).map_err(|error| error.to_string())?;
+    let bits = element_type.storage_bits().unwrap_or(0);
+    expect_element_bits(descriptor, bits).map_err(|error| error.to_string())?;
+    if strides.iter().any(|&stride| stride < 0) {
+        return Err("expected strides from 0 on, got a negative one".to_owned());
+    }
+    let sizes = tuple(descriptor.sizes().iter().map(ToString::to_string));
+    let strides = tuple(strides.iter().map(ToString::to_string));
+    let offset = descriptor.base_offset();
+    Ok(format!("size={sizes} stride={strides} storage_offset={offset} dtype=torch.{dtype}"))
+}

@@ -1,0 +1,39 @@
+//! XLA's own notation, which every array that it can say is written in.
+
+use super::{
+    Array, Form,
+    array::at,
+    chain,
+    cursor::{Cursor, Result},
+};
+use crate::shape::{Notation, ParseError, Shape};
+
+/// Reads a shape, or an array with explicit strides.
+pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
+    let start = cursor.position();
+    let notation: Notation =
+        cursor.rest().parse().map_err(|error: ParseError| error.shifted(start))?;
+    Array::try_from(notation)
+        .map_err(|error| at(start..start + cursor.rest().len(), error.kind(), error))
+}
+
+pub(super) fn write(array: &Array) -> std::result::Result<String, String> {
+    Ok(shape(array)?.to_string())
+}
+
+/// The XLA shape whose elements lie where those of the array do, with its layout written out and no legacy padding.
+///
+/// # Errors
+///
+/// What no XLA layout says.
+pub(super) fn shape(array: &Array) -> std::result::Result<Shape, String> {
+    if let Form::Shape(shape) = array.form()
+        && shape.layout().is_none_or(|layout| !layout.has_padding())
+    {
+        return Ok(shape.clone().with_default_layouts());
+    }
+    let tensor = array.descriptor();
+    let layout = chain::layout(tensor)?;
+    Shape::new(tensor.element_type(), tensor.sizes().iter().copied(), layout)
+        .map_err(|error| error.to_string())
+}

@@ -1,0 +1,175 @@
+//! Each case is judged by its table: the offsets of all indices.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use stridec::{
+    Tensor,
+    notation::{Array, Kind, memory_formats, read},
+};
+
+use super::table;
+
+/// A line of the file.
+struct Fact(Value);
+
+impl Fact {
+    fn text(&self, field: &str) -> Option<&str> {
+        self.0[field].as_str()
+    }
+
+    fn number(&self, field: &str) -> Option<u64> {
+        self.0[field].as_u64()
+    }
+
+    fn notation(&self) -> &str {
+        self.text("notation").unwrap()
+    }
+
+    /// The argument that says the case, `KIND:TEXT`.
+    fn argument(&self) -> String {
+        let text = self.text("text").unwrap();
+        match (self.notation(), self.text("shape")) {
+            ("xla" | "memref", _) => text.to_owned(),
+            ("onednn", _) if text.starts_with("dims") => format!("onednn:{text}"),
+            ("onednn", _) => format!("onednn:f32{} {text}", self.0["dimensions"]),
+            ("directml", _) => format!("dml:{text}"),
+            (kind, Some(shape)) => format!("{kind}:{shape} {text}"),
+            (kind, None) => format!("{kind}:{text}"),
+        }
+    }
+}
+
+/// zlib's checksum of the offsets as int64, little-endian.
+fn crc32(offsets: &[i64]) -> String {
+    let bytes = offsets.iter().flat_map(|offset| offset.to_le_bytes());
+    let crc = bytes.fold(!0_u32, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| (crc >> 1) ^ (0xedb8_8320 * (crc & 1)))
+    });
+    format!("{:08x}", !crc)
+}
+
+/// The array lies where the case says.
+fn lies_there(fact: &Fact, array: &Array) {
+    let tensor = array.descriptor();
+    let dimensions: Vec<u64> = serde_json::from_value(fact.0["dimensions"].clone()).unwrap();
+    assert_eq!(tensor.sizes(), dimensions);
+    for sample in fact.0["samples"].as_array().unwrap() {
+        let index: Vec<u64> = serde_json::from_value(sample[0].clone()).unwrap();
+        assert_eq!(tensor.offset(&index).unwrap(), sample[1].as_u64().unwrap(), "{index:?}");
+    }
+    assert_eq!(Some(tensor.elements()), fact.number("size"));
+    if let Some(crc) = fact.text("crc32") {
+        assert_eq!(crc32(&table(tensor)), crc);
+    }
+    if let Some(bits) = fact.number("element_bits") {
+        assert_eq!(u64::from(tensor.element_bits()), bits);
+    }
+    if let Some(bytes) = fact.number("bytes") {
+        assert_eq!(tensor.image_bytes(), bytes);
+    }
+    if let Some(memory) = fact.number("memory") {
+        assert_eq!(tensor.physical_elements(), memory);
+    }
+}
+
+/// What other notations say of the array, each read again, lies where the array lies.
+fn is_the_same(array: &Array, text: &str) {
+    let again = read(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    assert_eq!(again.descriptor().sizes(), array.descriptor().sizes(), "{text}");
+    if array.descriptor().elements() < 1 << 18 {
+        assert_eq!(table(again.descriptor()), table(array.descriptor()), "{text}");
+    }
+}
+
+/// A text of another system: read, and written as an XLA shape where it is one.
+fn layout(fact: &Fact) {
+    let argument = fact.argument();
+    let (verdict, read) = (fact.text("verdict").unwrap(), read(&argument));
+    let array = match read {
+        Ok(array) => array,
+        Err(error) => {
+            assert!(error.offset() <= argument.len());
+            assert!(verdict == "none" && fact.text("strided").is_none(), "{error}");
+            return;
+        }
+    };
+    lies_there(fact, &array);
+    match (verdict, array.write(Kind::Xla)) {
+        ("exact" | "padded", text) => {
+            is_the_same(&array, &text.unwrap());
+            is_the_same(&array, fact.text("xla").unwrap());
+        }
+        ("none", text) => assert!(text.is_err(), "{text:?}"),
+        (_, Ok(text)) => is_the_same(&array, &text),
+        (_, Err(error)) => assert!(!error.reason().is_empty()),
+    }
+    match fact.text("strided") {
+        Some(strided) => is_the_same(&array, strided),
+        None => assert!(array.descriptor().strides().any(|stride| stride.is_none())),
+    }
+    if let Some(text) = fact.text("fx")
+        && array.descriptor().base_offset() == 0
+    {
+        is_the_same(&array, &format!("torch:{text}"));
+    }
+    if let Some(formats) = fact.0["memory_formats"].as_array() {
+        assert_eq!(memory_formats(array.descriptor()), formats[..]);
+    }
+}
+
+/// An XLA shape, written in the other notations.
+fn written(fact: &Fact) {
+    let tensor: Tensor = fact.text("text").unwrap().parse().unwrap();
+    let array = Array::try_from(tensor).unwrap();
+    lies_there(fact, &array);
+    let expected = &fact.0["write"];
+    let jax = array.write(Kind::Jax).unwrap();
+    assert_eq!(jax.split_once(' ').unwrap().1, expected["jax"]);
+    is_the_same(&array, &format!("jax:{jax}"));
+    let tag = array.write(Kind::OneDnn).map(|text| format!("onednn:{text}"));
+    match tag {
+        Ok(text) => is_the_same(&array, &text),
+        Err(error) => assert!(expected["onednn"].is_null(), "{error}"),
+    }
+    if let Some(tag) = expected["onednn"].as_str() {
+        is_the_same(&array, &format!("onednn:f32{} {tag}", fact.0["dimensions"]));
+    }
+    let strides: Vec<Option<i64>> = array.descriptor().strides().collect();
+    match expected["strides"].as_array() {
+        None => assert!(strides.contains(&None)),
+        Some(expected) => {
+            for (stride, expected) in strides.into_iter().zip(expected) {
+                assert!(expected.is_null() || stride == expected.as_i64());
+            }
+        }
+    }
+}
+
+fn check(fact: &Fact) {
+    match fact.notation() {
+        "xla" => written(fact),
+        _ => layout(fact),
+    }
+}
+
+#[test]
+fn every_case_of_a_notation_that_is_read() {
+    let text = include_str!("../data/notation_facts.jsonl");
+    let (mut checked, mut failed) = (BTreeMap::<String, usize>::new(), Vec::new());
+    for line in text.lines() {
+        let fact = Fact(serde_json::from_str(line).unwrap());
+        let notation = fact.notation().to_owned();
+        if notation.parse::<Kind>().is_err() {
+            continue;
+        }
+        let result = std::panic::catch_unwind(|| check(&fact));
+        if result.is_err() {
+            failed.push(fact.text("id").unwrap().to_owned());
+        }
+        *checked.entry(notation).or_default() += 1;
+    }
+    println!("{checked:?}");
+    assert!(failed.is_empty(), "{failed:?}");
+    assert!(checked.values().sum::<usize>() >= 89, "{checked:?}");
+}

@@ -1,0 +1,105 @@
+//! Texts made to break a parser: an answer in time, without a panic, that points into the text.
+
+use std::time::{Duration, Instant};
+
+use stridec::notation::{Kind, read};
+
+/// What stands before a text of the notation, and pieces that a text is made of.
+const PIECES: [(&str, &[&str]); 5] = [
+    ("jax:f32[2,3] ", &["Layout(", "major_to_minor=", "(0, 1)", "tiling=", "((", "sharding=", "'"]),
+    ("numpy:", &["shape=", "(2, 3)", "strides=", "{'shape': ", "dtype=", "'<f4'", "["]),
+    ("torch:", &["size=", "f32[2, 3]", "[3, 1]", "FixedLayout(", "stride=", "torch.float32", "("]),
+    (
+        "onednn:f32[2,17,3,5] ",
+        &["nChw", "aBcd", "16c", "16b", "dims ", "2x3", " strides ", "wino_fmt"],
+    ),
+    ("tensorrt:f16[2,17,3,5] ", &["kCHW2", "kDLA_HWC4", "k", "{:E(4)}"]),
+];
+
+/// Numbers that overflow something, control characters, and characters of several bytes.
+const ODD: [&str; 9] = [
+    "9223372036854775807",
+    "-9223372036854775808",
+    "99999999999999999999999999",
+    "\u{0}",
+    "\u{1b}[31m",
+    "\u{202e}",
+    "ä",
+    "\u{1f980}",
+    "\n",
+];
+
+/// Reads a text, and writes what was read in every notation.
+fn answers(text: &str) {
+    let start = Instant::now();
+    match read(text) {
+        Ok(array) => {
+            for kind in Kind::ALL {
+                let _ = array.write(kind);
+            }
+        }
+        Err(error) => {
+            assert!(error.offset() <= text.len() && text.is_char_boundary(error.offset()));
+            assert!(text.is_char_boundary(error.offset() + error.len()), "{text:?}: {error}");
+            assert!(error.reason().len() < 1000);
+        }
+    }
+    let most = Duration::from_secs(5);
+    assert!(start.elapsed() < most, "{} bytes took {:?}", text.len(), start.elapsed());
+}
+
+#[test]
+fn one_piece_over_and_over() {
+    for (before, pieces) in PIECES {
+        for piece in pieces.iter().chain(&ODD).chain(&["(", "[", "{", ",", "1,", " ", "<", ":"]) {
+            for count in [1, 2, 70, 100_000 / piece.len()] {
+                answers(&format!("{before}{}", piece.repeat(count)));
+            }
+        }
+    }
+}
+
+#[test]
+fn pieces_side_by_side() {
+    for (before, pieces) in PIECES {
+        let all: Vec<&str> = pieces.iter().chain(&ODD).copied().collect();
+        for first in &all {
+            for second in &all {
+                answers(&format!("{before}{first}{second}"));
+                answers(&format!("{before}{first} {second})"));
+            }
+        }
+    }
+}
+
+/// The place and the reason of an error, as a caret under the text shows it.
+#[test]
+fn errors_point_at_the_character() {
+    for (text, marked, reason) in [
+        ("jaks:f32[2] Layout((0,))", "jaks", "expected one of the notations"),
+        ("jax:f33[2] Layout((0,))", "f33", "expected an element type"),
+        ("jax:f32[2,3] Layout((0, 1, 2))", "(0, 1, 2)", "expected 2 dimensions"),
+        ("jax:f32[2,3] Layout((0, x))", "x", "expected a number"),
+        ("jax:f32[2,3] Layout((0, 1), tile=())", "tile", "expected one of major_to_minor"),
+        ("jax:f32[2,3] Layout((0, 1)) x", "x", "expected the end"),
+        ("jax:f32[2,3] Layout.AUTO", "Layout.AUTO", "leave the layout to the compiler"),
+        ("numpy:shape=(2, 3) strides=(12,) dtype=float32", "(12,)", "expected 2 values"),
+        ("numpy:shape=(4,) strides=(6,) dtype=float32", "(6,)", "expected a multiple of 4"),
+        ("numpy:shape=(4,) dtype='>f4'", "'>f4'", "little-endian"),
+        ("torch:size=(2,) stride=(-1,)", "(-1,)", "torch has no others"),
+        ("torch:f31[2][1]", "f31", "as fx prints it"),
+        ("torch:f32[2][1", "", "expected `,` or `]`"),
+        ("onednn:f32[2,17,3,5] nCCw8c", "nCCw8c", "each letter once"),
+        ("onednn:f32[2,17,3,5] nchw8c", "nchw8c", "capitals"),
+        ("onednn:f32[2,17,3,5] nChw8", "nChw8", "behind each size"),
+        ("onednn:f32[2,17,3] nchw", "nchw", "expected 3 letters"),
+        ("onednn:f32[2,17,3,5] undef", "undef", "gives a place to each element"),
+        ("cudnn:s8[2,17,3,5] NC/4HW4", "NC/4HW4", "has no NC/4HW4"),
+        ("tensorrt:s8[2,17,3,5] kCHW3", "kCHW3", "expected one of kLINEAR"),
+    ] {
+        let error = read(text).unwrap_err();
+        let found = &text[error.offset()..error.offset() + error.len()];
+        assert_eq!(found, marked, "{text}: {error}");
+        assert!(error.reason().contains(reason), "{text}: {error}");
+    }
+}
