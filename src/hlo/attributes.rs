@@ -2,7 +2,7 @@
 
 use super::{
     Binary, ComparisonDirection, Gather, IdentityCall, InstructionError, Literal, Opcode,
-    PaddingDimension, Scatter, SliceDimension, infer::is_dynamic,
+    PaddingDimension, Scatter, SliceDimension, Unary, infer::is_dynamic,
 };
 use crate::{
     proto::xla,
@@ -98,9 +98,10 @@ pub(super) fn opcode(proto: &xla::HloInstructionProto, around: Around<'_>) -> Re
         "complex" => Opcode::Complex,
         "real" => Opcode::Real,
         "imag" => Opcode::Imag,
-        name => match Binary::from_name(name) {
-            Some(binary) => Opcode::Binary(binary),
-            None => other(proto, around.called),
+        name => match (Unary::from_name(name), Binary::from_name(name)) {
+            (Some(unary), _) => Opcode::Unary(unary),
+            (_, Some(binary)) => Opcode::Binary(binary),
+            _ => other(proto, around.called),
         },
     })
 }

@@ -47,7 +47,7 @@ pub use memory::{Footprint, InstructionMemory, MemoryReport, cheapest_order};
 pub use module::Module;
 pub use opcode::{
     Binary, ComparisonDirection, Gather, IdentityCall, Opcode, PaddingDimension, Scatter,
-    SliceDimension,
+    SliceDimension, Unary,
 };
 
 /// How many instructions a module may have, in all its computations.

@@ -117,6 +117,8 @@ pub enum Opcode {
     Select,
     /// The second operand, no less than the first and no greater than the third.
     Clamp,
+    /// An operation on a value.
+    Unary(Unary),
     /// An operation on two values of one type.
     Binary(Binary),
     /// A complex number of its two parts.
@@ -253,6 +255,20 @@ names! {
 }
 
 names! {
+    /// An operation on a value.
+    Unary {
+        /// The number without its sign.
+        Abs = "abs",
+        /// The number with the other sign.
+        Negate = "negate",
+        /// Of bits; of `pred`, whether it does not hold.
+        Not = "not",
+        /// -1, 0 or 1, as the number is below, at or above 0.
+        Sign = "sign",
+    }
+}
+
+names! {
     /// An operation on two values of one type.
     Binary {
         /// Of bits; of `pred`, whether both hold.
@@ -265,6 +281,8 @@ names! {
         Subtract = "subtract",
         /// The product; integers wrap around.
         Multiply = "multiply",
+        /// The quotient; of integers it is cut, and by 0 it has all bits set.
+        Divide = "divide",
         /// What division leaves, with the sign of the first operand.
         Remainder = "remainder",
         /// The lesser.
@@ -307,6 +325,7 @@ impl Opcode {
             Self::Compare { .. } => "compare",
             Self::Select => "select",
             Self::Clamp => "clamp",
+            Self::Unary(unary) => unary.name(),
             Self::Binary(binary) => binary.name(),
             Self::Complex => "complex",
             Self::Real => "real",

@@ -210,6 +210,10 @@ fn elements_are_worked_on_one_by_one() {
     check(Opcode::Binary(Binary::Add), &["f32[3]", "f32[3]"], None, Ok("f32[3]"));
     let says = "operand_ids[0]: expected an array of integers or of pred, got f32[3]";
     check(Opcode::Binary(Binary::And), &["f32[3]", "f32[3]"], None, Err(says));
+    check(Opcode::Unary(Unary::Not), &["pred[3]"], None, Ok("pred[3]"));
+    check(Opcode::Unary(Unary::Abs), &["c128[3]"], None, Ok("f64[3]"));
+    check(Opcode::Unary(Unary::Sign), &["c64[3]"], None, Ok("c64[3]"));
+    check(Opcode::Unary(Unary::Not), &["f32[3]"], None, Err(says));
     check(Opcode::Complex, &["f64[3]", "f64[3]"], None, Ok("c128[3]"));
     check(Opcode::Imag, &["c64[3]"], None, Ok("f32[3]"));
     check(Opcode::Real, &["bf16[3]"], None, Ok("bf16[3]"));

@@ -93,6 +93,8 @@ pub enum Operator {
     Subtract,
     /// The product.
     Multiply,
+    /// The quotient, cut; by 0 it is -1.
+    Divide,
     /// What division leaves, with the sign of the first; by 0 it leaves the first.
     Remainder,
     /// The lesser.
@@ -123,6 +125,7 @@ impl Operator {
             Self::Add => a.wrapping_add(b),
             Self::Subtract => a.wrapping_sub(b),
             Self::Multiply => a.wrapping_mul(b),
+            Self::Divide => a.checked_div(b).unwrap_or(-1),
             Self::Remainder => a.checked_rem(b).unwrap_or(a),
             Self::Minimum => a.min(b),
             Self::Maximum => a.max(b),
@@ -143,6 +146,7 @@ impl Operator {
             Self::Add => "+",
             Self::Subtract => "-",
             Self::Multiply => "*",
+            Self::Divide => "/",
             Self::Remainder => "%",
             Self::Minimum => "min",
             Self::Maximum => "max",
@@ -340,5 +344,7 @@ mod tests {
         }
         assert_eq!(Operator::Remainder.of(-7, 3), -1);
         assert_eq!(Operator::Remainder.of(7, 0), 7);
+        assert_eq!(Operator::Divide.of(-7, 2), -3);
+        assert_eq!(Operator::Divide.of(7, 0), -1);
     }
 }

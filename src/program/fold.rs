@@ -2,7 +2,7 @@
 
 use super::literal::{element, elements, extents, storage_bits};
 use crate::{
-    hlo::{Binary, ComparisonDirection, Instruction, Literal, Opcode},
+    hlo::{Binary, ComparisonDirection, Instruction, Literal, Opcode, Unary},
     shape::ElementType,
 };
 
@@ -40,6 +40,7 @@ pub(super) fn fold(instruction: &Instruction, operands: &[Literal]) -> Option<Li
                 element(operands.get(chosen)?, place)
             }
             Opcode::Clamp => operand(1)?.most(operand(0)?)?.least(operand(2)?)?.write(to)?,
+            Opcode::Unary(unary) => operand(0)?.unary(to, *unary)?.write(to)?,
             Opcode::Binary(binary) => operand(0)?.binary(operand(1)?, *binary)?.write(to)?,
             _ => return None,
         };
@@ -157,6 +158,18 @@ impl Number {
         self.binary(other, Binary::Maximum)
     }
 
+    /// The operation on an integer of this type; `None` on floats.
+    fn unary(self, of: ElementType, unary: Unary) -> Option<Self> {
+        let Self::Integer(number) = self else { return None };
+        Some(Self::Integer(match unary {
+            Unary::Abs => number.abs(),
+            Unary::Negate => -number,
+            Unary::Not if of == ElementType::Pred => (number == 0).into(),
+            Unary::Not => !number,
+            Unary::Sign => number.signum(),
+        }))
+    }
+
     /// The operation on two integers; `None` on floats, whose results depend on their width.
     pub(super) fn binary(self, other: Self, binary: Binary) -> Option<Self> {
         let (Self::Integer(a), Self::Integer(b)) = (self, other) else { return None };
@@ -166,6 +179,7 @@ impl Number {
             Binary::Add => a.wrapping_add(b),
             Binary::Subtract => a.wrapping_sub(b),
             Binary::Multiply => a.wrapping_mul(b),
+            Binary::Divide => a.checked_div(b).unwrap_or(-1),
             // XLA's remainder by 0 is the dividend.
             Binary::Remainder => a.checked_rem(b).unwrap_or(a),
             Binary::Minimum => a.min(b),

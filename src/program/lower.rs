@@ -201,6 +201,7 @@ impl Lowering<'_> {
             | Opcode::Compare { .. }
             | Opcode::Select
             | Opcode::Clamp
+            | Opcode::Unary(_)
             | Opcode::Binary(_)
             | Opcode::Reduce { .. } => {
                 let mut operands = Vec::new();

@@ -11,7 +11,7 @@ use super::{
     window::padded,
 };
 use crate::{
-    hlo::{Binary, ComparisonDirection, Instruction, Literal, Opcode},
+    hlo::{Binary, ComparisonDirection, Instruction, Literal, Opcode, Unary},
     nest::{
         Affine, Below, Index, Integer, Lookup, MAX_NUMBERS, NestError, Number, NumberOf, Operator,
         Region,
@@ -78,6 +78,29 @@ impl Numbers {
         };
         let constant = constant.map(|value| NumberOf::Constant(integer.wrap(value)));
         self.add(integer, constant.unwrap_or(of))
+    }
+
+    /// What an operation on one number is as operations on two.
+    fn unary(&mut self, own: Integer, unary: Unary, a: usize) -> Result<NumberOf, NestError> {
+        let mut constant = |value| self.add(own, NumberOf::Constant(own.wrap(value)));
+        Ok(match unary {
+            Unary::Abs if !own.is_signed => NumberOf::Convert(a),
+            Unary::Abs => {
+                let negative = NumberOf::Binary(Operator::Subtract, constant(0)?, a);
+                NumberOf::Binary(Operator::Maximum, a, self.compute(own, negative)?)
+            }
+            Unary::Negate => NumberOf::Binary(Operator::Subtract, constant(0)?, a),
+            Unary::Not if own == Integer::PRED => {
+                NumberOf::Binary(Operator::Equal, a, constant(0)?)
+            }
+            Unary::Not => NumberOf::Binary(Operator::Subtract, constant(-1)?, a),
+            Unary::Sign if !own.is_signed => NumberOf::Binary(Operator::Minimum, a, constant(1)?),
+            Unary::Sign => {
+                let least = NumberOf::Binary(Operator::Maximum, a, constant(-1)?);
+                let one = constant(1)?;
+                NumberOf::Binary(Operator::Minimum, self.compute(own, least)?, one)
+            }
+        })
     }
 
     fn constant(&self, number: usize) -> Option<i128> {
@@ -273,7 +296,9 @@ impl Pull<'_, '_> {
         let opcode = instruction.opcode();
         let own = integer(instruction.shape().element_type());
         match opcode {
-            Opcode::Binary(Binary::Remainder) if own.is_some_and(|own| own.bits == 64) => {
+            Opcode::Binary(Binary::Divide | Binary::Remainder)
+                if own.is_some_and(|own| own.bits == 64) =>
+            {
                 return Err(unsupported(
                     self.graph,
                     node,
@@ -284,6 +309,7 @@ impl Pull<'_, '_> {
             | Opcode::Convert
             | Opcode::Select
             | Opcode::Clamp
+            | Opcode::Unary(_)
             | Opcode::Binary(_)
             | Opcode::Compare { total_order: false, .. } => {}
             _ => return Ok(None),
@@ -314,6 +340,7 @@ impl Pull<'_, '_> {
                 let least = numbers.compute(own, NumberOf::Binary(Operator::Maximum, b, a))?;
                 NumberOf::Binary(Operator::Minimum, least, c)
             }
+            Opcode::Unary(unary) => numbers.unary(own, *unary, a)?,
             Opcode::Binary(binary) => NumberOf::Binary(operator(*binary), a, b),
             Opcode::Compare { direction, .. } => NumberOf::Binary(comparison(*direction), a, b),
             _ => return Ok(None),
@@ -442,6 +469,7 @@ pub(super) fn operator(binary: Binary) -> Operator {
         Binary::Add => Operator::Add,
         Binary::Subtract => Operator::Subtract,
         Binary::Multiply => Operator::Multiply,
+        Binary::Divide => Operator::Divide,
         Binary::Remainder => Operator::Remainder,
         Binary::Minimum => Operator::Minimum,
         Binary::Maximum => Operator::Maximum,

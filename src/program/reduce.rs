@@ -24,7 +24,7 @@ pub(super) fn combiner(graph: &Graph, instruction: &Instruction) -> Option<Binar
     let kind = instruction.shape().element_type();
     let is_parameter = |number: usize| root.operands().contains(&callee.parameters()[number]);
     let kind_of = |&place: &usize| callee.instructions()[place].shape().element_type();
-    let is_known = !matches!(binary, Binary::Subtract | Binary::Remainder)
+    let is_known = !matches!(binary, Binary::Subtract | Binary::Divide | Binary::Remainder)
         && (kind == ElementType::Pred || is_integer(kind))
         && callee.parameters().iter().all(|place| kind_of(place) == kind)
         && [0, 1].into_iter().all(is_parameter);
@@ -43,7 +43,7 @@ fn neutral(binary: Binary, kind: ElementType) -> Option<u128> {
         Binary::Multiply => 1,
         Binary::Minimum => greatest,
         Binary::Maximum => least,
-        Binary::Subtract | Binary::Remainder => return None,
+        Binary::Subtract | Binary::Divide | Binary::Remainder => return None,
     })
 }
 

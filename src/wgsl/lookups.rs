@@ -198,7 +198,7 @@ impl Function<'_> {
             Operator::Greater => call(less, b, a),
             Operator::LessEqual => format!("!{}", call(less, b, a)),
             Operator::Less => call(less, a, b),
-            Operator::Remainder => unreachable!("lowering refuses it"),
+            Operator::Divide | Operator::Remainder => unreachable!("lowering refuses it"),
         }
     }
 
@@ -247,8 +247,13 @@ fn words(operator: Operator, a: &str, b: &str, of: Integer, known: bool) -> Stri
     let [zero, one] = if of.is_signed { ["0i", "1i"] } else { ["0u", "1u"] };
     match operator {
         Operator::Minimum | Operator::Maximum => format!("{symbol}({a}, {b})"),
-        Operator::Remainder if known && b != zero && !b.starts_with("i32(") => {
-            format!("{a} % {b}")
+        Operator::Divide | Operator::Remainder if known && b != zero && !b.starts_with("i32(") => {
+            format!("{a} {symbol} {b}")
+        }
+        // By 0 all bits are set; the least number by -1 is itself in WGSL too.
+        Operator::Divide => {
+            let ones = if of.is_signed { "i32(-1)" } else { "0xffffffffu" };
+            format!("select({a} / select({b}, {one}, {b} == {zero}), {ones}, {b} == {zero})")
         }
         // By 0 it is the first number, and by -1 it is 0, also where WGSL's own operator says otherwise.
         Operator::Remainder => {
@@ -264,8 +269,8 @@ fn words(operator: Operator, a: &str, b: &str, of: Integer, known: bool) -> Stri
 
 /// The result of an operation on words as a number of fewer bits.
 fn wrapped(word: String, operator: Operator, integer: Integer) -> String {
-    use Operator::{Add, Multiply, Subtract};
-    let grows = matches!(operator, Add | Subtract | Multiply);
+    use Operator::{Add, Divide, Multiply, Subtract};
+    let grows = matches!(operator, Add | Subtract | Multiply | Divide);
     if grows { narrowed(word, integer) } else { word }
 }
 

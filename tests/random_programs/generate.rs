@@ -3,7 +3,7 @@
 use stridec::{
     hlo::{
         Binary, Builder, ComparisonDirection, Gather, Literal, Module, Opcode, PaddingDimension,
-        Scatter, SliceDimension,
+        Scatter, SliceDimension, Unary,
     },
     shape::{Dimension, ElementType, Layout, Shape},
 };
@@ -269,10 +269,17 @@ impl Program<'_> {
         let number = self.filled(element_type, second, sizes);
         let direction = self.random.pick(&[Lt, Lt, Lt, Eq, Ge, Gt, Le, Ne]);
         let compare = Opcode::Compare { direction, total_order: false };
-        let operations =
-            [Binary::Add, Binary::Add, Binary::Subtract, Binary::Multiply, Binary::Remainder];
+        let operations = [
+            Binary::Add,
+            Binary::Add,
+            Binary::Subtract,
+            Binary::Multiply,
+            Binary::Divide,
+            Binary::Remainder,
+        ];
         let mut binary = self.random.pick(&operations);
-        if element_type == ElementType::S64 && binary == Binary::Remainder {
+        let divides = matches!(binary, Binary::Divide | Binary::Remainder);
+        if element_type == ElementType::S64 && divides {
             binary = Binary::Minimum;
         }
         let add = |program: &mut Self, opcode, operands: &[usize]| {
@@ -281,7 +288,13 @@ impl Program<'_> {
         let holds = add(self, compare, &[place, zero]);
         let moved = add(self, Opcode::Binary(binary), &[place, number]);
         let chosen = add(self, Opcode::Select, &[holds, moved, place]);
-        match self.random.below(4) {
+        match self.random.below(5) {
+            3 => {
+                let unary = self.random.pick(Unary::ALL);
+                let there = add(self, Opcode::Unary(unary), &[place]);
+                let divided = add(self, Opcode::Binary(binary), &[chosen, there]);
+                add(self, Opcode::Select, &[holds, divided, there])
+            }
             0 => add(self, Opcode::Clamp, &[zero, chosen, number]),
             1 => {
                 let other = self.random.pick(&STARTS);

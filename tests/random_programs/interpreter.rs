@@ -6,7 +6,7 @@
 use stridec::{
     hlo::{
         Binary, ComparisonDirection, Computation, Gather, Literal, Module, Opcode,
-        PaddingDimension, Scatter, SliceDimension,
+        PaddingDimension, Scatter, SliceDimension, Unary,
     },
     shape::{Dimension, ElementType, Shape},
     stride::StrideDescriptor,
@@ -387,6 +387,17 @@ fn arithmetic(opcode: &Opcode, shape: &Shape, operands: &[&Array]) -> Option<Arr
             let at = |n: usize| integer(element_type, of[n]);
             number(element_type, at(1)?.max(at(0)?).min(at(2)?))
         }),
+        Opcode::Unary(operation) => cellwise(&|of| {
+            let value = integer(element_type, of[0])?;
+            let value = match operation {
+                Unary::Abs => value.abs(),
+                Unary::Negate => -value,
+                Unary::Not if element_type == ElementType::Pred => 1 - value,
+                Unary::Not => -1 - value,
+                Unary::Sign => value.signum(),
+            };
+            number(element_type, value)
+        }),
         Opcode::Binary(operation) => cellwise(&|of| binary(*operation, element_type, of[0], of[1])),
         Opcode::Complex => {
             let half = operands[0].element_type.bits()?;
@@ -407,6 +418,8 @@ fn binary(binary: Binary, element_type: ElementType, a: u128, b: u128) -> Option
         Binary::Add => a + b,
         Binary::Subtract => a - b,
         Binary::Multiply => a.wrapping_mul(b),
+        Binary::Divide if b == 0 => -1,
+        Binary::Divide => a / b,
         Binary::Remainder if b == 0 => a,
         Binary::Remainder => a % b,
         Binary::Minimum => a.min(b),

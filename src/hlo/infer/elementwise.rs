@@ -5,7 +5,7 @@ use super::{
     checks::{is_complex, is_integer},
 };
 use crate::{
-    hlo::Binary,
+    hlo::{Binary, Unary},
     shape::{ElementType, Shape},
     xla::shape_util,
 };
@@ -49,6 +49,20 @@ pub(super) fn clamp(inputs: &Inputs<'_>) -> Result<Shape> {
         }
     }
     value.with_type(value.element_type)
+}
+
+pub(super) fn unary(unary: Unary, inputs: &Inputs<'_>) -> Result<Shape> {
+    inputs.expect(1)?;
+    let array = inputs.array(0)?;
+    let kind = array.element_type;
+    if unary == Unary::Not && kind != ElementType::Pred && !is_integer(kind) {
+        return Err(inputs.refused(0, "an array of integers or of pred"));
+    }
+    array.with_type(match (unary, kind) {
+        (Unary::Abs, ElementType::C64) => ElementType::F32,
+        (Unary::Abs, ElementType::C128) => ElementType::F64,
+        _ => kind,
+    })
 }
 
 pub(super) fn binary(binary: Binary, inputs: &Inputs<'_>) -> Result<Shape> {

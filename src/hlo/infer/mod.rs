@@ -93,6 +93,7 @@ fn given(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Shape> {
         Opcode::Compare { .. } => elementwise::compare(inputs),
         Opcode::Select => elementwise::select(inputs),
         Opcode::Clamp => elementwise::clamp(inputs),
+        Opcode::Unary(unary) => elementwise::unary(*unary, inputs),
         Opcode::Binary(binary) => elementwise::binary(*binary, inputs),
         Opcode::Complex => elementwise::complex(inputs),
         Opcode::Real | Opcode::Imag => elementwise::part(inputs),
