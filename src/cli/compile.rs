@@ -4,6 +4,7 @@ use prost::Message;
 use stridec::{
     Error, Kernel,
     backend::{Language, translate},
+    program::ProgramError,
     proto,
     schedule::ScheduleError,
     shape::to_json_with_zeros,
@@ -81,17 +82,23 @@ pub(super) fn json(kernel: &Kernel, language: Option<Language>) -> Result<Vec<u8
 
 /// The failure; where one kernel cannot bind the tensors, with what helps.
 pub(super) fn too_large(error: Error) -> Failure {
-    let parts = "`stridec run` cuts such a copy into parts, each with a kernel that fits";
-    match error {
-        Error::Schedule(ScheduleError::Binding { given, .. }) => {
+    let (refused, helps) = match &error {
+        Error::Schedule(refused) => {
+            (refused, "`stridec run` cuts such a copy into parts, each with a kernel that fits")
+        }
+        Error::Program(ProgramError::Kernel { error, .. }) => {
+            (&**error, "`stridec run` runs such a program on the host")
+        }
+        _ => return error.into(),
+    };
+    match refused {
+        ScheduleError::Binding { given, .. } => {
             let limit = format!(
                 "for a device that binds more, give --target adapter or --limit max_storage_buffer_binding_size={given}"
             );
-            Failure::new(Exit::Unsupported, format!("{error}; {limit}; {parts}"))
+            Failure::new(Exit::Unsupported, format!("{error}; {limit}; {helps}"))
         }
-        Error::Schedule(ScheduleError::Index { .. }) => {
-            Failure::new(Exit::Unsupported, format!("{error}; {parts}"))
-        }
-        error => error.into(),
+        ScheduleError::Index { .. } => Failure::new(Exit::Unsupported, format!("{error}; {helps}")),
+        _ => error.into(),
     }
 }

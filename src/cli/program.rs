@@ -13,7 +13,7 @@ use stridec::{
 
 use super::{
     args::{CompileArgs, Device, Emit, Layouts, OpArgs, OpFlags, RunArgs},
-    compile::{json, message},
+    compile::{json, message, too_large},
     errors::{Failure, input_name, note, quoted},
     image_file::ImageFile,
     input::{is_npy, refuse_archive},
@@ -135,7 +135,7 @@ pub(super) fn compile(args: &CompileArgs, requested: Option<Requested>) -> Resul
     };
     let module = self::module(requested, module.as_deref(), *layouts, flags)?;
     let target = target(args.target.as_deref(), &args.limits, wanted)?;
-    let program = compile_module(&module, &target)?;
+    let program = compile_module(&module, &target).map_err(too_large)?;
     let chosen = args.output.as_deref().map(|given| result(given, &program)).transpose()?;
     if args.emit == Emit::Stages && chosen.is_none() {
         return write(&args.file, program.stages(&target)?.as_bytes());

@@ -128,6 +128,30 @@ fn what_computes_is_not_supported() {
 }
 
 #[test]
+fn buffers_past_a_binding_are_refused_with_what_helps() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "m.txt",
+        "ENTRY main {
+           x = u8[16384,16384] parameter(0)
+           y = u8[1,16384] parameter(1)
+           ROOT z = u8[16385,16384] concatenate(x, y), dimensions={0}
+         }",
+    );
+    let ran = sandbox.stridec(&words("compile hlo @m.txt"));
+    ran.fails(
+        3,
+        "kernel of result 0, u8[16385,16384]: source: expected an image of at most 134217728 bytes",
+    );
+    let help = "; for a device that binds more, give --target adapter or --limit \
+                max_storage_buffer_binding_size=268435456; `stridec run` runs such a program on the host";
+    assert!(ran.stderr.contains(help), "{}", ran.stderr);
+    let raised = "compile hlo @m.txt --limit max_storage_buffer_binding_size=268451840";
+    let ran = sandbox.stridec(&words(raised));
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+}
+
+#[test]
 fn a_result_is_chosen() {
     let sandbox = sandbox();
     let compile = |rest: &str| sandbox.stridec(&words(&format!("compile hlo @m.pb{rest}")));
