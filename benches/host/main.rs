@@ -6,6 +6,7 @@
 //!     [--table FILE.md] [--numpy FILE.json] [--repetitions 15] [--json FILE]
 //! cargo bench --no-default-features --bench host -- --cases cached [--repetitions 15] [--json FILE]
 //! cargo bench --no-default-features --bench host -- --cases programs [--only TEXT] [--jax FILE.json] [--repetitions 15]
+//! cargo bench --no-default-features --bench host -- --cases gathers [--only TEXT] [--repetitions 15]
 //! ```
 //!
 //! Contenders take turns; every output is compared with the meaning of its nest. Transposes beside other crates:
@@ -21,6 +22,7 @@ mod cached;
 mod everyday;
 #[path = "../support/everyday.rs"]
 mod everyday_cases;
+mod gathers;
 mod programs;
 #[path = "../support/timing.rs"]
 mod timing;
@@ -42,7 +44,8 @@ fn main() {
         None | Some("cached") => {}
         Some("everyday") => return everyday::measure(repetitions).expect("the everyday cases"),
         Some("programs") => return programs::measure(repetitions).expect("the programs"),
-        Some(other) => panic!("--cases {other}: expected cached, everyday or programs"),
+        Some("gathers") => return gathers::measure(repetitions).expect("the gathers"),
+        Some(other) => panic!("--cases {other}: expected cached, everyday, programs or gathers"),
     }
     let pool = ThreadPoolBuilder::new().num_threads(number("--threads", 1)).build();
     let mut report = Report::new("host");

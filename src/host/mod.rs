@@ -4,7 +4,8 @@
 //! the destination (`pieces`). It is cut into boxes whose positions are all of one kind (`boxes`, `task`): filled (`fill`), or
 //! copied by a plan (`plan`), which is loops around tiles of a plane (`plane`, `box_copy`, `tile`, `micro`, `shuffle`, `simd`), or around
 //! units below a byte or of another width (`bits`). Each of these is a step (`step`), and a thread keeps those of its last small
-//! copies (`kept`). Images beyond the caches are written past them (`stream`, `strips`).
+//! copies (`kept`). What looks up where each position or row comes from goes without boxes (`gathered`). Images beyond the caches
+//! are written past them (`stream`, `strips`).
 
 #![expect(clippy::inline_always)] // what must stay in registers, measured
 #![expect(clippy::cast_possible_truncation)] // images fit the address space
@@ -15,6 +16,7 @@ mod boxes;
 mod cache;
 mod error;
 mod fill;
+mod gathered;
 mod interleave;
 mod kept;
 mod micro;

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::{
     HostError,
     cache::last_level_bytes,
+    gathered,
     kept::{self, Record},
     pieces::Pieces,
     plan::{Start, Streams},
@@ -74,7 +75,10 @@ pub fn run_sources(
     if nest.lookups().is_empty() {
         fill(nest, sources, destination);
     } else {
-        fill(&nest.clone().with_constants_from(sources), sources, destination);
+        let nest = nest.clone().with_constants_from(sources);
+        if !gathered::fill(&nest, sources, destination) {
+            fill(&nest, sources, destination);
+        }
     }
     Ok(())
 }
