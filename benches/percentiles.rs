@@ -1,4 +1,5 @@
-//! How long single compilations take: the 57 cases of the TTC benchmark and 10,000 random pairs of layouts.
+//! How long single compilations take: the 57 cases of the TTC benchmark, 10,000 random pairs of layouts, and the modules of
+//! `tests/data/hlo_cases.jsonl`, from their serialized protos to the WGSL of every kernel.
 //!
 //! `cargo bench --no-default-features --bench percentiles -- [--cases 10000]`
 //!
@@ -6,6 +7,8 @@
 
 #![allow(unreachable_pub)]
 
+#[path = "../tests/support/base64.rs"]
+mod base64;
 #[path = "support/permutation.rs"]
 mod permutation;
 #[path = "../tests/support/mod.rs"]
@@ -15,7 +18,7 @@ mod timing;
 
 use std::{hint::black_box, time::Instant};
 
-use stridec::{Operation, Target, Tensor, shape::ElementType};
+use stridec::{Operation, Target, Tensor, hlo::Module, program::Program, shape::ElementType};
 use support::random::{self, Random};
 
 fn main() {
@@ -26,6 +29,39 @@ fn main() {
     let pairs: Vec<_> =
         pairs.map(|pair| (pair.source_side.tensor(), pair.destination_side.tensor())).collect();
     measure("random pairs", &pairs);
+    modules();
+}
+
+/// Prints the percentiles of the modules that are compiled, without and with validation.
+fn modules() {
+    let text = include_str!("../tests/data/hlo_cases.jsonl");
+    let cases = text.lines().map(|line| -> (String, Vec<u8>) {
+        let case: serde_json::Value = serde_json::from_str(line).expect("a record");
+        let module = base64::decode(case["module"].as_str().expect("a module"));
+        (case["id"].as_str().expect("a name").to_owned(), module)
+    });
+    let cases: Vec<_> = cases.collect();
+    let target = Target::webgpu();
+    for (what, validated) in [("text", false), ("validated", true)] {
+        let mut times: Vec<(f64, usize)> = Vec::new();
+        for (number, (_, bytes)) in cases.iter().enumerate() {
+            let compile = || {
+                let start = Instant::now();
+                let module = Module::decode(bytes).ok()?;
+                let program = Program::lower(&module).ok()?;
+                let kernels = if validated {
+                    program.compile(&target)
+                } else {
+                    program.compile_unvalidated(&target)
+                };
+                let took = start.elapsed().as_secs_f64() * 1e6;
+                black_box(kernels).ok().map(|_| took)
+            };
+            let best = (0..5).filter_map(|_| compile()).min_by(f64::total_cmp);
+            times.extend(best.map(|best| (best, number)));
+        }
+        print_percentiles("modules", what, times, |number| cases[number].0.clone());
+    }
 }
 
 /// The TTC cases of f32 at 24 MiB, which a binding of 128 MiB holds, as changes of layout.
@@ -56,15 +92,28 @@ fn measure(name: &str, pairs: &[(Tensor, Tensor)]) {
             let best = (0..5).filter_map(|_| compile()).min_by(f64::total_cmp);
             times.extend(best.map(|best| (best, number)));
         }
-        times.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let at = |percent: usize| times[(times.len() - 1) * percent / 100].0;
-        let (most, slowest) = times[times.len() - 1];
-        let (source, destination) = &pairs[slowest];
-        println!(
-            "{name}, {what}: {} compiled, p50 {:.1} µs, p99 {:.1} µs, most {most:.1} µs: {source} to {destination}",
-            times.len(),
-            at(50),
-            at(99),
-        );
+        print_percentiles(name, what, times, |number| {
+            let (source, destination) = &pairs[number];
+            format!("{source} to {destination}")
+        });
     }
+}
+
+/// Prints the percentiles of times in microseconds, each with its number.
+fn print_percentiles(
+    name: &str,
+    what: &str,
+    mut times: Vec<(f64, usize)>,
+    describe: impl Fn(usize) -> String,
+) {
+    times.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let at = |percent: usize| times[(times.len() - 1) * percent / 100].0;
+    let (most, slowest) = times[times.len() - 1];
+    println!(
+        "{name}, {what}: {} compiled, p50 {:.1} µs, p99 {:.1} µs, most {most:.1} µs: {}",
+        times.len(),
+        at(50),
+        at(99),
+        describe(slowest),
+    );
 }

@@ -194,14 +194,23 @@ impl Program {
     ///
     /// Where the target's limits are too low, or the program was only lowered and a step reads more than a kernel binds.
     pub fn compile(&self, target: &Target) -> Result<Vec<Kernel>, Error> {
+        let kernels = self.compile_unvalidated(target)?;
+        for kernel in kernels.iter().filter(|kernel| !kernel.dispatches.is_empty()) {
+            wgsl::validate(&kernel.wgsl)?;
+        }
+        Ok(kernels)
+    }
+
+    /// A kernel for each step, for callers that validate the texts themselves, as wgpu does.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`compile`](Self::compile).
+    pub fn compile_unvalidated(&self, target: &Target) -> Result<Vec<Kernel>, Error> {
         let compile = |step: &Step| {
             let schedule =
                 schedule(step.nest.clone(), target).map_err(|error| self.refused(step, error))?;
-            let kernel = wgsl::emit(&schedule, target, &self.header(step));
-            if !kernel.dispatches.is_empty() {
-                wgsl::validate(&kernel.wgsl)?;
-            }
-            Ok(kernel)
+            Ok(wgsl::emit(&schedule, target, &self.header(step)))
         };
         self.steps.iter().map(compile).collect()
     }
