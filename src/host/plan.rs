@@ -104,9 +104,10 @@ pub(super) enum Start {
 /// How a destination is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Streams {
-    /// Whether it is streamed where units are short, and where they are long.
+    /// Whether it is streamed where units are short, where they are long, and where rows of short ones are shuffled.
     pub(super) short: bool,
     pub(super) long: bool,
+    pub(super) shuffled: bool,
     /// Where the box begins.
     pub(super) start: Start,
 }
@@ -217,10 +218,13 @@ impl Plan {
             let shuffle = Shuffle::new(simd, unit, offsets, long.axis.src, long.block)?;
             Some((long, shuffle))
         });
-        let (rows, way) = match shuffle {
-            Some((rows, shuffle)) => (rows, Way::Shuffle(shuffle)),
-            None if square => (rows, Way::Transpose(simd)),
-            None => (rows, Way::Units),
+        let (rows, way, streamed) = match shuffle {
+            Some((rows, shuffle)) => {
+                let streamed = if unit > SMALL { streamed } else { streams.shuffled };
+                (rows, Way::Shuffle(shuffle), streamed)
+            }
+            None if square => (rows, Way::Transpose(simd), streamed),
+            None => (rows, Way::Units, streamed),
         };
         Self::around(unit, way, rows, columns, plane, streamed)
     }
@@ -288,7 +292,8 @@ impl Plan {
 impl Streams {
     /// Nothing is streamed.
     #[cfg(test)]
-    pub(super) const NONE: Self = Self { short: false, long: false, start: Start::Uneven };
+    pub(super) const NONE: Self =
+        Self { short: false, long: false, shuffled: false, start: Start::Uneven };
 
     /// Whether runs of so many bytes along the axes are whole cache lines.
     fn lines(self, run: usize, axes: &[PlanAxis]) -> bool {

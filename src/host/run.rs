@@ -24,6 +24,9 @@ const LONG_SHARE: usize = 32;
 /// The same where units are short: what is smaller is faster through the cache.
 const SHORT_SHARE: usize = 4;
 
+/// The same where rows are shuffled: through the cache they are faster for longer.
+const SHUFFLED_SHARE: usize = 2;
+
 /// Fills `destination`, the whole image, from `source`, the whole image of the other side.
 ///
 /// Every byte of the destination is written, gaps and tails with zero, so that the result is the same on every run.
@@ -92,10 +95,16 @@ fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
     }
     let small = is_small(destination.len());
     let whole_bytes = nest.src_bits() == nest.dst_bits() && nest.dst_bits() >= 8;
-    let reaches = |share: usize| !small && destination.len() >= last_level_bytes() / share;
-    let (short, long) = (whole_bytes && reaches(SHORT_SHARE), whole_bytes && reaches(LONG_SHARE));
+    let reaches =
+        |share: usize| whole_bytes && !small && destination.len() >= last_level_bytes() / share;
+    let long = reaches(LONG_SHARE);
     let simd = Simd::best().filter(|_| whole_bytes);
-    let streams = Streams { short, long, start: Start::Uneven };
+    let streams = Streams {
+        long,
+        short: reaches(SHORT_SHARE),
+        shuffled: reaches(SHUFFLED_SHARE),
+        start: Start::Uneven,
+    };
     let task = Task { nest, sources, simd, streams };
     if small {
         return fill_small(&task, destination);
