@@ -91,7 +91,7 @@ pub(super) struct MoveArgs {
     /// Where to write the shards, one file a device; `{rank}` is the device's number
     #[arg(short, long, value_name = "OUT")]
     pub(super) output: String,
-    /// The most that a device has in messages at a time, such as 64MiB, which is what `run` takes by default
+    /// The most that a device has in messages at a time, such as 64MiB; `run` takes 8 MiB at most
     #[arg(long, value_name = "BYTES", value_parser = staging)]
     pub(super) staging: Option<u64>,
 }

@@ -15,9 +15,6 @@ use super::{
     sharding_arg::sharding,
 };
 
-/// The bound of a rank's messages where none is given.
-const STAGING: u64 = 64 << 20;
-
 /// Moves this rank's part. A failure is printed while MPI runs: a rank that ends it early may be ended by the launcher.
 pub(super) fn run(args: &MoveArgs) -> Result<ExitCode, Failure> {
     let world = World::join().map_err(failure)?;
@@ -33,12 +30,11 @@ pub(super) fn run(args: &MoveArgs) -> Result<ExitCode, Failure> {
 }
 
 fn moved(world: &World, args: &MoveArgs) -> Result<(), Failure> {
-    let staging = args.staging.unwrap_or(STAGING);
-    let operation = operation(&args.sides, staging);
+    let operation = operation(args);
     let read = agreed(world, operation.and_then(|text| Ok((text, sides(&args.sides)?))))?;
     let (operation, Sides { shape, from, to }) = read;
     agreed(world, same(world, &operation))?;
-    let exchange = Exchange::new(world, &shape, (&from.0, &from.1), (&to.0, &to.1), staging);
+    let exchange = Exchange::new(world, &shape, (&from.0, &from.1), (&to.0, &to.1), args.staging);
     let exchange = agreed(world, exchange.map_err(failure))?;
 
     let rank = world.rank();
@@ -78,7 +74,7 @@ fn moved(world: &World, args: &MoveArgs) -> Result<(), Failure> {
 }
 
 /// What this rank is to do, in words that are the same where the operation is.
-fn operation(args: &SidesArgs, staging: u64) -> Result<String, Failure> {
+fn operation(MoveArgs { sides: args, staging, .. }: &MoveArgs) -> Result<String, Failure> {
     let SidesArgs { shape, devices, from_devices, to_devices, from_layout, to_layout, .. } = args;
     let (from, to) = (sharding(&args.from), sharding(&args.to));
     let (from, to) = (
@@ -98,7 +94,7 @@ fn operation(args: &SidesArgs, staging: u64) -> Result<String, Failure> {
         format!("--from-layout {}", given(from_layout)),
         format!("--to-layout {}", given(to_layout)),
         format!("--shards {:?}", args.shards),
-        format!("--staging {staging}"),
+        format!("--staging {}", count(staging)),
     ]
     .join("\n"))
 }

@@ -16,8 +16,11 @@ const LONG_RUN: usize = 1 << 10;
 /// The most messages on the way in one direction.
 const MOST_MESSAGES: usize = 256;
 
-/// The most bytes that messages take at a time: a message has a quarter of it, which MPI counts in 32 bits.
-const MOST_STAGING: u64 = 4 << 30;
+/// The most bytes that packed messages take at a time. Some that stay in a cache are faster than large ones.
+const MOST_STAGING: u64 = 8 << 20;
+
+/// The most bytes of a message.
+const MOST_BYTES: u64 = 1 << 20;
 
 /// One rank's part of a reshard.
 ///
@@ -83,8 +86,8 @@ impl Queue {
 }
 
 impl<'a> Exchange<'a> {
-    /// This rank's part in the reshard of an array from one placement and memory layout to another, with at most
-    /// `staging_bytes` in messages that are packed. All ranks must give the same.
+    /// This rank's part in the reshard of an array from one placement and memory layout to another, with at most 8 MiB, or
+    /// `staging_bytes`, in messages that are packed. All ranks must give the same.
     ///
     /// # Errors
     ///
@@ -95,15 +98,15 @@ impl<'a> Exchange<'a> {
         array: &Shape,
         from: (&Placement, &Shards),
         to: (&Placement, &Shards),
-        staging_bytes: u64,
+        staging_bytes: Option<u64>,
     ) -> Result<Self, MpiError> {
         let (expected, given) = (from.0.devices().max(to.0.devices()), world.size());
         if expected != given {
             return Err(MpiError::Ranks { expected, given });
         }
-        let staging = staging_bytes.min(MOST_STAGING);
+        let staging = staging_bytes.map_or(MOST_STAGING, |bytes| bytes.min(MOST_STAGING));
         // Two messages in each direction; few bytes, two elements of 16 bytes at most, are enough for one.
-        let at_a_time = if staging < 64 { staging } else { staging / 2 };
+        let at_a_time = if staging < 64 { staging } else { (staging / 2).min(2 * MOST_BYTES) };
         let member = Member::new(array, from, to, world.rank(), Some(at_a_time))?;
         let (mut sends, mut receives) = (Vec::new(), Vec::new());
         for (round, now) in member.rounds().iter().enumerate() {

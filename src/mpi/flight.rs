@@ -251,5 +251,5 @@ impl Drop for Flight<'_> {
 
 /// A number that MPI takes as an `int`: messages are cut below what that holds, and ranks are counted by it.
 fn int(number: impl TryInto<c_int>) -> c_int {
-    number.try_into().unwrap_or_else(|_| unreachable!("messages are at most 1 GiB"))
+    number.try_into().unwrap_or_else(|_| unreachable!("messages are at most 1 MiB"))
 }

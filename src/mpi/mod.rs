@@ -13,7 +13,7 @@
 //! let rows = "{devices=[4,1]<=[4]}".parse::<Sharding>()?.place(&shape, None)?;
 //! let columns = "{devices=[1,4]<=[4]}".parse::<Sharding>()?.place(&shape, None)?;
 //! let shards = Shards::default();
-//! let exchange = Exchange::new(&world, &shape, (&rows, &shards), (&columns, &shards), 64 << 20)?;
+//! let exchange = Exchange::new(&world, &shape, (&rows, &shards), (&columns, &shards), None)?;
 //! let mine = vec![0; 2048 * 8192 * 4];
 //! let mut received = vec![0; 8192 * 2048 * 4];
 //! exchange.run(&mine, &mut received)?;

@@ -13,7 +13,7 @@ use crate::{
     host::HostError,
     nest::Operand,
     shape::{Layout, Shape},
-    sharding::Placement,
+    sharding::{Placement, TileBox},
     stride::StrideDescriptor,
 };
 
@@ -87,14 +87,24 @@ impl Member {
             Some(shape) => StrideDescriptor::try_from(shape).map(|shard| shard.image_bytes()),
             None => Ok(0),
         };
+        // Boxes are cut along the destination's most major dimension in memory, so that its runs stay long.
+        let order = destination.order(array);
+        let cut = |list: &[Transfer]| list.iter().map(|of| reordered(of, &order, true)).collect();
+        let cut = RankPlan { sends: cut(&part.sends), receives: cut(&part.receives), copy: None };
+        let mut rounds = rounds(&cut, device, devices, element_bytes, staging)?;
+        for round in &mut rounds {
+            for transfer in round.sends.iter_mut().chain(&mut round.receives) {
+                *transfer = reordered(transfer, &order, false);
+            }
+        }
         Ok(Self {
             source: Shard::new(source, array, from, device)?,
-            order: destination.order(array),
+            order,
             destination: Shard::new(destination, array, to, device)?,
             source_bytes: bytes(&source.shape(array, from, device)?)?,
             destination_bytes: bytes(&destination_shape)?,
             destination_shape,
-            rounds: rounds(&part, device, devices, element_bytes, staging)?,
+            rounds,
             part,
             element_bytes,
             most: usize::try_from(staging.min(COPY_BYTES.max(element_bytes)) / element_bytes)
@@ -171,7 +181,10 @@ impl Member {
         let elements = region.elements();
         for start in (0..elements).step_by(self.most) {
             let limit = elements.min(start.saturating_add(self.most as u64));
-            run(region, start, limit, &mut |part| parts.push(part));
+            let along = along_memory(region, &self.order, true);
+            run(&along, start, limit, &mut |part| {
+                parts.push(along_memory(&part, &self.order, false));
+            });
         }
         let mut message = Vec::new();
         for part in parts {
@@ -325,4 +338,19 @@ impl Member {
             _ => Ok(None),
         }
     }
+}
+
+/// A box with its dimensions in the order of memory, major to minor; back from there where `to_memory` is not set.
+fn along_memory(region: &TileBox, order: &Layout, to_memory: bool) -> TileBox {
+    let mut ranges = region.ranges().to_vec();
+    for (at, &dimension) in order.minor_to_major.iter().rev().enumerate() {
+        let (to, from) = if to_memory { (at, dimension) } else { (dimension, at) };
+        ranges[to] = region.ranges()[from];
+    }
+    TileBox::new(ranges).expect("the ranges of a box")
+}
+
+/// A transfer with its box so.
+fn reordered(transfer: &Transfer, order: &Layout, to_memory: bool) -> Transfer {
+    Transfer { region: along_memory(&transfer.region, order, to_memory), ..*transfer }
 }

@@ -1,0 +1,99 @@
+//! Reshards of 256 and 512 MiB over four ranks, from memory to memory; `benches/mpi/run.sh` runs it beside others.
+#![allow(unsafe_code)]
+
+use std::time::Instant;
+
+use mpi_sys::{
+    MPI_Allreduce, MPI_Barrier, MPI_SUCCESS, RSMPI_COMM_WORLD, RSMPI_MAX, RSMPI_UINT64_T,
+};
+use stridec::{
+    mpi::{Exchange, World},
+    reshard::Shards,
+    shape::Shape,
+    sharding::{Placement, Sharding},
+};
+
+const RUNS: usize = 7;
+
+/// Name, array, both shardings, both layouts.
+const CASES: [[&str; 6]; 3] = [
+    [
+        "rows to columns, row-major",
+        "f32[8192,8192]",
+        "{devices=[4,1]<=[4]}",
+        "{devices=[1,4]<=[4]}",
+        "{1,0}",
+        "{1,0}",
+    ],
+    [
+        "rows to columns, column-major",
+        "f32[8192,8192]",
+        "{devices=[4,1]<=[4]}",
+        "{devices=[1,4]<=[4]}",
+        "{1,0}",
+        "{0,1}",
+    ],
+    [
+        "squares to rows, f64 column-major",
+        "f64[8192,8192]",
+        "{devices=[2,2]<=[2,2]T(1,0)}",
+        "{devices=[4,1]<=[4]}",
+        "{0,1}",
+        "{0,1}",
+    ],
+];
+
+fn main() {
+    let world = World::join().unwrap();
+    for [name, shape, from, to, from_layout, to_layout] in CASES {
+        let shape: Shape = shape.parse().unwrap();
+        let place = |sharding: &str| -> Placement {
+            sharding.parse::<Sharding>().unwrap().place(&shape, None).unwrap()
+        };
+        let shards =
+            |layout: &str| Shards { layout: Some(layout.parse().unwrap()), ..Shards::default() };
+        let (from, to) = (place(from), place(to));
+        let sides = ((&from, &shards(from_layout)), (&to, &shards(to_layout)));
+        let exchange = Exchange::new(&world, &shape, sides.0, sides.1, None).unwrap();
+        let length = usize::try_from(exchange.destination_bytes().unwrap()).unwrap();
+        let source: Vec<u8> = (0..length).map(|at| at.to_le_bytes()[at % 3]).collect();
+        let mut destination = vec![1; length];
+        let copy = best(|| destination.copy_from_slice(&source));
+        destination.fill(0);
+        let moved = best(|| exchange.run(&source, &mut destination).unwrap());
+        if world.rank() == 0 {
+            println!(
+                "{name:36} stridec {:6.1} ms, median {:6.1}, copy of all shards {:.1}",
+                moved.0, moved.1, copy.0
+            );
+        }
+    }
+}
+
+/// The shortest and the median time of all ranks together, in milliseconds.
+fn best(mut run: impl FnMut()) -> (f64, f64) {
+    run();
+    let mut times: Vec<f64> = (0..RUNS)
+        .map(|_| {
+            let mut longest = 0_u64;
+            // SAFETY: MPI runs, and the pointers are those of one number each.
+            unsafe {
+                assert_eq!(MPI_Barrier(RSMPI_COMM_WORLD), MPI_SUCCESS.cast_signed());
+                let start = Instant::now();
+                run();
+                let own = u64::try_from(start.elapsed().as_nanos()).unwrap();
+                MPI_Allreduce(
+                    (&raw const own).cast(),
+                    (&raw mut longest).cast(),
+                    1,
+                    RSMPI_UINT64_T,
+                    RSMPI_MAX,
+                    RSMPI_COMM_WORLD,
+                );
+            }
+            std::time::Duration::from_nanos(longest).as_secs_f64() * 1e3
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    (times[0], times[RUNS / 2])
+}
