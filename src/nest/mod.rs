@@ -25,6 +25,7 @@ mod refine;
 mod split;
 mod walk;
 mod widen;
+mod woven;
 
 pub use affine::{Affine, Value};
 pub(crate) use assembly::{Assembly, MAX_CASES, Region};
@@ -49,6 +50,7 @@ pub(crate) use refine::tile;
 pub use refine::{refine, split_off};
 pub use split::{Split, slabs, split};
 pub use widen::widen;
+pub(crate) use woven::{TURN, Woven, woven};
 
 use crate::{stride::StrideDescriptor, window::Window};
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::{SmallVec, smallvec};
 
 use super::{load::Load, numbering::Patch, seam::Start};
-use crate::nest::{Affine, CopyNest, Guard, Value, tile};
+use crate::nest::{Affine, CopyNest, Guard, TURN, Value, Woven, tile};
 
 /// The units that one invocation moves: a box of the walk.
 ///
@@ -46,6 +46,8 @@ pub struct Block {
     pub(super) store: u64,
     pub(super) load: Load,
     pub(super) patch: Patch,
+    /// The source of each turn, where several take turns inside the block; else none.
+    turns: SmallVec<[usize; 4]>,
 }
 
 /// What a block takes of one axis of the nest.
@@ -129,8 +131,18 @@ impl Block {
         let load = Load { units: 1, count: 0, is_shifted: false };
         let start = Start::AtOnce;
         let nest = Arc::clone(nest);
-        let mut block =
-            Self { nest, tiled, sides, run_axes, start, whole: 1, store: 1, load, patch };
+        let mut block = Self {
+            nest,
+            tiled,
+            sides,
+            run_axes,
+            start,
+            whole: 1,
+            store: 1,
+            load,
+            patch,
+            turns: smallvec![],
+        };
         block.place_stores()?;
         let is_backwards = |side: &Side| side.is_ragged() && side.src_stride < 0;
         if block.sides.iter().any(is_backwards) || !block.can_vary() {
@@ -138,6 +150,27 @@ impl Block {
         }
         block.choose_load();
         Some(block)
+    }
+
+    /// The same block of `nest`, of which this is one of the [`Woven`] nest; `None` where not all turns are in it, or where it
+    /// leaves words to gather.
+    pub(super) fn unwoven(mut self, nest: &Arc<CopyNest>, woven: &Woven) -> Option<Self> {
+        let side = self.sides[woven.axis];
+        if side.steps != nest.extents()[woven.axis] || self.seam().is_some() {
+            return None;
+        }
+        self.tiled.still(side.inside?);
+        self.nest = Arc::clone(nest);
+        self.turns.clone_from(&woven.sources);
+        Some(self)
+    }
+
+    /// The source that a place in the block lies in, and where it lies there; places count accesses of so many units.
+    pub(crate) fn source_of(&self, place: i64, access: i64) -> (usize, i64) {
+        let turn = TURN / access;
+        let number = (place + turn / 2).div_euclid(turn);
+        let source = usize::try_from(number).ok().and_then(|number| self.turns.get(number));
+        (source.copied().unwrap_or(0), place - number * turn)
     }
 
     /// Whether the kernel can tell blocks apart whose guards do not hold for all units: those are moved word by word.

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use smallvec::{SmallVec, smallvec};
 
 use super::{Block, Strategy, Target, cost, numbering::Patch, seam::gcd};
-use crate::nest::{CopyAxis, CopyNest, Value};
+use crate::nest::{CopyAxis, CopyNest, Value, Woven, woven};
 
 /// One way to run a nest, and what the cost model expects of it.
 ///
@@ -128,7 +128,9 @@ pub fn candidates(nest: CopyNest, target: &Target) -> Vec<Candidate> {
     }
     let mut list = Vec::new();
     let widths = [nest.src_bits(), nest.dst_bits()];
-    let reason = if nest.refusals().is_none() {
+    let differs = nest.refusals().is_none();
+    let woven = if differs { woven(&nest) } else { None };
+    let reason = if differs && woven.is_none() {
         "what is read differs from case to case"
     } else if widths[0] != widths[1] && widths.iter().any(|&bits| bits >= 32) {
         "the element size changes"
@@ -137,7 +139,7 @@ pub fn candidates(nest: CopyNest, target: &Target) -> Vec<Candidate> {
     } else if widths.iter().any(|&bits| bits < NARROWEST) {
         "units are narrower than 4 bits"
     } else {
-        boxes(&nest, target, &mut list);
+        boxes(&nest, woven.as_ref(), target, &mut list);
         "quotients or padding change inside every block"
     };
     if !list.iter().any(|candidate| candidate.strategy == Strategy::Copy) {
@@ -166,8 +168,10 @@ const NARROWEST: u32 = 4;
 /// Units of the longest run of one side of a block: 16 bytes, and four units of 16.
 const RUN_BITS: u32 = 128;
 
-/// Adds the blocks of a nest, by the lengths of their runs in the destination and in the source.
-fn boxes(nest: &Arc<CopyNest>, target: &Target, list: &mut Vec<Candidate>) {
+/// Adds the blocks of a nest, by the lengths of their runs in the destination and in the source; of several sources where
+/// these are `woven`.
+fn boxes(whole: &Arc<CopyNest>, woven: Option<&Woven>, target: &Target, list: &mut Vec<Candidate>) {
+    let nest = &woven.map_or_else(|| Arc::clone(whole), |woven| Arc::new(woven.nest.clone()));
     let axes: SmallVec<[CopyAxis; 8]> = nest.axes().collect();
     let inner = axes.len() - 1;
     let bits = nest.dst_bits();
@@ -203,9 +207,15 @@ fn boxes(nest: &Arc<CopyNest>, target: &Target, list: &mut Vec<Candidate>) {
             let run_axes = run_axes.max(run_of(&axes, &steps));
             let block = Block::new(nest, &steps, run_axes, Patch::all(target.kind)[0]);
             seen.push(steps.clone());
+            let block = match woven {
+                Some(woven) => block.and_then(|block| block.unwoven(whole, woven)),
+                None => block,
+            };
             let Some(block) = block else { continue };
             let along_inner = units == steps[inner];
-            let (strategy, reason) = if is_copy(nest) {
+            let (strategy, reason) = if woven.is_some() {
+                (Strategy::Transpose, "several sources take turns")
+            } else if is_copy(nest) {
                 (Strategy::Copy, "both sides are one contiguous run")
             } else if axes[inner].src_stride == 1 && along_inner {
                 (Strategy::Rows, "the innermost axis is contiguous on both sides")

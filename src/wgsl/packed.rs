@@ -2,6 +2,7 @@
 
 use super::{
     block::{at, counted_in},
+    emit::source_name,
     form::Names,
     words::{components, packed, type_name},
     writer::Writer,
@@ -109,13 +110,13 @@ impl<'a> Packing<'a> {
         let last = last.saturating_sub(1);
         for (number, run) in self.runs.iter().enumerate() {
             for value in 0..run.values {
-                let offset = run.first + signed(value) - first;
-                let place = at("read", offset);
+                let (source, offset) = block.source_of(run.first + signed(value) - first, load);
+                let (source, place) = (source_name(block.nest(), source), at("read", offset));
                 let name = self.name(number, value);
                 if is_ragged && offset > 0 {
-                    writer.line(format_args!("let {name} = source[min({place}, {last}u)];"));
+                    writer.line(format_args!("let {name} = {source}[min({place}, {last}u)];"));
                 } else {
-                    writer.line(format_args!("let {name} = source[{place}];"));
+                    writer.line(format_args!("let {name} = {source}[{place}];"));
                 }
             }
         }
@@ -139,14 +140,16 @@ impl<'a> Packing<'a> {
         for (number, run) in self.runs.iter().enumerate() {
             // What is like the run before in its place in a word shares its shift.
             let shares = number > 0 && (run.first - self.runs[0].first) % i64::from(lanes) == 0;
+            let (source, place) = self.block.source_of(run.first, 1);
+            let source = source_name(self.block.nest(), source);
             let suffix = |number: usize| {
                 if self.runs.len() == 1 { String::new() } else { format!("{number}") }
             };
             let (own, of) = (suffix(number), suffix(if shares { 0 } else { number }));
             let (first, shift) = (format!("first{of}"), format!("shift{of}"));
             if !shares {
-                let read = at("read", run.first);
-                let read = if run.first == 0 { read } else { format!("({read})") };
+                let read = at("read", place);
+                let read = if place == 0 { read } else { format!("({read})") };
                 writer.noted(
                     format_args!("let {first} = {read} / {lanes}u;"),
                     format_args!("the word where the run starts"),
@@ -163,8 +166,7 @@ impl<'a> Packing<'a> {
                     ),
                 );
             }
-            let start =
-                if shares { (run.first - self.runs[0].first) / i64::from(lanes) } else { 0 };
+            let start = if shares { (place - self.runs[0].first) / i64::from(lanes) } else { 0 };
             let name = |value: u64| {
                 if self.runs.len() == 1 {
                     format!("word{value}")
@@ -173,25 +175,25 @@ impl<'a> Packing<'a> {
                 }
             };
             if run.is_unit {
-                let place = at(&first, start);
-                let place = if is_ragged && run.first > 0 {
-                    format!("min({place}, {last}u)")
+                let at_word = at(&first, start);
+                let at_word = if is_ragged && place > 0 {
+                    format!("min({at_word}, {last}u)")
                 } else {
-                    place
+                    at_word
                 };
                 writer.line(format_args!(
-                    "let {} = source[{place}] >> {shift};",
+                    "let {} = {source}[{at_word}] >> {shift};",
                     self.name(number, 0)
                 ));
                 continue;
             }
             for value in 0..=run.values {
-                let place = at(&first, start + signed(value));
-                if value == run.values || is_ragged && (value > 0 || run.first > 0) {
-                    writer
-                        .line(format_args!("let {} = source[min({place}, {last}u)];", name(value)));
+                let at_word = at(&first, start + signed(value));
+                let name = name(value);
+                if value == run.values || is_ragged && (value > 0 || place > 0) {
+                    writer.line(format_args!("let {name} = {source}[min({at_word}, {last}u)];"));
                 } else {
-                    writer.line(format_args!("let {} = source[{place}];", name(value)));
+                    writer.line(format_args!("let {name} = {source}[{at_word}];"));
                 }
             }
             for value in 0..run.values {

@@ -1,0 +1,128 @@
+//! [`woven`]: a nest whose sources take turns along one axis, as a nest of one source.
+
+use smallvec::{SmallVec, smallvec};
+
+use super::{Affine, Case, CopyNest, Take, Value};
+
+/// Units from one turn to the next: more than any kernel counts, and a multiple of every access.
+pub(crate) const TURN: i64 = 1 << 40;
+
+/// The most turns: more of them are no block.
+const MAX_TURNS: u64 = 16;
+
+/// A nest whose sources take turns, as one of a single source.
+pub(crate) struct Woven {
+    /// It reads [`TURN`] units further on with each step of the axis. It serves to choose a block; nothing runs it.
+    pub(crate) nest: CopyNest,
+    /// The axis along which they take turns.
+    pub(crate) axis: usize,
+    /// The source that each step of the axis reads.
+    pub(crate) sources: SmallVec<[usize; 4]>,
+}
+
+/// The nest with its sources as one, where each step of one axis reads one of them, at a place that is the same form for
+/// all: what a stack along the innermost dimension is.
+///
+/// ```text
+/// a0: 8294400 steps, destination +3
+/// a1: 3 steps, destination +1
+/// if a1 < 1: source 0 at a0; if a1 < 2: source 1 at a0; else source 2 at a0
+/// ```
+///
+/// is woven along `a1`, and reads unit `a0 + TURN·a1`.
+pub(crate) fn woven(nest: &CopyNest) -> Option<Woven> {
+    if !nest.quotients.is_empty() || !nest.lookups.is_empty() {
+        return None;
+    }
+    let (value, _) = *nest.cases.first()?.when.first()?.of.terms().first()?;
+    let Value::Axis(axis) = value else { return None };
+    let turns = nest.extents[axis];
+    if turns > MAX_TURNS {
+        return None;
+    }
+    let mut sources: SmallVec<[usize; 4]> = smallvec![];
+    let mut form: Option<Affine> = None;
+    for turn in 0..i64::try_from(turns).ok()? {
+        let (source, at) = taken(nest, value, turn)?;
+        if *form.get_or_insert_with(|| at.clone()) != at {
+            return None;
+        }
+        sources.push(source);
+    }
+    let first = nest.sources[sources[0]];
+    if nest.sources.iter().any(|source| (source.units, source.bytes) != (first.units, first.bytes))
+    {
+        return None;
+    }
+    let at = form?.plus(TURN, &Affine::value(value));
+    let case = Case { when: smallvec![], take: Take::Read { source: 0, at } };
+    let nest = CopyNest { sources: smallvec![first], cases: smallvec![case], ..nest.clone() };
+    Some(Woven { nest, axis, sources })
+}
+
+impl CopyNest {
+    /// Forgets that an axis moves in the source, where those who use the nest know it.
+    pub(crate) fn still(&mut self, axis: usize) {
+        self.set_src(self.src().clone().substitute(Value::Axis(axis), &Affine::default()));
+    }
+}
+
+/// The source that a turn reads, and where; `None` where the turn alone does not decide, or nothing is read.
+fn taken(nest: &CopyNest, axis: Value, turn: i64) -> Option<(usize, Affine)> {
+    let at_turn = |form: &Affine| form.clone().substitute(axis, &Affine::constant(turn));
+    for Case { when, take } in &nest.cases {
+        let mut holds = true;
+        for guard in when {
+            let of = at_turn(&guard.of).as_constant()?;
+            holds &= of >= 0 && of.unsigned_abs() < guard.extent;
+        }
+        if holds {
+            let Take::Read { source, at } = take else { return None };
+            return Some((*source, at_turn(at)));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nest::{Guard, Taken};
+
+    fn case(turns: u64, source: usize, at: Affine) -> Case {
+        let when = smallvec![Guard { of: Affine::value(Value::Axis(1)), extent: turns }];
+        Case { when, take: Take::Read { source, at } }
+    }
+
+    fn stack(of: [Affine; 3]) -> CopyNest {
+        let cases = of.into_iter().enumerate().map(|(n, at)| case(n as u64 + 1, n, at));
+        CopyNest::unproved(&[10, 3], [], cases, 0, 40, 8)
+    }
+
+    #[test]
+    fn every_position_reads_its_turn() {
+        let at = || Affine::constant(5).plus(3, &Affine::value(Value::Axis(0)));
+        let nest = stack([at(), at(), at()]);
+        let woven = woven(&nest).unwrap();
+        assert_eq!((woven.axis, &woven.sources[..]), (1, &[0, 1, 2][..]));
+        for position in 0..nest.dst_units() {
+            let place = woven.nest.src().evaluate(|value| match value {
+                Value::Axis(0) => position.cast_signed() / 3,
+                _ => position.cast_signed() % 3,
+            });
+            let source = woven.sources[usize::try_from(place / TURN).unwrap()];
+            let unit = (place % TURN).unsigned_abs();
+            assert_eq!(nest.read(position), Taken::Unit { source, unit });
+        }
+    }
+
+    #[test]
+    fn places_that_differ_and_turns_that_read_nothing_are_not_woven() {
+        let at = |offset| Affine::constant(offset).plus(1, &Affine::value(Value::Axis(0)));
+        assert!(woven(&stack([at(0), at(0), at(1)])).is_none());
+        let two = [case(1, 0, at(0)), case(2, 1, at(0))];
+        assert!(woven(&CopyNest::unproved(&[10, 3], [], two, 0, 40, 8)).is_none());
+        let many = CopyNest::unproved(&[10, 17], [], [case(17, 0, at(0))], 0, 40, 8);
+        assert!(woven(&many).is_none());
+    }
+}
