@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use smallvec::{SmallVec, smallvec};
 
-use super::{Block, Strategy, Target, cost, numbering::Patch, seam::gcd};
+use super::{Block, Pieces, Strategy, Target, cost, numbering::Patch, seam::gcd};
 use crate::nest::{CopyAxis, CopyNest, Value, Woven, woven};
 
 /// One way to run a nest, and what the cost model expects of it.
@@ -26,10 +26,11 @@ pub struct Candidate {
     cost: u64,
 }
 
-/// What the invocations of a kernel share out: the blocks of a nest, or its words.
+/// What the invocations of a kernel share out: the blocks of a nest, its rows, or its words.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Body {
     Block(Box<Block>),
+    Pieces(Box<Pieces>),
     Nest(Arc<CopyNest>),
 }
 
@@ -37,6 +38,7 @@ impl Body {
     pub(super) fn nest(&self) -> &CopyNest {
         match self {
             Self::Block(block) => block.nest(),
+            Self::Pieces(pieces) => &pieces.nest,
             Self::Nest(nest) => nest,
         }
     }
@@ -44,7 +46,14 @@ impl Body {
     pub(super) fn block(&self) -> Option<&Block> {
         match self {
             Self::Block(block) => Some(block),
-            Self::Nest(_) => None,
+            Self::Pieces(_) | Self::Nest(_) => None,
+        }
+    }
+
+    pub(super) fn pieces(&self) -> Option<&Pieces> {
+        match self {
+            Self::Pieces(pieces) => Some(pieces),
+            Self::Block(_) | Self::Nest(_) => None,
         }
     }
 }
@@ -95,6 +104,7 @@ impl Candidate {
     pub fn cost_by(&self, target: &Target) -> u64 {
         match &self.body {
             Body::Block(block) => cost::of_block(block, &target.model),
+            Body::Pieces(pieces) => cost::of_pieces(pieces, &target.model),
             Body::Nest(_) if self.strategy == Strategy::Empty => 0,
             Body::Nest(nest) => cost::of_gather(nest, &target.model),
         }
@@ -142,6 +152,12 @@ pub fn candidates(nest: CopyNest, target: &Target) -> Vec<Candidate> {
         boxes(&nest, woven.as_ref(), target, &mut list);
         "quotients or padding change inside every block"
     };
+    if differs && let Some(pieces) = Pieces::new(&nest, target.kind) {
+        let cost = cost::of_pieces(&pieces, &target.model);
+        let body = Body::Pieces(Box::new(pieces));
+        let reason = "each case reads a part of a row";
+        list.push(Candidate { strategy: Strategy::Rows, body, reason, cost });
+    }
     if !list.iter().any(|candidate| candidate.strategy == Strategy::Copy) {
         let reason = if list.is_empty() { reason } else { "every block of it costs more" };
         let cost = cost::of_gather(&nest, &target.model);

@@ -35,7 +35,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Block, CostModel, Lane, Side};
+use super::{Block, CostModel, Lane, Pieces, Side};
 use crate::nest::{Affine, CopyNest, Value};
 
 /// Words that an invocation holds without spilling.
@@ -207,6 +207,41 @@ pub(super) fn of_block(block: &Block, model: &CostModel) -> u64 {
         of_gather(nest, model).saturating_mul(units) / nest.dst_units()
     };
     work.cost(model) + gathered
+}
+
+/// Hundredths of an operation for each word that rows of several cases take, piece by piece.
+///
+/// Each loop counts an access more than it makes: where the lanes of a vector make none, a CPU goes through it all the same.
+pub(super) fn of_pieces(rows: &Pieces, model: &CostModel) -> u64 {
+    let model = &model.clamped();
+    let nest = &rows.nest;
+    let outer = nest.extents().iter().enumerate().rev().skip(1);
+    let lanes: SmallVec<[Lane; 8]> =
+        outer.map(|(axis, &extent)| Lane { axis, extent, step: 1 }).collect();
+    let loops: u64 = rows.parts.iter().map(|piece| piece.sources().len() as u64).sum();
+    let ways: u64 = rows.parts.iter().map(|piece| 6 * piece.ways.len() as u64).sum();
+    let accesses = (rows.accesses * rows.rows()).div_ceil(rows.runs()) + loops;
+    let is_shifted = !rows.parts.iter().all(|piece| rows.are_aligned(piece));
+    let outside = || [(rows.lanes, 16), (rows.rows(), 16 * rows.accesses)].into_iter().collect();
+    let side = |count: u64| Accesses {
+        count,
+        bytes: 16,
+        unit: 16,
+        inside: SmallVec::new(),
+        outside: outside(),
+    };
+    let work = Work {
+        operations: decoding(&lanes)
+            + ways
+            + 6 * loops
+            + accesses * if is_shifted { 20 } else { 8 },
+        accesses: [side(accesses * if is_shifted { 2 } else { 1 }), side(accesses)],
+        stored_lines: 1,
+        held: 12,
+        bytes: (nest.dst_bytes() / rows.runs()).max(1),
+        invocations: rows.runs(),
+    };
+    work.cost(model)
 }
 
 /// Hundredths of an operation for each word that a gather writes.

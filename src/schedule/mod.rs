@@ -7,6 +7,7 @@ mod error;
 mod load;
 mod model;
 mod numbering;
+mod pieces;
 #[allow(clippy::module_inception)]
 mod schedule;
 mod seam;
@@ -20,6 +21,7 @@ pub use error::ScheduleError;
 pub use load::{run_words, runs};
 pub use model::CostModel;
 pub use numbering::Lane;
+pub(crate) use pieces::{Piece, Pieces, source};
 pub(crate) use schedule::MAX_SOURCES;
 pub use schedule::{Schedule, Strategy, schedule};
 pub use seam::{Seam, Start};

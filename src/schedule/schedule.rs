@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Block, Candidate, ScheduleError, Target, candidates, candidates::Body};
+use super::{Block, Candidate, Pieces, ScheduleError, Target, candidates, candidates::Body};
 use crate::nest::{CopyNest, Count, LastRead, Operand, greatest_sum, width};
 
 /// The most sources of a kernel: WebGPU guarantees 8 storage buffers, and one is the destination.
@@ -48,6 +48,11 @@ impl Schedule {
         self.body.block()
     }
 
+    /// The pieces of rows that invocations go through, where they do.
+    pub(crate) fn pieces(&self) -> Option<&Pieces> {
+        self.body.pieces()
+    }
+
     /// Why this strategy, for the kernel's reader.
     #[must_use]
     pub fn reason(&self) -> &'static str {
@@ -66,7 +71,7 @@ impl Schedule {
         self.workgroups
     }
 
-    /// Invocations that have work.
+    /// Invocations that have a number: those that have work, and the few beside them whose turn lies past the end of a row.
     #[must_use]
     pub fn invocations(&self) -> u64 {
         self.invocations
@@ -84,7 +89,9 @@ impl fmt::Display for Schedule {
                 write!(f, " of {} by {} units of {unit}", block.rows(), block.width())
             }
             (_, block) => {
-                let units = block.map_or_else(|| units_of_word(self.nest()), Block::rows);
+                let of_pieces = self.pieces().map(|pieces| pieces.length * pieces.units);
+                let units = block.map(Block::rows).or(of_pieces);
+                let units = units.unwrap_or_else(|| units_of_word(self.nest()));
                 write!(f, " of {} of {unit}", Count(units, "unit"))
             }
         }
@@ -100,7 +107,8 @@ pub enum Strategy {
     Empty,
     /// Both images are one contiguous run: an invocation copies a part of it.
     Copy,
-    /// The destination's innermost axis runs through the source with one stride: an invocation copies a part of a row.
+    /// The destination's innermost axis runs through the source with one stride: an invocation copies a part of a row. Where
+    /// several cases share rows, it goes along one, through the part of each case in turn.
     Rows,
     /// The innermost axes differ: an invocation transposes a rectangle of both.
     Transpose,
@@ -169,9 +177,10 @@ impl Candidate {
             return Ok(schedule);
         }
         let nest = schedule.nest();
-        schedule.invocations = match schedule.block() {
-            Some(block) => block.invocations(),
-            None => nest.dst_units().div_ceil(units_of_word(nest)),
+        schedule.invocations = match &schedule.body {
+            Body::Block(block) => block.invocations(),
+            Body::Pieces(pieces) => pieces.invocations().0,
+            Body::Nest(_) => nest.dst_units().div_ceil(units_of_word(nest)),
         };
         check_limits(
             schedule.nest(),

@@ -14,15 +14,15 @@ use crate::nest::{Affine, Case, CopyNest, Guard, Lookup, Quotient, Take, Value};
 /// Writes how a position is decided, and returns what it takes.
 ///
 /// Guards are asked in their order, and a quotient is computed where the first form needs it: below the guards that give
-/// it a meaning.
-pub(super) fn decide(writer: &mut Writer, nest: &CopyNest, names: &Names) {
+/// it a meaning. Sources are bound as arrays of so many words an element.
+pub(super) fn decide(writer: &mut Writer, nest: &CopyNest, names: &Names, element_words: u32) {
     let cases = nest.cases().iter().map(Way::new).collect();
     // Lookups that are one number for the whole nest are there already.
     let known = Known {
         quotients: vec![false; nest.quotients().len()],
         lookups: nest.lookups().iter().map(Lookup::is_constant).collect(),
     };
-    Decision { nest, names }.write(writer, cases, known, Some(&Take::Bits(0)));
+    Decision { nest, names, element_words }.write(writer, cases, known, Some(&Take::Bits(0)));
 }
 
 /// A case, with those of its guards that have not been asked.
@@ -71,6 +71,7 @@ impl Known {
 struct Decision<'a> {
     nest: &'a CopyNest,
     names: &'a Names,
+    element_words: u32,
 }
 
 impl<'a> Decision<'a> {
@@ -210,7 +211,7 @@ impl<'a> Decision<'a> {
             Take::Read { source, at } => {
                 self.values(writer, [at].into_iter(), known);
                 writer.line(format_args!("let read = {};", self.names.form(at)));
-                load(writer, self.nest, *source);
+                load(writer, self.nest, *source, self.element_words);
             }
         }
     }

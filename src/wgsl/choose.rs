@@ -10,8 +10,9 @@ use crate::nest::{Case, CopyNest, Quotient, Take, Value};
 
 /// Writes how a position is decided, and returns what it takes.
 ///
-/// A quotient is computed for every position; where the guards do not hold that give it a meaning, nothing uses it.
-pub(super) fn choose(writer: &mut Writer, nest: &CopyNest, names: &Names) {
+/// A quotient is computed for every position; where the guards do not hold that give it a meaning, nothing uses it. Sources
+/// are bound as arrays of so many words an element.
+pub(super) fn choose(writer: &mut Writer, nest: &CopyNest, names: &Names, element_words: u32) {
     let kind = u64::from(nest.dst_bits());
     for (number, Quotient { of, by }) in nest.quotients().iter().enumerate() {
         let quotient = Value::Quotient(number);
@@ -43,7 +44,9 @@ pub(super) fn choose(writer: &mut Writer, nest: &CopyNest, names: &Names) {
         Take::Bits(_) => None,
     });
     for source in read.collect::<BTreeSet<usize>>() {
-        writer.block(format_args!("if chosen == {source}u"), |writer| load(writer, nest, source));
+        writer.block(format_args!("if chosen == {source}u"), |writer| {
+            load(writer, nest, source, element_words);
+        });
     }
     writer.line(format_args!("return fill;"));
 }

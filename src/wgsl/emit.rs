@@ -2,7 +2,7 @@
 
 use super::{
     Binding, CopyRegion, Dispatch, Kernel, KernelParts, Proof, block::block, gather::gather,
-    words::type_name, writer::Writer,
+    pieces::pieces, words::type_name, writer::Writer,
 };
 use crate::{
     nest::{CopyNest, Source},
@@ -33,6 +33,7 @@ pub fn emit(schedule: &Schedule, _target: &Target, header: &[(&str, String)]) ->
         Some(block) => {
             (block.load() * u64::from(nest.src_bits()), block.store() * u64::from(nest.dst_bits()))
         }
+        None if schedule.pieces().is_some() => (128, 128),
         None => (nest.src_bits().into(), nest.dst_bits().into()),
     };
     // Lookups load words.
@@ -75,9 +76,10 @@ pub fn emit(schedule: &Schedule, _target: &Target, header: &[(&str, String)]) ->
         type_name(store_bits)
     ));
     writer.blank();
-    match schedule.block() {
-        Some(of) => block(&mut writer, of),
-        None => gather(&mut writer, nest),
+    match (schedule.block(), schedule.pieces()) {
+        (Some(of), _) => block(&mut writer, of),
+        (None, Some(of)) => pieces(&mut writer, of),
+        (None, None) => gather(&mut writer, nest),
     }
     kernel.wgsl = writer.finish();
     if let (Strategy::Copy, Some(block)) = (schedule.strategy(), schedule.block()) {

@@ -121,14 +121,14 @@ fn unit(writer: &mut Writer, nest: &CopyNest, lanes: u32, element_words: u32) {
         let is_flat =
             nest.cases().len() > MAX_CASES && nest.lookups().iter().all(Lookup::is_constant);
         let write = if is_flat { choose } else { decide };
-        return write(writer, nest, &names);
+        return write(writer, nest, &names, element_words);
     }
     guards(writer, nest, &names, Guard::clone, |writer, bits| {
         let value = literal(kind, bits);
         writer.noted(format_args!("return {value};"), format_args!("{}", filling(bits)));
     });
     writer.line(format_args!("let read = {};", names.form(nest.src())));
-    load_of(writer, nest, 0, element_words);
+    load(writer, nest, 0, element_words);
 }
 
 /// Writes the quotients and the guards, each as `asked` says; `refuse` writes what a position that takes these bits does,
@@ -222,13 +222,9 @@ pub(super) fn failure(names: &Names, Guard { of, extent }: &Guard) -> String {
     }
 }
 
-/// Returns the unit at `read` of a source, at the width of the destination.
-pub(super) fn load(writer: &mut Writer, nest: &CopyNest, source: usize) {
-    load_of(writer, nest, source, (nest.src_bits() / 32).max(1));
-}
-
-/// The same of a source that is bound as an array of so many words an element.
-fn load_of(writer: &mut Writer, nest: &CopyNest, source: usize, element_words: u32) {
+/// Returns the unit at `read` of a source, at the width of the destination; the source is bound as an array of so many words
+/// an element.
+pub(super) fn load(writer: &mut Writer, nest: &CopyNest, source: usize, element_words: u32) {
     let (src, dst) = (nest.src_bits(), nest.dst_bits());
     let source = source_name(nest, source);
     let unit_words = (src / 32).max(1);

@@ -10,6 +10,7 @@ mod gather;
 mod kernel;
 mod lookups;
 mod packed;
+mod pieces;
 mod proof;
 mod validate;
 mod words;

@@ -13,8 +13,8 @@ use crate::{
 /// What lowering has shown of a kernel: every access lies inside its binding, and every loop ends.
 ///
 /// Sources are bounded by interval arithmetic over the window and the tiles of the source: where its guards hold, a
-/// position reads at an index of the tensor. Destinations are bounded because the blocks, or the words, number the image
-/// exactly. A runner that binds at least [`Binding::size_in_bytes`] bytes may turn run-time checks off.
+/// position reads at an index of the tensor. Destinations are bounded because the blocks, the accesses of rows, or the words
+/// number the image exactly. A runner that binds at least [`Binding::size_in_bytes`] bytes may turn run-time checks off.
 ///
 /// A proof comes with the [`Kernel`](super::Kernel) that it was made for and cannot be taken to another one. Nobody else
 /// makes one: the fields of all that it rests on, from the nest to the kernel, are private.
@@ -80,7 +80,10 @@ impl Proof {
             |binding: usize| bindings.get(binding).map_or(0, |binding| binding.size_in_bytes / 4);
         let trips = match schedule.strategy() {
             Strategy::Gather if nest.dst_bits() < 8 => 32 / nest.dst_bits(),
-            _ => schedule.block().map_or(0, loop_trips),
+            _ => match schedule.pieces() {
+                Some(pieces) => pieces.trips(),
+                None => schedule.block().map_or(0, loop_trips),
+            },
         };
         let mut sources: SmallVec<[(Option<u64>, u64); 1]> = SmallVec::new();
         for (number, source) in nest.sources().iter().enumerate() {
@@ -89,9 +92,11 @@ impl Proof {
                 LastRead::Unit(last) => Some(last_word(last, unit_bits(nest, number))),
                 LastRead::Unknown => return None,
             };
-            let last = match schedule.block() {
-                Some(block) => last.map(|word| last_loaded(block, word)),
-                None => last,
+            let last = match (schedule.block(), schedule.pieces()) {
+                (Some(block), _) => last.map(|word| last_loaded(block, word)),
+                // Accesses of 16 bytes, up to the one after that in which the last unit lies.
+                (None, Some(_)) => last.map(|word| ((word / 4 + 2) * 4).min(words(number)) - 1),
+                (None, None) => last,
             };
             sources.push((last, words(number)));
         }
@@ -105,7 +110,7 @@ impl Proof {
             sources,
             last_destination_word,
             destination_words,
-            invocations: schedule.invocations(),
+            invocations: schedule.pieces().map_or(schedule.invocations(), |of| of.invocations().1),
             trips,
         })
     }

@@ -16,6 +16,7 @@ mod machine;
 mod mutants;
 mod paper;
 mod programs;
+mod several;
 #[path = "../support/mod.rs"]
 mod support;
 mod value;
