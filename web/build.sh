@@ -1,9 +1,18 @@
 #!/usr/bin/env bash
-# Builds the WebAssembly module into a folder: `web/build.sh [FOLDER]`, `web/site` by default.
+# Builds the page into a folder that any file server serves, or a browser opens: `web/build.sh [FOLDER]`, `web/site` by default.
 set -euo pipefail
 site=$(realpath -m "${1:-$(dirname "$0")/site}")
 cd "$(dirname "$0")"
 
 ./cargo.sh build --release
 mkdir -p "$site"
-cp target/wasm32-unknown-unknown/release/stridec_web.wasm "$site/stridec.wasm"
+module=target/wasm32-unknown-unknown/release/stridec_web.wasm
+cp $module "$site/stridec.wasm"
+cp page/* ../src/explain/page/*.js ../src/explain/page/page.css "$site"
+rm "$site/start.js"
+# As text in a script: a page that was opened from a file may load scripts, and nothing else.
+{
+    printf 'const MODULE = "'
+    gzip -9 --no-name --stdout $module | base64 --wrap=0
+    printf '";\n'
+} >"$site/module.js"

@@ -1,12 +1,17 @@
 #!/usr/bin/env bash
-# Builds the WebAssembly module and tests it: its size, its answers against the native build's, and the library's tests where
-# `usize` has 32 bits. Needs Node 20. Arguments, features, go to the native `cargo test`.
+# Builds the page and tests it. The WebAssembly module: its size, its answers against the native build's, and the library's
+# tests where `usize` has 32 bits. The page: in Chromium, as a reader uses it. Needs Node 20 and npm. Arguments, features, go to
+# the native `cargo test`.
 set -euo pipefail
 cd "$(dirname "$0")"
 
 missing=()
 command -v brotli >/dev/null || missing+=(brotli)
 command -v node >/dev/null || missing+=(nodejs)
+command -v npm >/dev/null || missing+=(npm)
+if ! command -v chromium >/dev/null && ! command -v google-chrome >/dev/null && [[ -z "${STRIDEC_CHROMIUM:-}" ]]; then
+    missing+=(chromium)
+fi
 ((${#missing[@]} == 0)) || ../.ci/install "${missing[@]}"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -20,3 +25,9 @@ echo "stridec.wasm: $bytes bytes as Brotli"
 program=$(./cargo.sh test --release --no-run --message-format json | node tests/executable.mjs)
 (cd .. && STRIDEC_REQUESTS=$folder/requests cargo test --locked "${@:---all-features}" --test requests)
 node tests/library.mjs "$folder/site/stridec.wasm" "$program" "$folder/requests"
+
+cp tests/package.json tests/package-lock.json "$folder"
+tests=$PWD/tests
+cd "$folder"
+npm ci --ignore-scripts --no-audit --no-fund --silent
+node "$tests/page.mjs" "$folder/site"

@@ -32,6 +32,13 @@ pub extern "C" fn compile() -> usize {
     answer(stridec::service::respond)
 }
 
+/// Answers the input, what the page asks, with JSON; returns its length. The input is a line of JSON, and after it the bytes
+/// of a module where the page has one; the module `page` says which there are.
+#[unsafe(no_mangle)]
+pub extern "C" fn show() -> usize {
+    answer(crate::page::show)
+}
+
 fn answer(answer: impl FnOnce(&[u8]) -> Vec<u8>) -> usize {
     let answer = INPUT.with_borrow(|input| answer(input));
     OUTPUT.with_borrow_mut(|output| {

@@ -1,10 +1,14 @@
 "use strict";
 // Puts a picture's page together: the explorer, the strides that mark lines of the kernel, and the button that runs it.
 
-/** Makes the content `root` of a picture work, as `page` describes it; returns what ends that. */
-function showLayouts(root, page) {
+/**
+ * Makes the content `root` of a picture work, as `page` describes it; returns what ends that. `start` is the index of the
+ * source that is shown at first, and `told` is given each that the reader points at.
+ */
+function showLayouts(root, page, start, told = () => {}) {
   const live = root.querySelector("#live");
   const views = {};
+  let shown = false;
 
   /** The reader points at `index` of one layout: every view shows where that element is. */
   function choose(view, index, still = false) {
@@ -21,6 +25,7 @@ function showLayouts(root, page) {
         : `; it ${verb} ${show(at)}, offset ${placeOf(other.layout, at)}, byte ${byteOf(other.layout, placeOf(other.layout, at))}`;
     }
     live.textContent = `${text}.`;
+    if (shown) told(views.source.index);
   }
 
   for (const name of ["source", "destination"]) {
@@ -37,7 +42,9 @@ function showLayouts(root, page) {
   if (views.source) {
     // A first element that moves, in an operation; index 0 else.
     const origin = page.window && views.destination && originOf(page, views.destination.index);
-    choose(views.source, origin ?? views.source.index);
+    const holds = start?.length === page.source.sizes.length && start.every((value, d) => Number.isInteger(value) && value >= 0 && value < page.source.sizes[d]);
+    choose(views.source, holds ? start : origin ?? views.source.index);
+    shown = true;
     observer.observe(root);
   }
 

@@ -12,7 +12,7 @@ function colourOf(colours, place, places) {
   const [low, high] = [colours[Math.floor(way)], colours[Math.min(Math.floor(way) + 1, last)]];
   const rgb = low.map((value, at) => Math.round(value + (high[at] - value) * (way % 1)));
   const [r, g, b] = rgb.map((value) => (value / 255) ** 2.2);
-  return { rgb, css: `rgb(${rgb})`, text: 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? "#111" : "#fff" };
+  return { rgb, css: `rgb(${rgb})`, text: 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? "#000" : "#fff" };
 }
 
 function make(tag, attributes = {}, ...children) {
@@ -191,12 +191,24 @@ class View {
     const at = [...this.index];
     // The first and the last row and column are among the samples; NaN is padding.
     const sampled = (pixel, pixels, extent) => Math.round((pixel * (extent - 1)) / Math.max(pixels - 1, 1));
-    const places = new Float64Array(width * height);
-    for (let y = 0; y < height; y++) {
-      for (let x = 0; x < width; x++) {
-        if (dims[0] >= 0) at[dims[0]] = sampled(y, height, extents[0]);
-        if (dims[1] >= 0) at[dims[1]] = sampled(x, width, extents[1]);
-        places[y * width + x] = this.isElement(at) ? placeOf(layout, at) : NaN;
+    const places = new Float64Array(width * height).fill(NaN);
+    const rows = Array.from({ length: height }, (_, y) => sampled(y, height, extents[0]));
+    const columns = Array.from({ length: width }, (_, x) => sampled(x, width, extents[1]));
+    const placeAt = (row, column) => {
+      if (dims[0] >= 0) at[dims[0]] = row;
+      if (dims[1] >= 0) at[dims[1]] = column;
+      return placeOf(layout, at);
+    };
+    // Where no dimensions are folded into one, each adds its part to the place.
+    const isSum = layout.steps.every((step) => !("major" in step));
+    const origin = placeAt(0, 0);
+    const across = columns.map((column) => placeAt(0, column) - origin);
+    const inside = (side, value) => dims[side] < 0 || value < layout.sizes[dims[side]];
+    for (const [y, row] of rows.entries()) {
+      if (!inside(0, row)) continue;
+      const start = placeAt(row, 0);
+      for (const [x, column] of columns.entries()) {
+        if (inside(1, column)) places[y * width + x] = isSum ? start + across[x] : placeAt(row, column);
       }
     }
     // A plane of many is a small part of memory: its own places tell its order better than all.
@@ -204,7 +216,10 @@ class View {
     const elements = places.filter((place) => !Number.isNaN(place));
     this.range = whole ? [0, layout.places - 1] : [elements.reduce((a, b) => Math.min(a, b)), elements.reduce((a, b) => Math.max(a, b))];
     const image = new ImageData(width, height);
-    places.forEach((place, pixel) => image.data.set(Number.isNaN(place) ? [128, 128, 128, 80] : [...this.colour(place).rgb, 255], pixel * 4));
+    const palette = Array.from({ length: 256 }, (_, at) => [...colourOf(this.colours, at, 256).rgb, 255]);
+    const [low, high] = this.range;
+    const scale = 255 / Math.max(high - low, 1);
+    places.forEach((place, pixel) => image.data.set(Number.isNaN(place) ? [128, 128, 128, 80] : palette[Math.round((place - low) * scale)], pixel * 4));
     this.image = image;
     const entry = (...parts) => make("span", {}, ...parts);
     this.legend.replaceChildren(entry(`offset ${this.range[0]}`, this.scale, `offset ${this.range[1]}`),
@@ -310,8 +325,8 @@ class View {
       const { css, text } = this.colour(place);
       const cell = make("span", {
         role: "gridcell", class: index ? "cell" : "cell padding", "data-place": place,
-        "aria-label": index ? `place ${place}, index ${show(index)}` : `place ${place}, padding`,
-      }, make("b", {}, index ? index.join(",") || "()" : "·"), make("i", {}, String(place)));
+        title: index ? `place ${place}, index ${show(index)}` : `place ${place}, padding`,
+      }, make("b", {}, index ? index.join(",") || "()" : "·"), " ", make("i", {}, String(place)));
       if (index && this.isDrawn(index)) cell.firstChild.style = `background:${css};color:${text}`;
       if (layout.bits < 8 && bitOf(layout, place) % 8 === 0) cell.classList.add("byte");
       if (place === here) {

@@ -1,0 +1,94 @@
+"use strict";
+// The fields of a kind: a text each, an error under it, and controls for a layout.
+
+const LABELS = { from: "Layout", to: "To", offsets: "Offsets", sizes: "Sizes", strides: "Steps", module: "HLO text" };
+const HINTS = { to: "empty: dense rows", module: "HLO text, or a file with a module: drop it anywhere" };
+
+/** Characters of a text on each side of an error. */
+const CONTEXT = 40;
+
+/** The fields of the page. `changed(name, text)` is told what the reader writes, `dropped(file)` a file. */
+class Fields {
+  constructor(root, changed, dropped) {
+    Object.assign(this, { root, changed, dropped });
+  }
+
+  /** Shows the fields of a state's kind with its texts; those that are there already keep the reader's cursor. */
+  show(state) {
+    if (this.kind !== state.kind) this.build(state.kind);
+    for (const [name, { input }] of Object.entries(this.fields)) {
+      if (input.value !== state[name]) input.value = state[name];
+    }
+  }
+
+  build(kind) {
+    this.kind = kind;
+    this.fields = {};
+    const rows = Object.keys(KINDS[kind].fields).map((name) => {
+      const long = name === "module";
+      const input = make(long ? "textarea" : "input", {
+        id: `field-${name}`, "aria-describedby": `fault-${name}`, spellcheck: "false", autocapitalize: "off", autocomplete: "off",
+        ...(long ? { rows: 9, wrap: "off" } : { type: "text" }),
+        ...(kind === "slice" || long ? { placeholder: HINTS[name] ?? "" } : {}),
+      });
+      input.addEventListener("input", () => this.changed(name, input.value));
+      const fault = make("div", { id: `fault-${name}`, class: "fault", role: "status" });
+      const text = name === "from" && kind !== "layout" ? "From" : kind === "memory" ? "HLO text, lines of an out-of-memory report, or a layout" : LABELS[name];
+      const row = make("div", { class: `field field-${name}` }, make("label", { for: input.id }, text), input, fault);
+      this.fields[name] = { input, fault };
+      if (long) {
+        const file = make("input", { type: "file", id: "file" });
+        file.addEventListener("change", () => file.files[0] && this.dropped(file.files[0]));
+        row.append(make("p", { class: "lead" }, make("label", { for: "file" }, "or a file: "), file));
+      }
+      if (name === "from" || name === "to") {
+        const controls = make("div", { class: "layout-controls" });
+        row.append(make("details", { open: "" }, make("summary", {}, "Controls"), controls));
+        this.fields[name].controls = controls;
+      }
+      return row;
+    });
+    this.root.replaceChildren(make("div", { class: `fields fields-${kind}` }, ...rows));
+  }
+
+  /** Sets the controls to the parts of the layouts. */
+  showParts(parts) {
+    for (const [name, { input, controls }] of Object.entries(this.fields)) {
+      if (!controls) continue;
+      showControls(controls, parts?.[name] ?? null, (text) => {
+        input.value = text;
+        this.changed(name, text);
+      });
+    }
+  }
+
+  /** Shows an error under what it is about, or none; returns whether a field has it. */
+  showError(error) {
+    let shown = false;
+    for (const [name, { input, fault }] of Object.entries(this.fields)) {
+      const mine = error?.field === name;
+      shown ||= mine;
+      input.setAttribute("aria-invalid", String(Boolean(mine)));
+      fault.replaceChildren(...(mine ? faultOf(input.value, error) : []));
+    }
+    return shown;
+  }
+}
+
+/** A character that would move what follows, as one that does not. */
+const visible = (text) => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "·");
+
+/** An error as nodes: the line with a caret under the place, and the message. */
+function faultOf(text, { message, place }) {
+  const said = make("p", {}, message.length > 1200 ? `${message.slice(0, 1200)}…` : message);
+  if (!place) return [said];
+  const [start, end] = place;
+  const from = Math.max(text.lastIndexOf("\n", start - 1) + 1, start - CONTEXT);
+  const stop = text.indexOf("\n", start);
+  const to = Math.min(stop < 0 ? text.length : stop, Math.max(end, start) + CONTEXT);
+  const before = visible(text.slice(from, start));
+  const at = visible(text.slice(start, Math.min(end, to, start + CONTEXT)));
+  const after = visible(text.slice(start + at.length, to));
+  const caret = `${" ".repeat(before.length)}${"^".repeat(Math.max(at.length, 1))}`;
+  return [make("pre", { "aria-hidden": "true" }, before, make("mark", {}, at), after, "\n", caret), said];
+}

@@ -1,0 +1,120 @@
+"use strict";
+// Ten steps from strides to tiles of tiles. Each shows a layout, which the reader may change, and asks something: where that
+// is the place of an element of the layout, its index and its offset stand behind the answer.
+
+const GUIDE = [
+  {
+    title: "Memory is one row of places",
+    text: [
+      "An array of 2 rows and 3 columns has six elements, and memory has six places, numbered from 0. A layout says which place each element has. The number of a place is the element's offset.",
+      "Here rows follow each other: XLA writes this order as {1,0}. One step along a row, dimension d1, adds 1 to the offset, and one step down, d0, adds 3. These two numbers are the strides. Point at cells to see the sum.",
+    ],
+    show: { kind: "layout", from: "f32[2,3]{1,0}" },
+    ask: ["Where is the element (1,2)?", "1·3 + 2·1 = 5, the last place.", [1, 2], 5],
+  },
+  {
+    title: "The order of the dimensions",
+    text: [
+      "The numbers in braces are the dimensions from minor to major: the first of them is the one whose neighbours are neighbours in memory. {0,1} puts d0 first, so that columns follow each other.",
+      "Change the order with the controls and see the strides change. The array stays the same; only its memory differs.",
+    ],
+    show: { kind: "layout", from: "f32[2,3]{0,1}" },
+    ask: ["Where is the element (1,2) now?", "A step along d1 adds 2, as a column has two elements: 1·1 + 2·2 = 5. And (0,1) is at 2, where it was at 1 before.", [1, 2], 5],
+  },
+  {
+    title: "More dimensions",
+    text: [
+      "The stride of a dimension is the product of the extents of all that are more minor. In {2,1,0} the last dimension is the most minor: the strides of f32[2,3,4] are 12, 4 and 1.",
+      "With four dimensions the orders have names: {3,2,1,0} of an image batch is NCHW, {1,3,2,0} is NHWC.",
+    ],
+    show: { kind: "layout", from: "f32[2,3,4]{2,1,0}" },
+    ask: ["What are the strides of f32[2,3,4] in the order {0,2,1}?", "d0 is the most minor, then d2, then d1: 1 for d0, 2 for d2, 2·4 = 8 for d1."],
+  },
+  {
+    title: "Strides of your own",
+    text: [
+      "Strides need not be products. Rows of 3 elements may begin 5 places apart: the places between are padding, which holds no element. DirectML, numpy and PyTorch describe memory so.",
+      "A stride of 0 shows one element many times; a negative one goes backwards. XLA's notation has neither, so that stridec writes them as strided<[…]>.",
+    ],
+    show: { kind: "layout", from: "f32[2,3] strided<[5,1]>" },
+    ask: ["How many places does f32[4,3] strided<[5,1]> reach over?", "The last element, (3,2), is at 3·5 + 2 = 17, so there are 18 places; 12 of them hold elements."],
+  },
+  {
+    title: "Padded dimensions",
+    text: [
+      "TensorFlow 1.x padded arrays in another way: each dimension takes a larger extent in memory, and the cells past the array hold a padding value. The strides are products of the padded extents.",
+      "2 rows and 3 columns in column-major order, padded to 3 by 5: a column takes 3 places.",
+    ],
+    show: { kind: "layout", from: "f32[2,3]{0,1:PAD(3,5,zero)}" },
+    ask: ["Where is the element (1,2)?", "1·1 + 2·3 = 7; of 15 places, 9 are padding.", [1, 2], 7],
+  },
+  {
+    title: "A tile",
+    text: [
+      "A tile is a small box of the array whose elements lie together. T(2,2) cuts the array into boxes of 2 by 2. The boxes follow each other in the order of the layout, and within a box the rows do.",
+      "So an index becomes four digits: which box down, which box across, and the place within it. A division gives the box, and the remainder the place: d0/2, d1/2, d0%2, d1%2.",
+    ],
+    show: { kind: "layout", from: "f32[4,6]{1,0:T(2,2)}" },
+    ask: ["Where is the element (2,3)?", "Box (1,1), place (0,1) within. A row of boxes has 3 boxes of 4 places: 1·12 + 1·4 + 0·2 + 1 = 17.", [2, 3], 17],
+  },
+  {
+    title: "A partial tile",
+    text: [
+      "If the extents are no multiples of the tile, the last boxes are not full. They take a whole box of memory: what lies past the array is padding. This is the example of XLA's page on tiled layouts.",
+      "15 elements take 24 places here.",
+    ],
+    show: { kind: "layout", from: "f32[3,5]{1,0:T(2,2)}" },
+    ask: ["Where is the element (2,3)?", "Box (1,1), place (0,1): 1·12 + 1·4 + 0·2 + 1 = 17, as a row still has 3 boxes.", [2, 3], 17],
+  },
+  {
+    title: "The tile of the TPU, and what it costs",
+    text: [
+      "A register of the TPU holds 8 rows of 128 numbers of 32 bits, and so XLA lays arrays out in tiles of 8 by 128 there. An array of 20 by 200 takes 3 by 2 tiles.",
+      "A minor dimension that is small costs much: a table of 3 columns takes as much memory as one of 128. Try f32[1024,3], then exchange the dimensions in the order.",
+    ],
+    show: { kind: "layout", from: "f32[20,200]{1,0:T(8,128)}" },
+    ask: ["How many places does f32[1024,3]{1,0:T(8,128)} take, and how many in the order {0,1}?", "1024·128 = 131072, as 3 columns take 128; in the other order 3 rows take 8: 8·1024 = 8192, a sixteenth."],
+  },
+  {
+    title: "Tiles of tiles",
+    text: [
+      "A second tile takes the places within the first one apart once more. T(2,4)(2,1) cuts each box of 2 by 4 into boxes of 2 by 1: a column of two elements. So pairs of rows are interleaved.",
+      "Formats such as bfloat16 need this: two numbers of 16 bits, one above the other, share a word of 32.",
+    ],
+    show: { kind: "layout", from: "bf16[4,8]{1,0:T(2,4)(2,1)}" },
+    ask: ["Where is the element (1,5)?", "The tile of 2 by 4 is (0,1), so 8; within it (1,1): the pair in column 1, so 2, and the lower one of it, 1. 8 + 2 + 1 = 11.", [1, 5], 11],
+  },
+  {
+    title: "All of it: bf16[16,256]{1,0:T(8,128)(2,1)}",
+    text: [
+      "This is how a TPU holds an array of bfloat16: tiles of 8 by 128, and in them pairs of rows, each pair one word. Divisions and remainders take each index apart, and the offset is a sum of products of these digits and their strides.",
+      "Moving an array from rows to this layout is a relayout: the next page shows the kernel for it, and runs it on your GPU.",
+    ],
+    show: { kind: "layout", from: "bf16[16,256]{1,0:T(8,128)(2,1)}" },
+    ask: ["Where is the element (3,130)?", "Tile (0,1) begins at 1024. Within it (3,2): the pair of rows 1, which begins at 256; column 2 of it at 4; and its lower half at 1: 1024 + 256 + 4 + 1 = 1285.", [3, 130], 1285],
+  },
+];
+
+/** Shows the step that a state names; nothing where it names none. */
+function showGuide(root, step) {
+  const at = Number(step) - 1;
+  const entry = GUIDE[at];
+  root.hidden = !entry;
+  if (!entry) return root.replaceChildren();
+  const link = (to, text) => make("a", { href: hashOf({ ...GUIDE[to].show, step: String(to + 1) }) }, text);
+  const steps = GUIDE.map(({ title }, to) => {
+    const item = make("li", {}, link(to, title));
+    if (to === at) item.firstChild.setAttribute("aria-current", "step");
+    return item;
+  });
+  const [question, answer] = entry.ask;
+  const relayout = { kind: "relayout", from: "bf16[16,256]{1,0}", to: "bf16[16,256]{1,0:T(8,128)(2,1)}" };
+  root.replaceChildren(
+    make("h2", {}, `${at + 1} of ${GUIDE.length}: ${entry.title}`),
+    ...entry.text.map((text) => make("p", {}, text)),
+    make("details", { class: "question" }, make("summary", {}, question), make("p", {}, answer)),
+    make("p", { class: "steps" }, ...(at > 0 ? [link(at - 1, "‹ Back")] : []),
+      at + 1 < GUIDE.length ? link(at + 1, "Next ›") : make("a", { href: hashOf(relayout) }, "The relayout ›")),
+    make("details", {}, make("summary", {}, "All steps"), make("ol", {}, ...steps)),
+  );
+}

@@ -1,0 +1,141 @@
+"use strict";
+// Puts the page together: the address is the state, the fields change it, and the compiler answers it.
+
+{
+  const place = (id) => document.getElementById(id);
+  const answerRoot = place("answer");
+  let state = stateOf(location.hash);
+  let compiler;
+  /** Bytes of a module that is no text: they are in no address. */
+  let dropped = null;
+  let end = () => {};
+  let waiting;
+  /** The address that was last read or written. */
+  let address = location.hash;
+
+  /** Writes the state into the address: over the last one while the reader types, as a new one where `push` says so. */
+  function writeAddress(push = false) {
+    clearTimeout(waiting);
+    // Another address may have been set that is not read yet.
+    if (location.hash !== address) return;
+    const hash = hashOf(state);
+    const tooLong = hash.length > LONGEST_LINK || dropped !== null;
+    place("too-long").hidden = !tooLong;
+    if (tooLong || hash === location.hash) return;
+    history[push ? "pushState" : "replaceState"](null, "", hash);
+    address = location.hash;
+  }
+
+  function changed(name, text) {
+    state[name] = text;
+    delete state.at;
+    if (name === "module") dropped = null;
+    clearTimeout(waiting);
+    waiting = setTimeout(writeAddress, 250);
+    answer();
+  }
+
+  /** Reads a file: text as it is, a message as the text of its module where that can be said. */
+  async function take(file) {
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    if (!("module" in KINDS[state.kind].fields)) state = stateOf("#program");
+    const isText = bytes.every((byte) => byte >= 32 ? byte !== 127 : [9, 10, 11, 12, 13].includes(byte));
+    const read = isText ? { text: new TextDecoder().decode(bytes) } : compiler.ask({ kind: "text" }, bytes);
+    dropped = read.text === undefined ? bytes : null;
+    state.module = read.text ?? "";
+    delete state.at;
+    writeAddress(true);
+    render();
+  }
+
+  const fields = new Fields(place("question"), changed, take);
+
+  function question(more) {
+    return { ...state, module: undefined, ...more };
+  }
+
+  function ask(more) {
+    return compiler.ask(question(more), dropped ?? state.module ?? "");
+  }
+
+  /** Shows what the compiler says to the state. */
+  function answer() {
+    const said = ask({});
+    const inField = fields.showError(said.error);
+    fields.showParts(said.fields);
+    place("whole-fault").replaceChildren(...(said.error && !inField ? faultOf("", { ...said.error, place: null }) : []));
+    // While a text is not yet a layout, what was there before stays, and is marked.
+    answerRoot.classList.toggle("stale", Boolean(said.error));
+    if (said.error) return;
+    end();
+    end = () => {};
+    document.title = `${said.title ?? KINDS[state.kind].name} · stridec`;
+    if (state.kind === "memory") return showMemory(answerRoot, said);
+    const open = new Set([...answerRoot.querySelectorAll("details[open] > summary")].map((summary) => summary.textContent));
+    answerRoot.innerHTML = said.body;
+    for (const summary of answerRoot.querySelectorAll("summary")) summary.parentElement.open = open.has(summary.textContent);
+    const page = JSON.parse(said.data);
+    if (page.results) {
+      showProgram(answerRoot, page);
+    } else {
+      end = showLayouts(answerRoot, page, state.at?.split(",").map(Number), (index) => {
+        state.at = index.join(",");
+        clearTimeout(waiting);
+        waiting = setTimeout(writeAddress, 250);
+      });
+    }
+    addTools(answerRoot, state.language, (language) => ask({ kind: "translate", of: state.kind, language }), (language) => {
+      state.language = language === "wgsl" ? "" : language;
+      writeAddress();
+    });
+  }
+
+  function showKinds() {
+    const items = Object.entries(KINDS).map(([kind, { name, fields: first }]) => {
+      // What the reader wrote goes along to where it fits.
+      const kept = Object.keys(first).filter((field) => field in state && (field !== "module" || state.kind === kind));
+      const link = make("a", { href: hashOf({ kind, ...first, ...Object.fromEntries(kept.map((field) => [field, state[field]])) }) }, name);
+      if (kind === state.kind && !state.step) link.setAttribute("aria-current", "page");
+      return link;
+    });
+    const guide = make("a", { href: hashOf({ ...GUIDE[0].show, step: "1" }) }, "Guide");
+    if (state.step) guide.setAttribute("aria-current", "page");
+    place("kinds").replaceChildren(guide, ...items);
+  }
+
+  function render() {
+    // What was shown of another kind says nothing of this one.
+    if (fields.kind !== state.kind) answerRoot.replaceChildren();
+    showKinds();
+    showGuide(place("guide"), state.step);
+    fields.show(state);
+    answer();
+  }
+
+  addEventListener("hashchange", () => {
+    if (location.hash === address) return;
+    address = location.hash;
+    clearTimeout(waiting);
+    dropped = null;
+    state = stateOf(location.hash);
+    render();
+    place("too-long").hidden = true;
+  });
+  // A link of the page may hold a newer text than its address when it was made.
+  place("kinds").addEventListener("pointerdown", showKinds);
+  place("kinds").addEventListener("focusin", (event) => event.target.matches("a") || showKinds());
+  addEventListener("dragover", (event) => event.preventDefault());
+  addEventListener("drop", (event) => {
+    event.preventDefault();
+    const [file] = event.dataTransfer.files;
+    if (file) take(file);
+  });
+
+  showExamples(place("examples"));
+  place("link").prepend(copyButton("Copy the link", () => location.href));
+  Compiler.open().then((opened) => {
+    compiler = opened;
+    render();
+    document.body.dataset.ready = "";
+  }, (error) => place("whole-fault").replaceChildren(`This browser cannot run the compiler: ${error.message}`));
+}

@@ -1,0 +1,25 @@
+"use strict";
+// What buffers take, and the layouts that take less.
+
+function showMemory(root, { buffers, more, unknown, sums }) {
+  const link = (text, state) => make("a", { href: hashOf(state) }, make("code", {}, text));
+  const row = ({ name, computation, shape, isArray, bytes, unpadded, factor, cheapest }) => {
+    const advice = make("td", { class: "text" });
+    if (cheapest) advice.append(`${cheapest.saved} less as `, link(cheapest.shape, { kind: "relayout", from: shape, to: cheapest.shape }));
+    else advice.append("no order of the dimensions takes less");
+    return make("tr", {}, make("td", {}, bytes), make("td", {}, unpadded), make("td", {}, `${factor}×`),
+      make("td", { class: "text" }, isArray ? link(shape, { kind: "layout", from: shape }) : make("code", {}, shape)), advice,
+      make("td", { class: "text" }, name + (computation && ` (${computation})`)));
+  };
+  const numbers = ["in memory", "elements", "factor"];
+  const texts = ["layout", "the cheapest order", "buffer"];
+  const head = [...numbers.map((text) => make("th", { scope: "col" }, text)), ...texts.map((text) => make("th", { scope: "col", class: "text" }, text))];
+  const table = make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...buffers.map(row)));
+  const total = make("table", {}, make("tbody", {}, ...sums.map(([name, bytes]) => make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, bytes)))));
+  const notes = [];
+  if (more) notes.push(`${more} more buffers, with less padding, are not listed.`);
+  if (unknown) notes.push(`${unknown} shapes have extents or layouts whose bytes are not known.`);
+  root.replaceChildren(make("h2", {}, "Buffers, the most padding first"),
+    make("div", { class: "wide", tabindex: "0", role: "group", "aria-label": "buffers" }, table),
+    ...notes.map((note) => make("p", {}, note)), make("h2", {}, "In all"), total);
+}

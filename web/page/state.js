@@ -1,0 +1,57 @@
+"use strict";
+// What the page shows, as the address says it: `#relayout?from=…&to=…`. Every part of it is text.
+
+/** The fields of each kind, in the order that the page has them, with what they hold at first. */
+const KINDS = {
+  layout: { name: "Layout", fields: { from: "bf16[16,256]{1,0:T(8,128)(2,1)}" } },
+  relayout: { name: "Relayout", fields: { from: "f32[8,64,112,112]{3,2,1,0}", to: "f32[8,64,112,112]{1,3,2,0}" } },
+  slice: { name: "Slice", fields: { from: "f32[8,12]{1,0}", offsets: "0,1", sizes: "8,11", strides: "-2,3", to: "" } },
+  program: {
+    name: "Program",
+    fields: {
+      module: `HloModule turned
+
+ENTRY main {
+  x = f32[4,6]{1,0} parameter(0)
+  y = f32[2,6]{1,0} parameter(1)
+  both = f32[6,6]{1,0} concatenate(x, y), dimensions={0}
+  turned = f32[6,6]{1,0} transpose(both), dimensions={1,0}
+  ROOT kept = f32[6,4]{1,0} slice(turned), slice={[0:6], [1:5]}
+}`,
+    },
+  },
+  memory: {
+    name: "Memory",
+    fields: {
+      module: `Shape: s32[2048,1,128,128,4]{4,3,2,0,1:T(8,128)}
+Unpadded size: 512.00M
+Extra memory due to padding: 15.50G (32.0x expansion)`,
+    },
+  },
+};
+/** Parts of the address that every kind may have: a step of the guide, an index, a target, a language. */
+const EXTRAS = ["step", "at", "target", "language"];
+/** The longest address that browsers and those who pass it on are sure to take. */
+const LONGEST_LINK = 32_000;
+
+/** The state that an address says; what it leaves out is what the fields hold at first. */
+function stateOf(hash) {
+  const [, kind, query] = /^#?(\w*)\??(.*)$/s.exec(hash) ?? [];
+  const known = Object.hasOwn(KINDS, kind) ? kind : "layout";
+  const given = new URLSearchParams(query);
+  const state = { kind: known };
+  for (const [name, first] of Object.entries(KINDS[known].fields)) state[name] = given.get(name) ?? first;
+  for (const name of EXTRAS) if (given.get(name)) state[name] = given.get(name);
+  return state;
+}
+
+/** The address of a state. */
+function hashOf(state) {
+  const query = new URLSearchParams();
+  for (const name of [...Object.keys(KINDS[state.kind].fields), ...EXTRAS]) {
+    if (state[name] !== undefined && !(EXTRAS.includes(name) && state[name] === "")) query.set(name, state[name]);
+  }
+  // What notations are made of stays readable.
+  const text = query.toString().replace(/%(5B|5D|7B|7D|2C|3A|28|29|2A)/g, decodeURIComponent);
+  return `#${state.kind}?${text}`;
+}

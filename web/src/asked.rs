@@ -1,0 +1,106 @@
+//! What the page asks: texts as the reader wrote them, by the names of the page's fields.
+
+use serde_json::Value;
+use stridec::{Operation, Target, Tensor, hlo::Module, window::Slice};
+
+use crate::fault::{Fault, Field};
+
+/// One question.
+pub(crate) struct Asked<'a> {
+    fields: Value,
+    module: &'a [u8],
+}
+
+impl<'a> Asked<'a> {
+    /// Takes a line of JSON, and the module behind it.
+    pub(crate) fn read(input: &'a [u8]) -> Result<Self, Fault> {
+        let end = input.iter().position(|&byte| byte == b'\n').unwrap_or(input.len());
+        let (line, module) = input.split_at(end);
+        let fields =
+            serde_json::from_slice(line).map_err(|error| Fault::new(Field::None, error))?;
+        Ok(Self { fields, module: module.get(1..).unwrap_or_default() })
+    }
+
+    /// The text of a field; empty where there is none.
+    pub(crate) fn text(&self, name: &str) -> &str {
+        self.fields[name].as_str().unwrap_or_default()
+    }
+
+    /// What the question is about: of a translation, what is translated.
+    pub(crate) fn kind(&self) -> &str {
+        match self.text("kind") {
+            "translate" => self.text("of"),
+            kind => kind,
+        }
+    }
+
+    pub(crate) fn target(&self) -> Result<Target, Fault> {
+        match self.text("target") {
+            "" => Ok(Target::webgpu()),
+            name => Target::preset(name).map_err(|error| Fault::new(Field::None, error)),
+        }
+    }
+
+    /// The layout that a field holds.
+    pub(crate) fn tensor(&self, field: Field) -> Result<Tensor, Fault> {
+        let text = self.text(field.name());
+        text.parse().map_err(|error| Fault::notation(field, text, &error))
+    }
+
+    /// The relayout or the slice.
+    pub(crate) fn operation(&self) -> Result<Operation, Fault> {
+        let source = self.tensor(Field::From)?;
+        let operation = if self.kind() == "slice" {
+            let to = Field::To;
+            let destination = match self.text(to.name()).trim() {
+                "" => None,
+                _ => Some(self.tensor(to)?),
+            };
+            let slice = Slice::new(
+                self.numbers::<u64>(Field::Offsets)?,
+                self.numbers::<u64>(Field::Sizes)?,
+                self.numbers::<i64>(Field::Strides)?,
+            );
+            Operation::slice(source, &slice, destination)
+        } else {
+            Operation::relayout(source, self.tensor(Field::To)?)
+        };
+        operation.map_err(|error| Fault::operation(&error))
+    }
+
+    /// Numbers with commas between them.
+    fn numbers<T: std::str::FromStr>(&self, field: Field) -> Result<Vec<T>, Fault> {
+        let text = self.text(field.name());
+        let mut start = 0;
+        let mut numbers = vec![];
+        for part in text.split(',').filter(|_| !text.trim().is_empty()) {
+            let number = part.trim().parse().map_err(|_| {
+                let place = start..start + part.len();
+                Fault::new(field, "expected integers with commas between them").at(text, place)
+            })?;
+            numbers.push(number);
+            start += part.len() + 1;
+        }
+        Ok(numbers)
+    }
+
+    /// The bytes of the module.
+    pub(crate) fn bytes(&self) -> &'a [u8] {
+        self.module
+    }
+
+    /// The module as text, where it is text: a serialized message has bytes that text has not.
+    pub(crate) fn module_text(&self) -> Option<&'a str> {
+        let is_text = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
+        let is_text = self.module.iter().all(is_text);
+        std::str::from_utf8(self.module).ok().filter(|_| is_text)
+    }
+
+    /// The module.
+    pub(crate) fn module(&self) -> Result<Module, Fault> {
+        match self.module_text() {
+            Some(text) => Module::parse(text).map_err(|error| Fault::hlo(text, &error)),
+            None => Module::decode(self.module).map_err(|error| Fault::new(Field::Module, error)),
+        }
+    }
+}

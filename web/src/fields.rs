@@ -1,0 +1,60 @@
+//! A layout as the page's controls have it: a text for each part of it.
+
+use serde_json::{Value, json};
+use stridec::{
+    Tensor,
+    shape::{Dimension, Format, Layout, Shape, StridedShape},
+};
+
+/// The parts of a layout; null where it has others than the controls show.
+pub(crate) fn fields(tensor: &Tensor) -> Value {
+    match tensor {
+        Tensor::Shape(shape) if shape.is_array() => of_shape(shape),
+        Tensor::Strided(shape) => of_strided(shape),
+        _ => Value::Null,
+    }
+}
+
+fn of_shape(shape: &Shape) -> Value {
+    let layout = shape.layout_or_default();
+    let is_fixed = |dimension: &Dimension| matches!(dimension, Dimension::Fixed(_));
+    if !is_plain(&layout) || !shape.dimensions().iter().all(is_fixed) {
+        return Value::Null;
+    }
+    json!({
+        "type": shape.element_type().name(),
+        "dimensions": texts(shape.dimensions()),
+        "order": texts(&layout.minor_to_major),
+        "tiles": layout.tiles.iter().map(ToString::to_string).collect::<String>(),
+        "padded": texts(&layout.padded_dimensions),
+        "value": layout.padding_value.map(|value| value.to_string()).unwrap_or_default(),
+        "bits": layout.element_size_in_bits,
+    })
+}
+
+/// Whether order, tiles, padding and width are all that a layout says.
+fn is_plain(layout: &Layout) -> bool {
+    let mut rest = layout.clone();
+    rest.tail_padding_alignment_in_elements = 1;
+    rest.dynamic_shape_metadata_prefix_bytes = 0;
+    rest.memory_space = 0;
+    rest.split_configs.clear();
+    rest.format = Format::Unspecified;
+    rest.sparse = None;
+    rest == *layout
+}
+
+fn of_strided(shape: &StridedShape) -> Value {
+    json!({
+        "type": shape.element_type().name(),
+        "dimensions": texts(shape.sizes()),
+        "strides": texts(shape.strides()),
+        "offset": shape.offset().to_string(),
+        "bits": shape.element_size_in_bits(),
+    })
+}
+
+/// Numbers as texts: a script's numbers hold 53 bits.
+fn texts<T: ToString>(numbers: impl IntoIterator<Item = T>) -> Vec<String> {
+    numbers.into_iter().map(|number| number.to_string()).collect()
+}

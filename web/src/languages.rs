@@ -1,0 +1,26 @@
+//! Kernels in the languages that they are translated to, as text.
+
+use rspirv::{binary::Disassemble, dr};
+use stridec::{
+    Kernel,
+    backend::{Language, translate},
+};
+
+use crate::fault::{Fault, Field};
+
+/// The kernel in the language of this name; of SPIR-V, its assembly.
+pub(crate) fn text(kernel: &Kernel, language: &str) -> Result<String, Fault> {
+    let fault = |error: &dyn std::fmt::Display| Fault::new(Field::None, error);
+    if language == "wgsl" || kernel.dispatches.is_empty() {
+        return Ok(kernel.wgsl.clone());
+    }
+    let language: Language = language.parse().map_err(|error| fault(&error))?;
+    let translated = translate(kernel, language).map_err(|error| fault(&error))?;
+    match translated.text() {
+        Some(text) => Ok(text.to_owned()),
+        None => {
+            let module = dr::load_bytes(&translated.code).map_err(|error| fault(&error))?;
+            Ok(module.disassemble())
+        }
+    }
+}

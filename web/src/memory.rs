@@ -1,0 +1,60 @@
+//! What the buffers of a module or of a report take.
+
+use serde_json::{Value, json};
+use stridec::{
+    Tensor,
+    hlo::{InstructionMemory, MemoryReport, cheapest_order},
+    xla::human_readable_num_bytes as num_bytes,
+};
+
+use crate::{
+    asked::Asked,
+    fault::{Fault, Field},
+};
+
+/// Buffers that the page lists.
+const SHOWN: usize = 50;
+
+/// The report: of HLO, of XLA's lines when memory runs out, or of one shape.
+pub(crate) fn report(asked: &Asked<'_>) -> Result<Value, Fault> {
+    let report = match asked.module_text() {
+        None => MemoryReport::of_proto(asked.bytes())
+            .map_err(|error| Fault::new(Field::Module, error))?,
+        Some(text) => match text.trim().parse() {
+            Ok(Tensor::Shape(shape)) => MemoryReport::of_shape(&shape),
+            _ => MemoryReport::of_text(text).map_err(|error| Fault::hlo(text, &error))?,
+        },
+    };
+    let measured = report.instructions.iter().filter(|it| it.has_buffer && it.memory.is_some());
+    let buffers: Vec<Value> = measured.clone().take(SHOWN).map(buffer).collect();
+    Ok(json!({
+        "more": measured.count() - buffers.len(),
+        "buffers": buffers,
+        "unknown": report.instructions.iter().filter(|it| it.memory.is_none()).count(),
+        "sums": [
+            ["parameters", num_bytes(report.parameters_bytes)],
+            ["results", num_bytes(report.results_bytes)],
+            ["temporaries", num_bytes(report.temporaries_bytes())],
+            ["in all", num_bytes(report.total_bytes)],
+            ["of it padding", num_bytes(report.total_padding_bytes)],
+        ],
+    }))
+}
+
+fn buffer(instruction: &InstructionMemory) -> Value {
+    let memory = instruction.memory.unwrap_or_default();
+    let cheapest = cheapest_order(&instruction.shape);
+    json!({
+        "name": instruction.name.as_ref(),
+        "computation": instruction.computation.as_ref(),
+        "shape": instruction.shape.to_string(),
+        "isArray": instruction.shape.is_array(),
+        "bytes": num_bytes(memory.bytes),
+        "unpadded": num_bytes(memory.unpadded_bytes),
+        "factor": format!("{:.1}", memory.expansion()),
+        "cheapest": cheapest.map(|(shape, other)| json!({
+            "shape": shape.to_string(),
+            "saved": num_bytes(memory.bytes.saturating_sub(other.bytes)),
+        })),
+    })
+}

@@ -1,0 +1,85 @@
+//! Answers to what the page asks.
+//!
+//! | kind | fields | the answer |
+//! |---|---|---|
+//! | `layout` | `from` | the content of the page that `explain` makes, and the layout's parts |
+//! | `relayout` | `from`, `to` | the same, of an operation |
+//! | `slice` | `from`, `to`, `offsets`, `sizes`, `strides` | the same |
+//! | `program` | a module | the same, of a program |
+//! | `translate` | `of`, one of these kinds, with its fields; `language` | the texts of its kernels |
+//! | `memory` | a module, a report, or a shape | what each buffer takes |
+//! | `text` | a serialized module | its text |
+//!
+//! An answer may have `error` instead: `field`, `message`, `place`.
+
+use serde_json::{Value, json};
+use stridec::{
+    explain::{self, Content, ProgramPicture},
+    program::{Ways, compile_module},
+};
+
+use crate::{
+    asked::Asked,
+    fault::{Fault, Field},
+    fields::fields,
+    languages, memory,
+};
+
+/// Answers one question.
+pub(crate) fn show(input: &[u8]) -> Vec<u8> {
+    let answer = match Asked::read(input) {
+        Ok(asked) => {
+            let mut answer =
+                answer(&asked).unwrap_or_else(|fault| json!({ "error": fault.json() }));
+            for field in [Field::From, Field::To] {
+                let fields = asked.tensor(field).map_or(Value::Null, |tensor| fields(&tensor));
+                answer["fields"][field.name()] = fields;
+            }
+            answer
+        }
+        Err(fault) => json!({ "error": fault.json() }),
+    };
+    answer.to_string().into_bytes()
+}
+
+fn answer(asked: &Asked<'_>) -> Result<Value, Fault> {
+    match asked.text("kind") {
+        "layout" => {
+            let tensor = asked.tensor(Field::From)?;
+            let content = tensor.draw(|picture| explain::content(picture, None));
+            content.map(json).map_err(|error| Fault::new(Field::From, error))
+        }
+        "relayout" | "slice" => {
+            let operation = asked.operation()?;
+            let content = operation.page_content(&asked.target()?);
+            content.map(json).map_err(|error| Fault::operation(&error))
+        }
+        "program" => {
+            let module = asked.module()?;
+            let ways = Ways::new(&module).map_err(|error| Fault::new(Field::Module, error))?;
+            let content = ProgramPicture::new(&ways).content(&asked.target()?);
+            content.map(json).map_err(|error| Fault::new(Field::Module, error))
+        }
+        "translate" => {
+            let target = asked.target()?;
+            let language = asked.text("language");
+            let fault = |error| Fault::new(Field::None, error);
+            let texts: Result<Vec<String>, Fault> = if asked.kind() == "program" {
+                let program = compile_module(&asked.module()?, &target).map_err(fault)?;
+                let kernels = program.kernels().iter();
+                kernels.map(|kernel| languages::text(kernel, language)).collect()
+            } else {
+                let kernel = asked.operation()?.compile(&target).map_err(fault)?;
+                languages::text(&kernel, language).map(|text| vec![text])
+            };
+            Ok(json!({ "texts": texts? }))
+        }
+        "memory" => memory::report(asked),
+        "text" => Ok(json!({ "text": asked.module()?.to_string() })),
+        kind => Err(Fault::new(Field::None, format!("{kind}: no such kind"))),
+    }
+}
+
+fn json(content: Content) -> Value {
+    json!({ "title": content.title, "body": content.body, "data": content.data })
+}
