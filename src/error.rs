@@ -7,7 +7,7 @@ use crate::{
     hlo::HloError,
     host::HostError,
     nest::{NestError, Operand},
-    notation::NotationError,
+    notation::{CuteError, NotationError},
     program::ProgramError,
     request::RequestError,
     schedule::ScheduleError,
@@ -37,6 +37,9 @@ pub enum Error {
     /// An array that a notation cannot say.
     #[error(transparent)]
     Notation(#[from] NotationError),
+    /// Layouts of CuTe that do not fit each other.
+    #[error(transparent)]
+    Cute(#[from] CuteError),
     /// A DirectML description or layout letters that are invalid, or a tensor that has none.
     #[error(transparent)]
     Dml(#[from] DmlError),
@@ -92,6 +95,7 @@ impl Error {
             Self::Sharding(error) => error.kind(),
             Self::Stride(error) => error.kind(),
             Self::Notation(error) => error.kind(),
+            Self::Cute(error) => error.kind(),
             Self::Dml(error) => error.kind(),
             Self::Window(error) => error.kind(),
             Self::Nest(error) => error.kind(),

@@ -3,6 +3,7 @@
 use prost::Message;
 use stridec::{
     Error, Tensor,
+    notation::{Array, Form, NotationError, read},
     proto::xla,
     shape::{ElementType, Shape, to_json, to_textproto},
 };
@@ -18,6 +19,13 @@ use super::{
 };
 
 pub(super) fn describe(args: &DescribeArgs) -> Result<(), Failure> {
+    if let Some(array) = digits_alone(&args.shape) {
+        return match args.format {
+            DescribeFormat::Text => print(&describe_text(&array)),
+            DescribeFormat::Json => print(&format!("{:#}\n", describe_json(&array))),
+            _ => Err(Error::from(NotationError::Digits).into()),
+        };
+    }
     let tensor = tensor(&args.shape)?;
     if let Some(sharding) = &args.sharding {
         let sharded = Sharded::new(&tensor, sharding, args.devices)?;
@@ -40,6 +48,11 @@ pub(super) fn describe(args: &DescribeArgs) -> Result<(), Failure> {
     }
 }
 
+/// The array of an argument that is neither an XLA shape nor strides.
+fn digits_alone(argument: &str) -> Option<Array> {
+    read(argument).ok().filter(|array| matches!(array.form(), Form::Digits))
+}
+
 /// The proto of a tensor that is a shape, its layouts written out as XLA does.
 fn proto(tensor: &Tensor) -> Result<xla::Shape, Failure> {
     match tensor {
@@ -53,7 +66,7 @@ fn proto(tensor: &Tensor) -> Result<xla::Shape, Failure> {
 
 fn text(tensor: &Tensor) -> Result<String, Failure> {
     let Some(leaves) = leaves(tensor) else {
-        return Ok(describe_text(tensor, &tensor.descriptor()?));
+        return Ok(describe_text(&Array::try_from(tensor.clone())?));
     };
     let leaves: Vec<String> = leaves.iter().map(|(path, shape)| leaf_text(path, shape)).collect();
     Ok(format!("{tensor}\n{}", leaves.concat()))
@@ -61,8 +74,8 @@ fn text(tensor: &Tensor) -> Result<String, Failure> {
 
 fn leaf_text(path: &str, shape: &Shape) -> String {
     let leaf = Tensor::Shape(shape.clone());
-    let text = match leaf.descriptor() {
-        Ok(descriptor) => describe_text(&leaf, &descriptor),
+    let text = match Array::try_from(leaf.clone()) {
+        Ok(array) => describe_text(&array),
         Err(error) => format!("{leaf}\n  {error}\n"),
     };
     format!("\n#{path} {text}")
@@ -70,7 +83,7 @@ fn leaf_text(path: &str, shape: &Shape) -> String {
 
 fn json(tensor: &Tensor) -> Result<serde_json::Value, Failure> {
     match leaves(tensor) {
-        None => Ok(describe_json(tensor, &tensor.descriptor()?)),
+        None => Ok(describe_json(&Array::try_from(tensor.clone())?)),
         Some(leaves) => Ok(leaves_json(tensor, &leaves)),
     }
 }

@@ -4,32 +4,25 @@ use std::fmt::Display;
 
 use serde_json::{Map, Value, json};
 use stridec::{
-    Tensor,
-    notation::{Array, Kind, memory_formats},
+    notation::{Array, Form, Kind, memory_formats},
     stride::{
         BufferTensorDesc, PaddingReport, StrideDescriptor, StrideError,
-        interchange::{DlPack, NumpyArray, PjrtMemoryLayout, memref},
+        interchange::{DlPack, NumpyArray, PjrtMemoryLayout},
     },
 };
 
 /// The name of each form, and the form: a text, fields, or `{"unsupported": why}`.
 ///
 /// Those of systems that describe an array by fields are fields; the others are the texts of `stridec convert`.
-pub(super) fn forms(tensor: &Tensor, descriptor: &StrideDescriptor) -> Map<String, Value> {
+pub(super) fn forms(array: &Array) -> Map<String, Value> {
+    let descriptor = array.descriptor();
     let mut forms = Map::new();
-    forms.insert("dml".into(), dml(tensor, descriptor));
-    forms.insert("pjrt".into(), or_why(pjrt(tensor, descriptor)));
-    forms.insert("memref".into(), or_why(memref(descriptor).map(Value::from)));
+    forms.insert("dml".into(), dml(array));
+    forms.insert("pjrt".into(), or_why(pjrt(array)));
     forms.insert("numpy".into(), or_why(NumpyArray::try_from(descriptor).map(numpy)));
     forms.insert("dlpack".into(), or_why(DlPack::try_from(descriptor).map(dlpack)));
-    let array = Array::try_from(tensor.clone());
     for kind in Kind::ALL {
-        let text = match &array {
-            Ok(array) => {
-                array.write(kind).map(Value::from).map_err(|error| error.reason().to_owned())
-            }
-            Err(error) => Err(error.to_string()),
-        };
+        let text = array.write(kind).map(Value::from).map_err(|error| error.reason().to_owned());
         forms.entry(kind.name()).or_insert_with(|| or_why(text));
     }
     forms.insert("torch_memory_formats".into(), json!(memory_formats(descriptor)));
@@ -41,10 +34,10 @@ fn or_why(form: Result<Value, impl Display>) -> Value {
 }
 
 /// `DML_BUFFER_TENSOR_DESC`.
-fn dml(tensor: &Tensor, descriptor: &StrideDescriptor) -> Value {
-    let desc = match tensor {
-        Tensor::Buffer(desc) => Ok(desc.clone()),
-        _ => BufferTensorDesc::try_from(descriptor),
+fn dml(array: &Array) -> Value {
+    let desc = match array.form() {
+        Form::Buffer(desc) => Ok(desc.clone()),
+        _ => BufferTensorDesc::try_from(array.descriptor()),
     };
     or_why(desc.map(|desc| {
         json!({
@@ -57,10 +50,10 @@ fn dml(tensor: &Tensor, descriptor: &StrideDescriptor) -> Value {
 }
 
 /// `PJRT_Buffer_MemoryLayout`.
-fn pjrt(tensor: &Tensor, descriptor: &StrideDescriptor) -> Result<Value, StrideError> {
-    let layout = match tensor {
-        Tensor::Shape(shape) => PjrtMemoryLayout::try_from(shape)?,
-        _ => PjrtMemoryLayout::try_from(descriptor)?,
+fn pjrt(array: &Array) -> Result<Value, StrideError> {
+    let layout = match array.form() {
+        Form::Shape(shape) => PjrtMemoryLayout::try_from(shape)?,
+        _ => PjrtMemoryLayout::try_from(array.descriptor())?,
     };
     Ok(match layout {
         PjrtMemoryLayout::Tiled { minor_to_major, tile_dims, tile_dim_sizes } => json!({

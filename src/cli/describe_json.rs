@@ -1,12 +1,17 @@
 //! `describe --format json`.
 
 use serde_json::{Value, json};
-use stridec::{Tensor, shape::Shape, stride::StrideDescriptor};
+use stridec::{
+    Tensor,
+    notation::{Array, Form},
+    shape::Shape,
+};
 
 use super::describe_forms::{forms, padding};
 
 /// What a tensor lowers to; what does not apply is null.
-pub(super) fn describe_json(tensor: &Tensor, descriptor: &StrideDescriptor) -> Value {
+pub(super) fn describe_json(array: &Array) -> Value {
+    let descriptor = array.descriptor();
     let axes: Vec<Value> = descriptor
         .axes()
         .iter()
@@ -19,10 +24,10 @@ pub(super) fn describe_json(tensor: &Tensor, descriptor: &StrideDescriptor) -> V
         })
         .collect();
     let mut value = json!({
-        "shape": tensor.to_string(),
+        "shape": array.to_string(),
         "element_type": descriptor.element_type().name(),
         "dimensions": descriptor.sizes(),
-        "minor_to_major": minor_to_major(tensor),
+        "minor_to_major": minor_to_major(array),
         "element_bits": descriptor.element_bits(),
         "axes": axes,
         "strides": descriptor.strides().collect::<Vec<_>>(),
@@ -35,7 +40,7 @@ pub(super) fn describe_json(tensor: &Tensor, descriptor: &StrideDescriptor) -> V
         "packed": descriptor.is_packed(),
     });
     value["padding"] = padding(descriptor);
-    for (name, form) in forms(tensor, descriptor) {
+    for (name, form) in forms(array) {
         value[name] = form;
     }
     value
@@ -45,8 +50,8 @@ pub(super) fn describe_json(tensor: &Tensor, descriptor: &StrideDescriptor) -> V
 pub(super) fn leaves_json(tensor: &Tensor, leaves: &[(String, &Shape)]) -> Value {
     let leaf = |(path, shape): &(String, &Shape)| {
         let leaf = Tensor::Shape((*shape).clone());
-        let mut value = match leaf.descriptor() {
-            Ok(descriptor) => describe_json(&leaf, &descriptor),
+        let mut value = match Array::try_from(leaf.clone()) {
+            Ok(array) => describe_json(&array),
             Err(error) => json!({
                 "shape": leaf.to_string(),
                 "element_type": shape.element_type().name(),
@@ -63,9 +68,9 @@ pub(super) fn leaves_json(tensor: &Tensor, leaves: &[(String, &Shape)]) -> Value
     })
 }
 
-fn minor_to_major(tensor: &Tensor) -> Option<Vec<usize>> {
-    match tensor {
-        Tensor::Shape(shape) => Some(match shape.layout() {
+fn minor_to_major(array: &Array) -> Option<Vec<usize>> {
+    match array.form() {
+        Form::Shape(shape) => Some(match shape.layout() {
             Some(layout) => layout.minor_to_major.to_vec(),
             None => (0..shape.rank()).rev().collect(),
         }),

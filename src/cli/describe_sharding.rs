@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use stridec::{
     Error, ErrorKind, Tensor,
+    notation::Array,
     reshard::MAX_DEVICES,
     shape::Shape,
     sharding::{NotWhole, Placement, Sharding},
@@ -70,7 +71,7 @@ impl<'a> Sharded<'a> {
 
     /// What `describe` says of the shape, and of the sharding.
     pub(super) fn json(&self, tensor: &Tensor) -> Result<Value, Failure> {
-        let mut value = describe_json(tensor, &tensor.descriptor()?);
+        let mut value = describe_json(&Array::try_from(tensor.clone())?);
         value["sharding"] = json!(self.sharding.to_string());
         value["sharding_forms"] = json!(self.forms());
         value["not_whole"] = self.sharding.not_whole().into_iter().map(NotWhole::name).collect();

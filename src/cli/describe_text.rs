@@ -3,14 +3,15 @@
 use std::fmt::{Display, Write as _};
 
 use stridec::{
-    Tensor,
+    notation::Array,
     stride::{PaddingReport, StrideDescriptor},
 };
 
 use super::describe_forms::{self, forms};
 
-pub(super) fn describe_text(tensor: &Tensor, descriptor: &StrideDescriptor) -> String {
-    let mut text = format!("{tensor}\n");
+pub(super) fn describe_text(array: &Array) -> String {
+    let descriptor = array.descriptor();
+    let mut text = format!("{array}\n");
     let mut line = |name: &str, value: &dyn Display| {
         // Writing to a string succeeds.
         let _ = writeln!(text, "  {name:<12} {value}");
@@ -54,7 +55,7 @@ pub(super) fn describe_text(tensor: &Tensor, descriptor: &StrideDescriptor) -> S
     }
     line("packed", &if descriptor.is_packed() { "yes: every place is one element" } else { "no" });
     line("padding", &padding(descriptor));
-    for (name, form) in forms(tensor, descriptor) {
+    for (name, form) in forms(array) {
         line(&name, &describe_forms::line(&form));
     }
     text

@@ -13,21 +13,22 @@ use super::{
     errors::Failure,
     list::List,
     output::print,
-    shape_arg::tensor,
+    shape_arg::array,
 };
 
 /// Bytes that are written at a time.
 const BLOCK: usize = 1 << 16;
 
 pub(super) fn offset(args: &OffsetArgs) -> Result<(), Failure> {
-    let descriptor = tensor(&args.shape)?.descriptor()?;
+    let array = array(&args.shape)?;
+    let descriptor = array.descriptor();
     let place = match (&args.index, args.linear) {
         (Some(index), _) => descriptor.offset(&index.0).map_err(Error::from)?.to_string(),
         (None, Some(linear)) => match descriptor.index(linear).map_err(Error::from)? {
             Some(index) => List(index).to_string(),
             None => "padding".to_owned(),
         },
-        (None, None) if args.all => return all(&descriptor, args.format),
+        (None, None) if args.all => return all(descriptor, args.format),
         (None, None) => return Err(Failure::invalid("--index, --linear or --all is needed")),
     };
     print(&format!("{place}\n"))

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use stridec::{
     Tensor,
+    notation::{Array, read},
     proto::{stridec::CompileRequest, xla},
     shape::{Shape, parse_leaf_path},
 };
@@ -19,6 +20,14 @@ pub(super) fn tensor(argument: &str) -> Result<Tensor, Failure> {
         Some(file) => Ok(Tensor::Shape(shape_in_file(file)?)),
         None => argument.parse().map_err(|error| Failure::notation(argument, &error)),
     }
+}
+
+/// Reads a `SHAPE` argument whose elements have places, also those that no operation takes.
+pub(super) fn array(argument: &str) -> Result<Array, Failure> {
+    if argument.starts_with('@') {
+        return Ok(Array::try_from(tensor(argument)?)?);
+    }
+    read(argument).map_err(|error| Failure::notation(argument, &error))
 }
 
 /// Reads the shape in a file, or with `#1,0` behind the name, a part of the tuple in it.

@@ -1,6 +1,9 @@
 //! [`Array`]: what every notation reads to and writes from.
 
-use std::{fmt::Display, ops::Range};
+use std::{
+    fmt::{self, Display},
+    ops::Range,
+};
 
 use super::{Kind, NotationError, chain, cursor::Result};
 use crate::{
@@ -27,6 +30,8 @@ pub enum Form {
     Strided(StridedShape),
     /// DirectML's description of a buffer.
     Buffer(BufferTensorDesc),
+    /// None: a dimension has more than one stride, and no XLA layout says them.
+    Digits,
 }
 
 impl Array {
@@ -94,6 +99,15 @@ impl Array {
         Self::strided(element_type, bits, &sizes, &strides, descriptor.base_offset(), place)
     }
 
+    /// An array whose text, at `place`, gives the digits of each dimension; those that no operation takes are an array too.
+    pub(super) fn of_digits(descriptor: StrideDescriptor, place: Range<usize>) -> Result<Self> {
+        let is_strided = descriptor.strides().all(|stride| stride.is_some());
+        if is_strided || chain::layout(&descriptor).is_ok() {
+            return Self::of_descriptor(&descriptor, place);
+        }
+        Ok(Self { descriptor, form: Form::Digits })
+    }
+
     /// An array of strides that stand at `place`: an XLA shape where it is dense.
     pub(super) fn strided(
         element_type: ElementType,
@@ -115,6 +129,22 @@ pub(super) fn at(place: Range<usize>, kind: ErrorKind, error: impl Display) -> P
     match kind {
         ErrorKind::Unsupported => ParseError::unsupported(place, error.to_string()),
         _ => ParseError::new(place, error.to_string()),
+    }
+}
+
+impl Display for Array {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.form {
+            Form::Shape(shape) => shape.fmt(f),
+            Form::Strided(shape) => shape.fmt(f),
+            Form::Buffer(desc) => desc.fmt(f),
+            Form::Digits => match self.write(Kind::Cute) {
+                Ok(text) => write!(f, "cute:{text}"),
+                Err(_) => {
+                    write!(f, "{}{:?}", self.descriptor.element_type(), self.descriptor.sizes())
+                }
+            },
+        }
     }
 }
 

@@ -15,6 +15,9 @@ pub enum NotationError {
         /// What it cannot say.
         reason: String,
     },
+    /// An array that is no operand of an operation.
+    #[error("a dimension has more than one stride, and no XLA layout says them")]
+    Digits,
 }
 
 impl NotationError {
@@ -29,6 +32,7 @@ impl NotationError {
     pub fn reason(&self) -> &str {
         match self {
             Self::Unsupported { reason, .. } => reason,
+            Self::Digits => "an operation takes an XLA layout, or one stride for each dimension",
         }
     }
 }

@@ -5,9 +5,9 @@ use std::{fmt, str::FromStr};
 use super::{
     Array,
     cursor::{Cursor, Result},
-    jax,
+    cute, dlpack, dml, jax, memref,
     named::{self, CUDNN, ONNXRUNTIME, TENSORRT},
-    numpy, onednn, torch, xla,
+    numpy, onednn, torch, triton, xla,
 };
 use crate::shape::ParseError;
 
@@ -31,11 +31,21 @@ pub enum Kind {
     TensorRt,
     /// cuDNN's formats.
     Cudnn,
+    /// CuTe's nested shapes and strides.
+    Cute,
+    /// MLIR's memref, which needs no `memref:` before it.
+    Memref,
+    /// DirectML's buffer descriptions, as JSON.
+    Dml,
+    /// `DLPack`'s tensors, as JSON.
+    DlPack,
+    /// Triton's linear layouts.
+    Triton,
 }
 
 impl Kind {
     /// Every notation.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 13] = [
         Self::Xla,
         Self::Jax,
         Self::Numpy,
@@ -44,6 +54,11 @@ impl Kind {
         Self::OnnxRuntime,
         Self::TensorRt,
         Self::Cudnn,
+        Self::Cute,
+        Self::Memref,
+        Self::Dml,
+        Self::DlPack,
+        Self::Triton,
     ];
 
     /// What stands before the `:`.
@@ -58,6 +73,11 @@ impl Kind {
             Self::OnnxRuntime => "onnxruntime",
             Self::TensorRt => "tensorrt",
             Self::Cudnn => "cudnn",
+            Self::Cute => "cute",
+            Self::Memref => "memref",
+            Self::Dml => "dml",
+            Self::DlPack => "dlpack",
+            Self::Triton => "triton",
         }
     }
 
@@ -72,6 +92,11 @@ impl Kind {
             Self::OnnxRuntime => named::read(cursor, ONNXRUNTIME),
             Self::TensorRt => named::read(cursor, TENSORRT),
             Self::Cudnn => named::read(cursor, CUDNN),
+            Self::Cute => cute::read(cursor),
+            Self::Memref => memref::read(cursor),
+            Self::Dml => dml::read(cursor),
+            Self::DlPack => dlpack::read(cursor),
+            Self::Triton => triton::read(cursor),
         }
     }
 
@@ -86,10 +111,16 @@ impl Kind {
             Self::OnnxRuntime => named::write(array, ONNXRUNTIME),
             Self::TensorRt => named::write(array, TENSORRT),
             Self::Cudnn => named::write(array, CUDNN),
+            Self::Cute => cute::write(array),
+            Self::Memref => memref::write(array),
+            Self::Dml => dml::write(array),
+            Self::DlPack => dlpack::write(array),
+            Self::Triton => triton::write(array),
         }
     }
 
-    /// The notation that a text says it is in, and where the text itself starts; `None` for XLA's shapes.
+    /// The notation that a text says it is in, or that a memref is in, and where the text itself starts; `None` for XLA's
+    /// shapes.
     ///
     /// # Errors
     ///
@@ -99,6 +130,9 @@ impl Kind {
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
         let len = text.bytes().skip(start).take_while(is_part).count();
         let name = &text[start..start + len];
+        if name == "memref" && text[start + len..].starts_with('<') {
+            return Ok(Some((Self::Memref, start)));
+        }
         if len == 0 || text.as_bytes().get(start + len) != Some(&b':') {
             return Ok(None);
         }

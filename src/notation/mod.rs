@@ -16,20 +16,26 @@
 mod array;
 mod chain;
 mod cursor;
+mod cute;
+mod dlpack;
+mod dml;
 mod error;
 mod jax;
 mod keys;
 mod kind;
 mod literal;
+mod memref;
 mod named;
 mod numpy;
 mod onednn;
 mod pitched;
 mod prefix;
 mod torch;
+mod triton;
 mod xla;
 
 pub use array::{Array, Form};
+pub use cute::{CuteError, CuteLayout, Mode};
 pub use error::NotationError;
 pub(crate) use kind::is_other;
 pub use kind::{Kind, read};

@@ -45,7 +45,7 @@ pub(super) fn element_type(cursor: &mut Cursor<'_>) -> Result<(ElementType, u64)
 }
 
 /// `{:E(4)}` where it stands next, else 0.
-fn bits(cursor: &mut Cursor<'_>) -> Result<u64> {
+pub(super) fn bits(cursor: &mut Cursor<'_>) -> Result<u64> {
     if !cursor.rest().starts_with("{:E(") {
         return Ok(0);
     }

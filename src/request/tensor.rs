@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use crate::{
     error::Error,
-    notation::{self, Array, Form},
+    notation::{self, Array, Form, NotationError},
     shape::{ElementType, FieldPath, Layout, Notation, ParseError, Shape, StridedShape},
     stride::{BufferTensorDesc, DmlError, StrideDescriptor},
 };
@@ -138,13 +138,17 @@ impl From<BufferTensorDesc> for Tensor {
     }
 }
 
-impl From<Array> for Tensor {
-    fn from(array: Array) -> Self {
-        match array.into_form() {
+impl TryFrom<Array> for Tensor {
+    type Error = NotationError;
+
+    /// The form in which operations take an array, where there is one.
+    fn try_from(array: Array) -> Result<Self, NotationError> {
+        Ok(match array.into_form() {
             Form::Shape(shape) => Self::Shape(shape),
             Form::Strided(shape) => Self::Strided(shape),
             Form::Buffer(desc) => Self::Buffer(desc),
-        }
+            Form::Digits => return Err(NotationError::Digits),
+        })
     }
 }
 
@@ -167,7 +171,8 @@ impl FromStr for Tensor {
     /// Reads XLA's notation, or `KIND:TEXT`, the notation of another system; see [`notation`].
     fn from_str(text: &str) -> Result<Self, ParseError> {
         if notation::is_other(text)? {
-            return Ok(notation::read(text)?.into());
+            return Self::try_from(notation::read(text)?)
+                .map_err(|error| ParseError::unsupported(0..text.len(), error.to_string()));
         }
         Ok(text.parse::<Notation>()?.into())
     }

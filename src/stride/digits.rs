@@ -98,6 +98,20 @@ impl StrideDescriptor {
     }
 }
 
+/// The digits of a dimension whose index adds the sum of `weight · ⌊index / by⌋` over these `(by, weight)`, of which several
+/// may have one `by`; `None` where they are no digits.
+pub(crate) fn digits_of_terms(terms: &[(u64, i64)], size: u64) -> Option<Vec<Digit>> {
+    let mut merged: SmallVec<[(u64, i64); 2]> = smallvec![];
+    for &(by, weight) in terms.iter().filter(|&&(by, _)| by < size.max(2)) {
+        match merged.iter_mut().find(|term| term.0 == by) {
+            Some(term) => term.1 = term.1.checked_add(weight)?,
+            None => merged.push((by, weight)),
+        }
+    }
+    merged.retain(|term| term.1 != 0);
+    digits_of(merged, size)
+}
+
 /// The digits of a dimension whose index adds the sum of `weight · ⌊index / by⌋` over these `(by, weight)`.
 fn digits_of(mut terms: SmallVec<[(u64, i64); 2]>, size: u64) -> Option<Vec<Digit>> {
     if size < 2 {

@@ -13,6 +13,7 @@ mod steps;
 
 pub use descriptor::{Axis, Step, StrideDescriptor};
 pub use digits::Digit;
+pub(crate) use digits::digits_of_terms;
 pub use dml::{
     BufferTensorDesc, DmlError, MAX_DIMENSION_COUNT, MINIMUM_BUFFER_TENSOR_ALIGNMENT,
     TensorDataType, calc_buffer_tensor_size, interleaved_channel_minor_to_major,

@@ -151,9 +151,14 @@ fn other_systems_forms_or_why_there_is_none() {
         (&json!(36), &json!(1))
     );
     let tiled = describe("bf16[16,256]{1,0:T(8,128)(2,1)}");
-    for form in ["dml", "memref", "numpy", "dlpack"] {
+    for form in ["dml", "numpy", "dlpack", "torch"] {
         assert!(tiled[form]["unsupported"].is_string(), "{form}: {}", tiled[form]);
     }
+    assert_eq!(
+        tiled["memref"],
+        "memref<16x256xbf16, affine_map<(d0, d1) -> (d0 floordiv 8, d1 floordiv 128, (d0 mod 8) floordiv 2, d1 mod 128, d0 mod 2)>>"
+    );
+    assert_eq!(tiled["cute"], "bf16 ((2,4,2),(128,2)):((1,256,2048),(2,1024))");
     assert_eq!(tiled["pjrt"]["tile_dims"], json!([8, 128, 2, 1]));
     let text = Sandbox::new().stridec(&["describe", "f32[2,3]{0,1:PAD(3,5,zero)}"]);
     assert!(text.text().contains("36 of 60 bytes, 60.0 %; d1 costs most"), "{}", text.text());

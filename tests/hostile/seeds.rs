@@ -93,7 +93,7 @@ const MODULES: [&str; 10] = [
 ];
 
 /// Layouts in the notations of other systems.
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 15] = [
     "jax:f32[2,3] Format(layout=Layout(major_to_minor=(1, 0), tiling=((8, 128), (2, 1)), sub_byte_element_size_in_bits=0), sharding=X('a'))",
     "numpy:{'shape': (2, 3), 'typestr': '<f4', 'strides': (-12, 4), 'data': (1, False), 'version': 3}",
     "torch:size=(2, 3) stride=(3, 1) storage_offset=5 dtype=torch.float32",
@@ -102,6 +102,13 @@ const OTHERS: [&str; 8] = [
     "onednn:dims 2x3x1 strides 5x1x7",
     "tensorrt:s8[1,3,4,10] kDLA_HWC4",
     "onnxruntime:f32[2,16,8,8] NCHWc 8",
+    "cute:f32[5,300] (5,(128,3)):(128,(1,1024))",
+    "cute:Sw<1,4,3> o _0 o (8,16):(16,1)",
+    "memref<2x3xf32, strided<[3, 1], offset: 2>, 3>",
+    "memref<16x256xbf16, affine_map<(d0, d1) -> (d0 floordiv 8, d1 floordiv 128, (d0 mod 8) floordiv 2, d1 mod 128, d0 mod 2)>>",
+    "dml:{\"data_type\": \"FLOAT16\", \"sizes\": [1, 3, 5, 7], \"strides\": [105, 1, 21, 3], \"total_tensor_size_in_bytes\": 212}",
+    "dlpack:{\"code\": 2, \"bits\": 32, \"lanes\": 1, \"shape\": [2, 3], \"strides\": [3, 1], \"byte_offset\": 8}",
+    "triton:- offset=1 -> (0, 1)\n   offset=2 -> (1, 0)\nwhere out dims are: [dim0 (size 2), dim1 (size 2)]",
 ];
 
 /// The seeds of a format, each with its file's name.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use stridec::notation::{Kind, read};
 
 /// What stands before a text of the notation, and pieces that a text is made of.
-const PIECES: [(&str, &[&str]); 5] = [
+const PIECES: [(&str, &[&str]); 10] = [
     ("jax:f32[2,3] ", &["Layout(", "major_to_minor=", "(0, 1)", "tiling=", "((", "sharding=", "'"]),
     ("numpy:", &["shape=", "(2, 3)", "strides=", "{'shape': ", "dtype=", "'<f4'", "["]),
     ("torch:", &["size=", "f32[2, 3]", "[3, 1]", "FixedLayout(", "stride=", "torch.float32", "("]),
@@ -14,6 +14,33 @@ const PIECES: [(&str, &[&str]); 5] = [
         &["nChw", "aBcd", "16c", "16b", "dims ", "2x3", " strides ", "wino_fmt"],
     ),
     ("tensorrt:f16[2,17,3,5] ", &["kCHW2", "kDLA_HWC4", "k", "{:E(4)}"]),
+    ("cute:", &["((2,4),8)", ":", "((1,16),2)", "(", "_4", "Sw<1,4,3> o ", "_1@0", "f16 "]),
+    (
+        "memref",
+        &[
+            "<2x3xf32",
+            ", ",
+            "affine_map<(d0, d1) -> (",
+            "d0 floordiv 8",
+            " mod 4",
+            "strided<[",
+            ">",
+            "(",
+        ],
+    ),
+    ("dml:", &["{", "\"sizes\": ", "[2, 3]", ", \"data_type\": ", "\"FLOAT32\"", "}"]),
+    ("dlpack:", &["{\"code\": 2, ", "\"bits\": 32, ", "\"shape\": ", "[2, 3]", "}", "\"lanes\": "]),
+    (
+        "triton:",
+        &[
+            "- offset=1 -> ",
+            "(0, 1)",
+            "offset=2 -> ",
+            "where out dims are: ",
+            "[dim0 (size 4), ",
+            "dim1 (size 8)]",
+        ],
+    ),
 ];
 
 /// Numbers that overflow something, control characters, and characters of several bytes.
@@ -94,6 +121,46 @@ fn errors_point_at_the_character() {
         ("onednn:f32[2,17,3,5] nChw8", "nChw8", "behind each size"),
         ("onednn:f32[2,17,3] nchw", "nchw", "expected 3 letters"),
         ("onednn:f32[2,17,3,5] undef", "undef", "gives a place to each element"),
+        ("cute:(4,2):(1,4,8)", "(1,4,8)", "nested as the shape is"),
+        ("cute:(4,5):(_1@1,_1@0)", "@", "strides of a basis"),
+        ("cute:(4,0):(1,4)", "0", "expected an extent from 1 on"),
+        ("cute:Sw<1,2,1> o _0 o (8,16):(16,1)", "(8,16):(16,1)", "swizzle"),
+        ("cute:()", ")", "expected a number"),
+        ("memref<?x3xf32>", "?", "not known here"),
+        ("memref<*xf32>", "*", "unranked"),
+        ("memref<2x3xf33>", "f33", "expected an element type"),
+        ("memref<2x3xf32, offset: 5, strides: [1, 2]>", "offset", "a memory space"),
+        ("memref<2x3xf32, affine_map<(d0, d1) -> (d2)>>", "d2", "below d2"),
+        (
+            "memref<2x3xf32, affine_map<(d0, d1) -> ((d0 + d1) mod 2)>>",
+            "mod 2",
+            "a part of one dimension",
+        ),
+        (
+            "dml:{\"data_type\": \"FLOAT31\", \"sizes\": [2]}",
+            "\"FLOAT31\"",
+            "a data type of DirectML",
+        ),
+        (
+            "dml:{\"data_type\": \"FLOAT32\", \"sizes\": [0]}",
+            "{\"data_type\": \"FLOAT32\", \"sizes\": [0]}",
+            "sizes[0]",
+        ),
+        (
+            "dlpack:{\"code\": 2, \"bits\": 32, \"shape\": [2], \"byte_offset\": 6}",
+            "6",
+            "a whole number of elements",
+        ),
+        (
+            "triton:- offset=1 -> (3, 0)\nwhere out dims are: [a (size 4), b (size 1)]",
+            "3, 0",
+            "swizzle",
+        ),
+        (
+            "triton:- offset=2 -> (1)\nwhere out dims are: [a (size 2)]",
+            "2",
+            "the next power of two",
+        ),
         ("cudnn:s8[2,17,3,5] NC/4HW4", "NC/4HW4", "has no NC/4HW4"),
         ("tensorrt:s8[2,17,3,5] kCHW3", "kCHW3", "expected one of kLINEAR"),
     ] {

@@ -52,7 +52,8 @@ fn is_row_major(sizes: &[u64], strides: &[i64]) -> bool {
     })
 }
 
-fn mlir_type(element_type: ElementType) -> Option<String> {
+/// MLIR's name of an element type; `None` for a kind without elements.
+pub(crate) fn mlir_type(element_type: ElementType) -> Option<String> {
     use ElementType as E;
     Some(match element_type {
         E::Pred => "i1".to_owned(),

@@ -20,6 +20,7 @@ pub use byte_strides::from_byte_strides;
 use byte_strides::normalized_strides;
 pub use dlpack::DlPack;
 pub use memref::memref;
+pub(crate) use memref::mlir_type;
 pub use numpy::NumpyArray;
 pub use pjrt::PjrtMemoryLayout;
 

@@ -1,0 +1,378 @@
+//! The algebra of layouts: each function by its meaning on integers, which the tests check at every one.
+
+use super::{CuteError, CuteLayout, Mode};
+
+type Result<T> = std::result::Result<T, CuteError>;
+
+impl CuteLayout {
+    /// The layout of the fewest modes with the same offset for every coordinate.
+    ///
+    /// ```
+    /// use stridec::notation::CuteLayout;
+    /// let layout: CuteLayout = "(2,(1,6)):(1,(6,2))".parse()?;
+    /// assert_eq!(layout.coalesce().to_string(), "12:1");
+    /// # Ok::<(), stridec::shape::ParseError>(())
+    /// ```
+    #[must_use]
+    pub fn coalesce(&self) -> Self {
+        let mut merged: Vec<(u64, i64)> = Vec::new();
+        for (extent, stride) in self.mode().leaves() {
+            let follows = |last: &(u64, i64)| {
+                i64::try_from(last.0).ok().and_then(|extent| extent.checked_mul(last.1))
+                    == Some(stride)
+            };
+            match merged.last_mut() {
+                _ if extent == 1 => {}
+                Some(last) if follows(last) => last.0 *= extent,
+                _ => merged.push((extent, stride)),
+            }
+        }
+        Self::valid(Mode::of_leaves(merged))
+    }
+
+    /// Each mode at the top coalesced for itself: one stride for each dimension that has one.
+    #[must_use]
+    pub fn coalesce_modes(&self) -> Self {
+        let each = |mode: &Mode| Self::valid(mode.clone()).coalesce().mode().clone();
+        Self::valid(match self.mode() {
+            Mode::Tuple(modes) => Mode::Tuple(modes.iter().map(each).collect()),
+            leaf @ Mode::Leaf { .. } => leaf.clone(),
+        })
+    }
+
+    /// `R(c) = self(inner(c))`, of the shape of `inner`.
+    ///
+    /// ```
+    /// use stridec::notation::CuteLayout;
+    /// let (outer, inner): (CuteLayout, CuteLayout) = ("(6,2):(8,2)".parse()?, "(4,3):(3,1)".parse()?);
+    /// assert_eq!(outer.composition(&inner)?.to_string(), "((2,2),3):((24,2),8)");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Where extents and strides do not divide each other, strides of `inner` overlap or are negative, or a number does not
+    /// fit.
+    pub fn composition(&self, inner: &Self) -> Result<Self> {
+        let outer = self.coalesce().mode().leaves();
+        if outer.len() > 1 {
+            nested(inner)?;
+        }
+        Self::new(composed(&outer, inner.mode())?)
+    }
+
+    /// What is left of `0..size` beside this layout: ordered, and with offsets that make, with those of the layout, each
+    /// number up to `size` rounded up once.
+    ///
+    /// # Errors
+    ///
+    /// Where two coordinates of the layout have one offset, strides do not divide each other, or one is negative.
+    pub fn complement(&self, size: u64) -> Result<Self> {
+        let mut leaves: Vec<(i64, u64)> = Vec::new();
+        for (extent, stride) in self.mode().leaves() {
+            if stride < 0 {
+                return Err(CuteError::Negative { stride });
+            }
+            if extent > 1 && stride > 0 {
+                leaves.push((stride, extent));
+            }
+        }
+        leaves.sort_unstable();
+        let mut rest = Vec::new();
+        let mut filled = 1_u64;
+        for (stride, extent) in leaves {
+            let step = stride.unsigned_abs();
+            if step < filled {
+                return Err(CuteError::Overlap { stride, inside: filled });
+            }
+            if !step.is_multiple_of(filled) {
+                let what = "a stride and the offsets inside it,";
+                return Err(CuteError::Indivisible { what, given: step, by: filled });
+            }
+            rest.push((step / filled, signed(filled)?));
+            filled = step.checked_mul(extent).ok_or(CuteError::Range)?;
+        }
+        rest.push((size.div_ceil(filled).max(1), signed(filled)?));
+        Ok(Self::new(Mode::of_leaves(rest))?.coalesce())
+    }
+
+    /// Tiles and the order of the tiles: `self ∘ (tiler, complement(tiler, size))`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`complement`](Self::complement) and [`composition`](Self::composition).
+    pub fn logical_divide(&self, tiler: &Self) -> Result<Self> {
+        let rest = tiler.complement(self.size())?;
+        let both = Self::new(Mode::Tuple(vec![tiler.mode().clone(), rest.mode().clone()]))?;
+        self.composition(&both)
+    }
+
+    /// Each mode divided by a tiler of its own, the tiles first: `((tile, tile, …), (rest, rest, …))`.
+    ///
+    /// Modes without a tiler are rest as they are.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`logical_divide`](Self::logical_divide), and more tilers than modes.
+    pub fn zipped_divide(&self, tilers: &[Self]) -> Result<Self> {
+        let modes = self.modes();
+        if tilers.len() > modes.len() {
+            return Err(CuteError::Rank { given: tilers.len(), limit: modes.len() });
+        }
+        let (mut tiles, mut rest) = (Vec::new(), Vec::new());
+        for (mode, tiler) in modes.iter().zip(tilers) {
+            let divided = Self::new(mode.clone())?.logical_divide(tiler)?;
+            let [tile, others] = divided.modes() else { return Err(CuteError::Range) };
+            tiles.push(tile.clone());
+            rest.push(others.clone());
+        }
+        rest.extend_from_slice(&modes[tilers.len()..]);
+        Self::new(Mode::Tuple(vec![Mode::Tuple(tiles), Mode::Tuple(rest)]))
+    }
+
+    /// This layout, once for each coordinate of `other`, beside each other:
+    /// `(self, complement(self, size · cosize(other)) ∘ other)`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`complement`](Self::complement) and [`composition`](Self::composition).
+    pub fn logical_product(&self, other: &Self) -> Result<Self> {
+        let size = self.size().checked_mul(other.cosize()).ok_or(CuteError::Range)?;
+        let copies = self.complement(size)?.composition(other)?;
+        Self::new(Mode::Tuple(vec![self.mode().clone(), copies.mode().clone()]))
+    }
+
+    /// The largest layout with `self(R(i)) = i` for every `i` below its size.
+    #[must_use]
+    pub fn right_inverse(&self) -> Self {
+        let mut leaves = Vec::new();
+        let mut before = 1_i64;
+        for (extent, stride) in self.mode().leaves() {
+            leaves.push((stride, extent, before));
+            before = before.saturating_mul(i64::try_from(extent).unwrap_or(i64::MAX));
+        }
+        leaves.sort_unstable();
+        let mut inverse = Vec::new();
+        let mut next = 1_i64;
+        for (stride, extent, before) in leaves.into_iter().filter(|leaf| leaf.1 > 1) {
+            if stride != next {
+                // Strides of 0 and below come first, and have no part in it.
+                if stride < next {
+                    continue;
+                }
+                break;
+            }
+            inverse.push((extent, before));
+            next = stride.saturating_mul(i64::try_from(extent).unwrap_or(i64::MAX));
+        }
+        Self::valid(Mode::of_leaves(inverse)).coalesce()
+    }
+
+    /// A layout with `R(self(i)) = i` for every `i` below the size.
+    ///
+    /// # Errors
+    ///
+    /// Where two coordinates have one offset, strides do not divide each other, or one is negative.
+    pub fn left_inverse(&self) -> Result<Self> {
+        if let Some((_, stride)) =
+            self.mode().leaves().into_iter().find(|leaf| leaf.0 > 1 && leaf.1 == 0)
+        {
+            return Err(CuteError::Overlap { stride, inside: 1 });
+        }
+        let rest = self.complement(1)?;
+        let both = Self::new(Mode::Tuple(vec![self.mode().clone(), rest.mode().clone()]))?;
+        Ok(both.right_inverse())
+    }
+
+    /// A layout whose numbers are those of a valid one.
+    fn valid(mode: Mode) -> Self {
+        Self::new(mode).expect("its size and its offsets are those of a layout")
+    }
+}
+
+fn signed(number: u64) -> Result<i64> {
+    i64::try_from(number).map_err(|_| CuteError::Range)
+}
+
+/// Refuses strides that are smaller than what lies inside them: sums of such offsets carry from one digit into the next, so
+/// that each mode cannot be composed for itself.
+fn nested(layout: &CuteLayout) -> Result<()> {
+    let mut leaves = layout.mode().leaves();
+    leaves.retain(|&(extent, stride)| extent > 1 && stride > 0);
+    leaves.sort_unstable_by_key(|&(_, stride)| stride);
+    let mut inside = 1_u64;
+    for (extent, stride) in leaves {
+        if stride.unsigned_abs() < inside {
+            return Err(CuteError::Overlap { stride, inside });
+        }
+        inside += (extent - 1) * stride.unsigned_abs();
+    }
+    Ok(())
+}
+
+/// The composition of a coalesced layout with one mode.
+fn composed(outer: &[(u64, i64)], inner: &Mode) -> Result<Mode> {
+    let (extent, stride) = match inner {
+        Mode::Tuple(modes) => {
+            let modes = modes.iter().map(|mode| composed(outer, mode)).collect::<Result<_>>()?;
+            return Ok(Mode::Tuple(modes));
+        }
+        Mode::Leaf { extent, stride } => (*extent, *stride),
+    };
+    if stride == 0 || extent == 1 {
+        return Ok(Mode::Leaf { extent, stride: if extent == 1 { 0 } else { stride } });
+    }
+    let mut step = u64::try_from(stride).map_err(|_| CuteError::Negative { stride })?;
+    let mut left = extent;
+    let mut result = Vec::new();
+    let Some((&last, lower)) = outer.split_last() else {
+        return Ok(Mode::Leaf { extent, stride: 0 });
+    };
+    let times = |step: u64, stride: i64| signed(step)?.checked_mul(stride).ok_or(CuteError::Range);
+    for &(size, stride) in lower {
+        if !size.is_multiple_of(step) && !step.is_multiple_of(size) {
+            return Err(CuteError::Indivisible {
+                what: "an extent and a stride",
+                given: size,
+                by: step,
+            });
+        }
+        let here = (size / step).clamp(1, left);
+        if !left.is_multiple_of(here) {
+            return Err(CuteError::Indivisible { what: "extents", given: left, by: here });
+        }
+        if here != 1 {
+            result.push((here, times(step, stride)?));
+        }
+        left /= here;
+        step = step.div_ceil(size);
+    }
+    if left != 1 || result.is_empty() {
+        result.push((left, times(step, last.1)?));
+    }
+    Ok(Mode::of_leaves(result))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(text: &str) -> CuteLayout {
+        text.parse().unwrap()
+    }
+
+    /// Layouts of up to three modes of small extents, with small strides of any kind.
+    fn small() -> Vec<CuteLayout> {
+        let mut layouts = Vec::new();
+        let leaves: Vec<(u64, i64)> = [1, 2, 3, 4]
+            .into_iter()
+            .flat_map(|extent| [0, 1, 2, 3, 4, 6, 8].map(|stride| (extent, stride)))
+            .collect();
+        for &first in &leaves {
+            layouts.push(vec![first]);
+            for &second in &leaves {
+                layouts.push(vec![first, second]);
+                for &third in leaves.iter().step_by(5) {
+                    layouts.push(vec![first, second, third]);
+                }
+            }
+        }
+        layouts
+            .into_iter()
+            .map(|leaves| CuteLayout::new(Mode::of_leaves(leaves)).unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn coalescing_changes_no_offset() {
+        for layout in small() {
+            let coalesced = layout.coalesce();
+            assert_eq!(coalesced.size(), layout.size());
+            assert!((0..layout.size()).all(|i| coalesced.at(i) == layout.at(i)), "{layout}");
+            let modes = layout.coalesce_modes();
+            assert!((0..layout.size()).all(|i| modes.at(i) == layout.at(i)), "{layout}");
+        }
+    }
+
+    /// Where there is a composition, it is one at every coordinate.
+    #[test]
+    fn a_composition_is_one_function_after_the_other() {
+        let all = small();
+        let mut found = 0;
+        for outer in all.iter().step_by(29) {
+            for inner in all.iter().step_by(31) {
+                let Ok(composed) = outer.composition(inner) else { continue };
+                assert_eq!(composed.size(), inner.size(), "{outer} {inner}");
+                for i in 0..inner.size() {
+                    let between = u64::try_from(inner.at(i)).unwrap();
+                    // Past the size of the outer layout its last leaf goes on, of which coalescing may leave another.
+                    let expected = outer.coalesce().at(between);
+                    assert_eq!(composed.at(i), expected, "{outer} {inner}: {composed} at {i}");
+                }
+                found += 1;
+            }
+        }
+        assert!(found > 10_000, "{found}");
+        assert!(layout("(4,6):(1,10)").composition(&layout("3:3")).is_err());
+        assert!(layout("(4,6):(1,10)").composition(&layout("3:-1")).is_err());
+    }
+
+    #[test]
+    fn a_complement_fills_what_is_left() {
+        let mut found = 0;
+        for layout in small() {
+            let Ok(rest) = layout.complement(24) else { continue };
+            let both = CuteLayout::new(Mode::Tuple(vec![
+                layout.coalesce().mode().clone(),
+                rest.mode().clone(),
+            ]))
+            .unwrap();
+            let has_zero = layout.mode().leaves().iter().any(|leaf| leaf.0 > 1 && leaf.1 == 0);
+            let mut offsets: Vec<i64> = (0..both.size()).map(|i| both.at(i)).collect();
+            offsets.sort_unstable();
+            offsets.dedup();
+            let all: Vec<i64> = (0..i64::try_from(offsets.len()).unwrap()).collect();
+            assert_eq!(offsets, all, "{layout}: {rest}");
+            assert!(
+                offsets.len() >= 24 && (has_zero || offsets.len() as u64 == both.size()),
+                "{layout}: {rest}"
+            );
+            assert!((1..rest.size()).all(|i| rest.at(i) > rest.at(i - 1)), "{layout}: {rest}");
+            found += 1;
+        }
+        assert!(found > 500, "{found}");
+        assert!(layout("(4,4):(1,1)").complement(24).is_err());
+    }
+
+    #[test]
+    fn inverses_give_the_coordinate_back() {
+        let mut found = 0;
+        for layout in small() {
+            let right = layout.right_inverse();
+            for i in 0..right.size() {
+                let at = u64::try_from(right.at(i)).unwrap();
+                assert_eq!(layout.at(at), i64::try_from(i).unwrap(), "{layout}: {right}");
+            }
+            let Ok(left) = layout.left_inverse() else { continue };
+            for i in 0..layout.size() {
+                let at = u64::try_from(layout.at(i)).unwrap();
+                assert_eq!(left.at(at), i64::try_from(i).unwrap(), "{layout}: {left}");
+            }
+            found += 1;
+        }
+        assert!(found > 200, "{found}");
+        assert!(layout("(4,8):(1,5)").left_inverse().is_err());
+        assert!(layout("(4,8):(0,1)").left_inverse().is_err());
+    }
+
+    #[test]
+    fn divides_and_products_of_the_documentation() {
+        let divided = layout("(4,2,3):(2,1,8)").logical_divide(&layout("4:2")).unwrap();
+        assert_eq!(divided.to_string(), "((2,2),(2,3)):((4,1),(2,8))");
+        let zipped = layout("(8,24):(1,8)").zipped_divide(&[layout("4:1"), layout("8:1")]).unwrap();
+        assert_eq!(zipped.to_string(), "((4,8),(2,3)):((1,8),(4,64))");
+        let product = layout("(2,2):(4,1)").logical_product(&layout("6:1")).unwrap();
+        assert_eq!(product.to_string(), "((2,2),(2,3)):((4,1),(2,8))");
+        assert!(layout("4:1").zipped_divide(&[layout("2:1"), layout("2:1")]).is_err());
+    }
+}

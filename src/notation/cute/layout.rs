@@ -1,0 +1,173 @@
+//! [`CuteLayout`]: a nested shape and its strides.
+
+use crate::error_kind::ErrorKind;
+
+/// A layout of CuTe: a function from `0..size` to integers.
+///
+/// Every number that it gives, and its size, fit an int64.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CuteLayout {
+    mode: Mode,
+}
+
+/// A part of a layout: an extent with its stride, or several parts, the least significant first.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// `extent:stride`.
+    Leaf {
+        /// Values, at least 1.
+        extent: u64,
+        /// Distance between neighbours, in elements.
+        stride: i64,
+    },
+    /// `(…):(…)`.
+    Tuple(Vec<Mode>),
+}
+
+/// Why an operation on layouts has no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CuteError {
+    /// Numbers of which one has to divide the other.
+    #[error("expected {what} of which one divides the other, got {given} and {by}")]
+    Indivisible {
+        /// What they are.
+        what: &'static str,
+        /// One of them.
+        given: u64,
+        /// The other.
+        by: u64,
+    },
+    /// Two coordinates with one offset, in a layout that has to be injective.
+    #[error(
+        "expected a layout that gives each coordinate an offset of its own, got stride {stride} inside {inside} offsets"
+    )]
+    Overlap {
+        /// The stride.
+        stride: i64,
+        /// The offsets that smaller strides take.
+        inside: u64,
+    },
+    /// A negative stride where none has a meaning.
+    #[error("expected strides from 0 on, got {stride}")]
+    Negative {
+        /// The stride.
+        stride: i64,
+    },
+    /// A tiler of more modes than the layout.
+    #[error("expected a tiler of at most {limit} modes, got {given}")]
+    Rank {
+        /// Modes of the tiler.
+        given: usize,
+        /// Modes of the layout.
+        limit: usize,
+    },
+    /// An extent of 0, or a size or an offset that no int64 holds.
+    #[error("expected extents from 1 on, and a size and offsets below 2^63")]
+    Range,
+}
+
+impl CuteError {
+    /// What kind of failure it is.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        ErrorKind::Invalid
+    }
+}
+
+impl Mode {
+    /// The extents and strides of all leaves, the least significant first.
+    #[must_use]
+    pub fn leaves(&self) -> Vec<(u64, i64)> {
+        match self {
+            Self::Leaf { extent, stride } => vec![(*extent, *stride)],
+            Self::Tuple(modes) => modes.iter().flat_map(Self::leaves).collect(),
+        }
+    }
+
+    /// Coordinates of the part.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.leaves().iter().map(|leaf| leaf.0).product()
+    }
+
+    /// A leaf for one pair, a tuple for several, and `1:0` for none.
+    pub(super) fn of_leaves(leaves: Vec<(u64, i64)>) -> Self {
+        let leaf = |(extent, stride)| Self::Leaf { extent, stride };
+        match leaves[..] {
+            [] => leaf((1, 0)),
+            [one] => leaf(one),
+            _ => Self::Tuple(leaves.into_iter().map(leaf).collect()),
+        }
+    }
+}
+
+impl CuteLayout {
+    /// A layout of these parts.
+    ///
+    /// # Errors
+    ///
+    /// Where an extent is 0, or a number does not fit an int64.
+    pub fn new(mode: Mode) -> Result<Self, CuteError> {
+        let fits = || {
+            let (mut size, mut low, mut high) = (1_i64, 0_i64, 0_i64);
+            for (extent, stride) in mode.leaves() {
+                let extent = i64::try_from(extent).ok().filter(|&extent| extent > 0)?;
+                size = size.checked_mul(extent)?;
+                let span = (extent - 1).checked_mul(stride)?;
+                let end = if span < 0 { &mut low } else { &mut high };
+                *end = end.checked_add(span)?;
+            }
+            high.checked_sub(low)?.checked_add(1)
+        };
+        fits().ok_or(CuteError::Range)?;
+        Ok(Self { mode })
+    }
+
+    /// The parts.
+    #[must_use]
+    pub fn mode(&self) -> &Mode {
+        &self.mode
+    }
+
+    /// The modes at the top: the dimensions of an array.
+    #[must_use]
+    pub fn modes(&self) -> &[Mode] {
+        match &self.mode {
+            Mode::Tuple(modes) => modes,
+            leaf @ Mode::Leaf { .. } => std::slice::from_ref(leaf),
+        }
+    }
+
+    /// Coordinates: the product of the shape.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.mode.size()
+    }
+
+    /// One more than the span of the offsets: `1 + Σ (extent - 1) · |stride|`.
+    #[must_use]
+    pub fn cosize(&self) -> u64 {
+        self.mode
+            .leaves()
+            .iter()
+            .map(|(extent, stride)| (extent - 1) * stride.unsigned_abs())
+            .sum::<u64>()
+            + 1
+    }
+
+    /// The offset of a coordinate in colexicographic order, `layout(n)`; past the size the last leaf goes on.
+    #[must_use]
+    pub fn at(&self, coordinate: u64) -> i64 {
+        let leaves = self.mode.leaves();
+        let mut rest = coordinate;
+        let mut offset = 0_i64;
+        for (number, &(extent, stride)) in leaves.iter().enumerate() {
+            let digit = if number + 1 == leaves.len() { rest } else { rest % extent };
+            rest /= extent;
+            let digit = i64::try_from(digit).unwrap_or(i64::MAX);
+            offset = offset.saturating_add(digit.saturating_mul(stride));
+        }
+        offset
+    }
+}

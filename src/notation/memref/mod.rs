@@ -1,0 +1,8 @@
+//! MLIR's `memref`: strides, or the map of a nested tiling.
+
+mod expression;
+mod read;
+mod write;
+
+pub(super) use read::read;
+pub(super) use write::write;

@@ -1,0 +1,266 @@
+//! Reads `memref<2x3xf32, LAYOUT, SPACE>`, the layout `strided<[3, 1], offset: 2>` or `affine_map<(d0, d1) -> (…)>`.
+//!
+//! A map of one result gives the offset. One of several is an array of that many dimensions, row-major, whose extents are
+//! the ranges of the results.
+
+use std::ops::Range;
+
+use super::expression::{Sum, Term, dimension, sum};
+use crate::{
+    notation::{
+        Array,
+        array::at,
+        cursor::{Cursor, Result},
+        literal::{ValueKind, value},
+        numpy::packed,
+    },
+    shape::{ElementType, MAX_RANK, ParseError},
+    stride::{StrideDescriptor, digits_of_terms, interchange::mlir_type},
+};
+
+pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
+    cursor.skip_blanks();
+    let start = cursor.position();
+    cursor.expect("memref")?;
+    cursor.expect("<")?;
+    let sizes = extents(cursor)?;
+    let element_type = element_type(cursor)?;
+    let mut array = None;
+    let mut has_space = false;
+    while !cursor.eat(">") {
+        if !cursor.eat(",") {
+            return Err(cursor.unexpected("`,` or `>`"));
+        }
+        cursor.skip_blanks();
+        let place = cursor.position();
+        if has_space || (array.is_some() && is_layout(cursor)) {
+            return Err(cursor.unexpected("`>` behind the layout and the memory space"));
+        }
+        if cursor.eat("strided") {
+            array = Some(strided(cursor, element_type, &sizes, place)?);
+        } else if cursor.eat("affine_map") {
+            array = Some(map(cursor, element_type, &sizes, place)?);
+        } else {
+            space(cursor)?;
+            has_space = true;
+        }
+    }
+    let whole = start..cursor.position();
+    cursor.end()?;
+    if let Some(array) = array {
+        return Ok(array);
+    }
+    let strides = packed(&sizes, 1)
+        .ok_or_else(|| ParseError::new(whole.clone(), "expected at most 2^63-1 elements"))?;
+    Array::strided(element_type, 0, &sizes, &strides, 0, whole)
+}
+
+fn is_layout(cursor: &Cursor<'_>) -> bool {
+    cursor.rest().starts_with("strided") || cursor.rest().starts_with("affine_map")
+}
+
+/// `2x3x`, up to the element type.
+fn extents(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
+    let mut sizes = Vec::new();
+    loop {
+        cursor.skip_blanks();
+        match cursor.peek() {
+            Some('?') => {
+                return Err(ParseError::unsupported(
+                    cursor.place(),
+                    "expected an extent: `?` is not known here",
+                ));
+            }
+            Some('*') => {
+                return Err(ParseError::unsupported(
+                    cursor.place(),
+                    "expected extents: an unranked memref has none",
+                ));
+            }
+            Some(digit) if digit.is_ascii_digit() => {}
+            _ => return Ok(sizes),
+        }
+        if sizes.len() == MAX_RANK {
+            let reason = format!("expected at most {MAX_RANK} dimensions, got more");
+            return Err(ParseError::new(cursor.place(), reason));
+        }
+        sizes.push(cursor.natural(0)?.0);
+        cursor.expect("x")?;
+    }
+}
+
+/// `f32`, `i8`, `complex<f32>`; integers of either sign.
+fn element_type(cursor: &mut Cursor<'_>) -> Result<ElementType> {
+    let (name, mut place) = cursor.word(|letter| letter.is_ascii_alphanumeric());
+    let mut name = name.to_owned();
+    if name == "complex" && cursor.eat("<") {
+        name = format!("complex<{}>", cursor.word(|letter| letter.is_ascii_alphanumeric()).0);
+        cursor.expect(">")?;
+        place.end = cursor.position();
+    }
+    let signless = name.strip_prefix("si").map_or(name.clone(), |bits| format!("i{bits}"));
+    let known =
+        ElementType::ALL.into_iter().find(|&kind| mlir_type(kind) == Some(signless.clone()));
+    known.ok_or_else(|| {
+        let expected = "an element type that XLA has, such as f32, i8 or complex<f32>";
+        if name.is_empty() { cursor.unexpected(expected) } else { cursor.wrong(place, expected) }
+    })
+}
+
+/// `3`, `3 : i32`, `#gpu.address_space<workgroup>` or `"local"`: a memory space changes no offset.
+fn space(cursor: &mut Cursor<'_>) -> Result<()> {
+    if cursor.eat("#") {
+        cursor.word(|letter| letter.is_ascii_alphanumeric() || letter == '_' || letter == '.');
+        if cursor.eat("<") {
+            cursor.word(|letter| letter != '>');
+            cursor.expect(">")?;
+        }
+        return Ok(());
+    }
+    let space = value(cursor)?;
+    match space.kind {
+        ValueKind::Number(_) => {
+            if cursor.eat(":") {
+                cursor.word(|letter| letter.is_ascii_alphanumeric());
+            }
+            Ok(())
+        }
+        ValueKind::Text(_) => Ok(()),
+        _ => Err(space.wrong(cursor, "strided<…>, affine_map<…> or a memory space")),
+    }
+}
+
+fn strided(
+    cursor: &mut Cursor<'_>,
+    element_type: ElementType,
+    sizes: &[u64],
+    start: usize,
+) -> Result<Array> {
+    cursor.expect("<")?;
+    cursor.expect("[")?;
+    let mut strides = Vec::new();
+    while !cursor.eat("]") {
+        if !strides.is_empty() && !cursor.eat(",") {
+            return Err(cursor.unexpected("`,` or `]`"));
+        }
+        strides.push(known(cursor)?);
+    }
+    let mut offset = 0;
+    if cursor.eat(",") {
+        cursor.expect("offset")?;
+        cursor.expect(":")?;
+        offset = known(cursor)?;
+    }
+    cursor.expect(">")?;
+    let place = start..cursor.position();
+    let offset = u64::try_from(offset)
+        .map_err(|_| ParseError::new(place.clone(), "expected an offset from 0 on"))?;
+    Array::strided(element_type, 0, sizes, &strides, offset, place)
+}
+
+/// A number, and not `?`.
+fn known(cursor: &mut Cursor<'_>) -> Result<i64> {
+    cursor.skip_blanks();
+    if cursor.peek() == Some('?') {
+        return Err(ParseError::unsupported(
+            cursor.place(),
+            "expected a number: `?` is not known here",
+        ));
+    }
+    Ok(cursor.number()?.0)
+}
+
+fn map(
+    cursor: &mut Cursor<'_>,
+    element_type: ElementType,
+    sizes: &[u64],
+    start: usize,
+) -> Result<Array> {
+    cursor.expect("<")?;
+    cursor.expect("(")?;
+    let mut rank = 0;
+    while !cursor.eat(")") {
+        if rank > 0 && !cursor.eat(",") {
+            return Err(cursor.unexpected("`,` or `)`"));
+        }
+        let (number, place) = dimension(cursor)?;
+        if number != rank {
+            return Err(ParseError::new(place, format!("expected d{rank}")));
+        }
+        rank += 1;
+    }
+    if rank != sizes.len() {
+        let reason = format!("expected {} dimensions, as many as extents, got {rank}", sizes.len());
+        return Err(ParseError::new(start..cursor.position(), reason));
+    }
+    cursor.expect("->")?;
+    cursor.expect("(")?;
+    let mut results = Vec::new();
+    while !cursor.eat(")") {
+        if !results.is_empty() && !cursor.eat(",") {
+            return Err(cursor.unexpected("`,` or `)`"));
+        }
+        if results.len() > 2 * MAX_RANK {
+            return Err(cursor.unexpected("fewer results"));
+        }
+        results.push(sum(cursor, rank, 0)?);
+    }
+    cursor.expect(">")?;
+    let place = start..cursor.position();
+    let tensor = lowered(element_type, sizes, &results, &place)?;
+    Array::of_digits(tensor, place)
+}
+
+/// The offsets that the results of a map give.
+fn lowered(
+    element_type: ElementType,
+    sizes: &[u64],
+    results: &[Sum],
+    place: &Range<usize>,
+) -> Result<StrideDescriptor> {
+    let too_large = || ParseError::new(place.clone(), "expected offsets that an int64 holds");
+    let no_digits = || {
+        let reason = "expected parts of dimensions that are digits: each divisor a multiple of the next smaller one";
+        ParseError::unsupported(place.clone(), reason)
+    };
+    let is_empty = sizes.contains(&0);
+    let mut terms: Vec<Vec<(u64, i64)>> = vec![Vec::new(); sizes.len()];
+    let mut span = 1_i64;
+    let mut offset = 0_i64;
+    for result in results.iter().rev() {
+        let constant = result.constant.checked_mul(span).ok_or_else(too_large)?;
+        offset = offset.checked_add(constant).ok_or_else(too_large)?;
+        let mut last = result.constant;
+        for &Term { dimension, by, modulus, weight } in &result.terms {
+            let weight_here = weight.checked_mul(span).ok_or_else(too_large)?;
+            terms[dimension].push((by, weight_here));
+            let mut values = sizes[dimension].div_ceil(by).max(1);
+            if let Some(modulus) = modulus {
+                // ⌊d / by⌋ mod m is ⌊d / by⌋ - m · ⌊d / (by · m)⌋.
+                let carry = i64::try_from(modulus).ok().and_then(|m| weight_here.checked_mul(m));
+                let carry = carry.and_then(i64::checked_neg).ok_or_else(too_large)?;
+                terms[dimension].push((by.checked_mul(modulus).ok_or_else(too_large)?, carry));
+                values = values.min(modulus);
+            }
+            let greatest =
+                i64::try_from(values - 1).ok().and_then(|n| n.checked_mul(weight.max(0)));
+            last = greatest.and_then(|n| last.checked_add(n)).ok_or_else(too_large)?;
+        }
+        let extent = last.checked_add(1).filter(|&extent| extent > 0).ok_or_else(too_large)?;
+        if results.len() > 1 {
+            span = span.checked_mul(extent).ok_or_else(too_large)?;
+        }
+    }
+    if results.len() > 1 && results.iter().flat_map(|sum| &sum.terms).any(|term| term.weight < 0) {
+        return Err(no_digits());
+    }
+    let digits: Option<Vec<_>> =
+        terms.into_iter().zip(sizes).map(|(terms, &size)| digits_of_terms(&terms, size)).collect();
+    let offset = if is_empty { 0 } else { u64::try_from(offset).map_err(|_| too_large())? };
+    let tensor =
+        StrideDescriptor::of_digits(element_type, 0, sizes, &digits.ok_or_else(no_digits)?, offset)
+            .map_err(|error| at(place.clone(), error.kind(), error))?;
+    let memory = if results.len() > 1 && !is_empty { span.unsigned_abs() } else { 0 };
+    let memory = memory.max(tensor.physical_elements());
+    tensor.with_physical_elements(memory).map_err(|error| at(place.clone(), error.kind(), error))
+}

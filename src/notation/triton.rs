@@ -1,0 +1,198 @@
+//! Triton's `LinearLayout` from offsets in memory to indices, as it prints itself, where it is no swizzle:
+//!
+//! ```text
+//!  - offset=1 -> (0, 1)
+//!    offset=2 -> (0, 2)
+//!    offset=4 -> (1, 0)
+//! where out dims are: [dim0 (size 2), dim1 (size 4)]
+//! ```
+//!
+//! of f32, or of the type before it: `bf16 - offset=1 -> …`. Each bit of an offset moves the index by a vector; where a
+//! vector has one bit, and no two have the same, the bits of the indices are digits.
+
+use std::ops::Range;
+
+use super::{
+    Array,
+    cursor::{Cursor, Result},
+    pitched::Pitched,
+    prefix::{element_type, written},
+};
+use crate::{
+    shape::{ElementType, MAX_RANK, ParseError},
+    stride::{Digit, StrideDescriptor},
+};
+
+/// A letter of a name.
+fn in_name(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || letter == '_'
+}
+
+pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
+    cursor.skip_blanks();
+    let (element_type, bits) = match cursor.peek() {
+        Some(letter) if letter.is_ascii_alphabetic() => element_type(cursor)?,
+        _ => (ElementType::F32, 0),
+    };
+    cursor.skip_blanks();
+    let start = cursor.position();
+    let bases = bases(cursor)?;
+    let sizes = out_dims(cursor)?;
+    let place = start..cursor.position();
+    cursor.end()?;
+    // The bit of memory that each bit of a dimension is.
+    let mut digits: Vec<Vec<Option<i64>>> =
+        sizes.iter().map(|size| vec![None; size.trailing_zeros() as usize]).collect();
+    for (bit, (basis, place)) in bases.into_iter().enumerate() {
+        if basis.len() != sizes.len() {
+            let reason = format!(
+                "expected {} numbers, one for each out dim, got {}",
+                sizes.len(),
+                basis.len()
+            );
+            return Err(ParseError::new(place, reason));
+        }
+        let moved: Vec<(usize, u64)> =
+            basis.into_iter().enumerate().filter(|&(_, number)| number != 0).collect();
+        let &[(dimension, number)] = &moved[..] else {
+            let reason = "a vector without a bit repeats elements, and one in several dimensions is a swizzle: expected a bit of one dimension";
+            return Err(ParseError::unsupported(place, reason));
+        };
+        if !number.is_power_of_two() {
+            let reason = "a vector of several bits is a swizzle: offsets xor, and do not add; expected a power of two";
+            return Err(ParseError::unsupported(place, reason));
+        }
+        let slot = digits[dimension].get_mut(number.trailing_zeros() as usize);
+        let Some(slot @ None) = slot else {
+            let reason = "expected each bit of an index once, below the size of its out dim";
+            return Err(ParseError::unsupported(place, reason));
+        };
+        *slot = Some(1 << bit);
+    }
+    let digits: Option<Vec<Vec<Digit>>> = digits
+        .into_iter()
+        .map(|bits| {
+            bits.into_iter().map(|stride| Some(Digit { extent: 2, stride: stride? })).collect()
+        })
+        .collect();
+    let digits = digits.ok_or_else(|| {
+        let reason = "expected a vector for each bit of the out dims: some indices have no offset";
+        ParseError::unsupported(place.clone(), reason)
+    })?;
+    let tensor = StrideDescriptor::of_digits(element_type, bits, &sizes, &digits, 0)
+        .map_err(|error| super::array::at(place.clone(), error.kind(), error))?;
+    Array::of_digits(tensor, place)
+}
+
+/// `- offset=1 -> (0, 1)` and so on, or `- offset is a size 1 dimension`: a vector for each bit, and where it stands.
+fn bases(cursor: &mut Cursor<'_>) -> Result<Vec<(Vec<u64>, Range<usize>)>> {
+    cursor.expect("-")?;
+    let (name, _) = cursor.word(in_name);
+    let mut bases = Vec::new();
+    if cursor.eat("is a size 1 dimension") {
+        return Ok(bases);
+    }
+    loop {
+        cursor.expect("=")?;
+        let (number, place) = cursor.natural(1)?;
+        if bases.len() > 61 || number != 1 << bases.len() {
+            return Err(cursor.wrong(place, "the next power of two, below 2^62"));
+        }
+        cursor.expect("->")?;
+        cursor.expect("(")?;
+        cursor.skip_blanks();
+        let start = cursor.position();
+        let mut basis = Vec::new();
+        while !cursor.eat(")") {
+            if !basis.is_empty() && !cursor.eat(",") {
+                return Err(cursor.unexpected("`,` or `)`"));
+            }
+            if basis.len() == MAX_RANK {
+                return Err(cursor.unexpected("fewer numbers"));
+            }
+            basis.push(cursor.natural(0)?.0);
+        }
+        bases.push((basis, start..cursor.position().saturating_sub(1)));
+        let mut ahead = cursor.clone();
+        let (next, place) = ahead.word(in_name);
+        if next == "where" {
+            return Ok(bases);
+        }
+        if next != name {
+            let reason = "expected one input, the offset in memory, and then `where out dims are:`";
+            return Err(match ahead.peek() {
+                _ if next.is_empty() && cursor.rest().trim_ascii_start().starts_with('-') => {
+                    cursor.skip_blanks();
+                    ParseError::unsupported(cursor.place(), reason)
+                }
+                _ if next.is_empty() => cursor.unexpected("`where out dims are:`"),
+                _ => ParseError::new(place, reason),
+            });
+        }
+        *cursor = ahead;
+    }
+}
+
+/// `where out dims are: [dim0 (size 4), dim1 (size 8)]`.
+fn out_dims(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
+    cursor.expect("where out dims are:")?;
+    cursor.expect("[")?;
+    let mut sizes = Vec::new();
+    while !cursor.eat("]") {
+        if !sizes.is_empty() && !cursor.eat(",") {
+            return Err(cursor.unexpected("`,` or `]`"));
+        }
+        if sizes.len() == MAX_RANK {
+            return Err(cursor.unexpected("fewer out dims"));
+        }
+        let (name, _) = cursor.word(in_name);
+        if name.is_empty() {
+            return Err(cursor.unexpected("the name of an out dim"));
+        }
+        cursor.expect("(size")?;
+        let (size, place) = cursor.natural(1)?;
+        if !size.is_power_of_two() {
+            return Err(cursor.wrong(place, "a power of two"));
+        }
+        cursor.expect(")")?;
+        sizes.push(size);
+    }
+    Ok(sizes)
+}
+
+pub(super) fn write(array: &Array) -> std::result::Result<String, String> {
+    let tensor = array.descriptor();
+    let not_linear =
+        "expected dimensions, tiles and pitches that are powers of two, and no padding";
+    let Pitched { parts, step } = Pitched::of(tensor)?;
+    let digits = tensor.digits().ok_or(not_linear)?;
+    let is_whole = |&size: &u64| size.is_power_of_two();
+    let is_dense = step == 1
+        && tensor.physical_elements() == tensor.elements()
+        && parts.iter().all(|part| part.padded == part.extent && part.extent.is_power_of_two());
+    if !is_dense || tensor.rank() == 0 || !tensor.sizes().iter().all(is_whole) {
+        return Err(not_linear.to_owned());
+    }
+    let mut bases = Vec::new();
+    for part in parts.iter().rev() {
+        let below: u64 =
+            digits[part.dimension][..part.level].iter().map(|digit| digit.extent).product();
+        for bit in 0..part.extent.trailing_zeros() {
+            let numbers: Vec<String> = (0..tensor.rank())
+                .map(|dimension| if dimension == part.dimension { below << bit } else { 0 })
+                .map(|number| number.to_string())
+                .collect();
+            bases.push(format!("offset={} -> ({})", 1_u64 << bases.len(), numbers.join(", ")));
+        }
+    }
+    let bases = if bases.is_empty() {
+        "offset is a size 1 dimension".to_owned()
+    } else {
+        bases.join("\n   ")
+    };
+    let sizes = tensor.sizes().iter().enumerate();
+    let sizes: Vec<String> = sizes.map(|(d, size)| format!("dim{d} (size {size})")).collect();
+    let prefix = written(tensor.element_type(), tensor.element_bits(), &[]).replace("[]", "");
+    let prefix = if prefix == "f32" { String::new() } else { format!("{prefix} ") };
+    Ok(format!("{prefix}- {bases}\nwhere out dims are: [{}]", sizes.join(", ")))
+}
