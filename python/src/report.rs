@@ -206,14 +206,35 @@ impl Difference {
         let mut html = "<pre>".to_owned();
         for line in self.__str__().lines() {
             let text = picture::escaped(line);
-            let _ = match line.chars().next() {
-                Some('-') => writeln!(html, "<span style=\"color:#cc3311\">{text}</span>"),
-                Some('+') => writeln!(html, "<span style=\"color:#228833\">{text}</span>"),
-                _ => writeln!(html, "{text}"),
+            let _ = match colour(line) {
+                Some(colour) => writeln!(html, "<span style=\"color:{colour}\">{text}</span>"),
+                None => writeln!(html, "{text}"),
             };
         }
         html.push_str("</pre>");
         html
+    }
+
+    /// The same text as an SVG document.
+    fn _repr_svg_(&self) -> String {
+        let lines: Vec<&str> = self.__str__().lines().collect();
+        let longest = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
+        // A letter of this size is at most 8 wide.
+        let (width, height) = (8 * longest + 10, 18 * lines.len() + 10);
+        let mut svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" font-family=\"monospace\" \
+             font-size=\"12\"><title>What changed between two modules</title>"
+        );
+        for (row, line) in lines.iter().enumerate() {
+            let (y, fill) = (18 * row + 18, colour(line).unwrap_or("currentColor"));
+            let text = picture::escaped(line);
+            let _ = write!(
+                svg,
+                "<text x=\"5\" y=\"{y}\" fill=\"{fill}\" xml:space=\"preserve\">{text}</text>"
+            );
+        }
+        svg.push_str("</svg>");
+        svg
     }
 
     /// The difference as text and for a notebook.
@@ -225,7 +246,21 @@ impl Difference {
         exclude: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let _ = (include, exclude);
-        picture::bundle(py, self.__repr__().to_owned(), Some(self._repr_html_()), None)
+        picture::bundle(
+            py,
+            self.__repr__().to_owned(),
+            Some(self._repr_html_()),
+            Some(self._repr_svg_()),
+        )
+    }
+}
+
+/// The colour of a line of a difference: what came, and what went.
+fn colour(line: &str) -> Option<&'static str> {
+    match line.chars().next() {
+        Some('-') => Some("#cc3311"),
+        Some('+') => Some("#228833"),
+        _ => None,
     }
 }
 

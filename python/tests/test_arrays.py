@@ -139,6 +139,43 @@ def test_dlpack_to_numpy_and_back():
         assert same(numpy.from_dlpack(stridec.Array(x)), x)
 
 
+def test_torch_tensors_without_a_copy():
+    torch = pytest.importorskip("torch", reason="PyTorch, which takes gigabytes, is not installed")
+    types = ["bool", "uint8", "int8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "bfloat16", "float32", "float64",
+             "complex64", "complex128", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"]
+    for name in types:
+        x = filled((4, 6), getattr(ml_dtypes, name, name))
+        given = torch.from_numpy(x.view(numpy.uint8).reshape(4, -1)).view(getattr(torch, name))
+        assert same(stridec.relayout(given, to="{1,0}"), x), name
+        # A tensor that is a view of another keeps its strides.
+        assert same(stridec.relayout(given.T[1:, ::2], to="{1,0}"), numpy.array(x.T[1:, ::2], order="C")), name
+        handed = stridec.Array(given)
+        assert handed.shape == (4, 6) and handed.__dlpack_device__() == (1, 0)
+        back = torch.from_dlpack(handed)
+        assert back.dtype == given.dtype and back.data_ptr() == given.data_ptr() and back.stride() == given.stride(), name
+        view = torch.from_dlpack(stridec.Array(given.T))
+        assert (view.data_ptr(), view.shape, view.stride()) == (given.data_ptr(), given.T.shape, given.T.stride()), name
+    out = torch.empty((6, 4), dtype=torch.float32)
+    x = filled((4, 6), numpy.float32)
+    assert stridec.relayout(x, to="{0,1}", out=out) is out and same(out.numpy(), numpy.ascontiguousarray(x.T))
+    assert stridec.relayout(torch.tensor(3.0), to=()).tolist() == 3
+    channels_last = torch.empty((2, 3, 4, 5)).to(memory_format=torch.channels_last)
+    assert str(stridec.Shape.from_array(channels_last)) == "f32[2,3,4,5]{1,3,2,0}"
+    imaginary = torch.tensor([1 + 2j, 3 - 4j]).conj().imag
+    with pytest.raises(stridec.Unsupported, match="resolve_neg"):
+        stridec.relayout(imaginary, to="{0}")
+    assert stridec.relayout(imaginary.resolve_neg(), to="{0}").tolist() == [-2, 4]
+    # PyTorch's own errors name what to call.
+    for wrong, error, message in [
+        (torch.empty(2, device="meta"), TypeError, "meta"),
+        (torch.ones(2, requires_grad=True), RuntimeError, "detach"),
+        (torch.ones(2).to_sparse(), TypeError, "to_dense"),
+        (torch.ones(2, dtype=torch.complex64).conj(), RuntimeError, "resolve_conj"),
+    ]:
+        with pytest.raises(error, match=message):
+            stridec.relayout(wrong, to="{0}")
+
+
 def test_a_read_only_array_stays_one():
     x = numpy.arange(3, dtype=numpy.int32)
     x.flags.writeable = False

@@ -197,3 +197,6 @@ def test_memory_and_difference():
     same_report, other = stridec.diff(text, text), stridec.diff(text, text.replace("{0,1:T(8,128)} copy", "{0,1} copy"))
     assert not same_report and str(same_report) == "no difference\n"
     assert other and "== layouts" in str(other) and "<span" in other._repr_html_()
+    drawn = xml.dom.minidom.parseString(other._repr_svg_()).getElementsByTagName("text")
+    assert "".join(text.firstChild.data + "\n" for text in drawn if text.firstChild) == str(other).replace("\n\n", "\n")
+    assert list(other._repr_mimebundle_()) == ["text/plain", "text/html", "image/svg+xml"]

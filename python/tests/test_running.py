@@ -132,6 +132,25 @@ print(took)
     assert min(float(run.stdout) for run in runs) < 0.05
 
 
+def test_without_an_adapter_the_gpu_is_an_error_and_auto_the_host():
+    code = """
+import numpy, stridec
+x = numpy.arange(6, dtype=numpy.int32).reshape(2, 3)
+assert (stridec.relayout(x, to="{0,1}", device="auto") == x.T).all()
+program = stridec.Program("ENTRY main { x = s32[2,3] parameter(0) ROOT y = s32[3,2] transpose(x), dimensions={1,0} }")
+for call in [lambda: stridec.relayout(x, to="{0,1}", device="gpu"), lambda: program.run(x, device="gpu")]:
+    try:
+        call()
+    except stridec.DeviceError as error:
+        assert "adapter" in str(error), error
+    else:
+        raise SystemExit("expected an error")
+"""
+    # A kind of driver that this system does not have.
+    environment = os.environ | {"WGPU_BACKEND": "metal" if sys.platform == "win32" else "dx12"}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+
+
 def test_a_gpu_writes_the_same_bytes_where_there_is_one():
     x = numpy.arange(64 * 96, dtype=numpy.int16).reshape(64, 96)
     expected = stridec.relayout(x, to="{0,1}")

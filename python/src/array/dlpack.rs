@@ -74,6 +74,13 @@ pub(super) fn read(
         let given = format!("an array on a device of kind {kind}");
         return Err(unsupported(argument, "an array in host memory; copy it there first", given));
     }
+    // PyTorch gives the memory of a negated view to DLPack, where the signs are those of before.
+    if let Some(is_negated) = object.getattr_opt(intern!(py, "is_neg"))?
+        && is_negated.call0()?.is_truthy()?
+    {
+        let given = "a view that PyTorch negates when it is read";
+        return Err(unsupported(argument, "the elements in memory; call `resolve_neg()`", given));
+    }
     let arguments = PyDict::new(py);
     arguments.set_item(intern!(py, "max_version"), (1, 1))?;
     let capsule = match method.call((), Some(&arguments)) {
