@@ -55,8 +55,11 @@ impl Given {
         };
         let Some(method) = module.getattr_opt(intern!(py, "as_serialized_hlo_module_proto"))?
         else {
-            let expected =
-                "a serialized HloModuleProto, HLO text, or jax.stages.Lowered or Compiled";
+            let expected = if given.hasattr(intern!(py, "lower"))? {
+                "what `lower` gives: call it with the function's arguments"
+            } else {
+                "a serialized HloModuleProto, HLO text, or jax.stages.Lowered or Compiled"
+            };
             return Err(invalid(argument, expected, shown(given)));
         };
         let bytes: Vec<u8> = method.call0()?.cast::<PyBytes>()?.as_bytes().to_vec();
@@ -99,7 +102,11 @@ impl Call {
         arguments: Bound<'py, PyAny>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let tree = self.arguments.bind(py);
-        let leaves = tree.call_method1(intern!(py, "flatten_up_to"), (arguments,))?;
+        let given = arguments.get_item(0).and_then(|positional| positional.len()).unwrap_or(0);
+        let leaves = tree.call_method1(intern!(py, "flatten_up_to"), (arguments,)).map_err(|_| {
+            let given = format!("{given} positional ones in another tree");
+            invalid("arguments", &format!("arguments in the tree {tree}"), given)
+        })?;
         let leaves: Vec<Bound<'py, PyAny>> = leaves.try_iter()?.collect::<PyResult<_>>()?;
         Ok(match &self.kept {
             None => leaves,

@@ -12,7 +12,7 @@ Examples:
   stridec run relayout --from 'f32[8,64,112,112]{3,2,1,0}' --to 'f32[8,64,112,112]{1,3,2,0}' \\
       -i x.npy -o y.npy
   stridec compile slice --from 'f32[1,1,4,4]' --offsets 0,0,0,1 --sizes 1,1,4,3 --strides 1,1,-2,2
-  stridec run hlo @module.pb -i x.npy -i y.npy -o z.npy
+  stridec run hlo @module.pb --layouts default -i x.npy -i y.npy -o z.npy
 
 SHAPE is one of
   f32[2,3]{0,1}                    XLA's notation, tiles too: bf16[16,256]{1,0:T(8,128)(2,1)}
@@ -312,11 +312,11 @@ pub(super) struct CompileArgs {
     /// Also writes the kernel as JSON: what to bind and to dispatch, in the language that `--emit` prints; `-` is stdout
     #[arg(long, value_name = "FILE")]
     pub(super) json: Option<PathBuf>,
-    /// Where to write; `-` is stdout
-    #[arg(short = 'o', value_name = "FILE", default_value = "-")]
-    pub(super) file: PathBuf,
+    /// Where to write; `-`, the default, is stdout
+    #[arg(short = 'o', value_name = "FILE")]
+    pub(super) file: Option<PathBuf>,
     /// hlo: the number of the result whose kernel is printed; of other operations, the file to write
-    #[arg(long, value_name = "N|FILE", conflicts_with = "file")]
+    #[arg(long, value_name = "N|FILE")]
     pub(super) output: Option<PathBuf>,
 }
 

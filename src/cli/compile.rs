@@ -42,7 +42,13 @@ pub(super) fn compile(args: &CompileArgs) -> Result<(), Failure> {
     if kernel.dispatches.is_empty() && args.emit != Emit::Stages {
         note("no element moves: the kernel is empty, and there is nothing to dispatch");
     }
-    let mut output = Output::open(args.output.as_ref().unwrap_or(&args.file))?;
+    let path = match (&args.file, &args.output) {
+        (Some(_), Some(_)) => {
+            return Err(Failure::invalid("-o: expected one file, got another one by --output"));
+        }
+        (given, None) | (None, given) => given.as_deref().unwrap_or("-".as_ref()),
+    };
+    let mut output = Output::open(path)?;
     if let Some(path) = &args.json {
         let mut output = Output::open(path)?;
         output.write(&json(&kernel, shown.or(language))?)?;

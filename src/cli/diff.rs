@@ -50,6 +50,9 @@ enum Side {
 }
 
 fn read(path: &Path) -> Result<Side, Failure> {
+    // Other commands take files with a sign before them.
+    let named = path.to_str().and_then(|path| path.strip_prefix('@')).map(Path::new);
+    let path = named.filter(|_| !path.exists()).unwrap_or(path);
     let file = ModuleFile::read(path)?;
     // What a snapshot shows may hold characters that text does not have.
     if let Some(text) = file.utf8().filter(|text| text.contains("\n== ")) {

@@ -18,11 +18,12 @@ pub(super) struct ImageFile {
 }
 
 impl ImageFile {
-    /// Opens the file of a tensor, which messages call `shape`.
+    /// Opens the file of a tensor, which messages call `shape`; of a program's parameter, with its number.
     pub(super) fn open(
         path: &Path,
         tensor: &StrideDescriptor,
         shape: &str,
+        parameter: Option<usize>,
     ) -> Result<Self, Failure> {
         let mut input = Input::open(path)?;
         let name = input.name();
@@ -30,7 +31,7 @@ impl ImageFile {
         if input.is_npy() {
             let invalid = |reason: String| Failure::invalid(reason).about(&name);
             let (header, length) = Header::read(input.read_start()?).map_err(invalid)?;
-            npy::check(&header, tensor).map_err(invalid)?;
+            npy::check(&header, tensor, parameter).map_err(invalid)?;
             start = length;
         }
         let bytes = input.read_image(start, tensor.image_bytes(), shape)?;

@@ -10,7 +10,7 @@ use stridec::{
 
 use super::{
     args::{MemoryArgs, MemoryFormat},
-    errors::{Failure, printable},
+    errors::{Failure, input_name, printable},
     module_file::ModuleFile,
     output::print,
     shape_arg::tensor,
@@ -26,7 +26,13 @@ pub(super) fn memory(args: &MemoryArgs) -> Result<(), Failure> {
     let report = match args.module.strip_prefix('@').map(Path::new) {
         Some(path) if !is_shape(path) => ModuleFile::read(path)?.memory()?,
         _ => {
-            let tensor = tensor(&args.module)?;
+            let tensor = tensor(&args.module).map_err(|failure| {
+                if !Path::new(&args.module).is_file() {
+                    return failure;
+                }
+                let name = input_name(Path::new(&args.module));
+                Failure::invalid(format!("expected a shape, or @{name} for the file"))
+            })?;
             let Tensor::Shape(shape) = &tensor else {
                 let reason = format!(
                     "{tensor}: expected an XLA shape, got strides; `describe` measures these"

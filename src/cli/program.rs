@@ -87,6 +87,14 @@ pub(super) fn run(args: &RunArgs, requested: Option<Requested>) -> Result<(), Fa
     };
     let (results, ran) = program.run(device, &images)?;
     note(&format!("ran on {ran}"));
+    for (path, buffer) in args.output.iter().zip(program.results()) {
+        if is_npy(path) && !npy::is_array(buffer.descriptor()) {
+            let (path, shape) = (input_name(path), buffer.shape());
+            note(&format!(
+                "{path} holds the memory of {shape}, major dimensions first; --layouts default gives the array itself"
+            ));
+        }
+    }
     let files = args.output.iter().zip(outputs).zip(program.results()).zip(results);
     let mut written = Vec::new();
     for (((path, mut output), buffer), result) in files {
@@ -103,10 +111,11 @@ pub(super) fn run(args: &RunArgs, requested: Option<Requested>) -> Result<(), Fa
 /// The parameters, a file for each.
 pub(super) fn parameters(files: &[PathBuf], program: &Program) -> Result<Vec<ImageFile>, Failure> {
     count("--input", "parameter", files, program.parameters())?;
-    let files = files.iter().zip(program.parameters());
+    let files = files.iter().zip(program.parameters()).enumerate();
     files
-        .map(|(path, buffer)| {
-            ImageFile::open(path, buffer.descriptor(), &buffer.shape().to_string())
+        .map(|(number, (path, buffer))| {
+            let shape = buffer.shape().to_string();
+            ImageFile::open(path, buffer.descriptor(), &shape, Some(number))
         })
         .collect()
 }
@@ -137,8 +146,9 @@ pub(super) fn compile(args: &CompileArgs, requested: Option<Requested>) -> Resul
     let target = target(args.target.as_deref(), &args.limits, wanted)?;
     let program = compile_module(&module, &target).map_err(too_large)?;
     let chosen = args.output.as_deref().map(|given| result(given, &program)).transpose()?;
+    let file = args.file.as_deref().unwrap_or("-".as_ref());
     if args.emit == Emit::Stages && chosen.is_none() {
-        return write(&args.file, program.stages(&target)?.as_bytes());
+        return write(file, program.stages(&target)?.as_bytes());
     }
     let chosen = match (chosen, program.results()) {
         (Some(number), _) => number,
@@ -151,7 +161,7 @@ pub(super) fn compile(args: &CompileArgs, requested: Option<Requested>) -> Resul
         }
     };
     if args.emit == Emit::Stages {
-        return write(&args.file, program.stages_of(chosen, &target)?.as_bytes());
+        return write(file, program.stages_of(chosen, &target)?.as_bytes());
     }
     let kernels: Vec<&Kernel> =
         program.steps_of(chosen).into_iter().map(|step| &program.kernels()[step]).collect();
@@ -171,7 +181,7 @@ pub(super) fn compile(args: &CompileArgs, requested: Option<Requested>) -> Resul
         )));
     }
     let shaders: Result<Vec<_>, Failure> = kernels.iter().map(|kernel| shader(kernel)).collect();
-    write(&args.file, &shaders?.join(&b'\n'))
+    write(file, &shaders?.join(&b'\n'))
 }
 
 /// The number of a result.

@@ -85,7 +85,7 @@ fn simulated(args: &MoveArgs) -> Result<(), Failure> {
     let outputs = files(&args.output, "--output", &shape, &to)?;
     let mut sources = BTreeMap::new();
     for ShardFile { device, path, tensor, name } in &inputs {
-        sources.insert(*device, ImageFile::open(path, tensor, name)?);
+        sources.insert(*device, ImageFile::open(path, tensor, name, None)?);
     }
     let mut opened = Vec::new();
     for ShardFile { path, .. } in &outputs {

@@ -41,7 +41,7 @@ fn moved(world: &World, args: &MoveArgs) -> Result<(), Failure> {
     let opened = (|| {
         let source = match file(&args.input, "--input", &shape, &from, rank)? {
             Some(ShardFile { path, tensor, name, .. }) => {
-                Some(ImageFile::open(&path, &tensor, &name)?)
+                Some(ImageFile::open(&path, &tensor, &name, None)?)
             }
             None => None,
         };

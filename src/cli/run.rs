@@ -78,7 +78,7 @@ impl Source {
             _ => None,
         };
         let operation = operation(source)?;
-        npy::check(&header, operation.source()).map_err(invalid)?;
+        npy::check(&header, operation.source(), None).map_err(invalid)?;
         let bytes = read_image(input, start, &operation)?;
         Ok(Self { operation, bytes, start })
     }

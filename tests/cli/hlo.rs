@@ -60,6 +60,64 @@ fn default_layouts_are_row_major() {
 }
 
 #[test]
+fn a_result_that_is_not_its_array_is_said_to_be_memory() {
+    let sandbox = sandbox();
+    let run = |layouts: &str| {
+        let run = format!("run hlo @m.txt{layouts} -i x -i y -o a.npy -o b.npy --device host");
+        sandbox.stridec(&words(&run)).stderr
+    };
+    let module = run("");
+    let said = "a.npy holds the memory of u8[3,3]{0,1}, major dimensions first; --layouts default gives the array itself";
+    assert!(module.contains(said) && !module.contains("b.npy"), "{module}");
+    assert!(!run(" --layouts default").contains("memory of"));
+}
+
+#[test]
+fn an_array_in_another_order_names_the_parameter() {
+    let sandbox = sandbox();
+    let npy = |order: &str, shape: &str, data: &str| {
+        let header = format!("{{'descr': '|u1', 'fortran_order': {order}, 'shape': {shape}, }}");
+        let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+        bytes.extend(format!("{header:<117}\n{data}").bytes());
+        bytes
+    };
+    sandbox.write("x.npy", npy("True", "(2, 3)", "adbecf"));
+    let run = |module: &str, x: &str| {
+        sandbox.stridec(&words(&format!("run hlo {module} -i {x} -i y -o a -o b --device host")))
+    };
+    let says = "x.npy: an array of [2, 3] in Fortran order; expected one of [2, 3] in C order (the memory of parameter 0); for \
+                this array, save numpy.ascontiguousarray of it";
+    run("@m.txt", "x.npy").fails(2, says);
+    sandbox.write("t.txt", TEXT.replace("(u8[2,3]{1,0}, ", "(u8[2,3]{0,1}, "));
+    sandbox.write("x.npy", npy("False", "(2, 3)", "abcdef"));
+    run("@t.txt", "x.npy").fails(2, "; --layouts default takes this array");
+    assert_eq!(run("@t.txt --layouts default", "x.npy").code, 0);
+}
+
+#[test]
+fn a_result_is_chosen_and_written_to_a_file() {
+    let sandbox = sandbox();
+    let compiled = sandbox.stridec(&words("compile hlo @m.txt --output 1 -o k.wgsl"));
+    assert_eq!(compiled.code, 0, "{}", compiled.stderr);
+    let printed = sandbox.stridec(&words("compile hlo @m.txt --output 1"));
+    assert_eq!(sandbox.read("k.wgsl"), printed.text().as_bytes());
+    let twice =
+        ["compile", "relayout", "--from", "u8[2,3]", "--to", "{0,1}", "-o", "a", "--output", "b"];
+    sandbox.stridec(&twice).fails(2, "-o: expected one file, got another one by --output");
+}
+
+#[test]
+fn what_was_meant_is_named() {
+    let sandbox = sandbox();
+    sandbox.write("s.txt", "module @jit_f attributes {mhlo.num_partitions = 1 : i32} {\n}\n");
+    let says = "s.txt: line 1, column 1: expected HLO text, got MLIR; JAX's `lowered.as_text(\"hlo\")` gives HLO text";
+    sandbox.stridec(&words("run hlo @s.txt -o a")).fails(2, says);
+    sandbox.stridec(&words("memory @s.txt")).fails(2, says);
+    sandbox.stridec(&words("memory m.txt")).fails(2, "expected a shape, or @m.txt for the file");
+    assert_eq!(sandbox.stridec(&words("diff @m.txt m.pb")).text(), "no difference\n");
+}
+
+#[test]
 fn standard_input_and_output() {
     let sandbox = sandbox();
     let run = words("run hlo @m.txt -i - -i y -o - -o b --device host");

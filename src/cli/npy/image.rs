@@ -24,8 +24,13 @@ pub(crate) fn header_of(tensor: &StrideDescriptor) -> Header {
 }
 
 /// Checks that a file's array is a tensor's image: the array of its memory, or the tensor itself in an order that its
-/// layout describes.
-pub(crate) fn check(header: &Header, tensor: &StrideDescriptor) -> Result<(), String> {
+/// layout describes. `parameter` is the number of a program's parameter; without it, the tensor is the source of an operation.
+pub(crate) fn check(
+    header: &Header,
+    tensor: &StrideDescriptor,
+    parameter: Option<usize>,
+) -> Result<(), String> {
+    let name = parameter.map_or("the source".to_owned(), |number| format!("parameter {number}"));
     descr::check_byte_order(&header.descr)?;
     let image = header_of(tensor);
     let bytes = tensor.element_bits() < 8 || tensor.prefix_bytes() > 0;
@@ -33,8 +38,9 @@ pub(crate) fn check(header: &Header, tensor: &StrideDescriptor) -> Result<(), St
         if bytes { header.descr == image.descr } else { descr::holds(tensor, &header.descr) };
     if !holds {
         return Err(format!(
-            "expected the dtype '{}' for the elements of the source, got '{}'",
+            "expected the dtype '{}' for the elements of {name}{}, got '{}'",
             image.descr,
+            if bytes { ", whose memory is bytes" } else { "" },
             header.descr.escape_debug()
         ));
     }
@@ -50,16 +56,23 @@ pub(crate) fn check(header: &Header, tensor: &StrideDescriptor) -> Result<(), St
         }
         _ => String::new(),
     };
-    let own = match tensor_of(header) {
-        Ok(shape)
-            if shape.element_type() == tensor.element_type() && header.shape == tensor.sizes() =>
+    let own = match (tensor_of(header), parameter) {
+        (Ok(shape), _)
+            if shape.element_type() != tensor.element_type() || header.shape != tensor.sizes() =>
         {
+            String::new()
+        }
+        (Ok(shape), None) => {
             format!("; for this array, leave --from out or give --from '{shape}'")
         }
-        _ => String::new(),
+        (Ok(_), Some(_)) if header.fortran_order => {
+            "; for this array, save numpy.ascontiguousarray of it".to_owned()
+        }
+        (Ok(_), Some(_)) => "; --layouts default takes this array".to_owned(),
+        (Err(_), _) => String::new(),
     };
     Err(format!(
-        "an array of {} in {} order; expected one of {} in C order (the memory of the source){logical}{own}",
+        "an array of {} in {} order; expected one of {} in C order (the memory of {name}){logical}{own}",
         shown(&header.shape),
         if header.fortran_order { "Fortran" } else { "C" },
         shown(&image.shape),
@@ -75,6 +88,11 @@ fn shown(extents: &[u64]) -> String {
         }
         _ => format!("{extents:?}"),
     }
+}
+
+/// Whether the file of a tensor is the tensor itself as an array: its memory has its elements in order, and no more.
+pub(crate) fn is_array(tensor: &StrideDescriptor) -> bool {
+    header_of(tensor).shape == tensor.sizes() && lies_in_order(tensor, false)
 }
 
 /// Whether the array has the tensor's extents and its elements lie as the layout says.
@@ -132,7 +150,7 @@ mod tests {
     fn accepts(text: &str, fortran_order: bool, shape: &[u64]) -> bool {
         let descr = header_of(&tensor(text)).descr;
         let header = Header { descr, fortran_order, shape: shape.to_vec() };
-        check(&header, &tensor(text)).is_ok()
+        check(&header, &tensor(text), None).is_ok()
     }
 
     #[test]

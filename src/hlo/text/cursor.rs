@@ -38,6 +38,13 @@ impl<'a> Cursor<'a> {
         Ok(self.at)
     }
 
+    /// Whether what follows is a module of MLIR, which JAX prints where nothing else is asked for.
+    pub(in crate::hlo) fn is_mlir(&self) -> bool {
+        let starts =
+            ["module @", "module {", "module attributes ", "#loc", "#map", "builtin.module"];
+        starts.iter().any(|start| self.rest().starts_with(start))
+    }
+
     pub(in crate::hlo) fn go_back(&mut self, position: usize) {
         self.at = position;
     }

@@ -61,6 +61,11 @@ type Buffers = (Vec<Shape>, Shape);
 pub(in crate::hlo) fn header<'a>(
     cursor: &mut Cursor<'a>,
 ) -> Result<(&'a str, Option<Buffers>), HloError> {
+    let start = cursor.start()?;
+    if cursor.is_mlir() {
+        let reason = "expected HLO text, got MLIR; JAX's `lowered.as_text(\"hlo\")` gives HLO text";
+        return Err(cursor.error(start, reason));
+    }
     let (mut name, mut buffers) = ("", None);
     if cursor.eat_word("HloModule")? {
         name = cursor.name()?;
