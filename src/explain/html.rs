@@ -70,7 +70,7 @@ pub fn html(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
     document(&content(picture, compiled), &SCRIPTS)
 }
 
-/// The content of [`html`]'s page. The page's function `showLayouts` makes it work.
+/// The content of [`html()`]'s page. The page's function `showLayouts` makes it work.
 #[must_use]
 pub fn content(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> Content {
     let body = html! {
