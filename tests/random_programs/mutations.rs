@@ -78,7 +78,9 @@ fn elements(shape: &Shape, mut image: Vec<u8>) -> Vec<u8> {
         && lowered.element_bits() == 8
         && element_type.is_signed_integer()
     {
-        image.iter_mut().for_each(|byte| *byte &= (1 << bits) - 1);
+        for byte in &mut image {
+            *byte &= (1 << bits) - 1;
+        }
     }
     image
 }
