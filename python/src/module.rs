@@ -103,10 +103,11 @@ impl Call {
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let tree = self.arguments.bind(py);
         let given = arguments.get_item(0).and_then(|positional| positional.len()).unwrap_or(0);
-        let leaves = tree.call_method1(intern!(py, "flatten_up_to"), (arguments,)).map_err(|_| {
-            let given = format!("{given} positional ones in another tree");
-            invalid("arguments", &format!("arguments in the tree {tree}"), given)
-        })?;
+        let leaves =
+            tree.call_method1(intern!(py, "flatten_up_to"), (arguments,)).map_err(|_| {
+                let given = format!("{given} positional ones in another tree");
+                invalid("arguments", &format!("arguments in the tree {tree}"), given)
+            })?;
         let leaves: Vec<Bound<'py, PyAny>> = leaves.try_iter()?.collect::<PyResult<_>>()?;
         Ok(match &self.kept {
             None => leaves,
