@@ -9,7 +9,6 @@ mod timing;
 use bytemuck::{Pod, Zeroable};
 use permutation::Permutation;
 use rayon::ThreadPoolBuilder;
-use strided_view::{StridedView, StridedViewMut, row_major_strides};
 use stridec::{
     host,
     nest::{self, CopyNest},
@@ -17,6 +16,7 @@ use stridec::{
     stride::StrideDescriptor,
     window::Window,
 };
+use strided_view::{StridedView, StridedViewMut, row_major_strides};
 use timing::{Contender, Report, Timing, geomean, option, round_robin};
 
 /// A cache line, so that every buffer is aligned as HPTT's streaming stores want it.
@@ -110,7 +110,8 @@ fn compare_all(options: &Options, threads: usize, width: usize, report: &mut Rep
             continue;
         }
         let timings = compare(case, width, threads, &team, options.repetitions);
-        report.add(&format!("{} f{} {threads} threads", case.permutation.name, width * 8), &timings);
+        report
+            .add(&format!("{} f{} {threads} threads", case.permutation.name, width * 8), &timings);
         let [ours, hptt, strided, copy] = std::array::from_fn(|n: usize| timings[n].best_ms);
         ratios.push([hptt / ours, strided / ours, copy / ours]);
     }
