@@ -22,7 +22,13 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("nest", &["shape", "stride", "window"]),
     ("xla", &["shape", "stride", "nest"]),
     ("hlo", &["proto", "shape", "xla"]),
-    ("explain", &["error", "shape", "stride", "window", "nest", "schedule", "wgsl", "program"]),
+    (
+        "explain",
+        &[
+            "error", "shape", "stride", "window", "nest", "schedule", "wgsl", "program",
+            "sharding", "reshard", "xla",
+        ],
+    ),
     ("schedule", &["shape", "nest"]),
     ("wgsl", &["nest", "schedule"]),
     ("backend", &["error", "wgsl"]),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use stridec::notation::Kind;
 
-use super::{list::List, reshard_args::ReshardArgs, target::Limit};
+use super::{explain_args::ExplainArgs, list::List, reshard_args::ReshardArgs, target::Limit};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -55,7 +55,7 @@ pub(super) enum Command {
     /// Lists the adapters found, and the host
     Devices(DevicesArgs),
     /// Draws a layout, or an operation between two: here, as SVG, or as a page that runs the kernel
-    Explain(ExplainArgs),
+    Explain(Box<ExplainArgs>),
     /// Answers each request on stdin with a response on stdout: protos, each after its length as a varint
     Serve,
     /// Plans and runs the way from one sharding of an array over many devices to another
@@ -232,56 +232,6 @@ pub(super) struct OpFlags {
         conflicts_with_all = ["operation", "from", "to", "offsets", "sizes", "strides", "output_sizes"]
     )]
     pub(super) request: Option<String>,
-}
-
-#[derive(Args, Debug)]
-pub(super) struct ExplainArgs {
-    /// A shape, `stridec --help` shows the notations; or an operation: `relayout`, `slice` or `hlo`
-    #[arg(value_name = "SHAPE|OP", required_unless_present = "request")]
-    pub(super) operation: Option<String>,
-    /// hlo: the module, @FILE: a proto of XLA (.pb), or HLO text (.txt, .hlo)
-    #[arg(value_name = "@FILE")]
-    pub(super) module: Option<String>,
-    #[command(flatten)]
-    pub(super) flags: OpFlags,
-    #[command(flatten)]
-    pub(super) program: ProgramFlags,
-    /// Writes an SVG document; `-` is stdout
-    #[arg(long, value_name = "FILE")]
-    pub(super) svg: Option<PathBuf>,
-    /// Writes a page that runs the kernel in a browser; `-` is stdout
-    #[arg(long, value_name = "FILE")]
-    pub(super) html: Option<PathBuf>,
-}
-
-/// What is drawn of a program.
-#[derive(Args, Debug)]
-pub(super) struct ProgramFlags {
-    /// hlo: the layouts of the parameters and the result
-    #[arg(long, value_enum, default_value_t = Layouts::Module)]
-    pub(super) layouts: Layouts,
-    /// hlo: the number of the result that is drawn; all of them where this is left out
-    #[arg(long, value_name = "N")]
-    pub(super) output: Option<PathBuf>,
-    /// hlo: the index of the element whose way is shown
-    #[arg(long, value_name = "LIST")]
-    pub(super) element: Option<List<u64>>,
-    /// hlo: the parameters, as for `run`, for starts of slices that only a run knows; they are 0 where this is left out
-    #[arg(short, long, value_name = "IN")]
-    pub(super) input: Vec<PathBuf>,
-}
-
-impl ProgramFlags {
-    /// The first flag that was given.
-    pub(super) fn given(&self) -> Option<&'static str> {
-        let flags = [
-            ("--layouts", self.layouts != Layouts::Module),
-            ("--output", self.output.is_some()),
-            ("--element", self.element.is_some()),
-            ("--input", !self.input.is_empty()),
-        ];
-        flags.into_iter().find(|&(_, given)| given).map(|(flag, _)| flag)
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

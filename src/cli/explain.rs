@@ -1,24 +1,28 @@
-//! `stridec explain`: pictures of a layout, an operation or a program.
+//! `stridec explain`: pictures of a layout, an operation, a program or a reshard.
 
 use std::io::{self, IsTerminal};
 
 use clap::ValueEnum;
 use stridec::{
-    Target,
-    explain::{self, ProgramPicture},
+    Error, Target,
+    explain::{self, ProgramPicture, ReshardPicture},
     hlo::Module,
     program::Ways,
+    reshard::plan,
 };
 
 use super::{
-    args::{ExplainArgs, OpKind, ProgramFlags},
+    args::OpKind,
     errors::Failure,
+    explain_args::{ExplainArgs, ExplainCommand, ExplainReshardArgs, PictureFiles, ProgramFlags},
     image_file::ImageFile,
     list::List,
     op::{Asked, Request, unexpected},
     output::{Output, print},
     program,
+    reshard::{Sides, sides},
     shape_arg::tensor,
+    sharding_arg::sharding,
 };
 
 /// Columns of a picture that does not go to a terminal.
@@ -27,6 +31,9 @@ const COLUMNS: usize = 80;
 const MAX_COLUMNS: usize = 120;
 
 pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
+    if let Some(ExplainCommand::Reshard(args)) = &args.reshard {
+        return reshard(args);
+    }
     let given = args.operation.as_deref();
     let kind = given.map(|operation| (operation, OpKind::from_str(operation, false)));
     let asked = args.flags.asked()?;
@@ -53,7 +60,7 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
             tensor.draw(|picture| {
                 let page = || Ok(explain::html(picture, None));
                 write(
-                    args,
+                    &args.files,
                     |width| explain::terminal(picture, width),
                     || explain::svg(picture),
                     page,
@@ -67,7 +74,7 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
             let page = || Ok(operation.page(&target.unwrap_or_default())?);
             operation.draw(|picture| {
                 write(
-                    args,
+                    &args.files,
                     |width| explain::terminal(picture, width),
                     || explain::svg(picture),
                     page,
@@ -112,25 +119,42 @@ fn program(args: &ExplainArgs, requested: Option<Module>) -> Result<(), Failure>
         picture = picture.element(index);
     }
     let page = || Ok(picture.html(&Target::webgpu())?);
-    write(args, |width| picture.terminal(width), || picture.svg(), page)
+    write(&args.files, |width| picture.terminal(width), || picture.svg(), page)
+}
+
+/// Draws the plan from one sharding to another.
+fn reshard(ExplainReshardArgs { sides: args, files }: &ExplainReshardArgs) -> Result<(), Failure> {
+    let Sides { shape, from, to } = sides(args)?;
+    let plan = plan(&shape, &from.0, &to.0).map_err(Error::from)?;
+    let name = |text: &str, layout: &Option<String>| -> Result<String, Failure> {
+        let sharding = sharding(text)?;
+        Ok(match layout {
+            Some(layout) => format!("{sharding}, shards of {layout}"),
+            None => sharding.to_string(),
+        })
+    };
+    let from = name(&args.from, &args.from_layout)?;
+    let to = name(&args.to, &args.to_layout)?;
+    let picture = ReshardPicture::new(&plan, [&from, &to]);
+    write(files, |width| picture.terminal(width), || picture.svg(), || Ok(picture.html()))
 }
 
 /// Writes what was asked for: files, or else text on stdout.
 fn write(
-    args: &ExplainArgs,
+    files: &PictureFiles,
     terminal: impl FnOnce(usize) -> String,
     svg: impl FnOnce() -> String,
     page: impl FnOnce() -> Result<String, Failure>,
 ) -> Result<(), Failure> {
-    if args.svg.is_none() && args.html.is_none() {
+    if files.svg.is_none() && files.html.is_none() {
         return show(terminal);
     }
-    if let Some(path) = &args.svg {
+    if let Some(path) = &files.svg {
         let mut output = Output::open(path)?;
         output.write(svg().as_bytes())?;
         output.finish()?;
     }
-    if let Some(path) = &args.html {
+    if let Some(path) = &files.html {
         let mut output = Output::open(path)?;
         output.write(page()?.as_bytes())?;
         output.finish()?;

@@ -18,6 +18,7 @@ mod doctor;
 mod errors;
 mod execute;
 mod explain;
+mod explain_args;
 #[cfg(feature = "gpu")]
 mod fit;
 mod image_file;

@@ -53,6 +53,15 @@ impl Colour {
         Self { rgb: HUES[number % HUES.len()] }
     }
 
+    /// The colour of a device, or of a group of them: hues where there are few.
+    pub(super) fn of_device(number: usize, count: usize) -> Self {
+        if count <= HUES.len() {
+            Self::of_source(number)
+        } else {
+            Self::of(number as u64, count as u64)
+        }
+    }
+
     /// `#31688e`.
     pub(super) fn hex(self) -> String {
         let [r, g, b] = self.rgb;

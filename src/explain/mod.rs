@@ -14,7 +14,8 @@
 //! ```
 //!
 //! A [`ProgramPicture`] draws the results of a program by the sources of their elements: the same grids, painted by
-//! `mosaic`, and the way of one element back through the instructions.
+//! `mosaic`, and the way of one element back through the instructions. A [`ReshardPicture`] draws a plan: the array as both
+//! sides have it (`shards`), and the bytes between devices (`flows`).
 //!
 //! ```
 //! use stridec::{Tensor, explain::terminal};
@@ -26,6 +27,7 @@
 
 mod colour;
 mod data;
+mod flows;
 mod grid;
 mod html;
 mod marks;
@@ -35,7 +37,10 @@ mod paint;
 mod picture;
 mod program;
 mod program_page;
+mod reshard;
+mod reshard_page;
 mod sentences;
+mod shards;
 mod shown;
 mod strip;
 mod svg;
@@ -45,5 +50,6 @@ mod tiles;
 pub use html::{Compiled, Content, content, html};
 pub use picture::{Movement, Picture, Side};
 pub use program::ProgramPicture;
+pub use reshard::ReshardPicture;
 pub use svg::svg;
 pub use terminal::terminal;

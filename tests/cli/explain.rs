@@ -26,6 +26,25 @@ fn documents_go_to_stdout_too() {
     assert!(!html.contains("id=\"run\""), "a layout has no kernel");
 }
 
+/// A reshard, as text and in files; its flags are those of `reshard plan`.
+#[test]
+fn reshards_are_drawn() {
+    let sandbox = Sandbox::new();
+    let rows = ["explain", "reshard", "--shape", "f32[8,6]", "--from", "{devices=[4,1]<=[4]}"];
+    let rows = [&rows[..], &["--to", "{devices=[1,3]<=[3]}", "--to-layout", "{0,1}"]].concat();
+    let text = sandbox.stridec(&rows).text().to_owned();
+    assert!(text.contains("AFTER {devices=[1,3]<=[3]}, shards of {0,1}"), "{text}");
+    assert!(text.contains("9 boxes of 144B in all"), "{text}");
+    let svg = sandbox.stridec(&[&rows[..], &["--svg", "-"]].concat()).text().to_owned();
+    assert!(svg.contains("<title>3 sends 16B to 2</title>"), "{svg}");
+    assert_eq!(sandbox.stridec(&[&rows[..], &["--html", "page.html"]].concat()).text(), "");
+    assert!(sandbox.read("page.html").starts_with(b"<!DOCTYPE html>"));
+    sandbox.stridec(&rows[..4]).fails(2, "--from");
+    let manual = ["{manual}", "--devices", "4"];
+    sandbox.stridec(&[&rows[..5], &manual, &rows[6..8]].concat()).fails(3, "manual");
+    sandbox.stridec(&[&rows[..], &["--from-layout", "{"]].concat()).fails(2, "--from-layout");
+}
+
 #[test]
 fn what_is_missing_is_named() {
     let sandbox = Sandbox::new();

@@ -6,6 +6,7 @@ mod base64;
 mod geometry;
 mod looks;
 mod program;
+mod reshard;
 
 use stridec::{Operation, explain::Picture, stride::StrideDescriptor};
 

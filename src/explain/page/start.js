@@ -5,6 +5,7 @@
   const main = document.querySelector("main");
   const page = JSON.parse(document.getElementById("data").textContent);
   if (page.results) showProgram(main, page);
+  else if (page.flows) showReshard(main, page);
   else showLayouts(main, page);
   if (location.hash === "#run") main.querySelector("#run")?.click();
 }

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::{
     grid, moves,
-    scene::{LINE, Part, cell_width, column, flow, key, paragraph, style, text_width},
+    scene::{LINE, Part, cell_width, column, flow, offsets_key, paragraph, style, text_width},
     strip,
 };
 use crate::explain::{
@@ -126,7 +126,7 @@ fn side(
     let memory = strip::draw(descriptor, followed, width);
     // One key for all that is coloured by its place in the whole memory; a grid with a scale of its own has its own key.
     let whole = (descriptor.elements() > 0)
-        .then(|| key([0, descriptor.physical_elements() - 1], words.padding.is_some()));
+        .then(|| offsets_key([0, descriptor.physical_elements() - 1], words.padding.is_some()));
     if grids.iter().any(Grid::is_coloured_by_all) {
         parts.extend(whole.into_iter().chain([array, memory]));
     } else {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use maud::html;
 
-use super::scene::{CELL, LINE, Part, cell_width, ground, key, stroke, text, text_width};
+use super::scene::{CELL, LINE, Part, cell_width, ground, offsets_key, stroke, text, text_width};
 use crate::explain::{grid::Grid, paint::Paint, shown::Item};
 
 /// The most cells for which lines show the order of memory.
@@ -20,7 +20,7 @@ pub(super) fn draw(grid: &Grid<'_>, followed: &[u64]) -> Part {
     let down = grid.name(0).map_or(String::new(), |name| format!("{name} ↓"));
     let ticks = rows.iter().map(|item| label(grid, 0, *item).len()).max().unwrap_or(0);
     let margin = text_width(ticks.max(down.chars().count())) + 8;
-    let key = (!grid.is_coloured_by_all()).then(|| key(grid.range, grid.has_padding()));
+    let key = (!grid.is_coloured_by_all()).then(|| offsets_key(grid.range, grid.has_padding()));
     let head = if key.is_some() { 2 * LINE + 4 } else { LINE };
     let top = head + LINE + 4;
     let at = |row: usize, column: usize| [margin + column * width, top + row * CELL];

@@ -118,13 +118,13 @@ pub(super) fn text(
     html! { text class=(class) x=(x + width / 2) y=(y + 16) { (label) } }
 }
 
-/// A key to the colours: the offsets that they run over, and padding where there is any.
-pub(super) fn key([first, last]: [u64; 2], padding: bool) -> Part {
+/// A key to the colours: what they run from and to, and what is hatched where anything is.
+pub(super) fn key([first, last]: [&str; 2], hatched: Option<&str>) -> Part {
     let swatches = 12;
-    let (first, last) = (format!("offset {first}"), format!("offset {last}"));
-    let bar = text_width(first.len()) + 8;
+    let width = |text: &str| text_width(text.chars().count());
+    let bar = width(first) + 8;
     let bar_end = bar + swatches * 14;
-    let hatch = bar_end + text_width(last.len()) + 32;
+    let hatch = bar_end + width(last) + 32;
     let markup = html! {
         text.m x="0" y="13" { (first) }
         @for number in 0..swatches {
@@ -132,13 +132,19 @@ pub(super) fn key([first, last]: [u64; 2], padding: bool) -> Part {
                 fill=(Colour::of(number as u64, swatches as u64).hex()) {}
         }
         text.m x=(bar_end + 8) y="13" { (last) }
-        @if padding {
+        @if let Some(hatched) = hatched {
             rect.p x=(hatch) y="2" width="22" height="14" {}
-            text.m x=(hatch + 30) y="13" { "padding" }
+            text.m x=(hatch + 30) y="13" { (hatched) }
         }
     };
-    let width = if padding { hatch + 30 + text_width(7) } else { hatch - 24 };
+    let width = hatched.map_or(hatch - 24, |hatched| hatch + 30 + width(hatched));
     Part { markup, width, height: LINE }
+}
+
+/// A key to colours that run along memory.
+pub(super) fn offsets_key([first, last]: [u64; 2], padding: bool) -> Part {
+    let (first, last) = (format!("offset {first}"), format!("offset {last}"));
+    key([&first, &last], padding.then_some("padding"))
 }
 
 /// A line of a box: its class says how strong.

@@ -1,0 +1,85 @@
+//! The arguments of `stridec explain`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::{
+    args::{Layouts, OpFlags},
+    list::List,
+    reshard_args::SidesArgs,
+};
+
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(super) struct ExplainArgs {
+    #[command(subcommand)]
+    pub(super) reshard: Option<ExplainCommand>,
+    /// A shape, `stridec --help` shows the notations; or an operation: `relayout`, `slice` or `hlo`
+    #[arg(value_name = "SHAPE|OP", required_unless_present = "request")]
+    pub(super) operation: Option<String>,
+    /// hlo: the module, @FILE: a proto of XLA (.pb), or HLO text (.txt, .hlo)
+    #[arg(value_name = "@FILE")]
+    pub(super) module: Option<String>,
+    #[command(flatten)]
+    pub(super) flags: OpFlags,
+    #[command(flatten)]
+    pub(super) program: ProgramFlags,
+    #[command(flatten)]
+    pub(super) files: PictureFiles,
+}
+
+/// Where pictures go; to stdout, as text, where no file is given.
+#[derive(Args, Debug)]
+pub(super) struct PictureFiles {
+    /// Writes an SVG document; `-` is stdout
+    #[arg(long, value_name = "FILE")]
+    pub(super) svg: Option<PathBuf>,
+    /// Writes a page that works in a browser, and runs the kernel there where there is one; `-` is stdout
+    #[arg(long, value_name = "FILE")]
+    pub(super) html: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ExplainCommand {
+    /// Draws the way from one sharding to another: the array by device on both sides, and who sends how much to whom
+    Reshard(ExplainReshardArgs),
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ExplainReshardArgs {
+    #[command(flatten)]
+    pub(super) sides: SidesArgs,
+    #[command(flatten)]
+    pub(super) files: PictureFiles,
+}
+
+/// What is drawn of a program.
+#[derive(Args, Debug)]
+pub(super) struct ProgramFlags {
+    /// hlo: the layouts of the parameters and the result
+    #[arg(long, value_enum, default_value_t = Layouts::Module)]
+    pub(super) layouts: Layouts,
+    /// hlo: the number of the result that is drawn; all of them where this is left out
+    #[arg(long, value_name = "N")]
+    pub(super) output: Option<PathBuf>,
+    /// hlo: the index of the element whose way is shown
+    #[arg(long, value_name = "LIST")]
+    pub(super) element: Option<List<u64>>,
+    /// hlo: the parameters, as for `run`, for starts of slices that only a run knows; they are 0 where this is left out
+    #[arg(short, long, value_name = "IN")]
+    pub(super) input: Vec<PathBuf>,
+}
+
+impl ProgramFlags {
+    /// The first flag that was given.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        let flags = [
+            ("--layouts", self.layouts != Layouts::Module),
+            ("--output", self.output.is_some()),
+            ("--element", self.element.is_some()),
+            ("--input", !self.input.is_empty()),
+        ];
+        flags.into_iter().find(|&(_, given)| given).map(|(flag, _)| flag)
+    }
+}

@@ -1,0 +1,137 @@
+//! [`Flows`]: how many bytes go from whom to whom, with devices in groups where there are more than a picture has room for.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    reshard::{ReshardPlan, Transfer},
+    xla::human_readable_num_bytes,
+};
+
+/// The bytes of a plan between groups of devices.
+pub(super) struct Flows {
+    /// How many devices a group has; the last may have fewer.
+    each: u64,
+    /// The devices of both sides.
+    devices: [u64; 2],
+    /// From one group to another, or within one: only what is sent.
+    pub(super) moved: BTreeMap<(usize, usize), u128>,
+    /// What the devices of a group want and have already.
+    pub(super) kept: Vec<u128>,
+    /// What the devices of a group send.
+    pub(super) sent: Vec<u128>,
+    /// What they receive.
+    pub(super) received: Vec<u128>,
+}
+
+impl Flows {
+    /// The bytes of a plan, with at most so many groups on a side.
+    pub(super) fn new(plan: &ReshardPlan, most: usize) -> Self {
+        let devices = [plan.from().devices(), plan.to().devices()];
+        let each = devices[0].max(devices[1]).div_ceil(most as u64);
+        let mut flows = Self {
+            each,
+            devices,
+            moved: BTreeMap::new(),
+            kept: vec![],
+            sent: vec![],
+            received: vec![],
+        };
+        let groups = flows.groups();
+        (flows.kept, flows.sent, flows.received) =
+            (vec![0; groups], vec![0; groups], vec![0; groups]);
+        for Transfer { from, to, region } in plan.transfers() {
+            let (from, to) = (flows.group(*from), flows.group(*to));
+            let bytes = u128::from(plan.bytes(region));
+            *flows.moved.entry((from, to)).or_default() += bytes;
+            flows.sent[from] += bytes;
+            flows.received[to] += bytes;
+        }
+        for copy in plan.copies() {
+            let group = flows.group(copy.to);
+            flows.kept[group] += u128::from(plan.bytes(&copy.region));
+        }
+        flows
+    }
+
+    /// The group of a device.
+    #[expect(clippy::cast_possible_truncation)] // there are no more groups than a picture has room for
+    pub(super) fn group(&self, device: u64) -> usize {
+        (device / self.each) as usize
+    }
+
+    /// The devices of the larger side.
+    pub(super) fn devices(&self) -> u64 {
+        self.devices[0].max(self.devices[1])
+    }
+
+    /// The groups of a side: 0 for the source, 1 for the destination.
+    pub(super) fn groups_of(&self, side: usize) -> usize {
+        self.group(self.devices[side] - 1) + 1
+    }
+
+    /// The groups of the larger side.
+    pub(super) fn groups(&self) -> usize {
+        self.groups_of(0).max(self.groups_of(1))
+    }
+
+    /// Whether a group is one device.
+    pub(super) fn is_by_device(&self) -> bool {
+        self.each == 1
+    }
+
+    /// The number of a device, or the first and the last of a group.
+    pub(super) fn name(&self, group: usize) -> String {
+        let first = group as u64 * self.each;
+        let last = (first + self.each).min(self.devices()) - 1;
+        if first == last { first.to_string() } else { format!("{first}–{last}") }
+    }
+
+    /// The most bytes that go from one group to another.
+    pub(super) fn most(&self) -> u128 {
+        self.moved.values().copied().max().unwrap_or(0)
+    }
+}
+
+/// `96.0M`; bytes past 2^64, which no machine moves, are the greatest number.
+pub(super) fn bytes(bytes: u128) -> String {
+    human_readable_num_bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
+}
+
+/// What is moved, in sentences.
+pub(super) fn sentences(plan: &ReshardPlan) -> Vec<String> {
+    let [from, to] = [plan.from(), plan.to()].map(|side| match side.devices() {
+        1 => "1 device".to_owned(),
+        devices => format!("{devices} devices"),
+    });
+    let sizes = plan.shape().dimensions().iter().map(|size| u128::from(size.bound().unwrap_or(0)));
+    let array = bytes(sizes.product::<u128>() * u128::from(plan.element_bytes()));
+    let (cost, bounds) = (plan.cost(), plan.bounds());
+    let kept: u128 = plan.copies().iter().map(|copy| u128::from(plan.bytes(&copy.region))).sum();
+    let mut sentences = vec![format!("{array}, on {from} before and {to} after.")];
+    if plan.transfers().is_empty() {
+        sentences.push(format!("Nothing is sent; {} stay where they are.", bytes(kept)));
+        return sentences;
+    }
+    let boxes = match plan.transfers().len() {
+        1 => "1 box".to_owned(),
+        count => format!("{count} boxes"),
+    };
+    let total = bytes(cost.total_bytes);
+    sentences.push(format!(
+        "{boxes} of {total} in all go from one device to another, and {} stay where they are.",
+        bytes(kept)
+    ));
+    let least = |cost: u128, bound: u128| {
+        if cost == bound {
+            format!("{}, the least possible", bytes(cost))
+        } else {
+            format!("{}, at least {} in any plan", bytes(cost), bytes(bound))
+        }
+    };
+    sentences.push(format!(
+        "The busiest sender sends {}; the busiest receiver receives {}.",
+        least(cost.send_bytes, bounds.send_bytes),
+        least(cost.receive_bytes, bounds.receive_bytes)
+    ));
+    sentences
+}

@@ -1,0 +1,90 @@
+//! The page of a reshard: its pictures, and what the device that is pointed at sends and receives.
+
+use maud::{Markup, html};
+use serde_json::{Value as Json, json};
+
+use super::{
+    flows::{self, Flows},
+    html::{Content, document, frame},
+    reshard::ReshardPicture,
+    svg::{DrawnReshard, MAX_GROUPS},
+};
+use crate::reshard::Transfer;
+
+/// The scripts, in the order that they need each other.
+const SCRIPTS: [&str; 2] = [include_str!("page/reshard.js"), include_str!("page/start.js")];
+/// The most transfers that a page lists.
+const MOST_LISTED: usize = 4096;
+
+impl ReshardPicture<'_> {
+    /// Writes one self-contained page: it loads nothing, and its policy forbids it to.
+    ///
+    /// The reader points at a device, and the page shows what it sends and receives.
+    #[must_use]
+    pub fn html(&self) -> String {
+        document(&self.content(), &SCRIPTS)
+    }
+
+    /// The content of the page that [`html`](Self::html) writes. The page's function `showReshard` makes it work.
+    #[must_use]
+    pub fn content(&self) -> Content {
+        let flows = Flows::new(self.plan, MAX_GROUPS);
+        let DrawnReshard { sides, arrows, matrix } = self.documents();
+        let body = html! {
+            h1 { code { (self.title()) } }
+            @for sentence in self.sentences() { p { (sentence) } }
+            p.lead {
+                "Each tile of the array has the colour of the device that holds it. "
+                @if let Some(several) = self.several() { (several) " " }
+                "Point at a device, or choose one below, to see what it sends and receives."
+            }
+            noscript { p { "Choosing a device needs JavaScript; the pictures do not." } }
+            p.controls #choose {}
+            p #live role="status" aria-live="polite" {}
+            div.sides { @for side in &sides { (frame(side, "the array")) } }
+            h2 { "What is sent" }
+            (frame(&arrows, "who sends to whom"))
+            (frame(&matrix, "bytes between devices"))
+            (self.listed())
+        };
+        let transfers =
+            flows.moved.iter().map(|(&(from, to), &bytes)| json!([from, to, flows::bytes(bytes)]));
+        let devices = (0..flows.groups()).map(|group| {
+            let [sent, received, kept] =
+                [&flows.sent, &flows.received, &flows.kept].map(|of| flows::bytes(of[group]));
+            json!({ "name": flows.name(group), "sent": sent, "received": received, "kept": kept })
+        });
+        let data = json!({
+            "flows": transfers.collect::<Json>(),
+            "devices": devices.collect::<Json>(),
+            "word": if flows.is_by_device() { "Device" } else { "Devices" },
+        });
+        let data = data.to_string().replace('<', "\\u003c");
+        Content { title: self.title(), body: body.into_string(), data }
+    }
+
+    /// The transfers as a table.
+    fn listed(&self) -> Markup {
+        let transfers = self.plan.transfers();
+        html! {
+            @if transfers.is_empty() {
+                p { "Nothing is sent." }
+            } @else {
+                details {
+                    summary { "The boxes that are sent" }
+                    div.wide {
+                        table {
+                            tr { @for name in ["from", "to", "box", "bytes"] { th scope="col" { (name) } } }
+                            @for Transfer { from, to, region } in transfers.iter().take(MOST_LISTED) {
+                                tr { td { (from) } td { (to) } td { (region) } td { (self.plan.bytes(region)) } }
+                            }
+                        }
+                    }
+                    @if transfers.len() > MOST_LISTED {
+                        p { "and " (transfers.len() - MOST_LISTED) " more, which " code { "stridec reshard plan --format json" } " prints." }
+                    }
+                }
+            }
+        }
+    }
+}

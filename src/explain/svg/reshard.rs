@@ -1,0 +1,225 @@
+//! A reshard, drawn: the array as both sides have it, who sends to whom, and how much.
+
+use maud::{Markup, html};
+
+use super::{
+    document::{GAP, document},
+    flows::{arrows, matrix},
+    scene::{CELL, LINE, Part, column, flow, paragraph, text_width},
+};
+use crate::{
+    explain::{
+        colour::Colour,
+        flows::Flows,
+        reshard::ReshardPicture,
+        shards::{MAX_STRIPS, Map, Strip, View, listed, shown},
+    },
+    sharding::Holders,
+};
+
+/// Width of a document.
+const WIDTH: usize = 1000;
+/// Width of the array on each side.
+const SIDE: usize = 400;
+/// Height of the array, where its extents do not say less.
+const MAX_HEIGHT: usize = 400;
+/// The most groups of devices.
+pub(in crate::explain) const MAX_GROUPS: usize = 64;
+/// The most colours of one tile.
+const MAX_BANDS: usize = 16;
+
+/// What is drawn: parts of one document, or documents of their own.
+pub(in crate::explain) struct Drawn<T> {
+    /// The array before and after.
+    pub(in crate::explain) sides: Vec<T>,
+    /// Who sends to whom.
+    pub(in crate::explain) arrows: T,
+    /// How much.
+    pub(in crate::explain) matrix: T,
+}
+
+impl ReshardPicture<'_> {
+    /// Draws the reshard as an SVG document.
+    ///
+    /// ```
+    /// use stridec::{explain::ReshardPicture, reshard::plan, shape::Shape, sharding::Sharding};
+    /// let shape: Shape = "f32[4,4]".parse()?;
+    /// let names = ["{devices=[2,1]<=[2]}", "{devices=[1,2]<=[2]}"];
+    /// let place = |name: &str| name.parse::<Sharding>()?.place(&shape, None);
+    /// let plan = plan(&shape, &place(names[0])?, &place(names[1])?)?;
+    /// let document = ReshardPicture::new(&plan, names).svg();
+    /// assert!(document.contains("0 sends 16B to 1"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn svg(&self) -> String {
+        let Drawn { sides, arrows, matrix } = self.parts();
+        let title = Part {
+            markup: html! { text.t x="0" y="15" { (self.title()) } },
+            width: self.title().chars().count() * 92 / 10,
+            height: LINE + 2,
+        };
+        let words = self.sentences().into_iter().chain(self.several().map(str::to_owned));
+        let words = words.map(|said| paragraph(&said, WIDTH, "s"));
+        let parts = vec![
+            title,
+            column(words.collect(), 2),
+            flow(sides, WIDTH + GAP, 2 * GAP),
+            flow(vec![arrows, matrix], WIDTH + GAP + 200, 2 * GAP),
+        ];
+        document(column(parts, GAP - 4), &self.title(), true).into_string()
+    }
+
+    fn parts(&self) -> Drawn<Part> {
+        let flows = Flows::new(self.plan, MAX_GROUPS);
+        let placements = [self.plan.from(), self.plan.to()];
+        let sides = View::new(self.plan).map_or_else(
+            || vec![paragraph("The array has no elements.", WIDTH, "s")],
+            |view| {
+                let sides = placements.iter().zip(["Before", "After"]).zip(self.names);
+                let most = [MAX_STRIPS; 2];
+                sides
+                    .map(|((placement, word), name)| {
+                        let map = Map::new(placement, &view, most);
+                        let words = paragraph(&format!("{word}: {name}"), SIDE + 60, "s h");
+                        column(vec![words, side(&map, &view, &flows)], 6)
+                    })
+                    .collect()
+            },
+        );
+        Drawn { sides, arrows: arrows(&flows), matrix: matrix(&flows) }
+    }
+
+    /// The same as several documents for a page; the first has the style of all.
+    pub(in crate::explain) fn documents(&self) -> Drawn<Markup> {
+        let Drawn { sides, arrows, matrix } = self.parts();
+        let sides = sides.into_iter().enumerate();
+        let sides = sides.map(|(number, side)| document(side, &self.title(), number == 0));
+        Drawn {
+            sides: sides.collect(),
+            arrows: document(arrows, &self.title(), false),
+            matrix: document(matrix, &self.title(), false),
+        }
+    }
+}
+
+/// The array as one side has it, in planes.
+fn side(map: &Map<'_>, view: &View, flows: &Flows) -> Part {
+    let several = map.planes.len() > 1;
+    let width = if several { (SIDE - GAP) / 2 } else { SIDE };
+    let mut planes: Vec<Part> =
+        map.planes.iter().map(|strips| plane(map, view, flows, strips, width)).collect();
+    if map.hidden > 0 {
+        planes.push(paragraph(&format!("and {} more", map.hidden), SIDE, "s"));
+    }
+    flow(planes, SIDE + 80, GAP)
+}
+
+/// One plane, to scale as far as strips stay visible.
+fn plane(map: &Map<'_>, view: &View, flows: &Flows, plane: &[Strip], width: usize) -> Part {
+    let size = |dimension: Option<usize>| dimension.map_or(1, |dimension| view.sizes[dimension]);
+    let [rows, columns] = &map.strips;
+    let (down, across) = (size(view.down), size(view.across));
+    let scaled = u128::from(down) * width as u128 / u128::from(across);
+    let scaled = usize::try_from(scaled).unwrap_or(usize::MAX);
+    let most = MAX_HEIGHT * width / SIDE;
+    let height = match view.down {
+        Some(_) => scaled.clamp((rows.len() * CELL).min(most), most),
+        None => 2 * CELL,
+    };
+    let name = map.plane_name(plane);
+    let top = LINE + if name.is_empty() { 0 } else { LINE } + 4;
+    let left = view.down.map_or(0, |down| text_width(format!("d{down} ↓").chars().count()) + 6);
+    let at = |index: u64, size: u64, pixels: usize| {
+        usize::try_from(u128::from(index) * pixels as u128 / u128::from(size)).unwrap_or(pixels)
+    };
+    let (mut drawn, mut labels) = (vec![], vec![]);
+    for (r, &row) in rows.iter().enumerate() {
+        let [y0, y1] = [row.start, row.limit].map(|index| top + at(index, down, height));
+        for (c, &strip) in columns.iter().enumerate() {
+            let [x0, x1] = [strip.start, strip.limit].map(|index| left + at(index, across, width));
+            let place = Place { x: x0, y: y0, width: (x1 - x0).max(1), height: (y1 - y0).max(1) };
+            let holders = map.holders(plane, row, strip);
+            let title = format!("{}: {}", map.cell_name(plane, row, strip), who(holders, flows));
+            drawn.push(tile(place, holders, flows, &title));
+            labels.push(numbers(place, holders, flows, [r, c]));
+        }
+    }
+    let markup = html! {
+        @if !name.is_empty() { text.m x=(left) y="13" { (name) } }
+        @if let Some(across) = view.across {
+            text.m x=(left) y=(top - 6) { "d" (across) " →" }
+        }
+        @if let Some(down) = view.down { text.m x="0" y=(top + 13) { "d" (down) " ↓" } }
+        @for part in drawn.iter().chain(&labels) { (part) }
+        path.i d=(format!("M{left} {top}H{}V{}H{left}Z", left + width, top + height)) {}
+    };
+    Part { markup, width: left + width + 2, height: top + height + 2 }
+}
+
+/// Where a tile is drawn.
+#[derive(Clone, Copy)]
+struct Place {
+    x: usize,
+    y: usize,
+    width: usize,
+    height: usize,
+}
+
+/// `device 0`, `devices 0, 4 and 2 more`.
+fn who(holders: Holders<'_>, flows: &Flows) -> String {
+    let devices = if holders.len() == 1 { "device" } else { "devices" };
+    let more = if flows.is_by_device() { "" } else { " in the first tile" };
+    format!("{devices} {}{more}", listed(holders))
+}
+
+/// The devices of a tile that have a colour in it, and where each begins and ends.
+fn bands(
+    Place { x, width, .. }: Place,
+    holders: Holders<'_>,
+) -> impl ExactSizeIterator<Item = (u64, [usize; 2])> {
+    let devices = shown(holders, MAX_BANDS.min(width.max(1)));
+    let count = devices.len();
+    let at = move |number: usize| x + number * width / count;
+    devices
+        .into_iter()
+        .enumerate()
+        .map(move |(number, device)| (device, [at(number), at(number + 1)]))
+}
+
+/// A tile in the colours of the devices that have it.
+fn tile(place: Place, holders: Holders<'_>, flows: &Flows, title: &str) -> Markup {
+    let Place { x, y, width, height } = place;
+    let gap = usize::from(width > 3 && height > 3);
+    html! {
+        @for (device, [left, right]) in bands(place, holders) {
+            @let left = if left == x { left + gap } else { left };
+            @let colour = Colour::of_device(flows.group(device), flows.groups());
+            rect x=(left) y=(y + gap) width=(right.saturating_sub(left).max(1)) height=(height - gap)
+                fill=(colour.hex()) data-device=(flows.group(device)) { title { (title) } }
+        }
+    }
+}
+
+/// The numbers of the devices that have a tile, where there is room.
+fn numbers(place: Place, holders: Holders<'_>, flows: &Flows, at: [usize; 2]) -> Markup {
+    let bands = bands(place, holders);
+    let longest = text_width((flows.devices() - 1).to_string().len()) + 4;
+    // Those of small tiles stand at every second, or third, of them, and reach into their neighbours.
+    let fits =
+        |at: usize, size: usize, label: usize| at.is_multiple_of(label.div_ceil(size.max(1)));
+    let drawn = fits(at[0], place.height, LINE - 4)
+        && match bands.len() {
+            1 => fits(at[1], place.width, longest),
+            count => place.width / count >= longest,
+        };
+    html! {
+        @if drawn {
+            @for (device, [left, right]) in bands {
+                @let colour = Colour::of_device(flows.group(device), flows.groups());
+                text.c.(if colour.takes_dark_text() { "k" } else { "w" })
+                    x=(left.midpoint(right)) y=(place.y + place.height / 2 + 4) { (device) }
+            }
+        }
+    }
+}
