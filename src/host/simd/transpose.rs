@@ -162,6 +162,11 @@ impl Simd {
         // SAFETY: a set has the features of those before it; rows are as many as the function takes at once.
         unsafe {
             match self.0 {
+                // Lines are written whole. Bytes are faster in registers of 32 bytes on one processor, of 64 on another.
+                #[cfg(target_arch = "x86_64")]
+                Set::Avx512Vbmi if N > 1 && rows.len() >= 4 * E => {
+                    by_inner!(x86::transpose_64, inner, columns, from, rows, at);
+                }
                 #[cfg(target_arch = "x86_64")]
                 Set::Avx2 | Set::Avx512Vbmi if rows.len() >= 2 * E => {
                     by_inner!(x86::transpose_32, inner, columns, from, rows, at);

@@ -9,8 +9,11 @@ use std::arch::x86_64::{
     _mm256_or_si256, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_storeu_si256,
     _mm256_stream_si256, _mm256_unpackhi_epi8, _mm256_unpackhi_epi16, _mm256_unpackhi_epi32,
     _mm256_unpackhi_epi64, _mm256_unpacklo_epi8, _mm256_unpacklo_epi16, _mm256_unpacklo_epi32,
-    _mm256_unpacklo_epi64, _mm512_loadu_si512, _mm512_mask_permutexvar_epi8, _mm512_set1_epi8,
-    _mm512_setzero_si512, _mm512_storeu_si512, _mm512_testn_epi8_mask,
+    _mm256_unpacklo_epi64, _mm512_castsi128_si512, _mm512_inserti32x4, _mm512_loadu_si512,
+    _mm512_mask_permutexvar_epi8, _mm512_set1_epi8, _mm512_setzero_si512, _mm512_shuffle_epi8,
+    _mm512_storeu_si512, _mm512_testn_epi8_mask, _mm512_unpackhi_epi8, _mm512_unpackhi_epi16,
+    _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi8, _mm512_unpacklo_epi16,
+    _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
 };
 
 use super::{
@@ -33,6 +36,16 @@ select!(
 
 transpose!(transpose_16, "ssse3", 1, lanes_16, low_16, high_16, permute_16, write_16);
 transpose!(transpose_32, "avx2", 2, lanes_32, low_32, high_32, permute_32, write_32);
+transpose!(
+    transpose_64,
+    "avx512f,avx512bw,avx512vbmi",
+    4,
+    lanes_64,
+    low_64,
+    high_64,
+    permute_64,
+    write_64
+);
 
 strips!(strips_16, "ssse3", 1, lanes_16, low_16, high_16, permute_16, stream_16);
 strips!(strips_32, "avx2", 2, lanes_32, low_32, high_32, permute_32, stream_32);
@@ -110,6 +123,53 @@ fn high_32<const N: usize>(a: __m256i, b: __m256i) -> __m256i {
 unsafe fn write_32(to: *mut u8, bytes: __m256i) {
     // SAFETY: the caller's place.
     unsafe { _mm256_storeu_si256(to.cast(), bytes) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+unsafe fn lanes_64(lane: impl Fn(usize) -> *const u8) -> __m512i {
+    // SAFETY: the caller's lanes.
+    unsafe {
+        let first = _mm512_castsi128_si512(_mm_loadu_si128(lane(0).cast()));
+        let two = _mm512_inserti32x4::<1>(first, _mm_loadu_si128(lane(1).cast()));
+        let three = _mm512_inserti32x4::<2>(two, _mm_loadu_si128(lane(2).cast()));
+        _mm512_inserti32x4::<3>(three, _mm_loadu_si128(lane(3).cast()))
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512bw")]
+fn low_64<const N: usize>(a: __m512i, b: __m512i) -> __m512i {
+    match N {
+        1 => _mm512_unpacklo_epi8(a, b),
+        2 => _mm512_unpacklo_epi16(a, b),
+        4 => _mm512_unpacklo_epi32(a, b),
+        _ => _mm512_unpacklo_epi64(a, b),
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512bw")]
+fn high_64<const N: usize>(a: __m512i, b: __m512i) -> __m512i {
+    match N {
+        1 => _mm512_unpackhi_epi8(a, b),
+        2 => _mm512_unpackhi_epi16(a, b),
+        4 => _mm512_unpackhi_epi32(a, b),
+        _ => _mm512_unpackhi_epi64(a, b),
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+unsafe fn write_64(to: *mut u8, bytes: __m512i) {
+    // SAFETY: the caller's place.
+    unsafe { _mm512_storeu_si512(to.cast(), bytes) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512bw")]
+fn permute_64(bytes: __m512i, table: __m512i) -> __m512i {
+    _mm512_shuffle_epi8(bytes, table)
 }
 
 #[inline]
