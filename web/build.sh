@@ -9,7 +9,8 @@ mkdir -p "$site"
 module=target/wasm32-unknown-unknown/release/stridec_web.wasm
 cp $module "$site/stridec.wasm"
 cp page/* ../src/explain/page/*.js ../src/explain/page/page.css "$site"
-rm "$site/start.js"
+# The page starts otherwise, and shows no reshards.
+rm "$site/start.js" "$site/reshard.js"
 # As text in a script: a page that was opened from a file may load scripts, and nothing else.
 {
     printf 'const MODULE = "'

@@ -31,8 +31,9 @@ pub struct Compiled<'a> {
 }
 
 /// The page's scripts, in the order that they need each other.
-const SCRIPTS: [&str; 5] = [
+const SCRIPTS: [&str; 6] = [
     include_str!("page/layout.js"),
+    include_str!("page/plane.js"),
     include_str!("page/view.js"),
     include_str!("page/run.js"),
     include_str!("page/page.js"),
@@ -45,8 +46,10 @@ const SCRIPTS: [&str; 5] = [
 pub struct Content {
     /// The title, as text.
     pub title: String,
-    /// Markup; what comes from the picture is escaped in it.
+    /// Markup of what a reader looks at first; what comes from the picture is escaped in it.
     pub body: String,
+    /// Markup of what stands below that: pictures that need no script, and kernels.
+    pub below: String,
     /// JSON that the scripts read; `</script>` cannot occur in it.
     pub data: String,
 }
@@ -70,7 +73,7 @@ pub fn html(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
     document(&content(picture, compiled), &SCRIPTS)
 }
 
-/// The content of [`html()`]'s page. The page's function `showLayouts` makes it work.
+/// The content of [`html()`]'s page. The page's functions `showLayouts` and `markStrides` make it work.
 #[must_use]
 pub fn content(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> Content {
     let body = html! {
@@ -78,6 +81,8 @@ pub fn content(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> Conten
         h2 { "Explore" }
         (explorer(picture))
         @if compiled.is_some() { (run(picture)) }
+    };
+    let below = html! {
         h2 { "The picture" }
         (drawing(picture))
         @if let Some(compiled) = compiled { (kernel(picture, compiled)) }
@@ -85,6 +90,7 @@ pub fn content(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> Conten
     Content {
         title: picture.title.to_owned(),
         body: body.into_string(),
+        below: below.into_string(),
         data: data(picture, compiled),
     }
 }
@@ -103,7 +109,7 @@ pub(super) fn document(content: &Content, scripts: &[&str]) -> String {
                 style { (PreEscaped(include_str!("page/page.css"))) }
             }
             body {
-                main { (PreEscaped(&content.body)) }
+                main { (PreEscaped(&content.body)) (PreEscaped(&content.below)) }
                 script type="application/json" id="data" { (PreEscaped(&content.data)) }
                 @for script in scripts { script { (PreEscaped(script)) } }
             }

@@ -90,13 +90,16 @@ impl ProgramPicture<'_> {
                 }
             }
             @if run.is_some() { (runs(program.name(), steps.len())) }
+        };
+        let below = html! {
             @for &step in &steps { (shown(program, &kernels[step], step)) }
             details { summary { "Every stage as text" } pre tabindex="0" { (program.stages(target)?) } }
         };
         let data =
             json!({ "results": text.results, "instructions": text.instructions, "run": run });
         let data = data.to_string().replace('<', "\\u003c");
-        Ok(Content { title: program.name().to_owned(), body: body.into_string(), data })
+        let (body, below) = (body.into_string(), below.into_string());
+        Ok(Content { title: program.name().to_owned(), body, below, data })
     }
 }
 

@@ -60,7 +60,7 @@ impl ReshardPicture<'_> {
             "word": if flows.is_by_device() { "Device" } else { "Devices" },
         });
         let data = data.to_string().replace('<', "\\u003c");
-        Content { title: self.title(), body: body.into_string(), data }
+        Content { title: self.title(), body: body.into_string(), below: String::new(), data }
     }
 
     /// The transfers as a table.

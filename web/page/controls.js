@@ -32,6 +32,22 @@ function choice(values, chosen, say) {
   return select;
 }
 
+/** A number for each dimension of a list in a text, `name` of it, in `root`; none where the text is no list of `rank` integers. */
+function showList(root, name, text, rank, least, write) {
+  const numbers = text.split(",").map((number) => number.trim());
+  const isList = numbers.length === rank && numbers.every((number) => /^-?\d+$/.test(number));
+  // While a number is typed, its input stays: the reader's cursor is in it.
+  if (isList && root.children.length === rank && root.contains(document.activeElement)) {
+    root.querySelectorAll("input").forEach((input, at) => input === document.activeElement || (input.value = numbers[at]));
+    return;
+  }
+  root.replaceChildren(...(isList ? numbers : []).map((value, at) => {
+    const input = make("input", { type: "number", min: least, value, "data-control": `${name}-${at}` });
+    input.addEventListener("input", () => write([...root.querySelectorAll("input")].map((each) => each.value || "0").join(",")));
+    return labelled(`d${at}`, input);
+  }));
+}
+
 /**
  * Shows the controls for `parts` in `root`; null where the text has no parts, or more than the controls show. `write` takes
  * the text that a control makes. A control that is in use stays where it is.

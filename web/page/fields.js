@@ -3,6 +3,8 @@
 
 const LABELS = { from: "Layout", to: "To", offsets: "Offsets", sizes: "Sizes", strides: "Steps", module: "HLO text" };
 const HINTS = { to: "empty: dense rows", module: "HLO text, or a file with a module: drop it anywhere" };
+/** The fields that are a number for each dimension, with the least of them. */
+const LISTS = { offsets: 0, sizes: 0, strides: "" };
 
 /** Characters of a text on each side of an error. */
 const CONTEXT = 40;
@@ -46,19 +48,24 @@ class Fields {
         row.append(make("details", { open: "" }, make("summary", {}, "Controls"), controls));
         this.fields[name].controls = controls;
       }
+      if (name in LISTS) {
+        this.fields[name].list = make("div", { class: "part", role: "group", "aria-label": LABELS[name] });
+        row.append(this.fields[name].list);
+      }
       return row;
     });
     this.root.replaceChildren(make("div", { class: `fields fields-${kind}` }, ...rows));
   }
 
-  /** Sets the controls to the parts of the layouts. */
+  /** Sets the controls to the parts of the layouts, and to the numbers in lists. */
   showParts(parts) {
-    for (const [name, { input, controls }] of Object.entries(this.fields)) {
-      if (!controls) continue;
-      showControls(controls, parts?.[name] ?? null, (text) => {
+    for (const [name, { input, controls, list }] of Object.entries(this.fields)) {
+      const write = (text) => {
         input.value = text;
         this.changed(name, text);
-      });
+      };
+      if (controls) showControls(controls, parts?.[name] ?? null, write);
+      if (list) showList(list, name, input.value, parts?.from?.dimensions.length ?? 0, LISTS[name], write);
     }
   }
 

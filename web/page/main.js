@@ -10,6 +10,9 @@
   let dropped = null;
   let end = () => {};
   let waiting;
+  /** The number of the answer that is shown. */
+  let answered = 0;
+  let targets = [];
   /** The address that was last read or written. */
   let address = location.hash;
 
@@ -70,10 +73,9 @@
     end();
     end = () => {};
     document.title = `${said.title ?? KINDS[state.kind].name} · stridec`;
-    if (state.kind === "memory") return showMemory(answerRoot, said);
-    const open = new Set([...answerRoot.querySelectorAll("details[open] > summary")].map((summary) => summary.textContent));
-    answerRoot.innerHTML = said.body;
-    for (const summary of answerRoot.querySelectorAll("summary")) summary.parentElement.open = open.has(summary.textContent);
+    if (state.kind === "memory") return showMemory(place("first"), said);
+    const [first, below] = ["first", "below"].map(place);
+    first.innerHTML = said.body;
     const page = JSON.parse(said.data);
     if (page.results) {
       showProgram(answerRoot, page);
@@ -84,10 +86,39 @@
         waiting = setTimeout(writeAddress, 250);
       });
     }
-    addTools(answerRoot, state.language, (language) => ask({ kind: "translate", of: state.kind, language }), (language) => {
-      state.language = language === "wgsl" ? "" : language;
+    // What stands below comes after the next frame: who types waits for what can be seen, and for no more.
+    const number = ++answered;
+    const run = first.querySelector("#run");
+    if (run) run.disabled = true;
+    answerRoot.setAttribute("aria-busy", "true");
+    requestAnimationFrame(() => setTimeout(() => {
+      if (number !== answered) return;
+      const open = new Set([...below.querySelectorAll("details[open] > summary")].map((summary) => summary.textContent));
+      below.innerHTML = said.below;
+      for (const summary of below.querySelectorAll("summary")) summary.parentElement.open = open.has(summary.textContent);
+      if (said.refused) below.append(make("h2", {}, "The kernel"), make("p", { class: "refused" }, `There is none for this target: ${said.refused}.`));
+      markStrides(below);
+      addTools(below, state.language, (language) => ask({ kind: "translate", of: state.kind, language }), (language) => {
+        state.language = language === "wgsl" ? "" : language;
+        writeAddress();
+      });
+      if (run) run.disabled = false;
+      answerRoot.removeAttribute("aria-busy");
+    }));
+  }
+
+  /** The choice of a target, for what is compiled. */
+  function showTarget() {
+    const root = place("target");
+    root.hidden = !["relayout", "slice", "program"].includes(state.kind);
+    const chosen = state.target ?? targets[0];
+    const select = choice(targets, chosen, (name) => name);
+    select.addEventListener("change", () => {
+      state.target = select.value === targets[0] ? "" : select.value;
       writeAddress();
+      answer();
     });
+    root.replaceChildren(labelled("Target", select));
   }
 
   function showKinds() {
@@ -105,8 +136,13 @@
 
   function render() {
     // What was shown of another kind says nothing of this one.
-    if (fields.kind !== state.kind) answerRoot.replaceChildren();
+    if (fields.kind !== state.kind) {
+      answered += 1;
+      answerRoot.removeAttribute("aria-busy");
+      for (const part of answerRoot.children) part.replaceChildren();
+    }
     showKinds();
+    showTarget();
     showGuide(place("guide"), state.step);
     fields.show(state);
     answer();
@@ -132,9 +168,10 @@
   });
 
   showExamples(place("examples"));
-  place("link").prepend(copyButton("Copy the link", () => location.href));
+  place("target").after(copyButton("Copy the link", () => location.href));
   Compiler.open().then((opened) => {
     compiler = opened;
+    targets = compiler.ask({ kind: "targets" }).names;
     render();
     document.body.dataset.ready = "";
   }, (error) => place("whole-fault").replaceChildren(`This browser cannot run the compiler: ${error.message}`));

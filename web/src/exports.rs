@@ -23,7 +23,7 @@ pub extern "C" fn input(length: usize) -> *mut u8 {
 /// Where the answer of the last call begins.
 #[unsafe(no_mangle)]
 pub extern "C" fn output() -> *const u8 {
-    OUTPUT.with_borrow(|output| output.as_ptr())
+    OUTPUT.with_borrow(Vec::as_ptr)
 }
 
 /// Answers the input, a serialized `stridec.CompileRequest`, with a serialized `stridec.CompileResponse`; returns its length.

@@ -16,11 +16,9 @@ pub(crate) fn text(kernel: &Kernel, language: &str) -> Result<String, Fault> {
     }
     let language: Language = language.parse().map_err(|error| fault(&error))?;
     let translated = translate(kernel, language).map_err(|error| fault(&error))?;
-    match translated.text() {
-        Some(text) => Ok(text.to_owned()),
-        None => {
-            let module = dr::load_bytes(&translated.code).map_err(|error| fault(&error))?;
-            Ok(module.disassemble())
-        }
+    if let Some(text) = translated.text() {
+        return Ok(text.to_owned());
     }
+    let module = dr::load_bytes(&translated.code).map_err(|error| fault(&error))?;
+    Ok(module.disassemble())
 }

@@ -9,11 +9,14 @@
 //! | `translate` | `of`, one of these kinds, with its fields; `language` | the texts of its kernels |
 //! | `memory` | a module, a report, or a shape | what each buffer takes |
 //! | `text` | a serialized module | its text |
+//! | `targets` | | the names of the targets |
 //!
-//! An answer may have `error` instead: `field`, `message`, `place`.
+//! A question may have a `target` too. An answer may have `error` instead: `field`, `message`, `place`. That of an operation for
+//! which the target's limits are too low has its picture, and `refused`, the reason why there is no kernel.
 
 use serde_json::{Value, json};
 use stridec::{
+    Target,
     explain::{self, Content, ProgramPicture},
     program::{Ways, compile_module},
 };
@@ -51,8 +54,16 @@ fn answer(asked: &Asked<'_>) -> Result<Value, Fault> {
         }
         "relayout" | "slice" => {
             let operation = asked.operation()?;
-            let content = operation.page_content(&asked.target()?);
-            content.map(json).map_err(|error| Fault::operation(&error))
+            Ok(match operation.page_content(&asked.target()?) {
+                Ok(content) => json(content),
+                // The layouts are seen all the same.
+                Err(error) => {
+                    let mut answer =
+                        json(operation.draw(|picture| explain::content(picture, None)));
+                    answer["refused"] = error.to_string().into();
+                    answer
+                }
+            })
         }
         "program" => {
             let module = asked.module()?;
@@ -74,6 +85,11 @@ fn answer(asked: &Asked<'_>) -> Result<Value, Fault> {
             };
             Ok(json!({ "texts": texts? }))
         }
+        "targets" => {
+            let names: Vec<String> =
+                Target::presets().into_iter().map(|target| target.name).collect();
+            Ok(json!({ "names": names }))
+        }
         "memory" => memory::report(asked),
         "text" => Ok(json!({ "text": asked.module()?.to_string() })),
         kind => Err(Fault::new(Field::None, format!("{kind}: no such kind"))),
@@ -81,5 +97,6 @@ fn answer(asked: &Asked<'_>) -> Result<Value, Fault> {
 }
 
 fn json(content: Content) -> Value {
-    json!({ "title": content.title, "body": content.body, "data": content.data })
+    let Content { title, body, below, data, .. } = content;
+    json!({ "title": title, "body": body, "below": below, "data": data })
 }

@@ -60,6 +60,7 @@ async function go(page, state) {
     const given = stateOf(to);
     return document.querySelector("#kinds [aria-current]") && Object.keys(KINDS[given.kind].fields).every((name) => document.getElementById(`field-${name}`)?.value === given[name]);
   }, {}, state);
+  await page.waitForSelector("#answer:not([aria-busy])");
 }
 
 /** Replaces a field's text at once, as pasting does, and returns the milliseconds until the page has answered. */
@@ -126,7 +127,7 @@ const steps = {
       await page.waitForSelector("#verdict:not(:empty):not([data-verdict=running])");
       const verdict = await page.$eval("#verdict", (element) => [element.dataset.verdict, element.textContent]);
       assert.equal(verdict[0], "pass", `${state}: ${verdict[1]}`);
-      const timed = /GB\/s read and written, where a copy has [\d.]+/.test(verdict[1]) || /Nothing to dispatch/.test(verdict[1]) || state === "#program";
+      const timed = /[\d.]+ GB\/s read and written, where a copy has [\d.]+/.test(verdict[1]) || /Nothing to dispatch/.test(verdict[1]);
       assert(timed, verdict[1]);
     }
     // A verdict that is always good would say nothing.
@@ -134,6 +135,49 @@ const steps = {
     await page.$$eval("#wgsl .line", (lines) => lines.forEach((line) => { line.textContent = line.textContent.replace("read = ", "read = 1u + "); }));
     await page.click("#run");
     await page.waitForSelector("#verdict[data-verdict=fail]");
+  },
+
+  async "controls for the numbers of a slice"(page) {
+    await go(page, "#slice?from=f32[8,12]{1,0}&offsets=0,1&sizes=8,11&strides=-2,3&to=");
+    await page.click('[data-control="sizes-1"]', { count: 3 });
+    await page.keyboard.type("4");
+    assert.equal(await value(page, "sizes"), "8,4");
+    await page.click('[data-control="strides-0"]', { count: 3 });
+    await page.keyboard.type("1");
+    assert.equal(await value(page, "strides"), "1,3");
+    assert.match(await title(page), /f32\[8,2\]/);
+    // A text that is no list of two numbers has no controls.
+    await paste(page, "sizes", "8,");
+    assert.equal(await page.$$eval('[data-control^="sizes-"]', (inputs) => inputs.length), 0);
+  },
+
+  async "a target is chosen, and one whose limits are too low says so"(page) {
+    await go(page, "#relayout?from=f32[1000,1000]{1,0}&to=f32[1000,1000]{0,1}");
+    const kernel = await text(page, "#below");
+    const names = await page.$$eval("#target option", (options) => options.map(({ value }) => value));
+    assert.deepEqual(names, ["webgpu", "webgpu-cpu", "lavapipe", "swiftshader"]);
+    await page.select("#target select", "lavapipe");
+    await page.waitForSelector("#answer:not([aria-busy])");
+    assert.notEqual(await text(page, "#below"), kernel);
+    assert((await hash(page)).includes("target=lavapipe"));
+    await page.select("#target select", "webgpu");
+    await page.waitForSelector("#answer:not([aria-busy])");
+    assert.equal(await text(page, "#below"), kernel);
+    assert(!(await hash(page)).includes("target"));
+    await go(page, "#relayout?from=bf16[32768,32768]{1,0}&to=bf16[32768,32768]{1,0:T(8,128)(2,1)}");
+    assert.match(await text(page, ".refused"), /at most 134217728 bytes/);
+    assert.equal(await page.$("#run"), null);
+    for (const side of ["source", "destination"]) assert(await page.$(`#explore-${side} .grid .here`), side);
+    assert(await page.$("#below svg"));
+  },
+
+  async "the pointer goes over cells"(page) {
+    await go(page, "#relayout?from=f32[4,6]{1,0}&to=f32[4,6]{0,1}");
+    const cell = await page.$('#explore-source [data-at="2,3"]');
+    await cell.hover();
+    await page.waitForFunction(() => document.getElementById("live").textContent.includes("Index (2,3) is at offset 15"));
+    assert.match(await text(page, "#live"), /goes to \(2,3\), offset 14/);
+    assert.equal(await text(page, "#explore-destination .here"), "14");
   },
 
   async "the kernel is shown in every language, and copied"(page) {
@@ -208,6 +252,20 @@ const steps = {
     await (await page.$("#file")).uploadFile("module.pb");
     await page.waitForFunction(() => document.getElementById("field-module").value.startsWith("HloModule"));
     await page.waitForFunction(() => document.getElementById("fault-module").textContent === "");
+    // The same file, dragged onto a page of another kind.
+    await go(page, "#layout");
+    await page.evaluate((base64) => {
+      const dragged = new DataTransfer();
+      dragged.items.add(new File([Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))], "module.pb"));
+      const field = document.getElementById("field-from");
+      for (const kind of ["dragover", "drop"]) {
+        const taken = !field.dispatchEvent(new DragEvent(kind, { dataTransfer: dragged, bubbles: true, cancelable: true }));
+        if (!taken) throw new Error(`${kind} is left to the browser`);
+      }
+    }, JSON.parse(cases.split("\n")[0]).module);
+    await page.waitForFunction(() => document.getElementById("field-module")?.value.startsWith("HloModule"));
+    assert.equal(await text(page, "#fault-module"), "");
+    assert((await hash(page)).startsWith("#program"));
   },
 
   async "hostile text runs nothing and hangs nothing"(page) {
@@ -251,10 +309,11 @@ const steps = {
         await go(page, `#${kind}?${new URLSearchParams(Object.fromEntries(fields.map((name) => [name, layout])))}`);
         const times = [];
         for (let press = 0; press < 15; press++) times.push(await paste(page, fields.at(-1), layout + " ".repeat(press % 2)));
-        const middle = times.sort((a, b) => a - b)[7];
-        console.log(`  ${kind} ${layout}: ${middle.toFixed(1)} ms`);
-        // The aim is 10 ms; a machine that does much besides takes far longer.
-        assert(middle < 1_000, `${middle} ms`);
+        times.sort((a, b) => a - b);
+        console.log(`  ${kind} ${layout}: ${times[0].toFixed(1)} ms at least, ${times[7].toFixed(1)} in the middle`);
+        // The aim is 10 ms. The least of them says what the work takes, on a machine that does much besides too.
+        assert(times[0] < 25, `${times[0]} ms`);
+        await page.waitForSelector("#answer:not([aria-busy])");
       }
     }
   },

@@ -18,7 +18,7 @@ function showLayouts(root, page, start, told = () => {}) {
       const [other, at] = view === views.source
         ? [views.destination, destinationOf(page, index)]
         : [views.source, originOf(page, index)];
-      other.place(at);
+      other?.place(at);
       const verb = view === views.source ? "goes to" : "comes from";
       text += at === null
         ? "; the window leaves it out"
@@ -32,11 +32,15 @@ function showLayouts(root, page, start, told = () => {}) {
     const place = root.querySelector(`#explore-${name}`);
     if (place && page[name] && page[name].elements > 0) views[name] = new View(page[name], page.colours, place, choose);
   }
-  let width = 0;
+  let width = root.clientWidth;
+  for (const view of Object.values(views)) view.measure();
   const observer = new ResizeObserver(() => {
     if (width !== root.clientWidth) {
       width = root.clientWidth;
-      for (const view of Object.values(views)) view.place(view.index);
+      for (const view of Object.values(views)) {
+        view.measure();
+        view.place(view.index);
+      }
     }
   });
   if (views.source) {
@@ -48,7 +52,12 @@ function showLayouts(root, page, start, told = () => {}) {
     observer.observe(root);
   }
 
-  // Lines of the kernel that use a stride.
+  offerRun(root, (say) => runKernel(page, [...root.querySelectorAll("#wgsl .line")].map((line) => line.textContent).join("\n"), say));
+  return () => observer.disconnect();
+}
+
+/** Makes the strides of the nest in `root` mark the lines of the kernel that use them. */
+function markStrides(root) {
   const lines = root.querySelectorAll("#wgsl .line");
   for (const stride of root.querySelectorAll(".stride[data-lines]")) {
     const mark = (on) => {
@@ -58,7 +67,4 @@ function showLayouts(root, page, start, told = () => {}) {
       stride.addEventListener(event, () => mark(on));
     }
   }
-
-  offerRun(root, (say) => runKernel(page, [...lines].map((line) => line.textContent).join("\n"), say));
-  return () => observer.disconnect();
 }

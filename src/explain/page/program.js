@@ -60,9 +60,10 @@ async function runProgram({ buffers, kernels, block }, texts, say) {
       const wrong = expected.findIndex((sum, place) => sum !== found[place]);
       if (wrong >= 0) return say("fail", `Result ${result}: bytes ${wrong * block * 4} to ${Math.min((wrong + 1) * block * 4, bytes) - 1} are not as expected.`);
     }
-    const micros = (await timeMany(time)) * 1e6;
     const total = results.reduce((sum, number) => sum + buffers[number].bytes, 0);
-    say("pass", `All ${total} bytes are as expected. ${micros < 1e4 ? `${micros.toFixed(1)} µs` : `${(micros / 1e3).toFixed(1)} ms`}, on ${gpu.name}.`);
+    // Each byte that a kernel writes, it has read somewhere.
+    const moved = kernels.reduce((sum, kernel) => sum + 2 * buffers[kernel.buffers.at(-1)].bytes, 0);
+    say("pass", `All ${total} bytes are as expected. ${moved ? await timed(gpu, time, moved) : "There are none to move."}`);
   } catch (error) {
     say("fail", error.message);
   } finally {

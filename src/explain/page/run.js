@@ -176,6 +176,16 @@ async function timeCopy(gpu, moved) {
   return { bytes: 2 * size, seconds: await timeMany(time) };
 }
 
+/** How long a run takes that moves so many bytes, beside a copy, in words. */
+async function timed(gpu, time, moved) {
+  const seconds = await timeMany(time);
+  const copied = await timeCopy(gpu, moved);
+  const rate = (bytes, seconds) => Number((bytes / seconds / 1e9).toPrecision(3));
+  const micros = seconds * 1e6;
+  return `${micros < 1e4 ? `${micros.toFixed(1)} µs` : `${(micros / 1e3).toFixed(1)} ms`}, `
+    + `${rate(moved, seconds)} GB/s read and written, where a copy has ${rate(copied.bytes, copied.seconds)}, on ${gpu.name}.`;
+}
+
 /** Runs, checks and times the kernel; `say` is told the outcome and a word for it. */
 async function runKernel(page, wgsl, say) {
   const { kernel, destination: to, source: from } = page;
@@ -204,14 +214,8 @@ async function runKernel(page, wgsl, say) {
       const word = (image) => `0x${readBits(image, Math.floor(wrong / 4) * 32, 32).toString(16).padStart(8, "0")}`;
       return say("fail", `Word ${Math.floor(wrong / 4)}: expected ${word(expected)}, got ${word(written)}.`);
     }
-    const seconds = await timeMany(time);
     const moved = Math.ceil((to.elements * from.bits) / 8) + to.imageBytes;
-    const copied = await timeCopy(gpu, moved);
-    const rate = (bytes, seconds) => Number((bytes / seconds / 1e9).toPrecision(3));
-    const micros = seconds * 1e6;
-    say("pass", `All ${Math.ceil(to.imageBytes / 4)} words are as expected. `
-      + `${micros < 1e4 ? `${micros.toFixed(1)} µs` : `${(micros / 1e3).toFixed(1)} ms`}, `
-      + `${rate(moved, seconds)} GB/s read and written, where a copy has ${rate(copied.bytes, copied.seconds)}, on ${gpu.name}.`);
+    say("pass", `All ${Math.ceil(to.imageBytes / 4)} words are as expected. ${await timed(gpu, time, moved)}`);
   } catch (error) {
     say("fail", error.message);
   } finally {

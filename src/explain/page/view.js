@@ -5,16 +5,6 @@ const ROWS = 16;
 /** The least height and width of an overview, in pixels. */
 const LEAST_OVERVIEW = 28;
 
-/** The colour of `place` of `places` on a scale of colours. */
-function colourOf(colours, place, places) {
-  const last = colours.length - 1;
-  const way = (clamp(place, 0, places - 1) / Math.max(places - 1, 1)) * last;
-  const [low, high] = [colours[Math.floor(way)], colours[Math.min(Math.floor(way) + 1, last)]];
-  const rgb = low.map((value, at) => Math.round(value + (high[at] - value) * (way % 1)));
-  const [r, g, b] = rgb.map((value) => (value / 255) ** 2.2);
-  return { rgb, css: `rgb(${rgb})`, text: 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? "#000" : "#fff" };
-}
-
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -33,7 +23,7 @@ const times = (value, stride) => `${value}·${stride < 0 ? `(${stride})` : strid
 /** One layout on the page. `chosen` is told the index that the reader points at. */
 class View {
   constructor(layout, colours, root, chosen) {
-    Object.assign(this, { layout, colours, root, chosen });
+    Object.assign(this, { layout, colours, root, chosen, shades: shadesOf(colours) });
     this.dims = layout.view.map((dimension) => dimension ?? -1);
     this.index = layout.sizes.map(() => 0);
     this.first = [0, 0];
@@ -53,7 +43,7 @@ class View {
   room() {
     const digits = Math.max(String(this.layout.places - 1).length, 2);
     this.cellWidth = digits * 8 + 12;
-    const columns = Math.floor(((this.root.clientWidth || 600) - 70) / this.cellWidth);
+    const columns = Math.floor((this.width - 70) / this.cellWidth);
     return [Math.min(ROWS, this.extent(0)), Math.min(Math.max(columns, 3), this.extent(1))];
   }
 
@@ -110,12 +100,16 @@ class View {
       });
       this.chosen(this, index);
     });
-    this.place(this.index);
+  }
+
+  /** Takes the width that there is now. */
+  measure() {
+    this.width = this.root.clientWidth || 600;
   }
 
   point(event) {
     const cell = event.target.closest("[data-at]");
-    if (cell) this.chosen(this, cell.dataset.at.split(",").map(Number), true);
+    if (cell && !cell.classList.contains("here")) this.chosen(this, cell.dataset.at.split(",").map(Number), true);
   }
 
   pointStrip(event, kind) {
@@ -159,8 +153,9 @@ class View {
   /** Shows `index`, or fades where null: this layout has no such element. `still` keeps the memory where it is. */
   place(index, still = false) {
     this.root.classList.toggle("absent", index === null);
-    if (index === null) return;
-    this.index = index;
+    if (index === null && this.drawn) return;
+    this.index = index ?? this.index;
+    index = this.index;
     const room = this.room();
     room.forEach((count, side) => {
       const at = this.dims[side] >= 0 ? index[this.dims[side]] : 0;
@@ -180,55 +175,24 @@ class View {
     this.drawFacts();
   }
 
-  /** Samples the plane: its overview, and the places that its colours run over. */
+  /** Samples the plane of the index where it is another than before. */
   survey() {
     const { layout, dims } = this;
     const key = `${dims}:${this.index.filter((_, d) => !dims.includes(d))}`;
     if (key === this.surveyed) return;
     this.surveyed = key;
-    const extents = [this.extent(0), this.extent(1)];
-    const [height, width] = extents.map((extent, side) => Math.min(extent, side ? 512 : 192));
-    const at = [...this.index];
-    // The first and the last row and column are among the samples; NaN is padding.
-    const sampled = (pixel, pixels, extent) => Math.round((pixel * (extent - 1)) / Math.max(pixels - 1, 1));
-    const places = new Float64Array(width * height).fill(NaN);
-    const rows = Array.from({ length: height }, (_, y) => sampled(y, height, extents[0]));
-    const columns = Array.from({ length: width }, (_, x) => sampled(x, width, extents[1]));
-    const placeAt = (row, column) => {
-      if (dims[0] >= 0) at[dims[0]] = row;
-      if (dims[1] >= 0) at[dims[1]] = column;
-      return placeOf(layout, at);
-    };
-    // Where no dimensions are folded into one, each adds its part to the place.
-    const isSum = layout.steps.every((step) => !("major" in step));
-    const origin = placeAt(0, 0);
-    const across = columns.map((column) => placeAt(0, column) - origin);
-    const inside = (side, value) => dims[side] < 0 || value < layout.sizes[dims[side]];
-    for (const [y, row] of rows.entries()) {
-      if (!inside(0, row)) continue;
-      const start = placeAt(row, 0);
-      for (const [x, column] of columns.entries()) {
-        if (inside(1, column)) places[y * width + x] = isSum ? start + across[x] : placeAt(row, column);
-      }
-    }
-    // A plane of many is a small part of memory: its own places tell its order better than all.
-    const whole = dims.filter((d) => d >= 0).length >= layout.sizes.filter((extent) => extent > 1).length;
-    const elements = places.filter((place) => !Number.isNaN(place));
-    this.range = whole ? [0, layout.places - 1] : [elements.reduce((a, b) => Math.min(a, b)), elements.reduce((a, b) => Math.max(a, b))];
-    const image = new ImageData(width, height);
-    const palette = Array.from({ length: 256 }, (_, at) => [...colourOf(this.colours, at, 256).rgb, 255]);
-    const [low, high] = this.range;
-    const scale = 255 / Math.max(high - low, 1);
-    places.forEach((place, pixel) => image.data.set(Number.isNaN(place) ? [128, 128, 128, 80] : palette[Math.round((place - low) * scale)], pixel * 4));
-    this.image = image;
+    this.plane = samplePlane(layout, dims, [this.extent(0), this.extent(1)], this.index, this.shades);
+    const { range: [low, high], isWhole } = this.plane;
     const entry = (...parts) => make("span", {}, ...parts);
-    this.legend.replaceChildren(entry(`offset ${this.range[0]}`, this.scale, `offset ${this.range[1]}`),
+    this.legend.replaceChildren(entry(`offset ${low}`, this.scale, `offset ${high}`),
       ...(layout.unused > 0 ? [entry(make("i", { class: "padding" }), "padding")] : []),
-      ...(whole ? [] : [entry(make("i"), "an element of another plane")]));
+      ...(isWhole ? [] : [entry(make("i"), "an element of another plane")]));
   }
 
-  colour(place) {
-    return colourOf(this.colours, place - this.range[0], this.range[1] - this.range[0] + 1);
+  /** The colours of a place and of the text on it, as CSS. */
+  style(place) {
+    const { css, text } = this.shades[shadeOf(this.plane.range, place)];
+    return `background:${css};color:${text}`;
   }
 
   /** Whether `index` lies in the plane that is drawn. */
@@ -242,62 +206,80 @@ class View {
     const before = [...index];
     before[dimension] -= 1;
     const [here, there] = [index, before].map((at) => boxesOf(this.layout, at));
-    const level = here.findIndex((box, level) => show(box.number) !== show(there[level].number));
+    const level = here.findIndex(({ number }, level) => number.some((value, d) => value !== there[level].number[d]));
     return level < 0 ? 0 : level === 0 ? 2 : 1;
+  }
+
+  /** A class for the line before a cell along a side, as a function of its index. */
+  lines(side, name) {
+    const dimension = this.dims[side];
+    if (dimension < 0) return () => "";
+    const known = new Map();
+    // What folds dimensions may have another line in each row.
+    const keyOf = isSum(this.layout) ? (index) => index[dimension] : (index) => index.join();
+    return (index) => {
+      const key = keyOf(index);
+      if (!known.has(key)) known.set(key, ` ${name}${this.line(dimension, index)}`);
+      return known.get(key);
+    };
   }
 
   drawGrid([rows, columns]) {
     const { layout, dims, first, index } = this;
-    const body = [];
-    const row = (...cells) => body.push(make("div", { role: "row", class: "row" }, ...cells));
-    const tick = (side, at) => (dims[side] >= 0 ? String(at) : "");
+    const key = [dims, first, rows, columns, index.filter((_, d) => !dims.includes(d))].join(";");
+    if (key !== this.drawn) {
+      this.drawn = key;
+      this.grid.style.setProperty("--cell", `${this.cellWidth}px`);
+      // Cells are made as text, of numbers alone: far faster than one by one.
+      this.grid.innerHTML = this.cells(rows, columns);
+    }
+    const [row, column] = first.map((start, side) => (dims[side] >= 0 ? index[dims[side]] - start : 0));
+    const here = this.grid.children[row + 1].children[column + 1];
+    const before = this.grid.querySelector(".here");
+    before?.classList.remove("here");
+    before?.removeAttribute("aria-selected");
+    here.classList.add("here");
+    here.setAttribute("aria-selected", "true");
+    this.grid.setAttribute("aria-activedescendant", here.id);
+  }
+
+  /** Markup of so many rows and columns of cells. */
+  cells(rows, columns) {
+    const { layout, dims, first } = this;
+    const tick = (side, at) => (dims[side] >= 0 ? at : "");
     const name = (side) => (dims[side] >= 0 ? `d${dims[side]}${side ? "→" : "↓"}` : "");
-    row(make("span", { class: "tick" }, `${name(0)} ${name(1)}`),
-      ...Array.from({ length: columns }, (_, c) => make("span", { role: "columnheader", class: "tick across" }, tick(1, first[1] + c))));
+    const [top, left] = [this.lines(0, "top"), this.lines(1, "left")];
+    const at = [...this.index];
+    let markup = `<div role="row" class="row"><span class="tick">${name(0)} ${name(1)}</span>`;
+    for (let c = 0; c < columns; c++) markup += `<span role="columnheader" class="tick across">${tick(1, first[1] + c)}</span>`;
     for (let r = 0; r < rows; r++) {
-      const cells = [make("span", { role: "rowheader", class: "tick" }, tick(0, first[0] + r))];
+      markup += `</div><div role="row" class="row"><span role="rowheader" class="tick">${tick(0, first[0] + r)}</span>`;
+      if (dims[0] >= 0) at[dims[0]] = first[0] + r;
       for (let c = 0; c < columns; c++) {
-        const at = [...index];
-        if (dims[0] >= 0) at[dims[0]] = first[0] + r;
         if (dims[1] >= 0) at[dims[1]] = first[1] + c;
         const place = placeOf(layout, at);
-        const cell = make("span", { role: "gridcell", id: `${this.root.id}-${r}-${c}` });
-        if (this.isElement(at)) {
-          const { css, text } = this.colour(place);
-          Object.assign(cell, { className: "cell", textContent: place, style: `background:${css};color:${text}` });
-          cell.setAttribute("aria-label", `index ${show(at)}, offset ${place}`);
-          cell.dataset.at = at.join(",");
-        } else {
-          Object.assign(cell, { className: "cell padding", textContent: "·", title: `padding at offset ${place}` });
-          cell.setAttribute("aria-label", cell.title);
-        }
-        if (dims[0] >= 0) cell.classList.add(`top${this.line(dims[0], at)}`);
-        if (dims[1] >= 0) cell.classList.add(`left${this.line(dims[1], at)}`);
-        if (at.every((value, d) => value === index[d])) {
-          cell.classList.add("here");
-          cell.setAttribute("aria-selected", "true");
-          this.grid.setAttribute("aria-activedescendant", cell.id);
-        }
-        cells.push(cell);
+        const start = `<span role="gridcell" id="${this.root.id}-${r}-${c}" class="cell${top(at)}${left(at)}`;
+        markup += this.isElement(at)
+          ? `${start}" style="${this.style(place)}" aria-label="index ${show(at)}, offset ${place}" data-at="${at}">${place}</span>`
+          : `${start} padding" title="padding at offset ${place}" aria-label="padding at offset ${place}">·</span>`;
       }
-      row(...cells);
     }
-    this.grid.style.setProperty("--cell", `${this.cellWidth}px`);
-    this.grid.replaceChildren(...body);
+    return `${markup}</div>`;
   }
 
   /** The whole plane, a pixel for an element or for several, where the grid shows only a part. */
   drawOverview([rows, columns]) {
-    const { first, canvas, image, overview, marker } = this;
+    const { first, canvas, overview, marker, plane: { image } } = this;
     const [high, wide] = [this.extent(0), this.extent(1)];
     overview.hidden = rows >= high && columns >= wide;
     if (overview.hidden) return;
     const { width, height } = image;
-    Object.assign(canvas, { width, height });
-    const scale = clamp(Math.min(Math.floor(160 / height), Math.floor((this.root.clientWidth || 600) / width)), 1, 4);
+    if (this.pictured !== image) Object.assign(canvas, { width, height });
+    const scale = clamp(Math.min(Math.floor(160 / height), Math.floor(this.width / width)), 1, 4);
     overview.style.width = `${Math.max(width * scale, LEAST_OVERVIEW)}px`;
     overview.style.height = `${Math.max(height * scale, LEAST_OVERVIEW)}px`;
-    canvas.getContext("2d").putImageData(image, 0, 0);
+    if (this.pictured !== image) canvas.getContext("2d").putImageData(image, 0, 0);
+    this.pictured = image;
     const part = (count, of) => `${(100 * count) / of}%`;
     Object.assign(marker.style, {
       top: part(first[0], high), left: part(first[1], wide), height: part(rows, high), width: part(columns, wide),
@@ -310,7 +292,7 @@ class View {
     const widest = layout.sizes.reduce((sum, size) => sum + String(size - 1).length + 1, 0);
     const width = Math.max(widest * 8 + 6, 26, String(layout.places).length * 7 + 4);
     const byte = Math.max(8 / layout.bits, 1);
-    let count = clamp(Math.floor(((this.root.clientWidth || 600) - 6) / width), 4, 24);
+    let count = clamp(Math.floor((this.width - 6) / width), 4, 24);
     if (count > byte) count -= count % byte;
     const inside = this.stripFirst !== undefined && here >= this.stripFirst && here < this.stripFirst + count;
     if (!(still && inside)) {
@@ -319,25 +301,17 @@ class View {
       if (count >= byte) this.stripFirst -= this.stripFirst % byte;
       if (here >= this.stripFirst + count) this.stripFirst += byte;
     }
-    const cells = [];
+    let markup = `<div role="row" class="row">`;
     for (let place = this.stripFirst; place < Math.min(this.stripFirst + count, layout.places); place++) {
       const index = indexAt(layout, place);
-      const { css, text } = this.colour(place);
-      const cell = make("span", {
-        role: "gridcell", class: index ? "cell" : "cell padding", "data-place": place,
-        title: index ? `place ${place}, index ${show(index)}` : `place ${place}, padding`,
-      }, make("b", {}, index ? index.join(",") || "()" : "·"), " ", make("i", {}, String(place)));
-      if (index && this.isDrawn(index)) cell.firstChild.style = `background:${css};color:${text}`;
-      if (layout.bits < 8 && bitOf(layout, place) % 8 === 0) cell.classList.add("byte");
-      if (place === here) {
-        cell.id = `${this.root.id}-place`;
-        cell.classList.add("here");
-        this.strip.setAttribute("aria-activedescendant", cell.id);
-      }
-      cells.push(cell);
+      const classes = ["cell", ...(index ? [] : ["padding"]), ...(layout.bits < 8 && bitOf(layout, place) % 8 === 0 ? ["byte"] : []), ...(place === here ? ["here"] : [])];
+      const style = index && this.isDrawn(index) ? ` style="${this.style(place)}"` : "";
+      markup += `<span role="gridcell" id="${this.root.id}-place-${place}" class="${classes.join(" ")}" data-place="${place}"`
+        + ` title="place ${place}, ${index ? `index ${show(index)}` : "padding"}"><b${style}>${index ? index.join(",") || "()" : "·"}</b> <i>${place}</i></span>`;
     }
     this.strip.style.setProperty("--cell", `${width}px`);
-    this.strip.replaceChildren(make("div", { role: "row", class: "row" }, ...cells));
+    this.strip.innerHTML = `${markup}</div>`;
+    this.strip.setAttribute("aria-activedescendant", `${this.root.id}-place-${here}`);
   }
 
   drawFacts() {
