@@ -12,9 +12,22 @@ use super::{
     output::print,
 };
 
-/// All stages, in order; `text` is that of the kernel.
-const ORDER: [&str; 8] =
-    ["operation", "source", "destination", "window", "nest", "schedule", "kernel", "text"];
+/// All stages, in order: `program` is the name of a program, and `text` that of a kernel.
+const ORDER: [&str; 10] = [
+    "operation",
+    "source",
+    "destination",
+    "window",
+    "program",
+    "buffers",
+    "nest",
+    "schedule",
+    "kernel",
+    "text",
+];
+
+/// The stages of an operation or of a program as a whole, before those of its kernels.
+const WHOLE: usize = 6;
 
 /// The stages that every operation has.
 const STAGES: [&str; 5] = ["source", "destination", "nest", "schedule", "kernel"];
@@ -26,8 +39,7 @@ const DEADLINE: Duration = Duration::from_secs(1);
 pub(super) fn diff(args: &DiffArgs) -> Result<ExitCode, Failure> {
     let difference = match (read(&args.old)?, read(&args.new)?) {
         (Side::Snapshot(old), Side::Snapshot(new)) => {
-            check(&args.old, &old)?;
-            check(&args.new, &new)?;
+            check((&args.old, &old), (&args.new, &new))?;
             compare(&old, &new)
         }
         (Side::Module(old), Side::Module(new)) => old.difference(&new),
@@ -69,62 +81,102 @@ fn is_module(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("HloModule ") || line.starts_with("ENTRY "))
 }
 
-/// Checks that a text has the stages of an operation.
-fn check(path: &Path, text: &str) -> Result<(), Failure> {
-    let stages = stages(text);
-    match STAGES.into_iter().find(|name| !stages.iter().any(|(stage, _)| stage == name)) {
-        None => Ok(()),
-        Some(missing) => Err(Failure::invalid(format!(
-            "no stage `== {missing}`; expected a snapshot, or the output of `compile --emit stages`"
-        ))
-        .about(input_name(path))),
+/// Checks that both texts have the stages of an operation, or both those of a program.
+fn check(old: (&Path, &str), new: (&Path, &str)) -> Result<(), Failure> {
+    let mut are_programs = Vec::new();
+    for (path, text) in [old, new] {
+        let stages = stages(text);
+        let has = |name: &str| stages.iter().any(|stage| stage.name == name);
+        are_programs.push(has("buffers"));
+        if !has("buffers")
+            && let Some(missing) = STAGES.into_iter().find(|name| !has(name))
+        {
+            return Err(Failure::invalid(format!(
+                "no stage `== {missing}`; expected a snapshot, or the output of `compile --emit stages`"
+            ))
+            .about(input_name(path)));
+        }
+    }
+    if are_programs[0] != are_programs[1] {
+        let reason = "expected the stages of two operations or of two programs, got one of each";
+        return Err(Failure::invalid(reason));
+    }
+    Ok(())
+}
+
+/// A stage and its text.
+struct Stage<'a> {
+    /// The buffer that the kernel of this stage writes, such as `result 0`, in a program; empty elsewhere.
+    buffer: &'a str,
+    name: &'a str,
+    text: String,
+}
+
+impl Stage<'_> {
+    /// `nest`, or in a program `nest of result 0`.
+    fn title(&self) -> String {
+        match self.buffer {
+            "" => self.name.to_owned(),
+            buffer => format!("{} of {buffer}", self.name),
+        }
     }
 }
 
-/// A stage's name and its text.
-type Stage<'a> = (&'a str, String);
+/// The place of a stage's name in the order of all.
+fn rank(name: &str) -> usize {
+    ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len() - 1)
+}
 
-/// The stages of a snapshot: the operation, each `== name`, and the kernel's text by itself.
+/// The stages of a snapshot: the operation or the program, each `== name`, and the text of each kernel by itself.
 fn stages(text: &str) -> Vec<Stage<'_>> {
     // insta's own header says nothing of the kernel.
     let text = text
         .strip_prefix("---\n")
         .and_then(|rest| rest.split_once("\n---\n"))
         .map_or(text, |(_, content)| content);
-    let mut stages = vec![];
-    for (number, part) in text.split("\n== ").enumerate() {
-        if number == 0 {
-            stages.push(("operation", part.trim().to_owned()));
-            continue;
-        }
+    let (title, sections) = text.split_once("\n== ").unwrap_or((text, ""));
+    let is_program = sections.starts_with("buffers\n");
+    let name = if is_program { "program" } else { "operation" };
+    let mut stages = vec![Stage { buffer: "", name, text: title.trim().to_owned() }];
+    let mut buffer = "";
+    for part in sections.split("\n== ").filter(|part| !part.is_empty()) {
         let (heading, body) = part.split_once('\n').unwrap_or((part, ""));
-        let name = heading.split([':', ' ']).next().unwrap_or(heading);
+        let mut name = heading.split([':', ' ']).next().unwrap_or(heading);
+        if let Some((written, _)) = heading.split_once(": its nest") {
+            (buffer, name) = (written, "nest");
+        }
+        let mut push =
+            |name, text: &str| stages.push(Stage { buffer, name, text: text.trim().to_owned() });
         match (name, body.split_once("\n\n")) {
             ("kernel", Some((facts, text))) => {
                 // The text's header repeats the stages before it; the proof stands nowhere else.
                 let code = text.find("\n@").map_or(text, |at| &text[at + 1..]);
                 let header = &text[..text.len() - code.len()];
                 let proof = header.find("// proof").map_or("", |at| &header[at..]);
-                stages.push(("kernel", format!("{}\n{}", facts.trim(), proof.trim())));
-                stages.push(("text", code.trim().to_owned()));
+                push("kernel", &format!("{}\n{}", facts.trim(), proof.trim()));
+                push("text", code);
             }
             // The target stands in the heading.
-            ("schedule", _) => stages.push((name, part.trim().to_owned())),
-            _ => stages.push((name, body.trim().to_owned())),
+            ("schedule", _) => push(name, part),
+            _ => push(name, body),
         }
     }
     stages
 }
 
-/// What a change means, by the first stage that changed and whether the ones after it did.
-fn meaning(changed: &[&str]) -> &'static str {
-    let operation = ["operation", "source", "destination", "window"];
-    match changed.iter().find(|name| !operation.contains(*name)) {
+/// What a change means, by the first of the stages that changed.
+fn meaning(changed: &[&Stage<'_>], is_program: bool) -> &'static str {
+    let (whole, kernels): (Vec<usize>, Vec<usize>) =
+        changed.iter().map(|stage| rank(stage.name)).partition(|&rank| rank < WHOLE);
+    match kernels.into_iter().min().map(|first| ORDER[first]) {
+        None if is_program => "Another name or other buffers, with the same kernels.",
         None => "Another operation, with the same kernel.",
-        Some(_) if operation.contains(&changed[0]) => "Another operation, and so another kernel.",
-        Some(&"nest") => "The same operation, lowered to other loops.",
-        Some(&"schedule") => "The same loops, scheduled in another way.",
-        Some(&"kernel") => "The same schedule, with other bindings, dispatches or bounds.",
+        Some(_) if !whole.is_empty() && is_program => "Another program, and so other kernels.",
+        Some(_) if !whole.is_empty() => "Another operation, and so another kernel.",
+        Some("nest") if is_program => "Other loops between the same buffers.",
+        Some("nest") => "The same operation, lowered to other loops.",
+        Some("schedule") => "The same loops, scheduled in another way.",
+        Some("kernel") => "The same schedule, with other bindings, dispatches or bounds.",
         Some(_) => "The same work, written in another way.",
     }
 }
@@ -132,29 +184,38 @@ fn meaning(changed: &[&str]) -> &'static str {
 /// A summary line, then the lines of each stage that changed; `None` where none did.
 fn compare(old: &str, new: &str) -> Option<String> {
     let (old, new) = (stages(old), stages(new));
-    let find = |stages: &[Stage<'_>], name: &str| {
-        stages.iter().find(|stage| stage.0 == name).map(|stage| stage.1.clone())
+    let find = |stages: &[Stage<'_>], of: &Stage<'_>| {
+        let same = |stage: &&Stage<'_>| (stage.buffer, stage.name) == (of.buffer, of.name);
+        stages.iter().find(same).map(|stage| stage.text.clone())
     };
-    let mut names: Vec<&str> = Vec::new();
-    for (name, _) in old.iter().chain(&new) {
-        if !names.contains(name) {
-            names.push(name);
+    let mut all: Vec<&Stage<'_>> = old.iter().collect();
+    all.extend(new.iter().filter(|stage| find(&old, stage).is_none()));
+    let mut buffers: Vec<&str> = Vec::new();
+    for stage in &all {
+        if !buffers.contains(&stage.buffer) {
+            buffers.push(stage.buffer);
         }
     }
-    names.sort_by_key(|name| ORDER.iter().position(|known| known == name));
-    let (same, changed): (Vec<&str>, Vec<&str>) =
-        names.into_iter().partition(|name| find(&old, name) == find(&new, name));
+    // Kernel by kernel, and the stages of each in order.
+    let buffer = |stage: &Stage<'_>| buffers.iter().position(|known| *known == stage.buffer);
+    all.sort_by_key(|stage| (buffer(stage), rank(stage.name)));
+    let is_program = all.iter().any(|stage| stage.name == "buffers");
+    let (same, changed): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|stage| find(&old, stage) == find(&new, stage));
     if changed.is_empty() {
         return None;
     }
-    let mut text = format!("changed: {}\n", changed.join(", "));
+    let titles = |stages: &[&Stage<'_>]| {
+        stages.iter().map(|stage| stage.title()).collect::<Vec<_>>().join(", ")
+    };
+    let mut text = format!("changed: {}\n", titles(&changed));
     if !same.is_empty() {
-        let _ = writeln!(text, "the same: {}", same.join(", "));
+        let _ = writeln!(text, "the same: {}", titles(&same));
     }
-    let _ = writeln!(text, "{}", meaning(&changed));
-    for name in changed {
-        let _ = writeln!(text, "\n== {name}");
-        let side = |stages| find(stages, name).unwrap_or_default();
+    let _ = writeln!(text, "{}", meaning(&changed, is_program));
+    for stage in changed {
+        let _ = writeln!(text, "\n== {}", stage.title());
+        let side = |stages| find(stages, stage).unwrap_or_default();
         let (old, new) = (side(&old), side(&new));
         // Past the deadline the rest is said to differ, which is true, if not the shortest.
         let diff = TextDiff::configure().timeout(DEADLINE).diff_lines(&old, &new);
@@ -177,7 +238,7 @@ fn compare(old: &str, new: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use stridec::{Operation, Target};
+    use stridec::{Operation, Target, hlo::Module, program::compile_module};
 
     use super::*;
 
@@ -209,6 +270,65 @@ mod tests {
         let expected = "changed: operation, destination\nthe same: source, nest, schedule, kernel, text\n\
                         Another operation, with the same kernel.\n";
         assert!(shown.starts_with(expected), "{shown}");
+    }
+
+    fn program(text: &str) -> String {
+        let module = Module::parse(text).unwrap();
+        compile_module(&module, &Target::webgpu()).unwrap().stages(&Target::webgpu()).unwrap()
+    }
+
+    #[test]
+    fn programs_are_compared_kernel_by_kernel() {
+        let text = |second: &str| {
+            program(&format!(
+                "HloModule two
+                 ENTRY main {{
+                   x = f32[2,3] parameter(0)
+                   turned = f32[3,2] transpose(x), dimensions={{1,0}}
+                   other = {second}
+                   ROOT both = (f32[3,2], f32[2,3]) tuple(turned, other)
+                 }}"
+            ))
+        };
+        let mirrored = text("f32[2,3] reverse(x), dimensions={1}");
+        assert_eq!(compare(&mirrored, &mirrored), None);
+        let shown = compare(&mirrored, &text("f32[2,3] reverse(x), dimensions={0}")).unwrap();
+        let expected = "changed: nest of result 1, text of result 1\n\
+                        the same: program, buffers, nest of result 0, schedule of result 0, kernel of result 0, \
+                        text of result 0, schedule of result 1, kernel of result 1\n\
+                        Other loops between the same buffers.\n\n== nest of result 1\n";
+        assert!(shown.starts_with(expected), "{shown}");
+        assert!(shown.contains("\n== text of result 1\n"), "{shown}");
+        let renamed = mirrored.replacen("two", "three", 1);
+        let shown = compare(&mirrored, &renamed).unwrap();
+        assert!(
+            shown.contains("\nAnother name or other buffers, with the same kernels.\n"),
+            "{shown}"
+        );
+        assert!(shown.ends_with("\n== program\n- two\n+ three\n"), "{shown}");
+    }
+
+    #[test]
+    fn a_kernel_on_one_side_alone_is_shown_whole() {
+        let one = program("HloModule m ENTRY e { ROOT x = u8[4] parameter(0) }");
+        let two = program(
+            "HloModule m ENTRY e { x = u8[4] parameter(0) ROOT y = (u8[4], u8[4]) tuple(x, x) }",
+        );
+        let shown = compare(&one, &two).unwrap();
+        let expected = "changed: buffers, nest of result 1, schedule of result 1, kernel of result 1, text of result 1\n";
+        assert!(shown.starts_with(expected), "{shown}");
+        assert!(shown.contains("\n+ result 1, u8[4]\n"), "{shown}");
+    }
+
+    #[test]
+    fn an_operation_and_a_program_are_refused() {
+        let (old, new) = (Path::new("old"), Path::new("new"));
+        let operation = snapshot("f32[64,96]{0,1}", &Target::webgpu());
+        let program = program("HloModule m ENTRY e { ROOT x = u8[4] parameter(0) }");
+        assert!(check((old, &operation), (new, &operation)).is_ok());
+        assert!(check((old, &program), (new, &program)).is_ok());
+        assert!(check((old, &operation), (new, &program)).is_err());
+        assert!(check((old, &program), (new, "no stages")).is_err());
     }
 
     #[test]
