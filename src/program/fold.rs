@@ -1,6 +1,9 @@
 //! Computation on constants: the elements of an instruction whose operands are known when compiling.
 
-use super::literal::{element, elements, extents, storage_bits};
+use super::{
+    float::Float,
+    literal::{element, elements, extents, is_integer, storage_bits},
+};
 use crate::{
     hlo::{Binary, ComparisonDirection, Instruction, Literal, Opcode, Unary},
     shape::ElementType,
@@ -57,21 +60,26 @@ pub(super) enum Number {
     Integer(i128),
     /// A float of at most 64 bits.
     Float(f64),
+    /// A complex number: its real and its imaginary part.
+    Complex(f64, f64),
 }
 
 impl Number {
     /// The value of the bits of an element; `None` of a type that is not computed with.
     pub(super) fn read(from: ElementType, bits: u128) -> Option<Self> {
-        use ElementType::{Bf16, F16, F32, F64, Pred};
-        let low = u64::try_from(bits & u128::from(u64::MAX)).ok()?;
-        let word = u32::try_from(low & u64::from(u32::MAX)).ok()?;
+        use ElementType::{C64, C128, F32, F64, Pred};
+        #[expect(clippy::cast_possible_truncation, reason = "the low bits are meant")]
+        let (double, single) = (
+            |bits: u128| f64::from_bits(bits as u64),
+            |bits: u128| f64::from(f32::from_bits(bits as u32)),
+        );
         Some(match from {
-            F64 => Self::Float(f64::from_bits(low)),
-            F32 => Self::Float(f32::from_bits(word).into()),
-            Bf16 => Self::Float(f32::from_bits(word << 16).into()),
-            F16 => Self::Float(half(word)),
-            Pred => Self::Integer(i128::from(low != 0)),
-            _ if super::literal::is_integer(from) => {
+            F64 => Self::Float(double(bits)),
+            F32 => Self::Float(single(bits)),
+            C128 => Self::Complex(double(bits), double(bits >> 64)),
+            C64 => Self::Complex(single(bits), single(bits >> 32)),
+            Pred => Self::Integer(i128::from(bits != 0)),
+            _ if is_integer(from) => {
                 let unused = 128 - from.bits()?;
                 let high = bits << unused;
                 let is_signed = from.is_signed_integer();
@@ -81,18 +89,30 @@ impl Number {
                     (high >> unused).cast_signed()
                 })
             }
-            _ => return None,
+            _ => Self::Float(Float::of(from)?.read(u32::try_from(bits).ok()?)),
         })
     }
 
     /// The bits of the value as another type: integers wrap around, floats are rounded to the nearest, and to integers
-    /// they are cut and clamped.
+    /// they are cut and clamped. What is no complex number becomes the real part of one, and no complex number another
+    /// type.
     pub(super) fn write(self, to: ElementType) -> Option<u128> {
-        use ElementType::{Bf16, F16, F32, F64, Pred};
+        use ElementType::{Bf16, C64, C128, F32, F64, Pred};
+        if let C64 | C128 = to {
+            let (real, imaginary) = match self {
+                Self::Complex(real, imaginary) => (Self::Float(real), Self::Float(imaginary)),
+                number => (number, Self::Float(0.0)),
+            };
+            let (part, bits) = if to == C64 { (F32, 32) } else { (F64, 64) };
+            return Some(real.write(part)? | imaginary.write(part)? << bits);
+        }
+        if let Self::Complex(..) = self {
+            return None;
+        }
         if to == Pred {
             return Some(u128::from(!self.is_zero()));
         }
-        if super::literal::is_integer(to) {
+        if is_integer(to) {
             let bits = to.bits()?;
             let mask = u128::MAX >> (128 - bits);
             let integer = match self {
@@ -107,6 +127,7 @@ impl Number {
                     let integer = float as i128;
                     integer.clamp(least, most)
                 }
+                Self::Complex(..) => return None,
             };
             return Some(integer.cast_unsigned() & mask);
         }
@@ -115,13 +136,14 @@ impl Number {
             Self::Integer(integer) => (integer as f32, integer as f64),
             #[expect(clippy::cast_possible_truncation, reason = "rounded to the nearest")]
             Self::Float(float) => (float as f32, float),
+            Self::Complex(..) => return None,
         };
-        Some(match to {
-            F64 => double.to_bits().into(),
-            F32 => single.to_bits().into(),
-            Bf16 => narrowed(double, 8, 7).into(),
-            F16 => narrowed(double, 5, 10).into(),
-            _ => return None,
+        Some(match (to, self) {
+            (F64, _) => double.to_bits().into(),
+            (F32, _) => single.to_bits().into(),
+            // XLA's way from integers to floats below 32 bits leads over f32, as does that from f64 to bf16.
+            (_, Self::Integer(_)) | (Bf16, _) => Float::of(to)?.write(single.into()).into(),
+            _ => Float::of(to)?.write(double).into(),
         })
     }
 
@@ -129,6 +151,7 @@ impl Number {
         match self {
             Self::Integer(integer) => integer == 0,
             Self::Float(float) => float == 0.0,
+            Self::Complex(real, imaginary) => real == 0.0 && imaginary == 0.0,
         }
     }
 
@@ -188,68 +211,9 @@ impl Number {
     }
 }
 
-/// The value of an f16.
-fn half(bits: u32) -> f64 {
-    let (sign, exponent, fraction) = (bits >> 15 & 1, bits >> 10 & 31, f64::from(bits & 0x3ff));
-    let magnitude = match exponent {
-        0 => fraction * 2_f64.powi(-24),
-        31 if fraction == 0.0 => f64::INFINITY,
-        31 => f64::NAN,
-        _ => (1024.0 + fraction) * 2_f64.powi(i32::try_from(exponent).unwrap_or(0) - 25),
-    };
-    if sign == 1 { -magnitude } else { magnitude }
-}
-
-/// A float of so many bits of exponent and fraction, rounded to the nearest, ties to even.
-fn narrowed(value: f64, exponent_bits: u32, fraction_bits: u32) -> u16 {
-    let sign = u64::from(value.is_sign_negative()) << (exponent_bits + fraction_bits);
-    let top = ((1_u64 << exponent_bits) - 1) << fraction_bits;
-    let magnitude = value.abs();
-    let bias = (1_i32 << (exponent_bits - 1)) - 1;
-    let bits = if value.is_nan() {
-        top | 1 << (fraction_bits - 1)
-    } else if magnitude == 0.0 {
-        0
-    } else {
-        // Of numbers below the least normal one the unit is that of the least.
-        let own = i32::try_from(magnitude.to_bits() >> 52).unwrap_or(0) - 1023;
-        let exponent = own.max(1 - bias);
-        let fraction = i32::try_from(fraction_bits).unwrap_or(0);
-        let unit = 2_f64.powi(exponent - fraction);
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "small and not negative"
-        )]
-        let units = (magnitude / unit).round_ties_even() as u64;
-        let first = u64::try_from(exponent + bias - 1).unwrap_or(0) << fraction_bits;
-        (first + units).min(top)
-    };
-    u16::try_from(sign | bits).unwrap_or(u16::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Every f16 is itself again, and what lies between two neighbours is rounded to the even one at half of the way.
-    #[test]
-    fn halves_are_rounded_to_the_nearest() {
-        for bits in 0..0x7c00_u32 {
-            let value = half(bits);
-            assert_eq!(u32::from(narrowed(value, 5, 10)), bits, "{value}");
-            assert_eq!(u32::from(narrowed(-value, 5, 10)), bits | 0x8000, "{value}");
-            if bits < 0x7bff {
-                let middle = f64::midpoint(value, half(bits + 1));
-                let even = bits + (bits & 1);
-                assert_eq!(u32::from(narrowed(middle, 5, 10)), even, "{middle}");
-            }
-        }
-        assert_eq!(narrowed(65_520.0, 5, 10), 0x7c00);
-        assert_eq!(narrowed(65_519.0, 5, 10), 0x7bff);
-        assert!(half(u32::from(narrowed(f64::NAN, 5, 10))).is_nan());
-        assert_eq!(narrowed(1.0, 8, 7), 0x3f80);
-    }
 
     #[test]
     fn numbers_become_those_of_other_types() {

@@ -22,6 +22,7 @@
 
 mod ends;
 mod error;
+mod float;
 mod fold;
 mod graph;
 mod instruction;

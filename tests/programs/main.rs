@@ -4,6 +4,7 @@
 #[path = "../support/base64.rs"]
 mod base64;
 mod cases;
+mod converts;
 mod gathers;
 #[cfg(feature = "gpu")]
 #[path = "../support/gpu.rs"]
