@@ -137,6 +137,25 @@ fn what_has_no_buffer_of_its_own() {
 }
 
 #[test]
+fn dumps_that_are_not_read_are_named() {
+    for (text, expected) in [
+        (
+            "Memory Space: default (color=0)\nTotal bytes: 4\n",
+            "got a memory-usage report; the dump of the module",
+        ),
+        ("Total bytes used: 16420 (16.0KiB)\n", "got a memory-usage report"),
+        ("BufferAssignment:\nallocation 0: size 4\n", "got a buffer assignment"),
+        (
+            "\nHloLiveRange (max 5):\n",
+            "line 2, column 1: expected HLO text, or XLA's report that memory ran out, got live ranges",
+        ),
+    ] {
+        let error = MemoryReport::of_text(text).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
 fn reports_name_what_they_allocate() {
     let report = MemoryReport::of_text(
         "Total hbm usage >= 16.26G:\n    arguments 512.0K\n\n  Largest program allocations in hbm:\n\n  1. Size: 16.00G\n     \

@@ -13,6 +13,7 @@ impl MemoryReport {
     /// use stridec::hlo::MemoryReport;
     /// let table = MemoryReport::of_shape(&"f32[128,6]{1,0:T(8,128)}".parse()?).table(20);
     /// assert!(table.contains("    64.0K       3.0K    21.3x  f32[128,6]{1,0:T(8,128)}\n"));
+    /// assert!(table.ends_with("\n    64.0K  in all\n    61.0K  of it padding\n"));
     /// # Ok::<(), stridec::shape::ParseError>(())
     /// ```
     #[must_use]
@@ -44,13 +45,17 @@ impl MemoryReport {
             );
         }
         let _ = writeln!(text);
-        for (name, bytes) in [
-            ("parameters", self.parameters_bytes),
-            ("results", self.results_bytes),
-            ("temporaries", self.temporaries_bytes()),
-            ("in all", self.total_bytes),
-            ("of it padding", self.total_padding_bytes),
-        ] {
+        let mut sums = vec![];
+        // A shape alone is no buffer of a program.
+        if self.instructions.iter().any(|it| !it.name.is_empty()) {
+            sums.extend([
+                ("parameters", self.parameters_bytes),
+                ("results", self.results_bytes),
+                ("temporaries", self.temporaries_bytes()),
+            ]);
+        }
+        sums.extend([("in all", self.total_bytes), ("of it padding", self.total_padding_bytes)]);
+        for (name, bytes) in sums {
             let _ = writeln!(text, "{:>9}  {name}", num_bytes(bytes));
         }
         text

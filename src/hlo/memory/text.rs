@@ -7,11 +7,19 @@ use crate::hlo::{
     HloError,
     text::{
         cursor::Cursor,
-        parse::{attribute, computation_name, header, skip_table},
+        parse::{attribute, computation_name, header, table},
     },
 };
 
 type Result<T> = std::result::Result<T, HloError>;
+
+/// What else XLA writes about a module's memory, by its first words. It is not read.
+const OTHER_DUMPS: [(&str, &str); 4] = [
+    ("Memory Space: ", "a memory-usage report"),
+    ("Total bytes", "a memory-usage report"),
+    ("BufferAssignment:", "a buffer assignment"),
+    ("HloLiveRange ", "live ranges"),
+];
 
 /// Finds the instructions or the allocations.
 pub(super) fn scan(text: &str) -> Result<Scan<'_>> {
@@ -19,12 +27,21 @@ pub(super) fn scan(text: &str) -> Result<Scan<'_>> {
         return report(text);
     }
     let mut cursor = Cursor::new(text);
+    let start = cursor.start()?;
+    if let Some(&(_, what)) = OTHER_DUMPS.iter().find(|(first, _)| text[start..].starts_with(first))
+    {
+        let reason = format!(
+            "expected HLO text, or XLA's report that memory ran out, got {what}; the dump of the module itself, \
+             `*.cpu_after_optimizations.txt` or the like, has the shapes"
+        );
+        return Err(cursor.error(start, reason));
+    }
     let mut scan = Scan::default();
     scan.buffers = header(&mut cursor)?.1;
     let mut numbers = HashMap::new();
     let mut fused = Vec::new();
     while cursor.peek()?.is_some() {
-        if skip_table(&mut cursor)? {
+        if table(&mut cursor)?.is_some() {
             continue;
         }
         let is_entry = cursor.eat_word("ENTRY")?;
