@@ -1,6 +1,6 @@
 //! [`Mosaic`]: a result of a program by the sources of its elements.
 
-use std::cell::RefCell;
+use std::{cell::RefCell, ops::Range};
 
 use super::colour::Colour;
 use crate::{
@@ -180,7 +180,7 @@ impl<'a> Mosaic<'a> {
         way.passed.iter().map(row).collect()
     }
 
-    /// The sources of all elements that were drawn, in the order of their letters.
+    /// The sources of all elements that were drawn, in the order of their letters, and the parameters between them.
     pub(super) fn key(&self) -> Vec<Entry> {
         let text = |source: &Source| match *source {
             Source::Parameter(number) => {
@@ -212,7 +212,29 @@ impl<'a> Mosaic<'a> {
             }
         }
         parameters.sort_by_key(|&(number, _)| number);
-        parameters.into_iter().chain(constants).map(entry).collect()
+        let mut key = vec![];
+        let mut next = 0;
+        for (number, source) in parameters.into_iter().chain(constants) {
+            key.extend(self.left_out(next..number));
+            key.push(entry((number, source)));
+            next = number + 1;
+        }
+        key
+    }
+
+    /// The entry of parameters that no element comes from, so that no letter before others is missing.
+    fn left_out(&self, numbers: Range<usize>) -> Option<Entry> {
+        let (first, last) = (numbers.start, numbers.clone().last()?);
+        let colour = Colour::of_source(7);
+        Some(if first == last {
+            let shape = self.ways.program().parameters()[first].shape();
+            let text =
+                format!("{}, parameter {first}, {shape}: no element of it", self.parameter(first));
+            Entry { letter: letter(first), colour, text }
+        } else {
+            let text = format!("parameters {first} to {last}: no element of them");
+            Entry { letter: format!("{}–{}", letter(first), letter(last)), colour, text }
+        })
     }
 
     /// What is said of numbers that only a run knows.

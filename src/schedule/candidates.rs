@@ -159,7 +159,7 @@ pub fn candidates(nest: CopyNest, target: &Target) -> Vec<Candidate> {
         list.push(Candidate { strategy: Strategy::Rows, body, reason, cost });
     }
     if !list.iter().any(|candidate| candidate.strategy == Strategy::Copy) {
-        let reason = if list.is_empty() { reason } else { "every block of it costs more" };
+        let reason = if list.is_empty() { reason } else { "it costs less than every block" };
         let cost = cost::of_gather(&nest, &target.model);
         let body = Body::Nest(nest);
         list.push(Candidate { strategy: Strategy::Gather, body, reason, cost });

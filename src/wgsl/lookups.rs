@@ -14,7 +14,10 @@ use crate::nest::{Affine, Below, CopyNest, Integer, Lookup, Number, NumberOf, Op
 pub(super) fn lookups(writer: &mut Writer, nest: &CopyNest) {
     let mut called = BTreeSet::new();
     for (place, lookup) in nest.lookups().iter().enumerate() {
-        writer.comment("", format_args!("l{place}: {lookup}"));
+        // The nest in the kernel's header says what each of its numbers is.
+        let text = lookup.to_string();
+        let value = text.lines().next().unwrap_or_default();
+        writer.comment("", format_args!("l{place}: {value}"));
         let arguments: Vec<String> =
             (0..moving_forms(lookup).len()).map(|number| format!("at{number}: u32")).collect();
         let arguments = arguments.join(", ");
