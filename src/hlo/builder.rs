@@ -2,7 +2,7 @@
 
 use super::{
     Computation, HloError, Instruction, InstructionError, MAX_CALLED_SHAPES, MAX_COMPUTATIONS,
-    MAX_INSTRUCTIONS, MAX_LITERAL_BYTES, Module, Opcode,
+    MAX_INSTRUCTIONS, MAX_LITERAL_BYTES, Module, Opcode, SourceLine,
     infer::{Inputs, infer},
 };
 use crate::shape::{FieldPath, Shape, excerpt};
@@ -38,6 +38,8 @@ pub struct Builder {
     current: String,
     instructions: Vec<Instruction>,
     parameters: usize,
+    /// Where the instructions that are added come from.
+    source: Option<SourceLine>,
     /// Instructions of all computations.
     count: usize,
     literal_bytes: usize,
@@ -55,10 +57,16 @@ impl Builder {
             current: String::new(),
             instructions: Vec::new(),
             parameters: 0,
+            source: None,
             count: 0,
             literal_bytes: 0,
             called_shapes: 0,
         }
+    }
+
+    /// Says which line the instructions that are added from now on come from; refusals name it.
+    pub fn source(&mut self, source: Option<SourceLine>) {
+        self.source = source;
     }
 
     /// Adds the computation's next parameter.
@@ -128,7 +136,8 @@ impl Builder {
         if let Opcode::Parameter { .. } = opcode {
             self.parameters += 1;
         }
-        self.instructions.push(Instruction { name, shape, opcode, operands });
+        let source = self.source.clone();
+        self.instructions.push(Instruction { name, shape, opcode, operands, source });
         Ok(self.instructions.len() - 1)
     }
 

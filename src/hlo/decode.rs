@@ -13,6 +13,7 @@ use super::{
     attributes::{self, Around},
     infer::is_dynamic,
     literal_proto,
+    source_line::StackFrames,
     wire::{Fields, malformed},
 };
 use crate::{
@@ -37,7 +38,7 @@ impl Module {
         let mut decoded = 0;
         for bytes in &parts.computations {
             let computation = ComputationParts::read(bytes)?;
-            let place = computation.build(&mut builder, &ids, &mut decoded)?;
+            let place = computation.build(&mut builder, &ids, &parts.frames, &mut decoded)?;
             if ids.insert(computation.id, place).is_some() {
                 return Err(HloError::Field {
                     field: FieldPath::new("computations").index(place).field("id"),
@@ -96,11 +97,19 @@ struct ModuleParts<'a> {
     computations: Vec<&'a [u8]>,
     buffers: Option<xla::ProgramShape>,
     entry: i64,
+    frames: StackFrames,
 }
 
 impl<'a> ModuleParts<'a> {
     fn read(bytes: &'a [u8]) -> Result<Self, HloError> {
-        let mut parts = Self { name: "", computations: Vec::new(), buffers: None, entry: 0 };
+        let mut parts = Self {
+            name: "",
+            computations: Vec::new(),
+            buffers: None,
+            entry: 0,
+            frames: StackFrames::default(),
+        };
+        let mut frames = xla::StackFrameIndexProto::default();
         for field in Fields::of(bytes) {
             let field = field?;
             match field.number {
@@ -114,18 +123,26 @@ impl<'a> ModuleParts<'a> {
                 }
                 4 => {
                     let message = field.message("host_program_shape")?;
-                    within_limit(message.len())?;
                     let buffers = parts.buffers.get_or_insert_default();
-                    buffers
-                        .merge(message)
-                        .map_err(|error| malformed("host_program_shape", &error.to_string()))?;
+                    merge(buffers, message, "host_program_shape")?;
                 }
                 6 => parts.entry = field.number("entry_computation_id")?,
+                17 => {
+                    let message = field.message("stack_frame_index")?;
+                    merge(&mut frames, message, "stack_frame_index")?;
+                }
                 _ => {}
             }
         }
+        parts.frames = frames.into();
         Ok(parts)
     }
+}
+
+/// Adds the fields of a message to what is known of it.
+fn merge(known: &mut impl Message, message: &[u8], name: &'static str) -> Result<(), HloError> {
+    within_limit(message.len())?;
+    Ok(known.merge(message).map_err(|error| malformed(name, &error.to_string()))?)
 }
 
 /// Checks how many bytes were decoded.
@@ -171,12 +188,14 @@ impl<'a> ComputationParts<'a> {
         &self,
         builder: &mut Builder,
         computations: &HashMap<i64, usize>,
+        frames: &StackFrames,
         decoded: &mut usize,
     ) -> Result<usize, HloError> {
         builder.begin(self.name);
         let mut ids = HashMap::with_capacity(self.instructions.len());
         for bytes in &self.instructions {
             let (proto, literal) = split(bytes, decoded)?;
+            builder.source(proto.metadata.as_ref().and_then(|metadata| frames.line(metadata)));
             instruction(proto, literal.as_deref(), builder, &mut ids, computations)?;
         }
         let Some(&root) = ids.get(&low(self.root)) else {

@@ -111,6 +111,11 @@ fn instruction(instruction: &Instruction) -> xla::HloInstructionProto {
         opcode: opcode.name().to_owned(),
         shape: Some(shape(instruction.shape())),
         called_computation_ids: numbers(opcode.computations()),
+        metadata: instruction.source().map(|source| xla::OpMetadata {
+            source_file: source.file().to_owned(),
+            source_line: i32::try_from(source.line()).unwrap_or(i32::MAX),
+            ..Default::default()
+        }),
         ..Default::default()
     };
     match opcode {

@@ -1,6 +1,6 @@
 //! One operation on values.
 
-use super::Opcode;
+use super::{Opcode, SourceLine};
 use crate::shape::Shape;
 
 /// One operation on values, whose shape is what its operands and attributes give.
@@ -10,6 +10,7 @@ pub struct Instruction {
     pub(super) shape: Shape,
     pub(super) opcode: Opcode,
     pub(super) operands: Vec<usize>,
+    pub(super) source: Option<SourceLine>,
 }
 
 impl Instruction {
@@ -36,5 +37,11 @@ impl Instruction {
     #[must_use]
     pub fn operands(&self) -> &[usize] {
         &self.operands
+    }
+
+    /// The line that it comes from, where the module says it.
+    #[must_use]
+    pub fn source(&self) -> Option<&SourceLine> {
+        self.source.as_ref()
     }
 }

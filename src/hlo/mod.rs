@@ -33,6 +33,7 @@ mod literal_proto;
 mod memory;
 mod module;
 mod opcode;
+mod source_line;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -49,6 +50,7 @@ pub use opcode::{
     Binary, ComparisonDirection, Gather, IdentityCall, Opcode, PaddingDimension, Scatter,
     SliceDimension, Unary,
 };
+pub use source_line::SourceLine;
 
 /// How many instructions a module may have, in all its computations.
 pub const MAX_INSTRUCTIONS: usize = 1 << 18;

@@ -2,7 +2,7 @@
 
 use super::Value;
 use crate::{
-    error_kind::ErrorKind, nest::NestError, schedule::ScheduleError, shape::Shape,
+    error_kind::ErrorKind, hlo::SourceLine, nest::NestError, schedule::ScheduleError, shape::Shape,
     stride::StrideError,
 };
 
@@ -11,14 +11,18 @@ use crate::{
 #[non_exhaustive]
 pub enum ProgramError {
     /// An instruction that does more than move data, or moves it in a way that is not supported.
-    #[error("`{instruction}`: {opcode} is not supported{reason}")]
+    #[error("`{instruction}`, {shape}: {opcode} is not supported{reason}{}", from(line.as_deref()))]
     Unsupported {
         /// The instruction's name.
-        instruction: String,
+        instruction: Box<str>,
+        /// What it gives, such as `f32[2,3]`.
+        shape: Box<str>,
         /// Its opcode.
-        opcode: String,
+        opcode: Box<str>,
         /// What about it is not supported, after a colon or a semicolon; empty where that is the opcode itself.
-        reason: String,
+        reason: Box<str>,
+        /// The line of the program's source that it comes from, where the module says it.
+        line: Option<Box<SourceLine>>,
     },
     /// A parameter or a result whose memory cannot be described by strides.
     #[error("{value}: {error}")]
@@ -84,6 +88,11 @@ pub enum ProgramError {
         /// The bytes that were given.
         given: usize,
     },
+}
+
+/// ` (layers.py:12)`
+fn from(line: Option<&SourceLine>) -> String {
+    line.map(|line| format!(" ({line})")).unwrap_or_default()
 }
 
 impl ProgramError {

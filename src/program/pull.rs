@@ -283,8 +283,10 @@ pub(super) fn unsupported(graph: &Graph, node: Node, reason: &str) -> Halt {
 pub(super) fn refused(graph: &Graph, node: Node, reason: &str) -> ProgramError {
     let instruction = graph.instruction(node);
     ProgramError::Unsupported {
-        instruction: instruction.name().to_owned(),
-        opcode: instruction.opcode().name().to_owned(),
-        reason: reason.to_owned(),
+        instruction: instruction.name().into(),
+        shape: instruction.shape().without_layout().to_string().into(),
+        opcode: instruction.opcode().name().into(),
+        reason: reason.into(),
+        line: instruction.source().cloned().map(Box::new),
     }
 }

@@ -22,7 +22,7 @@ ENTRY main {
 ";
 
 /// What computes.
-const NEGATES: &str = "ENTRY main {\n x = f32[2] parameter(0)\n ROOT y = f32[2] negate(x)\n}\n";
+const NEGATES: &str = "ENTRY main {\n x = f32[2] parameter(0)\n ROOT y = f32[2] negate(x), metadata={op_name=\"neg\" source_file=\"layers.py\" source_line=7}\n}\n";
 
 /// A folder with the module as text and as a message, and inputs.
 fn sandbox() -> Sandbox {
@@ -174,7 +174,7 @@ fn wrong_inputs_leave_nothing_behind() {
 fn what_computes_is_not_supported() {
     let sandbox = sandbox();
     sandbox.write("n.txt", NEGATES);
-    let says = "`y`: negate is not supported";
+    let says = "`y`, f32[2]: negate is not supported (layers.py:7)";
     for command in ["run hlo @n.txt -i x -o a", "compile hlo @n.txt", "explain hlo @n.txt"] {
         sandbox.stridec(&words(command)).fails(3, says);
     }

@@ -1,8 +1,12 @@
 //! Protos: every module is read or refused, and what was read is written and read again.
 
+use prost::Message;
 use stridec::{
     ErrorKind,
-    hlo::{MAX_COMPUTATIONS, MAX_INSTRUCTIONS, MAX_LITERAL_BYTES, MAX_MODULE_BYTES, Module},
+    hlo::{
+        MAX_COMPUTATIONS, MAX_INSTRUCTIONS, MAX_LITERAL_BYTES, MAX_MODULE_BYTES, Module, SourceLine,
+    },
+    proto::xla,
     shape::Shape,
     xla::shape_util,
 };
@@ -116,4 +120,42 @@ fn each_bound_has_an_error_of_its_own() {
     let text = format!("m {{ x = u8[] /*{}*/ parameter(0) }}", " ".repeat(MAX_MODULE_BYTES));
     let error = Module::parse(&text).unwrap_err();
     assert!(error.to_string().starts_with(expected), "{error}");
+}
+
+/// The line of the instruction `y`, in a message.
+fn line_of(module: &xla::HloModuleProto) -> Option<SourceLine> {
+    let module = Module::decode(&module.encode_to_vec()).unwrap();
+    let line = |module: &Module| module.entry().instructions()[1].source().cloned();
+    let found = line(&module);
+    assert_eq!(line(&Module::decode(&module.encode()).unwrap()), found, "the line is written");
+    assert_eq!(line(&Module::parse(&module.to_string()).unwrap()), found, "the line is printed");
+    found
+}
+
+#[test]
+fn source_lines_stand_with_the_instruction_or_in_stack_frames() {
+    let text = "ENTRY main {\n x = f32[2]{0} parameter(0)\n ROOT y = f32[2]{0} negate(x)\n}\n";
+    let mut module =
+        xla::HloModuleProto::decode(&Module::parse(text).unwrap().encode()[..]).unwrap();
+    assert_eq!(line_of(&module), None);
+    module.stack_frame_index = Some(xla::StackFrameIndexProto {
+        file_names: vec!["a.py".into(), "b.py".into()],
+        file_locations: vec![xla::stack_frame_index_proto::FileLocation {
+            file_name_id: 2,
+            line: 9,
+        }],
+        stack_frames: vec![xla::stack_frame_index_proto::StackFrame { file_location_id: 1 }],
+    });
+    let mut with = |source_file: &str, source_line, stack_frame_id| {
+        let source_file = source_file.to_owned();
+        module.computations[0].instructions[1].metadata =
+            Some(xla::OpMetadata { source_file, source_line, stack_frame_id });
+        line_of(&module)
+    };
+    assert_eq!(with("", 0, 1), Some(SourceLine::new("b.py", 9)));
+    assert_eq!(with("c.py", 3, 1), Some(SourceLine::new("c.py", 3)));
+    for [line, frame] in [[0, 0], [0, 2], [5, -1], [5, 0]] {
+        assert_eq!(with("", line, frame), None, "{line} {frame}");
+    }
+    assert_eq!(with("c.py", 0, 1), None);
 }

@@ -84,6 +84,8 @@ fn dumps_of_today() {
     let opcodes: Vec<&str> =
         module.entry().instructions().iter().map(|it| it.opcode().name()).collect();
     assert_eq!(opcodes, ["parameter", "parameter", "fusion", "dot", "convolution", "tuple"]);
+    let lines = module.entry().instructions().iter().map(|it| it.source().map(ToString::to_string));
+    assert_eq!(lines.collect::<Vec<_>>()[..2], [Some("/a {b/f.py:3".to_owned()), None]);
     assert_eq!(read(&module.to_string()), module);
 }
 

@@ -1,6 +1,6 @@
 //! The attributes of instructions that say what moves.
 
-use super::cursor::Cursor;
+use super::{cursor::Cursor, source};
 use crate::{
     hlo::HloError,
     proto::xla::{
@@ -40,6 +40,7 @@ pub(super) fn read<'a>(
         return Ok(());
     }
     match (proto.opcode.as_str(), name) {
+        (_, "metadata") => proto.metadata = Some(source::metadata(value)),
         ("transpose" | "broadcast" | "reverse" | "concatenate" | "reduce", "dimensions") => {
             proto.dimensions = numbers(cursor)?;
         }

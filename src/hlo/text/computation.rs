@@ -72,6 +72,8 @@ impl<'a> Reader<'a> {
             return Err(self.cursor.error(start, reason));
         }
         let (name, shape) = (draft.name, draft.shape.clone());
+        let metadata = draft.proto.metadata.as_ref();
+        self.builder.source(metadata.and_then(|metadata| self.frames.line(metadata)));
         let checked = self.checked(draft, names);
         let added = checked.map_err(|error| self.builder.refused(name, error)).and_then(
             |(opcode, operands)| {

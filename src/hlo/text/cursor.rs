@@ -285,10 +285,12 @@ impl<'a> Cursor<'a> {
         Ok((start, &self.text[start..self.at]))
     }
 
-    /// Skips up to the next empty line.
-    pub(in crate::hlo) fn skip_paragraph(&mut self) {
-        let end = |rest: &str| rest.find("\n\n").or_else(|| rest.find("\n\r\n"));
-        self.at += end(self.rest()).unwrap_or(self.rest().len());
+    /// What stands before the next empty line.
+    pub(in crate::hlo) fn paragraph(&mut self) -> &'a str {
+        let rest = self.rest();
+        let end = rest.find("\n\n").or_else(|| rest.find("\n\r\n")).unwrap_or(rest.len());
+        self.at += end;
+        &rest[..end]
     }
 
     /// Counts what was read since `start` as a constant's.

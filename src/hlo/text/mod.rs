@@ -8,8 +8,8 @@
 //! attribute   = word "=" value
 //! ```
 //!
-//! Names may begin with `%`. Comments may stand between any two tokens. Tables of source locations, `FileNames` and what
-//! follows it, and attributes that nothing needs are skipped whole.
+//! Names may begin with `%`. Comments may stand between any two tokens. `FileNames` and the
+//! tables after it say which source lines instructions come from. Attributes that nothing needs are skipped whole.
 
 mod attributes;
 mod computation;
@@ -17,4 +17,5 @@ pub(super) mod cursor;
 mod literal;
 pub(super) mod parse;
 mod print;
+mod source;
 mod values;

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::cursor::Cursor;
+use super::{cursor::Cursor, source};
 use crate::{
-    hlo::{Builder, HloError, Module},
+    hlo::{Builder, HloError, Module, source_line::StackFrames},
     shape::{FieldPath, Shape},
 };
 
@@ -38,7 +38,8 @@ impl Module {
     pub fn parse(text: &str) -> Result<Self, HloError> {
         let mut cursor = Cursor::new(text);
         let (name, buffers) = header(&mut cursor)?;
-        let mut reader = Reader { cursor, builder: Builder::new(name), names: HashMap::new() };
+        let (builder, frames) = (Builder::new(name), StackFrames::default());
+        let mut reader = Reader { cursor, builder, names: HashMap::new(), frames };
         let entry = reader.computations()?;
         let Reader { builder, cursor, .. } = reader;
         let Some(entry) = entry else {
@@ -89,15 +90,16 @@ pub(in crate::hlo) fn attribute<'a>(
     Ok((name, start, value))
 }
 
-/// Skips a table of source locations, where one is next.
-pub(in crate::hlo) fn skip_table(cursor: &mut Cursor<'_>) -> Result<bool, HloError> {
+/// Reads a table of source locations, where one is next: its name and what is in it.
+pub(in crate::hlo) fn table<'a>(
+    cursor: &mut Cursor<'a>,
+) -> Result<Option<(&'static str, &'a str)>, HloError> {
     for name in TABLES {
         if cursor.eat_word(name)? {
-            cursor.skip_paragraph();
-            return Ok(true);
+            return Ok(Some((name, cursor.paragraph())));
         }
     }
-    Ok(false)
+    Ok(None)
 }
 
 /// Reads a computation's name and all up to its first instruction.
@@ -136,6 +138,8 @@ pub(super) struct Reader<'a> {
     pub(super) builder: Builder,
     /// The computations by name.
     pub(super) names: HashMap<&'a str, usize>,
+    /// Where instructions come from.
+    pub(super) frames: StackFrames,
 }
 
 impl Reader<'_> {
@@ -143,7 +147,8 @@ impl Reader<'_> {
     fn computations(&mut self) -> Result<Option<usize>, HloError> {
         let mut entry = None;
         while self.cursor.peek()?.is_some() {
-            if skip_table(&mut self.cursor)? {
+            if let Some((name, body)) = table(&mut self.cursor)? {
+                source::read_table(name, body, &mut self.frames);
                 continue;
             }
             let start = self.cursor.start()?;

@@ -5,7 +5,7 @@ use std::{
     fmt::{self, Display, Formatter, Write},
 };
 
-use super::{cursor::is_word, values::Value};
+use super::{cursor::is_word, source, values::Value};
 use crate::{
     hlo::{Computation, Gather, Instruction, Literal, Module, Opcode, Scatter},
     shape::{ElementType, Shape},
@@ -106,6 +106,9 @@ fn print(f: &mut impl Write, computation: &Computation, callees: &[String]) -> f
         let operand = |operand: usize| format!("%{}", names[operand]);
         expression(f, instruction, operand, |f, literal| print_literal(f, literal))?;
         attributes(f, opcode, callees)?;
+        if let Some(source) = instruction.source() {
+            source::print(f, source)?;
+        }
         f.write_str("\n")?;
     }
     f.write_str("}\n")
