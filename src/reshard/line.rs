@@ -56,15 +56,20 @@ impl<'a> Line<'a> {
             let device = holders.get(holder);
             let place = to.tile_number(device).and_then(|tile| line.grid.place(tile));
             if let (Some(place), Some(rank)) = (place, to.rank_in_tile(device)) {
-                line.held.push((place, rank, line.wanted(place).elements().into()));
+                line.held.push((place, rank, 0));
             }
         }
         line.held.sort_unstable();
+        let mut held = std::mem::take(&mut line.held);
         let mut before = 0;
-        for (_, _, elements) in &mut line.held {
-            before += *elements;
-            *elements = before;
+        for of_place in held.chunk_by_mut(|one, other| one.0 == other.0) {
+            let elements = u128::from(line.wanted(of_place[0].0).elements());
+            for (_, _, until) in of_place {
+                before += elements;
+                *until = before;
+            }
         }
+        line.held = held;
         line.length = line.elements_before(line.grid.len()) - before;
         Some(line)
     }
@@ -120,14 +125,15 @@ impl<'a> Line<'a> {
         (from..self.grid.len()).flat_map(move |place| {
             let region = self.wanted(place);
             let holders = self.to.holders(self.grid.tile(place));
-            let devices = (0..holders.len()).map(move |rank| holders.get(rank));
-            let others =
-                devices.filter(|&device| self.source.tile_number(device) != Some(self.number));
-            let first = at;
-            let elements = u128::from(region.elements());
             let held = self.held.partition_point(|(held, ..)| *held < place);
             let until = self.held.partition_point(|(held, ..)| *held <= place);
-            at += elements * (u128::from(holders.len()) - (until - held) as u128);
+            let left_out = &self.held[held..until];
+            let others = (0..holders.len())
+                .filter(|rank| left_out.binary_search_by_key(rank, |(_, rank, _)| *rank).is_err())
+                .map(move |rank| holders.get(rank));
+            let first = at;
+            let elements = u128::from(region.elements());
+            at += elements * (u128::from(holders.len()) - left_out.len() as u128);
             others.zip(0..).map(move |(device, number)| Wanted {
                 device,
                 region: region.clone(),

@@ -51,7 +51,18 @@ pub fn rank_plan(from: &Placement, to: &Placement, device: u64) -> Result<RankPl
     if let Some(tile) = &wanted {
         part.copy = from.tile(device).and_then(|own| own.intersection(tile));
         let sources = Grid::new(from, tile);
-        for source in (0..sources.len()).map(|place| sources.tile(place)) {
+        let own = from.tile_number(device);
+        // Of its own tile it has what it wants.
+        let others = (0..sources.len()).map(|place| sources.tile(place));
+        for source in others.filter(|source| own != Some(*source)) {
+            let holders = from.holders(source);
+            if holders.len() == 1 {
+                // It sends all, so that it does not matter who else wants the tile.
+                let region = from.tile_box(source).intersection(tile);
+                let from = holders.get(0);
+                part.receives.extend(region.map(|region| Transfer { from, to: device, region }));
+                continue;
+            }
             let Some(line) = Line::new(from, to, source) else { continue };
             if let Some(wanted) = line.destination(device) {
                 line.pieces(&wanted, |holder, region| {

@@ -5,10 +5,17 @@ use std::fmt;
 use smallvec::SmallVec;
 
 /// A box of indices: in each dimension those from `start` up to, and without, `limit`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TileBox {
     /// `[start, limit)` of each dimension; no start is above its limit.
     ranges: SmallVec<[(u64, u64); 4]>,
+}
+
+impl Clone for TileBox {
+    /// In one copy: `SmallVec` clones element by element, and plans have a box for each transfer.
+    fn clone(&self) -> Self {
+        Self { ranges: SmallVec::from_slice(&self.ranges) }
+    }
 }
 
 impl TileBox {
