@@ -36,6 +36,7 @@ mod output;
 mod program;
 mod progress;
 mod proto_file;
+mod replacement;
 mod reshard;
 mod reshard_args;
 #[cfg(feature = "mpi")]

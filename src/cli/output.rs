@@ -9,11 +9,11 @@ use std::{
 
 use fs4::FileExt;
 use memmap2::MmapMut;
-use tempfile::NamedTempFile;
 
 use super::{
     errors::{Exit, Failure, name},
     map::map_to_write,
+    replacement::Replacement,
 };
 
 /// Links that are followed from one to the next, as many as Linux follows.
@@ -37,8 +37,8 @@ enum Sink {
     Stdout,
     /// A pipe or a device, which no rename may replace.
     Through(File),
-    /// A file in the destination's folder, renamed at the end.
-    Replace(NamedTempFile),
+    /// A file in the destination's folder, which gets its name at the end.
+    Replace(Replacement),
 }
 
 /// The bytes of a result while they are made: zero at first.
@@ -81,8 +81,8 @@ impl Output {
                 let target = fs::canonicalize(path).map_err(failed)?;
                 // A file that its owner protected is not replaced either.
                 OpenOptions::new().write(true).open(&target).map_err(failed)?;
-                let file = temporary(&target).map_err(failed)?;
-                file.as_file().set_permissions(found.permissions()).map_err(failed)?;
+                let file = Replacement::new(folder_of(&target)).map_err(failed)?;
+                file.file().set_permissions(found.permissions()).map_err(failed)?;
                 return Ok(Self { path: target, sink: Sink::Replace(file) });
             }
             Ok(_) => Sink::Through(OpenOptions::new().write(true).open(path).map_err(failed)?),
@@ -93,7 +93,7 @@ impl Output {
                     let reason = format!("the folder {} does not exist", name(folder));
                     return Err(Failure::unwritable(path, &io::Error::other(reason)));
                 }
-                let file = temporary(&target).map_err(failed)?;
+                let file = Replacement::new(folder).map_err(failed)?;
                 return Ok(Self { path: target, sink: Sink::Replace(file) });
             }
             Err(error) => return Err(failed(error)),
@@ -105,7 +105,7 @@ impl Output {
         let written = match &mut self.sink {
             Sink::Stdout => io::stdout().write_all(bytes),
             Sink::Through(file) => file.write_all(bytes),
-            Sink::Replace(file) => file.write_all(bytes),
+            Sink::Replace(file) => file.file().write_all(bytes),
         };
         self.checked(written)
     }
@@ -118,7 +118,7 @@ impl Output {
         if let Sink::Replace(file) = &self.sink
             && bytes > 0
         {
-            let (file, start) = (file.as_file(), header.len());
+            let (file, start) = (file.file(), header.len());
             let length = (start as u64).saturating_add(bytes);
             // Blocks do not make a length everywhere.
             match file.allocate(length).and_then(|()| file.set_len(length)) {
@@ -153,8 +153,8 @@ impl Output {
             Sink::Stdout => self.checked(io::stdout().flush()),
             Sink::Through(_) => Ok(()),
             Sink::Replace(file) => {
-                let renamed = file.persist(&self.path).map_err(|error| error.error);
-                renamed.map(drop).map_err(|error| Failure::unwritable(&self.path, &error))
+                let appeared = file.appear(&self.path, folder_of(&self.path));
+                appeared.map_err(|error| Failure::unwritable(&self.path, &error))
             }
         }
     }
@@ -205,28 +205,4 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
         }
     }
     Err(io::Error::other(format!("expected at most {MAX_LINKS} symbolic links, one after another")))
-}
-
-/// A new file beside `path`, with the permissions that a new file gets here.
-fn temporary(path: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".stridec-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder_of(path)).map_err(without_name)
-}
-
-/// The error of the system alone: tempfile adds the name of the temporary file, which says nothing to the user.
-fn without_name(error: io::Error) -> io::Error {
-    let source = error.get_ref().and_then(|inner| inner.source());
-    match source.and_then(|source| source.downcast_ref::<io::Error>()) {
-        Some(inner) => match inner.raw_os_error() {
-            Some(code) => io::Error::from_raw_os_error(code),
-            None => inner.kind().into(),
-        },
-        None => error,
-    }
 }

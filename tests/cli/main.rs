@@ -11,6 +11,8 @@ mod explain;
 #[cfg(feature = "gpu")]
 mod faults;
 mod files;
+#[path = "../support/folder.rs"]
+mod folder;
 mod hlo;
 mod hlo_text;
 mod memory;

@@ -1,14 +1,15 @@
 //! A folder of its own for each test, and the program run in it.
 
 use std::{
-    fs,
     io::Write,
-    path::PathBuf,
+    ops::Deref,
     process::{Command, Stdio},
 };
 
+use crate::folder::Folder;
+
 pub(crate) struct Sandbox {
-    folder: tempfile::TempDir,
+    folder: Folder,
 }
 
 /// What a run of the program gave.
@@ -33,35 +34,22 @@ impl Ran {
     }
 }
 
+impl Deref for Sandbox {
+    type Target = Folder;
+
+    fn deref(&self) -> &Folder {
+        &self.folder
+    }
+}
+
 impl Sandbox {
     pub(crate) fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
-    }
-
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
-        fs::write(self.path(name), bytes).unwrap();
-    }
-
-    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
-        fs::read(self.path(name)).unwrap()
-    }
-
-    /// The names of the files there are, sorted: a run leaves no others behind.
-    pub(crate) fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.folder.path()).unwrap();
-        let mut names: Vec<String> =
-            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
+        Self { folder: Folder::new() }
     }
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_stridec"));
-        command.args(args).current_dir(self.folder.path()).env_remove("NO_COLOR");
+        command.args(args).current_dir(self.path("")).env_remove("NO_COLOR");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }

@@ -2,11 +2,14 @@
 
 use std::{
     fs,
+    ops::Deref,
     path::PathBuf,
     process::{Child, Command, Stdio},
     sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
+
+use crate::folder::Folder;
 
 /// How long a run may take, however busy the machine is: far from what a rank that waits for ever takes.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -15,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 static ONE: Mutex<()> = Mutex::new(());
 
 pub(crate) struct Launcher {
-    folder: tempfile::TempDir,
+    folder: Folder,
     mpirun: String,
     program: PathBuf,
     _one: MutexGuard<'static, ()>,
@@ -24,6 +27,14 @@ pub(crate) struct Launcher {
 pub(crate) struct Ran {
     pub(crate) success: bool,
     pub(crate) stderr: String,
+}
+
+impl Deref for Launcher {
+    type Target = Folder;
+
+    fn deref(&self) -> &Folder {
+        &self.folder
+    }
 }
 
 impl Launcher {
@@ -40,28 +51,7 @@ impl Launcher {
             .map_or_else(|| env!("CARGO_BIN_EXE_stridec").into(), PathBuf::from);
         let program = fs::canonicalize(program).unwrap();
         let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-        Some(Self { folder: tempfile::tempdir().unwrap(), mpirun, program, _one: one })
-    }
-
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
-        fs::write(self.path(name), bytes).unwrap();
-    }
-
-    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
-        fs::read(self.path(name)).unwrap()
-    }
-
-    /// The names of the files there are, sorted.
-    pub(crate) fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.folder.path()).unwrap();
-        let mut names: Vec<String> =
-            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
+        Some(Self { folder: Folder::new(), mpirun, program, _one: one })
     }
 
     /// Starts ranks, each list with its arguments behind `stridec reshard run`; an empty `before` or a command that starts it.
@@ -78,7 +68,7 @@ impl Launcher {
             command.args(["reshard", "run"]).args(*args);
         }
         command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-        command.current_dir(self.folder.path()).stdin(Stdio::null());
+        command.current_dir(self.path("")).stdin(Stdio::null());
         command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
     }
 

@@ -5,5 +5,9 @@
 #![cfg(all(feature = "mpi", feature = "cli", target_os = "linux"))]
 
 mod failures;
+#[path = "../support/folder.rs"]
+mod folder;
+mod killed;
+mod large;
 mod launcher;
 mod pairs;

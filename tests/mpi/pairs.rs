@@ -10,53 +10,83 @@ use stridec::{
 
 use crate::launcher::Launcher;
 
-const ROWS: &str = "{devices=[4,1]<=[4]}";
-const COLUMNS: &str = "{devices=[1,4]<=[4]}";
-const SQUARES: &str = "{devices=[2,2]<=[4]}";
-const CROSSED: &str = "{devices=[2,2]<=[2,2]T(1,0)}";
-const COPIES: &str = "{devices=[2,1,2]<=[4] last_tile_dim_replicate}";
-const LISTED: &str = "{devices=[4,1]2,0,3,1}";
-const NAMED: &str = "{mesh['x'=2,'y'=2], [{}, {'y', 'x'}]}";
-
-/// The array, both shardings, both layouts, and further arguments.
-type Pair = (&'static str, &'static str, &'static str, &'static str, &'static str, &'static str);
-
-const PAIRS: [Pair; 30] = [
-    ("f32[64,96]", ROWS, COLUMNS, "", "", ""),
-    ("f32[64,96]", ROWS, COLUMNS, "", "{0,1}", ""),
-    ("f32[64,96]", ROWS, COLUMNS, "{0,1}", "", ""),
-    ("f32[64,96]", ROWS, COLUMNS, "{0,1}", "{0,1}", ""),
-    // Runs of 2 KiB: vectors of MPI, on both sides, and in pieces.
-    ("f32[64,4096]", SQUARES, ROWS, "", "", ""),
-    ("f32[64,4096]", ROWS, COLUMNS, "", "", ""),
-    ("f32[64,4096]", COLUMNS, SQUARES, "", "", "--staging 20000"),
-    ("f32[2048,48]", ROWS, COLUMNS, "", "{0,1}", ""),
-    ("f64[2048,48]", COLUMNS, ROWS, "{0,1}", "", "--staging 64KiB"),
-    ("f32[8,6,512]", "{devices=[2,2,1]<=[4]}", "{devices=[1,2,2]<=[4]}", "", "", ""),
-    ("f32[8,6,512]", "{devices=[2,1,2]<=[4]}", "{devices=[2,2,1]<=[4]}", "", "{2,0,1}", ""),
-    // Uneven, with short and empty tiles.
-    ("bf16[9,7]", ROWS, COLUMNS, "", "", ""),
-    ("bf16[5,3]", SQUARES, LISTED, "{0,1}", "", "--staging 8"),
-    ("u8[3,300]", ROWS, SQUARES, "", "", "--shards tile"),
-    ("u8[301,5]", CROSSED, ROWS, "{0,1}", "", "--shards tile"),
-    ("f32[0,6]", ROWS, COLUMNS, "", "", ""),
-    ("f32[]", "{replicated}", "{maximal device=3}", "", "", "--devices 4"),
-    // Copies, one device, and fewer devices on a side.
-    ("f32[64,96]", COPIES, COLUMNS, "", "", ""),
-    ("f32[64,96]", NAMED, COPIES, "", "{0,1}", ""),
-    ("f32[40,24]", "{replicated}", ROWS, "", "", "--devices 4"),
-    ("f32[40,24]", "{maximal device=2}", "{replicated}", "", "", "--devices 4"),
-    ("f32[40,24]", ROWS, "{devices=[1,3]<=[3]}", "", "", ""),
-    ("f32[40,24]", "{devices=[1,3]<=[3]}", CROSSED, "", "{0,1}", "--staging 100"),
-    // Tiles, and packed elements.
-    ("bf16[64,256]", ROWS, COLUMNS, "", "{1,0:T(8,128)(2,1)}", ""),
-    ("f32[50,200]", SQUARES, ROWS, "{1,0:T(8,128)}", "", ""),
-    ("f32[33,70]", ROWS, CROSSED, "{1,0:T(4,3)}", "{0,1:T(2,4)}", "--staging 1KiB"),
-    ("u4[64,96]", ROWS, COLUMNS, "{1,0:E(4)}", "{0,1:E(4)}", ""),
-    ("u4[15,31]", SQUARES, ROWS, "{1,0:E(4)}", "", ""),
-    ("u4[64,96]", COLUMNS, SQUARES, "", "{1,0:T(8,16)E(4)}", ""),
-    ("c128[24,20]", LISTED, NAMED, "{0,1}", "", "--staging 256"),
+/// Shardings over four ranks, by name.
+const SHARDINGS: [(&str, &str); 9] = [
+    ("rows", "{devices=[4,1]<=[4]}"),
+    ("columns", "{devices=[1,4]<=[4]}"),
+    ("squares", "{devices=[2,2]<=[4]}"),
+    ("crossed", "{devices=[2,2]<=[2,2]T(1,0)}"),
+    ("copies", "{devices=[2,1,2]<=[4] last_tile_dim_replicate}"),
+    ("listed", "{devices=[4,1]2,0,3,1}"),
+    ("maximal-2", "{maximal device=2}"),
+    ("maximal-3", "{maximal device=3}"),
+    ("named", "{mesh['x'=2,'y'=2], [{}, {'y', 'x'}]}"),
 ];
+
+/// A line for each pair: the array, both shardings, both layouts, `-` where it is the array's, and further arguments.
+const PAIRS: &str = "\
+f32[64,96]    rows     columns  -      -
+f32[64,96]    rows     columns  -      {0,1}
+f32[64,96]    rows     columns  {0,1}  -
+f32[64,96]    rows     columns  {0,1}  {0,1}
+# Runs of 2 KiB: vectors of MPI, on both sides, and in pieces.
+f32[64,4096]  squares  rows     -      -
+f32[64,4096]  rows     columns  -      -
+f32[64,4096]  columns  squares  -      -      --staging 20000
+f32[2048,48]  rows     columns  -      {0,1}
+f64[2048,48]  columns  rows     {0,1}  -      --staging 64KiB
+f32[8,6,512]  {devices=[2,2,1]<=[4]}  {devices=[1,2,2]<=[4]}  -  -
+f32[8,6,512]  {devices=[2,1,2]<=[4]}  {devices=[2,2,1]<=[4]}  -  {2,0,1}
+# Uneven, with short and empty tiles.
+bf16[9,7]     rows     columns  -      -
+bf16[5,3]     squares  listed   {0,1}  -      --staging 8
+u8[3,300]     rows     squares  -      -      --shards tile
+u8[301,5]     crossed  rows     {0,1}  -      --shards tile
+f32[0,6]      rows     columns  -      -
+f32[]         {replicated}  maximal-3  -  -   --devices 4
+# Copies, one device, and fewer devices on a side.
+f32[64,96]    copies   columns  -      -
+f32[64,96]    named    copies   -      {0,1}
+f32[40,24]    {replicated}  rows  -    -      --devices 4
+f32[40,24]    maximal-2  {replicated}  -  -   --devices 4
+f32[40,24]    rows     {devices=[1,3]<=[3]}  -  -
+f32[40,24]    {devices=[1,3]<=[3]}  crossed  -  {0,1}  --staging 100
+# Tiles, and packed elements.
+bf16[64,256]  rows     columns  -      {1,0:T(8,128)(2,1)}
+f32[50,200]   squares  rows     {1,0:T(8,128)}  -
+f32[33,70]    rows     crossed  {1,0:T(4,3)}  {0,1:T(2,4)}  --staging 1KiB
+u4[64,96]     rows     columns  {1,0:E(4)}  {0,1:E(4)}
+u4[15,31]     squares  rows     {1,0:E(4)}  -
+u4[64,96]     columns  squares  -      {1,0:T(8,16)E(4)}
+c128[24,20]   listed   named    {0,1}  -      --staging 256
+";
+
+struct Pair {
+    shape: &'static str,
+    shardings: [&'static str; 2],
+    layouts: [Option<&'static str>; 2],
+    more: Vec<&'static str>,
+}
+
+fn pairs() -> Vec<Pair> {
+    let lines = PAIRS.lines().filter(|line| !line.starts_with('#'));
+    let pairs = lines.map(|line| {
+        let mut words = line.split_whitespace();
+        let mut word = || words.next().unwrap();
+        let sharding = |word: &'static str| {
+            let named = SHARDINGS.iter().find(|(name, _)| *name == word);
+            named.map_or(word, |(_, sharding)| sharding)
+        };
+        let layout = |word: &'static str| (word != "-").then_some(word);
+        Pair {
+            shape: word(),
+            shardings: [word(), word()].map(sharding),
+            layouts: [word(), word()].map(layout),
+            more: words.collect(),
+        }
+    });
+    pairs.collect()
+}
 
 struct Side {
     placement: Placement,
@@ -64,11 +94,11 @@ struct Side {
 }
 
 impl Side {
-    fn new(array: &Shape, sharding: &str, layout: &str, more: &str) -> Self {
+    fn new(array: &Shape, sharding: &str, layout: Option<&str>, more: &[&str]) -> Self {
         let sharding: Sharding = sharding.parse().unwrap();
-        let devices = more.contains("--devices").then_some(4);
-        let layout = (!layout.is_empty()).then(|| layout.parse::<Layout>().unwrap());
-        let whole_tiles = more.contains("tile");
+        let devices = more.contains(&"--devices").then_some(4);
+        let layout = layout.map(|layout| layout.parse::<Layout>().unwrap());
+        let whole_tiles = more.contains(&"tile");
         let placement = sharding.place(array, devices).unwrap();
         Self { placement, shards: Shards { layout, whole_tiles } }
     }
@@ -117,7 +147,7 @@ fn run(operation: &Operation, source: &[u8]) -> Vec<u8> {
     image
 }
 
-fn check(launcher: &Launcher, &(shape, from, to, from_layout, to_layout, more): &Pair) {
+fn check(launcher: &Launcher, Pair { shape, shardings: [from, to], layouts, more }: &Pair) {
     let array: Shape = shape.parse().unwrap();
     let bytes = Tensor::from(array.clone()).descriptor().unwrap().image_bytes();
     let low = if shape.starts_with("u4") { 15 } else { 255 };
@@ -128,8 +158,8 @@ fn check(launcher: &Launcher, &(shape, from, to, from_layout, to_layout, more): 
             (state >> 24) as u8 & low
         })
         .collect();
-    let source = Side::new(&array, from, from_layout, more);
-    let destination = Side::new(&array, to, to_layout, more);
+    let source = Side::new(&array, from, layouts[0], more);
+    let destination = Side::new(&array, to, layouts[1], more);
     for device in 0..4 {
         if let Some(image) = source.image(&array, &whole, device) {
             launcher.write(&format!("x.{device}.bin"), image);
@@ -137,12 +167,12 @@ fn check(launcher: &Launcher, &(shape, from, to, from_layout, to_layout, more): 
     }
     let mut args = vec!["--shape", shape, "--from", from, "--to", to];
     args.extend(["-i", "x.{rank}.bin", "-o", "y.{rank}.bin"]);
-    for (flag, layout) in [("--from-layout", from_layout), ("--to-layout", to_layout)] {
-        if !layout.is_empty() {
+    for (flag, layout) in ["--from-layout", "--to-layout"].into_iter().zip(layouts) {
+        if let Some(layout) = layout {
             args.extend([flag, layout]);
         }
     }
-    args.extend(more.split_whitespace());
+    args.extend(more);
     let ran = launcher.run(&args);
     assert!(ran.success, "{args:?}: {}", ran.stderr);
     let mut expected = Vec::new();
@@ -163,7 +193,9 @@ fn check(launcher: &Launcher, &(shape, from, to, from_layout, to_layout, more): 
 #[test]
 fn ranks_write_their_parts_of_the_whole() {
     let Some(launcher) = Launcher::find() else { return };
-    for pair in &PAIRS {
+    let pairs = pairs();
+    assert_eq!(pairs.len(), 30);
+    for pair in &pairs {
         check(&launcher, pair);
     }
 }
@@ -172,7 +204,8 @@ fn ranks_write_their_parts_of_the_whole() {
 #[test]
 fn a_few_pairs() {
     let Some(launcher) = Launcher::find() else { return };
+    let pairs = pairs();
     for number in [1, 4, 7, 10, 25] {
-        check(&launcher, &PAIRS[number]);
+        check(&launcher, &pairs[number]);
     }
 }

@@ -1,0 +1,109 @@
+//! [`Replacement`]: a new file that takes its name, maybe from another file, once it is whole.
+
+use std::{
+    fs::{self, File},
+    io,
+    path::Path,
+};
+
+use tempfile::{Builder, NamedTempFile};
+
+/// A new file, written before it has its name.
+///
+/// Where the system can, it has no name at all until then, so that a process that is killed leaves nothing behind. Elsewhere
+/// it is a temporary file beside the other.
+pub(super) enum Replacement {
+    #[cfg(target_os = "linux")]
+    Unnamed(File),
+    Temporary(NamedTempFile),
+}
+
+impl Replacement {
+    /// A new file in a folder, with the permissions that a new file gets there.
+    pub(super) fn new(folder: &Path) -> io::Result<Self> {
+        #[cfg(target_os = "linux")]
+        if let Some(file) = unnamed(folder) {
+            return Ok(Self::Unnamed(file));
+        }
+        let mut builder = prefixed();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            builder.permissions(fs::Permissions::from_mode(0o666));
+        }
+        Ok(Self::Temporary(builder.tempfile_in(folder).map_err(without_name)?))
+    }
+
+    pub(super) fn file(&self) -> &File {
+        match self {
+            #[cfg(target_os = "linux")]
+            Self::Unnamed(file) => file,
+            Self::Temporary(file) => file.as_file(),
+        }
+    }
+
+    /// Gives the file the name `path`, in the folder that it was made in; a file of that name is replaced.
+    pub(super) fn appear(self, path: &Path, folder: &Path) -> io::Result<()> {
+        match self {
+            #[cfg(target_os = "linux")]
+            Self::Unnamed(file) => match link(&file, path) {
+                // A link replaces nothing; a rename does.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    let whole = prefixed().make_in(folder, |name| link(&file, name));
+                    persist(whole.map_err(without_name)?, path)
+                }
+                linked => linked,
+            },
+            Self::Temporary(file) => {
+                let _ = folder;
+                persist(file, path)
+            }
+        }
+    }
+}
+
+fn prefixed() -> Builder<'static, 'static> {
+    let mut builder = Builder::new();
+    builder.prefix(".stridec-");
+    builder
+}
+
+fn persist<F>(file: NamedTempFile<F>, path: &Path) -> io::Result<()> {
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// A file without a name, if the file system has such and `/proc`, by which it gets one, is there.
+#[cfg(target_os = "linux")]
+fn unnamed(folder: &Path) -> Option<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut options = File::options();
+    options.read(true).write(true).mode(0o666);
+    options.custom_flags(i32::try_from(rustix::fs::OFlags::TMPFILE.bits()).ok()?);
+    let file = options.open(folder).ok()?;
+    fs::metadata(descriptor(&file)).is_ok().then_some(file)
+}
+
+#[cfg(target_os = "linux")]
+fn descriptor(file: &File) -> String {
+    use std::os::fd::AsRawFd;
+    format!("/proc/self/fd/{}", file.as_raw_fd())
+}
+
+/// Gives an unnamed file a name that no file has.
+#[cfg(target_os = "linux")]
+fn link(file: &File, path: &Path) -> io::Result<()> {
+    use rustix::fs::{AtFlags, CWD, linkat};
+    Ok(linkat(CWD, descriptor(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+/// The error of the system alone: tempfile adds the name of the temporary file, which says nothing to the user.
+fn without_name(error: io::Error) -> io::Error {
+    let source = error.get_ref().and_then(|inner| inner.source());
+    match source.and_then(|source| source.downcast_ref::<io::Error>()) {
+        Some(inner) => match inner.raw_os_error() {
+            Some(code) => io::Error::from_raw_os_error(code),
+            None => inner.kind().into(),
+        },
+        None => error,
+    }
+}
