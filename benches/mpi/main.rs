@@ -16,7 +16,7 @@ use stridec::{
 const RUNS: usize = 7;
 
 /// Name, array, both shardings, both layouts.
-const CASES: [[&str; 6]; 3] = [
+const CASES: [[&str; 6]; 4] = [
     [
         "rows to columns, row-major",
         "f32[8192,8192]",
@@ -40,6 +40,15 @@ const CASES: [[&str; 6]; 3] = [
         "{devices=[4,1]<=[4]}",
         "{0,1}",
         "{0,1}",
+    ],
+    // Cyclic blocks of a matrix of 8192 by 8192, as docs/sharding.md says them.
+    [
+        "32² to 128² blocks, f64 column-major",
+        "f64[32,2,2,2,32,32,2,2,2,32]",
+        "{devices=[1,1,1,2,1,1,1,1,2,1]<=[4]}",
+        "{devices=[1,2,1,1,1,1,2,1,1,1]<=[4]}",
+        "{4,3,2,1,0,9,8,7,6,5}",
+        "{4,3,2,1,0,9,8,7,6,5}",
     ],
 ];
 

@@ -23,6 +23,7 @@ for _ in 1 2 3; do
 done
 if mpicc.openmpi -O3 benches/mpi/scalapack.c -lscalapack-openmpi -o "$folder/scalapack" 2>/dev/null; then
     ranks "$folder/scalapack"
+    ranks "$folder/scalapack" 32 128
     ranks "$folder/scalapack" 36 128
 else
     echo "ScaLAPACK is missing"
