@@ -11,7 +11,7 @@ cp $module "$site/stridec.wasm"
 cp page/* ../src/explain/page/*.js ../src/explain/page/page.css "$site"
 # The page starts otherwise, and shows no reshards.
 rm "$site/start.js" "$site/reshard.js"
-# As text in a script: a page that was opened from a file may load scripts, and nothing else.
+# As text in a script too, for a page that is opened from a file.
 {
     printf 'const MODULE = "'
     gzip -9 --no-name --stdout $module | base64 --wrap=0

@@ -1,12 +1,30 @@
 "use strict";
-// The compiler: WebAssembly that takes bytes and gives bytes. `MODULE` is its text in base64, compressed with gzip.
+// The compiler: WebAssembly that takes bytes and gives bytes.
+
+/** The module's bytes, as a server has them. */
+async function fetchModule() {
+  const response = await fetch("stridec.wasm");
+  if (!response.ok) throw new Error(`stridec.wasm: ${response.status} ${response.statusText}`);
+  return response.arrayBuffer();
+}
+
+/** The module's bytes out of a script, whose `MODULE` has them in base64, compressed with gzip. */
+async function unpackModule() {
+  const script = make("script", { src: "module.js" });
+  await new Promise((loaded, failed) => {
+    script.addEventListener("load", loaded);
+    script.addEventListener("error", () => failed(new Error("module.js is not beside the page")));
+    document.head.append(script);
+  });
+  const packed = Uint8Array.from(atob(MODULE), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+}
 
 class Compiler {
   static async open() {
-    const packed = Uint8Array.from(atob(MODULE), (letter) => letter.charCodeAt(0));
-    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
     const compiler = new Compiler();
-    compiler.module = await WebAssembly.compile(await new Response(stream).arrayBuffer());
+    // A page that was opened from a file may load scripts, and nothing else.
+    compiler.module = await WebAssembly.compile(await (location.protocol === "file:" ? unpackModule() : fetchModule()));
     await compiler.start();
     return compiler;
   }

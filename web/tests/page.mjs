@@ -347,6 +347,7 @@ const steps = {
 const start = performance.now();
 const page = await open();
 const loaded = asked.length;
+assert(asked.includes("stridec.wasm") && !asked.includes("module.js"), `asked for ${asked}`);
 for (const [name, step] of Object.entries(steps).filter(([name]) => name.includes(only))) {
   const began = performance.now();
   await step(page);
