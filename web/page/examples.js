@@ -1,5 +1,5 @@
 "use strict";
-// Links that teach: each is a state.
+// Links that teach: each is a state. A topic may be a page elsewhere, whose figures the links show.
 
 const EXAMPLES = [
   ["Orders", [
@@ -21,10 +21,23 @@ const EXAMPLES = [
     ["into tiles", { kind: "relayout", from: "bf16[16,256]{1,0}", to: "bf16[16,256]{1,0:T(8,128)(2,1)}" }],
   ]],
   ["XLA's page on tiled layouts", [
-    ["3×5 in tiles of 2×2", { kind: "layout", from: "f32[3,5]{1,0:T(2,2)}" }],
-    ["4×8 in tiles of tiles", { kind: "layout", from: "f32[4,8]{1,0:T(2,4)(2,1)}" }],
+    ["figure 1: 3×5 in tiles of 2×2", { kind: "layout", from: "f32[3,5]{1,0:T(2,2)}", at: "2,3" }],
+    ["figure 2: 4×8 in tiles of tiles", { kind: "layout", from: "f32[4,8]{1,0:T(2,4)(2,1)}" }],
     ["dimensions combined", { kind: "layout", from: "f32[2,7,8,11,10]{4,3,2,1,0:T(*,*,2,*,3)}" }],
-  ]],
+    ["the TPU's tile", { kind: "layout", from: "f32[16,256]{1,0:T(8,128)}" }],
+    ["small tiles, of two rows", { kind: "layout", from: "f32[2,256]{1,0:T(2,128)}" }],
+    ["small tiles, of four rows", { kind: "layout", from: "f32[4,256]{1,0:T(4,128)}" }],
+    ["16 bits, pairs of rows", { kind: "layout", from: "bf16[32,256]{1,0:T(8,128)(2,1)}" }],
+    ["figure 3: 16 bits, pairs of tiles", { kind: "layout", from: "bf16[32,256]{1,0:T(8,128)(2,1,1,1)}", at: "8,0" }],
+    ["figure 4: the same, smaller", { kind: "layout", from: "bf16[8,8]{1,0:T(2,4)(2,1,1,1)}", at: "6,5" }],
+    ["8 bits, four rows to a word", { kind: "layout", from: "s8[32,256]{1,0:T(8,128)(4,1)}" }],
+    ["one bit", { kind: "layout", from: "pred[32,256]{1,0:T(32,128)(32,1)E(1)}" }],
+  ], "https://openxla.org/xla/tiled_layout"],
+  ["CuTe's page on layouts", [
+    "(2,4):(1,2)", "(2,4):(12,1)", "(2,(2,2)):(1,(2,4))", "(2,(2,2)):(4,(2,1))",
+    "((2,4)):((1,2))", "((2,4)):((12,1))", "((2,(2,2))):((1,(2,4)))", "((2,(2,2))):((4,(2,1)))",
+    "8:1", "8:2", "((4,2)):((2,1))", "((4,2)):((1,4))", "(4,2):(1,4)", "(4,2):(2,1)", "((2,2),2):((4,1),2)",
+  ].map((layout) => [layout, { kind: "layout", from: `cute:${layout}` }]), "https://docs.nvidia.com/cutlass/media/docs/cpp/cute/01_layout.html"],
   ["Packed", [
     ["4-bit, two in a byte", { kind: "layout", from: "s4[4,6]{1,0:E(4)}" }],
     ["to a byte each", { kind: "relayout", from: "s4[4,6]{1,0:E(4)}", to: "s4[4,6]{1,0}" }],
@@ -41,8 +54,8 @@ const EXAMPLES = [
 /** Puts the links into `root`. */
 function showExamples(root) {
   root.append(make("h2", {}, "Examples"));
-  for (const [topic, links] of EXAMPLES) {
+  for (const [topic, links, page] of EXAMPLES) {
     const items = links.map(([text, state]) => make("li", {}, make("a", { href: hashOf(state) }, text)));
-    root.append(make("h3", {}, topic), make("ul", {}, ...items));
+    root.append(make("h3", {}, page ? make("a", { href: page, rel: "noreferrer" }, topic) : topic), make("ul", {}, ...items));
   }
 }

@@ -64,7 +64,10 @@ class Fields {
         input.value = text;
         this.changed(name, text);
       };
-      if (controls) showControls(controls, parts?.[name] ?? null, write);
+      if (controls) {
+        controls.parentElement.hidden = input.value.trim() === "";
+        showControls(controls, parts?.[name] ?? null, write);
+      }
       if (list) showList(list, name, input.value, parts?.from?.dimensions.length ?? 0, LISTS[name], write);
     }
   }

@@ -6,10 +6,10 @@ const GUIDE = [
   {
     title: "Memory is one row of places",
     text: [
-      "An array of 2 rows and 3 columns has six elements, and memory has six places, numbered from 0. A layout says which place each element has. The number of a place is the element's offset.",
+      "An array of 2 rows and 3 columns has six elements, and memory has six places, numbered from 0. A layout says which place each element has. The number of a place is the element's offset. The element (1,2) is that of row 1 and column 2; rows and columns are counted from 0 too.",
       "Here rows follow each other: XLA writes this order as {1,0}. One step along a row, dimension d1, adds 1 to the offset, and one step down, d0, adds 3. These two numbers are the strides. Point at cells to see the sum.",
     ],
-    show: { kind: "layout", from: "f32[2,3]{1,0}" },
+    layout: "f32[2,3]{1,0}",
     ask: ["Where is the element (1,2)?", "1·3 + 2·1 = 5, the last place.", [1, 2], 5],
   },
   {
@@ -18,7 +18,7 @@ const GUIDE = [
       "The numbers in braces are the dimensions from minor to major: the first of them is the one whose neighbours are neighbours in memory. {0,1} puts d0 first, so that columns follow each other.",
       "Change the order with the controls and see the strides change. The array stays the same; only its memory differs.",
     ],
-    show: { kind: "layout", from: "f32[2,3]{0,1}" },
+    layout: "f32[2,3]{0,1}",
     ask: ["Where is the element (1,2) now?", "A step along d1 adds 2, as a column has two elements: 1·1 + 2·2 = 5. And (0,1) is at 2, where it was at 1 before.", [1, 2], 5],
   },
   {
@@ -27,7 +27,7 @@ const GUIDE = [
       "The stride of a dimension is the product of the extents of all that are more minor. In {2,1,0} the last dimension is the most minor: the strides of f32[2,3,4] are 12, 4 and 1.",
       "With four dimensions the orders have names: {3,2,1,0} of an image batch is NCHW, {1,3,2,0} is NHWC.",
     ],
-    show: { kind: "layout", from: "f32[2,3,4]{2,1,0}" },
+    layout: "f32[2,3,4]{2,1,0}",
     ask: ["What are the strides of f32[2,3,4] in the order {0,2,1}?", "d0 is the most minor, then d2, then d1: 1 for d0, 2 for d2, 2·4 = 8 for d1."],
   },
   {
@@ -36,7 +36,7 @@ const GUIDE = [
       "Strides need not be products. Rows of 3 elements may begin 5 places apart: the places between are padding, which holds no element. DirectML, numpy and PyTorch describe memory so.",
       "A stride of 0 shows one element many times; a negative one goes backwards. XLA's notation has neither, so that stridec writes them as strided<[…]>.",
     ],
-    show: { kind: "layout", from: "f32[2,3] strided<[5,1]>" },
+    layout: "f32[2,3] strided<[5,1]>",
     ask: ["How many places does f32[4,3] strided<[5,1]> reach over?", "The last element, (3,2), is at 3·5 + 2 = 17, so there are 18 places; 12 of them hold elements."],
   },
   {
@@ -45,7 +45,7 @@ const GUIDE = [
       "TensorFlow 1.x padded arrays in another way: each dimension takes a larger extent in memory, and the cells past the array hold a padding value. The strides are products of the padded extents.",
       "2 rows and 3 columns in column-major order, padded to 3 by 5: a column takes 3 places.",
     ],
-    show: { kind: "layout", from: "f32[2,3]{0,1:PAD(3,5,zero)}" },
+    layout: "f32[2,3]{0,1:PAD(3,5,zero)}",
     ask: ["Where is the element (1,2)?", "1·1 + 2·3 = 7; of 15 places, 9 are padding.", [1, 2], 7],
   },
   {
@@ -54,8 +54,8 @@ const GUIDE = [
       "A tile is a small box of the array whose elements lie together. T(2,2) cuts the array into boxes of 2 by 2. The boxes follow each other in the order of the layout, and within a box the rows do.",
       "So an index becomes four digits: which box down, which box across, and the place within it. A division gives the box, and the remainder the place: d0/2, d1/2, d0%2, d1%2.",
     ],
-    show: { kind: "layout", from: "f32[4,6]{1,0:T(2,2)}" },
-    ask: ["Where is the element (2,3)?", "Box (1,1), place (0,1) within. A row of boxes has 3 boxes of 4 places: 1·12 + 1·4 + 0·2 + 1 = 17.", [2, 3], 17],
+    layout: "f32[4,6]{1,0:T(2,2)}",
+    ask: ["Where is the element (2,3)?", "It lies in box (1,1), at row 0 and column 1 of it. A row of boxes has 3 boxes of 4 places: 1·12 + 1·4 + 0·2 + 1 = 17.", [2, 3], 17],
   },
   {
     title: "A partial tile",
@@ -63,8 +63,8 @@ const GUIDE = [
       "If the extents are no multiples of the tile, the last boxes are not full. They take a whole box of memory: what lies past the array is padding. This is the example of XLA's page on tiled layouts.",
       "15 elements take 24 places here.",
     ],
-    show: { kind: "layout", from: "f32[3,5]{1,0:T(2,2)}" },
-    ask: ["Where is the element (2,3)?", "Box (1,1), place (0,1): 1·12 + 1·4 + 0·2 + 1 = 17, as a row still has 3 boxes.", [2, 3], 17],
+    layout: "f32[3,5]{1,0:T(2,2)}",
+    ask: ["Where is the element (2,3)?", "It lies in box (1,1), at row 0 and column 1 of it. A row still has 3 boxes, of which the last is half full: 1·12 + 1·4 + 0·2 + 1 = 17.", [2, 3], 17],
   },
   {
     title: "The tile of the TPU, and what it costs",
@@ -72,7 +72,7 @@ const GUIDE = [
       "A register of the TPU holds 8 rows of 128 numbers of 32 bits, and so XLA lays arrays out in tiles of 8 by 128 there. An array of 20 by 200 takes 3 by 2 tiles.",
       "A minor dimension that is small costs much: a table of 3 columns takes as much memory as one of 128. Try f32[1024,3], then exchange the dimensions in the order.",
     ],
-    show: { kind: "layout", from: "f32[20,200]{1,0:T(8,128)}" },
+    layout: "f32[20,200]{1,0:T(8,128)}",
     ask: ["How many places does f32[1024,3]{1,0:T(8,128)} take, and how many in the order {0,1}?", "1024·128 = 131072, as 3 columns take 128; in the other order 3 rows take 8: 8·1024 = 8192, a sixteenth."],
   },
   {
@@ -81,8 +81,8 @@ const GUIDE = [
       "A second tile takes the places within the first one apart once more. T(2,4)(2,1) cuts each box of 2 by 4 into boxes of 2 by 1: a column of two elements. So pairs of rows are interleaved.",
       "Formats such as bfloat16 need this: two numbers of 16 bits, one above the other, share a word of 32.",
     ],
-    show: { kind: "layout", from: "bf16[4,8]{1,0:T(2,4)(2,1)}" },
-    ask: ["Where is the element (1,5)?", "The tile of 2 by 4 is (0,1), so 8; within it (1,1): the pair in column 1, so 2, and the lower one of it, 1. 8 + 2 + 1 = 11.", [1, 5], 11],
+    layout: "bf16[4,8]{1,0:T(2,4)(2,1)}",
+    ask: ["Where is the element (1,5)?", "It lies in the tile (0,1), which begins at 8, at row 1 and column 1 of it. The pair of column 1 begins 2 places further, and row 1 is the second of the pair: 8 + 2 + 1 = 11.", [1, 5], 11],
   },
   {
     title: "All of it: bf16[16,256]{1,0:T(8,128)(2,1)}",
@@ -90,10 +90,13 @@ const GUIDE = [
       "This is how a TPU holds an array of bfloat16: tiles of 8 by 128, and in them pairs of rows, each pair one word. Divisions and remainders take each index apart, and the offset is a sum of products of these digits and their strides.",
       "Moving an array from rows to this layout is a relayout: the next page shows the kernel for it, and runs it on your GPU.",
     ],
-    show: { kind: "layout", from: "bf16[16,256]{1,0:T(8,128)(2,1)}" },
-    ask: ["Where is the element (3,130)?", "Tile (0,1) begins at 1024. Within it (3,2): the pair of rows 1, which begins at 256; column 2 of it at 4; and its lower half at 1: 1024 + 256 + 4 + 1 = 1285.", [3, 130], 1285],
+    layout: "bf16[16,256]{1,0:T(8,128)(2,1)}",
+    ask: ["Where is the element (3,130)?", "It lies in the tile (0,1), which begins at 1024, at row 3 and column 2 of it. Rows 2 and 3 are the second pair of rows, and begin 256 places further, after 2·128 elements. A column of a pair has 2 places, so that column 2 begins at 4, and row 3 is the second of its pair: 1024 + 256 + 4 + 1 = 1285.", [3, 130], 1285],
   },
 ];
+
+/** The state of a step, of which 0 is the first. */
+const stateOfStep = (at) => ({ kind: "layout", from: GUIDE[at].layout, step: String(at + 1) });
 
 /** Shows the step that a state names; nothing where it names none. */
 function showGuide(root, step) {
@@ -101,7 +104,7 @@ function showGuide(root, step) {
   const entry = GUIDE[at];
   root.hidden = !entry;
   if (!entry) return root.replaceChildren();
-  const link = (to, text) => make("a", { href: hashOf({ ...GUIDE[to].show, step: String(to + 1) }) }, text);
+  const link = (to, text) => make("a", { href: hashOf(stateOfStep(to)) }, text);
   const steps = GUIDE.map(({ title }, to) => {
     const item = make("li", {}, link(to, title));
     if (to === at) item.firstChild.setAttribute("aria-current", "step");

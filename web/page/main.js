@@ -129,7 +129,7 @@
       if (kind === state.kind && !state.step) link.setAttribute("aria-current", "page");
       return link;
     });
-    const guide = make("a", { href: hashOf({ ...GUIDE[0].show, step: "1" }) }, "Guide");
+    const guide = make("a", { href: hashOf(stateOfStep(0)) }, "Guide");
     if (state.step) guide.setAttribute("aria-current", "page");
     place("kinds").replaceChildren(guide, ...items);
   }

@@ -3,23 +3,27 @@
 
 function showMemory(root, { buffers, more, unknown, sums }) {
   const link = (text, state) => make("a", { href: hashOf(state) }, make("code", {}, text));
+  const named = buffers.some(({ name }) => name);
   const row = ({ name, computation, shape, isArray, bytes, unpadded, factor, cheapest }) => {
     const advice = make("td", { class: "text" });
     if (cheapest) advice.append(`${cheapest.saved} less as `, link(cheapest.shape, { kind: "relayout", from: shape, to: cheapest.shape }));
     else advice.append("no order of the dimensions takes less");
     return make("tr", {}, make("td", {}, bytes), make("td", {}, unpadded), make("td", {}, `${factor}×`),
       make("td", { class: "text" }, isArray ? link(shape, { kind: "layout", from: shape }) : make("code", {}, shape)), advice,
-      make("td", { class: "text" }, name + (computation && ` (${computation})`)));
+      ...(named ? [make("td", { class: "text" }, name + (computation && ` (${computation})`))] : []));
   };
   const numbers = ["in memory", "elements", "factor"];
-  const texts = ["layout", "the cheapest order", "buffer"];
+  const texts = ["layout", "the cheapest order", ...(named ? ["buffer"] : [])];
   const head = [...numbers.map((text) => make("th", { scope: "col" }, text)), ...texts.map((text) => make("th", { scope: "col", class: "text" }, text))];
   const table = make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...buffers.map(row)));
   const total = make("table", {}, make("tbody", {}, ...sums.map(([name, bytes]) => make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, bytes)))));
   const notes = [];
+  // The answer to the first question of who runs out of memory, where a narrow screen shows it too.
+  const [worst] = buffers;
+  const answer = worst?.cheapest && make("p", { class: "answer" }, `${named ? `${worst.name} takes` : "It takes"} ${worst.cheapest.saved} less as `, link(worst.cheapest.shape, { kind: "relayout", from: worst.shape, to: worst.cheapest.shape }), ".");
   if (more) notes.push(`${more} more buffers, with less padding, are not listed.`);
   if (unknown) notes.push(`${unknown} shapes have extents or layouts whose bytes are not known.`);
-  root.replaceChildren(make("h2", {}, "Buffers, the most padding first"),
+  root.replaceChildren(make("h2", {}, "Buffers, the most padding first"), ...(answer ? [answer] : []),
     make("div", { class: "wide", tabindex: "0", role: "group", "aria-label": "buffers" }, table),
     ...notes.map((note) => make("p", {}, note)), make("h2", {}, "In all"), total);
 }

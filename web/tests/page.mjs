@@ -197,15 +197,15 @@ const steps = {
   },
 
   async "every link leads to a page without an error"(page) {
-    const links = await page.$$eval("#examples a", (all) => all.map((link) => link.getAttribute("href")));
-    const guide = await page.evaluate(() => GUIDE.map(({ show: state }, at) => hashOf({ ...state, step: String(at + 1) })));
+    const links = await page.$$eval("#examples li a", (all) => all.map((link) => link.getAttribute("href")));
+    const guide = await page.evaluate(() => GUIDE.map((_, at) => hashOf(stateOfStep(at))));
     assert(links.length > 15 && guide.length === 10);
     for (const link of [...links, ...guide]) {
       await go(page, link);
       assert.equal(await page.$$eval(".fault", (all) => all.map((fault) => fault.textContent).join("")), "", link);
       assert.equal(await page.$eval("#answer", (answer) => answer.className), "");
     }
-    const asked = await page.evaluate(() => GUIDE.flatMap(({ show: state, ask: [, , index, offset] }) => (index ? [{ state: hashOf({ ...state, at: index.join() }), offset }] : [])));
+    const asked = await page.evaluate(() => GUIDE.flatMap(({ ask: [, , index, offset] }, at) => (index ? [{ state: hashOf({ ...stateOfStep(at), at: index.join() }), offset }] : [])));
     assert.equal(asked.length, 7);
     for (const { state, offset } of asked) {
       await go(page, state);
@@ -217,6 +217,51 @@ const steps = {
       await page.evaluate(() => [...document.querySelectorAll("#guide .steps a")].pop().focus());
       await page.keyboard.press("Enter");
       await page.waitForFunction((at) => document.querySelector("#guide h2").textContent.startsWith(`${at} of 10`), {}, step);
+    }
+  },
+
+  async "figures of other pages"(page) {
+    // XLA's: its formula says them. CuTe's: as print2D and print1D print them, then the vectors, then the matrices.
+    const figures = [
+      ["f32[3,5]{1,0:T(2,2)}", "0 1 4 5 8 | 2 3 6 7 10 | 12 13 16 17 20", { "2,3": 17 }],
+      ["f32[4,8]{1,0:T(2,4)(2,1)}", "0 2 4 6 8 10 12 14 | 1 3 5 7 9 11 13 15 | 16 18 20 22 24 26 28 30 | 17 19 21 23 25 27 29 31"],
+      ["f32[2,7,8,11,10]{4,3,2,1,0:T(*,*,2,*,3)}", "", { "0,0,0,0,2": 2, "0,0,0,0,3": 6, "0,0,1,0,0": 3, "1,6,7,10,9": ((111 >> 1) * 37 + 36) * 6 + 4 }],
+      ["f32[16,256]{1,0:T(8,128)}", "", { "1,0": 128, "0,128": 1024, "8,0": 2048 }],
+      ["f32[2,256]{1,0:T(2,128)}", "", { "1,0": 128, "0,128": 256 }],
+      ["f32[4,256]{1,0:T(4,128)}", "", { "3,0": 384, "0,128": 512 }],
+      ["bf16[32,256]{1,0:T(8,128)(2,1)}", "", { "1,0": 1, "0,1": 2, "2,0": 256, "0,128": 1024 }],
+      ["bf16[32,256]{1,0:T(8,128)(2,1,1,1)}", "", { "8,0": 1, "0,1": 2, "1,0": 256, "0,128": 2048, "16,0": 4096 }],
+      ["bf16[8,8]{1,0:T(2,4)(2,1,1,1)}", "", { "6,5": 51 }],
+      ["s8[32,256]{1,0:T(8,128)(4,1)}", "", { "3,0": 3, "0,1": 4, "4,0": 512 }],
+      ["pred[32,256]{1,0:T(32,128)(32,1)E(1)}", "", { "31,0": 31, "0,1": 32, "0,128": 4096 }],
+      ["cute:(2,4):(1,2)", "0 2 4 6 | 1 3 5 7"],
+      ["cute:(2,4):(12,1)", "0 1 2 3 | 12 13 14 15"],
+      ["cute:(2,(2,2)):(1,(2,4))", "0 2 4 6 | 1 3 5 7"],
+      ["cute:(2,(2,2)):(4,(2,1))", "0 2 1 3 | 4 6 5 7"],
+      ["cute:((2,4)):((1,2))", "0 1 2 3 4 5 6 7"],
+      ["cute:((2,4)):((12,1))", "0 12 1 13 2 14 3 15"],
+      ["cute:((2,(2,2))):((1,(2,4)))", "0 1 2 3 4 5 6 7"],
+      ["cute:((2,(2,2))):((4,(2,1)))", "0 4 2 6 1 5 3 7"],
+      ["cute:8:1", "0 1 2 3 4 5 6 7"],
+      ["cute:8:2", "0 2 4 6 8 10 12 14"],
+      ["cute:((4,2)):((2,1))", "0 2 4 6 1 3 5 7"],
+      ["cute:((4,2)):((1,4))", "0 1 2 3 4 5 6 7"],
+      ["cute:(4,2):(1,4)", "0 4 | 1 5 | 2 6 | 3 7"],
+      ["cute:(4,2):(2,1)", "0 1 | 2 3 | 4 5 | 6 7"],
+      ["cute:((2,2),2):((4,1),2)", "0 2 | 4 6 | 1 3 | 5 7"],
+    ];
+    for (const [layout, rows, offsets = {}] of figures) {
+      const link = await page.evaluate((from) => [...document.querySelectorAll("#examples li a")].map(({ hash: link }) => link).find((link) => stateOf(link).from === from), layout);
+      assert(link, `no link shows ${layout}`);
+      await go(page, link);
+      if (rows) {
+        const shown = await page.$$eval("#explore-source .grid .row", (all) => all.slice(1).map((row) => [...row.querySelectorAll("[data-at]")].map((cell) => cell.textContent).join(" ")).filter(Boolean));
+        assert.equal(shown.join(" | "), rows, layout);
+      }
+      for (const [index, offset] of Object.entries(offsets)) {
+        await go(page, await page.evaluate((from, at) => hashOf({ ...stateOf(from), at }), link, index));
+        assert((await text(page, "#live")).startsWith(`Index (${index}) is at offset ${offset},`), `${layout} ${index}: ${await text(page, "#live")}`);
+      }
     }
   },
 
@@ -243,8 +288,9 @@ const steps = {
   async "a report, a file"(page) {
     await go(page, "#memory");
     assert.match(await text(page, "#answer"), /16\.00G|16\.0G/);
-    const other = await page.$eval("#answer td.text a[href^='#relayout']", (link) => link.textContent);
-    await page.click("#answer td.text a[href^='#relayout']");
+    const other = await page.$eval("#answer .answer a", (link) => link.textContent);
+    assert.equal(await page.$eval("#answer td.text a[href^='#relayout']", (link) => link.textContent), other);
+    await page.click("#answer .answer a");
     await page.waitForFunction((to) => document.getElementById("field-to")?.value === to, {}, other);
     await go(page, "#program");
     const cases = await readFile(new URL("../../tests/data/hlo_cases.jsonl", import.meta.url), "utf8");
@@ -312,7 +358,7 @@ const steps = {
         times.sort((a, b) => a - b);
         console.log(`  ${kind} ${layout}: ${times[0].toFixed(1)} ms at least, ${times[7].toFixed(1)} in the middle`);
         // The aim is 10 ms. The least of them says what the work takes, on a machine that does much besides too.
-        assert(times[0] < 25, `${times[0]} ms`);
+        assert(times[0] < 35, `${times[0]} ms`);
         await page.waitForSelector("#answer:not([aria-busy])");
       }
     }
