@@ -16,7 +16,7 @@ use stridec::{
 const RUNS: usize = 7;
 
 /// Name, array, both shardings, both layouts.
-const CASES: [[&str; 6]; 4] = [
+const CASES: [[&str; 6]; 5] = [
     [
         "rows to columns, row-major",
         "f32[8192,8192]",
@@ -32,6 +32,14 @@ const CASES: [[&str; 6]; 4] = [
         "{devices=[1,4]<=[4]}",
         "{1,0}",
         "{0,1}",
+    ],
+    [
+        "rows to columns, tiles that are cut",
+        "f32[8000,8000]",
+        "{devices=[4,1]<=[4]}",
+        "{devices=[1,4]<=[4]}",
+        "{1,0}",
+        "{1,0:T(8,128)}",
     ],
     [
         "squares to rows, f64 column-major",

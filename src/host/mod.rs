@@ -5,7 +5,7 @@
 //! copied by a plan (`plan`), which is loops around tiles of a plane (`plane`, `box_copy`, `tile`, `micro`, `shuffle`, `simd`), or around
 //! units below a byte or of another width (`bits`). Each of these is a step (`step`), and a thread keeps those of its last small
 //! copies (`kept`). What looks up where each position or row comes from goes without boxes (`gathered`). Images beyond the caches
-//! are written past them (`stream`, `strips`).
+//! are written past them (`stream`, `strips`). Who walks a nest from its source to its destination asks for its boxes (`reads`).
 
 #![expect(clippy::inline_always)] // what must stay in registers, measured
 #![expect(clippy::cast_possible_truncation)] // images fit the address space
@@ -23,6 +23,7 @@ mod micro;
 mod pieces;
 mod plan;
 mod plane;
+mod reads;
 mod repeat;
 mod run;
 mod share;
@@ -35,4 +36,5 @@ mod task;
 mod tile;
 
 pub use error::HostError;
+pub(crate) use reads::reads;
 pub use run::{run, run_sources};

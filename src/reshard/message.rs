@@ -1,5 +1,7 @@
 //! Messages: boxes of a shard, one after the other, each dense and in the order of the destination's shards.
 
+use smallvec::SmallVec;
+
 use super::{runs::Runs, shards::Shard};
 use crate::{
     error::Error,
@@ -61,26 +63,74 @@ pub(super) fn unpack(
     }
     match Runs::of(&nest) {
         Some(runs) => runs.scatter(message, image),
+        None if is_whole_bytes(&nest) => scatter_boxes(&nest, message, image),
         None => scatter_units(&nest, message, image),
     }
     Ok(())
 }
 
-/// Every unit by itself: where tiles begin inside the box, and below whole bytes.
+fn is_whole_bytes(nest: &CopyNest) -> bool {
+    nest.src_bits() == nest.dst_bits() && nest.src_bits().is_multiple_of(8)
+}
+
+/// Box by box, where tiles begin inside the region: in each the places of the shard are sums over the axes.
+#[expect(clippy::cast_possible_truncation)] // images fit the address space
+fn scatter_boxes(nest: &CopyNest, message: &[u8], image: &mut [u8]) {
+    let unit = nest.src_bits() as usize / 8;
+    host::reads(nest, |reads| {
+        // No step is negative: a slice without a step goes forwards through both.
+        let bytes = |units: i64| units.unsigned_abs() as usize * unit;
+        let mut steps: SmallVec<[Step; 8]> = reads
+            .steps
+            .iter()
+            .filter(|(count, ..)| *count > 1)
+            .map(|&(count, from, to)| Step {
+                count: count as usize,
+                from: bytes(from),
+                to: bytes(to),
+            })
+            .collect();
+        let mut run = unit;
+        if let Some(&Step { count, from, to }) = steps.last()
+            && from == unit
+            && to == unit
+        {
+            steps.pop();
+            run = count * unit;
+        }
+        let (from, to) = (reads.position as usize * unit, reads.unit as usize * unit);
+        copy_box(&steps, run, (&message[from..], &mut image[to..]));
+    });
+}
+
+/// Steps along one axis of a box, in bytes of the message and of the shard.
+#[derive(Clone, Copy)]
+struct Step {
+    count: usize,
+    from: usize,
+    to: usize,
+}
+
+/// Copies the runs of a box, which begins where both slices do.
+fn copy_box(steps: &[Step], run: usize, (message, image): (&[u8], &mut [u8])) {
+    match steps {
+        [] => image[..run].copy_from_slice(&message[..run]),
+        [Step { count, from, to }, inner @ ..] => {
+            for step in 0..*count {
+                copy_box(inner, run, (&message[step * from..], &mut image[step * to..]));
+            }
+        }
+    }
+}
+
+/// Every unit by itself, bit by bit: below whole bytes.
 #[allow(clippy::cast_possible_truncation)] // images fit the address space
 fn scatter_units(nest: &CopyNest, message: &[u8], image: &mut [u8]) {
     let (to_bits, from_bits) = (u64::from(nest.src_bits()), u64::from(nest.dst_bits()));
     for position in 0..nest.positions() {
         let Some(place) = nest.read(position).unit() else { continue };
-        let (to, from) = (place * to_bits, position * from_bits);
-        if to_bits % 8 == 0 && from_bits == to_bits {
-            let bytes = (to_bits / 8) as usize;
-            let (to, from) = ((to / 8) as usize, (from / 8) as usize);
-            image[to..to + bytes].copy_from_slice(&message[from..from + bytes]);
-            continue;
-        }
         for bit in 0..to_bits {
-            let (to, from) = (to + bit, from + bit);
+            let (to, from) = (place * to_bits + bit, position * from_bits + bit);
             let value = message[(from / 8) as usize] >> (from % 8) & 1;
             let byte = &mut image[(to / 8) as usize];
             *byte = *byte & !(1 << (to % 8)) | value << (to % 8);
