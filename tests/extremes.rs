@@ -5,7 +5,9 @@ mod support;
 
 use stridec::{
     Error, ErrorKind, Operation, Target, Tensor,
+    hlo::Module,
     nest::{self, CopyNest, Taken},
+    program::{Program, compile_module},
     schedule::schedule,
     stride::{
         StrideDescriptor,
@@ -215,7 +217,7 @@ fn compile(random: &mut Random, operation: Result<Operation, Error>) -> bool {
 fn numbers_as_large_as_the_notation_takes() {
     let mut random = Random(21);
     let cases = cases(20_000);
-    let (mut parsed, mut lowered) = (0, 0);
+    let (mut parsed, mut lowered, mut modules) = (0, 0, 0);
     for case in 0..cases {
         let rarely = random.pick(&[2, 4, 10, 30]);
         let element_type = random.pick(&TYPES);
@@ -232,6 +234,9 @@ fn numbers_as_large_as_the_notation_takes() {
             parsed += 1;
             describe(&source);
             describe(&destination);
+            if slice.is_none() && copy_in_a_module(&source, &destination) {
+                modules += 1;
+            }
             let operation = match &slice {
                 Some(slice) => Operation::slice(source, slice, Some(destination)),
                 None => Operation::relayout(source, destination),
@@ -240,8 +245,22 @@ fn numbers_as_large_as_the_notation_takes() {
         }
         drop(said);
     }
-    eprintln!("{cases} pairs: {parsed} parse, {lowered} lower and find their elements");
+    eprintln!(
+        "{cases} pairs: {parsed} parse, {lowered} lower and find their elements, {modules} as modules"
+    );
     assert!(parsed * 2 > cases && lowered * 10 > cases, "{cases} pairs: {parsed}, {lowered}");
+    assert!(modules * 100 > cases, "{cases} pairs: {modules} modules");
+}
+
+/// Whether a module that copies a parameter to its result, in these layouts, is lowered: it is or it is refused.
+fn copy_in_a_module(source: &Tensor, destination: &Tensor) -> bool {
+    let (Tensor::Shape(source), Tensor::Shape(destination)) = (source, destination) else {
+        return false;
+    };
+    let text = format!(
+        "HloModule m\n\nENTRY e {{\n  p = {source} parameter(0)\n  ROOT c = {destination} copy(p)\n}}\n"
+    );
+    Module::parse(&text).is_ok_and(|module| Program::lower(&module).is_ok())
 }
 
 /// As many tiles as a layout has, each taking apart what the one before it folded: neither the names of coordinates nor
@@ -254,8 +273,13 @@ fn tiles_upon_tiles() {
     let operation = Operation::relayout(folds.parse().unwrap(), "u8[4]".parse().unwrap()).unwrap();
     let text = operation.compile(&Target::webgpu()).unwrap().into_parts().wgsl;
     assert!(text.len() < 20_000, "{} bytes", text.len());
+    let module = format!(
+        "HloModule m\nENTRY e {{\n p = {towers} parameter(0)\n ROOT c = u8[1000,1000]{{1,0}} copy(p)\n}}\n"
+    );
     let towers = Operation::relayout(towers.parse().unwrap(), "u8[1000,1000]".parse().unwrap());
     let error = towers.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+    let error = compile_module(&Module::parse(&module).unwrap(), &Target::webgpu()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
 }
 

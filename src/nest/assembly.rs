@@ -1,4 +1,4 @@
-//! [`Assembly`]: a nest of several sources while it is made, case by case.
+//! [`Assembly`]: a nest while it is made, case by case.
 //!
 //! What a program copies is found by walking its result's image and handing the index backwards, instruction by
 //! instruction. A [`Region`] is what is known on the way: the guards that led there, and how far they narrow axes and
@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::{
     Affine, Bounds, Case, CopyNest, Guard, LastRead, Lookup, NestError, Operand, Quotient, Source,
     Take, Value,
-    bounds::{Interval, check_range},
+    bounds::{Interval, Reach, check_range},
     build::{elements, padding_case},
     index::Index,
     numbers::{LIMIT, signed},
@@ -20,8 +20,8 @@ use crate::stride::{Coordinate, Coordinates, Forward, StrideDescriptor};
 
 /// The cases of a nest up to which an assembly makes them, where it is not told another number.
 pub(crate) const MAX_CASES: usize = 64;
-/// The most quotients.
-pub(crate) const MAX_QUOTIENTS: usize = 32;
+/// The quotients up to which an assembly makes them, where it is not told another number.
+const MAX_QUOTIENTS: usize = 32;
 /// The most lookups.
 pub(crate) const MAX_LOOKUPS: usize = 32;
 
@@ -30,6 +30,9 @@ pub(crate) const MAX_LOOKUPS: usize = 32;
 pub(crate) struct Assembly {
     nest: CopyNest,
     most_cases: usize,
+    most_quotients: usize,
+    /// Every form is checked by it before its bounds are asked for.
+    reach: Reach,
     /// The case of the destination's own padding, which comes last.
     padding: Option<Case>,
 }
@@ -42,7 +45,7 @@ pub(crate) struct Region {
 }
 
 /// The positions that hold an element, and the index of each.
-pub(crate) type Start = (Region, Vec<Index>);
+pub(crate) type Start = (Region, Coordinates<Index>);
 
 /// What becomes of a region and a coordinate where a guard is asked.
 pub(crate) struct Asked {
@@ -58,7 +61,7 @@ impl Assembly {
     ///
     /// # Errors
     ///
-    /// Where the destination's places overlap or interleave, or a size is too large.
+    /// Where the destination's places overlap or interleave, or a size or a number of a form is too large.
     pub(crate) fn new(destination: &StrideDescriptor) -> Result<(Self, Option<Start>), NestError> {
         let bits = destination.element_bits();
         let bytes = destination.prefix_bytes();
@@ -81,7 +84,14 @@ impl Assembly {
             sign_extend: destination.element_type().is_signed_integer(),
         };
         let padding = padding_case(&walk.guards, destination.padding());
-        let assembly = Self { nest, most_cases: MAX_CASES, padding };
+        let (most_cases, most_quotients, mut reach) = (MAX_CASES, MAX_QUOTIENTS, Reach::default());
+        for quotient in &nest.quotients {
+            reach.add(&nest, quotient)?;
+        }
+        for form in walk.guards.iter().map(|(guard, _)| &guard.of).chain(&walk.index) {
+            reach.check(&nest, Operand::Destination, form)?;
+        }
+        let assembly = Self { nest, most_cases, most_quotients, reach, padding };
         if dst_units == 0 || destination.sizes().contains(&0) {
             return Ok((assembly, None));
         }
@@ -108,6 +118,11 @@ impl Assembly {
     /// Allows this many cases.
     pub(crate) fn allow_cases(&mut self, most: usize) {
         self.most_cases = most;
+    }
+
+    /// Allows this many quotients.
+    pub(super) fn allow_quotients(&mut self, most: usize) {
+        self.most_quotients = most;
     }
 
     /// Adds a source that cases read; gives its number.
@@ -164,7 +179,7 @@ impl Assembly {
         region: &mut Region,
         source: usize,
         descriptor: &StrideDescriptor,
-        index: Vec<Index>,
+        index: Coordinates<Index>,
     ) -> Result<Affine, NestError> {
         let at = self.place(region, descriptor, index)?;
         self.reads(source, &at);
@@ -193,17 +208,28 @@ impl Assembly {
     }
 
     /// Divides a region by whether `low <= index < end`: the inside is to be taken first.
-    pub(crate) fn ask(&mut self, region: &Region, index: &Index, low: u64, end: u64) -> Asked {
+    ///
+    /// # Errors
+    ///
+    /// Where the index may pass 2^60 somewhere on the walk.
+    pub(crate) fn ask(
+        &self,
+        region: &Region,
+        index: &Index,
+        low: u64,
+        end: u64,
+    ) -> Result<Asked, NestError> {
+        self.check(&index.form)?;
         let (low, end) = (signed(low), signed(end));
         let mut inside = region.clone();
         self.extend(&mut inside);
         let index = index.clone().cut(inside.bounds.of(&index.form));
         if index.low >= end || index.high < low || low >= end {
-            return Asked { inside: None, outside: Some((inside, index)) };
+            return Ok(Asked { inside: None, outside: Some((inside, index)) });
         }
         let (below, above) = (index.low < low, index.high >= end);
         if !below && !above {
-            return Asked { inside: Some((inside, index)), outside: None };
+            return Ok(Asked { inside: Some((inside, index)), outside: None });
         }
         let quotients = &self.nest.quotients;
         // What lies on both sides of an interval is none.
@@ -229,20 +255,21 @@ impl Assembly {
             let index = index.cut((low, end - 1)).cut(bounds);
             (inside, index)
         });
-        Asked { inside, outside }
+        Ok(Asked { inside, outside })
     }
 
     /// `⌊index / by⌋` and what is left; the index is not negative.
     ///
     /// # Errors
     ///
-    /// Where there are too many quotients.
+    /// Where the index may pass 2^60 somewhere on the walk, or there are too many quotients.
     pub(crate) fn divide(
         &mut self,
         region: &mut Region,
         index: &Index,
         by: u64,
     ) -> Result<[Index; 2], NestError> {
+        self.check(&index.form)?;
         self.extend(region);
         let step = signed(by);
         let (first, last) = (index.low.div_euclid(step), index.high.div_euclid(step));
@@ -255,10 +282,12 @@ impl Assembly {
             let known = self.nest.quotients.iter().position(|known| *known == quotient);
             let number = match known {
                 Some(number) => number,
-                None if self.nest.quotients.len() >= MAX_QUOTIENTS => {
-                    return Err(NestError::Bound { what: "quotients", limit: MAX_QUOTIENTS });
+                None if self.nest.quotients.len() >= self.most_quotients => {
+                    let limit = self.most_quotients;
+                    return Err(NestError::Bound { what: "quotients", limit });
                 }
                 None => {
+                    self.reach.add(&self.nest, &quotient)?;
                     self.nest.quotients.push(quotient);
                     self.nest.quotients.len() - 1
                 }
@@ -293,7 +322,7 @@ impl Assembly {
         mut region: Region,
         source: usize,
         descriptor: &StrideDescriptor,
-        index: Vec<Index>,
+        index: Coordinates<Index>,
     ) -> Result<(), NestError> {
         let at = self.place(&mut region, descriptor, index)?;
         self.reads(source, &at);
@@ -305,12 +334,12 @@ impl Assembly {
         &mut self,
         region: &mut Region,
         descriptor: &StrideDescriptor,
-        index: Vec<Index>,
+        index: Coordinates<Index>,
     ) -> Result<Index, NestError> {
         for (index, &size) in index.iter().zip(descriptor.sizes()) {
             assert!(index.low >= 0 && index.high < signed(size), "an index of the source");
         }
-        let mut values: Coordinates<Index> = index.into_iter().collect();
+        let mut values = index;
         descriptor.forward(&mut Steps { assembly: self, region }, &mut values)?;
         let prefix = descriptor.prefix_bytes() * 8 / u64::from(descriptor.element_bits());
         let mut at = Index::constant(prefix + descriptor.base_offset());
@@ -319,6 +348,7 @@ impl Assembly {
                 at = at.plus(axis.stride, &values[axis.coordinate]).ok_or(PAST_LIMIT)?;
             }
         }
+        self.check(&at.form)?;
         self.extend(region);
         let bounds = region.bounds.of(&at.form);
         Ok(at.cut(bounds))
@@ -370,6 +400,10 @@ impl Assembly {
         }
         check_range(&self.nest)?;
         Ok(self.nest)
+    }
+
+    fn check(&self, form: &Affine) -> Result<(), NestError> {
+        self.reach.check(&self.nest, Operand::Source(0), form)
     }
 
     /// Bounds the quotients and lookups that have come since the region was made.

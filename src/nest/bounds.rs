@@ -1,6 +1,6 @@
 //! [`Bounds`]: the least and the greatest value of every axis, quotient, lookup and form of a nest.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use super::{
     Affine, Case, CopyNest, Guard, LastRead, Lookup, NestError, Operand, Quotient, Take, Value,
@@ -189,41 +189,71 @@ pub(crate) fn greatest_sum(nest: &CopyNest) -> u64 {
     u64::try_from(greatest).unwrap_or(u64::MAX)
 }
 
-/// Refuses a nest with a form whose value may be further from 0 than [`LIMIT`], over the whole walk, padding and gaps
-/// included.
+/// How far from 0 each quotient of a nest may be, over the whole walk, padding and gaps included.
 ///
-/// Numbers that stay within the limit can be added up a few at a time without overflow, as the passes do.
-pub(super) fn check_range(nest: &CopyNest) -> Result<(), NestError> {
-    let mut quotients: SmallVec<[u128; 4]> = smallvec![];
-    let furthest = |form: &Affine, quotients: &[u128]| {
+/// Forms that stay within [`LIMIT`] there can be added up a few at a time without overflow, as the passes do.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reach {
+    quotients: SmallVec<[u128; 4]>,
+}
+
+impl Reach {
+    /// Refuses a form of the nest that may pass the limit.
+    pub(super) fn check(
+        &self,
+        nest: &CopyNest,
+        operand: Operand,
+        form: &Affine,
+    ) -> Result<(), NestError> {
+        within(operand, self.of(nest, form))
+    }
+
+    /// Refuses the next quotient of the nest where it may pass the limit, and adds it.
+    pub(super) fn add(
+        &mut self,
+        nest: &CopyNest,
+        Quotient { of, by }: &Quotient,
+    ) -> Result<(), NestError> {
+        let whole = self.of(nest, of);
+        within(Operand::Source(0), whole.max((*by).into()))?;
+        self.quotients.push(whole / u128::from(*by) + 1);
+        Ok(())
+    }
+
+    /// Saturates.
+    fn of(&self, nest: &CopyNest, form: &Affine) -> u128 {
         let (added, taken) = form.sums(|value| match value {
             Value::Axis(axis) => nest.extents[axis].into(),
-            Value::Quotient(quotient) => quotients[quotient],
+            Value::Quotient(quotient) => self.quotients[quotient],
             Value::Lookup(lookup) => nest.lookups[lookup].last.into(),
         });
         added.saturating_add(taken)
-    };
-    let check = |operand, furthest: u128| {
-        if furthest > LIMIT.into() {
-            Err(NestError::Reach { operand, limit: LIMIT })
-        } else {
-            Ok(())
-        }
-    };
-    for Quotient { of, by } in &nest.quotients {
-        let whole = furthest(of, &quotients);
-        check(Operand::Source(0), whole.max((*by).into()))?;
-        quotients.push(whole / u128::from(*by) + 1);
+    }
+}
+
+fn within(operand: Operand, furthest: u128) -> Result<(), NestError> {
+    if furthest > LIMIT.into() {
+        return Err(NestError::Reach { operand, limit: LIMIT });
+    }
+    Ok(())
+}
+
+/// Refuses a nest with a form that may be further from 0 than [`LIMIT`].
+pub(super) fn check_range(nest: &CopyNest) -> Result<(), NestError> {
+    let mut reach = Reach::default();
+    for quotient in &nest.quotients {
+        reach.add(nest, quotient)?;
     }
     for form in nest.lookups.iter().flat_map(Lookup::forms) {
-        check(Operand::Source(0), furthest(form, &quotients))?;
+        reach.check(nest, Operand::Source(0), form)?;
     }
     for Case { when, take } in &nest.cases {
         for Guard { of, extent } in when {
-            check(Operand::Destination, furthest(of, &quotients).max((*extent).into()))?;
+            within(Operand::Destination, (*extent).into())?;
+            reach.check(nest, Operand::Destination, of)?;
         }
         if let Take::Read { source, at } = take {
-            check(Operand::Source(*source), furthest(at, &quotients))?;
+            reach.check(nest, Operand::Source(*source), at)?;
         }
     }
     Ok(())

@@ -2,23 +2,20 @@
 
 use std::borrow::Cow;
 
-use smallvec::{SmallVec, smallvec};
-
 use super::{
-    Affine, Case, CopyNest, Guard, LastRead, NestError, Operand, Source, Take,
-    bounds::check_range,
+    Assembly, Case, CopyNest, Guard, Index, NestError, Operand, Take,
     numbers::{LIMIT, gcd, signed},
-    walk::{Unfilled, Walk, walk},
+    walk::Unfilled,
 };
 use crate::{
     stride::{Coordinates, StrideDescriptor},
-    window::{Window, WindowDimension},
+    window::Window,
 };
 
 /// Builds the nest of an operation: the destination's walk, undone to an index, through the window, to the source.
 ///
-/// Nothing is simplified here: there is an axis for each dimension of the destination's memory, and a quotient for each
-/// tile of the source.
+/// It is a program of one read. There is an axis for each dimension of the destination's memory, and a quotient for each
+/// tile of the source that is not affine in them; the later passes simplify it.
 ///
 /// # Errors
 ///
@@ -38,48 +35,14 @@ pub fn build(
         destination = Cow::Owned(destination.split_elements(parts));
         window = Cow::Owned(window.with_inner_dimension(parts.into()));
     }
-    let (src_elements, src_prefix) = elements(Operand::Source(0), &source)?;
-    let (dst_elements, dst_prefix) = elements(Operand::Destination, &destination)?;
-
-    let mut walk = walk(&destination, dst_prefix + destination.base_offset(), dst_elements)?;
-    let mut src = Affine::default();
-    if !destination.sizes().contains(&0) {
-        let first = src_prefix + source.base_offset();
-        src = source_index(&window, &walk)
-            .and_then(|index| source_offset(&source, index, &mut walk))
-            .and_then(|src| src.checked_plus(1, &Affine::constant(signed(first))))
-            .ok_or(NestError::Reach { operand: Operand::Source(0), limit: LIMIT })?;
+    let (mut assembly, start) = Assembly::new(&destination)?;
+    // However many tiles a layout has, an operation is one kernel.
+    assembly.allow_quotients(usize::MAX);
+    let number = assembly.source(&source)?;
+    if let Some((region, index)) = start {
+        assembly.read(region, number, &source, source_index(&window, index)?)?;
     }
-    let nest = CopyNest {
-        extents: walk.extents,
-        quotients: walk.quotients,
-        lookups: vec![],
-        sources: smallvec![Source {
-            units: src_elements,
-            bytes: source.image_bytes(),
-            last_read: match last_read(&source, &window) {
-                Some(last) => LastRead::Unit(src_prefix + last),
-                None => LastRead::Nothing,
-            },
-        }],
-        cases: cases(&walk.guards, src, destination.padding()),
-        dst_base: walk.dst_base,
-        dst_units: dst_elements,
-        dst_bytes: destination.image_bytes(),
-        src_bits: source.element_bits(),
-        dst_bits: destination.element_bits(),
-        sign_extend: source.element_type().is_signed_integer(),
-    };
-    check_range(&nest)?;
-    Ok(nest)
-}
-
-/// The decision list: where all guards hold a position reads, where those against gaps hold it takes the fill.
-fn cases(guards: &[(Guard, Unfilled)], at: Affine, fill: u128) -> SmallVec<[Case; 1]> {
-    let all = guards.iter().map(|(guard, _)| guard.clone()).collect();
-    let mut cases = smallvec![Case { when: all, take: Take::Read { source: 0, at } }];
-    cases.extend(padding_case(guards, fill));
-    cases
+    assembly.finish()
 }
 
 /// The case of the places of `padded_dimensions` past the elements; `None` where there are none, or they take zero.
@@ -156,58 +119,29 @@ pub(super) fn elements(
     Ok((given, prefix))
 }
 
-/// The source index that a position takes; `None` where a number passes 2^63-1.
-fn source_index(window: &Window, walk: &Walk) -> Option<Coordinates<Affine>> {
-    let dimensions = window.dimensions().iter().zip(&walk.index);
+/// The source index of a destination index.
+fn source_index(
+    window: &Window,
+    index: Coordinates<Index>,
+) -> Result<Coordinates<Index>, NestError> {
+    let dimensions = window.dimensions().iter().zip(index);
     dimensions
         .map(|(dimension, index)| {
-            let start = Affine::constant(signed(dimension.src_start()));
             if dimension.extent() == 1 {
-                return Some(start); // Its step is never taken, and may be any number.
+                // Its step is never taken, and may be any number.
+                return Ok(Index::constant(dimension.src_start()));
             }
-            start.checked_plus(dimension.src_step(), index)
+            index
+                .scaled(dimension.src_step(), signed(dimension.src_start()))
+                .ok_or(NestError::PAST_LIMIT)
         })
         .collect()
-}
-
-/// The offset of a source index: its steps, then its strides; `None` where a number passes 2^63-1.
-fn source_offset(
-    source: &StrideDescriptor,
-    mut values: Coordinates<Affine>,
-    walk: &mut Walk,
-) -> Option<Affine> {
-    source.forward(walk, &mut values).ok()?;
-    source
-        .axes()
-        .iter()
-        .filter(|axis| source.extents()[axis.coordinate] > 1)
-        .try_fold(Affine::default(), |src, axis| {
-            src.checked_plus(axis.stride, &values[axis.coordinate])
-        })
-}
-
-/// The last element that the window reads, by interval arithmetic over the source's coordinates; `None` where it reads
-/// none.
-///
-/// Guards keep every position that reads at an index of the window, so that each coordinate stays in its interval.
-fn last_read(source: &StrideDescriptor, window: &Window) -> Option<u64> {
-    let read = window.dimensions().iter().map(WindowDimension::source_indices);
-    let spans = source.intervals(read.collect::<Option<_>>()?);
-    let walked: i64 = source
-        .axes()
-        .iter()
-        .map(|axis| {
-            let (low, high) = spans[axis.coordinate];
-            (axis.stride * signed(low)).max(axis.stride * signed(high))
-        })
-        .sum();
-    source.base_offset().checked_add_signed(walked)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{shape::ElementType, window::Slice};
+    use crate::{nest::LastRead, shape::ElementType, window::Slice};
 
     fn strided(size: u64, stride: i64, offset: u64) -> StrideDescriptor {
         StrideDescriptor::strided(ElementType::U8, 0, &[size], &[stride], offset).unwrap()

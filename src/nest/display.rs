@@ -97,7 +97,8 @@ impl CopyNest {
                 Take::Bits(bits) => writeln!(f, "0x{bits:x}")?,
             }
         }
-        if ends { Ok(()) } else { writeln!(f, "else zero") }
+        // A walk without positions takes nothing.
+        if ends || self.extents.contains(&0) { Ok(()) } else { writeln!(f, "else zero") }
     }
 
     fn write_destination(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

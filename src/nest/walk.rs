@@ -6,7 +6,7 @@ use super::{
     Affine, Guard, NestError, Operand, Quotient, Value,
     numbers::{LIMIT, gcd, signed},
 };
-use crate::stride::{Axis, Coordinate, Coordinates, Forward, StrideDescriptor, Undo};
+use crate::stride::{Axis, Coordinate, Coordinates, StrideDescriptor, Undo};
 
 /// Images up to this many elements are marked place by place to tell overlap from interleaving.
 const MARK_LIMIT: u64 = 1 << 18;
@@ -166,34 +166,6 @@ impl Undo for Walk {
         let quotient = self.quotient(&fold, extent.max(1));
         let minor = fold.plus(-signed(extent), &quotient);
         Ok([quotient, minor])
-    }
-}
-
-/// The coordinates in memory of a source index: a split needs a quotient.
-impl Forward for Walk {
-    type Value = Affine;
-    type Error = PastI64;
-
-    fn split(
-        &mut self,
-        Coordinate { extent, value, .. }: Coordinate<'_, Affine>,
-        by: u64,
-    ) -> Result<[Affine; 2], PastI64> {
-        let quotient = if by >= extent { Affine::default() } else { self.quotient(value, by) };
-        let remainder = value.clone().checked_plus(-signed(by), &quotient).ok_or(PastI64)?;
-        Ok([quotient, remainder])
-    }
-
-    fn fold(
-        &mut self,
-        major: Coordinate<'_, Affine>,
-        minor: Coordinate<'_, Affine>,
-    ) -> Result<Affine, PastI64> {
-        minor.value.clone().checked_plus(signed(minor.extent), major.value).ok_or(PastI64)
-    }
-
-    fn unit(&mut self) -> Affine {
-        Affine::default()
     }
 }
 

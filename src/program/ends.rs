@@ -38,7 +38,7 @@ impl Pull<'_, '_> {
             descriptor
         };
         let source = self.source(value, false, |assembly| assembly.source(&descriptor))?;
-        Ok(self.assembly.read(region, source, &descriptor, index)?)
+        Ok(self.assembly.read(region, source, &descriptor, index.into())?)
     }
 
     pub(super) fn literal(&self, node: Node, path: &[usize]) -> Literal {
@@ -95,7 +95,7 @@ impl Pull<'_, '_> {
         for number in 0..u64::from(parts) {
             let Some((region, part)) = rest.take() else { break };
             let bits = unit(number);
-            let asked = self.assembly.ask(&region, &part, number, number + 1);
+            let asked = self.assembly.ask(&region, &part, number, number + 1)?;
             if let Some((region, _)) = asked.inside {
                 self.assembly.bits(region, bits)?;
             }

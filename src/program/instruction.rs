@@ -84,7 +84,7 @@ impl Pull<'_, '_> {
         }
         let parts = u64::from(half / self.unit);
         let [real, imaginary] = [0, 1].map(|number| self.graph.operand(node, number));
-        let asked = self.assembly.ask(region, part, 0, parts);
+        let asked = self.assembly.ask(region, part, 0, parts)?;
         if let Some((region, part)) = asked.outside {
             let part = part.scaled(1, -signed(parts)).ok_or(NestError::PAST_LIMIT)?;
             self.go_on(imaginary, region, index.to_vec(), part);
@@ -136,7 +136,7 @@ impl Pull<'_, '_> {
             let operand = self.graph.operand(node, number);
             let first = end;
             end += self.extents(operand)?[dimension];
-            let asked = self.assembly.ask(&region, &along, first, end);
+            let asked = self.assembly.ask(&region, &along, first, end)?;
             if let Some((region, along)) = asked.inside {
                 let mut index = index.to_vec();
                 index[dimension] = along.scaled(1, -signed(first)).ok_or(NestError::PAST_LIMIT)?;

@@ -38,7 +38,7 @@ impl Pull<'_, '_> {
             let holds = self.number(&mut region, predicate, at, Range::clamped(1))?;
             Mask { index: holds, end: 1, turned: true }
         };
-        let asked = self.assembly.ask(&region, &mask.index, 0, mask.end);
+        let asked = self.assembly.ask(&region, &mask.index, 0, mask.end)?;
         let (inside, outside) = if mask.turned { (on_false, on_true) } else { (on_true, on_false) };
         if let Some((region, _)) = asked.outside {
             self.go_on(outside, region, index.clone(), part.clone());

@@ -443,7 +443,8 @@ impl Pull<'_, '_> {
             return Err(unsupported(self.graph, node, NO_INTEGER));
         };
         let source = self.source(value, true, |assembly| assembly.number_source(&descriptor))?;
-        let at = self.assembly.load(region, source, &descriptor, index.to_vec())?;
+        let at =
+            self.assembly.load(region, source, &descriptor, index.iter().cloned().collect())?;
         Ok(numbers.add(own, NumberOf::Load { source, at })?)
     }
 }

@@ -186,7 +186,7 @@ impl<'g, 'm> Pull<'g, 'm> {
             let part = if parts > 1 { index.pop() } else { None };
             let part = part.unwrap_or(Index::constant(0));
             let path = wanted.path.clone();
-            pull.items.push(Item { node: root, path, region, index, part });
+            pull.items.push(Item { node: root, path, region, index: index.into_vec(), part });
         }
         let mut trail = wanted.keeps_trail.then(|| Trail::new(unit));
         while let Some(item) = pull.items.pop() {

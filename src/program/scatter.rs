@@ -178,7 +178,7 @@ impl Pull<'_, '_> {
         let Item { mut region, index, part, .. } = item;
         let at: Vec<Index> = dimensions.iter().map(|&d| index[d].clone()).collect();
         let window = self.entry(&mut region, node, number, &at, Range::clamped(count))?;
-        let asked = self.assembly.ask(&region, &window, 0, count);
+        let asked = self.assembly.ask(&region, &window, 0, count)?;
         if let Some((region, _)) = asked.outside {
             self.go_on(operand, region, index.clone(), part.clone());
         }

@@ -45,7 +45,7 @@ impl Pull<'_, '_> {
         for (own, Window { start, starts, extent, every }) in index.iter().zip(windows) {
             // Each is asked where those before it hold: whether the start counts, the place, the step.
             if let Some(end) = starts {
-                let asked = self.assembly.ask(&inside, &start, 0, end);
+                let asked = self.assembly.ask(&inside, &start, 0, end)?;
                 outside.extend(asked.outside.map(|(region, _)| region));
                 let Some((region, _)) = asked.inside else {
                     is_there = false;
@@ -54,7 +54,7 @@ impl Pull<'_, '_> {
                 inside = region;
             }
             let moved = own.plus(-1, &start).ok_or(NestError::PAST_LIMIT)?;
-            let asked = self.assembly.ask(&inside, &moved, 0, extent);
+            let asked = self.assembly.ask(&inside, &moved, 0, extent)?;
             outside.extend(asked.outside.map(|(region, _)| region));
             let Some((region, mut moved)) = asked.inside else {
                 is_there = false;
@@ -63,7 +63,7 @@ impl Pull<'_, '_> {
             inside = region;
             if every > 1 {
                 let [step, rest] = self.assembly.divide(&mut inside, &moved, every)?;
-                let asked = self.assembly.ask(&inside, &rest, 0, 1);
+                let asked = self.assembly.ask(&inside, &rest, 0, 1)?;
                 outside.extend(asked.outside.map(|(region, _)| region));
                 let Some((region, _)) = asked.inside else {
                     is_there = false;
