@@ -1,30 +1,30 @@
 //! A box of more bytes than MPI before version 4 counts in a message.
 
-use std::{fs::File, os::unix::fs::FileExt};
+use std::{fs::File, os::unix::fs::FileExt, time::Duration};
 
 use crate::launcher::Launcher;
 
-/// 2^31 bytes and more, in an array that is no square.
-const ROWS: u64 = 65_536;
+/// An array of doubles that is no square, of 2^31 bytes and more.
+const ROWS: u64 = 8_192;
 const COLUMNS: u64 = 32_771;
+const BYTES: u64 = ROWS * COLUMNS * 8;
 
-/// Elements that are not 0: the first, some around 2^31, and the last.
+/// Bytes that are not 0: the first, some around 2^31, and the last.
 fn marks() -> Vec<(u64, u8)> {
-    let last = ROWS * COLUMNS - 1;
-    let places = [0, 1, (1 << 30) + 7, (1 << 31) - 1, 1 << 31, (1 << 31) + 12_345, last];
+    let places = [0, 1, (1 << 30) + 7, (1 << 31) - 1, 1 << 31, (1 << 31) + 12_345, BYTES - 1];
     places.into_iter().zip(1..).collect()
 }
 
 /// Checks that a file has these bytes and is 0 elsewhere.
 fn holds(file: &File, mut expected: Vec<(u64, u8)>) {
     expected.sort_unstable();
-    assert_eq!(file.metadata().unwrap().len(), ROWS * COLUMNS);
+    assert_eq!(file.metadata().unwrap().len(), BYTES);
     let mut found = Vec::new();
     let mut part = vec![0; 1 << 22];
     let zeros = part.clone();
     let mut start = 0;
-    while start < ROWS * COLUMNS {
-        let length = usize::try_from((ROWS * COLUMNS - start).min(1 << 22)).unwrap();
+    while start < BYTES {
+        let length = usize::try_from((BYTES - start).min(1 << 22)).unwrap();
         file.read_exact_at(&mut part[..length], start).unwrap();
         if part[..length] != zeros[..length] {
             let bytes = part[..length].iter().zip(start..);
@@ -44,18 +44,23 @@ fn a_box_past_2_to_the_31_bytes() {
     }
     let Some(launcher) = Launcher::find() else { return };
     let input = File::create(launcher.path("x.bin")).unwrap();
-    input.set_len(ROWS * COLUMNS).unwrap();
+    input.set_len(BYTES).unwrap();
     for (place, byte) in marks() {
         input.write_all_at(&[byte], place).unwrap();
     }
-    let shape = format!("u8[{ROWS},{COLUMNS}]");
+    let shape = format!("f64[{ROWS},{COLUMNS}]");
     let args = ["--shape", &shape, "--from", "{maximal device=0}", "--to", "{maximal device=1}"];
     let args = [&args[..], &["--devices", "2", "-i", "x.bin", "-o", "y.bin"]].concat();
-    let transposed = |place: u64| place % COLUMNS * ROWS + place / COLUMNS;
+    let transposed = |byte: u64| {
+        let place = byte / 8;
+        (place % COLUMNS * ROWS + place / COLUMNS) * 8 + byte % 8
+    };
     let columns = marks().into_iter().map(|(place, byte)| (transposed(place), byte)).collect();
     for (layout, expected) in [("{1,0}", marks()), ("{0,1}", columns)] {
         let args = [&args[..], &["--to-layout", layout]].concat();
-        let ran = Launcher::finish(launcher.start(&[(2, &[], &args)]));
+        // Files of this size take their time on some disks.
+        let child = launcher.start(&[(2, &[], &args)]);
+        let ran = Launcher::finish_in(child, Duration::from_mins(10));
         assert!(ran.success, "{}", ran.stderr);
         holds(&File::open(launcher.path("y.bin")).unwrap(), expected);
     }

@@ -73,12 +73,17 @@ impl Launcher {
     }
 
     /// Waits for the end, which must come soon.
-    pub(crate) fn finish(mut child: Child) -> Ran {
+    pub(crate) fn finish(child: Child) -> Ran {
+        Self::finish_in(child, LIMIT)
+    }
+
+    /// Waits for the end, which must come in so much time.
+    pub(crate) fn finish_in(mut child: Child, limit: Duration) -> Ran {
         let start = Instant::now();
         while child.try_wait().unwrap().is_none() {
-            if start.elapsed() > LIMIT {
+            if start.elapsed() > limit {
                 child.kill().unwrap();
-                panic!("the ranks still run after {LIMIT:?}");
+                panic!("the ranks still run after {limit:?}");
             }
             std::thread::sleep(Duration::from_millis(20));
         }
