@@ -121,6 +121,28 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// What `read` reads between commas, up to `close`: at most `most` of what `name` names.
+    pub(super) fn list<T>(
+        &mut self,
+        close: &str,
+        most: usize,
+        name: &str,
+        mut read: impl FnMut(&mut Self) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut list = Vec::new();
+        while !self.eat(close) {
+            if !list.is_empty() && !self.eat(",") {
+                return Err(self.unexpected(&format!("`,` or `{close}`")));
+            }
+            if list.len() == most {
+                let reason = format!("expected at most {most} {name}, got more");
+                return Err(ParseError::new(self.place(), reason));
+            }
+            list.push(read(self)?);
+        }
+        Ok(list)
+    }
+
     /// Refuses text after what was read.
     pub(super) fn end(&mut self) -> Result<()> {
         self.skip_blanks();
@@ -161,6 +183,28 @@ mod tests {
             assert_eq!(read.map_err(|error| (error.offset(), error.len())), expected, "{text}");
         }
         assert!(Cursor::new("-1", 0).unwrap().natural(0).is_err());
+    }
+
+    #[test]
+    fn a_list_ends_where_its_bracket_closes() {
+        let list = |text| {
+            let mut cursor = Cursor::new(text, 0).unwrap();
+            cursor.list("]", 3, "numbers", |cursor| Ok(cursor.number()?.0))
+        };
+        for (text, expected) in [
+            ("]", Ok(vec![])),
+            (" 1 , 2,3 ]", Ok(vec![1, 2, 3])),
+            ("1 2]", Err("expected `,` or `]`, got '2'")),
+            ("1,]", Err("expected a number, got ']'")),
+            ("1,2,3,4]", Err("expected at most 3 numbers, got more")),
+            ("1", Err("expected `,` or `]`, got the end")),
+        ] {
+            let given = list(text);
+            assert_eq!(
+                given.as_ref().map_err(ParseError::reason),
+                expected.as_ref().map_err(|&e| e)
+            );
+        }
     }
 
     #[test]

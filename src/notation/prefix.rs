@@ -59,18 +59,7 @@ pub(super) fn bits(cursor: &mut Cursor<'_>) -> Result<u64> {
 /// `[2,3]`.
 pub(super) fn extents(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
     cursor.expect("[")?;
-    let mut sizes = Vec::new();
-    while !cursor.eat("]") {
-        if !sizes.is_empty() && !cursor.eat(",") {
-            return Err(cursor.unexpected("`,` or `]`"));
-        }
-        if sizes.len() == MAX_RANK {
-            let reason = format!("expected at most {MAX_RANK} dimensions, got more");
-            return Err(ParseError::new(cursor.place(), reason));
-        }
-        sizes.push(cursor.natural(0)?.0);
-    }
-    Ok(sizes)
+    cursor.list("]", MAX_RANK, "dimensions", |cursor| Ok(cursor.natural(0)?.0))
 }
 
 /// The same as text: `f32[2,3]`.

@@ -102,16 +102,7 @@ fn bases(cursor: &mut Cursor<'_>) -> Result<Vec<(Vec<u64>, Range<usize>)>> {
         cursor.expect("(")?;
         cursor.skip_blanks();
         let start = cursor.position();
-        let mut basis = Vec::new();
-        while !cursor.eat(")") {
-            if !basis.is_empty() && !cursor.eat(",") {
-                return Err(cursor.unexpected("`,` or `)`"));
-            }
-            if basis.len() == MAX_RANK {
-                return Err(cursor.unexpected("fewer numbers"));
-            }
-            basis.push(cursor.natural(0)?.0);
-        }
+        let basis = cursor.list(")", MAX_RANK, "numbers", |cursor| Ok(cursor.natural(0)?.0))?;
         bases.push((basis, start..cursor.position().saturating_sub(1)));
         let mut ahead = cursor.clone();
         let (next, place) = ahead.word(in_name);
@@ -137,14 +128,7 @@ fn bases(cursor: &mut Cursor<'_>) -> Result<Vec<(Vec<u64>, Range<usize>)>> {
 fn out_dims(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
     cursor.expect("where out dims are:")?;
     cursor.expect("[")?;
-    let mut sizes = Vec::new();
-    while !cursor.eat("]") {
-        if !sizes.is_empty() && !cursor.eat(",") {
-            return Err(cursor.unexpected("`,` or `]`"));
-        }
-        if sizes.len() == MAX_RANK {
-            return Err(cursor.unexpected("fewer out dims"));
-        }
+    cursor.list("]", MAX_RANK, "out dims", |cursor| {
         let (name, _) = cursor.word(in_name);
         if name.is_empty() {
             return Err(cursor.unexpected("the name of an out dim"));
@@ -155,9 +139,8 @@ fn out_dims(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
             return Err(cursor.wrong(place, "a power of two"));
         }
         cursor.expect(")")?;
-        sizes.push(size);
-    }
-    Ok(sizes)
+        Ok(size)
+    })
 }
 
 pub(super) fn write(array: &Array) -> std::result::Result<String, String> {

@@ -138,13 +138,7 @@ fn strided(
 ) -> Result<Array> {
     cursor.expect("<")?;
     cursor.expect("[")?;
-    let mut strides = Vec::new();
-    while !cursor.eat("]") {
-        if !strides.is_empty() && !cursor.eat(",") {
-            return Err(cursor.unexpected("`,` or `]`"));
-        }
-        strides.push(known(cursor)?);
-    }
+    let strides = cursor.list("]", MAX_RANK, "strides", known)?;
     let mut offset = 0;
     if cursor.eat(",") {
         cursor.expect("offset")?;
@@ -179,32 +173,21 @@ fn map(
     cursor.expect("<")?;
     cursor.expect("(")?;
     let mut rank = 0;
-    while !cursor.eat(")") {
-        if rank > 0 && !cursor.eat(",") {
-            return Err(cursor.unexpected("`,` or `)`"));
-        }
+    cursor.list(")", MAX_RANK, "dimensions", |cursor| {
         let (number, place) = dimension(cursor)?;
         if number != rank {
             return Err(ParseError::new(place, format!("expected d{rank}")));
         }
         rank += 1;
-    }
+        Ok(())
+    })?;
     if rank != sizes.len() {
         let reason = format!("expected {} dimensions, as many as extents, got {rank}", sizes.len());
         return Err(ParseError::new(start..cursor.position(), reason));
     }
     cursor.expect("->")?;
     cursor.expect("(")?;
-    let mut results = Vec::new();
-    while !cursor.eat(")") {
-        if !results.is_empty() && !cursor.eat(",") {
-            return Err(cursor.unexpected("`,` or `)`"));
-        }
-        if results.len() > 2 * MAX_RANK {
-            return Err(cursor.unexpected("fewer results"));
-        }
-        results.push(sum(cursor, rank, 0)?);
-    }
+    let results = cursor.list(")", 2 * MAX_RANK, "results", |cursor| sum(cursor, rank, 0))?;
     cursor.expect(">")?;
     let place = start..cursor.position();
     let tensor = lowered(element_type, sizes, &results, &place)?;
