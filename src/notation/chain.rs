@@ -49,16 +49,17 @@ pub(super) fn layout(tensor: &StrideDescriptor) -> Result<Layout, String> {
         Some(bits) if bits == tensor.element_bits() => 0,
         _ => tensor.element_bits().into(),
     };
-    let row_major = Layout::default_for_rank(tensor.rank()).element_size(bits);
+    let mut row_major = Layout::default_for_rank(tensor.rank()).element_size(bits);
+    row_major.dynamic_shape_metadata_prefix_bytes = tensor.prefix_bytes();
     if tensor.elements() == 0 {
         return Ok(row_major);
     }
     let memory = Memory::of(tensor)?;
     let best = memory.shortest(tensor.rank());
     let (order, tiles) = best.ok_or("it takes a chain of more than 64 tiles")?;
-    let mut layout = Layout::new(order.into_iter().rev()).element_size(bits);
-    if tiles.is_empty() && memory.is_ordered() {
-        layout = row_major;
+    let mut layout = row_major;
+    if !tiles.is_empty() || !memory.is_ordered() {
+        layout.minor_to_major = order.into_iter().rev().collect();
     }
     layout.tiles = tiles;
     Ok(layout)
@@ -373,6 +374,15 @@ mod tests {
         let padded: Shape = "f32[2,3]{0,1:PAD(3,5,zero)}".parse().unwrap();
         let padded = StrideDescriptor::try_from(&padded).unwrap();
         assert_eq!(layout(&padded).unwrap().to_string(), "{0,1:T(5,3)}");
+        // What lies before the data stays there.
+        for (legacy, expected) in [
+            ("f32[]{:M(8)PAD(zero)}", "{:M(8)}"),
+            ("f32[2,3]{0,1:M(8)PAD(3,5,zero)}", "{0,1:T(5,3)M(8)}"),
+        ] {
+            let legacy: Shape = legacy.parse().unwrap();
+            let tensor = StrideDescriptor::try_from(&legacy).unwrap();
+            assert_eq!(layout(&tensor).unwrap().to_string(), expected);
+        }
     }
 
     #[test]

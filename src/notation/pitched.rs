@@ -31,6 +31,9 @@ impl Pitched {
     ///
     /// What keeps them from nesting.
     pub(super) fn of(tensor: &StrideDescriptor) -> Result<Self, String> {
+        if tensor.prefix_bytes() != 0 {
+            return Err(format!("{} bytes lie before the data", tensor.prefix_bytes()));
+        }
         let (pitched, others) = Self::with_pitches(tensor)?;
         match others.first() {
             None => Ok(pitched),
@@ -40,13 +43,10 @@ impl Pitched {
         }
     }
 
-    /// The same where a stride may be no multiple of the next smaller one: the number of such a digit, and its stride.
+    /// The same behind a prefix too, and where a stride may be no multiple of the next smaller one: the number of such a digit, and its stride.
     pub(super) fn with_pitches(
         tensor: &StrideDescriptor,
     ) -> Result<(Self, Vec<(usize, u64)>), String> {
-        if tensor.prefix_bytes() != 0 {
-            return Err(format!("{} bytes lie before the data", tensor.prefix_bytes()));
-        }
         if tensor.base_offset() != 0 {
             let offset = tensor.base_offset();
             return Err(format!(
