@@ -10,6 +10,11 @@ const MOST: usize = 32 << 20;
 
 /// Bytes that the last-level cache keeps.
 pub(super) fn last_level_bytes() -> usize {
+    named_bytes().min(MOST)
+}
+
+/// The size of the last-level cache as the system names it, whoever else uses it.
+pub(super) fn named_bytes() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();
     *BYTES.get_or_init(|| {
         let read = |index: usize, name: &str| {
@@ -20,7 +25,7 @@ pub(super) fn last_level_bytes() -> usize {
             let level: usize = read(index, "level")?.trim().parse().ok()?;
             Some((level, bytes(&read(index, "size")?)?))
         };
-        (0..8).filter_map(cache).max().map_or(MOST, |(_, bytes)| bytes.min(MOST))
+        (0..8).filter_map(cache).max().map_or(MOST, |(_, bytes)| bytes)
     })
 }
 

@@ -103,10 +103,13 @@ pub(super) enum Start {
 
 /// How a destination is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a threshold of its own")]
 pub(super) struct Streams {
-    /// Whether it is streamed where units are short, where they are long, and where rows of short ones are shuffled.
+    /// Whether it is streamed where units are short, where they are long, where long ones do not fill whole lines, and
+    /// where rows of short ones are shuffled.
     pub(super) short: bool,
     pub(super) long: bool,
+    pub(super) cut: bool,
     pub(super) shuffled: bool,
     /// Where the box begins.
     pub(super) start: Start,
@@ -185,7 +188,7 @@ impl Plan {
         if unit > SMALL && streams.long && (unit >= LONG_UNIT || streams.lines(unit, &axes)) {
             return Self::of_units(axes, unit);
         }
-        let streamed = if unit > SMALL { streams.long } else { streams.short };
+        let streamed = if unit > SMALL { streams.cut } else { streams.short };
         if let Some(simd) = simd.filter(|_| streamed && streams.start != Start::Uneven)
             && let Some(plan) = Self::of_strips(&axes, unit, simd, streams)
         {
@@ -293,7 +296,7 @@ impl Streams {
     /// Nothing is streamed.
     #[cfg(test)]
     pub(super) const NONE: Self =
-        Self { short: false, long: false, shuffled: false, start: Start::Uneven };
+        Self { short: false, long: false, cut: false, shuffled: false, start: Start::Uneven };
 
     /// Whether runs of so many bytes along the axes are whole cache lines.
     fn lines(self, run: usize, axes: &[PlanAxis]) -> bool {

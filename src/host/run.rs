@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::{
     HostError,
-    cache::last_level_bytes,
+    cache::{last_level_bytes, named_bytes},
     gathered,
     kept::{self, Record},
     pieces::Pieces,
@@ -26,6 +26,10 @@ const SHORT_SHARE: usize = 4;
 
 /// The same where rows are shuffled: through the cache they are faster for longer.
 const SHUFFLED_SHARE: usize = 2;
+
+/// The same where units are long and begin or end inside of lines, of the cache's size as the system names it: the cut
+/// lines are written twice, so that those that the cache can hold wait there for their other part.
+const CUT_SHARE: usize = 16;
 
 /// Fills `destination`, the whole image, from `source`, the whole image of the other side.
 ///
@@ -101,6 +105,7 @@ fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
     let simd = Simd::best().filter(|_| whole_bytes);
     let streams = Streams {
         long,
+        cut: long && destination.len() >= named_bytes() / CUT_SHARE,
         short: reaches(SHORT_SHARE),
         shuffled: reaches(SHUFFLED_SHARE),
         start: Start::Uneven,

@@ -76,6 +76,7 @@ fn boxes_are_moved_and_nothing_else_is_written() {
         let streams = Streams {
             short: streamed,
             long: streamed,
+            cut: streamed,
             shuffled: streamed,
             start: match first {
                 _ if !streamed => Start::Uneven,

@@ -22,6 +22,20 @@ pub(super) enum Starts<'a> {
     Pointers(Vec<*mut u8>),
 }
 
+/// The step between offsets, where all are alike: those between the first and the last lie between them.
+pub(super) fn pitch(offsets: &[isize]) -> Option<isize> {
+    /// What so many steps lead over is an offset without wrapping around.
+    const LIMITS: (usize, usize) = (1 << 30, 1 << 32);
+    let [first, rest @ ..] = offsets else { return None };
+    let pitch = rest.first()?.wrapping_sub(*first);
+    // Not left early, so that several are looked at in one instruction.
+    let other = |other: isize, (before, after): (&isize, &isize)| {
+        other | (after.wrapping_sub(*before) ^ pitch)
+    };
+    let even = offsets.iter().zip(rest).fold(0, other) == 0;
+    (even && offsets.len() < LIMITS.0 && pitch.unsigned_abs() < LIMITS.1).then_some(pitch)
+}
+
 impl<'a> Columns<'a> {
     /// Runs of `length` bytes, `offsets` after the address `to`. The bits of an address from `shift` on are the number of
     /// its slice. `None` where a run does not lie in its slice.
@@ -34,7 +48,10 @@ impl<'a> Columns<'a> {
     ) -> Option<Self> {
         let ends =
             |(low, high): (isize, isize), &offset: &isize| (low.min(offset), high.max(offset));
-        let (low, high) = offsets.iter().fold((isize::MAX, isize::MIN), ends);
+        let (low, high) = match (pitch(offsets), offsets) {
+            (Some(_), &[first, .., last]) => (first.min(last), first.max(last)),
+            _ => offsets.iter().fold((isize::MAX, isize::MIN), ends),
+        };
         let (low, high) = (to.checked_add(low)?, to.checked_add(high)?);
         let (first, last) = (low.cast_unsigned() >> shift, high.cast_unsigned() >> shift);
         let mut slices = slices.into_iter().skip(first);
@@ -82,5 +99,24 @@ impl<'a> Columns<'a> {
     pub(super) fn hold(&self, at: usize, rows: usize, unit: usize) -> bool {
         let end = rows.checked_mul(unit).and_then(|bytes| at.checked_add(bytes));
         end.is_some_and(|end| end <= self.length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pitch;
+
+    #[test]
+    fn offsets_with_one_step_have_a_pitch() {
+        assert_eq!(pitch(&[3, 10, 17, 24]), Some(7));
+        assert_eq!(pitch(&[24, 17, 10]), Some(-7));
+        assert_eq!(pitch(&[5, 5, 5]), Some(0));
+        assert_eq!(pitch(&[0, 8, 16, 25]), None);
+        assert_eq!(pitch(&[0, 9, 16, 24, 32]), None);
+        assert_eq!(pitch(&[4]), None);
+        assert_eq!(pitch(&[]), None);
+        // What lies between the first and the last would not lie between them.
+        assert_eq!(pitch(&[0, isize::MAX, -2, isize::MAX - 2]), None);
+        assert_eq!(pitch(&[0, 1 << 40, 2 << 40]), None);
     }
 }

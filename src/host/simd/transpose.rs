@@ -11,7 +11,7 @@ use super::neon;
 use super::x86;
 use super::{
     super::stream::{LINE, Stream},
-    columns::{Columns, Starts},
+    columns::{Columns, Starts, pitch},
     set::{Set, Simd},
 };
 
@@ -182,10 +182,12 @@ impl Simd {
 
 /// Whether runs of `length` bytes at these offsets from `start` lie inside a slice.
 fn inside(slice: &[u8], start: isize, offsets: &[isize], length: usize) -> bool {
-    slice
-        .len()
-        .checked_sub(length)
-        .is_some_and(|last| offsets.iter().all(|offset| (start + offset).cast_unsigned() <= last))
+    let Some(last) = slice.len().checked_sub(length) else { return false };
+    let lies = |offset: &isize| (start + offset).cast_unsigned() <= last;
+    match (pitch(offsets), offsets) {
+        (Some(_), [first, .., end]) => lies(first) && lies(end),
+        _ => offsets.iter().all(lies),
+    }
 }
 
 /// A square of `$n`-byte units in each lane of `$e` registers, transposed, and permuted by a table where there is one;
@@ -214,6 +216,31 @@ macro_rules! square {
     }};
 }
 
+/// Moves the squares of a strip of rows; `$place` says where a column is read, of a line in each lane.
+macro_rules! squares {
+    ($load:ident, $low:ident, $high:ident, $permute:ident, $store:ident, $n:ident, $e:ident, $table:expr, ($start:expr, $at:expr), $columns:expr, $place:expr) => {{
+        let place = $place;
+        let mut column = 0;
+        loop {
+            // SAFETY: the square's rows and columns are among the caller's.
+            unsafe {
+                let read = |line: usize, lane: usize| place(column, line, lane);
+                let square = square!($load, $low, $high, $permute, $n, $e, $table, read);
+                let mut line = 0;
+                while line < $e {
+                    $store($start(column + line).add($at), square[line]);
+                    line += 1;
+                }
+            }
+            // The last square overlaps the one before it.
+            if column + $e == $columns {
+                break;
+            }
+            column = (column + $e).min($columns - $e);
+        }
+    }};
+}
+
 /// A function that transposes matrices of units of `N` bytes with an instruction set: squares of `E` units, an edge, in
 /// each of the `LANES` lanes of 16 bytes of a register.
 ///
@@ -233,37 +260,47 @@ macro_rules! transpose {
             // SAFETY: a table has the 16 bytes of a lane.
             let table = unsafe { $load(|_| inner.as_ptr()) };
             let height = E * $lanes;
+            // Few rows are kept as one address and a pitch, more of them as addresses.
+            let pitch = if E <= 4 { super::columns::pitch(rows) } else { None };
             let mut lines: [*const u8; 16 * $lanes] = [from; 16 * $lanes];
             let mut row = 0;
             loop {
                 for (line, offset) in lines.iter_mut().zip(&rows[row..row + height]) {
                     *line = from.wrapping_offset(*offset);
                 }
-                let mut column = 0;
-                loop {
-                    // SAFETY: the square's rows and columns are among the caller's.
-                    unsafe {
-                        let square = square!(
-                            $load,
-                            $low,
-                            $high,
-                            $permute,
-                            N,
-                            E,
-                            table,
-                            |line: usize, lane: usize| { lines[line + lane * E].add(column * N) }
-                        );
-                        let mut line = 0;
-                        while line < E {
-                            $store(start(column + line).add(at + row * N), square[line]);
-                            line += 1;
+                let first = lines[0];
+                match pitch {
+                    Some(pitch) => squares!(
+                        $load,
+                        $low,
+                        $high,
+                        $permute,
+                        $store,
+                        N,
+                        E,
+                        table,
+                        (start, at + row * N),
+                        columns,
+                        |column: usize, line: usize, lane: usize| {
+                            let lane = first.wrapping_offset((lane * E).cast_signed() * pitch);
+                            lane.wrapping_add(column * N)
+                                .wrapping_offset(line.cast_signed() * pitch)
                         }
-                    }
-                    // The last square overlaps the one before it.
-                    if column + E == columns {
-                        break;
-                    }
-                    column = (column + E).min(columns - E);
+                    ),
+                    None => squares!(
+                        $load,
+                        $low,
+                        $high,
+                        $permute,
+                        $store,
+                        N,
+                        E,
+                        table,
+                        (start, at + row * N),
+                        columns,
+                        |column: usize, line: usize, lane: usize| lines[line + lane * E]
+                            .wrapping_add(column * N)
+                    ),
                 }
                 if row + height == rows.len() {
                     break;
