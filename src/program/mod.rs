@@ -31,6 +31,7 @@ mod lower;
 mod mask;
 mod moved;
 mod number;
+mod numbers;
 mod pack;
 #[allow(clippy::module_inception)]
 mod program;

@@ -1,22 +1,18 @@
 //! Integers that move data, such as the starts of dynamic slices, the indices of gathers and predicates: as forms where
 //! they depend on the index alone, else as lookups.
 
-use std::collections::HashMap;
-
 use super::{
     ProgramError, Value,
     graph::{Node, Origin, Path},
-    literal::{element, extents, is_integer, storage_bits, uniform},
+    literal::{element, extents, storage_bits, uniform},
+    numbers::{Numbers, comparison, integer, operator},
     pull::{Halt, Pull, Stop, unsupported},
     window::padded,
 };
 use crate::{
-    hlo::{Binary, ComparisonDirection, Instruction, Literal, Opcode, Unary},
-    nest::{
-        Affine, Below, Index, Integer, Lookup, MAX_NUMBERS, NestError, Number, NumberOf, Operator,
-        Region,
-    },
-    shape::{ElementType, Shape},
+    hlo::{Binary, Instruction, Literal, Opcode},
+    nest::{Below, Index, Lookup, NestError, Number, NumberOf, Operator, Region},
+    shape::Shape,
     stride::StrideDescriptor,
 };
 
@@ -35,121 +31,6 @@ impl Range {
     pub(super) fn clamped(last: u64) -> Self {
         Self { last, below: Below::Zero }
     }
-}
-
-/// A lookup while it is made.
-#[derive(Default)]
-pub(super) struct Numbers {
-    all: Vec<Number>,
-    /// The numbers of values at their indices, so that what is used twice is computed once.
-    of: HashMap<(Node, Vec<Affine>), usize>,
-}
-
-impl Numbers {
-    fn add(&mut self, integer: Integer, of: NumberOf) -> Result<usize, NestError> {
-        let number = Number { integer, of };
-        let known = self.all.iter().position(|known| *known == number);
-        if known.is_none() && self.all.len() == MAX_NUMBERS {
-            return Err(NestError::Bound { what: "numbers of a lookup", limit: MAX_NUMBERS });
-        }
-        Ok(known.unwrap_or_else(|| {
-            self.all.push(number);
-            self.all.len() - 1
-        }))
-    }
-
-    /// Adds what is computed of other numbers; a constant where these are, and no conversion to the type that is there.
-    pub(super) fn compute(&mut self, integer: Integer, of: NumberOf) -> Result<usize, NestError> {
-        let of = match of {
-            NumberOf::Select(holds, a, b) => match self.constant(holds) {
-                Some(0) => NumberOf::Convert(b),
-                Some(_) => NumberOf::Convert(a),
-                None => of,
-            },
-            of => of,
-        };
-        let constant = match of {
-            NumberOf::Convert(a) if self.all[a].integer == integer => return Ok(a),
-            NumberOf::Convert(a) => self.constant(a),
-            NumberOf::Binary(operator, a, b) => {
-                self.constant(a).zip(self.constant(b)).map(|(a, b)| operator.of(a, b))
-            }
-            _ => None,
-        };
-        let constant = constant.map(|value| NumberOf::Constant(integer.wrap(value)));
-        self.add(integer, constant.unwrap_or(of))
-    }
-
-    /// What an operation on one number is as operations on two.
-    fn unary(&mut self, own: Integer, unary: Unary, a: usize) -> Result<NumberOf, NestError> {
-        let mut constant = |value| self.add(own, NumberOf::Constant(own.wrap(value)));
-        Ok(match unary {
-            Unary::Abs if !own.is_signed => NumberOf::Convert(a),
-            Unary::Abs => {
-                let negative = NumberOf::Binary(Operator::Subtract, constant(0)?, a);
-                NumberOf::Binary(Operator::Maximum, a, self.compute(own, negative)?)
-            }
-            Unary::Negate => NumberOf::Binary(Operator::Subtract, constant(0)?, a),
-            Unary::Not if own == Integer::PRED => {
-                NumberOf::Binary(Operator::Equal, a, constant(0)?)
-            }
-            Unary::Not => NumberOf::Binary(Operator::Subtract, constant(-1)?, a),
-            Unary::Sign if !own.is_signed => NumberOf::Binary(Operator::Minimum, a, constant(1)?),
-            Unary::Sign => {
-                let least = NumberOf::Binary(Operator::Maximum, a, constant(-1)?);
-                let one = constant(1)?;
-                NumberOf::Binary(Operator::Minimum, self.compute(own, least)?, one)
-            }
-        })
-    }
-
-    fn constant(&self, number: usize) -> Option<i128> {
-        match self.all[number].of {
-            NumberOf::Constant(value) => Some(value),
-            _ => None,
-        }
-    }
-
-    /// Keeps what the last number is made of.
-    fn used(self, last: usize) -> Vec<Number> {
-        let mut used = vec![false; self.all.len()];
-        used[last] = true;
-        for (place, number) in self.all.iter().enumerate().rev() {
-            if used[place] {
-                operands(&number.of).for_each(|operand| used[operand] = true);
-            }
-        }
-        let mut next = 0;
-        let places: Vec<usize> = used
-            .iter()
-            .map(|&used| {
-                next += usize::from(used);
-                next.saturating_sub(1)
-            })
-            .collect();
-        let kept = self.all.into_iter().zip(used).filter(|(_, used)| *used);
-        kept.map(|(number, _)| renamed(number, &places)).collect()
-    }
-}
-
-fn operands(of: &NumberOf) -> impl Iterator<Item = usize> {
-    let all = match *of {
-        NumberOf::Load { .. } | NumberOf::Index(_) | NumberOf::Constant(_) => [None; 3],
-        NumberOf::Convert(a) => [Some(a), None, None],
-        NumberOf::Binary(_, a, b) => [Some(a), Some(b), None],
-        NumberOf::Select(holds, a, b) => [Some(holds), Some(a), Some(b)],
-    };
-    all.into_iter().flatten()
-}
-
-fn renamed(number: Number, places: &[usize]) -> Number {
-    let of = match number.of {
-        NumberOf::Convert(a) => NumberOf::Convert(places[a]),
-        NumberOf::Binary(operator, a, b) => NumberOf::Binary(operator, places[a], places[b]),
-        NumberOf::Select(holds, a, b) => NumberOf::Select(places[holds], places[a], places[b]),
-        other => other,
-    };
-    Number { of, ..number }
 }
 
 impl Pull<'_, '_> {
@@ -451,40 +332,3 @@ impl Pull<'_, '_> {
 
 /// Why a value is no number of a lookup.
 const NO_INTEGER: &str = "; where data is moved by it, it has to be an integer of 8 bits or more";
-
-/// The type of numbers of lookups that an element type is.
-pub(super) fn integer(element_type: ElementType) -> Option<Integer> {
-    if element_type == ElementType::Pred {
-        return Some(Integer::PRED);
-    }
-    let bits = element_type.bits()?;
-    let is_signed = element_type.is_signed_integer();
-    (is_integer(element_type) && bits >= 8).then_some(Integer { bits, is_signed })
-}
-
-/// The operator of an instruction.
-pub(super) fn operator(binary: Binary) -> Operator {
-    match binary {
-        Binary::And => Operator::And,
-        Binary::Or => Operator::Or,
-        Binary::Add => Operator::Add,
-        Binary::Subtract => Operator::Subtract,
-        Binary::Multiply => Operator::Multiply,
-        Binary::Divide => Operator::Divide,
-        Binary::Remainder => Operator::Remainder,
-        Binary::Minimum => Operator::Minimum,
-        Binary::Maximum => Operator::Maximum,
-    }
-}
-
-/// The operator of a comparison.
-fn comparison(direction: ComparisonDirection) -> Operator {
-    match direction {
-        ComparisonDirection::Eq => Operator::Equal,
-        ComparisonDirection::Ne => Operator::NotEqual,
-        ComparisonDirection::Ge => Operator::GreaterEqual,
-        ComparisonDirection::Gt => Operator::Greater,
-        ComparisonDirection::Le => Operator::LessEqual,
-        ComparisonDirection::Lt => Operator::Less,
-    }
-}

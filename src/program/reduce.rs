@@ -5,7 +5,7 @@ use super::{
     fold::Number,
     graph::{Graph, Node, Origin, Path},
     literal::{element, elements, extents, is_integer, storage_bits, uniform},
-    number::{Numbers, integer, operator},
+    numbers::{Numbers, integer, operator},
     pull::{Halt, Pull, Stop, unsupported},
 };
 use crate::{

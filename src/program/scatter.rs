@@ -5,7 +5,8 @@ use super::{
     graph::{Node, Origin, Path},
     literal::{element, elements},
     moved::vector_at,
-    number::{Range, integer},
+    number::Range,
+    numbers::integer,
     pull::{Halt, Item, Pull, Stop, refused, unsupported},
     window::Window,
 };

@@ -1,0 +1,168 @@
+//! A lookup while it is made: its numbers, each once, and which of HLO's types and operations they are.
+
+use std::collections::HashMap;
+
+use super::{graph::Node, literal::is_integer};
+use crate::{
+    hlo::{Binary, ComparisonDirection, Unary},
+    nest::{Affine, Integer, MAX_NUMBERS, NestError, Number, NumberOf, Operator},
+    shape::ElementType,
+};
+
+/// A lookup while it is made.
+#[derive(Default)]
+pub(super) struct Numbers {
+    pub(super) all: Vec<Number>,
+    /// The numbers of values at their indices, so that what is used twice is computed once.
+    pub(super) of: HashMap<(Node, Vec<Affine>), usize>,
+}
+
+impl Numbers {
+    /// Adds a number where it is new.
+    pub(super) fn add(&mut self, integer: Integer, of: NumberOf) -> Result<usize, NestError> {
+        let number = Number { integer, of };
+        let known = self.all.iter().position(|known| *known == number);
+        if known.is_none() && self.all.len() == MAX_NUMBERS {
+            return Err(NestError::Bound { what: "numbers of a lookup", limit: MAX_NUMBERS });
+        }
+        Ok(known.unwrap_or_else(|| {
+            self.all.push(number);
+            self.all.len() - 1
+        }))
+    }
+
+    /// Adds what is computed of other numbers; a constant where these are, and no conversion to the type that is there.
+    pub(super) fn compute(&mut self, integer: Integer, of: NumberOf) -> Result<usize, NestError> {
+        let of = match of {
+            NumberOf::Select(holds, a, b) => match self.constant(holds) {
+                Some(0) => NumberOf::Convert(b),
+                Some(_) => NumberOf::Convert(a),
+                None => of,
+            },
+            of => of,
+        };
+        let constant = match of {
+            NumberOf::Convert(a) if self.all[a].integer == integer => return Ok(a),
+            NumberOf::Convert(a) => self.constant(a),
+            NumberOf::Binary(operator, a, b) => {
+                self.constant(a).zip(self.constant(b)).map(|(a, b)| operator.of(a, b))
+            }
+            _ => None,
+        };
+        let constant = constant.map(|value| NumberOf::Constant(integer.wrap(value)));
+        self.add(integer, constant.unwrap_or(of))
+    }
+
+    /// What an operation on one number is as operations on two.
+    pub(super) fn unary(
+        &mut self,
+        own: Integer,
+        unary: Unary,
+        a: usize,
+    ) -> Result<NumberOf, NestError> {
+        let mut constant = |value| self.add(own, NumberOf::Constant(own.wrap(value)));
+        Ok(match unary {
+            Unary::Abs if !own.is_signed => NumberOf::Convert(a),
+            Unary::Abs => {
+                let negative = NumberOf::Binary(Operator::Subtract, constant(0)?, a);
+                NumberOf::Binary(Operator::Maximum, a, self.compute(own, negative)?)
+            }
+            Unary::Negate => NumberOf::Binary(Operator::Subtract, constant(0)?, a),
+            Unary::Not if own == Integer::PRED => {
+                NumberOf::Binary(Operator::Equal, a, constant(0)?)
+            }
+            Unary::Not => NumberOf::Binary(Operator::Subtract, constant(-1)?, a),
+            Unary::Sign if !own.is_signed => NumberOf::Binary(Operator::Minimum, a, constant(1)?),
+            Unary::Sign => {
+                let least = NumberOf::Binary(Operator::Maximum, a, constant(-1)?);
+                let one = constant(1)?;
+                NumberOf::Binary(Operator::Minimum, self.compute(own, least)?, one)
+            }
+        })
+    }
+
+    fn constant(&self, number: usize) -> Option<i128> {
+        match self.all[number].of {
+            NumberOf::Constant(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Keeps what the last number is made of.
+    pub(super) fn used(self, last: usize) -> Vec<Number> {
+        let mut used = vec![false; self.all.len()];
+        used[last] = true;
+        for (place, number) in self.all.iter().enumerate().rev() {
+            if used[place] {
+                operands(&number.of).for_each(|operand| used[operand] = true);
+            }
+        }
+        let mut next = 0;
+        let places: Vec<usize> = used
+            .iter()
+            .map(|&used| {
+                next += usize::from(used);
+                next.saturating_sub(1)
+            })
+            .collect();
+        let kept = self.all.into_iter().zip(used).filter(|(_, used)| *used);
+        kept.map(|(number, _)| renamed(number, &places)).collect()
+    }
+}
+
+fn operands(of: &NumberOf) -> impl Iterator<Item = usize> {
+    let all = match *of {
+        NumberOf::Load { .. } | NumberOf::Index(_) | NumberOf::Constant(_) => [None; 3],
+        NumberOf::Convert(a) => [Some(a), None, None],
+        NumberOf::Binary(_, a, b) => [Some(a), Some(b), None],
+        NumberOf::Select(holds, a, b) => [Some(holds), Some(a), Some(b)],
+    };
+    all.into_iter().flatten()
+}
+
+fn renamed(number: Number, places: &[usize]) -> Number {
+    let of = match number.of {
+        NumberOf::Convert(a) => NumberOf::Convert(places[a]),
+        NumberOf::Binary(operator, a, b) => NumberOf::Binary(operator, places[a], places[b]),
+        NumberOf::Select(holds, a, b) => NumberOf::Select(places[holds], places[a], places[b]),
+        other => other,
+    };
+    Number { of, ..number }
+}
+
+/// The type of numbers of lookups that an element type is.
+pub(super) fn integer(element_type: ElementType) -> Option<Integer> {
+    if element_type == ElementType::Pred {
+        return Some(Integer::PRED);
+    }
+    let bits = element_type.bits()?;
+    let is_signed = element_type.is_signed_integer();
+    (is_integer(element_type) && bits >= 8).then_some(Integer { bits, is_signed })
+}
+
+/// The operator of an instruction.
+pub(super) fn operator(binary: Binary) -> Operator {
+    match binary {
+        Binary::And => Operator::And,
+        Binary::Or => Operator::Or,
+        Binary::Add => Operator::Add,
+        Binary::Subtract => Operator::Subtract,
+        Binary::Multiply => Operator::Multiply,
+        Binary::Divide => Operator::Divide,
+        Binary::Remainder => Operator::Remainder,
+        Binary::Minimum => Operator::Minimum,
+        Binary::Maximum => Operator::Maximum,
+    }
+}
+
+/// The operator of a comparison.
+pub(super) fn comparison(direction: ComparisonDirection) -> Operator {
+    match direction {
+        ComparisonDirection::Eq => Operator::Equal,
+        ComparisonDirection::Ne => Operator::NotEqual,
+        ComparisonDirection::Ge => Operator::GreaterEqual,
+        ComparisonDirection::Gt => Operator::Greater,
+        ComparisonDirection::Le => Operator::LessEqual,
+        ComparisonDirection::Lt => Operator::Less,
+    }
+}
