@@ -36,8 +36,7 @@ fn random_runs() {
 fn check_all(name: &str, seed: u64, time: Duration, make: impl Fn(&mut Random) -> Operation) {
     let Some(gpu) = support::gpu::gpu(name) else { return };
     let mut random = Random(seed);
-    let (start, cases) = (Instant::now(), std::env::var("STRIDEC_CASES").ok());
-    let cases: Option<u64> = cases.map(|cases| cases.parse().unwrap());
+    let (start, cases) = (Instant::now(), support::scope::given_cases());
     let (mut count, mut texts) = (BTreeMap::new(), HashSet::new());
     for case in 0.. {
         if cases.map_or(start.elapsed() > time, |cases| texts.len() as u64 == cases) {

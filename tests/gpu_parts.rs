@@ -41,8 +41,7 @@ fn check(gpu: &stridec::gpu::Gpu, nest: &CopyNest, target: &Target, image: &[u8]
 fn random_operations() {
     let Some(gpu) = support::gpu::gpu("random_operations") else { return };
     let mut random = Random(17);
-    let (start, cases) = (Instant::now(), std::env::var("STRIDEC_CASES").ok());
-    let cases: Option<u64> = cases.map(|cases| cases.parse().unwrap());
+    let (start, cases) = (Instant::now(), support::scope::given_cases());
     let (mut ran, mut parts) = (0, 0);
     for case in 0.. {
         if cases.map_or(start.elapsed() > Duration::from_secs(20), |cases| case == cases) {

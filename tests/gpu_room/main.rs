@@ -2,6 +2,7 @@
 #![cfg(feature = "gpu")]
 
 mod kernels;
+mod programs;
 mod refusals;
 mod runs;
 #[path = "../support/mod.rs"]

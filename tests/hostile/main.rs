@@ -52,7 +52,7 @@ fn alone() -> MutexGuard<'static, ()> {
 fn fuzz(format: &str, by_default: u64, full: u64) {
     let _alone = alone();
     let cases = match std::env::var("STRIDEC_CASES").as_deref() {
-        Err(_) => by_default,
+        Err(_) | Ok("") => by_default,
         Ok("full") => full,
         Ok(cases) => cases.parse().unwrap(),
     };

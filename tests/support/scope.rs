@@ -16,7 +16,13 @@ pub const UNITS: [ElementType; 8] = [
 
 /// How many random cases run: what `STRIDEC_CASES` says.
 pub fn cases(by_default: u64) -> u64 {
-    std::env::var("STRIDEC_CASES").map_or(by_default, |cases| cases.parse().unwrap())
+    given_cases().unwrap_or(by_default)
+}
+
+/// What `STRIDEC_CASES` says; `None` where it is not set, or empty.
+pub fn given_cases() -> Option<u64> {
+    let cases = std::env::var("STRIDEC_CASES").ok().filter(|cases| !cases.is_empty())?;
+    Some(cases.parse().unwrap_or_else(|_| panic!("STRIDEC_CASES: expected a number, got {cases}")))
 }
 
 /// Every order of `rank` dimensions.
