@@ -4,45 +4,40 @@
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
-use crate::nest::{
-    Affine, Below, Case, CopyNest, Integer, Lookup, NumberOf, Operator, Quotient, Take, Value,
-    signed,
-};
-
-/// Rows that are evaluated at a time.
-const LANES: usize = 256;
+use super::columns::{Columns, LANES, column};
+use crate::nest::{Affine, Case, CopyNest, Lookup, Take, Value, signed};
 
 /// Bytes of the destination that a thread takes at a time, about.
 const SHARE_BYTES: usize = 256 << 10;
 
-/// A number of each row.
-type Column = Box<[i64; LANES]>;
+/// The case of a row that none holds for.
+const NO_CASE: u8 = u8::MAX;
 
 /// Fills the destination where every way of the nest looks up, and its rows can be copied as they are: a row is what the
 /// innermost axis makes where nothing is looked up along it, else one unit. Returns whether it did.
 pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) -> bool {
-    let Some(row) = row(nest) else { return false };
+    let Some((row, is_whole)) = row(nest) else { return false };
     let unit = nest.dst_bits() as usize / 8;
     let first = nest.dst_base().unsigned_abs() as usize;
-    let is_whole = nest.src_bits() == nest.dst_bits()
+    let fits = nest.src_bits() == nest.dst_bits()
         && nest.dst_bits().is_multiple_of(8)
         && nest.dst_base() <= 0
         && first.is_multiple_of(row)
         && destination.len().is_multiple_of(row * unit)
         && destination.len() as u64 == nest.dst_units() * unit as u64;
-    if !is_whole {
+    if !fits {
         return false;
     }
     let rows = (SHARE_BYTES / (row * unit)).max(1);
-    let gathered = Gathered { nest, sources, row, unit };
+    let gathered = Gathered { nest, sources, row, is_whole, unit };
     destination.par_chunks_mut(rows * row * unit).enumerate().for_each(|(share, out)| {
         gathered.share(first + share * rows * row, out);
     });
     true
 }
 
-/// Units of a row; `None` where another way is better.
-fn row(nest: &CopyNest) -> Option<usize> {
+/// Units of a row, and whether it is all that the innermost axis makes; `None` where another way is better.
+fn row(nest: &CopyNest) -> Option<(usize, bool)> {
     let (&extent, inner) = (nest.extents().last()?, Value::Axis(nest.extents().len() - 1));
     let numbers = || nest.lookups().iter().flat_map(|lookup| &lookup.numbers);
     if numbers().any(|number| number.integer.bits > 32) {
@@ -69,12 +64,12 @@ fn row(nest: &CopyNest) -> Option<usize> {
             Take::Read { at, .. } => at.weight(inner) == 1,
             Take::Bits(_) => true,
         };
-        return nest.cases().iter().all(is_run).then_some(extent as usize);
+        return nest.cases().iter().all(is_run).then_some((extent as usize, true));
     }
     // An axis that moves no lookup has boxes.
     let moves =
         nest.lookups().iter().flat_map(Lookup::forms).any(|form| depends(nest, form, inner));
-    moves.then_some(1)
+    moves.then_some((1, false))
 }
 
 /// Whether a form depends on a lookup.
@@ -102,6 +97,8 @@ struct Gathered<'a> {
     sources: &'a [&'a [u8]],
     /// Units of a row.
     row: usize,
+    /// Whether a row is all that the innermost axis makes.
+    is_whole: bool,
     /// Bytes of a unit.
     unit: usize,
 }
@@ -118,51 +115,48 @@ impl Gathered<'_> {
         }
         digits.reverse();
         let mut columns = Columns::new(self.nest, self.sources);
+        let mut values = column();
         for out in out.chunks_mut(LANES * bytes) {
-            columns.start(&mut digits, self.row, out.len() / bytes);
-            self.rows(&mut columns, out);
+            let rows = out.len() / bytes;
+            columns.start(&mut digits, self.is_whole, rows);
+            self.rows(&mut columns, &mut values[..rows], out);
         }
     }
 
-    /// Fills rows whose steps along the axes are known.
-    fn rows(&self, columns: &mut Columns, out: &mut [u8]) {
-        let rows = columns.rows;
-        let cases = self.nest.cases();
-        let mut case_of = [cases.len(); LANES];
-        let mut left = rows;
-        for (number, case) in cases.iter().enumerate() {
-            if left == 0 {
+    /// Fills rows whose steps along the axes are known; `values` has room for a number of each.
+    fn rows(&self, columns: &mut Columns, values: &mut [i64], out: &mut [u8]) {
+        let mut of_all = [NO_CASE; LANES];
+        let case_of = &mut of_all[..values.len()];
+        for (case, number) in self.nest.cases().iter().zip(0..) {
+            let mut of_case = [true; LANES];
+            for guard in &case.when {
+                columns.form(&guard.of, values);
+                let inside = 0..signed(guard.extent);
+                for (holds, value) in of_case.iter_mut().zip(&*values) {
+                    *holds &= inside.contains(value);
+                }
+            }
+            for (case_of, holds) in case_of.iter_mut().zip(of_case) {
+                *case_of = if holds && *case_of == NO_CASE { number } else { *case_of };
+            }
+            if !case_of.contains(&NO_CASE) {
                 break;
             }
-            let mut holds = [true; LANES];
-            for guard in &case.when {
-                let (form, extent) = (columns.form(&guard.of), signed(guard.extent));
-                for (holds, &value) in holds.iter_mut().zip(&form[..]) {
-                    *holds &= (0..extent).contains(&value);
-                }
-            }
-            for (case_of, holds) in case_of[..rows].iter_mut().zip(holds) {
-                if holds && *case_of == cases.len() {
-                    *case_of = number;
-                    left -= 1;
-                }
-            }
         }
-        for (number, case) in cases.iter().enumerate() {
-            if !case_of[..rows].contains(&number) {
+        for (case, number) in self.nest.cases().iter().zip(0..) {
+            if !case_of.contains(&number) {
                 continue;
             }
             match &case.take {
                 Take::Bits(bits) => self.bits(*bits, |row| case_of[row] == number, out),
                 Take::Read { source, at } => {
-                    let units = columns.form(at);
-                    let takes = |row: usize| case_of[row] == number;
-                    self.copy(self.sources[*source], &units[..rows], takes, out);
+                    columns.form(at, values);
+                    self.copy(self.sources[*source], values, |row| case_of[row] == number, out);
                 }
             }
         }
-        if left > 0 {
-            self.bits(0, |row| case_of[row] == cases.len(), out);
+        if case_of.contains(&NO_CASE) {
+            self.bits(0, |row| case_of[row] == NO_CASE, out);
         }
     }
 
@@ -215,185 +209,6 @@ fn each<const BYTES: usize>(
     for (row, (out, &unit)) in out.iter_mut().zip(units).enumerate() {
         if takes(row) {
             *out = source[place(unit)];
-        }
-    }
-}
-
-/// The forms of a nest at rows of its walk, each computed when it is first asked for.
-///
-/// What a guard keeps out may have no meaning: it is some number here, and no one asks for it.
-struct Columns<'a> {
-    nest: &'a CopyNest,
-    sources: &'a [&'a [u8]],
-    /// How many rows there are.
-    rows: usize,
-    axes: Vec<Column>,
-    quotients: Vec<Option<Column>>,
-    lookups: Vec<Option<Column>>,
-}
-
-impl<'a> Columns<'a> {
-    fn new(nest: &'a CopyNest, sources: &'a [&'a [u8]]) -> Self {
-        let zeros = || Box::new([0; LANES]);
-        Self {
-            nest,
-            sources,
-            rows: 0,
-            axes: nest.extents().iter().map(|_| zeros()).collect(),
-            quotients: vec![],
-            lookups: vec![],
-        }
-    }
-
-    /// Starts with so many rows from these digits on, and moves the digits behind them.
-    fn start(&mut self, digits: &mut [i64], row: usize, rows: usize) {
-        self.rows = rows;
-        self.quotients = vec![None; self.nest.quotients().len()];
-        self.lookups = vec![None; self.nest.lookups().len()];
-        for lane in 0..rows {
-            for (column, &digit) in self.axes.iter_mut().zip(&*digits) {
-                column[lane] = digit;
-            }
-            let mut carry = signed(row as u64);
-            for (digit, &extent) in digits.iter_mut().zip(self.nest.extents()).rev() {
-                *digit += carry;
-                if *digit < signed(extent) {
-                    break;
-                }
-                *digit -= signed(extent);
-                carry = 1;
-            }
-        }
-    }
-
-    /// The value of a form at each row.
-    fn form(&mut self, form: &Affine) -> Column {
-        for &(value, _) in form.terms() {
-            self.prepare(value);
-        }
-        let mut sum = Box::new([form.evaluate(|_| 0); LANES]);
-        for &(value, weight) in form.terms() {
-            let column = match value {
-                Value::Axis(axis) => &self.axes[axis],
-                Value::Quotient(number) => self.quotients[number].as_ref().expect("prepared"),
-                Value::Lookup(number) => self.lookups[number].as_ref().expect("prepared"),
-            };
-            for (sum, &value) in sum.iter_mut().zip(&column[..]) {
-                *sum += weight * value;
-            }
-        }
-        sum
-    }
-
-    /// Computes a value that forms have.
-    fn prepare(&mut self, value: Value) {
-        match value {
-            Value::Quotient(number) if self.quotients[number].is_none() => {
-                let Quotient { of, by } = &self.nest.quotients()[number];
-                let mut column = self.form(of);
-                column.iter_mut().for_each(|value| *value = value.div_euclid(signed(*by)));
-                self.quotients[number] = Some(column);
-            }
-            Value::Lookup(number) if self.lookups[number].is_none() => {
-                let column = self.lookup(&self.nest.lookups()[number]);
-                self.lookups[number] = Some(column);
-            }
-            _ => {}
-        }
-    }
-
-    fn lookup(&mut self, lookup: &Lookup) -> Column {
-        let mut numbers: Vec<Column> = Vec::with_capacity(lookup.numbers.len());
-        for number in &lookup.numbers {
-            let mut column = match &number.of {
-                NumberOf::Load { source, at } => {
-                    let at = self.form(at);
-                    load(self.sources[*source], number.integer, at, self.rows)
-                }
-                NumberOf::Index(form) => self.form(form),
-                NumberOf::Constant(value) => Box::new([*value as i64; LANES]),
-                NumberOf::Convert(of) => numbers[*of].clone(),
-                NumberOf::Select(holds, a, b) => {
-                    let [holds, a, b] = [holds, a, b].map(|of| &numbers[*of]);
-                    let mut column = b.clone();
-                    let of = column.iter_mut().zip(&holds[..]).zip(&a[..]);
-                    of.for_each(|((value, &holds), &a)| {
-                        *value = if holds == 0 { *value } else { a }
-                    });
-                    column
-                }
-                NumberOf::Binary(operator, a, b) => {
-                    binary(*operator, numbers[*a].clone(), &numbers[*b])
-                }
-            };
-            wrap(number.integer, &mut column);
-            numbers.push(column);
-        }
-        let mut column = numbers.pop().unwrap_or_else(|| Box::new([0; LANES]));
-        let last = i64::try_from(lookup.last).unwrap_or(i64::MAX);
-        let below = if lookup.below == Below::Zero { 0 } else { last };
-        column
-            .iter_mut()
-            .for_each(|value| *value = if *value < 0 { below } else { (*value).min(last) });
-        column
-    }
-}
-
-/// The numbers at units of an image; 0 past its end.
-fn load(image: &[u8], integer: Integer, mut at: Column, rows: usize) -> Column {
-    fn each<const BYTES: usize>(image: &[u8], at: &mut [i64], number: impl Fn([u8; BYTES]) -> i64) {
-        let (image, _) = image.as_chunks::<BYTES>();
-        for at in at {
-            let unit = usize::try_from(*at).ok().and_then(|at| image.get(at));
-            *at = unit.map_or(0, |&bytes| number(bytes));
-        }
-    }
-    let at_rows = &mut at[..rows];
-    match integer.bits_in_memory() {
-        8 => each::<1>(image, at_rows, |[byte]| byte.into()),
-        16 => each::<2>(image, at_rows, |bytes| u16::from_le_bytes(bytes).into()),
-        _ => each::<4>(image, at_rows, |bytes| u32::from_le_bytes(bytes).into()),
-    }
-    at
-}
-
-/// An operation on the numbers of each row, before they wrap around.
-fn binary(operator: Operator, mut a: Column, b: &Column) -> Column {
-    macro_rules! each {
-        ($of:expr) => {
-            a.iter_mut().zip(&b[..]).for_each(|(a, &b)| *a = $of(*a, b))
-        };
-    }
-    match operator {
-        Operator::And => each!(|a: i64, b: i64| a & b),
-        Operator::Or => each!(|a: i64, b: i64| a | b),
-        Operator::Add => each!(|a: i64, b: i64| a + b),
-        Operator::Subtract => each!(|a: i64, b: i64| a - b),
-        // The low bits are right, also where 64 are not enough.
-        Operator::Multiply => each!(|a: i64, b: i64| a.wrapping_mul(b)),
-        Operator::Divide => each!(|a: i64, b: i64| a.checked_div(b).unwrap_or(-1)),
-        Operator::Remainder => each!(|a: i64, b: i64| a.checked_rem(b).unwrap_or(a)),
-        Operator::Minimum => each!(|a: i64, b: i64| a.min(b)),
-        Operator::Maximum => each!(|a: i64, b: i64| a.max(b)),
-        Operator::Equal => each!(|a, b| i64::from(a == b)),
-        Operator::NotEqual => each!(|a, b| i64::from(a != b)),
-        Operator::GreaterEqual => each!(|a, b| i64::from(a >= b)),
-        Operator::Greater => each!(|a, b| i64::from(a > b)),
-        Operator::LessEqual => each!(|a, b| i64::from(a <= b)),
-        Operator::Less => each!(|a, b| i64::from(a < b)),
-    }
-    a
-}
-
-/// Numbers as those of a type.
-fn wrap(integer: Integer, column: &mut Column) {
-    let unused = 64 - integer.bits;
-    match (integer.is_signed, integer.bits) {
-        (false, 1) => column.iter_mut().for_each(|value| *value = i64::from(*value != 0)),
-        (true, _) => column.iter_mut().for_each(|value| *value = *value << unused >> unused),
-        (false, _) => {
-            let mask = (1_i64 << integer.bits) - 1;
-            column.iter_mut().for_each(|value| *value &= mask);
         }
     }
 }

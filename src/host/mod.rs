@@ -14,6 +14,7 @@ mod bits;
 mod box_copy;
 mod boxes;
 mod cache;
+mod columns;
 mod error;
 mod fill;
 mod gathered;
