@@ -1,4 +1,4 @@
-"""Relayouts of dense arrays beside numpy, JAX and PyTorch, one thread each; and the time of a small call.
+"""The everyday relayouts of dense arrays beside numpy, JAX and PyTorch, one thread each; and the time of a small call.
 
     chrt -f 5 taskset -c 1 python bench/relayout.py
 
@@ -12,8 +12,11 @@ os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 
+import json
 import math
+import pathlib
 import platform
+import re
 import sys
 import time
 
@@ -29,21 +32,23 @@ try:
 except ImportError:
     torch = None
 
-# Extents, dtype, the order of the result's dimensions.
-CASES = [
-    ("NCHW to NHWC", (8, 64, 112, 112), "float32", (0, 2, 3, 1)),
-    ("NHWC to NCHW", (8, 112, 112, 64), "float32", (0, 3, 1, 2)),
-    ("3 channels to NHWC", (8, 3, 224, 224), "uint8", (0, 2, 3, 1)),
-    ("3 channels to NCHW", (8, 224, 224, 3), "uint8", (0, 3, 1, 2)),
-    ("matrix, 4 bytes", (2048, 2048), "float32", (1, 0)),
-    ("matrix, 2 bytes", (2048, 2048), "float16", (1, 0)),
-    ("matrix, 1 byte", (2048, 2048), "uint8", (1, 0)),
-    ("matrix, 8 bytes", (1024, 2048), "int64", (1, 0)),
-    ("odd matrix", (1999, 2003), "float32", (1, 0)),
-    ("attention heads", (8, 512, 16, 64), "float16", (0, 2, 1, 3)),
-    ("attention keys", (8, 512, 16, 64), "float16", (0, 2, 3, 1)),
-    ("reversed order", (32, 48, 40, 36), "float32", (3, 2, 1, 0)),
-]
+EVERYDAY = pathlib.Path(__file__).resolve().parents[2] / "benches/data/everyday.jsonl"
+# What a caller holds in memory without padding, tiles and packing: numpy, JAX and PyTorch have it too.
+DTYPES = {"u8": "uint8", "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "c128": "complex128"}
+DENSE = re.compile(r"(\w+)\[([\d,]+)\]$")
+
+
+def cases():
+    """The everyday relayouts of dense arrays: name, shape, dtype, the order of the result's dimensions, its layout."""
+    for line in EVERYDAY.read_text().splitlines():
+        case = json.loads(line)
+        options = dict(zip(case["op"][1::2], case["op"][2::2]))
+        dense = DENSE.match(options["--from"])
+        order = re.fullmatch(r"\{([\d,]+)\}", options.get("--to", ""))
+        if case["op"][0] == "relayout" and dense and order and dense[1] in DTYPES:
+            minor_to_major = [int(d) for d in order[1].split(",")]
+            shape = [int(size) for size in dense[2].split(",")]
+            yield case["name"], shape, DTYPES[dense[1]], minor_to_major[::-1], options["--to"]
 
 
 def least(functions, seconds=1.0):
@@ -66,14 +71,13 @@ def geomean(values):
 
 
 def main():
+    jax.config.update("jax_enable_x64", True)
     versions = [f"numpy {np.__version__}", f"jax {jax.__version__}"] + ([f"torch {torch.__version__}"] if torch else [])
     print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}, {', '.join(versions)}; milliseconds")
-    print(f"{'':22}{'stridec':>9}{'numpy':>9}{'jax':>9}{'torch':>9}{'  numpy ×':>10}{'jax ×':>8}")
+    print(f"{'':42}{'stridec':>9}{'numpy':>9}{'jax':>9}{'torch':>9}{'  numpy ×':>10}{'jax ×':>8}")
     ratios = {"numpy": [], "jax": [], "torch": []}
-    for name, shape, dtype, axes in CASES:
-        jax.config.update("jax_enable_x64", dtype == "int64")
+    for name, shape, dtype, axes, to in cases():
         x = (np.arange(math.prod(shape)) % 251).astype(dtype).reshape(shape)
-        to = "{" + ",".join(str(d) for d in reversed(axes)) + "}"
         device = jnp.asarray(x)
         transpose = jax.jit(lambda x, axes=axes: jnp.transpose(x, axes))
         assert (stridec.relayout(x, to=to) == np.transpose(x, axes)).all()
@@ -83,13 +87,14 @@ def main():
             lambda: transpose(device).block_until_ready(),
         ]
         if torch:
-            tensor = torch.from_numpy(x).permute(axes)
+            known = torch.from_dlpack(stridec.Array(x)) if dtype == "bfloat16" else torch.from_numpy(x)
+            tensor = known.permute(axes)
             functions.append(lambda: tensor.contiguous())
         times = least(functions)
         for peer, took in zip(["numpy", "jax", "torch"], times[1:]):
             ratios[peer].append(took / times[0])
         shown = "".join(f"{took * 1e3:9.3f}" for took in times) + ("" if torch else f"{'':>9}")
-        print(f"{name:22}{shown}{times[1] / times[0]:9.1f}×{times[2] / times[0]:7.1f}×")
+        print(f"{name:42}{shown}{times[1] / times[0]:9.1f}×{times[2] / times[0]:7.1f}×")
     for peer, values in ratios.items():
         if values:
             print(f"geomean beside {peer}: {geomean(values):.2f}×, least {min(values):.2f}×")
@@ -109,7 +114,7 @@ def main():
         ("with out=", lambda: stridec.relayout(x, "{0,1}", out=out)),
         ("np.ascontiguousarray", lambda: np.ascontiguousarray(x.T)),
     ]:
-        print(f"{name:22}{min(many(function) for _ in range(50)):9.2f} µs")
+        print(f"{name:42}{min(many(function) for _ in range(50)):9.2f} µs")
 
 
 if __name__ == "__main__":

@@ -19,12 +19,8 @@ fn text<'a>(given: &'a Bound<'_, PyAny>) -> Option<Cow<'a, str>> {
     given.cast::<PyString>().ok().map(PyStringMethods::to_string_lossy)
 }
 
-/// The layout that an argument gives an array of this rank; `None` where it gives none.
-pub(crate) fn layout(
-    given: &Bound<'_, PyAny>,
-    rank: usize,
-    argument: &str,
-) -> PyResult<Option<Layout>> {
+/// The layout that an argument gives; `None` where it gives none.
+pub(crate) fn layout(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Option<Layout>> {
     let py = given.py();
     if given.is_none() {
         return Ok(None);
@@ -34,7 +30,7 @@ pub(crate) fn layout(
     }
     // JAX's `Format` holds a `Layout`.
     if let Some(inner) = given.getattr_opt(intern!(py, "layout"))? {
-        return layout(&inner, rank, argument);
+        return layout(&inner, argument);
     }
     let Some(order) = given.getattr_opt(intern!(py, "major_to_minor"))? else {
         let expected = "a layout: text such as \"{0,1:T(8,128)}\", dimension numbers, the most minor first, or JAX's Layout or Format";
@@ -81,7 +77,7 @@ pub(crate) fn destination(
     if whole {
         return tensor(given, argument);
     }
-    let layout = layout(given, sizes.len(), argument)?;
+    let layout = layout(given, argument)?;
     let element_type = match source {
         Tensor::Shape(shape) => shape.element_type(),
         Tensor::Strided(shape) => shape.element_type(),

@@ -1,5 +1,5 @@
 //! The extension module of the Python package `stridec`: the library's shapes, operations, programs and reports on the
-//! arrays of numpy, JAX and PyTorch.
+//! arrays of `numpy`, JAX and `PyTorch`.
 //!
 //! One file for each class. `array/` is the only part with `unsafe`: it reads and writes the C structures of numpy's array
 //! interface and of DLPack.
@@ -24,7 +24,6 @@ mod target;
 /// Compiles tensor layout changes, and runs them on arrays.
 #[pymodule]
 mod _stridec {
-    use super::*;
     #[pymodule_export]
     use super::{
         array::Array,
@@ -35,6 +34,7 @@ mod _stridec {
         report::{Difference, MemoryReport, diff, memory},
         shape::Shape,
     };
+    use pyo3::prelude::{Bound, PyModule, PyModuleMethods, PyResult};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -264,13 +264,12 @@ pub(crate) fn slice<'py>(
     out: Option<&Bound<'py, PyAny>>,
     device: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (array, from) = match source {
-        Some(source) => described(array, source)?,
-        None => {
-            let array = whole(array)?;
-            let from = array.tensor()?;
-            (array, from)
-        }
+    let (array, from) = if let Some(source) = source {
+        described(array, source)?
+    } else {
+        let array = whole(array)?;
+        let from = array.tensor()?;
+        (array, from)
     };
     let operation = Operation::window(from, &window(offsets, sizes, strides)?, to)?;
     run_on(py, &operation.lowered, &array, out, Device::of(device)?)

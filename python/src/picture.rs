@@ -31,12 +31,12 @@ pub(crate) fn escaped(text: &str) -> String {
 }
 
 /// The forms of one thing under their media types, those that it has.
-pub(crate) fn bundle<'py>(
-    py: Python<'py>,
+pub(crate) fn bundle(
+    py: Python<'_>,
     text: String,
     html: Option<String>,
     svg: Option<String>,
-) -> PyResult<Bound<'py, PyDict>> {
+) -> PyResult<Bound<'_, PyDict>> {
     let bundle = PyDict::new(py);
     bundle.set_item("text/plain", text)?;
     for (kind, form) in [("text/html", html), ("image/svg+xml", svg)] {

@@ -24,7 +24,7 @@ struct Entry {
 #[derive(PartialEq)]
 enum To {
     Text(String),
-    Shape(Tensor),
+    Shape(Box<Tensor>),
 }
 
 impl Entry {
@@ -37,7 +37,7 @@ impl Entry {
                 To::Text(text) => {
                     to.cast::<PyString>().is_ok_and(|to| to.to_string_lossy() == *text)
                 }
-                To::Shape(tensor) => to.cast::<Shape>().is_ok_and(|to| to.get().tensor == *tensor),
+                To::Shape(tensor) => to.cast::<Shape>().is_ok_and(|to| to.get().tensor == **tensor),
             }
     }
 }
@@ -57,7 +57,7 @@ pub(crate) fn relayout(
     let operation = Arc::new(lower()?);
     let key = match (to.cast::<PyString>(), to.cast::<Shape>()) {
         (Ok(text), _) => To::Text(text.to_string_lossy().into_owned()),
-        (_, Ok(shape)) => To::Shape(shape.get().tensor.clone()),
+        (_, Ok(shape)) => To::Shape(Box::new(shape.get().tensor.clone())),
         _ => return Ok(operation),
     };
     let entry = Entry {

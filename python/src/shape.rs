@@ -76,7 +76,7 @@ impl Shape {
         let element_type = element_type(&dtype, &format!("{argument}.dtype"))?;
         let sizes: Vec<u64> =
             numbers(&given.getattr(intern!(py, "shape"))?, &format!("{argument}.shape"))?;
-        let layout = layout(format, sizes.len(), &format!("{argument}.format"))?;
+        let layout = layout(format, &format!("{argument}.format"))?;
         Ok(Tensor::Shape(XlaShape::new(element_type, sizes, layout).map_err(raised)?))
     }
 
@@ -101,7 +101,7 @@ impl Shape {
         let Some(shape) = shape else {
             return Err(invalid("layout", "an array's shape to give it to", &self.tensor));
         };
-        let layout = layout(given, shape.rank(), "layout")?;
+        let layout = layout(given, "layout")?;
         let dimensions: Vec<Dimension> = shape.dimensions().to_vec();
         let made = XlaShape::array(shape.element_type(), dimensions, layout).map_err(raised)?;
         Ok(Self { tensor: Tensor::Shape(made) })

@@ -125,7 +125,7 @@ fn is_natural(layout: &StrideDescriptor) -> bool {
     layout.element_type().storage_bits() == Some(layout.element_bits())
 }
 
-/// Whether numpy has the type without ml_dtypes.
+/// Whether numpy has the type without `ml_dtypes`.
 fn is_numpys(element_type: ElementType) -> bool {
     use ElementType as E;
     matches!(
@@ -163,11 +163,9 @@ pub(crate) fn lies_as(array: &HostArray, layout: &StrideDescriptor) -> PyResult<
 
 /// `(2, 3)`, as Python prints it.
 fn tuple(sizes: &[u64]) -> String {
-    match sizes {
-        [size] => format!("({size},)"),
-        _ => {
-            let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
-            format!("({})", sizes.join(", "))
-        }
+    if let [size] = sizes {
+        return format!("({size},)");
     }
+    let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
+    format!("({})", sizes.join(", "))
 }

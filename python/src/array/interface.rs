@@ -48,7 +48,7 @@ pub(super) fn read(
     };
     Ok(HostArray {
         element_type: element_type(object, given, argument)?,
-        sizes: shape.iter().map(|&size| size.max(0) as u64).collect(),
+        sizes: shape.iter().map(|&size| size.max(0).cast_unsigned() as u64).collect(),
         byte_strides: strides.iter().map(|&stride| stride as i64).collect(),
         data: given.data.cast(),
         read_only: given.flags & WRITEABLE == 0,

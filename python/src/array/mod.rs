@@ -1,6 +1,6 @@
 //! Arrays in host memory, by the protocols that Python's libraries share.
 
-mod array;
+mod class;
 mod dlpack;
 mod export;
 mod host_array;
@@ -8,7 +8,7 @@ mod image;
 mod interface;
 mod numpy;
 
-pub(crate) use array::Array;
+pub(crate) use class::Array;
 pub(crate) use host_array::HostArray;
 pub(crate) use image::{Image, Room, lies_as};
 use numpy::dtype;

@@ -17,7 +17,7 @@ pub(super) fn numpy(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
     Ok(module.bind(py))
 }
 
-/// The dtype of this name, of numpy or of ml_dtypes; where ml_dtypes is missing, unsigned integers as wide.
+/// The dtype of this name, of `numpy` or of `ml_dtypes`; where `ml_dtypes` is missing, unsigned integers as wide.
 pub(crate) fn dtype<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     static KNOWN: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
     let known = KNOWN.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
@@ -26,16 +26,14 @@ pub(crate) fn dtype<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyA
     }
     let numpy = numpy(py)?;
     let make = |given: Bound<'py, PyAny>| numpy.call_method1(intern!(py, "dtype"), (given,));
-    let dtype = match make(PyString::new(py, name).into_any()) {
-        Ok(dtype) => dtype,
-        Err(_) => match PyModule::import(py, "ml_dtypes") {
-            Ok(module) => make(module.getattr(name)?)?,
-            Err(_) => {
-                let element_type = NumpyArray::element_type(name);
-                let bits = element_type.and_then(ElementType::storage_bits).unwrap_or(8);
-                make(PyString::new(py, &format!("uint{bits}")).into_any())?
-            }
-        },
+    let dtype = if let Ok(dtype) = make(PyString::new(py, name).into_any()) {
+        dtype
+    } else if let Ok(module) = PyModule::import(py, "ml_dtypes") {
+        make(module.getattr(name)?)?
+    } else {
+        let element_type = NumpyArray::element_type(name);
+        let bits = element_type.and_then(ElementType::storage_bits).unwrap_or(8);
+        make(PyString::new(py, &format!("uint{bits}")).into_any())?
     };
     known.set_item(name, &dtype)?;
     Ok(dtype)

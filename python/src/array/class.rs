@@ -92,7 +92,7 @@ impl Array {
         (CPU, 0)
     }
 
-    /// numpy's array interface; types of ml_dtypes are opaque in it.
+    /// numpy's array interface; types of `ml_dtypes` are opaque in it.
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let array = &self.array;
