@@ -35,6 +35,8 @@ pub fn build(
         destination = Cow::Owned(destination.split_elements(parts));
         window = Cow::Owned(window.with_inner_dimension(parts.into()));
     }
+    // Of two sides that are too large, errors name the source.
+    elements(Operand::Source(0), &source)?;
     let (mut assembly, start) = Assembly::new(&destination)?;
     // However many tiles a layout has, an operation is one kernel.
     assembly.allow_quotients(usize::MAX);

@@ -24,8 +24,6 @@ pub(super) enum Starts<'a> {
 
 /// The step between offsets, where all are alike: those between the first and the last lie between them.
 pub(super) fn pitch(offsets: &[isize]) -> Option<isize> {
-    /// What so many steps lead over is an offset without wrapping around.
-    const LIMITS: (usize, usize) = (1 << 30, 1 << 32);
     let [first, rest @ ..] = offsets else { return None };
     let pitch = rest.first()?.wrapping_sub(*first);
     // Not left early, so that several are looked at in one instruction.
@@ -33,7 +31,9 @@ pub(super) fn pitch(offsets: &[isize]) -> Option<isize> {
         other | (after.wrapping_sub(*before) ^ pitch)
     };
     let even = offsets.iter().zip(rest).fold(0, other) == 0;
-    (even && offsets.len() < LIMITS.0 && pitch.unsigned_abs() < LIMITS.1).then_some(pitch)
+    // All steps together do not wrap around either.
+    first.checked_add(pitch.checked_mul(rest.len().cast_signed())?)?;
+    even.then_some(pitch)
 }
 
 impl<'a> Columns<'a> {
@@ -117,6 +117,6 @@ mod tests {
         assert_eq!(pitch(&[]), None);
         // What lies between the first and the last would not lie between them.
         assert_eq!(pitch(&[0, isize::MAX, -2, isize::MAX - 2]), None);
-        assert_eq!(pitch(&[0, 1 << 40, 2 << 40]), None);
+        assert_eq!(pitch(&[isize::MAX - 3, isize::MAX - 1, isize::MIN]), None);
     }
 }
