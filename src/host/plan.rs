@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::{
+    cache::streams_pages,
     plane::{Group, PlanAxis, Plane, merged},
     shuffle::Shuffle,
     simd::{Inner, Simd},
@@ -253,8 +254,8 @@ impl Plan {
             && touch(&columns.src, unit)
             && columns.src.len() >= edge
             && columns.dst.iter().all(|offset| offset % LINE.cast_signed() == 0)
-            // Lines that are whole pages apart meet in one part of the memory; longer runs spread.
-            && plane.columns.first().is_none_or(|axis| axis.dst % PAGE.cast_signed() != 0);
+            && (streams_pages()
+                || plane.columns.first().is_none_or(|axis| axis.dst % PAGE.cast_signed() != 0));
         strips.then(|| Self::around(unit, Way::Strips(Some(simd)), rows, columns, plane, true))
     }
 

@@ -17,6 +17,9 @@ const SHARES_PER_THREAD: usize = 4;
 /// Bytes of the source that only one share reads: the two cache lines that processors fetch together.
 const NEIGHBOURS: usize = 128;
 
+/// Bytes from which on a share's runs are long enough on both sides: a page.
+const RUN: u64 = 1 << 12;
+
 /// The most pieces of a share; each is a slice to look up.
 const PIECES: u64 = 1 << 12;
 
@@ -39,8 +42,8 @@ pub(super) fn is_small(bytes: usize) -> bool {
 
 /// Shares the destination out to threads.
 ///
-/// The shares are steps of one axis of the walk, whatever lies around it: of the outermost that has enough of them
-/// without two shares reading of the same cache lines.
+/// The shares are steps of one axis of the walk, whatever lies around it: of one that has enough of them without two
+/// shares reading of the same cache lines, and whose steps are not short runs on either side.
 ///
 /// ```text
 /// axes (16: 1 → 331776) (12: 16 → 27648) (12: 192 → 2304) …, extent: source → destination, of 8-byte cells
@@ -104,12 +107,13 @@ impl Cut {
     }
 }
 
-/// The axis to cut into shares, about as many as are wanted.
+/// The axis to cut into shares: of those that give the most, up to as many as are wanted, the one whose shares are the
+/// longest runs on both sides; the outermost of several that are long enough.
 fn cut(nest: &CopyNest, wanted: u64) -> Option<Cut> {
     if !nest.is_exact() {
         return None;
     }
-    let (mut best, mut around) = (None::<Cut>, 1);
+    let (mut best, mut around) = (None::<(Cut, (u64, u64))>, 1);
     for (axis, of) in nest.axes().enumerate() {
         let whole_bytes = (of.dst_stride * u64::from(nest.dst_bits())).is_multiple_of(8);
         if around > PIECES || !whole_bytes {
@@ -125,17 +129,22 @@ fn cut(nest: &CopyNest, wanted: u64) -> Option<Cut> {
         let shift = isize::BITS - 4 - around.ilog2();
         let cells = steps * of.dst_stride;
         let fits = (cells * u64::from(nest.dst_bits().div_ceil(8))) >> shift == 0;
+        let read = match of.src_stride.unsigned_abs() {
+            0 => RUN,
+            stride => steps.saturating_mul(stride).saturating_mul(nest.src_bits().into()) / 8,
+        };
+        let run = read.min(cells * u64::from(nest.dst_bits()) / 8).min(RUN);
         let cut = Cut { axis, extent: of.extent, stride: of.dst_stride, steps, shift };
-        let shares = cut.shares();
-        if fits && best.as_ref().is_none_or(|best| best.shares() < shares) {
-            best = Some(cut);
-            if shares >= wanted {
+        let worth = (cut.shares().min(wanted), run);
+        if fits && best.as_ref().is_none_or(|&(_, least)| least < worth) {
+            best = Some((cut, worth));
+            if worth == (wanted, RUN) {
                 break;
             }
         }
         around *= of.extent;
     }
-    best
+    best.map(|(cut, _)| cut)
 }
 
 /// Contiguous shares: cut at bytes, and between whole steps of an outer axis of the walk where it can be.
