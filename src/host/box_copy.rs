@@ -1,13 +1,17 @@
 //! A plan at work: the tiles of a box are moved one after the other, past the caches where the destination is large.
 
+use wide::u64x8;
+
 use super::{
     pieces::{Destination as _, Pieces},
     plan::{Loop, Plan, Way},
     simd::Simd,
     stream::{LINE, Stream, fetch},
-    strips::strips,
+    strips::Strips,
     tile::{Mover, Runs, Squares, Tile, Transpose, Units, at, each_unit},
 };
+
+const _: () = assert!(align_of::<u64x8>() == LINE, "lines of a room begin with those of the cache");
 
 /// Bytes of a run that the system's own copy moves best.
 const LONG: usize = 1 << 12;
@@ -21,10 +25,10 @@ pub(super) struct BoxCopy<'a, 'd> {
     pub(super) stream: Option<(&'a Stream, &'a mut Room)>,
 }
 
-/// Room for a tile, row by row.
+/// Room for a tile, row by row, in cache lines.
 #[derive(Default)]
 pub(super) struct Room {
-    bytes: Vec<u8>,
+    lines: Vec<u64x8>,
     /// Where each row starts.
     rows: Vec<isize>,
 }
@@ -106,16 +110,21 @@ impl BoxCopy<'_, '_> {
     ) {
         let Self { plan, source, destination, stream } = self;
         let mover = Transpose::<_, N> { simd, inner: plan.inner, plain };
-        let (Way::Strips(Some(simd)), Some((stream, _))) = (&plan.way, &stream) else {
-            return BoxCopy { plan, source, destination, stream }.tiles(from, to, &mover);
-        };
-        each_tile(plan, from, to, &mut |tile| {
-            // What does not allow it goes through the caches.
-            if !strips(*simd, (plan.unit, plan.inner.as_ref()), source, destination, &tile, stream)
-            {
-                mover.tile(source, destination, &tile);
+        match (&plan.way, stream) {
+            (&Way::Strips(Some(simd)), Some((stream, room))) => {
+                let of = (plan.unit, plan.inner.as_ref());
+                let mut strips = Strips { simd, of, source, destination, stream, room };
+                each_tile(plan, from, to, &mut |tile| {
+                    // What does not allow it goes through the caches.
+                    if !strips.tile(&tile) {
+                        mover.tile(source, strips.destination, &tile);
+                    }
+                });
             }
-        });
+            (_, stream) => {
+                BoxCopy { plan, source, destination, stream }.tiles(from, to, &mover);
+            }
+        }
     }
 
     /// Moves every tile to a buffer that stays in the cache, and streams it from there.
@@ -140,7 +149,8 @@ impl BoxCopy<'_, '_> {
             let [rows_step, columns_step] = tile.steps;
             let steps = [rows_step, columns_step.map(|(src, _)| (src, pitch))];
             let in_room = Tile { to: 0, columns, steps, ..tile };
-            mover.tile(source, room.bytes.as_mut_slice(), &in_room);
+            let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut room.lines);
+            mover.tile(source, bytes, &in_room);
             full = Some(tile);
         });
         if let Some(full) = &full {
@@ -155,13 +165,19 @@ impl Room {
         let row = plan.rows.dst.len() * plan.unit;
         // A line more for each row, so that rows do not meet in one set of the cache.
         let pitch = if plan.rows_join { row } else { row.next_multiple_of(LINE) + LINE };
-        let count = plan.columns.src.len();
-        self.rows.clear();
-        self.rows.extend((0..count).map(|row| (row * pitch).cast_signed()));
-        if self.bytes.len() < count * pitch {
-            self.bytes.resize(count * pitch, 0);
-        }
+        self.columns(plan.columns.src.len(), pitch);
         pitch
+    }
+
+    /// Columns `pitch` bytes apart: their bytes, and where each begins.
+    pub(super) fn columns(&mut self, count: usize, pitch: usize) -> (&mut [u8], &[isize]) {
+        let lines = (count * pitch).div_ceil(LINE);
+        if self.lines.len() < lines {
+            self.lines.resize(lines, u64x8::ZERO);
+        }
+        self.rows.clear();
+        self.rows.extend((0..count).map(|column| (column * pitch).cast_signed()));
+        (bytemuck::cast_slice_mut(&mut self.lines), &self.rows)
     }
 
     /// Streams the tile that the room holds to its place, and calls `meanwhile` before every row.
@@ -175,12 +191,13 @@ impl Room {
         mut meanwhile: impl FnMut(),
     ) {
         let length = tile.rows.0.len() * plan.unit;
+        let bytes: &[u8] = bytemuck::cast_slice(&self.lines);
         if plan.rows_join {
             let length = tile.columns.0.len() * length;
             meanwhile();
-            return stream.copy(destination.bytes(tile.to, length), &self.bytes[..length]);
+            return stream.copy(destination.bytes(tile.to, length), &bytes[..length]);
         }
-        for (row, to) in self.bytes.chunks_exact(pitch).zip(tile.columns.1) {
+        for (row, to) in bytes.chunks_exact(pitch).zip(tile.columns.1) {
             meanwhile();
             stream.copy(destination.bytes(tile.to + to, length), &row[..length]);
         }

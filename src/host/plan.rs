@@ -17,6 +17,10 @@ const STRIPS_TILE: (usize, usize) = (1 << 14, 1 << 11);
 /// Units of such a tile along the destination, at the most.
 const STRIP_UNITS: usize = 1 << 12;
 
+/// Bytes along the source of such a tile whose columns begin at various bytes of a line, and of its units, at the least.
+const UNEVEN_COLUMNS: usize = 1 << 9;
+const UNEVEN_UNIT: usize = 4;
+
 /// Bytes of the source that are streamed unit by unit in their order.
 const UNITS_TILE: usize = 1 << 12;
 
@@ -123,7 +127,7 @@ pub(super) enum Way {
     Transpose(Option<Simd>),
     /// Rows are put together from loads of registers.
     Shuffle(Shuffle),
-    /// The same in strips that fill a cache line of every column, which is streamed from registers.
+    /// The same in strips that fill a cache line of every column, which is streamed.
     Strips(Option<Simd>),
     /// Unit by unit.
     Units,
@@ -190,7 +194,7 @@ impl Plan {
             return Self::of_units(axes, unit);
         }
         let streamed = if unit > SMALL { streams.cut } else { streams.short };
-        if let Some(simd) = simd.filter(|_| streamed && streams.start != Start::Uneven)
+        if let Some(simd) = simd.filter(|_| streamed)
             && let Some(plan) = Self::of_strips(&axes, unit, simd, streams)
         {
             return plan;
@@ -241,21 +245,27 @@ impl Plan {
         Self::around(unit, Way::StreamedUnits, rows, columns, plane, true)
     }
 
-    /// Strips of rows that are streamed from registers, where the columns' lines begin together.
+    /// Strips of rows that are streamed: from registers where the columns' lines begin together, else through a room.
     fn of_strips(axes: &[PlanAxis], unit: usize, simd: Simd, streams: Streams) -> Option<Self> {
         let edge = edge(unit, true)?;
         let plane = Plane::new(axes.into(), unit, (SMALL_TILE.0, STRIPS_TILE.1));
         let rows = Group::new(&plane.rows, (STRIPS_TILE.0 / unit).min(STRIP_UNITS));
-        let columns = Group::new(&plane.columns, STRIPS_TILE.1 / unit);
+        let mut columns = Group::new(&plane.columns, STRIPS_TILE.1 / unit);
         let row = rows.dst.len() * unit;
-        let whole = row >= LONG_ROW || streams.lines(row, &plane.axes);
-        let strips = whole
+        let streamed = if streams.start != Start::Uneven
+            && columns.dst.iter().all(|offset| offset % LINE.cast_signed() == 0)
+        {
+            (row >= LONG_ROW || streams.lines(row, &plane.axes))
+                && (streams_pages()
+                    || plane.columns.first().is_none_or(|axis| axis.dst % PAGE.cast_signed() != 0))
+        } else {
+            columns = Group::new(&plane.columns, UNEVEN_COLUMNS / unit);
+            row >= LONG_ROW && unit >= UNEVEN_UNIT
+        };
+        let strips = streamed
             && touch(&rows.dst, unit)
             && touch(&columns.src, unit)
-            && columns.src.len() >= edge
-            && columns.dst.iter().all(|offset| offset % LINE.cast_signed() == 0)
-            && (streams_pages()
-                || plane.columns.first().is_none_or(|axis| axis.dst % PAGE.cast_signed() != 0));
+            && columns.src.len() >= edge;
         strips.then(|| Self::around(unit, Way::Strips(Some(simd)), rows, columns, plane, true))
     }
 

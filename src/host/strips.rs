@@ -1,50 +1,124 @@
-//! Tiles whose columns are streamed line by line, straight from registers.
+//! Tiles whose columns are streamed line by line.
 
 use super::{
+    box_copy::Room,
     pieces::{Destination as _, Pieces},
     simd::{Inner, Simd},
     stream::{LINE, Stream},
     tile::Tile,
 };
 
-/// Moves a tile of contiguous rows and columns, whose columns all begin alike within a cache line: cut lines at their ends
-/// through the caches, the others past them.
-///
-/// False where some of it is not moved: columns do not begin alike, or the tile is smaller than a register.
-pub(super) fn strips(
-    simd: Simd,
-    (unit, inner): (usize, Option<&Inner>),
-    source: &[u8],
-    destination: &mut Pieces,
-    tile: &Tile,
-    stream: &Stream,
-) -> bool {
-    let Tile { from, to, rows: (rows, _), columns: (_, writes), .. } = *tile;
-    let edge = 16 / unit;
-    let columns = destination.columns(to, writes, rows.len() * unit);
-    let Some(mut columns) = columns.filter(|_| rows.len() >= edge) else { return false };
-    let Some(gap) = columns.gap().filter(|gap| gap.is_multiple_of(unit)) else { return false };
-    let head = (gap / unit).min(rows.len());
-    let lines = (rows.len() - head) * unit / LINE * LINE / unit;
-    let tail = rows.len() - head - lines;
-    let mut through = |start: usize, end: usize| {
-        simd.transpose(
-            (unit, inner),
-            (source, from, &rows[start..end]),
-            (&mut columns, start * unit),
-        )
-    };
-    // A register at the least, of which others write a part again.
-    let last = (rows.len() - tail).min(rows.len() - edge);
-    if head > 0 && !through(0, head.max(edge)) || tail > 0 && !through(last, rows.len()) {
-        return false;
+/// Lines of a column that are put together at a time, where columns begin at various bytes of a line.
+const LINES: usize = 4;
+
+/// Tiles of contiguous rows and columns on their way past the caches.
+pub(super) struct Strips<'a, 'd> {
+    pub(super) simd: Simd,
+    /// Length of a unit, and how the bytes inside of it are permuted, where they are.
+    pub(super) of: (usize, Option<&'a Inner>),
+    pub(super) source: &'a [u8],
+    pub(super) destination: &'a mut Pieces<'d>,
+    pub(super) stream: &'a Stream,
+    pub(super) room: &'a mut Room,
+}
+
+impl Strips<'_, '_> {
+    /// Moves a tile: cut lines at the columns' ends through the caches, the others past them.
+    ///
+    /// False where some of it is not moved: the tile is smaller than a register, or too short for a line.
+    pub(super) fn tile(&mut self, tile: &Tile) -> bool {
+        let (unit, _) = self.of;
+        let columns = self.destination.columns(tile.to, tile.columns.1, tile.rows.0.len() * unit);
+        let Some(columns) = columns.filter(|_| tile.rows.0.len() >= 16 / unit) else {
+            return false;
+        };
+        match columns.gap().filter(|gap| gap.is_multiple_of(unit)) {
+            Some(gap) => self.through_registers(tile, gap),
+            None => self.through_room(tile),
+        }
     }
-    let rows = &rows[head..head + lines];
-    lines == 0
-        || simd.stream_transpose(
-            (unit, inner),
-            (source, from, rows),
-            (&mut columns, head * unit),
-            stream,
-        )
+
+    /// Streams lines straight from registers: all columns have `gap` bytes before their first one.
+    fn through_registers(&mut self, tile: &Tile, gap: usize) -> bool {
+        let (unit, _) = self.of;
+        let rows = tile.rows.0.len();
+        let edge = 16 / unit;
+        let head = (gap / unit).min(rows);
+        let lines = (rows - head) * unit / LINE * LINE / unit;
+        let tail = rows - head - lines;
+        // A register at the least, of which others write a part again.
+        let last = (rows - tail).min(rows - edge);
+        if head > 0 && !self.through_caches(tile, 0, head.max(edge))
+            || tail > 0 && !self.through_caches(tile, last, rows)
+        {
+            return false;
+        }
+        let Self { simd, of, source, ref mut destination, stream, .. } = *self;
+        let columns = destination.columns(tile.to, tile.columns.1, rows * unit);
+        lines == 0
+            || columns.is_some_and(|mut columns| {
+                simd.stream_transpose(
+                    of,
+                    (source, tile.from, &tile.rows.0[head..head + lines]),
+                    (&mut columns, head * unit),
+                    stream,
+                )
+            })
+    }
+
+    /// Puts the lines of each column together in the room, where the end of what was there before waits for the rest of
+    /// its line.
+    fn through_room(&mut self, tile: &Tile) -> bool {
+        let Tile { from, to, rows: (rows, _), columns: (_, writes), .. } = *tile;
+        let (unit, _) = self.of;
+        let height = LINE / unit;
+        let strips = rows.len() / height;
+        let pitch = (1 + LINES) * LINE;
+        let places: Vec<usize> = writes
+            .iter()
+            .map(|write| self.destination.bytes(to + write, 0).as_ptr().addr() % LINE)
+            .collect();
+        let mut first = 0;
+        while first < strips {
+            let count = (strips - first).min(LINES);
+            let rows = &rows[first * height..(first + count) * height];
+            let Self { simd, of, source, ref mut destination, stream, ref mut room, .. } = *self;
+            let (bytes, offsets) = room.columns(writes.len(), pitch);
+            let columns = bytes.columns(0, offsets, pitch);
+            let done = columns.is_some_and(|mut columns| {
+                simd.transpose(of, (source, from, rows), (&mut columns, LINE))
+            });
+            if !done {
+                return false;
+            }
+            for ((room, write), &place) in bytes.chunks_exact_mut(pitch).zip(writes).zip(&places) {
+                // What of the line is already there, in the room and in front of it.
+                let held = if first == 0 { 0 } else { place };
+                let length = count * LINE + held - place;
+                let at = to + write + (first * LINE - held).cast_signed();
+                stream.copy(destination.bytes(at, length), &room[LINE - held..][..length]);
+                room.copy_within(count * LINE..(count + 1) * LINE, 0);
+            }
+            first += count;
+        }
+        if strips > 0 {
+            let (bytes, _) = self.room.columns(writes.len(), pitch);
+            for ((room, write), &place) in bytes.chunks_exact(pitch).zip(writes).zip(&places) {
+                let at = to + write + (strips * LINE - place).cast_signed();
+                self.destination.bytes(at, place).copy_from_slice(&room[LINE - place..LINE]);
+            }
+        }
+        let last = (strips * height).min(rows.len() - 16 / unit);
+        strips * height == rows.len() || self.through_caches(tile, last, rows.len())
+    }
+
+    /// Moves some rows of a tile through the caches.
+    fn through_caches(&mut self, tile: &Tile, start: usize, end: usize) -> bool {
+        let Self { simd, of, source, ref mut destination, .. } = *self;
+        let rows = tile.rows.0;
+        let columns = destination.columns(tile.to, tile.columns.1, rows.len() * of.0);
+        columns.is_some_and(|mut columns| {
+            simd.transpose(of, (source, tile.from, &rows[start..end]), (&mut columns, start * of.0))
+        })
+    }
 }
