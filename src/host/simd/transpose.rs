@@ -43,23 +43,23 @@ macro_rules! by_unit {
 
 /// Calls a function of an instruction set with or without a permutation, for columns in one slice or several.
 macro_rules! by_inner {
-    ($module:ident::$function:ident, $inner:ident, $columns:ident, $($argument:expr),*) => {
+    ($module:ident::$function:ident $(<$squares:literal>)?, $inner:ident, $columns:ident, $($argument:expr),*) => {
         match ($inner, &$columns.starts) {
             (Some(inner), &Starts::Offsets(start, offsets)) => {
                 let column = |n: usize| start.wrapping_offset(*offsets.get_unchecked(n));
-                $module::$function::<N, E, true>(inner, $($argument),*, $columns.count, column);
+                $module::$function::<N, E, true $(, $squares)?>(inner, $($argument),*, $columns.count, column);
             }
             (None, &Starts::Offsets(start, offsets)) => {
                 let column = |n: usize| start.wrapping_offset(*offsets.get_unchecked(n));
-                $module::$function::<N, E, false>(&[0; 16], $($argument),*, $columns.count, column);
+                $module::$function::<N, E, false $(, $squares)?>(&[0; 16], $($argument),*, $columns.count, column);
             }
             (Some(inner), Starts::Pointers(starts)) => {
                 let column = |n: usize| *starts.get_unchecked(n);
-                $module::$function::<N, E, true>(inner, $($argument),*, $columns.count, column);
+                $module::$function::<N, E, true $(, $squares)?>(inner, $($argument),*, $columns.count, column);
             }
             (None, Starts::Pointers(starts)) => {
                 let column = |n: usize| *starts.get_unchecked(n);
-                $module::$function::<N, E, false>(&[0; 16], $($argument),*, $columns.count, column);
+                $module::$function::<N, E, false $(, $squares)?>(&[0; 16], $($argument),*, $columns.count, column);
             }
         }
     };
@@ -131,17 +131,28 @@ impl Simd {
         at: usize,
         columns: &Columns,
     ) {
+        // Lines of long units are written in pairs.
+        let pair = if N >= 8 { 2 * LINE / N } else { usize::MAX };
+        let (pairs, others) = rows.split_at(rows.len() / pair * pair);
+        let after = at + pairs.len() * N;
         // SAFETY: a set has the features of those before it.
         unsafe {
             match self.0 {
                 #[cfg(target_arch = "x86_64")]
                 Set::Avx2 | Set::Avx512Vbmi => {
-                    by_inner!(x86::strips_32, inner, columns, from, rows, at);
+                    by_inner!(x86::strips_32<4>, inner, columns, from, pairs, at);
+                    by_inner!(x86::strips_32<2>, inner, columns, from, others, after);
                 }
                 #[cfg(target_arch = "x86_64")]
-                _ => by_inner!(x86::strips_16, inner, columns, from, rows, at),
+                _ => {
+                    by_inner!(x86::strips_16<8>, inner, columns, from, pairs, at);
+                    by_inner!(x86::strips_16<4>, inner, columns, from, others, after);
+                }
                 #[cfg(target_arch = "aarch64")]
-                Set::Neon => by_inner!(neon::strips_16, inner, columns, from, rows, at),
+                Set::Neon => {
+                    by_inner!(neon::strips_16<8>, inner, columns, from, pairs, at);
+                    by_inner!(neon::strips_16<4>, inner, columns, from, others, after);
+                }
             }
         }
     }
@@ -311,17 +322,23 @@ macro_rules! transpose {
     };
 }
 
-/// A function that transposes strips of rows which fill a cache line of every column: `LANES` as for `transpose`.
+/// A function that transposes strips of rows which fill cache lines of every column: `LANES` as for `transpose`, `SQUARES`
+/// registers along a column.
 ///
-/// The rows of a strip are read side by side, each by an instruction of its own, so that the processor foresees them; a
-/// line of the destination is written as a whole.
+/// The rows of a strip are read side by side, each by an instruction of its own, so that the processor foresees them; the
+/// lines of the destination are written as a whole.
 ///
 /// Its safety: the processor has the features; there are at least `E` columns, and rows for whole strips; every row may be
 /// read and every column written as a whole, and columns begin with cache lines.
 macro_rules! strips {
     ($name:ident, $features:literal, $lanes:literal, $load:ident, $low:ident, $high:ident, $permute:ident, $store:ident) => {
         #[target_feature(enable = $features)]
-        pub(super) unsafe fn $name<const N: usize, const E: usize, const INNER: bool>(
+        pub(super) unsafe fn $name<
+            const N: usize,
+            const E: usize,
+            const INNER: bool,
+            const SQUARES: usize,
+        >(
             inner: &Inner,
             from: *const u8,
             rows: &[isize],
@@ -329,10 +346,9 @@ macro_rules! strips {
             columns: usize,
             start: impl Fn(usize) -> *mut u8,
         ) {
-            const SQUARES: usize = 4 / $lanes;
             // SAFETY: a table has the 16 bytes of a lane.
             let table = unsafe { $load(|_| inner.as_ptr()) };
-            let (height, width) = (LINE / N, columns * N);
+            let (height, width) = (SQUARES * $lanes * E, columns * N);
             let mut lines: [*const u8; LINE] = [from; LINE];
             for strip in 0..rows.len() / height {
                 let rows = &rows[strip * height..];
@@ -373,7 +389,7 @@ macro_rules! strips {
                         });
                         let mut line = 0;
                         while line < E {
-                            let place = start(column + line).add(at + strip * LINE);
+                            let place = start(column + line).add(at + strip * height * N);
                             let mut square = 0;
                             while square < SQUARES {
                                 $store(place.add(square * 16 * $lanes), squares[square][line]);
