@@ -16,7 +16,7 @@ use stridec::{
 const RUNS: usize = 7;
 
 /// Name, array, both shardings, both layouts.
-const CASES: [[&str; 6]; 5] = [
+const CASES: [[&str; 6]; 7] = [
     [
         "rows to columns, row-major",
         "f32[8192,8192]",
@@ -49,9 +49,24 @@ const CASES: [[&str; 6]; 5] = [
         "{0,1}",
         "{0,1}",
     ],
-    // Cyclic blocks of a matrix of 8192 by 8192, as docs/sharding.md says them.
+    [
+        "36² to 128² blocks, f64 column-major",
+        "f64[8192,8192]",
+        "{devices=[2,2]<=[4] blocks=[36,36]}",
+        "{devices=[2,2]<=[4] blocks=[128,128]}",
+        "{0,1}",
+        "{0,1}",
+    ],
     [
         "32² to 128² blocks, f64 column-major",
+        "f64[8192,8192]",
+        "{devices=[2,2]<=[4] blocks=[32,32]}",
+        "{devices=[2,2]<=[4] blocks=[128,128]}",
+        "{0,1}",
+        "{0,1}",
+    ],
+    [
+        "32² to 128² as boxes, f64",
         "f64[32,2,2,2,32,32,2,2,2,32]",
         "{devices=[1,1,1,2,1,1,1,1,2,1]<=[4]}",
         "{devices=[1,2,1,1,1,1,2,1,1,1]<=[4]}",

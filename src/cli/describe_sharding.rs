@@ -87,7 +87,7 @@ impl<'a> Sharded<'a> {
             let _ = writeln!(text, "  {}: {}", kind.name(), kind.reason());
         }
         let _ = writeln!(text, "  tile {:?}", self.tile_shape());
-        for (device, tile) in self.placement.iter().flat_map(Placement::tiles) {
+        for (device, tile) in self.placement.iter().flat_map(Placement::regions) {
             let _ = writeln!(text, "  {device}: {tile}");
         }
         text

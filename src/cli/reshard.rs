@@ -121,7 +121,7 @@ pub(super) struct ShardFile {
 
 /// The file of every shard of a side.
 fn files(pattern: &str, flag: &str, shape: &Shape, side: &Side) -> Result<Vec<ShardFile>, Failure> {
-    let devices: Vec<u64> = side.0.tiles().map(|(device, _)| device).collect();
+    let devices: Vec<u64> = side.0.regions().map(|(device, _)| device).collect();
     let files = devices.iter().map(|&device| file(pattern, flag, shape, side, device));
     Ok(files.collect::<Result<Vec<_>, Failure>>()?.into_iter().flatten().collect())
 }
@@ -134,7 +134,7 @@ pub(super) fn file(
     (placement, shards): &Side,
     device: u64,
 ) -> Result<Option<ShardFile>, Failure> {
-    let count = placement.tiles().take(2).count();
+    let count = placement.regions().take(2).count();
     if count > 1 && !pattern.contains("{rank}") {
         let reason = "expected a file with {rank} in its name, one for each device";
         return Err(Failure::invalid(format!("{flag}: {reason}, got {pattern}")));

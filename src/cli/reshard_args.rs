@@ -25,8 +25,8 @@ pub(super) struct SidesArgs {
     #[arg(long, value_name = "SHAPE")]
     pub(super) shape: String,
     /// How the array is sharded: XLA's text, such as '{devices=[4,1]<=[4]}' or "{mesh['x'=4], [{'x'}, {}]}"; Shardy's,
-    /// such as '<mesh<["x"=4]>, [{"x"}, {}]>'; or @FILE, an xla.OpSharding (.pb, .textproto, .json) or boxes
-    /// (.json: {"0": [[start, limit], …], …})
+    /// such as '<mesh<["x"=4]>, [{"x"}, {}]>'; blocks dealt out in turn, '{devices=[2,2]<=[4] blocks=[36,36]}'; or @FILE,
+    /// an xla.OpSharding (.pb, .textproto, .json) or boxes (.json: {"0": [[start, limit], …], …})
     #[arg(long, value_name = "SHARDING")]
     pub(super) from: String,
     /// How it is to be sharded

@@ -67,7 +67,7 @@ fn moved(world: &World, args: &MoveArgs) -> Result<(), Failure> {
     let output = agreed(world, written.transpose())?;
     agreed(world, output.map_or(Ok(()), Output::finish))?;
     if rank == 0 {
-        let (sources, shards) = (from.0.tiles().count(), to.0.tiles().count());
+        let (sources, shards) = (from.0.regions().count(), to.0.regions().count());
         note(&format!("moved {sources} shards to {shards}, over MPI"));
     }
     Ok(())

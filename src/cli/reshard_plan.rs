@@ -9,7 +9,7 @@ use stridec::{
     proto::stridec as proto,
     reshard::{Cost, ReshardPlan, Transfer},
     shape::to_textproto,
-    sharding::{Placement, TileBox},
+    sharding::{Placement, Region},
     xla::human_readable_num_bytes as num_bytes,
 };
 
@@ -67,7 +67,10 @@ fn readable(bytes: u128) -> String {
 }
 
 fn json(plan: &ReshardPlan) -> Value {
-    let transfer = |Transfer { from, to, region }: &Transfer| json!({"from": from, "to": to, "box": ranges(region), "bytes": plan.bytes(region)});
+    let transfer = |Transfer { from, to, region }: &Transfer| {
+        let (name, part) = part(region);
+        json!({"from": from, "to": to, name: part, "bytes": plan.bytes(region)})
+    };
     let list = |transfers: &[Transfer]| transfers.iter().map(transfer).collect::<Vec<_>>();
     let (cost, bounds) = (plan.cost(), plan.bounds());
     json!({
@@ -95,12 +98,16 @@ fn number(bytes: u128) -> u64 {
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
-/// `{"DEVICE": [[start, limit], …]}`, the devices in order.
+/// `{"DEVICE": [[start, limit], …]}`, the devices in order; the ranges of a dimension in place of one, where there are several.
 pub(super) fn tiles(placement: &Placement) -> Value {
-    let tiles = placement.tiles().map(|(device, tile)| (device.to_string(), ranges(&tile)));
+    let tiles = placement.regions().map(|(device, region)| (device.to_string(), part(&region).1));
     Value::Object(tiles.collect::<Map<_, _>>())
 }
 
-fn ranges(region: &TileBox) -> Value {
-    region.ranges().iter().map(|(start, limit)| json!([start, limit])).collect()
+/// `"box"` and `[[start, limit], …]`, or else `"ranges"` and the list of ranges of each dimension.
+fn part(region: &Region) -> (&'static str, Value) {
+    match region.as_box() {
+        Some(region) => ("box", json!(region.ranges())),
+        None => ("ranges", region.dimensions().map(|ranges| json!(ranges)).collect()),
+    }
 }

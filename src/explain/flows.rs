@@ -112,9 +112,11 @@ pub(super) fn sentences(plan: &ReshardPlan) -> Vec<String> {
         sentences.push(format!("Nothing is sent; {} stay where they are.", bytes(kept)));
         return sentences;
     }
+    let are_boxes = plan.transfers().iter().all(|of| of.region.as_box().is_some());
+    let [one, many] = if are_boxes { ["box", "boxes"] } else { ["part", "parts"] };
     let boxes = match plan.transfers().len() {
-        1 => "1 box".to_owned(),
-        count => format!("{count} boxes"),
+        1 => format!("1 {one}"),
+        count => format!("{count} {many}"),
     };
     let total = bytes(cost.total_bytes);
     sentences.push(format!(

@@ -80,13 +80,20 @@ impl<'a> ReshardPicture<'a> {
         format!("RESHARD {}", self.plan.shape())
     }
 
-    /// What several colours of a tile mean, where there are any.
-    pub(super) fn several(&self) -> Option<&'static str> {
-        let has_copies =
-            [self.plan.from(), self.plan.to()].iter().any(|side| side.copies() != Some(1));
-        has_copies.then_some(
-            "A tile of several colours lies on several devices, each of which has all of it.",
-        )
+    /// What several colours of a tile mean, and the colour of a cell of several tiles, where there are any.
+    pub(super) fn legend(&self) -> Vec<&'static str> {
+        let sides = [self.plan.from(), self.plan.to()];
+        let mut legend = vec![];
+        if sides.iter().any(|side| side.copies() != Some(1)) {
+            legend.push(
+                "A tile of several colours lies on several devices, each of which has all of it.",
+            );
+        }
+        let view = View::new(self.plan);
+        if view.is_some_and(|view| sides.iter().any(|side| view.is_coarse(side))) {
+            legend.push("A cell of several tiles or blocks has the colour of the first.");
+        }
+        legend
     }
 
     /// What is moved.

@@ -35,7 +35,7 @@ impl ReshardPicture<'_> {
             @for sentence in self.sentences() { p { (sentence) } }
             p.lead {
                 "Each tile of the array has the colour of the device that holds it. "
-                @if let Some(several) = self.several() { (several) " " }
+                @for said in self.legend() { (said) " " }
                 "Point at a device, or choose one below, to see what it sends and receives."
             }
             noscript { p { "Choosing a device needs JavaScript; the pictures do not." } }
@@ -71,10 +71,10 @@ impl ReshardPicture<'_> {
                 p { "Nothing is sent." }
             } @else {
                 details {
-                    summary { "The boxes that are sent" }
+                    summary { "What is sent, part by part" }
                     div.wide {
                         table {
-                            tr { @for name in ["from", "to", "box", "bytes"] { th scope="col" { (name) } } }
+                            tr { @for name in ["from", "to", "indices", "bytes"] { th scope="col" { (name) } } }
                             @for Transfer { from, to, region } in transfers.iter().take(MOST_LISTED) {
                                 tr { td { (from) } td { (to) } td { (region) } td { (self.plan.bytes(region)) } }
                             }

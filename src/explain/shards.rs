@@ -5,8 +5,10 @@ use crate::{
     sharding::{Holders, Placement},
 };
 
-/// The most strips along one side of a plane; each has several tiles where there are more.
-pub(super) const MAX_STRIPS: usize = 64;
+/// The most strips along one side of a plane; each has several pieces where there are more.
+const MAX_STRIPS: usize = 64;
+/// The same, where there are several planes.
+const MAX_STRIPS_OF_SEVERAL: usize = 21;
 /// The most planes that are drawn.
 const MAX_PLANES: usize = 8;
 
@@ -24,10 +26,10 @@ pub(super) struct View {
     outer: Vec<usize>,
 }
 
-/// Tiles that lie beside each other along one dimension, and are drawn as one.
+/// Pieces of tiles that lie beside each other along one dimension, and are drawn as one.
 #[derive(Clone, Copy)]
 pub(super) struct Strip {
-    /// The first tile.
+    /// The tile of the first piece.
     tile: u64,
     /// Indices from `start` up to `limit`.
     pub(super) start: u64,
@@ -40,7 +42,7 @@ pub(super) struct Map<'a> {
     view: &'a View,
     /// What runs down, and what runs across.
     pub(super) strips: [Vec<Strip>; 2],
-    /// What is drawn of the other dimensions: a tile of each that is cut, in the order of `View::outer`.
+    /// What is drawn of the other dimensions: a piece of each that is cut, in the order of `View::outer`.
     pub(super) planes: Vec<Vec<Strip>>,
     /// How many planes are not drawn.
     pub(super) hidden: u64,
@@ -54,11 +56,11 @@ impl View {
         if sizes.contains(&0) {
             return None;
         }
-        let tiles = |side: &Placement, dimension: usize| {
+        let pieces = |side: &Placement, dimension: usize| {
             side.cuts()[dimension].covering((0, sizes[dimension])).1
         };
         let is_cut = |dimension: &usize| {
-            tiles(plan.from(), *dimension).max(tiles(plan.to(), *dimension)) > 1
+            pieces(plan.from(), *dimension).max(pieces(plan.to(), *dimension)) > 1
         };
         let mut outer: Vec<usize> = (0..sizes.len()).filter(is_cut).collect();
         let across = outer.pop().or(sizes.len().checked_sub(1));
@@ -71,6 +73,19 @@ impl View {
         };
         Some(Self { sizes, down, across, outer })
     }
+
+    /// The most strips along one side of a plane, in a drawing.
+    pub(super) fn most_strips(&self) -> usize {
+        if self.outer.is_empty() { MAX_STRIPS } else { MAX_STRIPS_OF_SEVERAL }
+    }
+
+    /// Whether a strip of a drawing has several pieces of a side.
+    pub(super) fn is_coarse(&self, side: &Placement) -> bool {
+        [self.down, self.across].into_iter().flatten().any(|dimension| {
+            let pieces = side.cuts()[dimension].covering((0, self.sizes[dimension])).1;
+            pieces > self.most_strips() as u64
+        })
+    }
 }
 
 impl<'a> Map<'a> {
@@ -79,18 +94,22 @@ impl<'a> Map<'a> {
             Some(dimension) => strips(placement, dimension, view.sizes[dimension], most),
             None => vec![Strip { tile: 0, start: 0, limit: 1 }],
         };
-        let tiles =
+        let pieces =
             |dimension: usize| placement.cuts()[dimension].covering((0, view.sizes[dimension])).1;
-        let count: u64 = view.outer.iter().map(|&dimension| tiles(dimension)).product();
+        // Only what is drawn need be right: the count may be past 2^64 where blocks are dealt out along many dimensions.
+        let count = view
+            .outer
+            .iter()
+            .fold(1_u64, |count, &dimension| count.saturating_mul(pieces(dimension)));
         let drawn = count.min(MAX_PLANES as u64);
         let planes = (0..drawn).map(|plane| {
             let mut rest = plane;
             let mut plane = vec![];
             for &dimension in view.outer.iter().rev() {
-                let tile = rest % tiles(dimension);
-                let (start, limit) = placement.cuts()[dimension].range(tile);
+                let (tile, (start, limit)) =
+                    placement.cuts()[dimension].piece(rest % pieces(dimension));
                 plane.push(Strip { tile, start, limit });
-                rest /= tiles(dimension);
+                rest /= pieces(dimension);
             }
             plane.reverse();
             plane
@@ -104,7 +123,7 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// The devices that have the first tile of a cell.
+    /// The devices that have the first piece of a cell.
     pub(super) fn holders(&self, plane: &[Strip], row: Strip, column: Strip) -> Holders<'a> {
         let tile = |dimension: usize| {
             let outer = self.view.outer.iter().position(|&outer| outer == dimension);
@@ -146,17 +165,17 @@ impl<'a> Map<'a> {
     }
 }
 
-/// The tiles of a dimension that have elements, in at most so many strips.
+/// The pieces of a dimension that have elements, in at most so many strips.
 fn strips(placement: &Placement, dimension: usize, size: u64, most: usize) -> Vec<Strip> {
     let cuts = &placement.cuts()[dimension];
-    let tiles = cuts.covering((0, size)).1;
-    let count = tiles.min(most as u64);
-    // Devices, and so tiles, are far below 2^58: the products fit.
-    let first = |strip: u64| strip * tiles / count;
+    let pieces = cuts.covering((0, size)).1;
+    let count = pieces.min(most as u64);
+    // Devices and ranges, and so pieces, are far below 2^58: the products fit.
+    let first = |strip: u64| strip * pieces / count;
     (0..count)
         .map(|strip| {
-            let (tile, last) = (first(strip), first(strip + 1) - 1);
-            Strip { tile, start: cuts.range(tile).0, limit: cuts.range(last).1 }
+            let (tile, (start, _)) = cuts.piece(first(strip));
+            Strip { tile, start, limit: cuts.piece(first(strip + 1) - 1).1.1 }
         })
         .collect()
 }

@@ -1,34 +1,131 @@
-//! [`Grid`]: the tiles of a placement that share an element with a box.
+//! [`Grid`]: the tiles of a placement that share an element with a part of the array.
+
+use std::collections::BTreeMap;
 
 use smallvec::SmallVec;
 
-use crate::sharding::{Placement, TileBox};
+use crate::sharding::{Placement, Ranges, Region};
 
-/// The tiles of a placement that share an element with a box: a range in each dimension, numbered row-major.
+/// The tiles of a placement that share an element with a part of the array: some in each dimension, numbered row-major.
 pub(super) struct Grid<'a> {
     placement: &'a Placement,
-    /// `first..end` of each dimension.
-    pub(super) ranges: SmallVec<[(u64, u64); 4]>,
+    dimensions: SmallVec<[Overlaps; 4]>,
+}
+
+/// The tiles along one dimension that share an index with some ranges, in order.
+enum Overlaps {
+    /// Each tile is one range, and so are the indices: tiles `first..end` share one with `[start, limit)`.
+    Side { first: u64, end: u64, start: u64, limit: u64 },
+    /// Tiles or indices are several ranges.
+    Listed { tiles: Vec<(u64, Overlap)>, len: u64 },
+}
+
+/// What a tile shares with some ranges of a dimension.
+struct Overlap {
+    ranges: Ranges,
+    /// The indices that tiles before it share.
+    before: u64,
+}
+
+impl Overlaps {
+    fn new(placement: &Placement, dimension: usize, ranges: &Ranges) -> Self {
+        let cuts = &placement.cuts()[dimension];
+        if let (Ranges::One([(start, limit)]), true) = (ranges, cuts.pieces_are_tiles()) {
+            let (first, end) = cuts.covering((*start, *limit));
+            return Self::Side { first, end, start: *start, limit: *limit };
+        }
+        let mut tiles: BTreeMap<u64, Vec<(u64, u64)>> = BTreeMap::new();
+        for &(start, limit) in ranges.list() {
+            let (first, end) = cuts.covering((start, limit));
+            for (tile, (from, to)) in (first..end).map(|piece| cuts.piece(piece)) {
+                tiles.entry(tile).or_default().push((from.max(start), to.min(limit)));
+            }
+        }
+        let mut before = 0;
+        let tiles = tiles.into_iter().map(|(tile, shared)| {
+            let overlap = Overlap { ranges: Ranges::new(shared), before };
+            before += overlap.ranges.len();
+            (tile, overlap)
+        });
+        Self::Listed { tiles: tiles.collect(), len: ranges.len() }
+    }
+
+    /// How many tiles there are.
+    fn tiles(&self) -> u64 {
+        match self {
+            Self::Side { first, end, .. } => end - first,
+            Self::Listed { tiles, .. } => tiles.len() as u64,
+        }
+    }
+
+    /// The tile at a place.
+    #[expect(clippy::cast_possible_truncation)] // a place in a list is below its length
+    fn tile(&self, place: u64) -> u64 {
+        match self {
+            Self::Side { first, .. } => first + place,
+            Self::Listed { tiles, .. } => tiles[place as usize].0,
+        }
+    }
+
+    /// The place of a tile; `None` where it shares no index.
+    fn place(&self, tile: u64) -> Option<u64> {
+        match self {
+            Self::Side { first, end, .. } => (*first..*end).contains(&tile).then(|| tile - first),
+            Self::Listed { tiles, .. } => {
+                let place = tiles.binary_search_by_key(&tile, |(tile, _)| *tile).ok()?;
+                Some(place as u64)
+            }
+        }
+    }
+
+    /// The indices that all tiles share.
+    fn len(&self) -> u64 {
+        match self {
+            Self::Side { start, limit, .. } => limit - start,
+            Self::Listed { len, .. } => *len,
+        }
+    }
+
+    /// What the tile at a place shares.
+    #[expect(clippy::cast_possible_truncation)] // a place in a list is below its length
+    fn overlap(&self, placement: &Placement, dimension: usize, place: u64) -> Overlap {
+        match self {
+            Self::Side { first, start, limit, .. } => {
+                let (_, (from, to)) = placement.cuts()[dimension].piece(first + place);
+                let from = from.max(*start);
+                Overlap { ranges: Ranges::one(from, to.min(*limit)), before: from - start }
+            }
+            Self::Listed { tiles, .. } => {
+                let (_, Overlap { ranges, before }) = &tiles[place as usize];
+                Overlap { ranges: ranges.clone(), before: *before }
+            }
+        }
+    }
 }
 
 impl<'a> Grid<'a> {
     /// The tiles that share an element with `region`, which has one.
-    pub(super) fn new(placement: &'a Placement, region: &TileBox) -> Self {
-        let dimensions = placement.cuts().iter().zip(region.ranges());
-        Self { placement, ranges: dimensions.map(|(cuts, range)| cuts.covering(*range)).collect() }
+    pub(super) fn new(placement: &'a Placement, region: &Region) -> Self {
+        let overlaps = |dimension| Overlaps::new(placement, dimension, region.ranges(dimension));
+        Self { placement, dimensions: (0..placement.cuts().len()).map(overlaps).collect() }
     }
 
     /// How many tiles there are.
     pub(super) fn len(&self) -> u64 {
-        self.ranges.iter().map(|(first, end)| end - first).product()
+        self.dimensions.iter().map(Overlaps::tiles).product()
+    }
+
+    /// The elements of the part.
+    pub(super) fn elements(&self) -> u64 {
+        self.dimensions.iter().map(Overlaps::len).product()
     }
 
     /// The tile at a place in the grid.
     pub(super) fn tile(&self, place: u64) -> u64 {
         let (mut rest, mut tile, mut weight) = (place, 0, 1);
-        for (cuts, &(first, end)) in self.placement.cuts().iter().zip(&self.ranges).rev() {
-            tile += (first + rest % (end - first)) * weight;
-            rest /= end - first;
+        for (cuts, overlaps) in self.placement.cuts().iter().zip(&self.dimensions).rev() {
+            tile += overlaps.tile(rest % overlaps.tiles()) * weight;
+            rest /= overlaps.tiles();
             weight *= cuts.tiles();
         }
         tile
@@ -37,15 +134,36 @@ impl<'a> Grid<'a> {
     /// The place in the grid of a tile; `None` where it shares no element.
     pub(super) fn place(&self, tile: u64) -> Option<u64> {
         let (mut rest, mut place, mut weight) = (tile, 0, 1);
-        for (cuts, &(first, end)) in self.placement.cuts().iter().zip(&self.ranges).rev() {
-            let index = rest % cuts.tiles();
+        for (cuts, overlaps) in self.placement.cuts().iter().zip(&self.dimensions).rev() {
+            place += overlaps.place(rest % cuts.tiles())? * weight;
             rest /= cuts.tiles();
-            if index < first || index >= end {
-                return None;
-            }
-            place += (index - first) * weight;
-            weight *= end - first;
+            weight *= overlaps.tiles();
         }
         Some(place)
+    }
+
+    /// What the tile at a place in the grid shares with the part.
+    pub(super) fn wanted(&self, place: u64) -> Region {
+        let mut rest = place;
+        let mut ranges: SmallVec<[Ranges; 4]> = SmallVec::new();
+        for (dimension, overlaps) in self.dimensions.iter().enumerate().rev() {
+            let at = rest % overlaps.tiles();
+            ranges.push(overlaps.overlap(self.placement, dimension, at).ranges);
+            rest /= overlaps.tiles();
+        }
+        ranges.reverse();
+        Region::new(ranges)
+    }
+
+    /// The elements that the tiles at the places before one share with the part.
+    pub(super) fn elements_above(&self, place: u64) -> u64 {
+        let (mut rest, mut above, mut inner) = (place, 0, 1);
+        for (dimension, overlaps) in self.dimensions.iter().enumerate().rev() {
+            let at = overlaps.overlap(self.placement, dimension, rest % overlaps.tiles());
+            rest /= overlaps.tiles();
+            above = at.before * inner + at.ranges.len() * above;
+            inner *= overlaps.len();
+        }
+        above
     }
 }

@@ -1,7 +1,7 @@
 //! [`Line`]: who wants parts of one tile, in one order, and which of its holders sends them.
 
 use super::{grid::Grid, split};
-use crate::sharding::{Holders, Placement, TileBox};
+use crate::sharding::{Holders, Placement, Region};
 
 /// One part of this many of a sender's share is how far a cut may move to leave boxes whole, on either side.
 const SLACK: u128 = 200;
@@ -14,7 +14,6 @@ pub(super) struct Line<'a> {
     to: &'a Placement,
     /// The tile of the source.
     number: u64,
-    region: TileBox,
     pub(super) holders: Holders<'a>,
     /// The tiles of the destination that have elements of the tile.
     grid: Grid<'a>,
@@ -28,7 +27,7 @@ pub(super) struct Line<'a> {
 /// What one destination wants of the tile.
 pub(super) struct Wanted {
     pub(super) device: u64,
-    pub(super) region: TileBox,
+    pub(super) region: Region,
     /// Where its elements begin in the line.
     pub(super) at: u128,
 }
@@ -36,22 +35,14 @@ pub(super) struct Wanted {
 impl<'a> Line<'a> {
     /// The line of a tile of `from`; `None` where the tile is empty, or no device has it.
     pub(super) fn new(from: &'a Placement, to: &'a Placement, tile: u64) -> Option<Self> {
-        let region = from.tile_box(tile);
+        let region = from.tile_region(tile);
         let holders = from.holders(tile);
         if region.is_empty() || holders.len() == 0 {
             return None;
         }
         let grid = Grid::new(to, &region);
-        let mut line = Self {
-            source: from,
-            to,
-            number: tile,
-            region,
-            holders,
-            grid,
-            held: Vec::new(),
-            length: 0,
-        };
+        let mut line =
+            Self { source: from, to, number: tile, holders, grid, held: Vec::new(), length: 0 };
         for holder in 0..holders.len() {
             let device = holders.get(holder);
             let place = to.tile_number(device).and_then(|tile| line.grid.place(tile));
@@ -63,7 +54,7 @@ impl<'a> Line<'a> {
         let mut held = std::mem::take(&mut line.held);
         let mut before = 0;
         for of_place in held.chunk_by_mut(|one, other| one.0 == other.0) {
-            let elements = u128::from(line.wanted(of_place[0].0).elements());
+            let elements = u128::from(line.grid.wanted(of_place[0].0).elements());
             for (_, _, until) in of_place {
                 before += elements;
                 *until = before;
@@ -74,42 +65,20 @@ impl<'a> Line<'a> {
         Some(line)
     }
 
-    /// The elements that the tile at a place in the grid shares with this one.
-    fn wanted(&self, place: u64) -> TileBox {
-        let tile = self.to.tile_box(self.grid.tile(place));
-        self.region.intersection(&tile).expect("tiles of the grid share elements")
-    }
-
     /// The elements of the line before those of a place in the grid, with those left out.
     fn elements_before(&self, place: u64) -> u128 {
         let tiles = self.grid.len();
         match self.to.copies() {
-            Some(copies) if place == tiles => {
-                u128::from(self.region.elements()) * u128::from(copies)
-            }
-            Some(copies) => u128::from(self.elements_above(place)) * u128::from(copies),
+            Some(copies) if place == tiles => u128::from(self.grid.elements()) * u128::from(copies),
+            Some(copies) => u128::from(self.grid.elements_above(place)) * u128::from(copies),
             // Boxes that were given one by one: they are counted one by one.
             None => (0..place)
                 .map(|place| {
                     let holders = self.to.holders(self.grid.tile(place)).len();
-                    u128::from(self.wanted(place).elements()) * u128::from(holders)
+                    u128::from(self.grid.wanted(place).elements()) * u128::from(holders)
                 })
                 .sum(),
         }
-    }
-
-    /// The elements of the tile that the places before one in the grid share with it.
-    fn elements_above(&self, place: u64) -> u64 {
-        let (mut rest, mut above, mut inner) = (place, 0, 1);
-        let dimensions = self.to.cuts().iter().zip(&self.grid.ranges).zip(self.region.ranges());
-        for ((cuts, &(first, end)), &(start, limit)) in dimensions.rev() {
-            let (from, to) = cuts.range(first + rest % (end - first));
-            rest /= end - first;
-            let (from, to) = (from.max(start), to.min(limit));
-            above = (from - start) * inner + (to - from) * above;
-            inner *= limit - start;
-        }
-        above
     }
 
     /// Where the destinations of a place in the grid begin in the line.
@@ -123,7 +92,7 @@ impl<'a> Line<'a> {
     pub(super) fn destinations(&self, from: u64) -> impl Iterator<Item = Wanted> + '_ {
         let mut at = self.offset(from);
         (from..self.grid.len()).flat_map(move |place| {
-            let region = self.wanted(place);
+            let region = self.grid.wanted(place);
             let holders = self.to.holders(self.grid.tile(place));
             let held = self.held.partition_point(|(held, ..)| *held < place);
             let until = self.held.partition_point(|(held, ..)| *held <= place);
@@ -149,7 +118,7 @@ impl<'a> Line<'a> {
         if self.source.tile_number(device) == Some(self.number) {
             return None;
         }
-        let region = self.wanted(place);
+        let region = self.grid.wanted(place);
         let first = self.held.partition_point(|(held, ..)| *held < place);
         let before =
             self.held.partition_point(|(held, of, _)| (*held, *of) < (place, rank)) - first;
@@ -186,7 +155,7 @@ impl<'a> Line<'a> {
     }
 
     /// The parts of what a destination wants: the holder that sends it, and the boxes.
-    pub(super) fn pieces(&self, wanted: &Wanted, mut found: impl FnMut(u64, TileBox)) {
+    pub(super) fn pieces(&self, wanted: &Wanted, mut found: impl FnMut(u64, Region)) {
         let last = self.holders.len() - 1;
         if last == 0 {
             return found(0, wanted.region.clone());

@@ -13,7 +13,7 @@ use crate::{
     host::HostError,
     nest::Operand,
     shape::{Layout, Shape},
-    sharding::{Placement, TileBox},
+    sharding::{Placement, Region},
     stride::StrideDescriptor,
 };
 
@@ -340,17 +340,19 @@ impl Member {
     }
 }
 
-/// A box with its dimensions in the order of memory, major to minor; back from there where `to_memory` is not set.
-fn along_memory(region: &TileBox, order: &Layout, to_memory: bool) -> TileBox {
-    let mut ranges = region.ranges().to_vec();
-    for (at, &dimension) in order.minor_to_major.iter().rev().enumerate() {
-        let (to, from) = if to_memory { (at, dimension) } else { (dimension, at) };
-        ranges[to] = region.ranges()[from];
+/// A part with its dimensions in the order of memory, major to minor; back from there where `to_memory` is not set.
+fn along_memory(region: &Region, order: &Layout, to_memory: bool) -> Region {
+    let mut dimensions: Vec<usize> = order.minor_to_major.iter().rev().copied().collect();
+    if !to_memory {
+        let order = dimensions.clone();
+        for (at, dimension) in order.into_iter().enumerate() {
+            dimensions[dimension] = at;
+        }
     }
-    TileBox::new(ranges).expect("the ranges of a box")
+    region.permuted(&dimensions)
 }
 
-/// A transfer with its box so.
+/// A transfer with its part so.
 fn reordered(transfer: &Transfer, order: &Layout, to_memory: bool) -> Transfer {
     Transfer { region: along_memory(&transfer.region, order, to_memory), ..*transfer }
 }

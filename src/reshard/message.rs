@@ -1,25 +1,25 @@
-//! Messages: boxes of a shard, one after the other, each dense and in the order of the destination's shards.
+//! Messages: parts of the array, one after the other, each dense and in the order of the destination's shards.
 
 use smallvec::SmallVec;
 
-use super::{runs::Runs, shards::Shard};
+use super::{places::Places, runs::Runs, shards::Shard};
 use crate::{
     error::Error,
     host,
     nest::{self, CopyNest},
     request::Tensor,
     shape::{Layout, Shape, StridedShape},
-    sharding::TileBox,
+    sharding::{Region, TileBox},
     stride::StrideDescriptor,
     window::{Slice, Window},
 };
 
-/// The nest that reads a box of a shard into a message of this layout, in whole bytes an element.
-fn nest_of(shard: &Shard, region: &TileBox, order: &Layout) -> Result<CopyNest, Error> {
+/// The nest that reads a box of a shard, whose indices count from the shard's first, into a message of this layout, in whole bytes
+/// an element.
+fn nest_of(shard: &Shard, part: &TileBox, order: &Layout) -> Result<CopyNest, Error> {
     let source = StrideDescriptor::try_from(&shard.shape)?;
-    let starts = region.ranges().iter().zip(shard.tile.ranges());
-    let offsets: Vec<u64> = starts.map(|(of, tile)| of.0 - tile.0).collect();
-    let sizes: Vec<u64> = region.sizes().collect();
+    let offsets: Vec<u64> = part.ranges().iter().map(|(start, _)| *start).collect();
+    let sizes: Vec<u64> = part.sizes().collect();
     let steps = vec![1; sizes.len()];
     let message = Shape::new(shard.shape.element_type(), sizes.iter().copied(), order.clone())?;
     let message = StrideDescriptor::try_from(&message)?;
@@ -27,32 +27,43 @@ fn nest_of(shard: &Shard, region: &TileBox, order: &Layout) -> Result<CopyNest, 
     Ok(nest::lower(&source, &message, &window)?)
 }
 
-/// How a box lies in a shard, in the order of the message; `None` where it is not in runs.
-pub(super) fn runs(shard: &Shard, region: &TileBox, order: &Layout) -> Result<Option<Runs>, Error> {
-    Ok(Runs::of(&nest_of(shard, region, order)?))
+/// How a part of the array lies in a shard, in the order of the message; `None` where it is not in equal runs.
+pub(super) fn runs(shard: &Shard, region: &Region, order: &Layout) -> Result<Option<Runs>, Error> {
+    match region.within(&shard.region).as_box() {
+        Some(part) => Ok(Runs::of(&nest_of(shard, &part, order)?)),
+        None => Ok(None),
+    }
 }
 
-/// Fills a message with a box of a shard, whose image is `image`.
+/// Fills a message with a part of the array from a shard, whose image is `image`.
 pub(super) fn pack(
     shard: &Shard,
-    region: &TileBox,
+    region: &Region,
     order: &Layout,
     image: &[u8],
     message: &mut [u8],
 ) -> Result<(), Error> {
-    Ok(host::run(&nest_of(shard, region, order)?, image, message)?)
+    let part = region.within(&shard.region);
+    match part.as_box() {
+        Some(part) => Ok(host::run(&nest_of(shard, &part, order)?, image, message)?),
+        None => Places::new(shard, &part, order)?.gather(image, message),
+    }
 }
 
-/// Writes a message into a box of a shard, whose image is `image`: the nest of [`pack`] walked backwards, since every
+/// Writes a message into a part of a shard, whose image is `image`. For a box it is the nest of [`pack`] walked backwards, since every
 /// element of a shard has a place of its own.
 pub(super) fn unpack(
     shard: &Shard,
-    region: &TileBox,
+    region: &Region,
     order: &Layout,
     message: &[u8],
     image: &mut [u8],
 ) -> Result<(), Error> {
-    let nest = nest_of(shard, region, order)?;
+    let part = region.within(&shard.region);
+    let Some(part) = part.as_box() else {
+        return Places::new(shard, &part, order)?.scatter(message, image);
+    };
+    let nest = nest_of(shard, &part, order)?;
     for (operand, given, expected) in [
         (nest::Operand::Source(0), image.len(), nest.src_bytes()),
         (nest::Operand::Destination, message.len(), nest.dst_bytes()),

@@ -1,6 +1,6 @@
 //! Reshards: from any sharding of an array to any other.
 //!
-//! [`plan`] says which box goes from which device to which. It is a pure function of the two placements, so that every
+//! [`plan`] says which part of the array goes from which device to which. It is a pure function of the two placements, so that every
 //! device computes the same plan without talking to another; [`rank_plan`] gives the part of one device alone, in time of its own
 //! transfers. [`simulate`] runs a plan with all devices in one process, and [`Engine`] is what another transport implements.
 //!
@@ -18,8 +18,9 @@
 //!
 //! # Who sends what
 //!
-//! The boxes of a sharding are a grid, so the boxes that a tile of the source shares with tiles of the destination are a
-//! product of ranges, one for each dimension: no pair of devices without a common element is looked at. What a device wants and
+//! The tiles of a sharding are a grid, so what a tile of the source shares with tiles of the destination is found dimension by
+//! dimension: no pair of devices without a common element is looked at, and no element. Where blocks are dealt out, a part
+//! of the array has several ranges of a dimension; it is one transfer all the same. What a device wants and
 //! has already is a copy; everything else comes from one of the holders of the tile. So the bytes that are moved, and those that
 //! each device receives, are the least that a plan without forwarding can have.
 //!
@@ -34,6 +35,7 @@ mod grid;
 mod line;
 mod member;
 mod message;
+mod places;
 mod plan;
 mod proto;
 mod rank;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{Cost, line::Line};
 use crate::{
     shape::{FieldPath, Shape},
-    sharding::{Placement, ShardingError, TileBox},
+    sharding::{Placement, Region, ShardingError},
 };
 
 /// How many transfers a plan of all devices may have.
@@ -14,18 +14,20 @@ pub const MAX_TRANSFERS: usize = 1 << 24;
 /// How many devices a side may have.
 pub const MAX_DEVICES: u64 = 1 << 24;
 
-/// A box that goes from one device to another; a copy, where they are the same.
+/// A part of the array that goes from one device to another; a copy, where they are the same.
+///
+/// It is a box where no side deals out blocks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Transfer {
-    /// The device that has the box.
+    /// The device that has the part.
     pub from: u64,
     /// The device that wants it.
     pub to: u64,
     /// Indices of the whole array.
-    pub region: TileBox,
+    pub region: Region,
 }
 
-/// Which box goes from which device to which: plain data.
+/// Which part goes from which device to which: plain data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReshardPlan {
     shape: Shape,
@@ -65,9 +67,9 @@ pub fn plan(shape: &Shape, from: &Placement, to: &Placement) -> Result<ReshardPl
     }
     let mut copies = Vec::new();
     for device in 0..to.devices() {
-        let Some(tile) = to.tile(device) else { continue };
-        let kept = from.tile(device).and_then(|own| own.intersection(&tile));
-        let lacking = tile.elements() - kept.as_ref().map_or(0, TileBox::elements);
+        let Some(tile) = to.region(device) else { continue };
+        let kept = from.region(device).and_then(|own| own.intersection(&tile));
+        let lacking = tile.elements() - kept.as_ref().map_or(0, Region::elements);
         bounds.receive_bytes = bounds.receive_bytes.max(lacking.into());
         copies.extend(kept.map(|region| Transfer { from: device, to: device, region }));
     }
@@ -179,9 +181,9 @@ impl ReshardPlan {
         self.bounds
     }
 
-    /// Bytes of a box in a message.
+    /// Bytes of a part in a message.
     #[must_use]
-    pub fn bytes(&self, region: &TileBox) -> u64 {
+    pub fn bytes(&self, region: &Region) -> u64 {
         region.elements() * self.element_bytes
     }
 }

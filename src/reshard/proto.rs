@@ -6,16 +6,15 @@ use crate::{
         stridec::{self as proto, reshard_plan as part},
         xla,
     },
-    sharding::{Placement, TileBox},
+    sharding::{Placement, Region},
 };
 
 impl From<&ReshardPlan> for proto::ReshardPlan {
     fn from(plan: &ReshardPlan) -> Self {
-        let transfer = |transfer: &Transfer| part::Transfer {
-            from: transfer.from,
-            to: transfer.to,
-            r#box: Some(region(&transfer.region)),
-            bytes: plan.bytes(&transfer.region),
+        let transfer = |transfer: &Transfer| {
+            let (r#box, ranges) = region(&transfer.region);
+            let bytes = plan.bytes(&transfer.region);
+            part::Transfer { from: transfer.from, to: transfer.to, r#box, bytes, ranges }
         };
         Self {
             shape: Some(xla::Shape::from(plan.shape())),
@@ -30,14 +29,25 @@ impl From<&ReshardPlan> for proto::ReshardPlan {
     }
 }
 
-fn region(region: &TileBox) -> part::Box {
-    let (start, limit) = region.ranges().iter().copied().unzip();
-    part::Box { start, limit }
+/// A part as its box, or else as the ranges of each dimension.
+fn region(region: &Region) -> (Option<part::Box>, Vec<part::Ranges>) {
+    if let Some(tile) = region.as_box() {
+        let (start, limit) = tile.ranges().iter().copied().unzip();
+        return (Some(part::Box { start, limit }), Vec::new());
+    }
+    let ranges = |ranges: &[(u64, u64)]| {
+        let (start, limit) = ranges.iter().copied().unzip();
+        part::Ranges { start, limit }
+    };
+    (None, region.dimensions().map(ranges).collect())
 }
 
 fn shards(placement: &Placement) -> Vec<part::Shard> {
-    let shard = |(device, tile)| part::Shard { device, r#box: Some(region(&tile)) };
-    placement.tiles().map(shard).collect()
+    let shard = |(device, of): (u64, Region)| {
+        let (r#box, ranges) = region(&of);
+        part::Shard { device, r#box, ranges }
+    };
+    placement.regions().map(shard).collect()
 }
 
 /// Bytes; those past 2^64, which no machine moves, are the greatest number.

@@ -1,7 +1,7 @@
 //! [`rank_plan`]: the part that one device has in a reshard.
 
 use super::{Transfer, grid::Grid, line::Line, plan::check};
-use crate::sharding::{Placement, ShardingError, TileBox};
+use crate::sharding::{Placement, Region, ShardingError};
 
 /// The part that one device has in a reshard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct RankPlan {
     /// What it receives.
     pub receives: Vec<Transfer>,
     /// What it wants and has already.
-    pub copy: Option<TileBox>,
+    pub copy: Option<Region>,
 }
 
 /// The transfers of one device, those of [`plan`](super::plan): in time of its own transfers and of the copies of the tiles
@@ -47,20 +47,19 @@ pub fn rank_plan(from: &Placement, to: &Placement, device: u64) -> Result<RankPl
             });
         }
     }
-    let wanted = to.tile(device).filter(|tile| !tile.is_empty());
+    let wanted = to.region(device).filter(|tile| !tile.is_empty());
     if let Some(tile) = &wanted {
-        part.copy = from.tile(device).and_then(|own| own.intersection(tile));
+        part.copy = from.region(device).and_then(|own| own.intersection(tile));
         let sources = Grid::new(from, tile);
         let own = from.tile_number(device);
         // Of its own tile it has what it wants.
-        let others = (0..sources.len()).map(|place| sources.tile(place));
-        for source in others.filter(|source| own != Some(*source)) {
+        let others = (0..sources.len()).map(|place| (place, sources.tile(place)));
+        for (place, source) in others.filter(|(_, source)| own != Some(*source)) {
             let holders = from.holders(source);
             if holders.len() == 1 {
                 // It sends all, so that it does not matter who else wants the tile.
-                let region = from.tile_box(source).intersection(tile);
-                let from = holders.get(0);
-                part.receives.extend(region.map(|region| Transfer { from, to: device, region }));
+                let (from, region) = (holders.get(0), sources.wanted(place));
+                part.receives.push(Transfer { from, to: device, region });
                 continue;
             }
             let Some(line) = Line::new(from, to, source) else { continue };

@@ -3,7 +3,7 @@
 use crate::{
     error::Error,
     shape::{FieldPath, Layout, Shape},
-    sharding::{Placement, ShardingError, TileBox},
+    sharding::{Placement, Region, ShardingError},
 };
 
 /// How the shards of one side lie in memory.
@@ -11,8 +11,8 @@ use crate::{
 pub struct Shards {
     /// The layout of every shard; that of the whole array's shape where it is `None`.
     pub layout: Option<Layout>,
-    /// Whether a shard has the tile's whole shape with its box at the front, as XLA allocates it, and not the box alone. What lies
-    /// behind the box is not read, and written as zero.
+    /// Whether a shard has the tile's whole shape with its part of the array at the front, as XLA allocates it, and not that alone. What lies
+    /// behind it is not read, and written as zero.
     pub whole_tiles: bool,
 }
 
@@ -28,7 +28,7 @@ impl Shards {
         placement: &Placement,
         device: u64,
     ) -> Result<Option<Shape>, Error> {
-        let Some(tile) = placement.tile(device) else { return Ok(None) };
+        let Some(tile) = placement.region(device) else { return Ok(None) };
         let sizes = if self.whole_tiles { placement.tile_shape() } else { tile.sizes().collect() };
         let layout = self.layout.as_ref().or(array.layout());
         let bits = array.element_type().storage_bits().unwrap_or(0);
@@ -53,11 +53,11 @@ impl Shards {
     }
 }
 
-/// The shard of one device: its shape, and its box in the whole array.
+/// The shard of one device: its shape, and its part of the whole array.
 #[derive(Clone, Debug)]
 pub(super) struct Shard {
     pub(super) shape: Shape,
-    pub(super) tile: TileBox,
+    pub(super) region: Region,
 }
 
 impl Shard {
@@ -69,7 +69,7 @@ impl Shard {
         device: u64,
     ) -> Result<Option<Self>, Error> {
         let Some(shape) = shards.shape(array, placement, device)? else { return Ok(None) };
-        let tile = placement.tile(device).filter(|tile| !tile.is_empty());
-        Ok(tile.map(|tile| Self { shape, tile }))
+        let region = placement.region(device).filter(|region| !region.is_empty());
+        Ok(region.map(|region| Self { shape, region }))
     }
 }

@@ -74,7 +74,7 @@ impl Boxes {
             cuts.push(Cuts::At(limits));
         }
         let tiles = cuts.iter().try_fold(1_u64, |tiles, cuts| tiles.checked_mul(cuts.tiles()));
-        let whole = cuts.iter().all(|cuts| cuts.range(cuts.tiles() - 1).1 > 0);
+        let whole = cuts.iter().all(|cuts| cuts.size() > 0);
         if (whole || !distinct.is_empty()) && tiles != Some(distinct.len() as u64) {
             let expected = format!("a box for every index, {} for these cuts", Tiles(tiles));
             return Err(rule(path(), expected, distinct.len()));

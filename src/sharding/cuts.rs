@@ -1,12 +1,17 @@
 //! [`Cuts`]: where one dimension of an array is cut into tiles.
 
-/// The cuts of a dimension.
+use super::ranges::Ranges;
+
+/// The cuts of a dimension into pieces, each of which belongs to a tile. A piece is a tile, but where blocks are dealt out.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Cuts {
     /// XLA's: all tiles have `side`, the last with elements may be partial, and those after it are empty.
     Even { size: u64, tiles: u64, side: u64 },
     /// The limits of the tiles, ascending; the last is the size.
     At(Vec<u64>),
+    /// Pieces of `block`, the last maybe shorter, in turn to two tiles or more: tile `t` has pieces `t`, `t + tiles`, … There are
+    /// more pieces than tiles.
+    Dealt { size: u64, tiles: u64, block: u64 },
 }
 
 impl Cuts {
@@ -14,32 +19,83 @@ impl Cuts {
         Self::Even { size, tiles, side: size.div_ceil(tiles) }
     }
 
+    /// The same number of tiles, with blocks of a size that is not 0 dealt out to them in turn.
+    pub(super) fn dealt(&self, block: u64) -> Self {
+        let (size, tiles) = (self.size(), self.tiles());
+        let block = block.min(size);
+        if tiles == 1 {
+            Self::even(size, 1)
+        } else if size == 0 || size.div_ceil(block) <= tiles {
+            Self::Even { size, tiles, side: block }
+        } else {
+            Self::Dealt { size, tiles, block }
+        }
+    }
+
+    /// The pieces that are dealt out; `None` where pieces are tiles.
+    pub(super) fn dealt_pieces(&self) -> Option<u64> {
+        match self {
+            Self::Dealt { size, block, .. } => Some(size.div_ceil(*block)),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn pieces_are_tiles(&self) -> bool {
+        self.dealt_pieces().is_none()
+    }
+
     pub(crate) fn tiles(&self) -> u64 {
         match self {
-            Self::Even { tiles, .. } => *tiles,
+            Self::Even { tiles, .. } | Self::Dealt { tiles, .. } => *tiles,
             Self::At(limits) => limits.len() as u64,
         }
     }
 
-    /// `[start, limit)` of a tile.
-    #[expect(clippy::cast_possible_truncation)] // a tile of a list is below its length
-    pub(crate) fn range(&self, tile: u64) -> (u64, u64) {
+    /// The extent of the dimension.
+    pub(super) fn size(&self) -> u64 {
         match self {
-            Self::Even { size, side, .. } => {
-                let start = tile.saturating_mul(*side).min(*size);
-                (start, start.saturating_add(*side).min(*size))
-            }
+            Self::Even { size, .. } | Self::Dealt { size, .. } => *size,
+            Self::At(limits) => limits.last().copied().unwrap_or(0),
+        }
+    }
+
+    /// A piece: its tile, and `[start, limit)`.
+    #[expect(clippy::cast_possible_truncation)] // a tile of a list is below its length
+    pub(crate) fn piece(&self, piece: u64) -> (u64, (u64, u64)) {
+        let regular = |size: u64, side: u64| {
+            let start = piece.saturating_mul(side).min(size);
+            (start, start.saturating_add(side).min(size))
+        };
+        match self {
+            Self::Even { size, side, .. } => (piece, regular(*size, *side)),
+            Self::Dealt { size, tiles, block } => (piece % tiles, regular(*size, *block)),
             Self::At(limits) => {
-                let tile = tile as usize;
-                (if tile == 0 { 0 } else { limits[tile - 1] }, limits[tile])
+                let tile = piece as usize;
+                (piece, (if tile == 0 { 0 } else { limits[tile - 1] }, limits[tile]))
             }
         }
+    }
+
+    /// The indices of a tile.
+    #[expect(clippy::cast_possible_truncation)] // the steps of a dimension that is dealt out are limited
+    pub(crate) fn ranges(&self, tile: u64) -> Ranges {
+        if let Self::Dealt { size, tiles, block } = self {
+            let pieces = tile..size.div_ceil(*block);
+            return Ranges::new(pieces.step_by(*tiles as usize).map(|piece| self.piece(piece).1));
+        }
+        let (_, (start, limit)) = self.piece(tile);
+        Ranges::one(start, limit)
     }
 
     /// The greatest extent of a tile.
     pub(super) fn side(&self) -> u64 {
         match self {
             Self::Even { side, .. } => *side,
+            // The first tile has all of its blocks whole, or the last one, which may be shorter.
+            Self::Dealt { size, tiles, block } => {
+                let turn = tiles * block;
+                size / turn * block + (size % turn).min(*block)
+            }
             Self::At(limits) => {
                 let starts = std::iter::once(&0).chain(limits);
                 limits.iter().zip(starts).map(|(limit, start)| limit - start).max().unwrap_or(0)
@@ -47,10 +103,12 @@ impl Cuts {
         }
     }
 
-    /// The tiles that have an element of the range `[start, limit)`, which has one.
+    /// The pieces that have an element of the range `[start, limit)`, which has one.
     pub(crate) fn covering(&self, (start, limit): (u64, u64)) -> (u64, u64) {
         match self {
-            Self::Even { side, .. } => (start / side, limit.div_ceil(*side)),
+            Self::Even { side, .. } | Self::Dealt { block: side, .. } => {
+                (start / side, limit.div_ceil(*side))
+            }
             Self::At(limits) => {
                 let first = limits.partition_point(|&end| end <= start);
                 let end = first + limits[first..].partition_point(|&end| end < limit) + 1;
@@ -73,29 +131,47 @@ mod tests {
             (0, 3, &[0, 0, 0]),
         ] {
             let cuts = Cuts::even(size, tiles);
-            let given: Vec<u64> = (0..tiles)
-                .map(|tile| {
-                    let (start, limit) = cuts.range(tile);
-                    limit - start
-                })
-                .collect();
+            let given: Vec<u64> = (0..tiles).map(|tile| cuts.ranges(tile).len()).collect();
             assert_eq!(given, sides);
         }
     }
 
-    /// Tiles that cover a range are those that share an element with it.
+    /// Blocks in turn, as `ScaLAPACK`'s `numroc` counts them: each index belongs to tile `index / block % tiles`.
     #[test]
-    fn covering_tiles_share_an_element() {
+    fn blocks_are_dealt_out_in_turn() {
+        for size in 0..14 {
+            for tiles in 1..5 {
+                for block in 1..16 {
+                    let cuts = Cuts::even(size, tiles).dealt(block);
+                    let mut widest = 0;
+                    for tile in 0..tiles {
+                        let ranges = cuts.ranges(tile);
+                        let given = ranges.list().iter().flat_map(|&(start, limit)| start..limit);
+                        let expected = (0..size).filter(|index| index / block % tiles == tile);
+                        assert!(given.eq(expected), "{cuts:?}: {ranges:?}");
+                        widest = widest.max(ranges.len());
+                    }
+                    assert_eq!((cuts.side(), cuts.size()), (widest, size), "{cuts:?}");
+                }
+            }
+        }
+    }
+
+    /// Pieces that cover a range are those that share an element with it.
+    #[test]
+    fn covering_pieces_share_an_element() {
         let lists = [vec![3, 4, 9], vec![9], vec![2, 5, 9]].map(Cuts::At);
         let even = (1..12).map(|tiles| Cuts::even(9, tiles));
-        for cuts in lists.into_iter().chain(even) {
+        let dealt = (1..12).map(|block| Cuts::even(9, 2).dealt(block));
+        for cuts in lists.into_iter().chain(even).chain(dealt) {
+            let pieces = cuts.covering((0, 9)).1;
             for start in 0..9 {
                 for limit in start + 1..=9 {
-                    let shared = |tile: &u64| {
-                        let (from, to) = cuts.range(*tile);
+                    let shared = |piece: &u64| {
+                        let (_, (from, to)) = cuts.piece(*piece);
                         from.max(start) < to.min(limit)
                     };
-                    let expected: Vec<u64> = (0..cuts.tiles()).filter(shared).collect();
+                    let expected: Vec<u64> = (0..pieces).filter(shared).collect();
                     let (first, end) = cuts.covering((start, limit));
                     assert_eq!((first..end).collect::<Vec<_>>(), expected, "{cuts:?}");
                 }

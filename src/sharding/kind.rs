@@ -3,8 +3,9 @@
 use super::{
     MAX_LISTED_DEVICES, Placement, ShardingError, TileBox,
     boxes::Boxes,
+    error::rule,
     named::Named,
-    tiling::{Ids, Tiling},
+    tiling::{Cyclic, Ids, Tiling},
 };
 use crate::shape::{FieldPath, Shape};
 
@@ -28,6 +29,7 @@ pub(super) enum Kind {
     Unknown,
     Maximal(u64),
     Tiles(Tiling),
+    Cyclic(Cyclic),
     Named(Named),
     Boxes(Boxes),
     /// None of them is a tuple.
@@ -114,6 +116,50 @@ impl Sharding {
         Ok(Kind::Boxes(Boxes::new(boxes)?).into())
     }
 
+    /// The same devices, with blocks dealt out to them in turn, as in `ScaLAPACK`'s block-cyclic layouts: where this sharding has `t`
+    /// tiles along a dimension that is cut into blocks of `b`, tile `i` has the blocks `i`, `i + t`, `i + 2t`, …
+    ///
+    /// A device's shard has its blocks side by side, without gaps: it is `ScaLAPACK`'s local array, with `numroc` rows and
+    /// columns. XLA has no notation for it; its text is XLA's with one word more.
+    ///
+    /// ```
+    /// use stridec::sharding::Sharding;
+    /// let grid: Sharding = "{devices=[2,2]<=[2,2]T(1,0)}".parse()?; // the devices column by column
+    /// let cyclic = grid.cyclic([36, 36])?;
+    /// assert_eq!(cyclic.to_string(), "{devices=[2,2]<=[2,2]T(1,0) blocks=[36,36]}");
+    /// assert_eq!(cyclic.to_string().parse::<Sharding>()?, cyclic);
+    /// let placement = cyclic.place(&"f64[100,100]".parse()?, None)?;
+    /// assert_eq!(placement.region(1).unwrap().to_string(), "[36,72)×[0,36)∪[72,100)");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Where this is no sharding by tiles, a block has no index, or there is not a block size for each dimension.
+    pub fn cyclic(&self, blocks: impl IntoIterator<Item = u64>) -> Result<Self, ShardingError> {
+        let blocks: Vec<u64> = blocks.into_iter().collect();
+        for (dimension, &block) in blocks.iter().enumerate() {
+            if block == 0 || i64::try_from(block).is_err() {
+                let path = FieldPath::new("blocks").index(dimension);
+                return Err(rule(path, "1 to 2^63-1 indices", block));
+            }
+        }
+        let tiles = self.as_tiles();
+        match tiles.as_ref().map(|tiles| &tiles.kind) {
+            // One tile has all blocks, whatever their size.
+            Some(Kind::Replicated) => Ok(self.clone()),
+            Some(Kind::Tiles(tiling)) if tiling.tiles.len() == blocks.len() => {
+                let kind = Kind::Cyclic(Cyclic { tiling: tiling.clone(), blocks });
+                Ok(Self { kind, group: self.group })
+            }
+            Some(Kind::Tiles(tiling)) => {
+                let expected = format!("{} sizes, one for each dimension", tiling.tiles.len());
+                Err(rule(FieldPath::new("blocks"), expected, blocks.len()))
+            }
+            _ => Err(rule(FieldPath::new("blocks"), "a sharding by tiles", self)),
+        }
+    }
+
     /// The shardings of a tuple's arrays, in pre-order; `None` where this is the sharding of one array.
     #[must_use]
     pub fn leaves(&self) -> Option<&[Sharding]> {
@@ -130,7 +176,7 @@ impl Sharding {
             Kind::Manual => vec![NotWhole::Manual],
             Kind::Unreduced => vec![NotWhole::Unreduced],
             Kind::Unknown => vec![NotWhole::Unknown],
-            Kind::Tiles(tiling) => tiling.not_whole(),
+            Kind::Tiles(tiling) | Kind::Cyclic(Cyclic { tiling, .. }) => tiling.not_whole(),
             Kind::Named(named) => named.not_whole(),
             _ => Vec::new(),
         }
@@ -140,14 +186,15 @@ impl Sharding {
     #[must_use]
     pub fn devices(&self) -> Option<u64> {
         match &self.kind {
-            Kind::Tiles(tiling) => Some(tiling.devices()),
+            Kind::Tiles(tiling) | Kind::Cyclic(Cyclic { tiling, .. }) => Some(tiling.devices()),
             Kind::Named(named) => named.devices(),
             Kind::Boxes(boxes) => Some(boxes.devices()),
             _ => None,
         }
     }
 
-    /// The same without names, as tiles: with an iota where the order of the devices is one. `None` for boxes and tuples.
+    /// The same without names, as tiles: with an iota where the order of the devices is one. `None` for boxes, blocks that are
+    /// dealt out, and tuples.
     ///
     /// ```
     /// use stridec::sharding::Sharding;
@@ -158,7 +205,7 @@ impl Sharding {
     #[must_use]
     pub fn as_tiles(&self) -> Option<Self> {
         match &self.kind {
-            Kind::Boxes(_) | Kind::Tuple(_) => None,
+            Kind::Boxes(_) | Kind::Cyclic(_) | Kind::Tuple(_) => None,
             Kind::Named(named) => named.tiles().ok().map(Self::from),
             _ => Some(self.clone()),
         }

@@ -20,8 +20,11 @@
 //! tile that has elements may be partial, and those after it are empty. So XLA places them (`TileOffsetForDevice` and
 //! `TileLimitForDevice` in `xla/hlo/ir/hlo_sharding.cc`). Devices are numbers in the order of the device assignment.
 //!
+//! Blocks may be dealt out to the tiles in turn instead, as `ScaLAPACK` lays a matrix out, which XLA has no notation for: see
+//! [`Sharding::cyclic`].
+//!
 //! Nothing here takes more time or memory than the text or the bytes of a sharding do, whatever the numbers in them; see
-//! [`MAX_LISTED_DEVICES`] for the one exception.
+//! [`MAX_LISTED_DEVICES`] and [`MAX_RANGES`] for the exceptions.
 
 mod boxes;
 mod cuts;
@@ -33,6 +36,8 @@ mod mesh;
 mod named;
 mod placement;
 mod print;
+mod ranges;
+mod region;
 mod text;
 mod tile_box;
 mod tiling;
@@ -41,12 +46,17 @@ mod to_proto;
 pub use error::ShardingError;
 pub use kind::{NotWhole, Sharding};
 pub use placement::{Holders, Placement};
+pub(crate) use ranges::Ranges;
+pub use region::Region;
 pub use text::parse_shardy;
 pub use tile_box::TileBox;
 
 /// How many devices a sharding may have that must be listed one by one although it came as an iota: because its copies
 /// are not in an order that a transposition can express.
 pub const MAX_LISTED_DEVICES: u64 = 1 << 20;
+
+/// How many ranges of indices the devices of a sharding may have in all, where blocks are dealt out to them.
+pub const MAX_RANGES: u64 = 1 << 24;
 
 #[cfg(test)]
 mod tests;

@@ -1,20 +1,23 @@
 //! [`Placement`]: where the shards of one array lie.
 
 use super::{
-    NotWhole, Sharding, ShardingError, TileBox,
+    MAX_RANGES, NotWhole, Region, Sharding, ShardingError, TileBox,
     boxes::Boxes,
     cuts::Cuts,
     digits::Digits,
     error::rule,
     kind::{Kind, field},
     named::Named,
-    tiling::{Ids, Subgroup},
+    ranges::Ranges,
+    tiling::{Cyclic, Ids, Subgroup, Tiling},
 };
 use crate::shape::{FieldPath, Shape};
+use smallvec::SmallVec;
 
 /// Where the shards of one array lie: a sharding that has been checked against the array and the number of devices.
 ///
-/// The array is cut into a grid of tiles, numbered row-major, and every tile has one device or more, its holders.
+/// The array is cut into a grid of tiles, numbered row-major, and every tile has one device or more, its holders. A tile is a box, or
+/// what blocks that are dealt out give to one place of the grid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
     cuts: Vec<Cuts>,
@@ -85,24 +88,33 @@ impl Placement {
             let order = Digits::identity(count);
             (whole(), Owners::Grid { copies: count, order, ids: None })
         };
-        let tiled = |tiles: &[u64], name: &'static str| {
+        let tiled = |tiles: &[u64], name: &'static str| -> Result<Vec<Cuts>, ShardingError> {
             if tiles.len() != sizes.len() {
                 let expected = format!("{} dimensions, as {shape} has", sizes.len());
                 return Err(rule(field(name), expected, tiles.len()));
             }
             Ok(sizes.iter().zip(tiles).map(|(&size, &tiles)| Cuts::even(size, tiles)).collect())
         };
+        let grid = |tiling: &Tiling| {
+            let order = match &tiling.ids {
+                Ids::Iota(digits) => digits.clone(),
+                Ids::List { .. } => Digits::identity(tiling.devices()),
+            };
+            let ids = matches!(tiling.ids, Ids::List { .. }).then(|| tiling.ids.clone());
+            Owners::Grid { copies: tiling.copies(), order, ids }
+        };
         let (cuts, holders) = match &sharding.kind {
             Kind::Replicated | Kind::Unreduced | Kind::Named(Named::Empty) => replicated(),
             Kind::Maximal(device) | Kind::Named(Named::Maximal(device)) => one(*device)?,
             Kind::Tiles(tiling) => {
-                let cuts = tiled(&tiling.tiles, "tile_assignment_dimensions")?;
-                let order = match &tiling.ids {
-                    Ids::Iota(digits) => digits.clone(),
-                    Ids::List { .. } => Digits::identity(tiling.devices()),
-                };
-                let ids = matches!(tiling.ids, Ids::List { .. }).then(|| tiling.ids.clone());
-                (cuts, Owners::Grid { copies: tiling.copies(), order, ids })
+                (tiled(&tiling.tiles, "tile_assignment_dimensions")?, grid(tiling))
+            }
+            Kind::Cyclic(Cyclic { tiling, blocks }) => {
+                let even = tiled(&tiling.tiles, "tile_assignment_dimensions")?;
+                let dealt = |(cuts, &block): (&Cuts, _)| cuts.dealt(block);
+                let cuts: Vec<Cuts> = even.iter().zip(blocks).map(dealt).collect();
+                few_ranges(&cuts, count)?;
+                (cuts, grid(tiling))
             }
             Kind::Named(Named::Axes(axes)) if axes.is_wholly(Subgroup::Unreduced) => replicated(),
             Kind::Named(Named::Axes(axes)) if !axes.is_wholly(Subgroup::Manual) => {
@@ -117,8 +129,7 @@ impl Placement {
                 (cuts, Owners::Grid { copies, order: axes.order(), ids })
             }
             Kind::Boxes(boxes) => {
-                let own = boxes.cuts.iter().map(|cuts| cuts.range(cuts.tiles() - 1).1);
-                let own: Vec<u64> = own.collect();
+                let own: Vec<u64> = boxes.cuts.iter().map(Cuts::size).collect();
                 if own != sizes {
                     let expected = format!("boxes of an array of {sizes:?}, as {shape} is");
                     return Err(rule(FieldPath::new("boxes"), expected, format!("{own:?}")));
@@ -148,13 +159,25 @@ impl Placement {
         self.cuts.iter().map(Cuts::side).collect()
     }
 
-    /// The box of a device, which may be empty; `None` where the device has no part of the array.
+    /// The part of the array that a device has, which may be empty; `None` where it has none.
+    #[must_use]
+    pub fn region(&self, device: u64) -> Option<Region> {
+        if let Owners::Listed(boxes) = &self.holders {
+            return boxes.of_device.get(&device).map(|(tile, _)| Region::from(tile));
+        }
+        self.tile_number(device).map(|tile| self.tile_region(tile))
+    }
+
+    /// The parts of all devices that have one, by device.
+    pub fn regions(&self) -> impl Iterator<Item = (u64, Region)> + '_ {
+        (0..self.devices).filter_map(|device| Some((device, self.region(device)?)))
+    }
+
+    /// The box of a device, which may be empty; `None` where the device has no part of the array, or several ranges of a dimension,
+    /// as [`region`](Self::region) says.
     #[must_use]
     pub fn tile(&self, device: u64) -> Option<TileBox> {
-        if let Owners::Listed(boxes) = &self.holders {
-            return boxes.of_device.get(&device).map(|(tile, _)| tile.clone());
-        }
-        self.tile_number(device).map(|tile| self.tile_box(tile))
+        self.region(device)?.as_box()
     }
 
     /// The boxes of all devices that have one, by device.
@@ -198,16 +221,16 @@ impl Placement {
         }
     }
 
-    /// The box of a tile.
-    pub(crate) fn tile_box(&self, tile: u64) -> TileBox {
+    /// The part of the array that is a tile.
+    pub(crate) fn tile_region(&self, tile: u64) -> Region {
         let mut rest = tile;
-        let mut ranges: smallvec::SmallVec<[(u64, u64); 4]> =
-            smallvec::smallvec![(0, 0); self.cuts.len()];
-        for (range, cuts) in ranges.iter_mut().zip(&self.cuts).rev() {
-            *range = cuts.range(rest % cuts.tiles());
+        let mut dimensions: SmallVec<[Ranges; 4]> = SmallVec::new();
+        for cuts in self.cuts.iter().rev() {
+            dimensions.push(cuts.ranges(rest % cuts.tiles()));
             rest /= cuts.tiles();
         }
-        TileBox::new(ranges).expect("tiles start before they end")
+        dimensions.reverse();
+        Region::new(dimensions)
     }
 
     /// The devices that have a tile.
@@ -272,6 +295,20 @@ fn sizes(shape: &Shape) -> Result<Vec<u64>, ShardingError> {
         _ => Err(rule(array(), "fixed extents", shape)),
     });
     fixed.collect()
+}
+
+/// The ranges of all devices, where blocks are dealt out, are so few that each may be looked at.
+fn few_ranges(cuts: &[Cuts], devices: u64) -> Result<(), ShardingError> {
+    let of = |cuts: &Cuts| {
+        let pieces = cuts.dealt_pieces()?;
+        Some(u128::from(devices / cuts.tiles()) * u128::from(pieces))
+    };
+    let ranges: u128 = cuts.iter().filter_map(of).sum();
+    if ranges > u128::from(MAX_RANGES) {
+        let expected = format!("blocks that give all devices at most {MAX_RANGES} ranges");
+        return Err(rule(FieldPath::new("blocks"), expected, ranges));
+    }
+    Ok(())
 }
 
 /// The error of shards that are no parts of the array.

@@ -8,7 +8,7 @@ use super::{
     kind::Kind,
     mesh::{AxisRef, Mesh},
     named::{Named, NamedAxes},
-    tiling::{Ids, Subgroup, Tiling},
+    tiling::{Cyclic, Ids, Subgroup, Tiling},
 };
 
 /// Before every leaf of a tuple whose number this divides, XLA prints the number.
@@ -23,6 +23,9 @@ impl Display for Sharding {
             Kind::Unknown => f.write_str("{unknown")?,
             Kind::Maximal(device) => write!(f, "{{maximal device={device}")?,
             Kind::Tiles(tiling) => write!(f, "{{devices={tiling}")?,
+            Kind::Cyclic(Cyclic { tiling, blocks }) => {
+                write!(f, "{{devices={tiling} blocks=[{}]", list(blocks))?;
+            }
             Kind::Named(named) => write!(f, "{{{named}")?,
             Kind::Boxes(boxes) => return boxes.fmt(f),
             Kind::Tuple(leaves) => {

@@ -37,6 +37,62 @@ fn hostile_sizes_cost_no_more_than_their_text() {
 }
 
 #[test]
+fn hostile_blocks_cost_no_more_than_their_text() {
+    for (text, expected) in [
+        ("{devices=[2]<=[2] blocks=[0]}", "blocks[0]: expected 1 to 2^63-1 indices, got 0"),
+        ("{devices=[2]<=[2] blocks=[-3]}", "blocks[0]: expected 1 to 2^63-1 indices, got -3"),
+        ("{devices=[2]<=[2] blocks=[9223372036854775808]}", "a number from -2^63 to 2^63-1"),
+        (
+            "{devices=[2]<=[2] blocks=[3,4]}",
+            "blocks: expected 1 sizes, one for each dimension, got 2",
+        ),
+        ("{devices=[2,2]<=[5] blocks=[3,4]}", "iota_reshape_dims"),
+        ("{replicated blocks=[3]}", "expected devices= where there are blocks"),
+        ("{{devices=[2]<=[2] blocks=[3]}}", "expected an array without blocks= in a tuple"),
+    ] {
+        assert!(refused(text).contains(expected), "{}", refused(text));
+    }
+    let placed = |text: &str, shape: &str| {
+        text.parse::<Sharding>().unwrap().place(&shape.parse().unwrap(), None)
+    };
+    let error = placed("{devices=[2]<=[2] blocks=[1]}", "u8[4611686018427387904]").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "blocks: expected blocks that give all devices at most 16777216 ranges, got 4611686018427387904"
+    );
+    // A dimension of few blocks, on many devices.
+    let many = "{devices=[2,4611686018427387903]<=[9223372036854775806] blocks=[1,4]}";
+    assert!(placed(many, "u8[3,9]").is_err());
+    let large = "{devices=[2]<=[2] blocks=[4611686018427387904]}";
+    let placement = placed(large, "u8[9223372036854775807]").unwrap();
+    assert_eq!(placement.tile(1).unwrap().to_string(), "[4611686018427387904,9223372036854775807)");
+    let error = placed("{devices=[2]<=[2] blocks=[3]}", "u8[4,4]").unwrap_err().to_string();
+    assert!(error.contains("expected 2 dimensions"), "{error}");
+}
+
+#[test]
+fn blocks_are_printed_and_read_again() {
+    for (text, printed) in [
+        ("{ blocks = [ 3 , 4 ] devices=[2,1]<=[2] }", "{devices=[2,1]<=[2] blocks=[3,4]}"),
+        (
+            "{devices=[2,1,2]1,0,3,2 last_tile_dim_replicate blocks=[3,4] shard_as 3}",
+            "{devices=[2,1,2]0,1,2,3 last_tile_dim_replicate blocks=[3,4] shard_as 3}",
+        ),
+        ("{devices=[1,1]<=[1] blocks=[3,4]}", "{replicated}"),
+    ] {
+        let sharding: Sharding = text.parse().unwrap();
+        assert_eq!(sharding.to_string(), printed);
+        assert_eq!(printed.parse::<Sharding>().unwrap(), sharding);
+    }
+    let named: Sharding = "{mesh['x'=2,'y'=4], [{'y'}, {'x'}]}".parse().unwrap();
+    let cyclic = named.cyclic([3, 4]).unwrap();
+    assert_eq!(cyclic.to_string(), "{devices=[4,2]<=[2,4]T(1,0) blocks=[3,4]}");
+    assert!(cyclic.encode().unwrap_err().to_string().contains("no such form"));
+    assert!((cyclic.as_tiles().is_none() && cyclic.as_list().is_none()));
+    assert!(Sharding::maximal(1).cyclic([3]).unwrap_err().to_string().contains("by tiles"));
+}
+
+#[test]
 fn empty_copies_are_sorted_and_groups_kept() {
     for (text, printed) in [
         (

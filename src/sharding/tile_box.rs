@@ -48,21 +48,6 @@ impl TileBox {
     pub fn is_empty(&self) -> bool {
         self.ranges.iter().any(|(start, limit)| start == limit)
     }
-
-    /// The indices that both boxes have; `None` where there are none.
-    #[must_use]
-    pub fn intersection(&self, other: &Self) -> Option<Self> {
-        let both = self.ranges.iter().zip(&other.ranges);
-        let ranges = both.map(|(a, b)| (a.0.max(b.0), a.1.min(b.1)));
-        Self::new(ranges).filter(|both| !both.is_empty())
-    }
-
-    /// The same box with another range in one dimension.
-    pub(crate) fn with(&self, dimension: usize, range: (u64, u64)) -> Self {
-        let mut ranges = self.ranges.clone();
-        ranges[dimension] = range;
-        Self { ranges }
-    }
 }
 
 impl fmt::Display for TileBox {

@@ -84,6 +84,14 @@ pub(super) struct Tiling {
     pub(super) ids: Ids,
 }
 
+/// Tiles of which each has blocks of the array, dealt out in turn, and not one box.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Cyclic {
+    pub(super) tiling: Tiling,
+    /// Indices of a block in each dimension, at least 1.
+    pub(super) blocks: Vec<u64>,
+}
+
 impl Tiling {
     /// The canonical form. The product of all extents is the number of devices and fits an int64.
     pub(super) fn canonical(

@@ -25,7 +25,7 @@ impl Sharding {
     ///
     /// # Errors
     ///
-    /// Where the sharding is given by boxes, for which there is no message.
+    /// Where the sharding is given by boxes, or deals out blocks, for which there is no message.
     pub fn encode(&self) -> Result<Vec<u8>, ShardingError> {
         Ok(OpSharding::try_from(self)?.encode_to_vec())
     }
@@ -52,12 +52,9 @@ impl TryFrom<&Sharding> for OpSharding {
                 ..of_type(Type::Tuple)
             },
             Kind::Boxes(boxes) => {
-                return Err(ShardingError::Unsupported {
-                    field: FieldPath::new("sharding"),
-                    given: format!("a sharding by {} boxes", boxes.of_device.len()),
-                    reason: "xla.OpSharding has no such form".to_owned(),
-                });
+                return Err(no_form(format!("a sharding by {} boxes", boxes.of_device.len())));
             }
+            Kind::Cyclic(_) => return Err(no_form(sharding.to_string())),
         };
         if let Some(group) = sharding.group {
             let kind = if group.like { ShardGroupType::Like } else { ShardGroupType::As };
@@ -67,6 +64,12 @@ impl TryFrom<&Sharding> for OpSharding {
         }
         Ok(proto)
     }
+}
+
+/// The error of a sharding that XLA does not have.
+fn no_form(given: String) -> ShardingError {
+    let reason = "xla.OpSharding has no such form".to_owned();
+    ShardingError::Unsupported { field: FieldPath::new("sharding"), given, reason }
 }
 
 fn of_type(kind: Type) -> OpSharding {

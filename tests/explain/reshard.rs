@@ -37,7 +37,7 @@ fn svg_reshard() {
 type Case = (&'static str, [&'static str; 2], [Option<u64>; 2]);
 
 /// Of every rank, uneven, replicated, of one device and of many, without elements.
-const CASES: [Case; 12] = [
+const CASES: [Case; 14] = [
     ("f32[100]", ["{devices=[2]<=[2]}", "{devices=[2]1,0}"], [None; 2]),
     ("f32[]", ["{maximal device=1}", "{maximal device=0}"], [Some(2); 2]),
     ("f32[0,6]", ["{devices=[4,1]<=[4]}", "{devices=[1,4]<=[4]}"], [None; 2]),
@@ -53,6 +53,16 @@ const CASES: [Case; 12] = [
     ),
     ("bf16[12288,49152]", ["{devices=[8,8]<=[8,8]T(1,0)}", "{devices=[1,48]<=[48]}"], [None; 2]),
     ("f32[1000,1000]", ["{devices=[300,1]<=[300]}", "{devices=[1,300]<=[300]}"], [None; 2]),
+    (
+        "f64[300,200]",
+        ["{devices=[2,2]<=[4] blocks=[36,36]}", "{devices=[2,2]<=[2,2]T(1,0) blocks=[128,128]}"],
+        [None; 2],
+    ),
+    (
+        "f64[900,900,900]",
+        ["{devices=[2,2,2]<=[8] blocks=[1,1,1]}", "{devices=[2,1,1]<=[2] blocks=[9,9,9]}"],
+        [None; 2],
+    ),
     ("f32[16,1]", ["{devices=[16,1]<=[16]}", "{devices=[16,1]<=[16]}"], [None; 2]),
 ];
 
@@ -110,6 +120,22 @@ fn tiles_lie_where_their_indices_are() {
             let sizes: Vec<u64> = tile.sizes().collect();
             assert_eq!([number("height") + 1, number("width") + 1], sizes[..], "{tile}");
         }
+    }
+}
+
+/// Each block is drawn where its indices are.
+#[test]
+fn blocks_lie_where_their_indices_are() {
+    let names = ["{devices=[2,2]<=[4] blocks=[100,200]}", "{devices=[1,4]3,2,1,0 blocks=[1,40]}"];
+    let plan = planned("f32[400,400]", names, [None; 2]);
+    let text = ReshardPicture::new(&plan, names).svg();
+    for title in [
+        "[0,100)×[0,200): device 0",
+        "[100,200)×[200,400): device 3",
+        "[200,300)×[200,400): device 1",
+        "[0,400)×[360,400): device 2",
+    ] {
+        assert!(text.contains(title), "{title}");
     }
 }
 

@@ -4,14 +4,14 @@ use stridec::{
     Operation, Tensor,
     reshard::Shards,
     shape::{Layout, Shape},
-    sharding::{Placement, Sharding, TileBox},
+    sharding::{Placement, Region, Sharding},
     window::Slice,
 };
 
 use crate::launcher::Launcher;
 
 /// Shardings over four ranks, by name.
-const SHARDINGS: [(&str, &str); 9] = [
+const SHARDINGS: [(&str, &str); 12] = [
     ("rows", "{devices=[4,1]<=[4]}"),
     ("columns", "{devices=[1,4]<=[4]}"),
     ("squares", "{devices=[2,2]<=[4]}"),
@@ -20,6 +20,9 @@ const SHARDINGS: [(&str, &str); 9] = [
     ("listed", "{devices=[4,1]2,0,3,1}"),
     ("maximal-2", "{maximal device=2}"),
     ("maximal-3", "{maximal device=3}"),
+    ("36-blocks", "{devices=[2,2]<=[4] blocks=[36,36]}"),
+    ("7-rows", "{devices=[4,1]<=[4] blocks=[7,1]}"),
+    ("16-blocks", "{devices=[2,2]<=[2,2]T(1,0) blocks=[16,8]}"),
     ("named", "{mesh['x'=2,'y'=2], [{}, {'y', 'x'}]}"),
 ];
 
@@ -51,6 +54,11 @@ f32[40,24]    {replicated}  rows  -    -      --devices 4
 f32[40,24]    maximal-2  {replicated}  -  -   --devices 4
 f32[40,24]    rows     {devices=[1,3]<=[3]}  -  -
 f32[40,24]    {devices=[1,3]<=[3]}  crossed  -  {0,1}  --staging 100
+# Blocks that are dealt out, in short runs, in pieces, and in long runs.
+f64[130,100]  36-blocks  16-blocks  {0,1}  {0,1}
+f64[130,100]  36-blocks  rows     -      {0,1}  --staging 2000
+f32[33,70]    columns  16-blocks  {1,0:T(4,3)}  {1,0:T(2,4)}
+f32[300,512]  7-rows   36-blocks  -      -
 # Tiles, and packed elements.
 bf16[64,256]  rows     columns  -      {1,0:T(8,128)(2,1)}
 f32[50,200]   squares  rows     {1,0:T(8,128)}  -
@@ -106,7 +114,7 @@ impl Side {
     /// The image of a device's shard: its box of the array, and zeros.
     fn image(&self, array: &Shape, whole: &[u8], device: u64) -> Option<Vec<u8>> {
         let shape = self.shards.shape(array, &self.placement, device).unwrap()?;
-        let region = self.placement.tile(device).unwrap();
+        let region = self.placement.region(device).unwrap();
         let part = part(array, whole, &region);
         if !self.shards.whole_tiles || region.is_empty() {
             let tensor = Tensor::from(shape);
@@ -129,15 +137,34 @@ impl Side {
     }
 }
 
-/// A box of the array, dense.
-fn part(array: &Shape, whole: &[u8], region: &TileBox) -> Vec<u8> {
+/// A part of the array, dense.
+fn part(array: &Shape, whole: &[u8], region: &Region) -> Vec<u8> {
     if region.is_empty() {
         return Vec::new();
     }
-    let starts: Vec<u64> = region.ranges().iter().map(|(start, _)| *start).collect();
-    let slice =
-        Slice::new(starts, region.sizes().collect::<Vec<_>>(), vec![1; region.ranges().len()]);
-    run(&Operation::slice(array.clone().into(), &slice, None).unwrap(), whole)
+    let sizes: Vec<u64> = region.sizes().collect();
+    if let Some(tile) = region.as_box() {
+        let starts: Vec<u64> = tile.ranges().iter().map(|(start, _)| *start).collect();
+        let ones = vec![1; sizes.len()];
+        let slice = Slice::new(starts, sizes, ones);
+        return run(&Operation::slice(array.clone().into(), &slice, None).unwrap(), whole);
+    }
+    // Row by row, range by range, of matrices whose elements are whole bytes.
+    let [rows, columns] = &region.dimensions().collect::<Vec<_>>()[..] else { panic!("a matrix") };
+    let [_, width] = array.dimensions() else { panic!("a matrix") };
+    let width = usize::try_from(width.bound().unwrap()).unwrap();
+    let bytes = usize::try_from(array.element_type().storage_bits().unwrap() / 8).unwrap();
+    let mut part = Vec::new();
+    for row in rows.iter().flat_map(|&(start, limit)| start..limit) {
+        for &(start, limit) in *columns {
+            let at = |column| {
+                let [row, column] = [row, column].map(|at| usize::try_from(at).unwrap());
+                (row * width + column) * bytes
+            };
+            part.extend_from_slice(&whole[at(start)..at(limit)]);
+        }
+    }
+    part
 }
 
 fn run(operation: &Operation, source: &[u8]) -> Vec<u8> {
@@ -194,7 +221,7 @@ fn check(launcher: &Launcher, Pair { shape, shardings: [from, to], layouts, more
 fn ranks_write_their_parts_of_the_whole() {
     let Some(launcher) = Launcher::find() else { return };
     let pairs = pairs();
-    assert_eq!(pairs.len(), 30);
+    assert_eq!(pairs.len(), 34);
     for pair in &pairs {
         check(&launcher, pair);
     }
@@ -205,7 +232,7 @@ fn ranks_write_their_parts_of_the_whole() {
 fn a_few_pairs() {
     let Some(launcher) = Launcher::find() else { return };
     let pairs = pairs();
-    for number in [1, 4, 7, 10, 25] {
+    for number in [1, 4, 7, 10, 23, 29] {
         check(&launcher, &pairs[number]);
     }
 }

@@ -4,6 +4,7 @@
 mod base64;
 mod cases;
 mod forms;
+mod messages;
 mod moves;
 mod mutations;
 mod plans;

@@ -8,7 +8,7 @@ use stridec::{
     Operation, Tensor,
     reshard::{Shards, simulate},
     shape::{Layout, Shape},
-    sharding::{Placement, Sharding, TileBox},
+    sharding::{Placement, Region, Sharding, TileBox},
     window::Slice,
 };
 
@@ -75,7 +75,14 @@ fn sharding(random: &mut Random, rank: usize) -> (Sharding, Option<u64>) {
         1 => named.as_list(),
         _ => None,
     };
-    (other.unwrap_or(named), Some(devices as u64))
+    let sharding = other.unwrap_or(named);
+    // Blocks of all sizes, some greater than any extent.
+    if random.below(2) == 0 {
+        let largest = [2, 3, 9, 300][random.below(4)];
+        let blocks: Vec<u64> = (0..rank).map(|_| 1 + random.below(largest) as u64).collect();
+        return (sharding.cyclic(blocks).unwrap(), Some(devices as u64));
+    }
+    (sharding, Some(devices as u64))
 }
 
 /// A layout of the shards: an order of the dimensions, maybe tiles, and maybe packed elements.
@@ -97,22 +104,71 @@ fn layout(random: &mut Random, rank: usize, packed: bool) -> Option<Layout> {
     Some(if packed { layout.element_size(4) } else { layout })
 }
 
-/// What an image of `shape` has in a box of the array.
-fn part(array: &Shape, image: &[u8], region: &TileBox, shape: &Shape) -> Vec<u8> {
-    let starts: Vec<u64> = region.ranges().iter().map(|(start, _)| *start).collect();
-    let sizes: Vec<u64> = region.sizes().collect();
-    let ones = vec![1; sizes.len()];
-    let (source, destination) = (Tensor::from(array.clone()), Tensor::from(shape.clone()));
+/// What an image of `array` has in a part of it, as a shard of `shape`.
+fn part(array: &Shape, image: &[u8], region: &Region, shape: &Shape) -> Vec<u8> {
+    let destination = Tensor::from(shape.clone());
     let operation = if region.is_empty() {
-        let empty = Tensor::dense(array.element_type(), sizes).unwrap();
+        let empty = Tensor::dense(array.element_type(), region.sizes()).unwrap();
         Operation::relayout(empty, destination).unwrap()
+    } else if let Some(tile) = region.as_box() {
+        let starts: Vec<u64> = tile.ranges().iter().map(|(start, _)| *start).collect();
+        let sizes: Vec<u64> = tile.sizes().collect();
+        let ones = vec![1; sizes.len()];
+        let slice = Slice::new(starts, sizes, ones);
+        Operation::slice(array.clone().into(), &slice, Some(destination)).unwrap()
     } else {
-        Operation::slice(source, &Slice::new(starts, sizes, ones), Some(destination)).unwrap()
+        let dense = dense(array, region.sizes());
+        let bytes = Tensor::from(dense.clone()).descriptor().unwrap().image_bytes();
+        let mut collected = vec![0; usize::try_from(bytes).unwrap()];
+        collect(array, image, region, &dense, &mut collected);
+        return part(&dense, &collected, &whole(region.sizes()), shape);
     };
     let mut bytes = vec![0xaa; usize::try_from(operation.destination().image_bytes()).unwrap()];
     let image = if region.is_empty() { &[][..] } else { image };
     operation.run_on_host(image, &mut bytes).unwrap();
     bytes
+}
+
+/// A dense array of the elements of another, packed as they are there.
+fn dense(array: &Shape, sizes: impl IntoIterator<Item = u64>) -> Shape {
+    let bits = array.layout().unwrap().element_size_in_bits;
+    let layout = Layout::default_for_rank(array.rank()).element_size(bits);
+    Shape::new(array.element_type(), sizes, layout).unwrap()
+}
+
+/// All of an array.
+fn whole(sizes: impl IntoIterator<Item = u64>) -> Region {
+    Region::from(&TileBox::new(sizes.into_iter().map(|size| (0, size))).unwrap())
+}
+
+/// Copies the elements of a part of an array to the front of a dense one, bit by bit, in the order of their indices.
+fn collect(array: &Shape, image: &[u8], region: &Region, to: &Shape, bytes: &mut [u8]) {
+    let [of_array, of_part] =
+        [array, to].map(|shape| Tensor::from(shape.clone()).descriptor().unwrap());
+    let bits = u64::from(of_array.element_bits());
+    let coordinates: Vec<Vec<u64>> = region
+        .dimensions()
+        .map(|ranges| ranges.iter().flat_map(|&(start, limit)| start..limit).collect())
+        .collect();
+    let mut index = vec![0; coordinates.len()];
+    for number in 0..region.elements() {
+        let mut rest = number;
+        for (at, coordinates) in index.iter_mut().zip(&coordinates).rev() {
+            *at = rest % coordinates.len() as u64;
+            rest /= coordinates.len() as u64;
+        }
+        let places = index.iter().zip(&coordinates);
+        let there: Vec<u64> =
+            places.map(|(&at, coordinates)| coordinates[usize::try_from(at).unwrap()]).collect();
+        let (to, from) =
+            (of_part.offset(&index).unwrap() * bits, of_array.offset(&there).unwrap() * bits);
+        for bit in 0..bits {
+            let at = |bit: u64| (usize::try_from(bit / 8).unwrap(), bit % 8);
+            let ((from, from_bit), (to, to_bit)) = (at(from + bit), at(to + bit));
+            let value = image[from] >> from_bit & 1;
+            bytes[to] = bytes[to] & !(1 << to_bit) | value << to_bit;
+        }
+    }
 }
 
 struct Pair {
@@ -156,15 +212,15 @@ fn simulated_moves_equal_the_relayout_of_the_whole() {
     let count = cases.map_or(400, |count| count.parse().unwrap());
     let seed = std::env::var("STRIDEC_SEED").map_or(1, |seed| seed.parse::<u64>().unwrap());
     let mut random = Random(0x2545_f491_4f6c_dd1d ^ seed << 20);
-    let (mut shards, mut bytes, mut staged) = (0, 0, 0);
+    let (mut shards, mut bytes, mut staged, mut dealt) = (0, 0, 0, 0);
     for _ in 0..count {
         let Pair { array, from, to, staging, text } = pair(&mut random);
         // Packed, so that every value of an element fits every layout.
         let packed = array.element_type().name() == "s4";
-        let whole = Layout::default_for_rank(array.rank()).element_size(if packed { 4 } else { 0 });
+        let all = Layout::default_for_rank(array.rank()).element_size(if packed { 4 } else { 0 });
         let sizes = array.dimensions().iter().map(|size| size.bound().unwrap());
-        let whole = Shape::new(array.element_type(), sizes, whole).unwrap();
-        let length = Tensor::from(whole.clone()).descriptor().unwrap().image_bytes();
+        let all = Shape::new(array.element_type(), sizes, all).unwrap();
+        let length = Tensor::from(all.clone()).descriptor().unwrap().image_bytes();
         let mut image: Vec<u8> =
             (0..length).map(|_| u8::try_from(random.below(256)).unwrap()).collect();
         let elements: u64 = array.dimensions().iter().map(|size| size.bound().unwrap()).product();
@@ -180,84 +236,65 @@ fn simulated_moves_equal_the_relayout_of_the_whole() {
             }
         }
         let mut sources = BTreeMap::new();
-        for (device, tile) in from.0.tiles() {
+        for (device, tile) in from.0.regions() {
             let shape = from.1.shape(&array, &from.0, device).unwrap().unwrap();
             sources.insert(
                 device,
-                shard(&whole, &image, &tile, &shape, from.1.whole_tiles, &mut random),
+                shard(&all, &image, &tile, &shape, from.1.whole_tiles, &mut random),
             );
         }
         let sources: BTreeMap<u64, &[u8]> =
             sources.iter().map(|(device, image)| (*device, &image[..])).collect();
         let moved = simulate(&array, (&from.0, &from.1), (&to.0, &to.1), staging, &sources)
             .unwrap_or_else(|error| panic!("{text}: {error}"));
-        assert_eq!(moved.len(), to.0.tiles().count(), "{text}");
+        assert_eq!(moved.len(), to.0.regions().count(), "{text}");
         staged += usize::from(staging.is_some());
-        for (device, tile) in to.0.tiles() {
+        let is_dealt =
+            |side: &Placement| side.regions().any(|(_, region)| region.as_box().is_none());
+        dealt += usize::from(is_dealt(&from.0) || is_dealt(&to.0));
+        for (device, tile) in to.0.regions() {
             let shape = to.1.shape(&array, &to.0, device).unwrap().unwrap();
             let given = &moved[&device];
             if to.1.whole_tiles {
-                let front = TileBox::new(tile.sizes().map(|size| (0, size))).unwrap();
+                let front = whole(tile.sizes());
                 let dense = Shape::new(array.element_type(), tile.sizes(), None).unwrap();
                 if !tile.is_empty() {
                     assert_eq!(
                         part(&shape, given, &front, &dense),
-                        part(&whole, &image, &tile, &dense),
+                        part(&all, &image, &tile, &dense),
                         "{text}"
                     );
                 }
             } else {
-                assert_eq!(given, &part(&whole, &image, &tile, &shape), "{text}, device {device}");
+                assert_eq!(given, &part(&all, &image, &tile, &shape), "{text}, device {device}");
             }
             shards += 1;
             bytes += given.len();
         }
     }
-    println!("{count} pairs, {staged} of them staged: {shards} shards of {bytes} bytes");
+    println!(
+        "{count} pairs, {staged} of them staged, {dealt} with blocks dealt out: {shards} shards of {bytes} bytes"
+    );
+    assert!(dealt * 8 > count);
 }
 
-/// The image of a source's shard; in a whole tile, what lies behind the box is noise.
+/// The image of a source's shard; in a whole tile, what lies behind the device's part is noise.
 fn shard(
     array: &Shape,
     image: &[u8],
-    tile: &TileBox,
+    region: &Region,
     shape: &Shape,
-    whole: bool,
+    whole_tile: bool,
     random: &mut Random,
 ) -> Vec<u8> {
-    if !whole {
-        return part(array, image, tile, shape);
+    if !whole_tile {
+        return part(array, image, region, shape);
     }
-    // The tile as a part of an array that has noise around it.
     let sizes: Vec<u64> = shape.dimensions().iter().map(|size| size.bound().unwrap()).collect();
-    let bits = array.layout().unwrap().element_size_in_bits;
-    let dense = Layout::default_for_rank(sizes.len()).element_size(bits);
-    let dense = Shape::new(array.element_type(), sizes.iter().copied(), dense).unwrap();
+    let dense = dense(array, sizes.iter().copied());
     let descriptor = Tensor::from(dense.clone()).descriptor().unwrap();
     let mut noise: Vec<u8> =
         (0..descriptor.image_bytes()).map(|_| u8::try_from(random.below(2)).unwrap()).collect();
-    let of_array = Tensor::from(array.clone()).descriptor().unwrap();
-    let unit = u64::from(array.element_type().storage_bits().unwrap());
-    let bits = if bits == 0 { unit } else { bits };
-    let sides: Vec<u64> = tile.sizes().collect();
-    let mut index = vec![0; sides.len()];
-    for number in 0..tile.elements() {
-        let mut rest = number;
-        for (at, side) in index.iter_mut().zip(&sides).rev() {
-            *at = rest % side;
-            rest /= side;
-        }
-        let there: Vec<u64> =
-            index.iter().zip(tile.ranges()).map(|(at, range)| at + range.0).collect();
-        let (to, from) =
-            (descriptor.offset(&index).unwrap() * bits, of_array.offset(&there).unwrap() * bits);
-        for bit in 0..bits {
-            let at = |bit: u64| (usize::try_from(bit / 8).unwrap(), bit % 8);
-            let ((from, from_bit), (to, to_bit)) = (at(from + bit), at(to + bit));
-            let value = image[from] >> from_bit & 1;
-            noise[to] = noise[to] & !(1 << to_bit) | value << to_bit;
-        }
-    }
-    let all = TileBox::new(sizes.iter().map(|&size| (0, size))).unwrap();
-    part(&dense, &noise, &all, shape)
+    collect(array, image, region, &dense, &mut noise);
+    part(&dense, &noise, &whole(sizes), shape)
 }

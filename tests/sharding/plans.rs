@@ -7,7 +7,7 @@ use stridec::{
     ErrorKind,
     reshard::{RankPlan, ReshardPlan, Transfer, plan, rank_plan, rounds},
     shape::Shape,
-    sharding::{Placement, Sharding, TileBox},
+    sharding::{Placement, Region, Sharding, TileBox},
 };
 
 use crate::cases::{cases, list, proto, text};
@@ -23,7 +23,7 @@ fn placements(record: &Value, shape: &Shape) -> [Placement; 2] {
 /// What the case says that a destination wants of one tile: its holders, its box, and whether all of it has been found.
 struct Wanted {
     holders: Vec<u64>,
-    region: TileBox,
+    region: Region,
     found: u64,
 }
 
@@ -40,7 +40,7 @@ fn plans_are_those_of_the_cases() {
             let holders = transfer[1].as_array().unwrap().iter();
             wanted.entry(transfer[0].as_u64().unwrap()).or_default().push(Wanted {
                 holders: holders.map(|holder| holder.as_u64().unwrap()).collect(),
-                region: TileBox::new(list(&transfer[2])).unwrap(),
+                region: Region::from(&TileBox::new(list(&transfer[2])).unwrap()),
                 found: 0,
             });
         }
@@ -81,16 +81,16 @@ fn check(plan: &ReshardPlan) {
     assert_eq!((cost.total_bytes, cost.receive_bytes), (bounds.total_bytes, bounds.receive_bytes));
     // A sender's share may be passed by 1% and, where that is less, by no element.
     assert!(cost.send_bytes * 100 <= bounds.send_bytes * 101, "{cost:?} {bounds:?}");
-    let mut arrived: BTreeMap<u64, Vec<&TileBox>> = BTreeMap::new();
+    let mut arrived: BTreeMap<u64, Vec<&Region>> = BTreeMap::new();
     for Transfer { from, to, region } in plan.transfers().iter().chain(plan.copies()) {
-        let own = plan.from().tile(*from).unwrap();
+        let own = plan.from().region(*from).unwrap();
         assert_eq!(own.intersection(region).as_ref(), Some(region));
         arrived.entry(*to).or_default().push(region);
     }
     for Transfer { to, region, .. } in plan.transfers() {
-        assert!(plan.from().tile(*to).is_none_or(|own| own.intersection(region).is_none()));
+        assert!(plan.from().region(*to).is_none_or(|own| own.intersection(region).is_none()));
     }
-    for (device, tile) in plan.to().tiles() {
+    for (device, tile) in plan.to().regions() {
         let boxes = arrived.remove(&device).unwrap_or_default();
         let elements: u64 = boxes.iter().map(|region| region.elements()).sum();
         assert_eq!(elements, tile.elements());
@@ -145,7 +145,7 @@ fn check_parts(plan: &ReshardPlan) {
             }
         }
         assert_eq!(sent, received);
-        let moved = sent.values().flatten().map(TileBox::elements).sum::<u64>();
+        let moved = sent.values().flatten().map(Region::elements).sum::<u64>();
         assert_eq!(u128::from(moved * bytes), plan.cost().total_bytes);
     }
 }
@@ -177,6 +177,38 @@ fn balanced_boxes_and_odd_splits() {
             check(&plan(&shape, from, to).unwrap());
         }
     }
+}
+
+/// Blocks that are dealt out, to and from each other and everything else.
+#[test]
+fn blocks_that_are_dealt_out() {
+    let shape: Shape = "f64[103,70]".parse().unwrap();
+    let sides = [
+        "{devices=[2,2]<=[4] blocks=[36,36]}",
+        "{devices=[2,2]<=[2,2]T(1,0) blocks=[16,8]}",
+        "{devices=[3,2]<=[6] blocks=[5,9]}",
+        "{devices=[1,4]<=[4] blocks=[1,1]}",
+        "{devices=[4,1]3,1,2,0 blocks=[200,1]}",
+        "{devices=[5,2,3]<=[30] last_tile_dim_replicate blocks=[7,11]}",
+        "{devices=[2,1]<=[2]}",
+        "{devices=[1,3,4]<=[12] last_tile_dim_replicate}",
+        "{maximal device=1}",
+        "{replicated}",
+    ];
+    let sides = sides.map(|text| {
+        let sharding: Sharding = text.parse().unwrap();
+        sharding.place(&shape, sharding.devices().is_none().then_some(4)).unwrap()
+    });
+    for from in &sides {
+        for to in &sides {
+            check(&plan(&shape, from, to).unwrap());
+        }
+    }
+    // A pair of ranks has one message, whatever the number of blocks.
+    let plan = plan(&shape, &sides[0], &sides[1]).unwrap();
+    assert_eq!((plan.transfers().len(), plan.copies().len()), (12, 4));
+    let first = &plan.transfers()[0].region;
+    assert_eq!(first.to_string(), "[0,16)∪[32,36)∪[72,80)∪[96,103)×[8,16)∪[24,32)");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::{
         colour::Colour,
         flows::Flows,
         reshard::ReshardPicture,
-        shards::{MAX_STRIPS, Map, Strip, View, listed, shown},
+        shards::{Map, Strip, View, listed, shown},
     },
     sharding::Holders,
 };
@@ -59,7 +59,8 @@ impl ReshardPicture<'_> {
             width: self.title().chars().count() * 92 / 10,
             height: LINE + 2,
         };
-        let words = self.sentences().into_iter().chain(self.several().map(str::to_owned));
+        let words =
+            self.sentences().into_iter().chain(self.legend().into_iter().map(str::to_owned));
         let words = words.map(|said| paragraph(&said, WIDTH, "s"));
         let parts = vec![
             title,
@@ -77,7 +78,7 @@ impl ReshardPicture<'_> {
             || vec![paragraph("The array has no elements.", WIDTH, "s")],
             |view| {
                 let sides = placements.iter().zip(["Before", "After"]).zip(self.names);
-                let most = [MAX_STRIPS; 2];
+                let most = [view.most_strips(); 2];
                 sides
                     .map(|((placement, word), name)| {
                         let map = Map::new(placement, &view, most);

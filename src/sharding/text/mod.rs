@@ -7,6 +7,7 @@
 //!          | "devices=[" ns "]" ( ns | "<=[" ns "]" [ "T(" ns ")" ] )       T exactly where there are two or more
 //!          | "last_tile_dim_replicate" | "last_tile_dims={" type { "," type } "}"
 //!          | ( "shard_as" | "shard_like" ) n | "metadata={" … "}"
+//!          | "blocks=[" ns "]"                      not XLA's: a block size for each dimension, outside of tuples
 //! named    = "{mesh[" [ name "=" n { "," name "=" n } ] "]" [ ", device_ids=(" ( ns | "[" ns "]" [ "T(" ns ")" ] ) ")" ]
 //!            ( ", replicated" | ", manual" | ", unreduced" | ", [" [ dim { "," dim } ] "]" { ", " list "={" refs "}" } ) "}"
 //!          | "{maximal_mesh[device_id=" n "]}"
@@ -26,8 +27,8 @@ pub use shardy::parse_shardy;
 
 use std::str::FromStr;
 
-use super::{Sharding, ShardingError};
-use crate::shape::MAX_INPUT_BYTES;
+use super::{Sharding, ShardingError, error::rule};
+use crate::shape::{FieldPath, MAX_INPUT_BYTES};
 use cursor::Cursor;
 
 impl FromStr for Sharding {
@@ -39,9 +40,19 @@ impl FromStr for Sharding {
             return parse_shardy(text, None);
         }
         let mut cursor = whole(text)?;
-        let proto = single::sharding(&mut cursor)?;
+        let (proto, blocks) = single::sharding(&mut cursor)?;
         cursor.end()?;
-        Self::try_from(&proto)
+        let sharding = Self::try_from(&proto)?;
+        let Some(blocks) = blocks else { return Ok(sharding) };
+        // A negative size breaks the rule of sizes as 0 does, but is told as it was given.
+        if let Some(at) = blocks.iter().position(|&block| block < 1) {
+            return Err(rule(
+                FieldPath::new("blocks").index(at),
+                "1 to 2^63-1 indices",
+                blocks[at],
+            ));
+        }
+        sharding.cyclic(blocks.iter().map(|block| block.unsigned_abs()))
     }
 }
 

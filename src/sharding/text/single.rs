@@ -11,8 +11,8 @@ use crate::{
 
 type Result<T> = std::result::Result<T, ShardingError>;
 
-/// A sharding, up to the brace that closes it.
-pub(super) fn sharding(cursor: &mut Cursor<'_>) -> Result<OpSharding> {
+/// A sharding, up to the brace that closes it, and the sizes of the blocks that it deals out.
+pub(super) fn sharding(cursor: &mut Cursor<'_>) -> Result<(OpSharding, Option<Vec<i64>>)> {
     cursor.expect("{")?;
     if !cursor.sees("{") && !cursor.sees("}") {
         return single(cursor);
@@ -23,19 +23,24 @@ pub(super) fn sharding(cursor: &mut Cursor<'_>) -> Result<OpSharding> {
         if cursor.sees("{") || cursor.sees("}") {
             return Err(cursor.unexpected("the sharding of one array"));
         }
-        tuple.tuple_shardings.push(single(cursor)?);
+        let place = cursor.place();
+        let (leaf, None) = single(cursor)? else {
+            let reason = "expected an array without blocks= in a tuple, got blocks=".to_owned();
+            return Err(ShardingError::Syntax { offset: place, reason });
+        };
+        tuple.tuple_shardings.push(leaf);
         Ok(())
     })?;
-    Ok(tuple)
+    Ok((tuple, None))
 }
 
 /// The sharding of one array, after its opening brace.
-fn single(cursor: &mut Cursor<'_>) -> Result<OpSharding> {
+fn single(cursor: &mut Cursor<'_>) -> Result<(OpSharding, Option<Vec<i64>>)> {
     if ["mesh", "maximal_mesh"].contains(&cursor.peek_word()) {
-        return named(cursor);
+        return Ok((named(cursor)?, None));
     }
     let mut proto = OpSharding::default();
-    let mut kind = None;
+    let (mut kind, mut blocks) = (None, None);
     while !cursor.eat("}") {
         let (place, word) = (cursor.place(), cursor.word());
         let given = match word {
@@ -61,6 +66,12 @@ fn single(cursor: &mut Cursor<'_>) -> Result<OpSharding> {
                 last_tile_dims(cursor, &mut proto)?;
                 None
             }
+            "blocks" => {
+                cursor.expect("=")?;
+                cursor.expect("[")?;
+                blocks = Some(cursor.numbers("]")?);
+                None
+            }
             "shard_as" | "shard_like" => {
                 let like = word == "shard_like";
                 let group = if like { ShardGroupType::Like } else { ShardGroupType::As };
@@ -77,7 +88,7 @@ fn single(cursor: &mut Cursor<'_>) -> Result<OpSharding> {
             }
             _ => {
                 let words = "replicated, manual, unknown, unreduced, maximal, devices=, last_tile_dim_replicate, \
-                             last_tile_dims=, shard_as, shard_like, metadata= or `}`";
+                             last_tile_dims=, blocks=, shard_as, shard_like, metadata= or `}`";
                 return Err(cursor.unexpected(words));
             }
         };
@@ -96,8 +107,11 @@ fn single(cursor: &mut Cursor<'_>) -> Result<OpSharding> {
             cursor.unexpected("devices= where the last tile dimensions have types, before `}`")
         );
     }
+    if blocks.is_some() && kind != Type::Other {
+        return Err(cursor.unexpected("devices= where there are blocks, before `}`"));
+    }
     proto.r#type = kind as i32;
-    Ok(proto)
+    Ok((proto, blocks))
 }
 
 /// `=[…]…`, after `devices`.

@@ -1,0 +1,230 @@
+//! [`Places`]: where the elements of a message lie in a shard, where they are several boxes of it.
+
+use crate::{
+    error::Error,
+    host::HostError,
+    nest::Operand,
+    shape::Layout,
+    sharding::Region,
+    stride::{Step, StrideDescriptor, StrideError},
+};
+
+use super::shards::Shard;
+
+/// Where the elements of a message lie in a shard, in the order of the message.
+///
+/// The place of an element is a sum over the dimensions, whatever tiles cut them: a tile splits a coordinate, and mixes no two. So a
+/// list for each dimension says all places, and the runs along the minor dimension of the message are found once. Dimensions that
+/// the layout folds into one are the exception: there every index is looked at.
+pub(super) struct Places {
+    shard: StrideDescriptor,
+    /// What each coordinate adds to the offset, in elements; the dimensions from the major of the message on, without the minor.
+    outer: Vec<Vec<usize>>,
+    /// Runs of elements along the minor dimension: what the first adds to the offset, and how many they are.
+    runs: Vec<(usize, usize)>,
+    folded: Option<Folded>,
+    element_bytes: usize,
+}
+
+/// The coordinates of each dimension of the shard, and the dimensions from the major of the message on.
+struct Folded {
+    coordinates: Vec<Vec<u64>>,
+    order: Vec<usize>,
+}
+
+impl Places {
+    /// The places of a part of a shard that has elements; its indices count from the shard's first.
+    pub(super) fn new(shard: &Shard, part: &Region, order: &Layout) -> Result<Self, Error> {
+        let element_bytes = shard.shape.element_type().storage_bits().unwrap_or(8).div_ceil(8);
+        let shard = StrideDescriptor::try_from(&shard.shape)?;
+        let order: Vec<usize> = order.minor_to_major.iter().rev().copied().collect();
+        let ranges: Vec<&[(u64, u64)]> = part.dimensions().collect();
+        let along = |&dimension: &usize| runs(&shard, dimension, ranges[dimension]);
+        let mut dimensions = order.iter().map(along).collect::<Result<Vec<_>, _>>()?;
+        // Without dimensions there is one element.
+        let runs = dimensions.pop().unwrap_or_else(|| vec![(0, 1)]);
+        let outer = dimensions
+            .into_iter()
+            .map(|runs| runs.into_iter().flat_map(|(first, count)| first..first + count).collect());
+        let outer = outer.collect();
+        let is_folded = shard.steps().iter().any(|step| matches!(step, Step::Fold { .. }));
+        let folded = is_folded.then(|| {
+            let coordinates = ranges.iter().map(|ranges| coordinates(ranges).collect());
+            Folded { coordinates: coordinates.collect(), order }
+        });
+        Ok(Self { shard, outer, runs, folded, element_bytes: element_bytes as usize })
+    }
+
+    /// Fills a message with the elements of a shard's image.
+    pub(super) fn gather(&self, image: &[u8], message: &mut [u8]) -> Result<(), Error> {
+        self.check(image, Operand::Source(0))?;
+        let image = &image[self.prefix()..];
+        let (bytes, packing) = (self.element_bytes, self.packing());
+        let mut at = 0;
+        self.each_run(|place, count| {
+            let to = &mut message[at..at + count * bytes];
+            at += to.len();
+            match &packing {
+                None => to.copy_from_slice(&image[place * bytes..][..to.len()]),
+                Some(packing) => {
+                    for (element, place) in to.iter_mut().zip(place..) {
+                        let byte = image[place / packing.count];
+                        *element = packing.extended(byte >> packing.shift(place) & packing.mask);
+                    }
+                }
+            }
+        })
+    }
+
+    /// Writes the elements of a message into a shard's image.
+    pub(super) fn scatter(&self, message: &[u8], image: &mut [u8]) -> Result<(), Error> {
+        self.check(image, Operand::Destination)?;
+        let image = &mut image[self.prefix()..];
+        let (bytes, packing) = (self.element_bytes, self.packing());
+        let mut at = 0;
+        self.each_run(|place, count| {
+            let from = &message[at..at + count * bytes];
+            at += from.len();
+            match &packing {
+                None => image[place * bytes..][..from.len()].copy_from_slice(from),
+                Some(packing) => {
+                    for (element, place) in from.iter().zip(place..) {
+                        let byte = &mut image[place / packing.count];
+                        let shift = packing.shift(place);
+                        *byte =
+                            *byte & !(packing.mask << shift) | (element & packing.mask) << shift;
+                    }
+                }
+            }
+        })
+    }
+
+    /// How elements share bytes of the shard, where they do; in a message they have bytes of their own.
+    fn packing(&self) -> Option<Packing> {
+        let bits = self.shard.element_bits();
+        let is_signed = self.shard.element_type().is_signed_integer();
+        (bits < 8).then(|| Packing {
+            count: 8 / bits as usize,
+            mask: (1 << bits) - 1,
+            sign: if is_signed { 1 << (bits - 1) } else { 0 },
+        })
+    }
+
+    #[expect(clippy::cast_possible_truncation)] // images fit the address space
+    fn prefix(&self) -> usize {
+        self.shard.prefix_bytes() as usize
+    }
+
+    fn check(&self, image: &[u8], operand: Operand) -> Result<(), Error> {
+        let (given, expected) = (image.len(), self.shard.image_bytes());
+        if given as u64 != expected {
+            return Err(HostError::Length { operand, given, expected }.into());
+        }
+        Ok(())
+    }
+
+    /// Calls `run` with the place of the first element of each run and the length of the run, in elements.
+    #[expect(clippy::cast_possible_truncation)] // images fit the address space
+    fn each_run(&self, mut run: impl FnMut(usize, usize)) -> Result<(), Error> {
+        if let Some(folded) = &self.folded {
+            return folded.each(|index| {
+                run(self.shard.offset(index)? as usize, 1);
+                Ok(())
+            });
+        }
+        let base = self.shard.base_offset() as usize;
+        each_sum(&self.outer, base, &mut |base| {
+            for &(offset, count) in &self.runs {
+                run(base + offset, count);
+            }
+        });
+        Ok(())
+    }
+}
+
+/// Elements of fewer than 8 bits.
+struct Packing {
+    /// Elements of a byte.
+    count: usize,
+    mask: u8,
+    /// The bit that the bits above it repeat where the element has a byte of its own; none where there is no sign.
+    sign: u8,
+}
+
+impl Packing {
+    /// The lowest bit of an element in its byte.
+    fn shift(&self, place: usize) -> usize {
+        place % self.count * (8 / self.count)
+    }
+
+    /// An element as a byte.
+    fn extended(&self, element: u8) -> u8 {
+        (element ^ self.sign).wrapping_sub(self.sign)
+    }
+}
+
+impl Folded {
+    /// Calls `found` with every index, in the order of the message.
+    fn each(&self, mut found: impl FnMut(&[u64]) -> Result<(), StrideError>) -> Result<(), Error> {
+        let mut at = vec![0; self.order.len()];
+        let mut index: Vec<u64> = self.coordinates.iter().map(|of| of[0]).collect();
+        loop {
+            found(&index)?;
+            let mut minor = self.order.len();
+            loop {
+                let Some(next) = minor.checked_sub(1) else { return Ok(()) };
+                minor = next;
+                let dimension = self.order[minor];
+                at[minor] += 1;
+                if let Some(&coordinate) = self.coordinates[dimension].get(at[minor]) {
+                    index[dimension] = coordinate;
+                    break;
+                }
+                at[minor] = 0;
+                index[dimension] = self.coordinates[dimension][0];
+            }
+        }
+    }
+}
+
+/// The coordinates of some ranges.
+fn coordinates(ranges: &[(u64, u64)]) -> impl Iterator<Item = u64> {
+    ranges.iter().flat_map(|&(start, limit)| start..limit)
+}
+
+/// The runs that coordinates of a dimension make: what the first adds to the offset, in elements, and how many they are.
+#[expect(clippy::cast_possible_truncation)] // images fit the address space
+fn runs(
+    shard: &StrideDescriptor,
+    dimension: usize,
+    ranges: &[(u64, u64)],
+) -> Result<Vec<(usize, usize)>, StrideError> {
+    let axis = shard.axes().iter().find(|axis| axis.coordinate == dimension);
+    if shard.steps().is_empty() && axis.is_some_and(|axis| axis.stride == 1) {
+        let run = |&(start, limit): &(u64, u64)| (start as usize, (limit - start) as usize);
+        return Ok(ranges.iter().map(run).collect());
+    }
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    let mut index = vec![0; shard.rank()];
+    for coordinate in coordinates(ranges) {
+        index[dimension] = coordinate;
+        let offset = (shard.offset(&index)? - shard.base_offset()) as usize;
+        match runs.last_mut() {
+            Some((first, count)) if *first + *count == offset => *count += 1,
+            _ => runs.push((offset, 1)),
+        }
+    }
+    Ok(runs)
+}
+
+/// Calls `found` with every sum of `base` and one number of each list, the last list fastest.
+fn each_sum(lists: &[Vec<usize>], base: usize, found: &mut impl FnMut(usize)) {
+    match lists {
+        [] => found(base),
+        [list, inner @ ..] => {
+            for offset in list {
+                each_sum(inner, base + offset, found);
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! [`Ranges`]: which indices of one dimension a device has.
+
+use std::{fmt, sync::Arc};
+
+/// Indices of one dimension: ranges that ascend, with indices left out between them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Ranges {
+    /// One range, which may be empty.
+    One([(u64, u64); 1]),
+    /// Two or more, none of them empty, and how many indices they have. Transfers share lists.
+    Several { list: Arc<[(u64, u64)]>, len: u64 },
+}
+
+impl Ranges {
+    pub(crate) fn one(start: u64, limit: u64) -> Self {
+        Self::One([(start, limit)])
+    }
+
+    /// The indices of ranges that ascend and are not empty; those that touch become one. Without a range they are empty.
+    pub(crate) fn new(ranges: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        let mut list: Vec<(u64, u64)> = Vec::new();
+        for range in ranges {
+            match list.last_mut() {
+                Some(last) if last.1 == range.0 => last.1 = range.1,
+                _ => list.push(range),
+            }
+        }
+        match list[..] {
+            [] => Self::one(0, 0),
+            [(start, limit)] => Self::one(start, limit),
+            _ => {
+                let len = list.iter().map(|(start, limit)| limit - start).sum();
+                Self::Several { list: list.into(), len }
+            }
+        }
+    }
+
+    pub(crate) fn list(&self) -> &[(u64, u64)] {
+        match self {
+            Self::One(list) => list,
+            Self::Several { list, .. } => list,
+        }
+    }
+
+    /// How many indices there are.
+    pub(crate) fn len(&self) -> u64 {
+        match self {
+            Self::One([(start, limit)]) => limit - start,
+            Self::Several { len, .. } => *len,
+        }
+    }
+
+    /// The indices that both have.
+    pub(super) fn intersection(&self, other: &Self) -> Self {
+        if let (Self::One([a]), Self::One([b])) = (self, other) {
+            let start = a.0.max(b.0);
+            return Self::one(start, a.1.min(b.1).max(start));
+        }
+        let (mut own, mut others) = (self.list(), other.list());
+        let mut both = Vec::new();
+        while let ([a, own_rest @ ..], [b, others_rest @ ..]) = (own, others) {
+            let (start, limit) = (a.0.max(b.0), a.1.min(b.1));
+            if start < limit {
+                both.push((start, limit));
+            }
+            if a.1 <= b.1 {
+                own = own_rest;
+            } else {
+                others = others_rest;
+            }
+        }
+        Self::new(both)
+    }
+
+    /// The indices from the `first` on, up to and without the one at `end`, counted among these.
+    pub(super) fn part(&self, first: u64, end: u64) -> Self {
+        if let Self::One([(start, _)]) = self {
+            return Self::one(start + first, start + end);
+        }
+        let mut before = 0;
+        Self::new(self.list().iter().filter_map(|&(start, limit)| {
+            let from = first.max(before);
+            let to = end.min(before + (limit - start));
+            let part = (from < to).then(|| (start + (from - before), start + (to - before)));
+            before += limit - start;
+            part
+        }))
+    }
+
+    /// Where these indices stand among those of `outer`, which has all of them.
+    pub(super) fn within(&self, outer: &Self) -> Self {
+        if let (Self::One([(start, limit)]), Self::One([(first, _)])) = (self, outer) {
+            return Self::one(start - first, limit - first);
+        }
+        let mut outer = outer.list();
+        let mut before = 0;
+        Self::new(self.list().iter().map(|&(start, limit)| {
+            while let [around, rest @ ..] = outer
+                && around.1 <= start
+            {
+                before += around.1 - around.0;
+                outer = rest;
+            }
+            let first = before + (start - outer.first().map_or(start, |around| around.0));
+            (first, first + (limit - start))
+        }))
+    }
+}
+
+/// `[0,36)`; `[0,36)∪[72,108)`; of many, the first two, the last, and their number.
+impl fmt::Display for Ranges {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.list() {
+            [(start, limit)] => write!(f, "[{start},{limit})"),
+            [a, b, middle @ .., last] => {
+                write!(f, "[{},{})∪[{},{})", a.0, a.1, b.0, b.1)?;
+                if let [only] = middle {
+                    write!(f, "∪[{},{})", only.0, only.1)?;
+                } else if !middle.is_empty() {
+                    write!(f, "∪…{} more…", middle.len())?;
+                }
+                write!(f, "∪[{},{})", last.0, last.1)
+            }
+            list => {
+                let texts: Vec<_> = list.iter().map(|of| format!("[{},{})", of.0, of.1)).collect();
+                f.write_str(&texts.join("∪"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The ranges of the bits of a number.
+    fn of_bits(bits: u64) -> Ranges {
+        let is_in = |at: u64| bits >> at & 1 == 1;
+        Ranges::new((0..8).filter(|&at| is_in(at)).map(|at| (at, at + 1)))
+    }
+
+    fn indices(ranges: &Ranges) -> Vec<u64> {
+        ranges.list().iter().flat_map(|&(start, limit)| start..limit).collect()
+    }
+
+    /// Every pair of sets of eight indices, against the indices one by one.
+    #[test]
+    fn ranges_are_sets_of_indices() {
+        for one in 0..256_u64 {
+            let ranges = of_bits(one);
+            let all = indices(&ranges);
+            assert_eq!(ranges.len(), all.len() as u64);
+            assert!(ranges.list().windows(2).all(|pair| pair[0].1 < pair[1].0));
+            for first in 0..all.len() {
+                for end in first + 1..=all.len() {
+                    let part = ranges.part(first as u64, end as u64);
+                    assert_eq!(indices(&part), all[first..end]);
+                }
+            }
+            for other in 0..256 {
+                let both = ranges.intersection(&of_bits(other));
+                let expected: Vec<u64> =
+                    all.iter().copied().filter(|at| other >> at & 1 == 1).collect();
+                assert_eq!(indices(&both), expected);
+                if !expected.is_empty() {
+                    let places = expected.iter().map(|at| all.binary_search(at).unwrap() as u64);
+                    assert_eq!(indices(&both.within(&ranges)), places.collect::<Vec<_>>());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn many_ranges_are_printed_in_short() {
+        for (bits, text) in [
+            (0b1, "[0,1)"),
+            (0b101, "[0,1)∪[2,3)"),
+            (0b10101, "[0,1)∪[2,3)∪[4,5)"),
+            (0b101_0101, "[0,1)∪[2,3)∪[4,5)∪[6,7)"),
+        ] {
+            assert_eq!(of_bits(bits).to_string(), text);
+        }
+        let many = Ranges::new((0..9).map(|at| (2 * at, 2 * at + 1)));
+        assert_eq!(many.to_string(), "[0,1)∪[2,3)∪…6 more…∪[16,17)");
+    }
+}
