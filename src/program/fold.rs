@@ -1,9 +1,6 @@
 //! Computation on constants: the elements of an instruction whose operands are known when compiling.
 
-use super::{
-    float::Float,
-    literal::{element, elements, extents, is_integer, storage_bits},
-};
+use super::literal::{element, elements, extents, is_integer, storage_bits};
 use crate::{
     hlo::{Binary, ComparisonDirection, Instruction, Literal, Opcode, Unary},
     shape::ElementType,
@@ -89,7 +86,7 @@ impl Number {
                     (high >> unused).cast_signed()
                 })
             }
-            _ => Self::Float(Float::of(from)?.read(u32::try_from(bits).ok()?)),
+            _ => Self::Float(from.float_value(bits)?),
         })
     }
 
@@ -142,8 +139,8 @@ impl Number {
             (F64, _) => double.to_bits().into(),
             (F32, _) => single.to_bits().into(),
             // XLA's way from integers to floats below 32 bits leads over f32, as does that from f64 to bf16.
-            (_, Self::Integer(_)) | (Bf16, _) => Float::of(to)?.write(single.into()).into(),
-            _ => Float::of(to)?.write(double).into(),
+            (_, Self::Integer(_)) | (Bf16, _) => small(to, single.into())?,
+            _ => small(to, double)?,
         })
     }
 
@@ -208,6 +205,16 @@ impl Number {
             Binary::Minimum => a.min(b),
             Binary::Maximum => a.max(b),
         }))
+    }
+}
+
+/// The bits of a value as a float of at most 16 bits. What is not a number is a negative zero where the type has no such
+/// value.
+fn small(to: ElementType, value: f64) -> Option<u128> {
+    use ElementType::{F4e2m1fn, F6e2m3fn, F6e3m2fn};
+    match to {
+        F4e2m1fn | F6e2m3fn | F6e3m2fn if value.is_nan() => Some(1 << (to.bits()? - 1)),
+        _ => to.float_bits(value),
     }
 }
 

@@ -22,7 +22,6 @@
 
 mod ends;
 mod error;
-mod float;
 mod fold;
 mod graph;
 mod instruction;

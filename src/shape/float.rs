@@ -229,17 +229,20 @@ fn power(exponent: i64) -> f64 {
     f64::from_bits((exponent + 1023).unsigned_abs() << 52)
 }
 
-/// The bits of the `f8e8m0fnu` nearest to a number.
+/// The bits of the `f8e8m0fnu` nearest to a number, as XLA rounds it: the middle between two powers of two goes to the
+/// greater one, and what lies above the least power is a whole number of times the next.
 fn exponent_bits(number: f64) -> u128 {
     if number.is_nan() || number <= 0.0 {
         return 0xff;
     }
     let bits = number.to_bits();
     let (exponent, fraction) = (int(bits >> 52) - 1023 + 127, bits & ((1 << 52) - 1));
-    let half = 1 << 51;
-    let exponent = exponent + i64::from(fraction > half || fraction == half && exponent % 2 != 0);
+    if exponent <= 0 {
+        return (number > power(-127)).into();
+    }
+    let exponent = exponent + i64::from(fraction >= 1 << 51);
     // Past the greatest is NaN, whose exponent is all ones.
-    exponent.clamp(0, 0xff).unsigned_abs().into()
+    exponent.min(0xff).unsigned_abs().into()
 }
 
 #[cfg(test)]
@@ -269,17 +272,18 @@ mod tests {
 
     #[test]
     fn numbers_between_two_floats_go_to_the_nearest() {
-        for kind in
-            floats().filter(|kind| kind.bits() <= Some(8) && *kind != ElementType::F8e8m0fnu)
-        {
+        for kind in floats().filter(|kind| kind.bits() <= Some(16)) {
             let value = |bits: u128| kind.float_value(bits).unwrap();
-            for bits in 0..(1 << (kind.bits().unwrap() - 1)) - 1 {
+            let is_scale = kind == ElementType::F8e8m0fnu;
+            let count = if is_scale { 0xff } else { (1 << (kind.bits().unwrap() - 1)) - 1 };
+            for bits in u128::from(is_scale)..count {
                 let (low, high) = (value(bits), value(bits + 1));
                 if !high.is_finite() {
                     break;
                 }
                 let middle = f64::midpoint(low, high);
-                let even = if bits % 2 == 0 { bits } else { bits + 1 };
+                // Powers of two have no fraction: half of the way goes to the greater one.
+                let even = if bits % 2 == 0 && !is_scale { bits } else { bits + 1 };
                 assert_eq!(kind.float_bits(middle), Some(even), "{kind} {middle}");
                 assert_eq!(kind.float_bits(middle.next_up()), Some(bits + 1), "{kind} {middle}");
                 assert_eq!(kind.float_bits(middle.next_down()), Some(bits), "{kind} {middle}");
@@ -312,7 +316,16 @@ mod tests {
         assert_eq!(E::F4e2m1fn.float_bits(f64::INFINITY), Some(7));
         assert_eq!(E::F4e2m1fn.float_bits(f64::NAN), None);
         assert_eq!(E::F8e8m0fnu.float_bits(1.0), Some(127));
-        assert_eq!(E::F8e8m0fnu.float_bits(f64::MAX), Some(0xff));
+        for (number, bits) in [(f64::MAX, 0xff), (0.0, 0xff), (1e-300, 0), (-1.0, 0xff)] {
+            assert_eq!(E::F8e8m0fnu.float_bits(number), Some(bits), "{number}");
+        }
+        // 2^-127 is the least power; 2^-126 stands above it from the next number on.
+        assert_eq!(E::F8e8m0fnu.float_bits(power(-127)), Some(0));
+        assert_eq!(E::F8e8m0fnu.float_bits(power(-127).next_up()), Some(1));
+        assert_eq!(E::F8e5m2.float_bits(f64::NEG_INFINITY), Some(0xfc));
+        assert_eq!(E::F8e4m3fn.float_bits(464.0), Some(0x7e));
+        assert_eq!(E::F8e4m3fn.float_bits(-465.0), Some(0xff));
+        assert_eq!(E::Bf16.float_bits(f64::NAN), Some(0x7fc0));
     }
 
     #[test]
