@@ -5,6 +5,7 @@ use wide::u64x8;
 use super::{
     pieces::{Destination as _, Pieces},
     plan::{Loop, Plan, Way},
+    shuffle::Shuffle,
     simd::Simd,
     stream::{LINE, Stream, fetch},
     strips::Strips,
@@ -39,7 +40,7 @@ impl BoxCopy<'_, '_> {
         let Plan { unit, ref way, start, .. } = *self.plan;
         let (from, to) = (from + start.0, to + start.1);
         match (way, unit) {
-            (Way::Shuffle(shuffle), _) => self.tiles(from, to, shuffle),
+            (Way::Shuffle(shuffle), _) => self.shuffled(from, to, shuffle),
             (Way::Transpose(simd) | Way::Strips(simd), 1) => {
                 self.squares::<1>(from, to, *simd, Squares::<1, 16, 16>);
             }
@@ -80,6 +81,18 @@ impl BoxCopy<'_, '_> {
                 mover.tile(self.source, self.destination, &tile);
             }),
             Some((stream, room)) => self.stream_tiles(from, to, mover, stream, room),
+        }
+    }
+
+    /// Shuffles the rows of every tile; past the caches straight from registers, where their lines allow it.
+    fn shuffled(self, from: isize, to: isize, shuffle: &Shuffle) {
+        let Self { plan, source, destination, stream } = self;
+        let direct = stream.as_ref().map(|(stream, _)| *stream);
+        match direct.filter(|_| plan.streams_rows(shuffle, destination, to)) {
+            Some(stream) => each_tile(plan, from, to, &mut |tile| {
+                shuffle.rows(&[(source, 0)], destination, &tile, Some(stream));
+            }),
+            None => BoxCopy { plan, source, destination, stream }.tiles(from, to, shuffle),
         }
     }
 

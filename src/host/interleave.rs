@@ -1,7 +1,7 @@
 //! Rows that are put together from several boxes, strip by strip.
 //!
 //! Where cases divide short rows, as a stack along the innermost axis does, each box writes some bytes of every cache line.
-//! The walk is cut into strips that stay in the cache until all boxes have written to them. Boxes that lie one after the
+//! What [`weave`](super::weave) does not take, as boxes that are not all alike, is moved here. The walk is cut into strips that stay in the cache until all boxes have written to them. Boxes that lie one after the
 //! other along an axis and walk their sources alike become one: what they read of a strip is brought side by side, and
 //! moved as from one source, for which there are permutations in registers.
 //!
@@ -101,13 +101,13 @@ pub(super) struct Reach {
     /// The first byte; 0 or below.
     low: isize,
     length: usize,
+    /// Bytes that are moved.
+    moved: usize,
 }
 
 impl Reach {
     /// That of axes of `(extent, stride)`, with strides in bytes, and units of `unit` bytes.
-    ///
-    /// `None` where too much lies between what is read to bring it side by side with that of other boxes.
-    pub(super) fn of(axes: impl Iterator<Item = (usize, isize)>, unit: usize) -> Option<Self> {
+    pub(super) fn of(axes: impl Iterator<Item = (usize, isize)>, unit: usize) -> Self {
         let (mut low, mut high, mut moved) = (0, unit.cast_signed(), unit);
         for (extent, stride) in axes {
             let reach = (extent.cast_signed() - 1) * stride;
@@ -115,13 +115,24 @@ impl Reach {
             high += reach.max(0);
             moved *= extent;
         }
-        let length = (high - low).cast_unsigned();
-        (length <= moved * MOST_BYTES).then_some(Self { low, length })
+        Self { low, length: (high - low).cast_unsigned(), moved }
     }
 
-    /// Bytes from what one box reads to what the next one does, when they lie side by side.
-    pub(super) fn pitch(self) -> usize {
+    /// Bytes from what one box reads to what the next one does, when they are brought side by side. `None` where too much
+    /// lies between what is read for that.
+    pub(super) fn pitch(self) -> Option<usize> {
+        (self.length <= self.moved * MOST_BYTES).then_some(self.spread())
+    }
+
+    fn spread(self) -> usize {
         self.length.next_multiple_of(LINE) + GAP
+    }
+
+    /// The same for so many boxes so far apart that an offset says which of them it lies in; see
+    /// [`Weave`](super::weave::Weave). `None` where addresses are not enough.
+    pub(super) fn apart(self, boxes: usize) -> Option<isize> {
+        let pitch = isize::try_from(self.spread()).ok()?.checked_mul(2)?;
+        pitch.checked_mul(isize::try_from(boxes).ok()?).and(Some(pitch))
     }
 
     /// Where the first position of the first box is then read.
@@ -135,11 +146,11 @@ impl Reach {
         places: impl ExactSizeIterator<Item = (&'a [u8], isize)>,
         side: &mut Vec<u8>,
     ) {
-        let room = places.len() * self.pitch();
+        let room = places.len() * self.spread();
         if side.len() < room {
             side.resize(room, 0);
         }
-        for ((source, from), to) in places.zip(side.chunks_exact_mut(self.pitch())) {
+        for ((source, from), to) in places.zip(side.chunks_exact_mut(self.spread())) {
             let from = (from + self.low).cast_unsigned();
             to[..self.length].copy_from_slice(&source[from..from + self.length]);
         }

@@ -35,6 +35,7 @@ mod stream;
 mod strips;
 mod task;
 mod tile;
+mod weave;
 
 pub use error::HostError;
 pub(crate) use reads::reads;

@@ -4,6 +4,7 @@ use smallvec::SmallVec;
 
 use super::{
     cache::streams_pages,
+    pieces::{Destination as _, Pieces},
     plane::{Group, PlanAxis, Plane, merged},
     shuffle::Shuffle,
     simd::{Inner, Simd},
@@ -50,8 +51,9 @@ const ROW_UNITS: usize = 64;
 /// Bytes of a tile whose rows are short, at the least.
 const TILE_BYTES: usize = 1 << 12;
 
-/// Bytes of a tile whose rows are shuffled.
+/// Bytes of a tile whose rows are shuffled, through the caches and past them: there each row begins and ends with a cut line.
 const SHUFFLED_BYTES: usize = 1 << 12;
+const STREAMED_BYTES: usize = 1 << 14;
 
 /// Blocks of each level that make one of the next: caches and pages are met on the way, whatever their sizes.
 const LEVEL: usize = 16;
@@ -173,6 +175,16 @@ impl Plan {
         Self::of_axes(axes, unit, simd, streams)
     }
 
+    /// Whether the rows of a shuffle, of which the first is written from byte `to` on, can be streamed from registers: all
+    /// begin alike within their cache lines, and those after whole steps.
+    pub(super) fn streams_rows(&self, shuffle: &Shuffle, of: &mut Pieces, to: isize) -> bool {
+        let loops = self.loops.iter().map(|around| around.dst);
+        let mut steps = loops.chain(self.columns.dst.iter().copied());
+        steps.all(|step| step % LINE.cast_signed() == 0)
+            && of.are_even()
+            && shuffle.streams_after(of.bytes(to, 1).as_ptr().addr().wrapping_neg() % LINE)
+    }
+
     /// About how many bytes it takes to remember.
     pub(super) fn bytes(&self) -> usize {
         let offsets = |group: &Group| size_of_val(&group.src[..]) + size_of_val(&group.dst[..]);
@@ -220,7 +232,8 @@ impl Plan {
                 && columns.src.len() >= edge
         });
         let shuffle = simd.filter(|_| rows_touch && !square).and_then(|simd| {
-            let length = SHUFFLED_BYTES / unit / columns.dst.len();
+            let bytes = if streams.shuffled { STREAMED_BYTES } else { SHUFFLED_BYTES };
+            let length = bytes / unit / columns.dst.len();
             let long = Group::new(&plane.rows, length.max(rows.dst.len()));
             let offsets = &long.src[..long.inner];
             let shuffle = Shuffle::new(simd, unit, offsets, long.axis.src, long.block)?;

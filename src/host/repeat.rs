@@ -124,7 +124,7 @@ impl Row {
     fn fill(&self, unit: usize, source: &[u8], from: isize, bytes: &mut [u8]) {
         let from = from + self.from;
         if let Some(shuffle) = &self.shuffle {
-            return shuffle.fill(source, from, bytes);
+            return shuffle.fill(&[(source, 0)], from, bytes);
         }
         for (time, bytes) in bytes.chunks_exact_mut(self.offsets.len() * unit).enumerate() {
             let from = from + time.cast_signed() * self.advance;

@@ -13,7 +13,8 @@ use smallvec::SmallVec;
 
 use super::{
     pieces::Destination,
-    simd::{NONE, Selection, Simd},
+    simd::{NONE, Place, Selection, Simd},
+    stream::{LINE, Stream},
     tile::{Mover, Tile},
 };
 
@@ -28,6 +29,8 @@ const MOST_TERMS: usize = 8;
 pub(super) struct Shuffle {
     /// Bytes of a unit.
     unit: usize,
+    /// Bytes of a step in the row and in the source, where a selection repeats.
+    step: Option<(usize, isize)>,
     selection: Selection,
 }
 
@@ -84,12 +87,53 @@ impl Shuffle {
             }
         }
         let advance = steps.cast_signed() * step;
-        Some(Self { unit, selection: Selection::new(simd, registers, loads, places, advance) })
+        let selection = Selection::new(simd, registers, loads, places, advance);
+        let step = repeats.then_some((step_bytes, step));
+        Some(Self { unit, step, selection })
     }
 
-    /// Fills a row whose first unit is read at byte `from`.
-    pub(super) fn fill(&self, source: &[u8], from: isize, row: &mut [u8]) {
-        self.selection.fill(source, from, row);
+    /// The same from several sources, in place of one in which they lie `pitch` bytes apart; see
+    /// [`Selection::of_several`].
+    pub(super) fn of_several(&self, pitch: isize) -> Self {
+        Self { selection: self.selection.of_several(pitch), ..*self }
+    }
+
+    /// Fills a row whose first unit is read at byte `from`, counted from the place of each source.
+    pub(super) fn fill(&self, sources: &[Place], from: isize, row: &mut [u8]) {
+        self.selection.fill(sources, from, row, None);
+    }
+
+    /// Whether rows can be streamed whose first cache line begins after so many bytes: after whole steps.
+    pub(super) fn streams_after(&self, gap: usize) -> bool {
+        gap == 0 || self.step.is_some_and(|(bytes, _)| gap.is_multiple_of(bytes))
+    }
+
+    /// Fills a row, its cache lines past the caches where they begin after whole steps.
+    fn stream(&self, sources: &[Place], from: isize, row: &mut [u8], stream: &Stream) {
+        let gap = (row.as_ptr().addr().wrapping_neg() % LINE).min(row.len());
+        let (head, lines) = row.split_at_mut(gap);
+        let (bytes, step) = self.step.unwrap_or((1, 0));
+        self.selection.fill(sources, from, head, None);
+        let steps = (gap / bytes).cast_signed();
+        self.selection.fill(sources, from + steps * step, lines, Some(stream));
+    }
+
+    /// Fills the rows of a tile, past the caches where there is a stream; then their lines begin after whole steps.
+    pub(super) fn rows(
+        &self,
+        sources: &[Place],
+        destination: &mut (impl Destination + ?Sized),
+        tile: &Tile,
+        stream: Option<&Stream>,
+    ) {
+        let length = tile.rows.0.len() * self.unit;
+        for (read, write) in tile.columns.0.iter().zip(tile.columns.1) {
+            let row = destination.bytes(tile.to + write, length);
+            match stream {
+                Some(stream) => self.stream(sources, tile.from + read, row, stream),
+                None => self.fill(sources, tile.from + read, row),
+            }
+        }
     }
 
     /// Bytes of its tables.
@@ -111,11 +155,7 @@ impl Shuffle {
 
 impl Mover for Shuffle {
     fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &Tile) {
-        let length = tile.rows.0.len() * self.unit;
-        for (read, write) in tile.columns.0.iter().zip(tile.columns.1) {
-            let row = destination.bytes(tile.to + write, length);
-            self.fill(source, tile.from + read, row);
-        }
+        self.rows(&[(source, 0)], destination, tile, None);
     }
 }
 
@@ -148,7 +188,7 @@ fn greatest_common_divisor(mut a: usize, mut b: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::stream::streaming, *};
 
     /// Every instruction set of this processor, on rows of any length at any place of the source, against plain copies.
     #[test]
@@ -184,6 +224,48 @@ mod tests {
         patterns
     }
 
+    /// Channels from images of their own, past the caches and through them, against plain copies.
+    #[test]
+    fn rows_of_several_sources_are_what_their_units_are() {
+        let byte = |n: usize| ((n * 167) >> 3) as u8;
+        let mut accepted = 0;
+        for simd in Simd::all() {
+            for (unit, channels, step) in
+                [(1, 3, 1), (1, 2, -1), (2, 3, 2), (4, 4, 4), (4, 2, -8), (8, 2, 8), (1, 8, 3)]
+            {
+                let images: Vec<Vec<u8>> =
+                    (0..channels).map(|n| (n * 999..n * 999 + 2000).map(byte).collect()).collect();
+                let (count, pitch) = (150, 10_000);
+                let offsets: Vec<isize> = (0..channels).map(|n| n.cast_signed() * pitch).collect();
+                let Some(shuffle) = Shuffle::new(simd, unit, &offsets, step, count) else {
+                    continue;
+                };
+                accepted += 1;
+                let shuffle = shuffle.of_several(pitch);
+                let first = if step < 0 { 1990 - unit.cast_signed() } else { 0 };
+                let places: Vec<Place> = images.iter().map(|of| (&of[..], first)).collect();
+                let mut out = vec![0xa5; offsets.len() * unit * count + 64];
+                for start in [0, 5, 16, 24, 48] {
+                    let row = &mut out[start..][..offsets.len() * unit * count];
+                    streaming(|stream| {
+                        let gap = row.as_ptr().addr().wrapping_neg() % LINE;
+                        if start % 2 == 0 && shuffle.streams_after(gap) {
+                            shuffle.stream(&places, 3 * step, row, stream);
+                        } else {
+                            shuffle.fill(&places, 3 * step, row);
+                        }
+                    });
+                    for (n, bytes) in row.chunks(unit).enumerate() {
+                        let place = first + (n / offsets.len() + 3).cast_signed() * step;
+                        let image = &images[n % offsets.len()][place.cast_unsigned()..];
+                        assert_eq!(bytes, &image[..unit], "{shuffle:?}: unit {n}");
+                    }
+                }
+            }
+        }
+        assert!(accepted > 0 || Simd::best().is_none());
+    }
+
     fn check(shuffle: &Shuffle, source: &[u8], offsets: &[isize], step: isize, count: usize) {
         let unit = shuffle.unit;
         let of_unit =
@@ -198,7 +280,7 @@ mod tests {
         {
             for length in [units, units - 1, units / 2, units.min(17)] {
                 let mut row = vec![0xa5; length * unit];
-                shuffle.fill(source, from, &mut row);
+                shuffle.fill(&[(source, 0)], from, &mut row);
                 for (n, bytes) in row.chunks(unit).enumerate() {
                     let read = (from + of_unit(n)).cast_unsigned();
                     assert_eq!(

@@ -12,8 +12,10 @@ use super::{
     pieces::Pieces,
     plan::Plan,
     repeat::Pattern,
+    simd::Place,
     stream::Stream,
     task::Task,
+    weave::Weave,
 };
 
 /// One step: where it writes is an address of the share, where it reads one of a source.
@@ -26,6 +28,8 @@ pub(super) enum Step {
     Fill { value: u128, axes: SmallVec<[(usize, isize); 8]>, to: isize },
     /// What several boxes read from places of sources on is brought side by side, and copied as from one source.
     Together { plan: Rc<Plan>, reach: Reach, places: Vec<(usize, isize)>, to: isize },
+    /// Rows are woven from what several boxes read from places of sources on.
+    Weave { weave: Box<Weave>, places: Vec<(usize, isize)>, to: isize },
 }
 
 impl Step {
@@ -37,6 +41,7 @@ impl Step {
                 Self::Pattern { pattern, .. } => pattern.bytes(),
                 Self::Fill { .. } => 0,
                 Self::Together { plan, places, .. } => plan.bytes() + size_of_val(&places[..]),
+                Self::Weave { weave, places, .. } => weave.bytes() + size_of_val(&places[..]),
             }
     }
 }
@@ -81,6 +86,12 @@ impl<'a, 'b> Work<'a, 'b> {
                 reach.bring(places, &mut side);
                 self.copy(plan, (&side, reach.from()), to);
                 self.side = side;
+            }
+            Step::Weave { ref weave, ref places, to } => {
+                let places: SmallVec<[Place; 8]> =
+                    places.iter().map(|&(source, from)| (task.sources[source], from)).collect();
+                let stream = self.stream.map(|(stream, _)| stream);
+                weave.run(&places, &mut self.pieces, to, stream);
             }
         }
     }

@@ -15,6 +15,7 @@ use super::{
     simd::Simd,
     step::{Step, Work},
     stream::Stream,
+    weave::Weave,
 };
 use crate::nest::{Case, CopyNest, Take, Taken, Value};
 
@@ -76,8 +77,11 @@ impl Task<'_> {
         };
         let of = Bound { nest: self.nest, images: self.sources };
         if self.is_whole_bytes() && divides_rows(self.nest) {
-            let strip = &mut |strip| filling.strip(strip);
-            boxes.into_iter().for_each(|walk_box| each_strip(self.nest, walk_box, strip));
+            for walk_box in boxes {
+                if !filling.weave(&walk_box) {
+                    each_strip(self.nest, walk_box, &mut |strip| filling.strip(strip));
+                }
+            }
         } else {
             for walk_box in boxes {
                 let repeats = self.is_whole_bytes();
@@ -255,24 +259,63 @@ impl Filling<'_, '_, '_> {
         }
     }
 
+    /// Weaves the rows of a box of the walk, where boxes that are alike make all of it. Returns whether it did.
+    fn weave(&mut self, walk_box: &WalkBox) -> bool {
+        let task = self.work.task;
+        let (mut boxes, mut reads) = (Vec::new(), true);
+        let of = Bound { nest: task.nest, images: task.sources };
+        resolve(of, walk_box.clone(), false, &mut |found| match found {
+            Resolved::Box(walk_box, Taken::Unit { source, unit }, case) => {
+                boxes.push(Reading { walk_box: walk_box.clone(), source, unit, case });
+            }
+            _ => reads = false,
+        });
+        let (count, axis) = alike(&boxes, |a, b| self.strides[a] == self.strides[b]);
+        if !reads || count < boxes.len().max(2) {
+            return false;
+        }
+        let Some(pitch) = self.reach(&boxes[0]).apart(count) else { return false };
+        let (extents, strides) = self.side_by_side(&boxes, axis, pitch);
+        let axes = extents.iter().zip(strides);
+        let axes = axes.map(|(&extent, (src, dst))| PlanAxis { extent, src, dst });
+        let plan = Plan::new(axes, task.scale(), task.simd, task.streams);
+        let Some(weave) = Weave::new(plan, pitch) else { return false };
+        let places = boxes.iter().map(|of| (of.source, task.offset(of.unit.cast_signed())));
+        let places = places.collect();
+        let to = self.place(&boxes[0].walk_box);
+        self.step(Step::Weave { weave: Box::new(weave), places, to });
+        true
+    }
+
     /// The step that copies boxes that follow each other along an axis as one. `None` where that is no gain.
     fn together(&mut self, group: &[Reading], axis: usize) -> Option<Step> {
         let task = self.work.task;
-        let [Reading { walk_box, case, .. }, _, ..] = group else { return None };
-        let strides = &self.strides[*case];
-        let axes = walk_box.extents().zip(strides).map(|(extent, of)| (extent, of.0));
-        let reach = Reach::of(axes, task.scale())?;
-        // The boxes are one more axis, around the one that they follow each other along.
-        let mut strides = strides.clone();
-        let mut extents: Extents = walk_box.extents().collect();
-        let pitch = reach.pitch();
-        let step = extents[axis].cast_signed() * strides[axis].1;
-        strides.insert(axis, (pitch.cast_signed(), step));
-        extents.insert(axis, group.len());
-        let to = self.place(walk_box);
-        let of = (Of::Side { case: *case, axis, pitch }, self.start(to));
+        let [first, _, ..] = group else { return None };
+        let reach = self.reach(first);
+        let pitch = reach.pitch()?;
+        let (extents, strides) = self.side_by_side(group, axis, pitch.cast_signed());
+        let to = self.place(&first.walk_box);
+        let of = (Of::Side { case: first.case, axis, pitch }, self.start(to));
         let plan = task.plan(&mut self.plans, of, extents, &strides).clone();
         let place = |of: &Reading| (of.source, task.offset(of.unit.cast_signed()));
         Some(Step::Together { plan, reach, places: group.iter().map(place).collect(), to })
+    }
+
+    /// What a box reads.
+    fn reach(&self, Reading { walk_box, case, .. }: &Reading) -> Reach {
+        let axes = walk_box.extents().zip(&self.strides[*case]).map(|(extent, of)| (extent, of.0));
+        Reach::of(axes, self.work.task.scale())
+    }
+
+    /// Extents and steps of boxes that follow each other along an axis, as if what they read lay `pitch` bytes apart: the
+    /// boxes are one more axis, around that one.
+    fn side_by_side(&self, group: &[Reading], axis: usize, pitch: isize) -> (Extents, Steps) {
+        let Reading { walk_box, case, .. } = &group[0];
+        let mut strides = self.strides[*case].clone();
+        let mut extents: Extents = walk_box.extents().collect();
+        let step = extents[axis].cast_signed() * strides[axis].1;
+        strides.insert(axis, (pitch, step));
+        extents.insert(axis, group.len());
+        (extents, strides)
     }
 }

@@ -79,3 +79,59 @@ fn rows_of_several_sources_on_the_host() {
         }
     }
 }
+
+/// Runs a program on one thread and on two, with a result that begins at various bytes of a cache line.
+fn check_places(program: &Program, images: &[Vec<u8>], expected: &[u8], what: &str) {
+    let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
+    for (threads, first) in [(1, 0), (1, 16), (1, 48), (1, 7), (2, 0), (2, 32)] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let mut out = vec![0xa5; first + expected.len() + 64];
+        let (_, result) = out.split_at_mut(first);
+        let (result, after) = result.split_at_mut(expected.len());
+        pool.install(|| program.run_on_host_into(&images, &mut [&mut *result])).unwrap();
+        let wrong = result.iter().zip(expected).position(|(a, b)| a != b);
+        assert!(wrong.is_none(), "{what}: byte {wrong:?}, {threads} threads, from byte {first}");
+        assert!(after.iter().all(|&byte| byte == 0xa5), "{what}: bytes after the result");
+    }
+}
+
+/// Results that are larger than what the caches keep are written past them.
+#[test]
+fn large_rows_of_several_sources_on_the_host() {
+    for (element, size, count) in [("u8", 1, 3), ("u16", 2, 2), ("f32", 4, 4)] {
+        let rows = (17 << 20) / (size * count) + 5;
+        let mut builder = Builder::new("rows");
+        let shape = || format!("{element}[{rows},1]").parse().unwrap();
+        let operands: Vec<_> = (0..count).map(|_| builder.parameter(shape()).unwrap()).collect();
+        let root = builder.add(Opcode::Concatenate { dimension: 1 }, &operands).unwrap();
+        let program = Program::lower(&builder.finish("main", root).unwrap()).unwrap();
+        let images: Vec<_> = (0..count).map(|n| bytes(rows * size, n * 12_345)).collect();
+        let units = (0..rows).flat_map(|row| {
+            images.iter().flat_map(move |image| image[row * size..][..size].iter().copied())
+        });
+        let expected: Vec<u8> = units.collect();
+        check_places(&program, &images, &expected, element);
+    }
+}
+
+/// The same where two rows of one source take turns.
+#[test]
+fn large_rows_of_two_rows_in_turns_on_the_host() {
+    let (height, width, unit) = (1030, 1021, 8);
+    let mut builder = Builder::new("rows");
+    let shape = format!("u8[{height},2,{width},{unit}]").parse().unwrap();
+    let operand = builder.parameter(shape).unwrap();
+    let turned = Opcode::Transpose { dimensions: vec![0, 2, 1, 3] };
+    let root = builder.add(turned, &[operand]).unwrap();
+    let program = Program::lower(&builder.finish("main", root).unwrap()).unwrap();
+    let image = bytes(height * 2 * width * unit, 3);
+    let mut expected = Vec::new();
+    for pair in image.chunks(2 * width * unit) {
+        let (first, second) = pair.split_at(width * unit);
+        for (first, second) in first.chunks(unit).zip(second.chunks(unit)) {
+            expected.extend(first);
+            expected.extend(second);
+        }
+    }
+    check_places(&program, &[image], &expected, "two rows");
+}

@@ -15,6 +15,6 @@ mod set;
 mod x86;
 
 pub(super) use columns::Columns;
-pub(super) use select::{NONE, Selection};
+pub(super) use select::{NONE, Place, Selection};
 pub(super) use set::Simd;
 pub(super) use transpose::Inner;

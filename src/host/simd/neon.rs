@@ -14,7 +14,7 @@ use super::{
     transpose::{AHEAD, AHEAD_BELOW, Inner, NARROW},
 };
 
-select!(neon, "neon", 1, 16, vdupq_n_u8(0), term, store);
+select!(neon, "neon", 1, 16, vdupq_n_u8(0), term, store, write_16);
 
 transpose!(transpose_16, "neon", 1, lanes_16, low_16, high_16, permute_16, write_16);
 
@@ -67,13 +67,12 @@ unsafe fn write_16(to: *mut u8, bytes: uint8x16_t) {
 #[target_feature(enable = "neon")]
 unsafe fn term(
     bytes: uint8x16_t,
-    from: *const u8,
-    load: *const isize,
+    load: impl Fn(usize) -> *const u8,
     places: *const u8,
 ) -> uint8x16_t {
     // SAFETY: the caller's load and its places.
     unsafe {
-        let loaded = vld1q_u8(from.offset(*load));
+        let loaded = vld1q_u8(load(0));
         vorrq_u8(bytes, vqtbl1q_u8(loaded, vld1q_u8(places)))
     }
 }

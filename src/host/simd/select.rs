@@ -5,27 +5,32 @@
     allow(unused, unreachable_patterns) // There is no instruction set, and nothing to call.
 )]
 
+use smallvec::SmallVec;
+
 #[cfg(target_arch = "aarch64")]
 use super::neon;
 #[cfg(target_arch = "x86_64")]
 use super::x86;
 use super::{
-    super::stream::ahead,
+    super::stream::{LINE, Stream, ahead},
     set::{Set, Simd},
 };
 
 /// A byte that a load does not give.
 pub(in crate::host) const NONE: u8 = 0x80;
 
+/// A source, and the byte of it that a row is read after.
+pub(in crate::host) type Place<'a> = (&'a [u8], isize);
+
 /// The loops over few terms are unrolled.
 macro_rules! by_terms {
-    ($module:ident::$function:ident, $of:expr, $($argument:expr),*) => {
+    ($module:ident::$function:ident, $of:expr, $start:expr, $row:expr) => {
         match $of.terms {
-            1 => $module::$function::<1>($of, $($argument),*),
-            2 => $module::$function::<2>($of, $($argument),*),
-            3 => $module::$function::<3>($of, $($argument),*),
-            4 => $module::$function::<4>($of, $($argument),*),
-            _ => $module::$function::<MANY>($of, $($argument),*),
+            1 => $module::$function::<1, STREAM>($of, $start, $row),
+            2 => $module::$function::<2, STREAM>($of, $start, $row),
+            3 => $module::$function::<3, STREAM>($of, $start, $row),
+            4 => $module::$function::<4, STREAM>($of, $start, $row),
+            _ => $module::$function::<MANY, STREAM>($of, $start, $row),
         }
     };
 }
@@ -37,7 +42,7 @@ const AHEAD: isize = 1 << 12;
 /// Which bytes of which loads make the registers of a row.
 ///
 /// A selection covers a *period*, some registers of the row. A longer row repeats it, each time `advance` bytes further in
-/// the source.
+/// the source, or in each of several.
 #[derive(Clone, Debug)]
 pub(in crate::host) struct Selection {
     simd: Simd,
@@ -48,6 +53,8 @@ pub(in crate::host) struct Selection {
     /// Where each load starts, from where the period starts: the first load of every register, then the second of
     /// every register.
     pub(super) loads: Vec<isize>,
+    /// Which source each load reads; none are given where all read one.
+    sources: Vec<usize>,
     /// What each load gives, in the same order: for each byte of the register its place in the load, or [`NONE`].
     pub(super) places: Vec<u8>,
     /// The first byte that a period's loads read, and the first past the last.
@@ -82,12 +89,24 @@ impl Selection {
             .fold((isize::MAX, isize::MIN), |(low, high), &load| (low.min(load), high.max(load)));
         let reach = (low, high + width.cast_signed());
         let ahead = advance.signum() * AHEAD;
-        Self { simd, terms, registers, loads, places, reach, advance, ahead }
+        Self { simd, terms, registers, loads, sources: vec![], places, reach, advance, ahead }
+    }
+
+    /// The selection from several sources, where this one is from a source in which they lie `pitch` bytes apart: more
+    /// than twice what a row reads of each, and a register besides.
+    pub(in crate::host) fn of_several(&self, pitch: isize) -> Self {
+        let source = |load: &isize| (load + pitch / 2) / pitch;
+        let sources: Vec<usize> =
+            self.loads.iter().map(|load| source(load).cast_unsigned()).collect();
+        let loads = self.loads.iter().map(|load| load - source(load) * pitch).collect();
+        let places = self.places.clone();
+        let selection = Self::new(self.simd, self.registers, loads, places, self.advance);
+        Self { sources, ..selection }
     }
 
     /// Bytes of its tables.
     pub(in crate::host) fn bytes(&self) -> usize {
-        size_of_val(&self.loads[..]) + self.places.len()
+        size_of_val(&self.loads[..]) + size_of_val(&self.sources[..]) + self.places.len()
     }
 
     /// Asks for the lines that a row read from byte `from` on begins with.
@@ -97,48 +116,108 @@ impl Selection {
         (0..AHEAD.unsigned_abs()).step_by(64).for_each(|line| ahead(lines.wrapping_add(line)));
     }
 
-    /// Fills `row` from the source; the first period is read from byte `from` on.
-    pub(in crate::host) fn fill(&self, source: &[u8], from: isize, row: &mut [u8]) {
+    /// Fills `row`; the first period is read from byte `from` on after the place of each source. A row that begins with a
+    /// cache line is written past the caches where there is a stream.
+    ///
+    /// # Panics
+    ///
+    /// Where there are not as many sources as the selection has.
+    pub(in crate::host) fn fill(
+        &self,
+        sources: &[Place],
+        from: isize,
+        row: &mut [u8],
+        stream: Option<&Stream>,
+    ) {
+        let stream = stream.is_some() && row.as_ptr().addr().is_multiple_of(LINE);
         let period = self.registers * self.simd.width();
         let count = row.len().div_ceil(period);
-        let start = |number: usize| from + number.cast_signed() * self.advance;
+        let moved = |number: usize| from + number.cast_signed() * self.advance;
+        let lengths = |&(source, at): &Place| (at, source.len().cast_signed() - at);
+        let room = sources.iter().map(lengths).reduce(|a, b| (a.0.min(b.0), a.1.min(b.1)));
+        let (before, after) = room.expect("a source");
         let fits = |number: usize| {
-            let (low, end) = (start(number) + self.reach.0, start(number) + self.reach.1);
-            low >= 0 && end <= source.len().cast_signed()
+            let (low, end) = (moved(number) + self.reach.0, moved(number) + self.reach.1);
+            before + low >= 0 && end <= after
         };
-        // The periods whose loads lie inside the source follow each other.
+        // The periods whose loads lie inside the sources follow each other.
         let first = (0..count).find(|&number| fits(number)).unwrap_or(count);
         let end = (first..count).rfind(|&number| fits(number)).map_or(first, |last| last + 1);
         let (before, rest) = row.split_at_mut((first * period).min(row.len()));
         let (inside, after) = rest.split_at_mut(((end - first) * period).min(rest.len()));
-        self.byte_by_byte(source, start(0), before);
+        self.byte_by_byte(sources, from, before);
         if !inside.is_empty() {
-            let from = source.as_ptr().wrapping_offset(start(first));
-            // SAFETY: the set was found on this processor; the loads of the first and of the last period lie inside
-            // the source, so that those between them do too.
+            let start = |(source, at): Place| source.as_ptr().wrapping_offset(at + moved(first));
+            // SAFETY: the loads of the first and of the last period lie inside the sources, so that those between them do
+            // too; there is a start for each load. A period has whole registers, so that those of a row that begins with
+            // a line are aligned.
             unsafe {
-                match self.simd.0 {
-                    #[cfg(target_arch = "x86_64")]
-                    Set::Ssse3 => by_terms!(x86::ssse3, self, from, inside),
-                    #[cfg(target_arch = "x86_64")]
-                    Set::Avx2 => by_terms!(x86::avx2, self, from, inside),
-                    #[cfg(target_arch = "x86_64")]
-                    Set::Avx512Vbmi => by_terms!(x86::avx512_vbmi, self, from, inside),
-                    #[cfg(target_arch = "aarch64")]
-                    Set::Neon => by_terms!(neon::neon, self, from, inside),
+                if self.sources.is_empty() {
+                    let start = start(sources[0]);
+                    let load = |load: usize| start.wrapping_offset(*self.loads.get_unchecked(load));
+                    self.periods(load, inside, stream);
+                } else {
+                    let loads = self.sources.iter().zip(&self.loads);
+                    let starts: SmallVec<[*const u8; 16]> = loads
+                        .map(|(&of, &load)| start(sources[of]).wrapping_offset(load))
+                        .collect();
+                    let start = |load: usize| *starts.get_unchecked(load);
+                    self.periods(start, inside, stream);
                 }
             }
         }
-        self.byte_by_byte(source, start(end), after);
+        self.byte_by_byte(sources, moved(end), after);
     }
 
-    /// What the instructions do, for periods of which a load would reach past the source.
-    fn byte_by_byte(&self, source: &[u8], mut from: isize, row: &mut [u8]) {
+    /// Fills periods, of the first of which `start` says where each load begins.
+    ///
+    /// # Safety
+    ///
+    /// Every load may be read; a row that is streamed begins with a cache line or a whole number of registers after one.
+    unsafe fn periods(&self, start: impl Fn(usize) -> *const u8, row: &mut [u8], stream: bool) {
+        // SAFETY: as here.
+        unsafe {
+            if stream {
+                self.periods_by_set::<true>(start, row);
+            } else {
+                self.periods_by_set::<false>(start, row);
+            }
+        }
+    }
+
+    /// The same.
+    ///
+    /// # Safety
+    ///
+    /// The same.
+    unsafe fn periods_by_set<const STREAM: bool>(
+        &self,
+        start: impl Fn(usize) -> *const u8,
+        row: &mut [u8],
+    ) {
+        // SAFETY: the set was found on this processor; the caller's loads and row.
+        unsafe {
+            match self.simd.0 {
+                #[cfg(target_arch = "x86_64")]
+                Set::Ssse3 => by_terms!(x86::ssse3, self, start, row),
+                #[cfg(target_arch = "x86_64")]
+                Set::Avx2 => by_terms!(x86::avx2, self, start, row),
+                #[cfg(target_arch = "x86_64")]
+                Set::Avx512Vbmi => by_terms!(x86::avx512_vbmi, self, start, row),
+                #[cfg(target_arch = "aarch64")]
+                Set::Neon => by_terms!(neon::neon, self, start, row),
+            }
+        }
+    }
+
+    /// What the instructions do, for periods of which a load would reach past a source.
+    fn byte_by_byte(&self, sources: &[Place], mut from: isize, row: &mut [u8]) {
         let width = self.simd.width();
         for period in row.chunks_mut(self.registers * width) {
             for (register, bytes) in period.chunks_mut(width).enumerate() {
                 for load in (register..self.loads.len()).step_by(self.registers) {
-                    let start = from + self.loads[load];
+                    let (source, at) = sources[self.sources.get(load).copied().unwrap_or(0)];
+                    let start = at + from + self.loads[load];
                     let places = &self.places[load * width..(load + 1) * width];
                     for (byte, &place) in bytes.iter_mut().zip(places) {
                         if place != NONE {
@@ -158,17 +237,19 @@ pub(super) const MANY: usize = 0;
 /// A function that fills rows with an instruction set: `WIDTH` bytes of `REGISTER` at a time, each term of which
 /// `term` adds.
 ///
-/// Its safety: the processor has the features, and from `from` on every load of the periods of `row` may be read.
+/// Its safety: the processor has the features, and every load of the periods of `row` may be read; `start` says where those
+/// of the first begin. A row that is streamed begins at a multiple of the bytes that are written at a time.
 macro_rules! select {
-    ($name:ident, $features:literal, $registers:literal, $width:literal, $zero:expr, $term:ident, $store:ident) => {
+    ($name:ident, $features:literal, $registers:literal, $width:literal, $zero:expr, $term:ident, $store:ident, $stream:ident) => {
         #[target_feature(enable = $features)]
-        pub(super) unsafe fn $name<const TERMS: usize>(
+        pub(super) unsafe fn $name<const TERMS: usize, const STREAM: bool>(
             of: &Selection,
-            mut from: *const u8,
+            start: impl Fn(usize) -> *const u8,
             row: &mut [u8],
         ) {
             const BYTES: usize = $registers * $width;
             let terms = if TERMS == MANY { of.terms } else { TERMS };
+            let mut moved = 0;
             for period in row.chunks_mut(of.registers * $width) {
                 let mut register = 0;
                 while register * $width < period.len() {
@@ -179,12 +260,14 @@ macro_rules! select {
                         // makes several registers at once has a multiple of them in a period.
                         bytes = unsafe {
                             let places = of.places.as_ptr().add(load * $width);
-                            let load = of.loads.as_ptr().add(load);
-                            ahead(from.wrapping_offset(*load + of.ahead));
-                            $term(bytes, from, load, places)
+                            let at = |number: usize| start(load + number).wrapping_offset(moved);
+                            ahead(at(0).wrapping_offset(of.ahead));
+                            $term(bytes, at, places)
                         };
                     }
                     match period[register * $width..].first_chunk_mut::<BYTES>() {
+                        // SAFETY: registers of a row that is streamed are aligned.
+                        Some(to) if STREAM => unsafe { $stream(to.as_mut_ptr(), bytes) },
                         Some(to) => $store(to, bytes),
                         None => {
                             let mut whole = [0; BYTES];
@@ -195,7 +278,7 @@ macro_rules! select {
                     }
                     register += $registers;
                 }
-                from = from.wrapping_offset(of.advance);
+                moved += of.advance;
             }
         }
     };

@@ -11,9 +11,9 @@ use std::arch::x86_64::{
     _mm256_unpackhi_epi64, _mm256_unpacklo_epi8, _mm256_unpacklo_epi16, _mm256_unpacklo_epi32,
     _mm256_unpacklo_epi64, _mm512_castsi128_si512, _mm512_inserti32x4, _mm512_loadu_si512,
     _mm512_mask_permutexvar_epi8, _mm512_set1_epi8, _mm512_setzero_si512, _mm512_shuffle_epi8,
-    _mm512_storeu_si512, _mm512_testn_epi8_mask, _mm512_unpackhi_epi8, _mm512_unpackhi_epi16,
-    _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi8, _mm512_unpacklo_epi16,
-    _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
+    _mm512_storeu_si512, _mm512_stream_si512, _mm512_testn_epi8_mask, _mm512_unpackhi_epi8,
+    _mm512_unpackhi_epi16, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi8,
+    _mm512_unpacklo_epi16, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
 };
 
 use super::{
@@ -22,8 +22,8 @@ use super::{
     transpose::{AHEAD, AHEAD_BELOW, Inner, NARROW},
 };
 
-select!(ssse3, "ssse3", 1, 16, _mm_setzero_si128(), term_16, store_16);
-select!(avx2, "avx2", 2, 16, _mm256_setzero_si256(), term_32, store_32);
+select!(ssse3, "ssse3", 1, 16, _mm_setzero_si128(), term_16, store_16, stream_16);
+select!(avx2, "avx2", 2, 16, _mm256_setzero_si256(), term_32, store_32, stream_32);
 select!(
     avx512_vbmi,
     "avx512f,avx512bw,avx512vbmi",
@@ -31,7 +31,8 @@ select!(
     64,
     _mm512_setzero_si512(),
     term_64,
-    store_64
+    store_64,
+    stream_64
 );
 
 transpose!(transpose_16, "ssse3", 1, lanes_16, low_16, high_16, permute_16, write_16);
@@ -199,16 +200,18 @@ unsafe fn stream_32(to: *mut u8, bytes: __m256i) {
 }
 
 #[inline]
+#[target_feature(enable = "avx512f")]
+unsafe fn stream_64(to: *mut u8, bytes: __m512i) {
+    // SAFETY: the caller's place, a multiple of 64.
+    unsafe { _mm512_stream_si512(to.cast(), bytes) }
+}
+
+#[inline]
 #[target_feature(enable = "ssse3")]
-unsafe fn term_16(
-    bytes: __m128i,
-    from: *const u8,
-    load: *const isize,
-    places: *const u8,
-) -> __m128i {
+unsafe fn term_16(bytes: __m128i, load: impl Fn(usize) -> *const u8, places: *const u8) -> __m128i {
     // SAFETY: the caller's load and its places.
     unsafe {
-        let loaded = _mm_loadu_si128(from.offset(*load).cast());
+        let loaded = _mm_loadu_si128(load(0).cast());
         _mm_or_si128(bytes, _mm_shuffle_epi8(loaded, _mm_loadu_si128(places.cast())))
     }
 }
@@ -223,16 +226,11 @@ fn store_16(to: &mut [u8; 16], bytes: __m128i) {
 /// The loads of two registers that follow each other.
 #[inline]
 #[target_feature(enable = "avx2")]
-unsafe fn term_32(
-    bytes: __m256i,
-    from: *const u8,
-    load: *const isize,
-    places: *const u8,
-) -> __m256i {
+unsafe fn term_32(bytes: __m256i, load: impl Fn(usize) -> *const u8, places: *const u8) -> __m256i {
     // SAFETY: the caller's loads and their places.
     unsafe {
-        let first = _mm_loadu_si128(from.offset(*load).cast());
-        let second = _mm_loadu_si128(from.offset(*load.add(1)).cast());
+        let first = _mm_loadu_si128(load(0).cast());
+        let second = _mm_loadu_si128(load(1).cast());
         let loaded = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(first), second);
         let places = _mm256_loadu_si256(places.cast());
         _mm256_or_si256(bytes, _mm256_shuffle_epi8(loaded, places))
@@ -248,15 +246,10 @@ fn store_32(to: &mut [u8; 32], bytes: __m256i) {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-unsafe fn term_64(
-    bytes: __m512i,
-    from: *const u8,
-    load: *const isize,
-    places: *const u8,
-) -> __m512i {
+unsafe fn term_64(bytes: __m512i, load: impl Fn(usize) -> *const u8, places: *const u8) -> __m512i {
     // SAFETY: the caller's load and its places.
     unsafe {
-        let loaded = _mm512_loadu_si512(from.offset(*load).cast());
+        let loaded = _mm512_loadu_si512(load(0).cast());
         let places = _mm512_loadu_si512(places.cast());
         let given = _mm512_testn_epi8_mask(places, _mm512_set1_epi8(NONE.cast_signed()));
         _mm512_mask_permutexvar_epi8(bytes, given, places, loaded)
