@@ -112,7 +112,17 @@ fn empty_tiles_come_before_padding() {
 #[test]
 fn the_gpu_agrees_with_the_oracle() {
     let Some(gpu) = support::gpu::gpu("random programs on the GPU") else { return };
-    random_programs(scope::cases(200), |program, images| Ok(gpu.run_program(program, images)?));
+    let (target, texts) =
+        (gpu.limits().target("the GPU"), Mutex::new(std::collections::BTreeSet::new()));
+    random_programs(scope::cases(200), |program, images| {
+        let kernels = program.compile_unvalidated(&target).unwrap_or_default();
+        let code = |line: &str| line.split("//").next().unwrap_or_default().trim_end().to_owned();
+        let kernels =
+            kernels.iter().map(|kernel| kernel.wgsl.lines().map(code).collect::<String>());
+        texts.lock().unwrap().extend(kernels);
+        Ok(gpu.run_program(program, images)?)
+    });
+    println!("{} distinct kernels on {}", texts.lock().unwrap().len(), gpu.name());
 }
 
 /// Where `STRIDEC_WGSL` names a folder, the kernels are written to it, for other validators.
