@@ -29,7 +29,9 @@ impl Weave {
     pub(super) fn new(plan: Plan, pitch: isize) -> Option<Self> {
         let Way::Shuffle(shuffle) = &plan.way else { return None };
         let inside = |step: &isize| step.abs() < pitch / 2;
-        let stays = plan.columns.src.iter().all(inside)
+        // A selection that repeats moves on in every box, and from none to the next.
+        let stays = inside(&plan.rows.axis.src)
+            && plan.columns.src.iter().all(inside)
             && plan.loops.iter().all(|around| inside(&around.src));
         let shuffle = shuffle.of_several(pitch);
         stays.then_some(Self { plan, shuffle })

@@ -8,12 +8,11 @@ use stridec::{
 
 use crate::scratch::bytes;
 
-/// Elements of one source in a row, and how they lie in the source: rows padded by so many elements, whose columns are
-/// mirrored or not.
+/// Elements of one source in a row, and the dimension along which they are mirrored.
 #[derive(Clone, Copy)]
 struct Part {
     width: usize,
-    mirrored: bool,
+    mirrored: Option<usize>,
 }
 
 /// Concatenates parts along the innermost dimension, and compares the rows.
@@ -23,8 +22,9 @@ fn check(element: &str, size: usize, rows: usize, parts: &[Part], pad: usize) {
     for (number, part) in parts.iter().enumerate() {
         let shape = format!("{element}[{rows},{}]", part.width).parse().unwrap();
         let mut operand = builder.parameter(shape).unwrap();
-        if part.mirrored {
-            operand = builder.add(Opcode::Reverse { dimensions: vec![0] }, &[operand]).unwrap();
+        if let Some(dimension) = part.mirrored {
+            let reverse = Opcode::Reverse { dimensions: vec![dimension] };
+            operand = builder.add(reverse, &[operand]).unwrap();
         }
         operands.push(operand);
         images.push(bytes(rows * part.width * size, number * 12_345));
@@ -46,9 +46,13 @@ fn check(element: &str, size: usize, rows: usize, parts: &[Part], pad: usize) {
     let mut expected = Vec::new();
     for row in 0..rows {
         for (part, image) in parts.iter().zip(&images) {
-            let row = if part.mirrored { rows - 1 - row } else { row };
+            let row = if part.mirrored == Some(0) { rows - 1 - row } else { row };
             let length = part.width * size;
-            expected.extend(&image[row * length..][..length]);
+            let mut units: Vec<_> = image[row * length..][..length].chunks(size).collect();
+            if part.mirrored == Some(1) {
+                units.reverse();
+            }
+            expected.extend(units.concat());
         }
         expected.resize(expected.len() + pad * size, 0x5a);
     }
@@ -63,7 +67,7 @@ fn check(element: &str, size: usize, rows: usize, parts: &[Part], pad: usize) {
 
 #[test]
 fn rows_of_several_sources_on_the_host() {
-    let plain = |width| Part { width, mirrored: false };
+    let plain = |width| Part { width, mirrored: None };
     for (element, size) in [("u8", 1), ("u16", 2), ("f32", 4), ("f64", 8), ("c128", 16)] {
         for rows in [1, 63, 20_001] {
             for count in 2..=8 {
@@ -74,8 +78,12 @@ fn rows_of_several_sources_on_the_host() {
             check(element, size, rows, &[plain(1), plain(1), plain(2)], 0);
             check(element, size, rows, &[plain(1), plain(1), plain(1)], 1);
             check(element, size, rows, &[plain(2)], 3);
-            let mirrored = Part { width: 1, mirrored: true };
+            let mirrored = Part { width: 1, mirrored: Some(0) };
             check(element, size, rows, &[mirrored, mirrored, plain(1), plain(1)], 0);
+            // Within a source the units go backwards, from source to source forwards.
+            for width in [2, 3, 5] {
+                check(element, size, rows, &[Part { width, mirrored: Some(1) }; 4], 0);
+            }
         }
     }
 }
