@@ -48,8 +48,6 @@ pub struct Content {
     pub title: String,
     /// Markup of what a reader looks at first; what comes from the picture is escaped in it.
     pub body: String,
-    /// Markup of what stands below that: pictures that need no script, and kernels.
-    pub below: String,
     /// JSON that the scripts read; `</script>` cannot occur in it.
     pub data: String,
 }
@@ -70,10 +68,10 @@ pub struct Content {
 /// ```
 #[must_use]
 pub fn html(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
-    document(&content(picture, compiled), &SCRIPTS)
+    document(&content(picture, compiled), &below(picture, compiled), &SCRIPTS)
 }
 
-/// The content of [`html()`]'s page. The page's functions `showLayouts` and `markStrides` make it work.
+/// The content of [`html()`]'s page, down to the button. The page's function `showLayouts` makes it work.
 #[must_use]
 pub fn content(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> Content {
     let body = html! {
@@ -82,21 +80,27 @@ pub fn content(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> Conten
         (explorer(picture))
         @if compiled.is_some() { (run(picture)) }
     };
+    Content {
+        title: picture.title.to_owned(),
+        body: body.into_string(),
+        data: data(picture, compiled),
+    }
+}
+
+/// Markup of what stands below that content: the picture that needs no script, and the kernel. The page's function
+/// `markStrides` makes it work.
+#[must_use]
+pub fn below(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
     let below = html! {
         h2 { "The picture" }
         (drawing(picture))
         @if let Some(compiled) = compiled { (kernel(picture, compiled)) }
     };
-    Content {
-        title: picture.title.to_owned(),
-        body: body.into_string(),
-        below: below.into_string(),
-        data: data(picture, compiled),
-    }
+    below.into_string()
 }
 
-/// A page with this content and these scripts.
-pub(super) fn document(content: &Content, scripts: &[&str]) -> String {
+/// A page with this content, this markup below it, and these scripts.
+pub(super) fn document(content: &Content, below: &str, scripts: &[&str]) -> String {
     let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
     html! {
         (DOCTYPE)
@@ -109,7 +113,7 @@ pub(super) fn document(content: &Content, scripts: &[&str]) -> String {
                 style { (PreEscaped(include_str!("page/page.css"))) }
             }
             body {
-                main { (PreEscaped(&content.body)) (PreEscaped(&content.below)) }
+                main { (PreEscaped(&content.body)) (PreEscaped(below)) }
                 script type="application/json" id="data" { (PreEscaped(&content.data)) }
                 @for script in scripts { script { (PreEscaped(script)) } }
             }

@@ -47,7 +47,7 @@ mod svg;
 mod terminal;
 mod tiles;
 
-pub use html::{Compiled, Content, content, html};
+pub use html::{Compiled, Content, below, content, html};
 pub use picture::{Movement, Picture, Side};
 pub use program::ProgramPicture;
 pub use reshard::ReshardPicture;

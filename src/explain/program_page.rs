@@ -40,10 +40,10 @@ impl ProgramPicture<'_> {
     ///
     /// Where the target's limits are too low.
     pub fn html(&self, target: &Target) -> Result<String, Error> {
-        Ok(document(&self.content(target)?, &SCRIPTS))
+        Ok(document(&self.content(target)?, &self.below(target)?, &SCRIPTS))
     }
 
-    /// The content of the page that [`html`](Self::html) writes. The page's function `showProgram` makes it work.
+    /// The content of the page that [`html`](Self::html) writes, down to the button. The page's function `showProgram` makes it work.
     ///
     /// # Errors
     ///
@@ -51,10 +51,7 @@ impl ProgramPicture<'_> {
     pub fn content(&self, target: &Target) -> Result<Content, Error> {
         let program = self.ways.program();
         let kernels = program.compile(target)?;
-        let mut steps: Vec<usize> =
-            self.results.iter().flat_map(|&result| program.steps_of(result)).collect();
-        steps.sort_unstable();
-        steps.dedup();
+        let steps = self.steps();
         let mut text = Text::default();
         let mut results = vec![];
         for &result in &self.results {
@@ -91,15 +88,35 @@ impl ProgramPicture<'_> {
             }
             @if run.is_some() { (runs(program.name(), steps.len())) }
         };
-        let below = html! {
-            @for &step in &steps { (shown(program, &kernels[step], step)) }
-            details { summary { "Every stage as text" } pre tabindex="0" { (program.stages(target)?) } }
-        };
         let data =
             json!({ "results": text.results, "instructions": text.instructions, "run": run });
         let data = data.to_string().replace('<', "\\u003c");
-        let (body, below) = (body.into_string(), below.into_string());
-        Ok(Content { title: program.name().to_owned(), body, below, data })
+        Ok(Content { title: program.name().to_owned(), body: body.into_string(), data })
+    }
+
+    /// Markup of what stands below that content: the kernels.
+    ///
+    /// # Errors
+    ///
+    /// Where the target's limits are too low.
+    pub fn below(&self, target: &Target) -> Result<String, Error> {
+        let program = self.ways.program();
+        let kernels = program.compile(target)?;
+        let below = html! {
+            @for step in self.steps() { (shown(program, &kernels[step], step)) }
+            details { summary { "Every stage as text" } pre tabindex="0" { (program.stages(target)?) } }
+        };
+        Ok(below.into_string())
+    }
+
+    /// The steps of the program that make the results, in order.
+    fn steps(&self) -> Vec<usize> {
+        let program = self.ways.program();
+        let mut steps: Vec<usize> =
+            self.results.iter().flat_map(|&result| program.steps_of(result)).collect();
+        steps.sort_unstable();
+        steps.dedup();
+        steps
     }
 }
 

@@ -22,7 +22,7 @@ impl ReshardPicture<'_> {
     /// The reader points at a device, and the page shows what it sends and receives.
     #[must_use]
     pub fn html(&self) -> String {
-        document(&self.content(), &SCRIPTS)
+        document(&self.content(), "", &SCRIPTS)
     }
 
     /// The content of the page that [`html`](Self::html) writes. The page's function `showReshard` makes it work.
@@ -60,7 +60,7 @@ impl ReshardPicture<'_> {
             "word": if flows.is_by_device() { "Device" } else { "Devices" },
         });
         let data = data.to_string().replace('<', "\\u003c");
-        Content { title: self.title(), body: body.into_string(), below: String::new(), data }
+        Content { title: self.title(), body: body.into_string(), data }
     }
 
     /// The transfers as a table.

@@ -194,12 +194,16 @@ impl Operation {
     ///
     /// Where the target's limits are too low.
     pub fn compile(&self, target: &Target) -> Result<Kernel, Error> {
-        let kernel = self.compile_unvalidated(target)?;
-        if !kernel.dispatches.is_empty() {
-            span!("validate");
-            wgsl::validate(&kernel.wgsl)?;
-        }
-        Ok(kernel)
+        validated(self.compile_unvalidated(target)?)
+    }
+
+    /// The kernel of this schedule, which is the operation's for this target.
+    pub(super) fn compile_scheduled(
+        &self,
+        schedule: &Schedule,
+        target: &Target,
+    ) -> Result<Kernel, Error> {
+        validated(self.emit(schedule, target))
     }
 
     /// The kernel, for callers that validate its text themselves, as wgpu does.
@@ -209,7 +213,12 @@ impl Operation {
     /// Where the target's limits are too low.
     pub fn compile_unvalidated(&self, target: &Target) -> Result<Kernel, Error> {
         span!("emit");
-        Ok(wgsl::emit(&self.schedule(target)?, target, &self.header()))
+        Ok(self.emit(&self.schedule(target)?, target))
+    }
+
+    /// The same, of this schedule, which is the operation's for this target.
+    pub(super) fn emit(&self, schedule: &Schedule, target: &Target) -> Kernel {
+        wgsl::emit(schedule, target, &self.header())
     }
 
     /// Runs the operation on the CPU, from one whole image to the other.
@@ -221,6 +230,15 @@ impl Operation {
         span!("run");
         Ok(crate::host::run(&self.nest, source, destination)?)
     }
+}
+
+/// The kernel, if naga accepts its text.
+fn validated(kernel: Kernel) -> Result<Kernel, Error> {
+    if !kernel.dispatches.is_empty() {
+        span!("validate");
+        wgsl::validate(&kernel.wgsl)?;
+    }
+    Ok(kernel)
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@ use super::{Operation, Tensor};
 use crate::{
     error::Error,
     explain::{self, Compiled, Content, Movement, Picture, Side},
-    schedule::Target,
+    schedule::{Schedule, Target},
+    wgsl::Kernel,
 };
 
 impl Tensor {
@@ -57,13 +58,25 @@ impl Operation {
         self.draw_compiled(target, explain::html)
     }
 
-    /// The content of that page, for a document that has its scripts.
+    /// The content of that page, for a document that has its scripts; [`page_below`](Self::page_below) has what follows.
     ///
     /// # Errors
     ///
     /// Where the target's limits are too low.
     pub fn page_content(&self, target: &Target) -> Result<Content, Error> {
-        self.draw_compiled(target, explain::content)
+        // It has no text of the kernel.
+        let schedule = self.schedule(target)?;
+        let kernel = self.emit(&schedule, target);
+        Ok(self.draw_kernel(&schedule, &kernel, "", explain::content))
+    }
+
+    /// Markup of what stands below the content of that page: the picture that needs no script, and the kernel.
+    ///
+    /// # Errors
+    ///
+    /// Where the target's limits are too low.
+    pub fn page_below(&self, target: &Target) -> Result<String, Error> {
+        self.draw_compiled(target, explain::below)
     }
 
     fn draw_compiled<T>(
@@ -71,7 +84,19 @@ impl Operation {
         target: &Target,
         draw: impl FnOnce(&Picture<'_>, Option<&Compiled<'_>>) -> T,
     ) -> Result<T, Error> {
-        let kernel = self.compile(target)?;
+        let schedule = self.schedule(target)?;
+        let kernel = self.compile_scheduled(&schedule, target)?;
+        let stages = self.stages_of(&schedule, &kernel, target);
+        Ok(self.draw_kernel(&schedule, &kernel, &stages, draw))
+    }
+
+    fn draw_kernel<T>(
+        &self,
+        schedule: &Schedule,
+        kernel: &Kernel,
+        stages: &str,
+        draw: impl FnOnce(&Picture<'_>, Option<&Compiled<'_>>) -> T,
+    ) -> T {
         let dispatches: Vec<_> = kernel.dispatches.iter().map(|d| d.workgroups).collect();
         let compiled = Compiled {
             wgsl: &kernel.wgsl,
@@ -79,9 +104,9 @@ impl Operation {
             workgroup_size: kernel.workgroup_size,
             binding_bytes: [0, 1].map(|n| kernel.bindings.get(n).map_or(0, |b| b.size_in_bytes)),
             dispatches: &dispatches,
-            schedule: &self.schedule(target)?.to_string(),
-            stages: &self.stages(target)?,
+            schedule: &schedule.to_string(),
+            stages,
         };
-        Ok(self.draw(|picture| draw(picture, Some(&compiled))))
+        self.draw(|picture| draw(picture, Some(&compiled)))
     }
 }

@@ -6,8 +6,9 @@ use super::{Operation, Tensor};
 use crate::{
     error::Error,
     nest::{CopyNest, Count, width},
-    schedule::{Target, candidates},
+    schedule::{Schedule, Target, candidates},
     stride::StrideDescriptor,
+    wgsl::Kernel,
     window::Window,
 };
 
@@ -41,7 +42,17 @@ impl Operation {
     /// Where the target's limits are too low.
     pub fn stages(&self, target: &Target) -> Result<String, Error> {
         let schedule = self.schedule(target)?;
-        let kernel = self.compile(target)?;
+        let kernel = self.compile_scheduled(&schedule, target)?;
+        Ok(self.stages_of(&schedule, &kernel, target))
+    }
+
+    /// The stages, of which the last two are these.
+    pub(super) fn stages_of(
+        &self,
+        schedule: &Schedule,
+        kernel: &Kernel,
+        target: &Target,
+    ) -> String {
         let mut text = format!("{}\n", self.title);
         for (name, (tensor, descriptor)) in
             [("source", &self.source), ("destination", &self.destination)]
@@ -58,7 +69,7 @@ impl Operation {
         let _ = write!(text, "\n== schedule for {}\n{schedule}\n", target.name);
         if kernel.dispatches.is_empty() {
             text.push_str("\n== kernel\nnothing to dispatch\n");
-            return Ok(text);
+            return text;
         }
         let _ = writeln!(text, "operations/word: {}", costs(&self.nest, target));
         let _ = writeln!(text, "\n== kernel");
@@ -86,7 +97,7 @@ impl Operation {
             );
         }
         let _ = write!(text, "\n{}", kernel.wgsl);
-        Ok(text)
+        text
     }
 }
 

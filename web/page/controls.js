@@ -57,8 +57,10 @@ function showControls(root, parts, write) {
   // While a number is typed, its input stays: the reader's cursor is in it.
   const form = parts && [parts.dimensions.length, parts.padded?.length, parts.strides?.length].join();
   const stays = focused?.type === "number" && form === root.form;
-  Object.assign(root, { parts, form });
-  if (stays) return;
+  const text = JSON.stringify(parts);
+  const same = text === root.shown;
+  Object.assign(root, { parts, form, shown: stays ? undefined : text });
+  if (stays || same) return;
   root.replaceChildren();
   if (!parts) {
     root.append(make("p", { class: "lead" }, "The text says what the controls do not show, or not yet a layout."));

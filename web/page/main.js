@@ -94,7 +94,7 @@
     requestAnimationFrame(() => setTimeout(() => {
       if (number !== answered) return;
       const open = new Set([...below.querySelectorAll("details[open] > summary")].map((summary) => summary.textContent));
-      below.innerHTML = said.below;
+      below.innerHTML = ask({ part: "below" }).below ?? "";
       for (const summary of below.querySelectorAll("summary")) summary.parentElement.open = open.has(summary.textContent);
       if (said.refused) below.append(make("h2", {}, "The kernel"), make("p", { class: "refused" }, `There is none for this target: ${said.refused}.`));
       markStrides(below);

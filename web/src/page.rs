@@ -11,13 +11,14 @@
 //! | `text` | a serialized module | its text |
 //! | `targets` | | the names of the targets |
 //!
+//! The first four may ask for one `part`: `below` answers with the markup that stands below the content, which takes longer.
 //! A question may have a `target` too. An answer may have `error` instead: `field`, `message`, `place`. That of an operation for
 //! which the target's limits are too low has its picture, and `refused`, the reason why there is no kernel.
 
 use serde_json::{Value, json};
 use stridec::{
     Target,
-    explain::{self, Content, ProgramPicture},
+    explain::{self, Content, Picture, ProgramPicture},
     program::{Ways, compile_module},
 };
 
@@ -46,30 +47,37 @@ pub(crate) fn show(input: &[u8]) -> Vec<u8> {
 }
 
 fn answer(asked: &Asked<'_>) -> Result<Value, Fault> {
+    let is_below = asked.text("part") == "below";
     match asked.text("kind") {
         "layout" => {
             let tensor = asked.tensor(Field::From)?;
-            let content = tensor.draw(|picture| explain::content(picture, None));
-            content.map(json).map_err(|error| Fault::new(Field::From, error))
+            let drawn = tensor.draw(|picture| drawn(picture, is_below));
+            drawn.map_err(|error| Fault::new(Field::From, error))
         }
         "relayout" | "slice" => {
-            let operation = asked.operation()?;
-            Ok(match operation.page_content(&asked.target()?) {
-                Ok(content) => json(content),
+            let (operation, target) = (asked.operation()?, asked.target()?);
+            let compiled = if is_below {
+                operation.page_below(&target).map(below)
+            } else {
+                operation.page_content(&target).map(json)
+            };
+            Ok(compiled.unwrap_or_else(|error| {
                 // The layouts are seen all the same.
-                Err(error) => {
-                    let mut answer =
-                        json(operation.draw(|picture| explain::content(picture, None)));
-                    answer["refused"] = error.to_string().into();
-                    answer
-                }
-            })
+                let mut answer = operation.draw(|picture| drawn(picture, is_below));
+                answer["refused"] = error.to_string().into();
+                answer
+            }))
         }
         "program" => {
             let module = asked.module()?;
+            let fault = |error| Fault::new(Field::Module, error);
             let ways = Ways::new(&module).map_err(|error| Fault::new(Field::Module, error))?;
-            let content = ProgramPicture::new(&ways).content(&asked.target()?);
-            content.map(json).map_err(|error| Fault::new(Field::Module, error))
+            let (picture, target) = (ProgramPicture::new(&ways), asked.target()?);
+            if is_below {
+                picture.below(&target).map(below).map_err(fault)
+            } else {
+                picture.content(&target).map(json).map_err(fault)
+            }
         }
         "translate" => {
             let target = asked.target()?;
@@ -96,7 +104,20 @@ fn answer(asked: &Asked<'_>) -> Result<Value, Fault> {
     }
 }
 
+/// A picture without a kernel.
+fn drawn(picture: &Picture<'_>, is_below: bool) -> Value {
+    if is_below {
+        below(explain::below(picture, None))
+    } else {
+        json(explain::content(picture, None))
+    }
+}
+
 fn json(content: Content) -> Value {
-    let Content { title, body, below, data, .. } = content;
-    json!({ "title": title, "body": body, "below": below, "data": data })
+    let Content { title, body, data, .. } = content;
+    json!({ "title": title, "body": body, "data": data })
+}
+
+fn below(markup: String) -> Value {
+    json!({ "below": markup })
 }

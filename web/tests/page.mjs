@@ -349,16 +349,20 @@ const steps = {
   },
 
   async "a keystroke is answered at once, up to 10^9 elements"(page) {
-    const layouts = ["f32[2,3]{1,0}", "f32[8,64,112,112]{1,3,2,0}", "bf16[32768,32768]{1,0:T(8,128)(2,1)}", "f32[1000,1000,1000]{0,2,1}", "u8[1000000000]{0}"];
-    for (const [kind, fields] of [["layout", ["from"]], ["relayout", ["from", "to"]]]) {
+    const layouts = ["f32[2,3]{0,1}", "f32[8,64,112,112]{1,3,2,0}", "bf16[8192,8192]{1,0:T(8,128)(2,1)}", "bf16[32768,32768]{1,0:T(8,128)(2,1)}", "f32[1000,1000,1000]{0,2,1}", "u8[1000000000]{0}"];
+    for (const kind of ["layout", "relayout"]) {
       for (const layout of layouts) {
-        await go(page, `#${kind}?${new URLSearchParams(Object.fromEntries(fields.map((name) => [name, layout])))}`);
+        // A relayout is from dense rows.
+        const [field, state] = kind === "layout" ? ["from", { from: layout }] : ["to", { from: layout.replace(/{.*/, ""), to: layout }];
+        await go(page, `#${kind}?${new URLSearchParams(state)}`);
         const times = [];
-        for (let press = 0; press < 15; press++) times.push(await paste(page, fields.at(-1), layout + " ".repeat(press % 2)));
+        // The least says what the work takes; where the machine does much besides, it takes more presses to see it.
+        for (let press = 0; press < 20 || (press < 200 && Math.min(...times) > 10); press++) {
+          times.push(await paste(page, field, layout + " ".repeat(press % 2)));
+        }
         times.sort((a, b) => a - b);
-        console.log(`  ${kind} ${layout}: ${times[0].toFixed(1)} ms at least, ${times[7].toFixed(1)} in the middle`);
-        // The aim is 10 ms. The least of them says what the work takes, on a machine that does much besides too.
-        assert(times[0] < 35, `${times[0]} ms`);
+        console.log(`  ${kind} ${layout}: ${times[0].toFixed(1)} ms at least, ${times[times.length >> 1].toFixed(1)} in the middle`);
+        assert(times[0] <= 10, `${times[0]} ms`);
         await page.waitForSelector("#answer:not([aria-busy])");
       }
     }

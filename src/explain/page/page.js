@@ -32,28 +32,17 @@ function showLayouts(root, page, start, told = () => {}) {
     const place = root.querySelector(`#explore-${name}`);
     if (place && page[name] && page[name].elements > 0) views[name] = new View(page[name], page.colours, place, choose);
   }
-  let width = root.clientWidth;
-  for (const view of Object.values(views)) view.measure();
-  const observer = new ResizeObserver(() => {
-    if (width !== root.clientWidth) {
-      width = root.clientWidth;
-      for (const view of Object.values(views)) {
-        view.measure();
-        view.place(view.index);
-      }
-    }
-  });
   if (views.source) {
     // A first element that moves, in an operation; index 0 else.
     const origin = page.window && views.destination && originOf(page, views.destination.index);
     const holds = start?.length === page.source.sizes.length && start.every((value, d) => Number.isInteger(value) && value >= 0 && value < page.source.sizes[d]);
     choose(views.source, holds ? start : origin ?? views.source.index);
     shown = true;
-    observer.observe(root);
+    for (const view of Object.values(views)) view.watch();
   }
 
   offerRun(root, (say) => runKernel(page, [...root.querySelectorAll("#wgsl .line")].map((line) => line.textContent).join("\n"), say));
-  return () => observer.disconnect();
+  return () => Object.values(views).forEach((view) => view.end());
 }
 
 /** Makes the strides of the nest in `root` mark the lines of the kernel that use them. */

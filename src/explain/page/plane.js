@@ -4,7 +4,7 @@
 /** Entries of a scale of colours. */
 const SHADES = 256;
 
-/** The shades of a scale: for each its three numbers, itself and the text on it as CSS, and a pixel. */
+/** The shades of a scale: for each itself and the text on it as CSS, and a pixel. */
 function shadesOf(colours) {
   const last = colours.length - 1;
   return Array.from({ length: SHADES }, (_, shade) => {
@@ -35,6 +35,21 @@ function sampled(extent, most) {
   return Array.from({ length: count }, (_, at) => Math.round((at * (extent - 1)) / Math.max(count - 1, 1)));
 }
 
+/** The places of samples: that of the first in each row, and the steps from it to each, which all rows of a sum share. */
+function placesOf(rows, columns, placeAt, sums) {
+  const starts = rows.map((row) => placeAt(row, columns[0]));
+  const stepsOf = (y) => Float64Array.from(columns, (column) => placeAt(rows[y], column) - starts[y]);
+  const shared = sums && stepsOf(0);
+  return { starts, steps: starts.map((_, y) => shared || stepsOf(y)) };
+}
+
+/** The least and the greatest of such places. */
+function rangeOf({ starts, steps }) {
+  const ends = new Map([...new Set(steps)].map((row) => [row, [Math.min(...row), Math.max(...row)]]));
+  const [low, high] = [0, 1].map((end) => starts.map((start, y) => start + ends.get(steps[y])[end]));
+  return [Math.min(...low), Math.max(...high)];
+}
+
 /**
  * Samples the plane of two dimensions through `index`, whose `extents` count its padding: an image, the range of offsets
  * that its colours run over, and whether that is all of memory. A dimension of -1 is none.
@@ -49,30 +64,20 @@ function samplePlane(layout, dims, extents, index, shades) {
     if (dims[1] >= 0) at[dims[1]] = column;
     return placeOf(layout, at);
   };
-  const origin = placeAt(0, 0);
-  const across = columns.map((column) => placeAt(0, column) - origin);
   const inside = (side, value) => dims[side] < 0 || value < layout.sizes[dims[side]];
   const [high, wide] = [rows, columns].map((values, side) => values.filter((value) => inside(side, value)).length);
-  const places = new Float64Array(high * wide);
-  let [least, most] = [Infinity, -Infinity];
-  for (let y = 0; y < high; y++) {
-    const start = placeAt(rows[y], 0);
-    for (let x = 0; x < wide; x++) {
-      const place = sums ? start + across[x] : placeAt(rows[y], columns[x]);
-      places[y * wide + x] = place;
-      least = Math.min(least, place);
-      most = Math.max(most, place);
-    }
-  }
+  const places = placesOf(rows.slice(0, high), columns.slice(0, wide), placeAt, sums);
   // A plane of many is a small part of memory: its own places tell its order better than all.
   const isWhole = dims.filter((d) => d >= 0).length >= layout.sizes.filter((extent) => extent > 1).length;
-  const range = isWhole ? [0, layout.places - 1] : [least, most];
+  const range = isWhole ? [0, layout.places - 1] : rangeOf(places);
   const pixels = new Uint32Array(rows.length * columns.length).fill(pixelOf(128, 128, 128, 80));
+  const colours = Uint32Array.from(shades, ({ pixel }) => pixel);
   const scale = (SHADES - 1) / Math.max(range[1] - range[0], 1);
   for (let y = 0; y < high; y++) {
-    for (let x = 0; x < wide; x++) {
-      pixels[y * columns.length + x] = shades[Math.round((places[y * wide + x] - range[0]) * scale)].pixel;
-    }
+    const at = y * columns.length;
+    const [start, steps] = [places.starts[y] - range[0], places.steps[y]];
+    // The nearest shade: the numbers are not negative.
+    for (let x = 0; x < wide; x++) pixels[at + x] = colours[((start + steps[x]) * scale + 0.5) | 0];
   }
   return { image: new ImageData(new Uint8ClampedArray(pixels.buffer), columns.length), range, isWhole };
 }

@@ -22,8 +22,13 @@ const times = (value, stride) => `${value}·${stride < 0 ? `(${stride})` : strid
 
 /** One layout on the page. `chosen` is told the index that the reader points at. */
 class View {
+  /** The last width of a view, in pixels: that of the next, until it is known. */
+  static width = 600;
+  /** Those of the scale, which all pictures share. */
+  static shades;
+
   constructor(layout, colours, root, chosen) {
-    Object.assign(this, { layout, colours, root, chosen, shades: shadesOf(colours) });
+    Object.assign(this, { layout, colours, root, chosen, shades: View.shades ??= shadesOf(colours), width: View.width });
     this.dims = layout.view.map((dimension) => dimension ?? -1);
     this.index = layout.sizes.map(() => 0);
     this.first = [0, 0];
@@ -86,7 +91,9 @@ class View {
     this.strip = make("div", { class: "strip", role: "grid", tabindex: 0, "aria-label": `the memory of ${layout.notation}` });
     this.facts = make("dl", { class: "facts", id: `${id}-facts` });
     this.sum = make("p", { class: "sum" });
-    root.append(controls, this.overview, this.legend, this.grid, make("h4", {}, "Memory around it"), this.strip, this.sum, this.facts);
+    // Its width is the view's, and its height, 0, changes with nothing that is drawn.
+    this.ruler = make("div");
+    root.append(this.ruler, controls, this.overview, this.legend, this.grid, make("h4", {}, "Memory around it"), this.strip, this.sum, this.facts);
     this.grid.addEventListener("keydown", (event) => this.key(event));
     this.strip.addEventListener("keydown", (event) => this.stripKey(event));
     this.grid.addEventListener("pointerover", (event) => this.point(event));
@@ -102,9 +109,19 @@ class View {
     });
   }
 
-  /** Takes the width that there is now. */
-  measure() {
-    this.width = this.root.clientWidth || 600;
+  /** Draws again where the width is another than thought. An observer tells it without a layout of the page for it alone. */
+  watch() {
+    this.observer = new ResizeObserver(([{ contentRect }]) => {
+      const width = Math.floor(contentRect.width);
+      if (!width || width === this.width) return;
+      View.width = this.width = width;
+      this.place(this.index);
+    });
+    this.observer.observe(this.ruler);
+  }
+
+  end() {
+    this.observer.disconnect();
   }
 
   point(event) {
@@ -278,7 +295,7 @@ class View {
     const scale = clamp(Math.min(Math.floor(160 / height), Math.floor(this.width / width)), 1, 4);
     overview.style.width = `${Math.max(width * scale, LEAST_OVERVIEW)}px`;
     overview.style.height = `${Math.max(height * scale, LEAST_OVERVIEW)}px`;
-    if (this.pictured !== image) canvas.getContext("2d").putImageData(image, 0, 0);
+    if (this.pictured !== image) canvas.getContext("2d", { willReadFrequently: true }).putImageData(image, 0, 0);
     this.pictured = image;
     const part = (count, of) => `${(100 * count) / of}%`;
     Object.assign(marker.style, {
