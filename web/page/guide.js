@@ -1,5 +1,5 @@
 "use strict";
-// Ten steps from strides to tiles of tiles. Each shows a layout, which the reader may change, and asks something: where that
+// Ten steps from strides to tiles of tiles, and an exercise. Each shows a layout, which the reader may change, and asks something: where that
 // is the place of an element of the layout, its index and its offset stand behind the answer.
 
 const GUIDE = [
@@ -88,36 +88,46 @@ const GUIDE = [
     title: "All of it: bf16[16,256]{1,0:T(8,128)(2,1)}",
     text: [
       "This is how a TPU holds an array of bfloat16: tiles of 8 by 128, and in them pairs of rows, each pair one word. Divisions and remainders take each index apart, and the offset is a sum of products of these digits and their strides.",
-      "Moving an array from rows to this layout is a relayout: the next page shows the kernel for it, and runs it on your GPU.",
+      "Moving an array from rows to this layout is a relayout. Behind the exercise that comes next, a link shows the kernel for it, which runs on your GPU.",
     ],
     layout: "bf16[16,256]{1,0:T(8,128)(2,1)}",
     ask: ["Where is the element (3,130)?", "It lies in the tile (0,1), which begins at 1024, at row 3 and column 2 of it. Rows 2 and 3 are the second pair of rows, and begin 256 places further, after 2·128 elements. A column of a pair has 2 places, so that column 2 begins at 4, and row 3 is the second of its pair: 1024 + 256 + 4 + 1 = 1285.", [3, 130], 1285],
   },
 ];
 
-/** The state of a step, of which 0 is the first. */
-const stateOfStep = (at) => ({ kind: "layout", from: GUIDE[at].layout, step: String(at + 1) });
+/** What stands behind the last step: `exercise.js` has the tilings. */
+const EXERCISE = {
+  title: "A tiling that you have not seen",
+  text: ["Work the offset out: first the tile that the element lies in and its place there, then the box within the tile where there is one, and then the sum. The picture comes with the answer."],
+};
 
-/** Shows the step that a state names; nothing where it names none. */
-function showGuide(root, step) {
-  const at = Number(step) - 1;
-  const entry = GUIDE[at];
+/** The state of a step, of which 0 is the first. */
+const stateOfStep = (at) => (at < GUIDE.length ? { kind: "layout", from: GUIDE[at].layout, step: String(at + 1) } : stateOfExercise());
+
+/** Shows the step that a state names; nothing where it names none. `layoutOf` and `reveal` are what an exercise takes. */
+function showGuide(root, state, layoutOf, reveal) {
+  const at = Number(state.step) - 1;
+  const entries = [...GUIDE, EXERCISE];
+  const entry = entries[at];
   root.hidden = !entry;
+  // Who goes on by the keyboard goes on from here.
+  const wasIn = root.contains(document.activeElement);
   if (!entry) return root.replaceChildren();
   const link = (to, text) => make("a", { href: hashOf(stateOfStep(to)) }, text);
-  const steps = GUIDE.map(({ title }, to) => {
+  const steps = entries.map(({ title }, to) => {
     const item = make("li", {}, link(to, title));
     if (to === at) item.firstChild.setAttribute("aria-current", "step");
     return item;
   });
-  const [question, answer] = entry.ask;
+  const heading = make("h2", { tabindex: "-1" }, `${at + 1} of ${entries.length}: ${entry.title}`);
   const relayout = { kind: "relayout", from: "bf16[16,256]{1,0}", to: "bf16[16,256]{1,0:T(8,128)(2,1)}" };
-  root.replaceChildren(
-    make("h2", {}, `${at + 1} of ${GUIDE.length}: ${entry.title}`),
-    ...entry.text.map((text) => make("p", {}, text)),
-    make("details", { class: "question" }, make("summary", {}, question), make("p", {}, answer)),
+  const asked = make("div", { class: "question" });
+  if (entry.ask) asked.append(make("details", {}, make("summary", {}, entry.ask[0]), make("p", {}, entry.ask[1])));
+  else showExercise(asked, state, layoutOf, reveal);
+  root.replaceChildren(heading, ...entry.text.map((text) => make("p", {}, text)), asked,
     make("p", { class: "steps" }, ...(at > 0 ? [link(at - 1, "‹ Back")] : []),
-      at + 1 < GUIDE.length ? link(at + 1, "Next ›") : make("a", { href: hashOf(relayout) }, "The relayout ›")),
+      at + 1 < entries.length ? link(at + 1, "Next ›") : make("a", { href: hashOf(relayout) }, "A relayout ›")),
     make("details", {}, make("summary", {}, "All steps"), make("ol", {}, ...steps)),
   );
+  if (wasIn) (root.querySelector("#predicted") ?? heading).focus();
 }

@@ -143,7 +143,10 @@
     }
     showKinds();
     showTarget();
-    showGuide(place("guide"), state.step);
+    const hide = (hidden) => ["question", "answer", "link"].forEach((id) => (place(id).hidden = hidden));
+    // The picture would give the exercise away.
+    hide(isExercise(state));
+    showGuide(place("guide"), state, (from) => JSON.parse(compiler.ask({ kind: "layout", from }).data ?? "{}").source, () => hide(false));
     fields.show(state);
     answer();
   }

@@ -74,6 +74,19 @@ function paste(page, field, content) {
   }, field, content);
 }
 
+/** Where XLA's rule of tiles puts an element of `TYPE[EXTENTS]{ORDER:T(…)(…)}`. */
+function offsetByTiles(notation, index) {
+  const [, sizes, order, tiles = ""] = /\[(.*)\]{([\d,]*)(.*)}/.exec(notation);
+  const major = order.split(",").map(Number).reverse();
+  let digits = major.map((d) => [index[d], Number(sizes.split(",")[d])]);
+  for (const [tile] of tiles.matchAll(/\([\d,]+\)/g)) {
+    const extents = tile.match(/\d+/g).map(Number);
+    const [outer, cut] = [digits.slice(0, -extents.length), digits.slice(-extents.length)];
+    digits = [...outer, ...cut.map(([at, of], d) => [Math.floor(at / extents[d]), Math.ceil(of / extents[d])]), ...cut.map(([at], d) => [at % extents[d], extents[d]])];
+  }
+  return digits.reduce((sum, [at, of]) => sum * of + at, 0);
+}
+
 const steps = {
   async "a layout is typed, with an error under its character"(page) {
     await page.click("#field-from", { count: 3 });
@@ -211,13 +224,53 @@ const steps = {
       await go(page, state);
       assert(new RegExp(`is at offset ${offset},`).test(await text(page, "#live")), state);
     }
-    // Step by step, by the keyboard.
-    await go(page, guide[0]);
-    for (let step = 2; step <= 10; step++) {
+  },
+
+  async "the guide by the keyboard, to an exercise that says why"(page) {
+    await go(page, await page.evaluate(() => hashOf(stateOfStep(0))));
+    for (let step = 2; step <= 11; step++) {
       await page.evaluate(() => [...document.querySelectorAll("#guide .steps a")].pop().focus());
       await page.keyboard.press("Enter");
-      await page.waitForFunction((at) => document.querySelector("#guide h2").textContent.startsWith(`${at} of 10`), {}, step);
+      await page.waitForFunction((at) => document.querySelector("#guide h2").textContent.startsWith(`${at} of 11`), {}, step);
     }
+    const known = await page.evaluate(() => [...GUIDE.map(({ layout }) => layout), ...EXAMPLES.flatMap(([, links]) => links.map(([, { from }]) => from ?? ""))].join(" "));
+    const met = new Set();
+    for (let round = 0; round < 7; round++) {
+      // The page names an element, and the cursor is in the field for its offset.
+      await page.waitForFunction((last) => document.activeElement?.id === "predicted" && location.hash !== last, {}, [...met].pop() ?? "");
+      met.add(await hash(page));
+      const [from, element] = await page.$$eval("#guide .question :is(code, strong)", (all) => all.map(({ textContent }) => textContent));
+      assert(!known.includes(/:(T.*)}/.exec(from)[1]), `${from} occurred before`);
+      const offset = offsetByTiles(from, element.match(/\d+/g).map(Number));
+      for (const hidden of ["#answer", "#question"]) assert(await page.$eval(hidden, (part) => part.hidden), "the picture shows the answer");
+      await page.keyboard.type(`${offset + 1}`);
+      await page.keyboard.press("Enter");
+      assert.match(await text(page, "#verdict-on"), /is not its offset/);
+      assert(await page.$eval("#answer", (part) => part.hidden));
+      // What comes out without tiles is told apart.
+      await page.$eval("#predicted", (input) => input.select());
+      const plain = offsetByTiles(from.replace(/:T.*}/, "}"), element.match(/\d+/g).map(Number));
+      await page.keyboard.type(`${plain}`);
+      await page.keyboard.press("Enter");
+      if (plain !== offset) assert.match(await text(page, "#verdict-on"), /without tiles/);
+      await page.$eval("#predicted", (input) => input.select());
+      await page.keyboard.type(`${offset}`);
+      await page.keyboard.press("Enter");
+      assert.equal(await text(page, "#verdict-on"), `${offset} is right.`);
+      const why = await text(page, "#why");
+      assert(why.includes(`= ${offset}.`) && /\d+ = \d+·\d+ \+ \d+ and /.test(why), why);
+      assert((await text(page, "#live")).startsWith(`Index ${element} is at offset ${offset},`));
+      assert(!(await page.$eval("#answer", (part) => part.hidden)));
+      await page.$eval("#predicted", (input) => input.select());
+      await page.keyboard.type("a lot");
+      await page.keyboard.press("Enter");
+      assert.match(await text(page, "#verdict-on"), /Expected a number/);
+      await page.evaluate(() => [...document.querySelectorAll("#guide .question a")].pop().focus());
+      await page.keyboard.press("Enter");
+    }
+    assert.equal(met.size, 7);
+    await go(page, "#layout?from=f32[2,3]{1,0:T(2,2)}&step=11&at=9,9");
+    assert.equal(await page.$("#predicted"), null);
   },
 
   async "figures of other pages"(page) {
@@ -371,7 +424,7 @@ const steps = {
   async "narrow screens"(page) {
     for (const width of [400, 1300, 700]) {
       await page.setViewport({ width, height: 900 });
-      for (const state of ["#layout", "#layout?from=f32[2,3,4,5,6,7]&step=4", "#relayout", "#slice", "#program", "#memory", "#relayout?from=f32[2,3]{1,1}&to=f32[2"]) {
+      for (const state of ["#layout", "#layout?from=f32[2,3,4,5,6,7]&step=4", "#layout?from=bf16[10,12]{1,0:T(4,8)(2,1)}&at=9,11&step=11", "#relayout", "#slice", "#program", "#memory", "#relayout?from=f32[2,3]{1,1}&to=f32[2"]) {
         await go(page, state);
         const wide = await page.evaluate(() => document.documentElement.scrollWidth);
         assert(wide <= width, `${state} is ${wide} pixels wide on a screen of ${width}`);
@@ -382,7 +435,7 @@ const steps = {
   async "axe finds nothing serious"(page) {
     for (const scheme of ["light", "dark"]) {
       await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
-      for (const state of ["#layout?from=bf16[16,256]{1,0:T(8,128)(2,1)}&step=10", "#relayout", "#slice", "#program", "#memory", "#relayout?from=f32[2,3]{1,1}&to=f32[2"]) {
+      for (const state of ["#layout?from=bf16[16,256]{1,0:T(8,128)(2,1)}&step=10", "#layout?from=bf16[10,12]{1,0:T(4,8)(2,1)}&at=9,11&step=11", "#relayout", "#slice", "#program", "#memory", "#relayout?from=f32[2,3]{1,1}&to=f32[2"]) {
         await go(page, state);
         if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axe);
         const { violations } = await page.evaluate(() => globalThis.axe.run(document));
@@ -414,6 +467,9 @@ await paste(file, "to", "f32[2,3]{0,1:T(2)}");
 await file.waitForFunction(() => location.hash.includes("T(2)"));
 await file.click("#run");
 await file.waitForSelector("#verdict[data-verdict=pass]");
+await go(file, "#layout?from=f32[7,10]{1,0:T(4,4)}&at=5,6&step=11");
+await file.type("#predicted", "70\n");
+assert.equal(await text(file, "#verdict-on"), "70 is right.");
 assert.deepEqual(complaints, []);
 
 await browser.close();

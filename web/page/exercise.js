@@ -1,0 +1,105 @@
+"use strict";
+// The end of the guide: a tiling that is new to the reader, and an element whose offset is to be found.
+
+/** Layouts of two tiles or partial ones, none of which the guide has. */
+const EXERCISES = [
+  "bf16[10,12]{1,0:T(4,8)(2,1)}", "f32[7,10]{1,0:T(4,4)}", "u8[12,20]{1,0:T(8,8)(4,1)}",
+  "f32[3,6,9]{2,1,0:T(4,6)}", "s8[10,14]{1,0:T(4,8)(2,2)}", "f32[9,6]{0,1:T(4,4)}",
+];
+
+/** The state of the exercise behind that of the layout `last`, the first one behind none; its element is another each time. */
+function stateOfExercise(last) {
+  const from = EXERCISES[(EXERCISES.indexOf(last) + 1) % EXERCISES.length];
+  const sizes = /\[(.*)\]/.exec(from)[1].split(",").map(Number);
+  // In the second half of each dimension, so that most are not in the first tile.
+  const at = sizes.map((size) => size - 1 - Math.floor(Math.random() * Math.floor(size / 2)));
+  return { kind: "layout", from, at: at.join(), step: String(GUIDE.length + 1) };
+}
+
+const isExercise = (state) => state.step === String(GUIDE.length + 1);
+
+/** The offset of an element as sentences, one for each level of tiles, and the rows of a sum. */
+function derivation(layout, index) {
+  const cut = layout.boxed.map((coordinate) => layout.boxes.some((box) => box[coordinate] > 1));
+  const tiled = (values) => values.filter((_, d) => cut[d]);
+  const values = coordinates(layout, index);
+  let at = tiled(layout.boxed.map((coordinate) => values[coordinate]));
+  const sentences = boxesOf(layout, index).map((found, level) => {
+    const extents = tiled(layout.boxed.map((coordinate) => layout.boxes[level][coordinate]));
+    const taken = tiled(layout.boxed.map((coordinate) => layout.extents[coordinate])).map((size, d) => Math.ceil(size / extents[d]));
+    const count = level ? "" : ` The array takes ${taken.join(" by ")} of them, of ${extents.reduce((product, extent) => product * extent)} places each.`;
+    const [number, within] = [found.number, found.within].map(tiled);
+    const divisions = extents.map((extent, d) => `${at[d]} = ${number[d]}·${extent} + ${within[d]}`).join(" and ");
+    at = within;
+    const what = level ? ["Boxes", "box"] : ["Tiles", "tile"];
+    return `${what[0]} of ${extents.join(" by ")}: ${divisions}.${count} So the element is in ${what[1]} ${show(number)}, at ${show(within)} in it.`;
+  });
+  const rows = layout.axes.filter((axis) => axis.extent > 1)
+    .map(({ name, coordinate, extent, stride }) => [name, values[coordinate], extent, stride, values[coordinate] * stride]);
+  return { sentences, rows, offset: placeOf(layout, index) };
+}
+
+/** Ways to a wrong offset: the layout that has it, and what was left out. */
+function mistakes(from) {
+  const tiles = from.match(/\([\d,]+\)/g) ?? [];
+  const plain = from.replace(/:T.*}/, "}");
+  const extents = (tiles[0] ?? "").match(/\d+/g)?.map(Number) ?? [];
+  const order = /{([\d,]*)/.exec(from)?.[1].split(",").map(Number) ?? [];
+  const whole = from.replace(/\[(.*)\]/, (_, sizes) => `[${sizes.split(",").map((size, d) => {
+    const extent = extents[extents.length - 1 - order.indexOf(d)] ?? 1;
+    return Math.max(size - (size % extent), extent);
+  })}]`);
+  return [
+    [plain, "That is its offset without tiles."],
+    ...(tiles.length > 1 ? [[from.replace(/:T.*}/, `:T${tiles[0]}}`), `That is its offset with the tile ${tiles[0]} alone. The next one takes each tile apart once more.`]] : []),
+    [whole, "That leaves out the last tiles along a dimension, which are not full. They take the memory of whole ones."],
+  ];
+}
+
+/** What is said to an answer: whether it is right, and why. */
+function verdictOn(text, offset, from, index, layoutOf) {
+  if (!/^\s*\d+\s*$/.test(text)) return "Expected a number: the places before the element.";
+  const given = Number(text);
+  if (given === offset) return `${given} is right.`;
+  const found = mistakes(from).find(([other]) => {
+    const layout = other !== from && layoutOf(other);
+    return layout && placeOf(layout, index) === given;
+  });
+  return `${given} is not its offset. ${found?.[1] ?? "Check each division, and the places that a tile and a row of tiles take."}`;
+}
+
+/**
+ * Puts the exercise of a state into `root`. `layoutOf(notation)` gives a layout, or nothing; `reveal` shows the picture of the
+ * state. An address with no such element has the first exercise's.
+ */
+function showExercise(root, { from, at }, layoutOf, reveal) {
+  const layout = layoutOf(from);
+  const given = at?.split(",").map(Number);
+  const holds = layout && given?.length === layout.sizes.length && given.every((value, d) => Number.isInteger(value) && value >= 0 && value < layout.sizes[d]);
+  if (!holds) {
+    root.append(make("p", {}, make("a", { href: hashOf(stateOfExercise()) }, "Begin ›")));
+    return;
+  }
+  const { sentences, rows, offset } = derivation(layout, given);
+  const input = make("input", { id: "predicted", inputmode: "numeric", autocomplete: "off", "aria-describedby": "verdict-on" });
+  const verdict = make("p", { id: "verdict-on", role: "status" });
+  const row = (cell, values) => make("tr", {}, ...values.map((value) => make(cell, cell === "th" ? { scope: "col" } : {}, String(value))));
+  const why = make("details", { id: "why", hidden: "" }, make("summary", {}, "Why, step by step"),
+    make("ol", {}, ...sentences.map((sentence) => make("li", {}, sentence)),
+      make("li", {}, "These quotients and remainders are the digits. The stride of a digit is the product of the places of all below it in this table; a tile that is not full counts whole."),
+      make("li", {}, `Each digit adds its product with its stride: ${rows.map((values) => values[4]).join(" + ")} = ${offset}.`)),
+    make("table", {}, make("caption", { hidden: "" }, "Digits, major to minor"), row("th", ["digit", "value", "places", "stride", "adds"]), ...rows.map((values) => row("td", values))));
+  const form = make("form", {}, make("label", { for: "predicted" }, `Offset of the element ${show(given)} `), input, make("button", {}, "Check"));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const isRight = Number(input.value) === offset && input.value.trim() !== "";
+    verdict.textContent = verdictOn(input.value, offset, from, given, layoutOf);
+    verdict.dataset.verdict = isRight ? "pass" : "fail";
+    why.hidden = false;
+    why.open = isRight;
+    if (isRight) reveal();
+  });
+  why.addEventListener("toggle", () => why.open && reveal());
+  root.append(make("p", {}, "The array is ", make("code", {}, from), ". Where is its element ", make("strong", {}, show(given)), "?"), form, verdict, why,
+    make("p", {}, make("a", { href: hashOf(stateOfExercise(from)) }, "Another ›")));
+}
