@@ -117,7 +117,7 @@ fn own_bits(element_type: ElementType) -> u64 {
 
 /// Writes `f32[2,3] Layout(…)` as JAX 0.7.1 and later print it.
 ///
-/// The alignment of the tail, the memory space and a prefix have no place in it; neither changes an offset.
+/// The alignment of the tail and the memory space have no place in it; neither changes an offset.
 pub(super) fn write(array: &Array) -> std::result::Result<String, String> {
     let shape = xla::shape(array)?;
     let layout = shape.layout_or_default();

@@ -102,6 +102,12 @@ impl Kind {
 
     /// The text, or what the notation cannot say.
     pub(super) fn write(self, array: &Array) -> std::result::Result<String, String> {
+        let bytes = array.descriptor().prefix_bytes();
+        if bytes != 0 && self != Self::Xla {
+            return Err(format!(
+                "{bytes} bytes lie before the data, M({bytes}), which only XLA's notation says"
+            ));
+        }
         match self {
             Self::Xla => xla::write(array),
             Self::Jax => jax::write(array),

@@ -25,15 +25,12 @@ pub(super) struct Pitched {
 }
 
 impl Pitched {
-    /// The digits of a tensor without a prefix, whose memory starts with the element at index 0.
+    /// The digits of a tensor whose data starts with the element at index 0.
     ///
     /// # Errors
     ///
     /// What keeps them from nesting.
     pub(super) fn of(tensor: &StrideDescriptor) -> Result<Self, String> {
-        if tensor.prefix_bytes() != 0 {
-            return Err(format!("{} bytes lie before the data", tensor.prefix_bytes()));
-        }
         let (pitched, others) = Self::with_pitches(tensor)?;
         match others.first() {
             None => Ok(pitched),
@@ -43,7 +40,7 @@ impl Pitched {
         }
     }
 
-    /// The same behind a prefix too, and where a stride may be no multiple of the next smaller one: the number of such a digit, and its stride.
+    /// The same where a stride may be no multiple of the next smaller one: the number of such a digit, and its stride.
     pub(super) fn with_pitches(
         tensor: &StrideDescriptor,
     ) -> Result<(Self, Vec<(usize, u64)>), String> {

@@ -243,3 +243,24 @@ fn every_case() {
     assert!(failed.is_empty(), "{failed:?}");
     assert_eq!(checked.values().sum::<usize>(), 167, "{checked:?}");
 }
+
+/// Bytes before the data move every element, and only XLA's notation says them.
+#[test]
+fn a_prefix_is_not_lost() {
+    for text in ["f32[2,3]{1,0:M(8)}", "f32[16,256]{1,0:T(8,128)M(8)}", "s4[8]{0:E(4)M(4)}"] {
+        let array = read(text).unwrap();
+        for kind in Kind::ALL {
+            match array.write(kind) {
+                Ok(text) => assert_eq!((kind, read(&text).unwrap()), (Kind::Xla, array.clone())),
+                Err(error) => {
+                    assert!(
+                        error.reason().contains("bytes lie before the data"),
+                        "{kind}: {error}"
+                    );
+                }
+            }
+        }
+    }
+    // Without the prefix it is the notation that says them or not.
+    assert!(read("f32[16,256]{1,0:T(8,128)}").unwrap().write(Kind::Jax).is_ok());
+}

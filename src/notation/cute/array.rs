@@ -84,9 +84,6 @@ pub(in crate::notation) fn write(array: &Array) -> std::result::Result<String, S
     if tensor.rank() == 0 || tensor.elements() == 0 {
         return Err("a layout has modes of at least one coordinate".to_owned());
     }
-    if tensor.prefix_bytes() != 0 {
-        return Err(format!("{} bytes lie before the data", tensor.prefix_bytes()));
-    }
     let digits = tensor.digits().ok_or("the offset is no sum over the digits of an index")?;
     let below = digits.iter().flatten().filter(|digit| digit.stride < 0);
     let low = below.map(|digit| (digit.extent - 1) * digit.stride.unsigned_abs()).sum::<u64>();

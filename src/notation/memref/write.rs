@@ -23,9 +23,6 @@ pub(in crate::notation) fn write(array: &Array) -> Result<String, String> {
         .zip(element_type.storage_bits())
         .ok_or_else(|| format!("expected an array, got {element_type}"))?;
     expect_element_bits(tensor, bits).map_err(|error| error.to_string())?;
-    if tensor.prefix_bytes() != 0 {
-        return Err(format!("{} bytes lie before the data", tensor.prefix_bytes()));
-    }
     let results = match dense(tensor) {
         Some(results) => results.join(", "),
         None => offset(tensor)?,
