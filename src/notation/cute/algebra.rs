@@ -1,8 +1,8 @@
-//! The algebra of layouts: each function by its meaning on integers, which the tests check at every one.
+//! The algebra of layouts but composition: each function by its meaning on integers, which the tests check at every one.
 
 use super::{CuteError, CuteLayout, Mode};
 
-type Result<T> = std::result::Result<T, CuteError>;
+pub(super) type Result<T> = std::result::Result<T, CuteError>;
 
 impl CuteLayout {
     /// The layout of the fewest modes with the same offset for every coordinate.
@@ -38,27 +38,6 @@ impl CuteLayout {
             Mode::Tuple(modes) => Mode::Tuple(modes.iter().map(each).collect()),
             leaf @ Mode::Leaf { .. } => leaf.clone(),
         })
-    }
-
-    /// `R(c) = self(inner(c))`, of the shape of `inner`.
-    ///
-    /// ```
-    /// use stridec::notation::CuteLayout;
-    /// let (outer, inner): (CuteLayout, CuteLayout) = ("(6,2):(8,2)".parse()?, "(4,3):(3,1)".parse()?);
-    /// assert_eq!(outer.composition(&inner)?.to_string(), "((2,2),3):((24,2),8)");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Where extents and strides do not divide each other, strides of `inner` overlap or are negative, or a number does not
-    /// fit.
-    pub fn composition(&self, inner: &Self) -> Result<Self> {
-        let outer = self.coalesce().mode().leaves();
-        if outer.len() > 1 {
-            nested(inner)?;
-        }
-        Self::new(composed(&outer, inner.mode())?)
     }
 
     /// What is left of `0..size` beside this layout: ordered, and with offsets that make, with those of the layout, each
@@ -190,98 +169,17 @@ impl CuteLayout {
     }
 }
 
-fn signed(number: u64) -> Result<i64> {
+/// A number as a stride.
+pub(super) fn signed(number: u64) -> Result<i64> {
     i64::try_from(number).map_err(|_| CuteError::Range)
-}
-
-/// Refuses strides that are smaller than what lies inside them: sums of such offsets carry from one digit into the next, so
-/// that each mode cannot be composed for itself.
-fn nested(layout: &CuteLayout) -> Result<()> {
-    let mut leaves = layout.mode().leaves();
-    leaves.retain(|&(extent, stride)| extent > 1 && stride > 0);
-    leaves.sort_unstable_by_key(|&(_, stride)| stride);
-    let mut inside = 1_u64;
-    for (extent, stride) in leaves {
-        if stride.unsigned_abs() < inside {
-            return Err(CuteError::Overlap { stride, inside });
-        }
-        inside += (extent - 1) * stride.unsigned_abs();
-    }
-    Ok(())
-}
-
-/// The composition of a coalesced layout with one mode.
-fn composed(outer: &[(u64, i64)], inner: &Mode) -> Result<Mode> {
-    let (extent, stride) = match inner {
-        Mode::Tuple(modes) => {
-            let modes = modes.iter().map(|mode| composed(outer, mode)).collect::<Result<_>>()?;
-            return Ok(Mode::Tuple(modes));
-        }
-        Mode::Leaf { extent, stride } => (*extent, *stride),
-    };
-    if stride == 0 || extent == 1 {
-        return Ok(Mode::Leaf { extent, stride: if extent == 1 { 0 } else { stride } });
-    }
-    let mut step = u64::try_from(stride).map_err(|_| CuteError::Negative { stride })?;
-    let mut left = extent;
-    let mut result = Vec::new();
-    let Some((&last, lower)) = outer.split_last() else {
-        return Ok(Mode::Leaf { extent, stride: 0 });
-    };
-    let times = |step: u64, stride: i64| signed(step)?.checked_mul(stride).ok_or(CuteError::Range);
-    for &(size, stride) in lower {
-        if !size.is_multiple_of(step) && !step.is_multiple_of(size) {
-            return Err(CuteError::Indivisible {
-                what: "an extent and a stride",
-                given: size,
-                by: step,
-            });
-        }
-        let here = (size / step).clamp(1, left);
-        if !left.is_multiple_of(here) {
-            return Err(CuteError::Indivisible { what: "extents", given: left, by: here });
-        }
-        if here != 1 {
-            result.push((here, times(step, stride)?));
-        }
-        left /= here;
-        step = step.div_ceil(size);
-    }
-    if left != 1 || result.is_empty() {
-        result.push((left, times(step, last.1)?));
-    }
-    Ok(Mode::of_leaves(result))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
-    fn layout(text: &str) -> CuteLayout {
-        text.parse().unwrap()
-    }
-
-    /// Layouts of up to three modes of small extents, with small strides of any kind.
-    fn small() -> Vec<CuteLayout> {
-        let mut layouts = Vec::new();
-        let leaves: Vec<(u64, i64)> = [1, 2, 3, 4]
-            .into_iter()
-            .flat_map(|extent| [0, 1, 2, 3, 4, 6, 8].map(|stride| (extent, stride)))
-            .collect();
-        for &first in &leaves {
-            layouts.push(vec![first]);
-            for &second in &leaves {
-                layouts.push(vec![first, second]);
-                for &third in leaves.iter().step_by(5) {
-                    layouts.push(vec![first, second, third]);
-                }
-            }
-        }
-        layouts
-            .into_iter()
-            .map(|leaves| CuteLayout::new(Mode::of_leaves(leaves)).unwrap())
-            .collect()
-    }
+    use super::{
+        super::samples::{layout, small},
+        *,
+    };
 
     #[test]
     fn coalescing_changes_no_offset() {
@@ -292,29 +190,6 @@ mod tests {
             let modes = layout.coalesce_modes();
             assert!((0..layout.size()).all(|i| modes.at(i) == layout.at(i)), "{layout}");
         }
-    }
-
-    /// Where there is a composition, it is one at every coordinate.
-    #[test]
-    fn a_composition_is_one_function_after_the_other() {
-        let all = small();
-        let mut found = 0;
-        for outer in all.iter().step_by(29) {
-            for inner in all.iter().step_by(31) {
-                let Ok(composed) = outer.composition(inner) else { continue };
-                assert_eq!(composed.size(), inner.size(), "{outer} {inner}");
-                for i in 0..inner.size() {
-                    let between = u64::try_from(inner.at(i)).unwrap();
-                    // Past the size of the outer layout its last leaf goes on, of which coalescing may leave another.
-                    let expected = outer.coalesce().at(between);
-                    assert_eq!(composed.at(i), expected, "{outer} {inner}: {composed} at {i}");
-                }
-                found += 1;
-            }
-        }
-        assert!(found > 10_000, "{found}");
-        assert!(layout("(4,6):(1,10)").composition(&layout("3:3")).is_err());
-        assert!(layout("(4,6):(1,10)").composition(&layout("3:-1")).is_err());
     }
 
     #[test]

@@ -15,7 +15,10 @@
 
 mod algebra;
 mod array;
+mod composition;
 mod layout;
+#[cfg(test)]
+mod samples;
 mod text;
 
 pub(super) use array::{read, write};

@@ -1,0 +1,143 @@
+//! An XLA layout of any memory that one can say: a chain of tiles that puts the digits of the dimensions where they lie.
+//!
+//! The chain is the shortest wherever each stride is a multiple of the next smaller one and at most five dimensions have more
+//! than one element. Other pitches take one more tile each, which folds all that lies inside it: `[12,4]` with strides 13 and
+//! 3 is `T(3,1,1)(*,*,*,13)`.
+
+mod memory;
+mod sorting;
+#[cfg(test)]
+mod tests;
+
+use memory::{Memory, Part};
+use sorting::Sorting;
+
+use super::keys::{any_keys, keys};
+use crate::{
+    shape::{Layout, Tile},
+    stride::StrideDescriptor,
+};
+
+/// Dimensions of more than one element whose every order is tried.
+const MOST_ORDERED: usize = 5;
+
+/// Steps of the search for the shortest chain.
+const BUDGET: u32 = 300_000;
+
+/// The layout of a tensor in which each element lies where it lies in the tensor.
+///
+/// # Errors
+///
+/// Why no layout is found.
+pub(super) fn layout(tensor: &StrideDescriptor) -> Result<Layout, String> {
+    let bits = match tensor.element_type().storage_bits() {
+        Some(bits) if bits == tensor.element_bits() => 0,
+        _ => tensor.element_bits().into(),
+    };
+    let mut row_major = Layout::default_for_rank(tensor.rank()).element_size(bits);
+    row_major.dynamic_shape_metadata_prefix_bytes = tensor.prefix_bytes();
+    if tensor.elements() == 0 {
+        return Ok(row_major);
+    }
+    let memory = Memory::of(tensor)?;
+    let best = memory.shortest(tensor.rank());
+    let (order, tiles) = best.ok_or("it takes a chain of more than 64 tiles")?;
+    let mut layout = row_major;
+    if !tiles.is_empty() || !memory.is_ordered() {
+        layout.minor_to_major = order.into_iter().rev().collect();
+    }
+    layout.tiles = tiles;
+    Ok(layout)
+}
+
+/// An order of the dimensions, major to minor, and the tiles that it starts.
+struct Found {
+    /// Whether the order is another than the row-major one, and the numbers in the tiles.
+    cost: (bool, usize),
+    order: Vec<usize>,
+    tiles: Vec<Tile>,
+}
+
+impl Memory {
+    /// The dimensions, major to minor, and the tiles: as few as there can be; of those after the row-major order where there are
+    /// any, and of those the fewest numbers.
+    fn shortest(&self, rank: usize) -> Option<(Vec<usize>, Vec<Tile>)> {
+        let variants: Vec<(Self, Vec<Vec<usize>>)> = self
+            .variants(rank)
+            .into_iter()
+            .map(|variant| {
+                let orders = variant.orders(rank);
+                (variant, orders)
+            })
+            .collect();
+        let numbers =
+            |tiles: &[Tile]| tiles.iter().map(|tile| tile.dimensions.len()).sum::<usize>();
+        let mut budget = BUDGET;
+        for bits in 0.. {
+            let mut best: Option<Found> = None;
+            let starts = variants
+                .iter()
+                .flat_map(|(variant, orders)| orders.iter().map(move |order| (variant, order)));
+            for (variant, order) in starts {
+                for keys in keys(&variant.items(order), bits, &mut budget) {
+                    let tiles = variant.tiles(order, &keys, bits);
+                    let cost = (!order.is_sorted(), numbers(&tiles));
+                    if best.as_ref().is_none_or(|best| cost < best.cost) {
+                        best = Some(Found { cost, order: order.clone(), tiles });
+                    }
+                }
+            }
+            if let Some(Found { order, tiles, .. }) = best {
+                return Some((order, tiles));
+            }
+            if budget == 0 || bits > 8 {
+                break;
+            }
+        }
+        let order = self.orders(rank).into_iter().next()?;
+        let (keys, bits) = any_keys(&self.items(&order))?;
+        let tiles = self.tiles(&order, &keys, bits);
+        (tiles.len() <= crate::shape::MAX_TILES).then_some((order, tiles))
+    }
+
+    /// Orders of the dimensions, major to minor, that tiles may start with; those of one element come first.
+    fn orders(&self, rank: usize) -> Vec<Vec<usize>> {
+        let appears =
+            |dimension: &usize| self.parts.iter().any(|part| part.dimension == Some(*dimension));
+        let (moving, still): (Vec<usize>, Vec<usize>) = (0..rank).partition(appears);
+        let of = |dimension: usize| move |part: &Part| part.dimension == Some(dimension);
+        let mut by_first = moving.clone();
+        by_first.sort_by_key(|&dimension| self.parts.iter().position(of(dimension)));
+        let mut by_last = moving.clone();
+        by_last.sort_by_key(|&dimension| self.parts.iter().rposition(of(dimension)));
+        let orders = if moving.len() <= MOST_ORDERED {
+            permutations(&moving)
+        } else {
+            vec![moving.clone(), by_first, by_last, moving.into_iter().rev().collect()]
+        };
+        orders.into_iter().map(|order| [&still[..], &order[..]].concat()).collect()
+    }
+
+    /// The tiles that sort the digits by their keys, and those that make the other pitches.
+    fn tiles(&self, order: &[usize], keys: &[u64], bits: u32) -> Vec<Tile> {
+        let mut sorting = Sorting::new(self, order);
+        let mut tiles: Vec<Tile> = (0..bits).map(|bit| sorting.tile(keys, bit)).collect();
+        for &(outer, pitch) in self.pitches.iter().rev() {
+            tiles.push(sorting.fold(outer, pitch));
+        }
+        tiles
+    }
+}
+
+/// Every order of some numbers, the ascending one first.
+fn permutations(of: &[usize]) -> Vec<Vec<usize>> {
+    if of.is_empty() {
+        return vec![Vec::new()];
+    }
+    let mut all = Vec::new();
+    for (at, &first) in of.iter().enumerate() {
+        let rest = [&of[..at], &of[at + 1..]].concat();
+        all.extend(permutations(&rest).into_iter().map(|rest| [&[first], &rest[..]].concat()));
+    }
+    all
+}
