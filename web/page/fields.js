@@ -79,10 +79,21 @@ class Fields {
       const mine = error?.field === name;
       shown ||= mine;
       input.setAttribute("aria-invalid", String(Boolean(mine)));
-      fault.replaceChildren(...(mine ? faultOf(input.value, error) : []));
+      fault.replaceChildren(...(mine ? [...faultOf(input.value, error), ...reportOf(input.value)] : []));
     }
     return shown;
   }
+}
+
+/** What begins a line of XLA's report when memory runs out. */
+const REPORTED = /\s+(?=(?:Size|Operator|Shape|Unpadded size|Extra memory due to padding|XLA label|Allocation type): )/g;
+
+/** A link to what the lines of a report take, where a text in the field of a layout is such lines. */
+function reportOf(text) {
+  // A field of one line has blanks where the lines ended.
+  const lines = ` ${text}`.replace(REPORTED, "\n").trim();
+  if (!/^Shape: /m.test(lines)) return [];
+  return [make("p", {}, make("a", { href: hashOf({ kind: "memory", module: lines }) }, "This is from an out-of-memory report: see what takes less ›"))];
 }
 
 /** A character that would move what follows, as one that does not. */

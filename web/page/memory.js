@@ -20,7 +20,8 @@ function showMemory(root, { buffers, more, unknown, sums }) {
   const notes = [];
   // The answer to the first question of who runs out of memory, where a narrow screen shows it too.
   const [worst] = buffers;
-  const answer = worst?.cheapest && make("p", { class: "answer" }, `${named ? `${worst.name} takes` : "It takes"} ${worst.cheapest.saved} less as `, link(worst.cheapest.shape, { kind: "relayout", from: worst.shape, to: worst.cheapest.shape }), ".");
+  const answer = worst?.cheapest && make("p", { class: "answer" }, `${worst.name || "It"} takes ${worst.bytes} for ${worst.unpadded} of elements, and `,
+    make("strong", {}, `${worst.cheapest.saved} less`), " in the order ", link(worst.cheapest.shape, { kind: "relayout", from: worst.shape, to: worst.cheapest.shape }), ". ", copyButton("Copy the layout", () => worst.cheapest.shape));
   if (more) notes.push(`${more} more buffers, with less padding, are not listed.`);
   if (unknown) notes.push(`${unknown} shapes have extents or layouts whose bytes are not known.`);
   root.replaceChildren(make("h2", {}, "Buffers, the most padding first"), ...(answer ? [answer] : []),

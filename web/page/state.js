@@ -21,7 +21,7 @@ ENTRY main {
     },
   },
   memory: {
-    name: "Memory",
+    name: "Out of memory",
     fields: {
       module: `Shape: s32[2048,1,128,128,4]{4,3,2,0,1:T(8,128)}
 Unpadded size: 512.00M
