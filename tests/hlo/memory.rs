@@ -57,6 +57,47 @@ fn reports_of_xla_round_as_here() {
     assert_eq!(compared, 90);
 }
 
+/// Old versions print no tiles; the bytes tell them, each of the two lines that have them alone.
+#[test]
+fn tiles_that_are_not_printed() {
+    let mut found = 0;
+    for line in lines().iter().filter(|line| line["assumed_tiles"].is_string()) {
+        let (id, shape) = (&line["id"], line["shape"].as_str().unwrap());
+        for (name, before, after) in [
+            ("padded_text", "Size", ""),
+            ("extra_text", "Extra memory due to padding", " (8.0x expansion)"),
+        ] {
+            let Some(said) = line[name].as_str() else { continue };
+            let said = format!("{before}: {said}{after}\n");
+            let lines = if before == "Size" {
+                format!("  1. {said}     Shape: {shape}\n")
+            } else {
+                format!("     Shape: {shape}\n     Unpadded size: 1.0K\n     {said}")
+            };
+            let report = MemoryReport::of_text(&lines).unwrap();
+            assert_eq!(report.total_bytes, line["computed"]["padded_bytes"], "{id} {name}");
+            // What has no padding is as it is printed.
+            let is_tiled = report.instructions[0].shape.to_string().contains("T(8,128)");
+            assert_eq!(is_tiled, line["computed"]["extra_bytes"] != 0, "{id} {name}");
+            found += 1;
+        }
+    }
+    assert_eq!(found, 6);
+    // A size that no tiling takes changes nothing; nor do the tiles that are printed.
+    for (size, shape) in [
+        ("9.00G", "f32[128,6]{1,0}"),
+        ("64.0K", "f32[128,6]{1,0:T(4,4)}"),
+        ("4.0K", "(f32[128,6]{1,0})"),
+    ] {
+        let report =
+            MemoryReport::of_text(&format!("  1. Size: {size}\n     Shape: {shape}\n")).unwrap();
+        assert_eq!(report.instructions[0].shape.to_string(), shape);
+    }
+    let total =
+        MemoryReport::of_text("HLO temp 10.96G (1.2% utilization)").unwrap_err().to_string();
+    assert!(total.contains("got the total of such a report"), "{total}");
+}
+
 /// XLA's line about all temporaries: one report gives the two arrays that they are.
 #[test]
 fn sums_of_a_report_round_as_here() {

@@ -2,19 +2,24 @@
 
 use std::collections::HashMap;
 
-use super::scan::Scan;
-use crate::hlo::{
-    HloError,
-    text::{
-        cursor::Cursor,
-        parse::{attribute, computation_name, header, table},
+use super::{Footprint, scan::Scan};
+use crate::{
+    hlo::{
+        HloError,
+        text::{
+            cursor::Cursor,
+            parse::{attribute, computation_name, header, table},
+        },
     },
+    shape::{Layout, Shape},
+    xla::human_readable_num_bytes as num_bytes,
 };
 
 type Result<T> = std::result::Result<T, HloError>;
 
 /// What else XLA writes about a module's memory, by its first words. It is not read.
-const OTHER_DUMPS: [(&str, &str); 4] = [
+const OTHER_DUMPS: [(&str, &str); 5] = [
+    ("HLO temp ", "the total of such a report"),
     ("Memory Space: ", "a memory-usage report"),
     ("Total bytes", "a memory-usage report"),
     ("BufferAssignment:", "a buffer assignment"),
@@ -99,10 +104,16 @@ fn instruction<'a>(
     Ok(is_root)
 }
 
+/// The tiles of a TPU, for numbers of 32 bits, of 16 and of 8.
+const TILINGS: [&[[u64; 2]]; 3] = [&[[8, 128]], &[[8, 128], [2, 1]], &[[8, 128], [4, 1]]];
+
 /// An allocation of a report, as its lines say it.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Allocation<'a> {
     shape: Option<(usize, &'a str)>,
+    /// Its bytes, and those that are padding, as they are printed.
+    size: &'a str,
+    padding: &'a str,
     label: &'a str,
     kind: &'a str,
 }
@@ -123,12 +134,18 @@ fn report(text: &str) -> Result<Scan<'_>> {
         let value_start = value_start + value.len() - value.trim_start().len();
         let value = value.trim();
         match name {
-            "Size" => std::mem::take(&mut allocation).add(&cursor, &mut scan)?,
+            "Size" => {
+                std::mem::take(&mut allocation).add(&cursor, &mut scan)?;
+                allocation.size = value;
+            }
             "Shape" => {
                 if allocation.shape.is_some() {
                     std::mem::take(&mut allocation).add(&cursor, &mut scan)?;
                 }
                 allocation.shape = Some((value_start, value));
+            }
+            "Extra memory due to padding" => {
+                allocation.padding = value.split(' ').next().unwrap_or_default();
             }
             "XLA label" | "XLA Label" => allocation.label = value,
             "Allocation type" => allocation.kind = value,
@@ -148,7 +165,30 @@ impl<'a> Allocation<'a> {
         let opcode = if is_parameter { "parameter" } else { "" };
         let name = name.trim_start_matches('%');
         scan.instruction(name, opcode, kind.contains("output"), shape.as_bytes(), || {
-            cursor.shape_at(start, shape)
+            Ok(self.tiled(cursor.shape_at(start, shape)?))
         })
+    }
+
+    /// The shape with the tiles that its bytes tell, where it is printed without: old versions and reports of vector memory
+    /// leave them out.
+    fn tiled(self, shape: Shape) -> Shape {
+        let is_said = |shape: &Shape| {
+            Footprint::of(shape).is_some_and(|memory| {
+                num_bytes(memory.bytes) == self.size
+                    || num_bytes(memory.padding_bytes()) == self.padding
+            })
+        };
+        let plain = shape.clone().with_default_layouts();
+        let Some(layout) = plain.layout().filter(|layout| layout.tiles.is_empty()) else {
+            return shape;
+        };
+        if is_said(&shape) {
+            return shape;
+        }
+        let with = |tiles: &&[[u64; 2]]| {
+            let layout = tiles.iter().copied().fold(layout.clone(), Layout::tiled);
+            Shape::array(plain.element_type(), plain.dimensions().iter().copied(), layout).ok()
+        };
+        TILINGS.iter().filter_map(with).find(is_said).unwrap_or(shape)
     }
 }
