@@ -1,5 +1,6 @@
 //! The forms of a nest at many positions of its walk at a time, column by column.
 
+use super::lane::Lane;
 use crate::nest::{
     Affine, Below, CopyNest, Integer, Lookup, NumberOf, Operator, Quotient, Value, signed,
 };
@@ -8,44 +9,44 @@ use crate::nest::{
 pub(super) const LANES: usize = 256;
 
 /// A number of each row.
-type Column = Vec<i64>;
+type Column<L> = Vec<L>;
 
 /// The forms of a nest at rows of its walk. Axes are filled, all else is computed when it is first asked for.
 ///
 /// What a guard keeps out may have no meaning: it is some number here, and no one asks for it.
-pub(super) struct Columns<'a> {
+pub(super) struct Columns<'a, L> {
     nest: &'a CopyNest,
     sources: &'a [&'a [u8]],
     /// How many rows there are.
     rows: usize,
-    axes: Vec<Column>,
-    quotients: Vec<Known>,
-    lookups: Vec<Known>,
+    axes: Vec<Column<L>>,
+    quotients: Vec<Known<L>>,
+    lookups: Vec<Known<L>>,
     /// The numbers of each lookup; those of constants stay.
-    numbers: Vec<Vec<Column>>,
+    numbers: Vec<Vec<Column<L>>>,
 }
 
 /// A column, and whether it is computed.
-struct Known {
+struct Known<L> {
     is_known: bool,
-    column: Column,
+    column: Column<L>,
 }
 
-impl Known {
+impl<L: Lane> Known<L> {
     fn none() -> Self {
         Self { is_known: false, column: column() }
     }
 }
 
 /// A column of zeros.
-pub(super) fn column() -> Column {
-    vec![0; LANES]
+pub(super) fn column<L: Lane>() -> Column<L> {
+    vec![L::default(); LANES]
 }
 
-impl<'a> Columns<'a> {
+impl<'a, L: Lane> Columns<'a, L> {
     pub(super) fn new(nest: &'a CopyNest, sources: &'a [&'a [u8]]) -> Self {
         let number = |of: &NumberOf| match of {
-            NumberOf::Constant(value) => vec![*value as i64; LANES],
+            NumberOf::Constant(value) => vec![L::of(*value as i64); LANES],
             _ => column(),
         };
         let numbers =
@@ -72,7 +73,7 @@ impl<'a> Columns<'a> {
         // Axes that rows step along.
         let stepped = if is_whole { digits.len().saturating_sub(1) } else { digits.len() };
         if is_whole && let Some(inner) = self.axes.last_mut() {
-            inner[..rows].fill(0);
+            inner[..rows].fill(L::default());
         }
         let mut lane = 0;
         while lane < rows {
@@ -84,10 +85,10 @@ impl<'a> Columns<'a> {
             lane += steps;
             let Some(last) = last else { continue };
             for (axis, &digit) in self.axes.iter_mut().zip(&digits[..last]) {
-                axis[lanes.clone()].fill(digit);
+                axis[lanes.clone()].fill(L::of(digit));
             }
             for (value, digit) in self.axes[last][lanes].iter_mut().zip(digits[last]..) {
-                *value = digit;
+                *value = L::of(digit);
             }
             let mut carry = signed(steps as u64);
             for (digit, &extent) in digits[..stepped].iter_mut().zip(extents).rev() {
@@ -102,7 +103,7 @@ impl<'a> Columns<'a> {
     }
 
     /// The value of a form at each row.
-    pub(super) fn form(&mut self, form: &Affine, sum: &mut [i64]) {
+    pub(super) fn form(&mut self, form: &Affine, sum: &mut [L]) {
         for &(value, _) in form.terms() {
             self.prepare(value);
         }
@@ -119,11 +120,12 @@ impl<'a> Columns<'a> {
                 sum.copy_from_slice(&column(value)[..self.rows]);
                 terms.next();
             }
-            _ => sum.fill(form.offset()),
+            _ => sum.fill(L::of(form.offset())),
         }
         for &(value, weight) in terms {
+            let weight = L::of(weight);
             for (sum, &value) in sum.iter_mut().zip(column(value)) {
-                *sum += weight * value;
+                *sum = sum.plus(weight.times(value));
             }
         }
     }
@@ -135,8 +137,9 @@ impl<'a> Columns<'a> {
                 let Quotient { of, by } = &self.nest.quotients()[number];
                 let mut column = std::mem::take(&mut self.quotients[number].column);
                 self.form(of, &mut column);
+                let by = L::of(signed(*by));
                 for value in &mut column[..self.rows] {
-                    *value = value.div_euclid(signed(*by));
+                    *value = value.floor(by);
                 }
                 self.quotients[number] = Known { is_known: true, column };
             }
@@ -151,7 +154,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    fn lookup(&mut self, lookup: &Lookup, numbers: &mut [Column], value: &mut [i64]) {
+    fn lookup(&mut self, lookup: &Lookup, numbers: &mut [Column<L>], value: &mut [L]) {
         let rows = self.rows;
         for (place, number) in lookup.numbers.iter().enumerate() {
             let (before, rest) = numbers.split_at_mut(place);
@@ -174,37 +177,47 @@ impl<'a> Columns<'a> {
                 }
                 NumberOf::Select(holds, a, b) => {
                     let of = before(*holds).zip(before(*a)).zip(before(*b));
-                    set(column, of.map(|((holds, a), b)| if holds == 0 { b } else { a }));
+                    let none = L::default();
+                    set(column, of.map(|((holds, a), b)| if holds == none { b } else { a }));
                 }
                 NumberOf::Binary(operator, a, b) => {
                     binary(*operator, integer, column, before(*a).zip(before(*b)));
                 }
             }
         }
-        let last = i64::try_from(lookup.last).unwrap_or(i64::MAX);
-        let below = if lookup.below == Below::Zero { 0 } else { last };
+        let (none, last) = (L::default(), L::of(i64::try_from(lookup.last).unwrap_or(i64::MAX)));
+        let below = if lookup.below == Below::Zero { none } else { last };
         let numbers = numbers.last().expect("a lookup has a number")[..rows].iter();
-        set(value, numbers.map(|&value| if value < 0 { below } else { value.min(last) }));
+        set(value, numbers.map(|&value| if value < none { below } else { value.min(last) }));
     }
 }
 
-fn set(column: &mut [i64], values: impl Iterator<Item = i64>) {
+fn set<L>(column: &mut [L], values: impl Iterator<Item = L>) {
     for (to, value) in column.iter_mut().zip(values) {
         *to = value;
     }
 }
 
 /// Replaces units by the numbers there in an image; by 0 past its end.
-fn load(image: &[u8], integer: Integer, column: &mut [i64]) {
-    fn each<const BYTES: usize>(
+fn load<L: Lane>(image: &[u8], integer: Integer, column: &mut [L]) {
+    fn each<const BYTES: usize, L: Lane>(
         image: &[u8],
-        column: &mut [i64],
+        column: &mut [L],
         number: impl Fn([u8; BYTES]) -> i64,
     ) {
         let (image, _) = image.as_chunks::<BYTES>();
+        let number = |bytes: &[u8; BYTES]| L::of(number(*bytes));
+        // Units that follow each other are most frequent.
+        let first = column.first().map_or(0, |first| first.place());
+        let other =
+            |other: usize, (n, at): (usize, &L)| other | (at.place() ^ first.wrapping_add(n));
+        let follow = column.iter().enumerate().fold(0, other) == 0;
+        if let Some(units) = image.get(first..first.saturating_add(column.len())).filter(|_| follow)
+        {
+            return set(column, units.iter().map(number));
+        }
         for at in column {
-            let unit = usize::try_from(*at).ok().and_then(|at| image.get(at));
-            *at = unit.map_or(0, |&bytes| number(bytes));
+            *at = image.get(at.place()).map_or(L::default(), number);
         }
     }
     match (integer.bits_in_memory(), integer.is_signed) {
@@ -221,34 +234,35 @@ fn load(image: &[u8], integer: Integer, column: &mut [i64]) {
 }
 
 /// An operation on two numbers of each row.
-fn binary(
+fn binary<L: Lane>(
     operator: Operator,
     integer: Integer,
-    column: &mut [i64],
-    operands: impl Iterator<Item = (i64, i64)>,
+    column: &mut [L],
+    operands: impl Iterator<Item = (L, L)>,
 ) {
     macro_rules! each {
         ($of:expr) => {
             set(column, operands.map($of))
         };
     }
+    let truth = |holds: bool| L::of(holds.into());
     match operator {
         Operator::And => each!(|(a, b)| a & b),
         Operator::Or => each!(|(a, b)| a | b),
-        Operator::Add => each!(|(a, b)| a + b),
-        Operator::Subtract => each!(|(a, b)| a - b),
-        // The low bits are right, also where 64 are not enough.
-        Operator::Multiply => each!(|(a, b)| a.wrapping_mul(b)),
-        Operator::Divide => each!(|(a, b)| a.checked_div(b).unwrap_or(-1)),
-        Operator::Remainder => each!(|(a, b)| a.checked_rem(b).unwrap_or(a)),
+        // The low bits are right, also where those of a lane are not enough.
+        Operator::Add => each!(|(a, b)| a.plus(b)),
+        Operator::Subtract => each!(|(a, b)| a.minus(b)),
+        Operator::Multiply => each!(|(a, b)| a.times(b)),
+        Operator::Divide => each!(|(a, b)| a.divided(b)),
+        Operator::Remainder => each!(|(a, b)| a.remainder(b)),
         Operator::Minimum => each!(|(a, b)| a.min(b)),
         Operator::Maximum => each!(|(a, b)| a.max(b)),
-        Operator::Equal => each!(|(a, b)| i64::from(a == b)),
-        Operator::NotEqual => each!(|(a, b)| i64::from(a != b)),
-        Operator::GreaterEqual => each!(|(a, b)| i64::from(a >= b)),
-        Operator::Greater => each!(|(a, b)| i64::from(a > b)),
-        Operator::LessEqual => each!(|(a, b)| i64::from(a <= b)),
-        Operator::Less => each!(|(a, b)| i64::from(a < b)),
+        Operator::Equal => each!(|(a, b)| truth(a == b)),
+        Operator::NotEqual => each!(|(a, b)| truth(a != b)),
+        Operator::GreaterEqual => each!(|(a, b)| truth(a >= b)),
+        Operator::Greater => each!(|(a, b)| truth(a > b)),
+        Operator::LessEqual => each!(|(a, b)| truth(a <= b)),
+        Operator::Less => each!(|(a, b)| truth(a < b)),
     }
     // The others give one of their operands, or what both have.
     if let Operator::Add | Operator::Subtract | Operator::Multiply | Operator::Divide = operator {
@@ -257,14 +271,8 @@ fn binary(
 }
 
 /// Numbers as those of a type.
-fn wrap(integer: Integer, column: &mut [i64]) {
-    let (unused, mask) = (64 - integer.bits, (1_i64 << integer.bits) - 1);
-    let wrapped = |value: i64| match (integer.is_signed, integer.bits) {
-        (false, 1) => i64::from(value != 0),
-        (true, _) => value << unused >> unused,
-        (false, _) => value & mask,
-    };
+fn wrap<L: Lane>(integer: Integer, column: &mut [L]) {
     for value in column {
-        *value = wrapped(*value);
+        *value = value.wrapped(integer);
     }
 }

@@ -4,7 +4,10 @@
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
-use super::columns::{Columns, LANES, column};
+use super::{
+    columns::{Columns, LANES, column},
+    lane::{Lane, is_narrow},
+};
 use crate::nest::{Affine, Case, CopyNest, Lookup, Take, Value, signed};
 
 /// Bytes of the destination that a thread takes at a time, about.
@@ -30,9 +33,15 @@ pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) -
         return false;
     }
     let rows = (SHARE_BYTES / (row * unit)).max(1);
+    let narrow = is_narrow(nest);
     let gathered = Gathered { nest, sources, row, is_whole, unit };
     destination.par_chunks_mut(rows * row * unit).enumerate().for_each(|(share, out)| {
-        gathered.share(first + share * rows * row, out);
+        let first = first + share * rows * row;
+        if narrow {
+            gathered.share::<i32>(first, out);
+        } else {
+            gathered.share::<i64>(first, out);
+        }
     });
     true
 }
@@ -106,7 +115,7 @@ struct Gathered<'a> {
 
 impl Gathered<'_> {
     /// Fills what lies from a position on.
-    fn share(&self, first: usize, out: &mut [u8]) {
+    fn share<L: Lane>(&self, first: usize, out: &mut [u8]) {
         let bytes = self.row * self.unit;
         let mut digits: SmallVec<[i64; 8]> = SmallVec::new();
         let mut rest = first as u64;
@@ -115,7 +124,7 @@ impl Gathered<'_> {
             rest /= extent;
         }
         digits.reverse();
-        let mut columns = Columns::new(self.nest, self.sources);
+        let mut columns = Columns::<L>::new(self.nest, self.sources);
         let mut values = column();
         for out in out.chunks_mut(LANES * bytes) {
             let rows = out.len() / bytes;
@@ -125,16 +134,16 @@ impl Gathered<'_> {
     }
 
     /// Fills rows whose steps along the axes are known; `values` has room for a number of each.
-    fn rows(&self, columns: &mut Columns, values: &mut [i64], out: &mut [u8]) {
+    fn rows<L: Lane>(&self, columns: &mut Columns<L>, values: &mut [L], out: &mut [u8]) {
         let mut of_all = [NO_CASE; LANES];
         let case_of = &mut of_all[..values.len()];
         for (case, number) in self.nest.cases().iter().zip(0..) {
             let mut of_case = [true; LANES];
             for guard in &case.when {
                 columns.form(&guard.of, values);
-                let inside = 0..signed(guard.extent);
-                for (holds, value) in of_case.iter_mut().zip(&*values) {
-                    *holds &= inside.contains(value);
+                let (none, extent) = (L::default(), L::of(signed(guard.extent)));
+                for (holds, &value) in of_case.iter_mut().zip(&*values) {
+                    *holds &= none <= value && value < extent;
                 }
             }
             for (case_of, holds) in case_of.iter_mut().zip(of_case) {
@@ -173,18 +182,24 @@ impl Gathered<'_> {
     }
 
     /// Copies some rows, from these units on.
-    fn copy(&self, source: &[u8], units: &[i64], takes: impl Fn(usize) -> bool, out: &mut [u8]) {
+    fn copy<L: Lane>(
+        &self,
+        source: &[u8],
+        units: &[L],
+        takes: impl Fn(usize) -> bool,
+        out: &mut [u8],
+    ) {
         match (self.row, self.unit) {
-            (1, 1) => each::<1>(source, units, takes, out),
-            (1, 2) => each::<2>(source, units, takes, out),
-            (1, 4) => each::<4>(source, units, takes, out),
-            (1, 8) => each::<8>(source, units, takes, out),
-            (1, 16) => each::<16>(source, units, takes, out),
+            (1, 1) => each::<1, L>(source, units, takes, out),
+            (1, 2) => each::<2, L>(source, units, takes, out),
+            (1, 4) => each::<4, L>(source, units, takes, out),
+            (1, 8) => each::<8, L>(source, units, takes, out),
+            (1, 16) => each::<16, L>(source, units, takes, out),
             _ => {
                 let bytes = self.row * self.unit;
                 for (row, out) in out.chunks_exact_mut(bytes).enumerate() {
                     if takes(row) {
-                        let first = place(units[row]) * self.unit;
+                        let first = units[row].place() * self.unit;
                         out.copy_from_slice(&source[first..first + bytes]);
                     }
                 }
@@ -193,15 +208,10 @@ impl Gathered<'_> {
     }
 }
 
-/// A unit's number; what a case reads is never negative.
-fn place(unit: i64) -> usize {
-    unit.unsigned_abs() as usize
-}
-
 /// Copies units of so many bytes.
-fn each<const BYTES: usize>(
+fn each<const BYTES: usize, L: Lane>(
     source: &[u8],
-    units: &[i64],
+    units: &[L],
     takes: impl Fn(usize) -> bool,
     out: &mut [u8],
 ) {
@@ -209,7 +219,7 @@ fn each<const BYTES: usize>(
     let (out, _) = out.as_chunks_mut::<BYTES>();
     for (row, (out, &unit)) in out.iter_mut().zip(units).enumerate() {
         if takes(row) {
-            *out = source[place(unit)];
+            *out = source[unit.place()];
         }
     }
 }

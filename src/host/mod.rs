@@ -20,6 +20,7 @@ mod fill;
 mod gathered;
 mod interleave;
 mod kept;
+mod lane;
 mod micro;
 mod pieces;
 mod plan;

@@ -108,7 +108,7 @@ impl Affine {
     /// What the positive and what the negative parts add up to at most, each value being at most `of` away from 0.
     ///
     /// Saturates.
-    pub(super) fn sums(&self, of: impl Fn(Value) -> u128) -> (u128, u128) {
+    pub(crate) fn sums(&self, of: impl Fn(Value) -> u128) -> (u128, u128) {
         let constant = (self.constant, 1);
         let parts = self.terms.iter().map(|&(value, weight)| (weight, of(value)));
         parts.chain([constant]).fold((0, 0), |(added, taken): (u128, u128), (weight, most)| {

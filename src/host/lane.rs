@@ -1,0 +1,120 @@
+//! The numbers that columns have: of 64 bits, or of 32 where those hold every number that a nest computes, which is four times
+//! as fast.
+
+use std::ops::{BitAnd, BitOr};
+
+use crate::nest::{Bounds, CopyNest, Integer, NumberOf, signed};
+
+/// A number of a row. Sums and products wrap around.
+pub(super) trait Lane:
+    Copy + Default + Ord + BitAnd<Output = Self> + BitOr<Output = Self>
+{
+    /// The low bits of a number.
+    fn of(value: i64) -> Self;
+
+    /// The unit of this number; far past every image's end where it is negative.
+    fn place(self) -> usize;
+
+    fn plus(self, other: Self) -> Self;
+    fn minus(self, other: Self) -> Self;
+    fn times(self, other: Self) -> Self;
+
+    /// The quotient rounded towards negative infinity, by a positive number.
+    fn floor(self, by: Self) -> Self;
+
+    /// The quotient rounded towards zero; -1 of a division by 0.
+    fn divided(self, by: Self) -> Self;
+
+    /// What is left over then; all of it in a division by 0.
+    fn remainder(self, by: Self) -> Self;
+
+    /// The number in a type.
+    fn wrapped(self, integer: Integer) -> Self;
+}
+
+macro_rules! lane {
+    ($($of:ty),*) => {
+        $(impl Lane for $of {
+            #[inline]
+            fn of(value: i64) -> Self {
+                value as Self
+            }
+
+            #[inline]
+            fn place(self) -> usize {
+                usize::try_from(self).unwrap_or(usize::MAX)
+            }
+
+            #[inline]
+            fn plus(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+
+            #[inline]
+            fn minus(self, other: Self) -> Self {
+                self.wrapping_sub(other)
+            }
+
+            #[inline]
+            fn times(self, other: Self) -> Self {
+                self.wrapping_mul(other)
+            }
+
+            #[inline]
+            fn floor(self, by: Self) -> Self {
+                self.div_euclid(by)
+            }
+
+            #[inline]
+            fn divided(self, by: Self) -> Self {
+                if by == 0 { -1 } else { self.wrapping_div(by) }
+            }
+
+            #[inline]
+            fn remainder(self, by: Self) -> Self {
+                if by == 0 { self } else { self.wrapping_rem(by) }
+            }
+
+            #[inline]
+            fn wrapped(self, integer: Integer) -> Self {
+                let unused = Self::BITS - integer.bits;
+                match (integer.is_signed, integer.bits) {
+                    (false, 1) => Self::from(self != 0),
+                    (true, _) => self << unused >> unused,
+                    (false, bits) => self & ((1 << bits) - 1),
+                }
+            }
+        })*
+    };
+}
+
+lane!(i32, i64);
+
+/// Whether 32 bits hold every number that a nest computes.
+pub(super) fn is_narrow(nest: &CopyNest) -> bool {
+    let most = u128::from(i32::MAX.unsigned_abs());
+    let fits = |integer: Integer| integer.bits < 32 || integer.bits == 32 && integer.is_signed;
+    let bounds = Bounds::of_box(nest, nest.extents().iter().map(|&extent| (0, signed(extent))));
+    let forms = nest.forms().all(|form| {
+        let furthest = |value| {
+            let (low, high) = bounds.of_value(value);
+            u128::from(low.unsigned_abs().max(high.unsigned_abs()))
+        };
+        let (added, taken) = form.sums(furthest);
+        added.saturating_add(taken) <= most
+    });
+    let mut guards = nest.cases().iter().flat_map(|case| &case.when);
+    forms
+        && guards.all(|guard| u128::from(guard.extent) <= most)
+        && nest.quotients().iter().all(|quotient| u128::from(quotient.by) <= most)
+        && nest.lookups().iter().all(|lookup| {
+            u128::from(lookup.last) <= most
+                && lookup.numbers.iter().all(|number| {
+                    let constant = match number.of {
+                        NumberOf::Constant(value) => i32::try_from(value).is_ok(),
+                        _ => true,
+                    };
+                    fits(number.integer) && constant
+                })
+        })
+}
