@@ -51,14 +51,14 @@ function mistakes(from) {
   })}]`);
   return [
     [plain, "That is its offset without tiles."],
-    ...(tiles.length > 1 ? [[from.replace(/:T.*}/, `:T${tiles[0]}}`), `That is its offset with the tile ${tiles[0]} alone. The next one takes each tile apart once more.`]] : []),
+    ...(tiles.length > 1 ? [[from.replace(/:T.*}/, `:T${tiles[0]}}`), `That is its offset with the tile ${tiles[0]} alone. The next one cuts each tile again.`]] : []),
     [whole, "That leaves out the last tiles along a dimension, which are not full. They take the memory of whole ones."],
   ];
 }
 
 /** What is said to an answer: whether it is right, and why. */
 function verdictOn(text, offset, from, index, layoutOf) {
-  if (!/^\s*\d+\s*$/.test(text)) return "Expected a number: the places before the element.";
+  if (!/^\s*\d+\s*$/.test(text)) return "Expected a number from 0 up: the places before the element.";
   const given = Number(text);
   if (given === offset) return `${given} is right.`;
   const found = mistakes(from).find(([other]) => {

@@ -7,7 +7,7 @@ const GUIDE = [
     title: "Memory is one row of places",
     text: [
       "An array of 2 rows and 3 columns has six elements, and memory has six places, numbered from 0. A layout says which place each element has. The number of a place is the element's offset. The element (1,2) is that of row 1 and column 2; rows and columns are counted from 0 too.",
-      "Here rows follow each other: XLA writes this order as {1,0}. One step along a row, dimension d1, adds 1 to the offset, and one step down, d0, adds 3. These two numbers are the strides. Point at cells to see the sum.",
+      "f32[2,3] is such an array of 32-bit floats, as XLA writes it, the compiler of JAX and TensorFlow. Here rows follow each other, an order that XLA writes as {1,0}. One step along a row, dimension d1, adds 1 to the offset, and one step down, d0, adds 3. These two numbers are the strides. Point at cells to see the sum.",
     ],
     layout: "f32[2,3]{1,0}",
     ask: ["Where is the element (1,2)?", "1·3 + 2·1 = 5, the last place.", [1, 2], 5],
@@ -15,8 +15,8 @@ const GUIDE = [
   {
     title: "The order of the dimensions",
     text: [
-      "The numbers in braces are the dimensions from minor to major: the first of them is the one whose neighbours are neighbours in memory. {0,1} puts d0 first, so that columns follow each other.",
-      "Change the order with the controls and see the strides change. The array stays the same; only its memory differs.",
+      "The numbers in braces are the dimensions from the fastest to the slowest, or from minor to major: neighbours along the first of them are neighbours in memory. {0,1} puts d0 first, so that columns follow each other.",
+      "Change the order with the controls, which list the major dimension first, and see the strides change. The array stays the same; only its memory differs.",
     ],
     layout: "f32[2,3]{0,1}",
     ask: ["Where is the element (1,2) now?", "A step along d1 adds 2, as a column has two elements: 1·1 + 2·2 = 5. And (0,1) is at 2, where it was at 1 before.", [1, 2], 5],
@@ -25,7 +25,7 @@ const GUIDE = [
     title: "More dimensions",
     text: [
       "The stride of a dimension is the product of the extents of all that are more minor. In {2,1,0} the last dimension is the most minor: the strides of f32[2,3,4] are 12, 4 and 1.",
-      "With four dimensions the orders have names: {3,2,1,0} of an image batch is NCHW, {1,3,2,0} is NHWC.",
+      "With four dimensions the orders have names: of N images with C channels, H rows and W columns, {3,2,1,0} is NCHW and {1,3,2,0} is NHWC.",
     ],
     layout: "f32[2,3,4]{2,1,0}",
     ask: ["What are the strides of f32[2,3,4] in the order {0,2,1}?", "d0 is the most minor, then d2, then d1: 1 for d0, 2 for d2, 2·4 = 8 for d1."],
@@ -42,7 +42,7 @@ const GUIDE = [
   {
     title: "Padded dimensions",
     text: [
-      "TensorFlow 1.x padded arrays in another way: each dimension takes a larger extent in memory, and the cells past the array hold a padding value. The strides are products of the padded extents.",
+      "This step may be skipped. TensorFlow 1.x padded arrays in another way: each dimension takes a larger extent in memory, and the cells past the array hold a padding value. The strides are products of the padded extents.",
       "2 rows and 3 columns in column-major order, padded to 3 by 5: a column takes 3 places.",
     ],
     layout: "f32[2,3]{0,1:PAD(3,5,zero)}",
@@ -51,20 +51,20 @@ const GUIDE = [
   {
     title: "A tile",
     text: [
-      "A tile is a small box of the array whose elements lie together. T(2,2) cuts the array into boxes of 2 by 2. The boxes follow each other in the order of the layout, and within a box the rows do.",
-      "So an index becomes four digits: which box down, which box across, and the place within it. A division gives the box, and the remainder the place: d0/2, d1/2, d0%2, d1%2.",
+      "A tile is a small box of the array whose elements lie together. T(2,2) cuts the array into tiles of 2 by 2. Tiles follow each other in the order of the layout, and so do the elements within a tile: here along rows first. The numbers of a tile belong to the most minor dimensions, from major to minor: in {1,0} the first cuts d0, in {0,1} it cuts d1. With more dimensions than numbers, the major ones are not cut.",
+      "So an index becomes four numbers, called digits, like the hours and minutes of a time: which tile down, which tile across, and the place within it. A division gives the tile, and the remainder the place: d0/2, d1/2, d0%2, d1%2. In the table of digits, each stride is the product of the places of all digits below it, and the offset is the sum of each digit times its stride.",
     ],
     layout: "f32[4,6]{1,0:T(2,2)}",
-    ask: ["Where is the element (2,3)?", "It lies in box (1,1), at row 0 and column 1 of it. A row of boxes has 3 boxes of 4 places: 1·12 + 1·4 + 0·2 + 1 = 17.", [2, 3], 17],
+    ask: ["Where is the element (2,3)?", "It lies in tile (1,1), at row 0 and column 1 of it. A row of tiles has 3 tiles of 4 places: 1·12 + 1·4 + 0·2 + 1 = 17.", [2, 3], 17],
   },
   {
     title: "A partial tile",
     text: [
-      "If the extents are no multiples of the tile, the last boxes are not full. They take a whole box of memory: what lies past the array is padding. This is the example of XLA's page on tiled layouts.",
+      "If the extents are no multiples of the tile, the last tiles are not full. They take the memory of a whole tile: what lies past the array is padding. This is the example of XLA's page on tiled layouts.",
       "15 elements take 24 places here.",
     ],
     layout: "f32[3,5]{1,0:T(2,2)}",
-    ask: ["Where is the element (2,3)?", "It lies in box (1,1), at row 0 and column 1 of it. A row still has 3 boxes, of which the last is half full: 1·12 + 1·4 + 0·2 + 1 = 17.", [2, 3], 17],
+    ask: ["Where is the element (2,3)?", "It lies in tile (1,1), at row 0 and column 1 of it. A row still has 3 tiles, of which the last is half full: 1·12 + 1·4 + 0·2 + 1 = 17.", [2, 3], 17],
   },
   {
     title: "The tile of the TPU, and what it costs",
@@ -73,12 +73,12 @@ const GUIDE = [
       "A minor dimension that is small costs much: a table of 3 columns takes as much memory as one of 128. Try f32[1024,3], then exchange the dimensions in the order.",
     ],
     layout: "f32[20,200]{1,0:T(8,128)}",
-    ask: ["How many places does f32[1024,3]{1,0:T(8,128)} take, and how many in the order {0,1}?", "1024·128 = 131072, as 3 columns take 128; in the other order 3 rows take 8: 8·1024 = 8192, a sixteenth."],
+    ask: ["How many places does f32[1024,3]{1,0:T(8,128)} take, and how many in the order {0,1}?", "1024·128 = 131072, as 3 columns take 128. In {0,1} d1 is the major dimension, so that the 8 cuts it: its 3 columns take 8, and 8·1024 = 8192, a sixteenth."],
   },
   {
     title: "Tiles of tiles",
     text: [
-      "A second tile takes the places within the first one apart once more. T(2,4)(2,1) cuts each box of 2 by 4 into boxes of 2 by 1: a column of two elements. So pairs of rows are interleaved.",
+      "A second tile cuts each tile again, by the same rule. T(2,4)(2,1) cuts each tile of 2 by 4 into boxes of 2 by 1: a column of two elements. So pairs of rows are interleaved: (0,0), (1,0), (0,1), (1,1) and so on.",
       "Formats such as bfloat16 need this: two numbers of 16 bits, one above the other, share a word of 32.",
     ],
     layout: "bf16[4,8]{1,0:T(2,4)(2,1)}",
@@ -87,7 +87,7 @@ const GUIDE = [
   {
     title: "All of it: bf16[16,256]{1,0:T(8,128)(2,1)}",
     text: [
-      "This is how a TPU holds an array of bfloat16: tiles of 8 by 128, and in them pairs of rows, each pair one word. Divisions and remainders take each index apart, and the offset is a sum of products of these digits and their strides.",
+      "This is how a TPU holds an array of bfloat16: tiles of 8 by 128, and in them pairs of rows, of which the two elements of a column share a word. Divisions and remainders take each index apart, and the offset is a sum of products of these digits and their strides.",
       "Moving an array from rows to this layout is a relayout. Behind the exercise that comes next, a link shows the kernel for it, which runs on your GPU.",
     ],
     layout: "bf16[16,256]{1,0:T(8,128)(2,1)}",

@@ -121,17 +121,23 @@
     root.replaceChildren(labelled("Target", select));
   }
 
+  /** The links to the kinds. They stay the same ones, as a pointer may be on its way down on one. */
   function showKinds() {
-    const items = Object.entries(KINDS).map(([kind, { name, fields: first }]) => {
+    const links = Object.entries(KINDS).map(([kind, { name, fields: first }]) => {
       // What the reader wrote goes along to where it fits.
       const kept = Object.keys(first).filter((field) => field in state && (field !== "module" || state.kind === kind));
-      const link = make("a", { href: hashOf({ kind, ...first, ...Object.fromEntries(kept.map((field) => [field, state[field]])) }) }, name);
-      if (kind === state.kind && !state.step) link.setAttribute("aria-current", "page");
-      return link;
+      const to = { kind, ...first, ...Object.fromEntries(kept.map((field) => [field, state[field]])) };
+      return { name, href: hashOf(to), isCurrent: kind === state.kind && !state.step };
     });
-    const guide = make("a", { href: hashOf(stateOfStep(0)) }, "Guide");
-    if (state.step) guide.setAttribute("aria-current", "page");
-    place("kinds").replaceChildren(guide, ...items);
+    links.unshift({ name: "Guide", href: hashOf(stateOfStep(0)), isCurrent: Boolean(state.step) });
+    const root = place("kinds");
+    if (!root.firstChild) root.append(...links.map(({ name }) => make("a", {}, name)));
+    links.forEach(({ href, isCurrent }, at) => {
+      const link = root.children[at];
+      link.setAttribute("href", href);
+      if (isCurrent) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    });
   }
 
   function render() {
@@ -162,7 +168,7 @@
   });
   // A link of the page may hold a newer text than its address when it was made.
   place("kinds").addEventListener("pointerdown", showKinds);
-  place("kinds").addEventListener("focusin", (event) => event.target.matches("a") || showKinds());
+  place("kinds").addEventListener("focusin", showKinds);
   addEventListener("dragover", (event) => event.preventDefault());
   addEventListener("drop", (event) => {
     event.preventDefault();

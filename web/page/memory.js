@@ -1,6 +1,9 @@
 "use strict";
 // What buffers take, and the layouts that take less.
 
+/** The dimensions of a shape as XLA writes it, the major one first. */
+const majorToMinor = (shape) => /{([\d,]*)/.exec(shape)[1].split(",").reverse();
+
 function showMemory(root, { buffers, more, unknown, sums }) {
   const link = (text, state) => make("a", { href: hashOf(state) }, make("code", {}, text));
   const named = buffers.some(({ name }) => name);
@@ -21,7 +24,8 @@ function showMemory(root, { buffers, more, unknown, sums }) {
   // The answer to the first question of who runs out of memory, where a narrow screen shows it too.
   const [worst] = buffers;
   const answer = worst?.cheapest && make("p", { class: "answer" }, `${worst.name || "It"} takes ${worst.bytes} for ${worst.unpadded} of elements, and `,
-    make("strong", {}, `${worst.cheapest.saved} less`), " in the order ", link(worst.cheapest.shape, { kind: "relayout", from: worst.shape, to: worst.cheapest.shape }), ". ", copyButton("Copy the layout", () => worst.cheapest.shape));
+    make("strong", {}, `${worst.cheapest.saved} less`), " in the order ", link(worst.cheapest.shape, { kind: "relayout", from: worst.shape, to: worst.cheapest.shape }), ". ", copyButton("Copy the layout", () => worst.cheapest.shape),
+    ` XLA chooses layouts itself; the array that has this order by default is `, make("code", {}, `jnp.transpose(x, (${majorToMinor(worst.cheapest.shape).join(", ")}))`), ".");
   if (more) notes.push(`${more} more buffers, with less padding, are not listed.`);
   if (unknown) notes.push(`${unknown} shapes have extents or layouts whose bytes are not known.`);
   root.replaceChildren(make("h2", {}, "Buffers, the most padding first"), ...(answer ? [answer] : []),

@@ -226,6 +226,23 @@ const steps = {
     }
   },
 
+  async "the tabs by a mouse, while a newer text waits"(page) {
+    await go(page, await page.evaluate(() => hashOf({ kind: "layout", from: "f32[2,3]{1,0}" })));
+    for (const name of ["Relayout", "Out of memory", "Guide", "Program", "Layout"]) {
+      const links = await page.$$("#kinds a");
+      const names = await page.$$eval("#kinds a", (all) => all.map((link) => link.textContent));
+      await links[names.indexOf(name)].click();
+      await page.waitForFunction((wanted) => document.querySelector("#kinds [aria-current]")?.textContent === wanted, { timeout: 5000 }, name);
+      await page.waitForSelector("#answer:not([aria-busy])");
+    }
+    // What was typed a moment ago goes along.
+    await page.$eval("#field-from", (input) => input.select());
+    await page.keyboard.type("f32[5,7]{0,1}");
+    await (await page.$$("#kinds a"))[2].click();
+    await page.waitForFunction(() => document.querySelector("#kinds [aria-current]")?.textContent === "Relayout");
+    assert.equal(await page.$eval("#field-from", (input) => input.value), "f32[5,7]{0,1}");
+  },
+
   async "the guide by the keyboard, to an exercise that says why"(page) {
     await go(page, await page.evaluate(() => hashOf(stateOfStep(0))));
     for (let step = 2; step <= 11; step++) {
