@@ -1,5 +1,5 @@
 // f64[8192,8192], column-major, from a grid of 2 by 2 to one of 4 by 1 by ScaLAPACK's pdgemr2d. With arguments, blocks of other sizes
-// than whole shards, dealt out cyclically: `scalapack 32 128`, and `scalapack 36 128`, which no sharding says.
+// than whole shards, dealt out cyclically: `scalapack 32 128` and `scalapack 36 128`.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
