@@ -119,5 +119,5 @@ fn json(content: Content) -> Value {
 }
 
 fn below(markup: String) -> Value {
-    json!({ "below": markup })
+    json!({ "below": Value::from(markup) })
 }
