@@ -115,6 +115,8 @@ class View {
       const width = Math.floor(contentRect.width);
       if (!width || width === this.width) return;
       View.width = this.width = width;
+      // A part that was chosen for another width may be mostly padding in this one.
+      this.first = [0, 0];
       this.place(this.index);
     });
     this.observer.observe(this.ruler);
