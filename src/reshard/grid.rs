@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use smallvec::SmallVec;
 
-use crate::sharding::{Placement, Ranges, Region};
+use crate::sharding::{Placement, Ranges, Region, coordinates};
 
 /// The tiles of a placement that share an element with a part of the array: some in each dimension, numbered row-major.
 pub(super) struct Grid<'a> {
@@ -103,10 +103,43 @@ impl Overlaps {
     }
 }
 
+/// The places of a grid in order; each is the one before it with few dimensions changed.
+pub(super) struct Tiles<'a> {
+    grid: &'a Grid<'a>,
+    /// The place in each dimension.
+    at: SmallVec<[u64; 4]>,
+    /// What the tile there shares with the part.
+    region: Region,
+    /// The places from there on.
+    left: u64,
+}
+
+impl Tiles<'_> {
+    /// The tile here, and what it shares with the part; `None` after the last.
+    pub(super) fn here(&self) -> Option<(u64, &Region)> {
+        (self.left > 0).then(|| (self.grid.tile(self.at.iter().copied()), &self.region))
+    }
+
+    /// On to the next place.
+    pub(super) fn advance(&mut self) {
+        self.left -= 1;
+        for (dimension, overlaps) in self.grid.dimensions.iter().enumerate().rev() {
+            let next = self.at[dimension] + 1;
+            let at = if next < overlaps.tiles() { next } else { 0 };
+            self.at[dimension] = at;
+            let shared = overlaps.overlap(self.grid.placement, dimension, at);
+            self.region.set(dimension, shared.ranges);
+            if at > 0 {
+                break;
+            }
+        }
+    }
+}
+
 impl<'a> Grid<'a> {
     /// The tiles that share an element with `region`, which has one.
     pub(super) fn new(placement: &'a Placement, region: &Region) -> Self {
-        let overlaps = |dimension| Overlaps::new(placement, dimension, region.ranges(dimension));
+        let overlaps = |dimension| Overlaps::new(placement, dimension, &region.ranges(dimension));
         Self { placement, dimensions: (0..placement.cuts().len()).map(overlaps).collect() }
     }
 
@@ -120,15 +153,23 @@ impl<'a> Grid<'a> {
         self.dimensions.iter().map(Overlaps::len).product()
     }
 
-    /// The tile at a place in the grid.
-    pub(super) fn tile(&self, place: u64) -> u64 {
-        let (mut rest, mut tile, mut weight) = (place, 0, 1);
-        for (cuts, overlaps) in self.placement.cuts().iter().zip(&self.dimensions).rev() {
-            tile += overlaps.tile(rest % overlaps.tiles()) * weight;
-            rest /= overlaps.tiles();
-            weight *= cuts.tiles();
-        }
-        tile
+    /// The tiles from a place in the grid on.
+    pub(super) fn tiles(&self, from: u64) -> Tiles<'_> {
+        let left = self.len().saturating_sub(from);
+        let from = if left > 0 { from } else { 0 };
+        Tiles { grid: self, at: self.coordinates(from).collect(), region: self.wanted(from), left }
+    }
+
+    /// The tile at a place in each dimension.
+    fn tile(&self, at: impl Iterator<Item = u64>) -> u64 {
+        let dimensions = self.placement.cuts().iter().zip(&self.dimensions);
+        dimensions
+            .zip(at)
+            .fold(0, |tile, ((cuts, overlaps), at)| tile * cuts.tiles() + overlaps.tile(at))
+    }
+
+    fn coordinates(&self, place: u64) -> impl Iterator<Item = u64> + '_ {
+        coordinates(place, self.dimensions.iter().map(Overlaps::tiles))
     }
 
     /// The place in the grid of a tile; `None` where it shares no element.
@@ -144,15 +185,15 @@ impl<'a> Grid<'a> {
 
     /// What the tile at a place in the grid shares with the part.
     pub(super) fn wanted(&self, place: u64) -> Region {
-        let mut rest = place;
-        let mut ranges: SmallVec<[Ranges; 4]> = SmallVec::new();
-        for (dimension, overlaps) in self.dimensions.iter().enumerate().rev() {
-            let at = rest % overlaps.tiles();
-            ranges.push(overlaps.overlap(self.placement, dimension, at).ranges);
-            rest /= overlaps.tiles();
-        }
-        ranges.reverse();
-        Region::new(ranges)
+        let dimensions = self.dimensions.iter().enumerate().zip(self.coordinates(place));
+        Region::new(dimensions.map(|((dimension, overlaps), at)| {
+            overlaps.overlap(self.placement, dimension, at).ranges
+        }))
+    }
+
+    /// How many devices have the tile at a place in the grid.
+    pub(super) fn holders(&self, place: u64) -> u64 {
+        self.placement.holders(self.tile(self.coordinates(place))).len()
     }
 
     /// The elements that the tiles at the places before one share with the part.

@@ -1,5 +1,7 @@
 //! [`Line`]: who wants parts of one tile, in one order, and which of its holders sends them.
 
+use std::ops::ControlFlow;
+
 use super::{grid::Grid, split};
 use crate::sharding::{Holders, Placement, Region};
 
@@ -25,9 +27,10 @@ pub(super) struct Line<'a> {
 }
 
 /// What one destination wants of the tile.
-pub(super) struct Wanted {
+#[derive(Clone, Copy)]
+pub(super) struct Wanted<'a> {
     pub(super) device: u64,
-    pub(super) region: Region,
+    pub(super) region: &'a Region,
     /// Where its elements begin in the line.
     pub(super) at: u128,
 }
@@ -41,26 +44,22 @@ impl<'a> Line<'a> {
             return None;
         }
         let grid = Grid::new(to, &region);
-        let mut line =
-            Self { source: from, to, number: tile, holders, grid, held: Vec::new(), length: 0 };
+        let mut left_out = Vec::new();
         for holder in 0..holders.len() {
             let device = holders.get(holder);
-            let place = to.tile_number(device).and_then(|tile| line.grid.place(tile));
-            if let (Some(place), Some(rank)) = (place, to.rank_in_tile(device)) {
-                line.held.push((place, rank, 0));
-            }
+            let place = to.tile_number(device).and_then(|tile| grid.place(tile));
+            left_out.extend(place.zip(to.rank_in_tile(device)));
         }
-        line.held.sort_unstable();
-        let mut held = std::mem::take(&mut line.held);
-        let mut before = 0;
-        for of_place in held.chunk_by_mut(|one, other| one.0 == other.0) {
-            let elements = u128::from(line.grid.wanted(of_place[0].0).elements());
-            for (_, _, until) in of_place {
+        left_out.sort_unstable();
+        let (mut held, mut before) = (Vec::with_capacity(left_out.len()), 0);
+        for of_place in left_out.chunk_by(|one, other| one.0 == other.0) {
+            let elements = u128::from(grid.wanted(of_place[0].0).elements());
+            for &(place, rank) in of_place {
                 before += elements;
-                *until = before;
+                held.push((place, rank, before));
             }
         }
-        line.held = held;
+        let mut line = Self { source: from, to, number: tile, holders, grid, held, length: 0 };
         line.length = line.elements_before(line.grid.len()) - before;
         Some(line)
     }
@@ -74,8 +73,8 @@ impl<'a> Line<'a> {
             // Boxes that were given one by one: they are counted one by one.
             None => (0..place)
                 .map(|place| {
-                    let holders = self.to.holders(self.grid.tile(place)).len();
-                    u128::from(self.grid.wanted(place).elements()) * u128::from(holders)
+                    let elements = u128::from(self.grid.wanted(place).elements());
+                    elements * u128::from(self.grid.holders(place))
                 })
                 .sum(),
         }
@@ -88,31 +87,33 @@ impl<'a> Line<'a> {
         self.elements_before(place) - left_out
     }
 
-    /// What the destinations from a place in the grid on want.
-    pub(super) fn destinations(&self, from: u64) -> impl Iterator<Item = Wanted> + '_ {
+    /// What the destinations from a place in the grid on want, up to where `found` breaks.
+    pub(super) fn destinations(
+        &self,
+        from: u64,
+        mut found: impl FnMut(Wanted<'_>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         let mut at = self.offset(from);
-        (from..self.grid.len()).flat_map(move |place| {
-            let region = self.grid.wanted(place);
-            let holders = self.to.holders(self.grid.tile(place));
-            let held = self.held.partition_point(|(held, ..)| *held < place);
-            let until = self.held.partition_point(|(held, ..)| *held <= place);
-            let left_out = &self.held[held..until];
-            let others = (0..holders.len())
-                .filter(|rank| left_out.binary_search_by_key(rank, |(_, rank, _)| *rank).is_err())
-                .map(move |rank| holders.get(rank));
-            let first = at;
+        let first = self.held.partition_point(|(held, ..)| *held < from);
+        let mut left_out = self.held[first..].iter().peekable();
+        let mut tiles = self.grid.tiles(from);
+        for place in from.. {
+            let Some((tile, region)) = tiles.here() else { break };
             let elements = u128::from(region.elements());
-            at += elements * (u128::from(holders.len()) - left_out.len() as u128);
-            others.zip(0..).map(move |(device, number)| Wanted {
-                device,
-                region: region.clone(),
-                at: first + number * elements,
-            })
-        })
+            let holders = self.to.holders(tile);
+            for rank in 0..holders.len() {
+                if left_out.next_if(|(held, of, _)| (*held, *of) == (place, rank)).is_none() {
+                    found(Wanted { device: holders.get(rank), region, at })?;
+                    at += elements;
+                }
+            }
+            tiles.advance();
+        }
+        ControlFlow::Continue(())
     }
 
-    /// What a holder of a tile of the destination wants; `None` where it wants nothing, or has it.
-    pub(super) fn destination(&self, device: u64) -> Option<Wanted> {
+    /// What a holder of a tile of the destination wants, and where it begins in the line; `None` where it wants nothing, or has it.
+    pub(super) fn destination(&self, device: u64) -> Option<(Region, u128)> {
         let place = self.grid.place(self.to.tile_number(device)?)?;
         let rank = self.to.rank_in_tile(device)?;
         if self.source.tile_number(device) == Some(self.number) {
@@ -124,7 +125,7 @@ impl<'a> Line<'a> {
             self.held.partition_point(|(held, of, _)| (*held, *of) < (place, rank)) - first;
         let others = u128::from(rank) - before as u128;
         let at = self.offset(place) + others * u128::from(region.elements());
-        Some(Wanted { device, region, at })
+        Some((region, at))
     }
 
     /// The elements that each holder sends, but for the last, which sends what is left.
@@ -155,7 +156,7 @@ impl<'a> Line<'a> {
     }
 
     /// The parts of what a destination wants: the holder that sends it, and the boxes.
-    pub(super) fn pieces(&self, wanted: &Wanted, mut found: impl FnMut(u64, Region)) {
+    pub(super) fn pieces(&self, wanted: Wanted<'_>, mut found: impl FnMut(u64, Region)) {
         let last = self.holders.len() - 1;
         if last == 0 {
             return found(0, wanted.region.clone());
@@ -168,13 +169,13 @@ impl<'a> Line<'a> {
         for sender in holder(wanted.at.saturating_sub(slack))..=holder(end + slack) {
             let start = if sender == 0 { 0 } else { self.cut(wanted, sender) };
             let limit = if sender == last { elements } else { self.cut(wanted, sender + 1) };
-            split::run(&wanted.region, start, limit, &mut |part| found(sender, part));
+            split::run(wanted.region, start, limit, &mut |part| found(sender, part));
         }
     }
 
     /// Where, in what a destination wants, the part of `holder` begins, which is not the first.
     #[expect(clippy::cast_possible_truncation)] // it lies within the box
-    fn cut(&self, wanted: &Wanted, holder: u64) -> u64 {
+    fn cut(&self, wanted: Wanted<'_>, holder: u64) -> u64 {
         let share = self.share();
         let slack = share / SLACK;
         let at = share * u128::from(holder);
@@ -184,7 +185,7 @@ impl<'a> Line<'a> {
         } else if at + slack >= wanted.at + u128::from(elements) {
             elements
         } else {
-            split::rounded(&wanted.region, (at - wanted.at) as u64, slack as u64)
+            split::rounded(wanted.region, (at - wanted.at) as u64, slack as u64)
         }
     }
 }

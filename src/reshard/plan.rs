@@ -1,6 +1,6 @@
 //! [`plan`]: every transfer of a reshard.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::ControlFlow};
 
 use super::{Cost, line::Line};
 use crate::{
@@ -55,14 +55,18 @@ pub fn plan(shape: &Shape, from: &Placement, to: &Placement) -> Result<ReshardPl
         bounds.total_bytes += line.length;
         let share = line.length.div_ceil(line.holders.len().into());
         bounds.send_bytes = bounds.send_bytes.max(share);
-        for wanted in line.destinations(0) {
-            line.pieces(&wanted, |holder, region| {
+        let planned = line.destinations(0, |wanted| {
+            line.pieces(wanted, |holder, region| {
                 let from = line.holders.get(holder);
                 transfers.push(Transfer { from, to: wanted.device, region });
             });
             if transfers.len() > MAX_TRANSFERS {
-                return Err(too_many("transfers", MAX_TRANSFERS as u64));
+                return ControlFlow::Break(());
             }
+            ControlFlow::Continue(())
+        });
+        if planned.is_break() {
+            return Err(too_many("transfers", MAX_TRANSFERS as u64));
         }
     }
     let mut copies = Vec::new();
@@ -110,16 +114,20 @@ fn too_many(what: &str, limit: u64) -> ShardingError {
 
 /// What the transfers move.
 fn cost(transfers: &[Transfer], element_bytes: u64) -> Cost {
-    let (mut sent, mut received) = (HashMap::<u64, u128>::new(), HashMap::<u64, u128>::new());
-    let mut total = 0;
-    for Transfer { from, to, region } in transfers {
-        let bytes = u128::from(region.elements()) * u128::from(element_bytes);
-        *sent.entry(*from).or_default() += bytes;
-        *received.entry(*to).or_default() += bytes;
-        total += bytes;
+    let elements = |transfer: &Transfer| u128::from(transfer.region.elements());
+    // A device holds one tile, and sends its share of it in one run of transfers.
+    let sent = transfers.chunk_by(|one, other| one.from == other.from);
+    let sent = sent.map(|run| run.iter().map(elements).sum());
+    let mut received = HashMap::<u64, u128>::new();
+    for transfer in transfers {
+        *received.entry(transfer.to).or_default() += elements(transfer);
     }
-    let greatest = |bytes: HashMap<u64, u128>| bytes.into_values().max().unwrap_or(0);
-    Cost { total_bytes: total, receive_bytes: greatest(received), send_bytes: greatest(sent) }
+    let bytes = u128::from(element_bytes);
+    Cost {
+        total_bytes: received.values().sum::<u128>() * bytes,
+        receive_bytes: received.into_values().max().unwrap_or(0) * bytes,
+        send_bytes: sent.max().unwrap_or(0) * bytes,
+    }
 }
 
 /// Bytes of an element in a message: whole bytes, also where a layout packs several elements into one.

@@ -1,6 +1,13 @@
 //! [`rank_plan`]: the part that one device has in a reshard.
 
-use super::{Transfer, grid::Grid, line::Line, plan::check};
+use std::ops::ControlFlow;
+
+use super::{
+    Transfer,
+    grid::Grid,
+    line::{Line, Wanted},
+    plan::check,
+};
 use crate::sharding::{Placement, Region, ShardingError};
 
 /// The part that one device has in a reshard.
@@ -36,40 +43,57 @@ pub fn rank_plan(from: &Placement, to: &Placement, device: u64) -> Result<RankPl
     if let Some((tile, own)) = from.tile_number(device).zip(from.rank_in_tile(device))
         && let Some(line) = Line::new(from, to, tile)
     {
-        for wanted in line.destinations(line.first_place(own)) {
-            if wanted.at >= line.end(own) {
-                break;
+        let end = line.end(own);
+        _ = line.destinations(line.first_place(own), |wanted| {
+            if wanted.at >= end {
+                return ControlFlow::Break(());
             }
-            line.pieces(&wanted, |holder, region| {
+            line.pieces(wanted, |holder, region| {
                 if holder == own {
                     part.sends.push(Transfer { from: device, to: wanted.device, region });
                 }
             });
-        }
+            ControlFlow::Continue(())
+        });
     }
     let wanted = to.region(device).filter(|tile| !tile.is_empty());
     if let Some(tile) = &wanted {
         part.copy = from.region(device).and_then(|own| own.intersection(tile));
-        let sources = Grid::new(from, tile);
         let own = from.tile_number(device);
-        // Of its own tile it has what it wants.
-        let others = (0..sources.len()).map(|place| (place, sources.tile(place)));
-        for (place, source) in others.filter(|(_, source)| own != Some(*source)) {
-            let holders = from.holders(source);
-            if holders.len() == 1 {
-                // It sends all, so that it does not matter who else wants the tile.
-                let (from, region) = (holders.get(0), sources.wanted(place));
-                part.receives.push(Transfer { from, to: device, region });
-                continue;
+        let grid = Grid::new(from, tile);
+        part.receives.reserve(grid.len().try_into().unwrap_or(0));
+        let mut sources = grid.tiles(0);
+        while let Some((source, region)) = sources.here() {
+            // Of its own tile it has what it wants.
+            if own != Some(source) {
+                receive(&mut part, from, to, device, source, region);
             }
-            let Some(line) = Line::new(from, to, source) else { continue };
-            if let Some(wanted) = line.destination(device) {
-                line.pieces(&wanted, |holder, region| {
-                    let from = line.holders.get(holder);
-                    part.receives.push(Transfer { from, to: device, region });
-                });
-            }
+            sources.advance();
         }
     }
     Ok(part)
+}
+
+/// Adds what a device receives of a tile of the source that it does not have.
+fn receive(
+    part: &mut RankPlan,
+    from: &Placement,
+    to: &Placement,
+    device: u64,
+    source: u64,
+    region: &Region,
+) {
+    let holders = from.holders(source);
+    if holders.len() == 1 {
+        // It sends all, so that it does not matter who else wants the tile.
+        let region = region.clone();
+        part.receives.push(Transfer { from: holders.get(0), to: device, region });
+        return;
+    }
+    let Some(line) = Line::new(from, to, source) else { return };
+    let Some((region, at)) = line.destination(device) else { return };
+    line.pieces(Wanted { device, region: &region, at }, |holder, region| {
+        let from = line.holders.get(holder);
+        part.receives.push(Transfer { from, to: device, region });
+    });
 }

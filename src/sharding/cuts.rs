@@ -60,6 +60,7 @@ impl Cuts {
     }
 
     /// A piece: its tile, and `[start, limit)`.
+    #[inline]
     #[expect(clippy::cast_possible_truncation)] // a tile of a list is below its length
     pub(crate) fn piece(&self, piece: u64) -> (u64, (u64, u64)) {
         let regular = |size: u64, side: u64| {

@@ -56,14 +56,15 @@ impl Digits {
         self.0.len() <= 1
     }
 
-    /// The number at a position.
+    /// The number at a position, which is below the count.
     pub(super) fn at(&self, mut position: u64) -> u64 {
+        let [major, minor @ ..] = &self.0[..] else { return 0 };
         let mut number = 0;
-        for digit in self.0.iter().rev() {
+        for digit in minor.iter().rev() {
             number += position % digit.size * digit.stride;
             position /= digit.size;
         }
-        number
+        number + position * major.stride
     }
 
     /// The position of a number.

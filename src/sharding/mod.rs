@@ -45,6 +45,7 @@ mod to_proto;
 
 pub use error::ShardingError;
 pub use kind::{NotWhole, Sharding};
+pub(crate) use placement::coordinates;
 pub use placement::{Holders, Placement};
 pub(crate) use ranges::Ranges;
 pub use region::Region;

@@ -8,11 +8,9 @@ use super::{
     error::rule,
     kind::{Kind, field},
     named::Named,
-    ranges::Ranges,
     tiling::{Cyclic, Ids, Subgroup, Tiling},
 };
 use crate::shape::{FieldPath, Shape};
-use smallvec::SmallVec;
 
 /// Where the shards of one array lie: a sharding that has been checked against the array and the number of devices.
 ///
@@ -223,14 +221,8 @@ impl Placement {
 
     /// The part of the array that is a tile.
     pub(crate) fn tile_region(&self, tile: u64) -> Region {
-        let mut rest = tile;
-        let mut dimensions: SmallVec<[Ranges; 4]> = SmallVec::new();
-        for cuts in self.cuts.iter().rev() {
-            dimensions.push(cuts.ranges(rest % cuts.tiles()));
-            rest /= cuts.tiles();
-        }
-        dimensions.reverse();
-        Region::new(dimensions)
+        let at = coordinates(tile, self.cuts.iter().map(Cuts::tiles));
+        Region::new(self.cuts.iter().zip(at).map(|(cuts, at)| cuts.ranges(at)))
     }
 
     /// The devices that have a tile.
@@ -282,6 +274,20 @@ impl Holders<'_> {
             Owners::Listed(boxes) => boxes.of_tile[self.tile as usize][at as usize],
         }
     }
+}
+
+/// The place in each dimension of a grid of tiles that are numbered row-major.
+pub(crate) fn coordinates(
+    number: u64,
+    tiles: impl Iterator<Item = u64> + Clone,
+) -> impl Iterator<Item = u64> {
+    let (mut rest, mut weight) = (number, tiles.clone().product::<u64>());
+    tiles.map(move |tiles| {
+        weight /= tiles;
+        let at = rest / weight;
+        rest %= weight;
+        at
+    })
 }
 
 /// The extents of an array.

@@ -1,10 +1,11 @@
 //! [`Region`]: the part of an array that one device has, or that goes from one device to another.
 
-use std::fmt;
-
-use smallvec::SmallVec;
+use std::{fmt, sync::Arc};
 
 use super::{TileBox, ranges::Ranges};
+
+/// Boxes of up to this many dimensions are within a [`Region`].
+const INLINE: usize = 4;
 
 /// A part of an array: the indices whose coordinate in each dimension lies in one of the dimension's ranges.
 ///
@@ -20,8 +21,15 @@ use super::{TileBox, ranges::Ranges};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Region {
-    dimensions: SmallVec<[Ranges; 4]>,
+pub struct Region(Form);
+
+/// Equal regions have the same form. Plans make and copy a region for each transfer, and nearly all are boxes of few dimensions.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Form {
+    /// One range in each of the first `rank` dimensions; those after them are `(0, 0)`.
+    Box { rank: u8, ranges: [(u64, u64); INLINE] },
+    /// More dimensions, or several ranges of one.
+    Lists(Arc<[Ranges]>),
 }
 
 impl From<&TileBox> for Region {
@@ -32,17 +40,46 @@ impl From<&TileBox> for Region {
 
 impl Region {
     pub(crate) fn new(dimensions: impl IntoIterator<Item = Ranges>) -> Self {
-        Self { dimensions: dimensions.into_iter().collect() }
+        let mut dimensions = dimensions.into_iter();
+        let (mut rank, mut ranges) = (0, [(0, 0); INLINE]);
+        while let Some(next) = dimensions.next() {
+            match next {
+                Ranges::One([range]) if usize::from(rank) < INLINE => {
+                    ranges[usize::from(rank)] = range;
+                    rank += 1;
+                }
+                next => {
+                    let before = ranges.into_iter().take(rank.into());
+                    let before = before.map(|(start, limit)| Ranges::one(start, limit));
+                    return Self(Form::Lists(before.chain([next]).chain(dimensions).collect()));
+                }
+            }
+        }
+        Self(Form::Box { rank, ranges })
+    }
+
+    fn rank(&self) -> usize {
+        match &self.0 {
+            Form::Box { rank, .. } => usize::from(*rank),
+            Form::Lists(dimensions) => dimensions.len(),
+        }
     }
 
     /// The ranges of each dimension, `[start, limit)`: they ascend, and there is an index between two of them that is in none.
+    #[must_use]
     pub fn dimensions(&self) -> impl ExactSizeIterator<Item = &[(u64, u64)]> + '_ {
-        self.dimensions.iter().map(Ranges::list)
+        (0..self.rank()).map(|dimension| match &self.0 {
+            Form::Box { ranges, .. } => std::slice::from_ref(&ranges[dimension]),
+            Form::Lists(dimensions) => dimensions[dimension].list(),
+        })
     }
 
     /// How many coordinates each dimension has.
     pub fn sizes(&self) -> impl Iterator<Item = u64> + '_ {
-        self.dimensions.iter().map(Ranges::len)
+        (0..self.rank()).map(|dimension| match &self.0 {
+            Form::Box { ranges, .. } => ranges[dimension].1 - ranges[dimension].0,
+            Form::Lists(dimensions) => dimensions[dimension].len(),
+        })
     }
 
     /// How many indices there are.
@@ -60,56 +97,103 @@ impl Region {
     /// The same as a box; `None` where a dimension has several ranges.
     #[must_use]
     pub fn as_box(&self) -> Option<TileBox> {
-        let mut ranges: SmallVec<[(u64, u64); 4]> = SmallVec::new();
-        for dimension in &self.dimensions {
-            let Ranges::One([range]) = dimension else { return None };
-            ranges.push(*range);
+        if self.dimensions().any(|ranges| ranges.len() > 1) {
+            return None;
         }
-        TileBox::new(ranges)
+        TileBox::new(self.dimensions().map(|ranges| ranges[0]))
     }
 
     /// The indices that both parts have; `None` where there are none.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Option<Self> {
-        let both = self.dimensions.iter().zip(&other.dimensions);
-        let both = Self::new(both.map(|(own, other)| own.intersection(other)));
+        let both = self.each().zip(other.each());
+        let both = Self::new(both.map(|(own, other)| own.intersection(&other)));
         (!both.is_empty()).then_some(both)
     }
 
-    pub(crate) fn ranges(&self, dimension: usize) -> &Ranges {
-        &self.dimensions[dimension]
+    pub(crate) fn ranges(&self, dimension: usize) -> Ranges {
+        match &self.0 {
+            Form::Box { ranges, .. } => Ranges::One([ranges[dimension]]),
+            Form::Lists(dimensions) => dimensions[dimension].clone(),
+        }
+    }
+
+    fn each(&self) -> impl Iterator<Item = Ranges> + '_ {
+        (0..self.rank()).map(|dimension| self.ranges(dimension))
+    }
+
+    /// Gives one dimension other coordinates.
+    pub(crate) fn set(&mut self, dimension: usize, to: Ranges) {
+        match (&mut self.0, to) {
+            (Form::Box { ranges, .. }, Ranges::One([range])) => ranges[dimension] = range,
+            (_, to) => {
+                let mut dimensions: Vec<Ranges> = self.each().collect();
+                dimensions[dimension] = to;
+                *self = Self::new(dimensions);
+            }
+        }
     }
 
     /// The same with fewer coordinates in one dimension: from the `first` on, up to and without the one at `end`.
     pub(crate) fn with(&self, dimension: usize, first: u64, end: u64) -> Self {
         let mut part = self.clone();
-        part.dimensions[dimension] = self.dimensions[dimension].part(first, end);
+        part.set(dimension, self.ranges(dimension).part(first, end));
         part
     }
 
     /// Where the part lies in a shard that has all of it, and that holds the indices of `shard` without gaps.
     pub(crate) fn within(&self, shard: &Self) -> Self {
-        let both = self.dimensions.iter().zip(&shard.dimensions);
-        Self::new(both.map(|(own, shard)| own.within(shard)))
+        let both = self.each().zip(shard.each());
+        Self::new(both.map(|(own, shard)| own.within(&shard)))
     }
 
     /// The same with dimension `order[d]` in place of dimension `d`.
     pub(crate) fn permuted(&self, order: &[usize]) -> Self {
-        Self::new(order.iter().map(|&dimension| self.dimensions[dimension].clone()))
+        Self::new(order.iter().map(|&dimension| self.ranges(dimension)))
     }
 }
 
 impl fmt::Display for Region {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.dimensions.is_empty() {
+        if self.rank() == 0 {
             return f.write_str("[]");
         }
-        for (number, dimension) in self.dimensions.iter().enumerate() {
+        for (number, dimension) in self.each().enumerate() {
             if number > 0 {
                 f.write_str("×")?;
             }
             dimension.fmt(f)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever form a region is held in, equal ranges are equal regions.
+    #[test]
+    fn a_dimension_is_set_in_regions_of_every_rank() {
+        let several = Ranges::new([(0, 1), (3, 5)]);
+        for rank in 1..=INLINE + 2 {
+            let boxed: Vec<Ranges> =
+                (0..rank as u64).map(|at| Ranges::one(at, 2 * at + 1)).collect();
+            for dimension in 0..rank {
+                let mut region = Region::new(boxed.clone());
+                for to in [several.clone(), Ranges::one(4, 9), boxed[dimension].clone()] {
+                    let mut expected = boxed.clone();
+                    expected[dimension] = to.clone();
+                    region.set(dimension, to);
+                    assert_eq!(region, Region::new(expected.clone()));
+                    assert!(region.dimensions().eq(expected.iter().map(Ranges::list)));
+                    assert_eq!(
+                        region.elements(),
+                        expected.iter().map(Ranges::len).product::<u64>()
+                    );
+                }
+                assert_eq!(region.as_box().map(|tile| Region::from(&tile)), Some(region));
+            }
+        }
     }
 }

@@ -81,6 +81,11 @@ fn check(plan: &ReshardPlan) {
     assert_eq!((cost.total_bytes, cost.receive_bytes), (bounds.total_bytes, bounds.receive_bytes));
     // A sender's share may be passed by 1% and, where that is less, by no element.
     assert!(cost.send_bytes * 100 <= bounds.send_bytes * 101, "{cost:?} {bounds:?}");
+    let mut sent: BTreeMap<u64, u128> = BTreeMap::new();
+    for Transfer { from, region, .. } in plan.transfers() {
+        *sent.entry(*from).or_default() += u128::from(plan.bytes(region));
+    }
+    assert_eq!(cost.send_bytes, sent.into_values().max().unwrap_or(0));
     let mut arrived: BTreeMap<u64, Vec<&Region>> = BTreeMap::new();
     for Transfer { from, to, region } in plan.transfers().iter().chain(plan.copies()) {
         let own = plan.from().region(*from).unwrap();
