@@ -1,22 +1,20 @@
 //! Units below a byte, and units of another width on the two sides.
 
 use smallvec::SmallVec;
-use wide::{i16x8, u8x16, u16x8};
 
 use super::{
-    box_copy::each_tile,
+    box_copy::{each_tile, each_tile_before},
     micro::transpose,
+    packed::{pack, spread, unit},
     pieces::{Destination as _, Pieces},
     plan::Plan,
     simd::Simd,
+    stream::{LINE, Stream, fetch},
     tile::{Tile, at, each_unit},
 };
 
 /// Units of a run that are spread out at a time.
 const RUN: usize = 1 << 12;
-
-/// Whether the first of two bytes is the lower half of a word.
-const LITTLE: bool = cfg!(target_endian = "little");
 
 /// Moves units that are below a byte, or of another width on the two sides.
 #[derive(Clone, Copy, Debug)]
@@ -30,21 +28,31 @@ pub(super) struct Bits {
 }
 
 impl Bits {
-    /// Moves the cells of a box that starts at unit `from` of the source and unit `to` of the destination.
+    /// Moves the cells of a box that starts at unit `from` of the source and unit `to` of the destination; units of at most
+    /// a byte past the caches where there is a stream.
     pub(super) fn copy(
         self,
         plan: &Plan,
-        source: &[u8],
-        from: isize,
-        destination: &mut Pieces,
-        to: isize,
+        (source, from): (&[u8], isize),
+        (destination, to): (&mut Pieces, isize),
+        stream: Option<&Stream>,
     ) {
         let (from, to) = (from + plan.start.0, to + plan.start.1);
-        let mut room = Room::default();
+        if let (1 | 2 | 4 | 8, 1 | 2 | 4 | 8) = (self.src, self.dst) {
+            let mut room = Room::default();
+            return each_tile_before(plan, from, to, &mut |tile, next| {
+                if plan.unit > 1 {
+                    return self.runs(plan.unit, source, destination, &tile, (&mut room, stream));
+                }
+                let squares = plan.rows_touch && plan.columns_touch && self.dst == 8;
+                let done =
+                    squares && self.turned(source, destination, (&tile, next), &mut room, stream);
+                if !done {
+                    self.small(plan, source, destination, &tile, &mut room);
+                }
+            });
+        }
         each_tile(plan, from, to, &mut |tile| match (self.src, self.dst) {
-            (1 | 2 | 4 | 8, 1 | 2 | 4 | 8) => {
-                self.small(plan, source, destination, &tile, &mut room);
-            }
             (8, 16) => self.bytes::<1, 2>(plan.unit, source, destination, &tile),
             (16, 8) => self.bytes::<2, 1>(plan.unit, source, destination, &tile),
             (16, 32) => self.bytes::<2, 4>(plan.unit, source, destination, &tile),
@@ -61,6 +69,109 @@ impl Bits {
         });
     }
 
+    /// Runs of units of at most a byte: spread out to bytes and packed again.
+    fn runs(
+        self,
+        unit: usize,
+        source: &[u8],
+        destination: &mut Pieces,
+        tile: &Tile,
+        (room, stream): (&mut Room, Option<&Stream>),
+    ) {
+        let per = 8 / self.dst as usize;
+        each_unit(tile, |from, to| {
+            let (slice, to) = destination.place(to);
+            // The first part ends where a cache line does.
+            let gap = slice.as_ptr().addr().wrapping_add(to / per).wrapping_neg() % LINE;
+            let (mut done, mut count) = (0, gap * per + RUN);
+            while done < unit {
+                count = count.min(unit - done);
+                let (from, to) = (from + done, to + done);
+                let values = if self.src == 8 && self.dst < 8 {
+                    &source[from..from + count]
+                } else {
+                    room.spread.resize(count, 0);
+                    self.unpack(source, from, &mut room.spread);
+                    &room.spread
+                };
+                let bytes = count / per;
+                let whole = to.is_multiple_of(per) && count.is_multiple_of(per);
+                match stream.filter(|_| whole) {
+                    Some(stream) if self.dst < 8 => {
+                        room.turned.resize(bytes, 0);
+                        pack(values, &mut room.turned, 0, self.dst);
+                        stream.copy(&mut slice[to / per..][..bytes], &room.turned);
+                    }
+                    Some(stream) => stream.copy(&mut slice[to..to + count], values),
+                    None => pack(values, slice, to, self.dst),
+                }
+                done += count;
+                count = RUN;
+            }
+        });
+    }
+
+    /// Units below a byte to bytes, where rows lie side by side in the destination and columns in the source: the bytes of
+    /// a tile are transposed as they are, and each line is spread out to those of its units.
+    ///
+    /// False, and nothing is written, where rows begin inside of bytes or the tile is smaller than a register.
+    fn turned(
+        self,
+        source: &[u8],
+        destination: &mut Pieces,
+        (tile, next): (&Tile, Option<isize>),
+        room: &mut Room,
+        stream: Option<&Stream>,
+    ) -> bool {
+        let per = (8 / self.src) as usize;
+        let (rows, columns) = (tile.rows.0.len(), tile.columns.0.len());
+        let starts = tile.rows.0.iter().map(|row| at(tile.from + row));
+        let whole = |first: usize| first.is_multiple_of(per);
+        let Some(simd) = Simd::best() else { return false };
+        if !whole(columns) || !starts.clone().all(whole) {
+            return false;
+        }
+        let reads: SmallVec<[isize; 1024]> =
+            starts.map(|first| (first / per).cast_signed()).collect();
+        // A line more, so that lines do not meet in one set of the cache.
+        let pitch = rows.next_multiple_of(LINE) + LINE;
+        let lines: SmallVec<[isize; 512]> =
+            (0..columns / per).map(|line| (line * pitch).cast_signed()).collect();
+        room.spread.resize(lines.len() * pitch, 0);
+        room.turned.resize(rows, 0);
+        let moved = room.spread[..].columns(0, &lines, pitch).is_some_and(|mut columns| {
+            simd.transpose((1, None), (source, 0, &reads), (&mut columns, 0))
+        });
+        if !moved {
+            return false;
+        }
+        // The lines of the next tile are asked for meanwhile.
+        let ahead = next.map_or(0, |next| (next - tile.from) / per.cast_signed());
+        let width = (columns / per).div_ceil(LINE);
+        let mut asked = 0..next.map_or(0, |_| rows * width);
+        let mask = u8::MAX >> (8 - self.src);
+        let share = (rows * width).div_ceil(columns);
+        for (line, writes) in room.spread.chunks_exact(pitch).zip(tile.columns.1.chunks_exact(per))
+        {
+            for (number, write) in writes.iter().enumerate() {
+                for n in asked.by_ref().take(share) {
+                    fetch(source, at(reads[n / width] + ahead) + n % width * LINE);
+                }
+                let shift = number * self.src as usize;
+                let out = destination.bytes(tile.to + write, rows);
+                let units = line[..rows].iter().map(|byte| self.resize_byte(byte >> shift & mask));
+                match stream {
+                    Some(stream) => {
+                        set(&mut room.turned, units);
+                        stream.copy(out, &room.turned);
+                    }
+                    None => set(out, units),
+                }
+            }
+        }
+        true
+    }
+
     /// Units of at most a byte: a tile is spread out to bytes, transposed, and packed again.
     fn small(
         self,
@@ -70,17 +181,6 @@ impl Bits {
         tile: &Tile,
         room: &mut Room,
     ) {
-        if plan.unit > 1 {
-            room.spread.resize(plan.unit.min(RUN), 0);
-            return each_unit(tile, |from, to| {
-                let (slice, to) = destination.place(to);
-                for done in (0..plan.unit).step_by(RUN) {
-                    let spread = &mut room.spread[..RUN.min(plan.unit - done)];
-                    self.unpack(source, from + done, spread);
-                    pack(spread, slice, to + done, self.dst);
-                }
-            });
-        }
         let (rows, columns) = (tile.rows.0.len(), tile.columns.0.len());
         room.spread.resize(rows * columns, 0);
         for (line, read) in room.spread.chunks_exact_mut(columns).zip(tile.rows.0) {
@@ -204,111 +304,9 @@ fn transpose_bytes(from: &[u8], columns: usize, to: &mut [u8], rows: usize) {
     }
 }
 
-/// Spreads units of `BITS` bits, `PER` in a byte, from the unit at `first` on.
-fn spread<const BITS: usize, const PER: usize>(source: &[u8], first: usize, out: &mut [u8]) {
-    let head = (first.wrapping_neg() % PER).min(out.len());
-    let (before, out) = out.split_at_mut(head);
-    let (whole, after) = out.as_chunks_mut::<8>();
-    let (start, last) = (first + head, first + head + whole.len() * 8);
-    let rest = &source[start / PER..];
-    // Halves of a byte are spread 16 bytes at a time.
-    let halves = if BITS == 4 && LITTLE { spread_halves(rest, whole) } else { 0 };
-    let packed = rest[halves * BITS..].as_chunks::<BITS>().0;
-    for (units, packed) in whole[halves..].iter_mut().zip(packed) {
-        let mut word = [0; 8];
-        word[..BITS].copy_from_slice(packed);
-        let spread = (0..3).rev().fold(u64::from_le_bytes(word), |word, step| {
-            (word | word << ((8 - BITS) << step)) & lanes(8 << step, BITS << step)
-        });
-        *units = spread.to_le_bytes();
-    }
-    for (first, units) in [(first, before), (last, after)] {
-        for (n, byte) in units.iter_mut().enumerate() {
-            *byte = unit(source, first + n, BITS as u32);
-        }
-    }
-}
-
-/// Spreads units of 4 bits, four times eight at a time, and returns how many times eight.
-fn spread_halves(source: &[u8], units: &mut [[u8; 8]]) -> usize {
-    let low_half = u8x16::splat(0xf);
-    let blocks = units.as_chunks_mut::<4>().0.iter_mut().zip(source.as_chunks::<16>().0);
-    let mut count = 0;
-    for (units, &packed) in blocks {
-        let packed = u8x16::new(packed);
-        let words: u16x8 = bytemuck::cast(packed);
-        let (even, odd) = (packed & low_half, bytemuck::cast::<_, u8x16>(words >> 4) & low_half);
-        units.copy_from_slice(&bytemuck::cast::<_, [[u8; 8]; 4]>([
-            u8x16::unpack_low(even, odd),
-            u8x16::unpack_high(even, odd),
-        ]));
-        count += 4;
-    }
-    count
-}
-
-/// Packs units of 4 bits, four times eight at a time, and returns how many times eight.
-fn gather_halves(units: &[[u8; 8]], packed: &mut [u8]) -> usize {
-    let low_byte = u16x8::splat(0xff);
-    let blocks = units.as_chunks::<4>().0.iter().zip(packed.as_chunks_mut::<16>().0);
-    let mut count = 0;
-    for (units, packed) in blocks {
-        let words: [u16x8; 2] = bytemuck::cast(*units);
-        let [first, second] =
-            words.map(|word| bytemuck::cast::<_, i16x8>((word | word >> 4) & low_byte));
-        *packed = bytemuck::cast(u8x16::narrow_i16x8(first, second));
-        count += 4;
-    }
-    count
-}
-
-/// A mask of the low `ones` bits of every lane of so many bits.
-const fn lanes(lane: usize, ones: usize) -> u64 {
-    u64::MAX / (u64::MAX >> (64 - lane)) * (u64::MAX >> (64 - ones))
-}
-
-/// Packs bytes, each a unit, from the unit at `first` of the destination on; its other units stay.
-fn pack(values: &[u8], destination: &mut [u8], first: usize, bits: u32) {
-    match bits {
-        1 => gather::<1, 8>(values, destination, first),
-        2 => gather::<2, 4>(values, destination, first),
-        4 => gather::<4, 2>(values, destination, first),
-        _ => destination[first..first + values.len()].copy_from_slice(values),
-    }
-}
-
-fn gather<const BITS: usize, const PER: usize>(
-    values: &[u8],
-    destination: &mut [u8],
-    first: usize,
-) {
-    let mask = u8::MAX >> (8 - BITS);
-    let mut put = |index: usize, value: u8| {
-        let (byte, shift) = (&mut destination[index / PER], index % PER * BITS);
-        *byte = *byte & !(mask << shift) | value << shift;
-    };
-    let head = (first.wrapping_neg() % PER).min(values.len());
-    let (before, values) = values.split_at(head);
-    let (whole, after) = values.as_chunks::<8>();
-    let (start, last) = (first + head, first + head + whole.len() * 8);
-    for (first, units) in [(first, before), (last, after)] {
-        units.iter().enumerate().for_each(|(n, &value)| put(first + n, value));
-    }
-    let destination = &mut destination[start / PER..];
-    let halves = if BITS == 4 && LITTLE { gather_halves(whole, destination) } else { 0 };
-    let packed = destination[halves * BITS..].as_chunks_mut::<BITS>().0;
-    for (packed, units) in packed.iter_mut().zip(&whole[halves..]) {
-        let word = (0..3).fold(u64::from_le_bytes(*units), |word, step| {
-            (word | word >> ((8 - BITS) << step)) & lanes(16 << step, (2 * BITS) << step)
-        });
-        packed.copy_from_slice(&word.to_le_bytes()[..BITS]);
-    }
-}
-
-/// The unit at `index` of an image of units below or at a byte.
-fn unit(image: &[u8], index: usize, bits: u32) -> u8 {
-    let per = 8 / bits as usize;
-    image[index / per] >> (index % per * bits as usize) & u8::MAX >> (8 - bits)
+/// Replaces bytes.
+fn set(bytes: &mut [u8], values: impl Iterator<Item = u8>) {
+    bytes.iter_mut().zip(values).for_each(|(byte, value)| *byte = value);
 }
 
 /// The unit at `index` of an image of units of any width.
@@ -329,4 +327,60 @@ fn store(image: &mut [u8], index: usize, bits: u32, value: u128) {
     }
     let bytes = bits as usize / 8;
     image[index * bytes..(index + 1) * bytes].copy_from_slice(&value[..bytes]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{plan::Streams, plane::PlanAxis, stream::streaming},
+        *,
+    };
+
+    /// Matrices and runs, past the caches and through them, against units that are moved one by one.
+    #[test]
+    fn units_below_a_byte_are_moved_past_the_caches_as_through_them() {
+        let source: Vec<u8> = (0..20_000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
+        for (src, dst) in [(4, 8), (2, 8), (1, 8), (8, 4), (8, 2), (8, 1)] {
+            for sign_extend in [false, true] {
+                let bits = Bits { src, dst, sign_extend };
+                for (rows, columns) in [(40, 64), (70, 136), (129, 96), (64, 33), (17, 1000)] {
+                    let axis = |extent: usize, src: usize, dst: usize| PlanAxis {
+                        extent,
+                        src: src.cast_signed(),
+                        dst: dst.cast_signed(),
+                    };
+                    let matrix = [axis(columns, 1, rows), axis(rows, columns, 1)];
+                    let run = [axis(rows * columns, 1, 1)];
+                    for axes in [&matrix[..], &run] {
+                        check(bits, axes, &source, rows * columns);
+                    }
+                }
+            }
+        }
+    }
+
+    fn check(bits: Bits, axes: &[PlanAxis], source: &[u8], units: usize) {
+        let bytes = (units * bits.dst as usize).div_ceil(8);
+        let mut expected = vec![0; bytes];
+        for unit in 0..units {
+            let (mut rest, mut from, mut to) = (unit, 8, 0);
+            for axis in axes.iter().rev() {
+                let step = rest % axis.extent;
+                from += step * axis.src.unsigned_abs();
+                to += step * axis.dst.unsigned_abs();
+                rest /= axis.extent;
+            }
+            store(&mut expected, to, bits.dst, bits.resize(load(source, from, bits.src)));
+        }
+        let plan = Plan::new(axes.iter().copied(), 1, None, Streams::NONE);
+        let mut out = [vec![0; bytes], vec![0; bytes]];
+        let [through, past] = &mut out;
+        bits.copy(&plan, (source, 8), (&mut Pieces::whole(through), 0), None);
+        streaming(|stream| {
+            bits.copy(&plan, (source, 8), (&mut Pieces::whole(past), 0), Some(stream));
+        });
+        for out in out {
+            assert_eq!(out, expected, "{bits:?} {axes:?}");
+        }
+    }
 }

@@ -56,7 +56,7 @@ impl BoxCopy<'_, '_> {
             (Way::Transpose(simd) | Way::Strips(simd), _) => {
                 self.squares::<16>(from, to, *simd, Units::<16>);
             }
-            (Way::StreamedUnits, _) => self.stream_units(from, to),
+            (Way::OrderedUnits, _) => self.ordered_units(from, to),
             (Way::Units, 1) => self.tiles(from, to, &Units::<1>),
             (Way::Units, 2) => self.tiles(from, to, &Units::<2>),
             (Way::Units, 3) => self.tiles(from, to, &Units::<3>),
@@ -87,17 +87,17 @@ impl BoxCopy<'_, '_> {
     /// Shuffles the rows of every tile; past the caches straight from registers, where their lines allow it.
     fn shuffled(self, from: isize, to: isize, shuffle: &Shuffle) {
         let Self { plan, source, destination, stream } = self;
-        let direct = stream.as_ref().map(|(stream, _)| *stream);
-        match direct.filter(|_| plan.streams_rows(shuffle, destination, to)) {
-            Some(stream) => each_tile(plan, from, to, &mut |tile| {
-                shuffle.rows(&[(source, 0)], destination, &tile, Some(stream));
-            }),
-            None => BoxCopy { plan, source, destination, stream }.tiles(from, to, shuffle),
+        if stream.is_some() && !plan.streams_rows(shuffle, destination, to) {
+            return BoxCopy { plan, source, destination, stream }.tiles(from, to, shuffle);
         }
+        let stream = stream.as_ref().map(|(stream, _)| *stream);
+        each_tile_before(plan, from, to, &mut |tile, next| {
+            shuffle.rows(&[(source, 0)], destination, (&tile, next), stream);
+        });
     }
 
-    /// Streams unit by unit.
-    fn stream_units(self, from: isize, to: isize) {
+    /// Moves unit by unit in the order of the source, past the caches where there is a stream.
+    fn ordered_units(self, from: isize, to: isize) {
         let Self { plan, source, destination, stream } = self;
         // What is read again comes from the cache, and only the writing counts.
         let again = plan.loops.iter().any(|of| of.src == 0);
@@ -269,6 +269,24 @@ pub(super) fn each_tile<'k>(
         let columns = (&columns.src[column], &columns.dst[column]);
         each(Tile { from, to, rows, columns, steps });
     });
+}
+
+/// The same, with where the tile after it is read.
+pub(super) fn each_tile_before<'k>(
+    plan: &'k Plan,
+    from: isize,
+    to: isize,
+    each: &mut impl FnMut(Tile<'k>, Option<isize>),
+) {
+    let mut before: Option<Tile> = None;
+    each_tile(plan, from, to, &mut |tile| {
+        if let Some(before) = before.replace(tile) {
+            each(before, Some(tile.from));
+        }
+    });
+    if let Some(last) = before {
+        each(last, None);
+    }
 }
 
 /// Calls `each` for every step of the loops, with what is left of each axis in a block.

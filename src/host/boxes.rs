@@ -218,6 +218,14 @@ fn period(
     pays.then_some(Decision::Repeated { first, repeats, case })
 }
 
+/// The least steps of an axis of the walk that move every quotient by a whole number; all that it has where it has no such.
+pub(super) fn period_steps(nest: &CopyNest, axis: usize) -> u64 {
+    let extent = signed(nest.extents()[axis]);
+    let bounds = Bounds::of_box(nest, nest.extents().iter().map(|&extent| (0, signed(extent) - 1)));
+    let of = Affine::value(Value::Axis(axis));
+    period_of_axis(nest, &of, &bounds, axis, extent).steps.unsigned_abs()
+}
+
 /// The least steps of an axis that move every quotient by a whole number.
 struct Period {
     /// As many as the axis has, where it has no whole period.

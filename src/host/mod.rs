@@ -3,7 +3,7 @@
 //! [`run`] divides the walk over the destination into shares, one for a thread at a time (`share`). A share owns slices of
 //! the destination (`pieces`). It is cut into boxes whose positions are all of one kind (`boxes`, `task`): filled (`fill`), or
 //! copied by a plan (`plan`), which is loops around tiles of a plane (`plane`, `box_copy`, `tile`, `micro`, `shuffle`, `simd`), or around
-//! units below a byte or of another width (`bits`). Each of these is a step (`step`), and a thread keeps those of its last small
+//! units below a byte or of another width (`bits`, `packed`). Each of these is a step (`step`), and a thread keeps those of its last small
 //! copies (`kept`). What looks up where each position or row comes from goes without boxes (`gathered`). Images beyond the caches
 //! are written past them (`stream`, `strips`). Who walks a nest from its source to its destination asks for its boxes (`reads`).
 
@@ -22,6 +22,7 @@ mod interleave;
 mod kept;
 mod lane;
 mod micro;
+mod packed;
 mod pieces;
 mod plan;
 mod plane;

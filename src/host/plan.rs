@@ -6,7 +6,7 @@ use super::{
     cache::streams_pages,
     pieces::{Destination as _, Pieces},
     plane::{Group, PlanAxis, Plane, merged},
-    shuffle::Shuffle,
+    shuffle::{Shuffle, greatest_common_divisor},
     simd::{Inner, Simd},
     stream::LINE,
 };
@@ -18,9 +18,10 @@ const STRIPS_TILE: (usize, usize) = (1 << 14, 1 << 11);
 /// Units of such a tile along the destination, at the most.
 const STRIP_UNITS: usize = 1 << 12;
 
-/// Bytes along the source of such a tile whose columns begin at various bytes of a line, and of its units, at the least.
-const UNEVEN_COLUMNS: usize = 1 << 9;
-const UNEVEN_UNIT: usize = 4;
+/// Bytes along the source of such a tile whose columns begin at various bytes of a line, and its columns, at the most: some
+/// lines of each wait in the first cache.
+const UNEVEN_BYTES: usize = 1 << 9;
+const UNEVEN_COLUMNS: usize = 1 << 7;
 
 /// Bytes of the source that are streamed unit by unit in their order.
 const UNITS_TILE: usize = 1 << 12;
@@ -133,8 +134,8 @@ pub(super) enum Way {
     Strips(Option<Simd>),
     /// Unit by unit.
     Units,
-    /// The same in the order of the source, each streamed.
-    StreamedUnits,
+    /// The same in the order of the source.
+    OrderedUnits,
 }
 
 /// Blocks of an axis, or of a block of it.
@@ -203,7 +204,11 @@ impl Plan {
         streams: Streams,
     ) -> Self {
         if unit > SMALL && streams.long && (unit >= LONG_UNIT || streams.lines(unit, &axes)) {
-            return Self::of_units(axes, unit);
+            // Runs that both sides have in one order are foreseen where they are written too.
+            let in_order = |pair: &[PlanAxis]| pair[0].src.abs() >= pair[1].src.abs();
+            let ordered = axes.windows(2).all(in_order);
+            let streamed = streams.cut || streams.lines(unit, &axes) || !ordered;
+            return Self::of_units(axes, unit, streamed);
         }
         let streamed = if unit > SMALL { streams.cut } else { streams.short };
         if let Some(simd) = simd.filter(|_| streamed)
@@ -233,8 +238,10 @@ impl Plan {
         });
         let shuffle = simd.filter(|_| rows_touch && !square).and_then(|simd| {
             let bytes = if streams.shuffled { STREAMED_BYTES } else { SHUFFLED_BYTES };
-            let length = bytes / unit / columns.dst.len();
-            let long = Group::new(&plane.rows, length.max(rows.dst.len()));
+            // In whole lines, so that the rows after the first begin like it.
+            let lines = LINE / greatest_common_divisor(LINE, rows.inner * unit) * rows.inner;
+            let length = (bytes / unit / columns.dst.len()).max(rows.dst.len());
+            let long = Group::new(&plane.rows, length.next_multiple_of(lines));
             let offsets = &long.src[..long.inner];
             let shuffle = Shuffle::new(simd, unit, offsets, long.axis.src, long.block)?;
             Some((long, shuffle))
@@ -250,12 +257,12 @@ impl Plan {
         Self::around(unit, way, rows, columns, plane, streamed)
     }
 
-    /// Units that are streamed in the order of the source.
-    fn of_units(axes: SmallVec<[PlanAxis; 8]>, unit: usize) -> Self {
+    /// Units in the order of the source, past the caches or through them.
+    fn of_units(axes: SmallVec<[PlanAxis; 8]>, unit: usize, streamed: bool) -> Self {
         let plane = Plane::of_columns(axes, unit, UNITS_TILE);
         let rows = Group::new(&plane.rows, 1);
         let columns = Group::new(&plane.columns, UNITS_TILE / unit);
-        Self::around(unit, Way::StreamedUnits, rows, columns, plane, true)
+        Self::around(unit, Way::OrderedUnits, rows, columns, plane, streamed)
     }
 
     /// Strips of rows that are streamed: from registers where the columns' lines begin together, else through a room.
@@ -272,8 +279,8 @@ impl Plan {
                 && (streams_pages()
                     || plane.columns.first().is_none_or(|axis| axis.dst % PAGE.cast_signed() != 0))
         } else {
-            columns = Group::new(&plane.columns, UNEVEN_COLUMNS / unit);
-            row >= LONG_ROW && unit >= UNEVEN_UNIT
+            columns = Group::new(&plane.columns, (UNEVEN_BYTES / unit).min(UNEVEN_COLUMNS));
+            row >= LONG_ROW
         };
         let strips = streamed
             && touch(&rows.dst, unit)
@@ -296,7 +303,7 @@ impl Plan {
         let rows_join = rows_touch && rows.block == rows.axis.extent && touch(&columns.dst, row);
         let groups = [(rows.axis, rows.block), (columns.axis, columns.block)];
         let all = groups.into_iter().chain(plane.axes.into_iter().map(|axis| (axis, 1)));
-        let of_source = matches!(way, Way::Strips(_) | Way::StreamedUnits);
+        let of_source = matches!(way, Way::Strips(_) | Way::OrderedUnits);
         let (loops, extents) = loops(all, of_source);
         let start = plane.start;
         Self {

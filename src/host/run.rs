@@ -28,7 +28,8 @@ const SHORT_SHARE: usize = 4;
 const SHUFFLED_SHARE: usize = 2;
 
 /// The same where units are long and begin or end inside of lines, of the cache's size as the system names it: the cut
-/// lines are written twice, so that those that the cache can hold wait there for their other part.
+/// lines are written twice, so that those that the cache can hold wait there for their other part. Below it long runs
+/// that both sides have in one order are left to the system's own copy.
 const CUT_SHARE: usize = 16;
 
 /// Fills `destination`, the whole image, from `source`, the whole image of the other side.
@@ -99,13 +100,14 @@ fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
     }
     let small = is_small(destination.len());
     let whole_bytes = nest.src_bits() == nest.dst_bits() && nest.dst_bits() >= 8;
-    let reaches =
-        |share: usize| whole_bytes && !small && destination.len() >= last_level_bytes() / share;
+    let bytes = destination.len();
+    let large = |share: usize| !small && bytes >= last_level_bytes() / share;
+    let reaches = |share: usize| whole_bytes && large(share);
     let long = reaches(LONG_SHARE);
     let simd = Simd::best().filter(|_| whole_bytes);
     let streams = Streams {
         long,
-        cut: long && destination.len() >= named_bytes() / CUT_SHARE,
+        cut: long && bytes >= named_bytes() / CUT_SHARE,
         short: reaches(SHORT_SHARE),
         shuffled: reaches(SHUFFLED_SHARE),
         start: Start::Uneven,
@@ -115,7 +117,7 @@ fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
         return fill_small(&task, destination);
     }
     shares(nest, destination, rayon::current_num_threads()).into_par_iter().for_each(|share| {
-        if long {
+        if long || large(SHORT_SHARE) {
             streaming(|stream| task.run(share, Some(stream), &mut Record::none()));
         } else {
             task.run(share, None, &mut Record::none());

@@ -3,7 +3,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    boxes::{WalkBox, cover},
+    boxes::{WalkBox, cover, period_steps},
     pieces::Pieces,
 };
 use crate::nest::CopyNest;
@@ -125,6 +125,7 @@ fn cut(nest: &CopyNest, wanted: u64) -> Option<Cut> {
             stride => line.div_ceil(stride),
         };
         let steps = (of.extent / wanted).max(1).next_multiple_of(granule);
+        let steps = whole_periods(nest, axis, steps, of.extent / wanted.min(2));
         // Places count bytes or cells, whichever are more. A loop's last step leads up to a whole tensor past the end.
         let shift = isize::BITS - 4 - around.ilog2();
         let cells = steps * of.dst_stride;
@@ -145,6 +146,16 @@ fn cut(nest: &CopyNest, wanted: u64) -> Option<Cut> {
         around *= of.extent;
     }
     best.map(|(cut, _)| cut)
+}
+
+/// Steps of an axis, made whole periods of the nest's quotients where those are at most so many: what repeats is worked out
+/// once for each share, and once more for what is left of a period.
+fn whole_periods(nest: &CopyNest, axis: usize, steps: u64, most: u64) -> u64 {
+    if nest.quotients().is_empty() {
+        return steps;
+    }
+    let whole = steps.next_multiple_of(period_steps(nest, axis));
+    if whole <= most { whole } else { steps }
 }
 
 /// Contiguous shares: cut at bytes, and between whole steps of an outer axis of the walk where it can be.

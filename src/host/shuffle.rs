@@ -100,7 +100,7 @@ impl Shuffle {
 
     /// Fills a row whose first unit is read at byte `from`, counted from the place of each source.
     pub(super) fn fill(&self, sources: &[Place], from: isize, row: &mut [u8]) {
-        self.selection.fill(sources, from, row, None);
+        self.selection.fill(sources, (from, None), row, None);
     }
 
     /// Whether rows can be streamed whose first cache line begins after so many bytes: after whole steps.
@@ -108,30 +108,42 @@ impl Shuffle {
         gap == 0 || self.step.is_some_and(|(bytes, _)| gap.is_multiple_of(bytes))
     }
 
-    /// Fills a row, its cache lines past the caches where they begin after whole steps.
-    fn stream(&self, sources: &[Place], from: isize, row: &mut [u8], stream: &Stream) {
+    /// Fills a row, its cache lines past the caches where they begin after whole steps; the row after it is read from byte
+    /// `next` on.
+    fn stream(
+        &self,
+        sources: &[Place],
+        (from, next): (isize, Option<isize>),
+        row: &mut [u8],
+        stream: &Stream,
+    ) {
         let gap = (row.as_ptr().addr().wrapping_neg() % LINE).min(row.len());
         let (head, lines) = row.split_at_mut(gap);
         let (bytes, step) = self.step.unwrap_or((1, 0));
-        self.selection.fill(sources, from, head, None);
-        let steps = (gap / bytes).cast_signed();
-        self.selection.fill(sources, from + steps * step, lines, Some(stream));
+        self.selection.fill(sources, (from, None), head, None);
+        let moved = (gap / bytes).cast_signed() * step;
+        let places = (from + moved, next.map(|next| next + moved));
+        self.selection.fill(sources, places, lines, Some(stream));
     }
 
-    /// Fills the rows of a tile, past the caches where there is a stream; then their lines begin after whole steps.
+    /// Fills the rows of a tile, past the caches where there is a stream; then their lines begin after whole steps. The tile
+    /// after it is read from byte `next` on.
     pub(super) fn rows(
         &self,
         sources: &[Place],
         destination: &mut (impl Destination + ?Sized),
-        tile: &Tile,
+        (tile, next): (&Tile, Option<isize>),
         stream: Option<&Stream>,
     ) {
         let length = tile.rows.0.len() * self.unit;
-        for (read, write) in tile.columns.0.iter().zip(tile.columns.1) {
+        let (reads, writes) = tile.columns;
+        for (number, (read, write)) in reads.iter().zip(writes).enumerate() {
             let row = destination.bytes(tile.to + write, length);
+            let after = reads.get(number + 1).map(|read| tile.from + read).or(next);
+            let places = (tile.from + read, after);
             match stream {
-                Some(stream) => self.stream(sources, tile.from + read, row, stream),
-                None => self.fill(sources, tile.from + read, row),
+                Some(stream) => self.stream(sources, places, row, stream),
+                None => self.selection.fill(sources, places, row, None),
             }
         }
     }
@@ -155,7 +167,7 @@ impl Shuffle {
 
 impl Mover for Shuffle {
     fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &Tile) {
-        self.rows(&[(source, 0)], destination, tile, None);
+        self.rows(&[(source, 0)], destination, (tile, None), None);
     }
 }
 
@@ -179,7 +191,7 @@ fn holds(start: isize, width: usize, byte: isize) -> bool {
     (start..start + width.cast_signed()).contains(&byte)
 }
 
-fn greatest_common_divisor(mut a: usize, mut b: usize) -> usize {
+pub(super) fn greatest_common_divisor(mut a: usize, mut b: usize) -> usize {
     while b > 0 {
         (a, b) = (b, a % b);
     }
@@ -250,7 +262,7 @@ mod tests {
                     streaming(|stream| {
                         let gap = row.as_ptr().addr().wrapping_neg() % LINE;
                         if start % 2 == 0 && shuffle.streams_after(gap) {
-                            shuffle.stream(&places, 3 * step, row, stream);
+                            shuffle.stream(&places, (3 * step, Some(40)), row, stream);
                         } else {
                             shuffle.fill(&places, 3 * step, row);
                         }

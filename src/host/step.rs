@@ -107,7 +107,8 @@ impl<'a, 'b> Work<'a, 'b> {
             BoxCopy { plan, source, destination, stream }.run(from, to);
         } else {
             let bits = Bits { src, dst, sign_extend: nest.sign_extend() };
-            bits.copy(plan, source, from, destination, to);
+            let stream = self.stream.map(|(stream, _)| stream);
+            bits.copy(plan, (source, from), (destination, to), stream);
         }
     }
 }

@@ -9,7 +9,7 @@
 //! ```
 
 use super::{
-    box_copy::each_tile,
+    box_copy::each_tile_before,
     pieces::Pieces,
     plan::{Plan, Way},
     shuffle::Shuffle,
@@ -54,8 +54,8 @@ impl Weave {
         let Self { plan, shuffle } = self;
         let to = to + plan.start.1;
         let stream = stream.filter(|_| plan.streams && plan.streams_rows(shuffle, destination, to));
-        each_tile(plan, plan.start.0, to, &mut |tile| {
-            shuffle.rows(places, destination, &tile, stream);
+        each_tile_before(plan, plan.start.0, to, &mut |tile, next| {
+            shuffle.rows(places, destination, (&tile, next), stream);
         });
     }
 }

@@ -106,7 +106,7 @@ fn boxes_are_moved_and_nothing_else_is_written() {
         assert_eq!(out, expected, "{case}: {unit} {axes:?} {streams:?} {plan:?}");
     }
     let seen = |way: &str| ways.iter().any(|of| of.starts_with(way));
-    assert!(["Transpose", "Units", "StreamedUnits"].into_iter().all(seen), "{ways:?}");
+    assert!(["Transpose", "Units", "OrderedUnits"].into_iter().all(seen), "{ways:?}");
     let of_sets = ["Strips", "UnevenStrips", "Shuffle"];
     assert!(Simd::best().is_none() || of_sets.into_iter().all(seen), "{ways:?}");
 }

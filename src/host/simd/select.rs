@@ -24,13 +24,13 @@ pub(in crate::host) type Place<'a> = (&'a [u8], isize);
 
 /// The loops over few terms are unrolled.
 macro_rules! by_terms {
-    ($module:ident::$function:ident, $of:expr, $start:expr, $row:expr) => {
+    ($module:ident::$function:ident, $of:expr, $start:expr, $row:expr, $ahead:expr) => {
         match $of.terms {
-            1 => $module::$function::<1, STREAM>($of, $start, $row),
-            2 => $module::$function::<2, STREAM>($of, $start, $row),
-            3 => $module::$function::<3, STREAM>($of, $start, $row),
-            4 => $module::$function::<4, STREAM>($of, $start, $row),
-            _ => $module::$function::<MANY, STREAM>($of, $start, $row),
+            1 => $module::$function::<1, STREAM>($of, $start, $row, $ahead),
+            2 => $module::$function::<2, STREAM>($of, $start, $row, $ahead),
+            3 => $module::$function::<3, STREAM>($of, $start, $row, $ahead),
+            4 => $module::$function::<4, STREAM>($of, $start, $row, $ahead),
+            _ => $module::$function::<MANY, STREAM>($of, $start, $row, $ahead),
         }
     };
 }
@@ -61,8 +61,8 @@ pub(in crate::host) struct Selection {
     reach: (isize, isize),
     /// What a period moves the source by.
     pub(super) advance: isize,
-    /// From a load to the line to ask for, which a later one reads.
-    pub(super) ahead: isize,
+    /// From a load to the line to ask for, which a later one of the row reads.
+    ahead: isize,
 }
 
 impl Selection {
@@ -116,8 +116,9 @@ impl Selection {
         (0..AHEAD.unsigned_abs()).step_by(64).for_each(|line| ahead(lines.wrapping_add(line)));
     }
 
-    /// Fills `row`; the first period is read from byte `from` on after the place of each source. A row that begins with a
-    /// cache line is written past the caches where there is a stream.
+    /// Fills `row`; the first period is read from byte `from` on after the place of each source, and the row after it from
+    /// byte `next` on, whose lines are asked for at the end of this one. A row that begins with a cache line is written past
+    /// the caches where there is a stream.
     ///
     /// # Panics
     ///
@@ -125,7 +126,7 @@ impl Selection {
     pub(in crate::host) fn fill(
         &self,
         sources: &[Place],
-        from: isize,
+        (from, next): (isize, Option<isize>),
         row: &mut [u8],
         stream: Option<&Stream>,
     ) {
@@ -146,7 +147,13 @@ impl Selection {
         let (before, rest) = row.split_at_mut((first * period).min(row.len()));
         let (inside, after) = rest.split_at_mut(((end - first) * period).min(rest.len()));
         self.byte_by_byte(sources, from, before);
-        if !inside.is_empty() {
+        let (near_end, to_next) = self.ahead_of_end(from, next, count);
+        let near_end = near_end.clamp(first, end);
+        let (most, last) = inside.split_at_mut(((near_end - first) * period).min(inside.len()));
+        for (first, periods, ahead) in [(first, most, self.ahead), (near_end, last, to_next)] {
+            if periods.is_empty() {
+                continue;
+            }
             let start = |(source, at): Place| source.as_ptr().wrapping_offset(at + moved(first));
             // SAFETY: the loads of the first and of the last period lie inside the sources, so that those between them do
             // too; there is a start for each load. A period has whole registers, so that those of a row that begins with
@@ -155,18 +162,32 @@ impl Selection {
                 if self.sources.is_empty() {
                     let start = start(sources[0]);
                     let load = |load: usize| start.wrapping_offset(*self.loads.get_unchecked(load));
-                    self.periods(load, inside, stream);
+                    self.periods(load, periods, stream, ahead);
                 } else {
                     let loads = self.sources.iter().zip(&self.loads);
                     let starts: SmallVec<[*const u8; 16]> = loads
                         .map(|(&of, &load)| start(sources[of]).wrapping_offset(load))
                         .collect();
                     let start = |load: usize| *starts.get_unchecked(load);
-                    self.periods(start, inside, stream);
+                    self.periods(start, periods, stream, ahead);
                 }
             }
         }
         self.byte_by_byte(sources, moved(end), after);
+    }
+
+    /// The first of `count` periods from which on lines of the row read from byte `next` on are to be asked for, and how far
+    /// they are from a load: as far ahead as those of this row were, or one row where that is less.
+    fn ahead_of_end(&self, from: isize, next: Option<isize>, count: usize) -> (usize, isize) {
+        let length = count.cast_signed() * self.advance;
+        let Some(next) = next.filter(|&next| next != from + length) else {
+            return (count, self.ahead);
+        };
+        if length.abs() <= AHEAD {
+            return (0, next - from);
+        }
+        let last = AHEAD.unsigned_abs().div_ceil(self.advance.unsigned_abs());
+        (count - last.min(count), self.ahead + next - (from + length))
     }
 
     /// Fills periods, of the first of which `start` says where each load begins.
@@ -174,13 +195,19 @@ impl Selection {
     /// # Safety
     ///
     /// Every load may be read; a row that is streamed begins with a cache line or a whole number of registers after one.
-    unsafe fn periods(&self, start: impl Fn(usize) -> *const u8, row: &mut [u8], stream: bool) {
+    unsafe fn periods(
+        &self,
+        start: impl Fn(usize) -> *const u8,
+        row: &mut [u8],
+        stream: bool,
+        ahead: isize,
+    ) {
         // SAFETY: as here.
         unsafe {
             if stream {
-                self.periods_by_set::<true>(start, row);
+                self.periods_by_set::<true>(start, row, ahead);
             } else {
-                self.periods_by_set::<false>(start, row);
+                self.periods_by_set::<false>(start, row, ahead);
             }
         }
     }
@@ -194,18 +221,19 @@ impl Selection {
         &self,
         start: impl Fn(usize) -> *const u8,
         row: &mut [u8],
+        ahead: isize,
     ) {
         // SAFETY: the set was found on this processor; the caller's loads and row.
         unsafe {
             match self.simd.0 {
                 #[cfg(target_arch = "x86_64")]
-                Set::Ssse3 => by_terms!(x86::ssse3, self, start, row),
+                Set::Ssse3 => by_terms!(x86::ssse3, self, start, row, ahead),
                 #[cfg(target_arch = "x86_64")]
-                Set::Avx2 => by_terms!(x86::avx2, self, start, row),
+                Set::Avx2 => by_terms!(x86::avx2, self, start, row, ahead),
                 #[cfg(target_arch = "x86_64")]
-                Set::Avx512Vbmi => by_terms!(x86::avx512_vbmi, self, start, row),
+                Set::Avx512Vbmi => by_terms!(x86::avx512_vbmi, self, start, row, ahead),
                 #[cfg(target_arch = "aarch64")]
-                Set::Neon => by_terms!(neon::neon, self, start, row),
+                Set::Neon => by_terms!(neon::neon, self, start, row, ahead),
             }
         }
     }
@@ -246,6 +274,7 @@ macro_rules! select {
             of: &Selection,
             start: impl Fn(usize) -> *const u8,
             row: &mut [u8],
+            to_ahead: isize,
         ) {
             const BYTES: usize = $registers * $width;
             let terms = if TERMS == MANY { of.terms } else { TERMS };
@@ -261,7 +290,7 @@ macro_rules! select {
                         bytes = unsafe {
                             let places = of.places.as_ptr().add(load * $width);
                             let at = |number: usize| start(load + number).wrapping_offset(moved);
-                            ahead(at(0).wrapping_offset(of.ahead));
+                            ahead(at(0).wrapping_offset(to_ahead));
                             $term(bytes, at, places)
                         };
                     }
@@ -282,4 +311,28 @@ macro_rules! select {
             }
         }
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_row_asks_for_the_next_one() {
+        let Some(simd) = Simd::best() else { return };
+        let registers = simd.registers_at_once();
+        let of = |advance: isize| {
+            let places = vec![0; registers * simd.width()];
+            Selection::new(simd, registers, vec![0; registers], places, advance)
+        };
+        // A hundred periods of 64 bytes, then a row that begins 10,000 bytes after this one: the last 4 KiB are 64 periods.
+        assert_eq!(of(64).ahead_of_end(5, Some(10_005), 100), (36, 4096 + 10_000 - 6400));
+        assert_eq!(of(-64).ahead_of_end(5, Some(10_005), 100), (36, -4096 + 10_000 + 6400));
+        // Rows that follow each other are read like one.
+        assert_eq!(of(64).ahead_of_end(5, Some(6405), 100), (100, 4096));
+        assert_eq!(of(64).ahead_of_end(5, None, 100), (100, 4096));
+        // A short row asks for the whole next one.
+        assert_eq!(of(64).ahead_of_end(5, Some(10_005), 10), (0, 10_000));
+        assert_eq!(of(0).ahead_of_end(5, Some(10_005), 1), (0, 10_000));
+    }
 }
