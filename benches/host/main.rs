@@ -4,6 +4,7 @@
 //! cargo bench --no-default-features --bench host -- [--threads 1] [--repetitions 15] [--json FILE]
 //! cargo bench --no-default-features --bench host -- --cases everyday [--only TEXT] [--plot FILE.svg]
 //!     [--table FILE.md] [--numpy FILE.json] [--repetitions 15] [--json FILE]
+//! cargo bench --no-default-features --bench host -- --cases by-hand [--only TEXT] [--repetitions 15] [--json FILE]
 //! cargo bench --no-default-features --bench host -- --cases cached [--repetitions 15] [--json FILE]
 //! cargo bench --no-default-features --bench host -- --cases programs [--only TEXT] [--jax FILE.json] [--repetitions 15]
 //! cargo bench --no-default-features --bench host -- --cases gathers [--only TEXT] [--repetitions 15]
@@ -18,6 +19,7 @@
 mod bars;
 #[path = "../../tests/support/base64.rs"]
 mod base64;
+mod by_hand;
 mod cached;
 mod everyday;
 #[path = "../support/everyday.rs"]
@@ -43,9 +45,12 @@ fn main() {
     match cases.as_deref() {
         None | Some("cached") => {}
         Some("everyday") => return everyday::measure(repetitions).expect("the everyday cases"),
+        Some("by-hand") => return by_hand::measure(repetitions).expect("the loops by hand"),
         Some("programs") => return programs::measure(repetitions).expect("the programs"),
         Some("gathers") => return gathers::measure(repetitions).expect("the gathers"),
-        Some(other) => panic!("--cases {other}: expected cached, everyday, programs or gathers"),
+        Some(other) => {
+            panic!("--cases {other}: expected by-hand, cached, everyday, programs or gathers")
+        }
     }
     let pool = ThreadPoolBuilder::new().num_threads(number("--threads", 1)).build();
     let mut report = Report::new("host");
