@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::{load::Load, numbering::Patch, seam::Start};
+use super::{CostModel, load::Load, numbering::Patch, seam::Start};
 use crate::nest::{Affine, CopyNest, Guard, TURN, Value, Woven, tile};
 
 /// The units that one invocation moves: a box of the walk.
@@ -104,6 +104,7 @@ impl Block {
         steps: &[u64],
         run_axes: usize,
         patch: Patch,
+        model: &CostModel,
     ) -> Option<Self> {
         let mut tiled = Box::new(CopyNest::clone(nest));
         let mut sides: SmallVec<[Side; 8]> = nest
@@ -148,7 +149,7 @@ impl Block {
         if block.sides.iter().any(is_backwards) || !block.can_vary() {
             return None;
         }
-        block.choose_load();
+        block.choose_load(model);
         Some(block)
     }
 
@@ -367,8 +368,9 @@ impl Block {
         self.sides.iter().map(Side::count).product()
     }
 
-    /// Number of blocks and seams.
-    pub(crate) fn invocations(&self) -> u64 {
-        self.count() + self.seam().map_or(0, |seam| seam.rows)
+    /// Invocations that have a number, and those that have work: blocks and seams.
+    pub(crate) fn invocations(&self) -> (u64, u64) {
+        let seams = self.seam().map_or(0, |seam| seam.rows);
+        (self.numbers() + seams, self.count() + seams)
     }
 }

@@ -221,7 +221,8 @@ fn boxes(whole: &Arc<CopyNest>, woven: Option<&Woven>, target: &Target, list: &m
                 continue;
             }
             let run_axes = run_axes.max(run_of(&axes, &steps));
-            let block = Block::new(nest, &steps, run_axes, Patch::all(target.kind)[0]);
+            let patch = Patch::all(target.kind)[0];
+            let block = Block::new(nest, &steps, run_axes, patch, &target.model);
             seen.push(steps.clone());
             let block = match woven {
                 Some(woven) => block.and_then(|block| block.unwoven(whole, woven)),

@@ -181,7 +181,8 @@ pub(super) fn of_block(block: &Block, model: &CostModel) -> u64 {
     let stored_lines = lines(outside.iter().copied().chain(inside));
     let written =
         Accesses { count: stores, bytes: stored, unit: stored, inside: SmallVec::new(), outside };
-    let (count, moved) = (block.count(), block.sides().iter().map(|side| side.covered).product());
+    let count: u64 = lanes.iter().map(|lane| lane.extent).product();
+    let moved = block.sides().iter().map(|side| side.covered).product();
     let words = |side: &Accesses| side.count * side.bytes.div_ceil(4);
     let held = words(&read).max(words(&written));
     let work = Work {
@@ -189,7 +190,7 @@ pub(super) fn of_block(block: &Block, model: &CostModel) -> u64 {
         accesses: [read, written],
         stored_lines,
         held,
-        // Blocks that pass the end of an axis write less.
+        // Blocks that pass the end of an axis write less, and numbers past it nothing.
         bytes: (bytes(moved, nest.dst_bits()) / count).max(1),
         invocations: count,
     };

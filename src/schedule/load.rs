@@ -1,6 +1,6 @@
 //! How a block reads the source: the width of its loads, and whether words are put together from two.
 
-use super::{Block, seam::Start};
+use super::{Block, CostModel, seam::Start};
 
 /// How a block reads the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -14,8 +14,13 @@ pub(super) struct Load {
 }
 
 impl Block {
-    /// Chooses the width of a load: that of least work, counting words and three times as much for the access itself.
-    pub(super) fn choose_load(&mut self) {
+    /// Chooses the width of a load: that of least work by the model's costs of an access and of a word. Where it has none,
+    /// as a GPU's, an access costs as much as eight words.
+    pub(super) fn choose_load(&mut self, model: &CostModel) {
+        let [access, word_cost] = match [model.access, model.word].map(u64::from) {
+            [0, 0] => [8, 1],
+            costs => costs,
+        };
         let offsets = self.offsets();
         let bits = self.nest.src_bits();
         let base = self.src();
@@ -39,8 +44,9 @@ impl Block {
         };
         let words = |units: u64| (units * u64::from(bits)).div_ceil(32);
         let least = accesses(bits).map(u64::from).filter(fits).map(load);
-        self.load =
-            least.min_by_key(|load| load.count * (8 + words(load.units))).unwrap_or_else(|| {
+        self.load = least
+            .min_by_key(|load| load.count * (access + words(load.units) * word_cost))
+            .unwrap_or_else(|| {
                 let runs = runs(&offsets, word);
                 let loads =
                     |run: &(i64, i64)| if run.0 == run.1 { 1 } else { run_words(run, word) + 1 };

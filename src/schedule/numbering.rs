@@ -1,26 +1,43 @@
 //! How blocks are numbered: the patches of neighbouring blocks that consecutive invocations take.
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::{AdapterKind, Block, block::Side};
 
-/// The blocks that consecutive invocations take: so many along the runs of the source, then so many along those of the
-/// destination.
+/// The blocks that consecutive invocations take: along the runs of the source and along those of the destination, in turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Patch {
-    pub(super) src: u64,
-    pub(super) dst: u64,
+pub(super) struct Patch(&'static [Turn]);
+
+/// A turn of a patch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Turn {
+    /// At most so many blocks along the runs of the source.
+    Src(u64),
+    /// At most so many along those of the destination.
+    Dst(u64),
+    /// Blocks along the runs of the source until these have about so many bytes.
+    SrcBytes(u64),
+    /// Blocks along those of the destination until these have about so many.
+    DstBytes(u64),
+    /// All blocks along the next axis of the source.
+    SrcAxis,
 }
 
 impl Patch {
     /// The patches to choose from; the first is that of a block before the choice.
     ///
-    /// They move whole memory transactions on a GPU. On a CPU the invocations of a vector store to neighbouring places,
-    /// or load from them.
+    /// They move whole memory transactions on a GPU. On a CPU the invocations of a vector store to neighbouring places, or
+    /// load from them. Where they store, those after them write on until the processor has foreseen the lines of the run;
+    /// then the same rows of the source are read on for as long, before other rows of it are. So few pages are in use at a
+    /// time, and each for a while.
     pub(super) fn all(kind: AdapterKind) -> &'static [Self] {
+        use Turn::{Dst, DstBytes, Src, SrcAxis, SrcBytes};
         match kind {
-            AdapterKind::Gpu => &[Self { src: 8, dst: 4 }],
-            AdapterKind::Cpu => &[Self { src: 1, dst: 16 }, Self { src: 16, dst: 16 }],
+            AdapterKind::Gpu => &[Self(&[Src(8), Dst(4), SrcAxis])],
+            AdapterKind::Cpu => &[
+                Self(&[DstBytes(1024), SrcBytes(1024)]),
+                Self(&[SrcBytes(256), DstBytes(256), SrcAxis]),
+            ],
         }
     }
 }
@@ -47,39 +64,35 @@ impl Block {
         let mut by_source: SmallVec<[usize; 8]> =
             (0..self.sides.len()).filter(|&axis| self.sides[axis].src_stride != 0).collect();
         by_source.sort_by_key(|&axis| self.sides[axis].src_stride.unsigned_abs());
-        let mut left: SmallVec<[u64; 8]> = self.sides.iter().map(Side::count).collect();
-        let mut lanes: SmallVec<[Lane; 8]> = SmallVec::new();
-        let mut patch = |axes: &mut dyn Iterator<Item = usize>, mut most: u64| {
-            for axis in axes {
-                if most == 1 {
-                    return;
+        let inner = (0..self.sides.len()).rev();
+        let left = self.sides.iter().map(Side::count).collect();
+        let step = smallvec![1; self.sides.len()];
+        let mut digits = Digits { sides: &self.sides, step, left, lanes: SmallVec::new() };
+        let [src_bits, dst_bits] = [self.nest.src_bits(), self.nest.dst_bits()].map(u64::from);
+        for &turn in self.patch.0 {
+            match turn {
+                Turn::Src(most) => digits.take(by_source.iter().copied(), most),
+                Turn::Dst(most) => digits.take(inner.clone(), most),
+                Turn::SrcBytes(bytes) => {
+                    let stride = |side: &Side| side.src_stride.unsigned_abs();
+                    digits.reach(by_source.iter().copied(), bytes * 8 / src_bits, stride);
                 }
-                // The whole axis, where that is not much more than what a CPU takes.
-                let whole = most >= 16 && left[axis] / 2 <= most;
-                let divides = |n: &u64| left[axis].is_multiple_of(*n);
-                let part =
-                    if whole { left[axis] } else { (1..=most).rev().find(divides).unwrap_or(1) };
-                let step = self.sides[axis].count() / left[axis];
-                lanes.push(Lane { axis, extent: part, step });
-                left[axis] /= part;
-                most = (most / part).max(1);
-                if left[axis] > 1 {
-                    return;
+                Turn::DstBytes(bytes) => {
+                    digits.reach(inner.clone(), bytes * 8 / dst_bits, |side| side.dst_stride);
+                }
+                Turn::SrcAxis => {
+                    let mut axes = by_source.iter().copied();
+                    if let Some(axis) = axes.find(|&axis| digits.left[axis] > 1) {
+                        digits.add(axis, digits.left[axis]);
+                    }
                 }
             }
-        };
-        let inner = (0..self.sides.len()).rev();
-        patch(&mut by_source.iter().copied(), self.patch.src);
-        patch(&mut inner.clone(), self.patch.dst);
-        // Behind the patch, the next axis of either side: rows of the source are read on while they are near.
-        let src = by_source.iter().copied().find(|&axis| left[axis] > 1);
-        let dst = inner.clone().find(|&axis| left[axis] > 1);
-        for axis in src.into_iter().chain(dst).chain(inner) {
-            let step = self.sides[axis].count() / left[axis];
-            lanes.push(Lane { axis, extent: left[axis], step });
-            left[axis] = 1;
         }
-        lanes.retain(|lane| lane.extent > 1);
+        // Behind the patch, the rest in the order of the destination.
+        for axis in inner {
+            digits.add(axis, digits.left[axis]);
+        }
+        let Digits { mut lanes, .. } = digits;
         // Digits of one axis that follow each other are one.
         lanes.dedup_by(|next, lane| {
             let follows = next.axis == lane.axis && next.step == lane.step * lane.extent;
@@ -89,13 +102,103 @@ impl Block {
             follows
         });
         for lane in &mut lanes {
+            // A digit that is a whole axis passes no end.
+            lane.extent = lane.extent.min(self.sides[lane.axis].count());
             lane.axis = self.sides[lane.axis].number;
         }
         lanes
+    }
+
+    /// How many numbers blocks have: some lie past the end of an axis that patches do not divide.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn numbers(&self) -> u64 {
+        self.lanes().iter().map(|lane| lane.extent).product()
+    }
+
+    /// The axes that some numbers lie past the end of.
+    #[doc(hidden)]
+    pub fn passed(&self) -> impl Iterator<Item = &Side> {
+        let lanes = self.lanes();
+        self.sides.iter().filter(move |side| {
+            let along = lanes.iter().filter(|lane| lane.axis == side.number);
+            along.map(|lane| lane.extent).product::<u64>() > side.count()
+        })
     }
 
     /// The same block, in another patch.
     pub(super) fn set_patch(&mut self, patch: Patch) {
         self.patch = patch;
     }
+}
+
+/// The digits of a block's number as they are found, the fastest first; they name axes of the nest that is not tiled.
+struct Digits<'a> {
+    sides: &'a [Side],
+    /// Blocks along each axis that one value of its next digit takes.
+    step: SmallVec<[u64; 8]>,
+    /// Values that are left for the axis's next digits.
+    left: SmallVec<[u64; 8]>,
+    lanes: SmallVec<[Lane; 8]>,
+}
+
+impl Digits<'_> {
+    /// A digit of `part` values along an axis; the last of the axis's digits counts on past its end where these do not divide it.
+    fn add(&mut self, axis: usize, part: u64) {
+        if part > 1 {
+            self.lanes.push(Lane { axis, extent: part, step: self.step[axis] });
+            self.step[axis] *= part;
+            self.left[axis] = self.left[axis].div_ceil(part);
+        }
+    }
+
+    /// Takes at most so many blocks along these axes, each whole before the next, without any past the end of an axis.
+    fn take(&mut self, axes: impl Iterator<Item = usize>, mut most: u64) {
+        for axis in axes {
+            if most == 1 {
+                return;
+            }
+            let divides = |part: &u64| self.left[axis].is_multiple_of(*part);
+            let part = (1..=most).rev().find(divides).unwrap_or(1);
+            self.add(axis, part);
+            most = (most / part).max(1);
+            if self.left[axis] > 1 {
+                return;
+            }
+        }
+    }
+
+    /// Takes blocks along these axes, each whole before the next, until about so many units lie side by side.
+    fn reach(
+        &mut self,
+        axes: impl Iterator<Item = usize>,
+        units: u64,
+        stride: impl Fn(&Side) -> u64,
+    ) {
+        for axis in axes {
+            let side = &self.sides[axis];
+            let distance = stride(side).saturating_mul(side.steps).saturating_mul(self.step[axis]);
+            let wanted = units / distance.max(1);
+            if wanted <= 1 {
+                return;
+            }
+            self.add(axis, about(wanted, self.left[axis]));
+            if self.left[axis] > 1 {
+                return;
+            }
+        }
+    }
+}
+
+/// About so many of the blocks that are left along an axis, such that few numbers lie past its end.
+fn about(wanted: u64, left: u64) -> u64 {
+    if left / 2 <= wanted {
+        return left;
+    }
+    let idle = |part: &u64| left.next_multiple_of(*part) - left;
+    if idle(&wanted) * 32 <= left {
+        return wanted;
+    }
+    let parts = (wanted * 3 / 4).max(1)..=wanted * 3 / 2;
+    parts.rev().min_by_key(idle).unwrap_or(wanted)
 }

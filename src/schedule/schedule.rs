@@ -178,7 +178,7 @@ impl Candidate {
         }
         let nest = schedule.nest();
         schedule.invocations = match &schedule.body {
-            Body::Block(block) => block.invocations(),
+            Body::Block(block) => block.invocations().0,
             Body::Pieces(pieces) => pieces.invocations().0,
             Body::Nest(_) => nest.dst_units().div_ceil(units_of_word(nest)),
         };

@@ -49,7 +49,7 @@ pub(super) fn block(writer: &mut Writer, block: &Block) {
         writer.blank();
     }
     introduce(writer, block, &names);
-    super::emit::main(writer, "block", block.invocations(), |writer| {
+    super::emit::main(writer, "block", block.invocations().0, |writer| {
         if let Some(seam) = &seam {
             seams(writer, block, seam);
         }
@@ -141,7 +141,7 @@ fn nested(writer: &mut Writer, loops: &[(String, u64, u64)], body: &dyn Fn(&mut 
 
 /// Writes what the invocations past the blocks do.
 fn seams(writer: &mut Writer, block: &Block, seam: &Seam) {
-    let blocks = block.count();
+    let blocks = block.numbers();
     writer.block(format_args!("if block >= {blocks}u"), |writer| {
         writer.comment(
             "",
@@ -268,6 +268,13 @@ fn positions(writer: &mut Writer, block: &Block, names: &Names) {
             format_args!("let {} = {sum};", names.axis(side.number)),
             format_args!("{}", steps(&axis)),
         );
+    }
+    let past = |side: &Side| format!("{} >= {}u", names.axis(side.number), side.count());
+    let past: Vec<String> = block.passed().map(past).collect();
+    if !past.is_empty() {
+        writer.block(format_args!("if {}", past.join(" || ")), |writer| {
+            writer.line(format_args!("return;"));
+        });
     }
 }
 

@@ -110,7 +110,11 @@ impl Proof {
             sources,
             last_destination_word,
             destination_words,
-            invocations: schedule.pieces().map_or(schedule.invocations(), |of| of.invocations().1),
+            invocations: match (schedule.block(), schedule.pieces()) {
+                (Some(block), _) => block.invocations().1,
+                (None, Some(pieces)) => pieces.invocations().1,
+                (None, None) => schedule.invocations(),
+            },
             trips,
         })
     }
