@@ -4,6 +4,7 @@
 //! cargo bench --bench relayout -- [--cases eight|ttc24|widths|everyday|programs|model|warm] [--only TEXT] [--repetitions 15]
 //!     [--back-to-back 1] [--json FILE]
 //! cargo bench --bench relayout -- --cases model [--target FILE.json] [--only TEXT] [--repetitions 15]
+//! cargo bench --bench relayout -- --cases by-hand [--kernels FOLDER] [--only TEXT] [--repetitions 15] [--json FILE]
 //! cargo bench --bench relayout -- --cases scale [--plot FILE.svg] [--largest 512] [--repetitions 15] [--json FILE]
 //! ```
 //!
@@ -12,8 +13,10 @@
 
 #![allow(unreachable_pub, clippy::cast_precision_loss)]
 
+mod bare;
 #[path = "../../tests/support/base64.rs"]
 mod base64;
+mod by_hand;
 mod cases;
 #[path = "../support/everyday.rs"]
 mod everyday;
@@ -62,6 +65,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     if options.cases == "warm" {
         return warm::measure(&gpu, options.repetitions, &mut json);
     }
+    if options.cases == "by-hand" {
+        let folder = options.kernels.as_deref().unwrap_or(by_hand::FOLDER);
+        return by_hand::measure(&gpu, folder, options.repetitions, &options.only, &mut json);
+    }
     if options.cases == "programs" {
         return programs::measure(&gpu, options.repetitions, &options.only, &mut json);
     }
@@ -90,7 +97,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         other => {
             return Err(format!(
-                "--cases {other}: accepted are eight, ttc24, widths, everyday, programs, model, warm and scale"
+                "--cases {other}: accepted are eight, ttc24, widths, everyday, programs, model, by-hand, warm and scale"
             )
             .into());
         }
@@ -141,6 +148,8 @@ struct Options {
     cases: String,
     /// The file of a target that `--cases model` takes in place of the preset.
     target: Option<String>,
+    /// The folder that `--cases by-hand` takes kernels from.
+    kernels: Option<String>,
     /// What the names of the cases contain that are run.
     only: String,
     repetitions: usize,
@@ -156,6 +165,7 @@ impl Options {
         let mut options = Self {
             cases: "eight".into(),
             target: None,
+            kernels: None,
             only: String::new(),
             repetitions: 15,
             back_to_back: 1,
@@ -172,6 +182,7 @@ impl Options {
             match flag.as_str() {
                 "--cases" => options.cases = value,
                 "--target" => options.target = Some(value),
+                "--kernels" => options.kernels = Some(value),
                 "--only" => options.only = value,
                 "--repetitions" => options.repetitions = value.parse()?,
                 "--back-to-back" => options.back_to_back = value.parse()?,
@@ -180,7 +191,7 @@ impl Options {
                 "--plot" => options.plot = Some(value),
                 _ => {
                     return Err(format!(
-                        "{flag}: accepted are --cases, --only, --target, --repetitions, --back-to-back, --json, --plot and --largest"
+                        "{flag}: accepted are --cases, --only, --target, --kernels, --repetitions, --back-to-back, --json, --plot and --largest"
                     )
                     .into());
                 }

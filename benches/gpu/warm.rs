@@ -7,12 +7,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use stridec::{
-    Kernel, Operation,
-    gpu::{Buffer, Gpu},
-};
+use stridec::{Operation, gpu::Gpu};
 
-use crate::{measure::in_turns, write_json};
+use crate::{
+    bare::{Bare, submit},
+    measure::in_turns,
+    write_json,
+};
 
 /// Dispatches in one submission, for a kernel's own time.
 const TIMES: u32 = 100;
@@ -43,7 +44,9 @@ pub fn measure(
             gpu.dispatch_repeated(&kernel, &source, &destination, times)?;
             Ok(start.elapsed())
         };
-        let bare = Bare::new(gpu, &kernel, &source, &destination);
+        // With wgpu's run-time checks, which ours does without.
+        let workgroups = kernel.dispatches[0].workgroups;
+        let bare = Bare::checked(gpu, &kernel.wgsl, workgroups, [&source, &destination]);
         let measured = in_turns(
             2 * bytes,
             repetitions,
@@ -64,64 +67,4 @@ pub fn measure(
         write_json(json, to, &gpu.name(), &measured)?;
     }
     Ok(())
-}
-
-/// Submits what `encode` adds to an encoder, and waits.
-fn submit(
-    gpu: &Gpu,
-    encode: impl Fn(&mut wgpu::CommandEncoder),
-) -> Result<Duration, Box<dyn Error>> {
-    let start = Instant::now();
-    let descriptor = wgpu::CommandEncoderDescriptor::default();
-    let mut encoder = gpu.device().create_command_encoder(&descriptor);
-    encode(&mut encoder);
-    let submission = gpu.queue().submit([encoder.finish()]);
-    let wait = wgpu::PollType::Wait { submission_index: Some(submission), timeout: None };
-    gpu.device().poll(wait)?;
-    Ok(start.elapsed())
-}
-
-/// A kernel's pipeline and bind group, made once.
-struct Bare {
-    pipeline: wgpu::ComputePipeline,
-    group: wgpu::BindGroup,
-    workgroups: [u32; 3],
-}
-
-impl Bare {
-    fn new(gpu: &Gpu, kernel: &Kernel, source: &Buffer, destination: &Buffer) -> Self {
-        // With wgpu's run-time checks, which ours does without.
-        let module = gpu.device().create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: None,
-            source: wgpu::ShaderSource::Wgsl(kernel.wgsl.as_str().into()),
-        });
-        let pipeline = gpu.device().create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label: None,
-            layout: None,
-            module: &module,
-            entry_point: None,
-            compilation_options: wgpu::PipelineCompilationOptions::default(),
-            cache: None,
-        });
-        let group = gpu.device().create_bind_group(&wgpu::BindGroupDescriptor {
-            label: None,
-            layout: &pipeline.get_bind_group_layout(0),
-            entries: &[source, destination]
-                .map(Buffer::handle)
-                .map(wgpu::Buffer::as_entire_binding)
-                .into_iter()
-                .zip(0..)
-                .map(|(resource, binding)| wgpu::BindGroupEntry { binding, resource })
-                .collect::<Vec<_>>(),
-        });
-        Self { pipeline, group, workgroups: kernel.dispatches[0].workgroups }
-    }
-
-    fn encode(&self, encoder: &mut wgpu::CommandEncoder) {
-        let [x, y, z] = self.workgroups;
-        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-        pass.set_pipeline(&self.pipeline);
-        pass.set_bind_group(0, &self.group, &[]);
-        pass.dispatch_workgroups(x, y, z);
-    }
 }

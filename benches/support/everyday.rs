@@ -39,7 +39,7 @@ fn case(line: &str) -> Result<Everyday, Box<dyn Error>> {
 
 /// The operation that arguments of the command line describe: `relayout --from SHAPE --to LAYOUT`, or
 /// `slice --from SHAPE --offsets=… --sizes=… --strides=…`.
-fn operation(arguments: &[&str]) -> Result<Operation, Box<dyn Error>> {
+pub fn operation(arguments: &[&str]) -> Result<Operation, Box<dyn Error>> {
     let flag = |name: &str| -> Result<&str, Box<dyn Error>> {
         let mut rest =
             arguments.iter().skip_while(|argument| argument.split('=').next() != Some(name));
