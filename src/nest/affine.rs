@@ -73,25 +73,42 @@ impl Affine {
 
     /// `self + scale · other`; `None` where a number passes 2^63-1.
     pub(crate) fn checked_plus(mut self, scale: i64, other: &Self) -> Option<Self> {
+        self.add_all(scale, other)?;
+        Some(self)
+    }
+
+    /// Adds `scale · other`; `None` where a number passes 2^63-1, and `self` means nothing then.
+    fn add_all(&mut self, scale: i64, other: &Self) -> Option<()> {
         self.constant = self.constant.checked_add(scale.checked_mul(other.constant)?)?;
         for &(value, weight) in &other.terms {
             self.add(value, scale.checked_mul(weight)?)?;
         }
-        Some(self)
+        Some(())
     }
 
-    /// `self` with `by` in the place of `value`.
-    pub(crate) fn substitute(mut self, value: Value, by: &Self) -> Self {
+    /// Puts `by` in the place of `value`.
+    ///
+    /// # Panics
+    ///
+    /// As [`plus`](Self::plus).
+    pub(crate) fn substitute(&mut self, value: Value, by: &Self) -> &mut Self {
         let weight = self.weight(value);
-        if weight == 0 {
-            return self;
+        if weight != 0 {
+            self.terms.retain(|term| term.0 != value);
+            self.add_all(weight, by).expect("forms of a nest stay below 2^60");
         }
-        self.terms.retain(|term| term.0 != value);
-        self.plus(weight, by)
+        self
     }
 
-    /// `self` with other names for its values; two values must not become one.
-    pub(crate) fn rename(mut self, name: impl Fn(Value) -> Value) -> Self {
+    /// The same with `by` in the place of `value`.
+    pub(crate) fn substituted(&self, value: Value, by: &Self) -> Self {
+        let mut form = self.clone();
+        form.substitute(value, by);
+        form
+    }
+
+    /// Gives its values other names; two values must not become one.
+    pub(crate) fn rename(&mut self, name: impl Fn(Value) -> Value) -> &mut Self {
         for term in &mut self.terms {
             term.0 = name(term.0);
         }

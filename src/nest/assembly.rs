@@ -40,7 +40,7 @@ pub(crate) struct Assembly {
 /// Positions of the walk: those where all guards hold and that no case so far has taken.
 #[derive(Clone, Debug)]
 pub(crate) struct Region {
-    guards: SmallVec<[Guard; 4]>,
+    guards: Vec<Guard>,
     bounds: Bounds,
 }
 

@@ -25,7 +25,7 @@ impl fmt::Display for Guard {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Case {
     /// What must hold.
-    pub when: SmallVec<[Guard; 4]>,
+    pub when: Vec<Guard>,
     /// What the position takes then.
     pub take: Take,
 }

@@ -42,6 +42,6 @@ pub(super) fn remove(nest: &mut CopyNest, axis: usize) {
         form.substitute(Value::Axis(axis), &Affine::default()).rename(|value| match value {
             Value::Axis(number) if number > axis => Value::Axis(number - 1),
             value => value,
-        })
+        });
     });
 }

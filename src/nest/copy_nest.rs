@@ -58,7 +58,7 @@ pub struct CopyNest {
     /// Extents of the axes, outermost first.
     pub(super) extents: SmallVec<[u64; 8]>,
     /// Quotients of the axes and of earlier quotients.
-    pub(super) quotients: SmallVec<[Quotient; 4]>,
+    pub(super) quotients: Vec<Quotient>,
     /// Numbers computed from what sources hold, of axes, quotients and earlier lookups.
     pub(super) lookups: Vec<Lookup>,
     /// What cases and lookups read, by number.
@@ -404,21 +404,20 @@ impl CopyNest {
                 form.substitute(Value::Lookup(number), &value).rename(|value| match value {
                     Value::Lookup(other) if other > number => Value::Lookup(other - 1),
                     value => value,
-                })
+                });
             });
         }
         self
     }
 
     /// Applies `change` to every form.
-    pub(super) fn map(&mut self, change: impl Fn(Affine) -> Affine) {
-        let apply = |form: &mut Affine| *form = change(std::mem::take(form));
-        self.quotients.iter_mut().for_each(|quotient| apply(&mut quotient.of));
-        self.lookups.iter_mut().flat_map(Lookup::forms_mut).for_each(apply);
+    pub(super) fn map(&mut self, change: impl Fn(&mut Affine)) {
+        self.quotients.iter_mut().for_each(|quotient| change(&mut quotient.of));
+        self.lookups.iter_mut().flat_map(Lookup::forms_mut).for_each(&change);
         for case in &mut self.cases {
-            case.when.iter_mut().for_each(|guard| apply(&mut guard.of));
+            case.when.iter_mut().for_each(|guard| change(&mut guard.of));
             if let Take::Read { at, .. } = &mut case.take {
-                apply(at);
+                change(at);
             }
         }
     }

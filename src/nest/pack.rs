@@ -26,7 +26,7 @@ pub(crate) fn pack(images: &[u64]) -> CopyNest {
     let (places, bytes) = places(images.iter().copied());
     let at = |place: u64| Affine::constant(-signed(place)).plus(1, &Affine::value(Value::Axis(0)));
     let cases = images.iter().zip(places).enumerate().map(|(source, (&extent, place))| Case {
-        when: smallvec![Guard { of: at(place), extent }],
+        when: vec![Guard { of: at(place), extent }],
         take: Take::Read { source, at: at(place) },
     });
     let source = |&bytes: &u64| {
@@ -35,7 +35,7 @@ pub(crate) fn pack(images: &[u64]) -> CopyNest {
     };
     let nest = CopyNest {
         extents: smallvec![bytes],
-        quotients: smallvec![],
+        quotients: Vec::new(),
         lookups: vec![],
         sources: images.iter().map(source).collect(),
         cases: cases.collect(),

@@ -94,7 +94,9 @@ fn restricted(nest: &CopyNest, ranges: &[(u64, u64)]) -> (CopyNest, u64) {
         own.extents[axis] = count;
         if from > 0 {
             let moved = Affine::value(Value::Axis(axis)).plus(signed(from), &Affine::constant(1));
-            own.map(|form| form.substitute(Value::Axis(axis), &moved));
+            own.map(|form| {
+                form.substitute(Value::Axis(axis), &moved);
+            });
         }
     }
     let base = signed(first) + nest.dst_base;
@@ -108,7 +110,9 @@ fn restricted(nest: &CopyNest, ranges: &[(u64, u64)]) -> (CopyNest, u64) {
         let whole = Bounds::of_walk(&own).of(of).0.div_euclid(signed(*by));
         let rest = of.clone().plus(-whole * signed(*by), &Affine::constant(1));
         let value = Affine::value(Value::Quotient(number)).plus(whole, &Affine::constant(1));
-        own.map(|form| form.substitute(Value::Quotient(number), &value));
+        own.map(|form| {
+            form.substitute(Value::Quotient(number), &value);
+        });
         own.quotients[number].of = rest;
     }
     let bounds = Bounds::of_walk(&own);

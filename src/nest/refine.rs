@@ -45,7 +45,9 @@ fn replace_quotient(nest: &mut CopyNest) -> bool {
         Some((number, of.divide(signed(*by), |value| bounds.of_value(value))?))
     });
     let Some((number, affine)) = affine else { return false };
-    nest.map(|form| form.substitute(Value::Quotient(number), &affine));
+    nest.map(|form| {
+        form.substitute(Value::Quotient(number), &affine);
+    });
     remove_quotient(nest, number);
     true
 }
@@ -57,7 +59,7 @@ fn remove_quotient(nest: &mut CopyNest, number: usize) {
         form.rename(|value| match value {
             Value::Quotient(other) if other > number => Value::Quotient(other - 1),
             value => value,
-        })
+        });
     });
 }
 
@@ -138,7 +140,7 @@ fn split(nest: &mut CopyNest, axis: usize, inner: u64) {
             Value::Axis(number) if number > axis => Value::Axis(number + 1),
             value => value,
         })
-        .substitute(Value::Axis(axis), &both)
+        .substitute(Value::Axis(axis), &both);
     });
 }
 

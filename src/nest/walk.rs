@@ -16,9 +16,9 @@ pub(super) struct Walk {
     /// Extents of the walk's axes, outermost first.
     pub(super) extents: SmallVec<[u64; 8]>,
     /// Quotients where strides, or a fold, do not divide evenly.
-    pub(super) quotients: SmallVec<[Quotient; 4]>,
+    pub(super) quotients: Vec<Quotient>,
     /// What must hold for the place to be filled by an element, and what it is otherwise.
-    pub(super) guards: SmallVec<[(Guard, Unfilled); 4]>,
+    pub(super) guards: Vec<(Guard, Unfilled)>,
     /// What is added to a walk position to give the image's element.
     pub(super) dst_base: i64,
     /// The logical index of the position.
@@ -68,8 +68,8 @@ pub(super) fn walk(
     let axes = nested_axes(descriptor)?;
     let mut walk = Walk {
         extents: smallvec![],
-        quotients: smallvec![],
-        guards: smallvec![],
+        quotients: Vec::new(),
+        guards: Vec::new(),
         dst_base: 0,
         index: smallvec![Affine::default(); descriptor.extents().len()],
     };

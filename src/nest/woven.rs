@@ -55,7 +55,7 @@ pub(crate) fn woven(nest: &CopyNest) -> Option<Woven> {
         return None;
     }
     let at = form?.plus(TURN, &Affine::value(value));
-    let case = Case { when: smallvec![], take: Take::Read { source: 0, at } };
+    let case = Case { when: Vec::new(), take: Take::Read { source: 0, at } };
     let nest = CopyNest { sources: smallvec![first], cases: smallvec![case], ..nest.clone() };
     Some(Woven { nest, axis, sources })
 }
@@ -63,13 +63,13 @@ pub(crate) fn woven(nest: &CopyNest) -> Option<Woven> {
 impl CopyNest {
     /// Forgets that an axis moves in the source, where those who use the nest know it.
     pub(crate) fn still(&mut self, axis: usize) {
-        self.set_src(self.src().clone().substitute(Value::Axis(axis), &Affine::default()));
+        self.set_src(self.src().substituted(Value::Axis(axis), &Affine::default()));
     }
 }
 
 /// The source that a turn reads, and where; `None` where the turn alone does not decide, or nothing is read.
 fn taken(nest: &CopyNest, axis: Value, turn: i64) -> Option<(usize, Affine)> {
-    let at_turn = |form: &Affine| form.clone().substitute(axis, &Affine::constant(turn));
+    let at_turn = |form: &Affine| form.substituted(axis, &Affine::constant(turn));
     for Case { when, take } in &nest.cases {
         let mut holds = true;
         for guard in when {
@@ -90,7 +90,7 @@ mod tests {
     use crate::nest::{Guard, Taken};
 
     fn case(turns: u64, source: usize, at: Affine) -> Case {
-        let when = smallvec![Guard { of: Affine::value(Value::Axis(1)), extent: turns }];
+        let when = vec![Guard { of: Affine::value(Value::Axis(1)), extent: turns }];
         Case { when, take: Take::Read { source, at } }
     }
 

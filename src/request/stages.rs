@@ -118,25 +118,26 @@ fn costs(nest: &CopyNest, target: &Target) -> String {
 
 /// Strides in one line: a stride for each dimension, or the digits of a tiled one.
 fn strides(descriptor: &StrideDescriptor) -> String {
-    let mut line = String::new();
+    let mut line = "strides [".to_owned();
     if descriptor.steps().is_empty() {
-        let strides: Vec<String> = descriptor
-            .strides()
-            .map(|stride| stride.map_or("-".into(), |n| n.to_string()))
-            .collect();
-        let _ = write!(line, "strides [{}]", strides.join(", "));
+        for (number, stride) in descriptor.strides().enumerate() {
+            let comma = if number > 0 { ", " } else { "" };
+            let _ = match stride {
+                Some(stride) => write!(line, "{comma}{stride}"),
+                None => write!(line, "{comma}-"),
+            };
+        }
     } else {
-        let axes: Vec<String> = descriptor
-            .axes()
-            .iter()
-            .filter(|axis| axis.extent > 1)
-            .map(|axis| format!("{}: {}", descriptor.coordinate_name(axis.coordinate), axis.stride))
-            .collect();
-        let _ = write!(line, "strides [{}]", axes.join(", "));
+        let names = descriptor.coordinate_names();
+        let axes = descriptor.axes().iter().filter(|axis| axis.extent > 1);
+        for (number, axis) in axes.enumerate() {
+            let comma = if number > 0 { ", " } else { "" };
+            let _ = write!(line, "{comma}{}: {}", names[axis.coordinate], axis.stride);
+        }
     }
     let _ = write!(
         line,
-        ", {} of {}",
+        "], {} of {}",
         Count(descriptor.physical_elements(), "place"),
         width(descriptor.element_bits())
     );

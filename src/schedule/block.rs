@@ -359,7 +359,11 @@ impl Block {
     pub(crate) fn at_first(&self, form: &Affine) -> Affine {
         let alone = self.sides.iter().filter(|side| side.count() == 1).map(|side| side.number);
         let zero = self.sides.iter().filter_map(|side| side.inside).chain(alone);
-        zero.fold(form.clone(), |form, axis| form.substitute(Value::Axis(axis), &Affine::default()))
+        let mut first = form.clone();
+        for axis in zero {
+            first.substitute(Value::Axis(axis), &Affine::default());
+        }
+        first
     }
 
     /// Number of blocks.

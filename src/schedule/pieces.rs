@@ -203,15 +203,15 @@ fn cuts(nest: &CopyNest, axis: Value, row: u64) -> Option<SmallVec<[u64; 8]>> {
 /// What the units from `first` to `end` of a row take: no guard changes among them.
 fn piece(nest: &CopyNest, axis: Value, first: u64, end: u64) -> Option<Piece> {
     let mut ways: SmallVec<[Case; 1]> = SmallVec::new();
-    let zero = Case { when: SmallVec::new(), take: Take::Bits(0) };
+    let zero = Case { when: Vec::new(), take: Take::Bits(0) };
     for Case { when, take } in nest.cases().iter().chain([&zero]) {
-        let mut outer = SmallVec::new();
+        let mut outer = Vec::new();
         let mut holds = true;
         for guard in when {
             if guard.of.weight(axis) == 0 {
                 outer.push(guard.clone());
             } else {
-                let of = guard.of.clone().substitute(axis, &Affine::constant(first.cast_signed()));
+                let of = guard.of.substituted(axis, &Affine::constant(first.cast_signed()));
                 let of = u64::try_from(of.as_constant()?);
                 holds &= of.is_ok_and(|of| of < guard.extent);
             }

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use smallvec::SmallVec;
 
-use super::{Coordinate, Forward, StrideError};
+use super::{Coordinate, Coordinates, Forward, StrideError};
 use crate::shape::ElementType;
 
 /// Bytes of a coordinate's name up to which others spell it out: each fold may name a coordinate twice.
@@ -232,9 +232,15 @@ impl StrideDescriptor {
     /// A name of more than 60 bytes is not put into others: they call its coordinate by its number, `c9`.
     #[must_use]
     pub fn coordinate_name(&self, coordinate: usize) -> String {
+        let names = self.coordinate_names();
+        names.into_iter().nth(coordinate).unwrap_or_else(|| format!("c{coordinate}"))
+    }
+
+    /// The [names](Self::coordinate_name) of all coordinates.
+    pub(crate) fn coordinate_names(&self) -> Coordinates<String> {
         let mut names = (0..self.rank).map(|dimension| format!("d{dimension}")).collect();
         let Ok(()) = self.forward(&mut Names, &mut names);
-        names.into_iter().nth(coordinate).unwrap_or_else(|| format!("c{coordinate}"))
+        names
     }
 }
 

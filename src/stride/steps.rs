@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::{Step, StrideDescriptor};
 
 /// A value for each coordinate of a descriptor, or for the first of them.
-pub(crate) type Coordinates<V> = SmallVec<[V; 12]>;
+pub(crate) type Coordinates<V> = SmallVec<[V; 8]>;
 
 /// A coordinate that a step reads or makes again.
 pub(crate) struct Coordinate<'a, V> {

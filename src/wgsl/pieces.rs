@@ -223,7 +223,7 @@ impl Text<'_> {
     /// A form at the first unit of the piece.
     fn at_first(&self, form: &Affine) -> Affine {
         let inner = Value::Axis(self.rows.nest.extents().len() - 1);
-        form.clone().substitute(inner, &Affine::constant(self.piece.first.cast_signed()))
+        form.substituted(inner, &Affine::constant(self.piece.first.cast_signed()))
     }
 
     /// Writes which way this row takes, and where it reads.

@@ -35,27 +35,39 @@ impl Writer {
 
     /// Writes one line, or several where it is long: then they break before an operator or after a comma.
     pub(super) fn line(&mut self, line: fmt::Arguments<'_>) {
-        let line = line.to_string();
-        let mut rest = line.as_str();
-        let mut indent = 4 * self.depth;
-        while let Some(at) =
-            break_point(rest, MAX_WIDTH - indent, &[" + ", " - ", " || ", " && ", " | ", ","])
-        {
-            self.indented(indent, rest[..at].trim_end());
-            rest = rest[at..].trim_start();
-            indent = 4 * self.depth + 4;
+        let start = self.start(self.depth);
+        self.write(line);
+        if self.text.len() - start <= MAX_WIDTH {
+            return self.text.push('\n');
         }
-        self.indented(indent, rest);
+        let line = self.text.split_off(start + 4 * self.depth);
+        self.text.truncate(start);
+        let mut rest = line.as_str();
+        let mut depth = self.depth;
+        while let Some(at) =
+            break_point(rest, MAX_WIDTH - 4 * depth, &[" + ", " - ", " || ", " && ", " | ", ","])
+        {
+            self.indented(depth, [rest[..at].trim_end()]);
+            rest = rest[at..].trim_start();
+            depth = self.depth + 1;
+        }
+        self.indented(depth, [rest]);
     }
 
     /// Writes code and a remark: behind it where there is room, else above it.
     pub(super) fn noted(&mut self, code: fmt::Arguments<'_>, note: fmt::Arguments<'_>) {
-        let (code, note) = (code.to_string(), note.to_string());
-        if 4 * self.depth + code.len() + 4 + note.chars().count() <= MAX_WIDTH {
-            self.indented(4 * self.depth, &format!("{code} // {note}"));
+        let start = self.start(self.depth);
+        self.write(code);
+        let columns = self.text.len() - start + " // ".len();
+        self.text.push_str(" // ");
+        let remark = self.text.len();
+        self.write(note);
+        if columns + self.text[remark..].chars().count() <= MAX_WIDTH {
+            self.text.push('\n');
         } else {
-            self.comment("", format_args!("{note}"));
-            self.line(format_args!("{code}"));
+            self.text.truncate(start);
+            self.comment("", note);
+            self.line(code);
         }
     }
 
@@ -65,16 +77,17 @@ impl Writer {
     pub(super) fn comment(&mut self, label: &str, text: fmt::Arguments<'_>) {
         let text = text.to_string();
         let room = MAX_WIDTH - 4 * self.depth - 3 - label.len();
-        let mut label = label.to_owned();
+        let blanks = " ".repeat(label.len());
+        let mut label = label;
         for line in text.trim_end().split(ends_line) {
             let mut rest = line;
             while let Some(at) = break_point(rest, room, &[" "]) {
-                self.indented(4 * self.depth, &format!("// {label}{}", rest[..at].trim_end()));
+                self.indented(self.depth, ["// ", label, rest[..at].trim_end()]);
                 rest = rest[at..].trim_start();
-                label = " ".repeat(label.len());
+                label = &blanks;
             }
-            self.indented(4 * self.depth, &format!("// {label}{rest}"));
-            label = " ".repeat(label.len());
+            self.indented(self.depth, ["// ", label, rest]);
+            label = &blanks;
         }
     }
 
@@ -112,8 +125,26 @@ impl Writer {
         self.text
     }
 
-    fn indented(&mut self, indent: usize, line: &str) {
-        writeln!(self.text, "{:indent$}{line}", "").expect("writing to a String cannot fail");
+    /// Starts a line, and returns where.
+    fn start(&mut self, depth: usize) -> usize {
+        let start = self.text.len();
+        for _ in 0..depth {
+            self.text.push_str("    ");
+        }
+        start
+    }
+
+    fn write(&mut self, text: fmt::Arguments<'_>) {
+        self.text.write_fmt(text).expect("writing to a String cannot fail");
+    }
+
+    /// Writes one line of these parts, as it is.
+    fn indented<const PARTS: usize>(&mut self, depth: usize, parts: [&str; PARTS]) {
+        self.start(depth);
+        for part in parts {
+            self.text.push_str(part);
+        }
+        self.text.push('\n');
     }
 }
 

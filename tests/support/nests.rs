@@ -57,7 +57,7 @@ pub fn arbitrary(random: &mut Random, sources: u64) -> CopyNest {
         source: usize::try_from(random.below(sources)).unwrap(),
         at: form(random, &values),
     };
-    let mut cases = vec![Case { when: guards.clone().into(), take: read(random) }];
+    let mut cases = vec![Case { when: guards.clone(), take: read(random) }];
     if sources == 1 && random.one_in(2) {
         cases.push(Case { when: gaps, take: Take::Bits(fill) });
     }
