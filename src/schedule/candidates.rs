@@ -4,7 +4,10 @@ use std::{fmt, sync::Arc};
 
 use smallvec::{SmallVec, smallvec};
 
-use super::{Block, Pieces, Strategy, Target, cost, numbering::Patch, seam::gcd};
+use super::{
+    AdapterKind, Block, Pieces, Strategy, Target, accesses::SECTOR_BYTES, cost, numbering::Patch,
+    seam::gcd,
+};
 use crate::nest::{CopyAxis, CopyNest, Value, Woven, woven};
 
 /// One way to run a nest, and what the cost model expects of it.
@@ -66,7 +69,13 @@ impl Candidate {
         mut block: Block,
         target: &Target,
     ) -> Self {
-        let patches = Patch::all(target.kind).iter().map(|&patch| {
+        // Rows of whole sectors are filled by any patch of a GPU.
+        let nest = block.nest();
+        let row = nest.extents().last().map_or(0, |row| row * u64::from(nest.dst_bits()));
+        let is_whole = row.is_multiple_of(SECTOR_BYTES * 8);
+        let all = Patch::all(target.kind);
+        let few = if target.kind == AdapterKind::Gpu && is_whole { &all[..1] } else { all };
+        let patches = few.iter().map(|&patch| {
             block.set_patch(patch);
             (cost::of_block(&block, &target.model), patch)
         });
@@ -205,10 +214,15 @@ fn boxes(whole: &Arc<CopyNest>, woven: Option<&Woven>, target: &Target, list: &m
         let sides = (0..=2).rev().map(|log| word << log);
         sides.filter(|&run| run * u64::from(bits) <= 256).collect()
     };
+    // Where rows of the destination begin anywhere in an access, a word of each of more rows: the invocations of a warp
+    // store to neighbouring places.
+    let is_aligned = (axes[inner].extent * u64::from(bits)).is_multiple_of(u64::from(RUN_BITS));
+    let many_rows = (target.kind == AdapterKind::Gpu && !is_aligned).then_some(word << 3);
     let mut seen: SmallVec<[SmallVec<[u64; 8]>; 16]> = SmallVec::new();
     for &dst_run in &runs {
         let widths = if shares_run { &[1][..] } else { &runs };
-        for &src_run in widths.iter().chain((!shares_run).then_some(&1)) {
+        let more = many_rows.iter().filter(|_| dst_run == word && !shares_run);
+        for &src_run in widths.iter().chain((!shares_run).then_some(&1)).chain(more) {
             let mut steps: SmallVec<[u64; 8]> = smallvec![1; axes.len()];
             take(&axes, (0..=inner).rev(), dst_run, bits >= 32, &mut steps);
             let run_axes = (0..=inner).rev().take_while(|&axis| steps[axis] > 1).count();

@@ -8,14 +8,16 @@
 //!        / words that an invocation writes · lanes / lanes that have work
 //! ```
 //!
-//! The sum is over an invocation's loads and stores, and
+//! The sum is over an invocation's loads and stores. Invocations without work, where patches pass the end of an axis, count as
+//! if they had some.
 //!
 //! - *operations* compute where to read and write, and shift units into words: one for each term of a form, one for a
-//!   division or a remainder by a power of two, four and six for those by another number;
+//!   division or a remainder by a power of two, four for a division by another number and two more for what it leaves;
 //! - *words* are those of the access, in one lane;
 //! - *lines* of 128 bytes are what all lanes of the access touch together;
-//! - *fetched* bytes are those of all lanes, with what shares a sector of 32 bytes with them and is not used: by any
-//!   invocation when reading, for a cache keeps the sector, by the same store when writing;
+//! - *fetched* bytes are those of all lanes, with what shares a sector of 32 bytes with them and is not used: by the
+//!   invocations of a workgroup when reading, for a cache keeps the sector, by the same store when writing. What begins
+//!   anywhere in a sector touches a part of one more, on average;
 //! - *stored* lines are those that all stores of the lanes touch together: a CPU fetches each before it is written, and
 //!   stores wait for it, as long as for an access;
 //! - *spilled* words are what an invocation holds at a time past 16 of them: it loads all before it stores.
@@ -35,13 +37,17 @@
 
 use smallvec::SmallVec;
 
-use super::{Block, CostModel, Lane, Pieces, Side};
+use super::{
+    Block, CostModel, Lane, Pieces, Side,
+    accesses::{Accesses, SECTOR_BYTES, Steps, first_lanes, lines},
+    seam::gcd,
+};
 use crate::nest::{Affine, CopyNest, Value};
 
 /// Words that an invocation holds without spilling.
 const REGISTERS: u64 = 16;
-const LINE_BYTES: u64 = 128;
-const SECTOR_BYTES: u64 = 32;
+/// Invocations whose loads share what a cache keeps: those of a workgroup.
+const WORKGROUP: u64 = 256;
 
 /// What an invocation does, and how many there are. Its accesses are those to the source and those to the destination.
 struct Work {
@@ -63,10 +69,11 @@ impl Work {
         let [access, word, line, byte, spill] = model.costs().map(|(_, cost)| u64::from(cost));
         let lanes = vector.min(self.invocations);
         let one = |side: &Accesses| {
+            let fetched = if byte == 0 { 0 } else { side.fetched() };
             access
                 + side.bytes.div_ceil(4) * word
                 + side.lines(lanes) * line
-                + lanes * side.fetched() * byte
+                + lanes * fetched * byte / 100
         };
         let accesses: u64 = self.accesses.iter().map(|side| side.count * one(side)).sum();
         let accesses = accesses + self.stored_lines * access;
@@ -74,66 +81,6 @@ impl Work {
         // A vector that is not full takes as long. The model counts thousandths.
         (self.operations * 1000 + accesses + spilled) * 4 * vector / (self.bytes * lanes * 10)
     }
-}
-
-/// A number of places, and the bytes from one to the next.
-type Steps = (u64, u64);
-
-/// The accesses of an invocation to one side, and how those of others lie beside them.
-struct Accesses {
-    count: u64,
-    /// Bytes of each.
-    bytes: u64,
-    /// Bytes that lie together without a step.
-    unit: u64,
-    /// The units of an invocation that share sectors with each other.
-    inside: SmallVec<[Steps; 4]>,
-    /// The digits of an invocation's number, the fastest first.
-    outside: SmallVec<[Steps; 8]>,
-}
-
-impl Accesses {
-    /// Lines that the lanes of one access touch together.
-    fn lines(&self, lanes: u64) -> u64 {
-        lines(first_lanes(&self.outside, lanes))
-    }
-
-    /// Bytes of one access, with its share of those that come in the same sectors and are not used.
-    fn fetched(&self) -> u64 {
-        let mut steps: SmallVec<[Steps; 12]> = self.outside.iter().copied().collect();
-        steps.extend(self.inside.iter().copied());
-        steps.sort_unstable_by_key(|step| step.1);
-        let mut run = self.unit;
-        for (extent, distance) in steps.into_iter().filter(|step| step.0 > 1) {
-            let span = extent.saturating_mul(distance);
-            if run >= SECTOR_BYTES {
-                return self.bytes;
-            } else if distance <= run {
-                run = run.max(span);
-            } else if span >= SECTOR_BYTES {
-                return self.bytes * distance.min(SECTOR_BYTES) / run;
-            } else {
-                return self.bytes * SECTOR_BYTES / (run * extent);
-            }
-        }
-        self.bytes * SECTOR_BYTES / run.min(SECTOR_BYTES)
-    }
-}
-
-/// Lines that these steps touch together.
-fn lines(steps: impl Iterator<Item = Steps>) -> u64 {
-    steps
-        .map(|(extent, distance)| (extent * distance.min(LINE_BYTES)).div_ceil(LINE_BYTES).max(1))
-        .product()
-}
-
-/// The digits that number the first `lanes` invocations, cut to those.
-fn first_lanes(digits: &[Steps], mut lanes: u64) -> impl Iterator<Item = Steps> {
-    digits.iter().map(move |&(extent, distance)| {
-        let extent = extent.min(lanes);
-        lanes = (lanes / extent).max(1);
-        (extent, distance)
-    })
 }
 
 /// Hundredths of an operation for each word that a block writes.
@@ -167,20 +114,29 @@ pub(super) fn of_block(block: &Block, model: &CostModel) -> u64 {
     let read = Accesses {
         count: loads,
         bytes: bytes(block.load(), nest.src_bits()),
-        unit: bytes(1, nest.src_bits()),
         inside: inside
             .clone()
             .map(|side| (side.steps, bytes(from(side), nest.src_bits())))
             .collect(),
         outside: digits(&from, nest.src_bits()),
+        together: WORKGROUP,
+        align: aligned(nest.src().offset().unsigned_abs(), nest.src_bits()),
     };
     let stored = bytes(block.store(), nest.dst_bits());
     let all = digits(&|side| side.dst_stride, nest.dst_bits());
-    let outside: SmallVec<[Steps; 8]> = first_lanes(&all, model.lanes.into()).collect();
+    let first = first_lanes(&all, model.lanes.into());
     let inside = inside.map(|side| (side.steps, bytes(side.dst_stride, nest.dst_bits())));
-    let stored_lines = lines(outside.iter().copied().chain(inside));
-    let written =
-        Accesses { count: stores, bytes: stored, unit: stored, inside: SmallVec::new(), outside };
+    let stored_lines = lines(first.chain(inside.clone()));
+    // Each store touches its own sectors, at a multiple of what lies between those of a block.
+    let steps = inside.filter(|step| step.1 >= stored);
+    let written = Accesses {
+        count: stores,
+        bytes: stored,
+        inside: SmallVec::new(),
+        outside: all,
+        together: model.lanes.into(),
+        align: steps.fold(SECTOR_BYTES, |align, step| gcd(align, step.1)),
+    };
     let count: u64 = lanes.iter().map(|lane| lane.extent).product();
     let moved = block.sides().iter().map(|side| side.covered).product();
     let words = |side: &Accesses| side.count * side.bytes.div_ceil(4);
@@ -227,9 +183,10 @@ pub(super) fn of_pieces(rows: &Pieces, model: &CostModel) -> u64 {
     let side = |count: u64| Accesses {
         count,
         bytes: 16,
-        unit: 16,
         inside: SmallVec::new(),
         outside: outside(),
+        together: u64::MAX,
+        align: SECTOR_BYTES,
     };
     let work = Work {
         operations: decoding(&lanes)
@@ -267,12 +224,19 @@ pub(super) fn of_gather(nest: &CopyNest, model: &CostModel) -> u64 {
     let read = Accesses {
         count: units,
         bytes: unit,
-        unit,
         inside: [(units, step(inner))].into_iter().collect(),
         outside: outside.collect(),
+        together: WORKGROUP,
+        align: aligned(nest.src().offset().unsigned_abs(), nest.src_bits()),
     };
-    let outside = [(invocations.min(model.lanes.into()), word)].into_iter().collect();
-    let written = Accesses { count: 1, bytes: word, unit: word, inside: SmallVec::new(), outside };
+    let written = Accesses {
+        count: 1,
+        bytes: word,
+        inside: SmallVec::new(),
+        outside: [(invocations, word)].into_iter().collect(),
+        together: model.lanes.into(),
+        align: SECTOR_BYTES,
+    };
     let work = Work {
         // Every unit calls a function and loads; the word is stored.
         operations: units * (decoding(&lanes) + evaluation(nest) + shifts + 2) + 2,
@@ -285,6 +249,11 @@ pub(super) fn of_gather(nest: &CopyNest, model: &CostModel) -> u64 {
     work.cost(model)
 }
 
+/// The most bytes, up to a sector, that a place is a multiple of.
+fn aligned(units: u64, bits: u32) -> u64 {
+    gcd(SECTOR_BYTES, units.saturating_mul(bits.into()) / 8)
+}
+
 /// Whole bytes of so many units.
 fn bytes(units: u64, bits: u32) -> u64 {
     units.saturating_mul(bits.into()).div_ceil(8)
@@ -292,12 +261,16 @@ fn bytes(units: u64, bits: u32) -> u64 {
 
 /// Operations that take an invocation's number apart, and place it in the destination.
 fn decoding(lanes: &[Lane]) -> u64 {
-    let mut below = 1_u64;
+    // Whether what is left is still to be shifted.
+    let mut is_shifted = false;
     let mut operations = 0;
     for (number, lane) in lanes.iter().enumerate() {
         let is_last = number + 1 == lanes.len();
-        operations += division(below) + if is_last { 0 } else { remainder(lane.extent) } + 1;
-        below = below.saturating_mul(lane.extent);
+        operations += u64::from(is_shifted) + 1;
+        if !is_last {
+            operations += remainder(lane.extent);
+            is_shifted = lane.extent.is_power_of_two();
+        }
     }
     operations
 }
@@ -328,32 +301,13 @@ fn remainder(by: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
     use super::{super::AdapterKind, *};
-
-    /// Every place that the steps reach.
-    fn places(steps: &[Steps]) -> Vec<u64> {
-        steps.iter().fold(vec![0], |places, &(extent, distance)| {
-            places.iter().flat_map(|place| (0..extent).map(move |n| place + n * distance)).collect()
-        })
-    }
-
-    /// Pieces of memory of `size` bytes that `bytes` from each place on touch.
-    fn touched(places: &[u64], bytes: u64, size: u64) -> u64 {
-        let pieces = |place: &u64| place / size..(place + bytes).div_ceil(size);
-        places.iter().flat_map(pieces).collect::<HashSet<_>>().len() as u64
-    }
-
-    fn accesses(bytes: u64, inside: &[Steps], outside: &[Steps]) -> Accesses {
-        Accesses { count: 1, bytes, unit: bytes, inside: inside.into(), outside: outside.into() }
-    }
 
     /// Worked by hand: lines and fetched bytes on a GPU, half a vector of it, and words and what is spilled on a CPU.
     #[test]
     fn costs_are_the_sum_at_the_head_of_the_file() {
         let work = |bytes, count, invocations| {
-            let side = || Accesses { count, ..accesses(16, &[], &[(invocations, 16)]) };
+            let side = || Accesses { count, ..Accesses::of(16, &[], &[(invocations, 16)]) };
             let (accesses, held) = ([side(), side()], count * 4);
             Work { operations: 10, accesses, stored_lines: 2, held, bytes, invocations }
         };
@@ -365,48 +319,5 @@ mod tests {
             CostModel { lanes: 8, access: 8000, word: 1000, line: 500, byte: 0, spill: 3000 };
         let spilled = (1000 + 2 * 6 * (800 + 4 * 100 + 50) + 2 * 800 + (24 - 16) * 300) / 24;
         assert_eq!(work(96, 6, 1 << 20).cost(&model), spilled);
-    }
-
-    #[test]
-    fn lines_are_those_of_the_first_lanes() {
-        for (bytes, outside) in [
-            (16, &[(64, 16)][..]),
-            (16, &[(8, 16), (4, 4096), (16, 128)]),
-            (4, &[(256, 4)]),
-            (4, &[(256, 64)]),
-            (4, &[(256, 4096)]),
-            (8, &[(4, 8), (2, 256), (64, 1024)]),
-            (4, &[(2, 4), (1000, 384)]),
-            (4, &[(3, 0), (64, 4)]),
-        ] {
-            for lanes in [8, 32] {
-                let first: Vec<Steps> = first_lanes(outside, lanes).collect();
-                let expected = touched(&places(&first), bytes, LINE_BYTES);
-                assert_eq!(accesses(bytes, &[], outside).lines(lanes), expected, "{outside:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn fetched_bytes_are_those_of_the_sectors() {
-        for (bytes, inside, outside) in [
-            (4, &[][..], &[(1024, 4)][..]),
-            (16, &[][..], &[(8, 16), (64, 4096)]),
-            (16, &[(4, 4096)], &[(8, 16), (64, 1 << 20)]),
-            (4, &[][..], &[(1024, 12)]),
-            (4, &[][..], &[(1024, 64)]),
-            (4, &[(4, 16)], &[(256, 64)]),
-            (4, &[(3, 4)], &[(256, 1024)]),
-            (4, &[][..], &[(2, 8), (256, 1024)]),
-            (8, &[(2, 8), (2, 16)], &[(512, 32)]),
-            (1, &[(4, 1), (8, 256)], &[(64, 4)]),
-            (4, &[(1, 6)], &[(1024, 8)]),
-        ] {
-            let steps: Vec<Steps> = outside.iter().chain(inside).copied().collect();
-            let places = places(&steps);
-            let sectors = touched(&places, bytes, SECTOR_BYTES) * SECTOR_BYTES;
-            let given = accesses(bytes, inside, outside).fetched();
-            assert_eq!(given, sectors / places.len() as u64, "{bytes} {inside:?} {outside:?}");
-        }
     }
 }

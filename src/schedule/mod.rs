@@ -1,5 +1,6 @@
 //! How a nest becomes invocations: [`Target`], and the choice of a [`Strategy`].
 
+mod accesses;
 mod block;
 mod candidates;
 mod cost;

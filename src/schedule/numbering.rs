@@ -30,10 +30,17 @@ impl Patch {
     /// load from them. Where they store, those after them write on until the processor has foreseen the lines of the run;
     /// then the same rows of the source are read on for as long, before other rows of it are. So few pages are in use at a
     /// time, and each for a while.
+    ///
+    /// Where rows of the destination are no whole sectors, those of a GPU store along them instead, to as few sectors as they can:
+    /// the loads of a workgroup share what a cache keeps.
     pub(super) fn all(kind: AdapterKind) -> &'static [Self] {
         use Turn::{Dst, DstBytes, Src, SrcAxis, SrcBytes};
         match kind {
-            AdapterKind::Gpu => &[Self(&[Src(8), Dst(4), SrcAxis])],
+            AdapterKind::Gpu => &[
+                Self(&[Src(8), Dst(4), SrcAxis]),
+                Self(&[DstBytes(128), SrcAxis]),
+                Self(&[DstBytes(64), SrcAxis]),
+            ],
             AdapterKind::Cpu => &[
                 Self(&[DstBytes(1024), SrcBytes(1024)]),
                 Self(&[SrcBytes(256), DstBytes(256), SrcAxis]),

@@ -1,7 +1,7 @@
 //! The kernels that move a block in each invocation, in registers: copies, rows and transposes.
 
 use super::{
-    form::{Names, Place},
+    form::{Digits, Names},
     gather::{filling, guards, steps, unit_function, word_function},
     packed::Packing,
     words::{literal, repeated, sign_extended, type_name},
@@ -244,16 +244,12 @@ pub(super) fn counted_in(units: u64) -> String {
 /// Writes the position along each axis that numbers the blocks.
 fn positions(writer: &mut Writer, block: &Block, names: &Names) {
     let lanes = block.lanes();
-    let mut below = 1;
+    let mut digits = Digits::new("block");
     let mut parts: Vec<(usize, String)> = Vec::new();
-    for (number, Lane { axis, extent, step }) in lanes.iter().enumerate() {
-        let extent_shown = (number + 1 < lanes.len()).then_some(*extent);
-        let place = Place { number: "block", below, extent: extent_shown };
-        parts.push((
-            *axis,
-            if *step == 1 { place.to_string() } else { format!("{place} * {step}u") },
-        ));
-        below *= extent;
+    for (number, &Lane { axis, extent, step }) in lanes.iter().enumerate() {
+        let is_last = number + 1 == lanes.len();
+        let digit = if is_last { digits.last() } else { digits.next(writer, extent) };
+        parts.push((axis, Digits::times(digit, step)));
     }
     for side in block.sides().iter().filter(|side| side.count() > 1) {
         let sum: Vec<&str> =
@@ -273,7 +269,7 @@ fn positions(writer: &mut Writer, block: &Block, names: &Names) {
     let past: Vec<String> = block.passed().map(past).collect();
     if !past.is_empty() {
         writer.block(format_args!("if {}", past.join(" || ")), |writer| {
-            writer.line(format_args!("return;"));
+            writer.noted(format_args!("return;"), format_args!("the patch passes an end"));
         });
     }
 }
@@ -294,9 +290,13 @@ fn write_place(writer: &mut Writer, block: &Block, names: &Names) {
     }
     let outermost = block.outermost_of_run();
     let (unit, whole) = (block.sides()[outermost].dst_stride, block.whole());
+    // What rows before this one leave of their last word, taken from a word.
     let row = sum(unit, &block.sides()[..outermost]);
+    let lead = row.terms().iter().fold(Affine::default(), |lead, &(axis, weight)| {
+        lead.plus((-weight).rem_euclid(signed(whole)), &Affine::value(axis))
+    });
     writer.noted(
-        format_args!("let lead = ({whole}u - ({}) % {whole}u) % {whole}u;", names.form(&row)),
+        format_args!("let lead = ({}) % {whole}u;", names.form(&lead)),
         format_args!("steps of a{outermost} before the row's first whole word"),
     );
     let lead = if unit == 1 { "lead".to_owned() } else { format!("lead * {unit}u") };

@@ -4,6 +4,7 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
+use super::writer::Writer;
 use crate::{
     nest::{Affine, CopyNest, Value},
     schedule::Block,
@@ -90,24 +91,62 @@ fn joint(first: bool, positive: bool) -> &'static str {
     }
 }
 
-/// A digit of a number: `number / below % extent`, as short as it can be said.
-pub(super) struct Place<'a> {
-    pub(super) number: &'a str,
-    /// Product of the extents of all faster digits.
-    pub(super) below: u64,
-    /// Number of values; `None` for the slowest digit.
-    pub(super) extent: Option<u64>,
+/// Takes a number apart into digits, the fastest first.
+///
+/// A digit of no power of two is what its division leaves, `rest1 - rest2 * 392u`: a product and a difference, where a
+/// remainder is a division of its own.
+pub(super) struct Digits {
+    /// What is left to take apart is this number, divided by `below`.
+    number: String,
+    below: u64,
+    rests: usize,
 }
 
-impl fmt::Display for Place<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.number)?;
-        if self.below > 1 {
-            write!(f, " / {}u", self.below)?;
+impl Digits {
+    /// Those of the variable `number`.
+    pub(super) fn new(number: &str) -> Self {
+        Self { number: number.to_owned(), below: 1, rests: 0 }
+    }
+
+    /// The next digit, which has so many values; what it leaves is written where the digits behind it share it.
+    pub(super) fn next(&mut self, writer: &mut Writer, extent: u64) -> String {
+        if extent.is_power_of_two() {
+            let digit = format!("{} % {extent}u", self.last());
+            self.below *= extent;
+            return digit;
         }
-        match self.extent {
-            Some(extent) => write!(f, " % {extent}u"),
-            None => Ok(()),
+        self.settle(writer);
+        let of = self.number.clone();
+        self.below = extent;
+        self.settle(writer);
+        format!("{of} - {} * {extent}u", self.number)
+    }
+
+    /// A digit, so many times.
+    pub(super) fn times(digit: String, step: u64) -> String {
+        match step {
+            1 => digit,
+            _ if digit.contains('-') => format!("({digit}) * {step}u"),
+            _ => format!("{digit} * {step}u"),
+        }
+    }
+
+    /// The slowest digit: all that is left.
+    pub(super) fn last(&self) -> String {
+        match self.below {
+            1 => self.number.clone(),
+            below => format!("{} / {below}u", self.number),
+        }
+    }
+
+    /// Names what is left.
+    fn settle(&mut self, writer: &mut Writer) {
+        if self.below > 1 {
+            let left = self.last();
+            self.rests += 1;
+            self.number = format!("rest{}", self.rests);
+            self.below = 1;
+            writer.line(format_args!("let {} = {left};", self.number));
         }
     }
 }

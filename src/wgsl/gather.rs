@@ -4,7 +4,7 @@ use super::{
     cases::decide,
     choose::choose,
     emit::source_name,
-    form::{Names, Place},
+    form::{Digits, Names},
     lookups::lookups,
     words::{literal, type_name},
     writer::Writer,
@@ -103,14 +103,14 @@ fn unit(writer: &mut Writer, nest: &CopyNest, lanes: u32, element_words: u32) {
     for (number, _) in lookups.filter(|(_, lookup)| lookup.is_constant()) {
         writer.line(format_args!("let {} = lookup{number}();", Value::Lookup(number)));
     }
-    let mut below = nest.positions();
-    for (axis, of) in nest.axes().enumerate() {
-        below /= of.extent;
-        let extent = (axis > 0).then_some(of.extent);
-        writer.noted(
-            format_args!("let {} = {};", names.axis(axis), Place { number: walk, below, extent }),
-            format_args!("{}", remark(nest, &of)),
-        );
+    let mut digits = Digits::new(walk);
+    let mut lines: Vec<(String, String)> = Vec::new();
+    for (axis, of) in nest.axes().enumerate().collect::<Vec<_>>().into_iter().rev() {
+        let digit = if axis == 0 { digits.last() } else { digits.next(writer, of.extent) };
+        lines.push((format!("let {} = {digit};", names.axis(axis)), remark(nest, &of)));
+    }
+    for (code, note) in lines.iter().rev() {
+        writer.noted(format_args!("{code}"), format_args!("{note}"));
     }
     if nest.refusals().is_none() {
         // A lookup that depends on the position means nothing outside its guards; lowering refuses long lists with such.

@@ -3,7 +3,7 @@
 use super::{
     cases::holds,
     emit::source_name,
-    form::{Names, Place},
+    form::{Digits, Names},
     gather::{filling, unit_function, word_function},
     words::{literal, repeated},
     writer::Writer,
@@ -60,15 +60,16 @@ pub(super) fn pieces(writer: &mut Writer, rows: &Pieces) {
         }
         let (groups, group) = (rows.groups(), lanes * rows.length);
         let names = Names::of_nest(nest);
-        let mut below = groups * lanes;
+        let mut digits = Digits::new("run");
+        let lane = (lanes > 1).then(|| digits.next(writer, lanes));
+        let number = (groups > 1).then(|| digits.next(writer, groups));
+        let row = digits.last();
         let mut lines = Vec::new();
         let outer = nest.extents().len() - 1;
         for (axis, of) in nest.axes().enumerate().take(outer).collect::<Vec<_>>().into_iter().rev()
         {
-            let extent = (axis > 0).then_some(of.extent);
-            let place = Place { number: "run", below, extent };
-            lines.push((format!("let {} = {place};", names.axis(axis)), of));
-            below *= of.extent;
+            let digit = if axis == 0 { digits.last() } else { digits.next(writer, of.extent) };
+            lines.push((format!("let {} = {digit};", names.axis(axis)), of));
         }
         for (code, of) in lines.iter().rev() {
             let steps = Count(of.extent, "step");
@@ -77,17 +78,14 @@ pub(super) fn pieces(writer: &mut Writer, rows: &Pieces) {
                 format_args!("{steps}: destination +{}", of.dst_stride),
             );
         }
-        let row = Place { number: "run", below: groups * lanes, extent: None };
         writer.noted(
             format_args!("let write = {row} * {}u;", rows.accesses),
             format_args!("in accesses of {}", Count(rows.units, "unit")),
         );
-        let number = Place { number: "run", below: lanes, extent: Some(groups) };
-        match (groups, lanes) {
-            (1, _) => writer.line(format_args!("let first = run % {lanes}u;")),
-            (_, 1) => writer.line(format_args!("let first = {number} * {group}u;")),
-            _ => writer.line(format_args!("let first = {number} * {group}u + run % {lanes}u;")),
-        }
+        let group_start = number.map(|number| Digits::times(number, group));
+        let first: Vec<String> = group_start.into_iter().chain(lane).collect();
+        let first = if first.is_empty() { "0u".to_owned() } else { first.join(" + ") };
+        writer.line(format_args!("let first = {first};"));
         writer.line(format_args!("let end = min(first + {group}u, {}u);", rows.accesses));
         for (number, piece) in rows.parts.iter().enumerate() {
             if let Some(alone) = piece.alone(rows.units) {

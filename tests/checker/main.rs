@@ -183,6 +183,33 @@ fn columns_inside_words_with_padding() {
     assert_eq!(tally.kernels.into_inner(), 3 * 40);
 }
 
+/// Rows of many patches of blocks, the last of which passes their end.
+#[test]
+fn patches_that_pass_the_end_of_a_row() {
+    let tally = Tally::default();
+    let shapes =
+        [("f32", 263, 21), ("f16", 527, 35), ("u8", 1055, 67), ("f64", 267, 9), ("c128", 271, 5)];
+    for (seed, (unit, rows, columns)) in (0..).zip(shapes) {
+        let (mut random, text) = (Random(seed), format!("{unit}[{rows},{columns}]"));
+        let source: Shape = text.parse().unwrap();
+        let destination: Shape = format!("{text}{{0,1}}").parse().unwrap();
+        for _ in 0..12 {
+            tally.judge_all(
+                &mut random,
+                &Operation {
+                    source: (&source).try_into().unwrap(),
+                    destination: (&destination).try_into().unwrap(),
+                    source_side: Side::Shape(Box::new(source.clone())),
+                    destination_side: Side::Shape(Box::new(destination.clone())),
+                    window: Window::identity(&[rows, columns]),
+                },
+            );
+        }
+    }
+    // Some candidates need more workgroups than the small target dispatches.
+    assert!(tally.kernels.into_inner() > 2 * 5 * 12);
+}
+
 /// Up to rank 3: extents 1 to 4 × every order of the destination × every unit, the padding and the tiles of both sides
 /// taken in turn.
 #[test]

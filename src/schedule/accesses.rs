@@ -1,0 +1,173 @@
+//! [`Accesses`]: how the accesses of neighbouring invocations lie beside each other, and what they touch together.
+
+use smallvec::SmallVec;
+
+use super::seam::gcd;
+
+const LINE_BYTES: u64 = 128;
+pub(super) const SECTOR_BYTES: u64 = 32;
+
+/// A number of places, and the bytes from one to the next.
+pub(super) type Steps = (u64, u64);
+
+/// The accesses of an invocation to one side, and how those of others lie beside them.
+pub(super) struct Accesses {
+    pub(super) count: u64,
+    /// Bytes of each.
+    pub(super) bytes: u64,
+    /// The units of an invocation that share sectors with each other.
+    pub(super) inside: SmallVec<[Steps; 4]>,
+    /// The digits of an invocation's number, the fastest first.
+    pub(super) outside: SmallVec<[Steps; 8]>,
+    /// Invocations that share sectors with each other: those whose loads one cache keeps, or those that store together.
+    pub(super) together: u64,
+    /// Bytes that all places are a multiple of, beside those steps.
+    pub(super) align: u64,
+}
+
+impl Accesses {
+    /// Lines that the lanes of one access touch together.
+    pub(super) fn lines(&self, lanes: u64) -> u64 {
+        lines(first_lanes(&self.outside, lanes))
+    }
+
+    /// Hundredths of a byte that one access takes, with its share of what comes in the same sectors and is not used.
+    pub(super) fn fetched(&self) -> u64 {
+        let shared = first_lanes(&self.outside, self.together);
+        let mut steps: SmallVec<[Steps; 12]> = shared.collect();
+        let cut = self.outside.iter().zip(&steps).filter(|(whole, part)| whole.0 > part.0);
+        let mut align =
+            cut.fold(self.align, |align, (_, part)| gcd(align, part.0.saturating_mul(part.1)));
+        steps.extend(self.inside.iter().copied());
+        steps.retain(|step| step.0 > 1);
+        steps.sort_unstable_by_key(|step| step.1);
+        // Bytes that are used, and those from the first to the last, where each sector on the way holds some of them.
+        let (mut used, mut span) = (self.bytes, self.bytes);
+        let mut apart = &steps[..];
+        while let [(extent, distance), rest @ ..] = apart
+            && *distance <= span.max(SECTOR_BYTES)
+        {
+            span = span.max(extent.saturating_mul(*distance));
+            used = used.saturating_mul(*extent).min(span);
+            apart = rest;
+        }
+        align = apart.iter().fold(align, |align, step| gcd(align, step.1));
+        // What begins anywhere in a sector ends in one more.
+        let fetched = span.max(align) + SECTOR_BYTES - align;
+        (100 * self.bytes).saturating_mul(fetched) / used
+    }
+}
+
+/// Lines that these steps touch together.
+pub(super) fn lines(steps: impl Iterator<Item = Steps>) -> u64 {
+    steps
+        .map(|(extent, distance)| (extent * distance.min(LINE_BYTES)).div_ceil(LINE_BYTES).max(1))
+        .product()
+}
+
+/// The digits that number the first `lanes` invocations, cut to those.
+pub(super) fn first_lanes(digits: &[Steps], mut lanes: u64) -> impl Iterator<Item = Steps> {
+    digits.iter().map(move |&(extent, distance)| {
+        let extent = extent.min(lanes);
+        lanes = (lanes / extent).max(1);
+        (extent, distance)
+    })
+}
+
+#[cfg(test)]
+impl Accesses {
+    /// One access of so many bytes, every sector of which is shared.
+    pub(super) fn of(bytes: u64, inside: &[Steps], outside: &[Steps]) -> Self {
+        let (inside, outside) = (inside.into(), outside.into());
+        Self { count: 1, bytes, inside, outside, together: u64::MAX, align: SECTOR_BYTES }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    /// Every place that the steps reach.
+    fn places(steps: &[Steps]) -> Vec<u64> {
+        steps.iter().fold(vec![0], |places, &(extent, distance)| {
+            places.iter().flat_map(|place| (0..extent).map(move |n| place + n * distance)).collect()
+        })
+    }
+
+    /// Pieces of memory of `size` bytes that `bytes` from each place on touch.
+    fn touched(places: &[u64], bytes: u64, size: u64) -> u64 {
+        let pieces = |place: &u64| place / size..(place + bytes).div_ceil(size);
+        places.iter().flat_map(pieces).collect::<HashSet<_>>().len() as u64
+    }
+
+    #[test]
+    fn lines_are_those_of_the_first_lanes() {
+        for (bytes, outside) in [
+            (16, &[(64, 16)][..]),
+            (16, &[(8, 16), (4, 4096), (16, 128)]),
+            (4, &[(256, 4)]),
+            (4, &[(256, 64)]),
+            (4, &[(256, 4096)]),
+            (8, &[(4, 8), (2, 256), (64, 1024)]),
+            (4, &[(2, 4), (1000, 384)]),
+            (4, &[(3, 0), (64, 4)]),
+        ] {
+            for lanes in [8, 32] {
+                let first: Vec<Steps> = first_lanes(outside, lanes).collect();
+                let expected = touched(&places(&first), bytes, LINE_BYTES);
+                assert_eq!(Accesses::of(bytes, &[], outside).lines(lanes), expected, "{outside:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn fetched_bytes_are_those_of_the_sectors() {
+        for (bytes, inside, outside) in [
+            (4, &[][..], &[(1024, 4)][..]),
+            (16, &[][..], &[(8, 16), (64, 4096)]),
+            (16, &[(4, 4096)], &[(8, 16), (64, 1 << 20)]),
+            (4, &[][..], &[(1024, 12)]),
+            (4, &[][..], &[(1024, 64)]),
+            (4, &[(4, 16)], &[(256, 64)]),
+            (4, &[(3, 4)], &[(256, 1024)]),
+            (4, &[][..], &[(2, 8), (256, 1024)]),
+            (8, &[(2, 8), (2, 16)], &[(512, 32)]),
+            (1, &[(4, 1), (8, 256)], &[(64, 4)]),
+            (4, &[(1, 6)], &[(1024, 8)]),
+        ] {
+            let steps: Vec<Steps> = outside.iter().chain(inside).copied().collect();
+            let places = places(&steps);
+            let sectors = touched(&places, bytes, SECTOR_BYTES) * SECTOR_BYTES;
+            let given = Accesses::of(bytes, inside, outside).fetched();
+            let expected = 100 * sectors / places.len() as u64;
+            assert_eq!(given, expected, "{bytes} {inside:?} {outside:?}");
+        }
+    }
+
+    /// Rows that begin anywhere in a sector: of all their places in it, the mean.
+    #[test]
+    fn runs_that_begin_inside_sectors_touch_one_more() {
+        for (bytes, outside, align) in [
+            (4, &[(2039, 4), (2053, 8156)][..], 4),
+            (8, &[(1001, 8), (7, 8008)], 8),
+            (4, &[(32, 4), (2048, 4098 * 4)], 8),
+            (16, &[(8, 16), (9, 144)], 16),
+            (4, &[(2, 4), (64, 1028)], 4),
+        ] {
+            let given = Accesses { together: 32, ..Accesses::of(bytes, &[], outside) }.fetched();
+            let first: Vec<Steps> = first_lanes(outside, 32).take(1).collect();
+            let places = places(&first);
+            let starts = (0..SECTOR_BYTES).step_by(usize::try_from(align).unwrap());
+            let count = starts.clone().count() as u64 * places.len() as u64;
+            let sectors: u64 = starts
+                .map(|start| {
+                    let places: Vec<u64> = places.iter().map(|place| start + place).collect();
+                    touched(&places, bytes, SECTOR_BYTES)
+                })
+                .sum();
+            assert_eq!(given, 100 * sectors * SECTOR_BYTES / count, "{bytes} {outside:?}");
+        }
+    }
+}
