@@ -127,9 +127,10 @@ mod tests {
     use super::*;
     use crate::cli::calibrate::cases;
 
-    /// Nanoseconds of an operation and of a dispatch.
+    /// Nanoseconds of an operation, and of a dispatch for each byte that it moves: enough to be seen beside costs that are
+    /// rounded to hundredths of an operation.
     const OPERATION: f64 = 0.4;
-    const OF_DISPATCH: f64 = 60_000.0;
+    const OF_DISPATCH: f64 = 0.03;
 
     /// Trials on a device that takes what `truth` says, but for `noise` in either direction.
     fn trials(truth: &Target, bytes: u64, noise: f64) -> Vec<Trial> {
@@ -141,9 +142,10 @@ mod tests {
         let trial = |operation: stridec::Operation| {
             let candidates = candidates(operation.nest().clone(), truth);
             let words = operation.destination().image_bytes() as f64 / 4.0;
+            let dispatch = OF_DISPATCH * bytes as f64;
             let expected = candidates
                 .iter()
-                .map(|one| OPERATION * one.cost_by(truth) as f64 / 100.0 + OF_DISPATCH / words);
+                .map(|one| OPERATION * one.cost_by(truth) as f64 / 100.0 + dispatch / words);
             let times = expected.map(|time| time * (1.0 + noise * random())).collect();
             Trial { title: operation.title().to_owned(), words, candidates, times }
         };
@@ -178,7 +180,7 @@ mod tests {
             };
             assert_eq!(found.model.lanes, truth.model.lanes);
             near(found.operation / OPERATION, 1.0, "an operation");
-            near(found.dispatch / OF_DISPATCH, 1.0, "a dispatch");
+            near(found.dispatch / (OF_DISPATCH * bytes as f64), 1.0, "a dispatch");
             assert!(found.error < 0.005, "{}", found.error);
             for ((name, found), (_, known)) in
                 found.model.costs().into_iter().zip(truth.model.costs())
