@@ -161,6 +161,17 @@ fn no_quotient_is_taken_in_gaps() {
     assert_eq!(tally.kernels.into_inner(), 3 * 7 * 2 * 4 * 2);
 }
 
+/// The copy of a window from one shape to another.
+fn of_shapes(source: &Shape, destination: &Shape, window: Window) -> Operation {
+    Operation {
+        source: source.try_into().unwrap(),
+        destination: destination.try_into().unwrap(),
+        source_side: Side::Shape(Box::new(source.clone())),
+        destination_side: Side::Shape(Box::new(destination.clone())),
+        window,
+    }
+}
+
 /// Columns of 22 bytes start inside words, and a part of a block of 16 of them is padding.
 #[test]
 fn columns_inside_words_with_padding() {
@@ -169,16 +180,7 @@ fn columns_inside_words_with_padding() {
     let window = Window::slice(&[24, 66], &Slice::new([2, 1], [22, 62], [1, 1])).unwrap();
     let (mut random, tally) = (Random(1), Tally::default());
     for _ in 0..40 {
-        tally.judge_all(
-            &mut random,
-            &Operation {
-                source: (&source).try_into().unwrap(),
-                destination: (&destination).try_into().unwrap(),
-                source_side: Side::Shape(Box::new(source.clone())),
-                destination_side: Side::Shape(Box::new(destination.clone())),
-                window: window.clone(),
-            },
-        );
+        tally.judge_all(&mut random, &of_shapes(&source, &destination, window.clone()));
     }
     assert_eq!(tally.kernels.into_inner(), 3 * 40);
 }
@@ -194,16 +196,8 @@ fn patches_that_pass_the_end_of_a_row() {
         let source: Shape = text.parse().unwrap();
         let destination: Shape = format!("{text}{{0,1}}").parse().unwrap();
         for _ in 0..12 {
-            tally.judge_all(
-                &mut random,
-                &Operation {
-                    source: (&source).try_into().unwrap(),
-                    destination: (&destination).try_into().unwrap(),
-                    source_side: Side::Shape(Box::new(source.clone())),
-                    destination_side: Side::Shape(Box::new(destination.clone())),
-                    window: Window::identity(&[rows, columns]),
-                },
-            );
+            let window = Window::identity(&[rows, columns]);
+            tally.judge_all(&mut random, &of_shapes(&source, &destination, window));
         }
     }
     // Some candidates need more workgroups than the small target dispatches.
@@ -230,17 +224,8 @@ fn small_kernels_keep_their_proofs() {
             let (from, to) = (turn + n, turn / 3 + n);
             let source = shape(unit, extents, &(0..extents.len()).rev().collect::<Vec<_>>(), from);
             let destination = shape(unit, extents, order, to);
-            let descriptor = |shape: &Shape| shape.try_into().unwrap();
-            tally.judge_all(
-                &mut random,
-                &Operation {
-                    source: descriptor(&source),
-                    destination: descriptor(&destination),
-                    source_side: Side::Shape(Box::new(source)),
-                    destination_side: Side::Shape(Box::new(destination)),
-                    window: Window::identity(extents),
-                },
-            );
+            let window = Window::identity(extents);
+            tally.judge_all(&mut random, &of_shapes(&source, &destination, window));
         }
     });
     tally.finish(9_000);
