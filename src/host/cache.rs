@@ -34,6 +34,19 @@ pub(super) fn named_bytes() -> usize {
 /// On an AMD EPYC of family 26 they take 1.6 times as long as through a buffer that makes longer runs of them, on an Intel
 /// Xeon of family 6 0.6 times (`benches/NOTES.md`). Of other makers nothing is known.
 pub(super) fn streams_pages() -> bool {
+    is_intel()
+}
+
+/// Bytes of a unit, at the least, of which two cache lines of a column are streamed together.
+///
+/// Two lines of units of 4 bytes take 32 rows side by side, by which an AMD EPYC of family 26 gains up to a third and an
+/// Intel Xeon of family 6 loses a twentieth (`benches/NOTES.md`).
+pub(super) fn paired_bytes() -> usize {
+    if is_intel() { 8 } else { 4 }
+}
+
+/// Whether `cpuid` names Intel as the processor's maker.
+fn is_intel() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
         static INTEL: OnceLock<bool> = OnceLock::new();

@@ -121,6 +121,9 @@ pub(super) struct Streams {
     pub(super) shuffled: bool,
     /// Where the box begins.
     pub(super) start: Start,
+    /// Where there are several pieces, the bit of an address from which on it has a piece's number, and the bytes from one
+    /// piece to the next.
+    pub(super) pieces: Option<(u32, isize)>,
 }
 
 /// How a tile is moved.
@@ -277,7 +280,7 @@ impl Plan {
         {
             (row >= LONG_ROW || streams.lines(row, &plane.axes))
                 && (streams_pages()
-                    || plane.columns.first().is_none_or(|axis| axis.dst % PAGE.cast_signed() != 0))
+                    || plane.columns.first().is_none_or(|axis| !streams.whole_pages(axis.dst)))
         } else {
             columns = Group::new(&plane.columns, (UNEVEN_BYTES / unit).min(UNEVEN_COLUMNS));
             row >= LONG_ROW
@@ -326,8 +329,23 @@ impl Plan {
 impl Streams {
     /// Nothing is streamed.
     #[cfg(test)]
-    pub(super) const NONE: Self =
-        Self { short: false, long: false, cut: false, shuffled: false, start: Start::Uneven };
+    pub(super) const NONE: Self = Self {
+        short: false,
+        long: false,
+        cut: false,
+        shuffled: false,
+        start: Start::Uneven,
+        pieces: None,
+    };
+
+    /// Whether a step of the destination moves by whole pages of the memory.
+    fn whole_pages(self, step: isize) -> bool {
+        let bytes = match self.pieces {
+            Some((shift, pitch)) => (step >> shift) * pitch + (step & ((1 << shift) - 1)),
+            None => step,
+        };
+        bytes % PAGE.cast_signed() == 0
+    }
 
     /// Whether runs of so many bytes along the axes are whole cache lines.
     fn lines(self, run: usize, axes: &[PlanAxis]) -> bool {

@@ -111,6 +111,7 @@ fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
         short: reaches(SHORT_SHARE),
         shuffled: reaches(SHUFFLED_SHARE),
         start: Start::Uneven,
+        pieces: None,
     };
     let task = Task { nest, sources, simd, streams };
     if small {

@@ -58,7 +58,7 @@ pub(super) fn shares<'a>(
     if threads == 1 || is_small(destination.len()) {
         return vec![contiguous(nest, destination, 0)];
     }
-    match cut(nest, wanted as u64).filter(|cut| cut.shares() >= threads as u64) {
+    match cut(nest, wanted as u64, threads as u64).filter(|cut| cut.shares() >= threads as u64) {
         Some(cut) => cut.parts_of(nest, destination),
         None => ranges(nest, destination, wanted),
     }
@@ -109,7 +109,7 @@ impl Cut {
 
 /// The axis to cut into shares: of those that give the most, up to as many as are wanted, the one whose shares are the
 /// longest runs on both sides; the outermost of several that are long enough.
-fn cut(nest: &CopyNest, wanted: u64) -> Option<Cut> {
+fn cut(nest: &CopyNest, wanted: u64, threads: u64) -> Option<Cut> {
     if !nest.is_exact() {
         return None;
     }
@@ -125,6 +125,7 @@ fn cut(nest: &CopyNest, wanted: u64) -> Option<Cut> {
             stride => line.div_ceil(stride),
         };
         let steps = (of.extent / wanted).max(1).next_multiple_of(granule);
+        let steps = evenly(of.extent, steps, granule, threads);
         let steps = whole_periods(nest, axis, steps, of.extent / wanted.min(2));
         // Places count bytes or cells, whichever are more. A loop's last step leads up to a whole tensor past the end.
         let shift = isize::BITS - 4 - around.ilog2();
@@ -146,6 +147,12 @@ fn cut(nest: &CopyNest, wanted: u64) -> Option<Cut> {
         around *= of.extent;
     }
     best.map(|(cut, _)| cut)
+}
+
+/// At most so many steps of an axis, whole granules, of which every thread gets as many shares where that can be.
+fn evenly(extent: u64, steps: u64, granule: u64, threads: u64) -> u64 {
+    let mut fewer = (1..=steps / granule).rev().map(|granules| granules * granule);
+    fewer.find(|&steps| extent.div_ceil(steps).is_multiple_of(threads)).unwrap_or(steps)
 }
 
 /// Steps of an axis, made whole periods of the nest's quotients where those are at most so many: what repeats is worked out
@@ -188,4 +195,19 @@ pub(super) fn contiguous<'a>(nest: &CopyNest, slice: &'a mut [u8], first: u64) -
 /// A buffer in memory has a length that fits.
 fn length(n: u64) -> usize {
     usize::try_from(n).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::evenly;
+
+    #[test]
+    fn threads_get_as_many_shares_each_where_an_axis_allows_it() {
+        assert_eq!(evenly(18, 2, 1, 2), 1); // 18 shares in place of 9.
+        assert_eq!(evenly(32, 4, 1, 2), 4);
+        assert_eq!(evenly(39, 4, 1, 2), 4); // 10 shares, the last one shorter.
+        assert_eq!(evenly(13, 1, 1, 2), 1); // 13 shares, whatever is done.
+        assert_eq!(evenly(100, 16, 16, 2), 16); // 7 shares of whole granules.
+        assert_eq!(evenly(36, 4, 2, 4), 4); // 18 shares would be divided no better than 9.
+    }
 }

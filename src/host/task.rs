@@ -67,9 +67,11 @@ impl Task<'_> {
         let cases = self.nest.cases().iter().map(|case| self.strides(Some(case), &dst));
         let strides: SmallVec<[_; 2]> = cases.chain([self.strides(None, &dst)]).collect();
         let stream = stream.map(|stream| (stream, pieces.are_even()));
+        let apart = pitch.map(|of| (pieces.shift, self.offset(of.dst_stride.cast_signed())));
         let mut filling = Filling {
             work: Work::new(self, pieces, stream),
             first: self.offset(first.cast_signed()),
+            streams: Streams { pieces: apart, ..self.streams },
             dst,
             strides,
             plans: Vec::new(),
@@ -130,10 +132,11 @@ impl Task<'_> {
     fn plan<'k>(
         &self,
         kept: &'k mut Vec<Kept>,
-        of: (Of, Start),
+        (of, streams): (Of, Streams),
         extents: Extents,
         strides: &Strides,
     ) -> &'k Rc<Plan> {
+        let of = (of, streams.start);
         let same = |kept: &Kept| kept.0 == of && kept.1 == extents;
         let found = kept.iter().position(same).unwrap_or_else(|| {
             if kept.len() == KEPT {
@@ -141,7 +144,6 @@ impl Task<'_> {
             }
             let axes = extents.iter().zip(strides);
             let axes = axes.map(|(&extent, &(src, dst))| PlanAxis { extent, src, dst });
-            let streams = Streams { start: of.1, ..self.streams };
             let plan = Plan::new(axes, self.scale(), self.simd, streams);
             kept.push((of, extents, Rc::new(plan)));
             kept.len() - 1
@@ -171,6 +173,8 @@ struct Filling<'a, 'b, 'c> {
     work: Work<'a, 'b>,
     /// The address of the walk's position 0.
     first: isize,
+    /// What is streamed, of boxes that begin anywhere.
+    streams: Streams,
     /// Steps of the axes in the destination.
     dst: SmallVec<[isize; 8]>,
     /// Those on both sides, for each case and for none.
@@ -217,18 +221,19 @@ impl Filling<'_, '_, '_> {
     fn read(&mut self, walk_box: &WalkBox, source: usize, unit: u64, case: usize) -> Step {
         let task = self.work.task;
         let (to, extents) = (self.place(walk_box), walk_box.extents().collect());
-        let of = (Of::Case(case), self.start(to));
+        let of = (Of::Case(case), self.streams(to));
         let plan = task.plan(&mut self.plans, of, extents, &self.strides[case]).clone();
         Step::Copy { plan, source, from: task.offset(unit.cast_signed()), to }
     }
 
-    /// Where a box that is written from an address on begins in its cache lines.
-    fn start(&mut self, to: isize) -> Start {
-        match self.work.stream {
+    /// How a box that is written from an address on is streamed.
+    fn streams(&mut self, to: isize) -> Streams {
+        let start = match self.work.stream {
             Some((_, true)) if self.work.pieces.begins_line(to) => Start::Line,
             Some((_, true)) => Start::Inside,
             _ => Start::Uneven,
-        }
+        };
+        Streams { start, ..self.streams }
     }
 
     /// Fills a strip of the walk: boxes that are alike together, the others one by one.
@@ -278,7 +283,7 @@ impl Filling<'_, '_, '_> {
         let (extents, strides) = self.side_by_side(&boxes, axis, pitch);
         let axes = extents.iter().zip(strides);
         let axes = axes.map(|(&extent, (src, dst))| PlanAxis { extent, src, dst });
-        let plan = Plan::new(axes, task.scale(), task.simd, task.streams);
+        let plan = Plan::new(axes, task.scale(), task.simd, self.streams);
         let Some(weave) = Weave::new(plan, pitch) else { return false };
         let places = boxes.iter().map(|of| (of.source, task.offset(of.unit.cast_signed())));
         let places = places.collect();
@@ -295,7 +300,7 @@ impl Filling<'_, '_, '_> {
         let pitch = reach.pitch()?;
         let (extents, strides) = self.side_by_side(group, axis, pitch.cast_signed());
         let to = self.place(&first.walk_box);
-        let of = (Of::Side { case: first.case, axis, pitch }, self.start(to));
+        let of = (Of::Side { case: first.case, axis, pitch }, self.streams(to));
         let plan = task.plan(&mut self.plans, of, extents, &strides).clone();
         let place = |of: &Reading| (of.source, task.offset(of.unit.cast_signed()));
         Some(Step::Together { plan, reach, places: group.iter().map(place).collect(), to })

@@ -87,6 +87,7 @@ fn boxes_are_moved_and_nothing_else_is_written() {
                 0 => Start::Line,
                 _ => Start::Inside,
             },
+            pieces: None,
         };
         let plan = Plan::new(axes.iter().copied(), unit, simd, streams);
         let uneven = plan.columns.dst.iter().any(|offset| offset % LINE.cast_signed() != 0);

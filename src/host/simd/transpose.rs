@@ -10,7 +10,10 @@ use super::neon;
 #[cfg(target_arch = "x86_64")]
 use super::x86;
 use super::{
-    super::stream::{LINE, Stream},
+    super::{
+        cache::paired_bytes,
+        stream::{LINE, Stream},
+    },
     columns::{Columns, Starts, pitch},
     set::{Set, Simd},
 };
@@ -132,7 +135,7 @@ impl Simd {
         columns: &Columns,
     ) {
         // Lines of long units are written in pairs.
-        let pair = if N >= 8 { 2 * LINE / N } else { usize::MAX };
+        let pair = if N >= paired_bytes() { 2 * LINE / N } else { usize::MAX };
         let (pairs, others) = rows.split_at(rows.len() / pair * pair);
         let after = at + pairs.len() * N;
         // SAFETY: a set has the features of those before it.
@@ -373,20 +376,29 @@ macro_rules! strips {
                     }
                     // SAFETY: the squares' rows and columns are among the caller's.
                     unsafe {
-                        let squares: [[_; E]; SQUARES] = std::array::from_fn(|square| {
-                            square!(
-                                $load,
-                                $low,
-                                $high,
-                                $permute,
-                                N,
-                                E,
-                                table,
-                                |line: usize, lane: usize| {
-                                    lines[(square * $lanes + lane) * E + line].add(column * N)
-                                }
-                            )
-                        });
+                        // A closure that an array is made by would not be inlined here.
+                        macro_rules! read {
+                            ($number:expr) => {
+                                square!(
+                                    $load,
+                                    $low,
+                                    $high,
+                                    $permute,
+                                    N,
+                                    E,
+                                    table,
+                                    |line: usize, lane: usize| {
+                                        lines[($number * $lanes + lane) * E + line].add(column * N)
+                                    }
+                                )
+                            };
+                        }
+                        let mut squares = [read!(0); SQUARES];
+                        let mut number = 1;
+                        while number < SQUARES {
+                            squares[number] = read!(number);
+                            number += 1;
+                        }
                         let mut line = 0;
                         while line < E {
                             let place = start(column + line).add(at + strip * height * N);
