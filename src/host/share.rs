@@ -17,8 +17,8 @@ const SHARES_PER_THREAD: usize = 4;
 /// Bytes of the source that only one share reads: the two cache lines that processors fetch together.
 const NEIGHBOURS: usize = 128;
 
-/// Bytes from which on a share's runs are long enough on both sides: a page.
-const RUN: u64 = 1 << 12;
+/// Bytes from which on a share's runs are long enough on both sides.
+const RUN: u64 = 1 << 14;
 
 /// The most pieces of a share; each is a slice to look up.
 const PIECES: u64 = 1 << 12;
