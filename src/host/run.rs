@@ -117,7 +117,9 @@ fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
     if small {
         return fill_small(&task, destination);
     }
-    shares(nest, destination, rayon::current_num_threads()).into_par_iter().for_each(|share| {
+    let shares = shares(nest, destination, rayon::current_num_threads());
+    // One at a time: rayon would have a thread take several, which no other can then relieve it of.
+    shares.into_par_iter().with_max_len(1).for_each(|share| {
         if long || large(SHORT_SHARE) {
             streaming(|stream| task.run(share, Some(stream), &mut Record::none()));
         } else {
