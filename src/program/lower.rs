@@ -145,7 +145,8 @@ impl Lowering<'_> {
                 }
                 Err(Stop::Compute(node)) => {
                     if self.constant(node, 0)?.is_none() {
-                        return Err(self.unsupported(node, ""));
+                        let reason = "; elements are only moved, and only indices are computed";
+                        return Err(self.unsupported(node, reason));
                     }
                 }
                 Err(Stop::Constant(node, error)) => {

@@ -159,22 +159,26 @@ fn protos_and_texts_of_modules_take_the_same() {
 fn what_has_no_buffer_of_its_own() {
     let report = MemoryReport::of_text(
         "f { p = f32[8] parameter(0) ROOT n = f32[8] negate(p) }
-         g { p = f32[8] parameter(0) ROOT n = f32[8] abs(p) }
+         g { p = f32[8] parameter(0) m = f32[8] negate(p) ROOT n = f32[8] abs(m) }
+         h { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }
          ENTRY main {
            x = f32[8] parameter(0)
            y = f32[8] fusion(x), kind=kLoop, calls=%f
            z = f32[8] call(y), to_apply=g
+           i = f32[] constant(0)
+           r = f32[] reduce(z, i), dimensions={0}, to_apply=h
            b = f32[2,4] bitcast(z)
-           ROOT t = (f32[8], f32[2,4]) tuple(z, b)
+           ROOT t = (f32[8], f32[2,4], f32[]) tuple(z, b, r)
          }",
     )
     .unwrap();
     let mut owners: Vec<&str> =
         report.instructions.iter().filter(|it| it.has_buffer).map(|it| it.name.as_ref()).collect();
     owners.sort_unstable();
-    assert_eq!(owners, ["n", "x", "y", "z"]);
-    assert_eq!((report.total_bytes, report.parameters_bytes, report.results_bytes), (128, 32, 64));
-    assert_eq!(report.temporaries_bytes(), 32);
+    // `m` is an instruction of `g`; its root is what `z` gives.
+    assert_eq!(owners, ["i", "m", "r", "x", "y", "z"]);
+    assert_eq!((report.total_bytes, report.parameters_bytes, report.results_bytes), (136, 32, 68));
+    assert_eq!(report.temporaries_bytes(), 36);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use prost::Message;
 
-use super::scan::Scan;
+use super::scan::{Scan, runs_callees};
 use crate::{
     hlo::{
         HloError,
@@ -89,11 +89,11 @@ fn instruction<'a>(bytes: &'a [u8], root: i64, scan: &mut Scan<'a>) -> Result<()
             _ => {}
         }
     }
-    if opcode == "fusion" {
+    if !runs_callees(opcode) {
         for field in called {
             let fields: xla::HloInstructionProto =
                 decoded("computations.instructions.called_computation_ids", field)?;
-            scan.fused.extend(fields.called_computation_ids);
+            scan.applied.extend(fields.called_computation_ids);
         }
     }
     let place = FieldPath::new("computations").index(scan.count() - 1);

@@ -49,8 +49,8 @@ pub struct InstructionMemory {
     pub shape: Arc<Shape>,
     /// What that takes; `None` where an extent is not known, or the layout has no strides.
     pub memory: Option<Footprint>,
-    /// Whether it has a buffer of its own. A tuple, an element of one, a bitcast, the parameter of a callee and what is
-    /// inside a fusion have none.
+    /// Whether it has a buffer of its own. A tuple, an element of one, a bitcast, the parameters and the root of a callee,
+    /// and what is inside a fusion or is applied to elements have none.
     pub has_buffer: bool,
 }
 

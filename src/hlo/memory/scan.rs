@@ -14,6 +14,16 @@ const MAX_SCANNED: usize = 1 << 22;
 /// Opcodes whose result is memory of their operands.
 const ALIASES: [&str; 4] = ["tuple", "get-tuple-element", "bitcast", "opt-barrier"];
 
+/// Opcodes that run the computations they call, one instruction after the other. Other opcodes apply theirs to elements,
+/// or make one loop of them.
+const CONTROL: [&str; 6] =
+    ["call", "while", "conditional", "async-start", "async-update", "async-done"];
+
+/// Whether the instructions of the computations that an opcode calls have buffers of their own.
+pub(super) fn runs_callees(opcode: &str) -> bool {
+    CONTROL.contains(&opcode)
+}
+
 /// What was found.
 #[derive(Default)]
 pub(super) struct Scan<'a> {
@@ -24,8 +34,8 @@ pub(super) struct Scan<'a> {
     known: HashMap<&'a [u8], usize>,
     /// The number of the entry; `None` where every instruction has a buffer.
     pub(super) entry: Option<i64>,
-    /// The numbers of the computations that fusions call.
-    pub(super) fused: HashSet<i64>,
+    /// The numbers of the computations that are applied to elements or fused.
+    pub(super) applied: HashSet<i64>,
     /// The entry's buffers, where these are said.
     pub(super) buffers: Option<(Vec<Shape>, Shape)>,
 }
@@ -115,8 +125,8 @@ impl<'a> Scan<'a> {
             let in_entry = self.entry.is_none_or(|entry| entry == number);
             let is_parameter = instruction.opcode == "parameter";
             let has_buffer = !ALIASES.contains(&instruction.opcode)
-                && (in_entry || !is_parameter)
-                && !self.fused.contains(&number);
+                && (in_entry || !is_parameter && !instruction.is_root)
+                && !self.applied.contains(&number);
             let (shape, memory) = self.shapes[instruction.shape].clone();
             if let Some(memory) = memory {
                 if has_buffer {

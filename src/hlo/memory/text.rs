@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::{Footprint, scan::Scan};
+use super::{
+    Footprint,
+    scan::{Scan, runs_callees},
+};
 use crate::{
     hlo::{
         HloError,
@@ -26,6 +29,9 @@ const OTHER_DUMPS: [(&str, &str); 5] = [
     ("HloLiveRange ", "live ranges"),
 ];
 
+/// Attributes that name computations which opcodes apply.
+const CALLEES: [&str; 5] = ["calls", "to_apply", "select", "scatter", "called_computations"];
+
 /// Finds the instructions or the allocations.
 pub(super) fn scan(text: &str) -> Result<Scan<'_>> {
     if text.lines().any(|line| line.trim_start().starts_with("Shape: ")) {
@@ -44,7 +50,7 @@ pub(super) fn scan(text: &str) -> Result<Scan<'_>> {
     let mut scan = Scan::default();
     scan.buffers = header(&mut cursor)?.1;
     let mut numbers = HashMap::new();
-    let mut fused = Vec::new();
+    let mut applied = Vec::new();
     while cursor.peek()?.is_some() {
         if table(&mut cursor)?.is_some() {
             continue;
@@ -59,7 +65,7 @@ pub(super) fn scan(text: &str) -> Result<Scan<'_>> {
         }
         let (mut has_root, mut is_empty) = (false, true);
         while !cursor.eat("}")? {
-            has_root |= instruction(&mut cursor, &mut scan, &mut fused)?;
+            has_root |= instruction(&mut cursor, &mut scan, &mut applied)?;
             is_empty = false;
         }
         if !has_root && !is_empty {
@@ -72,18 +78,18 @@ pub(super) fn scan(text: &str) -> Result<Scan<'_>> {
     if scan.count() == 0 {
         return Err(cursor.unexpected("HLO text, or XLA's report that memory ran out"));
     }
-    scan.fused = fused.into_iter().filter_map(|name| numbers.get(name).copied()).collect();
+    scan.applied = applied.into_iter().filter_map(|name| numbers.get(name).copied()).collect();
     if scan.count() == 1 {
         scan.entry = Some(0);
     }
     Ok(scan)
 }
 
-/// Adds an instruction, and the computation that it fuses; returns whether it is the root.
+/// Adds an instruction, and the computations that it applies; returns whether it is the root.
 fn instruction<'a>(
     cursor: &mut Cursor<'a>,
     scan: &mut Scan<'a>,
-    fused: &mut Vec<&'a str>,
+    applied: &mut Vec<&'a str>,
 ) -> Result<bool> {
     let is_root = cursor.eat_word("ROOT")?;
     let name = cursor.name()?;
@@ -96,8 +102,9 @@ fn instruction<'a>(
     cursor.balanced()?;
     while cursor.eat(",")? {
         let (attribute, _, value) = attribute(cursor)?;
-        if opcode == "fusion" && attribute == "calls" {
-            fused.push(value.trim_start_matches('%'));
+        if CALLEES.contains(&attribute) && !runs_callees(opcode) {
+            let names = value.trim_matches(['{', '}']).split(',');
+            applied.extend(names.map(|name| name.trim().trim_start_matches('%')));
         }
     }
     scan.instruction(name, opcode, is_root, shape.as_bytes(), || cursor.shape_at(start, shape))?;
