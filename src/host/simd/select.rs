@@ -55,7 +55,8 @@ pub(in crate::host) struct Selection {
     pub(super) loads: Vec<isize>,
     /// Which source each load reads; none are given where all read one.
     sources: Vec<usize>,
-    /// What each load gives, in the same order: for each byte of the register its place in the load, or [`NONE`].
+    /// What each load gives, in the same order: for each byte of the register its place in the load, or from [`NONE`] on where it
+    /// gives none.
     pub(super) places: Vec<u8>,
     /// The first byte that a period's loads read, and the first past the last.
     reach: (isize, isize),
@@ -76,10 +77,14 @@ impl Selection {
         simd: Simd,
         registers: usize,
         loads: Vec<isize>,
-        places: Vec<u8>,
+        mut places: Vec<u8>,
         advance: isize,
     ) -> Self {
         let width = simd.width();
+        // What a load does not give keeps its place among the bytes of the loads before it.
+        for (byte, place) in places.iter_mut().enumerate().filter(|(_, place)| **place >= NONE) {
+            *place = NONE | 64 | (byte % width) as u8;
+        }
         let terms = loads.len() / registers;
         assert!(terms > 0 && loads.len() == terms * registers, "{} loads", loads.len());
         assert_eq!(places.len(), loads.len() * width);
@@ -248,7 +253,7 @@ impl Selection {
                     let start = at + from + self.loads[load];
                     let places = &self.places[load * width..(load + 1) * width];
                     for (byte, &place) in bytes.iter_mut().zip(places) {
-                        if place != NONE {
+                        if place < NONE {
                             *byte = source[(start + isize::from(place)).cast_unsigned()];
                         }
                     }

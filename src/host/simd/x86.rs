@@ -10,15 +10,15 @@ use std::arch::x86_64::{
     _mm256_stream_si256, _mm256_unpackhi_epi8, _mm256_unpackhi_epi16, _mm256_unpackhi_epi32,
     _mm256_unpackhi_epi64, _mm256_unpacklo_epi8, _mm256_unpacklo_epi16, _mm256_unpacklo_epi32,
     _mm256_unpacklo_epi64, _mm512_castsi128_si512, _mm512_inserti32x4, _mm512_loadu_si512,
-    _mm512_mask_permutexvar_epi8, _mm512_set1_epi8, _mm512_setzero_si512, _mm512_shuffle_epi8,
-    _mm512_storeu_si512, _mm512_stream_si512, _mm512_testn_epi8_mask, _mm512_unpackhi_epi8,
-    _mm512_unpackhi_epi16, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi8,
-    _mm512_unpacklo_epi16, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
+    _mm512_permutex2var_epi8, _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_storeu_si512,
+    _mm512_stream_si512, _mm512_unpackhi_epi8, _mm512_unpackhi_epi16, _mm512_unpackhi_epi32,
+    _mm512_unpackhi_epi64, _mm512_unpacklo_epi8, _mm512_unpacklo_epi16, _mm512_unpacklo_epi32,
+    _mm512_unpacklo_epi64,
 };
 
 use super::{
     super::stream::{LINE, ahead},
-    select::{MANY, NONE, Selection},
+    select::{MANY, Selection},
     transpose::{AHEAD, AHEAD_BELOW, Inner, NARROW},
 };
 
@@ -251,8 +251,8 @@ unsafe fn term_64(bytes: __m512i, load: impl Fn(usize) -> *const u8, places: *co
     unsafe {
         let loaded = _mm512_loadu_si512(load(0).cast());
         let places = _mm512_loadu_si512(places.cast());
-        let given = _mm512_testn_epi8_mask(places, _mm512_set1_epi8(NONE.cast_signed()));
-        _mm512_mask_permutexvar_epi8(bytes, given, places, loaded)
+        // From 64 on they are those of the bytes that there are.
+        _mm512_permutex2var_epi8(loaded, places, bytes)
     }
 }
 
