@@ -8,7 +8,7 @@ use super::{
     shuffle::Shuffle,
     simd::Simd,
     stream::{LINE, Stream, fetch},
-    strips::Strips,
+    strips::{Strips, joins},
     tile::{Mover, Runs, Squares, Tile, Transpose, Units, at, each_unit},
 };
 
@@ -16,6 +16,9 @@ const _: () = assert!(align_of::<u64x8>() == LINE, "lines of a room begin with t
 
 /// Bytes of a run that the system's own copy moves best.
 const LONG: usize = 1 << 12;
+
+/// Bytes of rows that join which are streamed at a time.
+const JOINED: usize = 1 << 9;
 
 /// A plan at work between two images, in bytes.
 pub(super) struct BoxCopy<'a, 'd> {
@@ -126,7 +129,8 @@ impl BoxCopy<'_, '_> {
         match (&plan.way, stream) {
             (&Way::Strips(Some(simd)), Some((stream, room))) => {
                 let of = (plan.unit, plan.inner.as_ref());
-                let mut strips = Strips { simd, of, source, destination, stream, room };
+                let joins = joins(simd);
+                let mut strips = Strips { simd, joins, of, source, destination, stream, room };
                 each_tile(plan, from, to, &mut |tile| {
                     // What does not allow it goes through the caches.
                     if !strips.tile(&tile) {
@@ -155,7 +159,7 @@ impl BoxCopy<'_, '_> {
         each_tile(plan, from, to, &mut |tile| {
             // A tile leaves the buffer while the lines of the next one are on their way.
             if let Some(full) = &full {
-                let mut next = Fetch::new(plan, source, tile, full.columns.0.len());
+                let mut next = Fetch::new(plan, source, tile, writes(plan, full));
                 room.write(plan, full, pitch, destination, stream, || next.some());
             }
             let columns = (tile.columns.0, &room.rows[..tile.columns.0.len()]);
@@ -207,13 +211,32 @@ impl Room {
         let bytes: &[u8] = bytemuck::cast_slice(&self.lines);
         if plan.rows_join {
             let length = tile.columns.0.len() * length;
-            meanwhile();
-            return stream.copy(destination.bytes(tile.to, length), &bytes[..length]);
+            let mut to = destination.bytes(tile.to, length);
+            let mut bytes = &bytes[..length];
+            // In parts that end with a line.
+            let mut part = JOINED + to.as_ptr().addr().wrapping_neg() % LINE;
+            while !to.is_empty() {
+                meanwhile();
+                let some = part.min(to.len());
+                stream.copy(to.split_off_mut(..some).unwrap_or_default(), &bytes[..some]);
+                (bytes, part) = (&bytes[some..], JOINED);
+            }
+            return;
         }
         for (row, to) in bytes.chunks_exact(pitch).zip(tile.columns.1) {
             meanwhile();
             stream.copy(destination.bytes(tile.to + to, length), &row[..length]);
         }
+    }
+}
+
+/// How many times [`Room::write`] calls what happens meanwhile, about.
+fn writes(plan: &Plan, tile: &Tile) -> usize {
+    let columns = tile.columns.0.len();
+    if plan.rows_join {
+        (columns * tile.rows.0.len() * plan.unit).div_ceil(JOINED)
+    } else {
+        columns
     }
 }
 

@@ -45,6 +45,23 @@ pub(super) fn paired_bytes() -> usize {
     if is_intel() { 8 } else { 4 }
 }
 
+/// Whether single lines of hundreds of columns, which begin at various bytes of a line, are streamed in turns as fast as
+/// several lines of each.
+///
+/// On an Intel Xeon of family 6 they take 1.5 to 2.8 times as long, on an AMD EPYC of family 26 half as long
+/// (`benches/NOTES.md`). Of other makers nothing is known.
+pub(super) fn streams_single_lines() -> bool {
+    !is_intel()
+}
+
+/// Whether rows that are transposed next are asked for: hundreds of bytes of each, which are not foreseen.
+///
+/// On an Intel Xeon of family 6 that takes up to half as long again, on an AMD EPYC of family 26 two thirds of the time
+/// (`benches/NOTES.md`). Of other makers nothing is known.
+pub(super) fn asks_for_rows() -> bool {
+    !is_intel()
+}
+
 /// Whether `cpuid` names Intel as the processor's maker.
 fn is_intel() -> bool {
     #[cfg(target_arch = "x86_64")]

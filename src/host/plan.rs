@@ -7,8 +7,9 @@ use super::{
     pieces::{Destination as _, Pieces},
     plane::{Group, PlanAxis, Plane, merged},
     shuffle::{Shuffle, greatest_common_divisor},
-    simd::{Inner, Simd},
+    simd::{Inner, SHORT_UNIT, Simd},
     stream::LINE,
+    strips::joins,
 };
 
 /// Bytes along the destination and along the source of a tile that is streamed line by line as it is read: rows that are
@@ -22,6 +23,12 @@ const STRIP_UNITS: usize = 1 << 12;
 /// lines of each wait in the first cache.
 const UNEVEN_BYTES: usize = 1 << 9;
 const UNEVEN_COLUMNS: usize = 1 << 7;
+
+/// Such columns, at the most, where lines are joined in registers: one line of each waits in the first cache.
+const JOINED_COLUMNS: usize = 1 << 9;
+
+/// Bytes of rows that are streamed so, at the least.
+const JOINED_ROW: usize = 1 << 10;
 
 /// Bytes of the source that are streamed unit by unit in their order.
 const UNITS_TILE: usize = 1 << 12;
@@ -280,10 +287,16 @@ impl Plan {
         {
             (row >= LONG_ROW || streams.lines(row, &plane.axes))
                 && (streams_pages()
+                    || joins(simd) && unit <= SHORT_UNIT
                     || plane.columns.first().is_none_or(|axis| !streams.whole_pages(axis.dst)))
         } else {
-            columns = Group::new(&plane.columns, (UNEVEN_BYTES / unit).min(UNEVEN_COLUMNS));
-            row >= LONG_ROW
+            let (most, least) = if joins(simd) {
+                ((STRIPS_TILE.1 / unit).min(JOINED_COLUMNS), JOINED_ROW)
+            } else {
+                ((UNEVEN_BYTES / unit).min(UNEVEN_COLUMNS), LONG_ROW)
+            };
+            columns = Group::new(&plane.columns, most);
+            row >= least
         };
         let strips = streamed
             && touch(&rows.dst, unit)

@@ -2,8 +2,9 @@
 
 use super::{
     box_copy::Room,
+    cache::streams_single_lines,
     pieces::{Destination as _, Pieces},
-    simd::{Inner, Simd},
+    simd::{Inner, SHORT_UNIT, Simd},
     stream::{LINE, Stream},
     tile::Tile,
 };
@@ -11,9 +12,16 @@ use super::{
 /// Lines of a column that are put together at a time, where columns begin at various bytes of a line.
 const LINES: usize = 4;
 
+/// Whether lines of columns that begin at various bytes of a line are joined in registers.
+pub(super) fn joins(simd: Simd) -> bool {
+    simd.joins_lines() && streams_single_lines()
+}
+
 /// Tiles of contiguous rows and columns on their way past the caches.
 pub(super) struct Strips<'a, 'd> {
     pub(super) simd: Simd,
+    /// Whether lines of columns that begin at various bytes are joined in registers.
+    pub(super) joins: bool,
     /// Length of a unit, and how the bytes inside of it are permuted, where they are.
     pub(super) of: (usize, Option<&'a Inner>),
     pub(super) source: &'a [u8],
@@ -32,8 +40,10 @@ impl Strips<'_, '_> {
         let Some(columns) = columns.filter(|_| tile.rows.0.len() >= 16 / unit) else {
             return false;
         };
-        match columns.gap().filter(|gap| gap.is_multiple_of(unit)) {
+        let pages = self.joins && unit <= SHORT_UNIT && columns.are_pages_apart();
+        match columns.gap().filter(|gap| gap.is_multiple_of(unit) && !pages) {
             Some(gap) => self.through_registers(tile, gap),
+            None if self.joins => self.joined(tile),
             None => self.through_room(tile),
         }
     }
@@ -64,6 +74,17 @@ impl Strips<'_, '_> {
                     stream,
                 )
             })
+    }
+
+    /// Joins the lines of each column in registers.
+    fn joined(&mut self, tile: &Tile) -> bool {
+        let Self { simd, of, source, ref mut destination, stream, ref mut room, .. } = *self;
+        let Tile { from, to, rows: (rows, _), columns: (_, writes), .. } = *tile;
+        let (held, _) = room.columns(writes.len(), LINE);
+        let columns = destination.columns(to, writes, rows.len() * of.0);
+        columns.is_some_and(|mut columns| {
+            simd.stream_joined(of, (source, from, rows), (&mut columns, held), stream)
+        })
     }
 
     /// Puts the lines of each column together in the room, where the end of what was there before waits for the rest of

@@ -6,6 +6,9 @@ use smallvec::SmallVec;
 
 use super::super::stream::LINE;
 
+/// Bytes of a page.
+const PAGE: usize = 1 << 12;
+
 /// Where the columns of a matrix are written: runs of one length in the slices of a destination.
 pub(in crate::host) struct Columns<'a> {
     pub(super) starts: Starts<'a>,
@@ -93,6 +96,18 @@ impl<'a> Columns<'a> {
                 starts.iter().all(|&start| gap(start) == first).then_some(first)
             }
         }
+    }
+
+    /// Whether the first columns begin whole pages apart.
+    pub(in crate::host) fn are_pages_apart(&self) -> bool {
+        let apart = match &self.starts {
+            Starts::Offsets(_, [first, second, ..]) => first.abs_diff(*second),
+            Starts::Pointers(starts) if starts.len() > 1 => {
+                starts[0].addr().abs_diff(starts[1].addr())
+            }
+            _ => 0,
+        };
+        apart != 0 && apart.is_multiple_of(PAGE)
     }
 
     /// Whether matrices of so many rows fit from byte `at` of the columns on.

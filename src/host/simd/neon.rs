@@ -9,7 +9,10 @@ use std::arch::aarch64::{
 };
 
 use super::{
-    super::stream::{LINE, ahead},
+    super::{
+        cache::asks_for_rows,
+        stream::{LINE, ahead},
+    },
     select::{MANY, Selection},
     transpose::{AHEAD, AHEAD_BELOW, Inner, NARROW},
 };

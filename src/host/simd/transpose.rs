@@ -195,7 +195,7 @@ impl Simd {
 }
 
 /// Whether runs of `length` bytes at these offsets from `start` lie inside a slice.
-fn inside(slice: &[u8], start: isize, offsets: &[isize], length: usize) -> bool {
+pub(super) fn inside(slice: &[u8], start: isize, offsets: &[isize], length: usize) -> bool {
     let Some(last) = slice.len().checked_sub(length) else { return false };
     let lies = |offset: &isize| (start + offset).cast_unsigned() <= last;
     match (pitch(offsets), offsets) {
@@ -230,12 +230,18 @@ macro_rules! square {
     }};
 }
 
-/// Moves the squares of a strip of rows; `$place` says where a column is read, of a line in each lane.
+/// Moves the squares of a strip of rows, while those below are asked for; `$place` says where a column is read, of a line in
+/// each lane.
 macro_rules! squares {
-    ($load:ident, $low:ident, $high:ident, $permute:ident, $store:ident, $n:ident, $e:ident, $table:expr, ($start:expr, $at:expr), $columns:expr, $place:expr) => {{
+    ($load:ident, $low:ident, $high:ident, $permute:ident, $store:ident, $n:ident, $e:ident, $table:expr, ($start:expr, $at:expr), $columns:expr, ($from:expr, $below:expr), $place:expr) => {{
         let place = $place;
         let mut column = 0;
         loop {
+            if column * $n % LINE < $e * $n {
+                for row in $below {
+                    ahead($from.wrapping_offset(*row).wrapping_add(column * $n));
+                }
+            }
             // SAFETY: the square's rows and columns are among the caller's.
             unsafe {
                 let read = |line: usize, lane: usize| place(column, line, lane);
@@ -274,6 +280,7 @@ macro_rules! transpose {
             // SAFETY: a table has the 16 bytes of a lane.
             let table = unsafe { $load(|_| inner.as_ptr()) };
             let height = E * $lanes;
+            let asks = asks_for_rows();
             // Few rows are kept as one address and a pitch, more of them as addresses.
             let pitch = if E <= 4 { super::columns::pitch(rows) } else { None };
             let mut lines: [*const u8; 16 * $lanes] = [from; 16 * $lanes];
@@ -283,6 +290,8 @@ macro_rules! transpose {
                     *line = from.wrapping_offset(*offset);
                 }
                 let first = lines[0];
+                let below = rows.get(row + height..row + 2 * height).filter(|_| asks);
+                let below = below.unwrap_or_default();
                 match pitch {
                     Some(pitch) => squares!(
                         $load,
@@ -295,6 +304,7 @@ macro_rules! transpose {
                         table,
                         (start, at + row * N),
                         columns,
+                        (from, below),
                         |column: usize, line: usize, lane: usize| {
                             let lane = first.wrapping_offset((lane * E).cast_signed() * pitch);
                             lane.wrapping_add(column * N)
@@ -312,6 +322,7 @@ macro_rules! transpose {
                         table,
                         (start, at + row * N),
                         columns,
+                        (from, below),
                         |column: usize, line: usize, lane: usize| lines[line + lane * E]
                             .wrapping_add(column * N)
                     ),

@@ -17,7 +17,10 @@ use std::arch::x86_64::{
 };
 
 use super::{
-    super::stream::{LINE, ahead},
+    super::{
+        cache::asks_for_rows,
+        stream::{LINE, ahead},
+    },
     select::{MANY, Selection},
     transpose::{AHEAD, AHEAD_BELOW, Inner, NARROW},
 };
@@ -128,7 +131,7 @@ unsafe fn write_32(to: *mut u8, bytes: __m256i) {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-unsafe fn lanes_64(lane: impl Fn(usize) -> *const u8) -> __m512i {
+pub(super) unsafe fn lanes_64(lane: impl Fn(usize) -> *const u8) -> __m512i {
     // SAFETY: the caller's lanes.
     unsafe {
         let first = _mm512_castsi128_si512(_mm_loadu_si128(lane(0).cast()));
@@ -138,9 +141,17 @@ unsafe fn lanes_64(lane: impl Fn(usize) -> *const u8) -> __m512i {
     }
 }
 
+/// The 64 bytes from the first lane's place on.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) unsafe fn whole_64(lane: impl Fn(usize) -> *const u8) -> __m512i {
+    // SAFETY: the caller's bytes.
+    unsafe { _mm512_loadu_si512(lane(0).cast()) }
+}
+
 #[inline]
 #[target_feature(enable = "avx512bw")]
-fn low_64<const N: usize>(a: __m512i, b: __m512i) -> __m512i {
+pub(super) fn low_64<const N: usize>(a: __m512i, b: __m512i) -> __m512i {
     match N {
         1 => _mm512_unpacklo_epi8(a, b),
         2 => _mm512_unpacklo_epi16(a, b),
@@ -151,7 +162,7 @@ fn low_64<const N: usize>(a: __m512i, b: __m512i) -> __m512i {
 
 #[inline]
 #[target_feature(enable = "avx512bw")]
-fn high_64<const N: usize>(a: __m512i, b: __m512i) -> __m512i {
+pub(super) fn high_64<const N: usize>(a: __m512i, b: __m512i) -> __m512i {
     match N {
         1 => _mm512_unpackhi_epi8(a, b),
         2 => _mm512_unpackhi_epi16(a, b),
@@ -162,14 +173,14 @@ fn high_64<const N: usize>(a: __m512i, b: __m512i) -> __m512i {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-unsafe fn write_64(to: *mut u8, bytes: __m512i) {
+pub(super) unsafe fn write_64(to: *mut u8, bytes: __m512i) {
     // SAFETY: the caller's place.
     unsafe { _mm512_storeu_si512(to.cast(), bytes) }
 }
 
 #[inline]
 #[target_feature(enable = "avx512bw")]
-fn permute_64(bytes: __m512i, table: __m512i) -> __m512i {
+pub(super) fn permute_64(bytes: __m512i, table: __m512i) -> __m512i {
     _mm512_shuffle_epi8(bytes, table)
 }
 
@@ -201,7 +212,7 @@ unsafe fn stream_32(to: *mut u8, bytes: __m256i) {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-unsafe fn stream_64(to: *mut u8, bytes: __m512i) {
+pub(super) unsafe fn stream_64(to: *mut u8, bytes: __m512i) {
     // SAFETY: the caller's place, a multiple of 64.
     unsafe { _mm512_stream_si512(to.cast(), bytes) }
 }

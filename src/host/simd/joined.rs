@@ -1,0 +1,349 @@
+//! Matrices transposed past the caches whose columns begin at various bytes of a line: each line is joined in a register
+//! from what the strip before it left over of its column, and from this strip.
+#![allow(unsafe_code)] // Loads and stores of registers take pointers, and an instruction set must be there.
+#![cfg_attr(
+    not(target_arch = "x86_64"),
+    allow(unused, unreachable_patterns) // There is no instruction set, and nothing to call.
+)]
+
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{
+    __m512i, _mm512_loadu_si512, _mm512_mask_storeu_epi8, _mm512_maskz_loadu_epi8,
+    _mm512_permutex2var_epi8, _mm512_setzero_si512, _mm512_shuffle_i32x4,
+};
+
+#[cfg(target_arch = "x86_64")]
+use super::x86::{high_64, lanes_64, low_64, permute_64, stream_64, whole_64, write_64};
+use super::{
+    super::stream::{LINE, Stream, ahead},
+    columns::{Columns, Starts},
+    set::{Set, Simd},
+    transpose::{Inner, inside},
+};
+
+/// 0, 1, 2, …: from byte `LINE - n` on the places that join the last `n` bytes of a line and the first of another.
+static PLACES: [u8; 2 * LINE] = {
+    let (mut places, mut n) = ([0; 2 * LINE], 0);
+    while n < 2 * LINE {
+        places[n] = n as u8;
+        n += 1;
+    }
+    places
+};
+
+/// Lines of a column that are streamed together where columns are whole pages apart.
+const LINES: usize = 4;
+
+/// Bytes of units of which they are, at the most.
+pub(in crate::host) const SHORT_UNIT: usize = 2;
+
+impl Simd {
+    /// Whether [`Self::stream_joined`] can be done.
+    pub(in crate::host) fn joins_lines(self) -> bool {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512Vbmi => true,
+            _ => false,
+        }
+    }
+
+    /// Transposes as [`Self::transpose`] from the start of the columns on, whole lines past the caches. `held` is room for a
+    /// line of each column.
+    ///
+    /// False, and nothing is written, where there is no instruction set for it, where the matrix has fewer columns than a
+    /// register has units or does not fill a line of one, or where it does not lie inside the source and the columns.
+    pub(in crate::host) fn stream_joined(
+        self,
+        (unit, inner): (usize, Option<&Inner>),
+        (source, from, rows): (&[u8], isize, &[isize]),
+        (columns, held): (&mut Columns, &mut [u8]),
+        _: &Stream,
+    ) -> bool {
+        let count = columns.count;
+        if !self.joins_lines()
+            || count < 16 / unit
+            || rows.len() * unit < LINE
+            || held.len() < count * LINE
+            || !inside(source, from, rows, count * unit)
+            || !columns.hold(0, rows.len(), unit)
+        {
+            return false;
+        }
+        let from = source.as_ptr().wrapping_offset(from);
+        let held = held.as_mut_ptr();
+        // SAFETY: the set has the features; every row of the matrix lies inside the source and every column inside the
+        // destination, and both are long enough; there is room for each column's line.
+        #[cfg(target_arch = "x86_64")]
+        unsafe {
+            by_unit!(self.join_units, unit, inner, from, rows, held, columns);
+        }
+        true
+    }
+
+    /// The same.
+    ///
+    /// # Safety
+    ///
+    /// As [`joined`], but for the features.
+    #[cfg(target_arch = "x86_64")]
+    #[expect(clippy::unused_self, reason = "the set is known to have the features")]
+    unsafe fn join_units<const N: usize, const E: usize>(
+        self,
+        inner: Option<&Inner>,
+        from: *const u8,
+        rows: &[isize],
+        held: *mut u8,
+        columns: &Columns,
+    ) {
+        let plain = [0; 16];
+        // SAFETY: the caller's matrix and room; the index is that of a column.
+        unsafe {
+            match (inner, &columns.starts) {
+                (Some(inner), &Starts::Offsets(start, offsets)) => {
+                    let column = |n: usize| start.wrapping_offset(*offsets.get_unchecked(n));
+                    each::<N, E, true>(inner, from, rows, held, columns, column);
+                }
+                (None, &Starts::Offsets(start, offsets)) => {
+                    let column = |n: usize| start.wrapping_offset(*offsets.get_unchecked(n));
+                    each::<N, E, false>(&plain, from, rows, held, columns, column);
+                }
+                (Some(inner), Starts::Pointers(starts)) => {
+                    let column = |n: usize| *starts.get_unchecked(n);
+                    each::<N, E, true>(inner, from, rows, held, columns, column);
+                }
+                (None, Starts::Pointers(starts)) => {
+                    let column = |n: usize| *starts.get_unchecked(n);
+                    each::<N, E, false>(&plain, from, rows, held, columns, column);
+                }
+            }
+        }
+    }
+}
+
+/// Transposes a matrix as [`joined`] does, the most of it four lines of a column at a time where that is faster.
+///
+/// # Safety
+///
+/// As [`joined`].
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+unsafe fn each<const N: usize, const E: usize, const INNER: bool>(
+    inner: &Inner,
+    from: *const u8,
+    rows: &[isize],
+    held: *mut u8,
+    columns: &Columns,
+    start: impl Fn(usize) -> *mut u8,
+) {
+    let count = columns.count;
+    // SAFETY: the caller's.
+    unsafe {
+        let in_blocks = N <= SHORT_UNIT && columns.are_pages_apart() && count >= 4 * E;
+        let strips = if in_blocks {
+            blocks::<N, E, INNER>(inner, from, rows, held, count, &start)
+        } else {
+            0
+        };
+        joined::<N, E, INNER>(inner, (from, rows), strips, held, count, start);
+    }
+}
+
+/// Transposes the first strips of a matrix as [`joined`] does, [`LINES`] of them at a time, in blocks of 64 bytes of the source:
+/// rows that are nearly whole pages apart too have few places in the first cache, so that each line of them is loaded once.
+/// Returns how many strips it were.
+///
+/// # Safety
+///
+/// As [`joined`]; there are at least `4 * E` columns.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+unsafe fn blocks<const N: usize, const E: usize, const INNER: bool>(
+    inner: &Inner,
+    from: *const u8,
+    rows: &[isize],
+    held: *mut u8,
+    columns: usize,
+    start: impl Fn(usize) -> *mut u8,
+) -> usize {
+    // SAFETY: a table has the 16 bytes of a lane.
+    let table = unsafe { lanes_64(|_| inner.as_ptr()) };
+    let height = LINE / N;
+    let mut block = [[_mm512_setzero_si512(); LINES]; LINE];
+    let groups = rows.chunks_exact(LINES * height);
+    let count = groups.len();
+    for (group, rows) in groups.enumerate() {
+        let (mut column, mut done) = (0, 0);
+        loop {
+            for (line, rows) in rows.chunks_exact(height).enumerate() {
+                // SAFETY: the block's rows and columns are among the caller's.
+                unsafe {
+                    let mut quarters = [[_mm512_setzero_si512(); E]; 4];
+                    for (quarter, rows) in quarters.iter_mut().zip(rows.chunks_exact(E)) {
+                        *quarter = square!(
+                            whole_64,
+                            low_64,
+                            high_64,
+                            permute_64,
+                            N,
+                            E,
+                            table,
+                            |line: usize, _| from.wrapping_offset(rows[line]).add(column * N)
+                        );
+                    }
+                    for number in 0..E {
+                        let [first, second, third, last] = &quarters;
+                        let lanes =
+                            turned([first[number], second[number], third[number], last[number]]);
+                        for (lane, bytes) in lanes.into_iter().enumerate() {
+                            block[lane * E + number][line] = bytes;
+                        }
+                    }
+                }
+            }
+            for (number, lines) in (column..).zip(&block[..4 * E]).skip(done - column) {
+                // SAFETY: lines lie in their column but for the first one, of which the part that does is written.
+                unsafe {
+                    let (start, held) = (start(number), held.wrapping_add(number * LINE));
+                    let place = start.addr() % LINE;
+                    let places = _mm512_loadu_si512(PLACES.as_ptr().add(LINE - place).cast());
+                    let to = start.wrapping_add(group * LINES * LINE).wrapping_sub(place);
+                    if group == 0 {
+                        _mm512_mask_storeu_epi8(start.cast(), !0 >> place, lines[0]);
+                    } else {
+                        let before = _mm512_loadu_si512(held.cast());
+                        stream_64(to, _mm512_permutex2var_epi8(before, places, lines[0]));
+                    }
+                    for (line, pair) in lines.windows(2).enumerate() {
+                        let joined = _mm512_permutex2var_epi8(pair[0], places, pair[1]);
+                        stream_64(to.wrapping_add((line + 1) * LINE), joined);
+                    }
+                    write_64(held, lines[LINES - 1]);
+                }
+            }
+            // The last block overlaps the one before it.
+            done = column + 4 * E;
+            if done == columns {
+                break;
+            }
+            column = done.min(columns - 4 * E);
+        }
+    }
+    count * LINES
+}
+
+/// Lane `n` of register `m` from lane `m` of register `n`.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn turned([a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {
+    let (low, high) = (_mm512_shuffle_i32x4::<0x44>(a, b), _mm512_shuffle_i32x4::<0xee>(a, b));
+    let (low_2, high_2) = (_mm512_shuffle_i32x4::<0x44>(c, d), _mm512_shuffle_i32x4::<0xee>(c, d));
+    [
+        _mm512_shuffle_i32x4::<0x88>(low, low_2),
+        _mm512_shuffle_i32x4::<0xdd>(low, low_2),
+        _mm512_shuffle_i32x4::<0x88>(high, high_2),
+        _mm512_shuffle_i32x4::<0xdd>(high, high_2),
+    ]
+}
+
+/// Transposes the matrix of `columns` columns of units of `N` bytes, `E` of which fill 16 bytes, whose rows begin at offsets
+/// from an address, from one of its strips on.
+///
+/// The rows of a strip are read side by side, as [`Simd::stream_transpose`] does, while those of the next one are asked for.
+///
+/// # Safety
+///
+/// There are at least `E` columns and rows for a line; every row may be read and every column written as a whole, and
+/// `held` has room for a line of each, and has what the strip before left over of them.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+unsafe fn joined<const N: usize, const E: usize, const INNER: bool>(
+    inner: &Inner,
+    (from, rows): (*const u8, &[isize]),
+    first: usize,
+    held: *mut u8,
+    columns: usize,
+    start: impl Fn(usize) -> *mut u8,
+) {
+    // SAFETY: a table has the 16 bytes of a lane.
+    let table = unsafe { lanes_64(|_| inner.as_ptr()) };
+    let height = LINE / N;
+    let strips = rows.len() / height;
+    let written = strips * LINE;
+    let over = rows.len() - strips * height;
+    let mut lines: [*const u8; LINE] = [from; LINE];
+    // Rows that are left over end a strip of their own, whose first ones others wrote.
+    for strip in first..strips + usize::from(over > 0) {
+        let first = (strip * height).min(rows.len() - height);
+        for (line, offset) in lines.iter_mut().zip(&rows[first..first + height]) {
+            *line = from.wrapping_offset(*offset);
+        }
+        let below = rows.get(first + height..first + 2 * height);
+        let (mut column, mut done) = (0, 0);
+        loop {
+            if let Some(below) = below
+                && column * N % LINE < E * N
+            {
+                for row in below {
+                    ahead(from.wrapping_offset(*row).wrapping_add(column * N));
+                }
+            }
+            // SAFETY: the square's rows and columns are among the caller's; a line that is streamed lies in its column,
+            // since a whole strip was written before it and this one follows.
+            unsafe {
+                let square: [_; E] = square!(
+                    lanes_64,
+                    low_64,
+                    high_64,
+                    permute_64,
+                    N,
+                    E,
+                    table,
+                    |line: usize, lane: usize| lines[lane * E + line].add(column * N)
+                );
+                let mut line = 0;
+                while line < E {
+                    let (number, bytes) = (column + line, square[line]);
+                    let (start, held) = (start(number), held.wrapping_add(number * LINE));
+                    let place = start.addr() % LINE;
+                    if column + line < done {
+                        // Written by the square before.
+                    } else if strip == strips {
+                        let rest = !0 << (LINE - over * N);
+                        _mm512_mask_storeu_epi8(start.add(first * N).cast(), rest, bytes);
+                    } else {
+                        if strip == 0 {
+                            _mm512_mask_storeu_epi8(start.cast(), !0 >> place, bytes);
+                        } else {
+                            let places = PLACES.as_ptr().add(LINE - place);
+                            let places = _mm512_loadu_si512(places.cast());
+                            let before = _mm512_loadu_si512(held.cast());
+                            let line = _mm512_permutex2var_epi8(before, places, bytes);
+                            stream_64(start.add(strip * LINE).wrapping_sub(place), line);
+                        }
+                        write_64(held, bytes);
+                    }
+                    line += 1;
+                }
+            }
+            // The last square overlaps the one before it.
+            done = column + E;
+            if done == columns {
+                break;
+            }
+            column = done.min(columns - E);
+        }
+    }
+    for number in 0..columns {
+        let place = start(number).addr() % LINE;
+        let some = (1 << place) - 1;
+        // SAFETY: the last bytes of the line that is held, where they belong.
+        unsafe {
+            let rest = _mm512_maskz_loadu_epi8(some, held.add(number * LINE + LINE - place).cast());
+            _mm512_mask_storeu_epi8(start(number).add(written - place).cast(), some, rest);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
