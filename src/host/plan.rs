@@ -250,19 +250,24 @@ impl Plan {
             let bytes = if streams.shuffled { STREAMED_BYTES } else { SHUFFLED_BYTES };
             // In whole lines, so that the rows after the first begin like it.
             let lines = LINE / greatest_common_divisor(LINE, rows.inner * unit) * rows.inner;
-            let length = (bytes / unit / columns.dst.len()).max(rows.dst.len());
+            // Columns that are pages apart share nothing that is at hand: rows are long before there are several.
+            let far = plane.columns.first().is_none_or(|axis| axis.src.unsigned_abs() >= PAGE);
+            let side_by_side = if far { 1 } else { columns.dst.len() };
+            let length = (bytes / unit / side_by_side).max(rows.dst.len());
             let long = Group::new(&plane.rows, length.next_multiple_of(lines));
             let offsets = &long.src[..long.inner];
             let shuffle = Shuffle::new(simd, unit, offsets, long.axis.src, long.block)?;
-            Some((long, shuffle))
+            let few = (bytes / unit / long.dst.len()).max(1);
+            let columns = if far { Group::new(&plane.columns, few) } else { columns.clone() };
+            Some((long, columns, shuffle))
         });
-        let (rows, way, streamed) = match shuffle {
-            Some((rows, shuffle)) => {
+        let (rows, columns, way, streamed) = match shuffle {
+            Some((rows, columns, shuffle)) => {
                 let streamed = if unit > SMALL { streamed } else { streams.shuffled };
-                (rows, Way::Shuffle(shuffle), streamed)
+                (rows, columns, Way::Shuffle(shuffle), streamed)
             }
-            None if square => (rows, Way::Transpose(simd), streamed),
-            None => (rows, Way::Units, streamed),
+            None if square => (rows, columns, Way::Transpose(simd), streamed),
+            None => (rows, columns, Way::Units, streamed),
         };
         Self::around(unit, way, rows, columns, plane, streamed)
     }
