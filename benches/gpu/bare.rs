@@ -18,12 +18,12 @@ pub struct Bare {
 
 impl Bare {
     /// With wgpu's run-time checks.
-    pub fn checked(gpu: &Gpu, wgsl: &str, workgroups: [u32; 3], buffers: [&Buffer; 2]) -> Self {
+    pub fn checked(gpu: &Gpu, wgsl: &str, workgroups: [u32; 3], buffers: &[&Buffer]) -> Self {
         Self::new(gpu, &gpu.device().create_shader_module(descriptor(wgsl)), workgroups, buffers)
     }
 
     /// Without them, for a text of this repository whose accesses lie inside its buffers.
-    pub fn unchecked(gpu: &Gpu, wgsl: &str, workgroups: [u32; 3], buffers: [&Buffer; 2]) -> Self {
+    pub fn unchecked(gpu: &Gpu, wgsl: &str, workgroups: [u32; 3], buffers: &[&Buffer]) -> Self {
         let checks = wgpu::ShaderRuntimeChecks::unchecked();
         // SAFETY: the kernels in `by_hand/` stay inside the images of their cases, and their loops end.
         let module = unsafe { gpu.device().create_shader_module_trusted(descriptor(wgsl), checks) };
@@ -34,7 +34,7 @@ impl Bare {
         gpu: &Gpu,
         module: &wgpu::ShaderModule,
         workgroups: [u32; 3],
-        buffers: [&Buffer; 2],
+        buffers: &[&Buffer],
     ) -> Self {
         let pipeline = gpu.device().create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label: None,
@@ -48,9 +48,8 @@ impl Bare {
             label: None,
             layout: &pipeline.get_bind_group_layout(0),
             entries: &buffers
-                .map(Buffer::handle)
-                .map(wgpu::Buffer::as_entire_binding)
-                .into_iter()
+                .iter()
+                .map(|buffer| buffer.handle().as_entire_binding())
                 .zip(0..)
                 .map(|(resource, binding)| wgpu::BindGroupEntry { binding, resource })
                 .collect::<Vec<_>>(),

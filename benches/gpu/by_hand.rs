@@ -1,7 +1,8 @@
 //! `--cases by-hand`: kernels written by hand for single cases, beside the one that stridec compiles.
 //!
 //! Each file of `by_hand/` begins with the case that it is for, and with its workgroups. A case is one of the eight or of the
-//! everyday ones, or arguments such as `relayout --from f32[512,512] --to {0,1}`:
+//! everyday ones, arguments such as `relayout --from f32[512,512] --to {0,1}`, or a program of `benches/data/programs.jsonl`, such as
+//! `program f32 concatenate 4, columns`, whose parameters are the first bindings:
 //!
 //! ```text
 //! // case: 4096x4096 transposed
@@ -10,13 +11,19 @@
 
 use std::{collections::BTreeMap, error::Error, fs, fs::File, path::Path, time::Instant};
 
-use stridec::{Operation, gpu::Gpu, shape::ElementType};
+use stridec::{
+    Kernel, Target,
+    gpu::{Buffer, Gpu},
+    program::Program,
+    shape::ElementType,
+};
 
 use crate::{
     bare::{Bare, submit},
     cases::eight,
     everyday::{everyday, operation},
     measure::{Implementation, identity, in_turns},
+    programs::{images, programs},
     write_json,
 };
 
@@ -38,29 +45,22 @@ pub fn measure(
     only: &str,
     json: &mut Option<File>,
 ) -> Result<(), Box<dyn Error>> {
-    let mut operations: BTreeMap<String, Operation> = BTreeMap::new();
-    operations.extend(eight(ElementType::F32)?.into_iter().map(|case| (case.name, case.operation)));
-    operations.extend(everyday()?.into_iter().map(|case| (case.name, case.operation)));
-    for (case, kernels) in read(folder.as_ref())? {
-        if !case.contains(only) {
+    let target = gpu.limits().target(gpu.name());
+    for (name, kernels) in read(folder.as_ref())? {
+        if !name.contains(only) {
             continue;
         }
-        let operation = match operations.remove(&case) {
-            Some(operation) => operation,
-            None => operation(&case.split(' ').collect::<Vec<_>>())
-                .map_err(|error| format!("{case}: {error}"))?,
+        let Case { images, expected, ours } = Case::new(&name, &target)?;
+        println!("{name}");
+        let moved = expected.len() as u64;
+        let identity = identity(moved)?.compile(&target)?;
+        // Room for the words past the end that some kernels bind, and for the identity kernel.
+        let upload = |image: &Vec<u8>| {
+            let more = expected.len().saturating_sub(image.len()) + 64;
+            gpu.upload(&[&image[..], &vec![0; more]].concat())
         };
-        let moved = operation.destination().image_bytes();
-        println!("{case}");
-        let target = gpu.limits().target(gpu.name());
-        let (ours, identity) = (operation.compile(&target)?, identity(moved)?.compile(&target)?);
-        let image = pattern(operation.source().image_bytes());
-        let mut expected = vec![0; usize::try_from(moved)?];
-        operation.run_on_host(&image, &mut expected)?;
-        // Room for the words past the end that some kernels bind.
-        let source = gpu.upload(
-            &[&image[..], &vec![0; expected.len().saturating_sub(image.len()) + 64]].concat(),
-        )?;
+        let sources = images.iter().map(upload).collect::<Result<Vec<_>, _>>()?;
+        let sources: Vec<&Buffer> = sources.iter().collect();
         let destination = gpu.allocate(moved + 64)?;
         let blank = gpu.upload(&vec![0xa5; expected.len() + 64])?;
         let timed = |run: &dyn Fn() -> Result<(), stridec::gpu::GpuError>| {
@@ -71,12 +71,23 @@ pub fn measure(
         let mut implementations: Vec<Implementation<'_>> = vec![
             (
                 "identity".into(),
-                Box::new(|| timed(&|| gpu.dispatch(&identity, &source, &destination))),
+                Box::new(|| timed(&|| gpu.dispatch(&identity, sources[0], &destination))),
             ),
-            ("stridec".into(), Box::new(|| timed(&|| gpu.dispatch(&ours, &source, &destination)))),
+            (
+                "stridec".into(),
+                Box::new(|| {
+                    timed(&|| match &ours {
+                        Ours::Kernel(kernel) => gpu.dispatch(kernel, sources[0], &destination),
+                        Ours::Program(program) => {
+                            gpu.dispatch_program(program, &sources, &[&destination])
+                        }
+                    })
+                }),
+            ),
         ];
         for ByHand { name, wgsl, workgroups } in kernels {
-            let bare = Bare::unchecked(gpu, &wgsl, workgroups, [&source, &destination]);
+            let bound = [&sources[..], &[&destination]].concat();
+            let bare = Bare::unchecked(gpu, &wgsl, workgroups, &bound);
             gpu.copy(&blank, &destination, moved, 1)?;
             submit(gpu, |encoder| bare.encode(encoder))?;
             let mut out = vec![0; expected.len()];
@@ -95,9 +106,45 @@ pub fn measure(
                 one.implementation
             );
         }
-        write_json(json, &case, &gpu.name(), &measured)?;
+        write_json(json, &name, &gpu.name(), &measured)?;
     }
     Ok(())
+}
+
+/// A case with its images, what they become, and what stridec runs.
+struct Case {
+    images: Vec<Vec<u8>>,
+    expected: Vec<u8>,
+    ours: Ours,
+}
+
+enum Ours {
+    Kernel(Kernel),
+    Program(Program),
+}
+
+impl Case {
+    fn new(name: &str, target: &Target) -> Result<Self, Box<dyn Error>> {
+        if let Some(name) = name.strip_prefix("program ") {
+            let program = programs(target, name)?.pop().ok_or("no such program")?.1;
+            let images = images(&program);
+            let given: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
+            let expected = program.run_on_host(&given)?.pop().ok_or("expected a result")?;
+            return Ok(Self { images, expected, ours: Ours::Program(program) });
+        }
+        let eight = eight(ElementType::F32)?.into_iter().map(|case| (case.name, case.operation));
+        let everyday = everyday()?.into_iter().map(|case| (case.name, case.operation));
+        let operation = match eight.chain(everyday).find(|case| case.0 == name) {
+            Some((_, operation)) => operation,
+            None => operation(&name.split(' ').collect::<Vec<_>>())
+                .map_err(|error| format!("{name}: {error}"))?,
+        };
+        let image = pattern(operation.source().image_bytes());
+        let mut expected = vec![0; usize::try_from(operation.destination().image_bytes())?];
+        operation.run_on_host(&image, &mut expected)?;
+        let ours = Ours::Kernel(operation.compile(target)?);
+        Ok(Self { images: vec![image], expected, ours })
+    }
 }
 
 /// The kernels of a folder, by the names of their cases.

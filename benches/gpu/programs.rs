@@ -5,7 +5,8 @@ use std::{error::Error, fs::File, time::Instant};
 use stridec::{
     gpu::Gpu,
     hlo::Module,
-    program::{Buffer, compile_module},
+    program::{Buffer, Program, compile_module},
+    schedule::Target,
 };
 
 use super::{
@@ -13,6 +14,29 @@ use super::{
     measure::{Implementation, in_turns},
     write_json,
 };
+
+/// The programs whose names contain `only`, compiled with default layouts.
+pub fn programs(target: &Target, only: &str) -> Result<Vec<(String, Program)>, Box<dyn Error>> {
+    let mut all = Vec::new();
+    for line in include_str!("../data/programs.jsonl").lines() {
+        let case: serde_json::Value = serde_json::from_str(line)?;
+        let name = case["name"].as_str().ok_or("expected a name")?;
+        if name.contains(only) {
+            let module = base64::decode(case["module"].as_str().ok_or("expected a module")?);
+            let module = Module::decode(&module)?.with_default_layouts();
+            all.push((name.to_owned(), compile_module(&module, target)?));
+        }
+    }
+    Ok(all)
+}
+
+/// Images of a program's parameters, without a pattern of a few bytes.
+pub fn images(program: &Program) -> Vec<Vec<u8>> {
+    let image = |of: &Buffer| -> Vec<u8> {
+        (0..of.bytes()).map(|n| (n.wrapping_mul(0x9e37_79b9) >> 24).to_le_bytes()[0]).collect()
+    };
+    program.parameters().iter().map(image).collect()
+}
 
 /// Times every module of `benches/data/programs.jsonl`, in the default layouts; a result is compared with the host's first.
 pub fn measure(
@@ -27,18 +51,8 @@ pub fn measure(
         "{:40} {:>9} {:>9} {:>9} {:>9} {:>9}  kernels",
         "ms, best", "copy", "identity", "stridec", "/copy", "/identity"
     );
-    for line in include_str!("../data/programs.jsonl").lines() {
-        let case: serde_json::Value = serde_json::from_str(line)?;
-        let name = case["name"].as_str().ok_or("expected a name")?;
-        if !name.contains(only) {
-            continue;
-        }
-        let module = base64::decode(case["module"].as_str().ok_or("expected a module")?);
-        let program = compile_module(&Module::decode(&module)?.with_default_layouts(), &target)?;
-        let image = |of: &Buffer| -> Vec<u8> {
-            (0..of.bytes()).map(|n| (n.wrapping_mul(0x9e37_79b9) >> 24).to_le_bytes()[0]).collect()
-        };
-        let images: Vec<Vec<u8>> = program.parameters().iter().map(image).collect();
+    for (name, program) in programs(&target, only)? {
+        let images = images(&program);
         let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
         let expected = program.run_on_host(&images)?;
         let upload = |bytes: &[u8]| gpu.upload(&[bytes, &[0; 16]].concat());
@@ -84,7 +98,7 @@ pub fn measure(
             program.kernels().len(),
             program.kernels()[0].strategy
         );
-        write_json(json, name, &gpu.name(), &measured)?;
+        write_json(json, &name, &gpu.name(), &measured)?;
     }
     let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
     let geomean = (shares.iter().map(|x| x.ln()).sum::<f64>() / shares.len() as f64).exp();

@@ -46,7 +46,7 @@ pub fn measure(
         };
         // With wgpu's run-time checks, which ours does without.
         let workgroups = kernel.dispatches[0].workgroups;
-        let bare = Bare::checked(gpu, &kernel.wgsl, workgroups, [&source, &destination]);
+        let bare = Bare::checked(gpu, &kernel.wgsl, workgroups, &[&source, &destination]);
         let measured = in_turns(
             2 * bytes,
             repetitions,

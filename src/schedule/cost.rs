@@ -89,12 +89,9 @@ pub(super) fn of_block(block: &Block, model: &CostModel) -> u64 {
     let model = &model.clamped();
     let lanes = block.lanes();
     let (loads, stores) = (block.loads(), block.rows() * block.width() / block.store());
-    // An access computes its place and takes its value; a shifted word takes two shifts and an or, a packed unit a shift,
-    // a mask and an or.
-    let mut operations = decoding(&lanes) + evaluation(tiled) + 2 * (loads + stores);
-    if block.is_shifted() {
-        operations += 4 * loads;
-    }
+    // An access computes its place and takes its value; a packed unit takes a shift, a mask and an or.
+    let shifting = loads * block.load.shifting(nest.src_bits());
+    let mut operations = decoding(&lanes) + evaluation(tiled) + 2 * (loads + stores) + shifting;
     if nest.dst_bits() < 32 && !block.moves_words() {
         operations += 3 * block.rows() * block.width();
     }
@@ -179,7 +176,10 @@ pub(super) fn of_pieces(rows: &Pieces, model: &CostModel) -> u64 {
     let ways: u64 = rows.parts.iter().map(|piece| 6 * piece.ways.len() as u64).sum();
     let accesses = (rows.accesses * rows.rows()).div_ceil(rows.runs()) + loops;
     let is_shifted = !rows.parts.iter().all(|piece| rows.are_aligned(piece));
-    let outside = || [(rows.lanes, 16), (rows.rows(), 16 * rows.accesses)].into_iter().collect();
+    // Of a turn, one access more begins than ends.
+    let loads = if is_shifted { accesses + accesses.div_ceil(rows.width) } else { accesses };
+    let outside =
+        || [(rows.lanes, 16 * rows.width), (rows.rows(), 16 * rows.accesses)].into_iter().collect();
     let side = |count: u64| Accesses {
         count,
         bytes: 16,
@@ -193,7 +193,7 @@ pub(super) fn of_pieces(rows: &Pieces, model: &CostModel) -> u64 {
             + ways
             + 6 * loops
             + accesses * if is_shifted { 20 } else { 8 },
-        accesses: [side(accesses * if is_shifted { 2 } else { 1 }), side(accesses)],
+        accesses: [side(loads), side(accesses)],
         stored_lines: 1,
         held: 12,
         bytes: (nest.dst_bytes() / rows.runs()).max(1),

@@ -1,6 +1,9 @@
-//! How a block reads the source: the width of its loads, and whether words are put together from two.
+//! How a block reads the source: the width of its loads, and whether what they hold is moved into place.
 
 use super::{Block, CostModel, seam::Start};
+
+/// Bits of the widest access.
+const WIDEST: u64 = 128;
 
 /// How a block reads the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -9,13 +12,29 @@ pub(super) struct Load {
     pub(super) units: u64,
     /// Accesses of a block.
     pub(super) count: u64,
-    /// Whether runs start anywhere in a word: then words are put together from two.
+    /// Whether runs start anywhere in an access: then values as wide as one are put together from two.
     pub(super) is_shifted: bool,
 }
 
+impl Load {
+    /// Operations that put what one access holds into place: a word by two shifts and an or; what is wider by words first, in two
+    /// selections and one for what comes after.
+    pub(super) fn shifting(&self, bits: u32) -> u64 {
+        let words = (self.units * u64::from(bits)).div_ceil(32);
+        match (self.is_shifted, words, bits) {
+            (false, ..) => 0,
+            (true, 1, _) => 4,
+            (true, _, 32..) => 10,
+            (true, ..) => 10 + 4 * words,
+        }
+    }
+}
+
 impl Block {
-    /// Chooses the width of a load: that of least work by the model's costs of an access and of a word. Where it has none,
-    /// as a GPU's, an access costs as much as eight words.
+    /// Chooses how the source is loaded: by what takes the least work, as the model has it of accesses, words and operations.
+    ///
+    /// Accesses lie where their width divides every place, or, on a CPU, anywhere: where lanes load one by one, what an access takes
+    /// for itself is much, while those of a GPU load neighbouring words together. For a GPU an access counts as eight words.
     pub(super) fn choose_load(&mut self, model: &CostModel) {
         let [access, word_cost] = match [model.access, model.word].map(u64::from) {
             [0, 0] => [8, 1],
@@ -28,13 +47,12 @@ impl Block {
         let image = self.nest.src_units();
         let first = self.sides.len() - self.run_axes.max(1);
         let moved = if self.start == Start::Computed { self.sides[first].src_stride } else { 0 };
+        let is_bound = |units: u64| units <= word || image.is_multiple_of(units);
         let fits = |&units: &u64| {
             let by = units.cast_signed();
-            (units <= word || image.is_multiple_of(units))
-                && moved % by == 0
-                && base.terms().iter().all(|term| term.1 % by == 0)
+            is_bound(units) && moved % by == 0 && base.terms().iter().all(|term| term.1 % by == 0)
         };
-        let load = |units: u64| {
+        let whole = |units: u64| {
             // Accesses are powers of two; a shift rounds down, below 0 too.
             let place = |offset: &i64| (base.offset() + offset) >> units.trailing_zeros();
             let mut last = None;
@@ -42,18 +60,32 @@ impl Block {
                 offsets.iter().map(place).filter(|&place| last.replace(place) != Some(place));
             Load { units, count: count.count() as u64, is_shifted: false }
         };
-        let words = |units: u64| (units * u64::from(bits)).div_ceil(32);
-        let least = accesses(bits).map(u64::from).filter(fits).map(load);
-        self.load = least
-            .min_by_key(|load| load.count * (access + words(load.units) * word_cost))
-            .unwrap_or_else(|| {
-                let runs = runs(&offsets, word);
-                let loads =
-                    |run: &(i64, i64)| if run.0 == run.1 { 1 } else { run_words(run, word) + 1 };
-                let count = runs.iter().map(loads).sum();
-                Load { units: word, count, is_shifted: true }
-            });
+        let shifted = |units: u64| {
+            let runs = runs(&offsets, units);
+            let count = runs.iter().map(|run| shifted_accesses(run, units)).sum();
+            Load { units, count, is_shifted: true }
+        };
+        let wide = WIDEST / u64::from(bits);
+        let may_be_wide = model.access > 0 && bits <= 32 && is_bound(wide);
+        let narrow = (!fits(&word)).then_some(word);
+        let widths = accesses(bits).map(u64::from);
+        let all = widths.filter(fits).map(whole);
+        let all = all.chain(narrow.into_iter().chain(may_be_wide.then_some(wide)).map(shifted));
+        let work = |load: &Load| {
+            let words = (load.units * u64::from(bits)).div_ceil(32);
+            load.count * (access + words * word_cost + 1000 * load.shifting(bits))
+        };
+        self.load = all.min_by_key(work).expect("words are loaded as they are, or shifted");
     }
+}
+
+/// Accesses of a run that starts anywhere in one: one more than its values, where the last of these is no single unit.
+#[doc(hidden)]
+#[must_use]
+pub fn shifted_accesses(run: &(i64, i64), units: u64) -> u64 {
+    let values = run_words(run, units);
+    let is_single = (run.1 - run.0).unsigned_abs().is_multiple_of(units);
+    if is_single { values } else { values + 1 }
 }
 
 /// Runs of neighbours among sorted offsets, those less than `gap` units apart among them: the first and the last.
@@ -70,7 +102,7 @@ pub fn runs(offsets: &[i64], gap: u64) -> Vec<(i64, i64)> {
     runs
 }
 
-/// Words of a run, from its first unit on.
+/// Words of a run, from its first unit on; or what else has so many units.
 #[doc(hidden)]
 #[must_use]
 pub fn run_words(&(first, last): &(i64, i64), word: u64) -> u64 {

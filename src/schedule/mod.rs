@@ -19,7 +19,7 @@ mod target_json;
 pub use block::{Block, Run, Side};
 pub use candidates::{Candidate, candidates};
 pub use error::ScheduleError;
-pub use load::{run_words, runs};
+pub use load::{run_words, runs, shifted_accesses};
 pub use model::CostModel;
 pub use numbering::Lane;
 pub(crate) use pieces::{Piece, Pieces, source};

@@ -16,8 +16,9 @@ const MAX_LOOPS: usize = 12;
 /// How a kernel of several cases goes through the rows of the destination: the steps of its innermost axis.
 ///
 /// The cases cut a row into [parts](Self::parts); in a part the innermost axis decides nothing, and each source is read
-/// unit after unit. An invocation takes accesses of 16 bytes of one row, [`lanes`](Self::lanes) apart, so that those of
-/// neighbours lie together. An access that two pieces share, a *meeting*, is for an invocation of its own.
+/// unit after unit. In each turn an invocation takes [`width`](Self::width) neighbouring accesses of 16 bytes of one row, those of
+/// the next invocation lie behind them, and so on for all of the [`lanes`](Self::lanes); then comes the next turn. An access that
+/// two pieces share, a *meeting*, is for an invocation of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Pieces {
     pub(crate) nest: Arc<CopyNest>,
@@ -25,10 +26,12 @@ pub(crate) struct Pieces {
     pub(crate) units: u64,
     /// Accesses of a row.
     pub(crate) accesses: u64,
-    /// Invocations that take turns, and accesses between those of one.
+    /// Invocations that share a row, or a group of its accesses.
     pub(crate) lanes: u64,
-    /// The most accesses of an invocation.
-    pub(crate) length: u64,
+    /// Accesses of an invocation in a turn. Two loads make an access that begins anywhere, three make two.
+    pub(crate) width: u64,
+    /// The turns in which a group of accesses is gone through, where it lies in one piece.
+    pub(crate) turns: u64,
     /// The parts of a row, in order.
     pub(crate) parts: Vec<Piece>,
 }
@@ -94,19 +97,20 @@ impl Pieces {
         }
         let units = ACCESS_BITS / bits;
         let accesses = row / units;
-        let (lanes, length) = match kind {
-            AdapterKind::Gpu => (32, 4),
-            AdapterKind::Cpu => (8, 32),
+        let (lanes, width, turns) = match kind {
+            AdapterKind::Gpu => (32, 1, 4),
+            AdapterKind::Cpu => (8, 4, 32),
         };
         let lanes = accesses.min(lanes);
-        let length = accesses.div_ceil(lanes).min(length);
+        let width = (accesses / lanes).min(width);
+        let turns = accesses.div_ceil(lanes * width).min(turns);
         // What the kernel adds up on the way, beside the forms.
-        let most = greatest_sum(nest).checked_add(row + lanes * length * units)?;
+        let most = greatest_sum(nest).checked_add(row + lanes * width * turns * units)?;
         if most > u64::from(u32::MAX) {
             return None;
         }
         let nest = Arc::clone(nest);
-        Some(Self { nest, units, accesses, lanes, length, parts })
+        Some(Self { nest, units, accesses, lanes, width, turns, parts })
     }
 
     /// Rows of the destination.
@@ -114,9 +118,14 @@ impl Pieces {
         self.nest.dst_units() / (self.accesses * self.units)
     }
 
-    /// Groups of invocations that share a row.
+    /// The most accesses that invocations share: those of all turns.
+    pub(crate) fn group(&self) -> u64 {
+        self.lanes * self.width * self.turns
+    }
+
+    /// Groups of a row.
     pub(crate) fn groups(&self) -> u64 {
-        self.accesses.div_ceil(self.lanes * self.length)
+        self.accesses.div_ceil(self.group())
     }
 
     /// Invocations that go through rows.
@@ -137,29 +146,34 @@ impl Pieces {
 
     /// Invocations, and those that have work.
     pub(crate) fn invocations(&self) -> (u64, u64) {
-        let meetings = self.meetings();
-        let group = self.lanes * self.length;
-        // The first accesses of the lanes that have none but meetings, and those past the end of the row.
-        let mut idle: SmallVec<[u64; 4]> = SmallVec::new();
-        for &meeting in &meetings {
-            let first = meeting / group * group + meeting % self.lanes;
-            let all = (0..self.length).map(|n| first + n * self.lanes);
-            let is_idle = all.filter(|&at| at < self.accesses).all(|at| meetings.contains(&at));
-            if is_idle && !idle.contains(&first) {
-                idle.push(first);
-            }
-        }
-        let rest = self.accesses - (self.groups() - 1) * group;
-        let idle = idle.len() as u64 + self.lanes.saturating_sub(rest);
-        let met = self.rows() * meetings.len() as u64;
-        (self.runs() + met, self.runs() + met - self.rows() * idle)
+        // In each group, as many lanes have work as in its longest part of a piece.
+        let busy = |parts: SmallVec<[u64; 8]>| {
+            parts.iter().max().unwrap_or(&0).div_ceil(self.width).min(self.lanes)
+        };
+        let busy = self.shares().map(busy);
+        let met = self.rows() * self.meetings().len() as u64;
+        (self.runs() + met, self.rows() * busy.sum::<u64>() + met)
+    }
+
+    /// For each group, how many accesses it has of each piece.
+    fn shares(&self) -> impl Iterator<Item = SmallVec<[u64; 8]>> {
+        let group = self.group();
+        (0..self.groups()).map(move |number| {
+            let (start, end) = (number * group, (number + 1) * group);
+            let alone = self.parts.iter().filter_map(|piece| piece.alone(self.units));
+            alone.map(|(first, stop)| stop.min(end).saturating_sub(first.max(start))).collect()
+        })
     }
 
     /// The most loop iterations of an invocation: over its accesses, or over the units of words where pieces meet.
     pub(crate) fn trips(&self) -> u32 {
         let bits = self.nest.dst_bits();
         let of_meeting = if bits < 8 && !self.meetings().is_empty() { 4 * 32 / bits } else { 0 };
-        u32::try_from(self.length).unwrap_or(u32::MAX).max(of_meeting)
+        let turns = |parts: SmallVec<[u64; 8]>| -> u64 {
+            parts.iter().map(|accesses| accesses.div_ceil(self.lanes * self.width)).sum()
+        };
+        let most = self.shares().map(turns).max().unwrap_or(0);
+        u32::try_from(most).unwrap_or(u32::MAX).max(of_meeting)
     }
 
     /// Whether every access of a source is one of its own accesses.

@@ -89,7 +89,8 @@ impl fmt::Display for Schedule {
                 write!(f, " of {} by {} units of {unit}", block.rows(), block.width())
             }
             (_, block) => {
-                let of_pieces = self.pieces().map(|pieces| pieces.length * pieces.units);
+                let of_pieces =
+                    self.pieces().map(|pieces| pieces.turns * pieces.width * pieces.units);
                 let units = block.map(Block::rows).or(of_pieces);
                 let units = units.unwrap_or_else(|| units_of_word(self.nest()));
                 write!(f, " of {} of {unit}", Count(units, "unit"))

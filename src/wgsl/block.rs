@@ -3,6 +3,7 @@
 use super::{
     form::{Digits, Names},
     gather::{filling, guards, steps, unit_function, word_function},
+    joined::joined,
     packed::Packing,
     words::{literal, repeated, sign_extended, type_name},
     writer::Writer,
@@ -47,6 +48,9 @@ pub(super) fn block(writer: &mut Writer, block: &Block) {
             writer.line(format_args!("return {};", sign_extended("word", bits, to_bits)));
         });
         writer.blank();
+    }
+    if block.is_shifted() && block.load() * u64::from(nest.src_bits()) > 32 {
+        joined(writer, nest.src_bits());
     }
     introduce(writer, block, &names);
     super::emit::main(writer, "block", block.invocations().0, |writer| {

@@ -7,6 +7,7 @@ mod emit;
 mod error;
 mod form;
 mod gather;
+mod joined;
 mod kernel;
 mod lookups;
 mod packed;

@@ -9,13 +9,13 @@ use super::{
 };
 use crate::{
     nest::{Affine, signed},
-    schedule::{Block, Run, Start, run_words, runs},
+    schedule::{Block, Run, Start, run_words, runs, shifted_accesses},
 };
 
 /// The loads of a block, and which unit of them goes where.
 pub(super) struct Packing<'a> {
     block: &'a Block,
-    /// Runs of loaded values: each is one access, or one word that was shifted into place.
+    /// Runs of loaded values: each is one access, or as wide as one and shifted into place.
     runs: Vec<Loaded>,
     /// The runs of the destination, and where the units of one lie in the source.
     dst_runs: Vec<Run>,
@@ -26,11 +26,22 @@ pub(super) struct Packing<'a> {
 
 /// A run of loaded values, numbered from `first` on.
 struct Loaded {
-    /// Of loads, the first access; of shifted words, the first unit.
+    /// Of accesses as they are, the first; of shifted values, the first unit.
     first: i64,
     values: u64,
-    /// Whether it is one unit, which lies in one word.
-    is_unit: bool,
+    /// Accesses that it takes: one for each value, and one more where shifted values end in it.
+    accesses: u64,
+}
+
+/// Where a run starts that lies anywhere in an access.
+struct Beginning {
+    /// Whether accesses are wider than a word.
+    is_wide: bool,
+    /// The variable of an access, and how many accesses from there the run starts.
+    first: String,
+    accesses: i64,
+    /// The variable of what lies before it in its access: units, or the bits of a word.
+    by: String,
 }
 
 impl<'a> Packing<'a> {
@@ -44,7 +55,7 @@ impl<'a> Packing<'a> {
                 .map(|run| Loaded {
                     first: run.0,
                     values: run_words(run, block.load()),
-                    is_unit: run.0 == run.1,
+                    accesses: shifted_accesses(run, block.load()),
                 })
                 .collect()
         } else {
@@ -52,10 +63,9 @@ impl<'a> Packing<'a> {
                 offsets.iter().map(|offset| (base + offset).div_euclid(load)).collect();
             runs(&accesses, 1)
                 .iter()
-                .map(|&(first, last)| Loaded {
-                    first,
-                    values: (last - first).unsigned_abs() + 1,
-                    is_unit: false,
+                .map(|&(first, last)| {
+                    let values = (last - first).unsigned_abs() + 1;
+                    Loaded { first, values, accesses: values }
                 })
                 .collect()
         };
@@ -103,11 +113,11 @@ impl<'a> Packing<'a> {
             format_args!("{}", counted_in(load.unsigned_abs())),
         );
         let words = block.nest().src_bytes().div_ceil(4);
-        if block.is_shifted() {
-            return self.shifted(writer, is_ragged, words.saturating_sub(1));
-        }
         let last = words * 32 / (u64::from(block.nest().src_bits()) * block.load());
         let last = last.saturating_sub(1);
+        if block.is_shifted() {
+            return self.shifted(writer, is_ragged, last);
+        }
         for (number, run) in self.runs.iter().enumerate() {
             for value in 0..run.values {
                 let (source, offset) = block.source_of(run.first + signed(value) - first, load);
@@ -133,78 +143,83 @@ impl<'a> Packing<'a> {
         }
     }
 
-    /// Writes the loads of runs that start anywhere in a word: one word more each, all shifted into place.
+    /// Writes the loads of runs that start anywhere in an access, and what they hold as it is moved into place.
     fn shifted(&self, writer: &mut Writer, is_ragged: bool, last: u64) {
-        let bits = self.block.nest().src_bits();
-        let lanes = 32 / bits;
         for (number, run) in self.runs.iter().enumerate() {
-            // What is like the run before in its place in a word shares its shift.
-            let shares = number > 0 && (run.first - self.runs[0].first) % i64::from(lanes) == 0;
+            let start = self.start(writer, number);
             let (source, place) = self.block.source_of(run.first, 1);
             let source = source_name(self.block.nest(), source);
-            let suffix = |number: usize| {
-                if self.runs.len() == 1 { String::new() } else { format!("{number}") }
-            };
-            let (own, of) = (suffix(number), suffix(if shares { 0 } else { number }));
-            let (first, shift) = (format!("first{of}"), format!("shift{of}"));
-            if !shares {
-                let read = at("read", place);
-                let read = if place == 0 { read } else { format!("({read})") };
-                writer.noted(
-                    format_args!("let {first} = {read} / {lanes}u;"),
-                    format_args!("the word where the run starts"),
-                );
-                writer.noted(
-                    format_args!("let {shift} = {read} % {lanes}u * {bits}u;"),
-                    format_args!(
-                        "{}",
-                        if run.is_unit {
-                            "and the bit in it"
-                        } else {
-                            "and the bit in it: each word is put together from two"
-                        }
-                    ),
-                );
-            }
-            let start = if shares { (place - self.runs[0].first) / i64::from(lanes) } else { 0 };
-            let name = |value: u64| {
-                if self.runs.len() == 1 {
-                    format!("word{value}")
-                } else {
-                    format!("word{own}_{value}")
-                }
-            };
-            if run.is_unit {
-                let at_word = at(&first, start);
-                let at_word = if is_ragged && place > 0 {
-                    format!("min({at_word}, {last}u)")
-                } else {
-                    at_word
-                };
-                writer.line(format_args!(
-                    "let {} = {source}[{at_word}] >> {shift};",
-                    self.name(number, 0)
-                ));
-                continue;
-            }
-            for value in 0..=run.values {
-                let at_word = at(&first, start + signed(value));
-                let name = name(value);
-                if value == run.values || is_ragged && (value > 0 || place > 0) {
-                    writer.line(format_args!("let {name} = {source}[min({at_word}, {last}u)];"));
-                } else {
-                    writer.line(format_args!("let {name} = {source}[{at_word}];"));
-                }
+            let own = if self.runs.len() == 1 { String::new() } else { format!("{number}_") };
+            let loaded = if start.is_wide { "access" } else { "word" };
+            let loaded = |access: u64| format!("{loaded}{own}{access}");
+            for access in 0..run.accesses {
+                let at = at(&start.first, start.accesses + signed(access));
+                let passes =
+                    access > 0 && access == run.values || is_ragged && (access > 0 || place > 0);
+                let at = if passes { format!("min({at}, {last}u)") } else { at };
+                writer.line(format_args!("let {} = {source}[{at}];", loaded(access)));
             }
             for value in 0..run.values {
-                writer.line(format_args!(
-                    "let {} = ({} >> {shift}) | (({} << 1u) << (31u - {shift}));",
-                    self.name(number, value),
-                    name(value),
-                    name(value + 1),
-                ));
+                let (name, low) = (self.name(number, value), loaded(value));
+                let high = (value + 1 < run.accesses).then(|| loaded(value + 1));
+                let by = &start.by;
+                match (start.is_wide, high) {
+                    (true, high) => {
+                        let high = high.as_ref().unwrap_or(&low);
+                        writer.line(format_args!("let {name} = joined({low}, {high}, {by});"));
+                    }
+                    (false, Some(high)) => writer.line(format_args!(
+                        "let {name} = ({low} >> {by}) | (({high} << 1u) << (31u - {by}));"
+                    )),
+                    (false, None) => writer.line(format_args!("let {name} = {low} >> {by};")),
+                }
             }
         }
+    }
+
+    /// Writes where a run starts: its first access, and what lies before it there; those that lie alike share it.
+    fn start(&self, writer: &mut Writer, number: usize) -> Beginning {
+        let run = &self.runs[number];
+        let bits = self.block.nest().src_bits();
+        let lanes = self.block.load();
+        let is_wide = lanes * u64::from(bits) > 32;
+        let place = |run: &Loaded| self.block.source_of(run.first, 1).1;
+        let (place, from_first) = (place(run), place(run) - place(&self.runs[0]));
+        let shares = number > 0 && from_first % signed(lanes) == 0;
+        let suffix = match (self.runs.len(), shares) {
+            (1, _) => String::new(),
+            (_, true) => "0".to_owned(),
+            (_, false) => number.to_string(),
+        };
+        let by = if is_wide { "start" } else { "shift" };
+        let (first, by) = (format!("first{suffix}"), format!("{by}{suffix}"));
+        if !shares {
+            let read = at("read", place);
+            let read = if place == 0 { read } else { format!("({read})") };
+            let (access, factor, remark) = match (is_wide, run.accesses) {
+                (true, _) => (
+                    "access",
+                    String::new(),
+                    "and the unit in it: what follows is put together from two",
+                ),
+                (false, 1) => ("word", format!(" * {bits}u"), "and the bit in it"),
+                (false, _) => (
+                    "word",
+                    format!(" * {bits}u"),
+                    "and the bit in it: each word is put together from two",
+                ),
+            };
+            writer.noted(
+                format_args!("let {first} = {read} / {lanes}u;"),
+                format_args!("the {access} where the run starts"),
+            );
+            writer.noted(
+                format_args!("let {by} = {read} % {lanes}u{factor};"),
+                format_args!("{remark}"),
+            );
+        }
+        let accesses = if shares { from_first / signed(lanes) } else { 0 };
+        Beginning { is_wide, first, by, accesses }
     }
 
     /// The parts of an access of the destination: the access `access` of run `run`.

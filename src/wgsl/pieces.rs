@@ -1,15 +1,17 @@
 //! Kernels of several cases that go through rows of the destination, piece by piece.
 
 use super::{
+    block::at,
     cases::holds,
     emit::source_name,
     form::{Digits, Names},
     gather::{filling, unit_function, word_function},
+    joined::joined,
     words::{literal, repeated},
     writer::Writer,
 };
 use crate::{
-    nest::{Affine, Case, Count, Take, Value, width},
+    nest::{Affine, Case, Count, Take, Value, signed, width},
     schedule::{Piece, Pieces, source},
 };
 
@@ -29,28 +31,13 @@ pub(super) fn pieces(writer: &mut Writer, rows: &Pieces) {
     if rows.parts.iter().any(is_shifted) {
         joined(writer, nest.src_bits());
     }
-    let lanes = rows.lanes;
-    let begins_later = |piece: &Piece| piece.alone(rows.units).is_some_and(|alone| alone.0 > 0);
-    if rows.parts.iter().any(begins_later) {
-        let steps = match lanes {
-            1 => "max(first, least)".to_owned(),
-            _ => format!(
-                "first + (max(first, least) - first + {}u) / {lanes}u * {lanes}u",
-                lanes - 1
-            ),
-        };
-        writer.comment("", format_args!("The first of an invocation's accesses from `least` on."));
-        writer.block(format_args!("fn onward(first: u32, least: u32) -> u32"), |writer| {
-            writer.line(format_args!("return {steps};"));
-        });
-        writer.blank();
-    }
     writer.comment(
         "",
         format_args!(
-            "An invocation goes along a row: up to {} stores of {}, every {lanes}th. Steps count units of {}.",
-            rows.length,
+            "An invocation goes along a row: {} of {}, then those {} further on. Steps count units of {}.",
+            Count(rows.width, "store"),
             Count(rows.units, "unit"),
+            rows.lanes * rows.width,
             width(nest.dst_bits()),
         ),
     );
@@ -58,7 +45,7 @@ pub(super) fn pieces(writer: &mut Writer, rows: &Pieces) {
         if !meetings.is_empty() {
             meeting(writer, rows, &meetings);
         }
-        let (groups, group) = (rows.groups(), lanes * rows.length);
+        let (groups, group, lanes) = (rows.groups(), rows.group(), rows.lanes);
         let names = Names::of_nest(nest);
         let mut digits = Digits::new("run");
         let lane = (lanes > 1).then(|| digits.next(writer, lanes));
@@ -82,11 +69,17 @@ pub(super) fn pieces(writer: &mut Writer, rows: &Pieces) {
             format_args!("let write = {row} * {}u;", rows.accesses),
             format_args!("in accesses of {}", Count(rows.units, "unit")),
         );
-        let group_start = number.map(|number| Digits::times(number, group));
-        let first: Vec<String> = group_start.into_iter().chain(lane).collect();
-        let first = if first.is_empty() { "0u".to_owned() } else { first.join(" + ") };
-        writer.line(format_args!("let first = {first};"));
-        writer.line(format_args!("let end = min(first + {group}u, {}u);", rows.accesses));
+        if let Some(number) = number {
+            let start = Digits::times(number, group);
+            writer.noted(
+                format_args!("let group = {start};"),
+                format_args!("accesses of the row before"),
+            );
+            writer.line(format_args!("let end = min(group + {group}u, {}u);", rows.accesses));
+        }
+        if let Some(lane) = lane {
+            writer.line(format_args!("let lane = {};", Digits::times(lane, rows.width)));
+        }
         for (number, piece) in rows.parts.iter().enumerate() {
             if let Some(alone) = piece.alone(rows.units) {
                 Text { rows, names: &names, number, piece, alone }.write(writer);
@@ -126,47 +119,6 @@ fn meeting(writer: &mut Writer, rows: &Pieces, meetings: &[u64]) {
     });
 }
 
-/// Writes the function that gives an access of a source which starts anywhere.
-fn joined(writer: &mut Writer, bits: u32) {
-    writer.comment(
-        "",
-        format_args!(
-            "The access of 16 bytes that starts `units` of {} into `low`, and ends in `high`.",
-            width(bits)
-        ),
-    );
-    let head = "fn joined(low: vec4<u32>, high: vec4<u32>, units: u32) -> vec4<u32>";
-    writer.block(format_args!("{head}"), |writer| {
-        if bits == 64 {
-            let both = "vec4<u32>(low.zw, high.xy)";
-            return writer.line(format_args!("return select(low, {both}, units == 1u);"));
-        }
-        let words = if bits == 32 {
-            "units".to_owned()
-        } else {
-            let lanes = 32 / bits;
-            writer.line(format_args!("let words = units / {lanes}u;"));
-            writer.line(format_args!("let shift = units % {lanes}u * {bits}u;"));
-            "words".to_owned()
-        };
-        writer.line(format_args!("let by_two = {words} >= 2u;"));
-        writer.line(format_args!("let by_one = {words} % 2u == 1u;"));
-        writer.line(format_args!("let two = select(low, vec4<u32>(low.zw, high.xy), by_two);"));
-        writer.line(format_args!("let next = select(high.xy, high.zw, by_two);"));
-        let one = "select(two, vec4<u32>(two.yzw, next.x), by_one)";
-        if bits == 32 {
-            return writer.line(format_args!("return {one};"));
-        }
-        writer.line(format_args!("let one = {one};"));
-        writer.line(format_args!("let last = select(next.x, next.y, by_one);"));
-        writer.line(format_args!("let up = vec4<u32>(31u - shift);"));
-        writer.line(format_args!(
-            "return (one >> vec4<u32>(shift)) | ((vec4<u32>(one.yzw, last) << vec4<u32>(1u)) << up);"
-        ));
-    });
-    writer.blank();
-}
-
 /// A piece while it is written.
 struct Text<'a> {
     rows: &'a Pieces,
@@ -179,7 +131,7 @@ struct Text<'a> {
 
 impl Text<'_> {
     fn write(&self, writer: &mut Writer) {
-        let Self { rows, number, piece, alone: (low, high), .. } = *self;
+        let Self { rows, number, piece, .. } = *self;
         let Piece { first, end, ways } = piece;
         writer.comment("", format_args!("Units {first} to {} of a row.", end - 1));
         let sources = piece.sources();
@@ -190,32 +142,55 @@ impl Text<'_> {
             let read = self.at_first(at);
             writer.line(format_args!("let read{number} = {};", self.names.form(&read)));
         }
-        let lanes = rows.lanes;
+        let mut start = self.start();
+        if rows.lanes > 1 {
+            start = if start == "0u" { "lane".to_owned() } else { format!("{start} + lane") };
+        }
         for of in &sources {
-            let start =
-                if low == 0 { "first".to_owned() } else { format!("onward(first, {low}u)") };
-            let mut stop =
-                if high == rows.accesses { "end".to_owned() } else { format!("min(end, {high}u)") };
-            if sources.len() > 1 {
-                let of_it = ways.iter().enumerate().filter(|(_, way)| source(&way.take) == *of);
-                let chosen: Vec<String> =
-                    of_it.map(|(way, _)| format!("way{number} == {way}u")).collect();
-                let name = match of {
-                    Some(of) => format!("stop{number}_{of}"),
-                    None => format!("stop{number}"),
-                };
-                writer.line(format_args!(
-                    "let {name} = select(0u, {stop}, {});",
-                    chosen.join(" || ")
-                ));
-                stop = name;
-            }
-            let head = format!("for (var at = {start}; at < {stop}; at += {lanes}u)");
+            let stop = self.stop(writer, *of, sources.len() > 1);
+            let step = rows.lanes * rows.width;
+            let head = format!("for (var at = {start}; at < {stop}; at += {step}u)");
             writer.block(format_args!("{head}"), |writer| match of {
-                Some(of) => self.copy(writer, *of),
-                None => self.fill(writer),
+                Some(of) => self.copy(writer, *of, &stop),
+                None => self.fill(writer, &stop),
             });
         }
+    }
+
+    /// The first access of the piece in a group.
+    fn start(&self) -> String {
+        match (self.rows.groups() > 1, self.alone.0) {
+            (false, low) => format!("{low}u"),
+            (true, 0) => "group".to_owned(),
+            (true, low) => format!("max(group, {low}u)"),
+        }
+    }
+
+    /// The first access past those of the piece in a group, where the row reads this source; else 0.
+    fn stop(&self, writer: &mut Writer, of: Option<usize>, is_chosen: bool) -> String {
+        let Self { rows, number, alone: (_, high), .. } = *self;
+        let stop = match (rows.groups() > 1, high == rows.accesses) {
+            (false, _) => format!("{high}u"),
+            (true, true) => "end".to_owned(),
+            (true, false) => format!("min(end, {high}u)"),
+        };
+        let (name, stop) = if is_chosen {
+            let ways = self.piece.ways.iter().enumerate();
+            let of_it = ways.filter(|(_, way)| source(&way.take) == of);
+            let chosen: Vec<String> =
+                of_it.map(|(way, _)| format!("way{number} == {way}u")).collect();
+            let name = match of {
+                Some(of) => format!("stop{number}_{of}"),
+                None => format!("stop{number}"),
+            };
+            (name, format!("select(0u, {stop}, {})", chosen.join(" || ")))
+        } else if stop.starts_with("min") {
+            (format!("stop{number}"), stop)
+        } else {
+            return stop;
+        };
+        writer.line(format_args!("let {name} = {stop};"));
+        name
     }
 
     /// A form at the first unit of the piece.
@@ -245,8 +220,27 @@ impl Text<'_> {
         }
     }
 
-    /// Writes an access that a source has.
-    fn copy(&self, writer: &mut Writer, of: usize) {
+    /// Writes the stores of a turn: `value` gives what the access `at + n` takes.
+    fn stores(&self, writer: &mut Writer, stop: &str, value: impl Fn(u64) -> String) {
+        let Self { rows, alone: (low, high), .. } = *self;
+        let is_whole = |access: u64| access.is_multiple_of(rows.width);
+        let are_whole =
+            if rows.groups() == 1 { is_whole(high - low) } else { is_whole(low) && is_whole(high) };
+        for access in 0..rows.width {
+            let (place, value) = (at("at", signed(access)), value(access));
+            let store = |writer: &mut Writer| {
+                writer.line(format_args!("destination[write + {place}] = {value};"))
+            };
+            if are_whole || access == 0 {
+                store(writer);
+            } else {
+                writer.block(format_args!("if {place} < {stop}"), store);
+            }
+        }
+    }
+
+    /// Writes a turn of accesses that a source has.
+    fn copy(&self, writer: &mut Writer, of: usize, stop: &str) {
         let Self { rows, number, piece, .. } = *self;
         let (units, name) = (rows.units, source_name(&rows.nest, of));
         let steps = if units == 1 { "at".to_owned() } else { format!("at * {units}u") };
@@ -254,22 +248,28 @@ impl Text<'_> {
             0 => format!("read{number} + {steps}"),
             first => format!("read{number} + {steps} - {first}u"),
         };
+        let access = if units == 1 { read.clone() } else { format!("({read}) / {units}u") };
         if rows.are_aligned(piece) {
-            let place = match units {
-                1 => read,
-                _ => format!("({read}) / {units}u"),
-            };
-            return writer.line(format_args!("destination[write + at] = {name}[{place}];"));
+            writer.line(format_args!("let first = {access};"));
+            return self
+                .stores(writer, stop, |access| format!("{name}[{}]", at("first", signed(access))));
         }
         writer.line(format_args!("let read = {read};"));
+        writer.line(format_args!("let first = read / {units}u;"));
+        writer.line(format_args!("let start = read % {units}u;"));
         let last = rows.nest.sources()[of].bytes() * 8 / ACCESS_BITS - 1;
-        writer.line(format_args!("let low = {name}[read / {units}u];"));
-        writer.line(format_args!("let high = {name}[min(read / {units}u + 1u, {last}u)];"));
-        writer.line(format_args!("destination[write + at] = joined(low, high, read % {units}u);"));
+        for access in 0..=rows.width {
+            let place = at("first", signed(access));
+            let place = if access == 0 { place } else { format!("min({place}, {last}u)") };
+            writer.line(format_args!("let access{access} = {name}[{place}];"));
+        }
+        self.stores(writer, stop, |access| {
+            format!("joined(access{access}, access{}, start)", access + 1)
+        });
     }
 
-    /// Writes an access that reads nothing; which bits, where several ways have some.
-    fn fill(&self, writer: &mut Writer) {
+    /// Writes a turn of accesses that read nothing; which bits, where several ways have some.
+    fn fill(&self, writer: &mut Writer, stop: &str) {
         let bits = self.rows.nest.dst_bits();
         let of = |take: &Take| match take {
             Take::Bits(fill) => Some(repeated(*fill, bits, ACCESS_BITS)),
@@ -284,7 +284,7 @@ impl Text<'_> {
             let literal = literal(ACCESS_BITS, *fill);
             value = format!("select({value}, {literal}, way{} == {way}u)", self.number);
         }
-        let remark = filling(*last);
-        writer.noted(format_args!("destination[write + at] = {value};"), format_args!("{remark}"));
+        writer.comment("", format_args!("{}", filling(*last)));
+        self.stores(writer, stop, |_| value.clone());
     }
 }

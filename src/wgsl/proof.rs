@@ -44,8 +44,8 @@ fn last_loaded(block: &Block, word: u64) -> u64 {
         // What is read past the end of an axis is kept below the last of the image.
         image
     } else if block.is_shifted() {
-        // Words that are shifted into place: one more is read, up to the last of the image.
-        (word + 1).min(image)
+        // What is shifted into place: one access more is read, up to the last of the image.
+        ((word / access + 2) * access - 1).min(image)
     } else {
         // The whole access that the last unit lies in.
         (word / access + 1) * access - 1
@@ -94,8 +94,10 @@ impl Proof {
             };
             let last = match (schedule.block(), schedule.pieces()) {
                 (Some(block), _) => last.map(|word| last_loaded(block, word)),
-                // Accesses of 16 bytes, up to the one after that in which the last unit lies.
-                (None, Some(_)) => last.map(|word| ((word / 4 + 2) * 4).min(words(number)) - 1),
+                // Accesses of 16 bytes, up to a turn's after that in which the last unit lies.
+                (None, Some(pieces)) => {
+                    last.map(|word| ((word / 4 + 1 + pieces.width) * 4).min(words(number)) - 1)
+                }
                 (None, None) => last,
             };
             sources.push((last, words(number)));
