@@ -46,6 +46,7 @@ pub struct Block {
     pub(super) store: u64,
     pub(super) load: Load,
     pub(super) patch: Patch,
+    pub(super) rounds: u64,
     /// The source of each turn, where several take turns inside the block; else none.
     turns: SmallVec<[usize; 4]>,
 }
@@ -142,6 +143,7 @@ impl Block {
             store: 1,
             load,
             patch,
+            rounds: 1,
             turns: smallvec![],
         };
         block.place_stores()?;
@@ -370,11 +372,5 @@ impl Block {
     #[must_use]
     pub fn count(&self) -> u64 {
         self.sides.iter().map(Side::count).product()
-    }
-
-    /// Invocations that have a number, and those that have work: blocks and seams.
-    pub(crate) fn invocations(&self) -> (u64, u64) {
-        let seams = self.seam().map_or(0, |seam| seam.rows);
-        (self.numbers() + seams, self.count() + seams)
     }
 }

@@ -81,6 +81,7 @@ impl Candidate {
         });
         let (cost, patch) = patches.min_by_key(|choice| choice.0).expect("a kind has a patch");
         block.set_patch(patch);
+        block.choose_rounds(target.kind);
         Self { strategy, body: Body::Block(Box::new(block)), reason, cost }
     }
 
@@ -94,6 +95,16 @@ impl Candidate {
     #[must_use]
     pub fn block(&self) -> Option<&Block> {
         self.body.block()
+    }
+
+    /// The same with other rounds, where the block can have them: for tests of small kernels.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn in_rounds(mut self, rounds: u64) -> Self {
+        if let Body::Block(block) = &mut self.body {
+            block.set_rounds(rounds);
+        }
+        self
     }
 
     /// What makes this strategy possible.

@@ -33,8 +33,9 @@ impl Load {
 impl Block {
     /// Chooses how the source is loaded: by what takes the least work, as the model has it of accesses, words and operations.
     ///
-    /// Accesses lie where their width divides every place, or, on a CPU, anywhere: where lanes load one by one, what an access takes
-    /// for itself is much, while those of a GPU load neighbouring words together. For a GPU an access counts as eight words.
+    /// Accesses lie where their width divides every place. Where an access costs something for itself, as on a CPU, whose lanes load
+    /// one by one, wide ones may lie anywhere else too. A GPU's lanes load neighbouring words together; there an access counts as eight
+    /// words.
     pub(super) fn choose_load(&mut self, model: &CostModel) {
         let [access, word_cost] = match [model.access, model.word].map(u64::from) {
             [0, 0] => [8, 1],

@@ -9,6 +9,7 @@ mod load;
 mod model;
 mod numbering;
 mod pieces;
+mod rounds;
 #[allow(clippy::module_inception)]
 mod schedule;
 mod seam;
@@ -23,6 +24,7 @@ pub use load::{run_words, runs, shifted_accesses};
 pub use model::CostModel;
 pub use numbering::Lane;
 pub(crate) use pieces::{Piece, Pieces, source};
+pub(crate) use rounds::NEIGHBOURS;
 pub(crate) use schedule::MAX_SOURCES;
 pub use schedule::{Schedule, Strategy, schedule};
 pub use seam::{Seam, Start};

@@ -85,15 +85,20 @@ impl fmt::Display for Schedule {
         let unit = width(self.nest().dst_bits());
         match (strategy, self.block()) {
             (Strategy::Empty, _) => Ok(()),
+            (_, Some(block)) if block.rounds() > 1 => write!(f, " of {} times", block.rounds()),
+            _ => f.write_str(" of"),
+        }?;
+        match (strategy, self.block()) {
+            (Strategy::Empty, _) => Ok(()),
             (Strategy::Transpose, Some(block)) => {
-                write!(f, " of {} by {} units of {unit}", block.rows(), block.width())
+                write!(f, " {} by {} units of {unit}", block.rows(), block.width())
             }
             (_, block) => {
                 let of_pieces =
                     self.pieces().map(|pieces| pieces.turns * pieces.width * pieces.units);
                 let units = block.map(Block::rows).or(of_pieces);
                 let units = units.unwrap_or_else(|| units_of_word(self.nest()));
-                write!(f, " of {} of {unit}", Count(units, "unit"))
+                write!(f, " {} of {unit}", Count(units, "unit"))
             }
         }
     }
@@ -193,7 +198,9 @@ impl Candidate {
         schedule.workgroups = workgroups(groups, target)?;
         // The last workgroups may have no work; their invocations are numbered all the same.
         let [x, y, z] = schedule.workgroups.map(u64::from);
-        let (given, limit) = (x * y * z * u64::from(schedule.workgroup_size), u32::MAX.into());
+        let rounds = schedule.block().map_or(1, Block::rounds);
+        let (given, limit) =
+            (x * y * z * u64::from(schedule.workgroup_size) * rounds, u32::MAX.into());
         if given > limit {
             return Err(ScheduleError::Index { operand: Operand::Destination, given, limit });
         }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     nest::{Affine, Count, Guard, Value, signed, width},
-    schedule::{Block, Lane, Seam, Side, Start},
+    schedule::{Block, Lane, NEIGHBOURS, Seam, Side, Start},
 };
 
 /// Writes a kernel that moves one [`Block`] in each invocation, in registers.
@@ -53,9 +53,18 @@ pub(super) fn block(writer: &mut Writer, block: &Block) {
         joined(writer, nest.src_bits());
     }
     introduce(writer, block, &names);
-    super::emit::main(writer, "block", block.invocations().0, |writer| {
+    if block.rounds() > 1 {
+        writer.comment(
+            "",
+            format_args!(
+                "It moves {} of them, every {NEIGHBOURS}th, and its neighbours those between.",
+                block.rounds()
+            ),
+        );
+    }
+    rounds(writer, block, |writer, leave| {
         if let Some(seam) = &seam {
-            seams(writer, block, seam);
+            seams(writer, block, seam, leave);
         }
         positions(writer, block, &names);
         write_place(writer, block, &names);
@@ -75,7 +84,7 @@ pub(super) fn block(writer: &mut Writer, block: &Block) {
                 let remark = filling(bits);
                 writer.noted(format_args!("blank(write, {value});"), format_args!("{remark}"));
             }
-            writer.line(format_args!("return;"));
+            writer.line(format_args!("{leave}"));
         });
         let packing = Packing::new(block);
         packing.loads(writer, &names);
@@ -84,6 +93,24 @@ pub(super) fn block(writer: &mut Writer, block: &Block) {
             let words = packing.stored(run, access).into_iter();
             words.map(|word| if is_extended { format!("signed({word})") } else { word }).collect()
         });
+    });
+}
+
+/// Writes the entry point around what is done for a block; `body` is given how it leaves.
+fn rounds(writer: &mut Writer, block: &Block, body: impl FnOnce(&mut Writer, &str)) {
+    let (count, rounds) = (block.invocations().0, block.rounds());
+    if rounds == 1 {
+        return super::emit::main(writer, "block", count, |writer| body(writer, "return;"));
+    }
+    let (stride, all) = (NEIGHBOURS, block.all_numbers());
+    let group = stride * rounds;
+    super::emit::main(writer, "run", count, |writer| {
+        writer
+            .line(format_args!("let first_block = run / {stride}u * {group}u + run % {stride}u;"));
+        let end = format!("first_block + {group}u");
+        let end = if all.is_multiple_of(group) { end } else { format!("min({end}, {all}u)") };
+        let head = format!("for (var block = first_block; block < {end}; block += {stride}u)");
+        writer.block(format_args!("{head}"), |writer| body(writer, "continue;"));
     });
 }
 
@@ -144,7 +171,7 @@ fn nested(writer: &mut Writer, loops: &[(String, u64, u64)], body: &dyn Fn(&mut 
 }
 
 /// Writes what the invocations past the blocks do.
-fn seams(writer: &mut Writer, block: &Block, seam: &Seam) {
+fn seams(writer: &mut Writer, block: &Block, seam: &Seam, leave: &str) {
     let blocks = block.numbers();
     writer.block(format_args!("if block >= {blocks}u"), |writer| {
         writer.comment(
@@ -175,7 +202,7 @@ fn seams(writer: &mut Writer, block: &Block, seam: &Seam) {
         writer.block(format_args!("for (var at = first; at < end; at++)"), |writer| {
             writer.line(format_args!("destination[at] = word(at);"));
         });
-        writer.line(format_args!("return;"));
+        writer.line(format_args!("{leave}"));
     });
 }
 

@@ -219,7 +219,7 @@ impl<'a> Packing<'a> {
             );
         }
         let accesses = if shares { from_first / signed(lanes) } else { 0 };
-        Beginning { is_wide, first, by, accesses }
+        Beginning { is_wide, first, accesses, by }
     }
 
     /// The parts of an access of the destination: the access `access` of run `run`.

@@ -229,7 +229,7 @@ impl Text<'_> {
         for access in 0..rows.width {
             let (place, value) = (at("at", signed(access)), value(access));
             let store = |writer: &mut Writer| {
-                writer.line(format_args!("destination[write + {place}] = {value};"))
+                writer.line(format_args!("destination[write + {place}] = {value};"));
             };
             if are_whole || access == 0 {
                 store(writer);

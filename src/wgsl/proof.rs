@@ -52,7 +52,7 @@ fn last_loaded(block: &Block, word: u64) -> u64 {
     }
 }
 
-/// The most loop iterations of an invocation: over the words of a seam, or over the stores of a block.
+/// The most loop iterations of an invocation: over its blocks, and over the words of a seam or the stores of a block.
 fn loop_trips(block: &Block) -> u32 {
     let seam = block.seam().map_or(0, |seam| seam.longest());
     let stores = if block.varying_guards().next().is_some() {
@@ -64,7 +64,12 @@ fn loop_trips(block: &Block) -> u32 {
     let bits = u64::from(block.nest().dst_bits());
     let of_word = if bits < 8 { 32 / bits } else { 0 };
     let words = block.store() * bits / 32;
-    u32::try_from((seam * (1 + of_word)).max(stores * (1 + words * of_word))).unwrap_or(u32::MAX)
+    let of_block = (seam * (1 + of_word)).max(stores * (1 + words * of_word));
+    let all = match block.rounds() {
+        1 => of_block,
+        rounds => rounds * (1 + of_block),
+    };
+    u32::try_from(all).unwrap_or(u32::MAX)
 }
 
 /// Trips of a loop after which some drivers end it without an error.

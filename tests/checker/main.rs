@@ -31,7 +31,7 @@ use check::{Seen, check};
 use rayon::prelude::*;
 use stridec::{
     Kernel, Target, nest,
-    schedule::{candidates, schedule},
+    schedule::{AdapterKind, candidates, schedule},
     shape::{ElementType, Layout, PaddingValue, Shape, StridedShape},
     stride::StrideDescriptor,
     wgsl,
@@ -68,7 +68,9 @@ fn case(random: &mut Random, operation: &Operation, target: &Target) -> Option<C
         schedule(nest, target)
     } else {
         let mut all = candidates(nest, target);
-        all.swap_remove(usize::try_from(random.below(all.len() as u64)).unwrap()).schedule(target)
+        let one = all.swap_remove(usize::try_from(random.below(all.len() as u64)).unwrap());
+        let rounds = [1, 2, 3, 16][usize::try_from(random.below(4)).unwrap()];
+        if target.kind == AdapterKind::Cpu { one.in_rounds(rounds) } else { one }.schedule(target)
     };
     let schedule = schedule.ok()?;
     let kernel = wgsl::emit(&schedule, target, &[]);
