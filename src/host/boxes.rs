@@ -76,6 +76,8 @@ pub(super) struct Repeated {
     pub(super) boxes: Vec<(WalkBox, u64)>,
     /// For each axis the number of periods, and what each moves the source by, in units.
     pub(super) repeats: Vec<(usize, i64)>,
+    /// Whether the boxes are better moved together, as the rows of a period.
+    pub(super) small: bool,
 }
 
 /// Positions of a period that is worked out once, at the most.
@@ -84,7 +86,7 @@ const MOST_OF_PERIOD: i64 = 1 << 14;
 /// Periods for which it is worth it, at the least.
 const LEAST_REPEATS: i64 = 4;
 
-/// Positions of a box from which on boxes are better moved one by one.
+/// Positions of a box from which on each box is better moved by a plan of its own, at all of its places.
 const LARGE_BOX: usize = 64;
 
 /// A nest, with the images of its sources.
@@ -120,11 +122,8 @@ pub(super) fn resolve(
                     boxes.push((walk_box.clone(), unit));
                 }
             });
-            if first.extents().product::<usize>() < boxes.len() * LARGE_BOX {
-                each(Resolved::Repeated(&Repeated { first, boxes, repeats }, case));
-            } else {
-                resolve_boxes(of, walk_box, each);
-            }
+            let small = first.extents().product::<usize>() < boxes.len() * LARGE_BOX;
+            each(Resolved::Repeated(&Repeated { first, boxes, repeats, small }, case));
         }
     }
 }

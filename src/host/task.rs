@@ -203,6 +203,7 @@ impl Filling<'_, '_, '_> {
                 let axes = walk_box.extents().zip(strides).collect();
                 Step::Fill { value, axes, to: self.place(walk_box) }
             }
+            Resolved::Repeated(of, case) if !of.small => return self.large(of, case),
             Resolved::Repeated(of, case) => {
                 let Take::Read { source, .. } = task.nest.cases()[case].take else { return };
                 let pattern = task.pattern(of, &self.strides[case]);
@@ -210,6 +211,28 @@ impl Filling<'_, '_, '_> {
             }
         };
         self.step(step);
+    }
+
+    /// Copies each box of a period at all of its places: these are further axes, each around that of the box.
+    fn large(&mut self, of: &Repeated, case: usize) {
+        let task = self.work.task;
+        let Take::Read { source, .. } = task.nest.cases()[case].take else { return };
+        for (walk_box, unit) in &of.boxes {
+            let to = self.place(walk_box);
+            let streams = self.streams(to);
+            let periods = of.first.extents().zip(&of.repeats);
+            let axes = periods.zip(walk_box.extents().zip(&self.strides[case])).flat_map(
+                |((steps, &(times, advance)), (extent, &(src, dst)))| {
+                    let period = steps.cast_signed() * dst;
+                    [
+                        PlanAxis { extent: times, src: task.offset(advance), dst: period },
+                        PlanAxis { extent, src, dst },
+                    ]
+                },
+            );
+            let plan = Rc::new(Plan::new(axes, task.scale(), task.simd, streams));
+            self.step(Step::Copy { plan, source, from: task.offset(unit.cast_signed()), to });
+        }
     }
 
     fn step(&mut self, step: Step) {
