@@ -21,6 +21,9 @@ use super::{
 /// Bytes of the selections of a row, at the most: they stay in the first cache beside what they move.
 const SELECTION_BYTES: usize = 1 << 13;
 
+/// Bytes of the destination from a row to the one whose lines are asked for meanwhile, where rows are shorter.
+const LATER: usize = 1 << 12;
+
 /// Loads for 16 bytes of the destination, at the most.
 const MOST_TERMS: usize = 8;
 
@@ -137,9 +140,14 @@ impl Shuffle {
     ) {
         let length = tile.rows.0.len() * self.unit;
         let (reads, writes) = tile.columns;
+        let later = (LATER / length.max(1)).max(1);
         for (number, (read, write)) in reads.iter().zip(writes).enumerate() {
             let row = destination.bytes(tile.to + write, length);
-            let after = reads.get(number + 1).map(|read| tile.from + read).or(next);
+            let number = number + later;
+            let after = match reads.get(number) {
+                Some(read) => Some(tile.from + read),
+                None => next.zip(reads.get(number - reads.len())).map(|(next, read)| next + read),
+            };
             let places = (tile.from + read, after);
             match stream {
                 Some(stream) => self.stream(sources, places, row, stream),

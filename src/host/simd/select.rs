@@ -188,7 +188,7 @@ impl Selection {
         let Some(next) = next.filter(|&next| next != from + length) else {
             return (count, self.ahead);
         };
-        if length.abs() <= AHEAD {
+        if length.abs() <= AHEAD || self.advance.abs() > AHEAD {
             return (0, next - from);
         }
         let last = AHEAD.unsigned_abs().div_ceil(self.advance.unsigned_abs());
@@ -283,36 +283,82 @@ macro_rules! select {
         ) {
             const BYTES: usize = $registers * $width;
             let terms = if TERMS == MANY { of.terms } else { TERMS };
+            let period = of.registers * $width;
+            let (whole, rest) = row.split_at_mut(row.len() / period * period);
             let mut moved = 0;
-            for period in row.chunks_mut(of.registers * $width) {
-                let mut register = 0;
-                while register * $width < period.len() {
+            if of.registers == $registers && TERMS != MANY {
+                // Where each load starts, and what it gives, stay in registers.
+                let mut starts = [[std::ptr::null(); $registers]; TERMS];
+                let mut tables = [[0; BYTES]; TERMS];
+                for (load, start_of) in starts.as_flattened_mut().iter_mut().enumerate() {
+                    *start_of = start(load);
+                }
+                tables.as_flattened_mut().copy_from_slice(&of.places[..TERMS * BYTES]);
+                for to in whole.as_chunks_mut::<BYTES>().0 {
                     let mut bytes = $zero;
-                    for term in 0..terms {
-                        let load = term * of.registers + register;
-                        // SAFETY: `Selection::new` saw a load and its places for every term and register; a set that
-                        // makes several registers at once has a multiple of them in a period.
+                    for (starts, table) in starts.iter().zip(&tables) {
+                        // SAFETY: the caller's loads; a table has the places of each.
                         bytes = unsafe {
-                            let places = of.places.as_ptr().add(load * $width);
-                            let at = |number: usize| start(load + number).wrapping_offset(moved);
+                            let at = |number: usize| starts[number].wrapping_offset(moved);
                             ahead(at(0).wrapping_offset(to_ahead));
-                            $term(bytes, at, places)
+                            $term(bytes, at, table.as_ptr())
                         };
                     }
-                    match period[register * $width..].first_chunk_mut::<BYTES>() {
+                    if STREAM {
                         // SAFETY: registers of a row that is streamed are aligned.
-                        Some(to) if STREAM => unsafe { $stream(to.as_mut_ptr(), bytes) },
-                        Some(to) => $store(to, bytes),
-                        None => {
-                            let mut whole = [0; BYTES];
-                            $store(&mut whole, bytes);
-                            let rest = &mut period[register * $width..];
-                            rest.copy_from_slice(&whole[..rest.len()]);
+                        unsafe { $stream(to.as_mut_ptr(), bytes) };
+                    } else {
+                        $store(to, bytes);
+                    }
+                    moved += of.advance;
+                }
+            } else {
+                for registers in whole.chunks_exact_mut(period) {
+                    let registers = registers.as_chunks_mut::<BYTES>().0;
+                    for (number, to) in registers.iter_mut().enumerate() {
+                        let mut bytes = $zero;
+                        for term in 0..terms {
+                            let load = term * of.registers + number * $registers;
+                            // SAFETY: `Selection::new` saw a load and its places for every term and register; a set
+                            // that makes several registers at once has a multiple of them in a period.
+                            bytes = unsafe {
+                                let places = of.places.as_ptr().add(load * $width);
+                                let at =
+                                    |number: usize| start(load + number).wrapping_offset(moved);
+                                ahead(at(0).wrapping_offset(to_ahead));
+                                $term(bytes, at, places)
+                            };
+                        }
+                        if STREAM {
+                            // SAFETY: registers of a row that is streamed are aligned.
+                            unsafe { $stream(to.as_mut_ptr(), bytes) };
+                        } else {
+                            $store(to, bytes);
                         }
                     }
-                    register += $registers;
+                    moved += of.advance;
                 }
-                moved += of.advance;
+            }
+            for (number, to) in rest.chunks_mut(BYTES).enumerate() {
+                let mut bytes = $zero;
+                for term in 0..terms {
+                    let load = term * of.registers + number * $registers;
+                    // SAFETY: as above.
+                    bytes = unsafe {
+                        let places = of.places.as_ptr().add(load * $width);
+                        let at = |number: usize| start(load + number).wrapping_offset(moved);
+                        ahead(at(0).wrapping_offset(to_ahead));
+                        $term(bytes, at, places)
+                    };
+                }
+                let mut whole = [0; BYTES];
+                $store(&mut whole, bytes);
+                match to.first_chunk_mut::<BYTES>() {
+                    // SAFETY: registers of a row that is streamed are aligned.
+                    Some(to) if STREAM => unsafe { $stream(to.as_mut_ptr(), bytes) },
+                    Some(to) => *to = whole,
+                    None => to.copy_from_slice(&whole[..to.len()]),
+                }
             }
         }
     };
