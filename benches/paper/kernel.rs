@@ -9,9 +9,10 @@ use stridec::{
 };
 
 use crate::{
+    instructions::Instructions,
     interpret::{Buffer, Interpreter, Place},
     machine::{Machine, Traffic, groups_of_wave},
-    warp::{LANES, Warp},
+    warp::{LANES, Running},
 };
 
 /// What passed on one way, and the least that would do, in sectors.
@@ -73,7 +74,8 @@ fn run(nest: &CopyNest, kernel: &Kernel, waves: usize) -> Result<Counts, Box<dyn
         Buffer::new(vec![0; usize::try_from(words).expect("a binding")])
     });
     let entry = &module.entry_points[0].function;
-    let mut interpreter = Interpreter::new(&module, entry, buffers, Warp::default());
+    let instructions = Instructions::new(&module, entry);
+    let mut interpreter = Interpreter::new(&module, entry, buffers, Running::new(&instructions));
     let mut machine = Machine::new();
     let (mut operations, mut words) = (0, 0);
     let size = kernel.workgroup_size;
@@ -93,9 +95,9 @@ fn run(nest: &CopyNest, kernel: &Kernel, waves: usize) -> Result<Counts, Box<dyn
             for local in 0..size[0] {
                 let place = Place { group, local: [local, 0, 0], size, groups };
                 interpreter.invoke(&place)?;
-                interpreter.watch.next_lane();
+                interpreter.watch.warp.next_lane();
                 if local % LANES == LANES - 1 || local + 1 == size[0] {
-                    warps.push(interpreter.watch.finish());
+                    warps.push(interpreter.watch.warp.finish());
                 }
             }
             operations += warps.iter().map(|warp| warp.operations).sum::<u64>();

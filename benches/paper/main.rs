@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! cargo bench --no-default-features --bench paper -- [--cases ttc24|everyday] [--only TEXT] [--waves 2] [--target NAME]
-//!     [--table FILE.md]
+//!     [--table FILE.md] [--texts]
 //! ```
 //!
 //! The interpreter of `tests/checker` runs every invocation of as many waves of workgroups as `--waves` says, from the
 //! middle of the dispatch; `machine.rs` says which caches stand between them and the memory. Two counts are shown as
 //! multiples of what is needed at least: the sectors of 32 bytes that pass between the cores and the second-level cache,
-//! and those between it and the memory. Operations are those of a warp, for each 16 bytes of the destination, as multiples
-//! of the identity kernel's; divisions count as what they compile to.
+//! and those between it and the memory. Operations are the instructions of a warp (`instructions.rs`), for each 16 bytes of
+//! the destination, as multiples of the identity kernel's.
 
 #![allow(unreachable_pub, clippy::cast_precision_loss)]
 
@@ -17,6 +17,8 @@
 mod arithmetic;
 #[path = "../support/everyday.rs"]
 mod everyday;
+mod fuse;
+mod instructions;
 #[path = "../../tests/checker/interpret.rs"]
 mod interpret;
 mod kernel;
@@ -35,7 +37,7 @@ use std::{error::Error, fmt::Write as _, fs};
 
 use kernel::{Counts, count};
 use rayon::prelude::*;
-use stridec::{Operation, Target, Tensor, shape::ElementType};
+use stridec::{Operation, Target, Tensor, schedule::candidates, shape::ElementType};
 use timing::{geomean, option};
 
 /// A case's row of the table.
@@ -54,6 +56,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let only = option("--only").unwrap_or_default();
     let cases = cases(option("--cases").as_deref())?;
     let cases: Vec<_> = cases.into_iter().filter(|(name, _)| name.contains(&only)).collect();
+    if std::env::args().any(|argument| argument == "--texts") {
+        return texts(&cases, &target);
+    }
     let flat = || Tensor::dense(ElementType::F32, [1 << 22]);
     let identity = count(&Operation::relayout(flat()?, flat()?)?, &target, 1)?.1;
     println!("identity: {:.2} operations for each 16 bytes", identity.operations_per_16_bytes());
@@ -70,6 +75,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let text = table(&rows);
     print!("{text}");
     option("--table").map_or(Ok(()), |file| fs::write(file, text))?;
+    Ok(())
+}
+
+/// Prints what each case may become, and its kernel.
+fn texts(cases: &[(String, Operation)], target: &Target) -> Result<(), Box<dyn Error>> {
+    for (name, operation) in cases {
+        println!("// {name}");
+        for candidate in candidates(operation.nest().clone(), target) {
+            println!("//   {candidate}");
+        }
+        println!("{}", operation.compile(target)?.wgsl);
+    }
     Ok(())
 }
 

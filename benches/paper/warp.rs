@@ -1,9 +1,7 @@
 //! What the 32 invocations of a warp do together.
 
-use naga::BinaryOperator;
-
 use crate::{
-    value::Value,
+    instructions::Instructions,
     watch::{Access, Watch},
 };
 
@@ -28,7 +26,7 @@ pub struct Request {
 #[derive(Debug, Default)]
 pub struct Warp {
     pub requests: Vec<Request>,
-    /// Those of its busiest invocation.
+    /// Instructions of its busiest invocation.
     pub operations: u64,
     /// Words that all of its invocations write.
     pub words_written: u64,
@@ -57,6 +55,29 @@ impl Warp {
         std::mem::take(self)
     }
 
+    /// The invocation that runs takes so many instructions.
+    fn take(&mut self, instructions: u64) {
+        self.running += instructions;
+    }
+
+    /// It makes an access: one instruction computes its place, and one is the access itself.
+    pub fn access(&mut self, access: Access) {
+        self.take(2);
+        let turn = self.sites.iter().filter(|&&site| site == access.site).count();
+        self.sites.push(access.site);
+        let (first, last) = (access.first_word, access.first_word + access.words - 1);
+        if access.buffer == 1 {
+            self.words_written += access.words as u64;
+        }
+        let request = self.request(&access, turn);
+        for sector in first / WORDS_OF_SECTOR..=last / WORDS_OF_SECTOR {
+            let sector = u32::try_from(sector << 1 | access.buffer).expect("a binding's sector");
+            if request.sectors.last() != Some(&sector) {
+                request.sectors.push(sector);
+            }
+        }
+    }
+
     /// The request that an access is a part of: nearly always that after the last.
     fn request(&mut self, access: &Access, turn: usize) -> &mut Request {
         let is_it = |one: &Request| one.site == access.site && one.turn == turn;
@@ -73,37 +94,42 @@ impl Warp {
     }
 }
 
-impl Watch for Warp {
-    fn binary(&mut self, op: BinaryOperator, right: &Value, components: usize) {
-        let divisor = right.parts()[0].bits;
-        let each = match op {
-            // A shift, or the upper half of a product with corrections; a mask, or a division and what it leaves.
-            BinaryOperator::Divide if !divisor.is_power_of_two() => 4,
-            BinaryOperator::Modulo if !divisor.is_power_of_two() => 6,
-            _ => 1,
-        };
-        self.running += each * components as u64;
+/// The warp that runs, and what its invocations' instructions are.
+pub struct Running<'a> {
+    pub warp: Warp,
+    instructions: &'a Instructions,
+    /// The calls that have not ended.
+    calls: Vec<usize>,
+}
+
+impl<'a> Running<'a> {
+    pub fn new(instructions: &'a Instructions) -> Self {
+        Self { warp: Warp::default(), instructions, calls: vec![0] }
     }
 
-    fn operations(&mut self, components: usize) {
-        self.running += components as u64;
+    fn running(&self) -> usize {
+        *self.calls.last().expect("the entry point runs")
+    }
+}
+
+impl Watch for Running<'_> {
+    fn expression(&mut self, expression: usize) {
+        self.warp.take(self.instructions.of(self.running(), expression));
+    }
+
+    fn branch(&mut self) {
+        self.warp.take(1);
+    }
+
+    fn call(&mut self, statement: usize) {
+        self.calls.push(self.instructions.inner(self.running(), statement));
+    }
+
+    fn end_of_call(&mut self) {
+        self.calls.pop();
     }
 
     fn access(&mut self, access: Access) {
-        // Its place, and the access itself.
-        self.running += 2;
-        let turn = self.sites.iter().filter(|&&site| site == access.site).count();
-        self.sites.push(access.site);
-        let (first, last) = (access.first_word, access.first_word + access.words - 1);
-        if access.buffer == 1 {
-            self.words_written += access.words as u64;
-        }
-        let request = self.request(&access, turn);
-        for sector in first / WORDS_OF_SECTOR..=last / WORDS_OF_SECTOR {
-            let sector = u32::try_from(sector << 1 | access.buffer).expect("a binding's sector");
-            if request.sectors.last() != Some(&sector) {
-                request.sectors.push(sector);
-            }
-        }
+        self.warp.access(access);
     }
 }

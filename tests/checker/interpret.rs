@@ -159,6 +159,7 @@ impl<'a, W: Watch> Interpreter<'a, W> {
             let flow = match statement {
                 Statement::Emit(range) => {
                     for handle in range.clone() {
+                        self.watch.expression(handle.index());
                         frame.slots[handle.index()] = self.evaluate(frame, handle)?;
                     }
                     Flow::Next
@@ -166,7 +167,7 @@ impl<'a, W: Watch> Interpreter<'a, W> {
                 Statement::Block(inner) => self.block(frame, inner)?,
                 Statement::If { condition, accept, reject } => {
                     let holds = self.value(frame, *condition)?.scalar().truth();
-                    self.watch.operations(1);
+                    self.watch.branch();
                     self.block(frame, if holds { accept } else { reject })?
                 }
                 Statement::Loop { body, continuing, break_if: None } => {
@@ -192,7 +193,9 @@ impl<'a, W: Watch> Interpreter<'a, W> {
                     let name = function.name.as_deref().unwrap_or_default();
                     let wraps = name.starts_with("lookup") || name.ends_with("_64");
                     let outer = std::mem::replace(&mut self.wraps, wraps);
+                    self.watch.call(std::ptr::from_ref(statement).addr());
                     let returned = self.call(function, given?)?;
+                    self.watch.end_of_call();
                     self.wraps = outer;
                     if let (Some(result), Some(value)) = (result, returned) {
                         frame.slots[result.index()] = Slot::Value(value);
@@ -340,33 +343,24 @@ impl<'a, W: Watch> Interpreter<'a, W> {
                 Value::vector(&parts[..usize::from(size as u8)])
             }
             Expression::Unary { op, expr } => {
-                let of = self.value(frame, expr)?;
-                self.watch.operations(of.parts().len());
-                of.map(|of| arithmetic::unary(op, of))?
+                self.value(frame, expr)?.map(|of| arithmetic::unary(op, of))?
             }
             Expression::Binary { op, left, right } => {
                 let (left, right) = (self.value(frame, left)?, self.value(frame, right)?);
                 let wraps = self.wraps;
-                let result =
-                    left.zip(right, |left, right| arithmetic::binary(op, left, right, wraps))?;
-                self.watch.binary(op, &right, result.parts().len());
-                result
+                left.zip(right, |left, right| arithmetic::binary(op, left, right, wraps))?
             }
             Expression::Select { condition, accept, reject } => {
                 let holds = self.value(frame, condition)?.scalar().truth();
-                let chosen = self.value(frame, if holds { accept } else { reject })?;
-                self.watch.operations(chosen.parts().len());
-                chosen
+                self.value(frame, if holds { accept } else { reject })?
             }
             Expression::Math { fun, arg, arg1: Some(second), arg2: None, arg3: None } => {
                 let (first, second) = (self.value(frame, arg)?, self.value(frame, second)?);
-                self.watch.operations(first.parts().len());
                 first.zip(second, |a, b| arithmetic::math(fun, &[a, b]))?
             }
             Expression::Math { fun, arg, arg1: Some(low), arg2: Some(high), arg3: None } => {
                 let args = [arg, low, high].map(|arg| self.value(frame, arg));
                 let [arg, low, high] = args.map(|arg| arg.map(Value::scalar));
-                self.watch.operations(1);
                 Value::Scalar(arithmetic::math(fun, &[arg?, low?, high?])?)
             }
             Expression::As { expr, kind, convert: None } => {

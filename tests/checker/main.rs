@@ -9,6 +9,12 @@ mod arithmetic;
 #[path = "../support/base64.rs"]
 mod base64;
 mod check;
+#[allow(unreachable_pub)]
+#[path = "../../benches/paper/fuse.rs"]
+mod fuse;
+#[allow(unreachable_pub)]
+#[path = "../../benches/paper/instructions.rs"]
+mod instructions;
 mod interpret;
 #[allow(dead_code, unreachable_pub, clippy::cast_precision_loss)] // benches/paper runs whole kernels on it
 #[path = "../../benches/paper/machine.rs"]

@@ -1,10 +1,12 @@
 //! The caches and the warps that `benches/paper` counts with, against a list and against counts by hand.
 
 use super::{
+    instructions::Instructions,
+    interpret::{Buffer, Interpreter, Place},
     machine::{CORES, Cache, Machine, SECTOR_BYTES},
     support::random::Random,
-    warp::{LANES, Sector, Warp},
-    watch::{Access, Watch as _},
+    warp::{LANES, Running, Sector, Warp},
+    watch::Access,
 };
 
 /// The same cache as a list, the sector that was used last at its end.
@@ -92,4 +94,65 @@ fn sectors_that_leave_are_written_back() {
     machine.finish();
     assert_eq!((machine.memory.written, machine.cache.written), (6, 6));
     assert_eq!(machine.seen()[1].to_bits(), 5.0_f64.to_bits());
+}
+
+/// Instructions of an invocation of a kernel with this body.
+fn instructions(body: &str) -> u64 {
+    let text = format!(
+        "@group(0) @binding(0) var<storage, read> source: array<u32>;
+         @group(0) @binding(1) var<storage, read_write> destination: array<u32>;
+         fn twice(a: u32) -> u32 {{ return a * 2u + 1u; }}
+         @compute @workgroup_size(32)
+         fn main(@builtin(global_invocation_id) id: vec3<u32>) {{ {body} }}"
+    );
+    let module = naga::front::wgsl::parse_str(&text).unwrap();
+    let entry = &module.entry_points[0].function;
+    let counts = Instructions::new(&module, entry);
+    let buffers = [0, 1].map(|_| Buffer::new(vec![0; 64]));
+    let mut interpreter = Interpreter::new(&module, entry, buffers, Running::new(&counts));
+    let place = Place { group: [0; 3], local: [1, 0, 0], size: [32, 1, 1], groups: [1; 3] };
+    interpreter.invoke(&place).unwrap();
+    interpreter.watch.warp.finish().operations
+}
+
+/// What stands in the head of `benches/paper/instructions.rs`, rule by rule. A load and a store take two each.
+#[test]
+fn instructions_are_those_that_compilers_leave() {
+    for (body, expected) in [
+        ("destination[id.x] = source[id.x];", 4),
+        ("destination[id.x] = source[id.x + 5u];", 4),
+        ("destination[id.x] = source[min(id.x + 5u, 60u)];", 6),
+        ("destination[id.x] = source[id.x * 3u + id.y + 5u];", 5),
+        // Products in sums, in any order; one that something else needs too is computed.
+        ("destination[id.x] = id.x * 3u + id.y;", 3),
+        ("destination[id.x] = id.x * 3u + id.y * 5u;", 4),
+        ("destination[id.x] = id.x * 3u + id.y * 5u + 7u;", 4),
+        ("destination[id.x] = id.x + id.y + id.z;", 4),
+        ("let a = id.x * 3u; destination[id.x] = a + id.y; destination[a] = 0u;", 6),
+        // Shifts, masks and words from two.
+        ("destination[id.x] = (id.x << 8u) | id.y;", 3),
+        ("destination[id.x] = (id.x << 8u) | (id.y << 16u) | id.z;", 4),
+        ("destination[id.x] = id.x / 8u % 4u;", 3),
+        ("destination[id.x] = (id.x >> 4u) & 0xffu;", 3),
+        ("destination[id.x] = (id.x >> 4u) & 0xff0u;", 4),
+        (
+            "let s = id.y % 4u * 8u; destination[id.x] = (id.x >> s) | ((id.z << 1u) << (31u - s));",
+            5,
+        ),
+        // Divisions: with a factor of 32 bits, with a shift before, with a correction; and what they leave.
+        ("destination[id.x] = id.x / 3u;", 4),
+        ("destination[id.x] = id.x / 14u;", 5),
+        ("destination[id.x] = id.x / 7u;", 6),
+        ("destination[id.x] = id.x % 3u;", 5),
+        ("let q = id.x / 3u; destination[q] = id.x - q * 3u;", 5),
+        // What is computed twice, or not needed; calls, conditions.
+        ("let a = id.x * 5u + id.y; destination[a] = id.x * 5u + id.y;", 3),
+        ("let a = id.x / 7u; destination[id.x] = 1u;", 2),
+        ("destination[id.x] = twice(id.x) + twice(id.x);", 4),
+        ("destination[id.x] = twice(id.x) + twice(id.y);", 4),
+        ("if id.x >= 7u { return; } destination[id.x] = 1u;", 4),
+        ("destination[id.x] = select(id.x, id.y, id.x > 3u);", 4),
+    ] {
+        assert_eq!(instructions(body), expected, "{body}");
+    }
 }

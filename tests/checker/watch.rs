@@ -1,9 +1,5 @@
 //! What an interpreter tells of an invocation while it runs it.
 
-use naga::BinaryOperator;
-
-use super::value::Value;
-
 /// A load or a store of neighbouring words of a buffer.
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code)] // the checker looks at the buffers afterwards; benches/paper looks at these
@@ -18,10 +14,14 @@ pub(crate) struct Access {
 
 /// Is told of what an invocation does, in order.
 pub(crate) trait Watch {
-    /// An operator of two operands, on so many components. What divides is a constant in every kernel.
-    fn binary(&mut self, _: BinaryOperator, _right: &Value, _components: usize) {}
-    /// A choice, a function or an operator of one operand on so many components; or a branch.
-    fn operations(&mut self, _: usize) {}
+    /// A statement computes this expression of the function that runs.
+    fn expression(&mut self, _: usize) {}
+    /// Statements run on a condition, or others do.
+    fn branch(&mut self) {}
+    /// The statement at this place calls a function.
+    fn call(&mut self, _statement: usize) {}
+    /// The function that was called last ends.
+    fn end_of_call(&mut self) {}
     /// A load or a store.
     fn access(&mut self, _: Access) {}
 }

@@ -1,0 +1,209 @@
+//! [`counted`]: instructions of scalars that are computed from each other.
+
+use naga::BinaryOperator as Op;
+
+/// A scalar, by its number; what it is computed from has lower ones.
+pub type Id = usize;
+
+/// How a scalar comes from others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    Constant(u32),
+    /// Loaded, an argument, or of several branches.
+    Opaque,
+    Binary(Op),
+    /// One instruction, of so many kinds.
+    Other(u32),
+    /// None: the same bits, or a condition turned around.
+    Free(u32),
+}
+
+/// Who needs a scalar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    Node(Id),
+    /// It is the index of an access.
+    Address,
+    Statement,
+}
+
+/// A scalar.
+#[derive(Debug)]
+pub struct Node {
+    pub kind: Kind,
+    pub of: Vec<Id>,
+    /// The call and the expression that compute it.
+    pub home: Option<(usize, usize)>,
+    pub uses: Vec<Use>,
+}
+
+/// Instructions of each scalar; one that is a part of another's instruction has none.
+pub fn counted(nodes: &[Node]) -> Vec<u64> {
+    let mut live = vec![false; nodes.len()];
+    for (id, node) in nodes.iter().enumerate().rev() {
+        live[id] = node.uses.iter().any(|of| match *of {
+            Use::Node(user) => live[user],
+            _ => true,
+        });
+    }
+    let fusing = Fusing { nodes, live };
+    (0..nodes.len()).map(|id| fusing.instructions(id)).collect()
+}
+
+struct Fusing<'a> {
+    nodes: &'a [Node],
+    /// Whether something needs the scalar in the end.
+    live: Vec<bool>,
+}
+
+impl Fusing<'_> {
+    fn op(&self, id: Id) -> Option<Op> {
+        match self.nodes[id].kind {
+            Kind::Binary(op) => Some(op),
+            _ => None,
+        }
+    }
+
+    fn constant(&self, id: Id) -> Option<u32> {
+        match self.nodes[id].kind {
+            Kind::Constant(bits) => Some(bits),
+            _ => None,
+        }
+    }
+
+    /// Who needs it in the end.
+    fn uses(&self, id: Id) -> impl Iterator<Item = Use> {
+        let uses = self.nodes[id].uses.iter().copied();
+        uses.filter(|of| !matches!(*of, Use::Node(user) if !self.live[user]))
+    }
+
+    /// Whether only scalars need it of which this holds.
+    fn is_only_for(&self, id: Id, holds: impl Fn(Id) -> bool) -> bool {
+        self.uses(id).all(|of| matches!(of, Use::Node(user) if holds(user)))
+    }
+
+    /// The operator of sums that a scalar is a part of, or is: `+`, for `-` too, or `|`.
+    fn joins(&self, id: Id) -> Option<Op> {
+        match self.op(id)? {
+            Op::Add | Op::Subtract => Some(Op::Add),
+            Op::InclusiveOr => Some(Op::InclusiveOr),
+            _ => None,
+        }
+    }
+
+    /// Whether a sum is a part of the one sum that needs it.
+    fn is_inner(&self, id: Id) -> bool {
+        let joins = self.joins(id);
+        joins.is_some()
+            && self.uses(id).count() == 1
+            && self.funnel(id).is_none()
+            && self.is_only_for(id, |user| self.joins(user) == joins && self.funnel(user).is_none())
+    }
+
+    /// Whether a product or a shift is a part of each sum that needs it.
+    fn is_factor(&self, id: Id) -> bool {
+        let adds = |user| self.joins(user) == Some(Op::Add);
+        let joins = |user| self.joins(user).is_some() && self.funnel(user).is_none();
+        match self.op(id) {
+            Some(Op::Multiply) => self.is_only_for(id, adds),
+            Some(Op::ShiftLeft) if self.constant(self.nodes[id].of[1]).is_some() => {
+                self.is_only_for(id, joins)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a scalar masks low bits.
+    fn masks(&self, id: Id) -> bool {
+        let mask = self.nodes[id].of.get(1).and_then(|&mask| self.constant(mask));
+        self.op(id) == Some(Op::And)
+            && mask.is_some_and(|mask| mask.wrapping_add(1).is_power_of_two())
+    }
+
+    /// The scalars that are parts of a funnel shift: `(low >> by) | ((high << 1) << (31 - by))`.
+    fn funnel(&self, id: Id) -> Option<[Id; 4]> {
+        let two = |id: Id, op: Op| match self.nodes[id].of[..] {
+            [left, right] if self.op(id) == Some(op) => Some((left, right)),
+            _ => None,
+        };
+        let (low, high) = two(id, Op::InclusiveOr)?;
+        let (_, by) = two(low, Op::ShiftRight)?;
+        let (doubled, rest) = two(high, Op::ShiftLeft)?;
+        let (_, one) = two(doubled, Op::ShiftLeft)?;
+        let (all, of) = two(rest, Op::Subtract)?;
+        let is_it = self.constant(one) == Some(1) && self.constant(all) == Some(31) && of == by;
+        is_it.then_some([low, high, doubled, rest])
+    }
+
+    /// Whether a scalar is a part of each funnel shift that needs it, and of nothing else.
+    fn is_in_funnel(&self, id: Id) -> bool {
+        let has = |user: Id, part: Id| self.funnel(user).is_some_and(|parts| parts.contains(&part));
+        self.is_only_for(id, |user| {
+            let above = |of| matches!(of, Use::Node(above) if has(above, id) && has(above, user));
+            has(user, id) || self.is_in_funnel(user) && self.uses(user).any(above)
+        })
+    }
+
+    fn instructions(&self, id: Id) -> u64 {
+        let node = &self.nodes[id];
+        let Some(op) = self.op(id) else {
+            return u64::from(self.live[id] && matches!(node.kind, Kind::Other(_)));
+        };
+        let folds = node.of.iter().all(|&of| self.constant(of).is_some());
+        if !self.live[id]
+            || folds
+            || self.is_inner(id)
+            || self.is_factor(id)
+            || self.is_in_funnel(id)
+        {
+            return 0;
+        }
+        match op {
+            _ if self.funnel(id).is_some() => 1,
+            Op::Add | Op::Subtract | Op::InclusiveOr => self.sum(id),
+            Op::ShiftRight if self.is_only_for(id, |user| self.masks(user)) => 0,
+            Op::Divide => self.constant(node.of[1]).map_or(20, division),
+            _ => 1,
+        }
+    }
+
+    /// A sum of products and others: an instruction for each, but for the one that others are added to.
+    fn sum(&self, id: Id) -> u64 {
+        let (mut products, mut others, mut constants) = (0, 0, 0);
+        let mut left = vec![id];
+        while let Some(of) = left.pop() {
+            if of == id || self.is_inner(of) {
+                left.extend(&self.nodes[of].of);
+            } else if self.is_factor(of) {
+                products += 1;
+            } else if self.constant(of).is_some() {
+                constants = 1;
+            } else {
+                others += 1;
+            }
+        }
+        // As a part of an address a constant is added to where the buffer begins.
+        if self.uses(id).all(|of| of == Use::Address) {
+            constants = 0;
+        }
+        if others + constants == 0 { products } else { products + others + constants - 1 }
+    }
+}
+
+/// Instructions of a division of a `u32` by a constant: the upper half of a product with a number of 32 bits and a shift. Where none
+/// is exact for all dividends, an even divisor has them shifted before, and an odd one has the product's upper half corrected.
+fn division(by: u32) -> u64 {
+    let by = u64::from(by);
+    let is_exact = |shift: u32| {
+        let power = 1_u128 << (32 + shift);
+        let factor = power.div_ceil(by.into());
+        factor < 1 << 32 && factor * u128::from(by) - power <= 1 << shift
+    };
+    if (0..32).any(is_exact) {
+        2
+    } else if by.is_multiple_of(2) {
+        3
+    } else {
+        4
+    }
+}

@@ -1,0 +1,367 @@
+//! [`Instructions`]: what a GPU's compiler makes of a kernel's text.
+//!
+//! Operators are counted after what every compiler simplifies, as instructions that the processors of all makers have:
+//!
+//! - Functions are parts of their callers. What is computed twice is computed once, what nothing needs is not computed.
+//! - A product or a shift to the left that is only added to something is a part of the addition (`v_mad`, `v_lshl_add`; `IMAD`,
+//!   `LEA`), and a shift to the left is a part of `|` in the same way (`v_lshl_or`). Sums are computed in any order.
+//! - A shift to the right and a mask of low bits are one extraction of bits (`v_bfe`). A word that is put together from two,
+//!   from some bit on, is one funnel shift (`v_alignbit`; `SHF`).
+//! - An address is one multiplication and addition, which its access counts. A constant that is added to the index is a part of
+//!   it: as bytes it is added to the place where the buffer begins, which is the same for all invocations.
+//! - A division by a constant is the upper half of a product and a shift, with one shift more, or two corrections, for some
+//!   divisors; by a power of two it is a shift. A remainder is what a division leaves: one instruction behind it.
+
+use std::collections::HashMap;
+
+use naga::{
+    BinaryOperator as Op, Block, Expression, Function, Handle, Literal, LocalVariable, Module,
+    Statement, TypeInner, UnaryOperator,
+};
+
+use crate::fuse::{Id, Kind, Node, Use, counted};
+
+/// Instructions of every expression of a kernel: of the entry point, and of each call of a function for itself.
+#[derive(Debug)]
+pub struct Instructions {
+    calls: Vec<Call>,
+}
+
+/// A call of a function: what its expressions take, and the calls in it, by their statements.
+#[derive(Debug, Default)]
+struct Call {
+    instructions: Vec<u64>,
+    inner: HashMap<usize, usize>,
+}
+
+impl Instructions {
+    /// Of a module with this entry point.
+    pub fn new(module: &Module, entry: &Function) -> Self {
+        let mut walk =
+            Walk { module, nodes: vec![], known: HashMap::new(), scope: vec![], calls: vec![] };
+        let arguments =
+            entry.arguments.iter().map(|_| (0..3).map(|_| walk.opaque()).collect()).collect();
+        walk.call(entry, arguments);
+        let Walk { nodes, mut calls, .. } = walk;
+        for (node, instructions) in nodes.iter().zip(counted(&nodes)) {
+            if let Some((call, expression)) = node.home {
+                calls[call].instructions[expression] += instructions;
+            }
+        }
+        Self { calls }
+    }
+
+    /// Those of an expression of a call; the entry point is call 0.
+    pub fn of(&self, call: usize, expression: usize) -> u64 {
+        self.calls[call].instructions[expression]
+    }
+
+    /// The call that a statement in a call makes.
+    pub fn inner(&self, call: usize, statement: usize) -> usize {
+        self.calls[call].inner[&statement]
+    }
+}
+
+/// The scalars of a value.
+type Ids = Vec<Id>;
+
+/// Walks the statements of a kernel, once each, and gives every scalar a number: equal ones the same.
+struct Walk<'a> {
+    module: &'a Module,
+    nodes: Vec<Node>,
+    /// Scalars that are computed before the next statement, wherever that runs.
+    known: HashMap<(Kind, Ids), Id>,
+    /// What became known, the last at the end.
+    scope: Vec<(Kind, Ids)>,
+    calls: Vec<Call>,
+}
+
+/// A call while it is walked.
+struct Frame<'a> {
+    function: &'a Function,
+    call: usize,
+    arguments: Vec<Ids>,
+    values: Vec<Option<Ids>>,
+    locals: HashMap<Handle<LocalVariable>, Ids>,
+    /// The value of the last `return`, and how many there are.
+    returned: (Ids, usize),
+}
+
+impl<'a> Walk<'a> {
+    fn opaque(&mut self) -> Id {
+        self.nodes.push(Node { kind: Kind::Opaque, of: vec![], home: None, uses: vec![] });
+        self.nodes.len() - 1
+    }
+
+    fn constant(&mut self, bits: u32) -> Id {
+        self.node(Kind::Constant(bits), vec![], None)
+    }
+
+    fn node(&mut self, kind: Kind, of: Ids, home: Option<(usize, usize)>) -> Id {
+        let key = (kind, of);
+        if let Some(&id) = self.known.get(&key) {
+            return id;
+        }
+        let id = self.nodes.len();
+        for &operand in &key.1 {
+            self.nodes[operand].uses.push(Use::Node(id));
+        }
+        self.nodes.push(Node { kind, of: key.1.clone(), home, uses: vec![] });
+        self.scope.push(key.clone());
+        self.known.insert(key, id);
+        id
+    }
+
+    fn call(&mut self, function: &'a Function, arguments: Vec<Ids>) -> (usize, Ids) {
+        let call = self.calls.len();
+        let count = function.expressions.len();
+        self.calls.push(Call { instructions: vec![0; count], inner: HashMap::new() });
+        let (locals, returned) = (HashMap::new(), (vec![], 0));
+        let values = vec![None; count];
+        let mut frame = Frame { function, call, arguments, values, locals, returned };
+        for (variable, of) in function.local_variables.iter() {
+            let value = of.init.map_or_else(Vec::new, |init| self.value(&mut frame, init));
+            frame.locals.insert(variable, value);
+        }
+        self.block(&mut frame, &function.body);
+        let (value, returns) = frame.returned;
+        // What several statements return is none of their values.
+        let value = if returns > 1 { value.iter().map(|_| self.opaque()).collect() } else { value };
+        (call, value)
+    }
+
+    /// Walks a block that may not run: what it computes is not known behind it, and neither is what it assigns.
+    fn branch(&mut self, frame: &mut Frame<'a>, block: &'a Block) {
+        let (depth, locals) = (self.scope.len(), frame.locals.clone());
+        self.block(frame, block);
+        for key in self.scope.drain(depth..) {
+            self.known.remove(&key);
+        }
+        for (variable, value) in &locals {
+            if frame.locals[variable] != *value {
+                let other = frame.locals[variable].iter().map(|_| self.opaque()).collect();
+                frame.locals.insert(*variable, other);
+            }
+        }
+    }
+
+    fn block(&mut self, frame: &mut Frame<'a>, block: &'a Block) {
+        for statement in block {
+            match statement {
+                Statement::Emit(range) => {
+                    range.clone().for_each(|handle| drop(self.value(frame, handle)));
+                }
+                Statement::Block(inner) => self.block(frame, inner),
+                Statement::If { condition, accept, reject } => {
+                    self.root(frame, *condition);
+                    self.branch(frame, accept);
+                    self.branch(frame, reject);
+                }
+                Statement::Loop { body, continuing, .. } => {
+                    // A variable has another value in each turn.
+                    for (variable, of) in frame.function.local_variables.iter() {
+                        let scalars = scalars(&self.module.types[of.ty].inner);
+                        let each = (0..scalars).map(|_| self.opaque()).collect();
+                        frame.locals.insert(variable, each);
+                    }
+                    self.branch(frame, body);
+                    self.branch(frame, continuing);
+                }
+                Statement::Return { value } => {
+                    let value = value.map_or_else(Vec::new, |value| self.value(frame, value));
+                    frame.returned = (value, frame.returned.1 + 1);
+                }
+                Statement::Store { pointer, value } => {
+                    let value = self.root(frame, *value);
+                    match frame.function.expressions[*pointer] {
+                        Expression::LocalVariable(variable) => {
+                            frame.locals.insert(variable, value);
+                        }
+                        _ => drop(self.value(frame, *pointer)),
+                    }
+                }
+                Statement::Call { function, arguments, result } => {
+                    let arguments = arguments.iter().map(|&of| self.value(frame, of)).collect();
+                    let (inner, value) = self.call(&self.module.functions[*function], arguments);
+                    let place = std::ptr::from_ref(statement).addr();
+                    self.calls[frame.call].inner.insert(place, inner);
+                    if let Some(result) = result {
+                        frame.values[result.index()] = Some(value);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A value that something but another value needs.
+    fn root(&mut self, frame: &mut Frame<'a>, of: Handle<Expression>) -> Ids {
+        let value = self.value(frame, of);
+        for &id in &value {
+            self.nodes[id].uses.push(Use::Statement);
+        }
+        value
+    }
+
+    /// The scalars of an expression: of a pointer its places.
+    fn value(&mut self, frame: &mut Frame<'a>, of: Handle<Expression>) -> Ids {
+        if let Some(value) = &frame.values[of.index()] {
+            return value.clone();
+        }
+        let value = self.evaluate(frame, of);
+        frame.values[of.index()] = Some(value.clone());
+        value
+    }
+
+    fn evaluate(&mut self, frame: &mut Frame<'a>, of: Handle<Expression>) -> Ids {
+        let home = Some((frame.call, of.index()));
+        match frame.function.expressions[of] {
+            Expression::FunctionArgument(number) => frame.arguments[number as usize].clone(),
+            Expression::Literal(Literal::U32(bits)) => vec![self.constant(bits)],
+            Expression::Literal(Literal::I32(bits)) => vec![self.constant(bits.cast_unsigned())],
+            Expression::Access { base, index } => {
+                let index = self.value(frame, index);
+                let is_inner = !self.value(frame, base).is_empty();
+                for &id in &index {
+                    self.nodes[id].uses.push(Use::Address);
+                }
+                // The component of an element that an index names is another addition.
+                if is_inner { vec![self.node(Kind::Other(0), index, home)] } else { index }
+            }
+            Expression::AccessIndex { base, index } => {
+                let base = self.value(frame, base);
+                base.get(index as usize).map_or(vec![], |&of| vec![of])
+            }
+            Expression::Load { pointer } => match frame.function.expressions[pointer] {
+                Expression::LocalVariable(variable) => frame.locals[&variable].clone(),
+                _ => (0..self.loaded(frame.function, pointer)).map(|_| self.opaque()).collect(),
+            },
+            Expression::Compose { ref components, .. } => {
+                components.iter().flat_map(|&part| self.value(frame, part)).collect()
+            }
+            Expression::Splat { size, value } => {
+                let value = self.value(frame, value)[0];
+                vec![value; usize::from(size as u8)]
+            }
+            Expression::Swizzle { size, vector, pattern } => {
+                let vector = self.value(frame, vector);
+                let of = pattern[..usize::from(size as u8)].iter();
+                of.map(|part| vector[part.index() as usize]).collect()
+            }
+            Expression::Unary { op, expr } => {
+                let value = self.value(frame, expr);
+                let kind = match op {
+                    UnaryOperator::LogicalNot => Kind::Free(0),
+                    _ => Kind::Other(2),
+                };
+                value.into_iter().map(|id| self.node(kind, vec![id], home)).collect()
+            }
+            Expression::As { expr, .. } => {
+                let value = self.value(frame, expr);
+                value.into_iter().map(|id| self.node(Kind::Free(1), vec![id], home)).collect()
+            }
+            Expression::Binary { op, left, right } => {
+                let sides = [self.value(frame, left), self.value(frame, right)];
+                self.binary(op, &sides, home)
+            }
+            Expression::Select { condition, accept, reject } => {
+                let condition = self.value(frame, condition);
+                let sides = [self.value(frame, accept), self.value(frame, reject)];
+                (0..sides[0].len())
+                    .map(|n| {
+                        let of = vec![condition[n % condition.len()], sides[0][n], sides[1][n]];
+                        self.node(Kind::Other(1), of, home)
+                    })
+                    .collect()
+            }
+            Expression::Math { fun, arg, arg1, arg2, arg3 } => {
+                let given = [Some(arg), arg1, arg2, arg3].into_iter().flatten();
+                let given: Vec<Ids> = given.map(|arg| self.value(frame, arg)).collect();
+                (0..given[0].len())
+                    .map(|n| {
+                        let of = given.iter().map(|arg| arg[n % arg.len()]).collect();
+                        self.node(Kind::Other(3 + fun as u32), of, home)
+                    })
+                    .collect()
+            }
+            _ => vec![],
+        }
+    }
+
+    /// Scalars of an element of a buffer, or of a component of it.
+    fn loaded(&self, function: &Function, pointer: Handle<Expression>) -> usize {
+        let (Expression::Access { base, .. } | Expression::AccessIndex { base, .. }) =
+            function.expressions[pointer]
+        else {
+            return 1;
+        };
+        let Expression::GlobalVariable(global) = function.expressions[base] else { return 1 };
+        match self.module.types[self.module.global_variables[global].ty].inner {
+            TypeInner::Array { base, .. } => scalars(&self.module.types[base].inner),
+            _ => 1,
+        }
+    }
+
+    /// An operator on each component; a scalar beside a vector is repeated.
+    fn binary(&mut self, op: Op, sides: &[Ids; 2], home: Option<(usize, usize)>) -> Ids {
+        let count = sides[0].len().max(sides[1].len());
+        (0..count)
+            .map(|n| {
+                let [left, right] = [0, 1].map(|side: usize| sides[side][n % sides[side].len()]);
+                self.operator(op, left, right, home)
+            })
+            .collect()
+    }
+
+    /// An operator: of powers of two shifts and masks, and remainders by what a division leaves.
+    fn operator(&mut self, op: Op, left: Id, right: Id, home: Option<(usize, usize)>) -> Id {
+        let constant = match self.nodes[right].kind {
+            Kind::Constant(bits) => bits,
+            _ => 0,
+        };
+        match op {
+            Op::Multiply if constant.is_power_of_two() => {
+                let by = self.constant(constant.trailing_zeros());
+                self.operator(Op::ShiftLeft, left, by, home)
+            }
+            Op::Divide if constant.is_power_of_two() => {
+                let by = self.constant(constant.trailing_zeros());
+                self.operator(Op::ShiftRight, left, by, home)
+            }
+            Op::Modulo if constant.is_power_of_two() => {
+                let mask = self.constant(constant - 1);
+                self.operator(Op::And, left, mask, home)
+            }
+            Op::Modulo => {
+                let quotient = self.operator(Op::Divide, left, right, home);
+                let whole = self.operator(Op::Multiply, quotient, right, home);
+                self.operator(Op::Subtract, left, whole, home)
+            }
+            Op::ShiftLeft | Op::ShiftRight if constant == 0 && self.is_constant(right) => left,
+            // Of two shifts by constants one is left.
+            Op::ShiftRight if constant > 0 && self.nodes[left].kind == Kind::Binary(op) => {
+                let [of, by] = self.nodes[left].of[..] else { unreachable!("two operands") };
+                match self.nodes[by].kind {
+                    Kind::Constant(first) if first + constant < 32 => {
+                        let by = self.constant(first + constant);
+                        self.node(Kind::Binary(op), vec![of, by], home)
+                    }
+                    _ => self.node(Kind::Binary(op), vec![left, right], home),
+                }
+            }
+            _ => self.node(Kind::Binary(op), vec![left, right], home),
+        }
+    }
+
+    fn is_constant(&self, id: Id) -> bool {
+        matches!(self.nodes[id].kind, Kind::Constant(_))
+    }
+}
+
+/// Scalars of a variable.
+fn scalars(of: &TypeInner) -> usize {
+    match of {
+        TypeInner::Vector { size, .. } => usize::from(*size as u8),
+        _ => 1,
+    }
+}
