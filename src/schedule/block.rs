@@ -99,13 +99,15 @@ impl Block {
     /// A block of so many steps along each axis of the nest; its destination's run goes along the last `run_axes` axes.
     ///
     /// All of these but the first are taken whole. `None` where no such block can be: a quotient changes inside it, or
-    /// rows of the destination start inside words in a way that differs from block to block.
+    /// rows of the destination start inside words in a way that differs from block to block. Where rows start inside pieces of
+    /// `align` bytes, so do blocks not.
     pub(super) fn new(
         nest: &Arc<CopyNest>,
         steps: &[u64],
         run_axes: usize,
         patch: Patch,
         model: &CostModel,
+        align: u64,
     ) -> Option<Self> {
         let mut tiled = Box::new(CopyNest::clone(nest));
         let mut sides: SmallVec<[Side; 8]> = nest
@@ -146,7 +148,7 @@ impl Block {
             rounds: 1,
             turns: smallvec![],
         };
-        block.place_stores()?;
+        block.place_stores(align)?;
         let is_backwards = |side: &Side| side.is_ragged() && side.src_stride < 0;
         if block.sides.iter().any(is_backwards) || !block.can_vary() {
             return None;
@@ -289,6 +291,11 @@ impl Block {
     #[must_use]
     pub fn outermost_of_run(&self) -> usize {
         self.sides.len() - self.run_axes.max(1)
+    }
+
+    /// Units of the destination from one step of the run's outermost axis to the next.
+    pub(super) fn run_stride(&self) -> u64 {
+        self.sides[self.outermost_of_run()].dst_stride
     }
 
     /// Units of a run of the destination.

@@ -5,8 +5,12 @@ use std::{fmt, sync::Arc};
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    AdapterKind, Block, Pieces, Strategy, Target, accesses::SECTOR_BYTES, cost, numbering::Patch,
-    seam::gcd,
+    AdapterKind, Block, Pieces, Start, Strategy, Target,
+    accesses::SECTOR_BYTES,
+    cost,
+    load::accesses,
+    numbering::Patch,
+    steps::{run_of, source_order, take},
 };
 use crate::nest::{CopyAxis, CopyNest, Value, Woven, woven};
 
@@ -69,13 +73,13 @@ impl Candidate {
         mut block: Block,
         target: &Target,
     ) -> Self {
-        // Rows of whole sectors are filled by any patch of a GPU.
-        let nest = block.nest();
-        let row = nest.extents().last().map_or(0, |row| row * u64::from(nest.dst_bits()));
-        let is_whole = row.is_multiple_of(SECTOR_BYTES * 8);
         let all = Patch::all(target.kind);
-        let few = if target.kind == AdapterKind::Gpu && is_whole { &all[..1] } else { all };
-        let patches = few.iter().map(|&patch| {
+        let some = match (target.kind, block.start()) {
+            (AdapterKind::Gpu, _) if has_whole_rows(block.nest()) => &all[..1],
+            (AdapterKind::Gpu, Start::Fixed | Start::Computed) => &all[1..],
+            _ => all,
+        };
+        let patches = some.iter().map(|&patch| {
             block.set_patch(patch);
             (cost::of_block(&block, &target.model), patch)
         });
@@ -137,7 +141,7 @@ impl fmt::Display for Candidate {
         write!(f, "{}", self.strategy)?;
         if let Some(block) = self.block() {
             write!(f, " of {}", block.rows())?;
-            if self.strategy == Strategy::Transpose {
+            if self.strategy == Strategy::Transpose || block.width() > 1 {
                 write!(f, " by {}", block.width())?;
             }
         }
@@ -188,6 +192,12 @@ pub fn candidates(nest: CopyNest, target: &Target) -> Vec<Candidate> {
     list
 }
 
+/// Whether rows of the destination are whole sectors.
+fn has_whole_rows(nest: &CopyNest) -> bool {
+    let row = nest.extents().last().map_or(0, |row| row * u64::from(nest.dst_bits()));
+    row.is_multiple_of(SECTOR_BYTES * 8)
+}
+
 /// Whether all of the nest is one contiguous run on both sides; an axis of one step has no stride.
 fn is_copy(nest: &CopyNest) -> bool {
     let [extent] = *nest.extents() else { return false };
@@ -229,6 +239,9 @@ fn boxes(whole: &Arc<CopyNest>, woven: Option<&Woven>, target: &Target, list: &m
     // store to neighbouring places.
     let is_aligned = (axes[inner].extent * u64::from(bits)).is_multiple_of(u64::from(RUN_BITS));
     let many_rows = (target.kind == AdapterKind::Gpu && !is_aligned).then_some(word << 3);
+    let is_seamed = target.kind == AdapterKind::Gpu && !has_whole_rows(nest);
+    let fits = |&units: &u64| axes[inner].extent.is_multiple_of(units);
+    let stored = accesses(bits).map(u64::from).find(fits).unwrap_or(word);
     let mut seen: SmallVec<[SmallVec<[u64; 8]>; 16]> = SmallVec::new();
     for &dst_run in &runs {
         let widths = if shares_run { &[1][..] } else { &runs };
@@ -246,29 +259,122 @@ fn boxes(whole: &Arc<CopyNest>, woven: Option<&Woven>, target: &Target, list: &m
                 continue;
             }
             let run_axes = run_axes.max(run_of(&axes, &steps));
-            let patch = Patch::all(target.kind)[0];
-            let block = Block::new(nest, &steps, run_axes, patch, &target.model);
             seen.push(steps.clone());
-            let block = match woven {
-                Some(woven) => block.and_then(|block| block.unwoven(whole, woven)),
-                None => block,
-            };
-            let Some(block) = block else { continue };
-            let along_inner = units == steps[inner];
-            let (strategy, reason) = if woven.is_some() {
-                (Strategy::Transpose, "several sources take turns")
-            } else if is_copy(nest) {
-                (Strategy::Copy, "both sides are one contiguous run")
-            } else if axes[inner].src_stride == 1 && along_inner {
-                (Strategy::Rows, "the innermost axis is contiguous on both sides")
-            } else if along_inner {
-                (Strategy::Rows, "the source walks the innermost axis with a stride")
-            } else {
-                (Strategy::Transpose, "the innermost axes of the two sides differ")
-            };
-            list.push(Candidate::of_block(strategy, reason, block, target));
+            // What begins anywhere is stored by neighbouring invocations, an access each.
+            let begins_anywhere = is_seamed && !is_aligned && !shares_run && run_axes <= 1;
+            if begins_anywhere && dst_run > stored {
+                continue;
+            }
+            let is_word = is_seamed && dst_run == word;
+            for &align in if is_word { &[SECTOR_BYTES, 0][..] } else { &[0] } {
+                let Some(block) = made(whole, woven, nest, &steps, run_axes, align, target) else {
+                    continue;
+                };
+                // A core's cache holds the sectors of which each load takes a part.
+                let is_partial = block.load() * u64::from(bits) < u64::from(RUN_BITS);
+                if begins_anywhere && is_partial && units * u64::from(bits) > 9 * 32 {
+                    continue;
+                }
+                let (strategy, reason) = named(nest, &steps, woven.is_some());
+                list.push(Candidate::of_block(strategy, reason, block, target));
+            }
         }
     }
+    // A word of each of so many rows that all of these begin at the same places in a word wherever the block is.
+    if is_seamed && shares_run && inner > 0 && axes[inner - 1].extent >= PERIOD {
+        let mut steps: SmallVec<[u64; 8]> = smallvec![1; axes.len()];
+        (steps[inner - 1], steps[inner]) = (PERIOD, word);
+        let (strategy, reason) = named(nest, &steps[inner..], woven.is_some());
+        let block = made(whole, woven, nest, &steps, 1, SECTOR_BYTES, target);
+        list.extend(block.map(|block| Candidate::of_block(strategy, reason, block, target)));
+    }
+    if target.kind == AdapterKind::Gpu && woven.is_none() {
+        let cheapest = list.iter().min_by_key(|candidate| candidate.cost);
+        let repeated = cheapest.and_then(|of| {
+            let block = repeated(of.block()?, &axes, target)?;
+            Some(Candidate::of_block(of.strategy, of.reason, block, target))
+        });
+        list.extend(repeated);
+    }
+}
+
+/// The block of so many steps, of several sources where these are woven.
+fn made(
+    whole: &Arc<CopyNest>,
+    woven: Option<&Woven>,
+    nest: &Arc<CopyNest>,
+    steps: &[u64],
+    run_axes: usize,
+    align: u64,
+    target: &Target,
+) -> Option<Block> {
+    let patch = Patch::all(target.kind)[0];
+    let run_axes = run_axes.max(usize::from(align > 0));
+    let block = Block::new(nest, steps, run_axes, patch, &target.model, align)?;
+    if align > 0 && block.seam().is_none() {
+        return None;
+    }
+    match woven {
+        Some(woven) => block.unwoven(whole, woven),
+        None => Some(block),
+    }
+}
+
+/// What an invocation does that moves a block of these steps, and why it may.
+fn named(nest: &CopyNest, steps: &[u64], is_woven: bool) -> (Strategy, &'static str) {
+    let inner = nest.extents().len() - 1;
+    let along_inner = steps.last() == Some(&steps.iter().product());
+    if is_woven {
+        (Strategy::Transpose, "several sources take turns")
+    } else if is_copy(nest) {
+        (Strategy::Copy, "both sides are one contiguous run")
+    } else if nest.src().weight(Value::Axis(inner)) == 1 && along_inner {
+        (Strategy::Rows, "the innermost axis is contiguous on both sides")
+    } else if along_inner {
+        (Strategy::Rows, "the source walks the innermost axis with a stride")
+    } else {
+        (Strategy::Transpose, "the innermost axes of the two sides differ")
+    }
+}
+
+/// Rows, each of whole bytes, that together are whole words four times.
+const PERIOD: u64 = 16;
+/// Words that an invocation of a GPU holds beside what it computes: half of the registers with which its cores are full.
+const MOST_WORDS: u64 = 32;
+/// Invocations with which the cores of a GPU have enough to do.
+const BUSY: u64 = 1 << 16;
+
+/// The block several times, along an axis that it takes one step of: the places of all are computed together.
+fn repeated(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<Block> {
+    let words = block.rows() * block.width() * u64::from(block.nest().dst_bits()) / 32;
+    let most = (MOST_WORDS / words.max(1)).min(block.count() / BUSY);
+    let is_partial = block.load() * u64::from(block.nest().src_bits()) < u64::from(RUN_BITS);
+    let begins_anywhere = !has_whole_rows(block.nest()) && block.width() > 1;
+    if block.start() != Start::AtOnce
+        || block.varying_guards().next().is_some()
+        || is_partial && begins_anywhere
+    {
+        return None;
+    }
+    let steps: SmallVec<[u64; 8]> = block.sides().iter().map(|side| side.steps).collect();
+    let mut ways: SmallVec<[(u64, usize); 8]> = (0..axes.len() - 1)
+        .filter(|&axis| steps[axis] == 1)
+        .filter_map(|axis| {
+            let divides = |times: &u64| axes[axis].extent.is_multiple_of(*times);
+            Some(((2..=most).rev().find(divides)?, axis))
+        })
+        .collect();
+    // Neighbours on either side are for other invocations of a warp.
+    let apart = |axis: usize| axes[axis].src_stride.unsigned_abs().min(axes[axis].dst_stride);
+    ways.sort_by_key(|&(times, axis)| std::cmp::Reverse((times, apart(axis))));
+    ways.into_iter().find_map(|(times, axis)| {
+        let mut steps = steps.clone();
+        steps[axis] = times;
+        let patch = Patch::all(target.kind)[0];
+        let block = Block::new(&block.nest, &steps, block.run_axes, patch, &target.model, 0)?;
+        let varies = block.varying_guards().next().is_some();
+        (!varies).then_some(block)
+    })
 }
 
 /// The most units of a block: a driver compiles what is unrolled.
@@ -280,61 +386,5 @@ fn most_units(bits: u32, shares_run: bool) -> u64 {
         32 => 32,
         64 => 16,
         _ => 4,
-    }
-}
-
-/// The axes along which units of the source are neighbours, or close: each continues where the one before it ends.
-fn source_order(axes: &[CopyAxis]) -> SmallVec<[usize; 8]> {
-    let stride = |axis: usize| axes[axis].src_stride.unsigned_abs();
-    let mut order: SmallVec<[usize; 8]> = SmallVec::new();
-    let mut by_stride: SmallVec<[usize; 8]> =
-        (0..axes.len()).rev().filter(|&axis| stride(axis) > 0).collect();
-    by_stride.sort_by_key(|&axis| stride(axis));
-    for axis in by_stride {
-        let continues = match order.last() {
-            None => stride(axis) <= 4,
-            Some(&last) => stride(axis) == stride(last).saturating_mul(axes[last].extent),
-        };
-        if !continues {
-            break;
-        }
-        order.push(axis);
-    }
-    order
-}
-
-/// Takes steps of axes, each whole before the next, until a run has a multiple of `run` units.
-fn take(
-    axes: &[CopyAxis],
-    order: impl Iterator<Item = usize>,
-    run: u64,
-    is_wide: bool,
-    steps: &mut [u64],
-) {
-    let mut taken = 1;
-    for axis in order {
-        if taken >= run {
-            return;
-        }
-        let multiple = run / gcd(run, taken);
-        let mut part = run.div_ceil(taken).next_multiple_of(multiple).min(axes[axis].extent);
-        // No block of a single step behind one of nearly all of them; narrow units fill words.
-        if axes[axis].extent - part == 1 && part > 1 && is_wide {
-            part += 1;
-        }
-        steps[axis] = steps[axis].max(part);
-        if part < axes[axis].extent {
-            return;
-        }
-        taken *= part;
-    }
-}
-
-/// How many of the innermost axes the destination's run goes along: whole ones, and one more.
-fn run_of(axes: &[CopyAxis], steps: &[u64]) -> usize {
-    let whole = (0..axes.len()).rev().take_while(|&axis| steps[axis] == axes[axis].extent).count();
-    match axes.len().checked_sub(whole + 1) {
-        Some(next) if steps[next] > 1 => whole + 1,
-        _ => whole,
     }
 }

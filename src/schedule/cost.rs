@@ -38,7 +38,7 @@
 use smallvec::SmallVec;
 
 use super::{
-    Block, CostModel, Lane, Pieces, Side,
+    Block, CostModel, Lane, Pieces, Side, Start,
     accesses::{Accesses, SECTOR_BYTES, Steps, first_lanes, lines},
     seam::gcd,
 };
@@ -120,9 +120,19 @@ pub(super) fn of_block(block: &Block, model: &CostModel) -> u64 {
         align: aligned(nest.src().offset().unsigned_abs(), nest.src_bits()),
     };
     let stored = bytes(block.store(), nest.dst_bits());
-    let all = digits(&|side| side.dst_stride, nest.dst_bits());
+    // Rows whose blocks start at whole pieces of a sector lie so many of these apart.
+    let piece = match block.start() {
+        Start::AtOnce => 1,
+        _ => bytes(block.whole() * block.run_stride(), nest.dst_bits()).max(1),
+    };
+    let apart = |(extent, distance): Steps| match distance {
+        _ if distance <= piece => (extent, distance),
+        _ => (extent, distance / piece * piece),
+    };
+    let all: SmallVec<[Steps; 8]> =
+        digits(&|side| side.dst_stride, nest.dst_bits()).into_iter().map(apart).collect();
     let first = first_lanes(&all, model.lanes.into());
-    let inside = inside.map(|side| (side.steps, bytes(side.dst_stride, nest.dst_bits())));
+    let inside = inside.map(|side| apart((side.steps, bytes(side.dst_stride, nest.dst_bits()))));
     let stored_lines = lines(first.chain(inside.clone()));
     // Each store touches its own sectors, at a multiple of what lies between those of a block.
     let steps = inside.filter(|step| step.1 >= stored);

@@ -13,6 +13,7 @@ mod rounds;
 #[allow(clippy::module_inception)]
 mod schedule;
 mod seam;
+mod steps;
 mod target;
 #[cfg(feature = "text-protos")]
 mod target_json;

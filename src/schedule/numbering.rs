@@ -31,16 +31,14 @@ impl Patch {
     /// then the same rows of the source are read on for as long, before other rows of it are. So few pages are in use at a
     /// time, and each for a while.
     ///
-    /// Where rows of the destination are no whole sectors, those of a GPU store along them instead, to as few sectors as they can:
-    /// the loads of a workgroup share what a cache keeps.
+    /// Where rows of the destination are no whole sectors, a warp of a GPU stores along them instead, a word in each invocation: to
+    /// as few sectors as it can. The loads of a workgroup share what a cache keeps.
     pub(super) fn all(kind: AdapterKind) -> &'static [Self] {
         use Turn::{Dst, DstBytes, Src, SrcAxis, SrcBytes};
         match kind {
-            AdapterKind::Gpu => &[
-                Self(&[Src(8), Dst(4), SrcAxis]),
-                Self(&[DstBytes(128), SrcAxis]),
-                Self(&[DstBytes(64), SrcAxis]),
-            ],
+            AdapterKind::Gpu => {
+                &[Self(&[Src(8), Dst(4), SrcAxis]), Self(&[DstBytes(128), SrcAxis])]
+            }
             AdapterKind::Cpu => &[
                 Self(&[DstBytes(1024), SrcBytes(1024)]),
                 Self(&[SrcBytes(256), DstBytes(256), SrcAxis]),

@@ -55,59 +55,68 @@ impl Seam {
 }
 
 impl Block {
-    /// Chooses the width of a store, and where the blocks of a row start.
-    pub(super) fn place_stores(&mut self) -> Option<()> {
+    /// Chooses the width of a store, and where the blocks of a row start: at a multiple of at most `align` bytes where rows begin
+    /// anywhere.
+    pub(super) fn place_stores(&mut self, align: u64) -> Option<()> {
         let bits = self.nest.dst_bits();
         let image = self.nest.dst_units();
-        let outermost = self.outermost_of_run();
-        let Side { steps, covered: extent, dst_stride: unit, .. } = self.sides[outermost];
+        let Side { covered: extent, dst_stride: unit, .. } = self.sides[self.outermost_of_run()];
         let row = unit * extent;
         let run = self.rows();
         let fits = |units: &u64| [run, row, image].iter().all(|n| n.is_multiple_of(*units));
-        if let Some(store) = accesses(bits).map(u64::from).find(fits) {
+        let (word, aligned) = (u64::from((32 / bits).max(1)), align * 8 / u64::from(bits));
+        let store = accesses(bits).map(u64::from).find(fits).or((bits >= 32).then_some(1));
+        if let Some(store) = store.filter(|_| aligned <= word || row.is_multiple_of(aligned)) {
             self.store = store;
             return Some(());
         }
-        if bits >= 32 {
-            return Some(());
-        }
-        // Rows start inside words: the blocks of a row start at its first whole word.
-        let word = u64::from(32 / bits);
-        let whole = word / gcd(word, unit);
-        let rows = image / row;
-        let covered = match rows {
-            1 => extent / whole * whole,
-            _ => (extent / whole).saturating_sub(1) * whole,
-        };
-        if self.run_axes == 0 || !run.is_multiple_of(word) || covered < steps || steps == extent {
+        // Rows start inside words, or sectors: the blocks of a row start at its first whole one.
+        if self.run_axes == 0 || !run.is_multiple_of(word) || aligned > word && image == row {
             return None;
         }
         // What is moved unit by unit goes to places a fixed number of words apart; here they are not.
         if self.varying_guards().next().is_some() {
             return None;
         }
-        let axes = [Some(self.sides[outermost].number), self.sides[outermost].inside];
+        self.store = word;
+        let halves = std::iter::successors(Some(aligned.max(word)), |units| Some(units / 2));
+        let wider = |units: &u64| aligned <= word || *units > word;
+        let mut wholes = halves.take_while(|&units| units >= word && wider(&units));
+        wholes.find_map(|units| self.start_at(units / gcd(units, unit)))
+    }
+
+    /// Starts the blocks of a row at a multiple of so many steps, if they can be.
+    fn start_at(&mut self, whole: u64) -> Option<()> {
+        let outermost = self.outermost_of_run();
+        let Side { steps, number, inside, dst_stride: unit, .. } = self.sides[outermost];
+        let extent = self.nest.extents()[outermost];
+        let rows = self.nest.dst_units() / (unit * extent);
+        let covered = match rows {
+            1 => extent / whole * whole,
+            _ => (extent / whole).saturating_sub(1) * whole,
+        };
+        if covered < steps || steps == extent {
+            return None;
+        }
         let moves = |form: &Affine| {
-            axes.into_iter().flatten().any(|axis| form.weight(Value::Axis(axis)) != 0)
+            [Some(number), inside]
+                .into_iter()
+                .flatten()
+                .any(|axis| form.weight(Value::Axis(axis)) != 0)
         };
         let quotients = self.tiled.quotients().iter().map(|quotient| &quotient.of);
         if quotients.chain(self.tiled.reading_guards().iter().map(|guard| &guard.of)).any(moves) {
             return None;
         }
-        (self.store, self.whole) = (word, whole);
-        self.sides[outermost].covered = covered;
-        if rows > 1 {
-            let is_whole =
-                |side: &Side| (side.dst_stride / unit * side.steps).is_multiple_of(whole);
-            let others = self.sides[..outermost].iter().filter(|side| side.count() > 1);
-            self.start = if others.clone().all(is_whole) {
-                Start::Fixed
-            } else if self.width() == 1 {
-                Start::Computed
-            } else {
-                return None;
-            };
-        }
+        let is_whole = |side: &Side| (side.dst_stride / unit * side.steps).is_multiple_of(whole);
+        let mut others = self.sides[..outermost].iter().filter(|side| side.count() > 1);
+        self.start = match rows {
+            1 => Start::AtOnce,
+            _ if others.all(is_whole) => Start::Fixed,
+            _ if self.width() == 1 => Start::Computed,
+            _ => return None,
+        };
+        (self.whole, self.sides[outermost].covered) = (whole, covered);
         Some(())
     }
 

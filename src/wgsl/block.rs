@@ -200,7 +200,8 @@ fn seams(writer: &mut Writer, block: &Block, seam: &Seam, leave: &str) {
             }
         }
         writer.block(format_args!("for (var at = first; at < end; at++)"), |writer| {
-            writer.line(format_args!("destination[at] = word(at);"));
+            let unit = if block.nest().dst_bits() < 32 { "word" } else { "unit" };
+            writer.line(format_args!("destination[at] = {unit}(at);"));
         });
         writer.line(format_args!("{leave}"));
     });

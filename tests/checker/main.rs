@@ -212,6 +212,27 @@ fn patches_that_pass_the_end_of_a_row() {
     assert!(tally.kernels.into_inner() > 2 * 5 * 12);
 }
 
+/// Large copies of a GPU: rows of 16 bytes eight times an invocation, blocks of 4 by 4 twice.
+#[test]
+fn several_blocks_an_invocation() {
+    for (to, rows, width) in [("{3,1,2,0}", 1, 8), ("{1,3,2,0}", 4, 8)] {
+        let (mut random, target) = (Random(1), Target::webgpu());
+        let source: Shape = "f32[8,64,64,64]".parse().unwrap();
+        let destination: Shape = format!("f32[8,64,64,64]{to}").parse().unwrap();
+        let Operation { source, destination, window, .. } =
+            of_shapes(&source, &destination, Window::identity(&[8, 64, 64, 64]));
+        let nest = nest::lower(&source, &destination, &window).unwrap();
+        let schedule = schedule(nest, &target).unwrap();
+        let block = schedule.block().unwrap();
+        assert_eq!((block.rows(), block.width()), (rows, width), "{schedule}");
+        let kernel = wgsl::emit(&schedule, &target, &[]);
+        let image = random.bytes(source.image_bytes());
+        let expected = oracle::run(&source, &destination, &window, &image, None);
+        let case = Case { kernel, image, expected };
+        judge(&case, &target).unwrap_or_else(|fault| panic!("{fault}\n{}", case.kernel.wgsl));
+    }
+}
+
 /// Up to rank 3: extents 1 to 4 × every order of the destination × every unit, the padding and the tiles of both sides
 /// taken in turn.
 #[test]
