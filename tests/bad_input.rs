@@ -593,14 +593,14 @@ fn no_elements_and_any_strides() {
 }
 
 /// A dispatch is a whole number of workgroups in three dimensions: its last invocations have numbers too. Tilings that do
-/// not nest take an invocation for each word.
+/// not nest, and have no factor in common, take an invocation for each word.
 #[test]
 fn invocations_are_numbered_in_32_bits() {
     let mut target = Target::webgpu();
     target.max_storage_buffer_binding_size = 1 << 35;
     let operation = Operation::relayout(
-        "f32[107374176,40]{1,0:T(4,8)}".parse().unwrap(),
-        "f32[107374176,40]{1,0:T(6,5)}".parse().unwrap(),
+        "f32[55778790,77]{1,0:T(3,7)}".parse().unwrap(),
+        "f32[55778790,77]{1,0:T(5,11)}".parse().unwrap(),
     );
     let error = operation.unwrap().compile(&target).unwrap_err();
     let text = error.to_string();
