@@ -8,7 +8,7 @@ use super::{
     plane::{Group, PlanAxis, Plane, merged},
     shuffle::{Shuffle, greatest_common_divisor},
     simd::{Inner, SHORT_UNIT, Simd},
-    stream::LINE,
+    stream::{LINE, PAGE},
     strips::joins,
 };
 
@@ -33,8 +33,7 @@ const JOINED_ROW: usize = 1 << 10;
 /// Bytes of the source that are streamed unit by unit in their order.
 const UNITS_TILE: usize = 1 << 12;
 
-/// Bytes of a page, and pages that are written in turns, at the most.
-const PAGE: usize = 1 << 12;
+/// Pages that are written in turns, at the most.
 const PAGES: usize = 1 << 9;
 
 /// Bytes of rows of which the first and the last line may be cut, at the least, where lines are streamed.

@@ -4,6 +4,9 @@
 /// Bytes of a cache line.
 pub(super) const LINE: usize = 64;
 
+/// Bytes of a page.
+pub(super) const PAGE: usize = 1 << 12;
+
 /// Writes that other threads see once the scope that lent it has ended.
 pub(super) struct Stream(());
 

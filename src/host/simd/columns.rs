@@ -4,10 +4,7 @@ use std::marker::PhantomData;
 
 use smallvec::SmallVec;
 
-use super::super::stream::LINE;
-
-/// Bytes of a page.
-const PAGE: usize = 1 << 12;
+use super::super::stream::{LINE, PAGE};
 
 /// Where the columns of a matrix are written: runs of one length in the slices of a destination.
 pub(in crate::host) struct Columns<'a> {
