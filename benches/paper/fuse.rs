@@ -12,6 +12,8 @@ pub enum Kind {
     /// Loaded, an argument, or of several branches.
     Opaque,
     Binary(Op),
+    /// The least of two.
+    Min,
     /// One instruction, of so many kinds.
     Other(u32),
     /// None: the same bits, or a condition turned around.
@@ -96,86 +98,67 @@ impl Fusing<'_> {
         let joins = self.joins(id);
         joins.is_some()
             && self.uses(id).count() == 1
-            && self.funnel(id).is_none()
-            && self.is_only_for(id, |user| self.joins(user) == joins && self.funnel(user).is_none())
+            && self.is_only_for(id, |user| self.joins(user) == joins)
     }
 
-    /// Whether a product or a shift is a part of each sum that needs it.
+    /// Whether a product, a shift or a mask is a part of each sum that needs it.
     fn is_factor(&self, id: Id) -> bool {
-        let adds = |user| self.joins(user) == Some(Op::Add);
-        let joins = |user| self.joins(user).is_some() && self.funnel(user).is_none();
+        let is = |joins| move |user| self.joins(user) == Some(joins);
+        let by_constant = self.nodes[id].of.get(1).is_some_and(|&by| self.constant(by).is_some());
         match self.op(id) {
-            Some(Op::Multiply) => self.is_only_for(id, adds),
-            Some(Op::ShiftLeft) if self.constant(self.nodes[id].of[1]).is_some() => {
-                self.is_only_for(id, joins)
+            Some(Op::Multiply) => self.is_only_for(id, is(Op::Add)),
+            Some(Op::ShiftLeft | Op::ShiftRight) => {
+                by_constant && self.is_only_for(id, |user| self.joins(user).is_some())
             }
+            Some(Op::And) => by_constant && self.is_only_for(id, is(Op::InclusiveOr)),
             _ => false,
         }
     }
 
-    /// Whether a scalar masks low bits.
-    fn masks(&self, id: Id) -> bool {
-        let mask = self.nodes[id].of.get(1).and_then(|&mask| self.constant(mask));
-        self.op(id) == Some(Op::And)
-            && mask.is_some_and(|mask| mask.wrapping_add(1).is_power_of_two())
-    }
-
-    /// The scalars that are parts of a funnel shift: `(low >> by) | ((high << 1) << (31 - by))`.
-    fn funnel(&self, id: Id) -> Option<[Id; 4]> {
-        let two = |id: Id, op: Op| match self.nodes[id].of[..] {
-            [left, right] if self.op(id) == Some(op) => Some((left, right)),
-            _ => None,
-        };
-        let (low, high) = two(id, Op::InclusiveOr)?;
-        let (_, by) = two(low, Op::ShiftRight)?;
-        let (doubled, rest) = two(high, Op::ShiftLeft)?;
-        let (_, one) = two(doubled, Op::ShiftLeft)?;
-        let (all, of) = two(rest, Op::Subtract)?;
-        let is_it = self.constant(one) == Some(1) && self.constant(all) == Some(31) && of == by;
-        is_it.then_some([low, high, doubled, rest])
-    }
-
-    /// Whether a scalar is a part of each funnel shift that needs it, and of nothing else.
-    fn is_in_funnel(&self, id: Id) -> bool {
-        let has = |user: Id, part: Id| self.funnel(user).is_some_and(|parts| parts.contains(&part));
-        self.is_only_for(id, |user| {
-            let above = |of| matches!(of, Use::Node(above) if has(above, id) && has(above, user));
-            has(user, id) || self.is_in_funnel(user) && self.uses(user).any(above)
-        })
+    /// Whether a sum is a part of each `min` that needs it.
+    fn is_bounded(&self, id: Id) -> bool {
+        self.joins(id) == Some(Op::Add)
+            && self.sum(id) == 1
+            && self.is_only_for(id, |user| self.nodes[user].kind == Kind::Min)
+            && !self.nodes[id].of.iter().any(|&of| self.is_inner(of) || self.is_factor(of))
     }
 
     fn instructions(&self, id: Id) -> u64 {
         let node = &self.nodes[id];
         let Some(op) = self.op(id) else {
-            return u64::from(self.live[id] && matches!(node.kind, Kind::Other(_)));
+            return u64::from(self.live[id] && matches!(node.kind, Kind::Min | Kind::Other(_)));
         };
         let folds = node.of.iter().all(|&of| self.constant(of).is_some());
-        if !self.live[id]
-            || folds
-            || self.is_inner(id)
-            || self.is_factor(id)
-            || self.is_in_funnel(id)
+        if !self.live[id] || folds || self.is_inner(id) || self.is_factor(id) || self.is_bounded(id)
         {
             return 0;
         }
         match op {
-            _ if self.funnel(id).is_some() => 1,
             Op::Add | Op::Subtract | Op::InclusiveOr => self.sum(id),
-            Op::ShiftRight if self.is_only_for(id, |user| self.masks(user)) => 0,
             Op::Divide => self.constant(node.of[1]).map_or(20, division),
             _ => 1,
         }
     }
 
-    /// A sum of products and others: an instruction for each, but for the one that others are added to.
+    /// A sum of products and others: an instruction for each product, one of which others are added to, and one for each two that
+    /// are added to a third.
     fn sum(&self, id: Id) -> u64 {
-        let (mut products, mut others, mut constants) = (0, 0, 0);
+        let (mut products, mut others, mut constants) = (0, 0_u64, 0);
+        let (mut shifts, mut funnels) = (vec![], 0);
         let mut left = vec![id];
         while let Some(of) = left.pop() {
             if of == id || self.is_inner(of) {
                 left.extend(&self.nodes[of].of);
             } else if self.is_factor(of) {
                 products += 1;
+                let Some(by) = self.shift(of) else { continue };
+                match shifts.iter().position(|other| other + by == 0) {
+                    Some(at) if self.joins(id) == Some(Op::InclusiveOr) => {
+                        shifts.remove(at);
+                        funnels += 1;
+                    }
+                    _ => shifts.push(by),
+                }
             } else if self.constant(of).is_some() {
                 constants = 1;
             } else {
@@ -186,7 +169,17 @@ impl Fusing<'_> {
         if self.uses(id).all(|of| of == Use::Address) {
             constants = 0;
         }
-        if others + constants == 0 { products } else { products + others + constants - 1 }
+        products + (others + constants).saturating_sub(1).div_ceil(2) - funnels
+    }
+
+    /// How far a shift moves up; one down by so many that both together are 32 is the same, and negative.
+    fn shift(&self, id: Id) -> Option<i64> {
+        let by = i64::from(self.constant(*self.nodes[id].of.get(1)?)?);
+        match self.op(id)? {
+            Op::ShiftLeft => Some(by),
+            Op::ShiftRight => Some(by - 32),
+            _ => None,
+        }
     }
 }
 

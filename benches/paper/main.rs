@@ -44,6 +44,7 @@ use timing::{geomean, option};
 struct Row {
     name: String,
     kernel: String,
+    /// Bits of an element.
     bits: u32,
     counts: Counts,
     /// Operations for each 16 bytes, as a multiple of the identity kernel's.
@@ -68,7 +69,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let (kernel, counts) =
                 count(&operation, &target, waves).map_err(|error| format!("{name}: {error}"))?;
             let operations = counts.operations_per_16_bytes() / identity.operations_per_16_bytes();
-            let bits = operation.nest().dst_bits();
+            let bits = operation.destination().element_bits();
             Ok(Row { name, kernel, bits, counts, operations })
         })
         .collect::<Result<_, String>>()?;
@@ -138,11 +139,9 @@ fn table(rows: &[Row]) -> String {
     };
     summary("sectors", "1.1, none above 1.5", &|row| Some(row.counts.cache.ratio()));
     summary("of memory", "1.1, none above 1.5", &|row| Some(row.counts.memory.ratio()));
-    summary("operations, 4 bytes and more", "none above 2", &|row| {
+    summary("operations, elements of 4 bytes and more", "2", &|row| {
         (row.bits >= 32).then_some(row.operations)
     });
-    summary("operations, fewer bytes", "none above 4", &|row| {
-        (row.bits < 32).then_some(row.operations)
-    });
+    summary("operations, smaller elements", "4", &|row| (row.bits < 32).then_some(row.operations));
     text
 }
