@@ -3,8 +3,9 @@
 use wide::u64x8;
 
 use super::{
+    cache::streams_runs,
     pieces::{Destination as _, Pieces},
-    plan::{Loop, Plan, Way},
+    plan::{LONG, Loop, Plan, Way},
     shuffle::Shuffle,
     simd::Simd,
     stream::{LINE, Stream, fetch},
@@ -13,9 +14,6 @@ use super::{
 };
 
 const _: () = assert!(align_of::<u64x8>() == LINE, "lines of a room begin with those of the cache");
-
-/// Bytes of a run that the system's own copy moves best.
-const LONG: usize = 1 << 12;
 
 /// Bytes of rows that join which are streamed at a time.
 const JOINED: usize = 1 << 9;
@@ -60,6 +58,7 @@ impl BoxCopy<'_, '_> {
                 self.squares::<16>(from, to, *simd, Units::<16>);
             }
             (Way::OrderedUnits, _) => self.ordered_units(from, to),
+            (Way::OrderedRuns, _) => self.ordered_runs(from, to),
             (Way::Units, 1) => self.tiles(from, to, &Units::<1>),
             (Way::Units, 2) => self.tiles(from, to, &Units::<2>),
             (Way::Units, 3) => self.tiles(from, to, &Units::<3>),
@@ -104,15 +103,39 @@ impl BoxCopy<'_, '_> {
         let Self { plan, source, destination, stream } = self;
         // What is read again comes from the cache, and only the writing counts.
         let again = plan.loops.iter().any(|of| of.src == 0);
+        let streams = again || plan.unit < LONG || streams_runs();
         each_tile(plan, from, to, &mut |tile| {
             each_unit(&tile, |from, to| {
                 let from = &source[from..from + plan.unit];
                 let to = destination.bytes(to, plan.unit);
                 match &stream {
-                    Some((stream, _)) if again || plan.unit < LONG => stream.copy(to, from),
+                    Some((stream, _)) if streams => stream.copy(to, from),
                     _ => to.copy_from_slice(from),
                 }
             });
+        });
+    }
+
+    /// Moves units of rows in the order of the source past the caches, whole lines where two of them meet.
+    fn ordered_runs(self, from: isize, to: isize) {
+        let Some((stream, _)) = &self.stream else { return self.ordered_units(from, to) };
+        let Self { plan, source, destination, .. } = self;
+        let unit = plan.unit;
+        each_tile(plan, from, to, &mut |tile| {
+            let reads = tile.rows.0;
+            for (row, read) in reads.iter().enumerate() {
+                let last = row + 1 == reads.len();
+                for (&column, &write) in tile.columns.0.iter().zip(tile.columns.1) {
+                    let from = tile.from + column;
+                    let before = row.checked_sub(1).map(|row| {
+                        let end = at(from + reads[row]) + unit;
+                        source[..end].last_chunk().expect("a line")
+                    });
+                    let start = at(from + read);
+                    let to = destination.place(tile.to + write + (row * unit).cast_signed());
+                    stream.copy_run(to, &source[start..start + unit], before, last);
+                }
+            }
         });
     }
 

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::{
-    cache::streams_pages,
+    cache::{streams_pages, streams_runs},
     pieces::{Destination as _, Pieces},
     plane::{Group, PlanAxis, Plane, merged},
     shuffle::{Shuffle, greatest_common_divisor},
@@ -33,11 +33,17 @@ const JOINED_ROW: usize = 1 << 10;
 /// Bytes of the source that are streamed unit by unit in their order.
 const UNITS_TILE: usize = 1 << 12;
 
+/// Runs that such a tile writes side by side, at the most; it puts the line together in which two of them meet.
+const RUNS: usize = 1 << 9;
+
 /// Pages that are written in turns, at the most.
 const PAGES: usize = 1 << 9;
 
 /// Bytes of rows of which the first and the last line may be cut, at the least, where lines are streamed.
 const LONG_ROW: usize = 1 << 11;
+
+/// Bytes of a run that the system's own copy moves best, where it does.
+pub(super) const LONG: usize = 1 << 12;
 
 /// Bytes of units of which the first and the last line may be cut, at the least, where units are streamed.
 const LONG_UNIT: usize = 1 << 8;
@@ -145,6 +151,8 @@ pub(super) enum Way {
     Units,
     /// The same in the order of the source.
     OrderedUnits,
+    /// The same, the units of a row one after the other: the lines that two of them have a part of are put together.
+    OrderedRuns,
 }
 
 /// Blocks of an axis, or of a block of it.
@@ -212,6 +220,9 @@ impl Plan {
         simd: Option<Simd>,
         streams: Streams,
     ) -> Self {
+        if let Some(plan) = Self::of_runs(&axes, unit, streams) {
+            return plan;
+        }
         if unit > SMALL && streams.long && (unit >= LONG_UNIT || streams.lines(unit, &axes)) {
             // Runs that both sides have in one order are foreseen where they are written too.
             let in_order = |pair: &[PlanAxis]| pair[0].src.abs() >= pair[1].src.abs();
@@ -279,6 +290,20 @@ impl Plan {
         Self::around(unit, Way::OrderedUnits, rows, columns, plane, streamed)
     }
 
+    /// Rows of runs that are streamed, in the order of the source, where they begin or end inside of lines.
+    fn of_runs(axes: &[PlanAxis], unit: usize, streams: Streams) -> Option<Self> {
+        let long = LINE..if streams_runs() { usize::MAX } else { LONG };
+        if !streams.cut || !long.contains(&unit) || streams.lines(unit, axes) {
+            return None;
+        }
+        let plane = Plane::new(axes.into(), unit, (LONG_ROW, UNITS_TILE));
+        let rows = Group::new(&plane.rows, RUNS);
+        let columns = Group::new(&plane.columns, UNITS_TILE / unit);
+        let in_order = plane.rows.iter().all(|axis| axis.src >= 0);
+        let runs = in_order && touch(&rows.dst, unit) && rows.dst.len() * unit >= LONG_ROW;
+        runs.then(|| Self::around(unit, Way::OrderedRuns, rows, columns, plane, true))
+    }
+
     /// Strips of rows that are streamed: from registers where the columns' lines begin together, else through a room.
     fn of_strips(axes: &[PlanAxis], unit: usize, simd: Simd, streams: Streams) -> Option<Self> {
         let edge = edge(unit, true)?;
@@ -323,7 +348,7 @@ impl Plan {
         let rows_join = rows_touch && rows.block == rows.axis.extent && touch(&columns.dst, row);
         let groups = [(rows.axis, rows.block), (columns.axis, columns.block)];
         let all = groups.into_iter().chain(plane.axes.into_iter().map(|axis| (axis, 1)));
-        let of_source = matches!(way, Way::Strips(_) | Way::OrderedUnits);
+        let of_source = matches!(way, Way::Strips(_) | Way::OrderedUnits | Way::OrderedRuns);
         let (loops, extents) = loops(all, of_source);
         let start = plane.start;
         Self {

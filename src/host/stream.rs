@@ -39,6 +39,31 @@ impl Stream {
         copy_lines(&mut destination[..lines], &source[..lines]);
         copy_small(&mut destination[lines..], &source[lines..]);
     }
+
+    /// Copies a run of a line at the least to a place of a slice, where the run before it ended with `before`: the line that
+    /// both have a part of is written whole. What the run has of a line that it does not fill is left to the run after it,
+    /// but for the last.
+    #[inline]
+    pub(super) fn copy_run(
+        &self,
+        (slice, place): (&mut [u8], usize),
+        run: &[u8],
+        before: Option<&[u8; LINE]>,
+        last: bool,
+    ) {
+        let held = slice.as_ptr().addr().wrapping_add(place) % LINE;
+        let end = if last { run.len() } else { run.len() - (held + run.len()) % LINE };
+        let mut start = 0;
+        if let Some(before) = before.filter(|_| held > 0) {
+            start = LINE - held;
+            let mut both = [0; 2 * LINE];
+            both[..LINE].copy_from_slice(before);
+            both[LINE..].copy_from_slice(&run[..LINE]);
+            let line = &mut slice[place - held..place + start];
+            copy_lines(line, &both[start..start + LINE]);
+        }
+        self.copy(&mut slice[place + start..place + end], &run[start..end]);
+    }
 }
 
 /// Copies whole lines to a place that begins with one.
@@ -110,6 +135,30 @@ fn copy_line(line: &mut [u8; LINE], source: &[u8; LINE]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn runs_that_follow_each_other_share_their_lines() {
+        let source: Vec<u8> = (0..=250).cycle().take(2000).collect();
+        for start in 0..70 {
+            for length in (64..200).chain([500]) {
+                let mut out = vec![0xa5; 1700];
+                // Runs three bytes apart; only the first one begins and only the last one ends a part of a line.
+                let run = |number: usize| &source[number * (length + 3)..][..length];
+                streaming(|stream| {
+                    for number in 0..3_usize {
+                        let before = number
+                            .checked_sub(1)
+                            .map(|before| run(before).last_chunk().expect("a line"));
+                        let to = (&mut out[..], start + number * length);
+                        stream.copy_run(to, run(number), before, number == 2);
+                    }
+                });
+                let end = start + 3 * length;
+                assert_eq!(out[start..end], [run(0), run(1), run(2)].concat());
+                assert!(out[..start].iter().chain(&out[end..]).all(|&b| b == 0xa5));
+            }
+        }
+    }
 
     #[test]
     fn copies_every_byte_and_no_other() {

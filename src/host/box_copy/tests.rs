@@ -23,7 +23,7 @@ fn boxes_are_moved_and_nothing_else_is_written() {
     let mut below = numbers(11);
     let mut ways = std::collections::BTreeSet::new();
     for case in 0..3_000 {
-        let unit: usize = [1, 2, 3, 4, 6, 8, 12, 16, 64, 128][below(10) as usize];
+        let unit: usize = [1, 2, 3, 4, 6, 8, 12, 16, 64, 72, 128][below(11) as usize];
         let count = 2 + below(3) as usize;
         let most = [60, 24, 10][count - 2];
         let mut extents: Vec<usize> = (0..count)
@@ -107,7 +107,10 @@ fn boxes_are_moved_and_nothing_else_is_written() {
         assert_eq!(out, expected, "{case}: {unit} {axes:?} {streams:?} {plan:?}");
     }
     let seen = |way: &str| ways.iter().any(|of| of.starts_with(way));
-    assert!(["Transpose", "Units", "OrderedUnits"].into_iter().all(seen), "{ways:?}");
+    assert!(
+        ["Transpose", "Units", "OrderedUnits", "OrderedRuns"].into_iter().all(seen),
+        "{ways:?}"
+    );
     let of_sets = ["Strips", "UnevenStrips", "Shuffle"];
     assert!(Simd::best().is_none() || of_sets.into_iter().all(seen), "{ways:?}");
 }
