@@ -16,17 +16,21 @@ pub(super) fn last_level_bytes() -> usize {
 /// The size of the last-level cache as the system names it, whoever else uses it.
 pub(super) fn named_bytes() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();
-    *BYTES.get_or_init(|| {
-        let read = |index: usize, name: &str| {
-            let path = format!("/sys/devices/system/cpu/cpu0/cache/index{index}/{name}");
-            fs::read_to_string(path).ok()
-        };
-        let cache = |index: usize| {
+    *BYTES.get_or_init(|| caches().max().map_or(MOST, |(_, bytes)| bytes))
+}
+
+/// The levels of the caches that hold data, and their bytes, as Linux names them.
+fn caches() -> impl Iterator<Item = (usize, usize)> {
+    let read = |index: usize, name: &str| {
+        let path = format!("/sys/devices/system/cpu/cpu0/cache/index{index}/{name}");
+        fs::read_to_string(path).ok()
+    };
+    (0..8)
+        .filter(move |&index| read(index, "type").is_none_or(|kind| kind != "Instruction\n"))
+        .filter_map(move |index| {
             let level: usize = read(index, "level")?.trim().parse().ok()?;
             Some((level, bytes(&read(index, "size")?)?))
-        };
-        (0..8).filter_map(cache).max().map_or(MOST, |(_, bytes)| bytes)
-    })
+        })
 }
 
 /// Whether lines that are whole pages apart are streamed in turns as fast as others.
@@ -39,10 +43,15 @@ pub(super) fn streams_pages() -> bool {
 
 /// Bytes of a unit, at the least, of which two cache lines of a column are streamed together.
 ///
-/// Two lines of units of 4 bytes take 32 rows side by side, by which an AMD EPYC of family 26 gains up to a third and an
-/// Intel Xeon of family 6 loses a twentieth (`benches/NOTES.md`).
+/// Two lines of units of 4 bytes take 32 rows side by side. By that an AMD EPYC of family 26, whose first cache has 48 KiB, gains up
+/// to a third, one of family 25 with 32 KiB takes 1.15 times as long, and an Intel Xeon of family 6 loses a twentieth
+/// (`benches/NOTES.md`).
 pub(super) fn paired_bytes() -> usize {
-    if is_intel() { 8 } else { 4 }
+    static BYTES: OnceLock<usize> = OnceLock::new();
+    *BYTES.get_or_init(|| {
+        let holds_32_rows = caches().any(|(level, bytes)| level == 1 && bytes >= 48 << 10);
+        if !is_intel() && holds_32_rows { 4 } else { 8 }
+    })
 }
 
 /// Whether long runs that both sides have in one order are streamed faster than the system copies them.
