@@ -214,6 +214,10 @@ const NARROWEST: u32 = 4;
 /// Units of the longest run of one side of a block: 16 bytes, and four units of 16.
 const RUN_BITS: u32 = 128;
 
+/// The longest row that an invocation of a CPU moves whole: both halves of one that begins inside an access load the access
+/// between them.
+const WHOLE_ROW_BITS: u64 = 1024;
+
 /// Adds the blocks of a nest, by the lengths of their runs in the destination and in the source; of several sources where
 /// these are `woven`.
 fn boxes(whole: &Arc<CopyNest>, woven: Option<&Woven>, target: &Target, list: &mut Vec<Candidate>) {
@@ -226,11 +230,16 @@ fn boxes(whole: &Arc<CopyNest>, woven: Option<&Woven>, target: &Target, list: &m
     let src_axes = source_order(&axes);
     let is_long = axes[inner].extent >= longest && src_axes.first() == Some(&inner);
     let shares_run = is_long || is_copy(nest);
-    // Runs of 4 to 64 bytes along an axis that is innermost on both sides; sides of a rectangle of up to 16 bytes, or of
-    // two wide units.
+    // Runs of 4 to 64 bytes along an axis that is innermost on both sides, or whole rows; sides of a rectangle of up to 16
+    // bytes, or of two wide units.
     let runs: SmallVec<[u64; 8]> = if shares_run {
-        let most = if axes[inner].src_stride.abs() == 1 { 512 } else { 256 };
-        (0..=4).map(|log| word << log).filter(|run| run * u64::from(bits) <= most).collect()
+        let row = axes[inner].extent * u64::from(bits);
+        let most = match axes[inner].src_stride.abs() {
+            1 if target.kind == AdapterKind::Cpu && row == WHOLE_ROW_BITS => row,
+            1 => 512,
+            _ => 256,
+        };
+        (0..=5).map(|log| word << log).filter(|run| run * u64::from(bits) <= most).collect()
     } else {
         let sides = (0..=2).rev().map(|log| word << log);
         sides.filter(|&run| run * u64::from(bits) <= 256).collect()
