@@ -17,11 +17,15 @@ use super::{
 type Loop = fn(&[u8], &mut [u8]);
 
 /// The loops, by how the names of their cases begin.
-const LOOPS: [(&str, Loop); 8] = [
+const LOOPS: [(&str, Loop); 9] = [
     ("matrix c128 1001x1003", |source, to| turned::<16>(source, to, 1001, 1003)),
     ("unpack s4 turned", unpack_turned),
     ("rows from an odd place, u8", |source, to| rows(&source[4097 + 3..], to, 4097, 4094)),
     ("rows from an odd place, f16", |source, to| rows(&source[8194 + 6..], to, 8194, 8188)),
+    ("every second, u8", |source, to| {
+        let pairs = source.as_chunks::<2>().0;
+        to.iter_mut().zip(pairs).for_each(|(to, [byte, _])| *to = *byte);
+    }),
     ("every second row and third column, f16", every_second_and_third),
     ("mirrored rows, f32", mirrored),
     ("upside down, bf16", |source, to| {

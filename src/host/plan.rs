@@ -33,8 +33,10 @@ const JOINED_ROW: usize = 1 << 10;
 /// Bytes of the source that are streamed unit by unit in their order.
 const UNITS_TILE: usize = 1 << 12;
 
-/// Runs that such a tile writes side by side, at the most; it puts the line together in which two of them meet.
+/// Runs of a row that are streamed in their order, at the most, and bytes of the source that lie between one and the next: as
+/// many as the processor foresees, of which the second cache still has the end of the run before.
 const RUNS: usize = 1 << 9;
+const RUNS_TILE: usize = 1 << 16;
 
 /// Pages that are written in turns, at the most.
 const PAGES: usize = 1 << 9;
@@ -296,9 +298,9 @@ impl Plan {
         if !streams.cut || !long.contains(&unit) || streams.lines(unit, axes) {
             return None;
         }
-        let plane = Plane::new(axes.into(), unit, (LONG_ROW, UNITS_TILE));
+        let plane = Plane::new(axes.into(), unit, (LONG_ROW, RUNS_TILE));
         let rows = Group::new(&plane.rows, RUNS);
-        let columns = Group::new(&plane.columns, UNITS_TILE / unit);
+        let columns = Group::new(&plane.columns, (RUNS_TILE / unit).min(PAGES));
         let in_order = plane.rows.iter().all(|axis| axis.src >= 0);
         let runs = in_order && touch(&rows.dst, unit) && rows.dst.len() * unit >= LONG_ROW;
         runs.then(|| Self::around(unit, Way::OrderedRuns, rows, columns, plane, true))
