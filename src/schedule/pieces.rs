@@ -101,8 +101,8 @@ impl Pieces {
             AdapterKind::Gpu => (32, 1, 4),
             AdapterKind::Cpu => (8, 4, 32),
         };
-        let lanes = accesses.min(lanes);
-        let width = (accesses / lanes).min(width);
+        let width = accesses.min(width);
+        let lanes = (accesses / width).min(lanes);
         let turns = accesses.div_ceil(lanes * width).min(turns);
         // What the kernel adds up on the way, beside the forms.
         let most = greatest_sum(nest).checked_add(row + lanes * width * turns * units)?;
