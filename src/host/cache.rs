@@ -62,6 +62,15 @@ pub(super) fn streams_runs() -> bool {
     !is_intel()
 }
 
+/// The share of the last-level cache from which on destinations whose rows are shuffled are written past the caches, as a
+/// divisor.
+///
+/// From a quarter to a half of it an AMD EPYC of family 25 takes 0.5 to 0.7 times as long past the caches, an Intel Xeon of
+/// family 6 1.2 to 1.6 times (`benches/NOTES.md`). Of other makers nothing is known.
+pub(super) fn shuffled_share() -> usize {
+    if is_intel() { 2 } else { 4 }
+}
+
 /// Whether single lines of hundreds of columns, which begin at various bytes of a line, are streamed in turns as fast as
 /// several lines of each.
 ///

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::{
     HostError,
-    cache::{last_level_bytes, named_bytes},
+    cache::{last_level_bytes, named_bytes, shuffled_share},
     gathered,
     kept::{self, Record},
     pieces::Pieces,
@@ -23,9 +23,6 @@ const LONG_SHARE: usize = 32;
 
 /// The same where units are short: what is smaller is faster through the cache.
 const SHORT_SHARE: usize = 4;
-
-/// The same where rows are shuffled: through the cache they are faster for longer.
-const SHUFFLED_SHARE: usize = 2;
 
 /// The same where units are long and begin or end inside of lines, of the cache's size as the system names it: the cut
 /// lines are written twice, so that those that the cache can hold wait there for their other part. Below it long runs
@@ -109,7 +106,7 @@ fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
         long,
         cut: long && bytes >= named_bytes() / CUT_SHARE,
         short: reaches(SHORT_SHARE),
-        shuffled: reaches(SHUFFLED_SHARE),
+        shuffled: reaches(shuffled_share()),
         start: Start::Uneven,
         pieces: None,
     };
