@@ -144,7 +144,7 @@ impl Fusing<'_> {
     /// are added to a third.
     fn sum(&self, id: Id) -> u64 {
         let (mut products, mut others, mut constants) = (0, 0_u64, 0);
-        let (mut shifts, mut funnels) = (vec![], 0);
+        let (mut shifts, mut funnels): (Vec<i64>, u64) = (vec![], 0);
         let mut left = vec![id];
         while let Some(of) = left.pop() {
             if of == id || self.is_inner(of) {
@@ -152,7 +152,7 @@ impl Fusing<'_> {
             } else if self.is_factor(of) {
                 products += 1;
                 let Some(by) = self.shift(of) else { continue };
-                match shifts.iter().position(|other| other + by == 0) {
+                match shifts.iter().position(|&other| other + by == 0) {
                     Some(at) if self.joins(id) == Some(Op::InclusiveOr) => {
                         shifts.remove(at);
                         funnels += 1;
