@@ -9,7 +9,8 @@
 //!   so are masks (`LOP3`), but a shift that is masked is an instruction, and so is a variable one.
 //! - A word that is put together from two, from a bit on that is known, is one funnel shift (`SHF`). From a bit that is not, it is not.
 //! - A sum of two of which the least is taken, with a bound, is a part of that (`VIADDMNMX`).
-//! - Masks and shifts of bytes become permutations (`PRMT`) only where a product of one instruction would do as well.
+//! - Masks and shifts of bytes become permutations (`PRMT`) only where a product of one instruction would do as well. `insertBits` of
+//!   whole bytes is always one.
 //! - An address is one multiplication and addition, which its access counts. A constant that is added to the index is a part of
 //!   it: as bytes it is added to the place where the buffer begins, which is the same for all invocations.
 //! - A division by a constant is the upper half of a product and a shift, with one shift more, or two corrections, for some

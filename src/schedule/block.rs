@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::{SmallVec, smallvec};
 
 use super::{CostModel, load::Load, numbering::Patch, seam::Start};
-use crate::nest::{Affine, CopyNest, Guard, TURN, Value, Woven, tile};
+use crate::nest::{Affine, Bounds, CopyNest, Guard, TURN, Value, Woven, tile};
 
 /// The units that one invocation moves: a box of the walk.
 ///
@@ -200,6 +200,61 @@ impl Block {
         self.tiled.reading_guards().iter().filter(|guard| self.inside(&guard.of) != (0, 0))
     }
 
+    /// The guards that may hold for some of the block's units and not for others, where each word that is stored asks them by itself
+    /// and takes their bits or what was loaded.
+    ///
+    /// They can where they refuse with the bits of all others, where all units of a word ask the same, and where what they refuse
+    /// would be read past the image's end, if anywhere outside of it. Else blocks that they divide are moved word by word.
+    pub(crate) fn word_guards(&self) -> Option<(SmallVec<[&Guard; 2]>, u128)> {
+        let guards: SmallVec<[&Guard; 2]> = self.varying_guards().collect();
+        if guards.is_empty() {
+            return None;
+        }
+        let [refusal] = &self.tiled.refusals()?[..] else { return None };
+        let bounds = self.bounds();
+        let is_alike = |guard: &&Guard| {
+            let steps = self.steps_of(&guard.of);
+            let word = usize::try_from(32 / self.nest.dst_bits()).unwrap_or(1).max(1);
+            bounds.of(&self.at_first(&guard.of)).0 >= 0
+                && steps.chunks(word).all(|units| units.iter().all(|unit| *unit == units[0]))
+        };
+        let least = bounds.of(&self.src()).0 + self.inside(self.tiled.src()).0;
+        let can = least >= 0 && guards.iter().all(is_alike);
+        can.then_some((guards, refusal.bits))
+    }
+
+    /// Whether blocks that guards divide are moved word by word.
+    pub(crate) fn is_moved_by_word(&self) -> bool {
+        self.varying_guards().next().is_some() && self.word_guards().is_none()
+    }
+
+    /// Whether blocks read more than they move: the last one along an axis that is no multiple of its steps, or one that guards divide.
+    pub(crate) fn reads_more(&self) -> bool {
+        self.sides.iter().any(Side::is_ragged) || self.word_guards().is_some()
+    }
+
+    /// What the steps inside a block add to a form: for each unit of a run of the destination, beside what its run adds.
+    fn steps_of(&self, form: &Affine) -> Vec<i64> {
+        self.sides[self.sides.len() - self.run_axes..].iter().fold(vec![0], |units, side| {
+            let weight = side.inside.map_or(0, |inside| form.weight(Value::Axis(inside)));
+            let steps = |unit| (0..side.steps.cast_signed()).map(move |n| unit + n * weight);
+            units.into_iter().flat_map(steps).collect()
+        })
+    }
+
+    /// What the steps inside a block add to a form, for each unit that an access of a run stores.
+    pub(crate) fn steps_in(&self, form: &Affine, run: &Run, access: u64) -> Vec<i64> {
+        let outer = self.sides[..self.sides.len() - self.run_axes].iter().zip(&run.at);
+        let of_run: i64 = outer
+            .filter_map(|(side, at)| {
+                Some(form.weight(Value::Axis(side.inside?)) * at.cast_signed())
+            })
+            .sum();
+        let first = usize::try_from(access * self.store).unwrap_or(0);
+        let units = self.steps_of(form).into_iter().skip(first);
+        units.take(usize::try_from(self.store).unwrap_or(1)).map(|unit| of_run + unit).collect()
+    }
+
     /// The least and the greatest part that the steps inside a block have in a form.
     pub(crate) fn inside(&self, form: &Affine) -> (i64, i64) {
         let parts = self.sides.iter().filter_map(|side| {
@@ -362,6 +417,25 @@ impl Block {
     #[must_use]
     pub fn src(&self) -> Affine {
         self.at_first(self.tiled.src())
+    }
+
+    /// The greatest source's offset of the first unit of a block, or more than that.
+    pub(crate) fn last_src(&self) -> i64 {
+        let run = self.sides[self.outermost_of_run()];
+        let lead = match self.start {
+            Start::Computed => (self.whole.cast_signed() - 1) * run.src_stride.max(0),
+            _ => 0,
+        };
+        self.bounds().of(&self.src()).1 + lead
+    }
+
+    /// Bounds of forms of the tiled nest at the first units of all blocks.
+    fn bounds(&self) -> Bounds {
+        let mut axes: SmallVec<[(i64, i64); 8]> = smallvec![(0, 0); self.tiled.extents().len()];
+        for side in &self.sides {
+            axes[side.number].1 = side.count().cast_signed() - 1;
+        }
+        Bounds::of_box(&self.tiled, axes)
     }
 
     /// A form of the tiled nest at the first unit of a block.

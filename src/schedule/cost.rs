@@ -98,6 +98,10 @@ pub(super) fn of_block(block: &Block, model: &CostModel) -> u64 {
     if block.sides().iter().any(Side::is_ragged) {
         operations += loads + 2 * stores;
     }
+    if let Some((guards, _)) = block.word_guards() {
+        let words = bytes(block.rows() * block.width(), nest.dst_bits()).div_ceil(4);
+        operations += 2 * words * guards.len() as u64;
+    }
     let side = |axis: usize| block.sides().iter().find(|side| side.number == axis);
     let digits = |stride: &dyn Fn(&Side) -> u64, bits| -> SmallVec<[Steps; 8]> {
         let distance = |lane: &Lane| {
@@ -159,7 +163,8 @@ pub(super) fn of_block(block: &Block, model: &CostModel) -> u64 {
     };
     // Seams are gathered, and so are blocks some of whose units read nothing; their vectors wait for them.
     let rest = nest.dst_units() - moved;
-    let waits = block.varying_guards().map(|guard| {
+    let by_word = block.is_moved_by_word();
+    let waits = block.varying_guards().filter(|_| by_word).map(|guard| {
         let is_along = |side: &&Side| guard.of.weight(Value::Axis(side.number)) != 0;
         let along: u64 = block.sides().iter().filter(is_along).map(Side::count).product();
         (u64::from(model.lanes).saturating_mul(nest.dst_units()) / along).min(nest.dst_units())

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     nest::{Affine, Count, Guard, Value, signed, width},
-    schedule::{Block, Lane, NEIGHBOURS, Seam, Side, Start},
+    schedule::{Block, Lane, NEIGHBOURS, Run, Seam, Side, Start},
 };
 
 /// Writes a kernel that moves one [`Block`] in each invocation, in registers.
@@ -19,7 +19,10 @@ pub(super) fn block(writer: &mut Writer, block: &Block) {
     let store_bits = block.store() * u64::from(nest.dst_bits());
     let names = Names::of_block(block);
     let is_ragged = block.sides().iter().any(Side::is_ragged);
-    let varies = block.varying_guards().next().is_some();
+    let word_guards = block.word_guards();
+    let is_varying = |guard: &&Guard| block.inside(&guard.of) != (0, 0);
+    let varies = word_guards.is_none() && block.varying_guards().next().is_some();
+    let has_blanks = !tiled.reading_guards().iter().all(|guard| is_varying(&guard));
     let seam = block.seam();
     if varies || seam.is_some() {
         let element_words = block.load() * u64::from(nest.src_bits()) / 32;
@@ -30,7 +33,7 @@ pub(super) fn block(writer: &mut Writer, block: &Block) {
     if varies {
         unit_by_unit(writer, block);
         writer.blank();
-    } else if !is_ragged && !tiled.reading_guards().is_empty() {
+    } else if !is_ragged && has_blanks {
         writer.comment("", format_args!("Writes one value to every place of a block."));
         let head = format!("fn blank(write: u32, value: {})", type_name(store_bits));
         writer.block(format_args!("{head}"), |writer| {
@@ -71,7 +74,8 @@ pub(super) fn block(writer: &mut Writer, block: &Block) {
         left(writer, block, &names);
         let first = |guard: &Guard| {
             let extent = guard.extent - block.inside(&guard.of).1.unsigned_abs();
-            Guard { of: block.at_first(&guard.of), extent }
+            let asks = varies || !is_varying(&guard);
+            asks.then(|| Guard { of: block.at_first(&guard.of), extent })
         };
         guards(writer, tiled, &names, first, |writer, bits| {
             let value = literal(store_bits, repeated(bits, nest.dst_bits(), store_bits));
@@ -88,12 +92,60 @@ pub(super) fn block(writer: &mut Writer, block: &Block) {
         });
         let packing = Packing::new(block);
         packing.loads(writer, &names);
+        let (asked, refused) = word_guards.clone().unwrap_or_default();
+        let runs = block.runs();
+        for (number, guard) in asked.iter().enumerate() {
+            writer.noted(
+                format_args!("let place{number} = {};", names.form(&block.at_first(&guard.of))),
+                format_args!("{} from {} on", filling(refused), guard.extent),
+            );
+        }
         let is_extended = nest.sign_extend() && nest.dst_bits() > nest.src_bits();
         stores(writer, block, |run, access| {
             let words = packing.stored(run, access).into_iter();
-            words.map(|word| if is_extended { format!("signed({word})") } else { word }).collect()
+            let words =
+                words.map(|word| if is_extended { format!("signed({word})") } else { word });
+            let words = words.collect();
+            if asked.is_empty() {
+                words
+            } else {
+                selected(block, &asked, refused, &runs[run], access, words)
+            }
         });
     });
+}
+
+/// The parts of an access, each with the bits of the guards' refusal where one of them fails for it.
+fn selected(
+    block: &Block,
+    guards: &[&Guard],
+    refused: u128,
+    run: &Run,
+    access: u64,
+    parts: Vec<String>,
+) -> Vec<String> {
+    let bits = block.nest().dst_bits();
+    let units = usize::try_from(block.store()).unwrap_or(1) / parts.len();
+    let part_bits = u64::from(bits) * units as u64;
+    let fill = literal(part_bits, repeated(refused, bits, part_bits));
+    // For each unit of the access, what must hold.
+    let mut asked: Vec<Vec<String>> = vec![vec![]; units * parts.len()];
+    for (number, guard) in guards.iter().enumerate() {
+        for (asked, step) in asked.iter_mut().zip(block.steps_in(&guard.of, run, access)) {
+            asked.push(format!("place{number} < {}u", guard.extent - step.unsigned_abs()));
+        }
+    }
+    let select = |(part, asked): (String, &[Vec<String>])| {
+        let holds: Vec<String> = asked.iter().map(|all| all.join(" && ")).collect();
+        if bits < 32 || holds.iter().all(|one| *one == holds[0]) {
+            return format!("select({fill}, {part}, {})", holds[0]);
+        }
+        let words = bits as usize / 32;
+        let each: Vec<&str> =
+            holds.iter().flat_map(|one| std::iter::repeat_n(one.as_str(), words)).collect();
+        format!("select({fill}, {part}, vec{}<bool>({}))", each.len(), each.join(", "))
+    };
+    parts.into_iter().zip(asked.chunks(units)).map(select).collect()
 }
 
 /// Writes the entry point around what is done for a block; `body` is given how it leaves.

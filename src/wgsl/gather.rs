@@ -119,15 +119,21 @@ fn unit(writer: &mut Writer, nest: &CopyNest, lanes: u32, element_words: u32) {
         let write = if is_flat { choose } else { decide };
         return write(writer, nest, &names, element_words);
     }
-    guards(writer, nest, &names, Guard::clone, |writer, bits| {
-        let value = literal(kind, bits);
-        writer.noted(format_args!("return {value};"), format_args!("{}", filling(bits)));
-    });
+    guards(
+        writer,
+        nest,
+        &names,
+        |guard| Some(guard.clone()),
+        |writer, bits| {
+            let value = literal(kind, bits);
+            writer.noted(format_args!("return {value};"), format_args!("{}", filling(bits)));
+        },
+    );
     writer.line(format_args!("let read = {};", names.form(nest.src())));
     load(writer, nest, 0, element_words);
 }
 
-/// Writes the quotients and the guards, each as `asked` says; `refuse` writes what a position that takes these bits does,
+/// Writes the quotients and the guards, each as `asked` says, if at all; `refuse` writes what a position that takes these bits does,
 /// and leaves.
 ///
 /// A guard comes as soon as the quotients that it needs are known, and before the next one: a quotient means something
@@ -137,7 +143,7 @@ pub(super) fn guards(
     writer: &mut Writer,
     nest: &CopyNest,
     names: &Names,
-    asked: impl Fn(&Guard) -> Guard,
+    asked: impl Fn(&Guard) -> Option<Guard>,
     refuse: impl Fn(&mut Writer, u128),
 ) {
     let refusals = nest.refusals().unwrap_or_default();
@@ -148,7 +154,7 @@ pub(super) fn guards(
                 .iter()
                 .zip(turns)
                 .filter(|&(_, &turn)| turn == known)
-                .map(|(guard, _)| failure(names, &asked(guard)))
+                .filter_map(|(guard, _)| Some(failure(names, &asked(guard)?)))
                 .collect();
             if !failing.is_empty() {
                 writer.block(format_args!("if {}", failing.join(" || ")), |writer| {

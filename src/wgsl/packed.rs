@@ -4,7 +4,8 @@ use super::{
     block::{at, counted_in},
     emit::source_name,
     form::Names,
-    words::{components, packed, type_name},
+    steps::Steps,
+    words::{components, type_name},
     writer::Writer,
 };
 use crate::{
@@ -22,6 +23,8 @@ pub(super) struct Packing<'a> {
     units: Vec<i64>,
     /// Whether each run is one value: then values are numbered by run.
     are_single: bool,
+    /// How words of narrower units are put together.
+    steps: Steps,
 }
 
 /// A run of loaded values, numbered from `first` on.
@@ -70,7 +73,23 @@ impl<'a> Packing<'a> {
                 .collect()
         };
         let are_single = runs.iter().all(|run| run.values == 1);
-        Self { block, runs, dst_runs: block.runs(), units: block.run_units(), are_single }
+        let (dst_runs, units, steps) = (block.runs(), block.run_units(), Steps::default());
+        let mut packing = Self { block, runs, dst_runs, units, are_single, steps };
+        let (bits, to_bits) = (block.nest().src_bits(), block.nest().dst_bits());
+        if bits < 32 {
+            let in_value = block.load() * u64::from(bits) / 32;
+            let in_word = usize::try_from(32 / to_bits).unwrap_or(1);
+            let unit = |run: &Run, unit: &i64| {
+                let (name, number) = packing.unit(run.src + unit);
+                (name, in_value, number)
+            };
+            let words = packing.dst_runs.iter().flat_map(|run| {
+                let words = packing.units.chunks_exact(in_word);
+                words.map(move |units| units.iter().map(|of| unit(run, of)).collect())
+            });
+            packing.steps = Steps::new(&words.collect::<Vec<_>>(), bits, to_bits);
+        }
+        packing
     }
 
     /// The name of a loaded value.
@@ -97,11 +116,10 @@ impl<'a> Packing<'a> {
         (self.name(run, unit / self.block.load()), unit % self.block.load())
     }
 
-    /// Writes the loads.
+    /// Writes the loads, and what is put together of them before the stores.
     pub(super) fn loads(&self, writer: &mut Writer, names: &Names) {
         let block = self.block;
         let src = block.src();
-        let is_ragged = block.sides().iter().any(crate::schedule::Side::is_ragged);
         let load = if block.is_shifted() { 1 } else { signed(block.load()) };
         let first = src.offset().div_euclid(load);
         let read = src.terms().iter().fold(Affine::constant(first), |read, &(value, weight)| {
@@ -115,21 +133,25 @@ impl<'a> Packing<'a> {
         let words = block.nest().src_bytes().div_ceil(4);
         let last = words * 32 / (u64::from(block.nest().src_bits()) * block.load());
         let last = last.saturating_sub(1);
+        let reads_more = block.reads_more();
+        let most = if reads_more { block.last_src() } else { 0 };
         if block.is_shifted() {
-            return self.shifted(writer, is_ragged, last);
+            self.shifted(writer, reads_more, last);
+            return self.steps.write(writer);
         }
         for (number, run) in self.runs.iter().enumerate() {
             for value in 0..run.values {
                 let (source, offset) = block.source_of(run.first + signed(value) - first, load);
                 let (source, place) = (source_name(block.nest(), source), at("read", offset));
                 let name = self.name(number, value);
-                if is_ragged && offset > 0 {
+                if reads_more && most.div_euclid(load) + offset > signed(last) {
                     writer.line(format_args!("let {name} = {source}[min({place}, {last}u)];"));
                 } else {
                     writer.line(format_args!("let {name} = {source}[{place}];"));
                 }
             }
         }
+        self.steps.write(writer);
     }
 
     /// What the steps before a row's first whole word add to `read`.
@@ -143,19 +165,22 @@ impl<'a> Packing<'a> {
         }
     }
 
-    /// Writes the loads of runs that start anywhere in an access, and what they hold as it is moved into place.
-    fn shifted(&self, writer: &mut Writer, is_ragged: bool, last: u64) {
+    /// Writes the loads of runs that start anywhere in an access, and what they hold as it is moved into place; `last` is the image's
+    /// last access.
+    fn shifted(&self, writer: &mut Writer, reads_more: bool, last: u64) {
         for (number, run) in self.runs.iter().enumerate() {
             let start = self.start(writer, number);
             let (source, place) = self.block.source_of(run.first, 1);
             let source = source_name(self.block.nest(), source);
             let own = if self.runs.len() == 1 { String::new() } else { format!("{number}_") };
+            let (load, most) = (signed(self.block.load()), self.block.last_src());
             let loaded = if start.is_wide { "access" } else { "word" };
             let loaded = |access: u64| format!("{loaded}{own}{access}");
             for access in 0..run.accesses {
                 let at = at(&start.first, start.accesses + signed(access));
+                let can_pass = access > 0 && access == run.values || reads_more;
                 let passes =
-                    access > 0 && access == run.values || is_ragged && (access > 0 || place > 0);
+                    can_pass && (most + place).div_euclid(load) + signed(access) > signed(last);
                 let at = if passes { format!("min({at}, {last}u)") } else { at };
                 writer.line(format_args!("let {} = {source}[{at}];", loaded(access)));
             }
@@ -224,27 +249,20 @@ impl<'a> Packing<'a> {
 
     /// The parts of an access of the destination: the access `access` of run `run`.
     pub(super) fn stored(&self, run: usize, access: u64) -> Vec<String> {
-        let store = usize::try_from(self.block.store()).unwrap_or(1);
+        let nest = self.block.nest();
+        let (bits, store) = (nest.src_bits(), self.block.store());
+        let in_value = self.block.load();
+        if bits < 32 {
+            let parts = store * u64::from(nest.dst_bits()) / 32;
+            let before = run as u64 * (self.block.rows() / store) + access;
+            let first = usize::try_from(before * parts).unwrap_or(0);
+            return self.steps.words()[first..][..usize::try_from(parts).unwrap_or(1)].to_vec();
+        }
+        let store = usize::try_from(store).unwrap_or(1);
         let first = usize::try_from(access).unwrap_or(0) * store;
         let src = self.dst_runs[run].src;
         let units: Vec<(String, u64)> =
             self.units[first..first + store].iter().map(|unit| self.unit(src + unit)).collect();
-        let nest = self.block.nest();
-        let (bits, to_bits) = (nest.src_bits(), nest.dst_bits());
-        let in_value = self.block.load();
-        if bits < 32 {
-            let lanes = u64::from(32 / bits);
-            let words = in_value / lanes;
-            let word = |(value, unit): &(String, u64)| {
-                let word = components(value, words, unit / lanes, 1);
-                (word, u32::try_from(unit % lanes).unwrap_or(0))
-            };
-            let in_word = usize::try_from(32 / to_bits).unwrap_or(1);
-            return units
-                .chunks(in_word)
-                .map(|units| packed(&units.iter().map(word).collect::<Vec<_>>(), bits, to_bits))
-                .collect();
-        }
         let words = u64::from(bits) / 32;
         let all_of_one = units.iter().all(|unit| unit.0 == units[0].0);
         if all_of_one && units.len() > 1 && in_value * words > 1 {

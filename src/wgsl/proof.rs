@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::Binding;
 use crate::{
     nest::{CopyNest, LastRead, Operand},
-    schedule::{Block, Schedule, Side, Strategy},
+    schedule::{Block, Schedule, Strategy},
 };
 
 /// What lowering has shown of a kernel: every access lies inside its binding, and every loop ends.
@@ -40,8 +40,8 @@ fn last_loaded(block: &Block, word: u64) -> u64 {
     let nest = block.nest();
     let image = nest.src_bytes().div_ceil(4).saturating_sub(1);
     let access = (block.load() * u64::from(nest.src_bits())).div_ceil(32);
-    if block.sides().iter().any(Side::is_ragged) {
-        // What is read past the end of an axis is kept below the last of the image.
+    if block.reads_more() {
+        // What is read past what is moved is kept below the last of the image.
         image
     } else if block.is_shifted() {
         // What is shifted into place: one access more is read, up to the last of the image.
@@ -55,7 +55,7 @@ fn last_loaded(block: &Block, word: u64) -> u64 {
 /// The most loop iterations of an invocation: over its blocks, and over the words of a seam or the stores of a block.
 fn loop_trips(block: &Block) -> u32 {
     let seam = block.seam().map_or(0, |seam| seam.longest());
-    let stores = if block.varying_guards().next().is_some() {
+    let stores = if block.is_moved_by_word() {
         block.rows() * block.width() * 2 // loops in loops, each of two trips or more
     } else {
         0

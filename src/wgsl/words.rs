@@ -44,49 +44,12 @@ fn index(n: u64) -> usize {
     usize::try_from(n).unwrap_or(usize::MAX)
 }
 
-/// A word of units of `to_bits` bits, each taken from a lane of `bits` bits of some word: its low bits, or it and zeros.
-///
-/// Lanes that move together are shifted and masked together.
-pub(super) fn packed(lanes: &[(String, u32)], bits: u32, to_bits: u32) -> String {
-    let unit = (1_u64 << bits.min(to_bits)) - 1;
-    let mut parts: Vec<(&str, i64, u64)> = Vec::new();
-    for ((word, from), to) in lanes.iter().zip(0_u32..) {
-        let by = i64::from(to * to_bits) - i64::from(from * bits);
-        let mask = unit << (to * to_bits);
-        match parts.iter_mut().find(|part| part.0 == word && part.1 == by) {
-            Some(part) => part.2 |= mask,
-            None => parts.push((word, by, mask)),
-        }
-    }
-    let alone = parts.len() == 1;
-    let parts: Vec<String> =
-        parts.into_iter().map(|(word, by, mask)| moved(word, by, mask, alone)).collect();
-    parts.join(" | ")
-}
-
 /// `word`, units of `bits` bits and zeros above each up to `to_bits`, with the sign of each repeated there.
 pub(super) fn sign_extended(word: &str, bits: u32, to_bits: u32) -> String {
     let signs = repeated(1 << (bits - 1), to_bits, 32);
     // A sign at bit 3 becomes ones from bit 4 to bit 7: the sign, times 2 + 4 + 8 + 16.
     let ones = (2_u64 << (to_bits - bits)) - 2;
     format!("{word} | (({word} & 0x{signs:x}u) * 0x{ones:x}u)")
-}
-
-/// The bits of `mask` of a word that was moved up by `by` bits, or down.
-fn moved(word: &str, by: i64, mask: u64, alone: bool) -> String {
-    let all = u64::from(u32::MAX);
-    let (shifted, left) = match by {
-        0 => (word.to_owned(), all),
-        1.. => (format!("{word} << {by}u"), all << by & all),
-        _ => (format!("{word} >> {}u", -by), all >> -by),
-    };
-    match (mask == left, by) {
-        (true, 0) => shifted,
-        (true, _) if alone => shifted,
-        (true, _) => format!("({shifted})"),
-        (false, 0) => format!("({word} & 0x{mask:x}u)"),
-        (false, _) => format!("(({shifted}) & 0x{mask:x}u)"),
-    }
 }
 
 #[cfg(test)]
@@ -101,17 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn lanes_move_with_one_shift_and_one_mask() {
-        let of = |lanes: &[(&str, u32)], bits| {
-            let lanes: Vec<_> = lanes.iter().map(|&(word, lane)| (word.to_owned(), lane)).collect();
-            packed(&lanes, bits, bits)
-        };
-        assert_eq!(of(&[("v", 0), ("w", 1)], 16), "(v & 0xffffu) | (w & 0xffff0000u)");
-        assert_eq!(of(&[("v", 1), ("w", 0)], 16), "(v >> 16u) | (w << 16u)");
-        let bytes = [("v", 2), ("v", 3), ("w", 1), ("w", 0)];
-        let expected = "(v >> 16u) | ((w << 8u) & 0xff0000u) | (w << 24u)";
-        assert_eq!(of(&bytes, 8), expected);
-        assert_eq!(of(&[("v", 0), ("v", 1), ("v", 2), ("v", 3)], 8), "v");
+    fn signs_are_repeated_and_components_named() {
         assert_eq!(sign_extended("w", 4, 8), "w | ((w & 0x8080808u) * 0x1eu)");
         assert_eq!(components("row0", 4, 2, 2), "row0.zw");
     }

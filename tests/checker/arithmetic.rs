@@ -149,6 +149,13 @@ pub(crate) fn math(fun: MathFunction, args: &[Scalar]) -> Result<Scalar, Fault> 
     match (fun, &numbers?[..]) {
         (MathFunction::Min, &[a, b]) => Ok(Scalar::uint(a.min(b))),
         (MathFunction::Max, &[a, b]) => Ok(Scalar::uint(a.max(b))),
+        (MathFunction::InsertBits, &[into, bits, from, count]) => {
+            if from + count > 32 {
+                return Err(format!("{count} bits are inserted from bit {from} on"));
+            }
+            let mask = u32::MAX.checked_shr(32 - count).unwrap_or(0).checked_shl(from).unwrap_or(0);
+            Ok(Scalar::uint(into & !mask | bits.checked_shl(from).unwrap_or(0) & mask))
+        }
         _ => panic!("no kernel calls {fun:?}"),
     }
 }

@@ -351,8 +351,20 @@ impl<'a, W: Watch> Interpreter<'a, W> {
                 left.zip(right, |left, right| arithmetic::binary(op, left, right, wraps))?
             }
             Expression::Select { condition, accept, reject } => {
-                let holds = self.value(frame, condition)?.scalar().truth();
-                self.value(frame, if holds { accept } else { reject })?
+                match self.value(frame, condition)? {
+                    Value::Scalar(holds) if holds.truth() => self.value(frame, accept)?,
+                    Value::Scalar(_) => self.value(frame, reject)?,
+                    holds @ Value::Vector(..) => {
+                        let accept = self.value(frame, accept)?;
+                        let mut chosen = self.value(frame, reject)?;
+                        for (n, part) in chosen.parts_mut().iter_mut().enumerate() {
+                            if holds.parts()[n].truth() {
+                                *part = accept.parts()[n];
+                            }
+                        }
+                        chosen
+                    }
+                }
             }
             Expression::Math { fun, arg, arg1: Some(second), arg2: None, arg3: None } => {
                 let (first, second) = (self.value(frame, arg)?, self.value(frame, second)?);
@@ -362,6 +374,18 @@ impl<'a, W: Watch> Interpreter<'a, W> {
                 let args = [arg, low, high].map(|arg| self.value(frame, arg));
                 let [arg, low, high] = args.map(|arg| arg.map(Value::scalar));
                 Value::Scalar(arithmetic::math(fun, &[arg?, low?, high?])?)
+            }
+            Expression::Math {
+                fun,
+                arg,
+                arg1: Some(bits),
+                arg2: Some(from),
+                arg3: Some(count),
+            } => {
+                let (into, bits) = (self.value(frame, arg)?, self.value(frame, bits)?);
+                let (from, count) = (self.value(frame, from)?, self.value(frame, count)?);
+                let (from, count) = (from.scalar(), count.scalar());
+                into.zip(bits, |into, bits| arithmetic::math(fun, &[into, bits, from, count]))?
             }
             Expression::As { expr, kind, convert: None } => {
                 let kind = kind_of(kind);

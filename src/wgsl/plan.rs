@@ -1,0 +1,327 @@
+//! [`Plan`]: by which steps words are put together from units of other words.
+//!
+//! There are three ways, and the one that takes the fewest operations is taken for all words of a block:
+//!
+//! - unit by unit, each with a shift and a mask;
+//! - units first: two units that are neighbours in the destination are put side by side, in all places of their two words at once,
+//!   then such pairs, until a word has a part of one word and a part of another. Planes become pixels so;
+//! - halves first: units that lie two places apart in the destination are brought into the two halves of a word, with what shares their
+//!   halves, then two such words are put together place by place. Pixels become planes so.
+
+/// A component of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Word {
+    pub(super) value: usize,
+    pub(super) component: u64,
+}
+
+/// A unit of a word; its place counts units from the lowest bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Unit {
+    pub(super) word: Word,
+    pub(super) place: u32,
+}
+
+/// How a word is made of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Units of so many bits: at even places from the first word, at odd ones from the second, each moved up by some units.
+    Pairs { bits: u32, low_by: i32, high_by: i32 },
+    /// So many low bits from a bit of the first word on, the others from a bit of the second on.
+    Ends { bits: u32, low_from: u32, high_from: u32 },
+}
+
+/// A word that is made of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Made {
+    pub(super) low: Word,
+    pub(super) high: Word,
+    pub(super) way: Way,
+}
+
+impl Made {
+    /// A word as it stands.
+    fn of(word: Word) -> Self {
+        Self { low: word, high: word, way: Way::Pairs { bits: 16, low_by: 0, high_by: 0 } }
+    }
+
+    /// Whether all of it comes from one word, moved as a whole.
+    pub(super) fn is_one(&self) -> bool {
+        matches!(self.way, Way::Pairs { low_by, high_by, .. } if self.low == self.high && low_by == high_by)
+    }
+
+    /// Whether it is a word as it stands; such takes no operation.
+    fn is_as_it_is(&self) -> bool {
+        matches!(self.way, Way::Pairs { low_by: 0, .. } if self.is_one())
+    }
+
+    /// Operations that it takes.
+    fn operations(&self) -> u32 {
+        match self.way {
+            Way::Pairs { low_by, high_by, .. } => {
+                let part = |by: i32| 1 + u32::from(by != 0);
+                // Of one word, both parts may need the same mask.
+                let shared = self.low == self.high && (low_by % 2 != 0) == (high_by % 2 == 0);
+                if self.is_one() {
+                    u32::from(low_by != 0)
+                } else {
+                    part(low_by) + part(high_by) - u32::from(shared)
+                }
+            }
+            Way::Ends { bits, low_from, high_from } => {
+                if low_from + bits == 32 && high_from == 0 {
+                    1
+                } else if bits % 8 != 0 {
+                    2 + u32::from(low_from != 0) + u32::from(high_from != bits)
+                } else if low_from == 0 {
+                    1 + u32::from(high_from != bits && high_from != 0)
+                } else {
+                    2 + u32::from(high_from != bits)
+                }
+            }
+        }
+    }
+}
+
+/// What a word of the destination is put together from.
+#[derive(Clone, Debug)]
+pub(super) enum Goal {
+    Units(Vec<Unit>),
+    Made(Made),
+    Whole(Word),
+}
+
+impl Goal {
+    /// Of the units of a word, of so many bits each.
+    pub(super) fn new(units: Vec<Unit>, bits: u32) -> Self {
+        let follows =
+            |pair: &[Unit]| pair[1].word == pair[0].word && pair[1].place == pair[0].place + 1;
+        let starts = |&at: &usize| !follows(&units[at - 1..=at]);
+        let mut starts = (1..units.len()).filter(starts);
+        let (low, second, third) = (units[0], starts.next(), starts.next());
+        match (second, third) {
+            (None, _) => Self::Whole(low.word),
+            (Some(at), None) => {
+                let high = units[at];
+                let end = u32::try_from(at).unwrap_or(0) * bits;
+                let (low_from, high_from) = (low.place * bits, high.place * bits);
+                let way = Way::Ends { bits: end, low_from, high_from };
+                Self::Made(Made { low: low.word, high: high.word, way })
+            }
+            _ => Self::Units(units),
+        }
+    }
+
+    /// Operations that it takes, where its units have so many bits.
+    fn operations(&self, bits: u32) -> u32 {
+        let part = |&(_, by, mask): &(Word, i32, u32)| {
+            u32::from(by != 0) + u32::from(mask != moved(u32::MAX, by))
+        };
+        match self {
+            Self::Whole(_) => 0,
+            Self::Made(made) => made.operations(),
+            Self::Units(units) => parts(units, bits).iter().map(part).sum(),
+        }
+    }
+}
+
+/// A value that several words are put together from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    pub(super) made: Made,
+    /// 1, or all words of a vector, which are made alike.
+    pub(super) words: u64,
+    /// Units that are in place then have so many bits.
+    pub(super) bits: u32,
+}
+
+/// What is put together, in order, and what the words of the destination are made of in the end.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) steps: Vec<Step>,
+    pub(super) goals: Vec<Goal>,
+    operations: u32,
+    /// The words of each value, first of those that are loaded.
+    words: Vec<u64>,
+}
+
+impl Plan {
+    /// The plan with the fewest operations for words of such units; `loaded` has the words of each loaded value.
+    pub(super) fn new(units: Vec<Vec<Unit>>, bits: u32, loaded: &[u64]) -> Self {
+        let goals: Vec<Goal> = units.into_iter().map(|units| Goal::new(units, bits)).collect();
+        let new = |goals| Self { steps: vec![], goals, operations: 0, words: loaded.to_vec() };
+        let is_put_together = |goal: &Goal| matches!(goal, Goal::Units(_));
+        if !goals.iter().any(is_put_together) {
+            return new(goals);
+        }
+        let mut best = new(goals.clone());
+        best.finish(bits);
+        let mut in_steps = new(vec![]);
+        in_steps.units_first(goals.clone(), bits);
+        in_steps.finish(16);
+        if in_steps.operations < best.operations {
+            best = in_steps;
+        }
+        let mut in_steps = new(vec![]);
+        if in_steps.halves_first(goals, bits).is_some() {
+            in_steps.finish(16);
+            if in_steps.operations < best.operations {
+                best = in_steps;
+            }
+        }
+        best
+    }
+
+    /// Counts what is left to do for the words of the destination.
+    fn finish(&mut self, bits: u32) {
+        self.operations += self.goals.iter().map(|goal| goal.operations(bits)).sum::<u32>();
+    }
+
+    /// Puts pairs of units together until words are made of two.
+    fn units_first(&mut self, mut goals: Vec<Goal>, bits: u32) {
+        for bits in [1, 2, 4, 8].into_iter().filter(|&level| level >= bits) {
+            let units = goals.iter().filter_map(|goal| match goal {
+                Goal::Units(units) => Some(units),
+                _ => None,
+            });
+            let pairs = units.flat_map(|units| units.chunks_exact(2));
+            let pairs: Vec<(Made, u32)> = pairs.map(|of| pair(of[0], of[1], bits)).collect();
+            let words = self.values(pairs.iter().map(|pair| pair.0), 2 * bits);
+            let mut made = words.into_iter().zip(pairs);
+            for of in &mut goals {
+                let Goal::Units(units) = of else { continue };
+                let units = made.by_ref().take(units.len() / 2);
+                let units = units.map(|(word, (_, place))| Unit { word, place });
+                *of = Goal::new(units.collect(), 2 * bits);
+            }
+        }
+        self.goals = goals;
+    }
+
+    /// Brings the units at even places of each word into one word and those at odd places into another; `None` where
+    /// they lie at even and at odd places there.
+    fn halves_first(&mut self, goals: Vec<Goal>, bits: u32) -> Option<()> {
+        let mut sides = Vec::new();
+        for goal in &goals {
+            let Goal::Units(units) = goal else { continue };
+            for side in 0..2 {
+                let mut all = units.iter().skip(side).step_by(2);
+                let odd = units[side].place % 2;
+                if !all.clone().all(|unit| unit.place % 2 == odd) {
+                    return None;
+                }
+                let halves = all.by_ref().map(|unit| Unit { place: unit.place / 2, ..*unit });
+                sides.push((Goal::new(halves.collect(), 2 * bits), odd));
+            }
+        }
+        let inner: Vec<Goal> = sides.iter().map(|side| side.0.clone()).collect();
+        if inner.iter().any(|goal| matches!(goal, Goal::Units(_))) {
+            self.halves_first(inner, 2 * bits)?;
+        } else {
+            self.goals = inner;
+        }
+        let made = |goal: &Goal| match *goal {
+            Goal::Made(made) => made,
+            // A word as it stands.
+            Goal::Whole(word) => Made::of(word),
+            Goal::Units(_) => unreachable!("halves are made of two words"),
+        };
+        let inner: Vec<Made> = std::mem::take(&mut self.goals).iter().map(made).collect();
+        let words = self.values(inner.into_iter(), 2 * bits);
+        let words = words.chunks_exact(2).zip(sides.chunks_exact(2));
+        self.goals = goals;
+        let put_together = self.goals.iter_mut().filter(|goal| matches!(goal, Goal::Units(_)));
+        for (goal, (words, sides)) in put_together.zip(words) {
+            let [low_by, high_by] = [-sides[0].1.cast_signed(), 1 - sides[1].1.cast_signed()];
+            let way = Way::Pairs { bits, low_by, high_by };
+            *goal = Goal::Made(Made { low: words[0], high: words[1], way });
+        }
+        Some(())
+    }
+
+    /// Makes values of words that are made of two, each once, and one of all components of vectors that are made alike; says which
+    /// word is which.
+    fn values(&mut self, made: impl Iterator<Item = Made>, bits: u32) -> Vec<Word> {
+        let made: Vec<Made> = made.collect();
+        let mut words: Vec<Word> = Vec::with_capacity(made.len());
+        for (number, one) in made.iter().enumerate() {
+            if one.is_as_it_is() {
+                words.push(one.low);
+            } else if let Some(known) = made[..number].iter().position(|other| other == one) {
+                words.push(words[known]);
+            } else {
+                self.operations += one.operations();
+                let alike = |other: &Made| self.are_alike(one, other);
+                let component = one.low.component;
+                let word = if let Some(known) = made[..number].iter().position(alike) {
+                    Word { value: words[known].value, component }
+                } else {
+                    let is_vector = made[number + 1..].iter().any(alike);
+                    let count = if is_vector { self.words[one.low.value] } else { 1 };
+                    self.steps.push(Step { made: *one, words: count, bits });
+                    self.words.push(count);
+                    let component = if is_vector { component } else { 0 };
+                    Word { value: self.words.len() - 1, component }
+                };
+                words.push(word);
+            }
+        }
+        words
+    }
+
+    /// Whether these are other components of vectors that are made in the same way.
+    fn are_alike(&self, one: &Made, other: &Made) -> bool {
+        let is_by_component = |made: &Made| made.low.component == made.high.component;
+        (one.way, one.low.value, one.high.value) == (other.way, other.low.value, other.high.value)
+            && is_by_component(one)
+            && is_by_component(other)
+            && one.low.component != other.low.component
+            && self.words[one.low.value] == self.words[one.high.value]
+    }
+
+    /// The last of the steps: values that several words of the destination are components of. Says which word is which, where one is.
+    pub(super) fn vectors(&mut self) -> Vec<Option<Word>> {
+        let made = self.goals.iter().map(|goal| match goal {
+            Goal::Made(made) => Some(*made),
+            _ => None,
+        });
+        let made: Vec<Option<Made>> = made.collect();
+        let is_component = |of: &Option<Made>| {
+            let one = of.as_ref()?;
+            let mut others = made.iter().flatten();
+            others.any(|other| self.are_alike(one, other)).then_some(*one)
+        };
+        let components: Vec<Option<Made>> = made.iter().map(is_component).collect();
+        let mut words = self.values(components.iter().flatten().copied(), 32).into_iter();
+        components.iter().map(|of| of.as_ref().and_then(|_| words.next())).collect()
+    }
+}
+
+/// The word that has two units side by side, and where in it, counted in both.
+fn pair(low: Unit, high: Unit, bits: u32) -> (Made, u32) {
+    let (i, j) = (low.place.cast_signed(), high.place.cast_signed());
+    // One of the two stays where it is, if it can.
+    let place = if i % 2 != 0 && j % 2 != 0 { j / 2 } else { i / 2 };
+    let way = Way::Pairs { bits, low_by: 2 * place - i, high_by: 2 * place + 1 - j };
+    (Made { low: low.word, high: high.word, way }, place.unsigned_abs())
+}
+
+/// The words that units of `bits` bits come from, each as often as its units are moved by different numbers of bits: how far up, and
+/// to which bits.
+pub(super) fn parts(units: &[Unit], bits: u32) -> Vec<(Word, i32, u32)> {
+    let mut parts: Vec<(Word, i32, u32)> = Vec::new();
+    for (unit, to) in units.iter().zip(0..) {
+        let by = (to - unit.place.cast_signed()) * bits.cast_signed();
+        let mask = u32::MAX >> (32 - bits) << (to.cast_unsigned() * bits);
+        match parts.iter_mut().find(|part| (part.0, part.1) == (unit.word, by)) {
+            Some(part) => part.2 |= mask,
+            None => parts.push((unit.word, by, mask)),
+        }
+    }
+    parts
+}
+
+/// Bits moved up by so many places, or down.
+pub(super) fn moved(bits: u32, by: i32) -> u32 {
+    if by < 0 { bits >> -by } else { bits << by }
+}

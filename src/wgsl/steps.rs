@@ -1,0 +1,341 @@
+//! [`Steps`]: words put together from units of other words, in steps.
+//!
+//! Taken one by one, each unit of a word costs a shift and a mask. So units that are neighbours in the destination are put side by
+//! side first, in all places of two words at once, and what comes of it is put together again. Three planes of bytes to pixels:
+//!
+//! ```text
+//! row0       r0 r1 r2 r3
+//! row1       g0 g1 g2 g3
+//! row2       b0 b1 b2 b3
+//! halves0    r0 g0 r2 g2    (row0 & 0x00ff00ff) | ((row1 & 0x00ff00ff) << 8)
+//! halves1    b0 r1 b2 r3    (row2 & 0x00ff00ff) | (row0 & 0xff00ff00)
+//! a word     r0 g0 b0 r1    insertBits(halves0, halves1, 16, 16)
+//! ```
+//!
+//! What is done alike to all components of vectors is one line. Words that are a part of one word and a part of another need no
+//! steps, and no words have them where their units take fewer operations one by one.
+
+use super::{
+    plan::{Goal, Made, Plan, Unit, Way, Word, moved, parts},
+    words::{components, type_name},
+    writer::Writer,
+};
+
+/// What is loaded, or put together from it: a name, and how many words it has.
+#[derive(Debug)]
+struct Value {
+    name: String,
+    words: u64,
+}
+
+/// Words of the destination, and what is computed before them.
+#[derive(Debug, Default)]
+pub(super) struct Steps {
+    values: Vec<Value>,
+    /// Constants of vectors, and values that are put together: names, and what they are.
+    constants: Vec<(String, String)>,
+    lines: Vec<(String, String)>,
+    /// How many values have names that begin so.
+    counts: Vec<(&'static str, usize)>,
+    words: Vec<String>,
+}
+
+impl Steps {
+    /// Of words whose units of `to_bits` bits come from units of `bits` bits: their low bits, or they and zeros above.
+    ///
+    /// A unit is given by the name of the loaded value that it lies in, the words of that value, and its number there.
+    pub(super) fn new(given: &[Vec<(String, u64, u64)>], bits: u32, to_bits: u32) -> Self {
+        let mut steps = Self::default();
+        let lanes = u64::from(32 / bits);
+        let mut words: Vec<Vec<Unit>> = Vec::with_capacity(given.len());
+        for units in given {
+            let unit = |(name, words, number): &(String, u64, u64)| Unit {
+                word: Word { value: steps.loaded(name, *words), component: number / lanes },
+                place: u32::try_from(number % lanes).unwrap_or(0),
+            };
+            words.push(units.iter().map(unit).collect());
+        }
+        if to_bits > bits {
+            steps.spread(&mut words, bits, to_bits);
+        } else {
+            // A narrower unit is the first of those that fill the place of a wider one.
+            words.iter_mut().flatten().for_each(|unit| unit.place *= bits / to_bits);
+        }
+        let loaded: Vec<u64> = steps.values.iter().map(|value| value.words).collect();
+        steps.follow(Plan::new(words, to_bits, &loaded), to_bits);
+        steps
+    }
+
+    /// Writes what comes before the words of the destination.
+    pub(super) fn write(&self, writer: &mut Writer) {
+        for (name, value) in self.constants.iter().chain(&self.lines) {
+            writer.line(format_args!("let {name} = {value};"));
+        }
+    }
+
+    /// The words of the destination, in order.
+    pub(super) fn words(&self) -> &[String] {
+        &self.words
+    }
+
+    /// The number of a loaded value.
+    fn loaded(&mut self, name: &str, words: u64) -> usize {
+        let known = self.values.iter().rposition(|value| value.name == name);
+        known.unwrap_or_else(|| {
+            self.values.push(Value { name: name.to_owned(), words });
+            self.values.len() - 1
+        })
+    }
+
+    /// Adds a value, and returns its number.
+    fn value(&mut self, prefix: &'static str, words: u64, expression: String) -> usize {
+        let at = self.counts.iter().position(|count| count.0 == prefix).unwrap_or_else(|| {
+            self.counts.push((prefix, 0));
+            self.counts.len() - 1
+        });
+        let name = format!("{prefix}{}", self.counts[at].1);
+        self.counts[at].1 += 1;
+        self.lines.push((name.clone(), expression));
+        self.values.push(Value { name, words });
+        self.values.len() - 1
+    }
+
+    /// Moves units apart, so that each has the low ones of `to_bits` bits: of each loaded value, one value for all units that share
+    /// such a place with as many before them.
+    fn spread(&mut self, words: &mut [Vec<Unit>], bits: u32, to_bits: u32) {
+        let in_place = to_bits / bits;
+        let mut apart: Vec<(usize, u32, usize)> = Vec::new();
+        let low = every(bits, to_bits);
+        for unit in words.iter_mut().flatten() {
+            let (from, number) = (unit.word.value, unit.place % in_place);
+            let known = apart.iter().find(|one| (one.0, one.1) == (from, number));
+            unit.word.value = if let Some(one) = known {
+                one.2
+            } else {
+                let words = self.values[from].words;
+                let mask = self.mask(&format!("low_{bits}"), low, words);
+                let name = self.values[from].name.clone();
+                let shifted = self.shifted(name, -(number * bits).cast_signed(), words);
+                let shifted = if number > 0 { format!("({shifted})") } else { shifted };
+                let value = self.value("apart", words, format!("{shifted} & {mask}"));
+                apart.push((from, number, value));
+                value
+            };
+            unit.place /= in_place;
+        }
+    }
+
+    /// Puts down a plan: its values, and the words of the destination.
+    fn follow(&mut self, mut plan: Plan, bits: u32) {
+        let vectors = plan.vectors();
+        for step in &plan.steps {
+            let expression = self.made(&step.made, step.words);
+            self.value(name_of(step.bits), step.words, expression);
+        }
+        for (goal, component) in plan.goals.iter().zip(vectors) {
+            let word = match (goal, component) {
+                (_, Some(word)) | (&Goal::Whole(word), _) => self.name(word),
+                (Goal::Made(made), _) => self.made(made, 1),
+                (Goal::Units(units), _) => {
+                    let part = |(word, by, mask)| {
+                        let name = self.name(word);
+                        self.part(name, by, mask, 1)
+                    };
+                    parts(units, bits).into_iter().map(part).collect::<Vec<_>>().join(" | ")
+                }
+            };
+            self.words.push(word);
+        }
+    }
+
+    /// A word, as an expression.
+    fn name(&self, word: Word) -> String {
+        let Value { name, words } = &self.values[word.value];
+        components(name, *words, word.component, 1)
+    }
+
+    /// What a word is that is made of two, or what all components of a vector of `words` are that are made so.
+    fn made(&mut self, made: &Made, words: u64) -> String {
+        let name = |of: Word| match words {
+            1 => self.name(of),
+            _ => self.values[of.value].name.clone(),
+        };
+        let (low, high) = (name(made.low), name(made.high));
+        match made.way {
+            Way::Pairs { bits, low_by, high_by } if made.is_one() => {
+                debug_assert_eq!(low_by, high_by);
+                self.shifted(low, low_by * bits.cast_signed(), words)
+            }
+            Way::Pairs { bits, low_by, high_by } => {
+                // Where a unit moves by an odd number of places, it comes from the other ones.
+                let mut part = |name: String, by: i32, is_odd: bool| {
+                    let (kind, by_one) = if is_odd { ("odd", bits) } else { ("even", 0) };
+                    let kind = format!("{kind}_{}", name_of(bits));
+                    let mask = self.mask(&kind, every(bits, 2 * bits) << by_one, words);
+                    let masked = format!("({name} & {mask})");
+                    match by {
+                        0 => masked,
+                        _ => format!("({})", self.shifted(masked, by * bits.cast_signed(), words)),
+                    }
+                };
+                let low = part(low, low_by, low_by % 2 != 0);
+                let high = part(high, high_by, high_by % 2 == 0);
+                format!("{low} | {high}")
+            }
+            Way::Ends { bits, low_from, high_from } => {
+                let (low_from, high_from) = (low_from.cast_signed(), high_from.cast_signed());
+                let (end, above) = (bits.cast_signed(), 32 - bits);
+                if low_from + end == 32 && high_from == 0 {
+                    let low = self.shifted(low, -low_from, words);
+                    return format!("({low}) | ({})", self.shifted(high, end, words));
+                }
+                if bits % 8 == 0 {
+                    if low_from == 0 && high_from != end {
+                        let high = self.shifted(high, -high_from, words);
+                        return format!("insertBits({low}, {high}, {bits}u, {above}u)");
+                    }
+                    let (low, high) = (
+                        self.shifted(low, -low_from, words),
+                        self.shifted(high, end - high_from, words),
+                    );
+                    return format!("insertBits({high}, {low}, 0u, {bits}u)");
+                }
+                let mask = u32::MAX >> above;
+                let low = self.part(low, -low_from, mask, words);
+                let high = self.part(high, end - high_from, !mask, words);
+                format!("{low} | {high}")
+            }
+        }
+    }
+
+    /// The bits of `mask` of a word that is moved up by so many bits, or down; as a part of an expression.
+    fn part(&mut self, word: String, by: i32, mask: u32, words: u64) -> String {
+        let shifted = self.shifted(word, by, words);
+        if mask == moved(u32::MAX, by) {
+            return format!("({shifted})");
+        }
+        let mask = self.mask(&format!("mask_{mask:x}"), mask, words);
+        if by == 0 { format!("({shifted} & {mask})") } else { format!("(({shifted}) & {mask})") }
+    }
+
+    /// `value` moved up by so many bits, or down.
+    fn shifted(&mut self, value: String, by: i32, words: u64) -> String {
+        let amount = by.unsigned_abs();
+        let amount = match words {
+            _ if by == 0 => return value,
+            1 => format!("{amount}u"),
+            _ => self
+                .constant(format!("by_{amount}"), format!("{}({amount}u)", type_name(32 * words))),
+        };
+        format!("{value} {} {amount}", if by > 0 { "<<" } else { ">>" })
+    }
+
+    /// A mask of a word, or of each word of a vector.
+    fn mask(&mut self, name: &str, mask: u32, words: u64) -> String {
+        match words {
+            1 => format!("0x{mask:08x}u"),
+            _ => {
+                self.constant(name.to_owned(), format!("{}(0x{mask:08x}u)", type_name(32 * words)))
+            }
+        }
+    }
+
+    fn constant(&mut self, name: String, value: String) -> String {
+        if self.constants.iter().all(|one| one.0 != name) {
+            self.constants.push((name.clone(), value));
+        }
+        name
+    }
+}
+
+/// The low bits of each `place` bits of a word.
+fn every(bits: u32, place: u32) -> u32 {
+    (0..32 / place).fold(0, |all, at| all | (u32::MAX >> (32 - bits)) << (at * place))
+}
+
+/// What units of so many bits are called.
+fn name_of(bits: u32) -> &'static str {
+    match bits {
+        1 => "bits",
+        2 => "pairs",
+        4 => "nibbles",
+        8 => "bytes",
+        16 => "halves",
+        _ => "words",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lines and the words of these units, each written as a value and the number of a unit in it.
+    fn of(words: &[&[(&str, u64)]], in_value: u64, bits: u32, to_bits: u32) -> Vec<String> {
+        let unit = |&(name, number): &(&str, u64)| (name.to_owned(), in_value, number);
+        let given: Vec<Vec<_>> = words.iter().map(|word| word.iter().map(unit).collect()).collect();
+        let steps = Steps::new(&given, bits, to_bits);
+        let lines = steps.constants.iter().chain(&steps.lines);
+        let lines = lines.map(|(name, value)| format!("{name} = {value}"));
+        lines.chain(steps.words.iter().cloned()).collect()
+    }
+
+    #[test]
+    fn a_part_of_each_of_two_words_is_one_operation() {
+        let word = |units: &[(&str, u64)], bits| of(&[units], 1, bits, bits).concat();
+        assert_eq!(word(&[("v", 0), ("w", 1)], 16), "insertBits(w, v, 0u, 16u)");
+        assert_eq!(word(&[("v", 0), ("w", 0)], 16), "insertBits(v, w, 16u, 16u)");
+        assert_eq!(word(&[("v", 1), ("w", 0)], 16), "(v >> 16u) | (w << 16u)");
+        assert_eq!(word(&[("v", 1), ("w", 1)], 16), "insertBits(w, v >> 16u, 0u, 16u)");
+        assert_eq!(word(&[("v", 3), ("w", 0), ("w", 1), ("w", 2)], 8), "(v >> 24u) | (w << 8u)");
+        assert_eq!(word(&[("v", 0), ("v", 1), ("v", 2), ("v", 3)], 8), "v");
+        let nibbles: Vec<_> = (0..8).map(|n| (if n < 3 { "v" } else { "w" }, n)).collect();
+        assert_eq!(word(&nibbles, 4), "(v & 0x00000fffu) | (w & 0xfffff000u)");
+    }
+
+    #[test]
+    fn planes_become_pixels_in_two_steps() {
+        let unit = |n: u64| (["r", "g", "b"][(n % 3) as usize], n / 3);
+        let word = |n: u64| [0, 1, 2, 3].map(|unit_of| unit(4 * n + unit_of));
+        let words: Vec<_> = (0..12).map(word).collect();
+        let words: Vec<&[_]> = words.iter().map(|word| &word[..]).collect();
+        let text = of(&words, 4, 8, 8);
+        let expected = [
+            "even_bytes = vec4<u32>(0x00ff00ffu)",
+            "by_8 = vec4<u32>(8u)",
+            "odd_bytes = vec4<u32>(0xff00ff00u)",
+            "by_16 = vec4<u32>(16u)",
+            "halves0 = (r & even_bytes) | ((g & even_bytes) << by_8)",
+            "halves1 = (b & even_bytes) | (r & odd_bytes)",
+            "halves2 = ((g & odd_bytes) >> by_8) | (b & odd_bytes)",
+            "words0 = insertBits(halves0, halves1, 16u, 16u)",
+            "words1 = insertBits(halves0, halves2, 0u, 16u)",
+            "words2 = insertBits(halves2, halves1 >> by_16, 0u, 16u)",
+        ];
+        assert_eq!(text[..10], expected);
+        assert_eq!(text[10..14], ["words0.x", "words1.x", "words2.x", "words0.y"]);
+    }
+
+    #[test]
+    fn narrower_units_are_packed_in_steps_and_wider_ones_spread_first() {
+        let low: Vec<_> = (0..8).map(|n| ("v", n)).collect();
+        let expected = [
+            "even_nibbles = vec2<u32>(0x0f0f0f0fu)",
+            "by_4 = vec2<u32>(4u)",
+            "even_bytes = vec2<u32>(0x00ff00ffu)",
+            "by_8 = vec2<u32>(8u)",
+            "bytes0 = (v & even_nibbles) | ((v & even_nibbles) >> by_4)",
+            "halves0 = (bytes0 & even_bytes) | ((bytes0 & even_bytes) >> by_8)",
+            "insertBits(halves0.x, halves0.y, 16u, 16u)",
+        ];
+        assert_eq!(of(&[&low], 2, 8, 4), expected);
+        let expected = [
+            "apart0 = v & 0x0f0f0f0fu",
+            "apart1 = (v >> 4u) & 0x0f0f0f0fu",
+            "halves0 = (apart0 & 0x00ff00ffu) | ((apart1 & 0x00ff00ffu) << 8u)",
+            "halves1 = ((apart0 & 0xff00ff00u) >> 8u) | (apart1 & 0xff00ff00u)",
+            "insertBits(halves0, halves1, 16u, 16u)",
+            "insertBits(halves1, halves0 >> 16u, 0u, 16u)",
+        ];
+        assert_eq!(of(&[&low[..4], &low[4..]], 1, 4, 8), expected);
+    }
+}
