@@ -35,10 +35,10 @@ fn caches() -> impl Iterator<Item = (usize, usize)> {
 
 /// Whether lines that are whole pages apart are streamed in turns as fast as others.
 ///
-/// On an AMD EPYC of family 26 they take 1.6 times as long as through a buffer that makes longer runs of them, on an Intel
-/// Xeon of family 6 0.6 times (`benches/NOTES.md`). Of other makers nothing is known.
+/// On an AMD EPYC of family 26 they take 1.6 times as long as through a buffer that makes longer runs of them, on one of family
+/// 25 and on an Intel Xeon of family 6 0.6 times (`benches/NOTES.md`). Of others nothing is known.
 pub(super) fn streams_pages() -> bool {
-    is_intel()
+    is_intel() || family() == 25
 }
 
 /// Bytes of a unit, at the least, of which two cache lines of a column are streamed together.
@@ -102,6 +102,21 @@ fn is_intel() -> bool {
     }
     #[cfg(not(target_arch = "x86_64"))]
     false
+}
+
+/// The processor's family as `cpuid` numbers it, 0 where it doesn't.
+fn family() -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        static FAMILY: OnceLock<u32> = OnceLock::new();
+        *FAMILY.get_or_init(|| {
+            let signature = std::arch::x86_64::__cpuid(1).eax;
+            let (base, extended) = (signature >> 8 & 0xf, signature >> 20 & 0xff);
+            if base == 0xf { base + extended } else { base }
+        })
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    0
 }
 
 /// Bytes of a size as Linux writes it, `32768K`.

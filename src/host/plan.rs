@@ -16,6 +16,10 @@ use super::{
 /// long in the source are foreseen by the processor.
 const STRIPS_TILE: (usize, usize) = (1 << 14, 1 << 11);
 
+/// Units of such a tile along the destination, at the least, where they are whole lines: an axis that would make rows longer
+/// leads away from what the source has next, or makes its runs shorter.
+const SHORT_ROW_UNITS: usize = 32;
+
 /// Units of such a tile along the destination, at the most.
 const STRIP_UNITS: usize = 1 << 12;
 
@@ -309,8 +313,14 @@ impl Plan {
     /// Strips of rows that are streamed: from registers where the columns' lines begin together, else through a room.
     fn of_strips(axes: &[PlanAxis], unit: usize, simd: Simd, streams: Streams) -> Option<Self> {
         let edge = edge(unit, true)?;
-        let plane = Plane::new(axes.into(), unit, (SMALL_TILE.0, STRIPS_TILE.1));
-        let rows = Group::new(&plane.rows, (STRIPS_TILE.0 / unit).min(STRIP_UNITS));
+        let of = |row_bytes| {
+            let plane = Plane::new(axes.into(), unit, (row_bytes, STRIPS_TILE.1));
+            let rows = Group::new(&plane.rows, (STRIPS_TILE.0 / unit).min(STRIP_UNITS));
+            (plane, rows)
+        };
+        let (plane, rows) = Some(of(SHORT_ROW_UNITS * unit))
+            .filter(|(plane, rows)| streams.lines(rows.dst.len() * unit, &plane.axes))
+            .unwrap_or_else(|| of(SMALL_TILE.0));
         let mut columns = Group::new(&plane.columns, STRIPS_TILE.1 / unit);
         let row = rows.dst.len() * unit;
         let streamed = if streams.start != Start::Uneven

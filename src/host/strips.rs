@@ -35,12 +35,21 @@ impl Strips<'_, '_> {
     ///
     /// False where some of it is not moved: the tile is smaller than a register, or too short for a line.
     pub(super) fn tile(&mut self, tile: &Tile) -> bool {
+        let Tile { from, to, rows: (rows, _), columns: (_, writes), .. } = *tile;
         let (unit, _) = self.of;
-        let columns = self.destination.columns(tile.to, tile.columns.1, tile.rows.0.len() * unit);
-        let Some(columns) = columns.filter(|_| tile.rows.0.len() >= 16 / unit) else {
+        let length = rows.len() * unit;
+        let columns = self.destination.columns(to, writes, length);
+        let Some(mut columns) = columns.filter(|_| rows.len() >= 16 / unit) else {
             return false;
         };
         let pages = self.joins && unit <= SHORT_UNIT && columns.are_pages_apart();
+        // Short rows that are whole lines are looked at no more than that takes.
+        if !pages && length.is_multiple_of(LINE) {
+            let reads = (self.source, from, rows);
+            if self.simd.stream_transpose(self.of, reads, (&mut columns, 0), self.stream) {
+                return true;
+            }
+        }
         match columns.gap().filter(|gap| gap.is_multiple_of(unit) && !pages) {
             Some(gap) => self.through_registers(tile, gap),
             None if self.joins => self.joined(tile),

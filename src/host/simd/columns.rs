@@ -26,13 +26,16 @@ pub(super) enum Starts<'a> {
 pub(super) fn pitch(offsets: &[isize]) -> Option<isize> {
     let [first, rest @ ..] = offsets else { return None };
     let pitch = rest.first()?.wrapping_sub(*first);
+    // All steps together do not wrap around either.
+    let last = first.checked_add(pitch.checked_mul(rest.len().cast_signed())?)?;
+    if rest.last() != Some(&last) {
+        return None;
+    }
     // Not left early, so that several are looked at in one instruction.
     let other = |other: isize, (before, after): (&isize, &isize)| {
         other | (after.wrapping_sub(*before) ^ pitch)
     };
     let even = offsets.iter().zip(rest).fold(0, other) == 0;
-    // All steps together do not wrap around either.
-    first.checked_add(pitch.checked_mul(rest.len().cast_signed())?)?;
     even.then_some(pitch)
 }
 
@@ -85,8 +88,10 @@ impl<'a> Columns<'a> {
         let gap = |start: *mut u8| start.addr().wrapping_neg() % LINE;
         match &self.starts {
             &Starts::Offsets(start, offsets) => {
-                let first = gap(start.wrapping_offset(*offsets.first()?));
-                offsets.iter().all(|&of| gap(start.wrapping_offset(of)) == first).then_some(first)
+                let first = *offsets.first()?;
+                // Not left early either.
+                let other = offsets.iter().fold(0, |other, of| other | (of ^ first));
+                (other % LINE.cast_signed() == 0).then(|| gap(start.wrapping_offset(first)))
             }
             Starts::Pointers(starts) => {
                 let first = gap(*starts.first()?);

@@ -11,10 +11,10 @@ use std::arch::aarch64::{
 use super::{
     super::{
         cache::asks_for_rows,
-        stream::{LINE, ahead},
+        stream::{LINE, PAGE, ahead},
     },
     select::{MANY, Selection},
-    transpose::{AHEAD, AHEAD_BELOW, Inner, NARROW},
+    transpose::{AHEAD, Inner},
 };
 
 select!(neon, "neon", 1, 16, vdupq_n_u8(0), term, store, write_16);

@@ -18,14 +18,9 @@ use super::{
     set::{Set, Simd},
 };
 
-/// Bytes from what is read of a row to the line that is asked for meanwhile.
+/// Bytes from what is read of a row to the line that is asked for meanwhile: where the row ends before, in the rows of the
+/// strips that follow.
 pub(super) const AHEAD: usize = 256;
-
-/// The same where rows are narrow: the lines of a later strip are asked for.
-pub(super) const AHEAD_BELOW: usize = 1 << 13;
-
-/// Bytes of a narrow row, at the most.
-pub(super) const NARROW: usize = 1 << 10;
 
 /// A permutation inside of units: where each byte of 16 comes from.
 pub(in crate::host) type Inner = [u8; 16];
@@ -362,27 +357,30 @@ macro_rules! strips {
         ) {
             // SAFETY: a table has the 16 bytes of a lane.
             let table = unsafe { $load(|_| inner.as_ptr()) };
-            let (height, width) = (SQUARES * $lanes * E, columns * N);
+            let (height, width) = (SQUARES * $lanes * E, (columns * N).next_multiple_of(LINE));
+            let (strips_ahead, bytes_ahead) = (AHEAD / width, AHEAD % width);
+            // A strip that is one run of a page at the most is foreseen.
+            let run = matches!(rows, [first, second, ..] if second - first == width.cast_signed());
+            let asks = !run || height * width > PAGE;
             let mut lines: [*const u8; LINE] = [from; LINE];
             for strip in 0..rows.len() / height {
                 let rows = &rows[strip * height..];
                 for (line, offset) in lines.iter_mut().zip(&rows[..height]) {
                     *line = from.wrapping_offset(*offset);
                 }
-                let next = (AHEAD_BELOW / (height * width)).max(1) * height;
-                let below = rows.get(next..next + height).filter(|_| width <= NARROW);
+                let below = |strips: usize| {
+                    rows.get(strips * height..(strips + 1) * height).filter(|_| asks)
+                };
+                let (same, next) = (below(strips_ahead), below(strips_ahead + 1));
                 let mut column = 0;
                 loop {
                     if column * N % LINE < E * N {
                         let place = column * N / LINE * LINE;
-                        if let Some(below) = below {
-                            for row in below {
-                                ahead(from.wrapping_offset(*row).wrapping_add(place));
-                            }
-                        } else if place + AHEAD < width {
-                            for line in &lines[..height] {
-                                ahead(line.wrapping_add(place + AHEAD));
-                            }
+                        let place = place + bytes_ahead;
+                        let (asked, place) =
+                            if place < width { (same, place) } else { (next, place - width) };
+                        for row in asked.unwrap_or_default() {
+                            ahead(from.wrapping_offset(*row).wrapping_add(place));
                         }
                     }
                     // SAFETY: the squares' rows and columns are among the caller's.

@@ -19,10 +19,10 @@ use std::arch::x86_64::{
 use super::{
     super::{
         cache::asks_for_rows,
-        stream::{LINE, ahead},
+        stream::{LINE, PAGE, ahead},
     },
     select::{MANY, Selection},
-    transpose::{AHEAD, AHEAD_BELOW, Inner, NARROW},
+    transpose::{AHEAD, Inner},
 };
 
 select!(ssse3, "ssse3", 1, 16, _mm_setzero_si128(), term_16, store_16, stream_16);
