@@ -16,8 +16,9 @@ use super::{
 /// long in the source are foreseen by the processor.
 const STRIPS_TILE: (usize, usize) = (1 << 14, 1 << 11);
 
-/// Units of such a tile along the destination, at the least, where they are whole lines: an axis that would make rows longer
-/// leads away from what the source has next, or makes its runs shorter.
+/// Units of such a tile along the destination, at the least, where they are whole lines and its columns lie in one piece: an
+/// axis that would make rows longer leads away from what the source has next, or makes its runs shorter. Columns of several
+/// pieces are looked up one by one, which takes as long as moving so few units of each.
 const SHORT_ROW_UNITS: usize = 32;
 
 /// Units of such a tile along the destination, at the most.
@@ -318,8 +319,12 @@ impl Plan {
             let rows = Group::new(&plane.rows, (STRIPS_TILE.0 / unit).min(STRIP_UNITS));
             (plane, rows)
         };
-        let (plane, rows) = Some(of(SHORT_ROW_UNITS * unit))
-            .filter(|(plane, rows)| streams.lines(rows.dst.len() * unit, &plane.axes))
+        let (plane, rows) = (streams.start == Start::Line)
+            .then(|| of(SHORT_ROW_UNITS * unit))
+            .filter(|(plane, rows)| {
+                let pieces = plane.columns.iter().any(|axis| streams.leaves_piece(axis.dst));
+                !pieces && streams.lines(rows.dst.len() * unit, &plane.axes)
+            })
             .unwrap_or_else(|| of(SMALL_TILE.0));
         let mut columns = Group::new(&plane.columns, STRIPS_TILE.1 / unit);
         let row = rows.dst.len() * unit;
@@ -399,6 +404,11 @@ impl Streams {
             None => step,
         };
         bytes % PAGE.cast_signed() == 0
+    }
+
+    /// Whether a step of the destination leads to another piece.
+    fn leaves_piece(self, step: isize) -> bool {
+        self.pieces.is_some_and(|(shift, _)| step >> shift != 0)
     }
 
     /// Whether runs of so many bytes along the axes are whole cache lines.
