@@ -1,23 +1,31 @@
-//! `--cases by-hand`: everyday cases that fall short of a goal, each beside a loop that is written for it alone, on one thread.
+//! `--cases by-hand`: everyday cases and transposes of TTC that fall short of a goal, each beside a loop that is written for it
+//! alone, on one thread.
 //!
-//! Runs are moved by the system's copy, as numpy moves them; all stores are ordinary ones.
+//! In the everyday cases runs are moved by the system's copy, as numpy moves them, and all stores are ordinary ones; those of
+//! TTC are streamed, as HPTT does.
+#![allow(unsafe_code)] // Streamed stores take pointers.
 
 use std::error::Error;
 
 use rayon::ThreadPoolBuilder;
+use stridec::{Operation, Tensor, host, shape::ElementType};
 use wide::u8x16;
 
 use super::{
     Run,
-    everyday_cases::everyday,
+    everyday_cases::{Everyday, everyday},
+    permutation::ttc,
     timing::{Contender, Report, option, round_robin},
 };
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
 
 /// A loop from the source's image to the destination's.
 type Loop = fn(&[u8], &mut [u8]);
 
 /// The loops, by how the names of their cases begin.
-const LOOPS: [(&str, Loop); 9] = [
+const LOOPS: [(&str, Loop); 11] = [
     ("matrix c128 1001x1003", |source, to| turned::<16>(source, to, 1001, 1003)),
     ("unpack s4 turned", unpack_turned),
     ("rows from an odd place, u8", |source, to| rows(&source[4097 + 3..], to, 4097, 4094)),
@@ -36,7 +44,42 @@ const LOOPS: [(&str, Loop); 9] = [
         let images = to.chunks_exact_mut(224 * 672).zip(source.chunks_exact(256 * 768));
         images.for_each(|(to, image)| rows(&image[16 * 768 + 48..], to, 768, 672));
     }),
+    ("ttc 19 f64", |source, to| {
+        for (image, source) in source.as_chunks::<8>().0.chunks_exact(64 * 6 * 432).enumerate() {
+            for part in 0..6 {
+                let place = (part * 39 + image) * 432 * 64;
+                let to = &mut to.as_chunks_mut::<8>().0[place..][..432 * 64];
+                turned_past_caches(&source[part * 432..], to, (64, 6 * 432), 432);
+            }
+        }
+    }),
+    ("ttc 27 f32", |source, to| {
+        for (number, run) in source.chunks_exact(128).enumerate() {
+            let (d, c, b) = (number % 32, number / 32 % 18, number / (32 * 18) % 18);
+            let place = (((b * 32 + d) * 18 + c) * 32 + number / (32 * 18 * 18)) * 128;
+            stream(&mut to[place..][..128], run);
+        }
+    }),
 ];
+
+/// The cases of TTC that have a loop, by how their names begin here: at one width each.
+const TTC: [(&str, ElementType, &str); 2] =
+    [("ttc 19", ElementType::F64, "ttc 19 f64"), ("ttc 27", ElementType::F32, "ttc 27 f32")];
+
+/// The transposes of TTC at 24 MiB that have a loop.
+fn transposes() -> Result<Vec<Everyday>, Box<dyn Error>> {
+    let mut cases = Vec::new();
+    for permutation in ttc(include_str!("../data/ttc57_24MiB.json"))? {
+        for (_, element_type, name) in
+            TTC.iter().filter(|(number, ..)| permutation.name.starts_with(number))
+        {
+            let [source, to] = permutation.sides(*element_type)?;
+            let operation = Operation::relayout(Tensor::from(source), Tensor::from(to))?;
+            cases.push(Everyday { name: (*name).to_owned(), operation });
+        }
+    }
+    Ok(cases)
+}
 
 /// Times each case, its loop and a copy of as many bytes, each on its own: a last-level cache that holds the images of one
 /// does not have to hold those of all, as in numpy's process.
@@ -44,25 +87,43 @@ pub fn measure(repetitions: usize) -> Result<(), Box<dyn Error>> {
     let only = option("--only").unwrap_or_default();
     let mut report = Report::new("host");
     let pool = ThreadPoolBuilder::new().num_threads(1).build()?;
-    for case in everyday()?.into_iter().filter(|case| case.name.contains(&only)) {
+    let cases = everyday()?.into_iter().chain(transposes()?);
+    for case in cases.filter(|case| case.name.contains(&only)) {
         let Some((_, by_hand)) = LOOPS.iter().find(|(name, _)| case.name.starts_with(name)) else {
             continue;
         };
-        let mut run = Run::new("stridec", &case.operation);
-        let (source, length) = (run.source.clone(), run.destination.len());
+        let Run { nest, source, destination, .. } = Run::new("stridec", &case.operation);
+        let length = destination.len();
         let plain: Vec<u8> = (0..length).map(|n| n as u8).collect();
-        let (mut expected, mut copy) = (vec![0x5a; length], vec![0xa5; length]);
+        let mut images = [0x5a, 0xa5].map(|byte| vec![byte; length + LINE]);
+        let [ours, expected] = images.each_mut().map(|image| {
+            // Streamed images begin with a line, others as they are allocated.
+            let gap = if case.name.starts_with("ttc") { LINE } else { 1 };
+            let gap = image.as_ptr().addr().wrapping_neg() % gap;
+            &mut image[gap..gap + length]
+        });
+        let mut copy = vec![0xa5; length];
         let contender = |name: &str, run| Contender { name: name.to_owned(), bytes: length, run };
         let timings = pool.install(|| {
             let contenders = [
-                run.contender(),
-                contender("by hand", Box::new(|| by_hand(&source, &mut expected))),
+                contender(
+                    "stridec",
+                    Box::new(|| host::run(&nest, &source, ours).expect("a run"))
+                        as Box<dyn FnMut()>,
+                ),
+                contender(
+                    "by hand",
+                    Box::new(|| {
+                        by_hand(&source, expected);
+                        fence();
+                    }),
+                ),
                 contender("memcpy", Box::new(|| copy.copy_from_slice(&plain))),
             ];
             let alone = |contender| round_robin(repetitions, false, vec![contender]);
             contenders.into_iter().flat_map(alone).collect::<Vec<_>>()
         });
-        assert!(run.destination == expected, "{}: other bytes", case.name);
+        assert!(ours == expected, "{}: other bytes", case.name);
         report.add(&case.name, &timings);
         let over = |number: usize| timings[number].best_ms / timings[0].best_ms;
         println!("{:50.2} of the loop, {:.2} of memcpy", over(1), over(2));
@@ -136,4 +197,66 @@ fn unpack_turned(source: &[u8], to: &mut [u8]) {
             }
         }
     }
+}
+
+/// A matrix of units of 8 bytes, whose rows are so many units apart, past the caches: two lines of each column at a time, in
+/// the order of the source, of which what is 256 bytes further is asked for.
+fn turned_past_caches(
+    source: &[[u8; 8]],
+    to: &mut [[u8; 8]],
+    (rows, pitch): (usize, usize),
+    columns: usize,
+) {
+    for row in (0..rows).step_by(16) {
+        for column in (0..columns).step_by(2) {
+            let mut lines = [[[0; 8]; 16]; 2];
+            for n in 0..16 {
+                let units = &source[(row + n) * pitch + column..];
+                if let (0, Some(ahead)) = (column % 8, units.get(32)) {
+                    fetch(ahead);
+                }
+                (lines[0][n], lines[1][n]) = (units[0], units[1]);
+            }
+            for (number, line) in lines.iter().enumerate() {
+                let to = &mut to[(column + number) * rows + row..][..16];
+                stream(to.as_flattened_mut(), line.as_flattened());
+            }
+        }
+    }
+}
+
+/// Copies whole lines past the caches.
+fn stream(to: &mut [u8], from: &[u8]) {
+    #[cfg(target_arch = "x86_64")]
+    for (to, from) in to.as_chunks_mut::<16>().0.iter_mut().zip(from.as_chunks::<16>().0) {
+        use std::arch::x86_64::{_mm_loadu_si128, _mm_stream_si128};
+        assert!(to.as_ptr().addr().is_multiple_of(16), "an aligned image");
+        // SAFETY: both hold 16 bytes, and the place is a multiple of 16; SSE2 is part of x86-64.
+        unsafe {
+            _mm_stream_si128(to.as_mut_ptr().cast(), _mm_loadu_si128(from.as_ptr().cast()));
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    to.copy_from_slice(from);
+}
+
+/// Makes what was streamed visible to other threads.
+fn fence() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a fence has no precondition; SSE is part of x86-64.
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
+}
+
+/// Asks for a line that will be read.
+fn fetch(unit: &[u8; 8]) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint; SSE is part of x86-64.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(unit.as_ptr().cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = unit;
 }

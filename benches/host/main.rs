@@ -25,6 +25,8 @@ mod everyday;
 #[path = "../support/everyday.rs"]
 mod everyday_cases;
 mod gathers;
+#[path = "../support/permutation.rs"]
+mod permutation;
 mod programs;
 #[path = "../support/timing.rs"]
 mod timing;
