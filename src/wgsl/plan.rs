@@ -1,6 +1,6 @@
 //! [`Plan`]: by which steps words are put together from units of other words.
 //!
-//! There are three ways, and the one that takes the fewest operations is taken for all words of a block:
+//! There are three ways, and the one that takes the fewest operations and lines is taken for all words of a block:
 //!
 //! - unit by unit, each with a shift and a mask;
 //! - units first: two units that are neighbours in the destination are put side by side, in all places of their two words at once,
@@ -112,6 +112,14 @@ impl Goal {
         }
     }
 
+    /// The units that are still to be put together.
+    fn units(&self) -> usize {
+        match self {
+            Self::Units(units) => units.len(),
+            _ => 0,
+        }
+    }
+
     /// Operations that it takes, where its units have so many bits.
     fn operations(&self, bits: u32) -> u32 {
         let part = |&(_, by, mask): &(Word, i32, u32)| {
@@ -146,12 +154,13 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// The plan with the fewest operations for words of such units; `loaded` has the words of each loaded value.
+    /// The cheapest plan for words of such units; `loaded` has the words of each loaded value.
     pub(super) fn new(units: Vec<Vec<Unit>>, bits: u32, loaded: &[u64]) -> Self {
         let goals: Vec<Goal> = units.into_iter().map(|units| Goal::new(units, bits)).collect();
         let new = |goals| Self { steps: vec![], goals, operations: 0, words: loaded.to_vec() };
-        let is_put_together = |goal: &Goal| matches!(goal, Goal::Units(_));
-        if !goals.iter().any(is_put_together) {
+        // Where each word gives one unit, no two words of the destination have a step in common.
+        let count: usize = goals.iter().map(Goal::units).sum();
+        if count == 0 || loaded.iter().sum::<u64>() >= count as u64 {
             return new(goals);
         }
         let mut best = new(goals.clone());
@@ -159,17 +168,22 @@ impl Plan {
         let mut in_steps = new(vec![]);
         in_steps.units_first(goals.clone(), bits);
         in_steps.finish(16);
-        if in_steps.operations < best.operations {
+        if in_steps.cost() < best.cost() {
             best = in_steps;
         }
         let mut in_steps = new(vec![]);
         if in_steps.halves_first(goals, bits).is_some() {
             in_steps.finish(16);
-            if in_steps.operations < best.operations {
+            if in_steps.cost() < best.cost() {
                 best = in_steps;
             }
         }
         best
+    }
+
+    /// Operations, and lines of the text at half of one: they are parsed and validated, and read.
+    fn cost(&self) -> usize {
+        2 * self.operations as usize + self.steps.len()
     }
 
     /// Counts what is left to do for the words of the destination.

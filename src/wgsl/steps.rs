@@ -55,14 +55,28 @@ impl Steps {
             };
             words.push(units.iter().map(unit).collect());
         }
+        let mut numbers = None;
         if to_bits > bits {
-            steps.spread(&mut words, bits, to_bits);
+            numbers = numbers_in_place(&words, to_bits / bits);
+            if numbers.is_some() {
+                words.iter_mut().flatten().for_each(|unit| unit.place /= to_bits / bits);
+            } else {
+                steps.spread(&mut words, bits, to_bits);
+            }
         } else {
             // A narrower unit is the first of those that fill the place of a wider one.
             words.iter_mut().flatten().for_each(|unit| unit.place *= bits / to_bits);
         }
         let loaded: Vec<u64> = steps.values.iter().map(|value| value.words).collect();
         steps.follow(Plan::new(words, to_bits, &loaded), to_bits);
+        for (word, number) in steps.words.iter_mut().zip(numbers.unwrap_or_default()) {
+            let operand = if word.contains(' ') { format!("({word})") } else { word.clone() };
+            let low = every(bits, to_bits);
+            *word = match number {
+                0 => format!("{operand} & 0x{low:08x}u"),
+                _ => format!("({operand} >> {}u) & 0x{low:08x}u", number * bits),
+            };
+        }
         steps
     }
 
@@ -189,7 +203,8 @@ impl Steps {
                     let low = self.shifted(low, -low_from, words);
                     return format!("({low}) | ({})", self.shifted(high, end, words));
                 }
-                if bits % 8 == 0 {
+                // Of one word masks and shifts are parsed and validated in less time.
+                if bits % 8 == 0 && words > 1 {
                     if low_from == 0 && high_from != end {
                         let high = self.shifted(high, -high_from, words);
                         return format!("insertBits({low}, {high}, {bits}u, {above}u)");
@@ -248,6 +263,16 @@ impl Steps {
     }
 }
 
+/// The units before each in the place of a wider one, if they are as many for all units of a word: then whole places are put together,
+/// and of these one unit each is left.
+fn numbers_in_place(words: &[Vec<Unit>], in_place: u32) -> Option<Vec<u32>> {
+    let number = |units: &Vec<Unit>| {
+        let first = units[0].place % in_place;
+        units.iter().all(|unit| unit.place % in_place == first).then_some(first)
+    };
+    words.iter().map(number).collect()
+}
+
 /// The low bits of each `place` bits of a word.
 fn every(bits: u32, place: u32) -> u32 {
     (0..32 / place).fold(0, |all, at| all | (u32::MAX >> (32 - bits)) << (at * place))
@@ -280,12 +305,12 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_each_of_two_words_is_one_operation() {
+    fn a_part_of_each_of_two_words_needs_no_steps() {
         let word = |units: &[(&str, u64)], bits| of(&[units], 1, bits, bits).concat();
-        assert_eq!(word(&[("v", 0), ("w", 1)], 16), "insertBits(w, v, 0u, 16u)");
-        assert_eq!(word(&[("v", 0), ("w", 0)], 16), "insertBits(v, w, 16u, 16u)");
+        assert_eq!(word(&[("v", 0), ("w", 1)], 16), "(v & 0x0000ffffu) | (w & 0xffff0000u)");
+        assert_eq!(word(&[("v", 0), ("w", 0)], 16), "(v & 0x0000ffffu) | (w << 16u)");
         assert_eq!(word(&[("v", 1), ("w", 0)], 16), "(v >> 16u) | (w << 16u)");
-        assert_eq!(word(&[("v", 1), ("w", 1)], 16), "insertBits(w, v >> 16u, 0u, 16u)");
+        assert_eq!(word(&[("v", 1), ("w", 1)], 16), "(v >> 16u) | (w & 0xffff0000u)");
         assert_eq!(word(&[("v", 3), ("w", 0), ("w", 1), ("w", 2)], 8), "(v >> 24u) | (w << 8u)");
         assert_eq!(word(&[("v", 0), ("v", 1), ("v", 2), ("v", 3)], 8), "v");
         let nibbles: Vec<_> = (0..8).map(|n| (if n < 3 { "v" } else { "w" }, n)).collect();
@@ -325,7 +350,7 @@ mod tests {
             "by_8 = vec2<u32>(8u)",
             "bytes0 = (v & even_nibbles) | ((v & even_nibbles) >> by_4)",
             "halves0 = (bytes0 & even_bytes) | ((bytes0 & even_bytes) >> by_8)",
-            "insertBits(halves0.x, halves0.y, 16u, 16u)",
+            "(halves0.x & 0x0000ffffu) | (halves0.y << 16u)",
         ];
         assert_eq!(of(&[&low], 2, 8, 4), expected);
         let expected = [
@@ -333,9 +358,18 @@ mod tests {
             "apart1 = (v >> 4u) & 0x0f0f0f0fu",
             "halves0 = (apart0 & 0x00ff00ffu) | ((apart1 & 0x00ff00ffu) << 8u)",
             "halves1 = ((apart0 & 0xff00ff00u) >> 8u) | (apart1 & 0xff00ff00u)",
-            "insertBits(halves0, halves1, 16u, 16u)",
-            "insertBits(halves1, halves0 >> 16u, 0u, 16u)",
+            "(halves0 & 0x0000ffffu) | (halves1 << 16u)",
+            "(halves0 >> 16u) | (halves1 & 0xffff0000u)",
         ];
         assert_eq!(of(&[&low[..4], &low[4..]], 1, 4, 8), expected);
+        // Where all units of a word have the same place in their bytes, these are put together as they are.
+        let turned = |unit: u64| ["v", "w", "x", "y"].map(|name| (name, unit));
+        let expected = [
+            "halves0 = (v & 0x00ff00ffu) | ((w & 0x00ff00ffu) << 8u)",
+            "halves1 = (x & 0x00ff00ffu) | ((y & 0x00ff00ffu) << 8u)",
+            "((halves0 & 0x0000ffffu) | (halves1 << 16u)) & 0x0f0f0f0fu",
+            "(((halves0 & 0x0000ffffu) | (halves1 << 16u)) >> 4u) & 0x0f0f0f0fu",
+        ];
+        assert_eq!(of(&[&turned(0), &turned(1)], 1, 4, 8), expected);
     }
 }
