@@ -6,14 +6,14 @@ cd "$(dirname "$0")"
 
 ./cargo.sh build --release
 mkdir -p "$site"
-module=target/wasm32-unknown-unknown/release/stridec_web.wasm
-cp $module "$site/stridec.wasm"
+module=${CARGO_TARGET_DIR:-target}/wasm32-unknown-unknown/release/stridec_web.wasm
+cp "$module" "$site/stridec.wasm"
 cp page/* ../src/explain/page/*.js ../src/explain/page/page.css "$site"
 # The page starts otherwise, and shows no reshards.
 rm "$site/start.js" "$site/reshard.js"
 # As text in a script too, for a page that is opened from a file.
 {
     printf 'const MODULE = "'
-    gzip -9 --no-name --stdout $module | base64 --wrap=0
+    gzip -9 --no-name --stdout "$module" | base64 --wrap=0
     printf '";\n'
 } >"$site/module.js"

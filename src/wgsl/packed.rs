@@ -168,12 +168,12 @@ impl<'a> Packing<'a> {
     /// Writes the loads of runs that start anywhere in an access, and what they hold as it is moved into place; `last` is the image's
     /// last access.
     fn shifted(&self, writer: &mut Writer, reads_more: bool, last: u64) {
+        let (load, most) = (signed(self.block.load()), self.block.last_src());
         for (number, run) in self.runs.iter().enumerate() {
             let start = self.start(writer, number);
             let (source, place) = self.block.source_of(run.first, 1);
             let source = source_name(self.block.nest(), source);
             let own = if self.runs.len() == 1 { String::new() } else { format!("{number}_") };
-            let (load, most) = (signed(self.block.load()), self.block.last_src());
             let loaded = if start.is_wide { "access" } else { "word" };
             let loaded = |access: u64| format!("{loaded}{own}{access}");
             for access in 0..run.accesses {
