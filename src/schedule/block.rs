@@ -197,14 +197,19 @@ impl Block {
     /// The guards that may hold for some of the block's units and not for others.
     #[doc(hidden)]
     pub fn varying_guards(&self) -> impl Iterator<Item = &Guard> {
-        self.tiled.reading_guards().iter().filter(|guard| self.inside(&guard.of) != (0, 0))
+        self.tiled.reading_guards().iter().filter(|guard| self.varies(guard))
     }
 
-    /// The guards that may hold for some of the block's units and not for others, where each word that is stored asks them by itself
-    /// and takes their bits or what was loaded.
+    /// Whether a guard may hold for some of the block's units and not for others.
+    pub(crate) fn varies(&self, guard: &Guard) -> bool {
+        self.inside(&guard.of) != (0, 0)
+    }
+
+    /// The guards that vary inside the block, and the bits of a unit for which one of them fails; `None` where none varies, and where
+    /// stored words cannot be selected by them.
     ///
-    /// They can where they refuse with the bits of all others, where all units of a word ask the same, and where what they refuse
-    /// would be read past the image's end, if anywhere outside of it. Else blocks that they divide are moved word by word.
+    /// Words can be where every guard refuses with the same bits, where a guard holds for all units of a word or for none, and
+    /// where no unit is read before the image begins, whether its guards hold or not.
     pub(crate) fn word_guards(&self) -> Option<(SmallVec<[&Guard; 2]>, u128)> {
         let guards: SmallVec<[&Guard; 2]> = self.varying_guards().collect();
         if guards.is_empty() {
@@ -223,8 +228,8 @@ impl Block {
         can.then_some((guards, refusal.bits))
     }
 
-    /// Whether blocks that guards divide are moved word by word.
-    pub(crate) fn is_moved_by_word(&self) -> bool {
+    /// Whether guards vary inside the block by which words cannot be selected: then units are moved one by one where some guard fails.
+    pub(crate) fn moves_unit_by_unit(&self) -> bool {
         self.varying_guards().next().is_some() && self.word_guards().is_none()
     }
 
@@ -235,8 +240,13 @@ impl Block {
 
     /// What the steps inside a block add to a form: for each unit of a run of the destination, beside what its run adds.
     fn steps_of(&self, form: &Affine) -> Vec<i64> {
+        self.along_run(|side| side.inside.map_or(0, |inside| form.weight(Value::Axis(inside))))
+    }
+
+    /// What the steps of a run add up to at each of its units, where a step along an axis counts `of` its side.
+    fn along_run(&self, of: impl Fn(&Side) -> i64) -> Vec<i64> {
         self.sides[self.sides.len() - self.run_axes..].iter().fold(vec![0], |units, side| {
-            let weight = side.inside.map_or(0, |inside| form.weight(Value::Axis(inside)));
+            let weight = of(side);
             let steps = |unit| (0..side.steps.cast_signed()).map(move |n| unit + n * weight);
             units.into_iter().flat_map(steps).collect()
         })
@@ -313,12 +323,7 @@ impl Block {
     #[doc(hidden)]
     #[must_use]
     pub fn run_units(&self) -> Vec<i64> {
-        let axes = self.sides[self.sides.len() - self.run_axes..].iter();
-        axes.fold(vec![0], |units, side| {
-            let steps =
-                |unit| (0..side.steps.cast_signed()).map(move |n| unit + n * side.src_stride);
-            units.into_iter().flat_map(steps).collect()
-        })
+        self.along_run(|side| side.src_stride)
     }
 
     /// The nest that blocks share out.

@@ -98,7 +98,8 @@ pub(super) fn of_block(block: &Block, model: &CostModel) -> u64 {
     if block.sides().iter().any(Side::is_ragged) {
         operations += loads + 2 * stores;
     }
-    if let Some((guards, _)) = block.word_guards() {
+    let word_guards = block.word_guards();
+    if let Some((guards, _)) = &word_guards {
         let words = bytes(block.rows() * block.width(), nest.dst_bits()).div_ceil(4);
         operations += 2 * words * guards.len() as u64;
     }
@@ -163,8 +164,7 @@ pub(super) fn of_block(block: &Block, model: &CostModel) -> u64 {
     };
     // Seams are gathered, and so are blocks some of whose units read nothing; their vectors wait for them.
     let rest = nest.dst_units() - moved;
-    let by_word = block.is_moved_by_word();
-    let waits = block.varying_guards().filter(|_| by_word).map(|guard| {
+    let waits = block.varying_guards().filter(|_| word_guards.is_none()).map(|guard| {
         let is_along = |side: &&Side| guard.of.weight(Value::Axis(side.number)) != 0;
         let along: u64 = block.sides().iter().filter(is_along).map(Side::count).product();
         (u64::from(model.lanes).saturating_mul(nest.dst_units()) / along).min(nest.dst_units())

@@ -35,7 +35,7 @@ impl Block {
     /// Takes so many rounds, where every number has work and is moved in one way; else one.
     pub(super) fn set_rounds(&mut self, rounds: u64) {
         let have_work = self.numbers() == self.count();
-        let is_one_way = !self.is_moved_by_word();
+        let is_one_way = !self.moves_unit_by_unit();
         self.rounds = if have_work && is_one_way { rounds } else { 1 };
     }
 

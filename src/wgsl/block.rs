@@ -19,10 +19,8 @@ pub(super) fn block(writer: &mut Writer, block: &Block) {
     let store_bits = block.store() * u64::from(nest.dst_bits());
     let names = Names::of_block(block);
     let is_ragged = block.sides().iter().any(Side::is_ragged);
-    let word_guards = block.word_guards();
-    let is_varying = |guard: &&Guard| block.inside(&guard.of) != (0, 0);
-    let varies = word_guards.is_none() && block.varying_guards().next().is_some();
-    let has_blanks = !tiled.reading_guards().iter().all(|guard| is_varying(&guard));
+    let varies = block.moves_unit_by_unit();
+    let has_blanks = !tiled.reading_guards().iter().all(|guard| block.varies(guard));
     let seam = block.seam();
     if varies || seam.is_some() {
         let element_words = block.load() * u64::from(nest.src_bits()) / 32;
@@ -74,7 +72,7 @@ pub(super) fn block(writer: &mut Writer, block: &Block) {
         left(writer, block, &names);
         let first = |guard: &Guard| {
             let extent = guard.extent - block.inside(&guard.of).1.unsigned_abs();
-            let asks = varies || !is_varying(&guard);
+            let asks = varies || !block.varies(guard);
             asks.then(|| Guard { of: block.at_first(&guard.of), extent })
         };
         guards(writer, tiled, &names, first, |writer, bits| {
@@ -92,7 +90,7 @@ pub(super) fn block(writer: &mut Writer, block: &Block) {
         });
         let packing = Packing::new(block);
         packing.loads(writer, &names);
-        let (asked, refused) = word_guards.clone().unwrap_or_default();
+        let (asked, refused) = block.word_guards().unwrap_or_default();
         let runs = block.runs();
         for (number, guard) in asked.iter().enumerate() {
             writer.noted(

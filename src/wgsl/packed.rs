@@ -134,11 +134,11 @@ impl<'a> Packing<'a> {
         let last = words * 32 / (u64::from(block.nest().src_bits()) * block.load());
         let last = last.saturating_sub(1);
         let reads_more = block.reads_more();
-        let most = if reads_more { block.last_src() } else { 0 };
         if block.is_shifted() {
             self.shifted(writer, reads_more, last);
             return self.steps.write(writer);
         }
+        let most = if reads_more { block.last_src() } else { 0 };
         for (number, run) in self.runs.iter().enumerate() {
             for value in 0..run.values {
                 let (source, offset) = block.source_of(run.first + signed(value) - first, load);

@@ -55,7 +55,7 @@ impl Made {
         matches!(self.way, Way::Pairs { low_by: 0, .. } if self.is_one())
     }
 
-    /// Operations that it takes.
+    /// Operations that it takes; ends of whole bytes count as `insertBits`, which takes one.
     fn operations(&self) -> u32 {
         match self.way {
             Way::Pairs { low_by, high_by, .. } => {

@@ -55,7 +55,7 @@ fn last_loaded(block: &Block, word: u64) -> u64 {
 /// The most loop iterations of an invocation: over its blocks, and over the words of a seam or the stores of a block.
 fn loop_trips(block: &Block) -> u32 {
     let seam = block.seam().map_or(0, |seam| seam.longest());
-    let stores = if block.is_moved_by_word() {
+    let stores = if block.moves_unit_by_unit() {
         block.rows() * block.width() * 2 // loops in loops, each of two trips or more
     } else {
         0
