@@ -75,9 +75,11 @@ impl Candidate {
     ) -> Self {
         let all = Patch::all(target.kind);
         let some = match (target.kind, block.start()) {
+            (AdapterKind::Gpu, _) if takes_units_apart(strategy, &block) => &all[2..],
             (AdapterKind::Gpu, _) if has_whole_rows(block.nest()) => &all[..1],
-            (AdapterKind::Gpu, Start::Fixed | Start::Computed) => &all[1..],
-            _ => all,
+            (AdapterKind::Gpu, Start::Fixed | Start::Computed) => &all[1..2],
+            (AdapterKind::Gpu, _) => &all[..2],
+            (AdapterKind::Cpu, _) => all,
         };
         let patches = some.iter().map(|&patch| {
             block.set_patch(patch);
@@ -198,6 +200,11 @@ fn has_whole_rows(nest: &CopyNest) -> bool {
     row.is_multiple_of(SECTOR_BYTES * 8)
 }
 
+/// Whether none of a block's units, each narrower than the widest access, are neighbours on either side.
+fn takes_units_apart(strategy: Strategy, block: &Block) -> bool {
+    strategy == Strategy::Rows && block.rows() == 1 && block.nest().dst_bits() < 128
+}
+
 /// Whether all of the nest is one contiguous run on both sides; an axis of one step has no stride.
 fn is_copy(nest: &CopyNest) -> bool {
     let [extent] = *nest.extents() else { return false };
@@ -297,13 +304,23 @@ fn boxes(whole: &Arc<CopyNest>, woven: Option<&Woven>, target: &Target, list: &m
         let block = made(whole, woven, nest, &steps, 1, SECTOR_BYTES, target);
         list.extend(block.map(|block| Candidate::of_block(strategy, reason, block, target)));
     }
-    if target.kind == AdapterKind::Gpu && woven.is_none() {
-        let cheapest = list.iter().min_by_key(|candidate| candidate.cost);
-        let repeated = cheapest.and_then(|of| {
-            let block = repeated(of.block()?, &axes, target)?;
-            Some(Candidate::of_block(of.strategy, of.reason, block, target))
+    if woven.is_none() {
+        // What a CPU's rounds do not share, since the blocks of a round compute it too.
+        let is_gpu = target.kind == AdapterKind::Gpu;
+        let unit = (bits >= 32 && !shares_run && (is_gpu || list.is_empty())).then(|| {
+            let steps: SmallVec<[u64; 8]> = smallvec![1; axes.len()];
+            let unit = made(whole, None, nest, &steps, 0, 0, target)?;
+            Some((unit, Strategy::Rows, "units far apart are moved together"))
         });
-        list.extend(repeated);
+        let cheapest = list.iter().min_by_key(|candidate| candidate.cost);
+        let cheapest = cheapest
+            .and_then(|of| Some((of.block()?.clone(), of.strategy, of.reason)))
+            .filter(|(block, ..)| is_gpu || block.varying_guards().next().is_some());
+        let several = [cheapest, unit.flatten()].into_iter().flatten();
+        list.extend(several.filter_map(|(block, strategy, reason)| {
+            let block = repeated(&block, &axes, target)?;
+            Some(Candidate::of_block(strategy, reason, block, target))
+        }));
     }
 }
 
@@ -359,30 +376,28 @@ fn repeated(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<Block> 
     let most = (MOST_WORDS / words.max(1)).min(block.count() / BUSY);
     let is_partial = block.load() * u64::from(block.nest().src_bits()) < u64::from(RUN_BITS);
     let begins_anywhere = !has_whole_rows(block.nest()) && block.width() > 1;
-    if block.start() != Start::AtOnce
-        || block.varying_guards().next().is_some()
-        || is_partial && begins_anywhere
+    if block.start() != Start::AtOnce || block.moves_unit_by_unit() || is_partial && begins_anywhere
     {
         return None;
     }
     let steps: SmallVec<[u64; 8]> = block.sides().iter().map(|side| side.steps).collect();
+    // Neighbours on either side are for other invocations of a warp.
+    let apart = |axis: usize| axes[axis].src_stride.unsigned_abs().min(axes[axis].dst_stride);
+    let is_far = |axis: usize| apart(axis) * u64::from(block.nest().dst_bits()) >= SECTOR_BYTES * 8;
     let mut ways: SmallVec<[(u64, usize); 8]> = (0..axes.len() - 1)
-        .filter(|&axis| steps[axis] == 1)
+        .filter(|&axis| steps[axis] == 1 && is_far(axis))
         .filter_map(|axis| {
             let divides = |times: &u64| axes[axis].extent.is_multiple_of(*times);
             Some(((2..=most).rev().find(divides)?, axis))
         })
         .collect();
-    // Neighbours on either side are for other invocations of a warp.
-    let apart = |axis: usize| axes[axis].src_stride.unsigned_abs().min(axes[axis].dst_stride);
     ways.sort_by_key(|&(times, axis)| std::cmp::Reverse((times, apart(axis))));
     ways.into_iter().find_map(|(times, axis)| {
         let mut steps = steps.clone();
         steps[axis] = times;
         let patch = Patch::all(target.kind)[0];
         let block = Block::new(&block.nest, &steps, block.run_axes, patch, &target.model, 0)?;
-        let varies = block.varying_guards().next().is_some();
-        (!varies).then_some(block)
+        (!block.moves_unit_by_unit()).then_some(block)
     })
 }
 

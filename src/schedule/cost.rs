@@ -95,9 +95,8 @@ pub(super) fn of_block(block: &Block, model: &CostModel) -> u64 {
     if nest.dst_bits() < 32 && !block.moves_words() {
         operations += 3 * block.rows() * block.width();
     }
-    if block.sides().iter().any(Side::is_ragged) {
-        operations += loads + 2 * stores;
-    }
+    // What only whole blocks store asks once for each axis: a comparison, an `and` and a branch.
+    operations += 3 * block.sides().iter().filter(|side| side.is_ragged()).count() as u64;
     let word_guards = block.word_guards();
     if let Some((guards, _)) = &word_guards {
         let words = bytes(block.rows() * block.width(), nest.dst_bits()).div_ceil(4);

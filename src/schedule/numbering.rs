@@ -37,7 +37,7 @@ impl Patch {
         use Turn::{Dst, DstBytes, Src, SrcAxis, SrcBytes};
         match kind {
             AdapterKind::Gpu => {
-                &[Self(&[Src(8), Dst(4), SrcAxis]), Self(&[DstBytes(128), SrcAxis])]
+                &[Self(&[Src(8), Dst(4), SrcAxis]), Self(&[DstBytes(128), SrcAxis]), Self(&[])]
             }
             AdapterKind::Cpu => &[
                 Self(&[DstBytes(1024), SrcBytes(1024)]),

@@ -69,7 +69,7 @@ pub(super) fn block(writer: &mut Writer, block: &Block) {
         }
         positions(writer, block, &names);
         write_place(writer, block, &names);
-        left(writer, block, &names);
+        wholes(writer, block, &names);
         let first = |guard: &Guard| {
             let extent = guard.extent - block.inside(&guard.of).1.unsigned_abs();
             let asks = varies || !block.varies(guard);
@@ -389,18 +389,15 @@ fn write_place(writer: &mut Writer, block: &Block, names: &Names) {
     );
 }
 
-/// Writes how many steps are left along the axes whose end a block may pass.
-fn left(writer: &mut Writer, block: &Block, names: &Names) {
+/// Writes whether the block has all of its steps along the axes whose last block has fewer.
+fn wholes(writer: &mut Writer, block: &Block, names: &Names) {
     for (axis, side) in block.sides().iter().enumerate().filter(|(_, side)| side.is_ragged()) {
+        let whole = side.covered / side.steps;
         writer.noted(
+            format_args!("let whole{axis} = {} < {whole}u;", names.axis(side.number)),
             format_args!(
-                "let left{axis} = {}u - {} * {}u;",
-                side.covered,
-                names.axis(side.number),
-                side.steps
-            ),
-            format_args!(
-                "steps of a{axis} that are left, fewer than {} in the last block",
+                "the last block has {} of {} steps of a{axis}",
+                side.covered % side.steps,
                 side.steps
             ),
         );
@@ -409,39 +406,41 @@ fn left(writer: &mut Writer, block: &Block, names: &Names) {
 
 /// Writes the stores of a block: each run of the destination, access by access.
 ///
-/// Where a block passes the end of an axis, it stores only what lies before.
+/// What only a whole block has comes last, under one condition for all stores that ask the same.
 fn stores(writer: &mut Writer, block: &Block, value: impl Fn(usize, u64) -> Vec<String>) {
     let kind = type_name(block.store() * u64::from(block.nest().dst_bits()));
     let outermost = block.outermost_of_run();
     let unit = block.sides()[outermost].dst_stride;
-    for (number, run) in block.runs().iter().enumerate() {
-        let inside: Vec<String> = (0..outermost)
-            .filter(|&axis| block.sides()[axis].is_ragged() && run.at[axis] > 0)
-            .map(|axis| format!("left{axis} > {}u", run.at[axis]))
-            .collect();
-        let accesses = |writer: &mut Writer| {
-            for access in 0..block.rows() / block.store() {
-                let place = at("write", signed(run.place + access));
-                let store = |writer: &mut Writer| {
-                    let head = format!("destination[{place}] = ");
-                    let parts = value(number, access);
-                    match &parts[..] {
-                        [one] => writer.line(format_args!("{head}{one};")),
-                        parts => writer.list(&format!("{head}{kind}("), parts, ");"),
-                    }
-                };
-                let last = (access * block.store() + block.store() - 1) / unit;
-                if block.sides()[outermost].is_ragged() && access > 0 {
-                    writer.block(format_args!("if left{outermost} > {last}u"), store);
-                } else {
-                    store(writer);
+    let runs = block.runs();
+    let accesses = 0..block.rows() / block.store();
+    let all = runs.iter().enumerate().flat_map(|(number, run)| {
+        accesses.clone().map(move |access| {
+            let last = (access * block.store() + block.store() - 1) / unit;
+            let at = |axis| if axis == outermost { last } else { run.at[axis] };
+            let sides = block.sides()[..=outermost].iter().enumerate();
+            let asks = sides
+                .filter(|(axis, side)| side.is_ragged() && at(*axis) >= side.covered % side.steps);
+            let whole: Vec<String> = asks.map(|(axis, _)| format!("whole{axis}")).collect();
+            (whole, number, access)
+        })
+    });
+    let mut all: Vec<_> = all.collect();
+    all.sort_by(|a, b| (a.0.len(), &a.0).cmp(&(b.0.len(), &b.0)));
+    for alike in all.chunk_by(|a, b| a.0 == b.0) {
+        let stores = |writer: &mut Writer| {
+            for &(_, number, access) in alike {
+                let place = at("write", signed(runs[number].place + access));
+                let head = format!("destination[{place}] = ");
+                let parts = value(number, access);
+                match &parts[..] {
+                    [one] => writer.line(format_args!("{head}{one};")),
+                    parts => writer.list(&format!("{head}{kind}("), parts, ");"),
                 }
             }
         };
-        if inside.is_empty() {
-            accesses(writer);
-        } else {
-            writer.block(format_args!("if {}", inside.join(" && ")), accesses);
+        match &alike[0].0[..] {
+            [] => stores(writer),
+            whole => writer.block(format_args!("if {}", whole.join(" && ")), stores),
         }
     }
 }

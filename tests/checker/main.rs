@@ -215,12 +215,23 @@ fn patches_that_pass_the_end_of_a_row() {
 /// Large copies of a GPU: rows of 16 bytes eight times an invocation, blocks of 4 by 4 twice.
 #[test]
 fn several_blocks_an_invocation() {
-    for (to, rows, width) in [("{3,1,2,0}", 1, 8), ("{1,3,2,0}", 4, 8)] {
+    for (extents, from, to, rows, width) in [
+        ("f32[8,64,64,64]", "", "{3,1,2,0}", 1, 8),
+        ("f32[8,64,64,64]", "", "{1,3,2,0}", 4, 8),
+        // Units that are neighbours on neither side, in place of a gather.
+        ("f32[2,3,200,224]", "", "{1,3,2,0}", 1, 2),
+        ("f32[480,640]", "{1,0:T(6,10)}", "{1,0:T(4,8)}", 1, 2),
+        // Words that guards divide.
+        ("s8[1000,3001]", "{1,0:T(32,128)(4,1)}", "{1,0:T(8,128)(4,1)}", 4, 2),
+    ] {
         let (mut random, target) = (Random(1), Target::webgpu());
-        let source: Shape = "f32[8,64,64,64]".parse().unwrap();
-        let destination: Shape = format!("f32[8,64,64,64]{to}").parse().unwrap();
+        let source: Shape = format!("{extents}{from}").parse().unwrap();
+        let destination: Shape = format!("{extents}{to}").parse().unwrap();
+        let sizes: Vec<u64> =
+            source.dimensions().iter().filter_map(|dimension| dimension.bound()).collect();
+        let window = Window::identity(&sizes);
         let Operation { source, destination, window, .. } =
-            of_shapes(&source, &destination, Window::identity(&[8, 64, 64, 64]));
+            of_shapes(&source, &destination, window);
         let nest = nest::lower(&source, &destination, &window).unwrap();
         let schedule = schedule(nest, &target).unwrap();
         let block = schedule.block().unwrap();
