@@ -182,7 +182,15 @@ impl<'a> Packing<'a> {
                 let passes =
                     can_pass && (most + place).div_euclid(load) + signed(access) > signed(last);
                 let at = if passes { format!("min({at}, {last}u)") } else { at };
-                writer.line(format_args!("let {} = {source}[{at}];", loaded(access)));
+                if !start.is_wide && run.accesses == 1 {
+                    let (name, by) = (self.name(number, 0), &start.by);
+                    writer.line(format_args!("let {name} = {source}[{at}] >> {by};"));
+                } else {
+                    writer.line(format_args!("let {} = {source}[{at}];", loaded(access)));
+                }
+            }
+            if !start.is_wide && run.accesses == 1 {
+                continue;
             }
             for value in 0..run.values {
                 let (name, low) = (self.name(number, value), loaded(value));
