@@ -1,5 +1,5 @@
 //! `--cases by-hand`: everyday cases and transposes of TTC that fall short of a goal, each beside a loop that is written for it
-//! alone, on one thread.
+//! alone, on one thread, or on as many as `--threads` says where the loop is of a transpose.
 //!
 //! In the everyday cases runs are moved by the system's copy, as numpy moves them, and all stores are ordinary ones; those of
 //! TTC are streamed, as HPTT does.
@@ -7,9 +7,9 @@
 
 use std::error::Error;
 
-use rayon::ThreadPoolBuilder;
+use rayon::{ThreadPoolBuilder, prelude::*};
 use stridec::{Operation, Tensor, host, shape::ElementType};
-use wide::u8x16;
+use wide::{u8x16, u32x4, u64x2};
 
 use super::{
     Run,
@@ -25,7 +25,7 @@ const LINE: usize = 64;
 type Loop = fn(&[u8], &mut [u8]);
 
 /// The loops, by how the names of their cases begin.
-const LOOPS: [(&str, Loop); 11] = [
+const LOOPS: [(&str, Loop); 15] = [
     ("matrix c128 1001x1003", |source, to| turned::<16>(source, to, 1001, 1003)),
     ("unpack s4 turned", unpack_turned),
     ("rows from an odd place, u8", |source, to| rows(&source[4097 + 3..], to, 4097, 4094)),
@@ -49,7 +49,7 @@ const LOOPS: [(&str, Loop); 11] = [
             for part in 0..6 {
                 let place = (part * 39 + image) * 432 * 64;
                 let to = &mut to.as_chunks_mut::<8>().0[place..][..432 * 64];
-                turned_past_caches(&source[part * 432..], to, (64, 6 * 432), 432);
+                turned_past_caches(&source[part * 432..], to, (64, 6 * 432), (432, 64));
             }
         }
     }),
@@ -60,11 +60,41 @@ const LOOPS: [(&str, Loop); 11] = [
             stream(&mut to[place..][..128], run);
         }
     }),
+    ("ttc 33 f32", |source, to| {
+        let source = source.as_chunks::<4>().0;
+        outermost(to, 18, |b, to| {
+            for (a, block) in source.chunks_exact(18 * 32 * 18 * 32).enumerate() {
+                for d in 0..18 {
+                    let (rows, to) =
+                        (&block[(b * 32 * 18 + d) * 32..], &mut to[(d * 18 + a) * 1024..]);
+                    turned_past_caches(rows, to, (32, 18 * 32), (32, 32));
+                }
+            }
+        });
+    }),
+    ("ttc 36 f32", |source, to| {
+        let source = source.as_chunks::<4>().0;
+        outermost(to, 18, |c, to| {
+            for (number, block) in source.chunks_exact(18 * 1024).enumerate() {
+                let (a, b) = (number / 18, number % 18);
+                let to = &mut to[(a * 32 * 18 + b) * 32..];
+                turned_past_caches(&block[c * 1024..], to, (32, 32), (32, 18 * 32));
+            }
+        });
+    }),
+    ("ttc 48 f64", |source, to| planes::<8>(source, to, [16, 12, 16])),
+    ("ttc 49 f32", |source, to| planes::<4>(source, to, [16, 4, 64])),
 ];
 
 /// The cases of TTC that have a loop, by how their names begin here: at one width each.
-const TTC: [(&str, ElementType, &str); 2] =
-    [("ttc 19", ElementType::F64, "ttc 19 f64"), ("ttc 27", ElementType::F32, "ttc 27 f32")];
+const TTC: [(&str, ElementType, &str); 6] = [
+    ("ttc 19", ElementType::F64, "ttc 19 f64"),
+    ("ttc 27", ElementType::F32, "ttc 27 f32"),
+    ("ttc 33", ElementType::F32, "ttc 33 f32"),
+    ("ttc 36", ElementType::F32, "ttc 36 f32"),
+    ("ttc 48", ElementType::F64, "ttc 48 f64"),
+    ("ttc 49", ElementType::F32, "ttc 49 f32"),
+];
 
 /// The transposes of TTC at 24 MiB that have a loop.
 fn transposes() -> Result<Vec<Everyday>, Box<dyn Error>> {
@@ -86,8 +116,9 @@ fn transposes() -> Result<Vec<Everyday>, Box<dyn Error>> {
 pub fn measure(repetitions: usize) -> Result<(), Box<dyn Error>> {
     let only = option("--only").unwrap_or_default();
     let mut report = Report::new("host");
-    let pool = ThreadPoolBuilder::new().num_threads(1).build()?;
-    let cases = everyday()?.into_iter().chain(transposes()?);
+    let threads = option("--threads").map_or(Ok(1), |threads| threads.parse())?;
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
+    let cases = everyday()?.into_iter().filter(|_| threads == 1).chain(transposes()?);
     for case in cases.filter(|case| case.name.contains(&only)) {
         let Some((_, by_hand)) = LOOPS.iter().find(|(name, _)| case.name.starts_with(name)) else {
             continue;
@@ -199,30 +230,79 @@ fn unpack_turned(source: &[u8], to: &mut [u8]) {
     }
 }
 
-/// A matrix of units of 8 bytes, whose rows are so many units apart, past the caches: two lines of each column at a time, in
-/// the order of the source, of which what is 256 bytes further is asked for.
-fn turned_past_caches(
-    source: &[[u8; 8]],
-    to: &mut [[u8; 8]],
-    (rows, pitch): (usize, usize),
-    columns: usize,
+/// Each step of the destination's outermost axis, which threads share out.
+fn outermost<const N: usize>(
+    to: &mut [u8],
+    steps: usize,
+    each: impl Fn(usize, &mut [[u8; N]]) + Sync,
 ) {
-    for row in (0..rows).step_by(16) {
-        for column in (0..columns).step_by(2) {
-            let mut lines = [[[0; 8]; 16]; 2];
-            for n in 0..16 {
-                let units = &source[(row + n) * pitch + column..];
-                if let (0, Some(ahead)) = (column % 8, units.get(32)) {
-                    fetch(ahead);
-                }
-                (lines[0][n], lines[1][n]) = (units[0], units[1]);
+    let to = to.as_chunks_mut::<N>().0;
+    let step = to.len() / steps;
+    to.par_chunks_mut(step).with_max_len(1).enumerate().for_each(|(number, to)| {
+        each(number, to);
+        fence();
+    });
+}
+
+/// `[12, 12, 12, d, e, f] by [2, 0, 4, 1, 5, 3]`.
+fn planes<const N: usize>(source: &[u8], to: &mut [u8], [d, e, f]: [usize; 3]) {
+    let source = source.as_chunks::<N>().0;
+    outermost(to, 12, |c, to| {
+        for (number, block) in source.chunks_exact(12 * d * e * f).enumerate() {
+            let (a, b) = (number / 12, number % 12);
+            for part in 0..e {
+                let rows = &block[c * d * e * f + part * f..];
+                let to = &mut to[((a * e + part) * 12 + b) * d * f..];
+                turned_past_caches(rows, to, (d, e * f), (f, d));
             }
-            for (number, line) in lines.iter().enumerate() {
-                let to = &mut to[(column + number) * rows + row..][..16];
+        }
+    });
+}
+
+/// A matrix of units of 4 or 8 bytes whose rows are so many units apart, past the caches: 16 rows of 16 bytes at a time, transposed in
+/// registers, in the order of the source, of which what is 256 bytes further is asked for. Columns are so many units apart in the
+/// destination.
+fn turned_past_caches<const N: usize>(
+    source: &[[u8; N]],
+    to: &mut [[u8; N]],
+    (rows, pitch): (usize, usize),
+    (columns, apart): (usize, usize),
+) {
+    let edge = 16 / N;
+    for row in (0..rows).step_by(16) {
+        for column in (0..columns).step_by(edge) {
+            let mut lines = [[[0; 16]; N]; 4];
+            for part in 0..N {
+                let square: [[u8; 16]; 4] = std::array::from_fn(|n| {
+                    if n >= edge {
+                        return [0; 16];
+                    }
+                    let units = &source[(row + part * edge + n) * pitch + column..];
+                    if let (0, Some(ahead)) = (column % (LINE / N), units.get(256 / N)) {
+                        fetch(ahead);
+                    }
+                    *units.as_flattened().first_chunk().expect("16 bytes of a row")
+                });
+                for (line, column) in lines.iter_mut().zip(turned_square::<N>(square)) {
+                    line[part] = column;
+                }
+            }
+            for (number, line) in lines[..edge].iter().enumerate() {
+                let to = &mut to[(column + number) * apart + row..][..16];
                 stream(to.as_flattened_mut(), line.as_flattened());
             }
         }
     }
+}
+
+/// The columns of a square of units of 4 bytes, or of 8, of which two rows count.
+#[inline(always)]
+fn turned_square<const N: usize>(rows: [[u8; 16]; 4]) -> [[u8; 16]; 4] {
+    if N == 4 {
+        return bytemuck::cast(u32x4::transpose(bytemuck::cast(rows)));
+    }
+    let two = u64x2::transpose([bytemuck::cast(rows[0]), bytemuck::cast(rows[1])]);
+    [bytemuck::cast(two[0]), bytemuck::cast(two[1]), [0; 16], [0; 16]]
 }
 
 /// Copies whole lines past the caches.
@@ -250,7 +330,7 @@ fn fence() {
 }
 
 /// Asks for a line that will be read.
-fn fetch(unit: &[u8; 8]) {
+fn fetch<const N: usize>(unit: &[u8; N]) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a hint; SSE is part of x86-64.
     unsafe {

@@ -18,7 +18,7 @@ const SHARES_PER_THREAD: usize = 4;
 const NEIGHBOURS: usize = 128;
 
 /// Bytes from which on a share's runs are long enough on both sides.
-const RUN: u64 = 1 << 14;
+const RUN: u64 = 1 << 16;
 
 /// The most pieces of a share; each is a slice to look up.
 const PIECES: u64 = 1 << 12;
