@@ -296,7 +296,7 @@ fn turned_past_caches<const N: usize>(
 }
 
 /// The columns of a square of units of 4 bytes, or of 8, of which two rows count.
-#[inline(always)]
+#[inline]
 fn turned_square<const N: usize>(rows: [[u8; 16]; 4]) -> [[u8; 16]; 4] {
     if N == 4 {
         return bytemuck::cast(u32x4::transpose(bytemuck::cast(rows)));

@@ -104,6 +104,16 @@ impl BoxCopy<'_, '_> {
         // What is read again comes from the cache, and only the writing counts.
         let again = plan.loops.iter().any(|of| of.src == 0);
         let streams = again || plan.unit < LONG || streams_runs();
+        // The compiler unrolls copies whose length it knows.
+        match (&stream, plan.unit) {
+            (Some((stream, _)), 64) if streams => {
+                return lines::<64>(plan, (source, from), (destination, to), stream);
+            }
+            (Some((stream, _)), 128) if streams => {
+                return lines::<128>(plan, (source, from), (destination, to), stream);
+            }
+            _ => {}
+        }
         each_tile(plan, from, to, &mut |tile| {
             each_unit(&tile, |from, to| {
                 let from = &source[from..from + plan.unit];
@@ -197,6 +207,22 @@ impl BoxCopy<'_, '_> {
             room.write(plan, full, pitch, destination, stream, || ());
         }
     }
+}
+
+/// Moves units of as many bytes as one or two cache lines past the caches.
+fn lines<const N: usize>(
+    plan: &Plan,
+    (source, from): (&[u8], isize),
+    (destination, to): (&mut Pieces, isize),
+    stream: &Stream,
+) {
+    each_tile(plan, from, to, &mut |tile| {
+        each_unit(&tile, |from, to| {
+            let from = source[from..].first_chunk::<N>().expect("a unit");
+            let (slice, place) = destination.place(to);
+            stream.copy_chunk(slice[place..].first_chunk_mut().expect("a unit"), from);
+        });
+    });
 }
 
 impl Room {

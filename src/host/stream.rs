@@ -40,6 +40,16 @@ impl Stream {
         copy_small(&mut destination[lines..], &source[lines..]);
     }
 
+    /// Copies a known number of bytes, whole cache lines of the destination past the caches.
+    #[inline]
+    pub(super) fn copy_chunk<const N: usize>(&self, destination: &mut [u8; N], source: &[u8; N]) {
+        if destination.as_ptr().addr().is_multiple_of(LINE) && N.is_multiple_of(LINE) {
+            copy_lines(destination, source);
+        } else {
+            self.copy(destination, source);
+        }
+    }
+
     /// Copies a run of a line at the least to a place of a slice, where the run before it ended with `before`: the line that
     /// both have a part of is written whole. What the run has of a line that it does not fill is left to the run after it,
     /// but for the last.
