@@ -305,7 +305,7 @@ fn boxes(whole: &Arc<CopyNest>, woven: Option<&Woven>, target: &Target, list: &m
         list.extend(block.map(|block| Candidate::of_block(strategy, reason, block, target)));
     }
     if woven.is_none() {
-        // What a CPU's rounds do not share, since the blocks of a round compute it too.
+        // On a CPU it pays where a guard divides blocks, or where there is nothing but a gather (`benches/NOTES.md`).
         let is_gpu = target.kind == AdapterKind::Gpu;
         let unit = (bits >= 32 && !shares_run && (is_gpu || list.is_empty())).then(|| {
             let steps: SmallVec<[u64; 8]> = smallvec![1; axes.len()];

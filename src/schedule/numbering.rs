@@ -32,7 +32,8 @@ impl Patch {
     /// time, and each for a while.
     ///
     /// Where rows of the destination are no whole sectors, a warp of a GPU stores along them instead, a word in each invocation: to
-    /// as few sectors as it can. The loads of a workgroup share what a cache keeps.
+    /// as few sectors as it can. The loads of a workgroup share what a cache keeps. Where none of a
+    /// block's units are neighbours, its blocks follow each other as in the destination.
     pub(super) fn all(kind: AdapterKind) -> &'static [Self] {
         use Turn::{Dst, DstBytes, Src, SrcAxis, SrcBytes};
         match kind {
