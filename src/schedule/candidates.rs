@@ -307,20 +307,21 @@ fn boxes(whole: &Arc<CopyNest>, woven: Option<&Woven>, target: &Target, list: &m
     if woven.is_none() {
         // On a CPU it pays where a guard divides blocks, or where there is nothing but a gather (`benches/NOTES.md`).
         let is_gpu = target.kind == AdapterKind::Gpu;
-        let unit = (bits >= 32 && !shares_run && (is_gpu || list.is_empty())).then(|| {
+        let several = |block: &Block, strategy, reason| {
+            let block = repeated(block, &axes, target)?;
+            Some(Candidate::of_block(strategy, reason, block, target))
+        };
+        let cheapest = list.iter().min_by_key(|candidate| candidate.cost).and_then(|of| {
+            let pays = |block: &&Block| is_gpu || block.varying_guards().next().is_some();
+            several(of.block().filter(pays)?, of.strategy, of.reason)
+        });
+        let takes_units = bits >= 32 && !shares_run && (is_gpu || list.is_empty());
+        let unit = (takes_units && nest.dst_units() >= 2 * BUSY).then(|| {
             let steps: SmallVec<[u64; 8]> = smallvec![1; axes.len()];
             let unit = made(whole, None, nest, &steps, 0, 0, target)?;
-            Some((unit, Strategy::Rows, "units far apart are moved together"))
+            several(&unit, Strategy::Rows, "units far apart are moved together")
         });
-        let cheapest = list.iter().min_by_key(|candidate| candidate.cost);
-        let cheapest = cheapest
-            .and_then(|of| Some((of.block()?.clone(), of.strategy, of.reason)))
-            .filter(|(block, ..)| is_gpu || block.varying_guards().next().is_some());
-        let several = [cheapest, unit.flatten()].into_iter().flatten();
-        list.extend(several.filter_map(|(block, strategy, reason)| {
-            let block = repeated(&block, &axes, target)?;
-            Some(Candidate::of_block(strategy, reason, block, target))
-        }));
+        list.extend(cheapest.into_iter().chain(unit.flatten()));
     }
 }
 
@@ -383,7 +384,9 @@ fn repeated(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<Block> 
     let steps: SmallVec<[u64; 8]> = block.sides().iter().map(|side| side.steps).collect();
     // Neighbours on either side are for other invocations of a warp.
     let apart = |axis: usize| axes[axis].src_stride.unsigned_abs().min(axes[axis].dst_stride);
-    let is_far = |axis: usize| apart(axis) * u64::from(block.nest().dst_bits()) >= SECTOR_BYTES * 8;
+    let is_far = |axis: usize| {
+        apart(axis).saturating_mul(block.nest().dst_bits().into()) >= SECTOR_BYTES * 8
+    };
     let mut ways: SmallVec<[(u64, usize); 8]> = (0..axes.len() - 1)
         .filter(|&axis| steps[axis] == 1 && is_far(axis))
         .filter_map(|axis| {

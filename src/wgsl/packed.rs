@@ -176,21 +176,21 @@ impl<'a> Packing<'a> {
             let own = if self.runs.len() == 1 { String::new() } else { format!("{number}_") };
             let loaded = if start.is_wide { "access" } else { "word" };
             let loaded = |access: u64| format!("{loaded}{own}{access}");
-            for access in 0..run.accesses {
+            let read = |access: u64| {
                 let at = at(&start.first, start.accesses + signed(access));
                 let can_pass = access > 0 && access == run.values || reads_more;
                 let passes =
                     can_pass && (most + place).div_euclid(load) + signed(access) > signed(last);
                 let at = if passes { format!("min({at}, {last}u)") } else { at };
-                if !start.is_wide && run.accesses == 1 {
-                    let (name, by) = (self.name(number, 0), &start.by);
-                    writer.line(format_args!("let {name} = {source}[{at}] >> {by};"));
-                } else {
-                    writer.line(format_args!("let {} = {source}[{at}];", loaded(access)));
-                }
-            }
+                format!("{source}[{at}]")
+            };
             if !start.is_wide && run.accesses == 1 {
+                let (name, by) = (self.name(number, 0), &start.by);
+                writer.line(format_args!("let {name} = {} >> {by};", read(0)));
                 continue;
+            }
+            for access in 0..run.accesses {
+                writer.line(format_args!("let {} = {};", loaded(access), read(access)));
             }
             for value in 0..run.values {
                 let (name, low) = (self.name(number, value), loaded(value));
