@@ -82,10 +82,19 @@ pub(super) fn streams_single_lines() -> bool {
 
 /// Whether rows that are transposed next are asked for: hundreds of bytes of each, which are not foreseen.
 ///
-/// On an Intel Xeon of family 6 that takes up to half as long again, on an AMD EPYC of family 26 two thirds of the time
-/// (`benches/NOTES.md`). Of other makers nothing is known.
+/// On an Intel Xeon of family 6 that takes up to half as long again, on an AMD EPYC of family 25 up to a quarter, on one of
+/// family 26 two thirds of the time (`benches/NOTES.md`). Of other makers nothing is known.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))] // Where there are registers to transpose in.
 pub(super) fn asks_for_rows() -> bool {
+    !is_intel() && family() != 25
+}
+
+/// Whether matrices are transposed in squares of whole cache lines, where registers are as long.
+///
+/// On an AMD EPYC of family 25 that takes 0.4 to 0.9 times as long (`benches/NOTES.md`). Other processors were not measured:
+/// on Intel's, which shuffle 64 bytes in one unit alone, what was measured there stays.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn transposes_lines() -> bool {
     !is_intel()
 }
 

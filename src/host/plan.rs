@@ -59,6 +59,9 @@ const LONG_UNIT: usize = 1 << 8;
 /// that few lines are shared with other tiles and that the processor foresees the next ones.
 const SMALL_TILE: (usize, usize) = (1 << 10, 1 << 9);
 
+/// The same where whole lines are transposed: half of the squares that overlap others.
+const LINES_TILE: (usize, usize) = (1 << 10, 1 << 10);
+
 /// The same for larger units.
 const LARGE_TILE: (usize, usize) = (1 << 8, 1 << 7);
 
@@ -243,7 +246,11 @@ impl Plan {
         {
             return plan;
         }
-        let tile = if unit > SMALL { LARGE_TILE } else { SMALL_TILE };
+        let tile = match simd {
+            _ if unit > SMALL => LARGE_TILE,
+            Some(simd) if simd.transposes_lines() => LINES_TILE,
+            _ => SMALL_TILE,
+        };
         let mut plane = Plane::new(axes, unit, tile);
         while plane.is_joined_better(simd) {
             plane.join();

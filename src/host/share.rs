@@ -11,6 +11,9 @@ use crate::nest::CopyNest;
 /// The least that is worth another thread, in bytes.
 const SHARE_BYTES: usize = 1 << 17;
 
+/// Such shares that are worth a second thread, at the least: what is smaller is copied while others wake up, and its steps are kept.
+const SMALL_SHARES: usize = 4;
+
 /// Shares for each thread, so that a slow one does not hold up the others.
 const SHARES_PER_THREAD: usize = 4;
 
@@ -37,7 +40,7 @@ pub(super) struct Share<'a> {
 
 /// Whether a destination of so many bytes is one share, whatever the number of threads.
 pub(super) fn is_small(bytes: usize) -> bool {
-    bytes < 2 * SHARE_BYTES
+    bytes < SMALL_SHARES * SHARE_BYTES
 }
 
 /// Shares the destination out to threads.

@@ -8,17 +8,20 @@
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{
-    __m512i, _mm512_loadu_si512, _mm512_mask_storeu_epi8, _mm512_maskz_loadu_epi8,
-    _mm512_permutex2var_epi8, _mm512_setzero_si512, _mm512_shuffle_i32x4,
+    _mm512_loadu_si512, _mm512_mask_storeu_epi8, _mm512_maskz_loadu_epi8, _mm512_permutex2var_epi8,
+    _mm512_setzero_si512,
 };
 
-#[cfg(target_arch = "x86_64")]
-use super::x86::{high_64, lanes_64, low_64, permute_64, stream_64, whole_64, write_64};
 use super::{
     super::stream::{LINE, Stream, ahead},
     columns::{Columns, Starts},
     set::{Set, Simd},
     transpose::{Inner, inside},
+};
+#[cfg(target_arch = "x86_64")]
+use super::{
+    lines::square_of_lines,
+    x86::{high_64, lanes_64, low_64, permute_64, stream_64, write_64},
 };
 
 /// 0, 1, 2, …: from byte `LINE - n` on the places that join the last `n` bytes of a line and the first of another.
@@ -177,27 +180,11 @@ unsafe fn blocks<const N: usize, const E: usize, const INNER: bool>(
             for (line, rows) in rows.chunks_exact(height).enumerate() {
                 // SAFETY: the block's rows and columns are among the caller's.
                 unsafe {
-                    let mut quarters = [[_mm512_setzero_si512(); E]; 4];
-                    for (quarter, rows) in quarters.iter_mut().zip(rows.chunks_exact(E)) {
-                        *quarter = square!(
-                            whole_64,
-                            low_64,
-                            high_64,
-                            permute_64,
-                            N,
-                            E,
-                            table,
-                            |line: usize, _| from.wrapping_offset(rows[line]).add(column * N)
-                        );
-                    }
-                    for number in 0..E {
-                        let [first, second, third, last] = &quarters;
-                        let lanes =
-                            turned([first[number], second[number], third[number], last[number]]);
-                        for (lane, bytes) in lanes.into_iter().enumerate() {
-                            block[lane * E + number][line] = bytes;
-                        }
-                    }
+                    square_of_lines::<N, E, INNER>(
+                        table,
+                        |line| from.wrapping_offset(rows[line]).wrapping_add(column * N),
+                        |column, bytes| block[column][line] = bytes,
+                    );
                 }
             }
             for (number, lines) in (column..).zip(&block[..4 * E]).skip(done - column) {
@@ -229,21 +216,6 @@ unsafe fn blocks<const N: usize, const E: usize, const INNER: bool>(
         }
     }
     count * LINES
-}
-
-/// Lane `n` of register `m` from lane `m` of register `n`.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn turned([a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {
-    let (low, high) = (_mm512_shuffle_i32x4::<0x44>(a, b), _mm512_shuffle_i32x4::<0xee>(a, b));
-    let (low_2, high_2) = (_mm512_shuffle_i32x4::<0x44>(c, d), _mm512_shuffle_i32x4::<0xee>(c, d));
-    [
-        _mm512_shuffle_i32x4::<0x88>(low, low_2),
-        _mm512_shuffle_i32x4::<0xdd>(low, low_2),
-        _mm512_shuffle_i32x4::<0x88>(high, high_2),
-        _mm512_shuffle_i32x4::<0xdd>(high, high_2),
-    ]
 }
 
 /// Transposes the matrix of `columns` columns of units of `N` bytes, `E` of which fill 16 bytes, whose rows begin at offsets

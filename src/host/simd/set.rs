@@ -29,7 +29,9 @@ impl Simd {
             (Set::Avx2, is_x86_feature_detected!("avx2")),
             (
                 Set::Avx512Vbmi,
-                is_x86_feature_detected!("avx512vbmi") && is_x86_feature_detected!("avx512bw"),
+                is_x86_feature_detected!("avx512vbmi")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512vl"),
             ),
         ];
         sets.into_iter().filter(|&(_, found)| found).map(|(set, _)| Self(set))

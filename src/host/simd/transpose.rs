@@ -8,7 +8,7 @@
 #[cfg(target_arch = "aarch64")]
 use super::neon;
 #[cfg(target_arch = "x86_64")]
-use super::x86;
+use super::{super::cache::transposes_lines, lines, x86};
 use super::{
     super::{
         cache::paired_bytes,
@@ -64,6 +64,15 @@ macro_rules! by_inner {
 }
 
 impl Simd {
+    /// Whether matrices are transposed in squares of whole cache lines, where they are as large.
+    pub(in crate::host) fn transposes_lines(self) -> bool {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512Vbmi => transposes_lines(),
+            _ => false,
+        }
+    }
+
     /// Transposes a matrix of units of 1, 2, 4, 8 or 16 bytes: the unit of row `r` and column `c` is read `rows[r]` bytes
     /// and `c` units after `from`, and written `r` units after byte `at` of the column, its bytes permuted as `inner` says.
     ///
@@ -171,13 +180,25 @@ impl Simd {
         // SAFETY: a set has the features of those before it; rows are as many as the function takes at once.
         unsafe {
             match self.0 {
+                #[cfg(target_arch = "x86_64")]
+                Set::Avx512Vbmi
+                    if N > 1
+                        && rows.len().min(columns.count) >= 4 * E
+                        && self.transposes_lines() =>
+                {
+                    by_inner!(lines::transpose_lines, inner, columns, from, rows, at);
+                }
                 // Lines are written whole. Bytes are faster in registers of 32 bytes on one processor, of 64 on another.
                 #[cfg(target_arch = "x86_64")]
                 Set::Avx512Vbmi if N > 1 && rows.len() >= 4 * E => {
                     by_inner!(x86::transpose_64, inner, columns, from, rows, at);
                 }
                 #[cfg(target_arch = "x86_64")]
-                Set::Avx2 | Set::Avx512Vbmi if rows.len() >= 2 * E => {
+                Set::Avx512Vbmi if rows.len() >= 2 * E => {
+                    by_inner!(x86::transpose_32_of_many, inner, columns, from, rows, at);
+                }
+                #[cfg(target_arch = "x86_64")]
+                Set::Avx2 if rows.len() >= 2 * E => {
                     by_inner!(x86::transpose_32, inner, columns, from, rows, at);
                 }
                 #[cfg(target_arch = "x86_64")]

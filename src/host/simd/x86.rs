@@ -40,6 +40,17 @@ select!(
 
 transpose!(transpose_16, "ssse3", 1, lanes_16, low_16, high_16, permute_16, write_16);
 transpose!(transpose_32, "avx2", 2, lanes_32, low_32, high_32, permute_32, write_32);
+// With 32 registers, so that squares of bytes need no room on the stack.
+transpose!(
+    transpose_32_of_many,
+    "avx2,avx512bw,avx512vl",
+    2,
+    lanes_32,
+    low_32,
+    high_32,
+    permute_32,
+    write_32
+);
 transpose!(
     transpose_64,
     "avx512f,avx512bw,avx512vbmi",

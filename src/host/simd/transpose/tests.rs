@@ -41,6 +41,44 @@ fn matrices_are_transposed_and_nothing_else_is_written() {
     }
 }
 
+/// Sides of many registers, whose lines begin whole cache lines apart, from places before and behind the start of one.
+#[test]
+fn long_matrices_are_transposed_and_nothing_else_is_written() {
+    let source: Vec<u8> = (0..400_000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
+    let start = source.as_ptr().addr().wrapping_neg() % LINE;
+    for (simd, unit) in Simd::all().flat_map(|simd| [1, 2, 4, 8, 16].map(|unit| (simd, unit))) {
+        let edge = LINE / unit;
+        for (rows, columns, from, to) in [
+            (8 * edge, 8 * edge, 0, 0),
+            (8 * edge + 1, 9 * edge - 1, unit, LINE - unit),
+            (8 * edge - 1, 8 * edge, LINE / 2, LINE / 2),
+            (8 * edge, edge, 16, 48),
+            (9 * edge, edge + 1, 1, 2 * unit + 1),
+        ] {
+            let [read, write] = [columns, rows].map(|of| (of * unit).next_multiple_of(LINE) + LINE);
+            let starts = |count: usize, pitch: usize| -> Vec<isize> {
+                (0..count).map(|line| (line * pitch).cast_signed()).collect()
+            };
+            let (lines, to_lines) = (starts(rows, read), starts(columns, write));
+            let mut out = vec![0xa5; 2 * LINE + columns * write];
+            let (from, to) = (start + from, out.as_ptr().addr().wrapping_neg() % LINE + to);
+            let mut expected = out.clone();
+            let given = (source.as_slice(), from.cast_signed(), lines.as_slice());
+            let mut runs =
+                Columns::new([&mut out[..]], SHIFT, to.cast_signed(), &to_lines, rows * unit);
+            let done =
+                simd.transpose((unit, None), given, (runs.as_mut().expect("columns inside"), 0));
+            assert!(done, "{simd:?} {unit}: {rows} by {columns}");
+            for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |of| (row, of))) {
+                let place = to + column * write + row * unit;
+                let given = from + row * read + column * unit;
+                expected[place..place + unit].copy_from_slice(&source[given..given + unit]);
+            }
+            assert!(out == expected, "{simd:?} {unit}: {rows} by {columns}");
+        }
+    }
+}
+
 #[test]
 fn matrices_outside_of_their_slices_are_refused() {
     let (source, mut out) = (vec![0; 300], vec![0; 300]);

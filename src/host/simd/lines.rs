@@ -1,0 +1,142 @@
+//! Matrices transposed in squares of whole cache lines: as many rows as columns, of 64 bytes each.
+//!
+//! Rows and columns whose lines are a power of two apart have few places in the first cache. Read 16 bytes at a time, a line
+//! of such a row is gone before its other bytes are needed, and so is a line of a column that is written in two parts with
+//! other columns between. Here each line is loaded once, squares follow each other along the columns, and in long matrices
+//! all but the first begin with a line on both sides, where its rows and its columns allow that.
+#![allow(unsafe_code)] // Loads and stores of registers take pointers, and an instruction set must be there.
+
+use std::arch::x86_64::{__m512i, _mm512_shuffle_i32x4};
+
+use super::{
+    super::{
+        cache::asks_for_rows,
+        stream::{LINE, ahead},
+    },
+    transpose::Inner,
+    x86::{high_64, lanes_64, low_64, permute_64, whole_64, write_64},
+};
+
+/// Squares of a side, at the least, before it is worth another one that the others begin with lines.
+const LONG_SIDE: usize = 8;
+
+/// Transposes a matrix of `columns` columns of units of `N` bytes, `E` of which fill 16 bytes, whose rows begin at offsets from
+/// an address. Each column is written from byte `at` on.
+///
+/// # Safety
+///
+/// There are at least `4 * E` rows and columns; every row may be read and every column written as a whole.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+pub(super) unsafe fn transpose_lines<const N: usize, const E: usize, const INNER: bool>(
+    inner: &Inner,
+    from: *const u8,
+    rows: &[isize],
+    at: usize,
+    columns: usize,
+    start: impl Fn(usize) -> *mut u8,
+) {
+    // SAFETY: a table has the 16 bytes of a lane.
+    let table = unsafe { lanes_64(|_| inner.as_ptr()) };
+    let edge = 4 * E;
+    let asks = asks_for_rows();
+    let place = |row: &isize| from.wrapping_offset(*row);
+    let reads = Side::new(columns, edge, N, rows.iter().map(|row| place(row).addr()));
+    let starts = (0..columns).map(|column| start(column).addr().wrapping_add(at));
+    let writes = Side::new(rows.len(), edge, N, starts);
+    let mut column = Some(0);
+    while let Some(first) = column {
+        let mut to: [*mut u8; LINE] = [start(first).wrapping_add(at); LINE];
+        for (number, to) in to[..edge].iter_mut().enumerate() {
+            *to = start(first + number).wrapping_add(at);
+        }
+        let mut row = Some(0);
+        while let Some(top) = row {
+            row = writes.next(top);
+            if let Some(next) = row.filter(|_| asks) {
+                for row in &rows[next..next + edge] {
+                    ahead(place(row).wrapping_add(first * N));
+                }
+            }
+            let lines = &rows[top..top + edge];
+            // SAFETY: the square's rows and columns are among the caller's.
+            unsafe {
+                square_of_lines::<N, E, INNER>(
+                    table,
+                    |line| place(&lines[line]).wrapping_add(first * N),
+                    |column, bytes| write_64(to[column].add(top * N), bytes),
+                );
+            }
+        }
+        column = reads.next(first);
+    }
+}
+
+/// Units of a matrix in one direction, and the squares that they are moved in.
+struct Side {
+    count: usize,
+    edge: usize,
+    /// Units before the first that begins a line, in long sides of lines that all begin alike; else 0.
+    gap: usize,
+}
+
+impl Side {
+    /// Of lines of `count` units of `unit` bytes, which begin at these addresses.
+    fn new(count: usize, edge: usize, unit: usize, mut lines: impl Iterator<Item = usize>) -> Self {
+        let first = lines.next().unwrap_or(0);
+        let gap = first.wrapping_neg() % LINE;
+        let is_long = count >= LONG_SIDE * edge && gap.is_multiple_of(unit);
+        // Not left early, so that several are looked at in one instruction.
+        let alike = || lines.fold(0, |other, line| other | (line ^ first)) % LINE == 0;
+        Self { count, edge, gap: if is_long && alike() { gap / unit } else { 0 } }
+    }
+
+    /// The first unit of the square behind the one that begins with unit `first`; the last one may overlap others.
+    fn next(&self, first: usize) -> Option<usize> {
+        let next = if first == 0 && self.gap > 0 { self.gap } else { first + self.edge };
+        (first + self.edge < self.count).then(|| next.min(self.count - self.edge))
+    }
+}
+
+/// Transposes a square of units of `N` bytes: 64 bytes of each of `4 * E` lines, permuted by a table where `INNER` says so.
+/// `write` is given each column.
+///
+/// # Safety
+///
+/// 64 bytes may be read from each place on.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+pub(super) unsafe fn square_of_lines<const N: usize, const E: usize, const INNER: bool>(
+    table: __m512i,
+    place: impl Fn(usize) -> *const u8,
+    mut write: impl FnMut(usize, __m512i),
+) {
+    let mut quarters = [[table; E]; 4];
+    for (number, quarter) in quarters.iter_mut().enumerate() {
+        // SAFETY: the caller's places.
+        unsafe {
+            let read = |line: usize, _| place(number * E + line);
+            *quarter = square!(whole_64, low_64, high_64, permute_64, N, E, table, read);
+        }
+    }
+    let [first, second, third, last] = &quarters;
+    for number in 0..E {
+        let lanes = turned([first[number], second[number], third[number], last[number]]);
+        for (lane, bytes) in lanes.into_iter().enumerate() {
+            write(lane * E + number, bytes);
+        }
+    }
+}
+
+/// Lane `n` of register `m` from lane `m` of register `n`.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn turned([a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {
+    let (low, high) = (_mm512_shuffle_i32x4::<0x44>(a, b), _mm512_shuffle_i32x4::<0xee>(a, b));
+    let (low_2, high_2) = (_mm512_shuffle_i32x4::<0x44>(c, d), _mm512_shuffle_i32x4::<0xee>(c, d));
+    [
+        _mm512_shuffle_i32x4::<0x88>(low, low_2),
+        _mm512_shuffle_i32x4::<0xdd>(low, low_2),
+        _mm512_shuffle_i32x4::<0x88>(high, high_2),
+        _mm512_shuffle_i32x4::<0xdd>(high, high_2),
+    ]
+}
