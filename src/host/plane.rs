@@ -4,6 +4,9 @@ use smallvec::SmallVec;
 
 use super::{shuffle::Shuffle, simd::Simd, stream::LINE};
 
+/// Units of a row of 16 bytes, at the most, that are selected from a load each in less time than squares are transposed.
+const FEW_UNITS: usize = 4;
+
 /// One loop: its steps, and what a step moves each side by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PlanAxis {
@@ -68,14 +71,16 @@ impl Plane {
     }
 
     /// Whether the first of the columns' axes serves better as a further axis of the rows, where it continues them in
-    /// the destination: both groups are shorter than a cache line, or a row is shorter than a register, which shuffles
-    /// fill from several columns.
+    /// the destination: both groups are shorter than a cache line, or a row is shorter than 16 bytes, so that no square has
+    /// it whole, or has as many but few units: shuffles fill registers from several columns.
     pub(super) fn is_joined_better(&self, simd: Option<Simd>) -> bool {
         let Some(&column) = self.columns.first() else { return false };
         let (row, column_bytes) =
             (length(&self.rows) * self.unit, length(&self.columns) * self.unit);
         let shuffled = simd.is_some_and(|simd| {
-            row <= 16 && length(&self.rows) <= Shuffle::most_terms(simd, self.unit)
+            let units = length(&self.rows);
+            (row < 16 || row == 16 && units <= FEW_UNITS)
+                && units <= Shuffle::most_terms(simd, self.unit)
         });
         next(&self.rows, |axis| axis.dst) == Some(column.dst)
             && (shuffled || row < LINE && column_bytes < LINE)
