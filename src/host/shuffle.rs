@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 use super::{
     pieces::Destination,
-    simd::{NONE, Place, Selection, Simd},
+    simd::{NONE, Place, Selection, Simd, TRIPLE},
     stream::{LINE, Stream},
     tile::{Mover, Tile},
 };
@@ -73,6 +73,13 @@ impl Shuffle {
             windows.push(of_register);
             if terms > Self::most_terms(simd, unit) || registers * terms * width > SELECTION_BYTES {
                 return None;
+            }
+        }
+        if (registers, terms) == (TRIPLE, TRIPLE) {
+            // Loads that all registers can take their bytes from are made once for them.
+            let shared = cover((0..row.min(registers * width)).map(read), width);
+            if shared.len() == terms {
+                windows.fill(shared);
             }
         }
         let mut loads = Vec::with_capacity(registers * terms);

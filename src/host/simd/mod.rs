@@ -20,6 +20,6 @@ mod x86;
 
 pub(super) use columns::Columns;
 pub(super) use joined::SHORT_UNIT;
-pub(super) use select::{NONE, Place, Selection};
+pub(super) use select::{NONE, Place, Selection, TRIPLE};
 pub(super) use set::Simd;
 pub(super) use transpose::Inner;

@@ -13,7 +13,7 @@ use super::{
         cache::asks_for_rows,
         stream::{LINE, PAGE, ahead},
     },
-    select::{MANY, Selection},
+    select::{MANY, Selection, TRIPLE},
     transpose::{AHEAD, Inner},
 };
 

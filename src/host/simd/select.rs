@@ -6,6 +6,7 @@
 )]
 
 use smallvec::SmallVec;
+use wide::u64x8;
 
 #[cfg(target_arch = "aarch64")]
 use super::neon;
@@ -56,12 +57,14 @@ pub(in crate::host) struct Selection {
     /// Which source each load reads; none are given where all read one.
     sources: Vec<usize>,
     /// What each load gives, in the same order: for each byte of the register its place in the load, or from [`NONE`] on where it
-    /// gives none.
-    pub(super) places: Vec<u8>,
+    /// gives none. In cache lines, so that no table is loaded from two.
+    places: Vec<u64x8>,
     /// The first byte that a period's loads read, and the first past the last.
     reach: (isize, isize),
     /// What a period moves the source by.
     pub(super) advance: isize,
+    /// Whether all registers of a period take their bytes from the same loads.
+    pub(super) shares_loads: bool,
     /// From a load to the line to ask for, which a later one of the row reads.
     ahead: isize,
 }
@@ -94,7 +97,12 @@ impl Selection {
             .fold((isize::MAX, isize::MIN), |(low, high), &load| (low.min(load), high.max(load)));
         let reach = (low, high + width.cast_signed());
         let ahead = advance.signum() * AHEAD;
-        Self { simd, terms, registers, loads, sources: vec![], places, reach, advance, ahead }
+        let shares_loads =
+            loads.chunks_exact(registers).all(|of| of.iter().all(|load| *load == of[0]));
+        let (sources, all) = (vec![], places);
+        let mut places = vec![u64x8::ZERO; all.len().div_ceil(LINE)];
+        bytemuck::cast_slice_mut(&mut places)[..all.len()].copy_from_slice(&all);
+        Self { simd, terms, registers, loads, sources, places, reach, advance, shares_loads, ahead }
     }
 
     /// The selection from several sources, where this one is from a source in which they lie `pitch` bytes apart: more
@@ -104,14 +112,20 @@ impl Selection {
         let sources: Vec<usize> =
             self.loads.iter().map(|load| source(load).cast_unsigned()).collect();
         let loads = self.loads.iter().map(|load| load - source(load) * pitch).collect();
-        let places = self.places.clone();
+        let places = self.places()[..self.loads.len() * self.simd.width()].to_vec();
         let selection = Self::new(self.simd, self.registers, loads, places, self.advance);
         Self { sources, ..selection }
     }
 
     /// Bytes of its tables.
     pub(in crate::host) fn bytes(&self) -> usize {
-        size_of_val(&self.loads[..]) + size_of_val(&self.sources[..]) + self.places.len()
+        let loads = size_of_val(&self.loads[..]) + size_of_val(&self.sources[..]);
+        loads + size_of_val(&self.places[..])
+    }
+
+    /// What each load gives, register by register.
+    pub(super) fn places(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.places)
     }
 
     /// Asks for the lines that a row read from byte `from` on begins with.
@@ -251,7 +265,7 @@ impl Selection {
                 for load in (register..self.loads.len()).step_by(self.registers) {
                     let (source, at) = sources[self.sources.get(load).copied().unwrap_or(0)];
                     let start = at + from + self.loads[load];
-                    let places = &self.places[load * width..(load + 1) * width];
+                    let places = &self.places()[load * width..(load + 1) * width];
                     for (byte, &place) in bytes.iter_mut().zip(places) {
                         if place < NONE {
                             *byte = source[(start + isize::from(place)).cast_unsigned()];
@@ -266,6 +280,9 @@ impl Selection {
 
 /// Terms whose number the compiler does not know.
 pub(super) const MANY: usize = 0;
+
+/// Registers of a period that are made of as many loads, all of the same.
+pub(in crate::host) const TRIPLE: usize = 3;
 
 /// A function that fills rows with an instruction set: `WIDTH` bytes of `REGISTER` at a time, each term of which
 /// `term` adds.
@@ -293,7 +310,7 @@ macro_rules! select {
                 for (load, start_of) in starts.as_flattened_mut().iter_mut().enumerate() {
                     *start_of = start(load);
                 }
-                tables.as_flattened_mut().copy_from_slice(&of.places[..TERMS * BYTES]);
+                tables.as_flattened_mut().copy_from_slice(&of.places()[..TERMS * BYTES]);
                 for to in whole.as_chunks_mut::<BYTES>().0 {
                     let mut bytes = $zero;
                     for (starts, table) in starts.iter().zip(&tables) {
@@ -312,6 +329,34 @@ macro_rules! select {
                     }
                     moved += of.advance;
                 }
+            } else if of.shares_loads && of.registers == TRIPLE * $registers && TERMS == TRIPLE {
+                // Pixels of three planes: three loads give three registers, whose tables stay in others.
+                let mut tables = [[[0; BYTES]; TRIPLE]; TRIPLE];
+                tables
+                    .as_flattened_mut()
+                    .as_flattened_mut()
+                    .copy_from_slice(&of.places()[..TRIPLE * TRIPLE * BYTES]);
+                let starts: [_; TRIPLE] = std::array::from_fn(|term| start(term * of.registers));
+                for to in whole.as_chunks_mut::<BYTES>().0.as_chunks_mut::<TRIPLE>().0 {
+                    let mut bytes = [$zero; TRIPLE];
+                    for (start, tables) in starts.iter().zip(&tables) {
+                        let start = start.wrapping_offset(moved);
+                        ahead(start.wrapping_offset(to_ahead));
+                        for (bytes, table) in bytes.iter_mut().zip(tables) {
+                            // SAFETY: the caller's loads; a table has the places of each.
+                            *bytes = unsafe { $term(*bytes, |_| start, table.as_ptr()) };
+                        }
+                    }
+                    for (to, bytes) in to.iter_mut().zip(bytes) {
+                        if STREAM {
+                            // SAFETY: registers of a row that is streamed are aligned.
+                            unsafe { $stream(to.as_mut_ptr(), bytes) };
+                        } else {
+                            $store(to, bytes);
+                        }
+                    }
+                    moved += of.advance;
+                }
             } else {
                 for registers in whole.chunks_exact_mut(period) {
                     let registers = registers.as_chunks_mut::<BYTES>().0;
@@ -322,7 +367,7 @@ macro_rules! select {
                             // SAFETY: `Selection::new` saw a load and its places for every term and register; a set
                             // that makes several registers at once has a multiple of them in a period.
                             bytes = unsafe {
-                                let places = of.places.as_ptr().add(load * $width);
+                                let places = of.places().as_ptr().add(load * $width);
                                 let at =
                                     |number: usize| start(load + number).wrapping_offset(moved);
                                 ahead(at(0).wrapping_offset(to_ahead));
@@ -345,7 +390,7 @@ macro_rules! select {
                     let load = term * of.registers + number * $registers;
                     // SAFETY: as above.
                     bytes = unsafe {
-                        let places = of.places.as_ptr().add(load * $width);
+                        let places = of.places().as_ptr().add(load * $width);
                         let at = |number: usize| start(load + number).wrapping_offset(moved);
                         ahead(at(0).wrapping_offset(to_ahead));
                         $term(bytes, at, places)
