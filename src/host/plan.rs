@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::{
     cache::{streams_pages, streams_runs},
     pieces::{Destination as _, Pieces},
-    plane::{Group, PlanAxis, Plane, merged},
+    plane::{Group, PlanAxis, Plane, is_narrow, merged},
     shuffle::{Shuffle, greatest_common_divisor},
     simd::{Inner, SHORT_UNIT, Simd},
     stream::{LINE, PAGE},
@@ -73,6 +73,11 @@ const ROW_UNITS: usize = 64;
 
 /// Bytes of a tile whose rows are short, at the least.
 const TILE_BYTES: usize = 1 << 12;
+
+/// Bytes of a row or a column that is transposed as a part of a square, at the least, through the caches and past them: what is
+/// shorter is shuffled.
+const NARROW: usize = 6;
+const STREAMED_NARROW: usize = 9;
 
 /// Bytes of a tile whose rows are shuffled, through the caches and past them: there each row begins and ends with a cut line.
 const SHUFFLED_BYTES: usize = 1 << 12;
@@ -252,7 +257,9 @@ impl Plan {
             _ => SMALL_TILE,
         };
         let mut plane = Plane::new(axes, unit, tile);
-        while plane.is_joined_better(simd) {
+        let narrow = simd.filter(|simd| simd.transposes_narrow());
+        let narrow = narrow.map(|_| if streams.shuffled { STREAMED_NARROW } else { NARROW });
+        while plane.is_joined_better(simd, narrow) {
             plane.join();
         }
         let least = if unit > SMALL { 1 } else { ROW_UNITS };
@@ -263,12 +270,11 @@ impl Plan {
         let column = plane.columns.first().filter(close);
         let column = column.map_or(unit, |axis| axis.src.unsigned_abs());
         let columns = Group::new(&plane.columns, (tile.1 / column).max(TILE_BYTES / row));
-        let rows_touch = touch(&rows.dst, unit);
+        let (rows_touch, columns_touch) = (touch(&rows.dst, unit), touch(&columns.src, unit));
         let square = edge(unit, simd.is_some()).is_some_and(|edge| {
-            rows_touch
-                && touch(&columns.src, unit)
-                && rows.dst.len() >= edge
-                && columns.src.len() >= edge
+            let (rows, columns) = (rows.dst.len(), columns.src.len());
+            let fits = rows.min(columns) >= edge || is_narrow(rows, columns, unit, narrow);
+            rows_touch && columns_touch && fits
         });
         let shuffle = simd.filter(|_| rows_touch && !square).and_then(|simd| {
             let bytes = if streams.shuffled { STREAMED_BYTES } else { SHUFFLED_BYTES };

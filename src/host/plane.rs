@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::{shuffle::Shuffle, simd::Simd, stream::LINE};
 
-/// Units of a row of 16 bytes, at the most, that are selected from a load each in less time than squares are transposed.
+/// Units that are selected from a load each in less time than squares are transposed, at the most.
 const FEW_UNITS: usize = 4;
 
 /// One loop: its steps, and what a step moves each side by.
@@ -30,6 +30,15 @@ pub(super) struct Group {
     pub(super) dst: Vec<isize>,
     /// Steps between the positions on both sides, where all are alike and lead on.
     pub(super) step: Option<(usize, usize)>,
+}
+
+/// Whether the shorter side of a matrix of units of so many bytes is worth a part of a square: it has `narrow` bytes, at the least.
+pub(super) fn is_narrow(rows: usize, columns: usize, unit: usize, narrow: Option<usize>) -> bool {
+    let shorter = rows.min(columns);
+    matches!(unit, 1 | 2)
+        && shorter > FEW_UNITS
+        && rows.max(columns) >= 16 / unit
+        && narrow.is_some_and(|least| shorter * unit >= least)
 }
 
 /// The axes of a box, while they are sorted into the two groups of a plane and the loops around it.
@@ -71,19 +80,17 @@ impl Plane {
     }
 
     /// Whether the first of the columns' axes serves better as a further axis of the rows, where it continues them in
-    /// the destination: both groups are shorter than a cache line, or a row is shorter than 16 bytes, so that no square has
-    /// it whole, or has as many but few units: shuffles fill registers from several columns.
-    pub(super) fn is_joined_better(&self, simd: Option<Simd>) -> bool {
+    /// the destination: both groups are shorter than a cache line, or a row is shorter than a register, which shuffles
+    /// fill from several columns. Not where squares have whole rows or columns of it.
+    pub(super) fn is_joined_better(&self, simd: Option<Simd>, narrow: Option<usize>) -> bool {
         let Some(&column) = self.columns.first() else { return false };
-        let (row, column_bytes) =
-            (length(&self.rows) * self.unit, length(&self.columns) * self.unit);
-        let shuffled = simd.is_some_and(|simd| {
-            let units = length(&self.rows);
-            (row < 16 || row == 16 && units <= FEW_UNITS)
-                && units <= Shuffle::most_terms(simd, self.unit)
-        });
+        let [units, columns] = [&self.rows, &self.columns].map(|axes| length(axes));
+        let (row, column_bytes) = (units * self.unit, columns * self.unit);
+        let shuffled =
+            simd.is_some_and(|simd| row <= 16 && units <= Shuffle::most_terms(simd, self.unit));
         next(&self.rows, |axis| axis.dst) == Some(column.dst)
             && (shuffled || row < LINE && column_bytes < LINE)
+            && !(row <= 16 && is_narrow(units, columns, self.unit, narrow))
     }
 
     /// Makes the first of the columns' axes the outermost of the rows', and looks for other columns.

@@ -1,7 +1,8 @@
 //! The processor's shuffles of bytes, found at run time.
 //!
 //! `set` says which instruction sets there are, `x86` and `neon` know their instructions, and three files use them: `transpose`
-//! for matrices of small units (`columns` is where they are written, `lines` moves whole lines), `joined` for those whose columns
+//! for matrices of small units (`columns` is where they are written, `lines` moves whole lines,
+//! `narrow` few rows or columns), `joined` for those whose columns
 //! begin anywhere in a line, `select` for rows put together from a few loads.
 
 #[macro_use]
@@ -12,6 +13,8 @@ mod columns;
 mod joined;
 #[cfg(target_arch = "x86_64")]
 mod lines;
+#[cfg(target_arch = "x86_64")]
+mod narrow;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod set;

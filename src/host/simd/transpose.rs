@@ -8,7 +8,7 @@
 #[cfg(target_arch = "aarch64")]
 use super::neon;
 #[cfg(target_arch = "x86_64")]
-use super::{super::cache::transposes_lines, lines, x86};
+use super::{super::cache::transposes_lines, lines, narrow, x86};
 use super::{
     super::{
         cache::paired_bytes,
@@ -73,11 +73,20 @@ impl Simd {
         }
     }
 
+    /// Whether matrices are transposed that are smaller than a register in one direction.
+    pub(in crate::host) fn transposes_narrow(self) -> bool {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512Vbmi => true,
+            _ => false,
+        }
+    }
+
     /// Transposes a matrix of units of 1, 2, 4, 8 or 16 bytes: the unit of row `r` and column `c` is read `rows[r]` bytes
     /// and `c` units after `from`, and written `r` units after byte `at` of the column, its bytes permuted as `inner` says.
     ///
-    /// False, and nothing is written, where the matrix is smaller than a register in either direction, or does not lie
-    /// inside the source and the columns.
+    /// False, and nothing is written, where the matrix is smaller than a register in both directions, or in one that is not
+    /// [allowed for](Self::transposes_narrow), or does not lie inside the source and the columns.
     pub(in crate::host) fn transpose(
         self,
         (unit, inner): (usize, Option<&Inner>),
@@ -85,8 +94,9 @@ impl Simd {
         (columns, at): (&mut Columns, usize),
     ) -> bool {
         let (edge, count) = (16 / unit, columns.count);
-        if rows.len() < edge
-            || count < edge
+        let [shorter, longer] = [rows.len().min(count), rows.len().max(count)];
+        if shorter < if self.transposes_narrow() { 1 } else { edge }
+            || longer < edge
             || !inside(source, from, rows, count * unit)
             || !columns.hold(at, rows.len(), unit)
         {
@@ -94,7 +104,7 @@ impl Simd {
         }
         let from = source.as_ptr().wrapping_offset(from);
         // SAFETY: the set was found on this processor; every row of the matrix lies inside the source and every column
-        // inside the destination; both are at least as long as an edge.
+        // inside the destination; both are at least as long as an edge, or one is where that is allowed.
         unsafe { by_unit!(self.transpose_units, unit, inner, from, rows, at, columns) };
         true
     }
@@ -181,6 +191,14 @@ impl Simd {
         unsafe {
             match self.0 {
                 #[cfg(target_arch = "x86_64")]
+                Set::Avx512Vbmi if rows.len() < E => {
+                    by_inner!(narrow::transpose_few_rows, inner, columns, from, rows, at);
+                }
+                #[cfg(target_arch = "x86_64")]
+                Set::Avx512Vbmi if columns.count < E => {
+                    by_inner!(narrow::transpose_few_columns, inner, columns, from, rows, at);
+                }
+                #[cfg(target_arch = "x86_64")]
                 Set::Avx512Vbmi
                     if N > 1
                         && rows.len().min(columns.count) >= 4 * E
@@ -225,11 +243,18 @@ pub(super) fn inside(slice: &[u8], start: isize, offsets: &[isize], length: usiz
 macro_rules! square {
     ($load:ident, $low:ident, $high:ident, $permute:ident, $n:ident, $e:ident, $table:expr, $place:expr) => {{
         let place = $place;
-        let mut square: [_; $e] = std::array::from_fn(|line| {
+        let square: [_; $e] = std::array::from_fn(|line| {
             let register = $load(|lane| place(line, lane));
             if INNER { $permute(register, $table) } else { register }
         });
-        // Perfect shuffles bring unit j of row i to unit i of row j.
+        turn!($low, $high, $n, $e, square)
+    }};
+}
+
+/// The squares in each lane of `$e` registers, transposed: perfect shuffles bring unit j of row i to unit i of row j.
+macro_rules! turn {
+    ($low:ident, $high:ident, $n:ident, $e:ident, $square:expr) => {{
+        let mut square = $square;
         let mut shuffled = 1;
         while shuffled < $e {
             let halves = square;

@@ -12,8 +12,8 @@ fn matrices_are_transposed_and_nothing_else_is_written() {
     let source: Vec<u8> = (0..60_000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
     for (simd, unit) in Simd::all().flat_map(|simd| [1, 2, 4, 8, 16].map(|unit| (simd, unit))) {
         let edge = 16 / unit;
-        for (rows, columns) in (1..70).flat_map(|rows| [1, edge, edge + 1, 37].map(|of| (rows, of)))
-        {
+        let counts = [1, 3, 5, 7, 13, 15, edge, edge + 1, 37];
+        for (rows, columns) in (1..70).flat_map(|rows| counts.map(|of| (rows, of))) {
             let (read, write) = (columns * unit + 5, rows * unit + 3);
             let starts = |count: usize, pitch: usize| -> Vec<isize> {
                 (0..count).map(|line| (line * pitch).cast_signed()).collect()
@@ -23,11 +23,9 @@ fn matrices_are_transposed_and_nothing_else_is_written() {
             let runs = Columns::new([&mut out[..]], SHIFT, 7, &to, rows * unit);
             let mut runs = runs.expect("columns inside");
             let done = simd.transpose((unit, None), (&source, 11, &from), (&mut runs, 0));
-            assert_eq!(
-                done,
-                rows >= edge && columns >= edge,
-                "{simd:?} {unit}: {rows} by {columns}"
-            );
+            let shorter = if simd.transposes_narrow() { 1 } else { edge };
+            let fits = rows.min(columns) >= shorter && rows.max(columns) >= edge;
+            assert_eq!(done, fits, "{simd:?} {unit}: {rows} by {columns}");
             let mut expected = vec![0xa5; out.len()];
             for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |of| (row, of))) {
                 let (place, given) =

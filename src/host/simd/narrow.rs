@@ -1,0 +1,121 @@
+//! Matrices transposed that have fewer rows, or fewer columns, than 16 bytes have units: pixels of 5 to 15 bytes to planes and
+//! back.
+//!
+//! A square is moved as if it were whole; what it has of the matrix is loaded and stored under masks.
+#![allow(unsafe_code)] // Loads and stores of registers take pointers, and an instruction set must be there.
+
+use std::arch::x86_64::{
+    __m512i, _mm_mask_storeu_epi8, _mm_maskz_loadu_epi8, _mm512_castsi128_si512,
+    _mm512_extracti32x4_epi32, _mm512_inserti32x4, _mm512_mask_storeu_epi8,
+    _mm512_maskz_loadu_epi8,
+};
+
+use super::{
+    transpose::Inner,
+    x86::{high_64, lanes_64, low_64, permute_64},
+};
+
+/// Transposes a matrix of fewer than `E` rows of `columns` units of `N` bytes, `E` of which fill 16 bytes; the rows begin at
+/// offsets from an address. Each column is written from byte `at` on.
+///
+/// # Safety
+///
+/// There is a row, and there are fewer than `E`; every row may be read and every column written as a whole.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+pub(super) unsafe fn transpose_few_rows<const N: usize, const E: usize, const INNER: bool>(
+    inner: &Inner,
+    from: *const u8,
+    rows: &[isize],
+    at: usize,
+    columns: usize,
+    start: impl Fn(usize) -> *mut u8,
+) {
+    // SAFETY: a table has the 16 bytes of a lane.
+    let table = unsafe { lanes_64(|_| inner.as_ptr()) };
+    let written = !(!0 << (rows.len() * N));
+    for first in (0..columns).step_by(4 * E) {
+        let here = (columns - first).min(4 * E);
+        let read = u64::MAX >> (64 - here * N);
+        let mut square = [table; E];
+        for (line, register) in square.iter_mut().enumerate() {
+            // The rows that there are not are not written.
+            let row = rows.get(line).unwrap_or(&rows[0]);
+            let place = from.wrapping_offset(*row).wrapping_add(first * N);
+            // SAFETY: bytes of the caller's rows.
+            *register = unsafe { _mm512_maskz_loadu_epi8(read, place.cast()) };
+            if INNER {
+                *register = permute_64(*register, table);
+            }
+        }
+        let square = turn!(low_64, high_64, N, E, square);
+        // Column `lane * E + number` is in lane `lane` of register `number`.
+        macro_rules! write_lane {
+            ($lane:literal) => {
+                for (number, &register) in square.iter().enumerate() {
+                    let column = first + $lane * E + number;
+                    if column < columns {
+                        let bytes = _mm512_extracti32x4_epi32::<$lane>(register);
+                        // SAFETY: the column is one of the caller's.
+                        unsafe {
+                            let to = start(column).wrapping_add(at);
+                            _mm_mask_storeu_epi8(to.cast(), written, bytes);
+                        }
+                    }
+                }
+            };
+        }
+        write_lane!(0);
+        write_lane!(1);
+        write_lane!(2);
+        write_lane!(3);
+    }
+}
+
+/// The same of fewer than `E` columns, and of any rows.
+///
+/// # Safety
+///
+/// There is a row and a column, and there are fewer columns than `E`; every row may be read and every column written as a whole.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+pub(super) unsafe fn transpose_few_columns<const N: usize, const E: usize, const INNER: bool>(
+    inner: &Inner,
+    from: *const u8,
+    rows: &[isize],
+    at: usize,
+    columns: usize,
+    start: impl Fn(usize) -> *mut u8,
+) {
+    // SAFETY: a table has the 16 bytes of a lane.
+    let table = unsafe { lanes_64(|_| inner.as_ptr()) };
+    let read = !(!0 << (columns * N));
+    for (number, rows) in rows.chunks(4 * E).enumerate() {
+        let last = rows.len() - 1;
+        let load = |line: usize, lane: usize| {
+            // The rows that there are not are not written.
+            let place = from.wrapping_offset(rows[(lane * E + line).min(last)]);
+            // SAFETY: bytes of the caller's rows.
+            unsafe { _mm_maskz_loadu_epi8(read, place.cast()) }
+        };
+        let mut square = [table; E];
+        for (line, register) in square.iter_mut().enumerate() {
+            let first = _mm512_castsi128_si512(load(line, 0));
+            let two = _mm512_inserti32x4::<1>(first, load(line, 1));
+            let three = _mm512_inserti32x4::<2>(two, load(line, 2));
+            *register = _mm512_inserti32x4::<3>(three, load(line, 3));
+            if INNER {
+                *register = permute_64(*register, table);
+            }
+        }
+        let square: [__m512i; E] = turn!(low_64, high_64, N, E, square);
+        let written = u64::MAX >> (64 - rows.len() * N);
+        for (column, &bytes) in square.iter().enumerate() {
+            if column < columns {
+                // SAFETY: the column is one of the caller's.
+                unsafe {
+                    let to = start(column).wrapping_add(at + number * 64);
+                    _mm512_mask_storeu_epi8(to.cast(), written, bytes);
+                }
+            }
+        }
+    }
+}
