@@ -1,5 +1,7 @@
 //! Units below a byte, and units of another width on the two sides.
 
+use std::cell::RefCell;
+
 use smallvec::SmallVec;
 
 use super::{
@@ -39,17 +41,18 @@ impl Bits {
     ) {
         let (from, to) = (from + plan.start.0, to + plan.start.1);
         if let (1 | 2 | 4 | 8, 1 | 2 | 4 | 8) = (self.src, self.dst) {
-            let mut room = Room::default();
-            return each_tile_before(plan, from, to, &mut |tile, next| {
-                if plan.unit > 1 {
-                    return self.runs(plan.unit, source, destination, &tile, (&mut room, stream));
-                }
-                let squares = plan.rows_touch && plan.columns_touch && self.dst == 8;
-                let done =
-                    squares && self.turned(source, destination, (&tile, next), &mut room, stream);
-                if !done {
-                    self.small(plan, source, destination, &tile, &mut room);
-                }
+            return ROOM.with_borrow_mut(|room| {
+                each_tile_before(plan, from, to, &mut |tile, next| {
+                    if plan.unit > 1 {
+                        return self.runs(plan.unit, source, destination, &tile, (room, stream));
+                    }
+                    let squares = plan.rows_touch && plan.columns_touch && self.dst == 8;
+                    let done =
+                        squares && self.turned(source, destination, (&tile, next), room, stream);
+                    if !done {
+                        self.small(plan, source, destination, &tile, room);
+                    }
+                });
             });
         }
         each_tile(plan, from, to, &mut |tile| match (self.src, self.dst) {
@@ -258,8 +261,12 @@ impl Bits {
     }
 }
 
+thread_local! {
+    /// A thread's room: the pages of a new one take longer than a tile.
+    static ROOM: RefCell<Room> = const { RefCell::new(Room { spread: Vec::new(), turned: Vec::new() }) };
+}
+
 /// Room for a tile as bytes, before and after it is transposed.
-#[derive(Default)]
 struct Room {
     spread: Vec<u8>,
     turned: Vec<u8>,

@@ -33,7 +33,8 @@ const CUT_SHARE: usize = 16;
 ///
 /// Every byte of the destination is written, gaps and tails with zero, so that the result is the same on every run.
 /// Large images are shared out to the threads of the current rayon pool. Besides the images a thread needs room for
-/// tiles of a few ten KiB, and remembers how it made its last small copies, in at most 2 MiB.
+/// tiles of a few ten KiB, keeps up to 1 MiB for tiles of units below a byte, and remembers how it made its last small copies, in at
+/// most 2 MiB.
 ///
 /// # Errors
 ///
@@ -95,9 +96,9 @@ fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
     {
         *last = 0; // The bits behind the last unit belong to no cell.
     }
-    let small = is_small(destination.len());
     let whole_bytes = nest.src_bits() == nest.dst_bits() && nest.dst_bits() >= 8;
     let bytes = destination.len();
+    let small = is_small(bytes, whole_bytes);
     let large = |share: usize| !small && bytes >= last_level_bytes() / share;
     let reaches = |share: usize| whole_bytes && large(share);
     let long = reaches(LONG_SHARE);

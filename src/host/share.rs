@@ -11,8 +11,10 @@ use crate::nest::CopyNest;
 /// The least that is worth another thread, in bytes.
 const SHARE_BYTES: usize = 1 << 17;
 
-/// Such shares that are worth a second thread, at the least: what is smaller is copied while others wake up, and its steps are kept.
-const SMALL_SHARES: usize = 4;
+/// Such shares that are worth a second thread, at the least, of units of whole bytes and of others: what is smaller is copied while
+/// others wake up, and its steps are kept.
+const SHARES_OF_BYTES: usize = 4;
+const SHARES_OF_BITS: usize = 2;
 
 /// Shares for each thread, so that a slow one does not hold up the others.
 const SHARES_PER_THREAD: usize = 4;
@@ -39,8 +41,8 @@ pub(super) struct Share<'a> {
 }
 
 /// Whether a destination of so many bytes is one share, whatever the number of threads.
-pub(super) fn is_small(bytes: usize) -> bool {
-    bytes < SMALL_SHARES * SHARE_BYTES
+pub(super) fn is_small(bytes: usize, whole_bytes: bool) -> bool {
+    bytes < SHARE_BYTES * if whole_bytes { SHARES_OF_BYTES } else { SHARES_OF_BITS }
 }
 
 /// Shares the destination out to threads.
@@ -58,7 +60,7 @@ pub(super) fn shares<'a>(
     threads: usize,
 ) -> Vec<Share<'a>> {
     let wanted = (destination.len() / SHARE_BYTES).min(threads * SHARES_PER_THREAD);
-    if threads == 1 || is_small(destination.len()) {
+    if threads == 1 {
         return vec![contiguous(nest, destination, 0)];
     }
     match cut(nest, wanted as u64, threads as u64).filter(|cut| cut.shares() >= threads as u64) {
