@@ -262,7 +262,7 @@ impl Bits {
 }
 
 thread_local! {
-    /// A thread's room: the pages of a new one take longer than a tile.
+    /// A thread's room, kept from copy to copy: to get the pages of a new one takes longer than to move a tile.
     static ROOM: RefCell<Room> = const { RefCell::new(Room { spread: Vec::new(), turned: Vec::new() }) };
 }
 

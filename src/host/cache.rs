@@ -82,7 +82,7 @@ pub(super) fn streams_single_lines() -> bool {
 
 /// Whether rows that are transposed next are asked for: hundreds of bytes of each, which are not foreseen.
 ///
-/// On an Intel Xeon of family 6 that takes up to half as long again, on an AMD EPYC of family 25 up to a quarter, on one of
+/// On an Intel Xeon of family 6 that takes up to half as long again, on an AMD EPYC of family 25 up to a fifth, on one of
 /// family 26 two thirds of the time (`benches/NOTES.md`). Of other makers nothing is known.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))] // Where there are registers to transpose in.
 pub(super) fn asks_for_rows() -> bool {

@@ -32,7 +32,8 @@ pub(super) struct Group {
     pub(super) step: Option<(usize, usize)>,
 }
 
-/// Whether the shorter side of a matrix of units of so many bytes is worth a part of a square: it has `narrow` bytes, at the least.
+/// Whether a matrix of units of `unit` bytes is transposed although its shorter side does not fill a square: that side has at least
+/// `narrow` bytes, where there are instructions for it.
 pub(super) fn is_narrow(rows: usize, columns: usize, unit: usize, narrow: Option<usize>) -> bool {
     let shorter = rows.min(columns);
     matches!(unit, 1 | 2)
@@ -81,7 +82,7 @@ impl Plane {
 
     /// Whether the first of the columns' axes serves better as a further axis of the rows, where it continues them in
     /// the destination: both groups are shorter than a cache line, or a row is shorter than a register, which shuffles
-    /// fill from several columns. Not where squares have whole rows or columns of it.
+    /// fill from several columns. Neither holds where the rows and columns are transposed as they are, see [`is_narrow`].
     pub(super) fn is_joined_better(&self, simd: Option<Simd>, narrow: Option<usize>) -> bool {
         let Some(&column) = self.columns.first() else { return false };
         let [units, columns] = [&self.rows, &self.columns].map(|axes| length(axes));

@@ -33,7 +33,7 @@ const CUT_SHARE: usize = 16;
 ///
 /// Every byte of the destination is written, gaps and tails with zero, so that the result is the same on every run.
 /// Large images are shared out to the threads of the current rayon pool. Besides the images a thread needs room for
-/// tiles of a few ten KiB, keeps up to 1 MiB for tiles of units below a byte, and remembers how it made its last small copies, in at
+/// tiles of a few ten KiB, keeps about 1 MiB for tiles of units below a byte, and remembers how it made its last small copies, in at
 /// most 2 MiB.
 ///
 /// # Errors

@@ -11,8 +11,8 @@ use crate::nest::CopyNest;
 /// The least that is worth another thread, in bytes.
 const SHARE_BYTES: usize = 1 << 17;
 
-/// Such shares that are worth a second thread, at the least, of units of whole bytes and of others: what is smaller is copied while
-/// others wake up, and its steps are kept.
+/// Shares of a destination, at the least, before it is worth a second thread: where units are whole bytes, and where they are not,
+/// which takes longer. A smaller one is copied before another thread wakes up, and its steps are kept.
 const SHARES_OF_BYTES: usize = 4;
 const SHARES_OF_BITS: usize = 2;
 
