@@ -15,6 +15,10 @@ pub(super) struct Accesses {
     pub(super) count: u64,
     /// Bytes of each.
     pub(super) bytes: u64,
+    /// What they move: so many places, as those of units.
+    pub(super) moved: u64,
+    /// Bytes at each place.
+    pub(super) unit: u64,
     /// The units of an invocation that share sectors with each other.
     pub(super) inside: SmallVec<[Steps; 4]>,
     /// The digits of an invocation's number, the fastest first.
@@ -31,7 +35,7 @@ impl Accesses {
         lines(first_lanes(&self.outside, lanes))
     }
 
-    /// Hundredths of a byte that one access takes, with its share of what comes in the same sectors and is not used.
+    /// Hundredths of a byte that what one place holds takes, with its share of what comes in the same sectors and is not used.
     pub(super) fn fetched(&self) -> u64 {
         let shared = first_lanes(&self.outside, self.together);
         let mut steps: SmallVec<[Steps; 12]> = shared.collect();
@@ -42,7 +46,7 @@ impl Accesses {
         steps.retain(|step| step.0 > 1);
         steps.sort_unstable_by_key(|step| step.1);
         // Bytes that are used, and those from the first to the last, where each sector on the way holds some of them.
-        let (mut used, mut span) = (self.bytes, self.bytes);
+        let (mut used, mut span) = (self.unit, self.unit);
         let mut apart = &steps[..];
         while let [(extent, distance), rest @ ..] = apart
             && *distance <= span.max(SECTOR_BYTES)
@@ -54,7 +58,7 @@ impl Accesses {
         align = apart.iter().fold(align, |align, step| gcd(align, step.1));
         // What begins anywhere in a sector ends in one more.
         let fetched = span.max(align) + SECTOR_BYTES - align;
-        (100 * self.bytes).saturating_mul(fetched) / used
+        (100 * self.unit).saturating_mul(fetched) / used
     }
 }
 
@@ -79,7 +83,16 @@ impl Accesses {
     /// One access of so many bytes, every sector of which is shared.
     pub(super) fn of(bytes: u64, inside: &[Steps], outside: &[Steps]) -> Self {
         let (inside, outside) = (inside.into(), outside.into());
-        Self { count: 1, bytes, inside, outside, together: u64::MAX, align: SECTOR_BYTES }
+        Self {
+            count: 1,
+            bytes,
+            moved: 1,
+            unit: bytes,
+            inside,
+            outside,
+            together: u64::MAX,
+            align: SECTOR_BYTES,
+        }
     }
 }
 

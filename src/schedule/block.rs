@@ -43,6 +43,8 @@ pub struct Block {
     pub(super) start: Start,
     /// Steps of the run's outermost axis from one whole access to the next.
     pub(super) whole: u64,
+    /// Whether the last block of a row has an access of those rows only that begin early enough.
+    pub(super) cuts_rows: bool,
     pub(super) store: u64,
     pub(super) load: Load,
     pub(super) patch: Patch,
@@ -93,6 +95,8 @@ pub struct Run {
     pub at: SmallVec<[u64; 8]>,
     /// The source's offset of its first unit, from that of the block.
     pub src: i64,
+    /// Whether the last block of a row is without it.
+    pub is_cut: bool,
 }
 
 impl Block {
@@ -142,6 +146,7 @@ impl Block {
             run_axes,
             start,
             whole: 1,
+            cuts_rows: false,
             store: 1,
             load,
             patch,
@@ -235,7 +240,7 @@ impl Block {
 
     /// Whether blocks read more than they move: the last one along an axis that is no multiple of its steps, or one that guards divide.
     pub(crate) fn reads_more(&self) -> bool {
-        self.sides.iter().any(Side::is_ragged) || self.word_guards().is_some()
+        self.cuts_rows || self.sides.iter().any(Side::is_ragged) || self.word_guards().is_some()
     }
 
     /// What the steps inside a block add to a form: for each unit of a run of the destination, beside what its run adds.
@@ -304,7 +309,8 @@ impl Block {
                 all = all.into_iter().flat_map(longer).collect();
             }
         }
-        let first = self.sides[self.sides.len() - self.run_axes.max(1)];
+        let first = self.sides[self.outermost_of_run()];
+        let extent = self.nest.extents()[self.outermost_of_run()];
         let run = |(place, at, src): (u64, SmallVec<[u64; 8]>, i64)| {
             let lead = match self.start {
                 Start::Fixed => (self.whole - place / first.dst_stride % self.whole) % self.whole,
@@ -314,6 +320,7 @@ impl Block {
                 place: (place + lead * first.dst_stride) / self.store,
                 at,
                 src: src + lead.cast_signed() * first.src_stride,
+                is_cut: self.cuts_rows && lead > extent % self.whole,
             }
         };
         all.into_iter().map(run).collect()
@@ -415,6 +422,11 @@ impl Block {
     #[must_use]
     pub fn whole(&self) -> u64 {
         self.whole
+    }
+
+    /// Whether the last accesses may pass the ends of the images: then bindings are whole accesses.
+    pub(crate) fn may_pass_ends(&self) -> bool {
+        self.start != Start::AtOnce && self.store * u64::from(self.nest.dst_bits()) > 32
     }
 
     /// The source's offset of a block's first unit.

@@ -10,6 +10,7 @@ use super::{
     cost,
     load::accesses,
     numbering::Patch,
+    seam::gcd,
     steps::{run_of, source_order, take},
 };
 use crate::nest::{CopyAxis, CopyNest, Value, Woven, woven};
@@ -304,6 +305,29 @@ fn boxes(whole: &Arc<CopyNest>, woven: Option<&Woven>, target: &Target, list: &m
         let block = made(whole, woven, nest, &steps, 1, SECTOR_BYTES, target);
         list.extend(block.map(|block| Candidate::of_block(strategy, reason, block, target)));
     }
+    // An access of several words of each of so many rows that all of these begin alike, in any block.
+    let across = if shares_run { inner.checked_sub(1) } else { src_axes.first().copied() };
+    if let Some(across) = across.filter(|&axis| is_seamed && axis != inner) {
+        let row = axes[across].dst_stride.saturating_mul(bits.into());
+        for access in [128, 64] {
+            let (run, period) = (access / u64::from(bits), access / gcd(access, row));
+            let most = (2 * MOST_WORDS * 32 / access).min(axes[across].extent);
+            for rows in [period, 2 * period].into_iter().filter(|&rows| rows <= most) {
+                if run < 2 || period == 1 || axes[inner].extent < 2 * run {
+                    continue;
+                }
+                let mut steps: SmallVec<[u64; 8]> = smallvec![1; axes.len()];
+                (steps[across], steps[inner]) = (rows, run);
+                let of = if shares_run { &steps[inner..] } else { &steps[..] };
+                let (strategy, reason) = named(nest, of, woven.is_some());
+                let block = made(whole, woven, nest, &steps, 1, access / 8, target);
+                let block = block.filter(|block| block.store() == run);
+                list.extend(
+                    block.map(|block| Candidate::of_block(strategy, reason, block, target)),
+                );
+            }
+        }
+    }
     if woven.is_none() {
         // On a CPU it pays where a guard divides blocks, or where there is nothing but a gather (`benches/NOTES.md`).
         let is_gpu = target.kind == AdapterKind::Gpu;
@@ -321,7 +345,15 @@ fn boxes(whole: &Arc<CopyNest>, woven: Option<&Woven>, target: &Target, list: &m
             let unit = made(whole, None, nest, &steps, 0, 0, target)?;
             several(&unit, Strategy::Rows, "units far apart are moved together")
         });
-        list.extend(cheapest.into_iter().chain(unit.flatten()));
+        let alike: Vec<Candidate> = list
+            .iter()
+            .filter_map(|of| {
+                let block = of.block().filter(|block| is_gpu && block.count() >= BUSY)?;
+                let block = alike(block, &axes, target)?;
+                Some(Candidate::of_block(of.strategy, of.reason, block, target))
+            })
+            .collect();
+        list.extend(cheapest.into_iter().chain(unit.flatten()).chain(alike));
     }
 }
 
@@ -369,7 +401,7 @@ const PERIOD: u64 = 16;
 /// Words that an invocation of a GPU holds beside what it computes: half of the registers with which its cores are full.
 const MOST_WORDS: u64 = 32;
 /// Invocations with which the cores of a GPU have enough to do.
-const BUSY: u64 = 1 << 16;
+const BUSY: u64 = 1 << 15;
 
 /// The block several times, along an axis that it takes one step of: the places of all are computed together.
 fn repeated(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<Block> {
@@ -401,6 +433,29 @@ fn repeated(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<Block> 
         let patch = Patch::all(target.kind)[0];
         let block = Block::new(&block.nest, &steps, block.run_axes, patch, &target.model, 0)?;
         (!block.moves_unit_by_unit()).then_some(block)
+    })
+}
+
+/// The block as many times along an axis as its units begin alike in accesses of 16 bytes of the source.
+fn alike(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<Block> {
+    let bits = u64::from(block.nest().src_bits());
+    let is_wide = |block: &Block| block.load() * bits == u64::from(RUN_BITS);
+    if is_wide(block) || block.start() != Start::AtOnce || block.moves_unit_by_unit() {
+        return None;
+    }
+    let words = block.rows() * block.width() * u64::from(block.nest().dst_bits()) / 32;
+    (0..axes.len() - 1).find_map(|axis| {
+        let stride = axes[axis].src_stride.unsigned_abs().saturating_mul(bits);
+        let times = u64::from(RUN_BITS) / gcd(RUN_BITS.into(), stride);
+        let fits = times > 1
+            && block.sides()[axis].steps == 1
+            && axes[axis].extent.is_multiple_of(times)
+            && words * times <= 2 * MOST_WORDS;
+        let mut steps: SmallVec<[u64; 8]> = block.sides().iter().map(|side| side.steps).collect();
+        steps[axis] = times;
+        let patch = Patch::all(target.kind)[0];
+        let new = || Block::new(&block.nest, &steps, block.run_axes, patch, &target.model, 0);
+        fits.then(new)?.filter(|block| is_wide(block) && !block.moves_unit_by_unit())
     })
 }
 

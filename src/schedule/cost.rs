@@ -48,6 +48,8 @@ use crate::nest::{Affine, CopyNest, Value};
 const REGISTERS: u64 = 16;
 /// Invocations whose loads share what a cache keeps: those of a workgroup.
 const WORKGROUP: u64 = 256;
+/// Invocations of large blocks that keep the cores of a GPU busy.
+const BUSY: u64 = 1 << 14;
 
 /// What an invocation does, and how many there are. Its accesses are those to the source and those to the destination.
 struct Work {
@@ -68,14 +70,14 @@ impl Work {
         let vector = u64::from(model.lanes);
         let [access, word, line, byte, spill] = model.costs().map(|(_, cost)| u64::from(cost));
         let lanes = vector.min(self.invocations);
-        let one = |side: &Accesses| {
-            let fetched = if byte == 0 { 0 } else { side.fetched() };
-            access
-                + side.bytes.div_ceil(4) * word
-                + side.lines(lanes) * line
-                + lanes * fetched * byte / 100
+        let one =
+            |side: &Accesses| access + side.bytes.div_ceil(4) * word + side.lines(lanes) * line;
+        let fetched = |side: &Accesses| match byte {
+            0 => 0,
+            _ => side.moved * lanes * side.fetched() * byte / 100,
         };
-        let accesses: u64 = self.accesses.iter().map(|side| side.count * one(side)).sum();
+        let accesses: u64 =
+            self.accesses.iter().map(|side| side.count * one(side) + fetched(side)).sum();
         let accesses = accesses + self.stored_lines * access;
         let spilled = self.held.saturating_sub(REGISTERS) * spill;
         // A vector that is not full takes as long. The model counts thousandths.
@@ -112,9 +114,16 @@ pub(super) fn of_block(block: &Block, model: &CostModel) -> u64 {
     };
     let from = |side: &Side| side.src_stride.unsigned_abs();
     let inside = block.sides().iter().filter(|side| side.steps > 1);
+    // What several loads of an invocation and its neighbours take of one sector is fetched once.
+    let (moved, unit) = match nest.src_bits() {
+        bits @ 8.. => (block.rows() * block.width(), u64::from(bits / 8)),
+        bits => (loads, bytes(block.load(), bits)),
+    };
     let read = Accesses {
         count: loads,
         bytes: bytes(block.load(), nest.src_bits()),
+        moved,
+        unit,
         inside: inside
             .clone()
             .map(|side| (side.steps, bytes(from(side), nest.src_bits())))
@@ -143,13 +152,18 @@ pub(super) fn of_block(block: &Block, model: &CostModel) -> u64 {
     let written = Accesses {
         count: stores,
         bytes: stored,
+        moved: stores,
+        unit: stored,
         inside: SmallVec::new(),
         outside: all,
         together: model.lanes.into(),
         align: steps.fold(SECTOR_BYTES, |align, step| gcd(align, step.1)),
     };
     let count: u64 = lanes.iter().map(|lane| lane.extent).product();
-    let moved = block.sides().iter().map(|side| side.covered).product();
+    let mut moved = block.sides().iter().map(|side| side.covered).product();
+    if let Some(seam) = block.seam().filter(|seam| seam.covered.is_none()) {
+        moved = nest.dst_units().saturating_sub(seam.rows * block.store()).max(1);
+    }
     let words = |side: &Accesses| side.count * side.bytes.div_ceil(4);
     let held = words(&read).max(words(&written));
     let work = Work {
@@ -174,7 +188,9 @@ pub(super) fn of_block(block: &Block, model: &CostModel) -> u64 {
     } else {
         of_gather(nest, model).saturating_mul(units) / nest.dst_units()
     };
-    work.cost(model) + gathered
+    // Few invocations leave cores of a GPU idle.
+    let idle = if block.may_pass_ends() { BUSY.div_ceil(count) } else { 1 };
+    (work.cost(model) + gathered).saturating_mul(idle)
 }
 
 /// Hundredths of an operation for each word that rows of several cases take, piece by piece.
@@ -197,6 +213,8 @@ pub(super) fn of_pieces(rows: &Pieces, model: &CostModel) -> u64 {
     let side = |count: u64| Accesses {
         count,
         bytes: 16,
+        moved: count,
+        unit: 16,
         inside: SmallVec::new(),
         outside: outside(),
         together: u64::MAX,
@@ -238,6 +256,8 @@ pub(super) fn of_gather(nest: &CopyNest, model: &CostModel) -> u64 {
     let read = Accesses {
         count: units,
         bytes: unit,
+        moved: units,
+        unit,
         inside: [(units, step(inner))].into_iter().collect(),
         outside: outside.collect(),
         together: WORKGROUP,
@@ -246,6 +266,8 @@ pub(super) fn of_gather(nest: &CopyNest, model: &CostModel) -> u64 {
     let written = Accesses {
         count: 1,
         bytes: word,
+        moved: 1,
+        unit: word,
         inside: SmallVec::new(),
         outside: [(invocations, word)].into_iter().collect(),
         together: model.lanes.into(),
@@ -321,7 +343,8 @@ mod tests {
     #[test]
     fn costs_are_the_sum_at_the_head_of_the_file() {
         let work = |bytes, count, invocations| {
-            let side = || Accesses { count, ..Accesses::of(16, &[], &[(invocations, 16)]) };
+            let side =
+                || Accesses { count, moved: count, ..Accesses::of(16, &[], &[(invocations, 16)]) };
             let (accesses, held) = ([side(), side()], count * 4);
             Work { operations: 10, accesses, stored_lines: 2, held, bytes, invocations }
         };

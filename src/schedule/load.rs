@@ -48,7 +48,8 @@ impl Block {
         let image = self.nest.src_units();
         let first = self.sides.len() - self.run_axes.max(1);
         let moved = if self.start == Start::Computed { self.sides[first].src_stride } else { 0 };
-        let is_bound = |units: u64| units <= word || image.is_multiple_of(units);
+        let may_pass = self.may_pass_ends();
+        let is_bound = |units: u64| units <= word || may_pass || image.is_multiple_of(units);
         let fits = |&units: &u64| {
             let by = units.cast_signed();
             is_bound(units) && moved % by == 0 && base.terms().iter().all(|term| term.1 % by == 0)

@@ -48,7 +48,7 @@ impl Block {
     pub(crate) fn invocations(&self) -> (u64, u64) {
         let all = self.all_numbers();
         if self.rounds == 1 {
-            return (all, all - self.numbers() + self.count());
+            return (all, self.count() + self.seam().map_or(0, |seam| seam.busy()));
         }
         let group = NEIGHBOURS * self.rounds;
         let (whole, rest) = (all / group * NEIGHBOURS, all % group);

@@ -193,7 +193,9 @@ impl Candidate {
             schedule.block().map_or(schedule.nest(), Block::tiled),
             target,
         )?;
-        schedule.workgroup_size = target.max_compute_invocations_per_workgroup.min(256);
+        // Few invocations that move much each are shared out among all cores.
+        let size = if schedule.block().is_some_and(Block::may_pass_ends) { 64 } else { 256 };
+        schedule.workgroup_size = target.max_compute_invocations_per_workgroup.min(size);
         let groups = schedule.invocations.div_ceil(schedule.workgroup_size.into());
         schedule.workgroups = workgroups(groups, target)?;
         // The last workgroups may have no work; their invocations are numbered all the same.

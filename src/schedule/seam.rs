@@ -27,8 +27,8 @@ pub struct Seam {
     pub step: u64,
     /// Words that so many steps are.
     pub words: u64,
-    /// Words of a row that blocks write.
-    pub covered: u64,
+    /// Words of a row that blocks write; `None` where they write all that are whole.
+    pub covered: Option<u64>,
     /// Words of the destination.
     pub end: u64,
 }
@@ -45,11 +45,29 @@ impl Seam {
         }
     }
 
+    /// The first word behind the blocks of a row.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn behind(&self, row: u64) -> u64 {
+        match self.covered {
+            Some(covered) => self.first(row) + covered,
+            None => (row + 1) * self.extent / self.step * self.words,
+        }
+    }
+
+    /// Rows whose seam has words.
+    pub(super) fn busy(&self) -> u64 {
+        match self.covered {
+            Some(_) => self.rows,
+            None => self.rows - self.rows / (self.step / gcd(self.extent, self.step)),
+        }
+    }
+
     /// The most words of a seam.
     #[doc(hidden)]
     #[must_use]
     pub fn longest(&self) -> u64 {
-        let longest = |row| self.first(row + 1) - self.first(row) - self.covered;
+        let longest = |row| self.first(row + 1) - self.behind(row);
         (0..self.rows.min(self.step)).chain([self.rows - 1]).map(longest).max().unwrap_or(0)
     }
 }
@@ -78,11 +96,25 @@ impl Block {
         if self.varying_guards().next().is_some() {
             return None;
         }
-        self.store = word;
         let halves = std::iter::successors(Some(aligned.max(word)), |units| Some(units / 2));
         let wider = |units: &u64| aligned <= word || *units > word;
         let mut wholes = halves.take_while(|&units| units >= word && wider(&units));
-        wholes.find_map(|units| self.start_at(units / gcd(units, unit)))
+        let start = wholes.find(|units| self.start_at(units / gcd(*units, unit)).is_some())?;
+        // Blocks of several words store these together; the last access may pass the image's end.
+        let fits = |units: &u64| start.is_multiple_of(*units) && run.is_multiple_of(*units);
+        self.store = accesses(bits).map(u64::from).find(fits).unwrap_or(word);
+        // A block of one such access of each row has the last whole one of some rows, and not of others.
+        let outermost = self.outermost_of_run();
+        let side = &mut self.sides[outermost];
+        self.cuts_rows = self.start == Start::Fixed
+            && self.store > word
+            && self.store == run
+            && self.whole == side.steps
+            && side.src_stride >= 0;
+        if self.cuts_rows {
+            side.covered = extent / self.whole * self.whole;
+        }
+        Some(())
     }
 
     /// Starts the blocks of a row at a multiple of so many steps, if they can be.
@@ -128,12 +160,12 @@ impl Block {
         let Side { covered, dst_stride: unit, .. } = self.sides[outermost];
         let extent = self.nest.extents()[outermost];
         let words = |units: u64| units / self.store;
-        (covered < extent).then(|| Seam {
+        (covered < extent || self.cuts_rows).then(|| Seam {
             rows: self.nest.dst_units() / (extent * unit),
             extent,
             step: self.whole,
             words: words(self.whole * unit),
-            covered: words(covered * unit),
+            covered: (!self.cuts_rows).then(|| words(covered * unit)),
             end: self.nest.dst_units().div_ceil(self.store),
         })
     }

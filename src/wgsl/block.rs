@@ -24,7 +24,7 @@ pub(super) fn block(writer: &mut Writer, block: &Block) {
     let seam = block.seam();
     if varies || seam.is_some() {
         let element_words = block.load() * u64::from(nest.src_bits()) / 32;
-        unit_function(writer, nest, u32::try_from(element_words).unwrap_or(1));
+        unit_function(writer, nest, u32::try_from(element_words).unwrap_or(1), block.store());
         writer.blank();
         word_function(writer, nest);
     }
@@ -35,7 +35,7 @@ pub(super) fn block(writer: &mut Writer, block: &Block) {
         writer.comment("", format_args!("Writes one value to every place of a block."));
         let head = format!("fn blank(write: u32, value: {})", type_name(store_bits));
         writer.block(format_args!("{head}"), |writer| {
-            stores(writer, block, |_, _| vec!["value".to_owned()]);
+            stores(writer, block, |_, _| Stored::parts(vec!["value".to_owned()]));
         });
         writer.blank();
     }
@@ -81,7 +81,7 @@ pub(super) fn block(writer: &mut Writer, block: &Block) {
                 writer.line(format_args!("unit_by_unit(write);"));
             } else if is_ragged {
                 writer.comment("", format_args!("{}", filling(bits)));
-                stores(writer, block, |_, _| vec![value.clone()]);
+                stores(writer, block, |_, _| Stored::parts(vec![value.clone()]));
             } else {
                 let remark = filling(bits);
                 writer.noted(format_args!("blank(write, {value});"), format_args!("{remark}"));
@@ -100,15 +100,21 @@ pub(super) fn block(writer: &mut Writer, block: &Block) {
         }
         let is_extended = nest.sign_extend() && nest.dst_bits() > nest.src_bits();
         stores(writer, block, |run, access| {
+            if asked.is_empty()
+                && !is_extended
+                && let Some(parts) = packing.inserted(run, access)
+            {
+                return Stored { function: Some("insertBits"), parts: parts.to_vec() };
+            }
             let words = packing.stored(run, access).into_iter();
             let words =
                 words.map(|word| if is_extended { format!("signed({word})") } else { word });
             let words = words.collect();
-            if asked.is_empty() {
+            Stored::parts(if asked.is_empty() {
                 words
             } else {
                 selected(block, &asked, refused, &runs[run], access, words)
-            }
+            })
         });
     });
 }
@@ -186,30 +192,32 @@ fn unit_by_unit(writer: &mut Writer, block: &Block) {
             .collect();
         nested(writer, &loops, &|writer| {
             let place = [&["write".to_owned()], &place[..]].concat().join(" + ");
-            let bits = u64::from(block.nest().dst_bits());
-            let (calls, name) = if bits < 32 {
-                (block.store() * bits / 32, "word")
-            } else {
-                (block.store(), "unit")
-            };
             writer.line(format_args!("let place = {place};"));
-            let parts: Vec<String> = (0..calls)
-                .map(|n| match (calls, n) {
-                    (1, _) => format!("{name}(place)"),
-                    (_, 0) => format!("{name}(place * {calls}u)"),
-                    _ => format!("{name}(place * {calls}u + {n}u)"),
-                })
-                .collect();
-            match &parts[..] {
-                [one] => writer.line(format_args!("destination[place] = {one};")),
-                _ => writer.list(
-                    &format!("destination[place] = {}(", type_name(block.store() * bits)),
-                    &parts,
-                    ");",
-                ),
-            }
+            access_unit_by_unit(writer, block, "place");
         });
     });
+}
+
+/// Writes an access of the destination, put together of what the functions `word` or `unit` give.
+fn access_unit_by_unit(writer: &mut Writer, block: &Block, place: &str) {
+    let bits = u64::from(block.nest().dst_bits());
+    let (calls, name) =
+        if bits < 32 { (block.store() * bits / 32, "word") } else { (block.store(), "unit") };
+    let parts: Vec<String> = (0..calls)
+        .map(|n| match (calls, n) {
+            (1, _) => format!("{name}({place})"),
+            (_, 0) => format!("{name}({place} * {calls}u)"),
+            _ => format!("{name}({place} * {calls}u + {n}u)"),
+        })
+        .collect();
+    match &parts[..] {
+        [one] => writer.line(format_args!("destination[{place}] = {one};")),
+        _ => writer.list(
+            &format!("destination[{place}] = {}(", type_name(block.store() * bits)),
+            &parts,
+            ");",
+        ),
+    }
 }
 
 /// Writes a loop in a loop for each of these.
@@ -230,18 +238,26 @@ fn seams(writer: &mut Writer, block: &Block, seam: &Seam, leave: &str) {
                 "A seam: the words between the blocks of one row of the destination and those of the next."
             ),
         );
-        let Seam { rows, extent, step, words, covered, end, .. } = *seam;
+        let Seam { rows, extent, step, words, covered, end } = *seam;
         let by = |factor: u64| if factor == 1 { String::new() } else { format!(" * {factor}u") };
         let start = |row: &str| match step {
             1 => format!("{row} * {}u", extent * words),
             _ => format!("({row} * {extent}u + {}u) / {step}u{}", step - 1, by(words)),
         };
         if rows == 1 {
-            writer.line(format_args!("let first = {covered}u;"));
+            writer.line(format_args!("let first = {}u;", seam.behind(0)));
             writer.line(format_args!("let end = {end}u;"));
         } else {
             writer.line(format_args!("let row = block - {blocks}u;"));
-            writer.line(format_args!("let first = {} + {covered}u;", start("row")));
+            match covered {
+                Some(covered) => {
+                    writer.line(format_args!("let first = {} + {covered}u;", start("row")));
+                }
+                None => writer.line(format_args!(
+                    "let first = (row + 1u) * {extent}u / {step}u{};",
+                    by(words)
+                )),
+            }
             let next = start("(row + 1u)");
             if (rows * extent).div_ceil(step) * words == end {
                 writer.line(format_args!("let end = {next};"));
@@ -250,8 +266,7 @@ fn seams(writer: &mut Writer, block: &Block, seam: &Seam, leave: &str) {
             }
         }
         writer.block(format_args!("for (var at = first; at < end; at++)"), |writer| {
-            let unit = if block.nest().dst_bits() < 32 { "word" } else { "unit" };
-            writer.line(format_args!("destination[at] = {unit}(at);"));
+            access_unit_by_unit(writer, block, "at");
         });
         writer.line(format_args!("{leave}"));
     });
@@ -391,6 +406,14 @@ fn write_place(writer: &mut Writer, block: &Block, names: &Names) {
 
 /// Writes whether the block has all of its steps along the axes whose last block has fewer.
 fn wholes(writer: &mut Writer, block: &Block, names: &Names) {
+    if block.runs().iter().any(|run| run.is_cut) {
+        let axis = block.outermost_of_run();
+        let side = block.sides()[axis];
+        writer.noted(
+            format_args!("let whole{axis} = {} < {}u;", names.axis(side.number), side.count() - 1),
+            format_args!("the last block has no whole access of some rows"),
+        );
+    }
     for (axis, side) in block.sides().iter().enumerate().filter(|(_, side)| side.is_ragged()) {
         let whole = side.covered / side.steps;
         writer.noted(
@@ -404,10 +427,22 @@ fn wholes(writer: &mut Writer, block: &Block, names: &Names) {
     }
 }
 
+/// What an access stores: its parts, or what a function makes of them.
+struct Stored {
+    function: Option<&'static str>,
+    parts: Vec<String>,
+}
+
+impl Stored {
+    fn parts(parts: Vec<String>) -> Self {
+        Self { function: None, parts }
+    }
+}
+
 /// Writes the stores of a block: each run of the destination, access by access.
 ///
 /// What only a whole block has comes last, under one condition for all stores that ask the same.
-fn stores(writer: &mut Writer, block: &Block, value: impl Fn(usize, u64) -> Vec<String>) {
+fn stores(writer: &mut Writer, block: &Block, value: impl Fn(usize, u64) -> Stored) {
     let kind = type_name(block.store() * u64::from(block.nest().dst_bits()));
     let outermost = block.outermost_of_run();
     let unit = block.sides()[outermost].dst_stride;
@@ -420,7 +455,9 @@ fn stores(writer: &mut Writer, block: &Block, value: impl Fn(usize, u64) -> Vec<
             let sides = block.sides()[..=outermost].iter().enumerate();
             let asks = sides
                 .filter(|(axis, side)| side.is_ragged() && at(*axis) >= side.covered % side.steps);
-            let whole: Vec<String> = asks.map(|(axis, _)| format!("whole{axis}")).collect();
+            let cut = run.is_cut.then_some(outermost);
+            let asks = asks.map(|(axis, _)| axis).chain(cut);
+            let whole: Vec<String> = asks.map(|axis| format!("whole{axis}")).collect();
             (whole, number, access)
         })
     });
@@ -431,10 +468,13 @@ fn stores(writer: &mut Writer, block: &Block, value: impl Fn(usize, u64) -> Vec<
             for &(_, number, access) in alike {
                 let place = at("write", signed(runs[number].place + access));
                 let head = format!("destination[{place}] = ");
-                let parts = value(number, access);
+                let Stored { function, parts } = value(number, access);
                 match &parts[..] {
                     [one] => writer.line(format_args!("{head}{one};")),
-                    parts => writer.list(&format!("{head}{kind}("), parts, ");"),
+                    parts => {
+                        let function = function.unwrap_or(kind);
+                        writer.list(&format!("{head}{function}("), parts, ");");
+                    }
                 }
             }
         };

@@ -49,7 +49,10 @@ pub fn emit(schedule: &Schedule, _target: &Target, header: &[(&str, String)]) ->
             group: 0,
             binding,
             writable,
-            size_in_bytes: bytes.next_multiple_of(4).max(access_bits.div_ceil(32) * 4),
+            size_in_bytes: match schedule.block() {
+                Some(_) => bytes.max(1).next_multiple_of((access_bits / 8).max(4)),
+                None => bytes.next_multiple_of(4).max(access_bits.div_ceil(32) * 4),
+            },
         })
         .collect();
     kernel.dispatches = vec![Dispatch { workgroups: schedule.workgroups() }];

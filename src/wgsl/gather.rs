@@ -17,7 +17,7 @@ use crate::nest::{
 pub(super) fn gather(writer: &mut Writer, nest: &CopyNest) {
     let lanes = (32 / nest.dst_bits()).max(1);
     lookups(writer, nest);
-    unit_function(writer, nest, (nest.src_bits() / 32).max(1));
+    unit_function(writer, nest, (nest.src_bits() / 32).max(1), lanes.into());
     writer.blank();
     let count = nest.dst_units().div_ceil(lanes.into());
     super::emit::main(writer, "word", count, |writer| {
@@ -54,9 +54,8 @@ fn put_together(writer: &mut Writer, nest: &CopyNest, word: &str, head: &str) {
 }
 
 /// Writes the function `unit`, which gives the unit at a position of the destination; a source is bound as an array of
-/// so many words an element.
-pub(super) fn unit_function(writer: &mut Writer, nest: &CopyNest, element_words: u32) {
-    let lanes = (32 / nest.dst_bits()).max(1);
+/// so many words an element, and `stored` units of the destination are put together.
+pub(super) fn unit_function(writer: &mut Writer, nest: &CopyNest, element_words: u32, stored: u64) {
     let kind = type_name(nest.dst_bits().into());
     writer.comment(
         "",
@@ -66,7 +65,7 @@ pub(super) fn unit_function(writer: &mut Writer, nest: &CopyNest, element_words:
         ),
     );
     writer.block(format_args!("fn unit(position: u32) -> {kind}"), |writer| {
-        unit(writer, nest, lanes, element_words);
+        unit(writer, nest, stored, element_words);
     });
 }
 
@@ -81,9 +80,9 @@ pub(super) fn word_function(writer: &mut Writer, nest: &CopyNest) {
 }
 
 /// The body of `unit`: the position along each axis, the guards, and the load.
-fn unit(writer: &mut Writer, nest: &CopyNest, lanes: u32, element_words: u32) {
+fn unit(writer: &mut Writer, nest: &CopyNest, stored: u64, element_words: u32) {
     let kind = u64::from(nest.dst_bits());
-    if !nest.dst_units().is_multiple_of(lanes.into()) {
+    if !nest.dst_units().is_multiple_of(stored) {
         writer.block(format_args!("if position >= {}u", nest.dst_units()), |writer| {
             writer.noted(
                 format_args!("return {};", literal(kind, 0)),

@@ -1,5 +1,7 @@
 //! [`Packing`]: what a block loads, and each access of the destination put together from it.
 
+use std::ops::Range;
+
 use super::{
     block::{at, counted_in},
     emit::source_name,
@@ -131,15 +133,15 @@ impl<'a> Packing<'a> {
             format_args!("{}", counted_in(load.unsigned_abs())),
         );
         let words = block.nest().src_bytes().div_ceil(4);
-        let last = words * 32 / (u64::from(block.nest().src_bits()) * block.load());
-        let last = last.saturating_sub(1);
+        let access_words = (u64::from(block.nest().src_bits()) * block.load()).div_ceil(32);
+        let last = words.div_ceil(access_words).saturating_sub(1);
         let reads_more = block.reads_more();
         if block.is_shifted() {
             self.shifted(writer, reads_more, last);
             return self.steps.write(writer);
         }
         let most = if reads_more { block.last_src() } else { 0 };
-        for (number, run) in self.runs.iter().enumerate() {
+        for (number, run) in self.in_turns(load) {
             for value in 0..run.values {
                 let (source, offset) = block.source_of(run.first + signed(value) - first, load);
                 let (source, place) = (source_name(block.nest(), source), at("read", offset));
@@ -152,6 +154,18 @@ impl<'a> Packing<'a> {
             }
         }
         self.steps.write(writer);
+    }
+
+    /// The runs in the order in which they are loaded: those of one block that the next one along the destination loads too, next
+    /// to those that it loads in their stead, so that a cache still holds them.
+    fn in_turns(&self, load: i64) -> Vec<(usize, &Loaded)> {
+        let side = self.block.sides()[self.block.outermost_of_run()];
+        let next = side.src_stride * signed(side.steps) / load;
+        let mut runs: Vec<_> = self.runs.iter().enumerate().collect();
+        if self.block.start() == Start::Fixed && next > 1 {
+            runs.sort_by_key(|(_, run)| (run.first.rem_euclid(next), run.first));
+        }
+        runs
     }
 
     /// What the steps before a row's first whole word add to `read`.
@@ -255,16 +269,27 @@ impl<'a> Packing<'a> {
         Beginning { is_wide, first, accesses, by }
     }
 
+    /// What `insertBits` takes for an access of the destination, where one call puts all of its words together.
+    pub(super) fn inserted(&self, run: usize, access: u64) -> Option<[String; 4]> {
+        self.steps.inserted(self.words_of(run, access))
+    }
+
+    /// The words of an access of the destination: the access `access` of run `run`.
+    fn words_of(&self, run: usize, access: u64) -> Range<usize> {
+        let store = self.block.store();
+        let parts = store * u64::from(self.block.nest().dst_bits()) / 32;
+        let first = (run as u64 * (self.block.rows() / store) + access) * parts;
+        let [first, parts] = [first, parts].map(|n| usize::try_from(n).unwrap_or(0));
+        first..first + parts.max(1)
+    }
+
     /// The parts of an access of the destination: the access `access` of run `run`.
     pub(super) fn stored(&self, run: usize, access: u64) -> Vec<String> {
         let nest = self.block.nest();
         let (bits, store) = (nest.src_bits(), self.block.store());
         let in_value = self.block.load();
         if bits < 32 {
-            let parts = store * u64::from(nest.dst_bits()) / 32;
-            let before = run as u64 * (self.block.rows() / store) + access;
-            let first = usize::try_from(before * parts).unwrap_or(0);
-            return self.steps.words()[first..][..usize::try_from(parts).unwrap_or(1)].to_vec();
+            return self.steps.words()[self.words_of(run, access)].to_vec();
         }
         let store = usize::try_from(store).unwrap_or(1);
         let first = usize::try_from(access).unwrap_or(0) * store;

@@ -23,7 +23,7 @@ pub(super) fn pieces(writer: &mut Writer, rows: &Pieces) {
     let nest = &rows.nest;
     let meetings = rows.meetings();
     if !meetings.is_empty() {
-        unit_function(writer, nest, 4);
+        unit_function(writer, nest, 4, u64::from((32 / nest.dst_bits()).max(1)));
         writer.blank();
         word_function(writer, nest);
     }

@@ -38,8 +38,8 @@ pub struct Proof {
 /// The last word that a block loads, given the last one that holds a unit it moves.
 fn last_loaded(block: &Block, word: u64) -> u64 {
     let nest = block.nest();
-    let image = nest.src_bytes().div_ceil(4).saturating_sub(1);
     let access = (block.load() * u64::from(nest.src_bits())).div_ceil(32);
+    let image = nest.src_bytes().div_ceil(4).next_multiple_of(access).saturating_sub(1);
     if block.reads_more() {
         // What is read past what is moved is kept below the last of the image.
         image
@@ -64,7 +64,7 @@ fn loop_trips(block: &Block) -> u32 {
     let bits = u64::from(block.nest().dst_bits());
     let of_word = if bits < 8 { 32 / bits } else { 0 };
     let words = block.store() * bits / 32;
-    let of_block = (seam * (1 + of_word)).max(stores * (1 + words * of_word));
+    let of_block = (seam.max(stores)) * (1 + words * of_word);
     let all = match block.rounds() {
         1 => of_block,
         rounds => rounds * (1 + of_block),
@@ -109,6 +109,9 @@ impl Proof {
         }
         let destination_words = words(sources.len());
         let last_destination_word = last_word(nest.dst_units() - 1, nest.dst_bits());
+        let stored = schedule.block().map_or(1, |block| block.store() * u64::from(nest.dst_bits()));
+        let last_destination_word =
+            (last_destination_word + 1).next_multiple_of((stored / 32).max(1)) - 1;
         let reads = |&(last, words): &(Option<u64>, u64)| last.is_none_or(|last| last < words);
         let holds = sources.iter().all(reads)
             && last_destination_word < destination_words

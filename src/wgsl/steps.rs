@@ -15,6 +15,8 @@
 //! What is done alike to all components of vectors is one line. Words that are a part of one word and a part of another need no
 //! steps, and no words have them where their units take fewer operations one by one.
 
+use std::ops::Range;
+
 use super::{
     plan::{Goal, Made, Plan, Unit, Way, Word, moved, parts},
     words::{components, type_name},
@@ -38,6 +40,22 @@ pub(super) struct Steps {
     /// How many values have names that begin so.
     counts: Vec<(&'static str, usize)>,
     words: Vec<String>,
+    /// The same as bits that are inserted, of words that are whole bytes of two.
+    inserts: Vec<Option<Insert>>,
+    /// Whether there are few words: of these single ones are inserted too, although naga takes longer to validate a call.
+    is_short: bool,
+}
+
+/// The most words of a plan that is short.
+const SHORT: usize = 32;
+
+/// A word, some bits of which are put in place of those of another.
+#[derive(Debug)]
+struct Insert {
+    into: String,
+    bits: String,
+    offset: u32,
+    count: u32,
 }
 
 impl Steps {
@@ -67,8 +85,12 @@ impl Steps {
             // A narrower unit is the first of those that fill the place of a wider one.
             words.iter_mut().flatten().for_each(|unit| unit.place *= bits / to_bits);
         }
+        steps.is_short = words.len() <= SHORT && numbers.is_none();
         let loaded: Vec<u64> = steps.values.iter().map(|value| value.words).collect();
         steps.follow(Plan::new(words, to_bits, &loaded), to_bits);
+        if numbers.is_some() {
+            steps.inserts.clear();
+        }
         for (word, number) in steps.words.iter_mut().zip(numbers.unwrap_or_default()) {
             let operand = if word.contains(' ') { format!("({word})") } else { word.clone() };
             let low = every(bits, to_bits);
@@ -147,6 +169,11 @@ impl Steps {
             self.value(name_of(step.bits), step.words, expression);
         }
         for (goal, component) in plan.goals.iter().zip(vectors) {
+            let insert = match (goal, component) {
+                (Goal::Made(made), None) => self.insert(made, 1),
+                _ => None,
+            };
+            self.inserts.push(insert);
             let word = match (goal, component) {
                 (_, Some(word)) | (&Goal::Whole(word), _) => self.name(word),
                 (Goal::Made(made), _) => self.made(made, 1),
@@ -160,6 +187,43 @@ impl Steps {
             };
             self.words.push(word);
         }
+    }
+
+    /// Ends of two words that are whole bytes, as bits of one that are inserted into the other; `None` where one shift of both does.
+    fn insert(&mut self, made: &Made, words: u64) -> Option<Insert> {
+        let Way::Ends { bits, low_from, high_from } = made.way else { return None };
+        if bits % 8 != 0 || low_from + bits == 32 && high_from == 0 {
+            return None;
+        }
+        let [low, high] = [made.low, made.high].map(|of| match words {
+            1 => self.name(of),
+            _ => self.values[of.value].name.clone(),
+        });
+        let [end, low_from, high_from] = [bits, low_from, high_from].map(u32::cast_signed);
+        Some(if low_from == 0 && high_from != end {
+            let high = self.shifted(high, -high_from, words);
+            Insert { into: low, bits: high, offset: bits, count: 32 - bits }
+        } else {
+            let into = self.shifted(high, end - high_from, words);
+            Insert { into, bits: self.shifted(low, -low_from, words), offset: 0, count: bits }
+        })
+    }
+
+    /// What `insertBits` takes for these words together, where one call puts all of them together.
+    pub(super) fn inserted(&self, words: Range<usize>) -> Option<[String; 4]> {
+        let inserts: Vec<&Insert> =
+            self.inserts.get(words)?.iter().map(Option::as_ref).collect::<Option<_>>()?;
+        let [first, _, ..] = &inserts[..] else { return None };
+        let (offset, count) = (first.offset, first.count);
+        if inserts.iter().any(|of| (of.offset, of.count) != (offset, count)) {
+            return None;
+        }
+        let vector = |of: fn(&Insert) -> &str| {
+            let parts: Vec<&str> = inserts.iter().map(|insert| of(insert)).collect();
+            format!("vec{}<u32>({})", parts.len(), parts.join(", "))
+        };
+        let (into, bits) = (vector(|insert| &insert.into), vector(|insert| &insert.bits));
+        Some([into, bits, format!("{offset}u"), format!("{count}u")])
     }
 
     /// A word, as an expression.
@@ -203,16 +267,10 @@ impl Steps {
                     return format!("({low}) | ({})", self.shifted(high, end, words));
                 }
                 // Of one word masks and shifts are parsed and validated in less time.
-                if bits % 8 == 0 && words > 1 {
-                    if low_from == 0 && high_from != end {
-                        let high = self.shifted(high, -high_from, words);
-                        return format!("insertBits({low}, {high}, {bits}u, {above}u)");
-                    }
-                    let (low, high) = (
-                        self.shifted(low, -low_from, words),
-                        self.shifted(high, end - high_from, words),
-                    );
-                    return format!("insertBits({high}, {low}, 0u, {bits}u)");
+                if (words > 1 || self.is_short)
+                    && let Some(Insert { into, bits, offset, count }) = self.insert(made, words)
+                {
+                    return format!("insertBits({into}, {bits}, {offset}u, {count}u)");
                 }
                 let mask = u32::MAX >> above;
                 let low = self.part(low, -low_from, mask, words);
@@ -306,10 +364,10 @@ mod tests {
     #[test]
     fn a_part_of_each_of_two_words_needs_no_steps() {
         let word = |units: &[(&str, u64)], bits| of(&[units], 1, bits, bits).concat();
-        assert_eq!(word(&[("v", 0), ("w", 1)], 16), "(v & 0x0000ffffu) | (w & 0xffff0000u)");
-        assert_eq!(word(&[("v", 0), ("w", 0)], 16), "(v & 0x0000ffffu) | (w << 16u)");
+        assert_eq!(word(&[("v", 0), ("w", 1)], 16), "insertBits(w, v, 0u, 16u)");
+        assert_eq!(word(&[("v", 0), ("w", 0)], 16), "insertBits(v, w, 16u, 16u)");
         assert_eq!(word(&[("v", 1), ("w", 0)], 16), "(v >> 16u) | (w << 16u)");
-        assert_eq!(word(&[("v", 1), ("w", 1)], 16), "(v >> 16u) | (w & 0xffff0000u)");
+        assert_eq!(word(&[("v", 1), ("w", 1)], 16), "insertBits(w, v >> 16u, 0u, 16u)");
         assert_eq!(word(&[("v", 3), ("w", 0), ("w", 1), ("w", 2)], 8), "(v >> 24u) | (w << 8u)");
         assert_eq!(word(&[("v", 0), ("v", 1), ("v", 2), ("v", 3)], 8), "v");
         let bytes = [("v", 2), ("v", 3), ("w", 1), ("w", 0)];
@@ -352,7 +410,7 @@ mod tests {
             "by_8 = vec2<u32>(8u)",
             "bytes0 = (v & even_nibbles) | ((v & even_nibbles) >> by_4)",
             "halves0 = (bytes0 & even_bytes) | ((bytes0 & even_bytes) >> by_8)",
-            "(halves0.x & 0x0000ffffu) | (halves0.y << 16u)",
+            "insertBits(halves0.x, halves0.y, 16u, 16u)",
         ];
         assert_eq!(of(&[&low], 2, 8, 4), expected);
         let expected = [
@@ -360,8 +418,8 @@ mod tests {
             "apart1 = (v >> 4u) & 0x0f0f0f0fu",
             "halves0 = (apart0 & 0x00ff00ffu) | ((apart1 & 0x00ff00ffu) << 8u)",
             "halves1 = ((apart0 & 0xff00ff00u) >> 8u) | (apart1 & 0xff00ff00u)",
-            "(halves0 & 0x0000ffffu) | (halves1 << 16u)",
-            "(halves0 >> 16u) | (halves1 & 0xffff0000u)",
+            "insertBits(halves0, halves1, 16u, 16u)",
+            "insertBits(halves1, halves0 >> 16u, 0u, 16u)",
         ];
         assert_eq!(of(&[&low[..4], &low[4..]], 1, 4, 8), expected);
         // Where all units of a word have the same place in their bytes, these are put together as they are.

@@ -222,7 +222,7 @@ fn several_blocks_an_invocation() {
         ("f32[2,3,200,224]", "", "{1,3,2,0}", 1, 2),
         ("f32[480,640]", "{1,0:T(6,10)}", "{1,0:T(4,8)}", 1, 2),
         // Words that guards divide.
-        ("s8[1000,3001]", "{1,0:T(32,128)(4,1)}", "{1,0:T(8,128)(4,1)}", 4, 2),
+        ("s8[1000,3001]", "{1,0:T(32,128)(4,1)}", "{1,0:T(8,128)(4,1)}", 4, 4),
     ] {
         let (mut random, target) = (Random(1), Target::webgpu());
         let source: Shape = format!("{extents}{from}").parse().unwrap();
