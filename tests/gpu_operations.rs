@@ -1,6 +1,9 @@
 //! Named operations on the GPU: the bytes that the host gives.
 #![cfg(feature = "gpu")]
 
+#[allow(unreachable_pub)]
+#[path = "../benches/support/everyday.rs"]
+mod everyday;
 mod support;
 
 use std::collections::BTreeMap;
@@ -48,6 +51,23 @@ fn the_three_examples() {
         check(&gpu, &padded, &target);
         check(&gpu, &slice, &target);
     }
+}
+
+/// The everyday shapes at full size: what a GPU gets, whichever device runs it here.
+#[test]
+fn everyday_shapes() {
+    let Some(gpu) = support::gpu::gpu("everyday_shapes") else { return };
+    let mut wide = 0;
+    for everyday::Everyday { operation, .. } in everyday::everyday().unwrap() {
+        for target in targets() {
+            let kernel = check(&gpu, &operation, &target);
+            let sizes = kernel.bindings.iter().map(|binding| binding.size_in_bytes);
+            let images = [kernel.source_bytes, kernel.destination_bytes];
+            wide += usize::from(sizes.zip(images).any(|(size, bytes)| size >= bytes + 4));
+        }
+    }
+    // Accesses of 16 bytes that pass the end of an image.
+    assert!(wide >= 4, "{wide}");
 }
 
 /// Every type that has elements: transposed, padded, tiled, and packed where its layout can say so.

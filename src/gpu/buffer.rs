@@ -13,7 +13,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// The size that was asked for. The buffer itself is rounded up to a multiple of 4, and has at least 4 bytes.
+    /// The size that was asked for. The buffer itself is rounded up to a multiple of 16, the bytes of the widest access.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
@@ -32,7 +32,8 @@ impl Gpu {
     /// # Errors
     /// [`GpuError::BeyondLimit`] past the device's greatest buffer, [`GpuError::OutOfMemory`].
     pub fn allocate(&self, bytes: u64) -> Result<Buffer, GpuError> {
-        let handle = self.create_buffer(rounded(bytes))?;
+        let size = bytes.max(1).checked_next_multiple_of(WIDEST_ACCESS).unwrap_or(u64::MAX);
+        let handle = self.create_buffer(size)?;
         Ok(Buffer { handle, owner: self.owner, bytes })
     }
 
@@ -145,6 +146,9 @@ impl Gpu {
         scoped(&self.device, "encoding", || self.device.create_command_encoder(&descriptor))
     }
 }
+
+/// Bytes of the widest access of a kernel.
+const WIDEST_ACCESS: u64 = 16;
 
 /// Rounded up to whole words, at least one. Saturates, far beyond any device's limit.
 pub(super) fn rounded(bytes: u64) -> u64 {

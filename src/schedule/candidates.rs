@@ -297,64 +297,89 @@ fn boxes(whole: &Arc<CopyNest>, woven: Option<&Woven>, target: &Target, list: &m
             }
         }
     }
-    // A word of each of so many rows that all of these begin at the same places in a word wherever the block is.
-    if is_seamed && shares_run && inner > 0 && axes[inner - 1].extent >= PERIOD {
-        let mut steps: SmallVec<[u64; 8]> = smallvec![1; axes.len()];
-        (steps[inner - 1], steps[inner]) = (PERIOD, word);
-        let (strategy, reason) = named(nest, &steps[inner..], woven.is_some());
-        let block = made(whole, woven, nest, &steps, 1, SECTOR_BYTES, target);
-        list.extend(block.map(|block| Candidate::of_block(strategy, reason, block, target)));
-    }
-    // An access of several words of each of so many rows that all of these begin alike, in any block.
-    let across = if shares_run { inner.checked_sub(1) } else { src_axes.first().copied() };
-    if let Some(across) = across.filter(|&axis| is_seamed && axis != inner) {
-        let row = axes[across].dst_stride.saturating_mul(bits.into());
-        for access in [128, 64] {
-            let (run, period) = (access / u64::from(bits), access / gcd(access, row));
-            let most = (2 * MOST_WORDS * 32 / access).min(axes[across].extent);
-            for rows in [period, 2 * period].into_iter().filter(|&rows| rows <= most) {
-                if run < 2 || period == 1 || axes[inner].extent < 2 * run {
-                    continue;
-                }
-                let mut steps: SmallVec<[u64; 8]> = smallvec![1; axes.len()];
-                (steps[across], steps[inner]) = (rows, run);
-                let of = if shares_run { &steps[inner..] } else { &steps[..] };
-                let (strategy, reason) = named(nest, of, woven.is_some());
-                let block = made(whole, woven, nest, &steps, 1, access / 8, target);
-                let block = block.filter(|block| block.store() == run);
-                list.extend(
-                    block.map(|block| Candidate::of_block(strategy, reason, block, target)),
-                );
-            }
+    if is_seamed {
+        let across = if shares_run { inner.checked_sub(1) } else { src_axes.first().copied() };
+        for (steps, align) in
+            across.into_iter().flat_map(|across| rows_alike(&axes, across, bits, shares_run))
+        {
+            let of = if shares_run { &steps[inner..] } else { &steps[..] };
+            let (strategy, reason) = named(nest, of, woven.is_some());
+            let block = made(whole, woven, nest, &steps, 1, align, target);
+            let block = block.filter(|block| block.store() == steps[inner]);
+            list.extend(block.map(|block| Candidate::of_block(strategy, reason, block, target)));
         }
     }
     if woven.is_none() {
-        // On a CPU it pays where a guard divides blocks, or where there is nothing but a gather (`benches/NOTES.md`).
-        let is_gpu = target.kind == AdapterKind::Gpu;
-        let several = |block: &Block, strategy, reason| {
-            let block = repeated(block, &axes, target)?;
-            Some(Candidate::of_block(strategy, reason, block, target))
-        };
-        let cheapest = list.iter().min_by_key(|candidate| candidate.cost).and_then(|of| {
-            let pays = |block: &&Block| is_gpu || block.varying_guards().next().is_some();
-            several(of.block().filter(pays)?, of.strategy, of.reason)
-        });
-        let takes_units = bits >= 32 && !shares_run && (is_gpu || list.is_empty());
-        let unit = (takes_units && nest.dst_units() >= 2 * BUSY).then(|| {
-            let steps: SmallVec<[u64; 8]> = smallvec![1; axes.len()];
-            let unit = made(whole, None, nest, &steps, 0, 0, target)?;
-            several(&unit, Strategy::Rows, "units far apart are moved together")
-        });
-        let alike: Vec<Candidate> = list
-            .iter()
-            .filter_map(|of| {
-                let block = of.block().filter(|block| is_gpu && block.count() >= BUSY)?;
-                let block = alike(block, &axes, target)?;
-                Some(Candidate::of_block(of.strategy, of.reason, block, target))
-            })
-            .collect();
-        list.extend(cheapest.into_iter().chain(unit.flatten()).chain(alike));
+        several_times(whole, &axes, shares_run, target, list);
     }
+}
+
+/// The steps of blocks that take an access of each of so many rows of the destination that all of these begin alike, wherever the block
+/// is, and the bytes of the access. `across` is the axis from one row to the next.
+fn rows_alike(
+    axes: &[CopyAxis],
+    across: usize,
+    bits: u32,
+    shares_run: bool,
+) -> SmallVec<[(SmallVec<[u64; 8]>, u64); 6]> {
+    let inner = axes.len() - 1;
+    let mut all = SmallVec::new();
+    if across == inner {
+        return all;
+    }
+    let mut add = |rows: u64, run: u64, align: u64| {
+        let mut steps: SmallVec<[u64; 8]> = smallvec![1; axes.len()];
+        (steps[across], steps[inner]) = (rows, run);
+        all.push((steps, align));
+    };
+    let row = axes[across].dst_stride.saturating_mul(bits.into());
+    if shares_run && axes[across].extent >= PERIOD {
+        add(PERIOD, u64::from((32 / bits).max(1)), SECTOR_BYTES);
+    }
+    for access in [128, 64] {
+        let (run, period) = (access / u64::from(bits), access / gcd(access, row));
+        let most = (2 * MOST_WORDS * 32 / access).min(axes[across].extent);
+        let fits = run > 1 && period > 1 && axes[inner].extent >= 2 * run;
+        for rows in [period, 2 * period].into_iter().filter(|&rows| fits && rows <= most) {
+            add(rows, run, access / 8);
+        }
+    }
+    all
+}
+
+/// Adds blocks several times each, where that is less work.
+fn several_times(
+    whole: &Arc<CopyNest>,
+    axes: &[CopyAxis],
+    shares_run: bool,
+    target: &Target,
+    list: &mut Vec<Candidate>,
+) {
+    // On a CPU it pays where a guard divides blocks, or where there is nothing but a gather (`benches/NOTES.md`).
+    let is_gpu = target.kind == AdapterKind::Gpu;
+    let several = |block: &Block, strategy, reason| {
+        let block = repeated(block, axes, target)?;
+        Some(Candidate::of_block(strategy, reason, block, target))
+    };
+    let cheapest = list.iter().min_by_key(|candidate| candidate.cost).and_then(|of| {
+        let pays = |block: &&Block| is_gpu || block.varying_guards().next().is_some();
+        several(of.block().filter(pays)?, of.strategy, of.reason)
+    });
+    let takes_units = whole.dst_bits() >= 32 && !shares_run && (is_gpu || list.is_empty());
+    let unit = (takes_units && whole.dst_units() >= 2 * BUSY).then(|| {
+        let steps: SmallVec<[u64; 8]> = smallvec![1; axes.len()];
+        let unit = made(whole, None, whole, &steps, 0, 0, target)?;
+        several(&unit, Strategy::Rows, "units far apart are moved together")
+    });
+    let alike: Vec<Candidate> = list
+        .iter()
+        .filter_map(|of| {
+            let block = of.block().filter(|block| is_gpu && block.count() >= BUSY)?;
+            let block = alike(block, axes, target)?;
+            Some(Candidate::of_block(of.strategy, of.reason, block, target))
+        })
+        .collect();
+    list.extend(cheapest.into_iter().chain(unit.flatten()).chain(alike));
 }
 
 /// The block of so many steps, of several sources where these are woven.

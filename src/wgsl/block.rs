@@ -10,11 +10,11 @@ use super::{
 };
 use crate::{
     nest::{Affine, Count, Guard, Value, signed, width},
-    schedule::{Block, Lane, NEIGHBOURS, Run, Seam, Side, Start},
+    schedule::{AdapterKind, Block, Lane, NEIGHBOURS, Run, Seam, Side, Start},
 };
 
 /// Writes a kernel that moves one [`Block`] in each invocation, in registers.
-pub(super) fn block(writer: &mut Writer, block: &Block) {
+pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
     let (nest, tiled) = (block.nest(), block.tiled());
     let store_bits = block.store() * u64::from(nest.dst_bits());
     let names = Names::of_block(block);
@@ -88,7 +88,7 @@ pub(super) fn block(writer: &mut Writer, block: &Block) {
             }
             writer.line(format_args!("{leave}"));
         });
-        let packing = Packing::new(block);
+        let packing = Packing::new(block, kind);
         packing.loads(writer, &names);
         let (asked, refused) = block.word_guards().unwrap_or_default();
         let runs = block.runs();
@@ -100,21 +100,17 @@ pub(super) fn block(writer: &mut Writer, block: &Block) {
         }
         let is_extended = nest.sign_extend() && nest.dst_bits() > nest.src_bits();
         stores(writer, block, |run, access| {
-            if asked.is_empty()
-                && !is_extended
-                && let Some(parts) = packing.inserted(run, access)
-            {
-                return Stored { function: Some("insertBits"), parts: parts.to_vec() };
+            let guarded = |words| selected(block, &asked, refused, &runs[run], access, words);
+            match packing.inserted(run, access) {
+                _ if is_extended => {
+                    let words = packing.stored(run, access).into_iter();
+                    Stored::parts(guarded(words.map(|word| format!("signed({word})")).collect()))
+                }
+                Some(parts) if asked.is_empty() => {
+                    Stored { function: Some("insertBits"), parts: parts.to_vec() }
+                }
+                _ => Stored::parts(guarded(packing.stored(run, access))),
             }
-            let words = packing.stored(run, access).into_iter();
-            let words =
-                words.map(|word| if is_extended { format!("signed({word})") } else { word });
-            let words = words.collect();
-            Stored::parts(if asked.is_empty() {
-                words
-            } else {
-                selected(block, &asked, refused, &runs[run], access, words)
-            })
         });
     });
 }
@@ -128,6 +124,9 @@ fn selected(
     access: u64,
     parts: Vec<String>,
 ) -> Vec<String> {
+    if guards.is_empty() {
+        return parts;
+    }
     let bits = block.nest().dst_bits();
     let units = usize::try_from(block.store()).unwrap_or(1) / parts.len();
     let part_bits = u64::from(bits) * units as u64;

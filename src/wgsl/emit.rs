@@ -16,7 +16,7 @@ const ENTRY_POINT: &str = "main";
 ///
 /// `header` stands above the kernel as comments: a label and its text, which may have several lines.
 #[must_use]
-pub fn emit(schedule: &Schedule, _target: &Target, header: &[(&str, String)]) -> Kernel {
+pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> Kernel {
     let nest = schedule.nest();
     let mut kernel = KernelParts {
         entry_point: ENTRY_POINT.into(),
@@ -80,7 +80,7 @@ pub fn emit(schedule: &Schedule, _target: &Target, header: &[(&str, String)]) ->
     ));
     writer.blank();
     match (schedule.block(), schedule.pieces()) {
-        (Some(of), _) => block(&mut writer, of),
+        (Some(of), _) => block(&mut writer, of, target.kind),
         (None, Some(of)) => pieces(&mut writer, of),
         (None, None) => gather(&mut writer, nest),
     }

@@ -124,7 +124,7 @@ pub struct Binding {
     pub binding: u32,
     /// Whether the kernel writes it.
     pub writable: bool,
-    /// The least bytes to bind, a multiple of 4 and at least 4.
+    /// The least bytes to bind: the image's, rounded up to the kernel's accesses, which have 4 to 16 bytes.
     pub size_in_bytes: u64,
 }
 

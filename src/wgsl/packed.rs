@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     nest::{Affine, signed},
-    schedule::{Block, Run, Start, run_words, runs, shifted_accesses},
+    schedule::{AdapterKind, Block, Run, Start, run_words, runs, shifted_accesses},
 };
 
 /// The loads of a block, and which unit of them goes where.
@@ -50,7 +50,7 @@ struct Beginning {
 }
 
 impl<'a> Packing<'a> {
-    pub(super) fn new(block: &'a Block) -> Self {
+    pub(super) fn new(block: &'a Block, kind: AdapterKind) -> Self {
         let offsets = block.offsets();
         let load = signed(block.load());
         let base = block.src().offset();
@@ -89,7 +89,7 @@ impl<'a> Packing<'a> {
                 let words = packing.units.chunks_exact(in_word);
                 words.map(move |units| units.iter().map(|of| unit(run, of)).collect())
             });
-            packing.steps = Steps::new(&words.collect::<Vec<_>>(), bits, to_bits);
+            packing.steps = Steps::new(&words.collect::<Vec<_>>(), bits, to_bits, kind);
         }
         packing
     }

@@ -22,6 +22,7 @@ use super::{
     words::{components, type_name},
     writer::Writer,
 };
+use crate::schedule::AdapterKind;
 
 /// What is loaded, or put together from it: a name, and how many words it has.
 #[derive(Debug)]
@@ -42,7 +43,9 @@ pub(super) struct Steps {
     words: Vec<String>,
     /// The same as bits that are inserted, of words that are whole bytes of two.
     inserts: Vec<Option<Insert>>,
-    /// Whether there are few words: of these single ones are inserted too, although naga takes longer to validate a call.
+    /// Whether single words are inserted, as a GPU does in one instruction; lavapipe takes longer for it than for masks.
+    inserts_words: bool,
+    /// Whether there are few: of these single ones are inserted too, although naga takes longer to validate a call.
     is_short: bool,
 }
 
@@ -62,7 +65,12 @@ impl Steps {
     /// Of words whose units of `to_bits` bits come from units of `bits` bits: their low bits, or they and zeros above.
     ///
     /// A unit is given by the name of the loaded value that it lies in, the words of that value, and its number there.
-    pub(super) fn new(given: &[Vec<(String, u64, u64)>], bits: u32, to_bits: u32) -> Self {
+    pub(super) fn new(
+        given: &[Vec<(String, u64, u64)>],
+        bits: u32,
+        to_bits: u32,
+        kind: AdapterKind,
+    ) -> Self {
         let mut steps = Self::default();
         let lanes = u64::from(32 / bits);
         let mut words: Vec<Vec<Unit>> = Vec::with_capacity(given.len());
@@ -85,7 +93,8 @@ impl Steps {
             // A narrower unit is the first of those that fill the place of a wider one.
             words.iter_mut().flatten().for_each(|unit| unit.place *= bits / to_bits);
         }
-        steps.is_short = words.len() <= SHORT && numbers.is_none();
+        steps.inserts_words = kind == AdapterKind::Gpu;
+        steps.is_short = steps.inserts_words && words.len() <= SHORT && numbers.is_none();
         let loaded: Vec<u64> = steps.values.iter().map(|value| value.words).collect();
         steps.follow(Plan::new(words, to_bits, &loaded), to_bits);
         if numbers.is_some() {
@@ -170,7 +179,7 @@ impl Steps {
         }
         for (goal, component) in plan.goals.iter().zip(vectors) {
             let insert = match (goal, component) {
-                (Goal::Made(made), None) => self.insert(made, 1),
+                (Goal::Made(made), None) if self.inserts_words => self.insert(made, 1),
                 _ => None,
             };
             self.inserts.push(insert);
@@ -355,7 +364,7 @@ mod tests {
     fn of(words: &[&[(&str, u64)]], in_value: u64, bits: u32, to_bits: u32) -> Vec<String> {
         let unit = |&(name, number): &(&str, u64)| (name.to_owned(), in_value, number);
         let given: Vec<Vec<_>> = words.iter().map(|word| word.iter().map(unit).collect()).collect();
-        let steps = Steps::new(&given, bits, to_bits);
+        let steps = Steps::new(&given, bits, to_bits, AdapterKind::Gpu);
         let lines = steps.constants.iter().chain(&steps.lines);
         let lines = lines.map(|(name, value)| format!("{name} = {value}"));
         lines.chain(steps.words.iter().cloned()).collect()

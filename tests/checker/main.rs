@@ -244,6 +244,44 @@ fn several_blocks_an_invocation() {
     }
 }
 
+/// Large copies of a GPU whose rows begin anywhere: accesses of 16 bytes, of as many rows as begin alike.
+#[test]
+fn accesses_of_rows_that_begin_anywhere() {
+    for (shape, window, to, rows, width) in [
+        ("u8[2053,2063]", None, "{0,1}", 16, 16),
+        ("f16[1031,2053]", None, "{0,1}", 8, 16),
+        ("f32[1031,1033]", None, "{0,1}", 4, 8),
+        ("bf16[8,197,768]", None, "{1,2,0}", 8, 8),
+        ("u8[2049,2061]", Some(([1, 3], [2048, 2057])), "{1,0}", 16, 16),
+        ("f16[1025,2061]", Some(([1, 3], [1023, 2057])), "{1,0}", 8, 16),
+    ] {
+        let (mut random, target) = (Random(1), Target::webgpu());
+        let source: Shape = shape.parse().unwrap();
+        let sizes: Vec<u64> =
+            source.dimensions().iter().filter_map(|dimension| dimension.bound()).collect();
+        let (window, extents) = match window {
+            None => (Window::identity(&sizes), sizes),
+            Some((from, to)) => {
+                (Window::slice(&sizes, &Slice::new(from, to, [1, 1])).unwrap(), to.to_vec())
+            }
+        };
+        let unit = shape.split_once('[').unwrap().0;
+        let destination: Shape = format!("{unit}{extents:?}{to}").replace(' ', "").parse().unwrap();
+        let Operation { source, destination, window, .. } =
+            of_shapes(&source, &destination, window);
+        let nest = nest::lower(&source, &destination, &window).unwrap();
+        let schedule = schedule(nest, &target).unwrap();
+        let block = schedule.block().unwrap();
+        assert_eq!((block.rows(), block.width()), (rows, width), "{shape}: {schedule}");
+        assert!(block.seam().is_some_and(|seam| seam.covered.is_none()), "{schedule}");
+        let kernel = wgsl::emit(&schedule, &target, &[]);
+        let image = random.bytes(source.image_bytes());
+        let expected = oracle::run(&source, &destination, &window, &image, None);
+        let case = Case { kernel, image, expected };
+        judge(&case, &target).unwrap_or_else(|fault| panic!("{fault}\n{}", case.kernel.wgsl));
+    }
+}
+
 /// Up to rank 3: extents 1 to 4 × every order of the destination × every unit, the padding and the tiles of both sides
 /// taken in turn.
 #[test]
