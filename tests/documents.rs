@@ -98,9 +98,9 @@ fn the_number_of_snapshots_is_as_said() {
             path.extension().is_some_and(|ending| ending == "snap")
         })
         .count();
-    assert_eq!(count, 22);
+    assert_eq!(count, 23);
     assert!(
-        read("README.md").contains("twenty-two") && read("ARCHITECTURE.md").contains("twenty-two")
+        read("README.md").contains("twenty-three") && read("ARCHITECTURE.md").contains("twenty-two")
     );
 }
 

@@ -92,6 +92,16 @@ fn odd_matrix_of_bytes() {
 }
 
 #[test]
+fn large_odd_matrix() {
+    check(
+        "large_odd_matrix",
+        "Rows begin at any word, but every fourth at the same one of 16 bytes: four and four rows are stored in whole accesses.",
+        &relayout("f32[1031,1033]{1,0}", "f32[1031,1033]{0,1}"),
+        &Target::webgpu(),
+    );
+}
+
+#[test]
 fn mirrored_rows() {
     let slice = Slice::new([0, 0], [32, 64], [1, -1]);
     check(

@@ -21,7 +21,8 @@ use crate::nest::{Affine, Bounds, CopyNest, Guard, TURN, Value, Woven, tile};
 ///
 /// An axis need be no multiple of the steps that a block takes: the last block along it stores only what lies inside.
 /// Where rows of the destination start inside words, the blocks of a row start at its first whole word, and the words
-/// between the blocks of two rows, a [`Seam`](super::Seam), are for other invocations.
+/// between the blocks of two rows, a [`Seam`](super::Seam), are for other invocations. In the same way rows that start inside
+/// accesses of 16 bytes: so many of them together start alike in all blocks, 16 rows of bytes or 4 of words.
 ///
 /// Blocks come from [`candidates`](super::candidates) alone, and nothing about them can be changed:
 ///

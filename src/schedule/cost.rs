@@ -4,7 +4,7 @@
 //! word of the destination in each lane:
 //!
 //! ```text
-//! cost = (operations + Σ (ACCESS + words · WORD + lines · LINE + fetched · BYTE) + stored · ACCESS + spilled · SPILL)
+//! cost = (operations + Σ (ACCESS + words · WORD + lines · LINE) + fetched · BYTE + stored · ACCESS + spilled · SPILL)
 //!        / words that an invocation writes · lanes / lanes that have work
 //! ```
 //!
@@ -15,9 +15,9 @@
 //!   division or a remainder by a power of two, four for a division by another number and two more for what it leaves;
 //! - *words* are those of the access, in one lane;
 //! - *lines* of 128 bytes are what all lanes of the access touch together;
-//! - *fetched* bytes are those of all lanes, with what shares a sector of 32 bytes with them and is not used: by the
-//!   invocations of a workgroup when reading, for a cache keeps the sector, by the same store when writing. What begins
-//!   anywhere in a sector touches a part of one more, on average;
+//! - *fetched* bytes are those of the units that all lanes move, with what shares a sector of 32 bytes with them and is not used:
+//!   by the invocations of a workgroup when reading, for a cache keeps the sector, whichever of their loads take a part of it; by
+//!   the same store when writing. What begins anywhere in a sector touches a part of one more, on average;
 //! - *stored* lines are those that all stores of the lanes touch together: a CPU fetches each before it is written, and
 //!   stores wait for it, as long as for an access;
 //! - *spilled* words are what an invocation holds at a time past 16 of them: it loads all before it stores.
@@ -48,7 +48,7 @@ use crate::nest::{Affine, CopyNest, Value};
 const REGISTERS: u64 = 16;
 /// Invocations whose loads share what a cache keeps: those of a workgroup.
 const WORKGROUP: u64 = 256;
-/// Invocations of large blocks that keep the cores of a GPU busy.
+/// Invocations of blocks of up to 64 words that keep the cores of a GPU busy: two workgroups of 64 for each of 132.
 const BUSY: u64 = 1 << 14;
 
 /// What an invocation does, and how many there are. Its accesses are those to the source and those to the destination.
@@ -188,7 +188,7 @@ pub(super) fn of_block(block: &Block, model: &CostModel) -> u64 {
     } else {
         of_gather(nest, model).saturating_mul(units) / nest.dst_units()
     };
-    // Few invocations leave cores of a GPU idle.
+    // Where few invocations move all of it, cores of a GPU are idle.
     let idle = if block.may_pass_ends() { BUSY.div_ceil(count) } else { 1 };
     (work.cost(model) + gathered).saturating_mul(idle)
 }

@@ -1,4 +1,4 @@
-//! Where blocks start in rows of the destination that start inside words, and what they leave to others: [`Seam`].
+//! Where blocks start in rows of the destination that start inside words or wider accesses, and what they leave to others: [`Seam`].
 
 use super::{Block, block::Side, load::accesses};
 use crate::nest::{Affine, Value};
@@ -15,26 +15,26 @@ pub enum Start {
     Computed,
 }
 
-/// The words between the blocks of one row of the destination and those of the next.
+/// What lies between the blocks of one row of the destination and those of the next, counted in accesses of the destination.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Seam {
     /// Rows, each with a seam at its end.
     pub rows: u64,
-    /// Steps in a row, of which [`step`](Self::step) are a whole number of words.
+    /// Steps in a row, of which [`step`](Self::step) are a whole number of accesses.
     pub extent: u64,
-    /// Steps from one word that a block may start at to the next.
+    /// Steps from one access that a block may start at to the next.
     pub step: u64,
-    /// Words that so many steps are.
+    /// Accesses that so many steps are.
     pub words: u64,
-    /// Words of a row that blocks write; `None` where they write all that are whole.
+    /// Accesses of a row that blocks write; `None` where they write all that lie in the row whole.
     pub covered: Option<u64>,
-    /// Words of the destination.
+    /// Accesses of the destination.
     pub end: u64,
 }
 
 impl Seam {
-    /// The first word that the blocks of a row may write; that of the row past the last is the image's end.
+    /// The first access that the blocks of a row may write; that of the row past the last is the image's end.
     #[doc(hidden)]
     #[must_use]
     pub fn first(&self, row: u64) -> u64 {
@@ -45,7 +45,7 @@ impl Seam {
         }
     }
 
-    /// The first word behind the blocks of a row.
+    /// The first access behind the blocks of a row.
     #[doc(hidden)]
     #[must_use]
     pub fn behind(&self, row: u64) -> u64 {
@@ -55,7 +55,7 @@ impl Seam {
         }
     }
 
-    /// Rows whose seam has words.
+    /// Rows whose seam has accesses.
     pub(super) fn busy(&self) -> u64 {
         match self.covered {
             Some(_) => self.rows,
@@ -63,7 +63,7 @@ impl Seam {
         }
     }
 
-    /// The most words of a seam.
+    /// The most accesses of a seam.
     #[doc(hidden)]
     #[must_use]
     pub fn longest(&self) -> u64 {

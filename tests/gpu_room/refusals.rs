@@ -29,28 +29,29 @@ fn images_of_another_size_are_refused() {
 #[test]
 fn buffers_too_small_or_shared_are_refused() {
     let Some(gpu) = support::gpu::gpu("buffers_too_small") else { return };
-    let kernel = identity(4);
-    let (small, enough) = (gpu.allocate(12).unwrap(), gpu.allocate(16).unwrap());
+    let kernel = identity(8);
+    let (small, enough) = (gpu.allocate(12).unwrap(), gpu.allocate(32).unwrap());
+    // A buffer is rounded up to the widest access, 16 bytes.
     let error = gpu.dispatch(&kernel, &small, &enough).unwrap_err();
     assert_eq!(
         error,
-        GpuError::BufferTooSmall { operand: Operand::Source(0), given: 12, needed: 16 }
+        GpuError::BufferTooSmall { operand: Operand::Source(0), given: 16, needed: 32 }
     );
     let error = gpu.dispatch(&kernel, &enough, &small).unwrap_err();
     assert_eq!(
         error,
-        GpuError::BufferTooSmall { operand: Operand::Destination, given: 12, needed: 16 }
+        GpuError::BufferTooSmall { operand: Operand::Destination, given: 16, needed: 32 }
     );
     assert!(matches!(
         gpu.dispatch(&kernel, &enough, &enough.clone()),
         Err(GpuError::SameBuffer { .. })
     ));
     assert!(matches!(
-        gpu.download(&small, &mut [0; 13]),
-        Err(GpuError::BufferTooSmall { given: 12, needed: 13, .. })
+        gpu.download(&small, &mut [0; 17]),
+        Err(GpuError::BufferTooSmall { given: 16, needed: 17, .. })
     ));
     assert!(matches!(
-        gpu.copy(&enough, &small, 16, 1),
+        gpu.copy(&enough, &small, 32, 1),
         Err(GpuError::BufferTooSmall { operand: Operand::Destination, .. })
     ));
 }
