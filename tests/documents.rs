@@ -100,7 +100,8 @@ fn the_number_of_snapshots_is_as_said() {
         .count();
     assert_eq!(count, 23);
     assert!(
-        read("README.md").contains("twenty-three") && read("ARCHITECTURE.md").contains("twenty-two")
+        read("README.md").contains("twenty-three")
+            && read("ARCHITECTURE.md").contains("twenty-three")
     );
 }
 
