@@ -188,13 +188,15 @@ impl Candidate {
             Body::Pieces(pieces) => pieces.invocations().0,
             Body::Nest(_) => nest.dst_units().div_ceil(units_of_word(nest)),
         };
+        let is_wide = schedule.block().is_some_and(Block::may_pass_ends);
         check_limits(
             schedule.nest(),
             schedule.block().map_or(schedule.nest(), Block::tiled),
+            if is_wide { WIDEST_ACCESS } else { 4 },
             target,
         )?;
         // Few invocations that move much each are shared out among all cores.
-        let size = if schedule.block().is_some_and(Block::may_pass_ends) { 64 } else { 256 };
+        let size = if is_wide { 64 } else { 256 };
         schedule.workgroup_size = target.max_compute_invocations_per_workgroup.min(size);
         let groups = schedule.invocations.div_ceil(schedule.workgroup_size.into());
         schedule.workgroups = workgroups(groups, target)?;
@@ -210,12 +212,21 @@ impl Candidate {
     }
 }
 
-fn check_limits(nest: &CopyNest, tiled: &CopyNest, target: &Target) -> Result<(), ScheduleError> {
+/// Bytes of the widest access, of which bindings are a multiple where accesses may pass the ends of images.
+const WIDEST_ACCESS: u64 = 16;
+
+/// Checks what a kernel needs whose bindings are multiples of `access` bytes.
+fn check_limits(
+    nest: &CopyNest,
+    tiled: &CopyNest,
+    access: u64,
+    target: &Target,
+) -> Result<(), ScheduleError> {
     let (given, limit) = (nest.sources().len(), MAX_SOURCES);
     if given > limit {
         return Err(ScheduleError::Sources { given, limit });
     }
-    let limit = target.max_storage_buffer_binding_size / 4 * 4;
+    let limit = target.max_storage_buffer_binding_size / access * access;
     let sources = || nest.sources().iter().enumerate().map(|(n, of)| (Operand::Source(n), of));
     let images = sources().map(|(operand, source)| (operand, source.bytes()));
     for (operand, given) in images.chain([(Operand::Destination, nest.dst_bytes())]) {
