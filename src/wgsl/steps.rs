@@ -43,7 +43,7 @@ pub(super) struct Steps {
     words: Vec<String>,
     /// The same as bits that are inserted, of words that are whole bytes of two.
     inserts: Vec<Option<Insert>>,
-    /// Whether single words are inserted, as a GPU does in one instruction; lavapipe takes longer for it than for masks.
+    /// Whether single words are inserted, as a GPU does in one instruction; a CPU gains nothing by it.
     inserts_words: bool,
     /// Whether there are few: of these single ones are inserted too, although naga takes longer to validate a call.
     is_short: bool,
