@@ -2,7 +2,7 @@
 
 use super::scope::scoped;
 use super::{Gpu, GpuError};
-use crate::nest::Operand;
+use crate::{nest::Operand, schedule::WIDEST_ACCESS};
 
 /// A buffer on the device, that kernels read and write.
 #[derive(Clone, Debug)]
@@ -146,9 +146,6 @@ impl Gpu {
         scoped(&self.device, "encoding", || self.device.create_command_encoder(&descriptor))
     }
 }
-
-/// Bytes of the widest access of a kernel.
-const WIDEST_ACCESS: u64 = 16;
 
 /// Rounded up to whole words, at least one. Saturates, far beyond any device's limit.
 pub(super) fn rounded(bytes: u64) -> u64 {

@@ -48,7 +48,7 @@ use crate::nest::{Affine, CopyNest, Value};
 const REGISTERS: u64 = 16;
 /// Invocations whose loads share what a cache keeps: those of a workgroup.
 const WORKGROUP: u64 = 256;
-/// Invocations of blocks of up to 64 words that keep the cores of a GPU busy: two workgroups of 64 for each of 132.
+/// Invocations of blocks of up to 64 words that keep the cores of a GPU busy: about two workgroups of 64 for each of 132.
 const BUSY: u64 = 1 << 14;
 
 /// What an invocation does, and how many there are. Its accesses are those to the source and those to the destination.

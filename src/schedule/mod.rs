@@ -27,6 +27,8 @@ pub use numbering::Lane;
 pub(crate) use pieces::{Piece, Pieces, source};
 pub(crate) use rounds::NEIGHBOURS;
 pub(crate) use schedule::MAX_SOURCES;
+#[cfg(feature = "gpu")]
+pub(crate) use schedule::WIDEST_ACCESS;
 pub use schedule::{Schedule, Strategy, schedule};
 pub use seam::{Seam, Start};
 pub use target::{AdapterKind, Target};

@@ -213,7 +213,7 @@ impl Candidate {
 }
 
 /// Bytes of the widest access, of which bindings are a multiple where accesses may pass the ends of images.
-const WIDEST_ACCESS: u64 = 16;
+pub(crate) const WIDEST_ACCESS: u64 = 16;
 
 /// Checks what a kernel needs whose bindings are multiples of `access` bytes.
 fn check_limits(

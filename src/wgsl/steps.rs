@@ -275,7 +275,7 @@ impl Steps {
                     let low = self.shifted(low, -low_from, words);
                     return format!("({low}) | ({})", self.shifted(high, end, words));
                 }
-                // Of one word masks and shifts are parsed and validated in less time.
+                // Of single words masks and shifts are parsed and validated in less time, which counts where there are many.
                 if (words > 1 || self.is_short)
                     && let Some(Insert { into, bits, offset, count }) = self.insert(made, words)
                 {
