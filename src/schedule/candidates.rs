@@ -84,7 +84,7 @@ impl Candidate {
         };
         let patches = some.iter().map(|&patch| {
             block.set_patch(patch);
-            (cost::of_block(&block, &target.model), patch)
+            (cost::of_block(&block, target), patch)
         });
         let (cost, patch) = patches.min_by_key(|choice| choice.0).expect("a kind has a patch");
         block.set_patch(patch);
@@ -130,7 +130,7 @@ impl Candidate {
     #[must_use]
     pub fn cost_by(&self, target: &Target) -> u64 {
         match &self.body {
-            Body::Block(block) => cost::of_block(block, &target.model),
+            Body::Block(block) => cost::of_block(block, target),
             Body::Pieces(pieces) => cost::of_pieces(pieces, &target.model),
             Body::Nest(_) if self.strategy == Strategy::Empty => 0,
             Body::Nest(nest) => cost::of_gather(nest, &target.model),
@@ -297,11 +297,18 @@ fn boxes(whole: &Arc<CopyNest>, woven: Option<&Woven>, target: &Target, list: &m
             }
         }
     }
-    if is_seamed {
+    // On a CPU it pays where the source is walked with a stride (`benches/NOTES.md`).
+    let most = match target.kind {
+        AdapterKind::Gpu => 2 * MOST_WORDS,
+        AdapterKind::Cpu if shares_run && axes[inner].src_stride.unsigned_abs() > 1 => {
+            cost::REGISTERS
+        }
+        AdapterKind::Cpu => 0,
+    };
+    if most > 0 && !has_whole_rows(nest) {
         let across = if shares_run { inner.checked_sub(1) } else { src_axes.first().copied() };
-        for (steps, align) in
-            across.into_iter().flat_map(|across| rows_alike(&axes, across, bits, shares_run))
-        {
+        let alike = |across| rows_alike(&axes, across, bits, shares_run, most);
+        for (steps, align) in across.into_iter().flat_map(alike) {
             let of = if shares_run { &steps[inner..] } else { &steps[..] };
             let (strategy, reason) = named(nest, of, woven.is_some());
             let block = made(whole, woven, nest, &steps, 1, align, target);
@@ -315,12 +322,13 @@ fn boxes(whole: &Arc<CopyNest>, woven: Option<&Woven>, target: &Target, list: &m
 }
 
 /// The steps of blocks that take an access of each of so many rows of the destination that all of these begin alike, wherever the block
-/// is, and the bytes of the access. `across` is the axis from one row to the next.
+/// is, and the bytes of the access. `across` is the axis from one row to the next; a block has at most so many words.
 fn rows_alike(
     axes: &[CopyAxis],
     across: usize,
     bits: u32,
     shares_run: bool,
+    most_words: u64,
 ) -> SmallVec<[(SmallVec<[u64; 8]>, u64); 6]> {
     let inner = axes.len() - 1;
     let mut all = SmallVec::new();
@@ -338,7 +346,7 @@ fn rows_alike(
     }
     for access in [128, 64] {
         let (run, period) = (access / u64::from(bits), access / gcd(access, row));
-        let most = (2 * MOST_WORDS * 32 / access).min(axes[across].extent);
+        let most = (most_words * 32 / access).min(axes[across].extent);
         let fits = run > 1 && period > 1 && axes[inner].extent >= 2 * run;
         for rows in [period, 2 * period].into_iter().filter(|&rows| fits && rows <= most) {
             add(rows, run, access / 8);

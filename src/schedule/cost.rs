@@ -38,14 +38,14 @@
 use smallvec::SmallVec;
 
 use super::{
-    Block, CostModel, Lane, Pieces, Side, Start,
+    AdapterKind, Block, CostModel, Lane, Pieces, Side, Start, Target,
     accesses::{Accesses, SECTOR_BYTES, Steps, first_lanes, lines},
     seam::gcd,
 };
 use crate::nest::{Affine, CopyNest, Value};
 
 /// Words that an invocation holds without spilling.
-const REGISTERS: u64 = 16;
+pub(super) const REGISTERS: u64 = 16;
 /// Invocations whose loads share what a cache keeps: those of a workgroup.
 const WORKGROUP: u64 = 256;
 /// Invocations of blocks of up to 64 words that keep the cores of a GPU busy: about two workgroups of 64 for each of 132.
@@ -86,9 +86,9 @@ impl Work {
 }
 
 /// Hundredths of an operation for each word that a block writes.
-pub(super) fn of_block(block: &Block, model: &CostModel) -> u64 {
+pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     let (nest, tiled) = (block.nest(), block.tiled());
-    let model = &model.clamped();
+    let model = &target.model.clamped();
     let lanes = block.lanes();
     let (loads, stores) = (block.loads(), block.rows() * block.width() / block.store());
     // An access computes its place and takes its value; a packed unit takes a shift, a mask and an or.
@@ -189,7 +189,8 @@ pub(super) fn of_block(block: &Block, model: &CostModel) -> u64 {
         of_gather(nest, model).saturating_mul(units) / nest.dst_units()
     };
     // Where few invocations move all of it, cores of a GPU are idle.
-    let idle = if block.may_pass_ends() { BUSY.div_ceil(count) } else { 1 };
+    let is_gpu = target.kind == AdapterKind::Gpu;
+    let idle = if is_gpu && block.may_pass_ends() { BUSY.div_ceil(count) } else { 1 };
     (work.cost(model) + gathered).saturating_mul(idle)
 }
 
@@ -337,7 +338,7 @@ fn remainder(by: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::AdapterKind, *};
+    use super::*;
 
     /// Worked by hand: lines and fetched bytes on a GPU, half a vector of it, and words and what is spilled on a CPU.
     #[test]

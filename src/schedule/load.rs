@@ -39,7 +39,8 @@ impl Block {
     pub(super) fn choose_load(&mut self, model: &CostModel) {
         let [access, word_cost] = match [model.access, model.word].map(u64::from) {
             [0, 0] => [8, 1],
-            costs => costs,
+            // An access computes its place and takes its value, as the cost model has it.
+            [access, word] => [access + 2000, word],
         };
         let offsets = self.offsets();
         let bits = self.nest.src_bits();

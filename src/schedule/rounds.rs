@@ -8,8 +8,8 @@ pub(crate) const NEIGHBOURS: u64 = 8;
 /// The most rounds of an invocation.
 const MOST: u64 = 16;
 
-/// Invocations that a kernel keeps, as 64 workgroups of 256, so that every thread of a CPU has some.
-const LEAST_INVOCATIONS: u64 = 1 << 14;
+/// Workgroups that a kernel keeps, so that every thread of a CPU has some.
+const LEAST_WORKGROUPS: u64 = 64;
 
 impl Block {
     /// How many blocks an invocation moves, one after the other, each [`NEIGHBOURS`] numbers after the one before.
@@ -22,9 +22,15 @@ impl Block {
         self.rounds
     }
 
+    /// Invocations of a workgroup: few that move much each are shared out among all cores.
+    pub(super) fn workgroup(&self) -> u32 {
+        if self.may_pass_ends() { 64 } else { 256 }
+    }
+
     /// Chooses the rounds, as many as leave enough invocations.
     pub(super) fn choose_rounds(&mut self, kind: AdapterKind) {
-        let fits = |rounds: &u64| self.all_numbers() >= rounds * LEAST_INVOCATIONS;
+        let least = LEAST_WORKGROUPS * u64::from(self.workgroup());
+        let fits = |rounds: &u64| self.numbers() >= rounds * least;
         let rounds = [MOST, 8, 4, 2].into_iter().find(fits);
         match (kind, rounds) {
             (AdapterKind::Cpu, Some(rounds)) => self.set_rounds(rounds),
@@ -39,20 +45,20 @@ impl Block {
         self.rounds = if have_work && is_one_way { rounds } else { 1 };
     }
 
-    /// Numbers of blocks and of seams.
-    pub(crate) fn all_numbers(&self) -> u64 {
-        self.numbers() + self.seam().map_or(0, |seam| seam.rows)
-    }
-
-    /// Invocations that have a number, and those that have work: blocks and seams.
+    /// Invocations that have a number, and those that have work.
+    ///
+    /// Seams are for invocations behind those of the blocks. Where each of these moves several blocks, it takes seams after them
+    /// instead: a CPU goes through what none of a vector's lanes do, and so does it once for all of their blocks.
     pub(crate) fn invocations(&self) -> (u64, u64) {
-        let all = self.all_numbers();
+        let seam = self.seam();
         if self.rounds == 1 {
-            return (all, self.count() + self.seam().map_or(0, |seam| seam.busy()));
+            let [rows, busy] = seam.map_or([0; 2], |seam| [seam.rows, seam.busy()]);
+            return (self.numbers() + rows, self.count() + busy);
         }
-        let group = NEIGHBOURS * self.rounds;
+        let (all, group) = (self.numbers(), NEIGHBOURS * self.rounds);
         let (whole, rest) = (all / group * NEIGHBOURS, all % group);
-        (all.div_ceil(group) * NEIGHBOURS, whole + rest.min(NEIGHBOURS))
+        let working = whole + rest.min(NEIGHBOURS);
+        (working, working)
     }
 }
 
@@ -74,12 +80,12 @@ mod tests {
             for rounds in [1, 2, 3, 16] {
                 let mut block = block.clone();
                 block.set_rounds(rounds);
-                let (group, all) = (NEIGHBOURS * block.rounds(), block.all_numbers());
+                let (group, all) = (NEIGHBOURS * block.rounds(), block.numbers());
                 let (numbered, working) = block.invocations();
                 let first = |run: u64| run / NEIGHBOURS * group + run % NEIGHBOURS;
                 if block.rounds() > 1 {
                     let busy = (0..numbered).filter(|&run| first(run) < all).count() as u64;
-                    assert_eq!(busy, working);
+                    assert_eq!([busy, numbered], [working; 2]);
                     let mut numbers: Vec<u64> = (0..numbered)
                         .flat_map(|run| {
                             (0..rounds).map(move |round| first(run) + round * NEIGHBOURS)

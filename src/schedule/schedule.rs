@@ -195,8 +195,7 @@ impl Candidate {
             if is_wide { WIDEST_ACCESS } else { 4 },
             target,
         )?;
-        // Few invocations that move much each are shared out among all cores.
-        let size = if is_wide { 64 } else { 256 };
+        let size = schedule.block().map_or(256, Block::workgroup);
         schedule.workgroup_size = target.max_compute_invocations_per_workgroup.min(size);
         let groups = schedule.invocations.div_ceil(schedule.workgroup_size.into());
         schedule.workgroups = workgroups(groups, target)?;

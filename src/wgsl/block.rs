@@ -64,8 +64,12 @@ pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
         );
     }
     rounds(writer, block, |writer, leave| {
-        if let Some(seam) = &seam {
-            seams(writer, block, seam, leave);
+        if let Some(seam) = seam.filter(|_| block.rounds() == 1) {
+            let blocks = block.numbers();
+            writer.block(format_args!("if block >= {blocks}u"), |writer| {
+                seam_of_row(writer, block, &seam, Some(&format!("block - {blocks}u")));
+                writer.line(format_args!("{leave}"));
+            });
         }
         positions(writer, block, &names);
         write_place(writer, block, &names);
@@ -157,7 +161,7 @@ fn rounds(writer: &mut Writer, block: &Block, body: impl FnOnce(&mut Writer, &st
     if rounds == 1 {
         return super::emit::main(writer, "block", count, |writer| body(writer, "return;"));
     }
-    let (stride, all) = (NEIGHBOURS, block.all_numbers());
+    let (stride, all) = (NEIGHBOURS, block.numbers());
     let group = stride * rounds;
     super::emit::main(writer, "run", count, |writer| {
         writer
@@ -166,6 +170,14 @@ fn rounds(writer: &mut Writer, block: &Block, body: impl FnOnce(&mut Writer, &st
         let end = if all.is_multiple_of(group) { end } else { format!("min({end}, {all}u)") };
         let head = format!("for (var block = first_block; block < {end}; block += {stride}u)");
         writer.block(format_args!("{head}"), |writer| body(writer, "continue;"));
+        let Some(seam) = block.seam() else { return };
+        let head = match seam.rows {
+            1 => "if run == 0u".to_owned(),
+            rows => format!("for (var row = run; row < {rows}u; row += {count}u)"),
+        };
+        writer.block(format_args!("{head}"), |writer| {
+            seam_of_row(writer, block, &seam, None);
+        });
     });
 }
 
@@ -227,47 +239,43 @@ fn nested(writer: &mut Writer, loops: &[(String, u64, u64)], body: &dyn Fn(&mut 
     });
 }
 
-/// Writes what the invocations past the blocks do.
-fn seams(writer: &mut Writer, block: &Block, seam: &Seam, leave: &str) {
-    let blocks = block.numbers();
-    writer.block(format_args!("if block >= {blocks}u"), |writer| {
-        writer.comment(
-            "",
-            format_args!(
-                "A seam: the words between the blocks of one row of the destination and those of the next."
-            ),
-        );
-        let Seam { rows, extent, step, words, covered, end } = *seam;
-        let by = |factor: u64| if factor == 1 { String::new() } else { format!(" * {factor}u") };
-        let start = |row: &str| match step {
-            1 => format!("{row} * {}u", extent * words),
-            _ => format!("({row} * {extent}u + {}u) / {step}u{}", step - 1, by(words)),
-        };
-        if rows == 1 {
-            writer.line(format_args!("let first = {}u;", seam.behind(0)));
-            writer.line(format_args!("let end = {end}u;"));
-        } else {
-            writer.line(format_args!("let row = block - {blocks}u;"));
-            match covered {
-                Some(covered) => {
-                    writer.line(format_args!("let first = {} + {covered}u;", start("row")));
-                }
-                None => writer.line(format_args!(
-                    "let first = (row + 1u) * {extent}u / {step}u{};",
-                    by(words)
-                )),
-            }
-            let next = start("(row + 1u)");
-            if (rows * extent).div_ceil(step) * words == end {
-                writer.line(format_args!("let end = {next};"));
-            } else {
-                writer.line(format_args!("let end = min({next}, {end}u);"));
-            }
+/// Writes what is done for the seam at the end of a row, which is named `row` here or, where there is `None`, already.
+fn seam_of_row(writer: &mut Writer, block: &Block, seam: &Seam, row: Option<&str>) {
+    writer.comment(
+        "",
+        format_args!(
+            "A seam: the words between the blocks of one row of the destination and those of the next."
+        ),
+    );
+    let Seam { rows, extent, step, words, covered, end } = *seam;
+    let by = |factor: u64| if factor == 1 { String::new() } else { format!(" * {factor}u") };
+    let start = |row: &str| match step {
+        1 => format!("{row} * {}u", extent * words),
+        _ => format!("({row} * {extent}u + {}u) / {step}u{}", step - 1, by(words)),
+    };
+    if rows == 1 {
+        writer.line(format_args!("let first = {}u;", seam.behind(0)));
+        writer.line(format_args!("let end = {end}u;"));
+    } else {
+        if let Some(row) = row {
+            writer.line(format_args!("let row = {row};"));
         }
-        writer.block(format_args!("for (var at = first; at < end; at++)"), |writer| {
-            access_unit_by_unit(writer, block, "at");
-        });
-        writer.line(format_args!("{leave}"));
+        match covered {
+            Some(covered) => {
+                writer.line(format_args!("let first = {} + {covered}u;", start("row")));
+            }
+            None => writer
+                .line(format_args!("let first = (row + 1u) * {extent}u / {step}u{};", by(words))),
+        }
+        let next = start("(row + 1u)");
+        if (rows * extent).div_ceil(step) * words == end {
+            writer.line(format_args!("let end = {next};"));
+        } else {
+            writer.line(format_args!("let end = min({next}, {end}u);"));
+        }
+    }
+    writer.block(format_args!("for (var at = first; at < end; at++)"), |writer| {
+        access_unit_by_unit(writer, block, "at");
     });
 }
 

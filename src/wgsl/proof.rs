@@ -52,22 +52,22 @@ fn last_loaded(block: &Block, word: u64) -> u64 {
     }
 }
 
-/// The most loop iterations of an invocation: over its blocks, and over the words of a seam or the stores of a block.
+/// The most loop iterations of an invocation: over its blocks and over its seams and their words, or over the words of one seam or
+/// the stores of one block.
 fn loop_trips(block: &Block) -> u32 {
-    let seam = block.seam().map_or(0, |seam| seam.longest());
-    let stores = if block.moves_unit_by_unit() {
-        block.rows() * block.width() * 2 // loops in loops, each of two trips or more
-    } else {
-        0
-    };
     // A word of more than four units is put together in a loop of its own.
     let bits = u64::from(block.nest().dst_bits());
     let of_word = if bits < 8 { 32 / bits } else { 0 };
-    let words = block.store() * bits / 32;
-    let of_block = (seam.max(stores)) * (1 + words * of_word);
-    let all = match block.rounds() {
-        1 => of_block,
-        rounds => rounds * (1 + of_block),
+    let of_access = 1 + block.store() * bits / 32 * of_word;
+    let of_seam = block.seam().map_or(0, |seam| seam.longest() * of_access);
+    let all = match (block.rounds(), block.seam()) {
+        // Loops in loops, each of two trips or more.
+        (1, _) if block.moves_unit_by_unit() => {
+            of_seam.max(block.rows() * block.width() * 2 * of_access)
+        }
+        (1, _) => of_seam,
+        (rounds, None) => rounds,
+        (rounds, Some(seam)) => rounds + seam.rows.div_ceil(block.invocations().0) * (1 + of_seam),
     };
     u32::try_from(all).unwrap_or(u32::MAX)
 }
