@@ -25,7 +25,7 @@ const LINE: usize = 64;
 type Loop = fn(&[u8], &mut [u8]);
 
 /// The loops, by how the names of their cases begin.
-const LOOPS: [(&str, Loop); 15] = [
+const LOOPS: [(&str, Loop); 16] = [
     ("matrix c128 1001x1003", |source, to| turned::<16>(source, to, 1001, 1003)),
     ("unpack s4 turned", unpack_turned),
     ("rows from an odd place, u8", |source, to| rows(&source[4097 + 3..], to, 4097, 4094)),
@@ -53,13 +53,8 @@ const LOOPS: [(&str, Loop); 15] = [
             }
         }
     }),
-    ("ttc 27 f32", |source, to| {
-        for (number, run) in source.chunks_exact(128).enumerate() {
-            let (d, c, b) = (number % 32, number / 32 % 18, number / (32 * 18) % 18);
-            let place = (((b * 32 + d) * 18 + c) * 32 + number / (32 * 18 * 18)) * 128;
-            stream(&mut to[place..][..128], run);
-        }
-    }),
+    ("ttc 27 f32", runs_of_128_bytes::<18, 18, 32>),
+    ("ttc 29 f32, 228 MiB", runs_of_128_bytes::<28, 28, 8>),
     ("ttc 33 f32", |source, to| {
         let source = source.as_chunks::<4>().0;
         outermost(to, 18, |b, to| {
@@ -86,7 +81,7 @@ const LOOPS: [(&str, Loop); 15] = [
     ("ttc 49 f32", |source, to| planes::<4>(source, to, [16, 4, 64])),
 ];
 
-/// The cases of TTC that have a loop, by how their names begin here: at one width each.
+/// The cases of TTC at 24 MiB that have a loop, by how their names begin there: at one width each.
 const TTC: [(&str, ElementType, &str); 6] = [
     ("ttc 19", ElementType::F64, "ttc 19 f64"),
     ("ttc 27", ElementType::F32, "ttc 27 f32"),
@@ -96,16 +91,22 @@ const TTC: [(&str, ElementType, &str); 6] = [
     ("ttc 49", ElementType::F32, "ttc 49 f32"),
 ];
 
-/// The transposes of TTC at 24 MiB that have a loop.
+/// Those of about 200 MiB.
+const LARGE: [(&str, ElementType, &str); 1] = [("ttc 29", ElementType::F32, "ttc 29 f32, 228 MiB")];
+
+/// The transposes of TTC that have a loop.
 fn transposes() -> Result<Vec<Everyday>, Box<dyn Error>> {
     let mut cases = Vec::new();
-    for permutation in ttc(include_str!("../data/ttc57_24MiB.json"))? {
-        for (_, element_type, name) in
-            TTC.iter().filter(|(number, ..)| permutation.name.starts_with(number))
-        {
-            let [source, to] = permutation.sides(*element_type)?;
-            let operation = Operation::relayout(Tensor::from(source), Tensor::from(to))?;
-            cases.push(Everyday { name: (*name).to_owned(), operation });
+    let small = (include_str!("../data/ttc57_24MiB.json"), &TTC[..]);
+    for (file, named) in [small, (include_str!("../data/ttc57.json"), &LARGE[..])] {
+        for permutation in ttc(file)? {
+            for (_, element_type, name) in
+                named.iter().filter(|(number, ..)| permutation.name.starts_with(number))
+            {
+                let [source, to] = permutation.sides(*element_type)?;
+                let operation = Operation::relayout(Tensor::from(source), Tensor::from(to))?;
+                cases.push(Everyday { name: (*name).to_owned(), operation });
+            }
         }
     }
     Ok(cases)
@@ -242,6 +243,16 @@ fn outermost<const N: usize>(
         each(number, to);
         fence();
     });
+}
+
+/// `[a, B, C, D, e] by [1, 3, 2, 0, 4]`, where `e` units are 128 bytes: in the order of the source, on one thread.
+fn runs_of_128_bytes<const B: usize, const C: usize, const D: usize>(source: &[u8], to: &mut [u8]) {
+    let to = to.as_chunks_mut::<128>().0;
+    let all = to.len() / (B * C * D);
+    for (n, run) in source.as_chunks::<128>().0.iter().enumerate() {
+        let (a, b, c, d) = (n / (B * C * D), n / (C * D) % B, n / D % C, n % D);
+        stream(&mut to[((b * D + d) * C + c) * all + a], run);
+    }
 }
 
 /// `[12, 12, 12, d, e, f] by [2, 0, 4, 1, 5, 3]`.
