@@ -135,6 +135,11 @@ fn rows_that_guards_cut() {
                     );
                 }
             }
+            // Rows of tiles inside of tiles that no tile divides, turned: boxes of two and of four rows follow each other.
+            for from in ["{1,0:T(8,128)(2,1)}", "{1,0:T(32,128)(4,1)}"] {
+                let (from, to) = (from.parse().unwrap(), Layout::new([0, 1]));
+                relayout(element_type, &[197, width], from, to);
+            }
         }
     });
 }

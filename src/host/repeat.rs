@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::{
+    boxes::WalkBox,
     pieces::{Destination as _, Pieces},
     shuffle::Shuffle,
     simd::Simd,
@@ -17,6 +18,39 @@ pub(super) struct Repeat {
     pub(super) times: usize,
     pub(super) src: isize,
     pub(super) dst: isize,
+}
+
+/// Boxes that are alike and follow each other by equal steps on both sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Series {
+    pub(super) count: usize,
+    /// The axis along which they follow each other, and its steps and the units of the source from one to the next.
+    pub(super) axis: usize,
+    pub(super) steps: i64,
+    pub(super) units: i64,
+}
+
+impl Series {
+    /// As many of these boxes, each with the unit that its first position reads, as follow the first.
+    pub(super) fn of(boxes: &[(WalkBox, u64)]) -> Self {
+        let next = |of: &[(WalkBox, u64)]| {
+            let [(first, read), (second, read_next), ..] = of else { return None };
+            if !first.extents().eq(second.extents()) {
+                return None;
+            }
+            let lows = first.ranges.iter().zip(&second.ranges);
+            let mut moved = lows.map(|(a, b)| b.0 - a.0).enumerate().filter(|&(_, by)| by != 0);
+            let (axis, steps) = moved.next().filter(|&(_, steps)| steps > 0)?;
+            let units = read_next.cast_signed() - read.cast_signed();
+            moved.next().is_none().then_some((axis, steps, units))
+        };
+        let Some(step) = next(boxes) else {
+            return Self { count: 1, axis: 0, steps: 0, units: 0 };
+        };
+        let alike = (1..boxes.len()).take_while(|&n| next(&boxes[n..]) == Some(step)).count();
+        let (axis, steps, units) = step;
+        Self { count: alike + 2, axis, steps, units }
+    }
 }
 
 /// The rows of a period, and its places.
@@ -133,5 +167,32 @@ impl Row {
                 bytes.copy_from_slice(&source[read..read + unit]);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boxes_that_follow_each_other_by_equal_steps_are_a_series() {
+        let of = |rows: (i64, i64), columns: (i64, i64), unit| {
+            (WalkBox { ranges: [rows, columns].into_iter().collect() }, unit)
+        };
+        let boxes = [
+            of((0, 4), (0, 2), 10),
+            of((0, 4), (2, 4), 266),
+            of((0, 4), (4, 6), 522),
+            of((0, 4), (6, 8), 524),    // elsewhere in the source
+            of((4, 8), (8, 10), 780),   // along both axes
+            of((4, 8), (10, 13), 1036), // wider
+        ];
+        let series: Vec<[usize; 2]> = (0..boxes.len())
+            .map(|n| Series::of(&boxes[n..]))
+            .map(|of| [of.count, of.axis])
+            .collect();
+        assert_eq!(series, [[3, 1], [2, 1], [2, 1], [1, 0], [1, 0], [1, 0]]);
+        let first = Series::of(&boxes);
+        assert_eq!((first.steps, first.units), (2, 256));
     }
 }

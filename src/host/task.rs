@@ -10,7 +10,7 @@ use super::{
     kept::Record,
     plan::{Plan, Start, Streams},
     plane::PlanAxis,
-    repeat::{Pattern, Repeat},
+    repeat::{Pattern, Repeat, Series},
     share::Share,
     simd::Simd,
     step::{Step, Work},
@@ -213,25 +213,33 @@ impl Filling<'_, '_, '_> {
         self.step(step);
     }
 
-    /// Copies each box of a period at all of its places: these are further axes, each around that of the box.
+    /// Copies each box of a period at all of its places: these are further axes, each around that of the box. Boxes that follow
+    /// each other by equal steps are one axis more.
     fn large(&mut self, of: &Repeated, case: usize) {
         let task = self.work.task;
         let Take::Read { source, .. } = task.nest.cases()[case].take else { return };
-        for (walk_box, unit) in &of.boxes {
+        let mut rest = &of.boxes[..];
+        while let [(walk_box, unit), ..] = rest {
             let to = self.place(walk_box);
             let streams = self.streams(to);
-            let periods = of.first.extents().zip(&of.repeats);
-            let axes = periods.zip(walk_box.extents().zip(&self.strides[case])).flat_map(
-                |((steps, &(times, advance)), (extent, &(src, dst)))| {
-                    let period = steps.cast_signed() * dst;
-                    [
-                        PlanAxis { extent: times, src: task.offset(advance), dst: period },
-                        PlanAxis { extent, src, dst },
-                    ]
-                },
-            );
-            let plan = Rc::new(Plan::new(axes, task.scale(), task.simd, streams));
+            let Series { count, axis: along, steps, units } = Series::of(rest);
+            let mut axes: Vec<PlanAxis> = Vec::new();
+            for (axis, (extent, &(src, dst))) in
+                walk_box.extents().zip(&self.strides[case]).enumerate()
+            {
+                let (times, advance) = of.repeats[axis];
+                let (low, end) = of.first.ranges[axis];
+                let period = (end - low) as isize * dst;
+                axes.push(PlanAxis { extent: times, src: task.offset(advance), dst: period });
+                if axis == along {
+                    let (src, dst) = (task.offset(units), steps as isize * dst);
+                    axes.push(PlanAxis { extent: count, src, dst });
+                }
+                axes.push(PlanAxis { extent, src, dst });
+            }
+            let plan = Rc::new(Plan::new(axes.into_iter(), task.scale(), task.simd, streams));
             self.step(Step::Copy { plan, source, from: task.offset(unit.cast_signed()), to });
+            rest = &rest[count..];
         }
     }
 
