@@ -237,7 +237,7 @@ impl Filling<'_, '_, '_> {
                 }
                 axes.push(PlanAxis { extent, src, dst });
             }
-            let plan = Rc::new(Plan::new(axes.into_iter(), task.scale(), task.simd, streams));
+            let plan = Rc::new(Plan::new(axes, task.scale(), task.simd, streams));
             self.step(Step::Copy { plan, source, from: task.offset(unit.cast_signed()), to });
             rest = &rest[count..];
         }

@@ -297,17 +297,9 @@ fn boxes(whole: &Arc<CopyNest>, woven: Option<&Woven>, target: &Target, list: &m
             }
         }
     }
-    // On a CPU it pays where the source is walked with a stride (`benches/NOTES.md`).
-    let most = match target.kind {
-        AdapterKind::Gpu => 2 * MOST_WORDS,
-        AdapterKind::Cpu if shares_run && axes[inner].src_stride.unsigned_abs() > 1 => {
-            cost::REGISTERS
-        }
-        AdapterKind::Cpu => 0,
-    };
-    if most > 0 && !has_whole_rows(nest) {
+    if !has_whole_rows(nest) {
         let across = if shares_run { inner.checked_sub(1) } else { src_axes.first().copied() };
-        let alike = |across| rows_alike(&axes, across, bits, shares_run, most);
+        let alike = |across| rows_alike(&axes, across, bits, shares_run, target.kind);
         for (steps, align) in across.into_iter().flat_map(alike) {
             let of = if shares_run { &steps[inner..] } else { &steps[..] };
             let (strategy, reason) = named(nest, of, woven.is_some());
@@ -322,19 +314,25 @@ fn boxes(whole: &Arc<CopyNest>, woven: Option<&Woven>, target: &Target, list: &m
 }
 
 /// The steps of blocks that take an access of each of so many rows of the destination that all of these begin alike, wherever the block
-/// is, and the bytes of the access. `across` is the axis from one row to the next; a block has at most so many words.
+/// is, and the bytes of the access. `across` is the axis from one row to the next. On a CPU it pays where the source is walked with a
+/// stride (`benches/NOTES.md`).
 fn rows_alike(
     axes: &[CopyAxis],
     across: usize,
     bits: u32,
     shares_run: bool,
-    most_words: u64,
+    kind: AdapterKind,
 ) -> SmallVec<[(SmallVec<[u64; 8]>, u64); 6]> {
     let inner = axes.len() - 1;
     let mut all = SmallVec::new();
-    if across == inner {
+    let has_stride = shares_run && axes[inner].src_stride.unsigned_abs() > 1;
+    if across == inner || kind == AdapterKind::Cpu && !has_stride {
         return all;
     }
+    let most_words = match kind {
+        AdapterKind::Gpu => 2 * MOST_WORDS,
+        AdapterKind::Cpu => cost::REGISTERS,
+    };
     let mut add = |rows: u64, run: u64, align: u64| {
         let mut steps: SmallVec<[u64; 8]> = smallvec![1; axes.len()];
         (steps[across], steps[inner]) = (rows, run);

@@ -21,8 +21,7 @@ pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
     let is_ragged = block.sides().iter().any(Side::is_ragged);
     let varies = block.moves_unit_by_unit();
     let has_blanks = !tiled.reading_guards().iter().all(|guard| block.varies(guard));
-    let seam = block.seam();
-    if varies || seam.is_some() {
+    if varies || block.seam().is_some() {
         let element_words = block.load() * u64::from(nest.src_bits()) / 32;
         unit_function(writer, nest, u32::try_from(element_words).unwrap_or(1), block.store());
         writer.blank();
@@ -64,13 +63,7 @@ pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
         );
     }
     rounds(writer, block, |writer, leave| {
-        if let Some(seam) = seam.filter(|_| block.rounds() == 1) {
-            let blocks = block.numbers();
-            writer.block(format_args!("if block >= {blocks}u"), |writer| {
-                seam_of_row(writer, block, &seam, Some(&format!("block - {blocks}u")));
-                writer.line(format_args!("{leave}"));
-            });
-        }
+        seams_behind(writer, block, leave);
         positions(writer, block, &names);
         write_place(writer, block, &names);
         wholes(writer, block, &names);
@@ -236,6 +229,16 @@ fn nested(writer: &mut Writer, loops: &[(String, u64, u64)], body: &dyn Fn(&mut 
     let [(name, count, _), inner @ ..] = loops else { return body(writer) };
     writer.block(format_args!("for (var {name} = 0u; {name} < {count}u; {name}++)"), |writer| {
         nested(writer, inner, body);
+    });
+}
+
+/// Writes what the invocations behind those of the blocks do, where each moves one block.
+fn seams_behind(writer: &mut Writer, block: &Block, leave: &str) {
+    let Some(seam) = block.seam().filter(|_| block.rounds() == 1) else { return };
+    let blocks = block.numbers();
+    writer.block(format_args!("if block >= {blocks}u"), |writer| {
+        seam_of_row(writer, block, &seam, Some(&format!("block - {blocks}u")));
+        writer.line(format_args!("{leave}"));
     });
 }
 
