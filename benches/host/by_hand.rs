@@ -25,7 +25,7 @@ const LINE: usize = 64;
 type Loop = fn(&[u8], &mut [u8]);
 
 /// The loops, by how the names of their cases begin.
-const LOOPS: [(&str, Loop); 16] = [
+const LOOPS: [(&str, Loop); 17] = [
     ("matrix c128 1001x1003", |source, to| turned::<16>(source, to, 1001, 1003)),
     ("unpack s4 turned", unpack_turned),
     ("rows from an odd place, u8", |source, to| rows(&source[4097 + 3..], to, 4097, 4094)),
@@ -55,18 +55,8 @@ const LOOPS: [(&str, Loop); 16] = [
     }),
     ("ttc 27 f32", runs_of_128_bytes::<18, 18, 32>),
     ("ttc 29 f32, 228 MiB", runs_of_128_bytes::<28, 28, 8>),
-    ("ttc 33 f32", |source, to| {
-        let source = source.as_chunks::<4>().0;
-        outermost(to, 18, |b, to| {
-            for (a, block) in source.chunks_exact(18 * 32 * 18 * 32).enumerate() {
-                for d in 0..18 {
-                    let (rows, to) =
-                        (&block[(b * 32 * 18 + d) * 32..], &mut to[(d * 18 + a) * 1024..]);
-                    turned_past_caches(rows, to, (32, 18 * 32), (32, 32));
-                }
-            }
-        });
-    }),
+    ("ttc 33 f32", |source, to| parts::<4>(source, to, [18, 32])),
+    ("ttc 34 f64", |source, to| parts::<8>(source, to, [3, 208])),
     ("ttc 36 f32", |source, to| {
         let source = source.as_chunks::<4>().0;
         outermost(to, 18, |c, to| {
@@ -82,10 +72,11 @@ const LOOPS: [(&str, Loop); 16] = [
 ];
 
 /// The cases of TTC at 24 MiB that have a loop, by how their names begin there: at one width each.
-const TTC: [(&str, ElementType, &str); 6] = [
+const TTC: [(&str, ElementType, &str); 7] = [
     ("ttc 19", ElementType::F64, "ttc 19 f64"),
     ("ttc 27", ElementType::F32, "ttc 27 f32"),
     ("ttc 33", ElementType::F32, "ttc 33 f32"),
+    ("ttc 34", ElementType::F64, "ttc 34 f64"),
     ("ttc 36", ElementType::F32, "ttc 36 f32"),
     ("ttc 48", ElementType::F64, "ttc 48 f64"),
     ("ttc 49", ElementType::F32, "ttc 49 f32"),
@@ -253,6 +244,20 @@ fn runs_of_128_bytes<const B: usize, const C: usize, const D: usize>(source: &[u
         let (a, b, c, d) = (n / (B * C * D), n / (C * D) % B, n / D % C, n % D);
         stream(&mut to[((b * D + d) * C + c) * all + a], run);
     }
+}
+
+/// `[18, 18, 32, d, e] by [1, 3, 0, 4, 2]`.
+fn parts<const N: usize>(source: &[u8], to: &mut [u8], [d, e]: [usize; 2]) {
+    let source = source.as_chunks::<N>().0;
+    outermost(to, 18, |b, to| {
+        for (a, block) in source.chunks_exact(18 * 32 * d * e).enumerate() {
+            for part in 0..d {
+                let rows = &block[(b * 32 * d + part) * e..];
+                let to = &mut to[(part * 18 + a) * 32 * e..];
+                turned_past_caches(rows, to, (32, d * e), (e, 32));
+            }
+        }
+    });
 }
 
 /// `[12, 12, 12, d, e, f] by [2, 0, 4, 1, 5, 3]`.
