@@ -156,6 +156,8 @@ pub mod gpu;
 pub mod guide;
 pub mod hlo;
 pub mod host;
+#[doc(hidden)]
+pub mod internals;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 pub mod nest;

@@ -5,9 +5,10 @@ mod support;
 use std::collections::BTreeMap;
 
 use stridec::{
+    internals::{Block, Start, block_of_candidate, block_of_schedule},
     nest::{self, Taken, Value},
     request::{Operation, Tensor},
-    schedule::{Block, Candidate, Start, Strategy, Target, candidates},
+    schedule::{Strategy, Target, candidates},
     window::Slice,
 };
 use support::{
@@ -141,7 +142,7 @@ fn every_unit_is_written_once_from_the_unit_that_the_nest_reads() {
             for candidate in candidates(nest.clone(), &target) {
                 let schedule = candidate.schedule(&target).unwrap();
                 *count.entry(schedule.strategy()).or_insert(0) += 1;
-                if let Some(block) = schedule.block() {
+                if let Some(block) = block_of_schedule(&schedule) {
                     let seams = block.seam().map_or(0, |seam| seam.rows);
                     let (numbers, group) = (block.numbers(), 8 * block.rounds());
                     let invocations = match block.rounds() {
@@ -192,12 +193,12 @@ fn everyday_shapes_have_blocks() {
         };
         for target in targets() {
             let all = candidates(operation.nest().clone(), &target);
-            let blocks: Vec<&Block> = all.iter().filter_map(Candidate::block).collect();
+            let blocks: Vec<&Block> = all.iter().filter_map(block_of_candidate).collect();
             assert!(!blocks.is_empty(), "{from} to {to} on {}", target.name);
             blocks.into_iter().for_each(check);
         }
         let schedule = operation.schedule(&Target::webgpu_cpu()).unwrap();
-        assert!(schedule.block().is_some(), "{from} to {to}: {schedule}");
+        assert!(block_of_schedule(&schedule).is_some(), "{from} to {to}: {schedule}");
     }
 }
 
@@ -214,7 +215,7 @@ fn a_guard_that_weighs_its_axis_is_the_same_for_a_whole_block() {
                 operation.compile(&target).unwrap();
                 for candidate in candidates(operation.nest().clone(), &target) {
                     if let (Strategy::Transpose, Some(block)) =
-                        (candidate.strategy(), candidate.block())
+                        (candidate.strategy(), block_of_candidate(&candidate))
                     {
                         check(block);
                         checked += 1;

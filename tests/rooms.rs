@@ -56,6 +56,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("capi", &["service"]),
     ("run", &["error", "gpu", "host", "nest", "program", "request"]),
     ("guide", &[]),
+    ("internals", &["schedule"]),
     ("lib", &[]),
     ("trace", &[]),
     ("error_kind", &[]),

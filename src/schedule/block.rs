@@ -27,10 +27,10 @@ use crate::nest::{Affine, Bounds, CopyNest, Guard, TURN, Value, Woven, tile};
 /// Blocks come from [`candidates`](super::candidates) alone, and nothing about them can be changed:
 ///
 /// ```compile_fail,E0616
-/// use stridec::{Operation, Target, schedule::candidates};
+/// use stridec::{Operation, Target, internals::block_of_candidate, schedule::candidates};
 /// # let operation = Operation::relayout("f32[8,8]".parse()?, "f32[8,8]{0,1}".parse()?)?;
 /// let candidate = candidates(operation.nest().clone(), &Target::webgpu()).remove(0);
-/// let mut block = candidate.block().unwrap().clone();
+/// let mut block = block_of_candidate(&candidate).unwrap().clone();
 /// block.store = 1024;
 /// # Ok::<(), stridec::Error>(())
 /// ```
@@ -55,7 +55,6 @@ pub struct Block {
 }
 
 /// What a block takes of one axis of the nest.
-#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Side {
     /// Steps that a block takes.
@@ -79,7 +78,6 @@ impl Side {
     }
 
     /// Whether the last block passes the end.
-    #[doc(hidden)]
     #[must_use]
     pub fn is_ragged(&self) -> bool {
         !self.covered.is_multiple_of(self.steps)
@@ -87,7 +85,6 @@ impl Side {
 }
 
 /// One run of a block in the destination.
-#[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct Run {
     /// Its first access, from that of the block.
@@ -201,7 +198,6 @@ impl Block {
     }
 
     /// The guards that may hold for some of the block's units and not for others.
-    #[doc(hidden)]
     pub fn varying_guards(&self) -> impl Iterator<Item = &Guard> {
         self.tiled.reading_guards().iter().filter(|guard| self.varies(guard))
     }
@@ -280,7 +276,6 @@ impl Block {
     }
 
     /// Where the block's units lie in the source, from its first one, sorted, each once.
-    #[doc(hidden)]
     #[must_use]
     pub fn offsets(&self) -> Vec<i64> {
         let units = self.run_units();
@@ -293,7 +288,6 @@ impl Block {
     }
 
     /// The runs of the destination, in order.
-    #[doc(hidden)]
     #[must_use]
     pub fn runs(&self) -> Vec<Run> {
         let outer = self.sides.len() - self.run_axes;
@@ -328,7 +322,6 @@ impl Block {
     }
 
     /// Where the units of a run of the destination lie in the source, from its first one.
-    #[doc(hidden)]
     #[must_use]
     pub fn run_units(&self) -> Vec<i64> {
         self.along_run(|side| side.src_stride)
@@ -341,21 +334,18 @@ impl Block {
     }
 
     /// The nest over the numbers of blocks and the steps inside them.
-    #[doc(hidden)]
     #[must_use]
     pub fn tiled(&self) -> &CopyNest {
         &self.tiled
     }
 
     /// What a block takes of each axis of the nest.
-    #[doc(hidden)]
     #[must_use]
     pub fn sides(&self) -> &[Side] {
         &self.sides
     }
 
     /// The axis that a run of the destination takes part of; those inside it are taken whole.
-    #[doc(hidden)]
     #[must_use]
     pub fn outermost_of_run(&self) -> usize {
         self.sides.len() - self.run_axes.max(1)
@@ -405,21 +395,18 @@ impl Block {
     }
 
     /// Whether runs of the source start anywhere in a word: then words are put together from two.
-    #[doc(hidden)]
     #[must_use]
     pub fn is_shifted(&self) -> bool {
         self.load.is_shifted
     }
 
     /// Where the blocks of a row start.
-    #[doc(hidden)]
     #[must_use]
     pub fn start(&self) -> Start {
         self.start
     }
 
     /// Steps of the run's outermost axis from one whole access to the next.
-    #[doc(hidden)]
     #[must_use]
     pub fn whole(&self) -> u64 {
         self.whole
@@ -431,7 +418,6 @@ impl Block {
     }
 
     /// The source's offset of a block's first unit.
-    #[doc(hidden)]
     #[must_use]
     pub fn src(&self) -> Affine {
         self.at_first(self.tiled.src())

@@ -99,19 +99,8 @@ impl Candidate {
     }
 
     /// The block that an invocation moves; `None` where it computes a word.
-    #[must_use]
-    pub fn block(&self) -> Option<&Block> {
+    pub(crate) fn block(&self) -> Option<&Block> {
         self.body.block()
-    }
-
-    /// The same with other rounds, where the block can have them: for tests of small kernels.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn in_rounds(mut self, rounds: u64) -> Self {
-        if let Body::Block(block) = &mut self.body {
-            block.set_rounds(rounds);
-        }
-        self
     }
 
     /// What makes this strategy possible.
@@ -136,6 +125,21 @@ impl Candidate {
             Body::Nest(nest) => cost::of_gather(nest, &target.model),
         }
     }
+}
+
+/// Returns the block that an invocation of a candidate moves; `None` if it computes a word.
+#[must_use]
+pub fn block_of_candidate(candidate: &Candidate) -> Option<&Block> {
+    candidate.block()
+}
+
+/// Returns the candidate with another number of rounds, if its block can have them.
+#[must_use]
+pub fn in_rounds(mut candidate: Candidate, rounds: u64) -> Candidate {
+    if let Body::Block(block) = &mut candidate.body {
+        block.set_rounds(rounds);
+    }
+    candidate
 }
 
 impl fmt::Display for Candidate {

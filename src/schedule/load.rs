@@ -83,18 +83,14 @@ impl Block {
 }
 
 /// Accesses of a run that starts anywhere in one: one more than its values, where the last of these is no single unit.
-#[doc(hidden)]
-#[must_use]
-pub fn shifted_accesses(run: &(i64, i64), units: u64) -> u64 {
+pub(crate) fn shifted_accesses(run: &(i64, i64), units: u64) -> u64 {
     let values = run_words(run, units);
     let is_single = (run.1 - run.0).unsigned_abs().is_multiple_of(units);
     if is_single { values } else { values + 1 }
 }
 
 /// Runs of neighbours among sorted offsets, those less than `gap` units apart among them: the first and the last.
-#[doc(hidden)]
-#[must_use]
-pub fn runs(offsets: &[i64], gap: u64) -> Vec<(i64, i64)> {
+pub(crate) fn runs(offsets: &[i64], gap: u64) -> Vec<(i64, i64)> {
     let mut runs: Vec<(i64, i64)> = Vec::new();
     for &offset in offsets {
         match runs.last_mut() {
@@ -106,9 +102,7 @@ pub fn runs(offsets: &[i64], gap: u64) -> Vec<(i64, i64)> {
 }
 
 /// Words of a run, from its first unit on; or what else has so many units.
-#[doc(hidden)]
-#[must_use]
-pub fn run_words(&(first, last): &(i64, i64), word: u64) -> u64 {
+pub(crate) fn run_words(&(first, last): &(i64, i64), word: u64) -> u64 {
     ((last - first).unsigned_abs() + 1).div_ceil(word)
 }
 

@@ -1,34 +1,34 @@
 //! How a nest becomes invocations: [`Target`], and the choice of a [`Strategy`].
 
 mod accesses;
-mod block;
-mod candidates;
+pub(crate) mod block;
+pub(crate) mod candidates;
 mod cost;
 mod error;
 mod load;
 mod model;
-mod numbering;
+pub(crate) mod numbering;
 mod pieces;
 mod rounds;
 #[allow(clippy::module_inception)]
-mod schedule;
-mod seam;
+pub(crate) mod schedule;
+pub(crate) mod seam;
 mod steps;
 mod target;
 #[cfg(feature = "text-protos")]
 mod target_json;
 
-pub use block::{Block, Run, Side};
+pub(crate) use block::{Block, Run, Side};
 pub use candidates::{Candidate, candidates};
 pub use error::ScheduleError;
-pub use load::{run_words, runs, shifted_accesses};
+pub(crate) use load::{run_words, runs, shifted_accesses};
 pub use model::CostModel;
-pub use numbering::Lane;
+pub(crate) use numbering::Lane;
 pub(crate) use pieces::{Piece, Pieces, source};
 pub(crate) use rounds::NEIGHBOURS;
 pub(crate) use schedule::MAX_SOURCES;
 #[cfg(feature = "gpu")]
 pub(crate) use schedule::WIDEST_ACCESS;
 pub use schedule::{Schedule, Strategy, schedule};
-pub use seam::{Seam, Start};
+pub(crate) use seam::{Seam, Start};
 pub use target::{AdapterKind, Target};

@@ -49,7 +49,6 @@ impl Patch {
 }
 
 /// One digit of a block's number: `extent` values, each `step` positions along an axis of the tiled nest.
-#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lane {
     /// The axis that the digit moves along.
@@ -64,7 +63,6 @@ impl Block {
     /// How a block's number gives its position: digits, the fastest first.
     ///
     /// Consecutive invocations take a patch of neighbouring blocks, as the cost model has chosen it.
-    #[doc(hidden)]
     #[must_use]
     pub fn lanes(&self) -> SmallVec<[Lane; 8]> {
         let mut by_source: SmallVec<[usize; 8]> =
@@ -116,14 +114,12 @@ impl Block {
     }
 
     /// How many numbers blocks have: some lie past the end of an axis that patches do not divide.
-    #[doc(hidden)]
     #[must_use]
     pub fn numbers(&self) -> u64 {
         self.lanes().iter().map(|lane| lane.extent).product()
     }
 
     /// The axes that some numbers lie past the end of.
-    #[doc(hidden)]
     pub fn passed(&self) -> impl Iterator<Item = &Side> {
         let lanes = self.lanes();
         self.sides.iter().filter(move |side| {

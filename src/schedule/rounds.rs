@@ -16,7 +16,6 @@ impl Block {
     ///
     /// A CPU starts the invocations of a vector together, which takes about a tenth of the time of one block. The order of the
     /// blocks stays: those of a vector follow each other, round by round.
-    #[doc(hidden)]
     #[must_use]
     pub fn rounds(&self) -> u64 {
         self.rounds

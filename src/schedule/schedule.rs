@@ -43,8 +43,7 @@ impl Schedule {
     }
 
     /// The block that an invocation moves; `None` where it computes a word, or nothing is dispatched.
-    #[must_use]
-    pub fn block(&self) -> Option<&Block> {
+    pub(crate) fn block(&self) -> Option<&Block> {
         self.body.block()
     }
 
@@ -76,6 +75,12 @@ impl Schedule {
     pub fn invocations(&self) -> u64 {
         self.invocations
     }
+}
+
+/// Returns the block that an invocation of a schedule moves; `None` if it computes a word, or nothing is dispatched.
+#[must_use]
+pub fn block_of_schedule(schedule: &Schedule) -> Option<&Block> {
+    schedule.block()
 }
 
 impl fmt::Display for Schedule {

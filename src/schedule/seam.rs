@@ -4,7 +4,6 @@ use super::{Block, block::Side, load::accesses};
 use crate::nest::{Affine, Value};
 
 /// Where the blocks of a row of the destination start.
-#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Start {
     /// At the row's first unit: rows are whole accesses.
@@ -16,7 +15,6 @@ pub enum Start {
 }
 
 /// What lies between the blocks of one row of the destination and those of the next, counted in accesses of the destination.
-#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Seam {
     /// Rows, each with a seam at its end.
@@ -35,7 +33,6 @@ pub struct Seam {
 
 impl Seam {
     /// The first access that the blocks of a row may write; that of the row past the last is the image's end.
-    #[doc(hidden)]
     #[must_use]
     pub fn first(&self, row: u64) -> u64 {
         if row == self.rows {
@@ -46,7 +43,6 @@ impl Seam {
     }
 
     /// The first access behind the blocks of a row.
-    #[doc(hidden)]
     #[must_use]
     pub fn behind(&self, row: u64) -> u64 {
         match self.covered {
@@ -64,7 +60,6 @@ impl Seam {
     }
 
     /// The most accesses of a seam.
-    #[doc(hidden)]
     #[must_use]
     pub fn longest(&self) -> u64 {
         let longest = |row| self.first(row + 1) - self.behind(row);
@@ -153,7 +148,6 @@ impl Block {
     }
 
     /// What blocks leave to others; `None` where they move everything.
-    #[doc(hidden)]
     #[must_use]
     pub fn seam(&self) -> Option<Seam> {
         let outermost = self.outermost_of_run();

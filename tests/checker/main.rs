@@ -36,7 +36,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use check::{Seen, check};
 use rayon::prelude::*;
 use stridec::{
-    Kernel, Target, nest,
+    Kernel, Target,
+    internals::{block_of_schedule, in_rounds},
+    nest,
     schedule::{AdapterKind, candidates, schedule},
     shape::{ElementType, Layout, PaddingValue, Shape, StridedShape},
     stride::StrideDescriptor,
@@ -76,7 +78,7 @@ fn case(random: &mut Random, operation: &Operation, target: &Target) -> Option<C
         let mut all = candidates(nest, target);
         let one = all.swap_remove(usize::try_from(random.below(all.len() as u64)).unwrap());
         let rounds = [1, 2, 3, 16][usize::try_from(random.below(4)).unwrap()];
-        if target.kind == AdapterKind::Cpu { one.in_rounds(rounds) } else { one }.schedule(target)
+        if target.kind == AdapterKind::Cpu { in_rounds(one, rounds) } else { one }.schedule(target)
     };
     let schedule = schedule.ok()?;
     let kernel = wgsl::emit(&schedule, target, &[]);
@@ -234,7 +236,7 @@ fn several_blocks_an_invocation() {
             of_shapes(&source, &destination, window);
         let nest = nest::lower(&source, &destination, &window).unwrap();
         let schedule = schedule(nest, &target).unwrap();
-        let block = schedule.block().unwrap();
+        let block = block_of_schedule(&schedule).unwrap();
         assert_eq!((block.rows(), block.width()), (rows, width), "{schedule}");
         let kernel = wgsl::emit(&schedule, &target, &[]);
         let image = random.bytes(source.image_bytes());
@@ -271,7 +273,7 @@ fn accesses_of_rows_that_begin_anywhere() {
             of_shapes(&source, &destination, window);
         let nest = nest::lower(&source, &destination, &window).unwrap();
         let schedule = schedule(nest, &target).unwrap();
-        let block = schedule.block().unwrap();
+        let block = block_of_schedule(&schedule).unwrap();
         assert_eq!((block.rows(), block.width()), (rows, width), "{shape}: {schedule}");
         assert!(block.seam().is_some_and(|seam| seam.covered.is_none()), "{schedule}");
         let kernel = wgsl::emit(&schedule, &target, &[]);
