@@ -2,7 +2,7 @@
 
 use super::scope::scoped;
 use super::{Gpu, GpuError};
-use crate::{nest::Operand, schedule::WIDEST_ACCESS};
+use crate::nest::{ACCESS_BYTES, Operand};
 
 /// A buffer on the device, that kernels read and write.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ impl Gpu {
     /// # Errors
     /// [`GpuError::BeyondLimit`] past the device's greatest buffer, [`GpuError::OutOfMemory`].
     pub fn allocate(&self, bytes: u64) -> Result<Buffer, GpuError> {
-        let size = bytes.max(1).checked_next_multiple_of(WIDEST_ACCESS).unwrap_or(u64::MAX);
+        let size = bytes.max(1).checked_next_multiple_of(ACCESS_BYTES).unwrap_or(u64::MAX);
         let handle = self.create_buffer(size)?;
         Ok(Buffer { handle, owner: self.owner, bytes })
     }

@@ -3,7 +3,8 @@
 use smallvec::{SmallVec, smallvec};
 
 use crate::nest::{
-    Affine, Bounds, Case, CopyNest, Guard, Lookup, Position, Quotient, Take, Taken, Value, signed,
+    Affine, Bounds, Case, CopyNest, Guard, Lookup, Position, Quotient, Take, Taken, Value, gcd,
+    signed,
 };
 
 /// A box of a walk: the half-open range of each axis, outermost first.
@@ -255,7 +256,7 @@ fn period_of_axis(
             continue;
         }
         let (by, by_steps) = (signed(*by), moved(of, steps, &moves));
-        let factor = by / greatest_common_divisor(by_steps, by);
+        let factor = by / gcd(by_steps, by).abs();
         if factor > extent / steps {
             return Period { steps: extent, advance: 0, moves: true };
         }
@@ -265,14 +266,6 @@ fn period_of_axis(
     }
     let advance = moved(src, steps, &moves);
     Period { steps, advance, moves: moves.iter().any(|&of| of != 0) }
-}
-
-fn greatest_common_divisor(a: i64, b: i64) -> i64 {
-    let (mut a, mut b) = (a.abs(), b.abs());
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 /// Asks the cases of the nest in order; the first that does not fail for the whole box decides.

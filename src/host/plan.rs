@@ -6,11 +6,12 @@ use super::{
     cache::{streams_pages, streams_runs},
     pieces::{Destination as _, Pieces},
     plane::{Group, PlanAxis, Plane, is_narrow, merged},
-    shuffle::{Shuffle, greatest_common_divisor},
+    shuffle::Shuffle,
     simd::{Inner, SHORT_UNIT, Simd},
     stream::{LINE, PAGE},
     strips::joins,
 };
+use crate::nest::gcd;
 
 /// Bytes along the destination and along the source of a tile that is streamed line by line as it is read: rows that are
 /// long in the source are foreseen by the processor.
@@ -279,7 +280,7 @@ impl Plan {
         let shuffle = simd.filter(|_| rows_touch && !square).and_then(|simd| {
             let bytes = if streams.shuffled { STREAMED_BYTES } else { SHUFFLED_BYTES };
             // In whole lines, so that the rows after the first begin like it.
-            let lines = LINE / greatest_common_divisor(LINE, rows.inner * unit) * rows.inner;
+            let lines = LINE / gcd(LINE, rows.inner * unit) * rows.inner;
             // Columns that are pages apart share nothing that is at hand: rows are long before there are several.
             let far = plane.columns.first().is_none_or(|axis| axis.src.unsigned_abs() >= PAGE);
             let side_by_side = if far { 1 } else { columns.dst.len() };

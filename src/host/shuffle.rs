@@ -17,6 +17,7 @@ use super::{
     stream::{LINE, Stream},
     tile::{Mover, Tile},
 };
+use crate::nest::gcd;
 
 /// Bytes of the selections of a row, at the most: they stay in the first cache beside what they move.
 const SELECTION_BYTES: usize = 1 << 13;
@@ -56,7 +57,7 @@ impl Shuffle {
         }
         // Whole registers, and where they are paired an even number of them.
         let span = width * simd.registers_at_once();
-        let steps = span / greatest_common_divisor(span, step_bytes);
+        let steps = span / gcd(span, step_bytes);
         let repeats = steps <= count;
         let registers =
             if repeats { steps * step_bytes } else { row }.div_ceil(span) * (span / width);
@@ -204,13 +205,6 @@ fn cover(bytes: impl Iterator<Item = isize>, width: usize) -> SmallVec<[isize; 8
 /// Whether a load from `start` gives a byte.
 fn holds(start: isize, width: usize, byte: isize) -> bool {
     (start..start + width.cast_signed()).contains(&byte)
-}
-
-pub(super) fn greatest_common_divisor(mut a: usize, mut b: usize) -> usize {
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ pub use error::NestError;
 pub(crate) use index::Index;
 pub(crate) use lookup::MAX_NUMBERS;
 pub use lookup::{Below, Integer, Lookup, Number, NumberOf, Operator};
-pub(crate) use numbers::signed;
+pub(crate) use numbers::{ACCESS_BYTES, gcd, signed};
 pub use operand::Operand;
 pub(crate) use pack::pack;
 pub use part::{Part, Rows};

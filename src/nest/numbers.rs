@@ -1,4 +1,12 @@
-//! The integers of a nest: how large they become, and what is computed with them.
+//! Integers: the bounds that a nest keeps, conversions, and the greatest common divisor.
+
+use std::ops::Rem;
+
+/// The widest memory access of a kernel, in bytes: a `vec4<u32>`.
+///
+/// Units of a nest are at most this wide. Packed images begin at multiples of it, and bindings end
+/// at one if an access may pass the end of the image.
+pub(crate) const ACCESS_BYTES: u64 = 16;
 
 /// The most elements of an image that a nest counts, and the greatest magnitude of any form over its walk.
 ///
@@ -10,7 +18,12 @@ pub(crate) fn signed(n: u64) -> i64 {
     i64::try_from(n).expect("a nest counts at most 2^60 units")
 }
 
-/// The greatest common divisor; that of 0 and `n` is the magnitude of `n`.
-pub(super) fn gcd(a: i64, b: i64) -> i64 {
-    if b == 0 { a.abs() } else { gcd(b, a % b) }
+/// Returns the greatest common divisor of two integers; if one of them is 0, the other.
+///
+/// If an argument is negative, the result may be negative too.
+pub(crate) fn gcd<N: Copy + Default + PartialEq + Rem<Output = N>>(mut a: N, mut b: N) -> N {
+    while b != N::default() {
+        (a, b) = (b, a % b);
+    }
+    a
 }

@@ -4,18 +4,16 @@ use smallvec::{SmallVec, smallvec};
 
 use super::{
     Affine, Case, CopyNest, Guard, LastRead, Number, NumberOf, Source, Take, Value, coalesce,
-    numbers::signed, refine, widen,
+    numbers::{ACCESS_BYTES, signed},
+    refine, widen,
 };
-
-/// Bytes that every packed image begins at a multiple of: those of the widest unit.
-const ALIGNMENT: u64 = 16;
 
 /// Where images of these lengths begin in one that holds them all, and its length, in bytes.
 fn places(images: impl Iterator<Item = u64>) -> (Vec<u64>, u64) {
     let mut end = 0;
     let place = |bytes: u64| {
         let place = end;
-        end = (end + bytes).next_multiple_of(ALIGNMENT);
+        end = (end + bytes).next_multiple_of(ACCESS_BYTES);
         place
     };
     (images.map(place).collect(), end)

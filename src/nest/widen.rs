@@ -1,9 +1,9 @@
 //! The fourth pass, [`widen`]: runs that both sides share become wider units.
 
-use super::{Affine, Bounds, CopyNest, LastRead, Take, Value, coalesce::remove, refine::split_off};
-
-/// The widest unit of a kernel: 16 bytes.
-const MAX_BITS: u32 = 128;
+use super::{
+    Affine, Bounds, CopyNest, LastRead, Take, Value, coalesce::remove, numbers::ACCESS_BYTES,
+    refine::split_off,
+};
 
 /// Makes an inner run that both sides share a wider unit, of up to 16 bytes.
 ///
@@ -22,7 +22,7 @@ pub fn widen(mut nest: CopyNest) -> CopyNest {
 fn doubled(nest: &CopyNest) -> Option<CopyNest> {
     let inner = nest.extents.len().checked_sub(1)?;
     let fits = nest.src_bits == nest.dst_bits
-        && nest.dst_bits * 2 <= MAX_BITS
+        && u64::from(nest.dst_bits) * 2 <= ACCESS_BYTES * 8
         && nest.extents[inner] > 0
         && reads(nest).next().is_some()
         && reads(nest).all(|(_, at)| at.weight(Value::Axis(inner)) == 1)

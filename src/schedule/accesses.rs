@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::seam::gcd;
+use crate::nest::gcd;
 
 const LINE_BYTES: u64 = 128;
 pub(super) const SECTOR_BYTES: u64 = 32;

@@ -10,10 +10,9 @@ use super::{
     cost,
     load::accesses,
     numbering::Patch,
-    seam::gcd,
     steps::{run_of, source_order, take},
 };
-use crate::nest::{CopyAxis, CopyNest, Value, Woven, woven};
+use crate::nest::{CopyAxis, CopyNest, Value, Woven, gcd, woven};
 
 /// One way to run a nest, and what the cost model expects of it.
 ///

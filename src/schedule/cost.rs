@@ -40,9 +40,8 @@ use smallvec::SmallVec;
 use super::{
     AdapterKind, Block, CostModel, Lane, Pieces, Side, Start, Target,
     accesses::{Accesses, SECTOR_BYTES, Steps, first_lanes, lines},
-    seam::gcd,
 };
-use crate::nest::{Affine, CopyNest, Value};
+use crate::nest::{Affine, CopyNest, Value, gcd};
 
 /// Words that an invocation holds without spilling.
 pub(super) const REGISTERS: u64 = 16;

@@ -28,7 +28,6 @@ pub(crate) use pieces::{Piece, Pieces, source};
 pub(crate) use rounds::NEIGHBOURS;
 pub(crate) use schedule::MAX_SOURCES;
 #[cfg(feature = "gpu")]
-pub(crate) use schedule::WIDEST_ACCESS;
 pub use schedule::{Schedule, Strategy, schedule};
 pub(crate) use seam::{Seam, Start};
 pub use target::{AdapterKind, Target};

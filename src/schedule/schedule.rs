@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Block, Candidate, Pieces, ScheduleError, Target, candidates, candidates::Body};
-use crate::nest::{CopyNest, Count, LastRead, Operand, greatest_sum, width};
+use crate::nest::{ACCESS_BYTES, CopyNest, Count, LastRead, Operand, greatest_sum, width};
 
 /// The most sources of a kernel: WebGPU guarantees 8 storage buffers, and one is the destination.
 pub(crate) const MAX_SOURCES: usize = 7;
@@ -197,7 +197,7 @@ impl Candidate {
         check_limits(
             schedule.nest(),
             schedule.block().map_or(schedule.nest(), Block::tiled),
-            if is_wide { WIDEST_ACCESS } else { 4 },
+            if is_wide { ACCESS_BYTES } else { 4 },
             target,
         )?;
         let size = schedule.block().map_or(256, Block::workgroup);
@@ -215,9 +215,6 @@ impl Candidate {
         Ok(schedule)
     }
 }
-
-/// Bytes of the widest access, of which bindings are a multiple where accesses may pass the ends of images.
-pub(crate) const WIDEST_ACCESS: u64 = 16;
 
 /// Checks what a kernel needs whose bindings are multiples of `access` bytes.
 fn check_limits(

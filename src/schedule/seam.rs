@@ -1,7 +1,7 @@
 //! Where blocks start in rows of the destination that start inside words or wider accesses, and what they leave to others: [`Seam`].
 
 use super::{Block, block::Side, load::accesses};
-use crate::nest::{Affine, Value};
+use crate::nest::{Affine, Value, gcd};
 
 /// Where the blocks of a row of the destination start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -163,9 +163,4 @@ impl Block {
             end: self.nest.dst_units().div_ceil(self.store),
         })
     }
-}
-
-/// The greatest common divisor.
-pub(super) fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }

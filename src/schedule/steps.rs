@@ -2,8 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::seam::gcd;
-use crate::nest::CopyAxis;
+use crate::nest::{CopyAxis, gcd};
 
 /// The axes along which units of the source are neighbours, or close: each continues where the one before it ends.
 pub(super) fn source_order(axes: &[CopyAxis]) -> SmallVec<[usize; 8]> {
