@@ -138,9 +138,9 @@
 #![cfg_attr(feature = "backends", doc = "| [`backend`] | SPIR-V, MSL, HLSL and GLSL |")]
 #![cfg_attr(feature = "explain", doc = "| [`explain`] | drawings |")]
 //!
-//! The Cargo features `gpu`, which runs kernels through wgpu, and `cli`, the command line, are on by default. Without them
-//! the crate is the compiler and the CPU runner, and needs neither wgpu nor clap. [`guide::compilers`] lists the other
-//! features, and [`guide::stability`] says what stays compatible between versions.
+//! The Cargo feature `gpu`, which runs kernels through wgpu, is on by default. Without it the crate is the compiler and the
+//! CPU runner, and does not need wgpu. [`guide::compilers`] lists the other features, and [`guide::stability`] says what
+//! stays compatible between versions. The command line is the package `stridec-cli`.
 
 #[cfg(feature = "backends")]
 pub mod backend;

@@ -12,15 +12,16 @@ fn read(name: &str) -> String {
     fs::read_to_string(root().join(name)).unwrap()
 }
 
-/// Whether this is the repository and not the published package, which lacks the packages in `fuzz/` and `benches/peers/`.
+/// Whether this is the repository and not the published package, which lacks the packages in `cli/`, `fuzz/` and `benches/peers/`.
 fn is_repository() -> bool {
     root().join("fuzz").is_dir()
 }
 
 /// The paths that a document names: in backticks, in links, or as files of a command.
 fn paths(text: &str) -> Vec<String> {
-    const FOLDERS: [&str; 11] = [
+    const FOLDERS: [&str; 12] = [
         "src",
+        "cli",
         "tests",
         "proto",
         "snapshots",
@@ -74,8 +75,11 @@ fn every_path_exists() {
 #[test]
 fn every_room_and_test_is_named() {
     let text = read("ARCHITECTURE.md");
-    for (folder, ignored) in [("src", &["lib.rs", "main.rs"][..]), ("tests", &["data", "support"])]
-    {
+    let mut folders = vec![("src", &["lib.rs"][..]), ("tests", &["data", "support"])];
+    if is_repository() {
+        folders.push(("cli/tests", &[]));
+    }
+    for (folder, ignored) in folders {
         for entry in fs::read_dir(root().join(folder)).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();
             let named = text.contains(&format!("`{folder}/{name}"));

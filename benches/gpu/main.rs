@@ -20,14 +20,14 @@ mod by_hand;
 mod cases;
 #[path = "../support/everyday.rs"]
 mod everyday;
-#[path = "../../src/cli/measure.rs"]
+#[path = "../../cli/src/measure.rs"]
 mod measure;
 mod model;
 mod plot;
 mod programs;
 mod scale;
 #[allow(dead_code)] // the command line fits models to trials
-#[path = "../../src/cli/trials.rs"]
+#[path = "../../cli/src/trials.rs"]
 mod trials;
 mod warm;
 

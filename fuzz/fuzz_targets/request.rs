@@ -3,7 +3,7 @@
 
 #[path = "../../tests/hostile/entry.rs"]
 mod entry;
-#[path = "../../src/cli/npy/mod.rs"]
+#[path = "../../cli/src/npy/mod.rs"]
 mod npy;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

@@ -7,7 +7,7 @@ mod entry;
 mod limits;
 mod memory;
 mod mutate;
-#[path = "../../src/cli/npy/mod.rs"]
+#[path = "../../cli/src/npy/mod.rs"]
 #[allow(dead_code, unused_imports)] // the command line uses more of it
 mod npy;
 mod seeds;

@@ -24,7 +24,7 @@ fn words(line: &str) -> Vec<String> {
 #[test]
 fn the_commands_of_the_documentation() {
     let sandbox = Sandbox::new();
-    let text = include_str!("../../docs/notations.md");
+    let text = include_str!("../../../docs/notations.md");
     let (mut commands, mut wrong) = (0, Vec::new());
     for block in text.split("```console\n").skip(1) {
         let block = block.split("```").next().unwrap();

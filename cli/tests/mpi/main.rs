@@ -2,10 +2,10 @@
 //!
 //! `STRIDEC_MPI_PROGRAM` is a stridec that was built with another MPI, and `STRIDEC_MPIRUN` the launcher of that. Without a
 //! launcher the tests say that they are skipped; `STRIDEC_REQUIRE_MPI=1` makes that a failure.
-#![cfg(all(feature = "mpi", feature = "cli", target_os = "linux"))]
+#![cfg(all(feature = "mpi", target_os = "linux"))]
 
 mod failures;
-#[path = "../support/folder.rs"]
+#[path = "../../../tests/support/folder.rs"]
 mod folder;
 mod killed;
 mod large;

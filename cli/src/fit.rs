@@ -125,7 +125,7 @@ mod tests {
     use stridec::schedule::candidates;
 
     use super::*;
-    use crate::cli::calibrate::cases;
+    use crate::calibrate::cases;
 
     /// Nanoseconds of an operation, and of a dispatch for each byte that it moves: enough to be seen beside costs that are
     /// rounded to hundredths of an operation.

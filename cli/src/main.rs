@@ -1,4 +1,4 @@
-//! The command line: one file for each command, and one for each thing that commands share.
+//! The command line: one file for each command, and one for each task that commands share.
 
 mod args;
 mod bench;
@@ -52,4 +52,8 @@ mod target;
 #[cfg(feature = "gpu")]
 mod trials;
 
-pub(crate) use dispatch::run;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    dispatch::run()
+}

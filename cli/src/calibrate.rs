@@ -33,7 +33,7 @@ mod device {
     use super::Failure;
 
     pub(super) fn measure(_: bool) -> Result<(String, Target), Failure> {
-        Err(crate::cli::devices::without_gpu())
+        Err(crate::devices::without_gpu())
     }
 }
 
@@ -53,7 +53,7 @@ mod device {
     };
 
     use super::{Exit, Failure};
-    use crate::cli::{
+    use crate::{
         bench::failed,
         errors::printable,
         fit::{Fit, fit},
@@ -195,7 +195,7 @@ mod device {
     }
 
     /// Transposes, copies of rows, slices and tiles of about so many bytes; none is one of `benches/gpu/model.rs`.
-    pub(in crate::cli) fn cases(bytes: u64) -> Result<Vec<Operation>, Failure> {
+    pub(crate) fn cases(bytes: u64) -> Result<Vec<Operation>, Failure> {
         let permutations: [(&[u64], &[usize]); 7] = [
             (&[768, 640], &[1, 0]),
             (&[4, 96, 40, 24], &[0, 2, 3, 1]),

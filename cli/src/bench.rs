@@ -80,7 +80,7 @@ mod device {
     };
 
     use super::{Failure, Measured, Operation, failed};
-    use crate::cli::measure::on_gpu;
+    use crate::measure::on_gpu;
 
     /// Kernels in one submission on hardware, so that they outweigh it; a software driver's take longer.
     const BACK_TO_BACK: u32 = 20;
@@ -108,6 +108,6 @@ mod device {
         _: usize,
         _: bool,
     ) -> Result<(String, Vec<Measured>), Failure> {
-        Err(crate::cli::devices::without_gpu())
+        Err(crate::devices::without_gpu())
     }
 }

@@ -23,7 +23,7 @@ fn two_by_three() {
 
 #[test]
 fn the_file_of_the_readme() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/abcdef.npy");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/abcdef.npy");
     for (to, expected) in
         [("u8[2,3]{0,1}", &b"adbecf"[..]), ("u8[2,3]{0,1:PAD(3,4)}", b"ad\0be\0cf\0\0\0\0")]
     {

@@ -1,5 +1,4 @@
 //! The command line, run as a program: what `CLI.md` promises to scripts.
-#![cfg(feature = "cli")]
 
 mod bad_input;
 mod bench;
@@ -11,7 +10,7 @@ mod explain;
 #[cfg(feature = "gpu")]
 mod faults;
 mod files;
-#[path = "../support/folder.rs"]
+#[path = "../../../tests/support/folder.rs"]
 mod folder;
 mod hlo;
 mod hlo_text;

@@ -36,7 +36,7 @@ pub(super) fn reshard(args: &ReshardArgs) -> Result<ExitCode, Failure> {
         #[cfg(not(feature = "mpi"))]
         ReshardCommand::Run(_) => Err(Failure::new(
             super::errors::Exit::NoDevice,
-            "reshard run: this stridec was built without MPI, which `cargo install stridec --features mpi` builds in; `reshard simulate` moves the same files in one process",
+            "reshard run: this stridec was built without MPI, which `cargo install stridec-cli --features mpi` builds in; `reshard simulate` moves the same files in one process",
         )),
     }?;
     Ok(ExitCode::SUCCESS)
