@@ -10,6 +10,7 @@ use crate::{
     notation::{CuteError, NotationError},
     program::ProgramError,
     request::RequestError,
+    reshard::ReshardError,
     schedule::ScheduleError,
     shape::{FieldPath, ParseError, ShapeError},
     sharding::ShardingError,
@@ -164,6 +165,19 @@ impl Error {
             return self;
         }
         Self::Located { outer: outer.clone(), error: self.into() }
+    }
+}
+
+impl From<ReshardError> for Error {
+    fn from(error: ReshardError) -> Self {
+        match error {
+            ReshardError::Sharding(error) => error.into(),
+            ReshardError::Shape(error) => error.into(),
+            ReshardError::Stride(error) => error.into(),
+            ReshardError::Window(error) => error.into(),
+            ReshardError::Nest(error) => error.into(),
+            ReshardError::Host(error) => error.into(),
+        }
     }
 }
 

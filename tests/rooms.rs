@@ -11,11 +11,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("proto", &[]),
     ("shape", &["proto"]),
     ("sharding", &["proto", "shape"]),
-    (
-        "reshard",
-        &["error", "proto", "shape", "sharding", "stride", "window", "nest", "host", "request"],
-    ),
-    ("mpi", &["error", "reshard", "shape", "sharding"]),
+    ("reshard", &["proto", "shape", "sharding", "stride", "window", "nest", "host"]),
+    ("mpi", &["reshard", "shape", "sharding"]),
     ("stride", &["shape"]),
     ("notation", &["shape", "stride"]),
     ("window", &["shape"]),
@@ -46,7 +43,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         "error",
         &[
             "shape", "sharding", "stride", "notation", "window", "nest", "schedule", "wgsl",
-            "request", "hlo", "program", "host", "gpu", "backend",
+            "request", "reshard", "hlo", "program", "host", "gpu", "backend",
         ],
     ),
     (

@@ -94,7 +94,8 @@ fn simulated(args: &MoveArgs) -> Result<(), Failure> {
     }
     let images = sources.iter().map(|(device, source)| (*device, source.image())).collect();
     let sides = ((&from.0, &from.1), (&to.0, &to.1));
-    let mut moved = simulate(&shape, sides.0, sides.1, args.staging, &images)?;
+    let mut moved =
+        simulate(&shape, sides.0, sides.1, args.staging, &images).map_err(Error::from)?;
     for (ShardFile { device, path, tensor, .. }, output) in outputs.iter().zip(&mut opened) {
         if is_npy(path) {
             output.write(&npy::header_of(tensor).write())?;
@@ -139,7 +140,9 @@ pub(super) fn file(
         let reason = "expected a file with {rank} in its name, one for each device";
         return Err(Failure::invalid(format!("{flag}: {reason}, got {pattern}")));
     }
-    let Some(shard) = shards.shape(shape, placement, device)? else { return Ok(None) };
+    let Some(shard) = shards.shape(shape, placement, device).map_err(Error::from)? else {
+        return Ok(None);
+    };
     let tensor = StrideDescriptor::try_from(&shard).map_err(Error::from)?;
     let path = PathBuf::from(pattern.replace("{rank}", &device.to_string()));
     Ok(Some(ShardFile { device, path, tensor, name: shard.to_string() }))

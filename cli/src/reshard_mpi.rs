@@ -128,7 +128,7 @@ fn told<T>(world: &World, result: Result<T, MpiError>) -> T {
 
 fn failure(error: MpiError) -> Failure {
     match error {
-        MpiError::Shard(error) => error.into(),
+        MpiError::Shard(error) => stridec::Error::from(error).into(),
         MpiError::Ranks { expected, .. } => {
             Failure::invalid(format!("{error}: start it with `mpirun -n {expected}`"))
         }

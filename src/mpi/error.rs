@@ -1,6 +1,6 @@
 //! [`MpiError`]: why a reshard over MPI did not happen.
 
-use crate::error::Error;
+use crate::reshard::ReshardError;
 
 /// Why a reshard over MPI did not happen.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,5 +27,5 @@ pub enum MpiError {
     },
     /// A shard does not fit the plan.
     #[error(transparent)]
-    Shard(#[from] Error),
+    Shard(#[from] ReshardError),
 }

@@ -1,6 +1,6 @@
 //! [`Engine`]: what carries messages from one device to another.
 
-use crate::{error::Error, sharding::ShardingError};
+use super::ReshardError;
 
 /// What carries messages from one device to another, seen from one of them: MPI, NCCL, RDMA, sockets.
 ///
@@ -31,14 +31,8 @@ pub trait Engine {
 pub enum RunError<E> {
     /// A shard does not fit the plan.
     #[error(transparent)]
-    Shard(#[from] Error),
+    Shard(#[from] ReshardError),
     /// The transport failed.
     #[error("the transport failed: {0}")]
     Engine(E),
-}
-
-impl<E> From<ShardingError> for RunError<E> {
-    fn from(error: ShardingError) -> Self {
-        Self::Shard(error.into())
-    }
 }

@@ -1,7 +1,7 @@
 //! [`Member`]: one device in a reshard, whatever carries the messages.
 
 use super::{
-    Engine, RankPlan, Round, RunError, Runs, Shards, Transfer,
+    Engine, RankPlan, ReshardError, Round, RunError, Runs, Shards, Transfer,
     message::{pack, runs, unpack, write_padding},
     plan::element_bytes,
     rank_plan, rounds,
@@ -9,7 +9,6 @@ use super::{
     split::run,
 };
 use crate::{
-    error::Error,
     host::HostError,
     nest::Operand,
     shape::{Layout, Shape},
@@ -77,7 +76,7 @@ impl Member {
         (to, destination): (&Placement, &Shards),
         device: u64,
         staging_bytes: Option<u64>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, ReshardError> {
         let part = rank_plan(from, to, device)?;
         let element_bytes = element_bytes(array)?;
         let devices = from.devices().max(to.devices());
@@ -129,7 +128,7 @@ impl Member {
     /// # Errors
     ///
     /// Where `source` is not the image of the device's shard, or a layout has no strides.
-    pub fn begin(&self, source: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+    pub fn begin(&self, source: &[u8]) -> Result<Option<Vec<u8>>, ReshardError> {
         let Some(bytes) = self.destination_bytes() else { return Ok(None) };
         let mut image = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
         self.pad(&mut image)?;
@@ -142,7 +141,7 @@ impl Member {
     /// # Errors
     ///
     /// Where one has another length.
-    pub fn check(&self, source: &[u8], destination: &[u8]) -> Result<(), Error> {
+    pub fn check(&self, source: &[u8], destination: &[u8]) -> Result<(), ReshardError> {
         for (operand, given, expected) in [
             (Operand::Source(0), source.len(), self.source_bytes),
             (Operand::Destination, destination.len(), self.destination_bytes),
@@ -159,7 +158,7 @@ impl Member {
     /// # Errors
     ///
     /// Where the image has another length than the shard.
-    pub fn pad(&self, image: &mut [u8]) -> Result<(), Error> {
+    pub fn pad(&self, image: &mut [u8]) -> Result<(), ReshardError> {
         match &self.destination_shape {
             Some(shape) => write_padding(shape, image),
             None => Ok(()),
@@ -171,7 +170,7 @@ impl Member {
     /// # Errors
     ///
     /// Where an image has another length than its shard.
-    pub fn copy(&self, source: &[u8], image: &mut [u8]) -> Result<(), Error> {
+    pub fn copy(&self, source: &[u8], image: &mut [u8]) -> Result<(), ReshardError> {
         let (Some(region), Some(from), Some(to)) =
             (&self.part.copy, &self.source, &self.destination)
         else {
@@ -212,7 +211,7 @@ impl Member {
     /// # Errors
     ///
     /// Where a layout has no strides.
-    pub fn sent_runs(&self, round: &Round) -> Result<Option<Runs>, Error> {
+    pub fn sent_runs(&self, round: &Round) -> Result<Option<Runs>, ReshardError> {
         self.runs(self.source.as_ref(), &round.sends)
     }
 
@@ -222,7 +221,7 @@ impl Member {
     /// # Errors
     ///
     /// Where a layout has no strides.
-    pub fn received_runs(&self, round: &Round) -> Result<Option<Runs>, Error> {
+    pub fn received_runs(&self, round: &Round) -> Result<Option<Runs>, ReshardError> {
         self.runs(self.destination.as_ref(), &round.receives)
     }
 
@@ -235,7 +234,12 @@ impl Member {
     /// # Panics
     ///
     /// Where `message` is shorter.
-    pub fn pack(&self, round: &Round, source: &[u8], message: &mut [u8]) -> Result<(), Error> {
+    pub fn pack(
+        &self,
+        round: &Round,
+        source: &[u8],
+        message: &mut [u8],
+    ) -> Result<(), ReshardError> {
         let Some(shard) = &self.source else { return Ok(()) };
         let mut rest = message;
         for Transfer { region, .. } in &round.sends {
@@ -260,7 +264,7 @@ impl Member {
         round: &Round,
         message: &[u8],
         destination: &mut [u8],
-    ) -> Result<(), Error> {
+    ) -> Result<(), ReshardError> {
         let Some(shard) = &self.destination else { return Ok(()) };
         let mut rest = message;
         for Transfer { region, .. } in &round.receives {
@@ -332,7 +336,11 @@ impl Member {
     }
 
     /// How a message of one box lies in a shard.
-    fn runs(&self, shard: Option<&Shard>, transfers: &[Transfer]) -> Result<Option<Runs>, Error> {
+    fn runs(
+        &self,
+        shard: Option<&Shard>,
+        transfers: &[Transfer],
+    ) -> Result<Option<Runs>, ReshardError> {
         match (shard, transfers) {
             (Some(shard), [transfer]) => runs(shard, &transfer.region, &self.order),
             _ => Ok(None),

@@ -2,13 +2,11 @@
 
 use smallvec::SmallVec;
 
-use super::{places::Places, runs::Runs, shards::Shard};
+use super::{ReshardError, places::Places, runs::Runs, shards::Shard};
 use crate::{
-    error::Error,
     host,
     nest::{self, CopyNest},
-    request::Tensor,
-    shape::{Layout, Shape, StridedShape},
+    shape::{Layout, Shape},
     sharding::{Region, TileBox},
     stride::StrideDescriptor,
     window::{Slice, Window},
@@ -16,7 +14,7 @@ use crate::{
 
 /// The nest that reads a box of a shard, whose indices count from the shard's first, into a message of this layout, in whole bytes
 /// an element.
-fn nest_of(shard: &Shard, part: &TileBox, order: &Layout) -> Result<CopyNest, Error> {
+fn nest_of(shard: &Shard, part: &TileBox, order: &Layout) -> Result<CopyNest, ReshardError> {
     let source = StrideDescriptor::try_from(&shard.shape)?;
     let offsets: Vec<u64> = part.ranges().iter().map(|(start, _)| *start).collect();
     let sizes: Vec<u64> = part.sizes().collect();
@@ -28,7 +26,11 @@ fn nest_of(shard: &Shard, part: &TileBox, order: &Layout) -> Result<CopyNest, Er
 }
 
 /// How a part of the array lies in a shard, in the order of the message; `None` where it is not in equal runs.
-pub(super) fn runs(shard: &Shard, region: &Region, order: &Layout) -> Result<Option<Runs>, Error> {
+pub(super) fn runs(
+    shard: &Shard,
+    region: &Region,
+    order: &Layout,
+) -> Result<Option<Runs>, ReshardError> {
     match region.within(&shard.region).as_box() {
         Some(part) => Ok(Runs::of(&nest_of(shard, &part, order)?)),
         None => Ok(None),
@@ -42,7 +44,7 @@ pub(super) fn pack(
     order: &Layout,
     image: &[u8],
     message: &mut [u8],
-) -> Result<(), Error> {
+) -> Result<(), ReshardError> {
     let part = region.within(&shard.region);
     match part.as_box() {
         Some(part) => Ok(host::run(&nest_of(shard, &part, order)?, image, message)?),
@@ -58,7 +60,7 @@ pub(super) fn unpack(
     order: &Layout,
     message: &[u8],
     image: &mut [u8],
-) -> Result<(), Error> {
+) -> Result<(), ReshardError> {
     let part = region.within(&shard.region);
     let Some(part) = part.as_box() else {
         return Places::new(shard, &part, order)?.scatter(message, image);
@@ -150,16 +152,15 @@ fn scatter_units(nest: &CopyNest, message: &[u8], image: &mut [u8]) {
 }
 
 /// Writes the padding of a shard into its image, which is all zeros; nothing, where the elements take all of it.
-pub(super) fn write_padding(shape: &Shape, image: &mut [u8]) -> Result<(), Error> {
+pub(super) fn write_padding(shape: &Shape, image: &mut [u8]) -> Result<(), ReshardError> {
     let destination = StrideDescriptor::try_from(shape)?;
     let all_elements = destination.elements() * u64::from(destination.element_bits());
     if all_elements == destination.image_bytes().saturating_mul(8) {
         return Ok(());
     }
     let steps = vec![0; shape.rank()];
-    let sizes = destination.sizes().iter().copied();
-    let element = StridedShape::new(shape.element_type(), sizes, steps, 0, 0)?;
-    let source = Tensor::from(element).descriptor()?;
+    let sizes = destination.sizes();
+    let source = StrideDescriptor::strided(shape.element_type(), 0, sizes, &steps, 0)?;
     let nest = nest::lower(&source, &destination, &Window::identity(destination.sizes()))?;
     let element = vec![0; usize::try_from(nest.src_bytes()).unwrap_or(usize::MAX)];
     Ok(host::run(&nest, &element, image)?)

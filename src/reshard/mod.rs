@@ -31,6 +31,7 @@
 
 mod bounds;
 mod engine;
+mod error;
 mod grid;
 mod line;
 mod member;
@@ -47,6 +48,7 @@ mod staging;
 
 pub use bounds::Cost;
 pub use engine::{Engine, RunError};
+pub use error::ReshardError;
 pub use member::Member;
 pub use plan::{MAX_DEVICES, MAX_TRANSFERS, ReshardPlan, Transfer, plan};
 pub use rank::{RankPlan, rank_plan};

@@ -1,7 +1,6 @@
 //! [`Places`]: where the elements of a message lie in a shard, where they are several boxes of it.
 
 use crate::{
-    error::Error,
     host::HostError,
     nest::Operand,
     shape::Layout,
@@ -9,7 +8,7 @@ use crate::{
     stride::{Step, StrideDescriptor, StrideError},
 };
 
-use super::shards::Shard;
+use super::{ReshardError, shards::Shard};
 
 /// Where the elements of a message lie in a shard, in the order of the message.
 ///
@@ -34,7 +33,7 @@ struct Folded {
 
 impl Places {
     /// The places of a part of a shard that has elements; its indices count from the shard's first.
-    pub(super) fn new(shard: &Shard, part: &Region, order: &Layout) -> Result<Self, Error> {
+    pub(super) fn new(shard: &Shard, part: &Region, order: &Layout) -> Result<Self, ReshardError> {
         let element_bytes = shard.shape.element_type().storage_bits().unwrap_or(8).div_ceil(8);
         let shard = StrideDescriptor::try_from(&shard.shape)?;
         let order: Vec<usize> = order.minor_to_major.iter().rev().copied().collect();
@@ -56,7 +55,7 @@ impl Places {
     }
 
     /// Fills a message with the elements of a shard's image.
-    pub(super) fn gather(&self, image: &[u8], message: &mut [u8]) -> Result<(), Error> {
+    pub(super) fn gather(&self, image: &[u8], message: &mut [u8]) -> Result<(), ReshardError> {
         self.check(image, Operand::Source(0))?;
         let image = &image[self.prefix()..];
         let (bytes, packing) = (self.element_bytes, self.packing());
@@ -77,7 +76,7 @@ impl Places {
     }
 
     /// Writes the elements of a message into a shard's image.
-    pub(super) fn scatter(&self, message: &[u8], image: &mut [u8]) -> Result<(), Error> {
+    pub(super) fn scatter(&self, message: &[u8], image: &mut [u8]) -> Result<(), ReshardError> {
         self.check(image, Operand::Destination)?;
         let image = &mut image[self.prefix()..];
         let (bytes, packing) = (self.element_bytes, self.packing());
@@ -115,7 +114,7 @@ impl Places {
         self.shard.prefix_bytes() as usize
     }
 
-    fn check(&self, image: &[u8], operand: Operand) -> Result<(), Error> {
+    fn check(&self, image: &[u8], operand: Operand) -> Result<(), ReshardError> {
         let (given, expected) = (image.len(), self.shard.image_bytes());
         if given as u64 != expected {
             return Err(HostError::Length { operand, given, expected }.into());
@@ -125,7 +124,7 @@ impl Places {
 
     /// Calls `run` with the place of the first element of each run and the length of the run, in elements.
     #[expect(clippy::cast_possible_truncation)] // images fit the address space
-    fn each_run(&self, mut run: impl FnMut(usize, usize)) -> Result<(), Error> {
+    fn each_run(&self, mut run: impl FnMut(usize, usize)) -> Result<(), ReshardError> {
         if let Some(folded) = &self.folded {
             return folded.each(|index| {
                 run(self.shard.offset(index)? as usize, 1);
@@ -165,7 +164,10 @@ impl Packing {
 
 impl Folded {
     /// Calls `found` with every index, in the order of the message.
-    fn each(&self, mut found: impl FnMut(&[u64]) -> Result<(), StrideError>) -> Result<(), Error> {
+    fn each(
+        &self,
+        mut found: impl FnMut(&[u64]) -> Result<(), StrideError>,
+    ) -> Result<(), ReshardError> {
         let mut at = vec![0; self.order.len()];
         let mut index: Vec<u64> = self.coordinates.iter().map(|of| of[0]).collect();
         loop {

@@ -1,7 +1,7 @@
 //! [`Shards`]: how the shards of one side lie in memory.
 
+use super::ReshardError;
 use crate::{
-    error::Error,
     shape::{FieldPath, Layout, Shape},
     sharding::{Placement, Region, ShardingError},
 };
@@ -27,7 +27,7 @@ impl Shards {
         array: &Shape,
         placement: &Placement,
         device: u64,
-    ) -> Result<Option<Shape>, Error> {
+    ) -> Result<Option<Shape>, ReshardError> {
         let Some(tile) = placement.region(device) else { return Ok(None) };
         let sizes = if self.whole_tiles { placement.tile_shape() } else { tile.sizes().collect() };
         let layout = self.layout.as_ref().or(array.layout());
@@ -35,7 +35,7 @@ impl Shards {
         if let Some(layout) = layout
             && layout.element_size_in_bits > bits.into()
         {
-            return Err(Error::from(ShardingError::Unsupported {
+            return Err(ReshardError::from(ShardingError::Unsupported {
                 field: FieldPath::new("layout").field("element_size_in_bits"),
                 given: layout.element_size_in_bits.to_string(),
                 reason: format!("messages have {bits} bits for an element"),
@@ -67,7 +67,7 @@ impl Shard {
         array: &Shape,
         placement: &Placement,
         device: u64,
-    ) -> Result<Option<Self>, Error> {
+    ) -> Result<Option<Self>, ReshardError> {
         let Some(shape) = shards.shape(array, placement, device)? else { return Ok(None) };
         let region = placement.region(device).filter(|region| !region.is_empty());
         Ok(region.map(|region| Self { shape, region }))

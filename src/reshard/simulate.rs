@@ -5,8 +5,8 @@ use std::{
     convert::Infallible,
 };
 
-use super::{Engine, Member, Round, RunError, Shards};
-use crate::{error::Error, shape::Shape, sharding::Placement};
+use super::{Engine, Member, ReshardError, Round, RunError, Shards};
+use crate::{shape::Shape, sharding::Placement};
 
 /// Runs a reshard with all devices in this process, each with memory of its own: round by round, all send, then all receive.
 ///
@@ -34,7 +34,7 @@ pub fn simulate(
     to: (&Placement, &Shards),
     staging_bytes: Option<u64>,
     sources: &BTreeMap<u64, &[u8]>,
-) -> Result<BTreeMap<u64, Vec<u8>>, Error> {
+) -> Result<BTreeMap<u64, Vec<u8>>, ReshardError> {
     let devices = from.0.devices().max(to.0.devices());
     let source = |device: u64| sources.get(&device).copied().unwrap_or_default();
     let (mut members, mut images) = (Vec::new(), BTreeMap::new());
@@ -89,7 +89,7 @@ impl Engine for Post {
     }
 }
 
-fn never(error: RunError<Infallible>) -> Error {
+fn never(error: RunError<Infallible>) -> ReshardError {
     match error {
         RunError::Shard(error) => error,
         RunError::Engine(never) => match never {},
