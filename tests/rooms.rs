@@ -84,7 +84,7 @@ const UNSAFE: [&str; 13] = [
     "src/host/simd/transpose.rs",
     "src/host/simd/x86.rs",
     "src/host/stream.rs",
-    "src/mpi/flight.rs",
+    "src/mpi/pending.rs",
     "src/mpi/world.rs",
 ];
 

@@ -10,7 +10,7 @@ use super::{
     grid::{common_dimensions, dimensions},
     html::Compiled,
     sentences::unused,
-    tiles::{Boxes, padded},
+    tiles::{BoxLevels, padded},
 };
 use crate::stride::Step;
 
@@ -55,7 +55,7 @@ fn side(Side { notation, descriptor }: Side<'_>, common: Option<[usize; 2]>) -> 
             "name": descriptor.coordinate_name(axis.coordinate),
         })
     });
-    let boxes = Boxes::of(descriptor);
+    let boxes = BoxLevels::of(descriptor);
     // A dimension that a tile joins with others has no padding of its own.
     let sizes = descriptor.sizes().iter().enumerate();
     let padded = sizes.map(|(dimension, &size)| {

@@ -6,7 +6,7 @@ use super::{
     colour::Colour,
     paint::Paint,
     shown::{Item, choose},
-    tiles::{Boxes, Dimension, padded, place, product},
+    tiles::{BoxLevels, TiledDimension, padded, place, product},
 };
 use crate::stride::{Coordinate, Forward, StrideDescriptor};
 
@@ -18,7 +18,7 @@ const MAX_PLANE_CELLS: u64 = 72;
 const SUMMARY_ROWS: usize = 9;
 
 /// The dimension that runs down, and the one across.
-pub(super) type Dimensions = [Option<Dimension>; 2];
+pub(super) type Dimensions = [Option<TiledDimension>; 2];
 
 /// Cells down and across, each an index of the array, or the first of a tile.
 pub(super) struct Grid<'a> {
@@ -37,7 +37,7 @@ pub(super) struct Grid<'a> {
     pub(super) range: [u64; 2],
     /// Places that a cell stands for: those of a tile, or 1.
     span: u64,
-    boxes: Option<Rc<Boxes>>,
+    boxes: Option<Rc<BoxLevels>>,
     pub(super) paint: Paint<'a>,
 }
 
@@ -179,7 +179,7 @@ pub(super) fn grids<'a>(
     }
     let sides = dimensions.each_ref().map(Option::as_ref);
     let extents = sides.map(|dimension| dimension.map_or(1, |d| padded(descriptor, d)));
-    let boxes = Rc::new(Boxes::of(descriptor));
+    let boxes = Rc::new(BoxLevels::of(descriptor));
     let tiled = !boxes.levels.is_empty();
     let fits = extents.iter().zip(budget).all(|(&extent, budget)| usize_or_max(extent) <= budget);
     let tile = sides.map(|dimension| match (boxes.levels.first(), dimension) {
@@ -187,9 +187,9 @@ pub(super) fn grids<'a>(
         _ => 1,
     });
     let tiles = [0, 1].map(|side| extents[side].div_ceil(tile[side].max(1)));
-    let extent = |dimension: &Dimension| descriptor.extents()[dimension.coordinate];
-    let is_other = |d: &&Dimension| !sides.contains(&Some(*d)) && extent(d) > 1;
-    let others: Vec<&Dimension> = boxes.dimensions.iter().filter(is_other).collect();
+    let extent = |dimension: &TiledDimension| descriptor.extents()[dimension.coordinate];
+    let is_other = |d: &&TiledDimension| !sides.contains(&Some(*d)) && extent(d) > 1;
+    let others: Vec<&TiledDimension> = boxes.dimensions.iter().filter(is_other).collect();
     let planes = Planes { descriptor, others };
     let count = planes.count();
     let periods =
@@ -271,11 +271,11 @@ pub(super) fn grids<'a>(
 /// The planes of an array, numbered in row-major order of the indices along the dimensions that are not drawn.
 struct Planes<'a> {
     descriptor: &'a StrideDescriptor,
-    others: Vec<&'a Dimension>,
+    others: Vec<&'a TiledDimension>,
 }
 
 impl Planes<'_> {
-    fn extent(&self, dimension: &Dimension) -> u64 {
+    fn extent(&self, dimension: &TiledDimension) -> u64 {
         self.descriptor.extents()[dimension.coordinate]
     }
 
@@ -317,7 +317,7 @@ impl Planes<'_> {
 /// The dimensions to draw: `common` ones where there are such and no tile joins them with others, else those that tiles
 /// cut, else the last two.
 pub(super) fn dimensions(descriptor: &StrideDescriptor, common: Option<[usize; 2]>) -> Dimensions {
-    let boxes = Boxes::of(descriptor);
+    let boxes = BoxLevels::of(descriptor);
     if let Some([Some(down), Some(across)]) =
         common.map(|common| common.map(|dimension| boxes.dimension(dimension)))
     {

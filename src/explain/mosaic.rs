@@ -16,7 +16,7 @@ const MAX_CUTS: usize = 8;
 
 /// Where elements come from: each is one colour and one letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+enum ElementSource {
     /// An array of the parameters.
     Parameter(usize),
     /// A constant, or what was computed of constants: a computation, and an instruction of it.
@@ -28,11 +28,11 @@ pub(super) struct Mosaic<'a> {
     ways: &'a Ways<'a>,
     result: usize,
     sizes: Vec<u64>,
-    seen: RefCell<Vec<Source>>,
+    seen: RefCell<Vec<ElementSource>>,
 }
 
 /// What an element of a result is drawn as.
-pub(super) struct Piece {
+pub(super) struct ElementLabel {
     /// `A 1,2`: its source, and the index there.
     pub(super) label: String,
     pub(super) colour: Colour,
@@ -41,7 +41,7 @@ pub(super) struct Piece {
 }
 
 /// One row of a way.
-pub(super) struct Row {
+pub(super) struct InstructionRow {
     /// The instruction's name.
     pub(super) name: String,
     /// What it does.
@@ -75,13 +75,13 @@ impl<'a> Mosaic<'a> {
     }
 
     /// The source of a way, and its number: parameters first, then constants as they were seen.
-    fn source(&self, way: &Way) -> (usize, Source) {
+    fn source(&self, way: &Way) -> (usize, ElementSource) {
         let source = match &way.origin {
-            Origin::Parameter { number, .. } => Source::Parameter(*number),
+            Origin::Parameter { number, .. } => ElementSource::Parameter(*number),
             Origin::Constant { .. } => {
                 let last = way.passed.last();
-                last.map_or(Source::Constant(0, 0), |last| {
-                    Source::Constant(last.computation, last.instruction)
+                last.map_or(ElementSource::Constant(0, 0), |last| {
+                    ElementSource::Constant(last.computation, last.instruction)
                 })
             }
         };
@@ -89,11 +89,11 @@ impl<'a> Mosaic<'a> {
         if !seen.contains(&source) {
             seen.push(source);
         }
-        let constants = seen.iter().filter(|known| matches!(known, Source::Constant(..)));
+        let constants = seen.iter().filter(|known| matches!(known, ElementSource::Constant(..)));
         let parameters = self.ways.program().parameters().len();
         let number = match source {
-            Source::Parameter(number) => number,
-            Source::Constant(..) => {
+            ElementSource::Parameter(number) => number,
+            ElementSource::Constant(..) => {
                 constants.take_while(|known| **known != source).count() + parameters
             }
         };
@@ -101,10 +101,10 @@ impl<'a> Mosaic<'a> {
     }
 
     /// What an element is drawn as.
-    pub(super) fn piece(&self, index: &[u64]) -> Piece {
+    pub(super) fn piece(&self, index: &[u64]) -> ElementLabel {
         let Some(way) = self.way(index) else {
             let (label, title) = ("·".to_owned(), "zero".to_owned());
-            return Piece { label, colour: Colour::of_source(7), title };
+            return ElementLabel { label, colour: Colour::of_source(7), title };
         };
         let (number, _) = self.source(&way);
         let letter = letter(number);
@@ -113,7 +113,11 @@ impl<'a> Mosaic<'a> {
             Origin::Constant { .. } => letter.clone(),
         };
         let title = format!("{letter}, {}", self.end(&way));
-        Piece { label: label.trim_end().to_owned(), colour: Colour::of_source(number), title }
+        ElementLabel {
+            label: label.trim_end().to_owned(),
+            colour: Colour::of_source(number),
+            title,
+        }
     }
 
     /// Characters of the longest label that there may be.
@@ -161,13 +165,13 @@ impl<'a> Mosaic<'a> {
     }
 
     /// The instructions of a way, from the result on.
-    pub(super) fn rows(&self, way: &Way) -> Vec<Row> {
+    pub(super) fn rows(&self, way: &Way) -> Vec<InstructionRow> {
         let module = self.ways.module();
         let row = |passed: &Passed| {
             let bit = if passed.bit == 0 { String::new() } else { format!(" bit {}", passed.bit) };
             let (computation, instruction) = (passed.computation, passed.instruction);
             let of = &module.computations()[computation].instructions()[instruction];
-            Row {
+            InstructionRow {
                 name: of.name().to_owned(),
                 expression: format!(
                     "{} {}",
@@ -182,12 +186,12 @@ impl<'a> Mosaic<'a> {
 
     /// The sources of all elements that were drawn, in the order of their letters, and the parameters between them.
     pub(super) fn key(&self) -> Vec<Entry> {
-        let text = |source: &Source| match *source {
-            Source::Parameter(number) => {
+        let text = |source: &ElementSource| match *source {
+            ElementSource::Parameter(number) => {
                 let shape = self.ways.program().parameters()[number].shape();
                 format!("{}, parameter {number}, {shape}", self.parameter(number))
             }
-            Source::Constant(computation, instruction) => {
+            ElementSource::Constant(computation, instruction) => {
                 let module = self.ways.module();
                 let of = &module.computations()[computation].instructions()[instruction];
                 let expression = module.expression(computation, instruction);
@@ -195,17 +199,17 @@ impl<'a> Mosaic<'a> {
             }
         };
         let seen = self.seen.borrow();
-        let entry = |(number, source): (usize, &Source)| Entry {
+        let entry = |(number, source): (usize, &ElementSource)| Entry {
             letter: letter(number),
             colour: Colour::of_source(number),
             text: text(source),
         };
-        let mut parameters: Vec<(usize, &Source)> = vec![];
-        let mut constants: Vec<(usize, &Source)> = vec![];
+        let mut parameters: Vec<(usize, &ElementSource)> = vec![];
+        let mut constants: Vec<(usize, &ElementSource)> = vec![];
         for source in seen.iter() {
             match *source {
-                Source::Parameter(number) => parameters.push((number, source)),
-                Source::Constant(..) => {
+                ElementSource::Parameter(number) => parameters.push((number, source)),
+                ElementSource::Constant(..) => {
                     let number = self.ways.program().parameters().len() + constants.len();
                     constants.push((number, source));
                 }

@@ -1,6 +1,6 @@
 //! [`Paint`]: what the cells of a grid show.
 
-use super::{mosaic::Mosaic, tiles::Dimension};
+use super::{mosaic::Mosaic, tiles::TiledDimension};
 
 /// What the cells of elements show.
 #[derive(Clone, Copy)]
@@ -21,7 +21,7 @@ impl Paint<'_> {
     }
 
     /// Indices along a dimension at which other sources begin.
-    pub(super) fn cuts(self, dimension: &Dimension) -> Vec<u64> {
+    pub(super) fn cuts(self, dimension: &TiledDimension) -> Vec<u64> {
         match self {
             Self::Places => vec![],
             Self::Sources(mosaic) => mosaic.cuts(dimension.minor()),

@@ -37,7 +37,7 @@ pub struct ProgramPicture<'a> {
 }
 
 /// One result with what is drawn of it.
-pub(super) struct Drawn<'a> {
+pub(super) struct ResultDrawing<'a> {
     pub(super) array: &'a StrideDescriptor,
     pub(super) mosaic: &'a Mosaic<'a>,
     pub(super) grids: Vec<Grid<'a>>,
@@ -111,7 +111,7 @@ impl<'a> ProgramPicture<'a> {
         result: usize,
         rows: usize,
         columns: impl Fn(usize) -> usize,
-        draw: impl FnOnce(&Drawn<'_>) -> T,
+        draw: impl FnOnce(&ResultDrawing<'_>) -> T,
     ) -> Option<T> {
         let mosaic = Mosaic::new(self.ways, result);
         let array = mosaic.array()?;
@@ -128,11 +128,11 @@ impl<'a> ProgramPicture<'a> {
             let first = cells().find(|cell| moves(&cell.index)).or_else(|| cells().next());
             first.map(|cell| cell.index)
         });
-        Some(draw(&Drawn { array: &array, mosaic: &mosaic, grids, element }))
+        Some(draw(&ResultDrawing { array: &array, mosaic: &mosaic, grids, element }))
     }
 }
 
-impl Drawn<'_> {
+impl ResultDrawing<'_> {
     /// The way that is shown.
     pub(super) fn way(&self) -> Option<(&[u64], Way)> {
         let index = self.element.as_deref()?;
@@ -140,7 +140,7 @@ impl Drawn<'_> {
     }
 }
 
-fn terminal(text: &mut String, drawn: &Drawn<'_>, width: usize) {
+fn terminal(text: &mut String, drawn: &ResultDrawing<'_>, width: usize) {
     let mosaic = drawn.mosaic;
     if drawn.grids.is_empty() {
         text.push_str("The array has no elements.\n");
@@ -164,7 +164,7 @@ fn terminal(text: &mut String, drawn: &Drawn<'_>, width: usize) {
     let Some((index, way)) = drawn.way() else { return };
     let _ = writeln!(text, "\nTHE WAY of ({}), from the result back", super::mosaic::comma(index));
     let rows = mosaic.rows(&way);
-    let column = |of: fn(&super::mosaic::Row) -> &str| {
+    let column = |of: fn(&super::mosaic::InstructionRow) -> &str| {
         rows.iter().map(|row| of(row).chars().count()).max().unwrap_or(0)
     };
     let (names, indices) = (column(|row| &row.name), column(|row| &row.index));

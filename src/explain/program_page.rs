@@ -10,7 +10,7 @@ use super::{
     grid::Grid,
     html::{Content, button, document, frame, source_line, text_and_dispatches},
     mosaic::comma,
-    program::{Drawn, ProgramPicture},
+    program::{ProgramPicture, ResultDrawing},
     sentences::count,
 };
 use crate::{
@@ -52,7 +52,7 @@ impl ProgramPicture<'_> {
         let program = self.ways.program();
         let kernels = program.compile(target)?;
         let steps = self.steps();
-        let mut text = Text::default();
+        let mut text = WayTexts::default();
         let mut results = vec![];
         for &result in &self.results {
             let section = self.with_drawn(result, |drawn| {
@@ -122,15 +122,15 @@ impl ProgramPicture<'_> {
 
 /// What the scripts say of elements.
 #[derive(Default)]
-struct Text {
+struct WayTexts {
     instructions: Vec<Json>,
     known: HashMap<String, usize>,
     results: Vec<Json>,
 }
 
-impl Text {
+impl WayTexts {
     /// Adds the ways of a result's cells.
-    fn result(&mut self, drawn: &Drawn<'_>) {
+    fn result(&mut self, drawn: &ResultDrawing<'_>) {
         let cells = drawn.grids.iter().flat_map(Grid::drawn).map(|cell| cell.index);
         let mut ways = serde_json::Map::new();
         for index in cells.chain(drawn.element.clone()) {

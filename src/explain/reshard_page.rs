@@ -7,7 +7,7 @@ use super::{
     flows::{self, Flows},
     html::{Content, document, frame},
     reshard::ReshardPicture,
-    svg::{DrawnReshard, MAX_GROUPS},
+    svg::{MAX_GROUPS, ReshardParts},
 };
 use crate::reshard::Transfer;
 
@@ -29,7 +29,7 @@ impl ReshardPicture<'_> {
     #[must_use]
     pub fn content(&self) -> Content {
         let flows = Flows::new(self.plan, MAX_GROUPS);
-        let DrawnReshard { sides, arrows, matrix } = self.documents();
+        let ReshardParts { sides, arrows, matrix } = self.documents();
         let body = html! {
             h1 { code { (self.title()) } }
             @for sentence in self.sentences() { p { (sentence) } }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::tiles::{Boxes, padded, product};
+use super::tiles::{BoxLevels, padded, product};
 use crate::stride::StrideDescriptor;
 
 /// Everything that is said below a picture.
@@ -33,7 +33,7 @@ pub(super) struct DigitRow {
 
 impl Sentences {
     pub(super) fn of(descriptor: &StrideDescriptor) -> Self {
-        let boxes = Boxes::of(descriptor);
+        let boxes = BoxLevels::of(descriptor);
         // A digit that is always 0 says nothing.
         let axes = descriptor.axes().iter();
         let axes = axes.filter(|axis| descriptor.coordinate_name(axis.coordinate) != "0");
@@ -88,7 +88,7 @@ fn used(descriptor: &StrideDescriptor) -> u64 {
 }
 
 /// `9 of 15 places are padding: 36 bytes, 60% of the memory. d0 is padded from 2 to 3; …`.
-fn padding(descriptor: &StrideDescriptor, boxes: &Boxes) -> Option<String> {
+fn padding(descriptor: &StrideDescriptor, boxes: &BoxLevels) -> Option<String> {
     let places = descriptor.physical_elements();
     let unused = Some(unused(descriptor)).filter(|&unused| unused > 0)?;
     let bits = u64::from(descriptor.element_bits());
@@ -140,7 +140,7 @@ fn signed(n: u64) -> i64 {
 }
 
 /// One sentence for each level of boxes.
-fn tiles(descriptor: &StrideDescriptor, boxes: &Boxes) -> Vec<String> {
+fn tiles(descriptor: &StrideDescriptor, boxes: &BoxLevels) -> Vec<String> {
     let cut = boxes.cut();
     let names: Vec<String> = cut.iter().map(|dimension| dimension.name(descriptor)).collect();
     let size = |extents: &[u64]| {

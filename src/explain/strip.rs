@@ -4,7 +4,7 @@ use crate::stride::StrideDescriptor;
 
 /// Consecutive places of memory.
 #[derive(Clone, Debug)]
-pub(super) struct Line {
+pub(super) struct MemoryLine {
     /// The first place.
     pub(super) start: u64,
     /// What lies there and after.
@@ -49,7 +49,7 @@ impl Holds {
 
 /// Memory in lines of at most `width` places: all of it where `height` lines hold it; else the line that each stride
 /// leads to, and the end. Each line begins with a whole byte.
-pub(super) fn strip(descriptor: &StrideDescriptor, width: usize, height: usize) -> Vec<Line> {
+pub(super) fn strip(descriptor: &StrideDescriptor, width: usize, height: usize) -> Vec<MemoryLine> {
     let places = descriptor.physical_elements();
     if places == 0 {
         return vec![];
@@ -79,7 +79,7 @@ pub(super) fn strip(descriptor: &StrideDescriptor, width: usize, height: usize) 
         }
     }
     starts.sort_by_key(|&(start, _)| start);
-    let mut lines: Vec<Line> = vec![];
+    let mut lines: Vec<MemoryLine> = vec![];
     let mut next = 0;
     for (start, note) in starts {
         let start = start / byte * byte;
@@ -95,9 +95,15 @@ pub(super) fn strip(descriptor: &StrideDescriptor, width: usize, height: usize) 
     lines
 }
 
-fn made(descriptor: &StrideDescriptor, start: u64, count: u64, note: String, hidden: u64) -> Line {
+fn made(
+    descriptor: &StrideDescriptor,
+    start: u64,
+    count: u64,
+    note: String,
+    hidden: u64,
+) -> MemoryLine {
     let places = (start..start + count).map(|place| Holds::at(descriptor, place)).collect();
-    Line { start, places, note, hidden }
+    MemoryLine { start, places, note, hidden }
 }
 
 /// Elements to a byte; 1 where an element is a byte or more.
@@ -164,7 +170,7 @@ mod tests {
             let descriptor = lower(text);
             for width in 8..40 {
                 let lines = strip(&descriptor, width, 4);
-                let bit = |line: &Line| line.start * u64::from(descriptor.element_bits());
+                let bit = |line: &MemoryLine| line.start * u64::from(descriptor.element_bits());
                 assert!(lines.iter().all(|line| bit(line).is_multiple_of(8)), "{text} {width}");
                 for line in lines.iter().rev().skip(1) {
                     let bits = line.places.len() * descriptor.element_bits() as usize;

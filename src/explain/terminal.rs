@@ -10,7 +10,7 @@ use super::{
     paint::Paint,
     sentences::Sentences,
     shown::Item,
-    strip::{Holds, Line, byte, strip},
+    strip::{Holds, MemoryLine, byte, strip},
 };
 use crate::stride::StrideDescriptor;
 
@@ -223,7 +223,7 @@ fn memory(text: &mut String, descriptor: &StrideDescriptor, width: usize) {
     } else {
         "\nMemory, each place its index\n"
     });
-    for Line { start, places: held, note, hidden } in &mut lines {
+    for MemoryLine { start, places: held, note, hidden } in &mut lines {
         if *hidden > 0 {
             let _ = writeln!(text, "{:>label$} {}", "⋮", more(*hidden));
         }

@@ -6,14 +6,14 @@ use crate::stride::{Coordinate, Coordinates, Forward, StrideDescriptor, Undo};
 
 /// A dimension of the array as its tiles see it: one of its own, or several that a `*` in a tile joins.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Dimension {
+pub(super) struct TiledDimension {
     /// The coordinate that runs along it.
     pub(super) coordinate: usize,
     /// The logical dimensions that it is made of, major to minor.
     pub(super) of: Vec<usize>,
 }
 
-impl Dimension {
+impl TiledDimension {
     /// Puts `value` along this dimension into a logical index; past the extent it lies past the most major size.
     pub(super) fn set(&self, descriptor: &StrideDescriptor, index: &mut [u64], value: u64) {
         let mut rest = value;
@@ -37,9 +37,9 @@ impl Dimension {
 }
 
 /// The dimensions of an array as its tiles see them, and the boxes that the tiles cut it into.
-pub(super) struct Boxes {
+pub(super) struct BoxLevels {
     /// The dimensions, those that a tile joins as one.
-    pub(super) dimensions: Vec<Dimension>,
+    pub(super) dimensions: Vec<TiledDimension>,
     /// Extents of the boxes along each coordinate, coarse to fine.
     ///
     /// `T(8,128)(2,1)` of a matrix is `[[8, 128, …], [2, 1, …]]`. A dimension that a tile leaves whole has extent 1: each
@@ -47,20 +47,21 @@ pub(super) struct Boxes {
     pub(super) levels: Vec<Vec<u64>>,
 }
 
-impl Boxes {
+impl BoxLevels {
     /// Reads the boxes from the splits: each level cuts the remainders of the level above.
     pub(super) fn of(descriptor: &StrideDescriptor) -> Self {
         let mut levels = vec![];
-        let mut parts =
-            (0..descriptor.rank()).map(|dimension| Part::Whole(vec![dimension])).collect();
-        let mut cuts = Cuts { coordinates: descriptor.extents().len(), levels: &mut levels };
+        let mut parts = (0..descriptor.rank())
+            .map(|dimension| CoordinateRole::Whole(vec![dimension]))
+            .collect();
+        let mut cuts = LevelFinder { coordinates: descriptor.extents().len(), levels: &mut levels };
         let Ok(()) = descriptor.forward(&mut cuts, &mut parts);
-        let mut dimensions: Vec<Dimension> = vec![];
+        let mut dimensions: Vec<TiledDimension> = vec![];
         for (coordinate, part) in parts.into_iter().enumerate() {
-            let Part::Whole(of) = part else { continue };
+            let CoordinateRole::Whole(of) = part else { continue };
             // A fold stands where the most minor of what it joins stood.
             let at = dimensions.iter().position(|dimension| of.ends_with(&dimension.of));
-            let joined = Dimension { coordinate, of };
+            let joined = TiledDimension { coordinate, of };
             match at {
                 Some(at) => dimensions[at] = joined.clone(),
                 None => dimensions.push(joined.clone()),
@@ -90,21 +91,21 @@ impl Boxes {
     }
 
     /// The dimensions that a tile cuts.
-    pub(super) fn cut(&self) -> Vec<&Dimension> {
-        let is_cut = |dimension: &&Dimension| {
+    pub(super) fn cut(&self) -> Vec<&TiledDimension> {
+        let is_cut = |dimension: &&TiledDimension| {
             self.levels.iter().any(|extents| extents[dimension.coordinate] > 1)
         };
         self.dimensions.iter().filter(is_cut).collect()
     }
 
     /// The dimension that a logical one is, where no tile joins it with another.
-    pub(super) fn dimension(&self, logical: usize) -> Option<&Dimension> {
+    pub(super) fn dimension(&self, logical: usize) -> Option<&TiledDimension> {
         self.dimensions.iter().find(|dimension| dimension.of == [logical])
     }
 }
 
 /// What a coordinate is to the boxes.
-enum Part {
+enum CoordinateRole {
     /// These logical dimensions, joined.
     Whole(Vec<usize>),
     /// The remainder of a coordinate that is whole, after so many levels of splits.
@@ -114,48 +115,52 @@ enum Part {
 }
 
 /// Finds the boxes.
-struct Cuts<'a> {
+struct LevelFinder<'a> {
     coordinates: usize,
     levels: &'a mut Vec<Vec<u64>>,
 }
 
-impl Forward for Cuts<'_> {
-    type Value = Part;
+impl Forward for LevelFinder<'_> {
+    type Value = CoordinateRole;
     type Error = Infallible;
 
-    fn split(&mut self, whole: Coordinate<'_, Part>, by: u64) -> Result<[Part; 2], Infallible> {
+    fn split(
+        &mut self,
+        whole: Coordinate<'_, CoordinateRole>,
+        by: u64,
+    ) -> Result<[CoordinateRole; 2], Infallible> {
         let (coordinate, level) = match *whole.value {
-            Part::Whole(_) => (whole.number, 0),
-            Part::Remainder(coordinate, level) => (coordinate, level),
-            Part::Other => return Ok([Part::Other, Part::Other]),
+            CoordinateRole::Whole(_) => (whole.number, 0),
+            CoordinateRole::Remainder(coordinate, level) => (coordinate, level),
+            CoordinateRole::Other => return Ok([CoordinateRole::Other, CoordinateRole::Other]),
         };
         if self.levels.len() <= level {
             self.levels.push(vec![1; self.coordinates]);
         }
         self.levels[level][coordinate] = by;
-        Ok([Part::Other, Part::Remainder(coordinate, level + 1)])
+        Ok([CoordinateRole::Other, CoordinateRole::Remainder(coordinate, level + 1)])
     }
 
     fn fold(
         &mut self,
-        major: Coordinate<'_, Part>,
-        minor: Coordinate<'_, Part>,
-    ) -> Result<Part, Infallible> {
+        major: Coordinate<'_, CoordinateRole>,
+        minor: Coordinate<'_, CoordinateRole>,
+    ) -> Result<CoordinateRole, Infallible> {
         Ok(match (major.value, minor.value) {
-            (Part::Whole(major), Part::Whole(minor)) => {
-                Part::Whole(major.iter().chain(minor).copied().collect())
+            (CoordinateRole::Whole(major), CoordinateRole::Whole(minor)) => {
+                CoordinateRole::Whole(major.iter().chain(minor).copied().collect())
             }
-            _ => Part::Other,
+            _ => CoordinateRole::Other,
         })
     }
 
-    fn unit(&mut self) -> Part {
-        Part::Other
+    fn unit(&mut self) -> CoordinateRole {
+        CoordinateRole::Other
     }
 }
 
 /// Extent of a dimension with its padding: that of its memory axis, or whole tiles.
-pub(super) fn padded(descriptor: &StrideDescriptor, dimension: &Dimension) -> u64 {
+pub(super) fn padded(descriptor: &StrideDescriptor, dimension: &TiledDimension) -> u64 {
     let mut extents: Coordinates<u64> = descriptor.extents().into();
     for axis in descriptor.axes() {
         extents[axis.coordinate] = axis.extent;
@@ -219,7 +224,7 @@ mod tests {
     #[test]
     fn boxes_are_the_tiles() {
         let boxes = |text| {
-            let boxes = Boxes::of(&lower(text));
+            let boxes = BoxLevels::of(&lower(text));
             let along = |extents: &Vec<u64>| -> Vec<u64> {
                 boxes.dimensions.iter().map(|dimension| extents[dimension.coordinate]).collect()
             };
@@ -239,8 +244,8 @@ mod tests {
     fn joined_dimensions_are_one() {
         let of = |text| -> Vec<(Vec<usize>, u64)> {
             let descriptor = lower(text);
-            let boxes = Boxes::of(&descriptor);
-            let padded = |dimension: &Dimension| padded(&descriptor, dimension);
+            let boxes = BoxLevels::of(&descriptor);
+            let padded = |dimension: &TiledDimension| padded(&descriptor, dimension);
             boxes.dimensions.iter().map(|d| (d.of.clone(), padded(d))).collect()
         };
         assert_eq!(of("f32[2,3,5]{2,1,0:T(*,4,8)}"), [(vec![0, 1], 8), (vec![2], 8)]);
@@ -265,7 +270,7 @@ mod tests {
         for text in shapes {
             let descriptor = lower(text);
             let mut seen = 0;
-            let dimensions = Boxes::of(&descriptor).dimensions;
+            let dimensions = BoxLevels::of(&descriptor).dimensions;
             let [down, across] = &dimensions[..] else { panic!("{text}: {dimensions:?}") };
             for row in 0..padded(&descriptor, down) {
                 for column in 0..padded(&descriptor, across) {

@@ -2,7 +2,7 @@
 
 use super::{
     MpiError, World,
-    flight::{Flight, Landed, Vector},
+    pending::{Landed, PendingMessages, Vector},
 };
 use crate::{
     reshard::{Member, Runs, Shards},
@@ -140,9 +140,9 @@ impl<'a> Exchange<'a> {
     pub fn run(&self, source: &[u8], destination: &mut [u8]) -> Result<(), MpiError> {
         self.member.check(source, destination)?;
         self.member.pad(destination)?;
-        let mut flight = Flight::new(self.world, source, destination);
+        let mut flight = PendingMessages::new(self.world, source, destination);
         let (mut sending, mut receiving) = (Queue::default(), Queue::default());
-        let mut memory = Memory::default();
+        let mut memory = BufferPool::default();
         // Messages that the other ranks wait for go out whatever fails here.
         let mut finished = Ok(());
         let mut copied = false;
@@ -193,9 +193,9 @@ impl<'a> Exchange<'a> {
 
 /// The memory of messages that have arrived, for those to come.
 #[derive(Default)]
-struct Memory(Vec<Vec<u8>>);
+struct BufferPool(Vec<Vec<u8>>);
 
-impl Memory {
+impl BufferPool {
     fn take(&mut self, bytes: usize) -> Vec<u8> {
         let mut message = self.0.pop().unwrap_or_default();
         message.resize(bytes, 0);

@@ -23,7 +23,7 @@
 mod agree;
 mod error;
 mod exchange;
-mod flight;
+mod pending;
 mod world;
 
 pub use agree::RankFailure;

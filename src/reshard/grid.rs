@@ -1,4 +1,4 @@
-//! [`Grid`]: the tiles of a placement that share an element with a part of the array.
+//! [`OverlapGrid`]: the tiles of a placement that share an element with a part of the array.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use crate::sharding::{Placement, Ranges, Region, coordinates};
 
 /// The tiles of a placement that share an element with a part of the array: some in each dimension, numbered row-major.
-pub(super) struct Grid<'a> {
+pub(super) struct OverlapGrid<'a> {
     placement: &'a Placement,
     dimensions: SmallVec<[Overlaps; 4]>,
 }
@@ -104,8 +104,8 @@ impl Overlaps {
 }
 
 /// The places of a grid in order; each is the one before it with few dimensions changed.
-pub(super) struct Tiles<'a> {
-    grid: &'a Grid<'a>,
+pub(super) struct OverlapTiles<'a> {
+    grid: &'a OverlapGrid<'a>,
     /// The place in each dimension.
     at: SmallVec<[u64; 4]>,
     /// What the tile there shares with the part.
@@ -114,7 +114,7 @@ pub(super) struct Tiles<'a> {
     left: u64,
 }
 
-impl Tiles<'_> {
+impl OverlapTiles<'_> {
     /// The tile here, and what it shares with the part; `None` after the last.
     pub(super) fn here(&self) -> Option<(u64, &Region)> {
         (self.left > 0).then(|| (self.grid.tile(self.at.iter().copied()), &self.region))
@@ -136,7 +136,7 @@ impl Tiles<'_> {
     }
 }
 
-impl<'a> Grid<'a> {
+impl<'a> OverlapGrid<'a> {
     /// The tiles that share an element with `region`, which has one.
     pub(super) fn new(placement: &'a Placement, region: &Region) -> Self {
         let overlaps = |dimension| Overlaps::new(placement, dimension, &region.ranges(dimension));
@@ -154,10 +154,15 @@ impl<'a> Grid<'a> {
     }
 
     /// The tiles from a place in the grid on.
-    pub(super) fn tiles(&self, from: u64) -> Tiles<'_> {
+    pub(super) fn tiles(&self, from: u64) -> OverlapTiles<'_> {
         let left = self.len().saturating_sub(from);
         let from = if left > 0 { from } else { 0 };
-        Tiles { grid: self, at: self.coordinates(from).collect(), region: self.wanted(from), left }
+        OverlapTiles {
+            grid: self,
+            at: self.coordinates(from).collect(),
+            region: self.wanted(from),
+            left,
+        }
     }
 
     /// The tile at a place in each dimension.

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{ReshardError, places::Places, runs::Runs, shards::Shard};
+use super::{ReshardError, offsets::MessageOffsets, runs::Runs, shards::Shard};
 use crate::{
     host,
     nest::{self, CopyNest},
@@ -48,7 +48,7 @@ pub(super) fn pack(
     let part = region.within(&shard.region);
     match part.as_box() {
         Some(part) => Ok(host::run(&nest_of(shard, &part, order)?, image, message)?),
-        None => Places::new(shard, &part, order)?.gather(image, message),
+        None => MessageOffsets::new(shard, &part, order)?.gather(image, message),
     }
 }
 
@@ -63,7 +63,7 @@ pub(super) fn unpack(
 ) -> Result<(), ReshardError> {
     let part = region.within(&shard.region);
     let Some(part) = part.as_box() else {
-        return Places::new(shard, &part, order)?.scatter(message, image);
+        return MessageOffsets::new(shard, &part, order)?.scatter(message, image);
     };
     let nest = nest_of(shard, &part, order)?;
     for (operand, given, expected) in [
@@ -93,18 +93,18 @@ fn scatter_boxes(nest: &CopyNest, message: &[u8], image: &mut [u8]) {
     host::reads(nest, |reads| {
         // No step is negative: a slice without a step goes forwards through both.
         let bytes = |units: i64| units.unsigned_abs() as usize * unit;
-        let mut steps: SmallVec<[Step; 8]> = reads
+        let mut steps: SmallVec<[BoxAxis; 8]> = reads
             .steps
             .iter()
             .filter(|(count, ..)| *count > 1)
-            .map(|&(count, from, to)| Step {
+            .map(|&(count, from, to)| BoxAxis {
                 count: count as usize,
                 from: bytes(from),
                 to: bytes(to),
             })
             .collect();
         let mut run = unit;
-        if let Some(&Step { count, from, to }) = steps.last()
+        if let Some(&BoxAxis { count, from, to }) = steps.last()
             && from == unit
             && to == unit
         {
@@ -118,17 +118,17 @@ fn scatter_boxes(nest: &CopyNest, message: &[u8], image: &mut [u8]) {
 
 /// Steps along one axis of a box, in bytes of the message and of the shard.
 #[derive(Clone, Copy)]
-struct Step {
+struct BoxAxis {
     count: usize,
     from: usize,
     to: usize,
 }
 
 /// Copies the runs of a box, which begins where both slices do.
-fn copy_box(steps: &[Step], run: usize, (message, image): (&[u8], &mut [u8])) {
+fn copy_box(steps: &[BoxAxis], run: usize, (message, image): (&[u8], &mut [u8])) {
     match steps {
         [] => image[..run].copy_from_slice(&message[..run]),
-        [Step { count, from, to }, inner @ ..] => {
+        [BoxAxis { count, from, to }, inner @ ..] => {
             for step in 0..*count {
                 copy_box(inner, run, (&message[step * from..], &mut image[step * to..]));
             }

@@ -30,13 +30,13 @@
 //! busiest sender is within 1% of its bound.
 
 mod bounds;
+mod destinations;
 mod engine;
 mod error;
 mod grid;
-mod line;
 mod member;
 mod message;
-mod places;
+mod offsets;
 mod plan;
 mod proto;
 mod rank;

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, ops::ControlFlow};
 
-use super::{Cost, line::Line};
+use super::{Cost, destinations::TileDestinations};
 use crate::{
     shape::{FieldPath, Shape},
     sharding::{Placement, Region, ShardingError},
@@ -51,7 +51,7 @@ pub fn plan(shape: &Shape, from: &Placement, to: &Placement) -> Result<ReshardPl
     let mut transfers = Vec::new();
     let mut bounds = Cost::default();
     for tile in 0..from.tile_count() {
-        let Some(line) = Line::new(from, to, tile) else { continue };
+        let Some(line) = TileDestinations::new(from, to, tile) else { continue };
         bounds.total_bytes += line.length;
         let share = line.length.div_ceil(line.holders.len().into());
         bounds.send_bytes = bounds.send_bytes.max(share);

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use super::{
     Transfer,
-    grid::Grid,
-    line::{Line, Wanted},
+    destinations::{TileDestinations, WantedPart},
+    grid::OverlapGrid,
     plan::check,
 };
 use crate::sharding::{Placement, Region, ShardingError};
@@ -41,7 +41,7 @@ pub fn rank_plan(from: &Placement, to: &Placement, device: u64) -> Result<RankPl
     check(from, to)?;
     let mut part = RankPlan::default();
     if let Some((tile, own)) = from.tile_number(device).zip(from.rank_in_tile(device))
-        && let Some(line) = Line::new(from, to, tile)
+        && let Some(line) = TileDestinations::new(from, to, tile)
     {
         let end = line.end(own);
         _ = line.destinations(line.first_place(own), |wanted| {
@@ -60,7 +60,7 @@ pub fn rank_plan(from: &Placement, to: &Placement, device: u64) -> Result<RankPl
     if let Some(tile) = &wanted {
         part.copy = from.region(device).and_then(|own| own.intersection(tile));
         let own = from.tile_number(device);
-        let grid = Grid::new(from, tile);
+        let grid = OverlapGrid::new(from, tile);
         part.receives.reserve(grid.len().try_into().unwrap_or(0));
         let mut sources = grid.tiles(0);
         while let Some((source, region)) = sources.here() {
@@ -90,9 +90,9 @@ fn receive(
         part.receives.push(Transfer { from: holders.get(0), to: device, region });
         return;
     }
-    let Some(line) = Line::new(from, to, source) else { return };
+    let Some(line) = TileDestinations::new(from, to, source) else { return };
     let Some((region, at)) = line.destination(device) else { return };
-    line.pieces(Wanted { device, region: &region, at }, |holder, region| {
+    line.pieces(WantedPart { device, region: &region, at }, |holder, region| {
         let from = line.holders.get(holder);
         part.receives.push(Transfer { from, to: device, region });
     });

@@ -47,7 +47,7 @@ pub fn simulate(
         members.iter().flat_map(|(_, member)| member.rounds()).map(|round| round.number).collect();
     let mut rounds: Vec<_> =
         members.iter().map(|(_, member)| member.rounds().iter().peekable()).collect();
-    let mut post = Post::default();
+    let mut post = Mailbox::default();
     for number in numbers {
         let mut now: Vec<(&(u64, Member), &Round)> = Vec::new();
         for (member, rounds) in members.iter().zip(&mut rounds) {
@@ -68,12 +68,12 @@ pub fn simulate(
 
 /// Messages on the way, and the device whose turn it is.
 #[derive(Default)]
-struct Post {
+struct Mailbox {
     device: u64,
     boxes: HashMap<(u64, u64), VecDeque<Vec<u8>>>,
 }
 
-impl Engine for Post {
+impl Engine for Mailbox {
     type Error = Infallible;
 
     fn send(&mut self, to: u64, message: Vec<u8>) -> Result<(), Infallible> {

@@ -1,4 +1,4 @@
-//! [`Boxes`]: a sharding that gives every device its box.
+//! [`DeviceBoxes`]: a sharding that gives every device its box.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use crate::shape::FieldPath;
 
 /// Boxes that the cuts of each dimension make; several devices may have the same one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Boxes {
+pub(super) struct DeviceBoxes {
     /// For each device its box, and the number of its tile where the box has elements.
     pub(super) of_device: BTreeMap<u64, (TileBox, Option<u64>)>,
     /// The devices of each tile, row-major.
@@ -15,7 +15,7 @@ pub(super) struct Boxes {
     pub(super) cuts: Vec<Cuts>,
 }
 
-impl Boxes {
+impl DeviceBoxes {
     #[expect(clippy::cast_possible_truncation)] // there are no more tiles than boxes
     pub(super) fn new(
         boxes: impl IntoIterator<Item = (u64, TileBox)>,
@@ -76,7 +76,7 @@ impl Boxes {
         let tiles = cuts.iter().try_fold(1_u64, |tiles, cuts| tiles.checked_mul(cuts.tiles()));
         let whole = cuts.iter().all(|cuts| cuts.size() > 0);
         if (whole || !distinct.is_empty()) && tiles != Some(distinct.len() as u64) {
-            let expected = format!("a box for every index, {} for these cuts", Tiles(tiles));
+            let expected = format!("a box for every index, {} for these cuts", TileCount(tiles));
             return Err(rule(path(), expected, distinct.len()));
         }
         let mut of_tile = vec![Vec::new(); distinct.len()];
@@ -101,9 +101,9 @@ impl Boxes {
 }
 
 /// A count of tiles that may not fit.
-struct Tiles(Option<u64>);
+struct TileCount(Option<u64>);
 
-impl std::fmt::Display for Tiles {
+impl std::fmt::Display for TileCount {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0 {
             Some(tiles) => write!(f, "{tiles}"),

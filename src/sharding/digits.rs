@@ -1,10 +1,10 @@
-//! [`Digits`]: a permutation of 0, 1, 2, … that a reshape and a transposition make.
+//! [`DigitPermutation`]: a permutation of 0, 1, 2, … that a reshape and a transposition make.
 
 use smallvec::SmallVec;
 
 /// One digit of a number: `(number / stride) % size`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Digit {
+pub(super) struct RadixDigit {
     pub(super) size: u64,
     pub(super) stride: u64,
 }
@@ -15,12 +15,12 @@ pub(super) struct Digit {
 /// these strides. `iota(6).reshape(2,3).transpose(1,0)` has the digits 3 by 1 and 2 by 3: position 1 = (0,1) is number 3.
 /// No digit has size 1, and none continues the one before it, so that equal permutations have equal digits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Digits(SmallVec<[Digit; 4]>);
+pub(super) struct DigitPermutation(SmallVec<[RadixDigit; 4]>);
 
-impl Digits {
+impl DigitPermutation {
     /// Every position is its own number.
     pub(super) fn identity(count: u64) -> Self {
-        Self::new([Digit { size: count, stride: 1 }])
+        Self::new([RadixDigit { size: count, stride: 1 }])
     }
 
     /// `iota(count).reshape(sizes).transpose(perm)`, in numpy's meaning; `perm` is a permutation, and the product of
@@ -30,16 +30,16 @@ impl Digits {
         for axis in (1..sizes.len()).rev() {
             strides[axis - 1] = strides[axis] * sizes[axis];
         }
-        Self::new(perm.iter().map(|&axis| Digit { size: sizes[axis], stride: strides[axis] }))
+        Self::new(perm.iter().map(|&axis| RadixDigit { size: sizes[axis], stride: strides[axis] }))
     }
 
     /// The permutation of these digits, major to minor.
-    pub(super) fn new(digits: impl IntoIterator<Item = Digit>) -> Self {
-        let mut merged: SmallVec<[Digit; 4]> = SmallVec::new();
+    pub(super) fn new(digits: impl IntoIterator<Item = RadixDigit>) -> Self {
+        let mut merged: SmallVec<[RadixDigit; 4]> = SmallVec::new();
         for digit in digits.into_iter().filter(|digit| digit.size != 1) {
             match merged.last_mut() {
                 Some(last) if last.stride == digit.size * digit.stride => {
-                    *last = Digit { size: last.size * digit.size, stride: digit.stride };
+                    *last = RadixDigit { size: last.size * digit.size, stride: digit.stride };
                 }
                 _ => merged.push(digit),
             }
@@ -72,7 +72,7 @@ impl Digits {
         self.0.iter().fold(0, |at, digit| at * digit.size + number / digit.stride % digit.size)
     }
 
-    /// The sizes and the permutation that [`Digits::transposed`] makes this from.
+    /// The sizes and the permutation that [`DigitPermutation::transposed`] makes this from.
     pub(super) fn transposition(&self) -> (Vec<u64>, Vec<usize>) {
         if self.0.is_empty() {
             return (vec![1], vec![0]);
@@ -88,19 +88,19 @@ impl Digits {
     }
 
     /// The digits in groups, major to minor, whose sizes multiply to `extents`; `None` where a digit does not divide so.
-    pub(super) fn groups(&self, extents: &[u64]) -> Option<Vec<Vec<Digit>>> {
+    pub(super) fn groups(&self, extents: &[u64]) -> Option<Vec<Vec<RadixDigit>>> {
         let mut rest = self.0.clone();
         let mut groups = Vec::with_capacity(extents.len());
         for &extent in extents.iter().rev() {
             let (mut group, mut wanted) = (Vec::new(), extent);
             while wanted > 1 {
-                let Digit { size, stride } = rest.pop()?;
+                let RadixDigit { size, stride } = rest.pop()?;
                 if wanted % size == 0 {
-                    group.push(Digit { size, stride });
+                    group.push(RadixDigit { size, stride });
                     wanted /= size;
                 } else if size % wanted == 0 {
-                    rest.push(Digit { size: size / wanted, stride: stride * wanted });
-                    group.push(Digit { size: wanted, stride });
+                    rest.push(RadixDigit { size: size / wanted, stride: stride * wanted });
+                    group.push(RadixDigit { size: wanted, stride });
                     wanted = 1;
                 } else {
                     return None;
@@ -139,7 +139,7 @@ mod tests {
             for b in [1, 2, 4].into_iter().filter(|b| 24 % (a * b) == 0) {
                 for perm in perms {
                     let sizes = [a, b, 24 / a / b];
-                    let digits = Digits::transposed(&sizes, perm);
+                    let digits = DigitPermutation::transposed(&sizes, perm);
                     let out = perm.iter().map(|&axis| sizes[axis]).collect::<Vec<_>>();
                     for position in 0..24 {
                         let index = [
@@ -156,8 +156,11 @@ mod tests {
                         assert_eq!(digits.position(number), position);
                     }
                     let (sizes, perm) = digits.transposition();
-                    assert_eq!(Digits::transposed(&sizes, &perm), digits);
-                    for other in [Digits::identity(24), Digits::transposed(&[4, 6], &[1, 0])] {
+                    assert_eq!(DigitPermutation::transposed(&sizes, &perm), digits);
+                    for other in [
+                        DigitPermutation::identity(24),
+                        DigitPermutation::transposed(&[4, 6], &[1, 0]),
+                    ] {
                         if let Some(both) = digits.then(&other) {
                             assert!((0..24).all(|p| both.at(p) == other.at(digits.at(p))));
                         }
@@ -169,7 +172,7 @@ mod tests {
 
     #[test]
     fn neighbours_are_merged() {
-        let digits = Digits::transposed(&[1, 3, 1, 4, 1, 5], &[4, 3, 2, 5, 1, 0]);
+        let digits = DigitPermutation::transposed(&[1, 3, 1, 4, 1, 5], &[4, 3, 2, 5, 1, 0]);
         assert_eq!(digits.transposition(), (vec![3, 20], vec![1, 0]));
     }
 }

@@ -3,7 +3,7 @@
 use super::{
     Sharding, ShardingError,
     error::rule,
-    kind::{Kind, ShardGroup, field},
+    kind::{ShardGroup, ShardingKind, field},
     mesh::{AxisRef, Mesh, Seen, iota, listed, product},
     named::{Named, NamedAxes},
     tiling::{Ids, Subgroup, Tiling},
@@ -43,19 +43,19 @@ impl TryFrom<&OpSharding> for Sharding {
         if let Some(named) = &proto.named_sharding {
             let named = named_sharding(named);
             let named = named.map_err(|error| error.below(&field("named_sharding")))?;
-            return Ok(Kind::Named(named).into());
+            return Ok(ShardingKind::Named(named).into());
         }
         let types = "a number of xla.OpSharding.Type, 0 to 6";
         let kind =
             Type::try_from(proto.r#type).map_err(|_| rule(field("type"), types, proto.r#type))?;
         let kind = match kind {
-            Type::Replicated => Kind::Replicated,
-            Type::Manual => Kind::Manual,
-            Type::Unknown => Kind::Unknown,
-            Type::Unreduced => Kind::Unreduced,
-            Type::Maximal => Kind::Maximal(maximal(proto)?),
+            Type::Replicated => ShardingKind::Replicated,
+            Type::Manual => ShardingKind::Manual,
+            Type::Unknown => ShardingKind::Unknown,
+            Type::Unreduced => ShardingKind::Unreduced,
+            Type::Maximal => ShardingKind::Maximal(maximal(proto)?),
             Type::Other => tiles(proto)?,
-            Type::Tuple => Kind::Tuple(tuple(proto)?),
+            Type::Tuple => ShardingKind::Tuple(tuple(proto)?),
         };
         Ok(Self { kind, group: group(proto)? })
     }
@@ -82,7 +82,9 @@ fn tuple(proto: &OpSharding) -> Result<Vec<Sharding>> {
         let path = field("tuple_shardings").index(at);
         let sharding = Sharding::try_from(leaf).map_err(|error| error.below(&path))?;
         match sharding.kind {
-            Kind::Tuple(_) => Err(rule(path, "the sharding of one array", "a tuple in a tuple")),
+            ShardingKind::Tuple(_) => {
+                Err(rule(path, "the sharding of one array", "a tuple in a tuple"))
+            }
             _ => Ok(sharding),
         }
     };
@@ -109,7 +111,7 @@ fn group(proto: &OpSharding) -> Result<Option<ShardGroup>> {
     Ok(Some(ShardGroup { like: kind == ShardGroupType::Like, id }))
 }
 
-fn tiles(proto: &OpSharding) -> Result<Kind> {
+fn tiles(proto: &OpSharding) -> Result<ShardingKind> {
     let path = || field("tile_assignment_dimensions");
     let dimensions = &proto.tile_assignment_dimensions;
     if dimensions.is_empty() {
@@ -231,7 +233,7 @@ fn mesh(proto: &MeshProto) -> Result<Mesh> {
     }
     let what = "the product of the axes";
     Mesh::new(axes, |devices| match (&proto.device_ids[..], &proto.iota_transform) {
-        ([], None) => Ok(Ids::Iota(super::digits::Digits::identity(devices))),
+        ([], None) => Ok(Ids::Iota(super::digits::DigitPermutation::identity(devices))),
         ([], Some(transform)) => {
             let inner = path("iota_transform");
             let paths =

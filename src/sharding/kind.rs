@@ -2,7 +2,7 @@
 
 use super::{
     MAX_LISTED_DEVICES, Placement, ShardingError, TileBox,
-    boxes::Boxes,
+    boxes::DeviceBoxes,
     error::rule,
     named::Named,
     tiling::{Cyclic, Ids, Tiling},
@@ -16,13 +16,13 @@ use crate::shape::{FieldPath, Shape};
 /// [`Sharding::as_list`] lead from one form to another.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Sharding {
-    pub(super) kind: Kind,
+    pub(super) kind: ShardingKind,
     pub(super) group: Option<ShardGroup>,
 }
 
 /// The forms of a sharding.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Kind {
+pub(super) enum ShardingKind {
     Replicated,
     Manual,
     Unreduced,
@@ -31,7 +31,7 @@ pub(super) enum Kind {
     Tiles(Tiling),
     Cyclic(Cyclic),
     Named(Named),
-    Boxes(Boxes),
+    Boxes(DeviceBoxes),
     /// None of them is a tuple.
     Tuple(Vec<Sharding>),
 }
@@ -77,8 +77,8 @@ impl NotWhole {
     }
 }
 
-impl From<Kind> for Sharding {
-    fn from(kind: Kind) -> Self {
+impl From<ShardingKind> for Sharding {
+    fn from(kind: ShardingKind) -> Self {
         Self { kind, group: None }
     }
 }
@@ -87,13 +87,13 @@ impl Sharding {
     /// Every device has the whole array.
     #[must_use]
     pub fn replicated() -> Self {
-        Kind::Replicated.into()
+        ShardingKind::Replicated.into()
     }
 
     /// One device has the array.
     #[must_use]
     pub fn maximal(device: u64) -> Self {
-        Kind::Maximal(device).into()
+        ShardingKind::Maximal(device).into()
     }
 
     /// A box for each device, for what XLA has no notation for: shards of other frameworks.
@@ -113,7 +113,7 @@ impl Sharding {
     /// Where a device comes twice, two boxes share an index and are not the same, or the boxes are not those that cuts of
     /// each dimension make.
     pub fn boxes(boxes: impl IntoIterator<Item = (u64, TileBox)>) -> Result<Self, ShardingError> {
-        Ok(Kind::Boxes(Boxes::new(boxes)?).into())
+        Ok(ShardingKind::Boxes(DeviceBoxes::new(boxes)?).into())
     }
 
     /// The same devices, with blocks dealt out to them in turn, as in `ScaLAPACK`'s block-cyclic layouts: where this sharding has `t`
@@ -147,12 +147,12 @@ impl Sharding {
         let tiles = self.as_tiles();
         match tiles.as_ref().map(|tiles| &tiles.kind) {
             // One tile has all blocks, whatever their size.
-            Some(Kind::Replicated) => Ok(self.clone()),
-            Some(Kind::Tiles(tiling)) if tiling.tiles.len() == blocks.len() => {
-                let kind = Kind::Cyclic(Cyclic { tiling: tiling.clone(), blocks });
+            Some(ShardingKind::Replicated) => Ok(self.clone()),
+            Some(ShardingKind::Tiles(tiling)) if tiling.tiles.len() == blocks.len() => {
+                let kind = ShardingKind::Cyclic(Cyclic { tiling: tiling.clone(), blocks });
                 Ok(Self { kind, group: self.group })
             }
-            Some(Kind::Tiles(tiling)) => {
+            Some(ShardingKind::Tiles(tiling)) => {
                 let expected = format!("{} sizes, one for each dimension", tiling.tiles.len());
                 Err(rule(FieldPath::new("blocks"), expected, blocks.len()))
             }
@@ -164,7 +164,7 @@ impl Sharding {
     #[must_use]
     pub fn leaves(&self) -> Option<&[Sharding]> {
         match &self.kind {
-            Kind::Tuple(leaves) => Some(leaves),
+            ShardingKind::Tuple(leaves) => Some(leaves),
             _ => None,
         }
     }
@@ -173,11 +173,13 @@ impl Sharding {
     #[must_use]
     pub fn not_whole(&self) -> Vec<NotWhole> {
         match &self.kind {
-            Kind::Manual => vec![NotWhole::Manual],
-            Kind::Unreduced => vec![NotWhole::Unreduced],
-            Kind::Unknown => vec![NotWhole::Unknown],
-            Kind::Tiles(tiling) | Kind::Cyclic(Cyclic { tiling, .. }) => tiling.not_whole(),
-            Kind::Named(named) => named.not_whole(),
+            ShardingKind::Manual => vec![NotWhole::Manual],
+            ShardingKind::Unreduced => vec![NotWhole::Unreduced],
+            ShardingKind::Unknown => vec![NotWhole::Unknown],
+            ShardingKind::Tiles(tiling) | ShardingKind::Cyclic(Cyclic { tiling, .. }) => {
+                tiling.not_whole()
+            }
+            ShardingKind::Named(named) => named.not_whole(),
             _ => Vec::new(),
         }
     }
@@ -186,9 +188,11 @@ impl Sharding {
     #[must_use]
     pub fn devices(&self) -> Option<u64> {
         match &self.kind {
-            Kind::Tiles(tiling) | Kind::Cyclic(Cyclic { tiling, .. }) => Some(tiling.devices()),
-            Kind::Named(named) => named.devices(),
-            Kind::Boxes(boxes) => Some(boxes.devices()),
+            ShardingKind::Tiles(tiling) | ShardingKind::Cyclic(Cyclic { tiling, .. }) => {
+                Some(tiling.devices())
+            }
+            ShardingKind::Named(named) => named.devices(),
+            ShardingKind::Boxes(boxes) => Some(boxes.devices()),
             _ => None,
         }
     }
@@ -205,8 +209,8 @@ impl Sharding {
     #[must_use]
     pub fn as_tiles(&self) -> Option<Self> {
         match &self.kind {
-            Kind::Boxes(_) | Kind::Cyclic(_) | Kind::Tuple(_) => None,
-            Kind::Named(named) => named.tiles().ok().map(Self::from),
+            ShardingKind::Boxes(_) | ShardingKind::Cyclic(_) | ShardingKind::Tuple(_) => None,
+            ShardingKind::Named(named) => named.tiles().ok().map(Self::from),
             _ => Some(self.clone()),
         }
     }
@@ -221,9 +225,10 @@ impl Sharding {
     /// ```
     #[must_use]
     pub fn as_list(&self) -> Option<Self> {
-        let Kind::Tiles(tiling) = self.as_tiles()?.kind else { return None };
-        (tiling.devices() <= MAX_LISTED_DEVICES)
-            .then(|| Kind::Tiles(Tiling { ids: Ids::list(tiling.ids.all()), ..tiling }).into())
+        let ShardingKind::Tiles(tiling) = self.as_tiles()?.kind else { return None };
+        (tiling.devices() <= MAX_LISTED_DEVICES).then(|| {
+            ShardingKind::Tiles(Tiling { ids: Ids::list(tiling.ids.all()), ..tiling }).into()
+        })
     }
 
     /// Where the shards of an array of `shape` lie, on `devices` devices; those that the sharding has where that is `None`.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     ShardingError,
-    digits::{Digit, Digits},
+    digits::{DigitPermutation, RadixDigit},
     error::rule,
     kind::field,
     tiling::Ids,
@@ -88,10 +88,10 @@ impl Mesh {
     }
 
     /// The digits of a position in the mesh that a reference selects.
-    pub(super) fn digit(&self, axis: AxisRef) -> Digit {
+    pub(super) fn digit(&self, axis: AxisRef) -> RadixDigit {
         let (_, end) = axis.span(self);
         let (_, size) = self.axes[axis.axis];
-        Digit { size: axis.size(self), stride: size / end * self.strides[axis.axis] }
+        RadixDigit { size: axis.size(self), stride: size / end * self.strides[axis.axis] }
     }
 
     /// The references that are left of all axes when `used` ones are taken, in mesh order. `used` have been checked.
@@ -224,7 +224,7 @@ pub(super) fn iota(
     count: u64,
     paths: [&FieldPath; 2],
     what: &str,
-) -> Result<Digits, ShardingError> {
+) -> Result<DigitPermutation, ShardingError> {
     let path = |axis| paths[0].clone().index(axis);
     let mut natural = Vec::with_capacity(sizes.len());
     for (axis, &size) in sizes.iter().enumerate() {
@@ -251,5 +251,5 @@ pub(super) fn iota(
         }
         axes.push(slot);
     }
-    Ok(Digits::transposed(&natural, &axes))
+    Ok(DigitPermutation::transposed(&natural, &axes))
 }

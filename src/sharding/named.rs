@@ -2,9 +2,9 @@
 
 use super::{
     MAX_LISTED_DEVICES, NotWhole, ShardingError,
-    digits::Digits,
+    digits::DigitPermutation,
     error::rule,
-    kind::{Kind, field},
+    kind::{ShardingKind, field},
     mesh::{AxisRef, Mesh},
     tiling::{Ids, Subgroup, Tiling},
 };
@@ -50,11 +50,11 @@ impl NamedAxes {
     }
 
     /// Row-major over the tiles, then copies: positions in the mesh.
-    pub(super) fn order(&self) -> Digits {
+    pub(super) fn order(&self) -> DigitPermutation {
         let dimensions = self.dimensions.iter().flat_map(|(axes, _)| axes).copied();
         let lists = self.lists.iter().flatten().copied();
         let rest = self.mesh.rest(&self.used());
-        Digits::new(dimensions.chain(lists).chain(rest).map(|axis| self.mesh.digit(axis)))
+        DigitPermutation::new(dimensions.chain(lists).chain(rest).map(|axis| self.mesh.digit(axis)))
     }
 }
 
@@ -78,17 +78,17 @@ impl Named {
     }
 
     /// The same as tiles and devices.
-    pub(super) fn tiles(&self) -> Result<Kind, ShardingError> {
+    pub(super) fn tiles(&self) -> Result<ShardingKind, ShardingError> {
         let axes = match self {
-            Self::Empty => return Ok(Kind::Replicated),
-            Self::Maximal(device) => return Ok(Kind::Maximal(*device)),
+            Self::Empty => return Ok(ShardingKind::Replicated),
+            Self::Maximal(device) => return Ok(ShardingKind::Maximal(*device)),
             Self::Axes(axes) => axes,
         };
         if axes.is_wholly(Subgroup::Manual) {
-            return Ok(Kind::Manual);
+            return Ok(ShardingKind::Manual);
         }
         if axes.is_wholly(Subgroup::Unreduced) {
-            return Ok(Kind::Unreduced);
+            return Ok(ShardingKind::Unreduced);
         }
         let order = axes.order();
         let sizes = |list: &[AxisRef]| list.iter().map(|axis| axis.size(&axes.mesh)).product();

@@ -2,11 +2,11 @@
 
 use super::{
     MAX_RANGES, NotWhole, Region, Sharding, ShardingError, TileBox,
-    boxes::Boxes,
+    boxes::DeviceBoxes,
     cuts::Cuts,
-    digits::Digits,
+    digits::DigitPermutation,
     error::rule,
-    kind::{Kind, field},
+    kind::{ShardingKind, field},
     named::Named,
     tiling::{Cyclic, Ids, Subgroup, Tiling},
 };
@@ -30,12 +30,12 @@ enum Owners {
     /// The holders of tile `t` are at positions `t·copies` to `(t+1)·copies`; a position is a device by `order`, then `ids`.
     Grid {
         copies: u64,
-        order: Digits,
+        order: DigitPermutation,
         ids: Option<Ids>,
     },
     /// This one.
     One(u64),
-    Listed(Boxes),
+    Listed(DeviceBoxes),
 }
 
 /// The devices that have a tile.
@@ -55,7 +55,7 @@ impl Placement {
         let sizes = sizes(shape)?;
         let count = match (sharding.devices(), devices) {
             (Some(own), Some(given))
-                if own != given && !matches!(sharding.kind, Kind::Boxes(_)) =>
+                if own != given && !matches!(sharding.kind, ShardingKind::Boxes(_)) =>
             {
                 let expected = format!("{given} devices, as the program has");
                 return Err(rule(FieldPath::new("sharding"), expected, own));
@@ -83,7 +83,7 @@ impl Placement {
             Ok((whole(), Owners::One(device)))
         };
         let replicated = || {
-            let order = Digits::identity(count);
+            let order = DigitPermutation::identity(count);
             (whole(), Owners::Grid { copies: count, order, ids: None })
         };
         let tiled = |tiles: &[u64], name: &'static str| -> Result<Vec<Cuts>, ShardingError> {
@@ -96,26 +96,32 @@ impl Placement {
         let grid = |tiling: &Tiling| {
             let order = match &tiling.ids {
                 Ids::Iota(digits) => digits.clone(),
-                Ids::List { .. } => Digits::identity(tiling.devices()),
+                Ids::List { .. } => DigitPermutation::identity(tiling.devices()),
             };
             let ids = matches!(tiling.ids, Ids::List { .. }).then(|| tiling.ids.clone());
             Owners::Grid { copies: tiling.copies(), order, ids }
         };
         let (cuts, holders) = match &sharding.kind {
-            Kind::Replicated | Kind::Unreduced | Kind::Named(Named::Empty) => replicated(),
-            Kind::Maximal(device) | Kind::Named(Named::Maximal(device)) => one(*device)?,
-            Kind::Tiles(tiling) => {
+            ShardingKind::Replicated
+            | ShardingKind::Unreduced
+            | ShardingKind::Named(Named::Empty) => replicated(),
+            ShardingKind::Maximal(device) | ShardingKind::Named(Named::Maximal(device)) => {
+                one(*device)?
+            }
+            ShardingKind::Tiles(tiling) => {
                 (tiled(&tiling.tiles, "tile_assignment_dimensions")?, grid(tiling))
             }
-            Kind::Cyclic(Cyclic { tiling, blocks }) => {
+            ShardingKind::Cyclic(Cyclic { tiling, blocks }) => {
                 let even = tiled(&tiling.tiles, "tile_assignment_dimensions")?;
                 let dealt = |(cuts, &block): (&Cuts, _)| cuts.dealt(block);
                 let cuts: Vec<Cuts> = even.iter().zip(blocks).map(dealt).collect();
                 few_ranges(&cuts, count)?;
                 (cuts, grid(tiling))
             }
-            Kind::Named(Named::Axes(axes)) if axes.is_wholly(Subgroup::Unreduced) => replicated(),
-            Kind::Named(Named::Axes(axes)) if !axes.is_wholly(Subgroup::Manual) => {
+            ShardingKind::Named(Named::Axes(axes)) if axes.is_wholly(Subgroup::Unreduced) => {
+                replicated()
+            }
+            ShardingKind::Named(Named::Axes(axes)) if !axes.is_wholly(Subgroup::Manual) => {
                 let tiles = axes.tiles();
                 let cuts = if tiles.is_empty() {
                     whole()
@@ -126,7 +132,7 @@ impl Placement {
                 let ids = (!axes.mesh.is_plain()).then(|| axes.mesh.ids.clone());
                 (cuts, Owners::Grid { copies, order: axes.order(), ids })
             }
-            Kind::Boxes(boxes) => {
+            ShardingKind::Boxes(boxes) => {
                 let own: Vec<u64> = boxes.cuts.iter().map(Cuts::size).collect();
                 if own != sizes {
                     let expected = format!("boxes of an array of {sizes:?}, as {shape} is");
@@ -134,11 +140,11 @@ impl Placement {
                 }
                 (boxes.cuts.clone(), Owners::Listed(boxes.clone()))
             }
-            Kind::Tuple(leaves) => {
+            ShardingKind::Tuple(leaves) => {
                 let given = format!("a tuple of {}", leaves.len());
                 return Err(rule(field("type"), "the sharding of one array", given));
             }
-            Kind::Manual | Kind::Unknown | Kind::Named(Named::Axes(_)) => {
+            ShardingKind::Manual | ShardingKind::Unknown | ShardingKind::Named(Named::Axes(_)) => {
                 return Err(not_whole(&sharding.not_whole()));
             }
         };

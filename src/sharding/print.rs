@@ -4,8 +4,8 @@ use std::fmt::{self, Display, Formatter};
 
 use super::{
     Sharding,
-    boxes::Boxes,
-    kind::Kind,
+    boxes::DeviceBoxes,
+    kind::ShardingKind,
     mesh::{AxisRef, Mesh},
     named::{Named, NamedAxes},
     tiling::{Cyclic, Ids, Subgroup, Tiling},
@@ -17,18 +17,18 @@ const NUMBERED_LEAVES: usize = 5;
 impl Display for Sharding {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            Kind::Replicated => f.write_str("{replicated")?,
-            Kind::Manual => f.write_str("{manual")?,
-            Kind::Unreduced => f.write_str("{unreduced")?,
-            Kind::Unknown => f.write_str("{unknown")?,
-            Kind::Maximal(device) => write!(f, "{{maximal device={device}")?,
-            Kind::Tiles(tiling) => write!(f, "{{devices={tiling}")?,
-            Kind::Cyclic(Cyclic { tiling, blocks }) => {
+            ShardingKind::Replicated => f.write_str("{replicated")?,
+            ShardingKind::Manual => f.write_str("{manual")?,
+            ShardingKind::Unreduced => f.write_str("{unreduced")?,
+            ShardingKind::Unknown => f.write_str("{unknown")?,
+            ShardingKind::Maximal(device) => write!(f, "{{maximal device={device}")?,
+            ShardingKind::Tiles(tiling) => write!(f, "{{devices={tiling}")?,
+            ShardingKind::Cyclic(Cyclic { tiling, blocks }) => {
                 write!(f, "{{devices={tiling} blocks=[{}]", list(blocks))?;
             }
-            Kind::Named(named) => write!(f, "{{{named}")?,
-            Kind::Boxes(boxes) => return boxes.fmt(f),
-            Kind::Tuple(leaves) => {
+            ShardingKind::Named(named) => write!(f, "{{{named}")?,
+            ShardingKind::Boxes(boxes) => return boxes.fmt(f),
+            ShardingKind::Tuple(leaves) => {
                 f.write_str("{")?;
                 for (at, leaf) in leaves.iter().enumerate() {
                     if at > 0 {
@@ -145,7 +145,7 @@ impl Display for Mesh {
 }
 
 /// XLA has no notation for boxes: they are printed as the JSON of `@boxes.json`.
-impl Display for Boxes {
+impl Display for DeviceBoxes {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("{")?;
         for (at, (device, (tile, _))) in self.of_device.iter().enumerate() {

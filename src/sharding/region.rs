@@ -21,11 +21,11 @@ const INLINE: usize = 4;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Region(Form);
+pub struct Region(RegionForm);
 
 /// Equal regions have the same form. Plans make and copy a region for each transfer, and nearly all are boxes of few dimensions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Form {
+enum RegionForm {
     /// One range in each of the first `rank` dimensions; those after them are `(0, 0)`.
     Box { rank: u8, ranges: [(u64, u64); INLINE] },
     /// More dimensions, or several ranges of one.
@@ -51,17 +51,19 @@ impl Region {
                 next => {
                     let before = ranges.into_iter().take(rank.into());
                     let before = before.map(|(start, limit)| Ranges::one(start, limit));
-                    return Self(Form::Lists(before.chain([next]).chain(dimensions).collect()));
+                    return Self(RegionForm::Lists(
+                        before.chain([next]).chain(dimensions).collect(),
+                    ));
                 }
             }
         }
-        Self(Form::Box { rank, ranges })
+        Self(RegionForm::Box { rank, ranges })
     }
 
     fn rank(&self) -> usize {
         match &self.0 {
-            Form::Box { rank, .. } => usize::from(*rank),
-            Form::Lists(dimensions) => dimensions.len(),
+            RegionForm::Box { rank, .. } => usize::from(*rank),
+            RegionForm::Lists(dimensions) => dimensions.len(),
         }
     }
 
@@ -69,16 +71,16 @@ impl Region {
     #[must_use]
     pub fn dimensions(&self) -> impl ExactSizeIterator<Item = &[(u64, u64)]> + '_ {
         (0..self.rank()).map(|dimension| match &self.0 {
-            Form::Box { ranges, .. } => std::slice::from_ref(&ranges[dimension]),
-            Form::Lists(dimensions) => dimensions[dimension].list(),
+            RegionForm::Box { ranges, .. } => std::slice::from_ref(&ranges[dimension]),
+            RegionForm::Lists(dimensions) => dimensions[dimension].list(),
         })
     }
 
     /// How many coordinates each dimension has.
     pub fn sizes(&self) -> impl Iterator<Item = u64> + '_ {
         (0..self.rank()).map(|dimension| match &self.0 {
-            Form::Box { ranges, .. } => ranges[dimension].1 - ranges[dimension].0,
-            Form::Lists(dimensions) => dimensions[dimension].len(),
+            RegionForm::Box { ranges, .. } => ranges[dimension].1 - ranges[dimension].0,
+            RegionForm::Lists(dimensions) => dimensions[dimension].len(),
         })
     }
 
@@ -113,8 +115,8 @@ impl Region {
 
     pub(crate) fn ranges(&self, dimension: usize) -> Ranges {
         match &self.0 {
-            Form::Box { ranges, .. } => Ranges::One([ranges[dimension]]),
-            Form::Lists(dimensions) => dimensions[dimension].clone(),
+            RegionForm::Box { ranges, .. } => Ranges::One([ranges[dimension]]),
+            RegionForm::Lists(dimensions) => dimensions[dimension].clone(),
         }
     }
 
@@ -125,7 +127,7 @@ impl Region {
     /// Gives one dimension other coordinates.
     pub(crate) fn set(&mut self, dimension: usize, to: Ranges) {
         match (&mut self.0, to) {
-            (Form::Box { ranges, .. }, Ranges::One([range])) => ranges[dimension] = range,
+            (RegionForm::Box { ranges, .. }, Ranges::One([range])) => ranges[dimension] = range,
             (_, to) => {
                 let mut dimensions: Vec<Ranges> = self.each().collect();
                 dimensions[dimension] = to;

@@ -2,9 +2,9 @@
 
 use super::{
     MAX_LISTED_DEVICES, NotWhole, ShardingError,
-    digits::{Digit, Digits},
+    digits::{DigitPermutation, RadixDigit},
     error::rule,
-    kind::{Kind, field},
+    kind::{ShardingKind, field},
 };
 
 /// What a trailing dimension of the tile assignment counts; in XLA's canonical order.
@@ -30,7 +30,7 @@ impl Subgroup {
 /// An order of devices `0..count`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Ids {
-    Iota(Digits),
+    Iota(DigitPermutation),
     List {
         ids: Vec<u64>,
         /// Where each device stands in `ids`.
@@ -98,12 +98,12 @@ impl Tiling {
         tiles: Vec<u64>,
         subgroups: &[(Subgroup, u64)],
         ids: Ids,
-    ) -> Result<Kind, ShardingError> {
+    ) -> Result<ShardingKind, ShardingError> {
         let (merged, order) = merge(subgroups);
         if tiles.iter().all(|&tiles| tiles == 1) {
             match merged[..] {
-                [] | [(Subgroup::Replicated, _)] => return Ok(Kind::Replicated),
-                [(Subgroup::Manual, _)] => return Ok(Kind::Manual),
+                [] | [(Subgroup::Replicated, _)] => return Ok(ShardingKind::Replicated),
+                [(Subgroup::Manual, _)] => return Ok(ShardingKind::Manual),
                 _ => {}
             }
         }
@@ -130,7 +130,7 @@ impl Tiling {
             },
             Ids::List { ids, .. } => Ids::list(arranged_list(&ids, &extents, &order, copies)),
         };
-        Ok(Kind::Tiles(Self { tiles, subgroups: merged, ids }))
+        Ok(ShardingKind::Tiles(Self { tiles, subgroups: merged, ids }))
     }
 
     pub(super) fn devices(&self) -> u64 {
@@ -178,19 +178,24 @@ fn merge(subgroups: &[(Subgroup, u64)]) -> (Vec<(Subgroup, u64)>, Vec<usize>) {
 
 /// The digits with the dimensions of `extents` in `order`, those that it leaves out having one index, and the devices of
 /// the last `copies` ascending; `None` where a transposition does not say that.
-fn arranged(digits: &Digits, extents: &[u64], order: &[usize], copies: u64) -> Option<Digits> {
+fn arranged(
+    digits: &DigitPermutation,
+    extents: &[u64],
+    order: &[usize],
+    copies: u64,
+) -> Option<DigitPermutation> {
     let digits = if order.iter().copied().eq(0..extents.len()) {
         digits.clone()
     } else {
         let groups = digits.groups(extents)?;
-        Digits::new(order.iter().flat_map(|&dimension| groups[dimension].iter().copied()))
+        DigitPermutation::new(order.iter().flat_map(|&dimension| groups[dimension].iter().copied()))
     };
     if copies == 1 {
         return Some(digits);
     }
     let mut groups = digits.groups(&[digits.count() / copies, copies])?;
-    groups[1].sort_by_key(|digit: &Digit| std::cmp::Reverse(digit.stride));
-    Some(Digits::new(groups.concat()))
+    groups[1].sort_by_key(|digit: &RadixDigit| std::cmp::Reverse(digit.stride));
+    Some(DigitPermutation::new(groups.concat()))
 }
 
 /// The same with listed devices.

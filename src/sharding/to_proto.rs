@@ -4,7 +4,7 @@ use prost::Message as _;
 
 use super::{
     Sharding, ShardingError,
-    kind::Kind,
+    kind::ShardingKind,
     mesh::{AxisRef, Mesh},
     named::{Named, NamedAxes},
     tiling::{Ids, Subgroup, Tiling},
@@ -36,25 +36,25 @@ impl TryFrom<&Sharding> for OpSharding {
 
     fn try_from(sharding: &Sharding) -> Result<Self, ShardingError> {
         let mut proto = match &sharding.kind {
-            Kind::Replicated => of_type(Type::Replicated),
-            Kind::Manual => of_type(Type::Manual),
-            Kind::Unreduced => of_type(Type::Unreduced),
-            Kind::Unknown => of_type(Type::Unknown),
-            Kind::Maximal(device) => {
+            ShardingKind::Replicated => of_type(Type::Replicated),
+            ShardingKind::Manual => of_type(Type::Manual),
+            ShardingKind::Unreduced => of_type(Type::Unreduced),
+            ShardingKind::Unknown => of_type(Type::Unknown),
+            ShardingKind::Maximal(device) => {
                 Self { tile_assignment_devices: vec![signed(*device)], ..of_type(Type::Maximal) }
             }
-            Kind::Tiles(tiling) => tiles(tiling),
-            Kind::Named(sharding) => {
+            ShardingKind::Tiles(tiling) => tiles(tiling),
+            ShardingKind::Named(sharding) => {
                 Self { named_sharding: Some(Box::new(named(sharding))), ..Self::default() }
             }
-            Kind::Tuple(leaves) => Self {
+            ShardingKind::Tuple(leaves) => Self {
                 tuple_shardings: leaves.iter().map(Self::try_from).collect::<Result<_, _>>()?,
                 ..of_type(Type::Tuple)
             },
-            Kind::Boxes(boxes) => {
+            ShardingKind::Boxes(boxes) => {
                 return Err(no_form(format!("a sharding by {} boxes", boxes.of_device.len())));
             }
-            Kind::Cyclic(_) => return Err(no_form(sharding.to_string())),
+            ShardingKind::Cyclic(_) => return Err(no_form(sharding.to_string())),
         };
         if let Some(group) = sharding.group {
             let kind = if group.like { ShardGroupType::Like } else { ShardGroupType::As };

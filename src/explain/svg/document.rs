@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::{
     grid, moves,
-    scene::{LINE, Part, cell_width, column, flow, offsets_key, paragraph, style, text_width},
+    scene::{LINE, SvgPart, cell_width, column, flow, offsets_key, paragraph, style, text_width},
     strip,
 };
 use crate::explain::{
@@ -37,7 +37,7 @@ pub(super) const MAX_ROWS: usize = 16;
 /// ```
 #[must_use]
 pub fn svg(picture: &Picture<'_>) -> String {
-    let Drawn { sides, moves } = drawn(picture);
+    let PictureParts { sides, moves } = drawn(picture);
     let mut parts = vec![flow(sides, 2 * SIDE + 4 * GAP + 200, 2 * GAP)];
     parts.extend(moves);
     document(column(parts, GAP), picture.title, true).into_string()
@@ -47,7 +47,7 @@ pub fn svg(picture: &Picture<'_>) -> String {
 ///
 /// The first document holds the style of all.
 pub(in crate::explain) fn documents(picture: &Picture<'_>) -> (Vec<Markup>, Option<Markup>) {
-    let Drawn { sides, moves } = drawn(picture);
+    let PictureParts { sides, moves } = drawn(picture);
     let names =
         [picture.layout.notation, picture.movement.map_or("", |to| to.destination.notation)];
     let sides = sides.into_iter().zip(names).enumerate();
@@ -56,16 +56,19 @@ pub(in crate::explain) fn documents(picture: &Picture<'_>) -> (Vec<Markup>, Opti
 }
 
 /// The parts of a picture.
-struct Drawn {
+struct PictureParts {
     /// The layout, or source and destination.
-    sides: Vec<Part>,
+    sides: Vec<SvgPart>,
     /// Elements on their way, where any move.
-    moves: Option<Part>,
+    moves: Option<SvgPart>,
 }
 
-fn drawn(picture: &Picture<'_>) -> Drawn {
+fn drawn(picture: &Picture<'_>) -> PictureParts {
     let Some(movement) = &picture.movement else {
-        return Drawn { sides: vec![side(picture.layout, None, &[], WIDTH, "")], moves: None };
+        return PictureParts {
+            sides: vec![side(picture.layout, None, &[], WIDTH, "")],
+            moves: None,
+        };
     };
     let (source, destination) = (picture.layout.descriptor, movement.destination.descriptor);
     let run = movement::followed(source, movement);
@@ -78,12 +81,12 @@ fn drawn(picture: &Picture<'_>) -> Drawn {
     ];
     let all = run.len() as u64 == destination.elements();
     let moves = (!run.is_empty()).then(|| moves::draw([source, destination], &run, all, 2 * SIDE));
-    Drawn { sides, moves }
+    PictureParts { sides, moves }
 }
 
 /// A part as a document of its own.
-pub(super) fn document(part: Part, title: &str, styled: bool) -> Markup {
-    let Part { markup, width, height } = part;
+pub(super) fn document(part: SvgPart, title: &str, styled: bool) -> Markup {
+    let SvgPart { markup, width, height } = part;
     let (width, height) = (width + 2 * GAP, height + 2 * GAP);
     html! {
         svg.stridec xmlns="http://www.w3.org/2000/svg" width=(width) height=(height)
@@ -102,12 +105,12 @@ fn side(
     followed: &[u64],
     width: usize,
     name: &str,
-) -> Part {
+) -> SvgPart {
     let descriptor = side.descriptor;
     let words = Sentences::of(descriptor);
     let mut parts = vec![];
     let title = if name.is_empty() { String::new() } else { format!("{name} ") };
-    parts.push(Part {
+    parts.push(SvgPart {
         markup: html! { text.t x="0" y="15" { (title) (side.notation) } },
         width: (title.len() + side.notation.chars().count()) * 92 / 10,
         height: LINE + 2,
@@ -133,7 +136,7 @@ fn side(
         parts.extend([array].into_iter().chain(whole).chain([memory]));
     }
     parts.push(digits(&words));
-    let last: Vec<Part> = words
+    let last: Vec<SvgPart> = words
         .example
         .iter()
         .chain(&words.padding)
@@ -144,7 +147,7 @@ fn side(
 }
 
 /// The table of digits, in lines of text.
-fn digits(words: &Sentences) -> Part {
+fn digits(words: &Sentences) -> SvgPart {
     let name = words.digits.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).max(5);
     let columns = [text_width(name + 13), text_width(name + 27)];
     let mut y = LINE;
@@ -160,5 +163,5 @@ fn digits(words: &Sentences) -> Part {
             }
         }
     };
-    Part { markup, width: text_width(name + 53), height: y }
+    SvgPart { markup, width: text_width(name + 53), height: y }
 }

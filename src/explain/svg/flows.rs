@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use maud::html;
 
-use super::scene::{CELL, LINE, Part, cell_width, key, text_width};
+use super::scene::{CELL, LINE, SvgPart, cell_width, key, text_width};
 use crate::explain::{
     colour::Colour,
     flows::{self, Flows},
@@ -20,7 +20,7 @@ const BETWEEN: usize = 420;
 const THICK: usize = 5;
 
 /// Senders and receivers, with a curve for each pair.
-pub(super) fn arrows(flows: &Flows) -> Part {
+pub(super) fn arrows(flows: &Flows) -> SvgPart {
     let groups = flows.groups();
     let high = if groups <= MAX_CELLS { CELL + 4 } else { LINE - 4 };
     let names: Vec<String> = (0..groups).map(|group| flows.name(group)).collect();
@@ -108,7 +108,7 @@ pub(super) fn arrows(flows: &Flows) -> Part {
         }
     };
     let width = (x1 + wide).max(text_width(note.chars().count()));
-    Part { markup, width, height: top + groups * high + 2 }
+    SvgPart { markup, width, height: top + groups * high + 2 }
 }
 
 /// The width of an arrow in pixels: its share of the thickest, thinner where there are many.
@@ -127,7 +127,7 @@ fn said(flows: &Flows, group: usize) -> String {
 }
 
 /// Bytes from the devices of the rows to those of the columns.
-pub(super) fn matrix(flows: &Flows) -> Part {
+pub(super) fn matrix(flows: &Flows) -> SvgPart {
     let [senders, receivers] = [flows.groups_of(0), flows.groups_of(1)];
     let with_text = flows.groups() <= MAX_CELLS;
     let all = flows.moved.values().chain(&flows.kept).chain(&flows.sent).chain(&flows.received);
@@ -196,7 +196,7 @@ pub(super) fn matrix(flows: &Flows) -> Part {
     };
     let tail = text_width(longest) + 12;
     let width = (right + tail).max(text_width(58)).max(key_of.map_or(0, |key| key.width));
-    Part { markup, width, height: bottom + if total { LINE + 6 } else { 2 } }
+    SvgPart { markup, width, height: bottom + if total { LINE + 6 } else { 2 } }
 }
 
 /// The colour of a number of bytes.

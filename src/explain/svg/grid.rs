@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use maud::html;
 
-use super::scene::{CELL, LINE, Part, cell_width, ground, offsets_key, stroke, text, text_width};
+use super::scene::{
+    CELL, LINE, SvgPart, cell_width, ground, offsets_key, stroke, text, text_width,
+};
 use crate::explain::{grid::Grid, paint::Paint, shown::Item};
 
 /// The most cells for which lines show the order of memory.
@@ -13,7 +15,7 @@ const MAX_PATH: usize = 400;
 const MAX_HALF: usize = 4;
 
 /// Draws a grid; places in `followed` are outlined.
-pub(super) fn draw(grid: &Grid<'_>, followed: &[u64]) -> Part {
+pub(super) fn draw(grid: &Grid<'_>, followed: &[u64]) -> SvgPart {
     let width = widest(grid);
     let [rows, columns] = &grid.items;
     let across = grid.name(1).map_or(String::new(), |name| format!("{name} →"));
@@ -97,7 +99,7 @@ pub(super) fn draw(grid: &Grid<'_>, followed: &[u64]) -> Part {
     let tail = if across.is_empty() { 0 } else { text_width(across.chars().count()) + 8 };
     let caption = text_width(grid.caption.chars().count());
     let key = key.map_or(0, |key| key.width);
-    Part { markup, width: (right + tail).max(caption).max(key), height: bottom + 2 }
+    SvgPart { markup, width: (right + tail).max(caption).max(key), height: bottom + 2 }
 }
 
 /// Width of every cell of a grid, in pixels.

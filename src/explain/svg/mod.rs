@@ -11,4 +11,4 @@ mod strip;
 
 pub(super) use document::documents;
 pub use document::svg;
-pub(super) use reshard::{Drawn as DrawnReshard, MAX_GROUPS};
+pub(super) use reshard::{MAX_GROUPS, ReshardParts};

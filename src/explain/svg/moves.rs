@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::scene::{CELL, LINE, Part, cell, cell_width, text_width};
+use super::scene::{CELL, LINE, SvgPart, cell, cell_width, text_width};
 use crate::{
     explain::{colour::Colour, movement::Move, strip::Holds},
     stride::StrideDescriptor,
@@ -18,7 +18,7 @@ pub(super) fn draw(
     run: &[Move],
     all: bool,
     width: usize,
-) -> Part {
+) -> SvgPart {
     let colour = |number: usize| Colour::of(number as u64, run.len() as u64);
     let numbered = run.iter().enumerate();
     let from = numbered.clone().map(|(number, moved)| (moved.1, colour(number)));
@@ -55,10 +55,10 @@ pub(super) fn draw(
         }
     };
     let width = (from.end.max(to.end) + 96).max(text_width(caption.chars().count()));
-    Part { markup, width, height: below + CELL + LINE }
+    SvgPart { markup, width, height: below + CELL + LINE }
 }
 
-struct Row {
+struct MemoryRow {
     markup: Markup,
     /// Each drawn place and where its cell begins.
     places: Vec<(u64, usize)>,
@@ -66,7 +66,7 @@ struct Row {
     end: usize,
 }
 
-impl Row {
+impl MemoryRow {
     fn centre(&self, place: u64) -> Option<usize> {
         let found = self.places.iter().find(|(drawn, _)| *drawn == place);
         found.map(|(_, x)| x + self.wide / 2)
@@ -74,7 +74,7 @@ impl Row {
 }
 
 /// The cells of some places in the order of addresses, with what lies between them.
-fn row(descriptor: &StrideDescriptor, mut coloured: Vec<(u64, Colour)>, width: usize) -> Row {
+fn row(descriptor: &StrideDescriptor, mut coloured: Vec<(u64, Colour)>, width: usize) -> MemoryRow {
     coloured.sort_by_key(|&(place, _)| place);
     coloured.dedup_by_key(|&mut (place, _)| place);
     let places: Vec<u64> = coloured.iter().map(|&(place, _)| place).collect();
@@ -102,5 +102,5 @@ fn row(descriptor: &StrideDescriptor, mut coloured: Vec<(u64, Colour)>, width: u
         drawn.push((place, x));
         x += wide;
     }
-    Row { markup: html! { @for cell in markup { (cell) } }, places: drawn, wide, end: x }
+    MemoryRow { markup: html! { @for cell in markup { (cell) } }, places: drawn, wide, end: x }
 }

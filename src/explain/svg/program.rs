@@ -5,11 +5,11 @@ use maud::{Markup, html};
 use super::{
     document::{GAP, MAX_ROWS, WIDTH, document},
     grid,
-    scene::{CELL, LINE, Part, cell, cell_width, column, flow, paragraph, text_width},
+    scene::{CELL, LINE, SvgPart, cell, cell_width, column, flow, paragraph, text_width},
 };
 use crate::explain::{
     mosaic::comma,
-    program::{Drawn, ProgramPicture},
+    program::{ProgramPicture, ResultDrawing},
 };
 
 impl ProgramPicture<'_> {
@@ -25,8 +25,8 @@ impl ProgramPicture<'_> {
     #[must_use]
     pub fn svg(&self) -> String {
         let parts = self.results.iter().map(|&result| {
-            let whole = |drawn: &Drawn<'_>| column(vec![mosaic(drawn), way(drawn)], GAP);
-            let title = Part {
+            let whole = |drawn: &ResultDrawing<'_>| column(vec![mosaic(drawn), way(drawn)], GAP);
+            let title = SvgPart {
                 markup: html! { text.t x="0" y="15" { (self.title(result)) } },
                 width: self.title(result).chars().count() * 92 / 10,
                 height: LINE + 2,
@@ -40,7 +40,11 @@ impl ProgramPicture<'_> {
     }
 
     /// A result's array and its key, as a document of its own; `styled` with the style of all.
-    pub(in crate::explain) fn result_document(&self, drawn: &Drawn<'_>, styled: bool) -> Markup {
+    pub(in crate::explain) fn result_document(
+        &self,
+        drawn: &ResultDrawing<'_>,
+        styled: bool,
+    ) -> Markup {
         document(mosaic(drawn), self.ways.program().name(), styled)
     }
 
@@ -48,14 +52,14 @@ impl ProgramPicture<'_> {
     pub(in crate::explain) fn with_drawn<T>(
         &self,
         result: usize,
-        draw: impl FnOnce(&Drawn<'_>) -> T,
+        draw: impl FnOnce(&ResultDrawing<'_>) -> T,
     ) -> Option<T> {
         self.drawn(result, MAX_ROWS, |label| (WIDTH - 90) / cell_width(label), draw)
     }
 }
 
 /// The array, each element in the colour of its source, and the key.
-fn mosaic(drawn: &Drawn<'_>) -> Part {
+fn mosaic(drawn: &ResultDrawing<'_>) -> SvgPart {
     let followed: Vec<u64> =
         drawn.element.iter().filter_map(|index| drawn.array.offset(index).ok()).collect();
     let grids = drawn.grids.iter().map(|of| grid::draw(of, &followed)).collect();
@@ -67,7 +71,7 @@ fn mosaic(drawn: &Drawn<'_>) -> Part {
             (cell([0, 0], wide, &entry.letter, Some(entry.colour), &entry.text))
             text x=(wide + 8) y="16" { (entry.text) }
         };
-        Part { markup, width, height: CELL }
+        SvgPart { markup, width, height: CELL }
     });
     parts.push(column(entries.collect(), 2));
     if drawn.grids.is_empty() {
@@ -78,9 +82,9 @@ fn mosaic(drawn: &Drawn<'_>) -> Part {
 }
 
 /// The way of the chosen element, a line for each instruction.
-fn way(drawn: &Drawn<'_>) -> Part {
+fn way(drawn: &ResultDrawing<'_>) -> SvgPart {
     let Some((index, way)) = drawn.way() else {
-        return Part { markup: html! {}, width: 0, height: 0 };
+        return SvgPart { markup: html! {}, width: 0, height: 0 };
     };
     let rows = drawn.mosaic.rows(&way);
     let wide =
@@ -101,5 +105,5 @@ fn way(drawn: &Drawn<'_>) -> Part {
         text.s x="0" y=(y(rows.len()) + 4) { (end) }
     };
     let width = all.max(text_width(end.chars().count())).max(text_width(caption.chars().count()));
-    Part { markup, width, height: LINE * (rows.len() + 2) + 8 }
+    SvgPart { markup, width, height: LINE * (rows.len() + 2) + 8 }
 }

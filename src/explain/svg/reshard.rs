@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::{
     document::{GAP, document},
     flows::{arrows, matrix},
-    scene::{CELL, LINE, Part, column, flow, paragraph, text_width},
+    scene::{CELL, LINE, SvgPart, column, flow, paragraph, text_width},
 };
 use crate::{
     explain::{
@@ -29,7 +29,7 @@ pub(in crate::explain) const MAX_GROUPS: usize = 64;
 const MAX_BANDS: usize = 16;
 
 /// What is drawn: parts of one document, or documents of their own.
-pub(in crate::explain) struct Drawn<T> {
+pub(in crate::explain) struct ReshardParts<T> {
     /// The array before and after.
     pub(in crate::explain) sides: Vec<T>,
     /// Who sends to whom.
@@ -53,8 +53,8 @@ impl ReshardPicture<'_> {
     /// ```
     #[must_use]
     pub fn svg(&self) -> String {
-        let Drawn { sides, arrows, matrix } = self.parts();
-        let title = Part {
+        let ReshardParts { sides, arrows, matrix } = self.parts();
+        let title = SvgPart {
             markup: html! { text.t x="0" y="15" { (self.title()) } },
             width: self.title().chars().count() * 92 / 10,
             height: LINE + 2,
@@ -71,7 +71,7 @@ impl ReshardPicture<'_> {
         document(column(parts, GAP - 4), &self.title(), true).into_string()
     }
 
-    fn parts(&self) -> Drawn<Part> {
+    fn parts(&self) -> ReshardParts<SvgPart> {
         let flows = Flows::new(self.plan, MAX_GROUPS);
         let placements = [self.plan.from(), self.plan.to()];
         let sides = View::new(self.plan).map_or_else(
@@ -88,15 +88,15 @@ impl ReshardPicture<'_> {
                     .collect()
             },
         );
-        Drawn { sides, arrows: arrows(&flows), matrix: matrix(&flows) }
+        ReshardParts { sides, arrows: arrows(&flows), matrix: matrix(&flows) }
     }
 
     /// The same as several documents for a page; the first has the style of all.
-    pub(in crate::explain) fn documents(&self) -> Drawn<Markup> {
-        let Drawn { sides, arrows, matrix } = self.parts();
+    pub(in crate::explain) fn documents(&self) -> ReshardParts<Markup> {
+        let ReshardParts { sides, arrows, matrix } = self.parts();
         let sides = sides.into_iter().enumerate();
         let sides = sides.map(|(number, side)| document(side, &self.title(), number == 0));
-        Drawn {
+        ReshardParts {
             sides: sides.collect(),
             arrows: document(arrows, &self.title(), false),
             matrix: document(matrix, &self.title(), false),
@@ -105,10 +105,10 @@ impl ReshardPicture<'_> {
 }
 
 /// The array as one side has it, in planes.
-fn side(map: &Map<'_>, view: &View, flows: &Flows) -> Part {
+fn side(map: &Map<'_>, view: &View, flows: &Flows) -> SvgPart {
     let several = map.planes.len() > 1;
     let width = if several { (SIDE - GAP) / 2 } else { SIDE };
-    let mut planes: Vec<Part> =
+    let mut planes: Vec<SvgPart> =
         map.planes.iter().map(|strips| plane(map, view, flows, strips, width)).collect();
     if map.hidden > 0 {
         planes.push(paragraph(&format!("and {} more", map.hidden), SIDE, "s"));
@@ -117,7 +117,7 @@ fn side(map: &Map<'_>, view: &View, flows: &Flows) -> Part {
 }
 
 /// One plane, to scale as far as strips stay visible.
-fn plane(map: &Map<'_>, view: &View, flows: &Flows, plane: &[Strip], width: usize) -> Part {
+fn plane(map: &Map<'_>, view: &View, flows: &Flows, plane: &[Strip], width: usize) -> SvgPart {
     let size = |dimension: Option<usize>| dimension.map_or(1, |dimension| view.sizes[dimension]);
     let [rows, columns] = &map.strips;
     let (down, across) = (size(view.down), size(view.across));
@@ -139,7 +139,8 @@ fn plane(map: &Map<'_>, view: &View, flows: &Flows, plane: &[Strip], width: usiz
         let [y0, y1] = [row.start, row.limit].map(|index| top + at(index, down, height));
         for (c, &strip) in columns.iter().enumerate() {
             let [x0, x1] = [strip.start, strip.limit].map(|index| left + at(index, across, width));
-            let place = Place { x: x0, y: y0, width: (x1 - x0).max(1), height: (y1 - y0).max(1) };
+            let place =
+                TileRect { x: x0, y: y0, width: (x1 - x0).max(1), height: (y1 - y0).max(1) };
             let holders = map.holders(plane, row, strip);
             let title = format!("{}: {}", map.cell_name(plane, row, strip), who(holders, flows));
             drawn.push(tile(place, holders, flows, &title));
@@ -155,12 +156,12 @@ fn plane(map: &Map<'_>, view: &View, flows: &Flows, plane: &[Strip], width: usiz
         @for part in drawn.iter().chain(&labels) { (part) }
         path.i d=(format!("M{left} {top}H{}V{}H{left}Z", left + width, top + height)) {}
     };
-    Part { markup, width: left + width + 2, height: top + height + 2 }
+    SvgPart { markup, width: left + width + 2, height: top + height + 2 }
 }
 
 /// Where a tile is drawn.
 #[derive(Clone, Copy)]
-struct Place {
+struct TileRect {
     x: usize,
     y: usize,
     width: usize,
@@ -176,7 +177,7 @@ fn who(holders: Holders<'_>, flows: &Flows) -> String {
 
 /// The devices of a tile that have a colour in it, and where each begins and ends.
 fn bands(
-    Place { x, width, .. }: Place,
+    TileRect { x, width, .. }: TileRect,
     holders: Holders<'_>,
 ) -> impl ExactSizeIterator<Item = (u64, [usize; 2])> {
     let devices = shown(holders, MAX_BANDS.min(width.max(1)));
@@ -189,8 +190,8 @@ fn bands(
 }
 
 /// A tile in the colours of the devices that have it.
-fn tile(place: Place, holders: Holders<'_>, flows: &Flows, title: &str) -> Markup {
-    let Place { x, y, width, height } = place;
+fn tile(place: TileRect, holders: Holders<'_>, flows: &Flows, title: &str) -> Markup {
+    let TileRect { x, y, width, height } = place;
     let gap = usize::from(width > 3 && height > 3);
     html! {
         @for (device, [left, right]) in bands(place, holders) {
@@ -203,7 +204,7 @@ fn tile(place: Place, holders: Holders<'_>, flows: &Flows, title: &str) -> Marku
 }
 
 /// The numbers of the devices that have a tile, where there is room.
-fn numbers(place: Place, holders: Holders<'_>, flows: &Flows, at: [usize; 2]) -> Markup {
+fn numbers(place: TileRect, holders: Holders<'_>, flows: &Flows, at: [usize; 2]) -> Markup {
     let bands = bands(place, holders);
     let longest = text_width((flows.devices() - 1).to_string().len()) + 4;
     // Those of small tiles stand at every second, or third, of them, and reach into their neighbours.

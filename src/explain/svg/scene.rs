@@ -10,7 +10,7 @@ pub(super) const CELL: usize = 24;
 pub(super) const LINE: usize = 18;
 
 /// A part of a document and the room that it takes.
-pub(super) struct Part {
+pub(super) struct SvgPart {
     pub(super) markup: Markup,
     pub(super) width: usize,
     pub(super) height: usize,
@@ -27,7 +27,7 @@ pub(super) fn cell_width(characters: usize) -> usize {
 }
 
 /// Parts below one another, `gap` pixels apart.
-pub(super) fn column(parts: Vec<Part>, gap: usize) -> Part {
+pub(super) fn column(parts: Vec<SvgPart>, gap: usize) -> SvgPart {
     let (mut y, mut width) = (0, 0);
     let mut placed = vec![];
     for part in parts {
@@ -35,11 +35,15 @@ pub(super) fn column(parts: Vec<Part>, gap: usize) -> Part {
         y += part.height + gap;
         width = width.max(part.width);
     }
-    Part { markup: html! { @for part in placed { (part) } }, width, height: y.saturating_sub(gap) }
+    SvgPart {
+        markup: html! { @for part in placed { (part) } },
+        width,
+        height: y.saturating_sub(gap),
+    }
 }
 
 /// Parts beside one another, in lines of at most `width` pixels.
-pub(super) fn flow(parts: Vec<Part>, width: usize, gap: usize) -> Part {
+pub(super) fn flow(parts: Vec<SvgPart>, width: usize, gap: usize) -> SvgPart {
     let (mut x, mut y, mut high, mut wide) = (0, 0, 0, 0);
     let mut placed = vec![];
     for part in parts {
@@ -52,11 +56,11 @@ pub(super) fn flow(parts: Vec<Part>, width: usize, gap: usize) -> Part {
         x += part.width + gap;
         high = high.max(part.height);
     }
-    Part { markup: html! { @for part in placed { (part) } }, width: wide, height: y + high }
+    SvgPart { markup: html! { @for part in placed { (part) } }, width: wide, height: y + high }
 }
 
 /// A paragraph in lines of at most `width` pixels.
-pub(super) fn paragraph(text: &str, width: usize, class: &str) -> Part {
+pub(super) fn paragraph(text: &str, width: usize, class: &str) -> SvgPart {
     // Sentences are set in a proportional face, narrower than the monospaced one.
     let most = (width * 10 / 66).max(20);
     let mut lines: Vec<String> = vec![];
@@ -75,7 +79,7 @@ pub(super) fn paragraph(text: &str, width: usize, class: &str) -> Part {
             text.(class) x="0" y=(number * LINE + 13) { (line) }
         }
     };
-    Part { markup, width, height }
+    SvgPart { markup, width, height }
 }
 
 /// A cell: an element in the colour of its place, or padding.
@@ -119,7 +123,7 @@ pub(super) fn text(
 }
 
 /// A key to the colours: what they run from and to, and what is hatched where anything is.
-pub(super) fn key([first, last]: [&str; 2], hatched: Option<&str>) -> Part {
+pub(super) fn key([first, last]: [&str; 2], hatched: Option<&str>) -> SvgPart {
     let swatches = 12;
     let width = |text: &str| text_width(text.chars().count());
     let bar = width(first) + 8;
@@ -138,11 +142,11 @@ pub(super) fn key([first, last]: [&str; 2], hatched: Option<&str>) -> Part {
         }
     };
     let width = hatched.map_or(hatch - 24, |hatched| hatch + 30 + width(hatched));
-    Part { markup, width, height: LINE }
+    SvgPart { markup, width, height: LINE }
 }
 
 /// A key to colours that run along memory.
-pub(super) fn offsets_key([first, last]: [u64; 2], padding: bool) -> Part {
+pub(super) fn offsets_key([first, last]: [u64; 2], padding: bool) -> SvgPart {
     let (first, last) = (format!("offset {first}"), format!("offset {last}"));
     key([&first, &last], padding.then_some("padding"))
 }

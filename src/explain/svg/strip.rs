@@ -2,7 +2,7 @@
 
 use maud::html;
 
-use super::scene::{CELL, LINE, Part, cell, cell_width, stroke, text_width};
+use super::scene::{CELL, LINE, SvgPart, cell, cell_width, stroke, text_width};
 use crate::{
     explain::{
         colour::Colour,
@@ -15,7 +15,7 @@ use crate::{
 const MAX_LINES: usize = 8;
 
 /// Draws memory in lines of at most `width` pixels; places in `followed` are outlined.
-pub(super) fn draw(descriptor: &StrideDescriptor, followed: &[u64], width: usize) -> Part {
+pub(super) fn draw(descriptor: &StrideDescriptor, followed: &[u64], width: usize) -> SvgPart {
     let places = descriptor.physical_elements();
     let margin = text_width(places.to_string().len()) + 8;
     let index: usize =
@@ -74,5 +74,5 @@ pub(super) fn draw(descriptor: &StrideDescriptor, followed: &[u64], width: usize
         text.s.h x="0" y="13" { (caption) }
         @for line in drawn { (line) }
     };
-    Part { markup, width: (right + note).max(text_width(caption.len())), height: y }
+    SvgPart { markup, width: (right + note).max(text_width(caption.len())), height: y }
 }

@@ -1,4 +1,4 @@
-//! [`Flight`]: messages on the way between the images of two shards.
+//! [`PendingMessages`]: messages on the way between the images of two shards.
 #![allow(unsafe_code)]
 
 use std::{ffi::c_int, marker::PhantomData};
@@ -77,7 +77,7 @@ pub(super) struct Landed {
 ///
 /// Dropping it while one is under way, after an error of MPI, ends the program of all ranks: MPI may still write into their memory.
 #[derive(Debug)]
-pub(super) struct Flight<'a> {
+pub(super) struct PendingMessages<'a> {
     world: &'a World,
     source: &'a [u8],
     destination: *mut u8,
@@ -91,7 +91,7 @@ pub(super) struct Flight<'a> {
     _destination: PhantomData<&'a mut [u8]>,
 }
 
-impl<'a> Flight<'a> {
+impl<'a> PendingMessages<'a> {
     pub(super) fn new(world: &'a World, source: &'a [u8], destination: &'a mut [u8]) -> Self {
         Self {
             world,
@@ -239,7 +239,7 @@ impl<'a> Flight<'a> {
     }
 }
 
-impl Drop for Flight<'_> {
+impl Drop for PendingMessages<'_> {
     fn drop(&mut self) {
         if !self.requests.is_empty() {
             let reason =

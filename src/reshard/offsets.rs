@@ -1,4 +1,4 @@
-//! [`Places`]: where the elements of a message lie in a shard, where they are several boxes of it.
+//! [`MessageOffsets`]: where the elements of a message lie in a shard, where they are several boxes of it.
 
 use crate::{
     host::HostError,
@@ -15,7 +15,7 @@ use super::{ReshardError, shards::Shard};
 /// The place of an element is a sum over the dimensions, whatever tiles cut them: a tile splits a coordinate, and mixes no two. So a
 /// list for each dimension says all places, and the runs along the minor dimension of the message are found once. Dimensions that
 /// the layout folds into one are the exception: there every index is looked at.
-pub(super) struct Places {
+pub(super) struct MessageOffsets {
     shard: StrideDescriptor,
     /// What each coordinate adds to the offset, in elements; the dimensions from the major of the message on, without the minor.
     outer: Vec<Vec<usize>>,
@@ -31,7 +31,7 @@ struct Folded {
     order: Vec<usize>,
 }
 
-impl Places {
+impl MessageOffsets {
     /// The places of a part of a shard that has elements; its indices count from the shard's first.
     pub(super) fn new(shard: &Shard, part: &Region, order: &Layout) -> Result<Self, ReshardError> {
         let element_bytes = shard.shape.element_type().storage_bits().unwrap_or(8).div_ceil(8);
@@ -99,10 +99,10 @@ impl Places {
     }
 
     /// How elements share bytes of the shard, where they do; in a message they have bytes of their own.
-    fn packing(&self) -> Option<Packing> {
+    fn packing(&self) -> Option<PackedElements> {
         let bits = self.shard.element_bits();
         let is_signed = self.shard.element_type().is_signed_integer();
-        (bits < 8).then(|| Packing {
+        (bits < 8).then(|| PackedElements {
             count: 8 / bits as usize,
             mask: (1 << bits) - 1,
             sign: if is_signed { 1 << (bits - 1) } else { 0 },
@@ -142,7 +142,7 @@ impl Places {
 }
 
 /// Elements of fewer than 8 bits.
-struct Packing {
+struct PackedElements {
     /// Elements of a byte.
     count: usize,
     mask: u8,
@@ -150,7 +150,7 @@ struct Packing {
     sign: u8,
 }
 
-impl Packing {
+impl PackedElements {
     /// The lowest bit of an element in its byte.
     fn shift(&self, place: usize) -> usize {
         place % self.count * (8 / self.count)

@@ -1,8 +1,8 @@
-//! [`Line`]: who wants parts of one tile, in one order, and which of its holders sends them.
+//! [`TileDestinations`]: who wants parts of one tile, in one order, and which of its holders sends them.
 
 use std::ops::ControlFlow;
 
-use super::{grid::Grid, split};
+use super::{grid::OverlapGrid, split};
 use crate::sharding::{Holders, Placement, Region};
 
 /// One part of this many of a sender's share is how far a cut may move to leave boxes whole, on either side.
@@ -11,14 +11,14 @@ const SLACK: u128 = 200;
 /// The destinations of one tile of the source that has elements.
 ///
 /// They stand by tile of the destination, row-major, then by holder. Devices that hold the tile themselves are left out.
-pub(super) struct Line<'a> {
+pub(super) struct TileDestinations<'a> {
     source: &'a Placement,
     to: &'a Placement,
     /// The tile of the source.
     number: u64,
     pub(super) holders: Holders<'a>,
     /// The tiles of the destination that have elements of the tile.
-    grid: Grid<'a>,
+    grid: OverlapGrid<'a>,
     /// The destinations left out, in order: the tile in the grid, the place among its holders, and the elements of those
     /// up to and with this one.
     held: Vec<(u64, u64, u128)>,
@@ -28,14 +28,14 @@ pub(super) struct Line<'a> {
 
 /// What one destination wants of the tile.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted<'a> {
+pub(super) struct WantedPart<'a> {
     pub(super) device: u64,
     pub(super) region: &'a Region,
     /// Where its elements begin in the line.
     pub(super) at: u128,
 }
 
-impl<'a> Line<'a> {
+impl<'a> TileDestinations<'a> {
     /// The line of a tile of `from`; `None` where the tile is empty, or no device has it.
     pub(super) fn new(from: &'a Placement, to: &'a Placement, tile: u64) -> Option<Self> {
         let region = from.tile_region(tile);
@@ -43,7 +43,7 @@ impl<'a> Line<'a> {
         if region.is_empty() || holders.len() == 0 {
             return None;
         }
-        let grid = Grid::new(to, &region);
+        let grid = OverlapGrid::new(to, &region);
         let mut left_out = Vec::new();
         for holder in 0..holders.len() {
             let device = holders.get(holder);
@@ -91,7 +91,7 @@ impl<'a> Line<'a> {
     pub(super) fn destinations(
         &self,
         from: u64,
-        mut found: impl FnMut(Wanted<'_>) -> ControlFlow<()>,
+        mut found: impl FnMut(WantedPart<'_>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let mut at = self.offset(from);
         let first = self.held.partition_point(|(held, ..)| *held < from);
@@ -103,7 +103,7 @@ impl<'a> Line<'a> {
             let holders = self.to.holders(tile);
             for rank in 0..holders.len() {
                 if left_out.next_if(|(held, of, _)| (*held, *of) == (place, rank)).is_none() {
-                    found(Wanted { device: holders.get(rank), region, at })?;
+                    found(WantedPart { device: holders.get(rank), region, at })?;
                     at += elements;
                 }
             }
@@ -156,7 +156,7 @@ impl<'a> Line<'a> {
     }
 
     /// The parts of what a destination wants: the holder that sends it, and the boxes.
-    pub(super) fn pieces(&self, wanted: Wanted<'_>, mut found: impl FnMut(u64, Region)) {
+    pub(super) fn pieces(&self, wanted: WantedPart<'_>, mut found: impl FnMut(u64, Region)) {
         let last = self.holders.len() - 1;
         if last == 0 {
             return found(0, wanted.region.clone());
@@ -175,7 +175,7 @@ impl<'a> Line<'a> {
 
     /// Where, in what a destination wants, the part of `holder` begins, which is not the first.
     #[expect(clippy::cast_possible_truncation)] // it lies within the box
-    fn cut(&self, wanted: Wanted<'_>, holder: u64) -> u64 {
+    fn cut(&self, wanted: WantedPart<'_>, holder: u64) -> u64 {
         let share = self.share();
         let slack = share / SLACK;
         let at = share * u128::from(holder);
