@@ -1,4 +1,4 @@
-//! Typed opcodes from the fields of an `xla.HloInstructionProto`, which both readers fill.
+//! The conversion of an `xla.HloInstructionProto`'s fields to an [`Opcode`]; both readers use it.
 
 use super::{
     Binary, ComparisonDirection, Gather, IdentityCall, InstructionError, Literal, Opcode,
@@ -12,7 +12,8 @@ use crate::{
 
 type Result<T> = std::result::Result<T, InstructionError>;
 
-/// The opcodes that take any extents. What others do where an extent is a bound or unknown is not known.
+/// The opcodes that accept bounded and unknown extents. All other opcodes become
+/// [`Opcode::Other`] if an extent is not fixed, because their results are then not known.
 const STRUCTURE: [&str; 8] = [
     "parameter",
     "copy",
@@ -24,19 +25,19 @@ const STRUCTURE: [&str; 8] = [
     "custom-call",
 ];
 
-/// What there is to an instruction's opcode beside the fields of its message.
+/// The inputs of an opcode that are not fields of the message itself.
 pub(super) struct Around<'a> {
-    /// The value of a constant.
+    /// The value, if the instruction is a constant.
     pub(super) literal: Option<Literal>,
-    /// The computations that it calls, by place.
+    /// The called computations, by place.
     pub(super) called: Vec<usize>,
-    /// The shapes of its operands.
+    /// The shapes of the operands.
     pub(super) operands: &'a [&'a Shape],
-    /// Its own shape.
+    /// The declared shape of the instruction.
     pub(super) shape: &'a Shape,
 }
 
-/// The opcode that the fields of an instruction say.
+/// Converts the fields of an instruction to an opcode with its attributes.
 pub(super) fn opcode(proto: &xla::HloInstructionProto, around: Around<'_>) -> Result<Opcode> {
     let dimensions = || naturals(|| FieldPath::new("dimensions"), &proto.dimensions);
     let is_known = STRUCTURE.contains(&proto.opcode.as_str()) || proto.opcode.is_empty();
@@ -71,11 +72,11 @@ pub(super) fn opcode(proto: &xla::HloInstructionProto, around: Around<'_>) -> Re
         }
         "dynamic-update-slice" => Opcode::DynamicUpdateSlice,
         "gather" => Opcode::Gather(gather(proto)?.into()),
-        // Several arrays at a time give a tuple.
+        // A scatter of several arrays gives a tuple, which is kept as `Opcode::Other`.
         "scatter" if around.operands.len() == 3 => {
             Opcode::Scatter(scatter(proto, callee(&around)?)?.into())
         }
-        // Several arrays at a time give a tuple.
+        // A reduce of several arrays gives a tuple, which is kept as `Opcode::Other`.
         "reduce" if around.operands.len() == 2 => {
             Opcode::Reduce { dimensions: dimensions()?, computation: callee(&around)? }
         }
@@ -122,7 +123,7 @@ fn missing(field: &'static str, accepted: &'static str) -> InstructionError {
     InstructionError::Missing { field: FieldPath::new(field), accepted }
 }
 
-/// The one computation that is called.
+/// Returns the called computation, if there is exactly one.
 fn callee(around: &Around<'_>) -> Result<usize> {
     match *around.called {
         [computation] => Ok(computation),
@@ -133,7 +134,7 @@ fn callee(around: &Around<'_>) -> Result<usize> {
     }
 }
 
-/// The one entry of `dimensions`.
+/// Returns the entry of `dimensions`, if there is exactly one.
 fn the_one(dimensions: &[usize]) -> Result<usize> {
     match *dimensions {
         [dimension] => Ok(dimension),

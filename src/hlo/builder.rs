@@ -1,4 +1,4 @@
-//! Makes modules one instruction after the other, for the readers and for compilers that are not XLA.
+//! The construction of modules instruction by instruction, for the readers and for other compilers.
 
 use super::{
     Computation, HloError, Instruction, InstructionError, MAX_CALLED_SHAPES, MAX_COMPUTATIONS,
@@ -7,13 +7,14 @@ use super::{
 };
 use crate::shape::{FieldPath, Shape, excerpt};
 
-/// Characters of a name that messages show.
+/// The maximum number of characters of a name in an error message.
 const MAX_PRINTED: usize = 80;
 
-/// Makes a [`Module`] in code, every instruction checked as it is added.
+/// Makes a [`Module`] in code and checks every instruction as it is added.
 ///
-/// Instructions go into the computation that is being made, and are named by their place in it;
-/// [`computation`](Self::computation) ends a callee, [`finish`](Self::finish) the entry.
+/// Instructions belong to the current computation and are numbered in it from 0.
+/// [`computation`](Self::computation) ends a computation that others call, [`finish`](Self::finish)
+/// ends the entry.
 ///
 /// ```
 /// use stridec::hlo::{Builder, Opcode};
@@ -34,21 +35,21 @@ const MAX_PRINTED: usize = 80;
 pub struct Builder {
     name: String,
     computations: Vec<Computation>,
-    /// The name of the computation that is being made, for errors; empty where it is not known yet.
+    /// The name of the current computation, for errors; empty until it is known.
     current: String,
     instructions: Vec<Instruction>,
     parameters: usize,
-    /// Where the instructions that are added come from.
+    /// The source line of the instructions that are added next.
     source: Option<SourceLine>,
-    /// Instructions of all computations.
+    /// The number of instructions in all computations.
     count: usize,
     literal_bytes: usize,
-    /// Shapes of the operands of calls.
+    /// The number of shapes of all operands of calls.
     called_shapes: usize,
 }
 
 impl Builder {
-    /// A builder of a module with this name.
+    /// Makes a builder of a module with this name.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
@@ -64,7 +65,7 @@ impl Builder {
         }
     }
 
-    /// Says which line the instructions that are added from now on come from; refusals name it.
+    /// Sets the source line of the instructions that are added from now on. Errors name it.
     pub fn source(&mut self, source: Option<SourceLine>) {
         self.source = source;
     }
@@ -73,27 +74,32 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// Where the module would have too many instructions.
+    /// Returns an error if the module would have too many instructions.
     pub fn parameter(&mut self, shape: Shape) -> Result<usize, HloError> {
         let number = self.parameters;
         self.add_named(String::new(), Opcode::Parameter { number }, Vec::new(), Some(shape))
     }
 
-    /// Adds an instruction whose operands and attributes give its shape; returns its place.
+    /// Adds an instruction whose shape follows from its operands and attributes; returns its place.
     ///
     /// # Errors
     ///
-    /// Where it breaks a rule of its opcode, or the opcode needs [`add_as`](Self::add_as).
+    /// Returns an error if the instruction breaks a rule of its opcode, or if the opcode needs
+    /// [`add_as`](Self::add_as).
     pub fn add(&mut self, opcode: Opcode, operands: &[usize]) -> Result<usize, HloError> {
         self.add_named(String::new(), opcode, operands.to_vec(), None)
     }
 
-    /// Adds an instruction with its shape, which is needed where the operands and attributes do not give it (reshape,
-    /// broadcast, iota, convert, bitcast, bitcast-convert and other opcodes), and compared elsewhere; returns its place.
+    /// Adds an instruction with a declared shape; returns its place.
+    ///
+    /// Reshape, broadcast, iota, convert, bitcast, bitcast-convert and [`Opcode::Other`] need the
+    /// shape,
+    /// because their operands and attributes do not determine it. Other opcodes must have this
+    /// shape.
     ///
     /// # Errors
     ///
-    /// Where it breaks a rule of its opcode.
+    /// Returns an error if the instruction breaks a rule of its opcode.
     pub fn add_as(
         &mut self,
         opcode: Opcode,
@@ -103,11 +109,12 @@ impl Builder {
         self.add_named(String::new(), opcode, operands.to_vec(), Some(shape))
     }
 
-    /// Adds an instruction with a name, an empty one standing for its place; see [`add_as`](Self::add_as).
+    /// Adds an instruction with a name, or without one if `name` is empty; see
+    /// [`add_as`](Self::add_as).
     ///
     /// # Errors
     ///
-    /// Where it breaks a rule of its opcode.
+    /// Returns an error if the instruction breaks a rule of its opcode.
     pub fn add_named(
         &mut self,
         name: String,
@@ -172,7 +179,7 @@ impl Builder {
         Ok((opcode, operands, declared.unwrap_or(inferred)))
     }
 
-    /// Counts what a call compares.
+    /// Counts the shapes that a call compares with the parameters of its callee.
     fn count_called(&mut self, operands: &[usize]) -> Result<(), HloError> {
         for instruction in operands.iter().filter_map(|&operand| self.instructions.get(operand)) {
             self.called_shapes = self.called_shapes.saturating_add(instruction.shape().shapes());
@@ -193,11 +200,12 @@ impl Builder {
         Ok(())
     }
 
-    /// Ends a computation that others call; returns its place, by which they name it.
+    /// Ends a computation that others call; returns its place, by which callers refer to it.
     ///
     /// # Errors
     ///
-    /// Where there is no instruction `root`, or the module would have too many computations or too deep calls.
+    /// Returns an error if there is no instruction `root`, or if the module would have too many
+    /// computations or too deeply nested calls.
     pub fn computation(&mut self, name: impl Into<String>, root: usize) -> Result<usize, HloError> {
         let (place, limit) = (self.computations.len(), MAX_COMPUTATIONS);
         if place >= limit {
@@ -218,11 +226,12 @@ impl Builder {
         Ok(place)
     }
 
-    /// Ends the entry, and with it the module. Buffers have the layouts of the parameters' and the root's shapes.
+    /// Ends the entry and the module. The buffers have the layouts of the parameters and of the
+    /// root.
     ///
     /// # Errors
     ///
-    /// As [`computation`](Self::computation).
+    /// Returns the errors of [`computation`](Self::computation).
     pub fn finish(mut self, name: impl Into<String>, root: usize) -> Result<Module, HloError> {
         let entry = self.computation(name, root)?;
         let computation = &self.computations[entry];
@@ -232,11 +241,15 @@ impl Builder {
         self.module(entry, parameters, result)
     }
 
-    /// As [`finish`](Self::finish), with buffers of these shapes, which may have other layouts.
+    /// Ends the module like [`finish`](Self::finish), with explicit buffer shapes. Their layouts
+    /// may
+    /// differ from those of the parameters and the root.
     ///
     /// # Errors
     ///
-    /// Where these are not the shapes of the parameters and the root.
+    /// Returns an error if the types or dimensions differ from those of the parameters and the
+    /// root, and
+    /// the errors of [`computation`](Self::computation).
     pub fn finish_with_layouts(
         mut self,
         name: impl Into<String>,
@@ -248,7 +261,7 @@ impl Builder {
         self.module(entry, parameters, result)
     }
 
-    /// The module of the computations so far.
+    /// Makes the module from the finished computations.
     pub(super) fn module(
         self,
         entry: usize,
@@ -258,22 +271,22 @@ impl Builder {
         Module::new(self.name, self.computations, entry, parameters, result)
     }
 
-    /// Names the computation that is being made, for errors.
+    /// Sets the name of the current computation, for errors.
     pub(super) fn begin(&mut self, name: &str) {
         name.clone_into(&mut self.current);
     }
 
-    /// The computations that were ended.
+    /// Returns the finished computations.
     pub(super) fn computations(&self) -> &[Computation] {
         &self.computations
     }
 
-    /// The instructions of the computation that is being made.
+    /// Returns the instructions of the current computation.
     pub(super) fn instructions(&self) -> &[Instruction] {
         &self.instructions
     }
 
-    /// The error of the instruction after those that are there.
+    /// Adds the path of the next instruction to an error.
     pub(super) fn refused(&self, name: &str, error: InstructionError) -> HloError {
         let (computation, instruction) = (self.computations.len(), self.instructions.len());
         let path = FieldPath::new("computations").index(computation);

@@ -1,9 +1,9 @@
-//! A function: instructions in order, and the one that is its result.
+//! Computations: functions of their parameters.
 
 use super::{HloError, Instruction, MAX_CALL_DEPTH, Opcode};
 use crate::shape::{FieldPath, Shape, excerpt};
 
-/// A function of its parameters.
+/// A function of its parameters: a list of instructions, with the one that gives the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Computation {
     name: String,
@@ -11,13 +11,14 @@ pub struct Computation {
     /// The instruction of each parameter, by number.
     parameters: Vec<usize>,
     root: usize,
-    /// Computations inside one another, this one included.
+    /// The maximum nesting of calls, including this computation.
     depth: usize,
 }
 
 impl Computation {
-    /// The computation at `path` in its module; `before` are those that it may call, and `root` is one of its
-    /// instructions.
+    /// Makes a computation whose result is the instruction `root`. It may call those in `before`,
+    /// and
+    /// its number in the module is `before.len()`.
     pub(super) fn new(
         name: String,
         instructions: Vec<Instruction>,
@@ -56,36 +57,36 @@ impl Computation {
         Ok(Self { name, instructions, parameters, root, depth })
     }
 
-    /// Its name, such as `main`.
+    /// Returns the name, such as `main`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its instructions, operands before users.
+    /// Returns the instructions, operands before users.
     #[must_use]
     pub fn instructions(&self) -> &[Instruction] {
         &self.instructions
     }
 
-    /// The place of each parameter's instruction, by number.
+    /// Returns the place of each parameter's instruction, by number.
     #[must_use]
     pub fn parameters(&self) -> &[usize] {
         &self.parameters
     }
 
-    /// The place of the instruction whose value is the result.
+    /// Returns the place of the instruction that gives the result.
     #[must_use]
     pub fn root(&self) -> usize {
         self.root
     }
 
-    /// The shape of a parameter's instruction.
+    /// Returns the shape of a parameter's instruction.
     pub(super) fn parameter_shape(&self, number: usize) -> &Shape {
         self.instructions[self.parameters[number]].shape()
     }
 
-    /// The shape of the result.
+    /// Returns the shape of the result.
     pub(super) fn root_shape(&self) -> &Shape {
         self.instructions[self.root].shape()
     }

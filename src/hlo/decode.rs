@@ -1,7 +1,7 @@
 //! Modules from serialized protos.
 //!
-//! Messages are walked field by field, and each instruction is decoded and checked by itself, so that hostile bytes
-//! take no more memory than the module that they are.
+//! Messages are read field by field, and every instruction is decoded and checked before the next
+//! one. So hostile bytes cannot take more memory than the module that they hold.
 
 use std::collections::HashMap;
 
@@ -22,15 +22,16 @@ use crate::{
 };
 
 impl Module {
-    /// Reads a serialized `xla.HloModuleProto`, or an `xla.HloProto` with one in it; they are told apart.
+    /// Reads a serialized `xla.HloModuleProto`, or an `xla.HloProto` that holds one.
     ///
-    /// Fields that say nothing of what moves are skipped. What an opcode does that the compiler has no use for is not
-    /// kept: see [`Opcode::Other`].
+    /// Fields that do not affect data movement are skipped. Opcodes that the compiler does not
+    /// support
+    /// lose their attributes: see [`Opcode::Other`].
     ///
     /// # Errors
     ///
-    /// Where `bytes` are no such message, the module is invalid, or it has more instructions, computations, nested
-    /// calls or bytes than stridec reads.
+    /// Returns an error if `bytes` are no such message, if the module is invalid, or if it has more
+    /// instructions, computations, nested calls or bytes than stridec reads.
     pub fn decode(bytes: &[u8]) -> Result<Self, HloError> {
         let parts = ModuleParts::read(module_message(bytes)?)?;
         let mut builder = Builder::new(parts.name);
@@ -75,9 +76,10 @@ impl Module {
     }
 }
 
-/// The bytes of the module: those of an `HloProto`'s field 1, or all of them.
+/// Returns the bytes of the module: field 1 of an `HloProto`, or all bytes of an `HloModuleProto`.
 ///
-/// An `HloProto` has the fields 1 and 3 only; an `HloModuleProto` has others, and `host_program_shape` always.
+/// An `HloProto` has only the fields 1 and 3; an `HloModuleProto` always has `host_program_shape`,
+/// which is field 4.
 pub(super) fn module_message(bytes: &[u8]) -> Result<&[u8], HloError> {
     let mut module = None;
     for field in Fields::of(bytes) {
@@ -91,7 +93,7 @@ pub(super) fn module_message(bytes: &[u8]) -> Result<&[u8], HloError> {
     module.ok_or_else(|| malformed("bytes", "no module").into())
 }
 
-/// The fields of a module, its computations not yet read.
+/// The fields of a module, with its computations still serialized.
 struct ModuleParts<'a> {
     name: &'a str,
     computations: Vec<&'a [u8]>,
@@ -139,13 +141,13 @@ impl<'a> ModuleParts<'a> {
     }
 }
 
-/// Adds the fields of a message to what is known of it.
+/// Merges a serialized message into the fields that are decoded already.
 fn merge(known: &mut impl Message, message: &[u8], name: &'static str) -> Result<(), HloError> {
     within_limit(message.len())?;
     Ok(known.merge(message).map_err(|error| malformed(name, &error.to_string()))?)
 }
 
-/// Checks how many bytes were decoded.
+/// Checks the number of bytes that were decoded.
 fn within_limit(given: usize) -> Result<(), HloError> {
     if given > MAX_MODULE_BYTES {
         return Err(HloError::TooManyBytes { given, limit: MAX_MODULE_BYTES });
@@ -153,7 +155,7 @@ fn within_limit(given: usize) -> Result<(), HloError> {
     Ok(())
 }
 
-/// The fields of a computation, its instructions not yet read.
+/// The fields of a computation, with its instructions still serialized.
 struct ComputationParts<'a> {
     name: &'a str,
     instructions: Vec<&'a [u8]>,
@@ -210,8 +212,8 @@ impl<'a> ComputationParts<'a> {
     }
 }
 
-/// XLA compares the low 32 bits of the numbers of instructions.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // which is what is meant
+/// Returns the low 32 bits of an instruction's number, which is all that XLA compares.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // the low bits are meant
 fn low(id: i64) -> u32 {
     id as u32
 }
@@ -258,7 +260,7 @@ fn instruction(
     Ok(())
 }
 
-/// An instruction's message without the literal, and the bytes of that.
+/// Splits an instruction's message into the literal's bytes and a message with the other fields.
 fn split(
     bytes: &[u8],
     decoded: &mut usize,
@@ -274,7 +276,7 @@ fn split(
                 let (given, limit) = (length, MAX_LITERAL_BYTES);
                 return Err(HloError::TooManyLiteralBytes { given, limit });
             }
-            // A second one adds to the first, as the wire format has it.
+            // Two occurrences of a message field are merged, as the wire format demands.
             literal.get_or_insert_default().extend_from_slice(given);
         } else {
             *decoded += field.raw.len();
@@ -286,7 +288,7 @@ fn split(
     Ok((rest, literal))
 }
 
-/// The places of numbers.
+/// Returns the places of instructions or computations by their numbers.
 fn places(
     name: &'static str,
     ids: &[i64],

@@ -6,8 +6,9 @@ use super::{Computation, Instruction, Module, Opcode, literal_proto};
 use crate::{proto::xla, shape::Shape};
 
 impl Module {
-    /// Writes a serialized `xla.HloModuleProto` that [`Module::decode`] reads as the same module, every layout
-    /// written.
+    /// Writes a serialized `xla.HloModuleProto`, with every layout explicit. [`Module::decode`]
+    /// reads it
+    /// as the same module.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let program_shape = xla::ProgramShape {
@@ -22,7 +23,7 @@ impl Module {
             entry_computation_id: int64(self.entry_index() as u64),
             ..Default::default()
         };
-        // Instructions are written one by one: their messages take more memory than they do themselves.
+        // One message at a time: the messages of all instructions need more memory than the module.
         let mut bytes = module.encode_to_vec();
         let mut first = 1;
         for (id, computation) in self.computations().iter().enumerate() {
@@ -39,7 +40,7 @@ const COMPUTATIONS: u8 = 3 << 3 | 2;
 /// The tag of `HloComputationProto.instructions`.
 const INSTRUCTIONS: u8 = 2 << 3 | 2;
 
-/// Adds a field that holds a message.
+/// Appends a field that holds a message.
 #[allow(clippy::cast_possible_truncation)] // seven bits at a time
 fn push(bytes: &mut Vec<u8>, tag: u8, message: &[u8]) {
     bytes.push(tag);
@@ -52,7 +53,7 @@ fn push(bytes: &mut Vec<u8>, tag: u8, message: &[u8]) {
     bytes.extend_from_slice(message);
 }
 
-/// The bytes of a computation whose instructions are numbered from `first`.
+/// Serializes a computation whose instructions are numbered from `first`.
 fn encoded(computation: &Computation, id: i64, first: i64) -> Vec<u8> {
     let number = |place: usize| first + int64(place as u64);
     let parameters = 0..computation.parameters().len();
@@ -80,7 +81,7 @@ fn encoded(computation: &Computation, id: i64, first: i64) -> Vec<u8> {
     bytes
 }
 
-/// A shape with all its layouts, as XLA writes them.
+/// Converts a shape, with default layouts made explicit as XLA writes them.
 fn shape(shape: &Shape) -> xla::Shape {
     (&shape.clone().with_default_layouts()).into()
 }
@@ -103,7 +104,7 @@ fn sizes(list: &[u64]) -> Vec<i64> {
     list.iter().copied().map(int64).collect()
 }
 
-/// The message of an instruction without numbers of instructions.
+/// Converts an instruction; its number and its operands' numbers are left unset.
 fn instruction(instruction: &Instruction) -> xla::HloInstructionProto {
     let opcode = instruction.opcode();
     let mut proto = xla::HloInstructionProto {

@@ -1,58 +1,58 @@
-//! Why a module is invalid, or more than stridec reads.
+//! Errors of modules that are invalid, or larger than stridec reads.
 
 use crate::{
     error_kind::ErrorKind,
     shape::{FieldPath, Shape, ShapeError},
 };
 
-/// Why a module cannot be read or built.
+/// The reason why a module cannot be read or built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HloError {
-    /// Bytes that are no module, or a field of the module itself.
+    /// The bytes are no module, or a field of the module itself is invalid.
     #[error(transparent)]
     Message(#[from] ShapeError),
-    /// A field of the module, or of a computation, that is missing or names nothing.
+    /// A field of the module or of a computation is missing or refers to nothing.
     #[error("{field}: {given}; expected {accepted}")]
     Field {
         /// The field.
         field: FieldPath,
-        /// What is wrong with it, in words.
+        /// The problem, in words.
         given: String,
-        /// What is accepted.
+        /// The accepted values.
         accepted: &'static str,
     },
-    /// An instruction that breaks a rule.
+    /// An instruction breaks a rule.
     #[error("instruction {instruction} of computation {computation}: {error}")]
     Instruction {
         /// The name of the computation.
         computation: String,
-        /// The name of the instruction, or its place in the computation where it has none.
+        /// The name of the instruction, or its place in the computation if it has no name.
         instruction: String,
         /// The path of the instruction in the module.
         path: FieldPath,
-        /// The rule.
+        /// The broken rule.
         error: Box<InstructionError>,
     },
-    /// A text that is no module.
+    /// A text is no module.
     #[error("line {line}, column {column}: {reason}")]
     Text {
-        /// From 1.
+        /// The line, from 1.
         line: usize,
-        /// From 1, in bytes.
+        /// The column in bytes, from 1.
         column: usize,
-        /// What is wrong there.
+        /// The problem, in words.
         reason: String,
     },
-    /// An error about what begins at a place in a text.
+    /// An error about the instruction or computation that begins on a line of a text.
     #[error("line {line}: {error}")]
     Line {
-        /// From 1.
+        /// The line, from 1.
         line: usize,
-        /// What is wrong.
+        /// The error.
         error: Box<HloError>,
     },
-    /// The buffers of the entry computation are not those that its instructions have.
+    /// A buffer's shape does not fit the entry computation's parameter or result.
     #[error("{field}: expected {expected}, which the entry computation has, got {given}")]
     EntryLayout {
         /// The field.
@@ -62,62 +62,62 @@ pub enum HloError {
         /// The shape that the field gives.
         given: Box<Shape>,
     },
-    /// More instructions than stridec reads.
+    /// The module has more instructions than stridec reads.
     #[error("computations: expected at most {limit} instructions in all, got {given} or more")]
     TooManyInstructions {
-        /// How many there are at least.
+        /// A lower bound of the number of instructions.
         given: usize,
-        /// The most that are read.
+        /// The maximum that stridec reads.
         limit: usize,
     },
-    /// More computations than stridec reads.
+    /// The module has more computations than stridec reads.
     #[error("computations: expected at most {limit} computations, got {given} or more")]
     TooManyComputations {
-        /// How many there are at least.
+        /// A lower bound of the number of computations.
         given: usize,
-        /// The most that are read.
+        /// The maximum that stridec reads.
         limit: usize,
     },
-    /// Calls nested deeper than stridec follows them.
+    /// Calls are nested deeper than stridec follows them.
     #[error("computation {computation}: expected calls at most {limit} deep, got more")]
     TooDeep {
         /// The name of the computation.
         computation: String,
-        /// The deepest that is accepted.
+        /// The maximum depth.
         limit: usize,
     },
-    /// Calls with more shapes among their operands than stridec compares.
+    /// The operands of calls have more shapes than stridec compares.
     #[error(
         "computations: expected calls whose operands have at most {limit} shapes in all, got {given} or more"
     )]
     TooManyCalledShapes {
-        /// How many there are at least.
+        /// A lower bound of the number of shapes.
         given: usize,
-        /// The most that are compared.
+        /// The maximum that stridec compares.
         limit: usize,
     },
-    /// Constants of more bytes than stridec reads.
+    /// Constants have more bytes than stridec reads.
     #[error(
         "computations: expected constants of at most {limit} bytes in all, got {given} or more"
     )]
     TooManyLiteralBytes {
-        /// How many there are at least.
+        /// A lower bound of the number of bytes.
         given: usize,
-        /// The most that are read.
+        /// The maximum that stridec reads.
         limit: usize,
     },
-    /// Bytes beside the constants, more than stridec reads.
+    /// The module has more bytes outside its constants than stridec reads.
     #[error("computations: expected at most {limit} bytes beside the constants, got {given}")]
     TooManyBytes {
-        /// How many there are.
+        /// The number of bytes.
         given: usize,
-        /// The most that are read.
+        /// The maximum that stridec reads.
         limit: usize,
     },
 }
 
 impl HloError {
-    /// What kind of failure it is.
+    /// Returns the kind of failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
@@ -132,7 +132,9 @@ impl HloError {
         }
     }
 
-    /// The field that the error is about, as a path from the module; `None` where it is about no single one.
+    /// Returns the path of the invalid field from the module; `None` if the error concerns no
+    /// single
+    /// field.
     #[must_use]
     pub fn field(&self) -> Option<FieldPath> {
         match self {
@@ -149,28 +151,28 @@ impl HloError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstructionError {
-    /// A shape that is invalid, or a number that a field does not accept.
+    /// A shape is invalid, or a number is out of range.
     #[error(transparent)]
     Value(#[from] ShapeError),
-    /// A field that is missing.
+    /// A field is missing.
     #[error("{field}: missing; expected {accepted}")]
     Missing {
         /// The field.
         field: FieldPath,
-        /// What is accepted.
+        /// The accepted values.
         accepted: &'static str,
     },
-    /// A name or a number that names nothing.
+    /// A name or a number refers to nothing.
     #[error("{field}: {given} is not known; expected {accepted}")]
     Unknown {
         /// The field.
         field: FieldPath,
-        /// What is given.
+        /// The name or number.
         given: String,
-        /// What is accepted.
+        /// The accepted values.
         accepted: &'static str,
     },
-    /// A number that another instruction of the computation has.
+    /// Another instruction of the computation has this number.
     #[error(
         "{field}: {given} is taken by an instruction before this one; expected each number once"
     )]
@@ -180,50 +182,50 @@ pub enum InstructionError {
         /// The number.
         given: u64,
     },
-    /// Another number of operands than the opcode takes.
+    /// The opcode takes a different number of operands.
     #[error("operand_ids: expected {expected}, got {given}")]
     OperandCount {
-        /// What the opcode takes, in words.
+        /// The accepted numbers, in words.
         expected: String,
-        /// How many there are.
+        /// The number of operands.
         given: usize,
     },
-    /// An operand of a shape that the opcode does not take.
+    /// An operand has a shape that the opcode does not take.
     #[error("operand_ids[{operand}]: expected {expected}, got {given}")]
     Operand {
-        /// Which operand.
+        /// The number of the operand, from 0.
         operand: usize,
-        /// What the opcode takes, in words.
+        /// The accepted shapes, in words.
         expected: String,
         /// The operand's shape.
         given: Box<Shape>,
     },
-    /// A called computation that does not fit.
+    /// A called computation does not fit.
     #[error("called_computation_ids: expected {expected}, got {given}")]
     Callee {
-        /// What the opcode takes, in words.
+        /// The accepted computations, in words.
         expected: String,
-        /// What it calls, in words.
+        /// The given computation, in words.
         given: String,
     },
-    /// A shape that is not what the operands and attributes give.
+    /// The declared shape differs from the inferred shape.
     #[error("shape: expected {expected}, which the operands and attributes give, got {given}")]
     Result {
-        /// The shape that is inferred, in words.
+        /// The inferred shape, in words.
         expected: String,
-        /// The shape that is declared.
+        /// The declared shape.
         given: Box<Shape>,
     },
-    /// A literal with another number of values or bytes than its shape has.
+    /// A literal has too few or too many values or bytes for its shape.
     #[error("{field}: expected {expected} {what}, those of {shape}, got {given}")]
     LiteralSize {
         /// The field.
         field: FieldPath,
-        /// Values or bytes.
+        /// The counted unit: values or bytes.
         what: &'static str,
-        /// How many the shape has.
+        /// The number that the shape needs.
         expected: u64,
-        /// How many there are.
+        /// The number that is given.
         given: u64,
         /// The shape.
         shape: Box<Shape>,
@@ -231,7 +233,7 @@ pub enum InstructionError {
 }
 
 impl InstructionError {
-    /// The field that the error is about, as a path from the instruction's own message.
+    /// Returns the path of the invalid field from the instruction's own message.
     #[must_use]
     pub fn field(&self) -> FieldPath {
         match self {
@@ -247,7 +249,7 @@ impl InstructionError {
         }
     }
 
-    /// The same error, its field seen from the message that holds this one at `outer`.
+    /// Prefixes the error's field with `outer`, the path of the message that holds this one.
     pub(super) fn below(mut self, outer: &FieldPath) -> Self {
         match &mut self {
             Self::Value(error) => return Self::Value(error.clone().below(outer)),

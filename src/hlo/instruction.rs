@@ -1,9 +1,9 @@
-//! One operation on values.
+//! Instructions of a computation.
 
 use super::{Opcode, SourceLine};
 use crate::shape::Shape;
 
-/// One operation on values, whose shape is what its operands and attributes give.
+/// One operation on values, with the shape of its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction {
     pub(super) name: String,
@@ -14,32 +14,34 @@ pub struct Instruction {
 }
 
 impl Instruction {
-    /// Its name, such as `transpose.3`.
+    /// Returns the name, such as `transpose.3`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it gives. The layout is the one that was read, which says something about a `bitcast` only.
+    /// Returns the shape of the result. Its layout is the one that was read; only `bitcast` depends
+    /// on it.
     #[must_use]
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// What it does.
+    /// Returns the opcode with its attributes.
     #[must_use]
     pub fn opcode(&self) -> &Opcode {
         &self.opcode
     }
 
-    /// The instructions whose values it takes, as places in
-    /// [`Computation::instructions`](super::Computation::instructions); each is before this one.
+    /// Returns the operands, as places in
+    /// [`Computation::instructions`](super::Computation::instructions). All are before this
+    /// instruction.
     #[must_use]
     pub fn operands(&self) -> &[usize] {
         &self.operands
     }
 
-    /// The line that it comes from, where the module says it.
+    /// Returns the source line of the instruction, if the module names it.
     #[must_use]
     pub fn source(&self) -> Option<&SourceLine> {
         self.source.as_ref()

@@ -10,10 +10,14 @@ use crate::{
 
 /// The value of a constant: an array, or a tuple of values.
 ///
-/// [`bytes`](Self::bytes) holds an array's elements in row-major order of their indices, the last dimension fastest,
-/// whatever layout the literal had where it was read. Each element takes whole bytes, the least significant first: a
-/// `pred` is 0 or 1, a type below a byte takes one with its value in the low bits and 0 above them, and a complex
-/// number is its real part, then its imaginary part. The bytes of a tuple are those of its parts, one after the other.
+/// [`bytes`](Self::bytes) holds an array's elements in row-major order, whatever the layout of the
+/// literal that was read. Each element takes whole bytes, the least significant first: a `pred` is
+/// 0
+/// or 1; a type of less than 8 bits takes a byte, with its value in the low bits and 0 above them;
+/// a
+/// complex number is its real part, then its imaginary part. The bytes of a tuple are the bytes of
+/// its
+/// elements, one after the other.
 ///
 /// ```
 /// use stridec::hlo::Literal;
@@ -28,11 +32,13 @@ pub struct Literal {
 }
 
 impl Literal {
-    /// The value with these bytes, in the order that the type documents. Layouts in `shape` are left out.
+    /// Makes a value from its bytes, in the order that the type documents. Layouts in `shape` are
+    /// ignored.
     ///
     /// # Errors
     ///
-    /// Where an extent is not fixed, or there are not as many bytes as the shape's elements take.
+    /// Returns an error if an extent is not fixed, or if the number of bytes does not fit the
+    /// shape.
     pub fn new(shape: &Shape, mut bytes: Vec<u8>) -> Result<Self, InstructionError> {
         let shape = dense(shape)?;
         let expected = size(&shape).unwrap_or(u64::MAX);
@@ -49,8 +55,8 @@ impl Literal {
         Ok(Self { shape, bytes })
     }
 
-    /// The elements in the order of memory that the layout of `shape` gives, `bytes` in all as [`new`](Self::new)
-    /// takes them.
+    /// Makes a value from elements that are in memory order for the layout of `shape`. The elements
+    /// themselves are encoded as in [`new`](Self::new).
     pub(super) fn from_memory_order(
         shape: &Shape,
         bytes: Vec<u8>,
@@ -65,25 +71,25 @@ impl Literal {
         }
     }
 
-    /// A tuple of values.
+    /// Makes a tuple of values.
     pub(super) fn tuple(parts: Vec<Self>) -> Result<Self, InstructionError> {
         let shape = Shape::tuple(parts.iter().map(|part| part.shape.clone()))?;
         Ok(Self { shape, bytes: parts.into_iter().flat_map(|part| part.bytes).collect() })
     }
 
-    /// Type and extents, without a layout.
+    /// Returns the type and the extents, without a layout.
     #[must_use]
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// The elements, in the order that the type documents.
+    /// Returns the elements' bytes, in the order that the type documents.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The parts of a tuple; none of an array.
+    /// Returns the elements of a tuple; an empty list for an array.
     #[must_use]
     pub fn parts(&self) -> Vec<Self> {
         let mut rest = self.bytes.as_slice();
@@ -97,7 +103,11 @@ impl Literal {
     }
 }
 
-/// The shape without layouts; an error where an extent is not fixed.
+/// Removes the layouts of a shape.
+///
+/// # Errors
+///
+/// Returns an error if an extent is not fixed.
 fn dense(shape: &Shape) -> Result<Shape, ShapeError> {
     if shape.element_type() == ElementType::Tuple {
         return Shape::tuple(
@@ -120,7 +130,7 @@ fn dense(shape: &Shape) -> Result<Shape, ShapeError> {
     Shape::new(shape.element_type(), extents, None)
 }
 
-/// Bytes of the elements; `None` past 2^64-1.
+/// Returns the number of bytes of the elements; `None` past 2^64-1.
 fn size(shape: &Shape) -> Option<u64> {
     let mut parts = shape.tuple_shapes().iter();
     let own = match shape.element_type().storage_bits() {
@@ -157,7 +167,7 @@ fn is_row_major(layout: &Layout) -> bool {
     layout.minor_to_major.iter().rev().copied().eq(0..layout.minor_to_major.len())
 }
 
-/// The bytes of a literal that holds them in the order that `minor_to_major` says, in row-major order.
+/// Reorders the bytes of a literal from the order `minor_to_major` to row-major order.
 fn row_major(literal: &Literal, minor_to_major: &[usize]) -> Vec<u8> {
     let extents = shape_util::bounds(&literal.shape).unwrap_or_default();
     let elements = extents.iter().product::<u64>();

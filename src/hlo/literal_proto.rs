@@ -11,7 +11,8 @@ use crate::{
 
 type Result<T> = std::result::Result<T, InstructionError>;
 
-/// Reads a serialized literal. The parts of a tuple are read one by one, and no more than its shape has.
+/// Reads a serialized literal. The elements of a tuple are read one by one, and at most as many as
+/// its shape has.
 pub(super) fn decode(bytes: &[u8]) -> Result<Literal> {
     literal(bytes, 1).map_err(|error| error.below(&FieldPath::new("literal")))
 }
@@ -61,8 +62,8 @@ fn malformed(error: &prost::DecodeError) -> ShapeError {
     super::wire::malformed("literal", &error.to_string())
 }
 
-/// The field that holds a type's values, how many of its numbers make an element, 0 where the field is bytes, and the
-/// values as bytes.
+/// Returns the field that holds a type's values, the count of its numbers in one element (0 if the
+/// field is bytes), and the values as bytes.
 fn values(element_type: ElementType, proto: &xla::LiteralProto) -> (&'static str, u64, Vec<u8>) {
     use ElementType as E;
     macro_rules! numbers {
@@ -120,7 +121,7 @@ fn array(shape: &Shape, proto: &xla::LiteralProto) -> Result<Literal> {
     if bytes.len() as u64 == size {
         return Literal::from_memory_order(shape, bytes);
     }
-    // Numbers are counted as the field has them, a complex one as two.
+    // Values are counted as the field stores them: a complex number is two.
     let one = width.checked_div(each).unwrap_or(1);
     Err(InstructionError::LiteralSize {
         field: FieldPath::new(field),
@@ -131,7 +132,7 @@ fn array(shape: &Shape, proto: &xla::LiteralProto) -> Result<Literal> {
     })
 }
 
-/// The message of a literal, in row-major order.
+/// Converts a literal to a message in row-major order.
 pub(super) fn encode(literal: &Literal) -> xla::LiteralProto {
     use ElementType as E;
     let shape = literal.shape().clone().with_default_layouts();

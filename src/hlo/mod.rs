@@ -1,8 +1,9 @@
 //! Programs: XLA's HLO modules, read from protos or text, or built in code.
 //!
-//! A [`Module`] is valid by construction: operands come before their users and callees before their callers, every
-//! shape is what the operands and attributes give, and parameters are numbered from 0. The rules are those of XLA's
-//! `hlo_instruction.cc`, `hlo_verifier.cc` and `shape_inference.cc`.
+//! A [`Module`] is valid by construction: operands come before their users and callees before their
+//! callers, every shape follows from the operands and attributes, and parameters are numbered from
+//! 0.
+//! The rules are those in XLA's `hlo_instruction.cc`, `hlo_verifier.cc` and `shape_inference.cc`.
 //!
 //! ```
 //! use stridec::hlo::{Builder, Module, Opcode};
@@ -17,8 +18,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Opcodes that the compiler has no use for, such as `dot`, are kept as [`Opcode::Other`]: a module that computes is
-//! valid too.
+//! Opcodes that the compiler does not support, such as `dot`, are kept as [`Opcode::Other`], so
+//! that
+//! a module that computes can be read and printed too.
 
 mod attributes;
 mod builder;
@@ -52,20 +54,22 @@ pub use opcode::{
 };
 pub use source_line::SourceLine;
 
-/// How many instructions a module may have, in all its computations.
+/// The maximum number of instructions in a module, over all its computations.
 pub const MAX_INSTRUCTIONS: usize = 1 << 18;
 
-/// How many computations a module may have.
+/// The maximum number of computations in a module.
 pub const MAX_COMPUTATIONS: usize = 1 << 16;
 
-/// How deep calls and fusions may be nested.
+/// The maximum nesting depth of calls and fusions.
 pub const MAX_CALL_DEPTH: usize = 256;
 
-/// How many bytes of a module are read beside its constants, without the fields that are skipped.
+/// The maximum number of bytes read of a module, without constants and skipped fields.
 pub const MAX_MODULE_BYTES: usize = 64 << 20;
 
-/// How many shapes the operands of calls and fusions may have, all of them together: those of tuples are many.
+/// The maximum number of shapes among the operands of all calls and fusions. A tuple counts with
+/// all
+/// its elements.
 pub const MAX_CALLED_SHAPES: usize = 1 << 26;
 
-/// How many bytes the constants of a module may have.
+/// The maximum number of bytes of all constants in a module.
 pub const MAX_LITERAL_BYTES: usize = 64 << 20;

@@ -1,4 +1,4 @@
-//! A program: computations, the entry among them, and the layouts of its buffers.
+//! Modules: computations, the entry among them, and the layouts of the program's buffers.
 
 use super::{Computation, HloError, Instruction};
 use crate::{
@@ -6,11 +6,12 @@ use crate::{
     xla::shape_util,
 };
 
-/// A program, valid by construction: see the module's page for what that means.
+/// A program, valid by construction: see [the module's page](super) for the rules.
 ///
-/// Parameters and results are buffers in the layouts of [`parameters`](Self::parameters) and
-/// [`result`](Self::result), which `host_program_shape` gives. The layouts of instructions between them change nothing,
-/// but for `bitcast`.
+/// Parameters and results are buffers with the layouts of [`parameters`](Self::parameters) and
+/// [`result`](Self::result), which come from `host_program_shape`. The layouts of instructions do
+/// not
+/// matter, except for `bitcast`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Module {
     name: String,
@@ -21,7 +22,7 @@ pub struct Module {
 }
 
 impl Module {
-    /// The module whose entry is computation `entry`, with buffers of these shapes.
+    /// Makes a module from its computations, the entry's place and the shapes of the buffers.
     pub(super) fn new(
         name: String,
         computations: Vec<Computation>,
@@ -54,48 +55,50 @@ impl Module {
         Ok(Self { name, computations, entry, parameters, result })
     }
 
-    /// Its name.
+    /// Returns the name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its computations, callees before callers.
+    /// Returns the computations, callees before callers.
     #[must_use]
     pub fn computations(&self) -> &[Computation] {
         &self.computations
     }
 
-    /// The computation that the program runs.
+    /// Returns the computation that the program runs.
     #[must_use]
     pub fn entry(&self) -> &Computation {
         &self.computations[self.entry]
     }
 
-    /// The place of the entry among the computations.
+    /// Returns the place of the entry among the computations.
     #[must_use]
     pub fn entry_index(&self) -> usize {
         self.entry
     }
 
-    /// The buffers that the program reads, in the order of the parameters' numbers; tuples have one for each part.
+    /// Returns the buffers that the program reads, by parameter number. A tuple has one buffer for
+    /// each
+    /// element.
     #[must_use]
     pub fn parameters(&self) -> &[Shape] {
         &self.parameters
     }
 
-    /// The buffer that the program writes; a tuple has one for each part.
+    /// Returns the buffer that the program writes. A tuple has one buffer for each element.
     #[must_use]
     pub fn result(&self) -> &Shape {
         &self.result
     }
 
-    /// The instructions of all computations.
+    /// Returns the instructions of all computations.
     pub fn instructions(&self) -> impl Iterator<Item = &Instruction> {
         self.computations.iter().flat_map(Computation::instructions)
     }
 
-    /// The same program with buffers in the default layouts, row-major.
+    /// Replaces the layouts of all buffers by the default layout, which is row-major.
     #[must_use]
     pub fn with_default_layouts(self) -> Self {
         let parameters = self.parameters.iter().map(row_major).collect();
@@ -104,7 +107,7 @@ impl Module {
     }
 }
 
-/// The same shape without a layout, which stands for the default one.
+/// Removes the layouts of a shape, so that it has the default ones.
 fn row_major(shape: &Shape) -> Shape {
     if shape.is_array() {
         let dimensions = shape.dimensions().iter().copied();

@@ -1,93 +1,103 @@
-//! What an instruction does, with its attributes.
+//! Opcodes with their attributes.
 
 use super::Literal;
 
-/// What an instruction does. Attributes have XLA's names; numbers of computations are their places in
-/// [`Module::computations`](super::Module::computations).
+/// The operation of an instruction. Attributes have XLA's names; computations are referred to by
+/// their places in [`Module::computations`](super::Module::computations).
 ///
-/// The value itself is not checked: [`Builder`](super::Builder) and the readers make instructions of it that are.
+/// An opcode alone is not checked: [`Builder`](super::Builder) and the readers check it when they
+/// make
+/// an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Opcode {
-    /// The value that the caller gives.
+    /// A value from the caller.
     Parameter {
-        /// Which one, from 0.
+        /// The parameter's number, from 0.
         number: usize,
     },
     /// A value that the module holds.
     Constant(Box<Literal>),
-    /// The index along a dimension, as a value of the result's type.
+    /// The index along a dimension, as a number of the result's type.
     Iota {
         /// The dimension.
         dimension: usize,
     },
-    /// The same value, perhaps in another layout.
+    /// The unchanged value, perhaps in another layout.
     Copy,
-    /// The same memory, read with the result's type, extents and layout. The elements have the same width, or else
-    /// only the bytes agree.
+    /// The operand's memory, read with the result's type, extents and layout. If the elements
+    /// differ in
+    /// width, only the bytes are equal.
     Bitcast,
-    /// The same bits as another type. A narrower type adds a minor-most dimension, a wider one takes it away.
+    /// The operand's bits as another type. A narrower type adds a minor-most dimension, a wider
+    /// type
+    /// removes it.
     BitcastConvert,
-    /// The same elements in row-major order of the logical indices, whatever the layouts.
+    /// The operand's elements, in row-major order of the logical indices whatever the layouts.
     Reshape,
-    /// The same number as another type.
+    /// The operand's numbers converted to another type.
     Convert,
-    /// Dimension `k` of the result is dimension `dimensions[k]` of the operand.
+    /// A permutation of dimensions: dimension `k` of the result is dimension `dimensions[k]` of the
+    /// operand.
     Transpose {
         /// A permutation.
         dimensions: Vec<usize>,
     },
-    /// Dimension `k` of the operand is dimension `dimensions[k]` of the result; the operand repeats along the others.
+    /// A repetition: dimension `k` of the operand is dimension `dimensions[k]` of the result, and
+    /// the
+    /// operand repeats along the other dimensions.
     Broadcast {
-        /// One for each dimension of the operand, in any order.
+        /// One dimension of the result for each dimension of the operand, in any order.
         dimensions: Vec<usize>,
     },
-    /// Mirrors some dimensions.
+    /// The operand mirrored along some dimensions.
     Reverse {
-        /// The dimensions, each once.
+        /// The mirrored dimensions, each once.
         dimensions: Vec<usize>,
     },
-    /// Every `stride`-th element from `start` up to `limit`.
+    /// Every `stride`-th element from `start` up to, but not including, `limit`.
     Slice {
-        /// One for each dimension.
+        /// One range for each dimension.
         dimensions: Vec<SliceDimension>,
     },
-    /// Elements of a value, the second operand, before, after and between those of the first.
+    /// The first operand, with copies of the second before, after and between its elements.
     Pad {
-        /// One for each dimension.
+        /// The padding of each dimension.
         dimensions: Vec<PaddingDimension>,
     },
     /// The operands one after the other.
     Concatenate {
-        /// The dimension along which they follow one another.
+        /// The dimension along which the operands are joined.
         dimension: usize,
     },
-    /// A slice whose start is known at run time: the second operand, a vector, or one scalar operand a dimension. Each
-    /// start is clamped so that the slice is inside.
+    /// A slice whose start is computed at run time. The starts are a vector, or one scalar for each
+    /// dimension, and are clamped so that the slice is inside the operand.
     DynamicSlice {
-        /// Extents of the slice.
+        /// The extents of the slice.
         sizes: Vec<u64>,
     },
-    /// The first operand with the second in the place of a part of it; the rest are starts as for
+    /// The first operand with a part of it replaced by the second. The other operands are starts,
+    /// as for
     /// [`DynamicSlice`](Self::DynamicSlice).
     DynamicUpdateSlice,
-    /// Slices whose starts are in the second operand.
+    /// Slices of the first operand, with starts from the second.
     Gather(Box<Gather>),
-    /// The first operand with parts combined with the third, at starts that are in the second.
+    /// The first operand, parts of which are combined with the third at starts from the second.
     Scatter(Box<Scatter>),
-    /// The elements of the first operand along some dimensions combined with each other and with the second operand, a
-    /// scalar, in any order.
+    /// The elements of the first operand along some dimensions, combined with each other and with
+    /// the
+    /// second operand, a scalar, in any order.
     Reduce {
         /// The dimensions that the result lacks.
         dimensions: Vec<usize>,
         /// The computation that combines two elements.
         computation: usize,
     },
-    /// The operands as one value.
+    /// The operands as one tuple.
     Tuple,
-    /// A part of a tuple.
+    /// An element of a tuple.
     GetTupleElement {
-        /// Which one, from 0.
+        /// The element's number, from 0.
         index: usize,
     },
     /// The result of a computation, whose parameters are the operands.
@@ -99,46 +109,47 @@ pub enum Opcode {
     Fusion {
         /// The computation.
         computation: usize,
-        /// XLA's kind, such as `kLoop`; it changes no value.
+        /// XLA's kind, such as `kLoop`; it does not affect the value.
         kind: String,
     },
-    /// The operand, before which XLA moves nothing.
+    /// The operand, as a barrier for XLA's optimizations.
     OptBarrier,
     /// A custom call that returns its operand.
     IdentityCall(IdentityCall),
-    /// Whether a comparison holds, element by element.
+    /// The result of a comparison, element by element.
     Compare {
         /// The comparison.
         direction: ComparisonDirection,
-        /// Whether floats are compared in their total order.
+        /// True if floats are compared in their total order.
         total_order: bool,
     },
-    /// The second operand where the first is true, else the third.
+    /// The second operand for every element for which the first is true, else the third.
     Select,
-    /// The second operand, no less than the first and no greater than the third.
+    /// The second operand, limited to the range from the first to the third.
     Clamp,
-    /// An operation on a value.
+    /// An operation on one operand.
     Unary(Unary),
-    /// An operation on two values of one type.
+    /// An operation on two operands of one type.
     Binary(Binary),
-    /// A complex number of its two parts.
+    /// A complex number from its real and imaginary parts.
     Complex,
     /// The real part.
     Real,
     /// The imaginary part.
     Imag,
-    /// Anything else. Its shape and operands are known, what it does is not.
+    /// An opcode that the compiler does not support. Only its shape, operands and callees are
+    /// known.
     Other {
         /// XLA's name of the opcode.
         opcode: String,
-        /// What a custom call calls; else empty.
+        /// The target of a custom call; empty for other opcodes.
         target: String,
-        /// The computations that it calls.
+        /// The called computations.
         computations: Vec<usize>,
     },
 }
 
-/// What a slice takes of one dimension.
+/// The range that a slice takes of one dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SliceDimension {
     /// The first index.
@@ -149,56 +160,61 @@ pub struct SliceDimension {
     pub stride: u64,
 }
 
-/// What pad adds to one dimension.
+/// The padding of one dimension.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PaddingDimension {
-    /// Elements before the first; a negative number takes elements away.
+    /// The number of elements added before the first; a negative number removes elements.
     pub edge_padding_low: i64,
-    /// Elements after the last; a negative number takes elements away.
+    /// The number of elements added after the last; a negative number removes elements.
     pub edge_padding_high: i64,
-    /// Elements between each two.
+    /// The number of elements added between neighbouring elements.
     pub interior_padding: u64,
 }
 
 /// The attributes of a gather.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Gather {
-    /// Dimensions of the result that are a slice's, ascending.
+    /// The dimensions of the result that come from a slice, ascending.
     pub offset_dims: Vec<usize>,
-    /// Dimensions of the operand that the slices lose, ascending.
+    /// The dimensions of the operand that slices lack, ascending.
     pub collapsed_slice_dims: Vec<usize>,
-    /// The dimension of the operand that each entry of an index vector is for.
+    /// The dimension of the operand for each entry of an index vector.
     pub start_index_map: Vec<usize>,
-    /// The dimension of the indices that holds the index vectors; their rank where each vector is one scalar.
+    /// The dimension of the indices that holds the index vectors; equal to their rank if each
+    /// vector is
+    /// one scalar.
     pub index_vector_dim: usize,
-    /// Dimensions of the operand that go with dimensions of the indices, ascending.
+    /// The dimensions of the operand that match dimensions of the indices, ascending.
     pub operand_batching_dims: Vec<usize>,
-    /// Those dimensions of the indices.
+    /// The matching dimensions of the indices.
     pub start_indices_batching_dims: Vec<usize>,
-    /// Extents of each slice.
+    /// The extents of a slice.
     pub slice_sizes: Vec<u64>,
 }
 
 /// The attributes of a scatter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Scatter {
-    /// Dimensions of the updates that are a window's, ascending.
+    /// The dimensions of the updates that come from a window, ascending.
     pub update_window_dims: Vec<usize>,
-    /// Dimensions of the operand that the windows lack, ascending.
+    /// The dimensions of the operand that windows lack, ascending.
     pub inserted_window_dims: Vec<usize>,
-    /// The dimension of the operand that each entry of an index vector is for.
+    /// The dimension of the operand for each entry of an index vector.
     pub scatter_dims_to_operand_dims: Vec<usize>,
-    /// The dimension of the indices that holds the index vectors; their rank where each vector is one scalar.
+    /// The dimension of the indices that holds the index vectors; equal to their rank if each
+    /// vector is
+    /// one scalar.
     pub index_vector_dim: usize,
-    /// Dimensions of the operand that go with dimensions of the indices, ascending.
+    /// The dimensions of the operand that match dimensions of the indices, ascending.
     pub input_batching_dims: Vec<usize>,
-    /// Those dimensions of the indices.
+    /// The matching dimensions of the indices.
     pub scatter_indices_batching_dims: Vec<usize>,
-    /// The computation that combines an element of the operand, parameter 0, with one of the updates, parameter 1.
+    /// The computation that combines an element of the operand, parameter 0, with an element of the
+    /// updates, parameter 1.
     pub computation: usize,
 }
 
-/// Gives each of an enum's values its name in XLA.
+/// Defines an enum whose values have names in XLA.
 macro_rules! names {
     ($(#[$doc:meta])* $kind:ident { $($(#[$of:meta])* $value:ident = $name:literal),* $(,)? }) => {
         $(#[$doc])*
@@ -206,16 +222,16 @@ macro_rules! names {
         pub enum $kind { $($(#[$of])* $value),* }
 
         impl $kind {
-            /// Every value.
+            /// All values.
             pub const ALL: &[Self] = &[$(Self::$value),*];
 
-            /// XLA's name.
+            /// Returns XLA's name.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$value => $name),* }
             }
 
-            /// The value that XLA calls `name`.
+            /// Returns the value that XLA calls `name`.
             #[must_use]
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|value| value.name() == name)
@@ -227,11 +243,11 @@ macro_rules! names {
 names! {
     /// A custom call that returns its operand.
     IdentityCall {
-        /// Says how a value is divided among devices.
+        /// The annotation of a value's sharding.
         Sharding = "Sharding",
-        /// Says how a result is divided among devices.
+        /// The annotation of a result's sharding.
         FuncResultSharding = "xla.sdy.FuncResultSharding",
-        /// Asks for a layout.
+        /// A request for a layout.
         LayoutConstraint = "LayoutConstraint",
     }
 }
@@ -255,25 +271,25 @@ names! {
 }
 
 names! {
-    /// An operation on a value.
+    /// An operation on one operand.
     Unary {
-        /// The number without its sign.
+        /// The absolute value.
         Abs = "abs",
         /// The number with the other sign.
         Negate = "negate",
-        /// Of bits; of `pred`, whether it does not hold.
+        /// The complement of every bit; for `pred`, the logical negation.
         Not = "not",
-        /// -1, 0 or 1, as the number is below, at or above 0.
+        /// -1, 0 or 1 for negative numbers, zero and positive numbers.
         Sign = "sign",
     }
 }
 
 names! {
-    /// An operation on two values of one type.
+    /// An operation on two operands of one type.
     Binary {
-        /// Of bits; of `pred`, whether both hold.
+        /// The bitwise conjunction; for `pred`, the logical one.
         And = "and",
-        /// Of bits; of `pred`, whether either holds.
+        /// The bitwise disjunction; for `pred`, the logical one.
         Or = "or",
         /// The sum; integers wrap around.
         Add = "add",
@@ -281,19 +297,19 @@ names! {
         Subtract = "subtract",
         /// The product; integers wrap around.
         Multiply = "multiply",
-        /// The quotient; of integers it is cut, and by 0 it has all bits set.
+        /// The quotient; of integers it is truncated, and all bits are set if the divisor is 0.
         Divide = "divide",
-        /// What division leaves, with the sign of the first operand.
+        /// The remainder, with the sign of the first operand.
         Remainder = "remainder",
-        /// The lesser.
+        /// The lesser operand.
         Minimum = "minimum",
-        /// The greater.
+        /// The greater operand.
         Maximum = "maximum",
     }
 }
 
 impl Opcode {
-    /// XLA's name.
+    /// Returns XLA's name.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -334,7 +350,7 @@ impl Opcode {
         }
     }
 
-    /// The computations that it calls.
+    /// Returns the called computations.
     #[must_use]
     pub fn computations(&self) -> &[usize] {
         match self {
@@ -347,7 +363,7 @@ impl Opcode {
         }
     }
 
-    /// Whether extents that are bounds or unknown say nothing else about it than fixed ones do.
+    /// Returns true if the opcode treats bounded and unknown extents like fixed ones.
     pub(super) fn takes_dynamic_extents(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! Where in a program's own source an instruction comes from, as the metadata of modules say it.
+//! The source lines of instructions, from the metadata of modules.
 
 use std::{fmt, sync::Arc};
 
@@ -12,39 +12,39 @@ pub struct SourceLine {
 }
 
 impl SourceLine {
-    /// A line of a file, the first being 1.
+    /// Makes a line from a file's path and a line number, from 1.
     #[must_use]
     pub fn new(file: impl Into<Arc<str>>, line: u32) -> Self {
         Self { file: file.into(), line }
     }
 
-    /// The file's path, as the compiler that wrote the module had it.
+    /// Returns the file's path, as the compiler that wrote the module recorded it.
     #[must_use]
     pub fn file(&self) -> &str {
         &self.file
     }
 
-    /// The line, from 1.
+    /// Returns the line number, from 1.
     #[must_use]
     pub fn line(&self) -> u32 {
         self.line
     }
 }
 
-/// `layers.py:12`
+/// Prints the path and the number: `layers.py:12`.
 impl fmt::Display for SourceLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file, self.line)
     }
 }
 
-/// The lines of a module's stack frames. In tables, numbers count from 1.
+/// The tables of a module's stack frames. Their entries refer to each other by numbers from 1.
 #[derive(Default)]
 pub(super) struct StackFrames {
     files: Vec<Arc<str>>,
-    /// A file and a line.
+    /// The file's number and the line number of each location.
     locations: Vec<(i32, i32)>,
-    /// A location each.
+    /// The location's number of each frame.
     frames: Vec<i32>,
 }
 
@@ -61,7 +61,7 @@ impl StackFrames {
         self.frames.push(location);
     }
 
-    /// The line that the metadata of an instruction say: their own, or that of a frame.
+    /// Finds the source line of an instruction: in its metadata, or through its stack frame.
     pub(super) fn line(&self, metadata: &xla::OpMetadata) -> Option<SourceLine> {
         if !metadata.source_file.is_empty() {
             return line(metadata.source_line)
@@ -84,12 +84,12 @@ impl From<xla::StackFrameIndexProto> for StackFrames {
     }
 }
 
-/// The entry of a table with this number; 0 is none.
+/// Returns the entry of a table by its number, from 1; `None` for 0.
 fn numbered<T>(table: &[T], number: i32) -> Option<&T> {
     table.get(usize::try_from(number).ok()?.checked_sub(1)?)
 }
 
-/// The number of a line; 0 is none.
+/// Converts a line number; 0 means that there is none.
 fn line(number: i32) -> Option<u32> {
     u32::try_from(number).ok().filter(|&line| line > 0)
 }

@@ -1,4 +1,4 @@
-//! The rules of every opcode, as the builder refuses what breaks them.
+//! The rules of every opcode: the builder refuses every violation.
 
 use super::*;
 use crate::shape::Shape;
@@ -7,7 +7,7 @@ fn shape(text: &str) -> Shape {
     text.parse().unwrap()
 }
 
-/// What an instruction on parameters of these shapes gives, or why it is refused.
+/// Returns the result shape of an instruction on parameters of these shapes, or its error.
 fn given(opcode: Opcode, operands: &[&str], declared: Option<&str>) -> Result<String, String> {
     let mut builder = scalar_adder();
     let operands: Vec<usize> =
@@ -26,7 +26,7 @@ fn given(opcode: Opcode, operands: &[&str], declared: Option<&str>) -> Result<St
     Ok(instruction.shape().to_string())
 }
 
-/// A builder whose computation 0 takes two floats and gives the second.
+/// Makes a builder whose computation 0 takes two floats and returns the second.
 fn scalar_adder() -> Builder {
     let mut builder = Builder::new("test");
     let _ = builder.parameter(shape("f32[]")).unwrap();

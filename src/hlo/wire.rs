@@ -1,25 +1,25 @@
-//! The fields of a serialized message, one after the other, without decoding what they hold.
+//! The fields of a serialized message, one after the other, without decoding their contents.
 
 use crate::shape::ShapeError;
 
-/// One field, as it stands in the bytes.
+/// A serialized field.
 pub(super) struct Field<'a> {
     pub(super) number: u64,
     pub(super) value: Value<'a>,
-    /// The bytes of the whole field, its tag included.
+    /// The bytes of the whole field, including its tag.
     pub(super) raw: &'a [u8],
 }
 
-/// What a field holds, as far as the wire format tells.
+/// The content of a field, as far as its wire type tells.
 pub(super) enum Value<'a> {
     Varint(u64),
-    /// 4 or 8 bytes.
+    /// A fixed width of 4 or 8 bytes.
     Fixed,
     Bytes(&'a [u8]),
 }
 
 impl<'a> Field<'a> {
-    /// The bytes of a message.
+    /// Returns the bytes of a field that holds a message.
     pub(super) fn message(&self, name: &'static str) -> Result<&'a [u8], ShapeError> {
         match self.value {
             Value::Bytes(bytes) => Ok(bytes),
@@ -27,14 +27,14 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// A string.
+    /// Returns the text of a field that holds a string.
     pub(super) fn text(&self, name: &'static str) -> Result<&'a str, ShapeError> {
         std::str::from_utf8(self.message(name)?)
             .map_err(|_| malformed(name, "text that is no UTF-8"))
     }
 
-    /// An int64.
-    #[allow(clippy::cast_possible_wrap)] // so is a negative one written
+    /// Returns the number of a field that holds an int64.
+    #[allow(clippy::cast_possible_wrap)] // negative numbers are written as their two's complement
     pub(super) fn number(&self, name: &'static str) -> Result<i64, ShapeError> {
         match self.value {
             Value::Varint(number) => Ok(number as i64),
@@ -43,7 +43,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// The error of bytes that are no module.
+/// Makes the error for bytes that are no module.
 pub(super) fn malformed(field: &str, reason: &str) -> ShapeError {
     ShapeError::Decode {
         field: field.to_owned(),
@@ -52,7 +52,7 @@ pub(super) fn malformed(field: &str, reason: &str) -> ShapeError {
     }
 }
 
-/// The fields of a message.
+/// An iterator over the fields of a message.
 pub(super) struct Fields<'a> {
     rest: &'a [u8],
 }
@@ -62,7 +62,7 @@ impl<'a> Fields<'a> {
         Self { rest: message }
     }
 
-    /// The next field; `None` at the end. What follows is lost after bytes that are no field.
+    /// Reads the next field; `None` at the end. After malformed bytes the iterator ends.
     fn read(&mut self) -> Option<Result<Field<'a>, ShapeError>> {
         if self.rest.is_empty() {
             return None;
@@ -102,14 +102,14 @@ fn field(bytes: &[u8]) -> Option<(u64, Value<'_>, &[u8])> {
         5 => (Value::Fixed, rest.get(4..)?),
         _ => return None,
     };
-    // Field 0 is none.
+    // Field number 0 is invalid.
     (tag >> 3 > 0).then_some((tag >> 3, value, rest))
 }
 
 fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut number = 0;
     for (i, &byte) in bytes.iter().enumerate().take(10) {
-        // The tenth byte has one bit left to give.
+        // The tenth byte can hold only one more bit.
         if i == 9 && byte > 1 {
             return None;
         }

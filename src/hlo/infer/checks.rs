@@ -1,4 +1,4 @@
-//! What the rules of several opcodes have in common.
+//! Checks that several opcodes need.
 
 use super::{Inputs, Result};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     xla::shape_util,
 };
 
-/// An array operand: its type and fixed extents.
+/// An array: its type and its fixed extents.
 pub(super) struct Array<'a> {
     pub(super) shape: &'a Shape,
     pub(super) element_type: ElementType,
@@ -19,12 +19,12 @@ impl Array<'_> {
         self.extents.len()
     }
 
-    /// An array of the same type with other extents.
+    /// Makes an array shape of this type with other extents.
     pub(super) fn with_extents(&self, extents: impl IntoIterator<Item = u64>) -> Result<Shape> {
         Ok(Shape::new(self.element_type, extents, None)?)
     }
 
-    /// An array of the same extents with another type.
+    /// Makes an array shape of these extents with another type.
     pub(super) fn with_type(&self, element_type: ElementType) -> Result<Shape> {
         Ok(Shape::new(element_type, self.extents.iter().copied(), None)?)
     }
@@ -40,7 +40,9 @@ impl<'a> Inputs<'a> {
         Err(InstructionError::OperandCount { expected, given: self.operands.len() })
     }
 
-    /// An operand that is an array. Those with extents that are not fixed were sorted out before.
+    /// Returns an operand that must be an array. Its extents are fixed: instructions with other
+    /// extents
+    /// have become [`Opcode::Other`](crate::hlo::Opcode::Other) already.
     pub(super) fn array(&self, operand: usize) -> Result<Array<'a>> {
         let shape = self.operands[operand];
         match array(shape) {
@@ -49,7 +51,7 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// An operand that is an array of the same type as another.
+    /// Returns an operand that must be an array of another operand's type.
     pub(super) fn array_like(&self, operand: usize, other: &Array<'_>) -> Result<Array<'a>> {
         let array = self.array(operand)?;
         if array.element_type == other.element_type {
@@ -58,7 +60,7 @@ impl<'a> Inputs<'a> {
         Err(self.refused(operand, format!("an array of {}", other.element_type)))
     }
 
-    /// Checks that an operand has the type and extents of another.
+    /// Checks that an operand has another operand's type and extents.
     pub(super) fn same_as(&self, operand: usize, other: &Array<'_>) -> Result<()> {
         if shape_util::compatible(self.operands[operand], other.shape) {
             return Ok(());
@@ -66,13 +68,13 @@ impl<'a> Inputs<'a> {
         Err(self.refused(operand, other.shape.without_layout().to_string()))
     }
 
-    /// The error of an operand that is not what is expected.
+    /// Makes the error for an operand with an unexpected shape.
     pub(super) fn refused(&self, operand: usize, expected: impl Into<String>) -> InstructionError {
         let given = self.operands[operand].clone().into();
         InstructionError::Operand { operand, expected: expected.into(), given }
     }
 
-    /// The declared shape, which is to be an array.
+    /// Returns the declared shape, which must be an array.
     pub(super) fn declared_array(&self) -> Result<Array<'a>> {
         let shape = self.declared()?;
         array(shape).ok_or_else(|| mismatch("an array", shape))
@@ -84,7 +86,7 @@ fn array(shape: &Shape) -> Option<Array<'_>> {
     Some(Array { shape, element_type: shape.element_type(), extents })
 }
 
-/// The error of a declared shape that is not what is expected.
+/// Makes the error for an unexpected declared shape.
 pub(super) fn mismatch(expected: impl Into<String>, given: &Shape) -> InstructionError {
     InstructionError::Result { expected: expected.into(), given: given.clone().into() }
 }
@@ -132,7 +134,7 @@ pub(super) fn one_each(field: impl FnOnce() -> FieldPath, given: usize, rank: us
     Err(ShapeError::Count { field: field(), given, rank, accepted }.into())
 }
 
-/// Checks that dimension numbers are below the rank, each named once.
+/// Checks that dimension numbers are below the rank and distinct.
 pub(super) fn distinct(
     field: impl Fn() -> FieldPath,
     dimensions: &[usize],
@@ -149,7 +151,7 @@ pub(super) fn distinct(
     Ok(())
 }
 
-/// Checks that dimension numbers are below the rank and ascend.
+/// Checks that dimension numbers are below the rank and ascending.
 pub(super) fn ascending(
     field: impl Fn() -> FieldPath,
     dimensions: &[usize],
@@ -164,12 +166,12 @@ pub(super) fn ascending(
     })
 }
 
-/// Whether a type is an integer, signed or not.
+/// Returns true for signed and unsigned integers.
 pub(super) fn is_integer(element_type: ElementType) -> bool {
     element_type.is_signed_integer() || element_type.is_unsigned_integer()
 }
 
-/// Whether a type is a complex number.
+/// Returns true for complex numbers.
 pub(super) fn is_complex(element_type: ElementType) -> bool {
     matches!(element_type, ElementType::C64 | ElementType::C128)
 }

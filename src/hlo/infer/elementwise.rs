@@ -1,4 +1,4 @@
-//! Opcodes that work on each element by itself.
+//! Opcodes that handle each element by itself.
 
 use super::{
     Inputs, Result,
@@ -88,7 +88,7 @@ pub(super) fn complex(inputs: &Inputs<'_>) -> Result<Shape> {
     real.with_type(element_type)
 }
 
-/// The real or the imaginary part; a number that is not complex is its own real part.
+/// Infers the shape of a real or an imaginary part. A float is accepted as its own real part.
 pub(super) fn part(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let number = inputs.array(0)?;

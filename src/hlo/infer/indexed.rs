@@ -34,7 +34,7 @@ pub(super) fn dynamic_update_slice(inputs: &Inputs<'_>) -> Result<Shape> {
     array.with_type(array.element_type)
 }
 
-/// The first of at least `least` operands.
+/// Returns the first operand, if there are at least `least`.
 fn sliced<'a>(inputs: &Inputs<'a>, least: usize) -> Result<Array<'a>> {
     if inputs.operands.len() < least {
         let expected = format!("at least {least}");
@@ -43,7 +43,9 @@ fn sliced<'a>(inputs: &Inputs<'a>, least: usize) -> Result<Array<'a>> {
     inputs.array(0)
 }
 
-/// Checks that operands from `first` on are starts: one integer for each dimension, or one vector of them.
+/// Checks that the operands from `first` on are starts: one integer for each dimension, or one
+/// vector
+/// with all of them.
 fn starts(inputs: &Inputs<'_>, first: usize, rank: usize) -> Result<()> {
     let given = inputs.operands.len() - first;
     let vector = given == 1 && inputs.operands[first].rank() == 1;
@@ -66,7 +68,9 @@ fn starts(inputs: &Inputs<'_>, first: usize, rank: usize) -> Result<()> {
     Ok(())
 }
 
-/// What gather and scatter have in common: how index vectors lie and what they are for.
+/// The dimension numbers that gather and scatter share: the arrangement of the index vectors and
+/// the
+/// operand's dimension for each of their entries.
 struct Indices<'a> {
     names: [&'static str; 4],
     index_vector_dim: usize,
@@ -80,7 +84,9 @@ impl Indices<'_> {
         FieldPath::new(self.names[0]).field(name)
     }
 
-    /// Checks the dimension numbers; returns the extents of the indices without the index vectors.
+    /// Checks the dimension numbers; returns the extents of the indices without the dimension of
+    /// the
+    /// index vectors.
     fn check(&self, operand: &Array<'_>, indices: &Array<'_>) -> Result<Vec<u64>> {
         let [_, map, operand_batching, indices_batching] = self.names;
         let rank = indices.rank();
@@ -240,7 +246,7 @@ pub(super) fn scatter(scatter: &Scatter, inputs: &Inputs<'_>) -> Result<Shape> {
     operand.with_type(operand.element_type)
 }
 
-/// Checks that a computation makes one element of two.
+/// Checks that a computation combines two elements to one.
 fn combines(computation: usize, inputs: &Inputs<'_>, operand: &Array<'_>) -> Result<()> {
     let callee = inputs.computations.get(computation).ok_or_else(|| unknown(0, computation))?;
     let scalar = operand.with_extents([])?;

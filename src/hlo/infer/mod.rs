@@ -1,4 +1,6 @@
-//! What an instruction gives, from its operands and attributes: the rules of XLA's `shape_inference.cc`.
+//! The result shape of an instruction, from its operands and attributes. The rules are those in
+//! XLA's
+//! `shape_inference.cc`.
 
 mod checks;
 mod elementwise;
@@ -15,41 +17,45 @@ use crate::{
 
 type Result<T> = std::result::Result<T, InstructionError>;
 
-/// What is known of an instruction beside its opcode.
+/// The inputs of shape inference, beside the opcode.
 pub(super) struct Inputs<'a> {
-    /// The shapes of its operands.
+    /// The shapes of the operands.
     pub(super) operands: &'a [&'a Shape],
-    /// The shape that it declares; a builder may leave it out.
+    /// The declared shape, which may be missing in a builder.
     pub(super) declared: Option<&'a Shape>,
-    /// The computations that it may call.
+    /// The computations that the instruction may call.
     pub(super) computations: &'a [Computation],
 }
 
 impl<'a> Inputs<'a> {
-    /// The declared shape, of an opcode that does not give one itself.
+    /// Returns the declared shape, for an opcode whose operands and attributes do not determine it.
     fn declared(&self) -> Result<&'a Shape> {
         let accepted = "a shape, which the operands and attributes of this opcode do not give";
         let missing = || InstructionError::Missing { field: FieldPath::new("shape"), accepted };
         self.declared.ok_or_else(missing)
     }
 
-    /// Whether an extent of an operand or of the result is a bound or unknown.
+    /// Returns true if an extent of an operand or of the result is bounded or unknown.
     pub(super) fn are_dynamic(&self) -> bool {
         self.operands.iter().copied().chain(self.declared).any(is_dynamic)
     }
 }
 
-/// Whether an extent is a bound or unknown.
+/// Returns true if an extent is bounded or unknown.
 pub(super) fn is_dynamic(shape: &Shape) -> bool {
     shape.dimensions().iter().any(|extent| !matches!(extent, Dimension::Fixed(_)))
         || shape.tuple_shapes().iter().any(is_dynamic)
 }
 
-/// The shape that an instruction gives. Layouts are left out, or those of an operand or of the declared shape.
+/// Infers the shape of an instruction. Its layouts are missing, or copied from an operand or from
+/// the
+/// declared shape.
 ///
 /// # Errors
 ///
-/// Where the operands or the attributes break a rule of the opcode, or the declared shape is another.
+/// Returns an error if the operands or the attributes break a rule of the opcode, or if the
+/// declared
+/// shape differs from the inferred one.
 pub(super) fn infer(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Shape> {
     let inferred = given(opcode, inputs)?;
     match inputs.declared {
@@ -60,7 +66,7 @@ pub(super) fn infer(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Shape> {
     }
 }
 
-/// What the operands and the attributes give.
+/// Infers the shape without comparing it with the declared one.
 fn given(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Shape> {
     match opcode {
         Opcode::Parameter { .. } => structure::parameter(inputs),

@@ -1,4 +1,4 @@
-//! Opcodes that move elements by what the module says alone.
+//! Opcodes that move elements between constant positions.
 
 use super::{
     Inputs, Result,
@@ -24,11 +24,12 @@ pub(super) fn iota(dimension: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     array.with_type(array.element_type)
 }
 
-/// The same memory: as many bytes, padding included.
+/// Infers the shape of a bitcast. Operand and result must have equally many bytes, padding
+/// included.
 pub(super) fn bitcast(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let (from, to) = (inputs.array(0)?, inputs.declared_array()?);
-    // A layout that has no strides is refused where the instruction is needed.
+    // A layout without strides is refused later, if the instruction is needed at all.
     if let (Ok(expected), Ok(given)) =
         (shape_util::array_size(from.shape), shape_util::array_size(to.shape))
         && expected != given

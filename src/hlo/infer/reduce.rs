@@ -1,4 +1,4 @@
-//! Reduce: the elements along some dimensions as one.
+//! Reduce: combines the elements along some dimensions.
 
 use super::{Inputs, Result, checks::distinct, structure::unknown};
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     shape::{FieldPath, Shape},
 };
 
-/// The other dimensions, of the type that the combiner gives.
+/// Infers the shape of a reduce: the remaining dimensions, with the type that the combiner returns.
 pub(super) fn reduce(
     dimensions: &[usize],
     computation: usize,

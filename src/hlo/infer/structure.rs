@@ -1,4 +1,4 @@
-//! Parameters, constants, tuples, calls, and what hands its operand on.
+//! Parameters, constants, tuples, calls, and opcodes that return their operand.
 
 use super::{
     Inputs, Result,
@@ -20,14 +20,15 @@ pub(super) fn constant(literal: &Literal, inputs: &Inputs<'_>) -> Result<Shape> 
     Ok(literal.shape().clone())
 }
 
-/// What gives its one operand.
+/// Infers the shape of an opcode that returns its one operand.
 pub(super) fn same(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     Ok(inputs.operands[0].clone())
 }
 
 pub(super) fn tuple(inputs: &Inputs<'_>) -> Result<Shape> {
-    // The same large tuple may be an operand many times: where a shape is declared, none is made.
+    // A declared shape is used as it is: one large tuple may be an operand many times, and building
+    // its shape each time would take too long.
     let Some(declared) = inputs.declared else {
         return Ok(Shape::tuple(inputs.operands.iter().copied().cloned())?);
     };
@@ -79,7 +80,7 @@ pub(super) fn other(computations: &[usize], inputs: &Inputs<'_>) -> Result<Shape
     }
 }
 
-/// The error of a computation that is not there.
+/// Makes the error for a computation that does not exist.
 pub(super) fn unknown(callee: usize, computation: usize) -> InstructionError {
     let field = FieldPath::new("called_computation_ids").index(callee);
     let accepted = "a computation before this one";

@@ -1,4 +1,4 @@
-//! Two reports: which layouts changed, what that costs, and which copies came or went.
+//! The difference of two reports: changed layouts with their cost, and added or removed copies.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -11,11 +11,13 @@ use crate::{
     xla::{human_readable_num_bytes as num_bytes, shape_util},
 };
 
-/// Opcodes that move elements and change none.
+/// The opcodes that only move elements.
 const COPIES: [&str; 3] = ["copy", "transpose", "copy-start"];
 
 impl MemoryReport {
-    /// What changed from `self` to `new`, a summary line first; `None` where nothing did. What `stridec diff` prints.
+    /// Describes the changes from `self` to `new`, with a summary in the first line; `None` if
+    /// there are
+    /// none. `stridec diff` prints this text.
     ///
     /// ```
     /// use stridec::hlo::MemoryReport;
@@ -32,7 +34,7 @@ impl MemoryReport {
     }
 }
 
-/// A summary line, then what changed; `None` where nothing did.
+/// Describes the changes, with a summary in the first line; `None` if there are none.
 fn compare(old: &MemoryReport, new: &MemoryReport) -> Option<String> {
     let layouts = layouts(old, new);
     let copies = copies(old, new);
@@ -56,7 +58,7 @@ fn compare(old: &MemoryReport, new: &MemoryReport) -> Option<String> {
     Some(text)
 }
 
-/// `+512.0K` or `-512.0K`.
+/// Formats a change of a byte count, such as `+512.0K` or `-512.0K`.
 fn change(old: u64, new: u64) -> String {
     let sign = if new < old { '-' } else { '+' };
     format!("{sign}{}", num_bytes(old.abs_diff(new)))
@@ -66,7 +68,8 @@ fn bytes(instruction: &InstructionMemory) -> u64 {
     instruction.memory.map_or(0, |memory| memory.bytes)
 }
 
-/// The instructions with the same name in both whose layouts differ, the most bytes first.
+/// Lists instructions that have the same name in both reports and different layouts, largest change
+/// first.
 fn layouts(old: &MemoryReport, new: &MemoryReport) -> String {
     type Key<'a> = (&'a str, &'a str);
     let by_name: HashMap<Key<'_>, &InstructionMemory> = old
@@ -96,7 +99,7 @@ fn layouts(old: &MemoryReport, new: &MemoryReport) -> String {
     text
 }
 
-/// How often each kind of instruction is there, with the bytes of one.
+/// Counts the instructions of each kind, and remembers the bytes of one.
 fn counted<'a>(
     report: &'a MemoryReport,
     counts: impl Fn(&InstructionMemory) -> bool,
@@ -110,10 +113,11 @@ fn counted<'a>(
     counted
 }
 
-/// The copies that are in one module and not in the other. Names say nothing, as XLA numbers copies anew.
+/// Lists the copies that only one of the reports has. Names are ignored, because XLA numbers copies
+/// anew in every module.
 fn copies(old: &MemoryReport, new: &MemoryReport) -> String {
     let is_copy = |it: &InstructionMemory| COPIES.contains(&it.opcode.as_ref());
-    // A text may leave out a layout that is the default one, which a message has.
+    // Default layouts are made explicit: protos contain them, and texts may omit them.
     let key = |it: &InstructionMemory| {
         format!("{} {}", it.opcode, Shape::clone(&it.shape).with_default_layouts())
     };
@@ -136,9 +140,9 @@ fn copies(old: &MemoryReport, new: &MemoryReport) -> String {
     text
 }
 
-/// How many instructions of each other opcode came or went.
+/// Lists the other opcodes whose number of instructions changed.
 fn others(old: &MemoryReport, new: &MemoryReport) -> String {
-    // Parameters of callees come and go with fusions, and are not those of the module.
+    // Parameters of callees are not counted: their number changes with every fusion.
     let is_other = |it: &InstructionMemory| {
         !COPIES.contains(&it.opcode.as_ref()) && (it.has_buffer || &*it.opcode != "parameter")
     };

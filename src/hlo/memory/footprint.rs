@@ -1,20 +1,20 @@
-//! What one shape takes.
+//! The memory that a shape takes.
 
 use crate::{shape::Shape, xla::shape_util};
 
-/// What a shape takes in memory; of a tuple, what its parts take together.
+/// The memory that a shape takes; for a tuple, the sum over its elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Footprint {
-    /// Elements, those of a bounded dimension at its bound.
+    /// The number of elements, with bounded dimensions at their bounds.
     pub elements: u64,
-    /// Bytes of the elements alone.
+    /// The number of bytes of the elements alone.
     pub unpadded_bytes: u64,
-    /// Bytes of the allocation, every kind of padding included.
+    /// The number of bytes of the allocation, with all padding.
     pub bytes: u64,
 }
 
 impl Footprint {
-    /// Measures a shape; `None` where an extent is not known, or the layout is one that has no strides.
+    /// Measures a shape; `None` if an extent is unknown or the layout has no strides.
     ///
     /// ```
     /// use stridec::hlo::Footprint;
@@ -42,13 +42,13 @@ impl Footprint {
         })
     }
 
-    /// Bytes that hold no element.
+    /// Returns the number of bytes that hold no element.
     #[must_use]
     pub fn padding_bytes(&self) -> u64 {
         self.bytes.saturating_sub(self.unpadded_bytes)
     }
 
-    /// How many times the bytes of the elements the allocation is; 1 where there are none.
+    /// Returns the size of the allocation divided by the bytes of the elements; 1 without elements.
     #[must_use]
     #[allow(clippy::cast_precision_loss)] // a factor needs no 53 bits
     pub fn expansion(&self) -> f64 {

@@ -1,4 +1,4 @@
-//! What the buffers of a module take, and what padding costs.
+//! The memory of a module's buffers, and the cost of padding.
 
 mod difference;
 mod footprint;

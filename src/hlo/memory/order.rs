@@ -1,15 +1,16 @@
-//! The order of dimensions that pads least.
+//! The order of dimensions with the least padding.
 
 use super::Footprint;
 use crate::shape::Shape;
 
-/// Orders that are tried at most.
+/// The maximum number of orders to try. With more, the search gives up and returns `None`.
 const MAX_TRIED: usize = 10_000;
 
-/// The same array with its dimensions in the order that takes the fewest bytes under the same tiling, and what it takes;
-/// `None` where no order takes fewer than the array's own.
+/// Finds the order of dimensions that takes the fewest bytes under the same tiling, and measures
+/// it;
+/// `None` if no order takes fewer bytes than the array's own.
 ///
-/// Only the minor-most dimensions are tiled, so the others keep their order among themselves.
+/// Tiles cover only the minor-most dimensions, so all other dimensions keep their relative order.
 ///
 /// ```
 /// use stridec::hlo::cheapest_order;
@@ -44,7 +45,7 @@ pub fn cheapest_order(shape: &Shape) -> Option<(Shape, Footprint)> {
     found
 }
 
-/// Goes through the choices of the minor-most dimensions, the array's own order first.
+/// An enumeration of the choices of minor-most dimensions, beginning with the array's own order.
 struct Search<'a> {
     order: &'a [usize],
     chosen: usize,

@@ -1,11 +1,12 @@
-//! What every instruction of a module takes, and in all.
+//! The memory that the instructions of a module take, one by one and in total.
 
 use std::sync::Arc;
 
 use super::{Footprint, proto, scan::Scan, text};
 use crate::{hlo::HloError, shape::Shape};
 
-/// What the buffers of a module take. Shapes are read and nothing else, so that modules that compute will do.
+/// The memory that the buffers of a module take. Only shapes are read, so that every module can be
+/// measured, including modules with unsupported opcodes.
 ///
 /// ```
 /// use stridec::hlo::MemoryReport;
@@ -23,34 +24,37 @@ use crate::{hlo::HloError, shape::Shape};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemoryReport {
-    /// Every instruction, those with most padding first, then those with most bytes.
+    /// All instructions, sorted by padding, then by size, largest first.
     pub instructions: Vec<InstructionMemory>,
-    /// Bytes of the buffers of all instructions that have one of their own.
+    /// The number of bytes of all instructions that have a buffer of their own.
     pub total_bytes: u64,
-    /// Bytes of it that hold no element.
+    /// The part of `total_bytes` that holds no element.
     pub total_padding_bytes: u64,
-    /// Bytes of the entry's parameters.
+    /// The number of bytes of the entry's parameters.
     pub parameters_bytes: u64,
-    /// Bytes of the entry's result.
+    /// The number of bytes of the entry's result.
     pub results_bytes: u64,
 }
 
-/// What one instruction takes.
+/// The memory that one instruction takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InstructionMemory {
-    /// The name of its computation; empty for a shape alone, and in reports of XLA.
+    /// The name of the computation; empty for a single shape and for XLA's out-of-memory reports.
     pub computation: Arc<str>,
-    /// Its name.
+    /// The name of the instruction.
     pub name: Box<str>,
-    /// What it does, such as `copy`.
+    /// The opcode, such as `copy`.
     pub opcode: Arc<str>,
-    /// What it gives.
+    /// The shape of the result.
     pub shape: Arc<Shape>,
-    /// What that takes; `None` where an extent is not known, or the layout has no strides.
+    /// The memory of the result; `None` if an extent is unknown or the layout has no strides.
     pub memory: Option<Footprint>,
-    /// Whether it has a buffer of its own. A tuple, an element of one, a bitcast, the parameters and the root of a callee,
-    /// and what is inside a fusion or is applied to elements have none.
+    /// True if the instruction has a buffer of its own. Tuples, their elements, bitcasts,
+    /// parameters and
+    /// roots of callees have none, and neither has any instruction in a fusion or in a computation
+    /// that
+    /// is applied to elements.
     pub has_buffer: bool,
 }
 
@@ -59,7 +63,9 @@ impl MemoryReport {
     ///
     /// # Errors
     ///
-    /// Where `bytes` are no such message, a shape is invalid, or there are too many instructions.
+    /// Returns an error if `bytes` are no such message, if a shape is invalid, or if there are too
+    /// many
+    /// instructions.
     pub fn of_proto(bytes: &[u8]) -> Result<Self, HloError> {
         Ok(proto::scan(bytes)?.report())
     }
@@ -68,18 +74,20 @@ impl MemoryReport {
     ///
     /// # Errors
     ///
-    /// Where the text is neither, or a shape is invalid.
+    /// Returns an error if the text is neither, or if a shape is invalid.
     pub fn of_text(text: &str) -> Result<Self, HloError> {
         Ok(text::scan(text)?.report())
     }
 
-    /// Measures a shape alone, as one instruction without a name.
+    /// Measures a single shape, as one instruction without a name.
     #[must_use]
     pub fn of_shape(shape: &Shape) -> Self {
         Scan::of_shape(shape).report()
     }
 
-    /// Bytes of the buffers that are neither a parameter of the entry nor its result.
+    /// Returns the number of bytes of the buffers that are neither a parameter nor the result of
+    /// the
+    /// entry.
     #[must_use]
     pub fn temporaries_bytes(&self) -> u64 {
         self.total_bytes.saturating_sub(self.parameters_bytes).saturating_sub(self.results_bytes)

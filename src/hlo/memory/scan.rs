@@ -1,4 +1,4 @@
-//! What both readers find: instructions with their shapes, each different shape measured once.
+//! The result of both readers: instructions with their shapes. Equal shapes are measured once.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -8,39 +8,41 @@ use std::{
 use super::{Footprint, InstructionMemory, MemoryReport};
 use crate::{hlo::HloError, shape::Shape};
 
-/// The instructions that are read at most.
+/// The maximum number of instructions to read.
 const MAX_SCANNED: usize = 1 << 22;
 
-/// Opcodes whose result is memory of their operands.
+/// The opcodes whose result shares the memory of their operands.
 const ALIASES: [&str; 4] = ["tuple", "get-tuple-element", "bitcast", "opt-barrier"];
 
-/// Opcodes that run the computations they call, one instruction after the other. Other opcodes apply theirs to elements,
-/// or make one loop of them.
+/// The opcodes that run their callees one instruction after the other. Other opcodes apply their
+/// callees to elements, or fuse them into one loop.
 const CONTROL: [&str; 6] =
     ["call", "while", "conditional", "async-start", "async-update", "async-done"];
 
-/// Whether the instructions of the computations that an opcode calls have buffers of their own.
+/// Returns true if the instructions in the opcode's callees have buffers of their own.
 pub(super) fn runs_callees(opcode: &str) -> bool {
     CONTROL.contains(&opcode)
 }
 
-/// What was found.
+/// The instructions of a module, as far as their memory is concerned.
 #[derive(Default)]
 pub(super) struct Scan<'a> {
     computations: Vec<(i64, &'a str)>,
     instructions: Vec<Scanned<'a>>,
     shapes: Vec<(Arc<Shape>, Option<Footprint>)>,
-    /// The shapes by what they were read from.
+    /// The index into `shapes` for each serialized or printed shape.
     known: HashMap<&'a [u8], usize>,
-    /// The number of the entry; `None` where every instruction has a buffer.
+    /// The number of the entry; `None` if the instructions of all computations are counted like
+    /// those of
+    /// an entry.
     pub(super) entry: Option<i64>,
     /// The numbers of the computations that are applied to elements or fused.
     pub(super) applied: HashSet<i64>,
-    /// The entry's buffers, where these are said.
+    /// The parameters and the result of the entry, if the module declares them.
     pub(super) buffers: Option<(Vec<Shape>, Shape)>,
 }
 
-/// An instruction.
+/// An instruction of a scanned module.
 struct Scanned<'a> {
     computation: usize,
     name: &'a str,
@@ -69,12 +71,14 @@ impl<'a> Scan<'a> {
         self.computations.push((number, name));
     }
 
-    /// How many computations there are.
+    /// Returns the number of computations.
     pub(super) fn count(&self) -> usize {
         self.computations.len()
     }
 
-    /// Adds an instruction to the last computation. `read` makes the shape of `from`, where that was not seen before.
+    /// Adds an instruction to the last computation. Calls `read` to parse its shape, unless the
+    /// same
+    /// bytes `from` were parsed before.
     pub(super) fn instruction(
         &mut self,
         name: &'a str,
@@ -105,14 +109,14 @@ impl<'a> Scan<'a> {
         self.shapes.len() - 1
     }
 
-    /// Says that the last instruction is the root.
+    /// Marks the last instruction as the root.
     pub(super) fn last_is_root(&mut self) {
         if let Some(instruction) = self.instructions.last_mut() {
             instruction.is_root = true;
         }
     }
 
-    /// The worst first, and the sums.
+    /// Sums up the memory, and sorts the instructions by padding.
     pub(super) fn report(self) -> MemoryReport {
         let mut report = MemoryReport::default();
         let names: Vec<Arc<str>> =

@@ -6,8 +6,9 @@ use super::{InstructionMemory, MemoryReport, cheapest_order};
 use crate::xla::human_readable_num_bytes as num_bytes;
 
 impl MemoryReport {
-    /// The `top` buffers with the most padding, each with the order of dimensions that takes fewer bytes where there is
-    /// one, and the sums: what `stridec memory` prints.
+    /// Formats the `top` buffers with the most padding, and the sums. If another order of
+    /// dimensions takes
+    /// fewer bytes, it is shown below its buffer. `stridec memory` prints this table.
     ///
     /// ```
     /// use stridec::hlo::MemoryReport;
@@ -46,7 +47,7 @@ impl MemoryReport {
         }
         let _ = writeln!(text);
         let mut sums = vec![];
-        // A shape alone is no buffer of a program.
+        // A single shape is no parameter, result or temporary.
         if self.instructions.iter().any(|it| !it.name.is_empty()) {
             sums.extend([
                 ("parameters", self.parameters_bytes),
@@ -62,7 +63,7 @@ impl MemoryReport {
     }
 }
 
-/// `x.1 (main)`
+/// Formats the name of an instruction and its computation: `x.1 (main)`.
 fn name(instruction: &InstructionMemory) -> String {
     match (instruction.name.as_ref(), instruction.computation.as_ref()) {
         ("", _) => String::new(),

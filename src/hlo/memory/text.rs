@@ -20,7 +20,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// What else XLA writes about a module's memory, by its first words. It is not read.
+/// The first words of XLA's other memory dumps, which stridec does not read, and their names.
 const OTHER_DUMPS: [(&str, &str); 5] = [
     ("HLO temp ", "the total of such a report"),
     ("Memory Space: ", "a memory-usage report"),
@@ -29,10 +29,10 @@ const OTHER_DUMPS: [(&str, &str); 5] = [
     ("HloLiveRange ", "live ranges"),
 ];
 
-/// Attributes that name computations which opcodes apply.
+/// The attributes that name the computations an opcode applies.
 const CALLEES: [&str; 5] = ["calls", "to_apply", "select", "scatter", "called_computations"];
 
-/// Finds the instructions or the allocations.
+/// Scans the instructions of HLO text, or the allocations of a report.
 pub(super) fn scan(text: &str) -> Result<Scan<'_>> {
     if text.lines().any(|line| line.trim_start().starts_with("Shape: ")) {
         return report(text);
@@ -85,7 +85,7 @@ pub(super) fn scan(text: &str) -> Result<Scan<'_>> {
     Ok(scan)
 }
 
-/// Adds an instruction, and the computations that it applies; returns whether it is the root.
+/// Adds an instruction, and the computations that it applies; returns true if it is the root.
 fn instruction<'a>(
     cursor: &mut Cursor<'a>,
     scan: &mut Scan<'a>,
@@ -111,21 +111,23 @@ fn instruction<'a>(
     Ok(is_root)
 }
 
-/// The tiles of a TPU, for numbers of 32 bits, of 16 and of 8.
+/// The tilings on TPUs, for types of 32, 16 and 8 bits.
 const TILINGS: [&[[u64; 2]]; 3] = [&[[8, 128]], &[[8, 128], [2, 1]], &[[8, 128], [4, 1]]];
 
-/// An allocation of a report, as its lines say it.
+/// An allocation of a report, from its lines.
 #[derive(Clone, Copy, Default)]
 struct Allocation<'a> {
     shape: Option<(usize, &'a str)>,
-    /// Its bytes, and those that are padding, as they are printed.
+    /// The numbers of all bytes and of padding bytes, as printed.
     size: &'a str,
     padding: &'a str,
     label: &'a str,
     kind: &'a str,
 }
 
-/// Finds the allocations of a report. Each has a line `Shape:`; `Size:` begins the next one.
+/// Scans the allocations of a report. Each allocation has a line `Shape:`, and a line `Size:`
+/// begins
+/// the next allocation.
 fn report(text: &str) -> Result<Scan<'_>> {
     let cursor = Cursor::new(text);
     let mut scan = Scan::default();
@@ -176,8 +178,9 @@ impl<'a> Allocation<'a> {
         })
     }
 
-    /// The shape with the tiles that its bytes tell, where it is printed without: old versions and reports of vector memory
-    /// leave them out.
+    /// Adds tiles to a shape that is printed without them, if its printed size shows that it has
+    /// some.
+    /// Old versions of XLA and reports of vector memory omit tiles.
     fn tiled(self, shape: Shape) -> Shape {
         let is_said = |shape: &Shape| {
             Footprint::of(shape).is_some_and(|memory| {

@@ -1,4 +1,4 @@
-//! The attributes of instructions that say what moves.
+//! The attributes of instructions that affect data movement.
 
 use super::{cursor::Cursor, source};
 use crate::{
@@ -26,7 +26,8 @@ const CALLS: [&str; 11] = [
     "async_wrapped_computation",
 ];
 
-/// Reads an attribute into the fields of an instruction. Those that nothing needs are left out.
+/// Reads an attribute into the fields of an instruction. Attributes that stridec does not need are
+/// skipped.
 pub(super) fn read<'a>(
     name: &str,
     value: &'a str,
@@ -62,7 +63,7 @@ pub(super) fn read<'a>(
     Ok(())
 }
 
-/// `{0,1}`
+/// Reads a list of numbers: `{0,1}`.
 fn numbers(cursor: &mut Cursor<'_>) -> Result<Vec<i64>> {
     let mut numbers = Vec::new();
     list(cursor, |cursor| {
@@ -72,7 +73,7 @@ fn numbers(cursor: &mut Cursor<'_>) -> Result<Vec<i64>> {
     Ok(numbers)
 }
 
-/// Items in braces with commas between them.
+/// Reads items in braces, separated by commas.
 fn list<'a>(
     cursor: &mut Cursor<'a>,
     mut item: impl FnMut(&mut Cursor<'a>) -> Result<()>,
@@ -88,7 +89,7 @@ fn list<'a>(
     Ok(())
 }
 
-/// `{[0:4:2], [1:3]}`
+/// Reads the ranges of a slice: `{[0:4:2], [1:3]}`.
 fn slice(cursor: &mut Cursor<'_>) -> Result<Vec<SliceDimensions>> {
     let mut dimensions = Vec::new();
     list(cursor, |cursor| {
@@ -104,7 +105,7 @@ fn slice(cursor: &mut Cursor<'_>) -> Result<Vec<SliceDimensions>> {
     Ok(dimensions)
 }
 
-/// `0_1x-2_3_1`: low, high and interior padding of each dimension.
+/// Reads the padding of each dimension as low, high and interior: `0_1x-2_3_1`.
 fn padding(value: &str, cursor: &Cursor<'_>) -> Result<PaddingConfig> {
     let mut dimensions = Vec::new();
     for dimension in value.split('x').filter(|_| !value.is_empty()) {

@@ -18,15 +18,15 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// What an instruction says before it is checked.
+/// An instruction as it is written, before it is checked.
 struct Draft<'a> {
     name: &'a str,
     shape: Shape,
     proto: xla::HloInstructionProto,
     literal: Option<Literal>,
-    /// The operands' names, with the shapes that stand beside them.
+    /// The operands' names, with their shapes if these are written.
     operands: Vec<(Option<Shape>, &'a str)>,
-    /// The names of the computations that it calls.
+    /// The names of the called computations.
     called: Vec<&'a str>,
 }
 
@@ -85,7 +85,7 @@ impl<'a> Reader<'a> {
         Ok(place)
     }
 
-    /// Reads an instruction.
+    /// Reads an instruction without checking it.
     fn draft(&mut self) -> Result<Draft<'a>> {
         let cursor = &mut self.cursor;
         let name = cursor.name()?;
@@ -121,7 +121,7 @@ impl<'a> Reader<'a> {
         Ok(draft)
     }
 
-    /// Finds what the draft names.
+    /// Resolves the names in an instruction, and converts it to an opcode with operands.
     fn checked(
         &self,
         draft: Draft<'_>,
@@ -158,7 +158,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// `[shape] name`
+/// Reads an operand: `[shape] name`.
 fn operand<'a>(cursor: &mut super::cursor::Cursor<'a>) -> Result<(Option<Shape>, &'a str)> {
     let shape = match cursor.peek()? {
         Some(b'%') => None,

@@ -9,12 +9,14 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The value of a shape up to `)`, which stays unread: a number, numbers in braces, a brace a dimension, or values in
-/// parentheses; `None` where a dump elides it, `{...}`.
+/// Reads the value of a constant up to the closing `)`, which stays unread: a number, nested braces
+/// with one level for each dimension, or values in parentheses. Returns `None` if the value is
+/// elided
+/// as `{...}`.
 pub(super) fn literal(cursor: &mut Cursor<'_>, shape: &Shape) -> Result<Option<Literal>> {
     let start = cursor.position();
     if is_dynamic(shape) {
-        // Its value is not needed; the bracket before it says where it ends.
+        // The value is not needed, but its end is: skip from the bracket before it.
         cursor.go_back(start - 1);
         cursor.balanced()?;
         cursor.go_back(cursor.position() - 1);
@@ -51,7 +53,7 @@ impl Values<'_, '_> {
             }
             return self.cursor.expect(")");
         }
-        // Texts of before 2019 repeat the type.
+        // Before 2019, XLA repeated the type here.
         let start = self.cursor.position();
         if self.cursor.peek()?.is_some_and(|byte| byte.is_ascii_alphabetic()) {
             self.cursor.word("a value")?;
@@ -91,7 +93,7 @@ impl Values<'_, '_> {
             ElementType::C128 => ElementType::F64,
             _ => return self.number(element_type),
         };
-        // A real number may stand without its imaginary part.
+        // A real number may omit its imaginary part.
         if !self.cursor.eat("(")? {
             self.number(part)?;
             return self.push(part, 0);

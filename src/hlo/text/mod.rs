@@ -1,4 +1,4 @@
-//! HLO text, as XLA prints it, both ways.
+//! HLO text as XLA prints it: reader and printer.
 //!
 //! ```text
 //! module      = ["HloModule" name ("," attribute)*] (table | computation)*
@@ -8,8 +8,10 @@
 //! attribute   = word "=" value
 //! ```
 //!
-//! Names may begin with `%`. Comments may stand between any two tokens. `FileNames` and the
-//! tables after it say which source lines instructions come from. Attributes that nothing needs are skipped whole.
+//! Names may begin with `%`. Comments are allowed between any two tokens. `FileNames` and the
+//! tables
+//! after it give the source lines of instructions. Attributes that stridec does not need are
+//! skipped.
 
 mod attributes;
 mod computation;

@@ -8,14 +8,17 @@ use crate::{
     shape::{FieldPath, Shape},
 };
 
-/// What comes before the computations in the dumps of today: where instructions come from.
+/// The tables of source locations, which recent dumps have before the computations.
 const TABLES: [&str; 4] = ["FileNames", "FunctionNames", "FileLocations", "StackFrames"];
 
 impl Module {
     /// Reads HLO text, as XLA prints it and `--xla_dump_to` writes it.
     ///
-    /// Names may lack `%`, operands may lack shapes, and shapes may lack layouts, which are the default ones then.
-    /// Without an `entry_computation_layout` the buffers have the layouts of the parameters and the root.
+    /// Names may lack `%`, operands may lack shapes, and shapes may lack layouts, which then are
+    /// the
+    /// default ones. Without `entry_computation_layout`, the buffers have the layouts of the
+    /// parameters
+    /// and the root.
     ///
     /// ```
     /// use stridec::hlo::Module;
@@ -34,7 +37,8 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// Where the text is no module, the module is invalid, or it is more than stridec reads.
+    /// Returns an error if the text is no module, if the module is invalid, or if it is larger than
+    /// stridec reads.
     pub fn parse(text: &str) -> Result<Self, HloError> {
         let mut cursor = Cursor::new(text);
         let (name, buffers) = header(&mut cursor)?;
@@ -58,7 +62,8 @@ impl Module {
 /// The shapes of the entry's parameters and of its result.
 type Buffers = (Vec<Shape>, Shape);
 
-/// The module's name and the layouts of its buffers, from the line before the computations; it may be left out.
+/// Reads the line before the computations, if there is one: the module's name and the shapes of its
+/// buffers.
 pub(in crate::hlo) fn header<'a>(
     cursor: &mut Cursor<'a>,
 ) -> Result<(&'a str, Option<Buffers>), HloError> {
@@ -80,7 +85,7 @@ pub(in crate::hlo) fn header<'a>(
     Ok((name, buffers))
 }
 
-/// The name of an attribute, and its value with the place where that begins.
+/// Reads an attribute: its name, and its value with its place in the text.
 pub(in crate::hlo) fn attribute<'a>(
     cursor: &mut Cursor<'a>,
 ) -> Result<(&'a str, usize, &'a str), HloError> {
@@ -90,7 +95,7 @@ pub(in crate::hlo) fn attribute<'a>(
     Ok((name, start, value))
 }
 
-/// Reads a table of source locations, where one is next: its name and what is in it.
+/// Reads a table of source locations, if one is next: its name and its contents.
 pub(in crate::hlo) fn table<'a>(
     cursor: &mut Cursor<'a>,
 ) -> Result<Option<(&'static str, &'a str)>, HloError> {
@@ -102,7 +107,7 @@ pub(in crate::hlo) fn table<'a>(
     Ok(None)
 }
 
-/// Reads a computation's name and all up to its first instruction.
+/// Reads a computation's name and everything up to its first instruction.
 pub(in crate::hlo) fn computation_name<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str, HloError> {
     let name = cursor.name()?;
     if cursor.peek()? == Some(b'(') {
@@ -115,7 +120,7 @@ pub(in crate::hlo) fn computation_name<'a>(cursor: &mut Cursor<'a>) -> Result<&'
     Ok(name)
 }
 
-/// `{(shape, …)->shape}`
+/// Reads the shapes of the entry's buffers: `{(shape, …)->shape}`.
 fn entry_layout(cursor: &mut Cursor<'_>) -> Result<Buffers, HloError> {
     cursor.expect("{")?;
     cursor.expect("(")?;
@@ -132,18 +137,19 @@ fn entry_layout(cursor: &mut Cursor<'_>) -> Result<Buffers, HloError> {
     Ok((parameters, result))
 }
 
-/// A module that is being read.
+/// The state of reading a module.
 pub(super) struct Reader<'a> {
     pub(super) cursor: Cursor<'a>,
     pub(super) builder: Builder,
     /// The computations by name.
     pub(super) names: HashMap<&'a str, usize>,
-    /// Where instructions come from.
+    /// The source lines of instructions.
     pub(super) frames: StackFrames,
 }
 
 impl Reader<'_> {
-    /// Reads the computations; returns the entry, the only one where none is said to be.
+    /// Reads the computations; returns the entry. Without `ENTRY`, a single computation is the
+    /// entry.
     fn computations(&mut self) -> Result<Option<usize>, HloError> {
         let mut entry = None;
         while self.cursor.peek()?.is_some() {

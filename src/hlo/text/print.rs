@@ -12,8 +12,8 @@ use crate::{
     xla::shape_util,
 };
 
-/// As XLA prints it, so that [`Module::parse`] reads the same module. Names that the notation does not have, or that are
-/// there twice, are replaced.
+/// Prints the module as XLA does, so that [`Module::parse`] reads the same module. Names that the
+/// notation does not allow, or that occur twice, are replaced.
 impl Display for Module {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let computations = self.computations();
@@ -36,12 +36,13 @@ impl Display for Module {
 }
 
 impl Module {
-    /// What an instruction does, as XLA prints it: `pad(x, zero), padding=0_1x0_0`. Constants of more than a few elements
-    /// are left out, as `{...}`.
+    /// Formats an instruction as XLA prints it: `pad(x, zero), padding=0_1x0_0`. Constants of more
+    /// than 8
+    /// elements are elided as `{...}`.
     ///
     /// # Panics
     ///
-    /// Where the computation has no such instruction, or the module no such computation.
+    /// Panics if the computation has no such instruction, or the module no such computation.
     #[must_use]
     pub fn expression(&self, computation: usize, instruction: usize) -> String {
         const MOST_ELEMENTS: u64 = 8;
@@ -67,8 +68,8 @@ impl Module {
     }
 }
 
-/// A name for each of some things: its own, with `_` for what names do not have, as XLA writes them. Numbers tell apart
-/// what has one name, and `other` gives one to what has none.
+/// Makes distinct names. Characters that names cannot have are replaced by `_`, as XLA does; names
+/// that are still invalid are replaced by `other`; duplicates get a number at the end.
 fn names<'a>(own: impl Iterator<Item = &'a str>, other: impl Fn(usize) -> String) -> Vec<String> {
     let mut seen = HashSet::new();
     let distinct = own.enumerate().map(|(i, name)| {
@@ -82,7 +83,7 @@ fn names<'a>(own: impl Iterator<Item = &'a str>, other: impl Fn(usize) -> String
     distinct.collect()
 }
 
-/// Whether the notation has a name.
+/// Returns true if the notation allows the name.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_word) && !name.starts_with('-')
 }
@@ -114,7 +115,7 @@ fn print(f: &mut impl Write, computation: &Computation, callees: &[String]) -> f
     f.write_str("}\n")
 }
 
-/// What an instruction does to which operands, without its attributes.
+/// Prints an instruction with its operands, without its attributes.
 fn expression<W: Write>(
     f: &mut W,
     instruction: &Instruction,
@@ -131,7 +132,7 @@ fn expression<W: Write>(
     f.write_str(")")
 }
 
-/// Items with something between them.
+/// Joins items with a separator.
 fn joined<T: Display>(items: impl IntoIterator<Item = T>, between: &str) -> String {
     let mut text = String::new();
     for (i, item) in items.into_iter().enumerate() {
@@ -229,7 +230,7 @@ fn print_scatter(f: &mut impl Write, scatter: &Scatter, callees: &[String]) -> f
     write!(f, ", to_apply=%{}", callees[scatter.computation])
 }
 
-/// As XLA prints it: braces around each dimension, parentheses around the parts of a tuple.
+/// Prints a literal as XLA does, with braces around each dimension and parentheses around tuples.
 fn print_literal(f: &mut impl Write, literal: &Literal) -> fmt::Result {
     if literal.shape().element_type() != ElementType::Tuple {
         return Elements { shape: literal.shape(), bytes: literal.bytes() }.print(f);
@@ -242,7 +243,7 @@ fn print_literal(f: &mut impl Write, literal: &Literal) -> fmt::Result {
     f.write_str(")")
 }
 
-/// An array's elements.
+/// The elements of an array.
 struct Elements<'a> {
     shape: &'a Shape,
     bytes: &'a [u8],
@@ -276,7 +277,7 @@ impl Elements<'_> {
         let part = match self.shape.element_type() {
             ElementType::C64 => ElementType::F32,
             ElementType::C128 => ElementType::F64,
-            // A scalar is a word, an element of an array a digit.
+            // XLA prints a scalar as a word and an element of an array as a digit.
             ElementType::Pred if self.shape.rank() == 0 => return write!(f, "{}", bytes != [0]),
             element_type => return write!(f, "{}", value(element_type, bytes)),
         };

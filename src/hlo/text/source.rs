@@ -1,6 +1,6 @@
 //! Source lines: the tables before the computations, and the metadata of instructions.
 //!
-//! They say nothing of what moves, so that what cannot be read in them is passed over.
+//! They do not affect data movement, so anything malformed in them is skipped.
 
 use std::fmt::{self, Write};
 
@@ -9,7 +9,7 @@ use crate::{
     proto::xla,
 };
 
-/// Reads a table whose name is `name`. Each of its lines has the number of an entry, and the entry.
+/// Reads the table called `name`. Each line of `body` has the number of an entry, and the entry.
 pub(super) fn read_table(name: &str, body: &str, frames: &mut StackFrames) {
     let entries = body.lines().filter_map(|line| line.trim().split_once(' '));
     for (_, entry) in entries {
@@ -23,7 +23,7 @@ pub(super) fn read_table(name: &str, body: &str, frames: &mut StackFrames) {
     }
 }
 
-/// Reads what the `metadata` of an instruction say of its source.
+/// Reads the source fields of an instruction's `metadata`.
 pub(super) fn metadata(value: &str) -> xla::OpMetadata {
     xla::OpMetadata {
         source_file: field(value, "source_file").map(unescaped).unwrap_or_default(),
@@ -32,7 +32,7 @@ pub(super) fn metadata(value: &str) -> xla::OpMetadata {
     }
 }
 
-/// Writes the metadata that [`metadata`] reads.
+/// Prints metadata so that [`metadata`] reads them.
 pub(super) fn print(f: &mut impl Write, source: &SourceLine) -> fmt::Result {
     f.write_str(", metadata={source_file=\"")?;
     for letter in source.file().chars() {
@@ -49,7 +49,7 @@ fn number(fields: &str, key: &str) -> i32 {
     field(fields, key).and_then(|value| value.parse().ok()).unwrap_or(0)
 }
 
-/// The value of a field in `{key=value key="value"}`; strings may hold anything.
+/// Finds the value of a field in `{key=value key="value"}`. Strings may contain any characters.
 fn field<'a>(fields: &'a str, key: &str) -> Option<&'a str> {
     let mut rest = fields.trim_start_matches('{');
     loop {
@@ -67,7 +67,7 @@ fn field<'a>(fields: &'a str, key: &str) -> Option<&'a str> {
     }
 }
 
-/// Bytes of a string up to the quote that ends it.
+/// Returns the number of bytes of a string up to its closing quote.
 fn string_length(text: &str) -> Option<usize> {
     let mut is_escaped = false;
     text.bytes().position(|byte| {
@@ -77,7 +77,8 @@ fn string_length(text: &str) -> Option<usize> {
     })
 }
 
-/// What a string in quotes says: a backslash stands before a quote, a backslash, or the three octal digits of a byte.
+/// Decodes a string in quotes. A backslash precedes a quote, a backslash, a letter for a control
+/// character, or the three octal digits of a byte.
 fn unescaped(quoted: &str) -> String {
     let mut rest = quoted.trim_matches('"').as_bytes();
     let mut bytes = Vec::with_capacity(rest.len());

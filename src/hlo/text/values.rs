@@ -4,10 +4,11 @@ use std::fmt::{self, Display, Formatter};
 
 use crate::shape::ElementType;
 
-/// The bits of the value that a text says; `None` where the type has no such value.
+/// Returns the bits of a value; `None` if the type has no such value.
 ///
-/// Integers are decimal and in the type's range; floats are decimal, `inf` or `nan`, perhaps with a payload as in
-/// `nan(0x1)`; `pred` is true, false, 0 or 1.
+/// Integers are decimal and must be in the type's range. Floats are decimal, `inf` or `nan`, which
+/// may
+/// have a payload as in `nan(0x1)`. Values of `pred` are true, false, 0 or 1.
 pub(super) fn bits(element_type: ElementType, text: &str) -> Option<u128> {
     if element_type == ElementType::Pred {
         return match text {
@@ -46,7 +47,7 @@ fn float(element_type: ElementType, text: &str) -> Option<u128> {
             element_type.nan_bits(negative, u64::from_str_radix(payload, 16).ok()?)
         }
         _ => {
-            // Rust reads `infinity` and `NaN` too, which XLA does not.
+            // Rust also reads `infinity` and `NaN`, and XLA does not.
             let is_decimal = magnitude.starts_with(|c: char| c.is_ascii_digit() || c == '.');
             let number = is_decimal.then(|| magnitude.parse::<f64>().ok()).flatten()?;
             let bits = element_type.float_bits(sign(number))?;
@@ -56,7 +57,7 @@ fn float(element_type: ElementType, text: &str) -> Option<u128> {
     }
 }
 
-/// A value of a type that is not complex, so that [`bits`] reads it back.
+/// A scalar that is not complex, printed so that [`bits`] reads it back.
 pub(super) struct Value {
     pub(super) element_type: ElementType,
     pub(super) bits: u128,
