@@ -26,7 +26,7 @@ const STRUCTURE: [&str; 8] = [
 ];
 
 /// The inputs of an opcode that are not fields of the message itself.
-pub(super) struct Around<'a> {
+pub(super) struct OpcodeContext<'a> {
     /// The value, if the instruction is a constant.
     pub(super) literal: Option<Literal>,
     /// The called computations, by place.
@@ -38,11 +38,14 @@ pub(super) struct Around<'a> {
 }
 
 /// Converts the fields of an instruction to an opcode with its attributes.
-pub(super) fn opcode(proto: &xla::HloInstructionProto, around: Around<'_>) -> Result<Opcode> {
+pub(super) fn opcode(
+    proto: &xla::HloInstructionProto,
+    context: OpcodeContext<'_>,
+) -> Result<Opcode> {
     let dimensions = || naturals(|| FieldPath::new("dimensions"), &proto.dimensions);
     let is_known = STRUCTURE.contains(&proto.opcode.as_str()) || proto.opcode.is_empty();
-    if !is_known && around.operands.iter().copied().chain([around.shape]).any(is_dynamic) {
-        return Ok(other(proto, around.called));
+    if !is_known && context.operands.iter().copied().chain([context.shape]).any(is_dynamic) {
+        return Ok(other(proto, context.called));
     }
     Ok(match proto.opcode.as_str() {
         "" => return Err(missing("opcode", "the name of an opcode, such as `transpose`")),
@@ -52,9 +55,9 @@ pub(super) fn opcode(proto: &xla::HloInstructionProto, around: Around<'_>) -> Re
         }
         "constant" => {
             let accepted = "the value of the constant, which dumps leave out that elide large ones";
-            Opcode::Constant(around.literal.ok_or_else(|| missing("literal", accepted))?.into())
+            Opcode::Constant(context.literal.ok_or_else(|| missing("literal", accepted))?.into())
         }
-        "iota" => Opcode::Iota { dimension: the_one(&dimensions()?)? },
+        "iota" => Opcode::Iota { dimension: single_dimension(&dimensions()?)? },
         "copy" => Opcode::Copy,
         "bitcast" => Opcode::Bitcast,
         "bitcast-convert" => Opcode::BitcastConvert,
@@ -65,7 +68,7 @@ pub(super) fn opcode(proto: &xla::HloInstructionProto, around: Around<'_>) -> Re
         "reverse" => Opcode::Reverse { dimensions: dimensions()? },
         "slice" => Opcode::Slice { dimensions: slice(proto)? },
         "pad" => Opcode::Pad { dimensions: padding(proto)? },
-        "concatenate" => Opcode::Concatenate { dimension: the_one(&dimensions()?)? },
+        "concatenate" => Opcode::Concatenate { dimension: single_dimension(&dimensions()?)? },
         "dynamic-slice" => {
             let field = || FieldPath::new("dynamic_slice_sizes");
             Opcode::DynamicSlice { sizes: naturals(field, &proto.dynamic_slice_sizes)? }
@@ -73,25 +76,26 @@ pub(super) fn opcode(proto: &xla::HloInstructionProto, around: Around<'_>) -> Re
         "dynamic-update-slice" => Opcode::DynamicUpdateSlice,
         "gather" => Opcode::Gather(gather(proto)?.into()),
         // A scatter of several arrays gives a tuple, which is kept as `Opcode::Other`.
-        "scatter" if around.operands.len() == 3 => {
-            Opcode::Scatter(scatter(proto, callee(&around)?)?.into())
+        "scatter" if context.operands.len() == 3 => {
+            Opcode::Scatter(scatter(proto, single_callee(&context)?)?.into())
         }
         // A reduce of several arrays gives a tuple, which is kept as `Opcode::Other`.
-        "reduce" if around.operands.len() == 2 => {
-            Opcode::Reduce { dimensions: dimensions()?, computation: callee(&around)? }
+        "reduce" if context.operands.len() == 2 => {
+            Opcode::Reduce { dimensions: dimensions()?, computation: single_callee(&context)? }
         }
         "tuple" => Opcode::Tuple,
         "get-tuple-element" => {
             Opcode::GetTupleElement { index: index("tuple_index", proto.tuple_index)? }
         }
-        "call" => Opcode::Call { computation: callee(&around)? },
-        "fusion" => {
-            Opcode::Fusion { computation: callee(&around)?, kind: proto.fusion_kind.clone() }
-        }
+        "call" => Opcode::Call { computation: single_callee(&context)? },
+        "fusion" => Opcode::Fusion {
+            computation: single_callee(&context)?,
+            kind: proto.fusion_kind.clone(),
+        },
         "opt-barrier" => Opcode::OptBarrier,
         "custom-call" => match IdentityCall::from_name(&proto.custom_call_target) {
-            Some(call) if returns_its_operand(&around) => Opcode::IdentityCall(call),
-            _ => other(proto, around.called),
+            Some(call) if returns_its_operand(&context) => Opcode::IdentityCall(call),
+            _ => other(proto, context.called),
         },
         "compare" => compare(proto)?,
         "select" => Opcode::Select,
@@ -102,13 +106,13 @@ pub(super) fn opcode(proto: &xla::HloInstructionProto, around: Around<'_>) -> Re
         name => match (Unary::from_name(name), Binary::from_name(name)) {
             (Some(unary), _) => Opcode::Unary(unary),
             (_, Some(binary)) => Opcode::Binary(binary),
-            _ => other(proto, around.called),
+            _ => other(proto, context.called),
         },
     })
 }
 
-fn returns_its_operand(around: &Around<'_>) -> bool {
-    matches!(around.operands, [operand] if shape_util::compatible(operand, around.shape))
+fn returns_its_operand(context: &OpcodeContext<'_>) -> bool {
+    matches!(context.operands, [operand] if shape_util::compatible(operand, context.shape))
 }
 
 fn other(proto: &xla::HloInstructionProto, computations: Vec<usize>) -> Opcode {
@@ -124,18 +128,18 @@ fn missing(field: &'static str, accepted: &'static str) -> InstructionError {
 }
 
 /// Returns the called computation, if there is exactly one.
-fn callee(around: &Around<'_>) -> Result<usize> {
-    match *around.called {
+fn single_callee(context: &OpcodeContext<'_>) -> Result<usize> {
+    match *context.called {
         [computation] => Ok(computation),
         _ => Err(InstructionError::Callee {
             expected: "one computation".to_owned(),
-            given: around.called.len().to_string(),
+            given: context.called.len().to_string(),
         }),
     }
 }
 
 /// Returns the entry of `dimensions`, if there is exactly one.
-fn the_one(dimensions: &[usize]) -> Result<usize> {
+fn single_dimension(dimensions: &[usize]) -> Result<usize> {
     match *dimensions {
         [dimension] => Ok(dimension),
         _ => Err(ShapeError::Count {

@@ -139,7 +139,8 @@ impl Builder {
             name
         };
         let checked = self.checked(opcode, operands, shape);
-        let (opcode, operands, shape) = checked.map_err(|error| self.refused(&name, error))?;
+        let (opcode, operands, shape) =
+            checked.map_err(|error| self.instruction_error(&name, error))?;
         if let Opcode::Parameter { .. } = opcode {
             self.parameters += 1;
         }
@@ -287,7 +288,7 @@ impl Builder {
     }
 
     /// Adds the path of the next instruction to an error.
-    pub(super) fn refused(&self, name: &str, error: InstructionError) -> HloError {
+    pub(super) fn instruction_error(&self, name: &str, error: InstructionError) -> HloError {
         let (computation, instruction) = (self.computations.len(), self.instructions.len());
         let path = FieldPath::new("computations").index(computation);
         let current = match self.current.as_str() {

@@ -10,11 +10,11 @@ use prost::Message;
 use super::{
     Builder, HloError, InstructionError, MAX_COMPUTATIONS, MAX_INSTRUCTIONS, MAX_LITERAL_BYTES,
     MAX_MODULE_BYTES, Module, Opcode,
-    attributes::{self, Around},
+    attributes::{self, OpcodeContext},
     infer::is_dynamic,
     literal_proto,
     source_line::StackFrames,
-    wire::{Fields, malformed},
+    wire::{WireFields, malformed},
 };
 use crate::{
     proto::xla,
@@ -82,7 +82,7 @@ impl Module {
 /// which is field 4.
 pub(super) fn module_message(bytes: &[u8]) -> Result<&[u8], HloError> {
     let mut module = None;
-    for field in Fields::of(bytes) {
+    for field in WireFields::of(bytes) {
         let field = field?;
         match field.number {
             1 => module = Some(field.message("hlo_module")?),
@@ -112,7 +112,7 @@ impl<'a> ModuleParts<'a> {
             frames: StackFrames::default(),
         };
         let mut frames = xla::StackFrameIndexProto::default();
-        for field in Fields::of(bytes) {
+        for field in WireFields::of(bytes) {
             let field = field?;
             match field.number {
                 1 => parts.name = field.text("name")?,
@@ -166,7 +166,7 @@ struct ComputationParts<'a> {
 impl<'a> ComputationParts<'a> {
     fn read(bytes: &'a [u8]) -> Result<Self, HloError> {
         let mut parts = Self { name: "", instructions: Vec::new(), id: 0, root: 0 };
-        for field in Fields::of(bytes) {
+        for field in WireFields::of(bytes) {
             let field = field?;
             match field.number {
                 1 => parts.name = field.text("computations.name")?,
@@ -196,11 +196,11 @@ impl<'a> ComputationParts<'a> {
         builder.begin(self.name);
         let mut ids = HashMap::with_capacity(self.instructions.len());
         for bytes in &self.instructions {
-            let (proto, literal) = split(bytes, decoded)?;
+            let (proto, literal) = split_literal(bytes, decoded)?;
             builder.source(proto.metadata.as_ref().and_then(|metadata| frames.line(metadata)));
             instruction(proto, literal.as_deref(), builder, &mut ids, computations)?;
         }
-        let Some(&root) = ids.get(&low(self.root)) else {
+        let Some(&root) = ids.get(&low_bits(self.root)) else {
             let place = builder.computations().len();
             return Err(HloError::Field {
                 field: FieldPath::new("computations").index(place).field("root_id"),
@@ -214,7 +214,7 @@ impl<'a> ComputationParts<'a> {
 
 /// Returns the low 32 bits of an instruction's number, which is all that XLA compares.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // the low bits are meant
-fn low(id: i64) -> u32 {
+fn low_bits(id: i64) -> u32 {
     id as u32
 }
 
@@ -227,8 +227,8 @@ fn instruction(
     computations: &HashMap<i64, usize>,
 ) -> Result<(), HloError> {
     let read = |builder: &Builder| -> Result<(Opcode, Vec<usize>, Shape), InstructionError> {
-        if ids.contains_key(&low(proto.id)) {
-            let (field, given) = (FieldPath::new("id"), low(proto.id).into());
+        if ids.contains_key(&low_bits(proto.id)) {
+            let (field, given) = (FieldPath::new("id"), low_bits(proto.id).into());
             return Err(InstructionError::Taken { field, given });
         }
         let field = FieldPath::new("shape");
@@ -237,7 +237,8 @@ fn instruction(
             accepted: "what the instruction gives",
         })?;
         let shape = Shape::try_from(shape).map_err(|error| error.below(&field))?;
-        let operands = places("operand_ids", &proto.operand_ids, |id| ids.get(&low(id)).copied())?;
+        let operands =
+            places("operand_ids", &proto.operand_ids, |id| ids.get(&low_bits(id)).copied())?;
         let called = &proto.called_computation_ids;
         let called = places("called_computation_ids", called, |id| computations.get(&id).copied())?;
         let literal = match literal {
@@ -249,25 +250,25 @@ fn instruction(
         let instructions = builder.instructions();
         let shapes: Vec<&Shape> =
             operands.iter().map(|&place| instructions[place].shape()).collect();
-        let around = Around { literal, called, operands: &shapes, shape: &shape };
-        Ok((attributes::opcode(&proto, around)?, operands, shape))
+        let context = OpcodeContext { literal, called, operands: &shapes, shape: &shape };
+        Ok((attributes::opcode(&proto, context)?, operands, shape))
     };
     let (opcode, operands, shape) =
-        read(builder).map_err(|error| builder.refused(&proto.name, error))?;
-    let id = low(proto.id);
+        read(builder).map_err(|error| builder.instruction_error(&proto.name, error))?;
+    let id = low_bits(proto.id);
     let place = builder.add_named(proto.name, opcode, operands, Some(shape))?;
     ids.insert(id, place);
     Ok(())
 }
 
 /// Splits an instruction's message into the literal's bytes and a message with the other fields.
-fn split(
+fn split_literal(
     bytes: &[u8],
     decoded: &mut usize,
 ) -> Result<(xla::HloInstructionProto, Option<Vec<u8>>), HloError> {
     let mut literal: Option<Vec<u8>> = None;
     let mut rest = xla::HloInstructionProto::default();
-    for field in Fields::of(bytes) {
+    for field in WireFields::of(bytes) {
         let field = field?;
         if field.number == 8 {
             let given = field.message("literal")?;

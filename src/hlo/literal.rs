@@ -40,8 +40,8 @@ impl Literal {
     /// Returns an error if an extent is not fixed, or if the number of bytes does not fit the
     /// shape.
     pub fn new(shape: &Shape, mut bytes: Vec<u8>) -> Result<Self, InstructionError> {
-        let shape = dense(shape)?;
-        let expected = size(&shape).unwrap_or(u64::MAX);
+        let shape = without_layouts(shape)?;
+        let expected = byte_count(&shape).unwrap_or(u64::MAX);
         if bytes.len() as u64 != expected {
             return Err(InstructionError::LiteralSize {
                 field: FieldPath::new("literal"),
@@ -94,7 +94,7 @@ impl Literal {
     pub fn parts(&self) -> Vec<Self> {
         let mut rest = self.bytes.as_slice();
         let parts = self.shape.tuple_shapes().iter().map(|part| {
-            let size = size(part).and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
+            let size = byte_count(part).and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
             let (bytes, after) = rest.split_at(size);
             rest = after;
             Self { shape: part.clone(), bytes: bytes.to_vec() }
@@ -108,10 +108,10 @@ impl Literal {
 /// # Errors
 ///
 /// Returns an error if an extent is not fixed.
-fn dense(shape: &Shape) -> Result<Shape, ShapeError> {
+fn without_layouts(shape: &Shape) -> Result<Shape, ShapeError> {
     if shape.element_type() == ElementType::Tuple {
         return Shape::tuple(
-            shape.tuple_shapes().iter().map(dense).collect::<Result<Vec<_>, _>>()?,
+            shape.tuple_shapes().iter().map(without_layouts).collect::<Result<Vec<_>, _>>()?,
         );
     }
     if !shape.is_array() {
@@ -131,19 +131,19 @@ fn dense(shape: &Shape) -> Result<Shape, ShapeError> {
 }
 
 /// Returns the number of bytes of the elements; `None` past 2^64-1.
-fn size(shape: &Shape) -> Option<u64> {
+fn byte_count(shape: &Shape) -> Option<u64> {
     let mut parts = shape.tuple_shapes().iter();
     let own = match shape.element_type().storage_bits() {
         Some(bits) => shape_util::elements_in(shape)?.checked_mul(u64::from(bits / 8))?,
         None => 0,
     };
-    parts.try_fold(own, |sum, part| sum.checked_add(size(part)?))
+    parts.try_fold(own, |sum, part| sum.checked_add(byte_count(part)?))
 }
 
 fn clear_unused_bits(shape: &Shape, bytes: &mut [u8]) {
     let mut rest = bytes;
     for part in shape.tuple_shapes() {
-        let size = size(part).and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
+        let size = byte_count(part).and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
         let (own, after) = rest.split_at_mut(size);
         clear_unused_bits(part, own);
         rest = after;
@@ -185,8 +185,9 @@ fn row_major(literal: &Literal, minor_to_major: &[usize]) -> Vec<u8> {
     let mut index = vec![0; extents.len()];
     let mut bytes = Vec::with_capacity(literal.bytes.len());
     for _ in 0..elements {
-        let at: usize = index.iter().zip(&strides).map(|(&i, stride)| to_usize(i) * stride).sum();
-        bytes.extend_from_slice(&literal.bytes[at..at + width]);
+        let offset: usize =
+            index.iter().zip(&strides).map(|(&i, stride)| to_usize(i) * stride).sum();
+        bytes.extend_from_slice(&literal.bytes[offset..offset + width]);
         for dimension in (0..extents.len()).rev() {
             index[dimension] += 1;
             if index[dimension] < extents[dimension] {

@@ -2,7 +2,7 @@
 
 use prost::Message;
 
-use super::{InstructionError, Literal, wire::Fields};
+use super::{InstructionError, Literal, wire::WireFields};
 use crate::{
     proto::xla,
     shape::{ElementType, FieldPath, MAX_DEPTH, Shape, ShapeError},
@@ -20,7 +20,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Literal> {
 fn literal(bytes: &[u8], depth: usize) -> Result<Literal> {
     let mut proto = xla::LiteralProto::default();
     let mut parts = Vec::new();
-    for field in Fields::of(bytes) {
+    for field in WireFields::of(bytes) {
         let field = field?;
         match field.number {
             10 => parts.push(field.message("tuple_literals")?),

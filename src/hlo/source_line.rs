@@ -64,12 +64,12 @@ impl StackFrames {
     /// Finds the source line of an instruction: in its metadata, or through its stack frame.
     pub(super) fn line(&self, metadata: &xla::OpMetadata) -> Option<SourceLine> {
         if !metadata.source_file.is_empty() {
-            return line(metadata.source_line)
+            return line_number(metadata.source_line)
                 .map(|line| SourceLine::new(metadata.source_file.as_str(), line));
         }
-        let &location = numbered(&self.frames, metadata.stack_frame_id)?;
-        let &(file, number) = numbered(&self.locations, location)?;
-        Some(SourceLine { file: numbered(&self.files, file)?.clone(), line: line(number)? })
+        let &location = entry(&self.frames, metadata.stack_frame_id)?;
+        let &(file, number) = entry(&self.locations, location)?;
+        Some(SourceLine { file: entry(&self.files, file)?.clone(), line: line_number(number)? })
     }
 }
 
@@ -85,11 +85,11 @@ impl From<xla::StackFrameIndexProto> for StackFrames {
 }
 
 /// Returns the entry of a table by its number, from 1; `None` for 0.
-fn numbered<T>(table: &[T], number: i32) -> Option<&T> {
+fn entry<T>(table: &[T], number: i32) -> Option<&T> {
     table.get(usize::try_from(number).ok()?.checked_sub(1)?)
 }
 
 /// Converts a line number; 0 means that there is none.
-fn line(number: i32) -> Option<u32> {
+fn line_number(number: i32) -> Option<u32> {
     u32::try_from(number).ok().filter(|&line| line > 0)
 }

@@ -3,26 +3,26 @@
 use crate::shape::ShapeError;
 
 /// A serialized field.
-pub(super) struct Field<'a> {
+pub(super) struct WireField<'a> {
     pub(super) number: u64,
-    pub(super) value: Value<'a>,
+    pub(super) value: WireValue<'a>,
     /// The bytes of the whole field, including its tag.
     pub(super) raw: &'a [u8],
 }
 
 /// The content of a field, as far as its wire type tells.
-pub(super) enum Value<'a> {
+pub(super) enum WireValue<'a> {
     Varint(u64),
     /// A fixed width of 4 or 8 bytes.
     Fixed,
     Bytes(&'a [u8]),
 }
 
-impl<'a> Field<'a> {
+impl<'a> WireField<'a> {
     /// Returns the bytes of a field that holds a message.
     pub(super) fn message(&self, name: &'static str) -> Result<&'a [u8], ShapeError> {
         match self.value {
-            Value::Bytes(bytes) => Ok(bytes),
+            WireValue::Bytes(bytes) => Ok(bytes),
             _ => Err(malformed(name, "a value of another wire type")),
         }
     }
@@ -37,7 +37,7 @@ impl<'a> Field<'a> {
     #[allow(clippy::cast_possible_wrap)] // negative numbers are written as their two's complement
     pub(super) fn number(&self, name: &'static str) -> Result<i64, ShapeError> {
         match self.value {
-            Value::Varint(number) => Ok(number as i64),
+            WireValue::Varint(number) => Ok(number as i64),
             _ => Err(malformed(name, "a value of another wire type")),
         }
     }
@@ -53,17 +53,17 @@ pub(super) fn malformed(field: &str, reason: &str) -> ShapeError {
 }
 
 /// An iterator over the fields of a message.
-pub(super) struct Fields<'a> {
+pub(super) struct WireFields<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Fields<'a> {
+impl<'a> WireFields<'a> {
     pub(super) fn of(message: &'a [u8]) -> Self {
         Self { rest: message }
     }
 
     /// Reads the next field; `None` at the end. After malformed bytes the iterator ends.
-    fn read(&mut self) -> Option<Result<Field<'a>, ShapeError>> {
+    fn read(&mut self) -> Option<Result<WireField<'a>, ShapeError>> {
         if self.rest.is_empty() {
             return None;
         }
@@ -71,35 +71,35 @@ impl<'a> Fields<'a> {
         Some(match field(start) {
             Some((number, value, rest)) => {
                 self.rest = rest;
-                Ok(Field { number, value, raw: &start[..start.len() - rest.len()] })
+                Ok(WireField { number, value, raw: &start[..start.len() - rest.len()] })
             }
             None => Err(malformed("bytes", "truncated, or no field")),
         })
     }
 }
 
-impl<'a> Iterator for Fields<'a> {
-    type Item = Result<Field<'a>, ShapeError>;
+impl<'a> Iterator for WireFields<'a> {
+    type Item = Result<WireField<'a>, ShapeError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.read()
     }
 }
 
-fn field(bytes: &[u8]) -> Option<(u64, Value<'_>, &[u8])> {
+fn field(bytes: &[u8]) -> Option<(u64, WireValue<'_>, &[u8])> {
     let (tag, rest) = varint(bytes)?;
     let (value, rest) = match tag & 7 {
         0 => {
             let (number, rest) = varint(rest)?;
-            (Value::Varint(number), rest)
+            (WireValue::Varint(number), rest)
         }
-        1 => (Value::Fixed, rest.get(8..)?),
+        1 => (WireValue::Fixed, rest.get(8..)?),
         2 => {
             let (length, rest) = varint(rest)?;
             let (value, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
-            (Value::Bytes(value), rest)
+            (WireValue::Bytes(value), rest)
         }
-        5 => (Value::Fixed, rest.get(4..)?),
+        5 => (WireValue::Fixed, rest.get(4..)?),
         _ => return None,
     };
     // Field number 0 is invalid.
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn fields_of_every_wire_type() {
         let bytes = [8, 1, 0x12, 2, 3, 4, 0x1d, 0, 0, 0, 0, 0x21, 0, 0, 0, 0, 0, 0, 0, 0];
-        let fields: Vec<_> = Fields::of(&bytes).map(|field| field.ok().unwrap()).collect();
+        let fields: Vec<_> = WireFields::of(&bytes).map(|field| field.ok().unwrap()).collect();
         let numbers: Vec<u64> = fields.iter().map(|field| field.number).collect();
         assert_eq!(numbers, [1, 2, 3, 4]);
         assert_eq!(fields[0].number("a"), Ok(1));
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn what_is_no_field_ends_the_message() {
         for bytes in [&[0x12, 2, 3][..], &[0x0b], &[0], &[0x80], &[0x1d, 0], &[2, 0]] {
-            let mut fields = Fields::of(bytes);
+            let mut fields = WireFields::of(bytes);
             assert!(fields.next().unwrap().is_err(), "{bytes:?}");
             assert!(fields.next().is_none());
         }

@@ -8,13 +8,13 @@ use crate::{
 };
 
 /// An array: its type and its fixed extents.
-pub(super) struct Array<'a> {
+pub(super) struct ArrayShape<'a> {
     pub(super) shape: &'a Shape,
     pub(super) element_type: ElementType,
     pub(super) extents: Vec<u64>,
 }
 
-impl Array<'_> {
+impl ArrayShape<'_> {
     pub(super) fn rank(&self) -> usize {
         self.extents.len()
     }
@@ -43,47 +43,55 @@ impl<'a> Inputs<'a> {
     /// Returns an operand that must be an array. Its extents are fixed: instructions with other
     /// extents
     /// have become [`Opcode::Other`](crate::hlo::Opcode::Other) already.
-    pub(super) fn array(&self, operand: usize) -> Result<Array<'a>> {
+    pub(super) fn array(&self, operand: usize) -> Result<ArrayShape<'a>> {
         let shape = self.operands[operand];
         match array(shape) {
             Some(array) => Ok(array),
-            None => Err(self.refused(operand, "an array")),
+            None => Err(self.operand_error(operand, "an array")),
         }
     }
 
     /// Returns an operand that must be an array of another operand's type.
-    pub(super) fn array_like(&self, operand: usize, other: &Array<'_>) -> Result<Array<'a>> {
+    pub(super) fn array_like(
+        &self,
+        operand: usize,
+        other: &ArrayShape<'_>,
+    ) -> Result<ArrayShape<'a>> {
         let array = self.array(operand)?;
         if array.element_type == other.element_type {
             return Ok(array);
         }
-        Err(self.refused(operand, format!("an array of {}", other.element_type)))
+        Err(self.operand_error(operand, format!("an array of {}", other.element_type)))
     }
 
     /// Checks that an operand has another operand's type and extents.
-    pub(super) fn same_as(&self, operand: usize, other: &Array<'_>) -> Result<()> {
+    pub(super) fn expect_same(&self, operand: usize, other: &ArrayShape<'_>) -> Result<()> {
         if shape_util::compatible(self.operands[operand], other.shape) {
             return Ok(());
         }
-        Err(self.refused(operand, other.shape.without_layout().to_string()))
+        Err(self.operand_error(operand, other.shape.without_layout().to_string()))
     }
 
     /// Makes the error for an operand with an unexpected shape.
-    pub(super) fn refused(&self, operand: usize, expected: impl Into<String>) -> InstructionError {
+    pub(super) fn operand_error(
+        &self,
+        operand: usize,
+        expected: impl Into<String>,
+    ) -> InstructionError {
         let given = self.operands[operand].clone().into();
         InstructionError::Operand { operand, expected: expected.into(), given }
     }
 
     /// Returns the declared shape, which must be an array.
-    pub(super) fn declared_array(&self) -> Result<Array<'a>> {
+    pub(super) fn declared_array(&self) -> Result<ArrayShape<'a>> {
         let shape = self.declared()?;
         array(shape).ok_or_else(|| mismatch("an array", shape))
     }
 }
 
-fn array(shape: &Shape) -> Option<Array<'_>> {
+fn array(shape: &Shape) -> Option<ArrayShape<'_>> {
     let extents = shape.is_array().then(|| shape_util::bounds(shape)).flatten()?;
-    Some(Array { shape, element_type: shape.element_type(), extents })
+    Some(ArrayShape { shape, element_type: shape.element_type(), extents })
 }
 
 /// Makes the error for an unexpected declared shape.

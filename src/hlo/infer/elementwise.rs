@@ -15,7 +15,7 @@ pub(super) fn convert(inputs: &Inputs<'_>) -> Result<Shape> {
     let (from, to) = (inputs.array(0)?, inputs.declared_array()?);
     if is_complex(from.element_type) && !is_complex(to.element_type) {
         let expected = "an array of numbers that are not complex, as the result";
-        return Err(inputs.refused(0, expected));
+        return Err(inputs.operand_error(0, expected));
     }
     from.with_type(to.element_type)
 }
@@ -23,7 +23,7 @@ pub(super) fn convert(inputs: &Inputs<'_>) -> Result<Shape> {
 pub(super) fn compare(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(2)?;
     let first = inputs.array(0)?;
-    inputs.same_as(1, &first)?;
+    inputs.expect_same(1, &first)?;
     first.with_type(ElementType::Pred)
 }
 
@@ -33,9 +33,9 @@ pub(super) fn select(inputs: &Inputs<'_>) -> Result<Shape> {
     let fits = predicate.rank() == 0 || shape_util::same_dimensions(predicate.shape, on_true.shape);
     if predicate.element_type != ElementType::Pred || !fits {
         let expected = on_true.with_type(ElementType::Pred)?;
-        return Err(inputs.refused(0, expected.to_string()));
+        return Err(inputs.operand_error(0, expected.to_string()));
     }
-    inputs.same_as(2, &on_true)?;
+    inputs.expect_same(2, &on_true)?;
     on_true.with_type(on_true.element_type)
 }
 
@@ -45,7 +45,7 @@ pub(super) fn clamp(inputs: &Inputs<'_>) -> Result<Shape> {
     for bound in [0, 2] {
         let array = inputs.array_like(bound, &value)?;
         if array.rank() > 0 {
-            inputs.same_as(bound, &value)?;
+            inputs.expect_same(bound, &value)?;
         }
     }
     value.with_type(value.element_type)
@@ -56,7 +56,7 @@ pub(super) fn unary(unary: Unary, inputs: &Inputs<'_>) -> Result<Shape> {
     let array = inputs.array(0)?;
     let kind = array.element_type;
     if unary == Unary::Not && kind != ElementType::Pred && !is_integer(kind) {
-        return Err(inputs.refused(0, "an array of integers or of pred"));
+        return Err(inputs.operand_error(0, "an array of integers or of pred"));
     }
     array.with_type(match (unary, kind) {
         (Unary::Abs, ElementType::C64) => ElementType::F32,
@@ -70,9 +70,9 @@ pub(super) fn binary(binary: Binary, inputs: &Inputs<'_>) -> Result<Shape> {
     let first = inputs.array(0)?;
     let of_bits = first.element_type == ElementType::Pred || is_integer(first.element_type);
     if matches!(binary, Binary::And | Binary::Or) && !of_bits {
-        return Err(inputs.refused(0, "an array of integers or of pred"));
+        return Err(inputs.operand_error(0, "an array of integers or of pred"));
     }
-    inputs.same_as(1, &first)?;
+    inputs.expect_same(1, &first)?;
     first.with_type(first.element_type)
 }
 
@@ -82,9 +82,9 @@ pub(super) fn complex(inputs: &Inputs<'_>) -> Result<Shape> {
     let element_type = match real.element_type {
         ElementType::F32 => ElementType::C64,
         ElementType::F64 => ElementType::C128,
-        _ => return Err(inputs.refused(0, "an array of f32 or f64")),
+        _ => return Err(inputs.operand_error(0, "an array of f32 or f64")),
     };
-    inputs.same_as(1, &real)?;
+    inputs.expect_same(1, &real)?;
     real.with_type(element_type)
 }
 
@@ -95,9 +95,9 @@ pub(super) fn part(inputs: &Inputs<'_>) -> Result<Shape> {
     number.with_type(match number.element_type {
         ElementType::C64 => ElementType::F32,
         ElementType::C128 => ElementType::F64,
-        ElementType::Pred => return Err(inputs.refused(0, "an array of floats")),
+        ElementType::Pred => return Err(inputs.operand_error(0, "an array of floats")),
         integer if is_integer(integer) => {
-            return Err(inputs.refused(0, "an array of floats"));
+            return Err(inputs.operand_error(0, "an array of floats"));
         }
         float => float,
     })

@@ -2,8 +2,8 @@
 
 use super::{
     Inputs, Result,
-    checks::{Array, ascending, at_most, dimension, distinct, is_integer, one_each},
-    structure::unknown,
+    checks::{ArrayShape, ascending, at_most, dimension, distinct, is_integer, one_each},
+    structure::unknown_computation,
 };
 use crate::{
     hlo::{Gather, InstructionError, Scatter},
@@ -11,8 +11,8 @@ use crate::{
 };
 
 pub(super) fn dynamic_slice(sizes: &[u64], inputs: &Inputs<'_>) -> Result<Shape> {
-    let array = sliced(inputs, 1)?;
-    starts(inputs, 1, array.rank())?;
+    let array = first_operand(inputs, 1)?;
+    check_starts(inputs, 1, array.rank())?;
     let field = || FieldPath::new("dynamic_slice_sizes");
     one_each(field, sizes.len(), array.rank())?;
     for (i, (&size, &extent)) in sizes.iter().zip(&array.extents).enumerate() {
@@ -22,20 +22,20 @@ pub(super) fn dynamic_slice(sizes: &[u64], inputs: &Inputs<'_>) -> Result<Shape>
 }
 
 pub(super) fn dynamic_update_slice(inputs: &Inputs<'_>) -> Result<Shape> {
-    let array = sliced(inputs, 2)?;
+    let array = first_operand(inputs, 2)?;
     let update = inputs.array_like(1, &array)?;
     let fits = update.rank() == array.rank()
         && update.extents.iter().zip(&array.extents).all(|(update, extent)| update <= extent);
     if !fits {
         let expected = format!("an array no larger than {}", array.shape.without_layout());
-        return Err(inputs.refused(1, expected));
+        return Err(inputs.operand_error(1, expected));
     }
-    starts(inputs, 2, array.rank())?;
+    check_starts(inputs, 2, array.rank())?;
     array.with_type(array.element_type)
 }
 
 /// Returns the first operand, if there are at least `least`.
-fn sliced<'a>(inputs: &Inputs<'a>, least: usize) -> Result<Array<'a>> {
+fn first_operand<'a>(inputs: &Inputs<'a>, least: usize) -> Result<ArrayShape<'a>> {
     if inputs.operands.len() < least {
         let expected = format!("at least {least}");
         return Err(InstructionError::OperandCount { expected, given: inputs.operands.len() });
@@ -46,7 +46,7 @@ fn sliced<'a>(inputs: &Inputs<'a>, least: usize) -> Result<Array<'a>> {
 /// Checks that the operands from `first` on are starts: one integer for each dimension, or one
 /// vector
 /// with all of them.
-fn starts(inputs: &Inputs<'_>, first: usize, rank: usize) -> Result<()> {
+fn check_starts(inputs: &Inputs<'_>, first: usize, rank: usize) -> Result<()> {
     let given = inputs.operands.len() - first;
     let vector = given == 1 && inputs.operands[first].rank() == 1;
     if !vector && given != rank {
@@ -62,7 +62,7 @@ fn starts(inputs: &Inputs<'_>, first: usize, rank: usize) -> Result<()> {
             } else {
                 "one integer".to_owned()
             };
-            return Err(inputs.refused(operand, expected));
+            return Err(inputs.operand_error(operand, expected));
         }
     }
     Ok(())
@@ -87,7 +87,7 @@ impl Indices<'_> {
     /// Checks the dimension numbers; returns the extents of the indices without the dimension of
     /// the
     /// index vectors.
-    fn check(&self, operand: &Array<'_>, indices: &Array<'_>) -> Result<Vec<u64>> {
+    fn check(&self, operand: &ArrayShape<'_>, indices: &ArrayShape<'_>) -> Result<Vec<u64>> {
         let [_, map, operand_batching, indices_batching] = self.names;
         let rank = indices.rank();
         dimension(|| self.field("index_vector_dim"), self.index_vector_dim, rank + 1)?;
@@ -139,12 +139,12 @@ impl Indices<'_> {
     }
 }
 
-fn indices<'a>(inputs: &Inputs<'a>) -> Result<Array<'a>> {
+fn indices<'a>(inputs: &Inputs<'a>) -> Result<ArrayShape<'a>> {
     let indices = inputs.array(1)?;
     if is_integer(indices.element_type) {
         return Ok(indices);
     }
-    Err(inputs.refused(1, "an array of integers"))
+    Err(inputs.operand_error(1, "an array of integers"))
 }
 
 pub(super) fn gather(gather: &Gather, inputs: &Inputs<'_>) -> Result<Shape> {
@@ -240,15 +240,16 @@ pub(super) fn scatter(scatter: &Scatter, inputs: &Inputs<'_>) -> Result<Shape> {
         });
     if !fits {
         let expected = "windows no larger than the operand, one for each index vector";
-        return Err(inputs.refused(2, expected));
+        return Err(inputs.operand_error(2, expected));
     }
-    combines(scatter.computation, inputs, &operand)?;
+    check_combiner(scatter.computation, inputs, &operand)?;
     operand.with_type(operand.element_type)
 }
 
 /// Checks that a computation combines two elements to one.
-fn combines(computation: usize, inputs: &Inputs<'_>, operand: &Array<'_>) -> Result<()> {
-    let callee = inputs.computations.get(computation).ok_or_else(|| unknown(0, computation))?;
+fn check_combiner(computation: usize, inputs: &Inputs<'_>, operand: &ArrayShape<'_>) -> Result<()> {
+    let callee =
+        inputs.computations.get(computation).ok_or_else(|| unknown_computation(0, computation))?;
     let scalar = operand.with_extents([])?;
     let parameters = (0..callee.parameters().len()).map(|number| callee.parameter_shape(number));
     let shapes: Vec<String> = parameters

@@ -57,7 +57,7 @@ pub(super) fn is_dynamic(shape: &Shape) -> bool {
 /// declared
 /// shape differs from the inferred one.
 pub(super) fn infer(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Shape> {
-    let inferred = given(opcode, inputs)?;
+    let inferred = infer_undeclared(opcode, inputs)?;
     match inputs.declared {
         Some(declared) if !shape_util::compatible(&inferred, declared) => {
             Err(checks::mismatch(inferred.without_layout().to_string(), declared))
@@ -67,11 +67,11 @@ pub(super) fn infer(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Shape> {
 }
 
 /// Infers the shape without comparing it with the declared one.
-fn given(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Shape> {
+fn infer_undeclared(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Shape> {
     match opcode {
         Opcode::Parameter { .. } => structure::parameter(inputs),
         Opcode::Constant(literal) => structure::constant(literal, inputs),
-        Opcode::Copy | Opcode::OptBarrier | Opcode::IdentityCall(_) => structure::same(inputs),
+        Opcode::Copy | Opcode::OptBarrier | Opcode::IdentityCall(_) => structure::identity(inputs),
         Opcode::Tuple => structure::tuple(inputs),
         Opcode::GetTupleElement { index } => structure::element(*index, inputs),
         Opcode::Call { computation } | Opcode::Fusion { computation, .. } => {

@@ -2,7 +2,7 @@
 
 use super::{
     Inputs, Result,
-    checks::{Array, at_most, dimension, distinct, in_range, is_complex, mismatch, one_each},
+    checks::{ArrayShape, at_most, dimension, distinct, in_range, is_complex, mismatch, one_each},
 };
 use crate::{
     hlo::{InstructionError, PaddingDimension, SliceDimension},
@@ -44,9 +44,9 @@ pub(super) fn bitcast_convert(inputs: &Inputs<'_>) -> Result<Shape> {
     let (from, to) = (inputs.array(0)?, inputs.declared_array()?);
     if is_complex(from.element_type) != is_complex(to.element_type) {
         let expected = "an array whose elements are complex where those of the result are";
-        return Err(inputs.refused(0, expected));
+        return Err(inputs.operand_error(0, expected));
     }
-    let bits = |array: &Array<'_>| shape_util::packed_bits(array.element_type).unwrap_or(0);
+    let bits = |array: &ArrayShape<'_>| shape_util::packed_bits(array.element_type).unwrap_or(0);
     let (old, new) = (bits(&from), bits(&to));
     if old == new {
         return from.with_type(to.element_type);
@@ -65,7 +65,10 @@ pub(super) fn bitcast_convert(inputs: &Inputs<'_>) -> Result<Shape> {
         Some((&last, rest)) if last == factor => {
             Ok(Shape::new(to.element_type, rest.iter().copied(), None)?)
         }
-        _ => Err(inputs.refused(0, format!("an array whose last dimension has {factor} elements"))),
+        _ => {
+            Err(inputs
+                .operand_error(0, format!("an array whose last dimension has {factor} elements")))
+        }
     }
 }
 
@@ -129,7 +132,7 @@ pub(super) fn pad(dimensions: &[PaddingDimension], inputs: &Inputs<'_>) -> Resul
     let array = inputs.array(0)?;
     let value = inputs.array_like(1, &array)?;
     if value.rank() != 0 {
-        return Err(inputs.refused(1, format!("{}[]", array.element_type)));
+        return Err(inputs.operand_error(1, format!("{}[]", array.element_type)));
     }
     let field = || FieldPath::new("padding_config").field("dimensions");
     one_each(field, dimensions.len(), array.rank())?;
@@ -166,9 +169,8 @@ pub(super) fn concatenate(dimension: usize, inputs: &Inputs<'_>) -> Result<Shape
         }
         if array.extents != expected {
             let shape = first.with_extents(expected)?;
-            return Err(
-                inputs.refused(operand, format!("{shape}, or other extents along {dimension}"))
-            );
+            return Err(inputs
+                .operand_error(operand, format!("{shape}, or other extents along {dimension}")));
         }
         extents[dimension] = extents[dimension].saturating_add(array.extents[dimension]);
     }

@@ -1,6 +1,6 @@
 //! Reduce: combines the elements along some dimensions.
 
-use super::{Inputs, Result, checks::distinct, structure::unknown};
+use super::{Inputs, Result, checks::distinct, structure::unknown_computation};
 use crate::{
     hlo::InstructionError,
     shape::{FieldPath, Shape},
@@ -15,10 +15,11 @@ pub(super) fn reduce(
     inputs.expect(2)?;
     let (array, start) = (inputs.array(0)?, inputs.array(1)?);
     if start.rank() != 0 {
-        return Err(inputs.refused(1, "a scalar"));
+        return Err(inputs.operand_error(1, "a scalar"));
     }
     distinct(|| FieldPath::new("dimensions"), dimensions, array.rank())?;
-    let callee = inputs.computations.get(computation).ok_or_else(|| unknown(0, computation))?;
+    let callee =
+        inputs.computations.get(computation).ok_or_else(|| unknown_computation(0, computation))?;
     let parameters = (0..callee.parameters().len()).map(|number| callee.parameter_shape(number));
     let shapes: Vec<&Shape> = parameters.chain([callee.root_shape()]).collect();
     if shapes.len() != 3 || shapes.iter().any(|shape| !shape.is_array() || shape.rank() != 0) {

@@ -21,7 +21,7 @@ pub(super) fn constant(literal: &Literal, inputs: &Inputs<'_>) -> Result<Shape> 
 }
 
 /// Infers the shape of an opcode that returns its one operand.
-pub(super) fn same(inputs: &Inputs<'_>) -> Result<Shape> {
+pub(super) fn identity(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     Ok(inputs.operands[0].clone())
 }
@@ -49,7 +49,7 @@ pub(super) fn element(index: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let tuple = inputs.operands[0];
     if tuple.element_type() != ElementType::Tuple {
-        return Err(inputs.refused(0, "a tuple"));
+        return Err(inputs.operand_error(0, "a tuple"));
     }
     let parts = tuple.tuple_shapes();
     dimension(|| FieldPath::new("tuple_index"), index, parts.len())?;
@@ -58,7 +58,7 @@ pub(super) fn element(index: usize, inputs: &Inputs<'_>) -> Result<Shape> {
 
 pub(super) fn call(computation: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     let Some(callee) = inputs.computations.get(computation) else {
-        return Err(unknown(0, computation));
+        return Err(unknown_computation(0, computation));
     };
     inputs.expect(callee.parameters().len())?;
     for (number, given) in inputs.operands.iter().enumerate() {
@@ -66,7 +66,7 @@ pub(super) fn call(computation: usize, inputs: &Inputs<'_>) -> Result<Shape> {
         if !shape_util::compatible(expected, given) {
             let expected =
                 format!("{}, as parameter {number} of the callee", expected.without_layout());
-            return Err(inputs.refused(number, expected));
+            return Err(inputs.operand_error(number, expected));
         }
     }
     Ok(callee.root_shape().clone())
@@ -75,13 +75,13 @@ pub(super) fn call(computation: usize, inputs: &Inputs<'_>) -> Result<Shape> {
 pub(super) fn other(computations: &[usize], inputs: &Inputs<'_>) -> Result<Shape> {
     let known = inputs.computations.len();
     match computations.iter().enumerate().find(|(_, callee)| **callee >= known) {
-        Some((i, &callee)) => Err(unknown(i, callee)),
+        Some((i, &callee)) => Err(unknown_computation(i, callee)),
         None => inputs.declared().cloned(),
     }
 }
 
 /// Makes the error for a computation that does not exist.
-pub(super) fn unknown(callee: usize, computation: usize) -> InstructionError {
+pub(super) fn unknown_computation(callee: usize, computation: usize) -> InstructionError {
     let field = FieldPath::new("called_computation_ids").index(callee);
     let accepted = "a computation before this one";
     InstructionError::Unknown { field, given: computation.to_string(), accepted }

@@ -38,7 +38,7 @@ impl MemoryReport {
 fn compare(old: &MemoryReport, new: &MemoryReport) -> Option<String> {
     let layouts = layouts(old, new);
     let copies = copies(old, new);
-    let (others, bytes) = (others(old, new), sums(old, new));
+    let (others, bytes) = (other_opcodes(old, new), sums(old, new));
     let parts =
         [("layouts", layouts), ("copies", copies), ("instructions", others), ("bytes", bytes)];
     let changed: Vec<&str> =
@@ -59,7 +59,7 @@ fn compare(old: &MemoryReport, new: &MemoryReport) -> Option<String> {
 }
 
 /// Formats a change of a byte count, such as `+512.0K` or `-512.0K`.
-fn change(old: u64, new: u64) -> String {
+fn signed_bytes(old: u64, new: u64) -> String {
     let sign = if new < old { '-' } else { '+' };
     format!("{sign}{}", num_bytes(old.abs_diff(new)))
 }
@@ -93,14 +93,14 @@ fn layouts(old: &MemoryReport, new: &MemoryReport) -> String {
     let mut text = String::new();
     for (old, new) in changes {
         let _ = writeln!(text, "- {} {}: {}", new.opcode, new.name, old.shape);
-        let cost = change(bytes(old), bytes(new));
+        let cost = signed_bytes(bytes(old), bytes(new));
         let _ = writeln!(text, "+ {} {}: {} ({cost})", new.opcode, new.name, new.shape);
     }
     text
 }
 
 /// Counts the instructions of each kind, and remembers the bytes of one.
-fn counted<'a>(
+fn count_by<'a>(
     report: &'a MemoryReport,
     counts: impl Fn(&InstructionMemory) -> bool,
     key: impl Fn(&'a InstructionMemory) -> String,
@@ -121,7 +121,7 @@ fn copies(old: &MemoryReport, new: &MemoryReport) -> String {
     let key = |it: &InstructionMemory| {
         format!("{} {}", it.opcode, Shape::clone(&it.shape).with_default_layouts())
     };
-    let (mut old, new) = (counted(old, is_copy, key), counted(new, is_copy, key));
+    let (mut old, new) = (count_by(old, is_copy, key), count_by(new, is_copy, key));
     let mut lines = Vec::new();
     for (name, (count, bytes)) in new {
         let before = old.remove(&name).map_or(0, |(count, _)| count);
@@ -141,13 +141,13 @@ fn copies(old: &MemoryReport, new: &MemoryReport) -> String {
 }
 
 /// Lists the other opcodes whose number of instructions changed.
-fn others(old: &MemoryReport, new: &MemoryReport) -> String {
+fn other_opcodes(old: &MemoryReport, new: &MemoryReport) -> String {
     // Parameters of callees are not counted: their number changes with every fusion.
     let is_other = |it: &InstructionMemory| {
         !COPIES.contains(&it.opcode.as_ref()) && (it.has_buffer || &*it.opcode != "parameter")
     };
     let key = |it: &InstructionMemory| it.opcode.to_string();
-    let (old, new) = (counted(old, is_other, key), counted(new, is_other, key));
+    let (old, new) = (count_by(old, is_other, key), count_by(new, is_other, key));
     let mut text = String::new();
     let opcodes: std::collections::BTreeSet<&String> = old.keys().chain(new.keys()).collect();
     for opcode in opcodes {
@@ -172,7 +172,7 @@ fn sums(old: &MemoryReport, new: &MemoryReport) -> String {
     ] {
         if old != new {
             let (from, to) = (num_bytes(old), num_bytes(new));
-            let _ = writeln!(text, "{name}: {from} before, {to} now ({})", change(old, new));
+            let _ = writeln!(text, "{name}: {from} before, {to} now ({})", signed_bytes(old, new));
         }
     }
     text

@@ -29,8 +29,8 @@ pub fn cheapest_order(shape: &Shape) -> Option<(Shape, Footprint)> {
     count.filter(|&count| count <= MAX_TRIED)?;
     let mut best = Footprint::of(shape)?;
     let mut found = None;
-    let mut search = Search { order, chosen, minor: Vec::new() };
-    search.each(&mut |candidate| {
+    let mut orders = MinorOrders { order, chosen, minor: Vec::new() };
+    orders.for_each(&mut |candidate| {
         let mut layout = layout.clone();
         layout.minor_to_major = candidate.iter().copied().collect();
         let dimensions = shape.dimensions().iter().copied();
@@ -46,14 +46,14 @@ pub fn cheapest_order(shape: &Shape) -> Option<(Shape, Footprint)> {
 }
 
 /// An enumeration of the choices of minor-most dimensions, beginning with the array's own order.
-struct Search<'a> {
+struct MinorOrders<'a> {
     order: &'a [usize],
     chosen: usize,
     minor: Vec<usize>,
 }
 
-impl Search<'_> {
-    fn each(&mut self, visit: &mut impl FnMut(&[usize])) {
+impl MinorOrders<'_> {
+    fn for_each(&mut self, visit: &mut impl FnMut(&[usize])) {
         if self.minor.len() == self.chosen {
             let rest = self.order.iter().filter(|dimension| !self.minor.contains(dimension));
             let order: Vec<usize> = self.minor.iter().chain(rest).copied().collect();
@@ -62,7 +62,7 @@ impl Search<'_> {
         for &dimension in self.order {
             if !self.minor.contains(&dimension) {
                 self.minor.push(dimension);
-                self.each(visit);
+                self.for_each(visit);
                 self.minor.pop();
             }
         }

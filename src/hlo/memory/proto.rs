@@ -2,12 +2,12 @@
 
 use prost::Message;
 
-use super::scan::{Scan, runs_callees};
+use super::scan::{ScannedModule, runs_callees};
 use crate::{
     hlo::{
         HloError,
         decode::module_message,
-        wire::{Fields, malformed},
+        wire::{WireFields, malformed},
     },
     proto::xla,
     shape::{FieldPath, Shape},
@@ -16,10 +16,10 @@ use crate::{
 type Result<T> = std::result::Result<T, HloError>;
 
 /// Scans the instructions of a module.
-pub(super) fn scan(bytes: &[u8]) -> Result<Scan<'_>> {
-    let mut scan = Scan::default();
+pub(super) fn scan(bytes: &[u8]) -> Result<ScannedModule<'_>> {
+    let mut scan = ScannedModule::default();
     let mut entry = 0;
-    for field in Fields::of(module_message(bytes)?) {
+    for field in WireFields::of(module_message(bytes)?) {
         let field = field?;
         match field.number {
             3 => computation(field.message("computations")?, &mut scan)?,
@@ -52,9 +52,9 @@ fn decoded<M: Message + Default>(name: &str, bytes: &[u8]) -> Result<M> {
     M::decode(bytes).map_err(|error| malformed(name, &error.to_string()).into())
 }
 
-fn computation<'a>(bytes: &'a [u8], scan: &mut Scan<'a>) -> Result<()> {
+fn computation<'a>(bytes: &'a [u8], scan: &mut ScannedModule<'a>) -> Result<()> {
     let (mut name, mut id, mut root) = ("", 0, 0);
-    for field in Fields::of(bytes) {
+    for field in WireFields::of(bytes) {
         let field = field?;
         match field.number {
             1 => name = field.text("computations.name")?,
@@ -64,7 +64,7 @@ fn computation<'a>(bytes: &'a [u8], scan: &mut Scan<'a>) -> Result<()> {
         }
     }
     scan.computation(id, name);
-    for field in Fields::of(bytes) {
+    for field in WireFields::of(bytes) {
         let field = field?;
         if field.number == 2 {
             instruction(field.message("computations.instructions")?, root, scan)?;
@@ -75,10 +75,10 @@ fn computation<'a>(bytes: &'a [u8], scan: &mut Scan<'a>) -> Result<()> {
 
 /// Adds an instruction. It is the root if the low 32 bits of the numbers agree.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // the low bits are meant
-fn instruction<'a>(bytes: &'a [u8], root: i64, scan: &mut Scan<'a>) -> Result<()> {
+fn instruction<'a>(bytes: &'a [u8], root: i64, scan: &mut ScannedModule<'a>) -> Result<()> {
     let (mut name, mut opcode, mut shape, mut id) = ("", "", None, 0);
     let mut called = Vec::new();
-    for field in Fields::of(bytes) {
+    for field in WireFields::of(bytes) {
         let field = field?;
         match field.number {
             1 => name = field.text("computations.instructions.name")?,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Footprint, proto, scan::Scan, text};
+use super::{Footprint, proto, scan::ScannedModule, text};
 use crate::{hlo::HloError, shape::Shape};
 
 /// The memory that the buffers of a module take. Only shapes are read, so that every module can be
@@ -82,7 +82,7 @@ impl MemoryReport {
     /// Measures a single shape, as one instruction without a name.
     #[must_use]
     pub fn of_shape(shape: &Shape) -> Self {
-        Scan::of_shape(shape).report()
+        ScannedModule::of_shape(shape).report()
     }
 
     /// Returns the number of bytes of the buffers that are neither a parameter nor the result of

@@ -26,12 +26,12 @@ pub(super) fn runs_callees(opcode: &str) -> bool {
 
 /// The instructions of a module, as far as their memory is concerned.
 #[derive(Default)]
-pub(super) struct Scan<'a> {
+pub(super) struct ScannedModule<'a> {
     computations: Vec<(i64, &'a str)>,
-    instructions: Vec<Scanned<'a>>,
+    instructions: Vec<ScannedInstruction<'a>>,
     shapes: Vec<(Arc<Shape>, Option<Footprint>)>,
     /// The index into `shapes` for each serialized or printed shape.
-    known: HashMap<&'a [u8], usize>,
+    shape_numbers: HashMap<&'a [u8], usize>,
     /// The number of the entry; `None` if the instructions of all computations are counted like
     /// those of
     /// an entry.
@@ -43,7 +43,7 @@ pub(super) struct Scan<'a> {
 }
 
 /// An instruction of a scanned module.
-struct Scanned<'a> {
+struct ScannedInstruction<'a> {
     computation: usize,
     name: &'a str,
     opcode: &'a str,
@@ -51,12 +51,12 @@ struct Scanned<'a> {
     is_root: bool,
 }
 
-impl<'a> Scan<'a> {
+impl<'a> ScannedModule<'a> {
     pub(super) fn of_shape(shape: &Shape) -> Self {
         let mut scan = Self::default();
         scan.computation(0, "");
         let shape = scan.measured(shape.clone());
-        scan.instructions.push(Scanned {
+        scan.instructions.push(ScannedInstruction {
             computation: 0,
             name: "",
             opcode: "",
@@ -91,15 +91,15 @@ impl<'a> Scan<'a> {
         if given > limit {
             return Err(HloError::TooManyInstructions { given, limit });
         }
-        let shape = if let Some(&shape) = self.known.get(from) {
+        let shape = if let Some(&shape) = self.shape_numbers.get(from) {
             shape
         } else {
             let shape = self.measured(read()?);
-            self.known.insert(from, shape);
+            self.shape_numbers.insert(from, shape);
             shape
         };
         let computation = self.computations.len().saturating_sub(1);
-        self.instructions.push(Scanned { computation, name, opcode, shape, is_root });
+        self.instructions.push(ScannedInstruction { computation, name, opcode, shape, is_root });
         Ok(())
     }
 
@@ -110,7 +110,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Marks the last instruction as the root.
-    pub(super) fn last_is_root(&mut self) {
+    pub(super) fn mark_last_as_root(&mut self) {
         if let Some(instruction) = self.instructions.last_mut() {
             instruction.is_root = true;
         }

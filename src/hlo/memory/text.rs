@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{
     Footprint,
-    scan::{Scan, runs_callees},
+    scan::{ScannedModule, runs_callees},
 };
 use crate::{
     hlo::{
@@ -33,9 +33,9 @@ const OTHER_DUMPS: [(&str, &str); 5] = [
 const CALLEES: [&str; 5] = ["calls", "to_apply", "select", "scatter", "called_computations"];
 
 /// Scans the instructions of HLO text, or the allocations of a report.
-pub(super) fn scan(text: &str) -> Result<Scan<'_>> {
+pub(super) fn scan(text: &str) -> Result<ScannedModule<'_>> {
     if text.lines().any(|line| line.trim_start().starts_with("Shape: ")) {
-        return report(text);
+        return scan_report(text);
     }
     let mut cursor = Cursor::new(text);
     let start = cursor.start()?;
@@ -47,7 +47,7 @@ pub(super) fn scan(text: &str) -> Result<Scan<'_>> {
         );
         return Err(cursor.error(start, reason));
     }
-    let mut scan = Scan::default();
+    let mut scan = ScannedModule::default();
     scan.buffers = header(&mut cursor)?.1;
     let mut numbers = HashMap::new();
     let mut applied = Vec::new();
@@ -69,7 +69,7 @@ pub(super) fn scan(text: &str) -> Result<Scan<'_>> {
             is_empty = false;
         }
         if !has_root && !is_empty {
-            scan.last_is_root();
+            scan.mark_last_as_root();
         }
         while cursor.eat(",")? {
             attribute(&mut cursor)?;
@@ -88,7 +88,7 @@ pub(super) fn scan(text: &str) -> Result<Scan<'_>> {
 /// Adds an instruction, and the computations that it applies; returns true if it is the root.
 fn instruction<'a>(
     cursor: &mut Cursor<'a>,
-    scan: &mut Scan<'a>,
+    scan: &mut ScannedModule<'a>,
     applied: &mut Vec<&'a str>,
 ) -> Result<bool> {
     let is_root = cursor.eat_word("ROOT")?;
@@ -128,9 +128,9 @@ struct Allocation<'a> {
 /// Scans the allocations of a report. Each allocation has a line `Shape:`, and a line `Size:`
 /// begins
 /// the next allocation.
-fn report(text: &str) -> Result<Scan<'_>> {
+fn scan_report(text: &str) -> Result<ScannedModule<'_>> {
     let cursor = Cursor::new(text);
-    let mut scan = Scan::default();
+    let mut scan = ScannedModule::default();
     scan.computation(0, "");
     let mut allocation = Allocation::default();
     let mut at = 0;
@@ -166,7 +166,7 @@ fn report(text: &str) -> Result<Scan<'_>> {
 }
 
 impl<'a> Allocation<'a> {
-    fn add(self, cursor: &Cursor<'a>, scan: &mut Scan<'a>) -> Result<()> {
+    fn add(self, cursor: &Cursor<'a>, scan: &mut ScannedModule<'a>) -> Result<()> {
         let Some((start, shape)) = self.shape else { return Ok(()) };
         let kind = self.kind.to_ascii_lowercase();
         let is_parameter = kind.contains("argument") || kind.contains("parameter");
@@ -174,15 +174,15 @@ impl<'a> Allocation<'a> {
         let opcode = if is_parameter { "parameter" } else { "" };
         let name = name.trim_start_matches('%');
         scan.instruction(name, opcode, kind.contains("output"), shape.as_bytes(), || {
-            Ok(self.tiled(cursor.shape_at(start, shape)?))
+            Ok(self.with_tiles(cursor.shape_at(start, shape)?))
         })
     }
 
     /// Adds tiles to a shape that is printed without them, if its printed size shows that it has
     /// some.
     /// Old versions of XLA and reports of vector memory omit tiles.
-    fn tiled(self, shape: Shape) -> Shape {
-        let is_said = |shape: &Shape| {
+    fn with_tiles(self, shape: Shape) -> Shape {
+        let fits_printed_size = |shape: &Shape| {
             Footprint::of(shape).is_some_and(|memory| {
                 num_bytes(memory.bytes) == self.size
                     || num_bytes(memory.padding_bytes()) == self.padding
@@ -192,13 +192,13 @@ impl<'a> Allocation<'a> {
         let Some(layout) = plain.layout().filter(|layout| layout.tiles.is_empty()) else {
             return shape;
         };
-        if is_said(&shape) {
+        if fits_printed_size(&shape) {
             return shape;
         }
         let with = |tiles: &&[[u64; 2]]| {
             let layout = tiles.iter().copied().fold(layout.clone(), Layout::tiled);
             Shape::array(plain.element_type(), plain.dimensions().iter().copied(), layout).ok()
         };
-        TILINGS.iter().filter_map(with).find(is_said).unwrap_or(shape)
+        TILINGS.iter().filter_map(with).find(fits_printed_size).unwrap_or(shape)
     }
 }

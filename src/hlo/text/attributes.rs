@@ -129,14 +129,16 @@ fn padding(value: &str, cursor: &Cursor<'_>) -> Result<PaddingConfig> {
 }
 
 fn gather(name: &str, cursor: &mut Cursor<'_>, proto: &mut HloInstructionProto) -> Result<()> {
-    let lies = proto.gather_dimension_numbers.get_or_insert_default();
+    let dimension_numbers = proto.gather_dimension_numbers.get_or_insert_default();
     match name {
-        "offset_dims" => lies.offset_dims = numbers(cursor)?,
-        "collapsed_slice_dims" => lies.collapsed_slice_dims = numbers(cursor)?,
-        "start_index_map" => lies.start_index_map = numbers(cursor)?,
-        "index_vector_dim" => lies.index_vector_dim = cursor.number("a dimension")?,
-        "operand_batching_dims" => lies.operand_batching_dims = numbers(cursor)?,
-        "start_indices_batching_dims" => lies.start_indices_batching_dims = numbers(cursor)?,
+        "offset_dims" => dimension_numbers.offset_dims = numbers(cursor)?,
+        "collapsed_slice_dims" => dimension_numbers.collapsed_slice_dims = numbers(cursor)?,
+        "start_index_map" => dimension_numbers.start_index_map = numbers(cursor)?,
+        "index_vector_dim" => dimension_numbers.index_vector_dim = cursor.number("a dimension")?,
+        "operand_batching_dims" => dimension_numbers.operand_batching_dims = numbers(cursor)?,
+        "start_indices_batching_dims" => {
+            dimension_numbers.start_indices_batching_dims = numbers(cursor)?;
+        }
         "slice_sizes" => proto.gather_slice_sizes = numbers(cursor)?,
         _ => {}
     }
@@ -144,15 +146,17 @@ fn gather(name: &str, cursor: &mut Cursor<'_>, proto: &mut HloInstructionProto) 
 }
 
 fn scatter(name: &str, cursor: &mut Cursor<'_>, proto: &mut HloInstructionProto) -> Result<()> {
-    let lies = proto.scatter_dimension_numbers.get_or_insert_default();
+    let dimension_numbers = proto.scatter_dimension_numbers.get_or_insert_default();
     match name {
-        "update_window_dims" => lies.update_window_dims = numbers(cursor)?,
-        "inserted_window_dims" => lies.inserted_window_dims = numbers(cursor)?,
-        "scatter_dims_to_operand_dims" => lies.scatter_dims_to_operand_dims = numbers(cursor)?,
-        "index_vector_dim" => lies.index_vector_dim = cursor.number("a dimension")?,
-        "input_batching_dims" => lies.input_batching_dims = numbers(cursor)?,
+        "update_window_dims" => dimension_numbers.update_window_dims = numbers(cursor)?,
+        "inserted_window_dims" => dimension_numbers.inserted_window_dims = numbers(cursor)?,
+        "scatter_dims_to_operand_dims" => {
+            dimension_numbers.scatter_dims_to_operand_dims = numbers(cursor)?;
+        }
+        "index_vector_dim" => dimension_numbers.index_vector_dim = cursor.number("a dimension")?,
+        "input_batching_dims" => dimension_numbers.input_batching_dims = numbers(cursor)?,
         "scatter_indices_batching_dims" => {
-            lies.scatter_indices_batching_dims = numbers(cursor)?;
+            dimension_numbers.scatter_indices_batching_dims = numbers(cursor)?;
         }
         _ => {}
     }

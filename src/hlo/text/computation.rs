@@ -9,7 +9,7 @@ use super::{
 use crate::{
     hlo::{
         HloError, InstructionError, Literal, Opcode,
-        attributes::{Around, opcode},
+        attributes::{OpcodeContext, opcode},
     },
     proto::xla,
     shape::{FieldPath, Shape, excerpt},
@@ -74,8 +74,8 @@ impl<'a> Reader<'a> {
         let (name, shape) = (draft.name, draft.shape.clone());
         let metadata = draft.proto.metadata.as_ref();
         self.builder.source(metadata.and_then(|metadata| self.frames.line(metadata)));
-        let checked = self.checked(draft, names);
-        let added = checked.map_err(|error| self.builder.refused(name, error)).and_then(
+        let resolved = self.resolved(draft, names);
+        let added = resolved.map_err(|error| self.builder.instruction_error(name, error)).and_then(
             |(opcode, operands)| {
                 self.builder.add_named(name.to_owned(), opcode, operands, Some(shape))
             },
@@ -122,7 +122,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Resolves the names in an instruction, and converts it to an opcode with operands.
-    fn checked(
+    fn resolved(
         &self,
         draft: Draft<'_>,
         names: &HashMap<&str, usize>,
@@ -153,8 +153,8 @@ impl<'a> Reader<'a> {
         let shapes: Vec<&Shape> =
             operands.iter().map(|&place: &usize| instructions[place].shape()).collect();
         let (literal, shape) = (draft.literal, &draft.shape);
-        let around = Around { literal, called, operands: &shapes, shape };
-        Ok((opcode(&draft.proto, around)?, operands))
+        let context = OpcodeContext { literal, called, operands: &shapes, shape };
+        Ok((opcode(&draft.proto, context)?, operands))
     }
 }
 

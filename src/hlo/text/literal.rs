@@ -29,19 +29,19 @@ pub(super) fn literal(cursor: &mut Cursor<'_>, shape: &Shape) -> Result<Option<L
         }
         cursor.go_back(start);
     }
-    let mut reader = Values { cursor, bytes: Vec::new() };
+    let mut reader = ConstantReader { cursor, bytes: Vec::new() };
     reader.value(shape)?;
     let bytes = reader.bytes;
     let literal = Literal::new(shape, bytes);
     literal.map(Some).map_err(|error| cursor.error(start, error.to_string()))
 }
 
-struct Values<'a, 'b> {
+struct ConstantReader<'a, 'b> {
     cursor: &'a mut Cursor<'b>,
     bytes: Vec<u8>,
 }
 
-impl Values<'_, '_> {
+impl ConstantReader<'_, '_> {
     fn value(&mut self, shape: &Shape) -> Result<()> {
         if shape.element_type() == ElementType::Tuple {
             self.cursor.expect("(")?;

@@ -60,13 +60,13 @@ impl Module {
 }
 
 /// The shapes of the entry's parameters and of its result.
-type Buffers = (Vec<Shape>, Shape);
+type EntryBuffers = (Vec<Shape>, Shape);
 
 /// Reads the line before the computations, if there is one: the module's name and the shapes of its
 /// buffers.
 pub(in crate::hlo) fn header<'a>(
     cursor: &mut Cursor<'a>,
-) -> Result<(&'a str, Option<Buffers>), HloError> {
+) -> Result<(&'a str, Option<EntryBuffers>), HloError> {
     let start = cursor.start()?;
     if cursor.is_mlir() {
         let reason = "expected HLO text, got MLIR; JAX's `lowered.as_text(\"hlo\")` gives HLO text";
@@ -121,7 +121,7 @@ pub(in crate::hlo) fn computation_name<'a>(cursor: &mut Cursor<'a>) -> Result<&'
 }
 
 /// Reads the shapes of the entry's buffers: `{(shape, …)->shape}`.
-fn entry_layout(cursor: &mut Cursor<'_>) -> Result<Buffers, HloError> {
+fn entry_layout(cursor: &mut Cursor<'_>) -> Result<EntryBuffers, HloError> {
     cursor.expect("{")?;
     cursor.expect("(")?;
     let mut parameters = Vec::new();

@@ -5,7 +5,7 @@ use std::{
     fmt::{self, Display, Formatter, Write},
 };
 
-use super::{cursor::is_word, source, values::Value};
+use super::{cursor::is_word, source, values::PrintedScalar};
 use crate::{
     hlo::{Computation, Gather, Instruction, Literal, Module, Opcode, Scatter},
     shape::{ElementType, Shape},
@@ -127,7 +127,10 @@ fn expression<W: Write>(
     match opcode {
         Opcode::Parameter { number } => write!(f, "{number}")?,
         Opcode::Constant(value) => literal(f, value)?,
-        _ => f.write_str(&joined(instruction.operands().iter().map(|&at| operand(at)), ", "))?,
+        _ => {
+            let operands = instruction.operands().iter().map(|&place| operand(place));
+            f.write_str(&joined(operands, ", "))?;
+        }
     }
     f.write_str(")")
 }
@@ -272,7 +275,7 @@ impl Elements<'_> {
     fn element(&self, f: &mut impl Write, bytes: &[u8]) -> fmt::Result {
         let value = |element_type, bytes: &[u8]| {
             let bits = bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u128::from(byte));
-            Value { element_type, bits }
+            PrintedScalar { element_type, bits }
         };
         let part = match self.shape.element_type() {
             ElementType::C64 => ElementType::F32,

@@ -58,12 +58,12 @@ fn float(element_type: ElementType, text: &str) -> Option<u128> {
 }
 
 /// A scalar that is not complex, printed so that [`bits`] reads it back.
-pub(super) struct Value {
+pub(super) struct PrintedScalar {
     pub(super) element_type: ElementType,
     pub(super) bits: u128,
 }
 
-impl Display for Value {
+impl Display for PrintedScalar {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { element_type, bits } = *self;
         let Some(number) = element_type.float_value(bits) else {
@@ -92,7 +92,7 @@ mod tests {
         for kind in ElementType::ALL {
             let Some(width @ ..=16) = kind.bits() else { continue };
             for bits in 0..1 << width {
-                let text = Value { element_type: kind, bits }.to_string();
+                let text = PrintedScalar { element_type: kind, bits }.to_string();
                 assert_eq!(super::bits(kind, &text), Some(bits), "{kind} {text}");
             }
         }
@@ -105,7 +105,7 @@ mod tests {
             (ElementType::S64, "-9223372036854775808", 1 << 63),
         ] {
             assert_eq!(super::bits(kind, text), Some(bits), "{text}");
-            let printed = Value { element_type: kind, bits }.to_string();
+            let printed = PrintedScalar { element_type: kind, bits }.to_string();
             assert_eq!(super::bits(kind, &printed), Some(bits), "{printed}");
         }
     }
