@@ -1,10 +1,10 @@
-//! The adapters of this machine, and which of them to prefer.
+//! The adapters of this machine, in order of preference.
 
 use std::fmt;
 
 use super::{AdapterLimits, GpuError};
 
-/// What kind of device an adapter is, as its driver says: wgpu's `DeviceType`.
+/// The kind of an adapter's device, as its driver reports it: wgpu's `DeviceType`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum DeviceType {
@@ -14,7 +14,7 @@ pub enum DeviceType {
     Integrated,
     /// A GPU seen through a virtual machine.
     Virtual,
-    /// The driver does not say.
+    /// A device whose kind the driver does not report.
     Unknown,
     /// A software driver on the CPU.
     Cpu,
@@ -44,7 +44,7 @@ impl From<wgpu::DeviceType> for DeviceType {
     }
 }
 
-/// One adapter: a device as one driver shows it. The same GPU appears once for each backend that drives it.
+/// A device as one driver shows it. A GPU appears once for each backend that drives it.
 #[derive(Clone, Debug)]
 pub struct Adapter {
     handle: wgpu::Adapter,
@@ -65,54 +65,54 @@ impl Adapter {
         Self { handle, info, limits, computes }
     }
 
-    /// The adapter's name, as its driver gives it: `llvmpipe (LLVM 15.0.6, 256 bits)`.
+    /// Returns the adapter's name from its driver: `llvmpipe (LLVM 15.0.6, 256 bits)`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.info.name
     }
 
-    /// The interface that drives it: `vulkan`, `metal`, `dx12` or `gl`.
+    /// Returns the interface that drives it: `vulkan`, `metal`, `dx12` or `gl`.
     #[must_use]
     pub fn backend(&self) -> &'static str {
         self.info.backend.to_str()
     }
 
-    /// What kind of device it is.
+    /// Returns the kind of its device.
     #[must_use]
     pub fn device_type(&self) -> DeviceType {
         self.info.device_type.into()
     }
 
-    /// The driver's name and version, either of them possibly empty.
+    /// Returns the driver's name and version; either may be empty.
     #[must_use]
     pub fn driver(&self) -> String {
         let driver = format!("{} {}", self.info.driver, self.info.driver_info);
         driver.trim().to_owned()
     }
 
-    /// Its limits.
+    /// Returns its limits.
     #[must_use]
     pub fn limits(&self) -> AdapterLimits {
         self.limits
     }
 
-    /// Whether it can run a kernel at all: compute shaders with two storage buffers.
+    /// Returns true if it can run kernels: if it has compute shaders with two storage buffers.
     #[must_use]
     pub fn computes(&self) -> bool {
         self.computes
     }
 
-    /// The adapter as wgpu knows it.
+    /// Returns wgpu's adapter.
     pub(super) fn handle(&self) -> &wgpu::Adapter {
         &self.handle
     }
 }
 
-/// The adapters of this machine, the best first.
+/// The adapters of this machine, best first.
 ///
-/// Hardware comes before software, a discrete GPU before an integrated one (the other way round under
-/// `WGPU_POWER_PREF=low`), and of two drivers for one device the native one (Vulkan, Metal, DX12) before OpenGL, which
-/// wgpu itself may otherwise pick where there is no Vulkan loader.
+/// Hardware comes before software, and a discrete GPU before an integrated one, unless
+/// `WGPU_POWER_PREF=low`. Of two drivers for one device, the native one (Vulkan, Metal, DX12) comes
+/// before OpenGL. wgpu itself may pick OpenGL if there is no Vulkan loader.
 #[derive(Clone, Debug, Default)]
 pub struct Adapters {
     list: Vec<Adapter>,
@@ -120,8 +120,9 @@ pub struct Adapters {
 }
 
 impl Adapters {
-    /// What the machine has, or what `WGPU_BACKEND` leaves of it; empty where there is no driver. The name in
-    /// `WGPU_ADAPTER_NAME` guides [`choose`](Self::choose).
+    /// Lists the adapters of the machine, restricted to `WGPU_BACKEND` if it is set. The list is
+    /// empty
+    /// without a driver. The name in `WGPU_ADAPTER_NAME` guides [`choose`](Self::choose).
     #[must_use]
     pub fn enumerate() -> Self {
         let mut adapters = Self::on(wgpu::Backends::all().with_env());
@@ -129,7 +130,7 @@ impl Adapters {
         adapters
     }
 
-    /// What the machine has on these backends, whatever the environment says.
+    /// Lists the adapters on these backends, whatever the environment says.
     #[must_use]
     pub fn on(backends: wgpu::Backends) -> Self {
         let available = wgpu::Instance::enabled_backend_features() & backends;
@@ -148,21 +149,23 @@ impl Adapters {
         Self { list, wanted: None }
     }
 
-    /// The adapters, the best first.
+    /// Returns the adapters, best first.
     pub fn iter(&self) -> std::slice::Iter<'_, Adapter> {
         self.list.iter()
     }
 
-    /// Whether there is none.
+    /// Returns true if there is no adapter.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// The best adapter that can run kernels and whose name holds `WGPU_ADAPTER_NAME`, letter case aside.
+    /// Returns the best adapter that can run kernels and whose name contains `WGPU_ADAPTER_NAME`,
+    /// ignoring
+    /// case.
     ///
     /// # Errors
-    /// [`GpuError::NoDevice`] where there is none.
+    /// Returns [`GpuError::NoDevice`] if there is none.
     pub fn choose(&self) -> Result<&Adapter, GpuError> {
         let wanted = self.wanted.as_deref().map(str::to_lowercase);
         let named = |adapter: &&Adapter| {
@@ -175,11 +178,12 @@ impl Adapters {
             .ok_or_else(|| GpuError::NoDevice { reason: self.why_none() })
     }
 
-    /// The adapter that [`choose`](Self::choose) gives, where it is no software driver: such a driver shares the host's
-    /// cores and is slower than [`host::run`](crate::host::run).
+    /// Returns the adapter that [`choose`](Self::choose) returns, unless it is a software driver.
+    /// Such a
+    /// driver shares the host's cores and is slower than [`host::run`](crate::host::run).
     ///
     /// # Errors
-    /// [`GpuError::NoDevice`] where there is none.
+    /// Returns [`GpuError::NoDevice`] if there is none.
     pub fn choose_hardware(&self) -> Result<&Adapter, GpuError> {
         check_device_files()?;
         let adapter = self.choose()?;
@@ -190,11 +194,12 @@ impl Adapters {
         Ok(adapter)
     }
 
-    /// The same, of the machine's adapters. No driver is loaded where the system shows no GPU: loading one takes time,
-    /// and some write to stderr.
+    /// Returns the best hardware adapter of the machine. No driver is loaded if the system shows no
+    /// GPU,
+    /// because loading takes time and some drivers write to stderr.
     ///
     /// # Errors
-    /// As [`choose_hardware`](Self::choose_hardware).
+    /// Returns the errors of [`choose_hardware`](Self::choose_hardware).
     pub fn hardware() -> Result<Adapter, GpuError> {
         check_device_files()?;
         Self::enumerate().choose_hardware().cloned()
@@ -223,7 +228,7 @@ impl<'a> IntoIterator for &'a Adapters {
     }
 }
 
-/// Refuses a Linux machine without a device file through which a driver reaches a GPU.
+/// Refuses a Linux machine that has no device file of a GPU.
 fn check_device_files() -> Result<(), GpuError> {
     if !cfg!(target_os = "linux") {
         return Ok(());
@@ -236,13 +241,14 @@ fn check_device_files() -> Result<(), GpuError> {
     Err(GpuError::NoDevice { reason: "/dev has no device file of a GPU".to_owned() })
 }
 
-/// How the names of those files in `/dev` begin: the kernel's own drivers (`dri`), NVIDIA's, WSL's, and those that
-/// vendors ship for Adreno, Mali, `PowerVR`, Tegra and Vivante.
+/// The prefixes of these files' names in `/dev`: the kernel's own drivers (`dri`), NVIDIA, WSL, and
+/// the
+/// vendors' drivers for Adreno, Mali, `PowerVR`, Tegra and Vivante.
 const GPU_DEVICE_FILES: [&str; 8] =
     ["dri", "nvidia", "dxg", "kgsl-3d", "mali", "pvr", "nvhost", "galcore"];
 
-/// The order of preference: the type of device first, then native drivers. OpenGL that does not say what it runs on is taken for
-/// software, as it mostly is.
+/// Returns the sort key of an adapter: the kind of device first, then native drivers before OpenGL.
+/// OpenGL on an unknown kind of device ranks as software, which it usually is.
 fn rank(kind: DeviceType, backend: wgpu::Backend, low_power: bool) -> (DeviceType, bool) {
     let gl = backend == wgpu::Backend::Gl;
     let kind = match kind {

@@ -4,7 +4,7 @@ use super::scope::scoped;
 use super::{Gpu, GpuError};
 use crate::nest::{ACCESS_BYTES, Operand};
 
-/// A buffer on the device, that kernels read and write.
+/// A buffer on the device that kernels read and write.
 #[derive(Clone, Debug)]
 pub struct Buffer {
     pub(super) handle: wgpu::Buffer,
@@ -13,13 +13,15 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// The size that was asked for. The buffer itself is rounded up to a multiple of 16, the bytes of the widest access.
+    /// Returns the requested size. The buffer itself is rounded up to a multiple of 16 bytes, the
+    /// widest
+    /// access of a kernel.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The buffer as wgpu knows it, with usages `STORAGE`, `COPY_SRC` and `COPY_DST`.
+    /// Returns wgpu's buffer, which has the usages `STORAGE`, `COPY_SRC` and `COPY_DST`.
     #[must_use]
     pub fn handle(&self) -> &wgpu::Buffer {
         &self.handle
@@ -27,20 +29,23 @@ impl Buffer {
 }
 
 impl Gpu {
-    /// Allocates `bytes` on the device. They read as zero; a device zeroes them at their first use.
+    /// Allocates `bytes` on the device. They read as zero: the device zeroes them at their first
+    /// use.
     ///
     /// # Errors
-    /// [`GpuError::BeyondLimit`] past the device's greatest buffer, [`GpuError::OutOfMemory`].
+    /// Returns [`GpuError::BeyondLimit`] past the device's maximum buffer size, and
+    /// [`GpuError::OutOfMemory`].
     pub fn allocate(&self, bytes: u64) -> Result<Buffer, GpuError> {
         let size = bytes.max(1).checked_next_multiple_of(ACCESS_BYTES).unwrap_or(u64::MAX);
         let handle = self.create_buffer(size)?;
         Ok(Buffer { handle, owner: self.owner, bytes })
     }
 
-    /// Copies host bytes into a new buffer, and starts the transfer without waiting for its end.
+    /// Copies host bytes into a new buffer. Starts the transfer without waiting for its end.
     ///
     /// # Errors
-    /// As [`allocate`](Self::allocate); [`GpuError::Timeout`] and [`GpuError::DeviceLost`] for a transfer in parts.
+    /// Returns the errors of [`allocate`](Self::allocate), and for a transfer in parts
+    /// [`GpuError::Timeout`] and [`GpuError::DeviceLost`].
     pub fn upload(&self, bytes: &[u8]) -> Result<Buffer, GpuError> {
         let buffer = self.allocate(bytes.len() as u64)?;
         self.write(&buffer.handle, bytes)?;
@@ -49,22 +54,25 @@ impl Gpu {
         Ok(buffer)
     }
 
-    /// Copies the first bytes of a buffer into host memory, once all work submitted so far is done.
+    /// Copies the first bytes of a buffer into host memory, after all work submitted before.
     ///
     /// # Errors
-    /// [`GpuError::BufferTooSmall`] where `bytes` is longer than the buffer, [`GpuError::ForeignBuffer`];
-    /// [`GpuError::Timeout`], [`GpuError::DeviceLost`], [`GpuError::OutOfMemory`].
+    /// Returns [`GpuError::BufferTooSmall`] if `bytes` is longer than the buffer,
+    /// [`GpuError::ForeignBuffer`], [`GpuError::Timeout`], [`GpuError::DeviceLost`] and
+    /// [`GpuError::OutOfMemory`].
     pub fn download(&self, buffer: &Buffer, bytes: &mut [u8]) -> Result<(), GpuError> {
         self.check_buffer(Operand::Source(0), buffer, bytes.len() as u64)?;
         self.read(self.encoder()?, &buffer.handle, bytes)
     }
 
-    /// Copies `bytes` from the start of one buffer to the start of another on the device, `times` over in one
-    /// submission, and waits: the device's own copy, to compare a kernel's time with. `bytes` is rounded up to a multiple
-    /// of 4.
+    /// Copies `bytes`, rounded up to a multiple of 4, from the start of one buffer to the start of
+    /// another,
+    /// `times` over in one submission, and waits. It is the device's own copy, a yardstick for
+    /// kernels.
     ///
     /// # Errors
-    /// [`GpuError::BufferTooSmall`], [`GpuError::SameBuffer`]; [`GpuError::Timeout`], [`GpuError::DeviceLost`].
+    /// Returns [`GpuError::BufferTooSmall`], [`GpuError::SameBuffer`], [`GpuError::Timeout`] and
+    /// [`GpuError::DeviceLost`].
     pub fn copy(
         &self,
         source: &Buffer,
@@ -89,7 +97,7 @@ impl Gpu {
         self.wait("copying", submission)
     }
 
-    /// Checks that a buffer is this device's and holds `needed` bytes.
+    /// Checks that a buffer belongs to this device and holds `needed` bytes.
     pub(super) fn check_buffer(
         &self,
         operand: Operand,
@@ -106,7 +114,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// Checks two buffers that are to be read and written together.
+    /// Checks a source buffer and a destination buffer, which must differ.
     pub(super) fn check_pair(
         &self,
         source: &Buffer,
@@ -122,7 +130,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// A buffer of `size` bytes, which is a multiple of 4.
+    /// Makes a buffer of `size` bytes, a multiple of 4.
     pub(super) fn create_buffer(&self, size: u64) -> Result<wgpu::Buffer, GpuError> {
         let limit = self.limits.max_buffer_size;
         if size > limit {
@@ -140,14 +148,14 @@ impl Gpu {
         })
     }
 
-    /// A new encoder.
+    /// Makes a command encoder.
     pub(super) fn encoder(&self) -> Result<wgpu::CommandEncoder, GpuError> {
         let descriptor = wgpu::CommandEncoderDescriptor { label: Some("stridec") };
         scoped(&self.device, "encoding", || self.device.create_command_encoder(&descriptor))
     }
 }
 
-/// Rounded up to whole words, at least one. Saturates, far beyond any device's limit.
+/// Rounds up to whole words, at least one. Saturates, far beyond any device's limit.
 pub(super) fn rounded(bytes: u64) -> u64 {
     bytes.max(1).checked_next_multiple_of(4).unwrap_or(u64::MAX)
 }

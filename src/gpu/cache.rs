@@ -1,4 +1,4 @@
-//! A cache of compute pipelines, so that a kernel that runs again is not compiled again.
+//! A cache of compute pipelines, so that a kernel is compiled only once.
 
 use std::{
     fmt,
@@ -11,18 +11,21 @@ use super::check::BindingSizes;
 use super::pipeline::Pipeline;
 use crate::wgsl::Kernel;
 
-/// The pipelines of the kernels run last, the least recently used dropped first.
+/// The most recently used pipelines. When the cache is full, the least recently used is dropped.
 ///
-/// A kernel is recognised by its whole text, its entry point, the sizes of its bindings and whether it has a proof. A cache belongs to one
-/// device, because wgpu gives objects of different instances the same identity and cannot tell them apart: it comes
-/// with a [`Gpu`](super::Gpu) and is shared by that one's clones. It may be used from many threads.
+/// The key of a pipeline is the kernel's whole text, its entry point, the sizes of its bindings and
+/// whether it has a proof. A cache belongs to one device, because objects of different wgpu
+/// instances
+/// may have equal identifiers. It comes with a [`Gpu`](super::Gpu) and is shared by its clones,
+/// also
+/// across threads.
 pub struct PipelineCache {
     capacity: usize,
     hasher: RandomState,
     entries: Mutex<Vec<Cached>>,
 }
 
-/// The most recently used entry is the last.
+/// A pipeline with its key. The most recently used entry is the last in the list.
 struct Cached {
     fingerprint: u64,
     wgsl: String,
@@ -32,7 +35,7 @@ struct Cached {
     pipeline: Arc<Pipeline>,
 }
 
-/// The capacity and the number of pipelines; the kernels' texts would fill pages.
+/// Prints the capacity and the number of pipelines; the kernels' texts would fill pages.
 impl fmt::Debug for PipelineCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PipelineCache")
@@ -43,45 +46,47 @@ impl fmt::Debug for PipelineCache {
 }
 
 impl PipelineCache {
-    /// Pipelines kept by a cache that is made without saying how many.
+    /// The capacity of a cache that is made without an explicit one.
     pub const DEFAULT_CAPACITY: usize = 256;
 
-    /// A cache of at most `capacity` pipelines; with 0, each kernel is compiled every time.
+    /// Makes a cache of at most `capacity` pipelines; with 0, each kernel is compiled every time.
     pub(super) fn new(capacity: usize) -> Self {
         Self { capacity, hasher: RandomState::new(), entries: Mutex::default() }
     }
 
-    /// The most pipelines kept.
+    /// Returns the maximum number of pipelines.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// The pipelines kept now.
+    /// Returns the number of pipelines.
     #[must_use]
     pub fn len(&self) -> usize {
         self.lock().len()
     }
 
-    /// Whether none is kept.
+    /// Returns true if the cache holds no pipeline.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Drops all pipelines. What is encoded or running keeps its own.
+    /// Drops all pipelines. Encoded and running work keeps its own.
     pub fn clear(&self) {
         self.lock().clear();
     }
 
-    /// The kernel's pipeline, compiled if it is not there. The cache is not locked while it compiles.
+    /// Returns the kernel's pipeline, and compiles it if needed. The cache is not locked meanwhile.
     pub(super) fn pipeline(
         &self,
         device: &wgpu::Device,
         kernel: &Kernel,
         sizes: &BindingSizes,
     ) -> Result<Arc<Pipeline>, GpuError> {
-        // A proved kernel's pipeline has no run-time checks: a kernel without proof never shares it, whatever its text.
+        // A proved kernel's pipeline has no run-time checks, so a kernel without a proof must not
+        // use it
+        // even if its text is equal.
         let proved = kernel.proof().is_some();
         let fingerprint = self.hasher.hash_one((&kernel.wgsl, &kernel.entry_point, sizes, proved));
         let same = |entry: &Cached| {
@@ -99,7 +104,7 @@ impl PipelineCache {
             return Ok(pipeline);
         }
         let mut entries = self.lock();
-        // Another thread may have compiled the same kernel meanwhile.
+        // Another thread may have compiled this kernel meanwhile.
         if let Some(earlier) = touch(&mut entries, same) {
             return Ok(earlier);
         }
@@ -117,7 +122,8 @@ impl PipelineCache {
         Ok(pipeline)
     }
 
-    /// A panic elsewhere leaves the list whole: entries go in and out in one step.
+    /// Locks the list, which is consistent even after a panic: entries are added and removed in one
+    /// step.
     fn lock(&self) -> MutexGuard<'_, Vec<Cached>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::{AdapterLimits, GpuError};
 use crate::{nest::Operand, wgsl::Kernel};
 
-/// The bytes that a kernel binds of each buffer.
+/// The number of bytes that a kernel binds of each buffer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct BindingSizes {
     pub(super) sources: SmallVec<[u64; 1]>,
@@ -13,13 +13,13 @@ pub(super) struct BindingSizes {
 }
 
 impl BindingSizes {
-    /// Bytes of the source of a kernel that has one.
+    /// Returns the bytes of the source, for a kernel with one source.
     pub(super) fn source(&self) -> u64 {
         self.sources.first().copied().unwrap_or_default()
     }
 }
 
-/// Checks a kernel that dispatches something, by itself and against the device's limits.
+/// Checks a kernel with dispatches, by itself and against the device's limits.
 pub(super) fn kernel(kernel: &Kernel, limits: &AdapterLimits) -> Result<BindingSizes, GpuError> {
     let sizes = bindings(kernel)?;
     let sources = sizes
@@ -92,7 +92,7 @@ fn bindings(kernel: &Kernel) -> Result<BindingSizes, GpuError> {
     Ok(BindingSizes { sources: sizes, destination: destination.size_in_bytes })
 }
 
-/// Checks that a kernel reads one source, as the methods that take one do.
+/// Checks that a kernel has one source, as the methods with one source buffer need.
 pub(super) fn one_source(kernel: &Kernel) -> Result<(), GpuError> {
     match kernel.bindings.len() {
         2 => Ok(()),
@@ -107,7 +107,7 @@ fn within(what: &'static str, given: u64, limit: u64) -> Result<(), GpuError> {
     Ok(())
 }
 
-/// Checks a range of a device buffer that a kernel is to bind `needed` bytes of.
+/// Checks the range of a device buffer of which a kernel binds `needed` bytes.
 pub(super) fn range(
     operand: Operand,
     binding: &wgpu::BufferBinding<'_>,
@@ -123,7 +123,7 @@ pub(super) fn range(
         return Err(GpuError::OffsetAlignment { operand, offset: binding.offset, alignment });
     }
     let left = binding.buffer.size().saturating_sub(binding.offset);
-    // A range that reaches past the buffer's end has no more than what is left of the buffer.
+    // A range may reach past the buffer's end; only the bytes inside the buffer count.
     let given = binding.size.map_or(left, |size| size.get().min(left));
     if given < needed {
         return Err(GpuError::BufferTooSmall { operand, given, needed });

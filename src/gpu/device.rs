@@ -7,13 +7,14 @@ use std::time::Duration;
 use super::scratch::Scratch;
 use super::{Adapter, AdapterLimits, Adapters, DeviceType, GpuError, PipelineCache};
 
-/// Numbers the devices that were opened or adopted; wgpu's own identifiers repeat across its instances.
+/// The number of devices opened or adopted so far. wgpu's own identifiers repeat across its
+/// instances, so these numbers identify devices.
 static OPENED: AtomicU64 = AtomicU64::new(0);
 
-/// An open device with what it needs to run kernels.
+/// An open device with everything that kernels need to run.
 ///
-/// A clone is the same device: it shares buffers, pipelines and what [`run`](Self::run) keeps. It may be used from many
-/// threads.
+/// A clone is the same device: it shares pipelines and scratch buffers, and accepts the same
+/// buffers. It may be used from many threads.
 #[derive(Clone, Debug)]
 pub struct Gpu {
     pub(super) owner: u64,
@@ -22,20 +23,24 @@ pub struct Gpu {
     pub(super) limits: AdapterLimits,
     pub(super) cache: Arc<PipelineCache>,
     pub(super) timeout: Duration,
-    /// What the driver said when the device was lost; stays empty for a device that the embedder owns.
+    /// The driver's message when the device was lost; stays empty for a device that the embedder
+    /// owns.
     pub(super) lost: Arc<OnceLock<String>>,
     /// The buffers of the last [`Gpu::run`], for the next one.
     pub(super) scratch: Arc<Mutex<Scratch>>,
 }
 
 impl Gpu {
-    /// How long a wait may take unless [`with_timeout`](Self::with_timeout) says otherwise; much longer than any relayout.
+    /// The default limit of a wait, much longer than any relayout takes. See
+    /// [`with_timeout`](Self::with_timeout).
     pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
 
     /// Opens the best adapter of the machine; see [`Adapters::choose`].
     ///
     /// # Errors
-    /// [`GpuError::NoDevice`] where there is none, [`GpuError::DeviceRefused`] where it does not open.
+    /// Returns [`GpuError::NoDevice`] if there is none, and [`GpuError::DeviceRefused`] if it does
+    /// not
+    /// open.
     pub fn open() -> Result<Self, GpuError> {
         Self::open_adapter(Adapters::enumerate().choose()?)
     }
@@ -43,15 +48,18 @@ impl Gpu {
     /// Opens the best adapter that is no software driver; see [`Adapters::hardware`].
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// Returns the errors of [`open`](Self::open).
     pub fn open_hardware() -> Result<Self, GpuError> {
         Self::open_adapter(&Adapters::hardware()?)
     }
 
-    /// Opens an adapter with all the limits it has. No feature is required; timestamps are asked for where they exist.
+    /// Opens an adapter with all its limits. No feature is required; timestamps are enabled if
+    /// supported.
     ///
     /// # Errors
-    /// [`GpuError::NoDevice`] where the adapter cannot compute, [`GpuError::DeviceRefused`] where it does not open.
+    /// Returns [`GpuError::NoDevice`] if the adapter cannot compute, and
+    /// [`GpuError::DeviceRefused`] if it
+    /// does not open.
     pub fn open_adapter(adapter: &Adapter) -> Result<Self, GpuError> {
         if !adapter.computes() {
             return Err(GpuError::NoDevice {
@@ -72,13 +80,13 @@ impl Gpu {
         let gpu = Self::from_device(device, queue);
         let lost = Arc::clone(&gpu.lost);
         gpu.device.set_device_lost_callback(move |_, message| {
-            // The first reason is the one that counts.
+            // Only the first reason is kept.
             let _ = lost.set(message);
         });
         Ok(gpu)
     }
 
-    /// Takes a device and its queue that the embedder owns. Its callbacks are left alone.
+    /// Adopts a device and its queue that the embedder owns. Its callbacks are left alone.
     ///
     /// Adopt a device once and clone the result: each call makes a cache of its own.
     #[must_use]
@@ -96,58 +104,59 @@ impl Gpu {
         }
     }
 
-    /// Starts a new cache, of at most `capacity` pipelines; with 0, each kernel is compiled every time. Clones made
-    /// before keep the old one.
+    /// Replaces the cache by an empty one of at most `capacity` pipelines; with 0, each kernel is
+    /// compiled
+    /// every time. Earlier clones keep the old cache.
     #[must_use]
     pub fn with_cache_capacity(mut self, capacity: usize) -> Self {
         self.cache = Arc::new(PipelineCache::new(capacity));
         self
     }
 
-    /// Sets how long one wait for the device may take.
+    /// Sets the limit of one wait for the device.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// The limits of the device, which may be lower than its adapter's where an embedder opened it.
+    /// Returns the device's limits. An embedder's device may have lower limits than its adapter.
     #[must_use]
     pub fn limits(&self) -> AdapterLimits {
         self.limits
     }
 
-    /// The name of the adapter.
+    /// Returns the name of the adapter.
     #[must_use]
     pub fn name(&self) -> String {
         self.device.adapter_info().name
     }
 
-    /// The interface that drives it: `vulkan`, `metal`, `dx12` or `gl`.
+    /// Returns the interface that drives it: `vulkan`, `metal`, `dx12` or `gl`.
     #[must_use]
     pub fn backend(&self) -> &'static str {
         self.device.adapter_info().backend.to_str()
     }
 
-    /// What kind of device it is.
+    /// Returns the kind of device.
     #[must_use]
     pub fn device_type(&self) -> DeviceType {
         self.device.adapter_info().device_type.into()
     }
 
-    /// The cache of pipelines.
+    /// Returns the cache of pipelines.
     #[must_use]
     pub fn cache(&self) -> &PipelineCache {
         &self.cache
     }
 
-    /// The device as wgpu knows it.
+    /// Returns wgpu's device.
     #[must_use]
     pub fn device(&self) -> &wgpu::Device {
         &self.device
     }
 
-    /// Its queue.
+    /// Returns wgpu's queue.
     #[must_use]
     pub fn queue(&self) -> &wgpu::Queue {
         &self.queue

@@ -1,4 +1,4 @@
-//! Encoding a kernel into a command encoder, the caller's or one of ours.
+//! Encoding a kernel into a command encoder, the caller's or one of stridec's own.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -7,7 +7,7 @@ use super::scope::scoped;
 use super::{Gpu, GpuError};
 use crate::{nest::Operand, trace::span, wgsl::Kernel};
 
-/// A kernel with the buffers to run it on, each with its offset in bytes, all checked against each other.
+/// A kernel with the buffers to run it on and their offsets in bytes, after all checks.
 pub(super) struct Job<'a> {
     pub(super) kernel: &'a Kernel,
     pub(super) sizes: BindingSizes,
@@ -17,18 +17,29 @@ pub(super) struct Job<'a> {
 }
 
 impl Gpu {
-    /// Encodes a kernel into the caller's encoder, from one range of the caller's buffers to another.
+    /// Encodes a kernel into the caller's encoder, from one range of the caller's buffers to
+    /// another.
     ///
-    /// Nothing is copied, submitted or waited for. The ranges start at their offsets, which the device's
-    /// `min_storage_buffer_offset_alignment` must divide (256 bytes at most), and hold at least the bytes that
-    /// [`KernelParts::bindings`](crate::wgsl::KernelParts::bindings) ask for; what lies past those is neither read nor
-    /// written. Both buffers need [`wgpu::BufferUsages::STORAGE`], and they must be different buffers: wgpu tracks a buffer
-    /// as a whole, so one part of it cannot be read while another is written. Encoder and buffers must be this device's
-    /// own: wgpu may panic where they come from another `wgpu::Instance`. A kernel without dispatches encodes nothing.
+    /// Nothing is copied, submitted or waited for. The offsets of the ranges must be multiples of
+    /// the
+    /// device's `min_storage_buffer_offset_alignment`, which is at most 256 bytes. The ranges must
+    /// hold
+    /// the bytes that [`KernelParts::bindings`](crate::wgsl::KernelParts::bindings) require; bytes
+    /// past
+    /// those are neither read nor written. Both buffers need [`wgpu::BufferUsages::STORAGE`]. They
+    /// must be
+    /// different buffers: wgpu tracks a buffer as a whole, so one part of it cannot be read while
+    /// another
+    /// is written. Encoder and buffers must be this device's own, because wgpu may panic if they
+    /// come from
+    /// another `wgpu::Instance`. A kernel without dispatches encodes nothing.
     ///
     /// # Errors
-    /// A kernel or a range that does not fit the other or the device, a shader that does not compile, or what wgpu
-    /// reports while binding. Errors of the encoder itself are reported by wgpu when the caller finishes it.
+    /// Returns an error if the kernel, the ranges and the device do not fit each other, if the
+    /// shader does
+    /// not compile, or if wgpu refuses a binding. wgpu reports errors of the encoder itself when
+    /// the caller
+    /// finishes it.
     pub fn encode(
         &self,
         kernel: &Kernel,
@@ -59,7 +70,7 @@ impl Gpu {
         self.encode_job(encoder, &job, None)
     }
 
-    /// Encodes what has been checked, in one pass, between two timestamps if they are asked for.
+    /// Encodes a checked kernel in one pass, between two timestamps if these are given.
     pub(super) fn encode_job(
         &self,
         encoder: &mut wgpu::CommandEncoder,

@@ -1,123 +1,126 @@
-//! What kept a kernel from running on a device.
+//! Errors of running a kernel on a device.
 
 use std::time::Duration;
 
 use crate::{error_kind::ErrorKind, nest::Operand, program::ProgramError, schedule::ScheduleError};
 
-/// What kept a kernel from running.
+/// The reason why a kernel did not run.
 ///
-/// [`is_no_device`](Self::is_no_device) and [`is_beyond_limits`](Self::is_beyond_limits) tell apart what a caller can
-/// answer by running on the host.
+/// After the errors that [`is_no_device`](Self::is_no_device) and
+/// [`is_beyond_limits`](Self::is_beyond_limits) recognise, a caller can still run on the host.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GpuError {
-    /// No adapter, or none that was asked for.
+    /// There is no adapter, or no suitable one.
     #[error("no GPU adapter: {reason}")]
     NoDevice {
-        /// What was looked for and what was found.
+        /// The requested and the available adapters.
         reason: String,
     },
-    /// The adapter is there, and would not open.
+    /// The adapter exists, but does not open.
     #[error("adapter {adapter:?} would not open: {message}")]
     DeviceRefused {
         /// The adapter's name.
         adapter: String,
-        /// What the driver answered.
+        /// The driver's answer.
         message: String,
     },
-    /// The kernel's bindings are not the two that the runner knows.
+    /// The kernel's bindings are not one source and one destination.
     #[error(
         "kernel bindings: expected the source, read-only, at binding 0 of group 0 and the destination, writable, at binding 1, got {reason}"
     )]
     Bindings {
-        /// What was found.
+        /// The bindings that were found.
         reason: String,
     },
-    /// A host slice that is not the whole image.
+    /// A host slice is not the whole image.
     #[error("{operand}: expected {expected} bytes, the kernel's whole image, got {given}")]
     ImageSize {
-        /// Which buffer.
+        /// The buffer's role.
         operand: Operand,
-        /// Bytes given.
+        /// The number of bytes given.
         given: u64,
-        /// Bytes of the image.
+        /// The number of bytes of the image.
         expected: u64,
     },
-    /// Other buffers than one for each parameter and each result of a program.
+    /// The number of buffers differs from the program's parameters and results.
     #[error(
         "expected {} buffers for parameters and {} for results, got {} and {}",
         expected[0], expected[1], given[0], given[1]
     )]
     BufferCount {
-        /// Buffers given, for parameters and for results.
+        /// The numbers of buffers given for parameters and for results.
         given: [usize; 2],
-        /// Parameters and results of the program.
+        /// The numbers of parameters and results of the program.
         expected: [usize; 2],
     },
-    /// A device buffer, or a range of one, that is smaller than the kernel needs.
+    /// A device buffer, or a range in it, is smaller than the kernel needs.
     #[error("{operand} buffer: expected at least {needed} bytes from its offset, got {given}")]
     BufferTooSmall {
-        /// Which buffer.
+        /// The buffer's role.
         operand: Operand,
-        /// Bytes given.
+        /// The number of bytes given.
         given: u64,
-        /// Bytes needed.
+        /// The number of bytes needed.
         needed: u64,
     },
-    /// A [`Buffer`](super::Buffer) that another [`Gpu`](super::Gpu), not a clone of this one, allocated.
+    /// A [`Buffer`](super::Buffer) was allocated by a different [`Gpu`](super::Gpu) that is no
+    /// clone of
+    /// this one.
     #[error(
         "{operand} buffer: expected a buffer of this `Gpu` or of a clone of it, got one of another"
     )]
     ForeignBuffer {
-        /// Which buffer.
+        /// The buffer's role.
         operand: Operand,
     },
-    /// An offset that the device cannot bind.
+    /// The device cannot bind a buffer at this offset.
     #[error(
         "{operand} offset: expected a multiple of {alignment}, the device's alignment of storage offsets, got {offset}"
     )]
     OffsetAlignment {
-        /// Which buffer.
+        /// The buffer's role.
         operand: Operand,
         /// The offset in bytes.
         offset: u64,
-        /// `min_storage_buffer_offset_alignment`.
+        /// The device's `min_storage_buffer_offset_alignment`.
         alignment: u32,
     },
-    /// A buffer that was created without a usage that is needed.
+    /// A buffer lacks a usage that is needed.
     #[error("{operand} buffer: expected a buffer with usage {needed:?}, got {given:?}")]
     Usage {
-        /// Which buffer.
+        /// The buffer's role.
         operand: Operand,
         /// The buffer's usages.
         given: wgpu::BufferUsages,
-        /// The usage that it lacks.
+        /// The missing usage.
         needed: wgpu::BufferUsages,
     },
-    /// Source and destination are ranges of one buffer; wgpu allows a buffer one writer, or readers, as a whole.
+    /// Source and destination are in one buffer. wgpu allows either one writer or readers of a
+    /// buffer.
     #[error(
         "expected two buffers, got one that holds the source at {source_offset} and the destination at {destination_offset}; copy one of them to a buffer of its own"
     )]
     SameBuffer {
-        /// Where the source starts, in bytes.
+        /// The offset of the source, in bytes.
         source_offset: u64,
-        /// Where the destination starts, in bytes.
+        /// The offset of the destination, in bytes.
         destination_offset: u64,
     },
-    /// A number of the kernel that passes a limit of the device.
+    /// A number of the kernel exceeds a limit of the device.
     #[error("{what}: expected at most {limit}, the limit of this device, got {given}")]
     BeyondLimit {
-        /// What passes the limit.
+        /// The quantity that is limited.
         what: &'static str,
         /// The kernel's number.
         given: u64,
         /// The device's limit.
         limit: u64,
     },
-    /// A part of a copy, cut down to one position, that the device does not run.
+    /// The device cannot run even one position of a copy.
     #[error(transparent)]
     Schedule(ScheduleError),
-    /// A program whose buffers cannot be packed for the kernels of a device.
+    /// The buffers of a program cannot be packed for the kernels of a device.
     #[error(transparent)]
     Program(ProgramError),
     /// The shader or its entry point does not compile.
@@ -125,51 +128,51 @@ pub enum GpuError {
     Shader {
         /// The entry point.
         entry_point: String,
-        /// What the compiler says, cut to a few lines.
+        /// The compiler's message, cut to a few lines.
         message: String,
     },
     /// wgpu refused a call.
     #[error("{operation} was refused: {message}")]
     Validation {
-        /// What was being done.
+        /// The step that failed.
         operation: &'static str,
-        /// What wgpu says, cut to a few lines.
+        /// wgpu's message, cut to a few lines.
         message: String,
     },
     /// The device has no memory left.
     #[error("{operation}: out of device memory")]
     OutOfMemory {
-        /// What was being done.
+        /// The step that failed.
         operation: &'static str,
     },
     /// The driver failed.
     #[error("{operation} failed in the driver: {message}")]
     Internal {
-        /// What was being done.
+        /// The step that failed.
         operation: &'static str,
-        /// What wgpu says, cut to a few lines.
+        /// wgpu's message, cut to a few lines.
         message: String,
     },
-    /// The device is gone; what it held is lost, and it has to be opened again.
+    /// The device is gone with everything that it held, and must be opened again.
     #[error("{operation}: the device is lost: {message}")]
     DeviceLost {
-        /// What was being done.
+        /// The step that failed.
         operation: &'static str,
-        /// What the driver says.
+        /// The driver's message.
         message: String,
     },
     /// The device did not finish in time; it may still be working.
     #[error("{operation} took longer than the {limit:?} allowed")]
     Timeout {
-        /// What was being done.
+        /// The step that failed.
         operation: &'static str,
-        /// The wait's limit.
+        /// The limit of the wait.
         limit: Duration,
     },
 }
 
 impl GpuError {
-    /// What kind of failure it is.
+    /// Returns the kind of failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
@@ -194,13 +197,15 @@ impl GpuError {
         }
     }
 
-    /// Whether there is no device to run on: the command line's exit code 4.
+    /// Returns true if there is no device to run on. The command line then exits with code 4.
     #[must_use]
     pub fn is_no_device(&self) -> bool {
         matches!(self, Self::NoDevice { .. } | Self::DeviceRefused { .. })
     }
 
-    /// Whether the kernel is fine and only this device too small for it: another device or the host can run it.
+    /// Returns true if the kernel is valid and this device too small for it. Another device or the
+    /// host
+    /// can run it.
     #[must_use]
     pub fn is_beyond_limits(&self) -> bool {
         matches!(
@@ -213,7 +218,7 @@ impl GpuError {
     }
 }
 
-/// The first lines of a message: what wgpu prints can hold a whole shader.
+/// Returns the first lines of a message, because wgpu's messages may contain a whole shader.
 pub(super) fn brief(message: &str) -> String {
     const LINES: usize = 12;
     const COLUMNS: usize = 200;

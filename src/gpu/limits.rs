@@ -2,28 +2,28 @@
 
 use crate::schedule::{AdapterKind, CostModel, Target};
 
-/// What a device allows a kernel: the limits that decide how an operation is compiled.
+/// The limits of a device that decide how an operation is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct AdapterLimits {
-    /// Bytes that one storage binding can cover.
+    /// The maximum number of bytes of a storage binding.
     pub max_storage_buffer_binding_size: u64,
-    /// Bytes of one buffer.
+    /// The maximum number of bytes of a buffer.
     pub max_buffer_size: u64,
     /// The alignment, in bytes, of a storage binding's offset in its buffer.
     pub min_storage_buffer_offset_alignment: u32,
-    /// Workgroups of a dispatch, in each of x, y and z.
+    /// The maximum number of workgroups of a dispatch, in each of x, y and z.
     pub max_compute_workgroups_per_dimension: u32,
-    /// Invocations of a workgroup, x·y·z.
+    /// The maximum number of invocations of a workgroup, x·y·z.
     pub max_compute_invocations_per_workgroup: u32,
-    /// Invocations of a workgroup in x, y and z.
+    /// The maximum number of invocations of a workgroup in x, y and z.
     pub max_compute_workgroup_size: [u32; 3],
-    /// Whether the device is a software driver on the CPU.
+    /// True if the device is a software driver on the CPU.
     pub is_cpu: bool,
 }
 
 impl AdapterLimits {
-    /// The limits as wgpu gives them, with the kind of device.
+    /// Converts wgpu's limits and kind of device.
     pub(super) fn new(limits: &wgpu::Limits, kind: wgpu::DeviceType) -> Self {
         Self {
             max_storage_buffer_binding_size: limits.max_storage_buffer_binding_size,
@@ -42,7 +42,7 @@ impl AdapterLimits {
 }
 
 impl AdapterLimits {
-    /// The compilation target that these limits allow; `name` is what messages call it.
+    /// Returns the compilation target that these limits allow. Messages call it `name`.
     #[must_use]
     pub fn target(&self, name: impl Into<String>) -> Target {
         let invocations =

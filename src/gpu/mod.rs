@@ -1,19 +1,22 @@
 //! Runs a [`Kernel`](crate::wgsl::Kernel) on a GPU, through wgpu.
 //!
-//! [`Adapters`] says what the machine has, [`Gpu`] opens one of them or takes a device that the embedder already owns.
-//! From there, five ways in, from the simplest to the cheapest:
+//! [`Adapters`] lists the devices of the machine. [`Gpu`] opens one of them, or adopts a device
+//! that
+//! the embedder owns. There are five ways to run a kernel, from the simplest to the cheapest:
 //!
 //! | | moves | waits |
 //! |---|---|---|
-//! | [`Gpu::run_nest`] | bytes in, bytes out, a copy of any size | until the result lies in host memory |
-//! | [`Gpu::run`] | the same, for one kernel | the same |
-//! | [`Gpu::run_in_parts`] | the same, for a copy cut into parts | for one part while the next is on its way |
-//! | [`Gpu::upload`], [`Gpu::dispatch`], [`Gpu::download`] | each step on its own, buffers stay on the device | for the step |
-//! | [`Gpu::encode`] | nothing: the caller's own encoder, the caller's own buffers | never |
+//! | [`Gpu::run_nest`] | host bytes to host bytes, for a copy of any size | for the result |
+//! | [`Gpu::run`] | host bytes to host bytes, for one kernel | for the result |
+//! | [`Gpu::run_in_parts`] | host bytes to host bytes, for a copy cut into parts | for one part while later ones are in flight |
+//! | [`Gpu::upload`], [`Gpu::dispatch`], [`Gpu::download`] | one step at a time; buffers stay on the device | for the step |
+//! | [`Gpu::encode`] | nothing: it uses the caller's encoder and buffers | never |
 //!
-//! Sizes are checked against the kernel, and the kernel against the device's limits, before the device is touched. What
-//! wgpu itself reports comes back as a [`GpuError`]: every call runs inside error scopes, so that nothing here reaches
-//! wgpu's handler of uncaptured errors, which panics.
+//! Buffer sizes are checked against the kernel, and the kernel against the device's limits, before
+//! the
+//! device is touched. wgpu's own errors are returned as a [`GpuError`]: every call runs inside
+//! error
+//! scopes, so that nothing reaches wgpu's handler of uncaptured errors, which panics.
 
 mod adapter;
 mod buffer;

@@ -1,10 +1,11 @@
-//! The shader module of a kernel: without run-time checks where its proof holds.
+//! The shader module of a kernel, without run-time checks if the kernel has a proof.
 
 #![allow(unsafe_code)] // this file hands a proved kernel to wgpu
 
 use crate::wgsl::Kernel;
 
-/// Hands a kernel's text to wgpu, with run-time checks of every access unless the kernel's proof makes them needless.
+/// Makes a shader module. It checks every access at run time unless the kernel's proof makes the
+/// checks needless.
 pub(super) fn create(device: &wgpu::Device, kernel: &Kernel) -> wgpu::ShaderModule {
     let descriptor = wgpu::ShaderModuleDescriptor {
         label: Some("stridec"),
@@ -14,13 +15,19 @@ pub(super) fn create(device: &wgpu::Device, kernel: &Kernel) -> wgpu::ShaderModu
         return device.create_shader_module(descriptor);
     }
     let checks = wgpu::ShaderRuntimeChecks::unchecked();
-    // SAFETY: the kernel is the one that stridec emitted, unchanged, and its proof places every access inside bindings
-    // of the sizes that the kernel names, and bounds its loops. Bind groups bind at least those sizes: the layout's
-    // `min_binding_size` is the kernel's, and every run checks its buffers first.
+    // SAFETY: the kernel is the one that stridec emitted, unchanged, and its proof places every
+    // access
+    // inside bindings of the sizes that the kernel names, and bounds its loops. Bind groups bind at
+    // least
+    // those sizes: the layout's `min_binding_size` is the kernel's, and every run checks its
+    // buffers
+    // first.
     unsafe { device.create_shader_module_trusted(descriptor, checks) }
 }
 
-/// The pipeline's options: workgroup memory is zeroed unless the kernel is proved, since a proved kernel uses none.
+/// Returns the pipeline's options. Workgroup memory of a proved kernel is not zeroed, because it
+/// has
+/// none.
 pub(super) fn compilation_options(kernel: &Kernel) -> wgpu::PipelineCompilationOptions<'static> {
     wgpu::PipelineCompilationOptions {
         zero_initialize_workgroup_memory: !is_proved(kernel),

@@ -1,4 +1,4 @@
-//! Copies larger than the device: run part by part, a few parts at a time.
+//! Copies larger than the device, run part by part with a few parts in flight.
 
 use std::collections::VecDeque;
 
@@ -13,11 +13,11 @@ use crate::nest::{CopyNest, Operand, Part, split};
 use crate::schedule::{Target, schedule};
 use crate::wgsl::{self, Kernel};
 
-/// The greatest size of a part's source in bytes, and twice that of its destination. Larger parts are no faster and
-/// take more memory.
+/// The maximum number of bytes of a part's source, and twice the maximum of its destination. Larger
+/// parts are no faster and take more memory.
 const PART: u64 = 16 << 20;
 
-/// Parts in flight at a time: the host packs or unpacks one while others are on the device.
+/// The number of parts in flight: the host packs or unpacks one while the others are on the device.
 const IN_FLIGHT: usize = 3;
 
 /// A part on the device.
@@ -29,15 +29,18 @@ struct Flight {
 }
 
 impl Gpu {
-    /// Runs a copy of any size on host bytes, cut into parts that fit the limits of the target and of the
-    /// device: reads the source's whole image, writes the destination's.
+    /// Runs a copy of any size on host bytes, in parts that fit the limits of the target and of the
+    /// device. It reads the source's whole image and writes the destination's.
     ///
-    /// Each part is packed, moved and unpacked on its own, and the device holds only a few parts at a time. `progress` is
-    /// called after each part with the number of bytes of the destination that are written.
+    /// Each part is packed, moved and unpacked on its own, and the device holds only a few parts at
+    /// a time.
+    /// `progress` is called after each part with the number of bytes of the destination written so
+    /// far.
     ///
     /// # Errors
-    /// As [`run`](Self::run); [`GpuError::Schedule`] where the target does not run one position of the copy. The
-    /// destination's contents are then unspecified.
+    /// Returns the errors of [`run`](Self::run), and [`GpuError::Schedule`] if the target cannot
+    /// run even
+    /// one position of the copy. The destination's contents are then unspecified.
     pub fn run_in_parts(
         &self,
         nest: &CopyNest,

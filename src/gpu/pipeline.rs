@@ -1,11 +1,11 @@
-//! The compute pipeline of a kernel, and the bind group layout that its buffers are bound with.
+//! The compute pipeline of a kernel with its bind group layout.
 
 use super::check::BindingSizes;
 use super::scope::scoped;
 use super::{GpuError, module};
 use crate::wgsl::Kernel;
 
-/// A kernel compiled for one device: its pipeline and the layout that its buffers are bound by.
+/// A kernel compiled for one device, with the layout for its buffers.
 #[derive(Debug)]
 pub(super) struct Pipeline {
     pub(super) pipeline: wgpu::ComputePipeline,
@@ -37,7 +37,7 @@ impl Pipeline {
             Self { pipeline, layout }
         })
         .map_err(|error| match error {
-            // What can be invalid here is the text; the layout is storage buffers alone.
+            // Only the text can be invalid: the layout consists of storage buffers.
             GpuError::Validation { message, .. } => {
                 GpuError::Shader { entry_point: kernel.entry_point.clone(), message }
             }

@@ -1,4 +1,4 @@
-//! Runs a program: its kernels one after the other, on buffers that stay on the device.
+//! Running a program: its kernels one after the other, on buffers that stay on the device.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,16 @@ use crate::{
 };
 
 impl Gpu {
-    /// Runs a program on host bytes: the image of each parameter, to the image of each result.
+    /// Runs a program on host bytes, from the images of the parameters to the images of the
+    /// results.
     ///
-    /// The program's kernels run where it was compiled for a target; where it was only lowered, they are compiled for
-    /// this device. Buffers between kernels stay on the device.
+    /// If the program was compiled for a target, its own kernels run. If it was only lowered, they
+    /// are
+    /// compiled for this device. Buffers between kernels stay on the device.
     ///
     /// # Errors
-    /// [`GpuError::ImageSize`] for slices that are not as long as the parameters' images, or where there are more or
-    /// fewer; else as [`run`](Self::run).
+    /// Returns [`GpuError::ImageSize`] if the number or the lengths of the slices differ from the
+    /// parameters' images, and the errors of [`run`](Self::run).
     pub fn run_program(
         &self,
         program: &Program,
@@ -43,7 +45,7 @@ impl Gpu {
         };
         let buffers = self.buffers(program, kernels, &BTreeMap::new())?;
         for (number, bytes) in parameters.iter().enumerate() {
-            // What no kernel reads has no buffer.
+            // Parameters that no kernel reads have no buffer.
             if let Some(buffer) = buffers.get(&Value::Parameter(number)) {
                 self.write(buffer, bytes)?;
             }
@@ -53,7 +55,8 @@ impl Gpu {
         let mut results = Vec::with_capacity(program.results().len());
         for (number, of) in program.results().iter().enumerate() {
             let mut bytes = vec![0; usize::try_from(of.bytes()).unwrap_or(usize::MAX)];
-            // Reading nothing would submit nothing, and the first result that is read submits the kernels.
+            // The first result that is read submits the kernels; reading an empty one would submit
+            // nothing.
             if !bytes.is_empty() {
                 let encoder = encoder.take().map_or_else(|| self.encoder(), Ok)?;
                 self.read(encoder, &buffers[&Value::Result(number)], &mut bytes)?;
@@ -63,14 +66,19 @@ impl Gpu {
         Ok(results)
     }
 
-    /// Runs a compiled program on buffers of this device, one for each parameter and each result, and waits until it is done.
+    /// Runs a compiled program on buffers of this device, one for each parameter and each result,
+    /// and
+    /// waits until it is done.
     ///
     /// # Errors
-    /// [`GpuError::BufferTooSmall`], [`GpuError::ForeignBuffer`], [`GpuError::SameBuffer`]; [`GpuError::BufferCount`] where there are more or fewer
-    /// buffers; else as [`run`](Self::run).
+    /// Returns [`GpuError::BufferTooSmall`], [`GpuError::ForeignBuffer`], [`GpuError::SameBuffer`],
+    /// [`GpuError::BufferCount`] if there are too few or too many buffers, and the errors of
+    /// [`run`](Self::run).
     ///
     /// # Panics
-    /// Where the program was only lowered: [`compile_module`](crate::program::compile_module) gives it kernels.
+    /// Panics if the program was only lowered. [`compile_module`](crate::program::compile_module)
+    /// makes a
+    /// program with kernels.
     pub fn dispatch_program(
         &self,
         program: &Program,
@@ -133,7 +141,9 @@ impl Gpu {
         program.steps().iter().map(compile).collect()
     }
 
-    /// A buffer for each value that is not `given`, large enough for every binding of it; constants are written.
+    /// Makes a buffer for each value that has none in `given`, large enough for all its bindings,
+    /// and
+    /// uploads the constants.
     fn buffers(
         &self,
         program: &Program,

@@ -1,8 +1,8 @@
-//! Copying rows of bits out of an image in host memory, packed, and runs of bits back into one.
+//! Copies packed rows of bits out of a host image, and runs of bits back into one.
 
 use crate::nest::Rows;
 
-/// Packs every row and calls `put` with its bytes and their offset in the packed image.
+/// Packs every row, and calls `put` with its bytes and their offset in the packed image.
 pub(super) fn pack(rows: &Rows, image: &[u8], mut put: impl FnMut(usize, &[u8])) {
     let pitch = host(rows.pitch);
     let bytes = host(rows.bits.div_ceil(8));
@@ -18,7 +18,7 @@ pub(super) fn pack(rows: &Rows, image: &[u8], mut put: impl FnMut(usize, &[u8]))
         if let Some(whole) = whole {
             put(place, whole);
         } else {
-            // A row that starts inside a byte, or passes the image's ends.
+            // The row starts inside a byte, or reaches past an end of the image.
             shifted.clear();
             shifted.extend((bit..).step_by(8).take(bytes).map(|bit| byte_at(image, bit)));
             put(place, &shifted);
@@ -27,7 +27,7 @@ pub(super) fn pack(rows: &Rows, image: &[u8], mut put: impl FnMut(usize, &[u8]))
     }
 }
 
-/// Eight bits of an image, from any bit; those outside it are 0.
+/// Returns eight bits of an image, from any bit. Bits outside the image are 0.
 fn byte_at(image: &[u8], bit: i64) -> u8 {
     let byte = |number: i64| {
         usize::try_from(number).ok().and_then(|number| image.get(number)).copied().unwrap_or(0)
@@ -37,9 +37,10 @@ fn byte_at(image: &[u8], bit: i64) -> u8 {
     (both >> shift).to_le_bytes()[0]
 }
 
-/// Writes a run of `bits` bits to an image from bit `bit`; what lies before that in its first byte stays.
+/// Writes `bits` bits to an image from bit `bit` on. Earlier bits of the first byte keep their
+/// value.
 ///
-/// The bits past the run in its own last byte are 0, and so they are in the image's.
+/// The bits past the end of the run are 0 in its last byte, and become 0 in the image.
 pub(super) fn place(image: &mut [u8], bit: u64, run: &[u8], bits: u64) {
     let (first, shift) = (host(bit / 8), bit % 8);
     if shift == 0 {
@@ -58,7 +59,7 @@ pub(super) fn place(image: &mut [u8], bit: u64, run: &[u8], bits: u64) {
     }
 }
 
-/// An offset in host memory.
+/// Converts to an offset in host memory.
 fn host(n: u64) -> usize {
     usize::try_from(n).unwrap_or(usize::MAX)
 }

@@ -1,4 +1,4 @@
-//! Running a kernel: on host bytes, or on buffers that are on the device already.
+//! Running a kernel, on host bytes or on buffers that are already on the device.
 
 use std::sync::{MutexGuard, PoisonError};
 
@@ -19,14 +19,19 @@ use crate::{
 impl Gpu {
     /// Runs a kernel on host bytes: reads the source's whole image, writes the destination's.
     ///
-    /// The destination is written whole. A kernel without dispatches leaves it as it is. Images up to 16 MiB take one
-    /// submission; larger ones are transferred in pieces of that size. The two device buffers are kept for the next run, until
-    /// [`trim`](Self::trim) frees them.
+    /// The destination is written whole, except that a kernel without dispatches leaves it
+    /// unchanged.
+    /// Images up to 16 MiB take one submission; larger ones are transferred in pieces of that size.
+    /// The two
+    /// device buffers are kept for the next run, until [`trim`](Self::trim) frees them.
     ///
     /// # Errors
-    /// [`GpuError::ImageSize`] for slices that are not exactly as long as the kernel's `source_bytes` and
-    /// `destination_bytes` say; a kernel that does not fit the device or does not compile; [`GpuError::OutOfMemory`],
-    /// [`GpuError::DeviceLost`], [`GpuError::Timeout`]. The destination's contents are then unspecified.
+    /// Returns [`GpuError::ImageSize`] if a slice is not exactly as long as the kernel's
+    /// `source_bytes` or
+    /// `destination_bytes`, an error if the kernel does not fit the device or does not compile, and
+    /// [`GpuError::OutOfMemory`], [`GpuError::DeviceLost`] and [`GpuError::Timeout`]. The
+    /// destination's
+    /// contents are then unspecified.
     pub fn run(
         &self,
         kernel: &Kernel,
@@ -45,7 +50,7 @@ impl Gpu {
         let destination_buffer = self.scratch_buffer(Operand::Destination, sizes.destination)?;
         self.write(&source_buffer, source)?;
         let mut encoder = self.encoder()?;
-        // The buffer may hold bytes of an earlier run behind the image; the kernel must read zeros there.
+        // An earlier run may have left bytes after the image; the kernel must read zeros instead.
         let written = source.len().next_multiple_of(4) as u64;
         if let Some(tail) = sizes.source().checked_sub(written).filter(|&tail| tail > 0) {
             encoder.clear_buffer(&source_buffer, written, Some(tail));
@@ -66,15 +71,20 @@ impl Gpu {
         Ok(())
     }
 
-    /// Runs a copy on host bytes: whole, with one kernel, where the device can bind and hold both images, and otherwise
-    /// as [`run_in_parts`](Self::run_in_parts). Returns the number of kernels, 1 where it ran whole.
+    /// Runs a copy on host bytes: with one kernel if the device can bind and hold both images,
+    /// otherwise
+    /// like [`run_in_parts`](Self::run_in_parts). Returns the number of kernels.
     ///
-    /// It runs in parts where an image exceeds `max_storage_buffer_binding_size` or `max_buffer_size`, where it has more
-    /// units than 32 bits count, where the workgroups exceed what one dispatch may have, and where the device's memory
-    /// does not suffice. `progress` is told, after each kernel, how many bytes of the destination are there.
+    /// It runs in parts if an image exceeds `max_storage_buffer_binding_size` or `max_buffer_size`,
+    /// if the
+    /// copy has too many units for 32-bit numbers, if one dispatch cannot have all its workgroups,
+    /// or if
+    /// the device is out of memory. `progress` is called after each kernel with the number of bytes
+    /// of the
+    /// destination written so far.
     ///
     /// # Errors
-    /// As [`run`](Self::run), and as [`run_in_parts`](Self::run_in_parts) where it runs in parts.
+    /// Returns the errors of [`run`](Self::run) and [`run_in_parts`](Self::run_in_parts).
     pub fn run_nest(
         &self,
         nest: &CopyNest,
@@ -113,7 +123,9 @@ impl Gpu {
     /// Runs a kernel on buffers of this device, and waits until it is done.
     ///
     /// # Errors
-    /// [`GpuError::BufferTooSmall`], [`GpuError::SameBuffer`], [`GpuError::ForeignBuffer`]; else as [`run`](Self::run).
+    /// Returns [`GpuError::BufferTooSmall`], [`GpuError::SameBuffer`], [`GpuError::ForeignBuffer`],
+    /// and the
+    /// errors of [`run`](Self::run).
     pub fn dispatch(
         &self,
         kernel: &Kernel,
@@ -123,11 +135,12 @@ impl Gpu {
         self.dispatch_repeated(kernel, source, destination, 1)
     }
 
-    /// Runs a kernel `times` over, back to back in one submission, and waits until all are done. For measurements of
-    /// kernels that take less time than a submission.
+    /// Runs a kernel `times` over, back to back in one submission, and waits until all runs are
+    /// done. It
+    /// serves to measure kernels that take less time than a submission.
     ///
     /// # Errors
-    /// As [`dispatch`](Self::dispatch).
+    /// Returns the errors of [`dispatch`](Self::dispatch).
     pub fn dispatch_repeated(
         &self,
         kernel: &Kernel,
@@ -171,7 +184,7 @@ impl Gpu {
         kept.map_or_else(|| self.create_buffer(bytes), Ok)
     }
 
-    /// A panic elsewhere leaves the buffers whole.
+    /// Locks the kept buffers, which are consistent even after a panic.
     pub(super) fn scratch(&self) -> MutexGuard<'_, Scratch> {
         self.scratch.lock().unwrap_or_else(PoisonError::into_inner)
     }

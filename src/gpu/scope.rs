@@ -3,10 +3,11 @@
 use super::GpuError;
 use super::error::brief;
 
-/// Runs `body` and returns what wgpu reported meanwhile, on this thread, as a typed error.
+/// Runs `body`, and returns the errors that wgpu reports on this thread meanwhile.
 ///
-/// wgpu answers most mistakes through error scopes and panics where none is open. On native backends a scope's result
-/// is there as soon as it is popped, so that nothing waits here.
+/// wgpu reports most mistakes through error scopes, and panics if none is open. On native backends
+/// a
+/// scope's result is ready when it is popped, so that nothing waits here.
 pub(super) fn scoped<T>(
     device: &wgpu::Device,
     operation: &'static str,
@@ -16,11 +17,11 @@ pub(super) fn scoped<T>(
     let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
     let validation = device.push_error_scope(wgpu::ErrorFilter::Validation);
     let value = body();
-    // Scopes are popped in the reverse of their order; the future holds no scope any more.
+    // Scopes are popped in reverse order. After `pop` returns, its future keeps no scope open.
     let validation = pollster::block_on(validation.pop());
     let memory = pollster::block_on(memory.pop());
     let internal = pollster::block_on(internal.pop());
-    // Memory first: what then fails to validate is mostly its consequence.
+    // Out of memory comes first, because it usually causes the validation errors.
     match memory.or(internal).or(validation) {
         None => Ok(value),
         Some(error) => Err(typed(operation, &error)),

@@ -1,8 +1,10 @@
-//! Device buffers that are kept and used again.
+//! Device buffers that are used again.
 
 use crate::nest::Operand;
 
-/// Device buffers kept from one run to the next, because allocating and zeroing a buffer costs as much as a small kernel.
+/// The device buffers kept between runs, because allocating and zeroing a buffer takes about as
+/// long as
+/// a small kernel.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     operands: Vec<(Operand, wgpu::Buffer)>,
@@ -10,17 +12,18 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// Readback buffers kept: as many as a download has in flight.
+    /// The number of readback buffers kept, equal to the downloads in flight.
     const READBACKS: usize = 2;
 
-    /// Takes the buffer kept for this operand if it holds `bytes` and at most half of it would be unused.
+    /// Takes the buffer kept for this operand, if it holds `bytes` and at most half of it would be
+    /// unused.
     pub(super) fn take(&mut self, operand: Operand, bytes: u64) -> Option<wgpu::Buffer> {
         let at = self.operands.iter().position(|(kept, _)| *kept == operand)?;
         let (_, kept) = self.operands.swap_remove(at);
         (kept.size() >= bytes && kept.size() / 2 <= bytes).then_some(kept)
     }
 
-    /// Keeps a buffer for the next run, in place of the one that is kept for this operand.
+    /// Keeps a buffer for the next run, and drops the one kept for this operand before.
     pub(super) fn keep(&mut self, operand: Operand, buffer: wgpu::Buffer) {
         self.operands.retain(|(kept, _)| *kept != operand);
         self.operands.push((operand, buffer));

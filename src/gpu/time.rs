@@ -6,15 +6,18 @@ use super::scope::scoped;
 use super::{Buffer, Gpu, GpuError};
 use crate::wgsl::Kernel;
 
-/// Bytes of one timestamp.
+/// The size of a timestamp, in bytes.
 const TICK_BYTES: usize = size_of::<u64>();
 
 impl Gpu {
-    /// Runs a kernel `times` over, as [`dispatch_repeated`](Self::dispatch_repeated) does, and gives the time between the
-    /// device's own timestamps before the first and after the last; `None` where the device has no timestamps.
+    /// Runs a kernel `times` over, like [`dispatch_repeated`](Self::dispatch_repeated), and returns
+    /// the time
+    /// between the device's timestamps before the first and after the last run; `None` if the
+    /// device has no
+    /// timestamps.
     ///
     /// # Errors
-    /// As [`dispatch`](Self::dispatch).
+    /// Returns the errors of [`dispatch`](Self::dispatch).
     pub fn time(
         &self,
         kernel: &Kernel,

@@ -8,8 +8,9 @@ use super::buffer::rounded;
 use super::scope::scoped;
 use super::{Gpu, GpuError};
 
-/// The most bytes staged at a time. Two pieces are in flight, so that the host copies one while the device moves the
-/// other, and a transfer of any length needs at most 32 MiB of staging memory.
+/// The maximum number of bytes staged at a time. Two pieces are in flight: the host copies one
+/// while
+/// the device moves the other, so a transfer of any length takes at most 32 MiB of staging memory.
 const PIECE: usize = 16 << 20;
 
 const UPLOADING: &str = "uploading";
@@ -26,8 +27,10 @@ pub(super) struct Arriving {
 impl Gpu {
     /// Writes `bytes` to the start of a buffer, and zeros up to the next word.
     ///
-    /// All pieces but the last are submitted here; the last is submitted with whatever the queue is given next. The
-    /// staging memory is wgpu's own, which is not zeroed first as that of a buffer mapped at creation is.
+    /// All pieces except the last are submitted here; the last is part of the queue's next
+    /// submission. The
+    /// staging memory is wgpu's own, which is not zeroed first, unlike a buffer that is mapped at
+    /// creation.
     pub(super) fn write(&self, buffer: &wgpu::Buffer, bytes: &[u8]) -> Result<(), GpuError> {
         let mut in_flight = VecDeque::with_capacity(2);
         let parts = bytes.len().div_ceil(PIECE);
@@ -49,9 +52,12 @@ impl Gpu {
         Ok(())
     }
 
-    /// Writes `size` bytes of a buffer from `offset`, both multiples of 4, with what `fill` puts into staging memory.
+    /// Writes `size` bytes of a buffer from `offset`, both multiples of 4. `fill` writes the
+    /// staging memory.
     ///
-    /// The write is part of the next submission. The memory is not zeroed first, so `fill` must write all of it.
+    /// The write is part of the next submission. The memory is not zeroed first, so `fill` must
+    /// write all
+    /// of it.
     pub(super) fn stage(
         &self,
         buffer: &wgpu::Buffer,
@@ -66,14 +72,14 @@ impl Gpu {
             Some(())
         })?;
         if staged.is_none() {
-            // wgpu reports every reason but one through the scope.
+            // wgpu reports all reasons except a lost device through the scope.
             self.check_lost(UPLOADING)?;
             return Err(lost(UPLOADING, "no staging memory, and no reason given"));
         }
         Ok(())
     }
 
-    /// Submits what `encoder` holds, then reads the start of a buffer into `bytes`.
+    /// Submits the contents of `encoder`, then reads the start of a buffer into `bytes`.
     pub(super) fn read(
         &self,
         encoder: wgpu::CommandEncoder,
@@ -100,8 +106,9 @@ impl Gpu {
         in_flight.into_iter().try_for_each(arrive)
     }
 
-    /// Submits what `encoder` holds and starts `bytes` bytes of a buffer from `offset` on their way: into a staging
-    /// buffer, which is then mapped.
+    /// Submits the contents of `encoder`, and starts to copy `bytes` bytes of a buffer from
+    /// `offset` into a
+    /// staging buffer, which is then mapped.
     pub(super) fn depart(
         &self,
         mut encoder: wgpu::CommandEncoder,
@@ -110,7 +117,7 @@ impl Gpu {
         bytes: usize,
     ) -> Result<Arriving, GpuError> {
         let size = rounded(bytes as u64);
-        // Powers of two, so that downloads of like lengths share their staging buffers.
+        // A power of two, so that downloads of similar lengths can share a staging buffer.
         let capacity = size.next_power_of_two();
         let kept = self.scratch().take_readback(capacity);
         let staging = kept.map_or_else(|| self.create_readback(capacity), Ok)?;
@@ -119,7 +126,7 @@ impl Gpu {
             let submission = self.queue.submit([encoder.finish()]);
             let (answer, mapped) = sync_channel(1);
             staging.map_async(wgpu::MapMode::Read, ..size, move |result| {
-                // Sending fails only after the download was abandoned.
+                // Sending fails only if the download was abandoned.
                 let _ = answer.send(result);
             });
             (submission, mapped)
@@ -127,11 +134,12 @@ impl Gpu {
         Ok(Arriving { staging, bytes, submission, mapped })
     }
 
-    /// Waits for a download and calls `take` with its bytes; the staging buffer is kept for the next one.
+    /// Waits for a download and calls `take` with its bytes. The staging buffer is kept for the
+    /// next one.
     pub(super) fn arrive(&self, part: Arriving, take: impl FnOnce(&[u8])) -> Result<(), GpuError> {
         let Arriving { staging, bytes, submission, mapped } = part;
         self.wait(DOWNLOADING, submission)?;
-        // The result is there already, or another thread that waits for this device is about to send it.
+        // The result has arrived, or another thread that waits for this device is about to send it.
         match mapped.recv_timeout(self.timeout) {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
@@ -170,7 +178,7 @@ impl Gpu {
     }
 }
 
-/// A valid transfer that fails without an error was lost with its device.
+/// Makes the error of a valid transfer that failed without a reason: the device was lost.
 fn lost(operation: &'static str, message: &str) -> GpuError {
     GpuError::DeviceLost { operation, message: message.to_owned() }
 }

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::{Gpu, GpuError};
 
 impl Gpu {
-    /// Waits until a submission is done, at most as long as this device's timeout.
+    /// Waits until a submission is done, but no longer than this device's timeout.
     pub(super) fn wait(
         &self,
         operation: &'static str,
@@ -15,7 +15,8 @@ impl Gpu {
             submission_index: Some(submission),
             timeout: Some(self.timeout),
         };
-        // wgpu reports a device that is lost during the wait only by a panic. Its own state stays usable.
+        // wgpu reports a device that is lost during the wait only by a panic. Its own state stays
+        // usable.
         let polled = catch_unwind(AssertUnwindSafe(|| self.device.poll(poll)));
         self.check_lost(operation)?;
         match polled {
@@ -23,7 +24,7 @@ impl Gpu {
             Ok(Err(wgpu::PollError::Timeout)) => {
                 Err(GpuError::Timeout { operation, limit: self.timeout })
             }
-            // The device was lost before the submission, which was therefore never accepted.
+            // The device was lost before the submission, so wgpu never accepted it.
             Ok(Err(error @ wgpu::PollError::WrongSubmissionIndex(..))) => {
                 Err(GpuError::DeviceLost { operation, message: error.to_string() })
             }
@@ -34,7 +35,7 @@ impl Gpu {
         }
     }
 
-    /// Fails where the driver has reported that the device is gone.
+    /// Returns an error if the driver has reported that the device is lost.
     pub(super) fn check_lost(&self, operation: &'static str) -> Result<(), GpuError> {
         match self.lost.get() {
             None => Ok(()),
