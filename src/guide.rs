@@ -1,5 +1,7 @@
-//! Pages for those who embed stridec: [`protos`], [`compilers`], [`programs`], [`sharding`], [`notations`], [`snapshots`], and [`names`] to look up. What stays as it
-//! is from version to version says [`stability`].
+//! Pages for embedders: [`protos`], [`compilers`], [`programs`], [`sharding`], [`notations`] and
+//! [`snapshots`], and the glossary [`names`]. [`stability`] lists the parts that stay compatible
+//! between
+//! versions.
 #![cfg_attr(feature = "gpu", doc = "With a wgpu device of your own: [`runtimes`].")]
 
 #[doc = include_str!("../docs/protos.md")]

@@ -1,5 +1,5 @@
-//! A compiler for tensor layout changes. It reads XLA shapes with their layouts and writes one specialised WGSL kernel for
-//! each relayout or slice, validated by naga.
+//! A compiler for tensor layout changes. It reads XLA shapes with their layouts and writes one
+//! specialised WGSL kernel for each relayout or slice, validated by naga.
 //!
 //! ```
 //! use stridec::{Operation, Target};
@@ -14,8 +14,8 @@
 //! }
 //! ```
 //!
-//! A [`Kernel`] is plain data: the shader, its bindings and its dispatches. Compiling needs no device, and the same
-//! operation and [`Target`] give the same kernel on every machine.
+//! A [`Kernel`] is plain data: the shader, its bindings and its dispatches. Compiling needs no
+//! device, and the same operation and [`Target`] give the same kernel on every machine.
 //!
 //! | you have | start with |
 //! |---|---|
@@ -30,8 +30,9 @@
 //!
 //! # From a shape to a kernel
 //!
-//! **Shapes.** These bytes are an `xla.Shape` of TensorFlow 1.x: two rows of three, in column-major order, padded to 3 by 5
-//! with zeros. A [`shape::Shape`] is always valid, and prints in XLA's notation.
+//! **Shapes.** These bytes are an `xla.Shape` of TensorFlow 1.x: two rows of three, in column-major
+//! order, padded to 3 by 5 with zeros. A [`shape::Shape`] is always valid, and prints in XLA's
+//! notation.
 //!
 //! ```
 //! use stridec::shape::Shape;
@@ -41,7 +42,8 @@
 //! # Ok::<(), stridec::Error>(())
 //! ```
 //!
-//! **Strides.** A [`stride::StrideDescriptor`] maps an index to the offset of its element, and back:
+//! **Strides.** A [`stride::StrideDescriptor`] maps an index to the offset of its element, and
+//! back:
 //!
 //! ```
 //! use stridec::{shape::Shape, stride::StrideDescriptor};
@@ -60,8 +62,9 @@
 #![doc = include_str!("../docs/padded.svg")]
 //! </div>
 //!
-//! **Loop nest.** An [`Operation`] has a source and a destination. Its [`nest::CopyNest`] visits the destination's memory in
-//! order of address. A place is room for one element, and the nest says what is written at each of them:
+//! **Loop nest.** An [`Operation`] has a source and a destination. Its [`nest::CopyNest`] visits
+//! the destination's memory in order of address and says what every place holds. A place is room for
+//! one element:
 //!
 //! ```
 //! use stridec::Operation;
@@ -74,8 +77,9 @@
 //! # Ok::<(), stridec::Error>(())
 //! ```
 //!
-//! **Schedule and kernel.** [`Operation::schedule`] chooses a strategy for a target, and [`Operation::compile`] writes the
-//! kernel. [`Operation::stages`] returns all of these stages as text, for a snapshot:
+//! **Schedule and kernel.** [`Operation::schedule`] chooses a strategy for a target, and
+//! [`Operation::compile`] writes the kernel. [`Operation::stages`] returns all stages as text, for a
+//! snapshot:
 //!
 //! ```
 //! # use stridec::{Operation, Target};
@@ -88,7 +92,8 @@
 //! # Ok::<(), stridec::Error>(())
 //! ```
 //!
-//! **Running.** The feature `gpu` runs kernels through wgpu. The CPU can run the same nest, and produces the same bytes:
+//! **Running.** The feature `gpu` runs kernels through wgpu. The CPU can run the same nest, and
+//! produces the same bytes:
 //!
 //! ```
 //! # use stridec::Operation;
@@ -120,15 +125,15 @@
 //! | [`shape`] | element types, shapes, layouts, their notation and protos |
 //! | [`stride`] | shapes lowered to strides, tiles included; DirectML's buffer descriptions |
 //! | [`notation`] | the notations of other systems, read and written |
-//! | [`window`] | which source index each destination index is copied from: identity, slices |
+//! | [`window`] | the map from destination indices to source indices: identity, slices |
 //! | [`nest`] | the loop nest of an operation, and its passes |
 //! | [`schedule`] | the choice of a strategy for a target |
 //! | [`wgsl`] | the generator of kernels, and naga's validation |
-//! | [`program`] | HLO modules that move data, as kernels |
+//! | [`program`] | compiles HLO modules that move data to kernels |
 //! | [`hlo`] | programs: XLA's HLO modules |
 //! | [`host`] | runs a nest on the CPU |
-//! | [`reshard`] | from any sharding to any other: which box goes from which device to which |
-//! | [`sharding`] | which part of an array lies on which device |
+//! | [`reshard`] | the messages between devices that change one sharding into another |
+//! | [`sharding`] | the division of arrays among devices |
 //! | [`xla`] | XLA's utilities for layouts, shapes and indices |
 //! | [`request`] | operations, from tensors or protos |
 //! | [`service`] | answers serialized requests: one, or a stream of them |
@@ -138,9 +143,10 @@
 #![cfg_attr(feature = "backends", doc = "| [`backend`] | SPIR-V, MSL, HLSL and GLSL |")]
 #![cfg_attr(feature = "explain", doc = "| [`explain`] | drawings |")]
 //!
-//! The Cargo feature `gpu`, which runs kernels through wgpu, is on by default. Without it the crate is the compiler and the
-//! CPU runner, and does not need wgpu. [`guide::compilers`] lists the other features, and [`guide::stability`] says what
-//! stays compatible between versions. The command line is the package `stridec-cli`.
+//! The Cargo feature `gpu`, which runs kernels through wgpu, is on by default. Without it the crate
+//! is the compiler and the CPU runner, and does not need wgpu. [`guide::compilers`] lists the other
+//! features, and [`guide::stability`] says what stays compatible between versions. The command line
+//! is the package `stridec-cli`.
 
 #[cfg(feature = "backends")]
 pub mod backend;
@@ -183,7 +189,8 @@ pub use request::{Operation, Tensor};
 pub use schedule::Target;
 pub use wgsl::Kernel;
 
-// For cargo-mutants, which builds once for every change: the tests of `tests/` and those of `src/`, in one program.
+// For cargo-mutants, which builds once for every change: the tests of `tests/` and those of `src/`,
+// in one program.
 #[cfg(all(test, one_program))]
 extern crate self as stridec;
 #[cfg(test)] // by itself, as cargo-mutants looks for it

@@ -1,4 +1,4 @@
-//! The types that prost generates from `proto/`; nothing else.
+//! The types that prost generates from `proto/`.
 
 /// XLA's messages, from TensorFlow 1.x to today's.
 #[allow(clippy::all, clippy::pedantic, missing_docs)]
@@ -12,5 +12,5 @@ pub mod stridec {
     include!(concat!(env!("OUT_DIR"), "/stridec.rs"));
 }
 
-/// The descriptors of all these messages, a serialized `google.protobuf.FileDescriptorSet`.
+/// The descriptors of all these messages: a serialized `google.protobuf.FileDescriptorSet`.
 pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
