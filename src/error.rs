@@ -76,7 +76,7 @@ pub enum Error {
     Hlo(#[from] HloError),
     /// A module that is not compiled, or does not run.
     #[error(transparent)]
-    Program(#[from] ProgramError),
+    Program(ProgramError),
     /// A run on the host with buffers of other sizes.
     #[error(transparent)]
     Host(#[from] HostError),
@@ -84,6 +84,17 @@ pub enum Error {
     #[cfg(feature = "gpu")]
     #[error(transparent)]
     Gpu(#[from] crate::gpu::GpuError),
+}
+
+impl From<ProgramError> for Error {
+    /// Errors of naga and of the host are those of their modules, also if a program met them.
+    fn from(error: ProgramError) -> Self {
+        match error {
+            ProgramError::Wgsl(error) => error.into(),
+            ProgramError::Host(error) => error.into(),
+            error => Self::Program(error),
+        }
+    }
 }
 
 impl Error {

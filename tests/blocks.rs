@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use stridec::{
     internals::{Block, Start, block_of_candidate, block_of_schedule},
-    nest::{self, Taken, Value},
+    nest::{self, PositionValue, Value},
     request::{Operation, Tensor},
     schedule::{Strategy, Target, candidates},
     window::Slice,
@@ -78,7 +78,7 @@ fn check(block: &Block) {
             }
         }
         assert!(!units.is_empty(), "a block stores nothing\n{}", context());
-        let reads: Vec<Taken> = units.iter().map(|&(place, _)| nest.read(place)).collect();
+        let reads: Vec<PositionValue> = units.iter().map(|&(place, _)| nest.read(place)).collect();
         if block.varying_guards().next().is_some() && reads.iter().any(|read| read.unit().is_none())
         {
             continue; // moved unit by unit
@@ -92,19 +92,21 @@ fn check(block: &Block) {
             _ => 0,
         };
         let base = match (reads[0], nest.quotients()) {
-            (Taken::Unit { unit: read, .. }, []) => {
+            (PositionValue::Unit { unit: read, .. }, []) => {
                 let base = block.src().evaluate(at);
                 assert_eq!(base + units[0].1, read.cast_signed(), "{}", context());
                 base
             }
-            (Taken::Unit { unit: read, .. }, _) => read.cast_signed() - units[0].1,
-            (Taken::Bits(_), _) => 0,
+            (PositionValue::Unit { unit: read, .. }, _) => read.cast_signed() - units[0].1,
+            (PositionValue::Bits(_), _) => 0,
         };
         for (&(_, offset), &read) in units.iter().zip(&reads) {
             // One answer of the guards for all of a block.
             match (reads[0], read) {
-                (Taken::Bits(first), Taken::Bits(bits)) => assert_eq!(bits, first, "{}", context()),
-                (Taken::Unit { .. }, Taken::Unit { unit: read, .. }) => {
+                (PositionValue::Bits(first), PositionValue::Bits(bits)) => {
+                    assert_eq!(bits, first, "{}", context())
+                }
+                (PositionValue::Unit { .. }, PositionValue::Unit { unit: read, .. }) => {
                     assert_eq!(read.cast_signed(), base + offset, "{}", context());
                 }
                 _ => panic!("one unit is read and another is not\n{}", context()),

@@ -4,7 +4,7 @@ mod support;
 
 use stridec::{
     host,
-    nest::{CopyNest, Source, Taken, coalesce, refine, widen},
+    nest::{CopyNest, PositionValue, Source, coalesce, refine, widen},
 };
 use support::{nests::arbitrary, random::Random, scope::cases};
 
@@ -20,8 +20,8 @@ fn oracle(nest: &CopyNest, sources: &[Vec<u8>]) -> Vec<u8> {
         let taken = nest.read(unit.checked_add_signed(-nest.dst_base()).unwrap());
         for bit in 0..bits {
             let set = match taken {
-                Taken::Bits(bits) => bits >> bit & 1 == 1,
-                Taken::Unit { source, unit } => {
+                PositionValue::Bits(bits) => bits >> bit & 1 == 1,
+                PositionValue::Unit { source, unit } => {
                     let (byte, shift) = place(unit, bit);
                     sources[source][byte] >> shift & 1 == 1
                 }

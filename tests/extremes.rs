@@ -6,7 +6,7 @@ mod support;
 use stridec::{
     Error, ErrorKind, Operation, Target, Tensor,
     hlo::Module,
-    nest::{self, CopyNest, Taken},
+    nest::{self, CopyNest, PositionValue},
     program::{Program, compile_module},
     schedule::schedule,
     stride::{
@@ -178,7 +178,7 @@ fn check_places(random: &mut Random, operation: &Operation) -> bool {
         let position = place.checked_add_signed(-nest.dst_base()).unwrap();
         assert_eq!(
             nest.read(position),
-            Taken::Unit { source: 0, unit: expected },
+            PositionValue::Unit { source: 0, unit: expected },
             "{index:?}\n{nest}"
         );
     }

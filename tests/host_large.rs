@@ -4,7 +4,7 @@ mod support;
 
 use stridec::{
     host,
-    nest::{self, CopyNest, Taken},
+    nest::{self, CopyNest, PositionValue},
     shape::{ElementType, Layout, PaddingValue, Shape},
     stride::StrideDescriptor,
     window::Window,
@@ -21,7 +21,7 @@ fn meaning(nest: &CopyNest, source: &[u8]) -> Vec<u8> {
     let sign = nest.src_bits() - 1;
     for unit in 0..nest.dst_units() {
         let value = match nest.read(unit + nest.dst_base().unsigned_abs()) {
-            Taken::Unit { unit: from, .. } => {
+            PositionValue::Unit { unit: from, .. } => {
                 let first = bits(from, nest.src_bits());
                 let get = |bit: usize| source[(first + bit) / 8] >> ((first + bit) % 8) & 1;
                 if nest.src_bits() >= 8 {
@@ -38,7 +38,7 @@ fn meaning(nest: &CopyNest, source: &[u8]) -> Vec<u8> {
                     if negative { low | u128::MAX << nest.src_bits() } else { low }
                 }
             }
-            Taken::Bits(bits) => bits,
+            PositionValue::Bits(bits) => bits,
         };
         let first = bits(unit, nest.dst_bits());
         if nest.dst_bits() >= 8 {

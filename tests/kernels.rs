@@ -4,7 +4,7 @@ mod support;
 
 use stridec::{
     Kernel, Operation, Tensor,
-    nest::{self, Affine, Case, CopyNest, Guard, Take, Value, coalesce, refine, split, widen},
+    nest::{self, Affine, Case, CaseValue, CopyNest, Guard, Value, coalesce, refine, split, widen},
     schedule::{Strategy, Target, candidates, schedule},
     shape::ElementType,
     wgsl,
@@ -134,10 +134,10 @@ fn a_changed_kernel_has_no_proof() {
 fn a_nest_made_by_hand_has_no_proof() {
     let far = Affine::constant(1 << 20).plus(1, &Affine::value(Value::Axis(0)));
     for forged in [
-        vec![Case { when: Vec::new(), take: Take::Read { source: 0, at: far.clone() } }],
+        vec![Case { when: Vec::new(), take: CaseValue::Read { source: 0, at: far.clone() } }],
         vec![Case {
             when: vec![Guard { of: Affine::constant(0), extent: 1 }],
-            take: Take::Read { source: 0, at: far },
+            take: CaseValue::Read { source: 0, at: far },
         }],
     ] {
         let nest = CopyNest::unproved(&[64], [], forged, 0, 64, 32);

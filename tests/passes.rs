@@ -8,7 +8,8 @@ mod support;
 use std::collections::BTreeMap;
 
 use stridec::nest::{
-    Affine, CopyNest, Source, Take, Taken, Value, build, coalesce, refine, split_off, widen,
+    Affine, CaseValue, CopyNest, PositionValue, Source, Value, build, coalesce, refine, split_off,
+    widen,
 };
 use support::{
     nests::arbitrary,
@@ -87,7 +88,7 @@ fn split_off_keeps_what_every_position_reads() {
                 assert_same(&nest, &halves);
                 assert_eq!(halves.extents()[axis + 1], inner);
                 let steps = Value::Axis(axis + 1);
-                let read = |form: &Affine, take: &Take| matches!(take, Take::Read { at, .. } if at == form);
+                let read = |form: &Affine, take: &Take| matches!(take, CaseValue::Read { at, .. } if at == form);
                 let reads =
                     |form: &Affine| halves.cases().iter().any(|case| read(form, &case.take));
                 let free = |form: &Affine| form.weight(steps) == 0;
@@ -117,16 +118,20 @@ fn widen_keeps_the_bits_of_every_position() {
             let expected = nest.read(position);
             let part = position % factor;
             let given = match wide.read(position / factor) {
-                Taken::Unit { source, unit } => Taken::Unit { source, unit: unit * factor + part },
-                Taken::Bits(bits) => {
+                PositionValue::Unit { source, unit } => {
+                    PositionValue::Unit { source, unit: unit * factor + part }
+                }
+                PositionValue::Bits(bits) => {
                     let mask = u128::MAX >> (128 - nest.dst_bits());
-                    Taken::Bits(bits >> (u32::try_from(part).unwrap() * nest.dst_bits()) & mask)
+                    PositionValue::Bits(
+                        bits >> (u32::try_from(part).unwrap() * nest.dst_bits()) & mask,
+                    )
                 }
             };
             assert_eq!(given, expected, "position {position}\n{nest}\n{wide}");
         }
         for position in 0..wide.positions() {
-            if let Taken::Unit { source, unit } = wide.read(position) {
+            if let PositionValue::Unit { source, unit } = wide.read(position) {
                 assert!(unit < wide.sources()[source].units(), "{wide}");
             }
         }

@@ -30,7 +30,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("wgsl", &["nest", "schedule"]),
     ("backend", &["error", "wgsl"]),
     ("host", &["nest"]),
-    ("program", &["error", "shape", "stride", "nest", "schedule", "wgsl", "host", "hlo"]),
+    ("program", &["shape", "stride", "nest", "schedule", "wgsl", "host", "hlo"]),
     ("gpu", &["nest", "schedule", "wgsl", "program"]),
     (
         "request",

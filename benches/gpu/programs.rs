@@ -5,7 +5,7 @@ use std::{error::Error, fs::File, time::Instant};
 use stridec::{
     gpu::Gpu,
     hlo::Module,
-    program::{Buffer, Program, compile_module},
+    program::{ArrayBuffer, Program, compile_module},
     schedule::Target,
 };
 
@@ -32,7 +32,7 @@ pub fn programs(target: &Target, only: &str) -> Result<Vec<(String, Program)>, B
 
 /// Images of a program's parameters, without a pattern of a few bytes.
 pub fn images(program: &Program) -> Vec<Vec<u8>> {
-    let image = |of: &Buffer| -> Vec<u8> {
+    let image = |of: &ArrayBuffer| -> Vec<u8> {
         (0..of.bytes()).map(|n| (n.wrapping_mul(0x9e37_79b9) >> 24).to_le_bytes()[0]).collect()
     };
     program.parameters().iter().map(image).collect()

@@ -34,7 +34,7 @@ mod timing;
 use rayon::ThreadPoolBuilder;
 use stridec::{
     Operation, Tensor, host,
-    nest::{CopyNest, Taken},
+    nest::{CopyNest, PositionValue},
     window::Slice,
 };
 use timing::{Contender, Report, option, round_robin};
@@ -108,11 +108,11 @@ impl Run {
         for (unit, cell) in self.destination.chunks_exact(bytes).enumerate() {
             let position = unit as u64 + self.nest.dst_base().unsigned_abs();
             match self.nest.read(position) {
-                Taken::Unit { unit: from, .. } => {
+                PositionValue::Unit { unit: from, .. } => {
                     let from = usize::try_from(from).expect("a place") * bytes;
                     assert_eq!(cell, &self.source[from..from + bytes], "{}: {unit}", self.name);
                 }
-                Taken::Bits(value) => assert_eq!(cell, &value.to_le_bytes()[..bytes]),
+                PositionValue::Bits(value) => assert_eq!(cell, &value.to_le_bytes()[..bytes]),
             }
         }
     }

@@ -5,7 +5,7 @@ use std::error::Error;
 use naga::front::wgsl;
 use stridec::{
     Kernel, Operation, Target,
-    nest::{CopyNest, Taken},
+    nest::{CopyNest, PositionValue},
 };
 
 use crate::{
@@ -124,7 +124,7 @@ fn least(nest: &CopyNest) -> [f64; 2] {
     let mut needed = vec![false; usize::try_from(nest.src_bytes().div_ceil(32)).expect("an image")];
     let base = nest.dst_base().unsigned_abs();
     for position in base..base + nest.dst_units() {
-        if let Taken::Unit { unit, .. } = nest.read(position) {
+        if let PositionValue::Unit { unit, .. } = nest.read(position) {
             for sector in unit * bits / 256..=(unit * bits + bits - 1) / 256 {
                 needed[usize::try_from(sector).expect("an image")] = true;
             }

@@ -7,7 +7,7 @@ use stridec::{
     Kernel,
     backend::translate,
     hlo::Module,
-    program::{Buffer, Program, compile_module},
+    program::{ArrayBuffer, Program, compile_module},
     run::Device as Where,
 };
 
@@ -121,7 +121,12 @@ pub(super) fn parameters(files: &[PathBuf], program: &Program) -> Result<Vec<Ima
 }
 
 /// Refuses another number of files than the program has parameters or results.
-fn count(flag: &str, noun: &str, files: &[PathBuf], buffers: &[Buffer]) -> Result<(), Failure> {
+fn count(
+    flag: &str,
+    noun: &str,
+    files: &[PathBuf],
+    buffers: &[ArrayBuffer],
+) -> Result<(), Failure> {
     if files.len() == buffers.len() {
         return Ok(());
     }

@@ -12,7 +12,7 @@ use stridec::{
     Operation, Target, Tensor,
     explain::ProgramPicture,
     hlo::Module,
-    program::{Buffer, Program as Lowered, Ways},
+    program::{ArrayBuffer, Program as Lowered, Ways},
     shape::{ElementType, Shape as XlaShape},
     stride::StrideDescriptor,
 };
@@ -105,7 +105,7 @@ impl Program {
 }
 
 /// The array of an argument, which has to have the type and extents of its parameter.
-fn argument(given: &Bound<'_, PyAny>, buffer: &Buffer, number: usize) -> PyResult<HostArray> {
+fn argument(given: &Bound<'_, PyAny>, buffer: &ArrayBuffer, number: usize) -> PyResult<HostArray> {
     let name = format!("arguments[{number}]");
     let mut array = HostArray::of(given, &name)?;
     let expected = buffer.shape();
@@ -122,7 +122,7 @@ fn argument(given: &Bound<'_, PyAny>, buffer: &Buffer, number: usize) -> PyResul
 }
 
 /// The memory of a parameter: the array's own where its elements lie as the layout has them, otherwise a copy.
-fn image<'a>(py: Python<'_>, array: &'a HostArray, buffer: &Buffer) -> PyResult<Cow<'a, [u8]>> {
+fn image<'a>(py: Python<'_>, array: &'a HostArray, buffer: &ArrayBuffer) -> PyResult<Cow<'a, [u8]>> {
     if lies_as(array, buffer.descriptor())? {
         return Ok(Cow::Borrowed(array.bytes()?));
     }
@@ -135,7 +135,7 @@ fn image<'a>(py: Python<'_>, array: &'a HostArray, buffer: &Buffer) -> PyResult<
 }
 
 /// A result as the array of its indices: a view of its memory where that has the elements alone, otherwise a copy.
-fn logical<'py>(py: Python<'py>, room: Room<'py>, of: &Buffer) -> PyResult<Bound<'py, PyAny>> {
+fn logical<'py>(py: Python<'py>, room: Room<'py>, of: &ArrayBuffer) -> PyResult<Bound<'py, PyAny>> {
     let layout = of.descriptor();
     if let Some(order) = order(layout) {
         if order.is_sorted() {
@@ -266,7 +266,7 @@ impl Program {
     }
 
     fn __repr__(&self) -> String {
-        let list = |of: &[Buffer]| {
+        let list = |of: &[ArrayBuffer]| {
             let shapes: Vec<String> = of.iter().map(|of| of.shape().to_string()).collect();
             shapes.join(", ")
         };
@@ -306,6 +306,6 @@ impl Program {
     }
 }
 
-fn shapes(buffers: &[Buffer]) -> Vec<Shape> {
+fn shapes(buffers: &[ArrayBuffer]) -> Vec<Shape> {
     buffers.iter().map(|of| Shape { tensor: Tensor::Shape(of.shape().clone()) }).collect()
 }

@@ -4,7 +4,7 @@ use std::{cell::RefCell, ops::Range};
 
 use super::colour::Colour;
 use crate::{
-    program::{Origin, Passed, Value, Way, Ways},
+    program::{BufferId, Origin, Passed, Way, Ways},
     shape::{ElementType, Shape},
     stride::StrideDescriptor,
 };
@@ -247,8 +247,8 @@ impl<'a> Mosaic<'a> {
         if values.is_empty() {
             return None;
         }
-        let name = |value: &Value| match *value {
-            Value::Parameter(number) => self.parameter(number),
+        let name = |value: &BufferId| match *value {
+            BufferId::Parameter(number) => self.parameter(number),
             value => value.to_string(),
         };
         let names: Vec<String> = values.iter().map(name).collect();

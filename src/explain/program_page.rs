@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     error::Error,
-    program::{Program, Value},
+    program::{BufferId, Program},
     schedule::Target,
     wgsl::Kernel,
 };
@@ -188,17 +188,17 @@ fn run(
     steps: &[usize],
     results: &[usize],
 ) -> Result<Option<Json>, Error> {
-    let numbers = |count: usize, value: fn(usize) -> Value| (0..count).map(value);
-    let values: Vec<Value> = numbers(program.parameters().len(), Value::Parameter)
-        .chain(numbers(program.constants().len(), Value::Constant))
-        .chain(numbers(program.scratch().len(), Value::Scratch))
-        .chain(numbers(program.results().len(), Value::Result))
+    let numbers = |count: usize, value: fn(usize) -> BufferId| (0..count).map(value);
+    let values: Vec<BufferId> = numbers(program.parameters().len(), BufferId::Parameter)
+        .chain(numbers(program.constants().len(), BufferId::Constant))
+        .chain(numbers(program.scratch().len(), BufferId::Scratch))
+        .chain(numbers(program.results().len(), BufferId::Result))
         .collect();
-    let total = |of: &dyn Fn(&Value) -> bool| {
+    let total = |of: &dyn Fn(&BufferId) -> bool| {
         values.iter().filter(|value| of(value)).map(|&value| program.bytes_of(value)).sum::<u64>()
     };
     if total(&|_| true) > MOST_BYTES
-        || total(&|of| matches!(of, Value::Constant(_))) > MOST_CONSTANTS
+        || total(&|of| matches!(of, BufferId::Constant(_))) > MOST_CONSTANTS
     {
         return Ok(None);
     }
@@ -212,7 +212,7 @@ fn run(
     let images = program.run_on_host(&borrowed)?;
     let words = images.iter().map(|image| image.len().div_ceil(4)).max().unwrap_or(0);
     let block = words.div_ceil(MOST_SUMS).max(64);
-    let number = |value: &Value| values.iter().position(|of| of == value);
+    let number = |value: &BufferId| values.iter().position(|of| of == value);
     let mut sizes: Vec<u64> =
         values.iter().map(|&value| program.bytes_of(value).next_multiple_of(4).max(4)).collect();
     let mut run = vec![];
@@ -231,8 +231,8 @@ fn run(
     let buffers = values.iter().zip(&sizes).map(|(&value, size)| {
         let mut of = json!({ "bytes": program.bytes_of(value), "size": size });
         match value {
-            Value::Parameter(number) => of["seed"] = json!(number),
-            Value::Constant(number) => {
+            BufferId::Parameter(number) => of["seed"] = json!(number),
+            BufferId::Constant(number) => {
                 let mut bytes = program.constants()[number].clone();
                 bytes.resize(bytes.len().next_multiple_of(4), 0);
                 let mut digits = String::new();
@@ -241,11 +241,11 @@ fn run(
                 }
                 of["hex"] = json!(digits);
             }
-            Value::Result(number) if results.contains(&number) => {
+            BufferId::Result(number) if results.contains(&number) => {
                 of["result"] = json!(number);
                 of["sums"] = json!(sums(&images[number], block));
             }
-            Value::Scratch(_) | Value::Result(_) => {}
+            BufferId::Scratch(_) | BufferId::Result(_) => {}
         }
         of
     });

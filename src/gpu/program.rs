@@ -9,7 +9,7 @@ use super::scope::scoped;
 use super::{Buffer, Gpu, GpuError};
 use crate::{
     nest::Operand,
-    program::{Program, Value},
+    program::{BufferId, Program},
     schedule::schedule,
     wgsl::{self, Kernel},
 };
@@ -46,7 +46,7 @@ impl Gpu {
         let buffers = self.buffers(program, kernels, &BTreeMap::new())?;
         for (number, bytes) in parameters.iter().enumerate() {
             // Parameters that no kernel reads have no buffer.
-            if let Some(buffer) = buffers.get(&Value::Parameter(number)) {
+            if let Some(buffer) = buffers.get(&BufferId::Parameter(number)) {
                 self.write(buffer, bytes)?;
             }
         }
@@ -59,7 +59,7 @@ impl Gpu {
             // nothing.
             if !bytes.is_empty() {
                 let encoder = encoder.take().map_or_else(|| self.encoder(), Ok)?;
-                self.read(encoder, &buffers[&Value::Result(number)], &mut bytes)?;
+                self.read(encoder, &buffers[&BufferId::Result(number)], &mut bytes)?;
             }
             results.push(bytes);
         }
@@ -100,9 +100,9 @@ impl Gpu {
                 return Err(GpuError::SameBuffer { source_offset: 0, destination_offset: 0 });
             }
         }
-        let parameters = (0..).map(Value::Parameter).zip(parameters);
-        let results = (0..).map(Value::Result).zip(results);
-        let own: BTreeMap<Value, &Buffer> =
+        let parameters = (0..).map(BufferId::Parameter).zip(parameters);
+        let results = (0..).map(BufferId::Result).zip(results);
+        let own: BTreeMap<BufferId, &Buffer> =
             parameters.chain(results).map(|(value, &buffer)| (value, buffer)).collect();
         let buffers = self.buffers(program, kernels, &own)?;
         let encoder = self.encode_steps(program, kernels, &buffers)?;
@@ -116,7 +116,7 @@ impl Gpu {
         &self,
         program: &Program,
         kernels: &[Kernel],
-        buffers: &BTreeMap<Value, wgpu::Buffer>,
+        buffers: &BTreeMap<BufferId, wgpu::Buffer>,
     ) -> Result<wgpu::CommandEncoder, GpuError> {
         let mut encoder = self.encoder()?;
         for (step, kernel) in program.steps().iter().zip(kernels) {
@@ -134,7 +134,7 @@ impl Gpu {
 
     fn compile_steps(&self, program: &Program) -> Result<Vec<Kernel>, GpuError> {
         let target = self.limits.target(self.name());
-        let compile = |step: &crate::program::Step| {
+        let compile = |step: &crate::program::ProgramStep| {
             let schedule = schedule(step.nest().clone(), &target).map_err(GpuError::Schedule)?;
             Ok(wgsl::emit(&schedule, &target, &[]))
         };
@@ -148,10 +148,10 @@ impl Gpu {
         &self,
         program: &Program,
         kernels: &[Kernel],
-        given: &BTreeMap<Value, &Buffer>,
-    ) -> Result<BTreeMap<Value, wgpu::Buffer>, GpuError> {
-        let mut sizes: BTreeMap<Value, u64> = BTreeMap::new();
-        let results = (0..program.results().len()).map(Value::Result);
+        given: &BTreeMap<BufferId, &Buffer>,
+    ) -> Result<BTreeMap<BufferId, wgpu::Buffer>, GpuError> {
+        let mut sizes: BTreeMap<BufferId, u64> = BTreeMap::new();
+        let results = (0..program.results().len()).map(BufferId::Result);
         sizes.extend(results.map(|value| (value, rounded(program.bytes_of(value)))));
         for (step, kernel) in program.steps().iter().zip(kernels) {
             let destination = step.destination();
@@ -167,7 +167,7 @@ impl Gpu {
             let buffer = match given.get(&value) {
                 Some(buffer) => {
                     let operand = match value {
-                        Value::Parameter(number) => Operand::Source(number),
+                        BufferId::Parameter(number) => Operand::Source(number),
                         _ => Operand::Destination,
                     };
                     self.check_buffer(operand, buffer, size)?;
@@ -175,7 +175,7 @@ impl Gpu {
                 }
                 None => self.create_buffer(size)?,
             };
-            if let Value::Constant(number) = value {
+            if let BufferId::Constant(number) = value {
                 self.write(&buffer, &program.constants()[number])?;
             }
             buffers.insert(value, buffer);

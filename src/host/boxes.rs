@@ -3,8 +3,8 @@
 use smallvec::{SmallVec, smallvec};
 
 use crate::nest::{
-    Affine, Bounds, Case, CopyNest, Guard, Lookup, Position, Quotient, Take, Taken, Value, gcd,
-    signed,
+    Affine, Bounds, Case, CaseValue, CopyNest, Guard, Lookup, Position, PositionValue, Quotient,
+    Value, gcd, signed,
 };
 
 /// A box of a walk: the half-open range of each axis, outermost first.
@@ -60,7 +60,7 @@ pub(super) fn cover(nest: &CopyNest, first: u64, end: u64) -> SmallVec<[WalkBox;
 pub(super) enum Resolved<'a> {
     /// One box, with what its first position takes: a unit of a source, from where the direct weights of the axes lead
     /// on, or the bits that all its positions take. With it comes the number of the case that applies.
-    Box(&'a WalkBox, Taken, usize),
+    Box(&'a WalkBox, PositionValue, usize),
     /// Boxes that repeat along the axes, and the number of the case that reads them.
     Repeated(&'a Repeated, usize),
 }
@@ -119,7 +119,7 @@ pub(super) fn resolve(
             let mut boxes = Vec::new();
             // Every position of the box reads by the one case: the guards are decided.
             resolve_boxes(of, WalkBox::clone(&first), &mut |found| {
-                if let Resolved::Box(walk_box, Taken::Unit { unit, .. }, _) = found {
+                if let Resolved::Box(walk_box, PositionValue::Unit { unit, .. }, _) = found {
                     boxes.push((walk_box.clone(), unit));
                 }
             });
@@ -143,14 +143,14 @@ fn look_up(
     case: usize,
     each: &mut impl FnMut(Resolved),
 ) {
-    let Take::Read { source, at } = &nest.cases()[case].take else { return };
+    let CaseValue::Read { source, at } = &nest.cases()[case].take else { return };
     let mut inner = walk_box.clone();
     let mut first: SmallVec<[i64; 8]> = walk_box.ranges.iter().map(|&(low, _)| low).collect();
     let moving = || (0..axes.len()).filter(|&axis| axes[axis]);
     moving().for_each(|axis| inner.ranges[axis].1 = inner.ranges[axis].0 + 1);
     loop {
         let unit = Position::new(nest, Some(images), first.clone()).form(at).unsigned_abs();
-        each(Resolved::Box(&inner, Taken::Unit { source: *source, unit }, case));
+        each(Resolved::Box(&inner, PositionValue::Unit { source: *source, unit }, case));
         // The next step, of the innermost axis first.
         let next = moving().rev().find(|&axis| {
             first[axis] += 1;
@@ -169,7 +169,7 @@ fn look_up(
 
 /// What all positions of a box take, or where to cut it.
 enum Decision {
-    Taken(Taken, usize),
+    Taken(PositionValue, usize),
     Cut {
         axis: usize,
         at: i64,
@@ -293,8 +293,8 @@ fn decide(of: Bound, walk_box: &WalkBox, repeats: bool) -> Decision {
         // What is read, and what is left open, depends on quotients and lookups: they have to be constant first. Those of
         // the first guard that is left open have a meaning here, of others and of what is read where none is open.
         let read = match take {
-            Take::Read { at, .. } => Some(at),
-            Take::Bits(_) => None,
+            CaseValue::Read { at, .. } => Some(at),
+            CaseValue::Bits(_) => None,
         };
         let asked = open.first().map(|&(form, _)| form);
         let depends = match asked {
@@ -303,7 +303,7 @@ fn decide(of: Bound, walk_box: &WalkBox, repeats: bool) -> Decision {
         };
         if let Some(cut) = cut_quotient(nest, &depends, walk_box, &bounds) {
             return match take {
-                Take::Read { at, .. } if repeats && asked.is_none() && !depends.looks_up() => {
+                CaseValue::Read { at, .. } if repeats && asked.is_none() && !depends.looks_up() => {
                     period(nest, (number, at), walk_box, &bounds).unwrap_or(cut)
                 }
                 _ => cut,
@@ -329,15 +329,15 @@ fn decide(of: Bound, walk_box: &WalkBox, repeats: bool) -> Decision {
             continue;
         }
         let taken = match take {
-            Take::Read { source, at } => {
+            CaseValue::Read { source, at } => {
                 let unit = first_value(at, walk_box, &bounds).unsigned_abs();
-                Taken::Unit { source: *source, unit }
+                PositionValue::Unit { source: *source, unit }
             }
-            Take::Bits(bits) => Taken::Bits(*bits),
+            CaseValue::Bits(bits) => PositionValue::Bits(*bits),
         };
         return Decision::Taken(taken, number);
     }
-    Decision::Taken(Taken::Bits(0), nest.cases().len())
+    Decision::Taken(PositionValue::Bits(0), nest.cases().len())
 }
 
 /// Which quotients and lookups forms depend on, through other ones too.

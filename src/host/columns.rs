@@ -2,7 +2,7 @@
 
 use super::lane::Lane;
 use crate::nest::{
-    Affine, Below, CopyNest, Integer, Lookup, NumberOf, Operator, Quotient, Value, signed,
+    Affine, CopyNest, Integer, Lookup, LookupExpr, Operator, OutOfRange, Quotient, Value, signed,
 };
 
 /// Rows that are evaluated at a time.
@@ -45,8 +45,8 @@ pub(super) fn column<L: Lane>() -> Column<L> {
 
 impl<'a, L: Lane> Columns<'a, L> {
     pub(super) fn new(nest: &'a CopyNest, sources: &'a [&'a [u8]]) -> Self {
-        let number = |of: &NumberOf| match of {
-            NumberOf::Constant(value) => vec![L::of(*value as i64); LANES],
+        let number = |of: &LookupExpr| match of {
+            LookupExpr::Constant(value) => vec![L::of(*value as i64); LANES],
             _ => column(),
         };
         let numbers =
@@ -162,31 +162,31 @@ impl<'a, L: Lane> Columns<'a, L> {
             let column = &mut rest[0][..rows];
             let integer = number.integer;
             match &number.of {
-                NumberOf::Constant(_) => {}
-                NumberOf::Load { source, at } => {
+                LookupExpr::Constant(_) => {}
+                LookupExpr::Load { source, at } => {
                     self.form(at, column);
                     load(self.sources[*source], integer, column);
                 }
-                NumberOf::Index(form) => {
+                LookupExpr::Index(form) => {
                     self.form(form, column);
                     wrap(integer, column);
                 }
-                NumberOf::Convert(of) => {
+                LookupExpr::Convert(of) => {
                     set(column, before(*of));
                     wrap(integer, column);
                 }
-                NumberOf::Select(holds, a, b) => {
+                LookupExpr::Select(holds, a, b) => {
                     let of = before(*holds).zip(before(*a)).zip(before(*b));
                     let none = L::default();
                     set(column, of.map(|((holds, a), b)| if holds == none { b } else { a }));
                 }
-                NumberOf::Binary(operator, a, b) => {
+                LookupExpr::Binary(operator, a, b) => {
                     binary(*operator, integer, column, before(*a).zip(before(*b)));
                 }
             }
         }
         let (none, last) = (L::default(), L::of(i64::try_from(lookup.last).unwrap_or(i64::MAX)));
-        let below = if lookup.below == Below::Zero { none } else { last };
+        let below = if lookup.out_of_range == OutOfRange::Clamp { none } else { last };
         let numbers = numbers.last().expect("a lookup has a number")[..rows].iter();
         set(value, numbers.map(|&value| if value < none { below } else { value.min(last) }));
     }

@@ -8,7 +8,7 @@ use super::{
     columns::{Columns, LANES, column},
     lane::{Lane, is_narrow},
 };
-use crate::nest::{Affine, Case, CopyNest, Lookup, Take, Value, signed};
+use crate::nest::{Affine, Case, CaseValue, CopyNest, Lookup, Value, signed};
 
 /// Bytes of the destination that a thread takes at a time, about.
 const SHARE_BYTES: usize = 256 << 10;
@@ -58,7 +58,7 @@ fn row(nest: &CopyNest) -> Option<(usize, bool)> {
     for Case { when, take } in nest.cases() {
         asks |= when.iter().any(|guard| looks_up(nest, &guard.of));
         match take {
-            Take::Read { at, .. } if !asks && !looks_up(nest, at) => return None,
+            CaseValue::Read { at, .. } if !asks && !looks_up(nest, at) => return None,
             _ => {}
         }
     }
@@ -71,8 +71,8 @@ fn row(nest: &CopyNest) -> Option<(usize, bool)> {
         .chain(nest.lookups().iter().flat_map(Lookup::forms));
     if asked.all(|form| form.weight(inner) == 0) {
         let is_run = |case: &Case| match &case.take {
-            Take::Read { at, .. } => at.weight(inner) == 1,
-            Take::Bits(_) => true,
+            CaseValue::Read { at, .. } => at.weight(inner) == 1,
+            CaseValue::Bits(_) => true,
         };
         return nest.cases().iter().all(is_run).then_some((extent as usize, true));
     }
@@ -158,8 +158,8 @@ impl Gathered<'_> {
                 continue;
             }
             match &case.take {
-                Take::Bits(bits) => self.bits(*bits, |row| case_of[row] == number, out),
-                Take::Read { source, at } => {
+                CaseValue::Bits(bits) => self.bits(*bits, |row| case_of[row] == number, out),
+                CaseValue::Read { source, at } => {
                     columns.form(at, values);
                     self.copy(self.sources[*source], values, |row| case_of[row] == number, out);
                 }

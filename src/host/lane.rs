@@ -3,7 +3,7 @@
 
 use std::ops::{BitAnd, BitOr};
 
-use crate::nest::{Bounds, CopyNest, Integer, NumberOf, signed};
+use crate::nest::{Bounds, CopyNest, Integer, LookupExpr, signed};
 
 /// A number of a row. Sums and products wrap around.
 pub(super) trait Lane:
@@ -111,7 +111,7 @@ pub(super) fn is_narrow(nest: &CopyNest) -> bool {
             u128::from(lookup.last) <= most
                 && lookup.numbers.iter().all(|number| {
                     let constant = match number.of {
-                        NumberOf::Constant(value) => i32::try_from(value).is_ok(),
+                        LookupExpr::Constant(value) => i32::try_from(value).is_ok(),
                         _ => true,
                     };
                     fits(number.integer) && constant

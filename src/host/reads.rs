@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::boxes::{Bound, Resolved, WalkBox, resolve};
-use crate::nest::{CopyNest, Take, Taken, Value};
+use crate::nest::{CaseValue, CopyNest, PositionValue, Value};
 
 /// A box of positions that read units at steps of their own.
 pub(crate) struct Reads {
@@ -19,8 +19,8 @@ pub(crate) struct Reads {
 pub(crate) fn reads(nest: &CopyNest, mut each: impl FnMut(&Reads)) {
     let of = Bound { nest, images: &[] };
     resolve(of, WalkBox::whole(nest), false, &mut |found| {
-        let Resolved::Box(walk_box, Taken::Unit { unit, .. }, case) = found else { return };
-        let Take::Read { at, .. } = &nest.cases()[case].take else { return };
+        let Resolved::Box(walk_box, PositionValue::Unit { unit, .. }, case) = found else { return };
+        let CaseValue::Read { at, .. } = &nest.cases()[case].take else { return };
         let (mut position, mut steps) = (0, SmallVec::new());
         for (number, (axis, extent)) in nest.axes().zip(walk_box.extents()).enumerate() {
             position += axis.dst_stride * walk_box.ranges[number].0.unsigned_abs();

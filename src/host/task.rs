@@ -17,7 +17,7 @@ use super::{
     stream::Stream,
     weave::Weave,
 };
-use crate::nest::{Case, CopyNest, Take, Taken, Value};
+use crate::nest::{Case, CaseValue, CopyNest, PositionValue, Value};
 
 /// Plans that a share keeps for boxes of the same extents.
 const KEPT: usize = 16;
@@ -95,7 +95,7 @@ impl Task<'_> {
     /// The steps of the axes on both sides, in the source where a case reads.
     fn strides(&self, case: Option<&Case>, dst: &[isize]) -> Steps {
         let src = |axis: usize| match case.map(|case| &case.take) {
-            Some(Take::Read { at, .. }) => self.offset(at.weight(Value::Axis(axis))),
+            Some(CaseValue::Read { at, .. }) => self.offset(at.weight(Value::Axis(axis))),
             _ => 0,
         };
         dst.iter().enumerate().map(|(axis, &dst)| (src(axis), dst)).collect()
@@ -195,17 +195,17 @@ impl Filling<'_, '_, '_> {
     fn take(&mut self, found: &Resolved) {
         let task = self.work.task;
         let step = match *found {
-            Resolved::Box(walk_box, Taken::Unit { source, unit }, case) => {
+            Resolved::Box(walk_box, PositionValue::Unit { source, unit }, case) => {
                 self.read(walk_box, source, unit, case)
             }
-            Resolved::Box(walk_box, Taken::Bits(value), case) => {
+            Resolved::Box(walk_box, PositionValue::Bits(value), case) => {
                 let strides = self.strides[case].iter().map(|&(_, stride)| stride);
                 let axes = walk_box.extents().zip(strides).collect();
                 Step::Fill { value, axes, to: self.place(walk_box) }
             }
             Resolved::Repeated(of, case) if !of.small => return self.large(of, case),
             Resolved::Repeated(of, case) => {
-                let Take::Read { source, .. } = task.nest.cases()[case].take else { return };
+                let CaseValue::Read { source, .. } = task.nest.cases()[case].take else { return };
                 let pattern = task.pattern(of, &self.strides[case]);
                 Step::Pattern { pattern, source, to: self.place(&of.first) }
             }
@@ -217,7 +217,7 @@ impl Filling<'_, '_, '_> {
     /// each other by equal steps are one axis more.
     fn large(&mut self, of: &Repeated, case: usize) {
         let task = self.work.task;
-        let Take::Read { source, .. } = task.nest.cases()[case].take else { return };
+        let CaseValue::Read { source, .. } = task.nest.cases()[case].take else { return };
         let mut rest = &of.boxes[..];
         while let [(walk_box, unit), ..] = rest {
             let to = self.place(walk_box);
@@ -273,7 +273,7 @@ impl Filling<'_, '_, '_> {
         let mut boxes: Vec<Reading> = Vec::new();
         let of = Bound { nest: task.nest, images: task.sources };
         resolve(of, strip, false, &mut |found| match found {
-            Resolved::Box(walk_box, Taken::Unit { source, unit }, case) => {
+            Resolved::Box(walk_box, PositionValue::Unit { source, unit }, case) => {
                 boxes.push(Reading { walk_box: walk_box.clone(), source, unit, case });
             }
             found => self.take(&found),
@@ -301,7 +301,7 @@ impl Filling<'_, '_, '_> {
         let (mut boxes, mut reads) = (Vec::new(), true);
         let of = Bound { nest: task.nest, images: task.sources };
         resolve(of, walk_box.clone(), false, &mut |found| match found {
-            Resolved::Box(walk_box, Taken::Unit { source, unit }, case) => {
+            Resolved::Box(walk_box, PositionValue::Unit { source, unit }, case) => {
                 boxes.push(Reading { walk_box: walk_box.clone(), source, unit, case });
             }
             _ => reads = false,

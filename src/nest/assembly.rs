@@ -1,16 +1,16 @@
 //! [`Assembly`]: a nest while it is made, case by case.
 //!
 //! What a program copies is found by walking its result's image and handing the index backwards, instruction by
-//! instruction. A [`Region`] is what is known on the way: the guards that led there, and how far they narrow axes and
+//! instruction. A [`WalkRegion`] is what is known on the way: the guards that led there, and how far they narrow axes and
 //! quotients. An [`Index`] is one coordinate of an index: its form, and the least and the greatest value that it takes in
 //! the region. Where a way ends, in a source or in bits, the region becomes a case.
 
 use smallvec::SmallVec;
 
 use super::{
-    Affine, Bounds, Case, CopyNest, Guard, LastRead, Lookup, NestError, Operand, Quotient, Source,
-    Take, Value,
-    bounds::{Interval, Reach, check_range},
+    Affine, Bounds, Case, CaseValue, CopyNest, Guard, LastRead, Lookup, NestError, Operand,
+    Quotient, Source, Value,
+    bounds::{Interval, Magnitude, check_range},
     build::{elements, padding_case},
     index::Index,
     numbers::{LIMIT, signed},
@@ -32,27 +32,27 @@ pub(crate) struct Assembly {
     most_cases: usize,
     most_quotients: usize,
     /// Every form is checked by it before its bounds are asked for.
-    reach: Reach,
+    reach: Magnitude,
     /// The case of the destination's own padding, which comes last.
     padding: Option<Case>,
 }
 
 /// Positions of the walk: those where all guards hold and that no case so far has taken.
 #[derive(Clone, Debug)]
-pub(crate) struct Region {
+pub(crate) struct WalkRegion {
     guards: Vec<Guard>,
     bounds: Bounds,
 }
 
 /// The positions that hold an element, and the index of each.
-pub(crate) type Start = (Region, Coordinates<Index>);
+pub(crate) type WalkStart = (WalkRegion, Coordinates<Index>);
 
 /// What becomes of a region and a coordinate where a guard is asked.
-pub(crate) struct Asked {
+pub(crate) struct RegionSplit {
     /// Where it holds, and the coordinate there.
-    pub(crate) inside: Option<(Region, Index)>,
+    pub(crate) inside: Option<(WalkRegion, Index)>,
     /// Where it does not hold, once the inside is taken, and the coordinate there; `None` where it always holds.
-    pub(crate) outside: Option<(Region, Index)>,
+    pub(crate) outside: Option<(WalkRegion, Index)>,
 }
 
 impl Assembly {
@@ -62,7 +62,9 @@ impl Assembly {
     /// # Errors
     ///
     /// Where the destination's places overlap or interleave, or a size or a number of a form is too large.
-    pub(crate) fn new(destination: &StrideDescriptor) -> Result<(Self, Option<Start>), NestError> {
+    pub(crate) fn new(
+        destination: &StrideDescriptor,
+    ) -> Result<(Self, Option<WalkStart>), NestError> {
         let bits = destination.element_bits();
         let bytes = destination.prefix_bytes();
         if !(bytes * 8).is_multiple_of(bits.into()) {
@@ -84,7 +86,8 @@ impl Assembly {
             sign_extend: destination.element_type().is_signed_integer(),
         };
         let padding = padding_case(&walk.guards, destination.padding());
-        let (most_cases, most_quotients, mut reach) = (MAX_CASES, MAX_QUOTIENTS, Reach::default());
+        let (most_cases, most_quotients, mut reach) =
+            (MAX_CASES, MAX_QUOTIENTS, Magnitude::default());
         for quotient in &nest.quotients {
             reach.add(&nest, quotient)?;
         }
@@ -98,7 +101,7 @@ impl Assembly {
         let extents = assembly.nest.extents.iter();
         let bounds = Bounds::of_axes(extents.map(|&extent| (0, signed(extent) - 1)));
         let guards = walk.guards.into_iter().map(|(guard, _)| guard).collect();
-        let mut region = Region { guards, bounds };
+        let mut region = WalkRegion { guards, bounds };
         assembly.extend(&mut region);
         for number in 0..region.guards.len() {
             let Guard { of, extent } = region.guards[number].clone();
@@ -176,7 +179,7 @@ impl Assembly {
     /// Where the index may pass the source: its instructions were not valid.
     pub(crate) fn load(
         &mut self,
-        region: &mut Region,
+        region: &mut WalkRegion,
         source: usize,
         descriptor: &StrideDescriptor,
         index: Coordinates<Index>,
@@ -212,24 +215,24 @@ impl Assembly {
     /// # Errors
     ///
     /// Where the index may pass 2^60 somewhere on the walk.
-    pub(crate) fn ask(
+    pub(crate) fn split_region(
         &self,
-        region: &Region,
+        region: &WalkRegion,
         index: &Index,
         low: u64,
         end: u64,
-    ) -> Result<Asked, NestError> {
+    ) -> Result<RegionSplit, NestError> {
         self.check(&index.form)?;
         let (low, end) = (signed(low), signed(end));
         let mut inside = region.clone();
         self.extend(&mut inside);
         let index = index.clone().cut(inside.bounds.of(&index.form));
         if index.low >= end || index.high < low || low >= end {
-            return Ok(Asked { inside: None, outside: Some((inside, index)) });
+            return Ok(RegionSplit { inside: None, outside: Some((inside, index)) });
         }
         let (below, above) = (index.low < low, index.high >= end);
         if !below && !above {
-            return Ok(Asked { inside: Some((inside, index)), outside: None });
+            return Ok(RegionSplit { inside: Some((inside, index)), outside: None });
         }
         let quotients = &self.nest.quotients;
         // What lies on both sides of an interval is none.
@@ -255,7 +258,7 @@ impl Assembly {
             let index = index.cut((low, end - 1)).cut(bounds);
             (inside, index)
         });
-        Ok(Asked { inside, outside })
+        Ok(RegionSplit { inside, outside })
     }
 
     /// `⌊index / by⌋` and what is left; the index is not negative.
@@ -265,7 +268,7 @@ impl Assembly {
     /// Where the index may pass 2^60 somewhere on the walk, or there are too many quotients.
     pub(crate) fn divide(
         &mut self,
-        region: &mut Region,
+        region: &mut WalkRegion,
         index: &Index,
         by: u64,
     ) -> Result<[Index; 2], NestError> {
@@ -319,20 +322,20 @@ impl Assembly {
     /// Where the index may pass the source: its instructions were not valid.
     pub(crate) fn read(
         &mut self,
-        mut region: Region,
+        mut region: WalkRegion,
         source: usize,
         descriptor: &StrideDescriptor,
         index: Coordinates<Index>,
     ) -> Result<(), NestError> {
         let at = self.place(&mut region, descriptor, index)?;
         self.reads(source, &at);
-        self.case(region, Take::Read { source, at: at.form })
+        self.case(region, CaseValue::Read { source, at: at.form })
     }
 
     /// The unit of an image that the element at an index is.
     fn place(
         &mut self,
-        region: &mut Region,
+        region: &mut WalkRegion,
         descriptor: &StrideDescriptor,
         index: Coordinates<Index>,
     ) -> Result<Index, NestError> {
@@ -340,7 +343,7 @@ impl Assembly {
             assert!(index.low >= 0 && index.high < signed(size), "an index of the source");
         }
         let mut values = index;
-        descriptor.forward(&mut Steps { assembly: self, region }, &mut values)?;
+        descriptor.forward(&mut CoordinateBuilder { assembly: self, region }, &mut values)?;
         let prefix = descriptor.prefix_bytes() * 8 / u64::from(descriptor.element_bits());
         let mut at = Index::constant(prefix + descriptor.base_offset());
         for axis in descriptor.axes() {
@@ -369,12 +372,12 @@ impl Assembly {
     /// # Errors
     ///
     /// Where there are too many cases.
-    pub(crate) fn bits(&mut self, region: Region, bits: u128) -> Result<(), NestError> {
+    pub(crate) fn bits(&mut self, region: WalkRegion, bits: u128) -> Result<(), NestError> {
         let mask = u128::MAX >> (128 - self.nest.dst_bits);
-        self.case(region, Take::Bits(bits & mask))
+        self.case(region, CaseValue::Bits(bits & mask))
     }
 
-    fn case(&mut self, region: Region, take: Take) -> Result<(), NestError> {
+    fn case(&mut self, region: WalkRegion, take: CaseValue) -> Result<(), NestError> {
         if self.nest.cases.len() == self.most_cases {
             return Err(NestError::Bound { what: "cases", limit: self.most_cases });
         }
@@ -395,7 +398,7 @@ impl Assembly {
     pub(crate) fn finish(mut self) -> Result<CopyNest, NestError> {
         self.nest.cases.extend(self.padding);
         // What no case takes is zero already.
-        while let Some(Case { take: Take::Bits(0), .. }) = self.nest.cases.last() {
+        while let Some(Case { take: CaseValue::Bits(0), .. }) = self.nest.cases.last() {
             self.nest.cases.pop();
         }
         check_range(&self.nest)?;
@@ -407,7 +410,7 @@ impl Assembly {
     }
 
     /// Bounds the quotients and lookups that have come since the region was made.
-    fn extend(&self, region: &mut Region) {
+    fn extend(&self, region: &mut WalkRegion) {
         region.bounds.extend(&self.nest.quotients, &self.nest.lookups);
     }
 }
@@ -420,12 +423,12 @@ impl NestError {
 const PAST_LIMIT: NestError = NestError::PAST_LIMIT;
 
 /// The coordinates in memory of an index: a split needs a quotient.
-struct Steps<'a> {
+struct CoordinateBuilder<'a> {
     assembly: &'a mut Assembly,
-    region: &'a mut Region,
+    region: &'a mut WalkRegion,
 }
 
-impl Forward for Steps<'_> {
+impl Forward for CoordinateBuilder<'_> {
     type Value = Index;
     type Error = NestError;
 

@@ -3,7 +3,8 @@
 use smallvec::SmallVec;
 
 use super::{
-    Affine, Case, CopyNest, Guard, LastRead, Lookup, NestError, Operand, Quotient, Take, Value,
+    Affine, Case, CaseValue, CopyNest, Guard, LastRead, Lookup, NestError, Operand, Quotient,
+    Value,
     numbers::{LIMIT, signed},
 };
 
@@ -193,11 +194,11 @@ pub(crate) fn greatest_sum(nest: &CopyNest) -> u64 {
 ///
 /// Forms that stay within [`LIMIT`] there can be added up a few at a time without overflow, as the passes do.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Reach {
+pub(super) struct Magnitude {
     quotients: SmallVec<[u128; 4]>,
 }
 
-impl Reach {
+impl Magnitude {
     /// Refuses a form of the nest that may pass the limit.
     pub(super) fn check(
         &self,
@@ -240,7 +241,7 @@ fn within(operand: Operand, furthest: u128) -> Result<(), NestError> {
 
 /// Refuses a nest with a form that may be further from 0 than [`LIMIT`].
 pub(super) fn check_range(nest: &CopyNest) -> Result<(), NestError> {
-    let mut reach = Reach::default();
+    let mut reach = Magnitude::default();
     for quotient in &nest.quotients {
         reach.add(nest, quotient)?;
     }
@@ -252,7 +253,7 @@ pub(super) fn check_range(nest: &CopyNest) -> Result<(), NestError> {
             within(Operand::Destination, (*extent).into())?;
             reach.check(nest, Operand::Destination, of)?;
         }
-        if let Take::Read { source, at } = take {
+        if let CaseValue::Read { source, at } = take {
             reach.check(nest, Operand::Source(*source), at)?;
         }
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
-    Assembly, Case, CopyNest, Guard, Index, NestError, Operand, Take,
+    Assembly, Case, CaseValue, CopyNest, Guard, Index, NestError, Operand,
     numbers::{LIMIT, gcd, signed},
     walk::Unfilled,
 };
@@ -53,7 +53,7 @@ pub(super) fn padding_case(guards: &[(Guard, Unfilled)], fill: u128) -> Option<C
     (fill != 0 && pads).then(|| {
         let gaps = guards.iter().filter(|(_, otherwise)| *otherwise == Unfilled::Gap);
         let when = gaps.map(|(guard, _)| guard.clone()).collect();
-        Case { when, take: Take::Bits(fill) }
+        Case { when, take: CaseValue::Bits(fill) }
     })
 }
 

@@ -27,12 +27,12 @@ pub struct Case {
     /// What must hold.
     pub when: Vec<Guard>,
     /// What the position takes then.
-    pub take: Take,
+    pub take: CaseValue,
 }
 
 /// What a case gives.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Take {
+pub enum CaseValue {
     /// A unit of a source.
     Read {
         /// The source, by its number.
@@ -46,7 +46,7 @@ pub enum Take {
 
 /// What one position takes, decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Taken {
+pub enum PositionValue {
     /// A unit of a source.
     Unit {
         /// The source, by its number.
@@ -58,7 +58,7 @@ pub enum Taken {
     Bits(u128),
 }
 
-impl Taken {
+impl PositionValue {
     /// The unit of a source, where one is read.
     #[must_use]
     pub fn unit(self) -> Option<u64> {
@@ -96,7 +96,7 @@ pub(super) fn refusals(cases: &[Case]) -> Option<SmallVec<[Refusal<'_>; 2]>> {
             refusals.push(Refusal { guards, bits });
         }
         asked = &case.when;
-        if let Take::Bits(given) = case.take {
+        if let CaseValue::Bits(given) = case.take {
             bits = given;
         }
     }
@@ -106,7 +106,7 @@ pub(super) fn refusals(cases: &[Case]) -> Option<SmallVec<[Refusal<'_>; 2]>> {
 impl Case {
     /// Whether it reads a source.
     pub(crate) fn reads(&self) -> bool {
-        matches!(self.take, Take::Read { .. })
+        matches!(self.take, CaseValue::Read { .. })
     }
 
     /// Whether it asks every guard that `other` asks.

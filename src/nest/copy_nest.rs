@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    Affine, Case, Guard, Lookup, Take, Taken, Value,
+    Affine, Case, CaseValue, Guard, Lookup, PositionValue, Value,
     case::{Refusal, refusals},
     numbers::signed,
     position::Position,
@@ -162,8 +162,8 @@ impl CopyNest {
         let bytes = |units: u64| (units * u64::from(bits)).div_ceil(8);
         let cases: SmallVec<[Case; 1]> = cases.into_iter().collect();
         let numbers = cases.iter().filter_map(|case| match case.take {
-            Take::Read { source, .. } => Some(source),
-            Take::Bits(_) => None,
+            CaseValue::Read { source, .. } => Some(source),
+            CaseValue::Bits(_) => None,
         });
         let source =
             Source { units: src_units, bytes: bytes(src_units), last_read: LastRead::Unknown };
@@ -244,8 +244,8 @@ impl CopyNest {
     #[must_use]
     pub fn src(&self) -> &Affine {
         let mut reads = self.cases.iter().filter_map(|case| match &case.take {
-            Take::Read { at, .. } => Some(at),
-            Take::Bits(_) => None,
+            CaseValue::Read { at, .. } => Some(at),
+            CaseValue::Bits(_) => None,
         });
         reads.next().unwrap_or(&NOWHERE)
     }
@@ -253,8 +253,8 @@ impl CopyNest {
     /// Replaces the form of [`src`](Self::src).
     pub(super) fn set_src(&mut self, src: Affine) {
         let read = self.cases.iter_mut().find_map(|case| match &mut case.take {
-            Take::Read { at, .. } => Some(at),
-            Take::Bits(_) => None,
+            CaseValue::Read { at, .. } => Some(at),
+            CaseValue::Bits(_) => None,
         });
         if let Some(at) = read {
             *at = src;
@@ -273,8 +273,8 @@ impl CopyNest {
         let quotients = quotients.chain(self.lookups.iter().flat_map(Lookup::forms));
         let cases = self.cases.iter().flat_map(|case| {
             let take = match &case.take {
-                Take::Read { at, .. } => Some(at),
-                Take::Bits(_) => None,
+                CaseValue::Read { at, .. } => Some(at),
+                CaseValue::Bits(_) => None,
             };
             case.when.iter().map(|guard| &guard.of).chain(take)
         });
@@ -351,28 +351,14 @@ impl CopyNest {
     ///
     /// This is the meaning that every pass keeps.
     #[must_use]
-    pub fn read(&self, position: u64) -> Taken {
-        self.read_in(position, None)
-    }
-
-    /// What the position takes, given the images of the sources, which lookups load from.
-    ///
-    /// # Panics
-    ///
-    /// Where there are fewer images than sources, or they are shorter.
-    #[must_use]
-    pub fn read_from(&self, position: u64, images: &[&[u8]]) -> Taken {
-        self.read_in(position, Some(images))
-    }
-
-    fn read_in(&self, position: u64, images: Option<&[&[u8]]>) -> Taken {
-        let at = self.position(position, images);
+    pub fn read(&self, position: u64) -> PositionValue {
+        let at = self.position(position, None);
         match at.first(&self.cases).map(|number| &self.cases[number]) {
-            Some(Case { take: Take::Read { source, at: form }, .. }) => {
-                Taken::Unit { source: *source, unit: at.form(form).unsigned_abs() }
+            Some(Case { take: CaseValue::Read { source, at: form }, .. }) => {
+                PositionValue::Unit { source: *source, unit: at.form(form).unsigned_abs() }
             }
-            Some(&Case { take: Take::Bits(bits), .. }) => Taken::Bits(bits),
-            None => Taken::Bits(0),
+            Some(&Case { take: CaseValue::Bits(bits), .. }) => PositionValue::Bits(bits),
+            None => PositionValue::Bits(0),
         }
     }
 
@@ -416,7 +402,7 @@ impl CopyNest {
         self.lookups.iter_mut().flat_map(Lookup::forms_mut).for_each(&change);
         for case in &mut self.cases {
             case.when.iter_mut().for_each(|guard| change(&mut guard.of));
-            if let Take::Read { at, .. } = &mut case.take {
+            if let CaseValue::Read { at, .. } = &mut case.take {
                 change(at);
             }
         }

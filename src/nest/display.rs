@@ -3,8 +3,8 @@
 use std::{cmp::Ordering, fmt};
 
 use super::{
-    Bounds, Case, CopyAxis, CopyNest, Count, Guard, Operand, Quotient, Take, Value, case::Refusal,
-    width,
+    Bounds, Case, CaseValue, CopyAxis, CopyNest, Count, Guard, Operand, Quotient, Value,
+    case::Refusal, width,
 };
 
 impl fmt::Display for CopyNest {
@@ -61,8 +61,7 @@ impl CopyNest {
     /// The decision list, a case a line, below the values that it is made of.
     fn write_cases(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let read = |number: usize| {
-            let of =
-                |case: &Case| matches!(case.take, Take::Read { source, .. } if source == number);
+            let of = |case: &Case| matches!(case.take, CaseValue::Read { source, .. } if source == number);
             self.cases.iter().any(of)
         };
         let mut between = ": ";
@@ -93,8 +92,10 @@ impl CopyNest {
                 write!(f, "if {}: ", asked.join(" and "))?;
             }
             match take {
-                Take::Read { source, at } => writeln!(f, "{} at {at}", Operand::numbered(*source))?,
-                Take::Bits(bits) => writeln!(f, "0x{bits:x}")?,
+                CaseValue::Read { source, at } => {
+                    writeln!(f, "{} at {at}", Operand::numbered(*source))?
+                }
+                CaseValue::Bits(bits) => writeln!(f, "0x{bits:x}")?,
             }
         }
         // A walk without positions takes nothing.
@@ -119,7 +120,7 @@ fn asked(guard: &Guard, bounds: &Bounds) -> String {
 #[cfg(test)]
 mod tests {
     use crate::{
-        nest::{Taken, lower},
+        nest::{PositionValue, lower},
         shape::{ElementType, Shape},
         stride::StrideDescriptor,
         window::Window,
@@ -172,13 +173,13 @@ mod tests {
         let [dense, padded] = ["f32[2,3]", "f32[2,3]{1,0:PAD(3,4,one)}"]
             .map(|text| StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap());
         let rows = StrideDescriptor::strided(ElementType::F32, 0, &[2, 3], &[5, 1], 0).unwrap();
-        let read = |to: &StrideDescriptor| -> Vec<Taken> {
+        let read = |to: &StrideDescriptor| -> Vec<PositionValue> {
             let nest = lower(&dense, to, &Window::identity(&[2, 3])).unwrap();
             (0..nest.dst_units()).map(|position| nest.read(position)).collect()
         };
-        let unit = |unit| Taken::Unit { source: 0, unit };
+        let unit = |unit| PositionValue::Unit { source: 0, unit };
         let [first, second] = [[0, 1, 2], [3, 4, 5]].map(|units| units.map(unit));
-        let of = |bits: f32, count| vec![Taken::Bits(bits.to_bits().into()); count];
+        let of = |bits: f32, count| vec![PositionValue::Bits(bits.to_bits().into()); count];
         let (padding, gap) = (|count| of(1.0, count), |count| of(0.0, count));
         assert_eq!(read(&padded), [&first[..], &padding(1), &second, &padding(5)].concat());
         assert_eq!(read(&rows), [&first[..], &gap(2), &second].concat());

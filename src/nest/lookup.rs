@@ -27,16 +27,16 @@ pub struct Lookup {
     pub numbers: Vec<Number>,
     /// The greatest value; greater numbers become it.
     pub last: u64,
-    /// What numbers below 0 become.
-    pub below: Below,
+    /// The treatment of numbers outside `0..=last`.
+    pub out_of_range: OutOfRange,
 }
 
-/// What a lookup makes of numbers below 0.
+/// The treatment of numbers outside `0..=last`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Below {
-    /// 0: the number is clamped.
-    Zero,
-    /// The greatest value, as of numbers above it: that stands for everything outside.
+pub enum OutOfRange {
+    /// Negative numbers become 0 and greater ones `last`.
+    Clamp,
+    /// Negative and greater numbers all become `last`, which then stands for "outside".
     Last,
 }
 
@@ -46,7 +46,7 @@ pub struct Number {
     /// Its type; what does not fit wraps around.
     pub integer: Integer,
     /// What it is.
-    pub of: NumberOf,
+    pub of: LookupExpr,
 }
 
 /// The type of a [`Number`].
@@ -60,7 +60,7 @@ pub struct Integer {
 
 /// What a [`Number`] is; operands are numbers of the same lookup, by their places.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum NumberOf {
+pub enum LookupExpr {
     /// A number that a source holds.
     Load {
         /// The source, by its number; no case reads it.
@@ -194,14 +194,14 @@ impl Lookup {
     /// The forms of its numbers.
     pub fn forms(&self) -> impl Iterator<Item = &Affine> {
         self.numbers.iter().filter_map(|number| match &number.of {
-            NumberOf::Load { at: form, .. } | NumberOf::Index(form) => Some(form),
+            LookupExpr::Load { at: form, .. } | LookupExpr::Index(form) => Some(form),
             _ => None,
         })
     }
 
     pub(super) fn forms_mut(&mut self) -> impl Iterator<Item = &mut Affine> {
         self.numbers.iter_mut().filter_map(|number| match &mut number.of {
-            NumberOf::Load { at: form, .. } | NumberOf::Index(form) => Some(form),
+            LookupExpr::Load { at: form, .. } | LookupExpr::Index(form) => Some(form),
             _ => None,
         })
     }
@@ -215,7 +215,7 @@ impl Lookup {
     /// The sources that it loads from, with the bits of a number there.
     pub(crate) fn loads(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         self.numbers.iter().filter_map(|number| match number.of {
-            NumberOf::Load { source, .. } => Some((source, number.integer.bits_in_memory())),
+            LookupExpr::Load { source, .. } => Some((source, number.integer.bits_in_memory())),
             _ => None,
         })
     }
@@ -229,19 +229,21 @@ impl Lookup {
         let mut values: SmallVec<[i128; 8]> = SmallVec::new();
         for Number { integer, of } in &self.numbers {
             values.push(integer.wrap(match of {
-                NumberOf::Load { source, at } => integer.load(images[*source], of_form(at)),
-                NumberOf::Index(form) => of_form(form).into(),
-                NumberOf::Constant(number) => *number,
-                NumberOf::Convert(number) => values[*number],
-                NumberOf::Select(holds, a, b) => values[if values[*holds] == 0 { *b } else { *a }],
-                NumberOf::Binary(operator, a, b) => operator.of(values[*a], values[*b]),
+                LookupExpr::Load { source, at } => integer.load(images[*source], of_form(at)),
+                LookupExpr::Index(form) => of_form(form).into(),
+                LookupExpr::Constant(number) => *number,
+                LookupExpr::Convert(number) => values[*number],
+                LookupExpr::Select(holds, a, b) => {
+                    values[if values[*holds] == 0 { *b } else { *a }]
+                }
+                LookupExpr::Binary(operator, a, b) => operator.of(values[*a], values[*b]),
             }));
         }
         let value = values.last().copied().unwrap_or(0);
-        match (u64::try_from(value), self.below) {
+        match (u64::try_from(value), self.out_of_range) {
             (Ok(value), _) => value.min(self.last),
-            (Err(_), Below::Zero) => 0,
-            (Err(_), Below::Last) => self.last,
+            (Err(_), OutOfRange::Clamp) => 0,
+            (Err(_), OutOfRange::Last) => self.last,
         }
     }
 }
@@ -260,17 +262,17 @@ impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let integer = self.integer;
         match &self.of {
-            NumberOf::Load { source, at } => {
+            LookupExpr::Load { source, at } => {
                 write!(f, "the {integer} at {at} of {}", Operand::numbered(*source))
             }
-            NumberOf::Index(form) => write!(f, "{form} as {integer}"),
-            NumberOf::Constant(number) => write!(f, "{number}"),
-            NumberOf::Convert(number) => write!(f, "n{number} as {integer}"),
-            NumberOf::Select(holds, a, b) => write!(f, "n{a} if n{holds}, else n{b}"),
-            NumberOf::Binary(operator @ (Operator::Minimum | Operator::Maximum), a, b) => {
+            LookupExpr::Index(form) => write!(f, "{form} as {integer}"),
+            LookupExpr::Constant(number) => write!(f, "{number}"),
+            LookupExpr::Convert(number) => write!(f, "n{number} as {integer}"),
+            LookupExpr::Select(holds, a, b) => write!(f, "n{a} if n{holds}, else n{b}"),
+            LookupExpr::Binary(operator @ (Operator::Minimum | Operator::Maximum), a, b) => {
                 write!(f, "{}(n{a}, n{b})", operator.symbol())
             }
-            NumberOf::Binary(operator, a, b) => write!(f, "n{a} {} n{b}", operator.symbol()),
+            LookupExpr::Binary(operator, a, b) => write!(f, "n{a} {} n{b}", operator.symbol()),
         }
     }
 }
@@ -278,14 +280,14 @@ impl fmt::Display for Number {
 /// What it is, on one line where one number says all; the numbers below it.
 impl fmt::Display for Lookup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { numbers, last, below } = self;
+        let Self { numbers, last, out_of_range } = self;
         match &numbers[..] {
             [one] => write!(f, "{one}")?,
             _ => write!(f, "n{}", numbers.len() - 1)?,
         }
-        match below {
-            Below::Zero => write!(f, ", clamped to 0..={last}")?,
-            Below::Last => write!(f, ", {last} where it is not below that")?,
+        match out_of_range {
+            OutOfRange::Clamp => write!(f, ", clamped to 0..={last}")?,
+            OutOfRange::Last => write!(f, ", {last} where it is not below that")?,
         }
         for (place, number) in numbers.iter().enumerate().filter(|_| numbers.len() > 1) {
             write!(f, "\n    n{place}: {number}")?;
@@ -306,15 +308,15 @@ mod tests {
         let number = |integer, of| Number { integer, of };
         let lookup = Lookup {
             numbers: vec![
-                number(S32, NumberOf::Load { source: 0, at: Affine::constant(1) }),
-                number(S32, NumberOf::Constant(0)),
-                number(Integer::PRED, NumberOf::Binary(Operator::Less, 0, 1)),
-                number(S32, NumberOf::Constant(8)),
-                number(S32, NumberOf::Binary(Operator::Add, 0, 3)),
-                number(S32, NumberOf::Select(2, 4, 0)),
+                number(S32, LookupExpr::Load { source: 0, at: Affine::constant(1) }),
+                number(S32, LookupExpr::Constant(0)),
+                number(Integer::PRED, LookupExpr::Binary(Operator::Less, 0, 1)),
+                number(S32, LookupExpr::Constant(8)),
+                number(S32, LookupExpr::Binary(Operator::Add, 0, 3)),
+                number(S32, LookupExpr::Select(2, 4, 0)),
             ],
             last: 7,
-            below: Below::Zero,
+            out_of_range: OutOfRange::Clamp,
         };
         for (given, expected) in
             [(3, 3), (-1, 7), (-8, 0), (-9, 0), (8, 7), (i32::MAX, 7), (i32::MIN, 0)]
@@ -322,7 +324,7 @@ mod tests {
             let image = [[9; 4], i32::to_le_bytes(given)].concat();
             let form = |form: &Affine| form.as_constant().unwrap();
             assert_eq!(lookup.value(&[&image], form), expected, "{given}");
-            let outside = Lookup { below: Below::Last, last: 8, ..lookup.clone() };
+            let outside = Lookup { out_of_range: OutOfRange::Last, last: 8, ..lookup.clone() };
             let expected = if (-8..8).contains(&given) { expected } else { 8 };
             assert_eq!(outside.value(&[&image], form), expected, "{given}");
         }

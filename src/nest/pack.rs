@@ -3,7 +3,8 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    Affine, Case, CopyNest, Guard, LastRead, Number, NumberOf, Source, Take, Value, coalesce,
+    Affine, Case, CaseValue, CopyNest, Guard, LastRead, LookupExpr, Number, Source, Value,
+    coalesce,
     numbers::{ACCESS_BYTES, signed},
     refine, widen,
 };
@@ -25,7 +26,7 @@ pub(crate) fn pack(images: &[u64]) -> CopyNest {
     let at = |place: u64| Affine::constant(-signed(place)).plus(1, &Affine::value(Value::Axis(0)));
     let cases = images.iter().zip(places).enumerate().map(|(source, (&extent, place))| Case {
         when: vec![Guard { of: at(place), extent }],
-        take: Take::Read { source, at: at(place) },
+        take: CaseValue::Read { source, at: at(place) },
     });
     let source = |&bytes: &u64| {
         let last_read = bytes.checked_sub(1).map_or(LastRead::Nothing, LastRead::Unit);
@@ -70,7 +71,7 @@ impl CopyNest {
         let bits_of = |source: &usize| self.loaded_bits(*source).unwrap_or(self.src_bits);
         let packed_bits: Vec<u32> = packed.iter().map(bits_of).collect();
         for Number { integer, of } in self.lookups.iter_mut().flat_map(|of| &mut of.numbers) {
-            if let NumberOf::Load { source, at } = of {
+            if let LookupExpr::Load { source, at } = of {
                 let place = moved[*source].1;
                 *source = moved[*source].0;
                 let shift = Affine::constant(signed(units(place, integer.bits_in_memory())));
@@ -80,7 +81,7 @@ impl CopyNest {
         let bits = self.loaded_bits(kept).unwrap_or(self.src_bits);
         let last_read = self.last_packed(bits, packed, (&packed_bits, &places));
         for case in &mut self.cases {
-            if let Take::Read { source, at } = &mut case.take {
+            if let CaseValue::Read { source, at } = &mut case.take {
                 let place = moved[*source].1;
                 *source = moved[*source].0;
                 let shift = Affine::constant(signed(units(place, self.src_bits)));

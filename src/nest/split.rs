@@ -86,9 +86,9 @@ impl<T, E, F: FnMut(&CopyNest) -> Result<T, E>> Iterator for Split<'_, F> {
     }
 }
 
-/// Positions of the walk from `first`: `steps` steps along `axis`, the axes inside it in full.
+/// WalkRange of the walk from `first`: `steps` steps along `axis`, the axes inside it in full.
 #[derive(Clone, Copy, Debug)]
-struct Positions {
+struct WalkRange {
     first: u64,
     axis: usize,
     steps: u64,
@@ -99,18 +99,18 @@ struct Positions {
 struct Remaining<'a> {
     nest: &'a CopyNest,
     /// The next positions last.
-    left: Vec<Positions>,
+    left: Vec<WalkRange>,
 }
 
 impl<'a> Remaining<'a> {
     fn new(nest: &'a CopyNest) -> Self {
         let whole =
-            Positions { first: 0, axis: 0, steps: nest.extents.first().copied().unwrap_or(0) };
+            WalkRange { first: 0, axis: 0, steps: nest.extents.first().copied().unwrap_or(0) };
         Self { nest, left: if nest.dst_units == 0 { vec![] } else { vec![whole] } }
     }
 
     /// Takes the next positions off, cut down to at most `most` units of the destination.
-    fn next(&mut self, most: u64) -> Option<Positions> {
+    fn next(&mut self, most: u64) -> Option<WalkRange> {
         loop {
             let positions = self.left.pop()?;
             match self.units(positions) {
@@ -125,11 +125,11 @@ impl<'a> Remaining<'a> {
     }
 
     /// The positions without the pieces of `steps` steps that lie before the destination, however many they are.
-    fn without_start(&self, positions: Positions, steps: u64) -> Positions {
+    fn without_start(&self, positions: WalkRange, steps: u64) -> WalkRange {
         let inner = self.inner(positions.axis);
         let before = self.nest.dst_base.unsigned_abs().saturating_sub(positions.first) / inner;
         let before = before - before % self.even(positions.axis, steps);
-        Positions {
+        WalkRange {
             first: positions.first + before * inner,
             steps: positions.steps - before,
             ..positions
@@ -141,25 +141,25 @@ impl<'a> Remaining<'a> {
         even(steps.max(1), self.inner(axis) * u64::from(self.nest.dst_bits))
     }
 
-    /// Positions of one step along an axis.
+    /// WalkRange of one step along an axis.
     fn inner(&self, axis: usize) -> u64 {
         self.nest.extents[axis + 1..].iter().product()
     }
 
-    /// Positions of a positions.
-    fn positions(&self, positions: Positions) -> u64 {
+    /// WalkRange of a positions.
+    fn positions(&self, positions: WalkRange) -> u64 {
         positions.steps * self.inner(positions.axis)
     }
 
     /// Units of the destination that lie in a positions.
-    fn units(&self, positions: Positions) -> u64 {
+    fn units(&self, positions: WalkRange) -> u64 {
         let base = self.nest.dst_base.unsigned_abs();
         let end = positions.first + self.positions(positions);
         end.min(base + self.nest.dst_units).saturating_sub(positions.first.max(base))
     }
 
     /// First position and count of each axis.
-    fn ranges(&self, positions: Positions) -> SmallVec<[(u64, u64); 8]> {
+    fn ranges(&self, positions: WalkRange) -> SmallVec<[(u64, u64); 8]> {
         let mut inner = self.nest.positions();
         let mut rest = positions.first;
         let range = |(axis, &extent): (usize, &u64)| {
@@ -176,7 +176,7 @@ impl<'a> Remaining<'a> {
     }
 
     /// Puts a positions back in two: about `steps` steps, and the rest; one of a single step in steps of the next axis.
-    fn cut(&mut self, mut positions: Positions, steps: u64) {
+    fn cut(&mut self, mut positions: WalkRange, steps: u64) {
         if positions.steps == 1 && positions.axis + 1 < self.nest.extents.len() {
             positions.axis += 1;
             positions.steps = self.nest.extents[positions.axis];
@@ -186,9 +186,9 @@ impl<'a> Remaining<'a> {
         let rest = positions.steps - steps;
         if rest > 0 {
             let first = positions.first + steps * self.inner(positions.axis);
-            self.left.push(Positions { first, steps: rest, ..positions });
+            self.left.push(WalkRange { first, steps: rest, ..positions });
         }
-        self.left.push(Positions { steps, ..positions });
+        self.left.push(WalkRange { steps, ..positions });
     }
 }
 

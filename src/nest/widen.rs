@@ -1,7 +1,7 @@
 //! The fourth pass, [`widen`]: runs that both sides share become wider units.
 
 use super::{
-    Affine, Bounds, CopyNest, LastRead, Take, Value, coalesce::remove, numbers::ACCESS_BYTES,
+    Affine, Bounds, CaseValue, CopyNest, LastRead, Value, coalesce::remove, numbers::ACCESS_BYTES,
     refine::split_off,
 };
 
@@ -35,8 +35,8 @@ fn doubled(nest: &CopyNest) -> Option<CopyNest> {
     let bounds = Bounds::of_guarded(&wider);
     for case in &mut wider.cases {
         match &mut case.take {
-            Take::Read { at, .. } => *at = at.divide(2, |value| bounds.of_value(value))?,
-            Take::Bits(bits) => *bits |= *bits << nest.dst_bits,
+            CaseValue::Read { at, .. } => *at = at.divide(2, |value| bounds.of_value(value))?,
+            CaseValue::Bits(bits) => *bits |= *bits << nest.dst_bits,
         }
     }
     remove(&mut wider, inner + 1);
@@ -59,7 +59,7 @@ fn doubled(nest: &CopyNest) -> Option<CopyNest> {
 /// The sources that cases read, and where.
 fn reads(nest: &CopyNest) -> impl Iterator<Item = (usize, &Affine)> {
     nest.cases.iter().filter_map(|case| match &case.take {
-        Take::Read { source, at } => Some((*source, at)),
-        Take::Bits(_) => None,
+        CaseValue::Read { source, at } => Some((*source, at)),
+        CaseValue::Bits(_) => None,
     })
 }

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use super::{
-    ProgramError, Value,
-    graph::{Node, Origin},
+    BufferId, ProgramError,
+    graph::{ArrayOrigin, GraphNode},
     literal::{element, extents, storage_bits, uniform},
-    pull::{Halt, Item, Pull, unsupported},
+    pull::{Halt, PendingValue, Pull, unsupported},
 };
 use crate::{
     hlo::{Literal, Opcode},
@@ -17,8 +17,13 @@ use crate::{
 
 impl Pull<'_, '_> {
     /// A way ends in a buffer.
-    pub(super) fn read(&mut self, item: Item, value: Value, shape: &Shape) -> Result<(), Halt> {
-        let Item { node, region, mut index, part, .. } = item;
+    pub(super) fn read(
+        &mut self,
+        item: PendingValue,
+        value: BufferId,
+        shape: &Shape,
+    ) -> Result<(), Halt> {
+        let PendingValue { node, region, mut index, part, .. } = item;
         let descriptor = StrideDescriptor::try_from(shape)
             .map_err(|error| ProgramError::layout(value, shape, error))?;
         let storage = storage_bits(shape.element_type());
@@ -41,7 +46,7 @@ impl Pull<'_, '_> {
         Ok(self.assembly.read(region, source, &descriptor, index.into())?)
     }
 
-    pub(super) fn literal(&self, node: Node, path: &[usize]) -> Literal {
+    pub(super) fn literal(&self, node: GraphNode, path: &[usize]) -> Literal {
         let Opcode::Constant(literal) = self.graph.instruction(node).opcode() else {
             unreachable!("the origin of a part is a constant")
         };
@@ -52,8 +57,8 @@ impl Pull<'_, '_> {
     /// A way ends in a constant: in bits where one element is meant or all are alike, else in a buffer that holds it.
     pub(super) fn constant(
         &mut self,
-        item: Item,
-        origin: Origin,
+        item: PendingValue,
+        origin: ArrayOrigin,
         literal: &Literal,
     ) -> Result<(), Halt> {
         let shape = literal.shape();
@@ -72,18 +77,18 @@ impl Pull<'_, '_> {
     }
 
     /// The buffer that holds a constant.
-    pub(super) fn constant_buffer(&mut self, origin: Origin, literal: &Literal) -> Value {
-        let next = self.kept.constants.len();
-        let number = *self.kept.constant_of.entry(origin).or_insert(next);
+    pub(super) fn constant_buffer(&mut self, origin: ArrayOrigin, literal: &Literal) -> BufferId {
+        let next = self.buffers.constants.len();
+        let number = *self.buffers.constant_of.entry(origin).or_insert(next);
         if number == next {
-            self.kept.constants.push((literal.shape().clone(), literal.bytes().to_vec()));
+            self.buffers.constants.push((literal.shape().clone(), literal.bytes().to_vec()));
         }
-        Value::Constant(number)
+        BufferId::Constant(number)
     }
 
     /// A way ends in an element of so many bits.
-    fn bits(&mut self, item: Item, bits: u128, storage: u32) -> Result<(), Halt> {
-        let Item { region, part, .. } = item;
+    fn bits(&mut self, item: PendingValue, bits: u128, storage: u32) -> Result<(), Halt> {
+        let PendingValue { region, part, .. } = item;
         let mask = u128::MAX >> (128 - self.unit);
         let parts = storage / self.unit;
         let unit = |part: u64| bits >> (u32::try_from(part).unwrap_or(0) * self.unit) & mask;
@@ -95,11 +100,11 @@ impl Pull<'_, '_> {
         for number in 0..u64::from(parts) {
             let Some((region, part)) = rest.take() else { break };
             let bits = unit(number);
-            let asked = self.assembly.ask(&region, &part, number, number + 1)?;
-            if let Some((region, _)) = asked.inside {
+            let split = self.assembly.split_region(&region, &part, number, number + 1)?;
+            if let Some((region, _)) = split.inside {
                 self.assembly.bits(region, bits)?;
             }
-            rest = asked.outside;
+            rest = split.outside;
         }
         Ok(())
     }

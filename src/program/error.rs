@@ -1,9 +1,9 @@
 //! Why a module is not compiled, or does not run.
 
-use super::Value;
+use super::BufferId;
 use crate::{
-    error_kind::ErrorKind, hlo::SourceLine, nest::NestError, schedule::ScheduleError, shape::Shape,
-    stride::StrideError,
+    error_kind::ErrorKind, hlo::SourceLine, host::HostError, nest::NestError,
+    schedule::ScheduleError, shape::Shape, stride::StrideError, wgsl::WgslError,
 };
 
 /// Why a module is not compiled, or does not run.
@@ -48,6 +48,12 @@ pub enum ProgramError {
         /// What the target does not allow.
         error: Box<ScheduleError>,
     },
+    /// A kernel that naga refuses: a defect of stridec.
+    #[error(transparent)]
+    Wgsl(#[from] WgslError),
+    /// A run on the host that fails.
+    #[error(transparent)]
+    Host(#[from] HostError),
     /// More instructions on the ways from the results to the parameters than are followed.
     #[error(
         "expected at most {limit} instructions on the ways from a result to the parameters, calls counted each time"
@@ -97,7 +103,7 @@ fn from(line: Option<&SourceLine>) -> String {
 
 impl ProgramError {
     /// The error of a buffer that holds an array of this shape.
-    pub(super) fn layout(value: Value, shape: &Shape, error: StrideError) -> Self {
+    pub(super) fn layout(value: BufferId, shape: &Shape, error: StrideError) -> Self {
         Self::Layout { value: format!("{value}, {shape}"), error: Box::new(error) }
     }
 
@@ -108,6 +114,8 @@ impl ProgramError {
             Self::Layout { error, .. } => error.kind(),
             Self::Nest { error, .. } => error.kind(),
             Self::Kernel { error, .. } => error.kind(),
+            Self::Wgsl(error) => error.kind(),
+            Self::Host(error) => error.kind(),
             Self::Count { .. } | Self::Length { .. } => ErrorKind::Invalid,
             Self::Unsupported { .. }
             | Self::TooLong { .. }

@@ -1,6 +1,9 @@
 //! Computation on constants: the elements of an instruction whose operands are known when compiling.
 
-use super::literal::{element, elements, extents, is_integer, storage_bits};
+use super::{
+    literal::{element, elements, extents, is_integer, storage_bits},
+    numbers::operator,
+};
 use crate::{
     hlo::{Binary, ComparisonDirection, Instruction, Literal, Opcode, Unary},
     shape::ElementType,
@@ -19,16 +22,16 @@ pub(super) fn fold(instruction: &Instruction, operands: &[Literal]) -> Option<Li
     }
     let mut bytes = Vec::new();
     for place in 0..count {
-        let operand = |number: usize| -> Option<Number> {
+        let operand = |number: usize| -> Option<Scalar> {
             let literal = operands.get(number)?;
             // Clamp takes scalars beside arrays, and select a scalar predicate.
             let place = if literal.shape().rank() == 0 { 0 } else { place };
-            Number::read(literal.shape().element_type(), element(literal, place))
+            Scalar::read(literal.shape().element_type(), element(literal, place))
         };
         let bits = match instruction.opcode() {
             Opcode::Iota { dimension } => {
                 let inner: u64 = sizes[dimension + 1..].iter().product();
-                Number::Integer((place / inner % sizes[*dimension]).into()).write(to)?
+                Scalar::Integer((place / inner % sizes[*dimension]).into()).write(to)?
             }
             Opcode::Convert => operand(0)?.write(to)?,
             Opcode::Compare { direction, total_order: false } => {
@@ -52,7 +55,7 @@ pub(super) fn fold(instruction: &Instruction, operands: &[Literal]) -> Option<Li
 
 /// The value of one element.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Number {
+pub(super) enum Scalar {
     /// An integer, or 0 or 1 of a `pred`.
     Integer(i128),
     /// A float of at most 64 bits.
@@ -61,7 +64,7 @@ pub(super) enum Number {
     Complex(f64, f64),
 }
 
-impl Number {
+impl Scalar {
     /// The value of the bits of an element; `None` of a type that is not computed with.
     pub(super) fn read(from: ElementType, bits: u128) -> Option<Self> {
         use ElementType::{C64, C128, F32, F64, Pred};
@@ -193,18 +196,7 @@ impl Number {
     /// The operation on two integers; `None` on floats, whose results depend on their width.
     pub(super) fn binary(self, other: Self, binary: Binary) -> Option<Self> {
         let (Self::Integer(a), Self::Integer(b)) = (self, other) else { return None };
-        Some(Self::Integer(match binary {
-            Binary::And => a & b,
-            Binary::Or => a | b,
-            Binary::Add => a.wrapping_add(b),
-            Binary::Subtract => a.wrapping_sub(b),
-            Binary::Multiply => a.wrapping_mul(b),
-            Binary::Divide => a.checked_div(b).unwrap_or(-1),
-            // XLA's remainder by 0 is the dividend.
-            Binary::Remainder => a.checked_rem(b).unwrap_or(a),
-            Binary::Minimum => a.min(b),
-            Binary::Maximum => a.max(b),
-        }))
+        Some(Self::Integer(operator(binary).of(a, b)))
     }
 }
 
@@ -234,7 +226,7 @@ mod tests {
             (F32, u128::from(f32::NAN.to_bits()), U8, 0),
             (S64, 3, F32, u128::from(3_f32.to_bits())),
         ] {
-            let given = Number::read(from, bits).and_then(|number| number.write(to));
+            let given = Scalar::read(from, bits).and_then(|number| number.write(to));
             assert_eq!(given, Some(expected), "{from} {bits:#x} to {to}");
         }
     }

@@ -12,7 +12,7 @@ pub(super) const MAX_STEPS: usize = 1 << 20;
 
 /// A computation that is entered from a place of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Frame {
+struct CallFrame {
     computation: usize,
     /// The frame and the instruction that call it; `None` for the entry.
     caller: Option<(usize, usize)>,
@@ -20,57 +20,57 @@ struct Frame {
 
 /// The value of an instruction: of one in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Node {
+pub(super) struct GraphNode {
     frame: usize,
     place: usize,
 }
 
 /// Parts of tuples, the outermost first.
-pub(super) type Path = SmallVec<[usize; 2]>;
+pub(super) type TuplePath = SmallVec<[usize; 2]>;
 
 /// An array of the program.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Origin {
+pub(super) enum ArrayOrigin {
     /// The result of an instruction.
-    Node(Node),
+    Instruction(GraphNode),
     /// A parameter of the program, or the part of one.
-    Parameter(usize, Path),
+    Parameter(usize, TuplePath),
     /// A part of a constant that is a tuple.
-    Part(Node, Path),
+    Part(GraphNode, TuplePath),
 }
 
 /// The instructions of a module, with the frames that were entered so far.
 #[derive(Debug)]
 pub(super) struct Graph<'a> {
     module: &'a Module,
-    frames: Vec<Frame>,
-    entered: HashMap<Frame, usize>,
+    frames: Vec<CallFrame>,
+    entered: HashMap<CallFrame, usize>,
     steps: usize,
 }
 
 impl<'a> Graph<'a> {
     pub(super) fn new(module: &'a Module) -> Self {
-        let entry = Frame { computation: module.entry_index(), caller: None };
+        let entry = CallFrame { computation: module.entry_index(), caller: None };
         Self { module, frames: vec![entry], entered: HashMap::new(), steps: 0 }
     }
 
     /// The instruction whose value is the program's result.
-    pub(super) fn root(&self) -> Node {
-        Node { frame: 0, place: self.module.entry().root() }
+    pub(super) fn root(&self) -> GraphNode {
+        GraphNode { frame: 0, place: self.module.entry().root() }
     }
 
     pub(super) fn computations(&self) -> &'a [Computation] {
         self.module.computations()
     }
 
-    pub(super) fn instruction(&self, node: Node) -> &'a Instruction {
+    pub(super) fn instruction(&self, node: GraphNode) -> &'a Instruction {
         let computation = self.frames[node.frame].computation;
         &self.module.computations()[computation].instructions()[node.place]
     }
 
     /// An operand's value: a node whose own value is to be looked for.
-    pub(super) fn operand(&self, node: Node, number: usize) -> Node {
-        Node { place: self.instruction(node).operands()[number], ..node }
+    pub(super) fn operand(&self, node: GraphNode, number: usize) -> GraphNode {
+        GraphNode { place: self.instruction(node).operands()[number], ..node }
     }
 
     /// Counts an instruction that is followed.
@@ -83,25 +83,29 @@ impl<'a> Graph<'a> {
     }
 
     /// Where an array of a node comes from; `path` leads to it in the node's value.
-    pub(super) fn origin(&mut self, node: Node, path: Path) -> Result<Origin, ProgramError> {
+    pub(super) fn origin(
+        &mut self,
+        node: GraphNode,
+        path: TuplePath,
+    ) -> Result<ArrayOrigin, ProgramError> {
         self.origin_passing(node, path, |_, _| {})
     }
 
     /// The same, and calls `pass` with each instruction on the way: its computation and its place there.
     pub(super) fn origin_passing(
         &mut self,
-        mut node: Node,
-        mut path: Path,
+        mut node: GraphNode,
+        mut path: TuplePath,
         mut pass: impl FnMut(usize, usize),
-    ) -> Result<Origin, ProgramError> {
+    ) -> Result<ArrayOrigin, ProgramError> {
         loop {
             self.step()?;
             pass(self.frames[node.frame].computation, node.place);
             let instruction = self.instruction(node);
             node = match instruction.opcode() {
                 Opcode::Parameter { number } => match self.frames[node.frame].caller {
-                    None => return Ok(Origin::Parameter(*number, path)),
-                    Some((frame, place)) => self.operand(Node { frame, place }, *number),
+                    None => return Ok(ArrayOrigin::Parameter(*number, path)),
+                    Some((frame, place)) => self.operand(GraphNode { frame, place }, *number),
                 },
                 Opcode::Tuple if !path.is_empty() => {
                     let part = path.remove(0);
@@ -117,20 +121,22 @@ impl<'a> Graph<'a> {
                 Opcode::Copy | Opcode::OptBarrier | Opcode::IdentityCall(_) => {
                     self.operand(node, 0)
                 }
-                Opcode::Constant(_) if !path.is_empty() => return Ok(Origin::Part(node, path)),
-                _ => return Ok(Origin::Node(node)),
+                Opcode::Constant(_) if !path.is_empty() => {
+                    return Ok(ArrayOrigin::Part(node, path));
+                }
+                _ => return Ok(ArrayOrigin::Instruction(node)),
             };
         }
     }
 
     /// The root of a computation that a node calls.
-    fn enter(&mut self, node: Node, computation: usize) -> Node {
-        let frame = Frame { computation, caller: Some((node.frame, node.place)) };
+    fn enter(&mut self, node: GraphNode, computation: usize) -> GraphNode {
+        let frame = CallFrame { computation, caller: Some((node.frame, node.place)) };
         let next = self.frames.len();
         let number = *self.entered.entry(frame).or_insert(next);
         if number == next {
             self.frames.push(frame);
         }
-        Node { frame: number, place: self.module.computations()[computation].root() }
+        GraphNode { frame: number, place: self.module.computations()[computation].root() }
     }
 }

@@ -1,19 +1,19 @@
 //! One instruction on the index of its value: which operand the elements come from, and at which index of that.
 
 use super::{
-    graph::{Graph, Node, Origin, Path},
+    graph::{ArrayOrigin, Graph, GraphNode, TuplePath},
     literal::{signed, storage_bits},
-    pull::{Halt, Item, Pull, Stop},
-    window::{Window, padded},
+    pull::{Halt, PendingValue, Pull, Stop},
+    window::{WindowRange, padded},
 };
 use crate::{
     hlo::Opcode,
-    nest::{Index, NestError, Region},
+    nest::{Index, NestError, WalkRegion},
 };
 
 impl Pull<'_, '_> {
     /// Follows a node one instruction back.
-    pub(super) fn instruction(&mut self, item: Item, node: Node) -> Result<(), Halt> {
+    pub(super) fn instruction(&mut self, item: PendingValue, node: GraphNode) -> Result<(), Halt> {
         let instruction = self.graph.instruction(node);
         if let Opcode::Select = instruction.opcode() {
             return self.select(node, item);
@@ -22,7 +22,7 @@ impl Pull<'_, '_> {
             return Err(Halt::Stop(Stop::Compute(node)));
         }
         let own = self.extents(node)?;
-        let Item { mut region, index, part, .. } = item;
+        let PendingValue { mut region, index, part, .. } = item;
         if let Some((operand, index, part)) =
             self.moved(node, &mut region, &index, &part, self.unit)?
         {
@@ -32,13 +32,19 @@ impl Pull<'_, '_> {
         let operand = |graph: &Graph, number: usize| graph.operand(node, number);
         match instruction.opcode() {
             Opcode::Constant(literal) => {
-                let item = Item { node, path: Path::new(), region, index, part };
-                self.constant(item, Origin::Node(node), literal)
+                let item = PendingValue { node, path: TuplePath::new(), region, index, part };
+                self.constant(item, ArrayOrigin::Instruction(node), literal)
             }
             Opcode::Pad { dimensions } => {
                 let (value, fill) = (operand(self.graph, 0), operand(self.graph, 1));
                 let windows = padded(&self.extents(value)?, dimensions);
-                let outer = Item { node: fill, path: Path::new(), region, index: vec![], part };
+                let outer = PendingValue {
+                    node: fill,
+                    path: TuplePath::new(),
+                    region,
+                    index: vec![],
+                    part,
+                };
                 self.replaced(value, outer, &index, windows)
             }
             Opcode::DynamicUpdateSlice => {
@@ -46,7 +52,7 @@ impl Pull<'_, '_> {
                 let extents = self.extents(update)?;
                 let starts = self.starts(&mut region, (node, 2), &own, &extents)?;
                 let windows = starts.into_iter().zip(&extents);
-                let windows = windows.map(|(start, &extent)| Window {
+                let windows = windows.map(|(start, &extent)| WindowRange {
                     start,
                     starts: None,
                     extent,
@@ -54,15 +60,23 @@ impl Pull<'_, '_> {
                 });
                 let windows = windows.collect();
                 let whole = index.clone();
-                let outer = Item { node: array, path: Path::new(), region, index: whole, part };
+                let outer = PendingValue {
+                    node: array,
+                    path: TuplePath::new(),
+                    region,
+                    index: whole,
+                    part,
+                };
                 self.replaced(update, outer, &index, windows)
             }
             Opcode::Concatenate { dimension } => {
                 self.concatenate(node, *dimension, region, &index, &part)
             }
-            Opcode::Scatter(scatter) => {
-                self.scatter(node, scatter, Item { node, path: Path::new(), region, index, part })
-            }
+            Opcode::Scatter(scatter) => self.scatter(
+                node,
+                scatter,
+                PendingValue { node, path: TuplePath::new(), region, index, part },
+            ),
             Opcode::Complex => self.complex(node, &region, &index, &part),
             // Of a number that is not complex.
             Opcode::Imag => Ok(self.assembly.bits(region, 0)?),
@@ -73,8 +87,8 @@ impl Pull<'_, '_> {
     /// A complex number has its real part first in memory, then the imaginary one.
     fn complex(
         &mut self,
-        node: Node,
-        region: &Region,
+        node: GraphNode,
+        region: &WalkRegion,
         index: &[Index],
         part: &Index,
     ) -> Result<(), Halt> {
@@ -84,33 +98,39 @@ impl Pull<'_, '_> {
         }
         let parts = u64::from(half / self.unit);
         let [real, imaginary] = [0, 1].map(|number| self.graph.operand(node, number));
-        let asked = self.assembly.ask(region, part, 0, parts)?;
-        if let Some((region, part)) = asked.outside {
+        let split = self.assembly.split_region(region, part, 0, parts)?;
+        if let Some((region, part)) = split.outside {
             let part = part.scaled(1, -signed(parts)).ok_or(NestError::PAST_LIMIT)?;
             self.go_on(imaginary, region, index.to_vec(), part);
         }
-        if let Some((region, part)) = asked.inside {
+        if let Some((region, part)) = split.inside {
             self.go_on(real, region, index.to_vec(), part);
         }
         Ok(())
     }
 
     /// A value is what an operand is at another index.
-    pub(super) fn go_on(&mut self, node: Node, region: Region, index: Vec<Index>, part: Index) {
-        self.items.push(Item { node, path: Path::new(), region, index, part });
+    pub(super) fn go_on(
+        &mut self,
+        node: GraphNode,
+        region: WalkRegion,
+        index: Vec<Index>,
+        part: Index,
+    ) {
+        self.pending.push(PendingValue { node, path: TuplePath::new(), region, index, part });
     }
 
     /// A value inside a part is another one; `outer` is taken where the index lies outside.
     fn replaced(
         &mut self,
-        value: Node,
-        outer: Item,
+        value: GraphNode,
+        outer: PendingValue,
         index: &[Index],
-        windows: Vec<Window>,
+        windows: Vec<WindowRange>,
     ) -> Result<(), Halt> {
         let (inside, outside) = self.inside(&outer.region, index, windows)?;
         let part = outer.part.clone();
-        self.items.extend(outside.map(|region| Item { region, ..outer }));
+        self.pending.extend(outside.map(|region| PendingValue { region, ..outer }));
         if let Some((region, index)) = inside {
             self.go_on(value, region, index, part);
         }
@@ -120,9 +140,9 @@ impl Pull<'_, '_> {
     /// Operands one after the other: each is taken where no earlier one is.
     fn concatenate(
         &mut self,
-        node: Node,
+        node: GraphNode,
         dimension: usize,
-        region: Region,
+        region: WalkRegion,
         index: &[Index],
         part: &Index,
     ) -> Result<(), Halt> {
@@ -136,16 +156,22 @@ impl Pull<'_, '_> {
             let operand = self.graph.operand(node, number);
             let first = end;
             end += self.extents(operand)?[dimension];
-            let asked = self.assembly.ask(&region, &along, first, end)?;
-            if let Some((region, along)) = asked.inside {
+            let split = self.assembly.split_region(&region, &along, first, end)?;
+            if let Some((region, along)) = split.inside {
                 let mut index = index.to_vec();
                 index[dimension] = along.scaled(1, -signed(first)).ok_or(NestError::PAST_LIMIT)?;
                 let part = part.clone();
-                items.push(Item { node: operand, path: Path::new(), region, index, part });
+                items.push(PendingValue {
+                    node: operand,
+                    path: TuplePath::new(),
+                    region,
+                    index,
+                    part,
+                });
             }
-            rest = asked.outside;
+            rest = split.outside;
         }
-        self.items.extend(items.into_iter().rev());
+        self.pending.extend(items.into_iter().rev());
         Ok(())
     }
 }

@@ -3,11 +3,11 @@
 use smallvec::SmallVec;
 
 use super::{
-    Program, ProgramError, Step, Value,
+    BufferId, Program, ProgramError, ProgramStep,
     fold::{MAX_ELEMENTS, fold},
-    graph::{Graph, Node, Origin, Path},
+    graph::{ArrayOrigin, Graph, GraphNode, TuplePath},
     literal::{elements, extents},
-    pull::{Kept, Pulled, Stop, Wanted, pull, refused},
+    pull::{KernelOutput, ModuleBuffers, Pulled, Stop, pull, refused},
     reduce::{self, combiner},
     trail::Trail,
 };
@@ -33,7 +33,7 @@ const MOST_CASES: usize = 1 << 12;
 const MAX_FOLDS: usize = 64;
 
 /// A program, the array of each of its parameters (its number, and where it stands), and the trail of each step.
-pub(super) type Traced = (Program, Vec<(usize, Path)>, Vec<Trail>);
+pub(super) type Traced = (Program, Vec<(usize, TuplePath)>, Vec<Trail>);
 
 /// Lowers every result of a module.
 pub(super) fn lower(module: &Module) -> Result<Program, ProgramError> {
@@ -48,38 +48,40 @@ pub(super) fn trace(module: &Module) -> Result<Traced, ProgramError> {
 fn lowered(module: &Module, keeps_trail: bool) -> Result<Traced, ProgramError> {
     let mut parameters = Vec::new();
     for (number, shape) in module.parameters().iter().enumerate() {
-        each_array(shape, &mut Path::new(), &mut |path, shape| {
+        each_array(shape, &mut TuplePath::new(), &mut |path, shape| {
             parameters.push((number, path.clone(), shape.clone()));
         });
     }
     let mut results = Vec::new();
-    each_array(module.result(), &mut Path::new(), &mut |path, shape| {
+    each_array(module.result(), &mut TuplePath::new(), &mut |path, shape| {
         results.push((path.clone(), shape.clone()));
     });
-    let kept = Kept { parameters, ..Kept::default() };
+    let buffers = ModuleBuffers { parameters, ..ModuleBuffers::default() };
     let graph = Graph::new(module);
-    let mut lowering = Lowering { graph, kept, steps: Vec::new(), keeps_trail, trails: Vec::new() };
+    let mut lowering =
+        ModuleLowering { graph, buffers, steps: Vec::new(), keeps_trail, trails: Vec::new() };
     let root = lowering.graph.root();
     for (number, (path, shape)) in results.iter().enumerate() {
-        lowering.value(root, path.clone(), shape, Value::Result(number))?;
+        lowering.value(root, path.clone(), shape, BufferId::Result(number))?;
     }
-    let Lowering { kept, steps, trails, .. } = lowering;
-    let places = kept.parameters.iter().map(|(number, path, _)| (*number, path.clone())).collect();
-    let described = |shapes: Vec<Shape>, value: fn(usize) -> Value| {
+    let ModuleLowering { buffers, steps, trails, .. } = lowering;
+    let places =
+        buffers.parameters.iter().map(|(number, path, _)| (*number, path.clone())).collect();
+    let described = |shapes: Vec<Shape>, value: fn(usize) -> BufferId| {
         let buffers = shapes.into_iter().enumerate();
-        buffers.map(|(number, shape)| super::Buffer::new(value(number), shape)).collect()
+        buffers.map(|(number, shape)| super::ArrayBuffer::new(value(number), shape)).collect()
     };
     let parameters: Result<Vec<_>, _> =
-        described(kept.parameters.into_iter().map(|of| of.2).collect(), Value::Parameter);
+        described(buffers.parameters.into_iter().map(|of| of.2).collect(), BufferId::Parameter);
     let results: Result<Vec<_>, _> =
-        described(results.into_iter().map(|of| of.1).collect(), Value::Result);
-    let scratch: Result<Vec<_>, _> = described(kept.scratch, Value::Scratch);
+        described(results.into_iter().map(|of| of.1).collect(), BufferId::Result);
+    let scratch: Result<Vec<_>, _> = described(buffers.scratch, BufferId::Scratch);
     let program = Program {
         name: module.name().to_owned(),
         parameters: parameters?,
         results: results?,
         scratch: scratch?,
-        constants: kept.constants.into_iter().map(|of| of.1).collect(),
+        constants: buffers.constants.into_iter().map(|of| of.1).collect(),
         steps,
         kernels: Vec::new(),
     };
@@ -87,7 +89,7 @@ fn lowered(module: &Module, keeps_trail: bool) -> Result<Traced, ProgramError> {
 }
 
 /// Calls `each` for the arrays of a shape, with where they stand; what has no elements is left out.
-fn each_array(shape: &Shape, path: &mut Path, each: &mut impl FnMut(&Path, &Shape)) {
+fn each_array(shape: &Shape, path: &mut TuplePath, each: &mut impl FnMut(&TuplePath, &Shape)) {
     if shape.element_type() != ElementType::Tuple {
         return each(path, shape);
     }
@@ -98,32 +100,33 @@ fn each_array(shape: &Shape, path: &mut Path, each: &mut impl FnMut(&Path, &Shap
     }
 }
 
-struct Lowering<'m> {
+struct ModuleLowering<'m> {
     graph: Graph<'m>,
-    kept: Kept,
-    steps: Vec<Step>,
+    buffers: ModuleBuffers,
+    steps: Vec<ProgramStep>,
     keeps_trail: bool,
-    /// The trail of each step, where they are kept.
+    /// The trail of each step, where they are buffers.
     trails: Vec<Trail>,
 }
 
-impl Lowering<'_> {
+impl ModuleLowering<'_> {
     /// Adds the steps that write a value to a buffer of this shape.
     fn value(
         &mut self,
-        node: Node,
-        path: Path,
+        node: GraphNode,
+        path: TuplePath,
         shape: &Shape,
-        buffer: Value,
+        buffer: BufferId,
     ) -> Result<(), ProgramError> {
         let destination = StrideDescriptor::try_from(shape)
             .map_err(|error| ProgramError::layout(buffer, shape, error))?;
         let element_type = shape.element_type();
         let destination = &destination;
         let (keeps_trail, most_cases) = (self.keeps_trail, MAX_CASES);
-        let mut wanted = Wanted { node, path, element_type, destination, keeps_trail, most_cases };
+        let mut output =
+            KernelOutput { node, path, element_type, destination, keeps_trail, most_cases };
         loop {
-            match pull(&mut self.graph, &mut self.kept, &wanted) {
+            match pull(&mut self.graph, &mut self.buffers, &output) {
                 Ok(Pulled { nest, sources, trail }) => {
                     // A kernel of a long list asks nothing below guards, where such lookups have a meaning.
                     let is_constant = nest.lookups().iter().all(Lookup::is_constant);
@@ -134,7 +137,7 @@ impl Lowering<'_> {
                     }
                     self.trails.extend(trail);
                     let nest = widen(coalesce(refine(nest)));
-                    self.steps.push(Step { nest, sources, destination: buffer });
+                    self.steps.push(ProgramStep { nest, sources, destination: buffer });
                     return Ok(());
                 }
                 Err(Stop::Refused(error)) => return Err(*error),
@@ -155,16 +158,18 @@ impl Lowering<'_> {
                     }
                 }
                 Err(Stop::Bound(error, visits)) => {
-                    let root = self.graph.origin(wanted.node, wanted.path.clone())?;
-                    let visits: Vec<(Node, usize)> = visits
+                    let root = self.graph.origin(output.node, output.path.clone())?;
+                    let visits: Vec<(GraphNode, usize)> = visits
                         .into_iter()
-                        .filter(|&(node, _)| Origin::Node(node) != root && !self.is_constant(node))
+                        .filter(|&(node, _)| {
+                            ArrayOrigin::Instruction(node) != root && !self.is_constant(node)
+                        })
                         .collect();
                     let is_long = matches!(*error, NestError::Bound { what: "cases", .. });
                     if let Some(shared) = shared(&visits) {
                         self.scratch(shared)?;
-                    } else if is_long && wanted.most_cases < MOST_CASES {
-                        wanted.most_cases = MOST_CASES;
+                    } else if is_long && output.most_cases < MOST_CASES {
+                        output.most_cases = MOST_CASES;
                     } else if let (false, Some(&(first, _))) = (is_long, visits.first()) {
                         self.scratch(first)?;
                     } else {
@@ -176,21 +181,21 @@ impl Lowering<'_> {
         }
     }
 
-    fn is_constant(&self, node: Node) -> bool {
+    fn is_constant(&self, node: GraphNode) -> bool {
         matches!(self.graph.instruction(node).opcode(), Opcode::Constant(_))
     }
 
-    fn unsupported(&self, node: Node, reason: &str) -> ProgramError {
+    fn unsupported(&self, node: GraphNode, reason: &str) -> ProgramError {
         refused(&self.graph, node, reason)
     }
 
     /// The value of a node, where it depends on constants alone and is no larger than what is computed when compiling.
-    fn constant(&mut self, node: Node, depth: usize) -> Result<Option<Literal>, ProgramError> {
-        let origin = self.graph.origin(node, Path::new())?;
-        if let Some(literal) = self.kept.folded.get(&origin) {
+    fn constant(&mut self, node: GraphNode, depth: usize) -> Result<Option<Literal>, ProgramError> {
+        let origin = self.graph.origin(node, TuplePath::new())?;
+        if let Some(literal) = self.buffers.folded.get(&origin) {
             return Ok(Some(literal.clone()));
         }
-        let Origin::Node(found) = origin else { return Ok(None) };
+        let ArrayOrigin::Instruction(found) = origin else { return Ok(None) };
         let instruction = self.graph.instruction(found);
         if depth == MAX_FOLDS {
             return Ok(None);
@@ -221,13 +226,13 @@ impl Lowering<'_> {
             _ => self.moved(found, depth)?,
         };
         if let Some(literal) = &literal {
-            self.kept.folded.insert(origin, literal.clone());
+            self.buffers.folded.insert(origin, literal.clone());
         }
         Ok(literal)
     }
 
     /// The value of a node that moves constants.
-    fn moved(&mut self, node: Node, depth: usize) -> Result<Option<Literal>, ProgramError> {
+    fn moved(&mut self, node: GraphNode, depth: usize) -> Result<Option<Literal>, ProgramError> {
         let shape = self.graph.instruction(node).shape();
         let Some(extents) = extents(shape).filter(|extents| elements(extents) <= MAX_ELEMENTS)
         else {
@@ -236,16 +241,17 @@ impl Lowering<'_> {
         let element_type = shape.element_type();
         let Ok(shape) = Shape::new(element_type, extents, None) else { return Ok(None) };
         let Ok(destination) = StrideDescriptor::try_from(&shape) else { return Ok(None) };
-        let path = Path::new();
+        let path = TuplePath::new();
         let destination = &destination;
         let (keeps_trail, most_cases) = (false, MAX_CASES);
-        let wanted = Wanted { node, path, element_type, destination, keeps_trail, most_cases };
+        let output =
+            KernelOutput { node, path, element_type, destination, keeps_trail, most_cases };
         loop {
-            match pull(&mut self.graph, &mut self.kept, &wanted) {
+            match pull(&mut self.graph, &mut self.buffers, &output) {
                 Ok(Pulled { nest, sources, .. }) => {
-                    let constants = &self.kept.constants;
-                    let of = |source: &Value| match *source {
-                        Value::Constant(number) => Some(constants[number].1.as_slice()),
+                    let constants = &self.buffers.constants;
+                    let of = |source: &BufferId| match *source {
+                        BufferId::Constant(number) => Some(constants[number].1.as_slice()),
                         _ => None,
                     };
                     let Some(sources) = sources.iter().map(of).collect::<Option<Vec<_>>>() else {
@@ -267,8 +273,8 @@ impl Lowering<'_> {
     }
 
     /// Computes a value before, into a scratch buffer in the default layout.
-    fn scratch(&mut self, node: Node) -> Result<(), ProgramError> {
-        if self.kept.scratch.len() == MAX_SCRATCH {
+    fn scratch(&mut self, node: GraphNode) -> Result<(), ProgramError> {
+        if self.buffers.scratch.len() == MAX_SCRATCH {
             return Err(ProgramError::TooManyScratchBuffers { limit: MAX_SCRATCH });
         }
         let instruction = self.graph.instruction(node);
@@ -279,16 +285,16 @@ impl Lowering<'_> {
             return Err(self.unsupported(node, "; its extents are not fixed"));
         };
         // The number is taken first: what this value needs before it comes in buffers of its own.
-        let number = self.kept.scratch.len();
-        self.kept.scratch.push(shape.clone());
-        self.value(node, SmallVec::new(), &shape, Value::Scratch(number))?;
-        self.kept.scratch_of.insert(Origin::Node(node), number);
+        let number = self.buffers.scratch.len();
+        self.buffers.scratch.push(shape.clone());
+        self.value(node, SmallVec::new(), &shape, BufferId::Scratch(number))?;
+        self.buffers.scratch_of.insert(ArrayOrigin::Instruction(node), number);
         Ok(())
     }
 }
 
 /// The value to compute before, where a kernel passes a bound: one that is used several times.
-fn shared(visits: &[(Node, usize)]) -> Option<Node> {
+fn shared(visits: &[(GraphNode, usize)]) -> Option<GraphNode> {
     let several = visits.iter().filter(|(_, count)| *count > 1);
     several.min_by_key(|(_, count)| count.abs_diff(SHARED_VISITS)).map(|(node, _)| *node)
 }

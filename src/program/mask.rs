@@ -1,14 +1,14 @@
 //! Masks: predicates that depend on the index alone, such as those of a triangle, as guards.
 
 use super::{
-    graph::{Node, Origin, Path},
+    graph::{ArrayOrigin, GraphNode, TuplePath},
     literal::{element, elements, extents, is_integer, storage_bits},
-    number::Range,
-    pull::{Halt, Item, Pull},
+    number::NumberRange,
+    pull::{Halt, PendingValue, Pull},
 };
 use crate::{
     hlo::{Binary, ComparisonDirection, Opcode},
-    nest::{Index, Region},
+    nest::{Index, WalkRegion},
     shape::ElementType,
 };
 
@@ -26,24 +26,24 @@ struct Mask {
 impl Pull<'_, '_> {
     /// Follows a select: on both sides of a guard, which a predicate that depends on the index alone is, and a lookup of
     /// any other one is asked by.
-    pub(super) fn select(&mut self, node: Node, item: Item) -> Result<(), Halt> {
+    pub(super) fn select(&mut self, node: GraphNode, item: PendingValue) -> Result<(), Halt> {
         let [predicate, on_true, on_false] =
             [0, 1, 2].map(|number| self.graph.operand(node, number));
-        let Item { mut region, index, part, .. } = item;
+        let PendingValue { mut region, index, part, .. } = item;
         let is_scalar = self.graph.instruction(predicate).shape().rank() == 0;
         let at = if is_scalar { &[] } else { &index[..] };
         let mask = if let Some(mask) = self.mask(&mut region, predicate, at)? {
             mask
         } else {
-            let holds = self.number(&mut region, predicate, at, Range::clamped(1))?;
+            let holds = self.number(&mut region, predicate, at, NumberRange::clamped(1))?;
             Mask { index: holds, end: 1, turned: true }
         };
-        let asked = self.assembly.ask(&region, &mask.index, 0, mask.end)?;
+        let split = self.assembly.split_region(&region, &mask.index, 0, mask.end)?;
         let (inside, outside) = if mask.turned { (on_false, on_true) } else { (on_true, on_false) };
-        if let Some((region, _)) = asked.outside {
+        if let Some((region, _)) = split.outside {
             self.go_on(outside, region, index.clone(), part.clone());
         }
-        if let Some((region, _)) = asked.inside {
+        if let Some((region, _)) = split.inside {
             self.go_on(inside, region, index, part);
         }
         Ok(())
@@ -52,14 +52,14 @@ impl Pull<'_, '_> {
     /// The guard that a predicate is at an index.
     fn mask(
         &mut self,
-        region: &mut Region,
-        mut node: Node,
+        region: &mut WalkRegion,
+        mut node: GraphNode,
         index: &[Index],
     ) -> Result<Option<Mask>, Halt> {
         use ComparisonDirection::{Eq, Ge, Gt, Le, Lt, Ne};
         let mut index = index.to_vec();
         for _ in 0..MAX_DEPTH {
-            let Origin::Node(found) = self.graph.origin(node, Path::new())? else {
+            let ArrayOrigin::Instruction(found) = self.graph.origin(node, TuplePath::new())? else {
                 return Ok(None);
             };
             let Opcode::Compare { direction, total_order: false } =
@@ -95,12 +95,14 @@ impl Pull<'_, '_> {
     /// An integer that depends on the index alone, as a form; `None` where it depends on more, or may wrap around.
     pub(super) fn integer(
         &mut self,
-        region: &mut Region,
-        node: Node,
+        region: &mut WalkRegion,
+        node: GraphNode,
         index: &[Index],
         depth: usize,
     ) -> Result<Option<Index>, Halt> {
-        let Origin::Node(found) = self.graph.origin(node, Path::new())? else { return Ok(None) };
+        let ArrayOrigin::Instruction(found) = self.graph.origin(node, TuplePath::new())? else {
+            return Ok(None);
+        };
         let instruction = self.graph.instruction(found);
         let element_type = instruction.shape().element_type();
         if depth == MAX_DEPTH || !is_integer(element_type) {
@@ -134,10 +136,10 @@ impl Pull<'_, '_> {
     /// The operand of an instruction that moves elements without a choice or a lookup, and the index there.
     fn substituted(
         &mut self,
-        region: &mut Region,
-        node: Node,
+        region: &mut WalkRegion,
+        node: GraphNode,
         index: &[Index],
-    ) -> Result<Option<(Node, Vec<Index>)>, Halt> {
+    ) -> Result<Option<(GraphNode, Vec<Index>)>, Halt> {
         let instruction = self.graph.instruction(node);
         if !matches!(
             instruction.opcode(),

@@ -44,5 +44,5 @@ mod way;
 mod window;
 
 pub use error::ProgramError;
-pub use program::{Buffer, Program, Step, Value, compile_module};
+pub use program::{ArrayBuffer, BufferId, Program, ProgramStep, compile_module};
 pub use way::{Origin, Passed, Way, Ways};

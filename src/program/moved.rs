@@ -1,27 +1,27 @@
 //! Instructions whose elements all come from one operand: each on the index of its value.
 
 use super::{
-    graph::Node,
+    graph::GraphNode,
     literal::{extents, is_integer, signed, storage_bits},
-    number::Range,
+    number::NumberRange,
     pull::{Halt, Pull, unsupported},
     regroup::regroup,
 };
 use crate::{
     hlo::{Gather, Opcode},
-    nest::{Index, NestError, Region},
+    nest::{Index, NestError, WalkRegion},
 };
 
 /// An operand, the index there, and which unit of the element.
-pub(super) type Moved = (Node, Vec<Index>, Index);
+pub(super) type Moved = (GraphNode, Vec<Index>, Index);
 
 impl Pull<'_, '_> {
     /// Where the element at an index comes from, of which `part` is the unit of `unit` bits; `None` where the instruction
     /// has a choice of operands, or computes.
     pub(super) fn moved(
         &mut self,
-        node: Node,
-        region: &mut Region,
+        node: GraphNode,
+        region: &mut WalkRegion,
         index: &[Index],
         part: &Index,
         unit: u32,
@@ -104,8 +104,8 @@ impl Pull<'_, '_> {
     /// place in the slice.
     fn gather(
         &mut self,
-        node: Node,
-        region: &mut Region,
+        node: GraphNode,
+        region: &mut WalkRegion,
         gather: &Gather,
         index: &[Index],
     ) -> Result<Vec<Index>, Halt> {
@@ -119,7 +119,7 @@ impl Pull<'_, '_> {
             (0..index.len()).filter(|d| !is_offset(d)).map(|d| &index[d]).collect();
         let mut source = vec![Index::constant(0); extents.len()];
         for (number, &dimension) in gather.start_index_map.iter().enumerate() {
-            let range = Range::clamped(extents[dimension] - gather.slice_sizes[dimension]);
+            let range = NumberRange::clamped(extents[dimension] - gather.slice_sizes[dimension]);
             let at = vector_at(&batch, gather.index_vector_dim, number, self.rank(indices));
             source[dimension] = self.number(region, indices, &at, range)?;
         }
@@ -142,15 +142,15 @@ impl Pull<'_, '_> {
 
     /// Whether a conversion between integers leaves all bits that the kernel writes as they are. Bytes and wider elements
     /// are taken apart elsewhere, so that this is so where the kernel writes narrower ones.
-    fn keeps(&self, node: Node, operand: Node) -> bool {
-        let enough = |node: Node| {
+    fn keeps(&self, node: GraphNode, operand: GraphNode) -> bool {
+        let enough = |node: GraphNode| {
             let element_type = self.graph.instruction(node).shape().element_type();
             is_integer(element_type) && element_type.bits() >= Some(self.bits)
         };
         self.bits < 8 && enough(node) && enough(operand)
     }
 
-    fn rank(&self, node: Node) -> usize {
+    fn rank(&self, node: GraphNode) -> usize {
         self.graph.instruction(node).shape().rank()
     }
 
@@ -158,8 +158,8 @@ impl Pull<'_, '_> {
     /// those of memory.
     fn bitcast(
         &mut self,
-        node: Node,
-        region: &mut Region,
+        node: GraphNode,
+        region: &mut WalkRegion,
         index: &[Index],
         (part, unit): (&Index, u32),
         in_memory: bool,

@@ -2,16 +2,16 @@
 //! they depend on the index alone, else as lookups.
 
 use super::{
-    ProgramError, Value,
-    graph::{Node, Origin, Path},
+    BufferId, ProgramError,
+    graph::{ArrayOrigin, GraphNode, TuplePath},
     literal::{element, extents, storage_bits, uniform},
-    numbers::{Numbers, comparison, integer, operator},
+    numbers::{LookupBuilder, comparison, integer, operator},
     pull::{Halt, Pull, Stop, unsupported},
     window::padded,
 };
 use crate::{
     hlo::{Binary, Instruction, Literal, Opcode},
-    nest::{Below, Index, Lookup, NestError, Number, NumberOf, Operator, Region},
+    nest::{Index, Lookup, LookupExpr, NestError, Number, Operator, OutOfRange, WalkRegion},
     shape::Shape,
     stride::StrideDescriptor,
 };
@@ -21,15 +21,15 @@ const MAX_DEPTH: usize = 128;
 
 /// The range that a number is brought into.
 #[derive(Clone, Copy)]
-pub(super) struct Range {
+pub(super) struct NumberRange {
     pub(super) last: u64,
-    pub(super) below: Below,
+    pub(super) out_of_range: OutOfRange,
 }
 
-impl Range {
+impl NumberRange {
     /// Clamped, as starts are.
     pub(super) fn clamped(last: u64) -> Self {
-        Self { last, below: Below::Zero }
+        Self { last, out_of_range: OutOfRange::Clamp }
     }
 }
 
@@ -38,8 +38,8 @@ impl Pull<'_, '_> {
     /// `first` on, a scalar for each dimension, or one vector of them.
     pub(super) fn starts(
         &mut self,
-        region: &mut Region,
-        (node, first): (Node, usize),
+        region: &mut WalkRegion,
+        (node, first): (GraphNode, usize),
         extents: &[u64],
         sizes: &[u64],
     ) -> Result<Vec<Index>, Halt> {
@@ -48,7 +48,7 @@ impl Pull<'_, '_> {
             && self.graph.instruction(self.graph.operand(node, first)).shape().rank() == 1;
         let mut starts = Vec::with_capacity(extents.len());
         for (dimension, (extent, size)) in extents.iter().zip(sizes).enumerate() {
-            let range = Range::clamped(extent.saturating_sub(*size));
+            let range = NumberRange::clamped(extent.saturating_sub(*size));
             let (operand, index) = if vector {
                 (first, vec![Index::constant(dimension as u64)])
             } else {
@@ -63,10 +63,10 @@ impl Pull<'_, '_> {
     /// The integer of a value at an index, brought into a range.
     pub(super) fn number(
         &mut self,
-        region: &mut Region,
-        node: Node,
+        region: &mut WalkRegion,
+        node: GraphNode,
         index: &[Index],
-        Range { last, below }: Range,
+        NumberRange { last, out_of_range }: NumberRange,
     ) -> Result<Index, Halt> {
         if last == 0 {
             return Ok(Index::constant(0));
@@ -77,11 +77,11 @@ impl Pull<'_, '_> {
                 return Ok(index);
             }
         }
-        let mut numbers = Numbers::default();
+        let mut numbers = LookupBuilder::default();
         let number = self.computed(region, &mut numbers, node, index, 0)?;
         let numbers = numbers.used(number);
-        let lookup = Lookup { numbers, last, below };
-        if let [Number { of: NumberOf::Constant(_), .. }] = lookup.numbers[..] {
+        let lookup = Lookup { numbers, last, out_of_range };
+        if let [Number { of: LookupExpr::Constant(_), .. }] = lookup.numbers[..] {
             return Ok(Index::constant(lookup.value(&[], |_| 0)));
         }
         Ok(self.assembly.lookup(lookup)?)
@@ -90,51 +90,57 @@ impl Pull<'_, '_> {
     /// The number at an index of a constant that kernels read, brought into a range.
     pub(super) fn entry(
         &mut self,
-        region: &mut Region,
-        node: Node,
+        region: &mut WalkRegion,
+        node: GraphNode,
         constant: usize,
         index: &[Index],
-        Range { last, below }: Range,
+        NumberRange { last, out_of_range }: NumberRange,
     ) -> Result<Index, Halt> {
-        let mut numbers = Numbers::default();
-        let shape = self.kept.constants[constant].0.clone();
-        let buffer = (Value::Constant(constant), &shape);
+        let mut numbers = LookupBuilder::default();
+        let shape = self.buffers.constants[constant].0.clone();
+        let buffer = (BufferId::Constant(constant), &shape);
         self.loaded(region, &mut numbers, node, buffer, index)?;
-        Ok(self.assembly.lookup(Lookup { numbers: numbers.all, last, below })?)
+        Ok(self.assembly.lookup(Lookup { numbers: numbers.all, last, out_of_range })?)
     }
 
     /// Adds the number of a value at an index.
     pub(super) fn computed(
         &mut self,
-        region: &mut Region,
-        numbers: &mut Numbers,
-        node: Node,
+        region: &mut WalkRegion,
+        numbers: &mut LookupBuilder,
+        node: GraphNode,
         index: &[Index],
         depth: usize,
     ) -> Result<usize, Halt> {
-        let origin = self.graph.origin(node, Path::new())?;
+        let origin = self.graph.origin(node, TuplePath::new())?;
         let found = match origin {
-            Origin::Parameter(number, ref path) => {
-                let (place, shape) = self.kept.parameter(number, path);
+            ArrayOrigin::Parameter(number, ref path) => {
+                let (place, shape) = self.buffers.parameter(number, path);
                 return self.loaded(
                     region,
                     numbers,
                     node,
-                    (Value::Parameter(place), &shape),
+                    (BufferId::Parameter(place), &shape),
                     index,
                 );
             }
-            Origin::Part(part, ref path) => {
+            ArrayOrigin::Part(part, ref path) => {
                 let literal = self.literal(part, path);
                 return self.known(region, numbers, origin, &literal, index);
             }
-            Origin::Node(found) => found,
+            ArrayOrigin::Instruction(found) => found,
         };
-        if let Some(&scratch) = self.kept.scratch_of.get(&origin) {
-            let shape = self.kept.scratch[scratch].clone();
-            return self.loaded(region, numbers, found, (Value::Scratch(scratch), &shape), index);
+        if let Some(&scratch) = self.buffers.scratch_of.get(&origin) {
+            let shape = self.buffers.scratch[scratch].clone();
+            return self.loaded(
+                region,
+                numbers,
+                found,
+                (BufferId::Scratch(scratch), &shape),
+                index,
+            );
         }
-        if let Some(literal) = self.kept.folded.get(&origin).cloned() {
+        if let Some(literal) = self.buffers.folded.get(&origin).cloned() {
             return self.known(region, numbers, origin, &literal, index);
         }
         let instruction = self.graph.instruction(found);
@@ -167,9 +173,9 @@ impl Pull<'_, '_> {
     /// What an instruction computes of the numbers of its operands; `None` where it computes none.
     fn operation(
         &mut self,
-        region: &mut Region,
-        numbers: &mut Numbers,
-        node: Node,
+        region: &mut WalkRegion,
+        numbers: &mut LookupBuilder,
+        node: GraphNode,
         index: &[Index],
         depth: usize,
     ) -> Result<Option<usize>, Halt> {
@@ -200,7 +206,7 @@ impl Pull<'_, '_> {
         };
         if let Opcode::Iota { dimension } = opcode {
             let form = index[*dimension].form().clone();
-            return Ok(Some(numbers.add(own, NumberOf::Index(form))?));
+            return Ok(Some(numbers.add(own, LookupExpr::Index(form))?));
         }
         let mut operands = [0; 3];
         for (number, place) in operands.iter_mut().zip(0..instruction.operands().len()) {
@@ -215,15 +221,15 @@ impl Pull<'_, '_> {
         }
         let [a, b, c] = operands;
         let of = match opcode {
-            Opcode::Convert => NumberOf::Convert(a),
-            Opcode::Select => NumberOf::Select(a, b, c),
+            Opcode::Convert => LookupExpr::Convert(a),
+            Opcode::Select => LookupExpr::Select(a, b, c),
             Opcode::Clamp => {
-                let least = numbers.compute(own, NumberOf::Binary(Operator::Maximum, b, a))?;
-                NumberOf::Binary(Operator::Minimum, least, c)
+                let least = numbers.compute(own, LookupExpr::Binary(Operator::Maximum, b, a))?;
+                LookupExpr::Binary(Operator::Minimum, least, c)
             }
             Opcode::Unary(unary) => numbers.unary(own, *unary, a)?,
-            Opcode::Binary(binary) => NumberOf::Binary(operator(*binary), a, b),
-            Opcode::Compare { direction, .. } => NumberOf::Binary(comparison(*direction), a, b),
+            Opcode::Binary(binary) => LookupExpr::Binary(operator(*binary), a, b),
+            Opcode::Compare { direction, .. } => LookupExpr::Binary(comparison(*direction), a, b),
             _ => return Ok(None),
         };
         Ok(Some(numbers.compute(own, of)?))
@@ -232,10 +238,10 @@ impl Pull<'_, '_> {
     /// Where the element at an index of a value that moves data comes from; `None` of a reduce that computes.
     fn elsewhere(
         &mut self,
-        region: &mut Region,
-        node: Node,
+        region: &mut WalkRegion,
+        node: GraphNode,
         index: &[Index],
-    ) -> Result<Option<(Node, Vec<Index>)>, Halt> {
+    ) -> Result<Option<(GraphNode, Vec<Index>)>, Halt> {
         let instruction = self.graph.instruction(node);
         if let Opcode::Concatenate { dimension } = instruction.opcode() {
             let (low, high) = index[*dimension].interval();
@@ -277,16 +283,16 @@ impl Pull<'_, '_> {
     /// Adds a number of a constant.
     fn known(
         &mut self,
-        region: &mut Region,
-        numbers: &mut Numbers,
-        origin: Origin,
+        region: &mut WalkRegion,
+        numbers: &mut LookupBuilder,
+        origin: ArrayOrigin,
         literal: &Literal,
         index: &[Index],
     ) -> Result<usize, Halt> {
         let shape = literal.shape();
         let node = match origin {
-            Origin::Node(node) | Origin::Part(node, _) => node,
-            Origin::Parameter(..) => unreachable!("a parameter is no constant"),
+            ArrayOrigin::Instruction(node) | ArrayOrigin::Part(node, _) => node,
+            ArrayOrigin::Parameter(..) => unreachable!("a parameter is no constant"),
         };
         let Some(own) = integer(shape.element_type()) else {
             return Err(unsupported(self.graph, node, NO_INTEGER));
@@ -298,7 +304,7 @@ impl Pull<'_, '_> {
         let bits = uniform(literal).or_else(|| place.map(|place| element(literal, place)));
         if let Some(bits) = bits {
             let value = own.wrap(bits.cast_signed());
-            return Ok(numbers.add(own, NumberOf::Constant(value))?);
+            return Ok(numbers.add(own, LookupExpr::Constant(value))?);
         }
         let value = self.constant_buffer(origin, literal);
         self.loaded(region, numbers, node, (value, shape), index)
@@ -307,10 +313,10 @@ impl Pull<'_, '_> {
     /// Adds a number that a buffer holds.
     fn loaded(
         &mut self,
-        region: &mut Region,
-        numbers: &mut Numbers,
-        node: Node,
-        (value, shape): (Value, &Shape),
+        region: &mut WalkRegion,
+        numbers: &mut LookupBuilder,
+        node: GraphNode,
+        (value, shape): (BufferId, &Shape),
         index: &[Index],
     ) -> Result<usize, Halt> {
         let descriptor = StrideDescriptor::try_from(shape)
@@ -326,7 +332,7 @@ impl Pull<'_, '_> {
         let source = self.source(value, true, |assembly| assembly.number_source(&descriptor))?;
         let at =
             self.assembly.load(region, source, &descriptor, index.iter().cloned().collect())?;
-        Ok(numbers.add(own, NumberOf::Load { source, at })?)
+        Ok(numbers.add(own, LookupExpr::Load { source, at })?)
     }
 }
 

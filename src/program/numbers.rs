@@ -2,24 +2,24 @@
 
 use std::collections::HashMap;
 
-use super::{graph::Node, literal::is_integer};
+use super::{graph::GraphNode, literal::is_integer};
 use crate::{
     hlo::{Binary, ComparisonDirection, Unary},
-    nest::{Affine, Integer, MAX_NUMBERS, NestError, Number, NumberOf, Operator},
+    nest::{Affine, Integer, LookupExpr, MAX_NUMBERS, NestError, Number, Operator},
     shape::ElementType,
 };
 
 /// A lookup while it is made.
 #[derive(Default)]
-pub(super) struct Numbers {
+pub(super) struct LookupBuilder {
     pub(super) all: Vec<Number>,
     /// The numbers of values at their indices, so that what is used twice is computed once.
-    pub(super) of: HashMap<(Node, Vec<Affine>), usize>,
+    pub(super) of: HashMap<(GraphNode, Vec<Affine>), usize>,
 }
 
-impl Numbers {
+impl LookupBuilder {
     /// Adds a number where it is new.
-    pub(super) fn add(&mut self, integer: Integer, of: NumberOf) -> Result<usize, NestError> {
+    pub(super) fn add(&mut self, integer: Integer, of: LookupExpr) -> Result<usize, NestError> {
         let number = Number { integer, of };
         let known = self.all.iter().position(|known| *known == number);
         if known.is_none() && self.all.len() == MAX_NUMBERS {
@@ -32,24 +32,24 @@ impl Numbers {
     }
 
     /// Adds what is computed of other numbers; a constant where these are, and no conversion to the type that is there.
-    pub(super) fn compute(&mut self, integer: Integer, of: NumberOf) -> Result<usize, NestError> {
+    pub(super) fn compute(&mut self, integer: Integer, of: LookupExpr) -> Result<usize, NestError> {
         let of = match of {
-            NumberOf::Select(holds, a, b) => match self.constant(holds) {
-                Some(0) => NumberOf::Convert(b),
-                Some(_) => NumberOf::Convert(a),
+            LookupExpr::Select(holds, a, b) => match self.constant(holds) {
+                Some(0) => LookupExpr::Convert(b),
+                Some(_) => LookupExpr::Convert(a),
                 None => of,
             },
             of => of,
         };
         let constant = match of {
-            NumberOf::Convert(a) if self.all[a].integer == integer => return Ok(a),
-            NumberOf::Convert(a) => self.constant(a),
-            NumberOf::Binary(operator, a, b) => {
+            LookupExpr::Convert(a) if self.all[a].integer == integer => return Ok(a),
+            LookupExpr::Convert(a) => self.constant(a),
+            LookupExpr::Binary(operator, a, b) => {
                 self.constant(a).zip(self.constant(b)).map(|(a, b)| operator.of(a, b))
             }
             _ => None,
         };
-        let constant = constant.map(|value| NumberOf::Constant(integer.wrap(value)));
+        let constant = constant.map(|value| LookupExpr::Constant(integer.wrap(value)));
         self.add(integer, constant.unwrap_or(of))
     }
 
@@ -59,31 +59,31 @@ impl Numbers {
         own: Integer,
         unary: Unary,
         a: usize,
-    ) -> Result<NumberOf, NestError> {
-        let mut constant = |value| self.add(own, NumberOf::Constant(own.wrap(value)));
+    ) -> Result<LookupExpr, NestError> {
+        let mut constant = |value| self.add(own, LookupExpr::Constant(own.wrap(value)));
         Ok(match unary {
-            Unary::Abs if !own.is_signed => NumberOf::Convert(a),
+            Unary::Abs if !own.is_signed => LookupExpr::Convert(a),
             Unary::Abs => {
-                let negative = NumberOf::Binary(Operator::Subtract, constant(0)?, a);
-                NumberOf::Binary(Operator::Maximum, a, self.compute(own, negative)?)
+                let negative = LookupExpr::Binary(Operator::Subtract, constant(0)?, a);
+                LookupExpr::Binary(Operator::Maximum, a, self.compute(own, negative)?)
             }
-            Unary::Negate => NumberOf::Binary(Operator::Subtract, constant(0)?, a),
+            Unary::Negate => LookupExpr::Binary(Operator::Subtract, constant(0)?, a),
             Unary::Not if own == Integer::PRED => {
-                NumberOf::Binary(Operator::Equal, a, constant(0)?)
+                LookupExpr::Binary(Operator::Equal, a, constant(0)?)
             }
-            Unary::Not => NumberOf::Binary(Operator::Subtract, constant(-1)?, a),
-            Unary::Sign if !own.is_signed => NumberOf::Binary(Operator::Minimum, a, constant(1)?),
+            Unary::Not => LookupExpr::Binary(Operator::Subtract, constant(-1)?, a),
+            Unary::Sign if !own.is_signed => LookupExpr::Binary(Operator::Minimum, a, constant(1)?),
             Unary::Sign => {
-                let least = NumberOf::Binary(Operator::Maximum, a, constant(-1)?);
+                let least = LookupExpr::Binary(Operator::Maximum, a, constant(-1)?);
                 let one = constant(1)?;
-                NumberOf::Binary(Operator::Minimum, self.compute(own, least)?, one)
+                LookupExpr::Binary(Operator::Minimum, self.compute(own, least)?, one)
             }
         })
     }
 
     fn constant(&self, number: usize) -> Option<i128> {
         match self.all[number].of {
-            NumberOf::Constant(value) => Some(value),
+            LookupExpr::Constant(value) => Some(value),
             _ => None,
         }
     }
@@ -110,21 +110,21 @@ impl Numbers {
     }
 }
 
-fn operands(of: &NumberOf) -> impl Iterator<Item = usize> {
+fn operands(of: &LookupExpr) -> impl Iterator<Item = usize> {
     let all = match *of {
-        NumberOf::Load { .. } | NumberOf::Index(_) | NumberOf::Constant(_) => [None; 3],
-        NumberOf::Convert(a) => [Some(a), None, None],
-        NumberOf::Binary(_, a, b) => [Some(a), Some(b), None],
-        NumberOf::Select(holds, a, b) => [Some(holds), Some(a), Some(b)],
+        LookupExpr::Load { .. } | LookupExpr::Index(_) | LookupExpr::Constant(_) => [None; 3],
+        LookupExpr::Convert(a) => [Some(a), None, None],
+        LookupExpr::Binary(_, a, b) => [Some(a), Some(b), None],
+        LookupExpr::Select(holds, a, b) => [Some(holds), Some(a), Some(b)],
     };
     all.into_iter().flatten()
 }
 
 fn renamed(number: Number, places: &[usize]) -> Number {
     let of = match number.of {
-        NumberOf::Convert(a) => NumberOf::Convert(places[a]),
-        NumberOf::Binary(operator, a, b) => NumberOf::Binary(operator, places[a], places[b]),
-        NumberOf::Select(holds, a, b) => NumberOf::Select(places[holds], places[a], places[b]),
+        LookupExpr::Convert(a) => LookupExpr::Convert(places[a]),
+        LookupExpr::Binary(operator, a, b) => LookupExpr::Binary(operator, places[a], places[b]),
+        LookupExpr::Select(holds, a, b) => LookupExpr::Select(places[holds], places[a], places[b]),
         other => other,
     };
     Number { of, ..number }

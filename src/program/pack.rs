@@ -1,6 +1,6 @@
 //! Programs for kernels, which bind a few buffers only: where a step reads more, images come packed in scratch buffers.
 
-use super::{Buffer, Program, ProgramError, Step, Value};
+use super::{ArrayBuffer, BufferId, Program, ProgramError, ProgramStep};
 use crate::{
     nest::pack,
     schedule::MAX_SOURCES,
@@ -28,7 +28,7 @@ impl Program {
     }
 
     /// The sources of a step to pack next: the smallest, as many as one kernel binds, of numbers first.
-    fn packed(&self, step: &Step) -> Vec<usize> {
+    fn packed(&self, step: &ProgramStep) -> Vec<usize> {
         let of = |numbers: bool| -> Vec<usize> {
             let all = 0..step.sources.len();
             all.filter(|&source| step.nest.is_of_numbers(source) == numbers).collect()
@@ -41,17 +41,17 @@ impl Program {
     }
 
     /// Adds a step that packs some sources of another, and gives that one.
-    fn pack(&mut self, step: Step, packed: &[usize]) -> Result<Step, ProgramError> {
-        let scratch = Value::Scratch(self.scratch.len());
-        let values: Vec<Value> = packed.iter().map(|&source| step.sources[source]).collect();
+    fn pack(&mut self, step: ProgramStep, packed: &[usize]) -> Result<ProgramStep, ProgramError> {
+        let scratch = BufferId::Scratch(self.scratch.len());
+        let values: Vec<BufferId> = packed.iter().map(|&source| step.sources[source]).collect();
         let images: Vec<u64> = values.iter().map(|&value| self.bytes_of(value)).collect();
         let nest = pack(&images);
         let shape = Shape::new(ElementType::U8, vec![nest.dst_bytes()], None)
             .expect("a vector of bytes is a shape");
-        self.scratch.push(Buffer::new(scratch, shape)?);
-        self.steps.push(Step { nest, sources: values, destination: scratch });
+        self.scratch.push(ArrayBuffer::new(scratch, shape)?);
+        self.steps.push(ProgramStep { nest, sources: values, destination: scratch });
         let kept = (0..step.sources.len()).filter(|source| !packed.contains(source));
         let sources = kept.map(|source| step.sources[source]).chain([scratch]).collect();
-        Ok(Step { nest: step.nest.with_packed(packed), sources, ..step })
+        Ok(ProgramStep { nest: step.nest.with_packed(packed), sources, ..step })
     }
 }

@@ -4,7 +4,6 @@ use std::fmt;
 
 use super::{ProgramError, lower::lower};
 use crate::{
-    error::Error,
     hlo::Module,
     host,
     nest::CopyNest,
@@ -16,7 +15,7 @@ use crate::{
 
 /// One of a program's buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Value {
+pub enum BufferId {
     /// An array of the parameters: those of tuples are counted part by part.
     Parameter(usize),
     /// Bytes that the module holds.
@@ -27,7 +26,7 @@ pub enum Value {
     Result(usize),
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for BufferId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Parameter(number) => write!(f, "parameter {number}"),
@@ -40,13 +39,13 @@ impl fmt::Display for Value {
 
 /// A buffer with the shape of the array in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Buffer {
+pub struct ArrayBuffer {
     shape: Shape,
     descriptor: StrideDescriptor,
 }
 
-impl Buffer {
-    pub(super) fn new(value: Value, shape: Shape) -> Result<Self, ProgramError> {
+impl ArrayBuffer {
+    pub(super) fn new(value: BufferId, shape: Shape) -> Result<Self, ProgramError> {
         let descriptor = StrideDescriptor::try_from(&shape)
             .map_err(|error| ProgramError::layout(value, &shape, error))?;
         Ok(Self { shape, descriptor })
@@ -73,13 +72,13 @@ impl Buffer {
 
 /// One kernel of a program: what it copies, from which buffers to which.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct ProgramStep {
     pub(super) nest: CopyNest,
-    pub(super) sources: Vec<Value>,
-    pub(super) destination: Value,
+    pub(super) sources: Vec<BufferId>,
+    pub(super) destination: BufferId,
 }
 
-impl Step {
+impl ProgramStep {
     /// The copy.
     #[must_use]
     pub fn nest(&self) -> &CopyNest {
@@ -88,13 +87,13 @@ impl Step {
 
     /// The buffer of each source, in the order of the kernel's bindings.
     #[must_use]
-    pub fn sources(&self) -> &[Value] {
+    pub fn sources(&self) -> &[BufferId] {
         &self.sources
     }
 
     /// The buffer that is written, which is the kernel's last binding.
     #[must_use]
-    pub fn destination(&self) -> Value {
+    pub fn destination(&self) -> BufferId {
         self.destination
     }
 }
@@ -103,11 +102,11 @@ impl Step {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     pub(super) name: String,
-    pub(super) parameters: Vec<Buffer>,
-    pub(super) results: Vec<Buffer>,
-    pub(super) scratch: Vec<Buffer>,
+    pub(super) parameters: Vec<ArrayBuffer>,
+    pub(super) results: Vec<ArrayBuffer>,
+    pub(super) scratch: Vec<ArrayBuffer>,
     pub(super) constants: Vec<Vec<u8>>,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<ProgramStep>,
     pub(super) kernels: Vec<Kernel>,
 }
 
@@ -116,7 +115,7 @@ pub struct Program {
 /// # Errors
 ///
 /// Where an instruction does more than move data, a layout has no strides, or the target's limits are too low.
-pub fn compile_module(module: &Module, target: &Target) -> Result<Program, Error> {
+pub fn compile_module(module: &Module, target: &Target) -> Result<Program, ProgramError> {
     let mut program = Program::lower(module)?.within_bindings()?;
     program.kernels = program.compile(target)?;
     Ok(program)
@@ -131,8 +130,8 @@ impl Program {
     /// # Errors
     ///
     /// Where an instruction does more than move data, or a layout has no strides.
-    pub fn lower(module: &Module) -> Result<Self, Error> {
-        Ok(lower(module)?)
+    pub fn lower(module: &Module) -> Result<Self, ProgramError> {
+        lower(module)
     }
 
     /// The module's name.
@@ -143,30 +142,30 @@ impl Program {
 
     /// The arrays that the program reads, in order; a tuple's parts count one by one.
     #[must_use]
-    pub fn parameters(&self) -> &[Buffer] {
+    pub fn parameters(&self) -> &[ArrayBuffer] {
         &self.parameters
     }
 
     /// The arrays that it writes, in order.
     #[must_use]
-    pub fn results(&self) -> &[Buffer] {
+    pub fn results(&self) -> &[ArrayBuffer] {
         &self.results
     }
 
     /// The buffers between kernels.
     #[must_use]
-    pub fn scratch(&self) -> &[Buffer] {
+    pub fn scratch(&self) -> &[ArrayBuffer] {
         &self.scratch
     }
 
     /// A buffer with its shape; `None` of a constant, which is bytes alone.
     #[must_use]
-    pub fn buffer(&self, value: Value) -> Option<&Buffer> {
+    pub fn buffer(&self, value: BufferId) -> Option<&ArrayBuffer> {
         match value {
-            Value::Parameter(number) => self.parameters.get(number),
-            Value::Scratch(number) => self.scratch.get(number),
-            Value::Result(number) => self.results.get(number),
-            Value::Constant(_) => None,
+            BufferId::Parameter(number) => self.parameters.get(number),
+            BufferId::Scratch(number) => self.scratch.get(number),
+            BufferId::Result(number) => self.results.get(number),
+            BufferId::Constant(_) => None,
         }
     }
 
@@ -178,7 +177,7 @@ impl Program {
 
     /// What is run, in order.
     #[must_use]
-    pub fn steps(&self) -> &[Step] {
+    pub fn steps(&self) -> &[ProgramStep] {
         &self.steps
     }
 
@@ -193,7 +192,7 @@ impl Program {
     /// # Errors
     ///
     /// Where the target's limits are too low, or the program was only lowered and a step reads more than a kernel binds.
-    pub fn compile(&self, target: &Target) -> Result<Vec<Kernel>, Error> {
+    pub fn compile(&self, target: &Target) -> Result<Vec<Kernel>, ProgramError> {
         let kernels = self.compile_unvalidated(target)?;
         for kernel in kernels.iter().filter(|kernel| !kernel.dispatches.is_empty()) {
             wgsl::validate(&kernel.wgsl)?;
@@ -206,8 +205,8 @@ impl Program {
     /// # Errors
     ///
     /// As those of [`compile`](Self::compile).
-    pub fn compile_unvalidated(&self, target: &Target) -> Result<Vec<Kernel>, Error> {
-        let compile = |step: &Step| {
+    pub fn compile_unvalidated(&self, target: &Target) -> Result<Vec<Kernel>, ProgramError> {
+        let compile = |step: &ProgramStep| {
             let schedule =
                 schedule(step.nest.clone(), target).map_err(|error| self.refused(step, error))?;
             Ok(wgsl::emit(&schedule, target, &self.header(step)))
@@ -223,7 +222,7 @@ impl Program {
     #[must_use]
     pub fn steps_of(&self, result: usize) -> Vec<usize> {
         assert!(result < self.results.len(), "a result of the program");
-        let mut wanted = vec![Value::Result(result)];
+        let mut wanted = vec![BufferId::Result(result)];
         let mut steps = Vec::new();
         for (number, step) in self.steps.iter().enumerate().rev() {
             if wanted.contains(&step.destination) {
@@ -237,12 +236,12 @@ impl Program {
 
     /// Bytes of a buffer.
     #[must_use]
-    pub fn bytes_of(&self, value: Value) -> u64 {
+    pub fn bytes_of(&self, value: BufferId) -> u64 {
         match value {
-            Value::Parameter(number) => self.parameters[number].bytes(),
-            Value::Constant(number) => self.constants[number].len() as u64,
-            Value::Scratch(number) => self.scratch[number].bytes(),
-            Value::Result(number) => self.results[number].bytes(),
+            BufferId::Parameter(number) => self.parameters[number].bytes(),
+            BufferId::Constant(number) => self.constants[number].len() as u64,
+            BufferId::Scratch(number) => self.scratch[number].bytes(),
+            BufferId::Result(number) => self.results[number].bytes(),
         }
     }
 
@@ -260,7 +259,7 @@ impl Program {
     /// # Errors
     ///
     /// Where there are more or fewer buffers than parameters, or one has not the length of its image.
-    pub fn run_on_host(&self, parameters: &[&[u8]]) -> Result<Vec<Vec<u8>>, Error> {
+    pub fn run_on_host(&self, parameters: &[&[u8]]) -> Result<Vec<Vec<u8>>, ProgramError> {
         self.check_parameters(parameters)?;
         let mut results = room(&self.results);
         let mut whole: Vec<&mut [u8]> = results.iter_mut().map(Vec::as_mut_slice).collect();
@@ -277,12 +276,12 @@ impl Program {
         &self,
         parameters: &[&[u8]],
         results: &mut [&mut [u8]],
-    ) -> Result<(), Error> {
+    ) -> Result<(), ProgramError> {
         self.check_parameters(parameters)?;
         check("result", &self.results, results.iter().map(|given| given.len()))?;
         let scratch = self.scratch_on_host(parameters)?;
         for step in &self.steps {
-            if let Value::Result(number) = step.destination {
+            if let BufferId::Result(number) = step.destination {
                 let sources = self.sources(step, parameters, &scratch);
                 host::run_sources(&step.nest, &sources, results[number])?;
             }
@@ -295,11 +294,14 @@ impl Program {
     /// # Errors
     ///
     /// Where there are more or fewer buffers than parameters, or one has not the length of its image.
-    pub(super) fn scratch_on_host(&self, parameters: &[&[u8]]) -> Result<Vec<Vec<u8>>, Error> {
+    pub(super) fn scratch_on_host(
+        &self,
+        parameters: &[&[u8]],
+    ) -> Result<Vec<Vec<u8>>, ProgramError> {
         self.check_parameters(parameters)?;
         let mut scratch = room(&self.scratch);
         for step in &self.steps {
-            if let Value::Scratch(number) = step.destination {
+            if let BufferId::Scratch(number) = step.destination {
                 let mut written = std::mem::take(&mut scratch[number]);
                 let sources = self.sources(step, parameters, &scratch);
                 host::run_sources(&step.nest, &sources, &mut written)?;
@@ -312,15 +314,15 @@ impl Program {
     /// What a step reads.
     fn sources<'a>(
         &'a self,
-        step: &Step,
+        step: &ProgramStep,
         parameters: &[&'a [u8]],
         scratch: &'a [Vec<u8>],
     ) -> Vec<&'a [u8]> {
-        let of = |&source: &Value| match source {
-            Value::Parameter(number) => parameters[number],
-            Value::Constant(number) => &self.constants[number],
-            Value::Scratch(number) => &scratch[number],
-            Value::Result(_) => unreachable!("no step reads a result"),
+        let of = |&source: &BufferId| match source {
+            BufferId::Parameter(number) => parameters[number],
+            BufferId::Constant(number) => &self.constants[number],
+            BufferId::Scratch(number) => &scratch[number],
+            BufferId::Result(_) => unreachable!("no step reads a result"),
         };
         step.sources.iter().map(of).collect()
     }
@@ -329,7 +331,7 @@ impl Program {
 /// Checks that these lengths are those of the images, one by one.
 fn check(
     what: &'static str,
-    buffers: &[Buffer],
+    buffers: &[ArrayBuffer],
     given: impl ExactSizeIterator<Item = usize>,
 ) -> Result<(), ProgramError> {
     if given.len() != buffers.len() {
@@ -347,7 +349,7 @@ fn check(
 }
 
 /// Memory for buffers.
-fn room(buffers: &[Buffer]) -> Vec<Vec<u8>> {
-    let length = |of: &Buffer| usize::try_from(of.bytes()).unwrap_or(usize::MAX);
+fn room(buffers: &[ArrayBuffer]) -> Vec<Vec<u8>> {
+    let length = |of: &ArrayBuffer| usize::try_from(of.bytes()).unwrap_or(usize::MAX);
     buffers.iter().map(|of| vec![0; length(of)]).collect()
 }

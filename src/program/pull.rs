@@ -3,40 +3,40 @@
 use std::collections::HashMap;
 
 use super::{
-    ProgramError, Value,
-    graph::{Graph, Node, Origin, Path},
+    BufferId, ProgramError,
+    graph::{ArrayOrigin, Graph, GraphNode, TuplePath},
     literal::{extents, is_integer, storage_bits},
     trail::Trail,
 };
 use crate::{
     hlo::Literal,
-    nest::{Assembly, CopyNest, Index, NestError, Region},
+    nest::{Assembly, CopyNest, Index, NestError, WalkRegion},
     shape::{ElementType, Shape},
     stride::StrideDescriptor,
 };
 
 /// The buffers that values come from: the parameters of the module and what is kept of it.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct ModuleBuffers {
     /// The arrays of the parameters, in order, with where each stands.
-    pub(super) parameters: Vec<(usize, Path, Shape)>,
+    pub(super) parameters: Vec<(usize, TuplePath, Shape)>,
     /// Constants that kernels read, in memory, with their shapes.
     pub(super) constants: Vec<(Shape, Vec<u8>)>,
-    pub(super) constant_of: HashMap<Origin, usize>,
+    pub(super) constant_of: HashMap<ArrayOrigin, usize>,
     /// The constants that say in which window of a scatter a place lies, and the dimensions that they are for.
-    pub(super) tables: HashMap<Node, (usize, Vec<usize>)>,
+    pub(super) tables: HashMap<GraphNode, (usize, Vec<usize>)>,
     /// Values that were computed from constants.
-    pub(super) folded: HashMap<Origin, Literal>,
+    pub(super) folded: HashMap<ArrayOrigin, Literal>,
     /// Values that are computed before, in the order of their scratch buffers.
-    pub(super) scratch_of: HashMap<Origin, usize>,
+    pub(super) scratch_of: HashMap<ArrayOrigin, usize>,
     /// Their shapes, in default layouts.
     pub(super) scratch: Vec<Shape>,
 }
 
 /// What a kernel is to write: an array of the program, in the memory of `destination`.
-pub(super) struct Wanted<'a> {
-    pub(super) node: Node,
-    pub(super) path: Path,
+pub(super) struct KernelOutput<'a> {
+    pub(super) node: GraphNode,
+    pub(super) path: TuplePath,
     pub(super) element_type: ElementType,
     pub(super) destination: &'a StrideDescriptor,
     /// Whether the instructions on the ways are kept.
@@ -49,8 +49,8 @@ pub(super) struct Wanted<'a> {
 pub(super) struct Pulled {
     pub(super) nest: CopyNest,
     /// The buffer of each source.
-    pub(super) sources: Vec<Value>,
-    /// The instructions on the ways, where these were wanted.
+    pub(super) sources: Vec<BufferId>,
+    /// The instructions on the ways, where these were output.
     pub(super) trail: Option<Trail>,
 }
 
@@ -59,13 +59,13 @@ pub(super) enum Stop {
     /// It is refused.
     Refused(Box<ProgramError>),
     /// This value has to be there first: a number that only a run knows.
-    Before(Node),
+    Before(GraphNode),
     /// This value is computed: it can be followed where it is a constant.
-    Compute(Node),
+    Compute(GraphNode),
     /// This value has to be a constant, else this is what is wrong.
-    Constant(Node, Box<ProgramError>),
+    Constant(GraphNode, Box<ProgramError>),
     /// A bound of one kernel is passed; with how often each node was visited, in the order of the first visits.
-    Bound(Box<NestError>, Vec<(Node, usize)>),
+    Bound(Box<NestError>, Vec<(GraphNode, usize)>),
 }
 
 impl From<ProgramError> for Stop {
@@ -75,17 +75,21 @@ impl From<ProgramError> for Stop {
 }
 
 /// Finds where the elements of a value come from.
-pub(super) fn pull(graph: &mut Graph, kept: &mut Kept, wanted: &Wanted) -> Result<Pulled, Stop> {
-    let mut unit = storage_bits(wanted.element_type);
+pub(super) fn pull(
+    graph: &mut Graph,
+    buffers: &mut ModuleBuffers,
+    output: &KernelOutput,
+) -> Result<Pulled, Stop> {
+    let mut unit = storage_bits(output.element_type);
     loop {
-        match Pull::run(graph, kept, wanted, unit) {
+        match Pull::run(graph, buffers, output, unit) {
             Err(Halt::Unit(bits)) => unit = bits,
             Err(Halt::Stop(stop)) => return Err(stop),
             Err(Halt::Nest(error @ NestError::Bound { .. })) => {
                 return Err(Stop::Bound(Box::new(error), Vec::new()));
             }
             Err(Halt::Nest(error)) => {
-                let instruction = graph.instruction(wanted.node).name().to_owned();
+                let instruction = graph.instruction(output.node).name().to_owned();
                 let error = Box::new(error);
                 return Err(ProgramError::Nest { instruction, error }.into());
             }
@@ -116,10 +120,10 @@ impl From<NestError> for Halt {
 }
 
 /// A value that a region takes, at an index.
-pub(super) struct Item {
-    pub(super) node: Node,
-    pub(super) path: Path,
-    pub(super) region: Region,
+pub(super) struct PendingValue {
+    pub(super) node: GraphNode,
+    pub(super) path: TuplePath,
+    pub(super) region: WalkRegion,
     pub(super) index: Vec<Index>,
     /// Which unit of the element.
     pub(super) part: Index,
@@ -127,7 +131,7 @@ pub(super) struct Item {
 
 pub(super) struct Pull<'g, 'm> {
     pub(super) graph: &'g mut Graph<'m>,
-    pub(super) kept: &'g mut Kept,
+    pub(super) buffers: &'g mut ModuleBuffers,
     pub(super) assembly: Assembly,
     /// Bits of a unit, of which an element has one or more.
     pub(super) unit: u32,
@@ -135,25 +139,25 @@ pub(super) struct Pull<'g, 'm> {
     pub(super) bits: u32,
     /// Whether elements below a byte are written next to each other.
     pub(super) packs: bool,
-    pub(super) sources: Vec<(Value, bool)>,
+    pub(super) sources: Vec<(BufferId, bool)>,
     /// What is still to be followed, the next last.
-    pub(super) items: Vec<Item>,
-    pub(super) visits: HashMap<Node, usize>,
-    pub(super) order: Vec<Node>,
+    pub(super) pending: Vec<PendingValue>,
+    pub(super) visits: HashMap<GraphNode, usize>,
+    pub(super) order: Vec<GraphNode>,
 }
 
 impl<'g, 'm> Pull<'g, 'm> {
     fn run(
         graph: &'g mut Graph<'m>,
-        kept: &'g mut Kept,
-        wanted: &Wanted,
+        buffers: &'g mut ModuleBuffers,
+        output: &KernelOutput,
         unit: u32,
     ) -> Result<Pulled, Halt> {
-        let root = wanted.node;
-        let parts = storage_bits(wanted.element_type) / unit;
+        let root = output.node;
+        let parts = storage_bits(output.element_type) / unit;
         let (mut assembly, start) = if parts > 1 {
-            if wanted.destination.padding() != 0
-                || wanted.destination.element_bits() != storage_bits(wanted.element_type)
+            if output.destination.padding() != 0
+                || output.destination.element_bits() != storage_bits(output.element_type)
             {
                 return Err(unsupported(
                     graph,
@@ -161,35 +165,41 @@ impl<'g, 'm> Pull<'g, 'm> {
                     "; its elements are taken apart, and its layout pads or packs them",
                 ));
             }
-            Assembly::new(&wanted.destination.split_elements(parts))?
+            Assembly::new(&output.destination.split_elements(parts))?
         } else {
-            Assembly::new(wanted.destination)?
+            Assembly::new(output.destination)?
         };
-        assembly.allow_cases(wanted.most_cases);
+        assembly.allow_cases(output.most_cases);
         let mut pull = Self {
             graph,
-            kept,
+            buffers,
             assembly,
             unit,
-            bits: if is_integer(wanted.element_type) {
-                wanted.element_type.bits().unwrap_or(unit)
+            bits: if is_integer(output.element_type) {
+                output.element_type.bits().unwrap_or(unit)
             } else {
                 unit
             },
-            packs: wanted.destination.element_bits() < 8,
+            packs: output.destination.element_bits() < 8,
             sources: Vec::new(),
-            items: Vec::new(),
+            pending: Vec::new(),
             visits: HashMap::new(),
             order: Vec::new(),
         };
         if let Some((region, mut index)) = start {
             let part = if parts > 1 { index.pop() } else { None };
             let part = part.unwrap_or(Index::constant(0));
-            let path = wanted.path.clone();
-            pull.items.push(Item { node: root, path, region, index: index.into_vec(), part });
+            let path = output.path.clone();
+            pull.pending.push(PendingValue {
+                node: root,
+                path,
+                region,
+                index: index.into_vec(),
+                part,
+            });
         }
-        let mut trail = wanted.keeps_trail.then(|| Trail::new(unit));
-        while let Some(item) = pull.items.pop() {
+        let mut trail = output.keeps_trail.then(|| Trail::new(unit));
+        while let Some(item) = pull.pending.pop() {
             if let Some(trail) = &mut trail {
                 trail.enter(&item, pull.graph)?;
             }
@@ -203,32 +213,32 @@ impl<'g, 'm> Pull<'g, 'm> {
                 });
             }
             if let Some(trail) = &mut trail {
-                trail.leave(pull.items.len(), pull.assembly.cases());
+                trail.leave(pull.pending.len(), pull.assembly.cases());
             }
         }
-        let sources: Vec<Value> = pull.sources.into_iter().map(|(value, _)| value).collect();
+        let sources: Vec<BufferId> = pull.sources.into_iter().map(|(value, _)| value).collect();
         let nest = pull.assembly.finish()?;
         let trail = trail.map(|trail| trail.finished(&nest, &sources));
         Ok(Pulled { nest, sources, trail })
     }
 
     /// Follows a value one instruction back, or to its end.
-    fn follow(&mut self, item: Item) -> Result<(), Halt> {
+    fn follow(&mut self, item: PendingValue) -> Result<(), Halt> {
         let origin = self.graph.origin(item.node, item.path.clone())?;
-        if let Some(&scratch) = self.kept.scratch_of.get(&origin) {
-            let shape = self.kept.scratch[scratch].clone();
-            return self.read(item, Value::Scratch(scratch), &shape);
+        if let Some(&scratch) = self.buffers.scratch_of.get(&origin) {
+            let shape = self.buffers.scratch[scratch].clone();
+            return self.read(item, BufferId::Scratch(scratch), &shape);
         }
-        if let Some(literal) = self.kept.folded.get(&origin).cloned() {
+        if let Some(literal) = self.buffers.folded.get(&origin).cloned() {
             return self.constant(item, origin, &literal);
         }
         let node = match origin {
-            Origin::Node(node) => node,
-            Origin::Parameter(number, path) => {
-                let (place, shape) = self.kept.parameter(number, &path);
-                return self.read(item, Value::Parameter(place), &shape);
+            ArrayOrigin::Instruction(node) => node,
+            ArrayOrigin::Parameter(number, path) => {
+                let (place, shape) = self.buffers.parameter(number, &path);
+                return self.read(item, BufferId::Parameter(place), &shape);
             }
-            Origin::Part(node, ref path) => {
+            ArrayOrigin::Part(node, ref path) => {
                 let literal = self.literal(node, path);
                 return self.constant(item, origin, &literal);
             }
@@ -244,7 +254,7 @@ impl<'g, 'm> Pull<'g, 'm> {
     /// The number of a source of the nest: of elements, or of numbers for lookups; added where it is new.
     pub(super) fn source(
         &mut self,
-        value: Value,
+        value: BufferId,
         of_numbers: bool,
         add: impl FnOnce(&mut Assembly) -> Result<usize, NestError>,
     ) -> Result<usize, NestError> {
@@ -259,15 +269,15 @@ impl<'g, 'm> Pull<'g, 'm> {
     }
 
     /// Extents of a node's array.
-    pub(super) fn extents(&self, node: Node) -> Result<Vec<u64>, Halt> {
+    pub(super) fn extents(&self, node: GraphNode) -> Result<Vec<u64>, Halt> {
         let shape = self.graph.instruction(node).shape();
         extents(shape).ok_or_else(|| unsupported(self.graph, node, "; its extents are not fixed"))
     }
 }
 
-impl Kept {
+impl ModuleBuffers {
     /// The place of a parameter's array among all, and its shape.
-    pub(super) fn parameter(&self, number: usize, path: &Path) -> (usize, Shape) {
+    pub(super) fn parameter(&self, number: usize, path: &TuplePath) -> (usize, Shape) {
         let found =
             self.parameters.iter().enumerate().find(|(_, of)| (of.0, &of.1) == (number, path));
         let (place, (_, _, shape)) = found.expect("every array of a parameter is listed");
@@ -275,12 +285,12 @@ impl Kept {
     }
 }
 
-pub(super) fn unsupported(graph: &Graph, node: Node, reason: &str) -> Halt {
+pub(super) fn unsupported(graph: &Graph, node: GraphNode, reason: &str) -> Halt {
     refused(graph, node, reason).into()
 }
 
 /// The error of an instruction that is not supported.
-pub(super) fn refused(graph: &Graph, node: Node, reason: &str) -> ProgramError {
+pub(super) fn refused(graph: &Graph, node: GraphNode, reason: &str) -> ProgramError {
     let instruction = graph.instruction(node);
     ProgramError::Unsupported {
         instruction: instruction.name().into(),

@@ -2,15 +2,15 @@
 //! index vector are inside.
 
 use super::{
-    fold::Number,
-    graph::{Graph, Node, Origin, Path},
+    fold::Scalar,
+    graph::{ArrayOrigin, Graph, GraphNode, TuplePath},
     literal::{element, elements, extents, is_integer, storage_bits, uniform},
-    numbers::{Numbers, integer, operator},
+    numbers::{LookupBuilder, integer, operator},
     pull::{Halt, Pull, Stop, unsupported},
 };
 use crate::{
     hlo::{Binary, Instruction, Literal, Opcode},
-    nest::{Index, MAX_NUMBERS, NumberOf, Region},
+    nest::{Index, LookupExpr, MAX_NUMBERS, WalkRegion},
     shape::ElementType,
 };
 
@@ -57,7 +57,7 @@ pub(super) fn fold(
     let [array, start] = operands else { return None };
     let (shape, sizes) = (instruction.shape(), extents(array.shape())?);
     let kind = shape.element_type();
-    let start = Number::read(kind, element(start, 0))?;
+    let start = Scalar::read(kind, element(start, 0))?;
     let mut values = vec![start; usize::try_from(elements(&extents(shape)?)).ok()?];
     for place in 0..elements(&sizes) {
         let (mut rest, mut of_result, mut weight) = (place, 0, 1);
@@ -69,8 +69,8 @@ pub(super) fn fold(
             rest /= size;
         }
         let value = &mut values[usize::try_from(of_result).ok()?];
-        let next = value.binary(Number::read(kind, element(array, place))?, binary)?;
-        *value = Number::read(kind, next.write(kind)?)?;
+        let next = value.binary(Scalar::read(kind, element(array, place))?, binary)?;
+        *value = Scalar::read(kind, next.write(kind)?)?;
     }
     let width = usize::try_from(storage_bits(kind) / 8).ok()?;
     let bits = values.into_iter().map(|value| value.write(kind));
@@ -83,7 +83,7 @@ impl Pull<'_, '_> {
     /// starts with a number that changes none.
     pub(super) fn unreduced(
         &mut self,
-        node: Node,
+        node: GraphNode,
         dimensions: &[usize],
         index: &[Index],
     ) -> Result<Option<Vec<Index>>, Halt> {
@@ -97,9 +97,9 @@ impl Pull<'_, '_> {
     /// Adds the number that a reduce is at an index: that of every element combined, one after the other.
     pub(super) fn reduced(
         &mut self,
-        region: &mut Region,
-        numbers: &mut Numbers,
-        node: Node,
+        region: &mut WalkRegion,
+        numbers: &mut LookupBuilder,
+        node: GraphNode,
         index: &[Index],
         depth: usize,
     ) -> Result<usize, Halt> {
@@ -134,7 +134,7 @@ impl Pull<'_, '_> {
             let next = self.computed(region, numbers, array, &at, depth)?;
             value = Some(match value {
                 Some(value) => {
-                    numbers.compute(own, NumberOf::Binary(operator(binary), value, next))?
+                    numbers.compute(own, LookupExpr::Binary(operator(binary), value, next))?
                 }
                 None => next,
             });
@@ -143,23 +143,25 @@ impl Pull<'_, '_> {
     }
 
     /// Extents of the dimensions that a reduce takes away.
-    fn reduced_sizes(&self, node: Node, dimensions: &[usize]) -> Result<Vec<u64>, Halt> {
+    fn reduced_sizes(&self, node: GraphNode, dimensions: &[usize]) -> Result<Vec<u64>, Halt> {
         let extents = self.extents(self.graph.operand(node, 0))?;
         Ok(dimensions.iter().map(|&dimension| extents[dimension]).collect())
     }
 
     /// Whether a reduce starts with the number that changes no other one.
-    fn starts_neutral(&mut self, node: Node) -> Result<bool, Halt> {
+    fn starts_neutral(&mut self, node: GraphNode) -> Result<bool, Halt> {
         let instruction = self.graph.instruction(node);
         let Some(binary) = combiner(self.graph, instruction) else { return Ok(false) };
         let start = self.graph.operand(node, 1);
-        let origin = self.graph.origin(start, Path::new())?;
-        let bits = match (self.kept.folded.get(&origin), &origin) {
+        let origin = self.graph.origin(start, TuplePath::new())?;
+        let bits = match (self.buffers.folded.get(&origin), &origin) {
             (Some(literal), _) => uniform(literal),
-            (None, Origin::Node(found)) => match self.graph.instruction(*found).opcode() {
-                Opcode::Constant(literal) => uniform(literal),
-                _ => None,
-            },
+            (None, ArrayOrigin::Instruction(found)) => {
+                match self.graph.instruction(*found).opcode() {
+                    Opcode::Constant(literal) => uniform(literal),
+                    _ => None,
+                }
+            }
             _ => None,
         };
         Ok(bits.is_some() && bits == neutral(binary, instruction.shape().element_type()))

@@ -1,7 +1,7 @@
 //! The same elements under other dimensions: reshape, bitcast and bitcast-convert on an index.
 
 use super::literal::signed;
-use crate::nest::{Assembly, Index, NestError, Region};
+use crate::nest::{Assembly, Index, NestError, WalkRegion};
 
 /// The index under the dimensions `to` of the element that `index` is under the dimensions `from`, both row-major.
 ///
@@ -9,7 +9,7 @@ use crate::nest::{Assembly, Index, NestError, Region};
 /// an earlier split made, the weights add up and no quotient is left.
 pub(super) fn regroup(
     assembly: &mut Assembly,
-    region: &mut Region,
+    region: &mut WalkRegion,
     index: &[Index],
     from: &[u64],
     to: &[u64],

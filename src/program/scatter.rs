@@ -2,17 +2,17 @@
 
 use super::{
     fold::MAX_ELEMENTS,
-    graph::{Node, Origin, Path},
+    graph::{ArrayOrigin, GraphNode, TuplePath},
     literal::{element, elements},
     moved::vector_at,
-    number::Range,
+    number::NumberRange,
     numbers::integer,
-    pull::{Halt, Item, Pull, Stop, refused, unsupported},
-    window::Window,
+    pull::{Halt, PendingValue, Pull, Stop, refused, unsupported},
+    window::WindowRange,
 };
 use crate::{
     hlo::{Literal, Opcode, Scatter},
-    nest::{Below, Index},
+    nest::{Index, OutOfRange},
     shape::{ElementType, Shape},
 };
 
@@ -20,7 +20,7 @@ use crate::{
 const MAX_WINDOWS: u64 = 16;
 
 /// A scatter, with what its windows are.
-struct Windows<'a> {
+struct ScatterWindows<'a> {
     scatter: &'a Scatter,
     /// Extents of the array.
     own: Vec<u64>,
@@ -35,7 +35,7 @@ struct Windows<'a> {
     ranks: [usize; 2],
 }
 
-impl Windows<'_> {
+impl ScatterWindows<'_> {
     /// The index of a window among the others.
     fn batch(&self, number: u64) -> Vec<u64> {
         let mut rest = number;
@@ -90,9 +90,9 @@ impl Pull<'_, '_> {
     /// that is partly outside is dropped whole.
     pub(super) fn scatter(
         &mut self,
-        node: Node,
+        node: GraphNode,
         scatter: &Scatter,
-        item: Item,
+        item: PendingValue,
     ) -> Result<(), Halt> {
         if !self.replaces(scatter) {
             return Err(unsupported(self.graph, node, "; its combiner does not return its update"));
@@ -113,7 +113,7 @@ impl Pull<'_, '_> {
             window_of[dimension] = Some(window);
         }
         let ranks = [of_updates.len(), self.graph.instruction(indices).shape().rank()];
-        let windows = Windows { scatter, own, extents, window_of, batches, sizes, ranks };
+        let windows = ScatterWindows { scatter, own, extents, window_of, batches, sizes, ranks };
         if elements(&windows.sizes) <= MAX_WINDOWS {
             self.one_by_one(node, &windows, item)
         } else {
@@ -122,16 +122,21 @@ impl Pull<'_, '_> {
     }
 
     /// Asks each window, the last one first.
-    fn one_by_one(&mut self, node: Node, windows: &Windows, item: Item) -> Result<(), Halt> {
+    fn one_by_one(
+        &mut self,
+        node: GraphNode,
+        windows: &ScatterWindows,
+        item: PendingValue,
+    ) -> Result<(), Halt> {
         let [operand, indices, updates] = [0, 1, 2].map(|number| self.graph.operand(node, number));
-        let Item { mut region, index, part, .. } = item;
+        let PendingValue { mut region, index, part, .. } = item;
         let mut ways = Vec::new();
         for number in (0..elements(&windows.sizes)).rev() {
             let batch = windows.batch(number);
             let mut starts = vec![Index::constant(0); windows.own.len()];
             windows.starts(&batch, |dimension, at| {
                 let most = windows.own[dimension] - windows.extents[dimension];
-                let range = Range { last: most + 1, below: Below::Last };
+                let range = NumberRange { last: most + 1, out_of_range: OutOfRange::Last };
                 starts[dimension] = self.number(&mut region, indices, &at, range)?;
                 Ok::<(), Halt>(())
             })?;
@@ -139,51 +144,53 @@ impl Pull<'_, '_> {
                 starts[dimension] = Index::constant(batch[of]);
             }
             let extents = windows.own.iter().zip(&windows.extents);
-            let parts = starts.into_iter().zip(extents).map(|(start, (&own, &extent))| Window {
-                start,
-                starts: Some(own - extent + 1),
-                extent,
-                every: 1,
+            let parts = starts.into_iter().zip(extents).map(|(start, (&own, &extent))| {
+                WindowRange { start, starts: Some(own - extent + 1), extent, every: 1 }
             });
             let (inside, outside) = self.inside(&region, &index, parts.collect())?;
             if let Some((region, place)) = inside {
                 let index = windows.update(batch.into_iter().map(Index::constant), &place);
-                let (path, part) = (Path::new(), part.clone());
-                ways.push(Item { node: updates, path, region, index, part });
+                let (path, part) = (TuplePath::new(), part.clone());
+                ways.push(PendingValue { node: updates, path, region, index, part });
             }
             let Some(outside) = outside else {
-                self.items.extend(ways.into_iter().rev());
+                self.pending.extend(ways.into_iter().rev());
                 return Ok(());
             };
             region = outside;
         }
-        ways.push(Item { node: operand, path: Path::new(), region, index, part });
-        self.items.extend(ways.into_iter().rev());
+        ways.push(PendingValue { node: operand, path: TuplePath::new(), region, index, part });
+        self.pending.extend(ways.into_iter().rev());
         Ok(())
     }
 
     /// Looks up which window an element lies in, in a table that is made when compiling.
-    fn by_table(&mut self, node: Node, windows: &Windows, item: Item) -> Result<(), Halt> {
+    fn by_table(
+        &mut self,
+        node: GraphNode,
+        windows: &ScatterWindows,
+        item: PendingValue,
+    ) -> Result<(), Halt> {
         let [operand, indices, updates] = [0, 1, 2].map(|number| self.graph.operand(node, number));
         let count = elements(&windows.sizes);
-        let (number, dimensions) = if let Some(known) = self.kept.tables.get(&node) {
+        let (number, dimensions) = if let Some(known) = self.buffers.tables.get(&node) {
             known.clone()
         } else {
             let literal = self.indices(node, indices, count)?;
             let (dimensions, shape, table) = self.table(node, windows, &literal)?;
-            self.kept.constants.push((shape, table));
-            let table = (self.kept.constants.len() - 1, dimensions);
-            self.kept.tables.insert(node, table.clone());
+            self.buffers.constants.push((shape, table));
+            let table = (self.buffers.constants.len() - 1, dimensions);
+            self.buffers.tables.insert(node, table.clone());
             table
         };
-        let Item { mut region, index, part, .. } = item;
+        let PendingValue { mut region, index, part, .. } = item;
         let at: Vec<Index> = dimensions.iter().map(|&d| index[d].clone()).collect();
-        let window = self.entry(&mut region, node, number, &at, Range::clamped(count))?;
-        let asked = self.assembly.ask(&region, &window, 0, count)?;
-        if let Some((region, _)) = asked.outside {
+        let window = self.entry(&mut region, node, number, &at, NumberRange::clamped(count))?;
+        let split = self.assembly.split_region(&region, &window, 0, count)?;
+        if let Some((region, _)) = split.outside {
             self.go_on(operand, region, index.clone(), part.clone());
         }
-        if let Some((mut region, window)) = asked.inside {
+        if let Some((mut region, window)) = split.inside {
             let mut rest = window;
             let mut batch = vec![Index::constant(0); windows.sizes.len()];
             for (digit, &size) in batch.iter_mut().zip(&windows.sizes).rev() {
@@ -195,18 +202,23 @@ impl Pull<'_, '_> {
     }
 
     /// The indices of a scatter of many windows: they have to be known when compiling.
-    fn indices(&mut self, node: Node, indices: Node, count: u64) -> Result<Literal, Halt> {
+    fn indices(
+        &mut self,
+        node: GraphNode,
+        indices: GraphNode,
+        count: u64,
+    ) -> Result<Literal, Halt> {
         let reason = format!(
             "; it has {count} windows, and where more than {MAX_WINDOWS} lie has to be known when compiling"
         );
-        let origin = self.graph.origin(indices, Path::new())?;
-        if let Some(literal) = self.kept.folded.get(&origin) {
+        let origin = self.graph.origin(indices, TuplePath::new())?;
+        if let Some(literal) = self.buffers.folded.get(&origin) {
             return Ok(literal.clone());
         }
         match origin {
-            Origin::Part(part, ref path) => Ok(self.literal(part, path)),
-            Origin::Parameter(..) => Err(unsupported(self.graph, node, &reason)),
-            Origin::Node(found) => match self.graph.instruction(found).opcode() {
+            ArrayOrigin::Part(part, ref path) => Ok(self.literal(part, path)),
+            ArrayOrigin::Parameter(..) => Err(unsupported(self.graph, node, &reason)),
+            ArrayOrigin::Instruction(found) => match self.graph.instruction(found).opcode() {
                 Opcode::Constant(literal) => Ok(Literal::clone(literal)),
                 _ => Err(Halt::Stop(Stop::Constant(
                     found,
@@ -219,8 +231,8 @@ impl Pull<'_, '_> {
     /// For each place along the dimensions that windows start at, the last window there, else how many there are.
     fn table(
         &self,
-        node: Node,
-        windows: &Windows,
+        node: GraphNode,
+        windows: &ScatterWindows,
         literal: &Literal,
     ) -> Result<(Vec<usize>, Shape, Vec<u8>), Halt> {
         let mut dimensions = windows.scatter.scatter_dims_to_operand_dims.clone();

@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::{Program, ProgramError, Step, Value};
+use super::{BufferId, Program, ProgramError, ProgramStep};
 use crate::{
-    error::Error,
     nest::{Count, width},
     schedule::{ScheduleError, Target, schedule},
     wgsl::Kernel,
@@ -12,9 +11,9 @@ use crate::{
 
 impl Program {
     /// The comment above the kernel of a step: its buffers, and the nest.
-    pub(super) fn header(&self, step: &Step) -> Vec<(&'static str, String)> {
+    pub(super) fn header(&self, step: &ProgramStep) -> Vec<(&'static str, String)> {
         let mut header = vec![("", format!("{} of {}", step.destination, self.name))];
-        let source = |(number, &source): (usize, &Value)| match step.sources.len() {
+        let source = |(number, &source): (usize, &BufferId)| match step.sources.len() {
             1 => self.described(source),
             _ => format!("source{number} is {}", self.described(source)),
         };
@@ -29,20 +28,20 @@ impl Program {
     }
 
     /// The error of a step whose kernel the target does not run.
-    pub(super) fn refused(&self, step: &Step, error: ScheduleError) -> ProgramError {
+    pub(super) fn refused(&self, step: &ProgramStep, error: ScheduleError) -> ProgramError {
         let destination = self.described(step.destination);
         ProgramError::Kernel { destination, error: Box::new(error) }
     }
 
     /// A buffer, with the shape of what is in it.
-    fn described(&self, value: Value) -> String {
+    fn described(&self, value: BufferId) -> String {
         match value {
-            Value::Parameter(number) => format!("{value}, {}", self.parameters[number].shape()),
-            Value::Constant(number) => {
+            BufferId::Parameter(number) => format!("{value}, {}", self.parameters[number].shape()),
+            BufferId::Constant(number) => {
                 format!("{value}, {}", Count(self.constants[number].len() as u64, "byte"))
             }
-            Value::Scratch(number) => format!("{value}, {}", self.scratch[number].shape()),
-            Value::Result(number) => format!("{value}, {}", self.results[number].shape()),
+            BufferId::Scratch(number) => format!("{value}, {}", self.scratch[number].shape()),
+            BufferId::Result(number) => format!("{value}, {}", self.results[number].shape()),
         }
     }
 
@@ -53,7 +52,7 @@ impl Program {
     /// # Errors
     ///
     /// Where the target's limits are too low.
-    pub fn stages(&self, target: &Target) -> Result<String, Error> {
+    pub fn stages(&self, target: &Target) -> Result<String, ProgramError> {
         self.stages_of_steps(0..self.steps.len(), target)
     }
 
@@ -66,7 +65,7 @@ impl Program {
     /// # Panics
     ///
     /// Where there is no such result.
-    pub fn stages_of(&self, result: usize, target: &Target) -> Result<String, Error> {
+    pub fn stages_of(&self, result: usize, target: &Target) -> Result<String, ProgramError> {
         self.stages_of_steps(self.steps_of(result), target)
     }
 
@@ -74,13 +73,13 @@ impl Program {
         &self,
         steps: impl IntoIterator<Item = usize>,
         target: &Target,
-    ) -> Result<String, Error> {
+    ) -> Result<String, ProgramError> {
         let mut text = format!("{}\n\n== buffers\n", self.name);
-        let numbers = |count: usize, value: fn(usize) -> Value| (0..count).map(value);
-        let buffers = numbers(self.parameters.len(), Value::Parameter)
-            .chain(numbers(self.constants.len(), Value::Constant))
-            .chain(numbers(self.scratch.len(), Value::Scratch))
-            .chain(numbers(self.results.len(), Value::Result));
+        let numbers = |count: usize, value: fn(usize) -> BufferId| (0..count).map(value);
+        let buffers = numbers(self.parameters.len(), BufferId::Parameter)
+            .chain(numbers(self.constants.len(), BufferId::Constant))
+            .chain(numbers(self.scratch.len(), BufferId::Scratch))
+            .chain(numbers(self.results.len(), BufferId::Result));
         for value in buffers {
             let _ = writeln!(text, "{}", self.described(value));
         }
@@ -94,10 +93,10 @@ impl Program {
     fn write_step(
         &self,
         text: &mut String,
-        step: &Step,
+        step: &ProgramStep,
         kernel: &Kernel,
         target: &Target,
-    ) -> Result<(), Error> {
+    ) -> Result<(), ProgramError> {
         let _ = writeln!(text, "\n== {}: its nest, outermost loop first", step.destination);
         for (number, &source) in step.sources.iter().enumerate() {
             let _ = writeln!(text, "source {number} is {}", self.described(source));

@@ -1,13 +1,13 @@
 //! [`Trail`]: the instructions that a pull went through, from which the way of each element is read.
 
 use super::{
-    ProgramError, Value,
+    BufferId, ProgramError,
     graph::Graph,
-    pull::Item,
+    pull::PendingValue,
     way::{Origin, Passed},
 };
 use crate::{
-    nest::{Affine, Case, CopyNest, Lookup, Take},
+    nest::{Affine, Case, CaseValue, CopyNest, Lookup},
     stride::StrideDescriptor,
 };
 
@@ -24,7 +24,7 @@ pub(super) struct Trail {
     cases: Vec<Case>,
     /// The nest before any pass, in whose axes and quotients the forms are.
     nest: Option<CopyNest>,
-    sources: Vec<Value>,
+    sources: Vec<BufferId>,
 }
 
 /// A value that was followed.
@@ -40,7 +40,7 @@ struct Visit {
 /// Where a kernel's way of one element ends.
 pub(super) enum End {
     /// In an array, at this index, so many bits from the start of the element, and of the image.
-    Array { value: Value, index: Vec<u64>, within: u32, bit: u64 },
+    Array { value: BufferId, index: Vec<u64>, within: u32, bit: u64 },
     /// In bits.
     Bits(u128),
 }
@@ -59,7 +59,11 @@ impl Trail {
     }
 
     /// An item is followed: the last of those that are left.
-    pub(super) fn enter(&mut self, item: &Item, graph: &mut Graph) -> Result<(), ProgramError> {
+    pub(super) fn enter(
+        &mut self,
+        item: &PendingValue,
+        graph: &mut Graph,
+    ) -> Result<(), ProgramError> {
         let mut passed = vec![];
         let pass = |computation, place| passed.push([computation, place]);
         graph.origin_passing(item.node, item.path.clone(), pass)?;
@@ -81,13 +85,13 @@ impl Trail {
     }
 
     /// The whole trail, once the nest is made.
-    pub(super) fn finished(mut self, nest: &CopyNest, sources: &[Value]) -> Self {
+    pub(super) fn finished(mut self, nest: &CopyNest, sources: &[BufferId]) -> Self {
         (self.nest, self.sources) = (Some(nest.clone()), sources.to_vec());
         self
     }
 
     /// The values that hold the numbers which lookups load.
-    pub(super) fn numbers(&self) -> impl Iterator<Item = Value> {
+    pub(super) fn numbers(&self) -> impl Iterator<Item = BufferId> {
         let loads = self.nest.iter().flat_map(CopyNest::lookups).flat_map(Lookup::loads);
         loads.map(|(source, _)| self.sources[source])
     }
@@ -100,7 +104,7 @@ impl Trail {
         storage: u32,
         index: &[u64],
         bit: u32,
-        image: Option<&dyn Fn(Value) -> &'a [u8]>,
+        image: Option<&dyn Fn(BufferId) -> &'a [u8]>,
     ) -> Option<(Vec<Passed>, End)> {
         let nest = self.nest.as_ref()?;
         let (part, bit) = (bit / self.unit, bit % self.unit);
@@ -133,8 +137,8 @@ impl Trail {
         passed.reverse();
         let last = &self.visits[self.ends[case]];
         let end = match &self.cases[case].take {
-            Take::Bits(bits) => End::Bits(bits >> bit),
-            Take::Read { source, at } => End::Array {
+            CaseValue::Bits(bits) => End::Bits(bits >> bit),
+            CaseValue::Read { source, at } => End::Array {
                 value: self.sources[*source],
                 index: last.index.iter().map(number).collect(),
                 within: within(&last.part),
@@ -156,10 +160,10 @@ impl End {
     pub(super) fn origin(&self, constants: &[Vec<u8>]) -> Option<Origin> {
         match self {
             Self::Bits(bits) => Some(Origin::Constant { bits: *bits }),
-            Self::Array { value: Value::Parameter(number), index, bit, .. } => {
+            Self::Array { value: BufferId::Parameter(number), index, bit, .. } => {
                 Some(Origin::Parameter { number: *number, index: index.clone(), bit: *bit })
             }
-            Self::Array { value: Value::Constant(number), bit, .. } => {
+            Self::Array { value: BufferId::Constant(number), bit, .. } => {
                 let first = usize::try_from(bit / 8).unwrap_or(usize::MAX);
                 let bytes = constants[*number][first..].iter().take(16).rev();
                 let bits = bytes.fold(0_u128, |bits, &byte| bits << 8 | u128::from(byte));

@@ -3,13 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    Program, Value,
-    graph::Path,
+    BufferId, Program, ProgramError,
+    graph::TuplePath,
     literal::storage_bits,
     lower,
     trail::{End, Trail},
 };
-use crate::{error::Error, hlo::Module};
+use crate::hlo::Module;
 
 /// A program, and for each of its elements the instructions that the compiler went through to find it.
 ///
@@ -36,14 +36,14 @@ pub struct Ways<'m> {
     module: &'m Module,
     program: Program,
     /// For each array of the parameters its parameter, and where it stands there.
-    parameters: Vec<(usize, Path)>,
+    parameters: Vec<(usize, TuplePath)>,
     /// For each step what it went through.
     trails: Vec<Trail>,
     /// The images of the parameters, and of the scratch buffers, where numbers come from.
     images: Option<[Vec<Vec<u8>>; 2]>,
     /// Zeros in their stead: those that numbers come from.
     zeros: Option<[Vec<Vec<u8>>; 2]>,
-    steps: HashMap<Value, usize>,
+    steps: HashMap<BufferId, usize>,
 }
 
 /// The way of one element, from the result on.
@@ -94,18 +94,18 @@ impl<'m> Ways<'m> {
     /// # Errors
     ///
     /// Those of [`Program::lower`].
-    pub fn new(module: &'m Module) -> Result<Self, Error> {
+    pub fn new(module: &'m Module) -> Result<Self, ProgramError> {
         let (program, parameters, trails) = lower::trace(module)?;
         let steps = program.steps().iter().enumerate();
         let steps = steps.map(|(number, step)| (step.destination(), number)).collect();
-        let numbers: HashSet<Value> = trails.iter().flat_map(Trail::numbers).collect();
-        let zeros = |value: Value| {
+        let numbers: HashSet<BufferId> = trails.iter().flat_map(Trail::numbers).collect();
+        let zeros = |value: BufferId| {
             let bytes = if numbers.contains(&value) { program.bytes_of(value) } else { 0 };
             vec![0; usize::try_from(bytes).unwrap_or(0)]
         };
         let zeros = (!numbers.is_empty()).then(|| {
-            let parameters = (0..program.parameters().len()).map(Value::Parameter);
-            let scratch = (0..program.scratch().len()).map(Value::Scratch);
+            let parameters = (0..program.parameters().len()).map(BufferId::Parameter);
+            let scratch = (0..program.scratch().len()).map(BufferId::Scratch);
             [parameters.map(zeros).collect(), scratch.map(zeros).collect()]
         });
         Ok(Self { module, program, parameters, trails, images: None, zeros, steps })
@@ -116,7 +116,7 @@ impl<'m> Ways<'m> {
     /// # Errors
     ///
     /// Those of [`Program::run_on_host`].
-    pub fn with_parameters(mut self, images: &[&[u8]]) -> Result<Self, Error> {
+    pub fn with_parameters(mut self, images: &[&[u8]]) -> Result<Self, ProgramError> {
         let scratch = self.program.scratch_on_host(images)?;
         self.images = Some([images.iter().map(|image| image.to_vec()).collect(), scratch]);
         Ok(self)
@@ -158,11 +158,11 @@ impl<'m> Ways<'m> {
     ///
     /// Where there is no such result.
     #[must_use]
-    pub fn numbers(&self, result: usize) -> Vec<Value> {
+    pub fn numbers(&self, result: usize) -> Vec<BufferId> {
         let steps = self.program.steps_of(result);
-        let mut values: Vec<Value> =
+        let mut values: Vec<BufferId> =
             steps.into_iter().flat_map(|step| self.trails[step].numbers()).collect();
-        values.retain(|value| !matches!(value, Value::Constant(_)));
+        values.retain(|value| !matches!(value, BufferId::Constant(_)));
         values.sort_unstable();
         values.dedup();
         values
@@ -171,7 +171,7 @@ impl<'m> Ways<'m> {
     /// The way of the element at an index of a result, of whose bits one is meant; `None` where there is no such element.
     #[must_use]
     pub fn way(&self, result: usize, index: &[u64], bit: u32) -> Option<Way> {
-        let (mut value, mut index, mut bit) = (Value::Result(result), index.to_vec(), bit);
+        let (mut value, mut index, mut bit) = (BufferId::Result(result), index.to_vec(), bit);
         let mut passed: Vec<Passed> = vec![];
         loop {
             let buffer = self.program.buffer(value)?;
@@ -184,11 +184,11 @@ impl<'m> Ways<'m> {
             let (found, end) = match self.images.as_ref().or(self.zeros.as_ref()) {
                 None => trail.way(buffer.descriptor(), storage, &index, bit, None)?,
                 Some([parameters, scratch]) => {
-                    let image = |value: Value| match value {
-                        Value::Parameter(number) => &parameters[number][..],
-                        Value::Constant(number) => &self.program.constants()[number],
-                        Value::Scratch(number) => &scratch[number],
-                        Value::Result(_) => unreachable!("no kernel reads a result"),
+                    let image = |value: BufferId| match value {
+                        BufferId::Parameter(number) => &parameters[number][..],
+                        BufferId::Constant(number) => &self.program.constants()[number],
+                        BufferId::Scratch(number) => &scratch[number],
+                        BufferId::Result(_) => unreachable!("no kernel reads a result"),
                     };
                     trail.way(buffer.descriptor(), storage, &index, bit, Some(&image))?
                 }
@@ -197,8 +197,8 @@ impl<'m> Ways<'m> {
             let again = passed.last() == found.first();
             passed.extend(found.into_iter().skip(usize::from(again)));
             match end {
-                End::Array { value: Value::Scratch(number), index: at, within, .. } => {
-                    (value, index, bit) = (Value::Scratch(number), at, within);
+                End::Array { value: BufferId::Scratch(number), index: at, within, .. } => {
+                    (value, index, bit) = (BufferId::Scratch(number), at, within);
                 }
                 end => return Some(Way { passed, origin: end.origin(self.program.constants())? }),
             }

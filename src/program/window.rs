@@ -3,11 +3,11 @@
 use super::pull::{Halt, Pull};
 use crate::{
     hlo::PaddingDimension,
-    nest::{Index, NestError, Region},
+    nest::{Index, NestError, WalkRegion},
 };
 
 /// One dimension of the part: from a start on, so many steps, and only every so many of them.
-pub(super) struct Window {
+pub(super) struct WindowRange {
     pub(super) start: Index,
     /// The first start that counts as outside, where there is one.
     pub(super) starts: Option<u64>,
@@ -16,56 +16,56 @@ pub(super) struct Window {
 }
 
 /// The part of a pad's result that is its operand, which has these extents.
-pub(super) fn padded(extents: &[u64], dimensions: &[PaddingDimension]) -> Vec<Window> {
+pub(super) fn padded(extents: &[u64], dimensions: &[PaddingDimension]) -> Vec<WindowRange> {
     let window = |(&extent, of): (&u64, &PaddingDimension)| {
         let gaps = extent.saturating_sub(1).saturating_mul(of.interior_padding);
         let every = of.interior_padding.saturating_add(1);
         let start = Index::constant_signed(of.edge_padding_low);
-        Window { start, starts: None, extent: extent.saturating_add(gaps), every }
+        WindowRange { start, starts: None, extent: extent.saturating_add(gaps), every }
     };
     extents.iter().zip(dimensions).map(window).collect()
 }
 
 /// The inside, with the index in the part, and the outside.
-type Sides = (Option<(Region, Vec<Index>)>, Option<Region>);
+type WindowSplit = (Option<(WalkRegion, Vec<Index>)>, Option<WalkRegion>);
 
 impl Pull<'_, '_> {
     /// Divides a region by whether an index lies in a part: the inside with the index in the part, and the outside, for
     /// what the inside does not take.
     pub(super) fn inside(
         &mut self,
-        region: &Region,
+        region: &WalkRegion,
         index: &[Index],
-        windows: Vec<Window>,
-    ) -> Result<Sides, Halt> {
+        windows: Vec<WindowRange>,
+    ) -> Result<WindowSplit, Halt> {
         let mut inside = region.clone();
         let mut source = Vec::with_capacity(index.len());
         let mut outside = Vec::new();
         let mut is_there = true;
-        for (own, Window { start, starts, extent, every }) in index.iter().zip(windows) {
+        for (own, WindowRange { start, starts, extent, every }) in index.iter().zip(windows) {
             // Each is asked where those before it hold: whether the start counts, the place, the step.
             if let Some(end) = starts {
-                let asked = self.assembly.ask(&inside, &start, 0, end)?;
-                outside.extend(asked.outside.map(|(region, _)| region));
-                let Some((region, _)) = asked.inside else {
+                let split = self.assembly.split_region(&inside, &start, 0, end)?;
+                outside.extend(split.outside.map(|(region, _)| region));
+                let Some((region, _)) = split.inside else {
                     is_there = false;
                     break;
                 };
                 inside = region;
             }
             let moved = own.plus(-1, &start).ok_or(NestError::PAST_LIMIT)?;
-            let asked = self.assembly.ask(&inside, &moved, 0, extent)?;
-            outside.extend(asked.outside.map(|(region, _)| region));
-            let Some((region, mut moved)) = asked.inside else {
+            let split = self.assembly.split_region(&inside, &moved, 0, extent)?;
+            outside.extend(split.outside.map(|(region, _)| region));
+            let Some((region, mut moved)) = split.inside else {
                 is_there = false;
                 break;
             };
             inside = region;
             if every > 1 {
                 let [step, rest] = self.assembly.divide(&mut inside, &moved, every)?;
-                let asked = self.assembly.ask(&inside, &rest, 0, 1)?;
-                outside.extend(asked.outside.map(|(region, _)| region));
-                let Some((region, _)) = asked.inside else {
+                let split = self.assembly.split_region(&inside, &rest, 0, 1)?;
+                outside.extend(split.outside.map(|(region, _)| region));
+                let Some((region, _)) = split.inside else {
                     is_there = false;
                     break;
                 };

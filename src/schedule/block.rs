@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::{SmallVec, smallvec};
 
 use super::{CostModel, load::Load, numbering::Patch, seam::Start};
-use crate::nest::{Affine, Bounds, CopyNest, Guard, TURN, Value, Woven, tile};
+use crate::nest::{Affine, Bounds, CopyNest, Guard, Interleaved, SOURCE_DISTANCE, Value, tile};
 
 /// The units that one invocation moves: a box of the walk.
 ///
@@ -160,22 +160,26 @@ impl Block {
         Some(block)
     }
 
-    /// The same block of `nest`, of which this is one of the [`Woven`] nest; `None` where not all turns are in it, or where it
+    /// The same block of `nest`, of which this is one of the [`Interleaved`] nest; `None` where not all turns are in it, or where it
     /// leaves words to gather.
-    pub(super) fn unwoven(mut self, nest: &Arc<CopyNest>, woven: &Woven) -> Option<Self> {
-        let side = self.sides[woven.axis];
-        if side.steps != nest.extents()[woven.axis] || self.seam().is_some() {
+    pub(super) fn with_sources(
+        mut self,
+        nest: &Arc<CopyNest>,
+        interleaved: &Interleaved,
+    ) -> Option<Self> {
+        let side = self.sides[interleaved.axis];
+        if side.steps != nest.extents()[interleaved.axis] || self.seam().is_some() {
             return None;
         }
-        self.tiled.still(side.inside?);
+        self.tiled.without_axis(side.inside?);
         self.nest = Arc::clone(nest);
-        self.turns.clone_from(&woven.sources);
+        self.turns.clone_from(&interleaved.sources);
         Some(self)
     }
 
     /// The source that a place in the block lies in, and where it lies there; places count accesses of so many units.
     pub(crate) fn source_of(&self, place: i64, access: i64) -> (usize, i64) {
-        let turn = TURN / access;
+        let turn = SOURCE_DISTANCE / access;
         let number = (place + turn / 2).div_euclid(turn);
         let source = usize::try_from(number).ok().and_then(|number| self.turns.get(number));
         (source.copied().unwrap_or(0), place - number * turn)

@@ -12,7 +12,7 @@ use super::{
     numbering::Patch,
     steps::{run_of, source_order, take},
 };
-use crate::nest::{CopyAxis, CopyNest, Value, Woven, gcd, woven};
+use crate::nest::{CopyAxis, CopyNest, Interleaved, Value, gcd, interleaved};
 
 /// One way to run a nest, and what the cost model expects of it.
 ///
@@ -169,8 +169,8 @@ pub fn candidates(nest: CopyNest, target: &Target) -> Vec<Candidate> {
     let mut list = Vec::new();
     let widths = [nest.src_bits(), nest.dst_bits()];
     let differs = nest.refusals().is_none();
-    let woven = if differs { woven(&nest) } else { None };
-    let reason = if differs && woven.is_none() {
+    let interleaved = if differs { interleaved(&nest) } else { None };
+    let reason = if differs && interleaved.is_none() {
         "what is read differs from case to case"
     } else if widths[0] != widths[1] && widths.iter().any(|&bits| bits >= 32) {
         "the element size changes"
@@ -179,7 +179,7 @@ pub fn candidates(nest: CopyNest, target: &Target) -> Vec<Candidate> {
     } else if widths.iter().any(|&bits| bits < NARROWEST) {
         "units are narrower than 4 bits"
     } else {
-        boxes(&nest, woven.as_ref(), target, &mut list);
+        boxes(&nest, interleaved.as_ref(), target, &mut list);
         "quotients or padding change inside every block"
     };
     if differs && let Some(pieces) = Pieces::new(&nest, target.kind) {
@@ -230,9 +230,15 @@ const RUN_BITS: u32 = 128;
 const WHOLE_ROW_BITS: u64 = 1024;
 
 /// Adds the blocks of a nest, by the lengths of their runs in the destination and in the source; of several sources where
-/// these are `woven`.
-fn boxes(whole: &Arc<CopyNest>, woven: Option<&Woven>, target: &Target, list: &mut Vec<Candidate>) {
-    let nest = &woven.map_or_else(|| Arc::clone(whole), |woven| Arc::new(woven.nest.clone()));
+/// these are `interleaved`.
+fn boxes(
+    whole: &Arc<CopyNest>,
+    interleaved: Option<&Interleaved>,
+    target: &Target,
+    list: &mut Vec<Candidate>,
+) {
+    let nest = &interleaved
+        .map_or_else(|| Arc::clone(whole), |interleaved| Arc::new(interleaved.nest.clone()));
     let axes: SmallVec<[CopyAxis; 8]> = nest.axes().collect();
     let inner = axes.len() - 1;
     let bits = nest.dst_bits();
@@ -287,7 +293,8 @@ fn boxes(whole: &Arc<CopyNest>, woven: Option<&Woven>, target: &Target, list: &m
             }
             let is_word = is_seamed && dst_run == word;
             for &align in if is_word { &[SECTOR_BYTES, 0][..] } else { &[0] } {
-                let Some(block) = made(whole, woven, nest, &steps, run_axes, align, target) else {
+                let Some(block) = made(whole, interleaved, nest, &steps, run_axes, align, target)
+                else {
                     continue;
                 };
                 // A core's cache holds the sectors of which each load takes a part.
@@ -295,7 +302,7 @@ fn boxes(whole: &Arc<CopyNest>, woven: Option<&Woven>, target: &Target, list: &m
                 if begins_anywhere && is_partial && units * u64::from(bits) > 9 * 32 {
                     continue;
                 }
-                let (strategy, reason) = named(nest, &steps, woven.is_some());
+                let (strategy, reason) = named(nest, &steps, interleaved.is_some());
                 list.push(Candidate::of_block(strategy, reason, block, target));
             }
         }
@@ -305,13 +312,13 @@ fn boxes(whole: &Arc<CopyNest>, woven: Option<&Woven>, target: &Target, list: &m
         let alike = |across| rows_alike(&axes, across, bits, shares_run, target.kind);
         for (steps, align) in across.into_iter().flat_map(alike) {
             let of = if shares_run { &steps[inner..] } else { &steps[..] };
-            let (strategy, reason) = named(nest, of, woven.is_some());
-            let block = made(whole, woven, nest, &steps, 1, align, target);
+            let (strategy, reason) = named(nest, of, interleaved.is_some());
+            let block = made(whole, interleaved, nest, &steps, 1, align, target);
             let block = block.filter(|block| block.store() == steps[inner]);
             list.extend(block.map(|block| Candidate::of_block(strategy, reason, block, target)));
         }
     }
-    if woven.is_none() {
+    if interleaved.is_none() {
         several_times(whole, &axes, shares_run, target, list);
     }
 }
@@ -391,10 +398,10 @@ fn several_times(
     list.extend(cheapest.into_iter().chain(unit.flatten()).chain(alike));
 }
 
-/// The block of so many steps, of several sources where these are woven.
+/// The block of so many steps, of several sources where these are interleaved.
 fn made(
     whole: &Arc<CopyNest>,
-    woven: Option<&Woven>,
+    interleaved: Option<&Interleaved>,
     nest: &Arc<CopyNest>,
     steps: &[u64],
     run_axes: usize,
@@ -407,8 +414,8 @@ fn made(
     if align > 0 && block.seam().is_none() {
         return None;
     }
-    match woven {
-        Some(woven) => block.unwoven(whole, woven),
+    match interleaved {
+        Some(interleaved) => block.with_sources(whole, interleaved),
         None => Some(block),
     }
 }

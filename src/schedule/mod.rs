@@ -27,7 +27,6 @@ pub(crate) use numbering::Lane;
 pub(crate) use pieces::{Piece, Pieces, source};
 pub(crate) use rounds::NEIGHBOURS;
 pub(crate) use schedule::MAX_SOURCES;
-#[cfg(feature = "gpu")]
 pub use schedule::{Schedule, Strategy, schedule};
 pub(crate) use seam::{Seam, Start};
 pub use target::{AdapterKind, Target};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::AdapterKind;
-use crate::nest::{Affine, Case, CopyNest, Guard, Take, Value, greatest_sum};
+use crate::nest::{Affine, Case, CaseValue, CopyNest, Guard, Value, greatest_sum};
 
 /// Bits of an access.
 const ACCESS_BITS: u64 = 128;
@@ -64,10 +64,10 @@ impl Piece {
 }
 
 /// The source that is read.
-pub(crate) fn source(take: &Take) -> Option<usize> {
+pub(crate) fn source(take: &CaseValue) -> Option<usize> {
     match take {
-        Take::Read { source, .. } => Some(*source),
-        Take::Bits(_) => None,
+        CaseValue::Read { source, .. } => Some(*source),
+        CaseValue::Bits(_) => None,
     }
 }
 
@@ -181,8 +181,8 @@ impl Pieces {
         let by = self.units.cast_signed();
         let inner = Value::Axis(self.nest.extents().len() - 1);
         piece.ways.iter().all(|way| match &way.take {
-            Take::Bits(_) => true,
-            Take::Read { at, .. } => {
+            CaseValue::Bits(_) => true,
+            CaseValue::Read { at, .. } => {
                 let outer = at.terms().iter().filter(|term| term.0 != inner);
                 at.offset() % by == 0 && outer.clone().all(|term| term.1 % by == 0)
             }
@@ -194,7 +194,7 @@ impl Pieces {
 fn cuts(nest: &CopyNest, axis: Value, row: u64) -> Option<SmallVec<[u64; 8]>> {
     let mut cuts: SmallVec<[u64; 8]> = [0, row].into_iter().collect();
     for Case { when, take } in nest.cases() {
-        if matches!(take, Take::Read { at, .. } if at.weight(axis) != 1) {
+        if matches!(take, CaseValue::Read { at, .. } if at.weight(axis) != 1) {
             return None;
         }
         for Guard { of, extent } in when {
@@ -217,7 +217,7 @@ fn cuts(nest: &CopyNest, axis: Value, row: u64) -> Option<SmallVec<[u64; 8]>> {
 /// What the units from `first` to `end` of a row take: no guard changes among them.
 fn piece(nest: &CopyNest, axis: Value, first: u64, end: u64) -> Option<Piece> {
     let mut ways: SmallVec<[Case; 1]> = SmallVec::new();
-    let zero = Case { when: Vec::new(), take: Take::Bits(0) };
+    let zero = Case { when: Vec::new(), take: CaseValue::Bits(0) };
     for Case { when, take } in nest.cases().iter().chain([&zero]) {
         let mut outer = Vec::new();
         let mut holds = true;

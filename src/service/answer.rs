@@ -3,7 +3,7 @@
 use super::language;
 use crate::{
     error::Error,
-    program::{Buffer, Program, Value},
+    program::{ArrayBuffer, BufferId, Program},
     proto::{stridec as proto, xla},
     wgsl::Kernel,
 };
@@ -22,7 +22,7 @@ pub(super) fn program(
         }
         kernels.push(kernel);
     }
-    let images = |buffers: &[Buffer]| buffers.iter().map(proto::Image::from).collect();
+    let images = |buffers: &[ArrayBuffer]| buffers.iter().map(proto::Image::from).collect();
     Ok(proto::Program {
         name: program.name().to_owned(),
         kernels,
@@ -33,22 +33,22 @@ pub(super) fn program(
     })
 }
 
-impl From<Value> for proto::ProgramBuffer {
-    fn from(value: Value) -> Self {
+impl From<BufferId> for proto::ProgramBuffer {
+    fn from(value: BufferId) -> Self {
         use proto::program_buffer::Kind;
         let (kind, number) = match value {
-            Value::Parameter(number) => (Kind::Parameter, number),
-            Value::Constant(number) => (Kind::Constant, number),
-            Value::Scratch(number) => (Kind::Scratch, number),
-            Value::Result(number) => (Kind::Result, number),
+            BufferId::Parameter(number) => (Kind::Parameter, number),
+            BufferId::Constant(number) => (Kind::Constant, number),
+            BufferId::Scratch(number) => (Kind::Scratch, number),
+            BufferId::Result(number) => (Kind::Result, number),
         };
         // A program has far fewer buffers than a module may have instructions.
         Self { kind: kind.into(), number: u32::try_from(number).unwrap_or(u32::MAX) }
     }
 }
 
-impl From<&Buffer> for proto::Image {
-    fn from(buffer: &Buffer) -> Self {
+impl From<&ArrayBuffer> for proto::Image {
+    fn from(buffer: &ArrayBuffer) -> Self {
         Self { shape: Some(xla::Shape::from(buffer.shape())), size_in_bytes: buffer.bytes() }
     }
 }

@@ -64,7 +64,7 @@ fn compile(request: &[u8]) -> Result<proto::CompileResponse, Error> {
 }
 
 fn compile_hlo(module: &[u8], target: &Target) -> Result<Program, Error> {
-    compile_module(&Module::decode(module)?, target)
+    Ok(compile_module(&Module::decode(module)?, target)?)
 }
 
 fn decode(request: &[u8]) -> Result<proto::CompileRequest, Error> {

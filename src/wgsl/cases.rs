@@ -9,7 +9,7 @@ use super::{
     words::literal,
     writer::Writer,
 };
-use crate::nest::{Affine, Case, CopyNest, Guard, Lookup, Quotient, Take, Value};
+use crate::nest::{Affine, Case, CaseValue, CopyNest, Guard, Lookup, Quotient, Value};
 
 /// Writes how a position is decided, and returns what it takes.
 ///
@@ -22,14 +22,14 @@ pub(super) fn decide(writer: &mut Writer, nest: &CopyNest, names: &Names, elemen
         quotients: vec![false; nest.quotients().len()],
         lookups: nest.lookups().iter().map(Lookup::is_constant).collect(),
     };
-    Decision { nest, names, element_words }.write(writer, cases, known, Some(&Take::Bits(0)));
+    Decision { nest, names, element_words }.write(writer, cases, known, Some(&CaseValue::Bits(0)));
 }
 
 /// A case, with those of its guards that have not been asked.
 #[derive(Clone)]
 struct Way<'a> {
     guards: SmallVec<[&'a Guard; 4]>,
-    take: &'a Take,
+    take: &'a CaseValue,
 }
 
 impl<'a> Way<'a> {
@@ -82,7 +82,7 @@ impl<'a> Decision<'a> {
         writer: &mut Writer,
         mut ways: Vec<Way<'a>>,
         mut known: Known,
-        mut otherwise: Option<&'a Take>,
+        mut otherwise: Option<&'a CaseValue>,
     ) {
         loop {
             // A way that asks nothing is the last.
@@ -202,13 +202,13 @@ impl<'a> Decision<'a> {
     }
 
     /// Returns what a case gives.
-    fn take(&self, writer: &mut Writer, take: &Take, known: &mut Known) {
+    fn take(&self, writer: &mut Writer, take: &CaseValue, known: &mut Known) {
         match take {
-            Take::Bits(bits) => {
+            CaseValue::Bits(bits) => {
                 let value = literal(self.nest.dst_bits().into(), *bits);
                 writer.line(format_args!("return {value};"));
             }
-            Take::Read { source, at } => {
+            CaseValue::Read { source, at } => {
                 self.values(writer, [at].into_iter(), known);
                 writer.line(format_args!("let read = {};", self.names.form(at)));
                 load(writer, self.nest, *source, self.element_words);

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::{cases::holds, form::Names, gather::load, words::literal, writer::Writer};
-use crate::nest::{Case, CopyNest, Quotient, Take, Value};
+use crate::nest::{Case, CaseValue, CopyNest, Quotient, Value};
 
 /// Writes how a position is decided, and returns what it takes.
 ///
@@ -24,11 +24,11 @@ pub(super) fn choose(writer: &mut Writer, nest: &CopyNest, names: &Names, elemen
     writer.line(format_args!("var fill = {};", literal(kind, 0)));
     for Case { when, take } in nest.cases().iter().rev() {
         let chosen = |writer: &mut Writer| match take {
-            Take::Read { source, at } => {
+            CaseValue::Read { source, at } => {
                 writer.line(format_args!("chosen = {source}u;"));
                 writer.line(format_args!("read = {};", names.form(at)));
             }
-            Take::Bits(bits) => {
+            CaseValue::Bits(bits) => {
                 writer.line(format_args!("chosen = {none}u;"));
                 writer.line(format_args!("fill = {};", literal(kind, *bits)));
             }
@@ -40,8 +40,8 @@ pub(super) fn choose(writer: &mut Writer, nest: &CopyNest, names: &Names, elemen
         }
     }
     let read = nest.cases().iter().filter_map(|case| match case.take {
-        Take::Read { source, .. } => Some(source),
-        Take::Bits(_) => None,
+        CaseValue::Read { source, .. } => Some(source),
+        CaseValue::Bits(_) => None,
     });
     for source in read.collect::<BTreeSet<usize>>() {
         writer.block(format_args!("if chosen == {source}u"), |writer| {

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use smallvec::SmallVec;
 
 use super::{emit::source_name, writer::Writer};
-use crate::nest::{Affine, Below, CopyNest, Integer, Lookup, Number, NumberOf, Operator};
+use crate::nest::{Affine, CopyNest, Integer, Lookup, LookupExpr, Number, Operator, OutOfRange};
 
 /// Writes a function for each lookup. What depends on the position comes as arguments: the forms of its numbers.
 pub(super) fn lookups(writer: &mut Writer, nest: &CopyNest) {
@@ -74,8 +74,8 @@ fn kind(integer: Integer) -> Kind {
 /// A constant as it stands in expressions.
 fn literal(number: &Number) -> Option<String> {
     let value = match &number.of {
-        NumberOf::Constant(value) => *value,
-        NumberOf::Index(form) => number.integer.wrap(form.as_constant()?.into()),
+        LookupExpr::Constant(value) => *value,
+        LookupExpr::Index(form) => number.integer.wrap(form.as_constant()?.into()),
         _ => return None,
     };
     let [low, high] = [value, value >> 32].map(|word| word & i128::from(u32::MAX));
@@ -105,18 +105,18 @@ impl Function<'_> {
     fn expression(&mut self, number: &Number) -> String {
         let integer = number.integer;
         match &number.of {
-            NumberOf::Load { source, at } => self.load(integer, *source, at),
-            NumberOf::Index(form) => {
+            LookupExpr::Load { source, at } => self.load(integer, *source, at),
+            LookupExpr::Index(form) => {
                 converted(&self.argument(form), Integer { bits: 32, is_signed: false }, integer)
             }
-            NumberOf::Constant(_) => literal(number).unwrap_or_default(),
-            NumberOf::Convert(of) => {
+            LookupExpr::Constant(_) => literal(number).unwrap_or_default(),
+            LookupExpr::Convert(of) => {
                 converted(&self.name(*of), self.lookup.numbers[*of].integer, integer)
             }
-            NumberOf::Select(holds, a, b) => {
+            LookupExpr::Select(holds, a, b) => {
                 format!("select({}, {}, {})", self.name(*b), self.name(*a), self.name(*holds))
             }
-            NumberOf::Binary(operator, a, b) => self.binary(integer, *operator, *a, *b),
+            LookupExpr::Binary(operator, a, b) => self.binary(integer, *operator, *a, *b),
         }
     }
 
@@ -207,27 +207,27 @@ impl Function<'_> {
 
     /// Returns the last number, brought into the range of the lookup.
     fn value(&self, writer: &mut Writer) {
-        let Lookup { numbers, last, below } = self.lookup;
+        let Lookup { numbers, last, out_of_range } = self.lookup;
         let place = numbers.len() - 1;
         let (name, integer) = (self.name(place), numbers[place].integer);
-        match (kind(integer), below) {
+        match (kind(integer), out_of_range) {
             (Kind::Bool, _) => writer.line(format_args!("return select(0u, 1u, {name});")),
             (Kind::Uint, _) => {
                 writer.line(format_args!("return min({name}, {}u);", (*last).min(u32::MAX.into())));
             }
-            (Kind::Int, Below::Zero) => {
+            (Kind::Int, OutOfRange::Clamp) => {
                 let most = (*last).min(u64::from(u32::MAX >> 1));
                 writer.line(format_args!("return bitcast<u32>(clamp({name}, 0i, {most}i));"));
             }
-            (Kind::Int, Below::Last) if *last <= 1 << 31 => {
+            (Kind::Int, OutOfRange::Last) if *last <= 1 << 31 => {
                 writer.line(format_args!("return min(bitcast<u32>({name}), {last}u);"));
             }
-            (Kind::Int, Below::Last) => {
+            (Kind::Int, OutOfRange::Last) => {
                 let word = format!("bitcast<u32>({name})");
                 writer.line(format_args!("return select({word}, {last}u, {name} < 0i);"));
             }
-            (Kind::Wide, below) => {
-                if integer.is_signed && *below == Below::Zero {
+            (Kind::Wide, out_of_range) => {
+                if integer.is_signed && *out_of_range == OutOfRange::Clamp {
                     writer.block(format_args!("if {name}.y >= 0x80000000u"), |writer| {
                         writer.line(format_args!("return 0u;"));
                     });

@@ -11,7 +11,7 @@ use super::{
     writer::Writer,
 };
 use crate::{
-    nest::{Affine, Case, Count, Take, Value, signed, width},
+    nest::{Affine, Case, CaseValue, Count, Value, signed, width},
     schedule::{Piece, Pieces, source},
 };
 
@@ -138,7 +138,7 @@ impl Text<'_> {
         let is_chosen = ways.len() > 1;
         if is_chosen {
             self.choose(writer, ways);
-        } else if let Take::Read { at, .. } = &ways[0].take {
+        } else if let CaseValue::Read { at, .. } = &ways[0].take {
             let read = self.at_first(at);
             writer.line(format_args!("let read{number} = {};", self.names.form(&read)));
         }
@@ -211,7 +211,7 @@ impl Text<'_> {
         }
         writer.line(format_args!("var read{number} = 0u;"));
         for (way, Case { take, .. }) in ways.iter().enumerate() {
-            if let Take::Read { at, .. } = take {
+            if let CaseValue::Read { at, .. } = take {
                 writer.block(format_args!("if way{number} == {way}u"), |writer| {
                     let read = self.at_first(at);
                     writer.line(format_args!("read{number} = {};", self.names.form(&read)));
@@ -271,9 +271,9 @@ impl Text<'_> {
     /// Writes a turn of accesses that read nothing; which bits, where several ways have some.
     fn fill(&self, writer: &mut Writer, stop: &str) {
         let bits = self.rows.nest.dst_bits();
-        let of = |take: &Take| match take {
-            Take::Bits(fill) => Some(repeated(*fill, bits, ACCESS_BITS)),
-            Take::Read { .. } => None,
+        let of = |take: &CaseValue| match take {
+            CaseValue::Bits(fill) => Some(repeated(*fill, bits, ACCESS_BITS)),
+            CaseValue::Read { .. } => None,
         };
         let fills = self.piece.ways.iter().enumerate();
         let fills: Vec<(usize, u128)> =

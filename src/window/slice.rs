@@ -46,13 +46,6 @@ impl Slice {
         }
     }
 
-    /// The same with an output of these extents.
-    #[must_use]
-    pub fn with_output_sizes(mut self, output_sizes: impl Into<Vec<u64>>) -> Self {
-        self.output_sizes = Some(output_sizes.into());
-        self
-    }
-
     /// The most elements that each window holds at its stride: `1 + (size - 1) / |stride|`.
     ///
     /// DirectML's page divides by the signed stride, which refuses its own second example; the magnitude is meant. A

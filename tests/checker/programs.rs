@@ -7,7 +7,7 @@ use stridec::{
     Target,
     hlo::Module,
     host,
-    program::{Value, compile_module},
+    program::{BufferId, compile_module},
 };
 
 use super::{base64, check::check};
@@ -37,10 +37,10 @@ fn kernels_of_programs_keep_their_proofs() {
                 .sources()
                 .iter()
                 .map(|&source| match source {
-                    Value::Parameter(number) => &inputs[number][..],
-                    Value::Constant(number) => &program.constants()[number],
-                    Value::Scratch(number) => &scratch[number],
-                    Value::Result(_) => panic!("a result is read"),
+                    BufferId::Parameter(number) => &inputs[number][..],
+                    BufferId::Constant(number) => &program.constants()[number],
+                    BufferId::Scratch(number) => &scratch[number],
+                    BufferId::Result(_) => panic!("a result is read"),
                 })
                 .collect();
             let mut expected = vec![0; usize::try_from(step.nest().dst_bytes()).unwrap()];
@@ -55,7 +55,7 @@ fn kernels_of_programs_keep_their_proofs() {
                 several += u32::from(images.len() > 1);
                 looked_up += u32::from(!step.nest().lookups().is_empty());
             }
-            if let Value::Scratch(number) = step.destination() {
+            if let BufferId::Scratch(number) = step.destination() {
                 scratch[number] = expected;
             }
         }

@@ -7,7 +7,7 @@ use stridec::{
     Kernel,
     hlo::Module,
     host,
-    program::{Program, Value},
+    program::{BufferId, Program},
     schedule::candidates,
     wgsl,
 };
@@ -113,8 +113,8 @@ fn judge(random: &mut Random, text: &str) -> BTreeMap<String, u32> {
     let program = Program::lower(&module.with_default_layouts()).unwrap();
     for step in program.steps() {
         let nest = step.nest();
-        let bytes = |source: &Value| match source {
-            Value::Constant(number) => program.constants()[*number].clone(),
+        let bytes = |source: &BufferId| match source {
+            BufferId::Constant(number) => program.constants()[*number].clone(),
             _ => random.bytes(program.bytes_of(*source)),
         };
         let images: Vec<Vec<u8>> = step.sources().iter().map(bytes).collect();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use stridec::{
     hlo::{Module, Opcode},
-    program::{Origin, Value, Ways},
+    program::{BufferId, Origin, Ways},
 };
 
 use crate::{
@@ -72,7 +72,7 @@ fn check(
                     assert!(matches!(opcode, Opcode::Parameter { .. }), "{}", place());
                     let byte = images[number][usize::try_from(bit / 8).unwrap()];
                     assert_eq!(u128::from(byte >> (bit % 8) & 1), expected, "{}", place());
-                    let buffer = ways.program().buffer(Value::Parameter(number)).unwrap();
+                    let buffer = ways.program().buffer(BufferId::Parameter(number)).unwrap();
                     let of = buffer.descriptor();
                     let first = of.prefix_bytes() * 8
                         + of.offset(index).unwrap() * u64::from(of.element_bits());

@@ -1,7 +1,7 @@
 //! Nests that no operation builds.
 
 use smallvec::SmallVec;
-use stridec::nest::{Affine, Case, CopyNest, Guard, Quotient, Take, Value};
+use stridec::nest::{Affine, Case, CaseValue, CopyNest, Guard, Quotient, Value};
 
 use super::random::Random;
 
@@ -53,17 +53,17 @@ pub fn arbitrary(random: &mut Random, sources: u64) -> CopyNest {
     let gaps = guards[..usize::try_from(random.below(1 + guards.len() as u64)).unwrap()].into();
     let bits = random.pick(&[1, 2, 4, 8, 16, 32, 64]);
     let fill = u128::from(random.next()) & ((1 << bits) - 1);
-    let read = |random: &mut Random| Take::Read {
+    let read = |random: &mut Random| CaseValue::Read {
         source: usize::try_from(random.below(sources)).unwrap(),
         at: form(random, &values),
     };
     let mut cases = vec![Case { when: guards.clone(), take: read(random) }];
     if sources == 1 && random.one_in(2) {
-        cases.push(Case { when: gaps, take: Take::Bits(fill) });
+        cases.push(Case { when: gaps, take: CaseValue::Bits(fill) });
     }
     for _ in 0..if sources > 1 { random.below(5) } else { 0 } {
         let when = guards.iter().filter(|_| random.one_in(2)).cloned().collect();
-        let take = if random.one_in(3) { Take::Bits(fill) } else { read(random) };
+        let take = if random.one_in(3) { CaseValue::Bits(fill) } else { read(random) };
         cases.insert(0, Case { when, take });
     }
     // No form is negative, so that the greatest values are those of the greatest values of all that it weighs.
@@ -80,8 +80,8 @@ pub fn arbitrary(random: &mut Random, sources: u64) -> CopyNest {
         most.push(greatest(of, &most) / by.cast_signed());
     }
     let reach = cases.iter().map(|case| match &case.take {
-        Take::Read { at, .. } => greatest(at, &most).unsigned_abs(),
-        Take::Bits(_) => 0,
+        CaseValue::Read { at, .. } => greatest(at, &most).unsigned_abs(),
+        CaseValue::Bits(_) => 0,
     });
     let src_units = 2 * (1 + reach.max().unwrap());
     let dst_base =

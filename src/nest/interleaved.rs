@@ -1,18 +1,18 @@
-//! [`woven`]: a nest whose sources take turns along one axis, as a nest of one source.
+//! [`interleaved`]: a nest whose sources take turns along one axis, as a nest of one source.
 
 use smallvec::{SmallVec, smallvec};
 
-use super::{Affine, Case, CopyNest, Take, Value};
+use super::{Affine, Case, CaseValue, CopyNest, Value};
 
 /// Units from one turn to the next: more than any kernel counts, and a multiple of every access.
-pub(crate) const TURN: i64 = 1 << 40;
+pub(crate) const SOURCE_DISTANCE: i64 = 1 << 40;
 
 /// The most turns: more of them are no block.
 const MAX_TURNS: u64 = 16;
 
 /// A nest whose sources take turns, as one of a single source.
-pub(crate) struct Woven {
-    /// It reads [`TURN`] units further on with each step of the axis. It serves to choose a block; nothing runs it.
+pub(crate) struct Interleaved {
+    /// It reads [`SOURCE_DISTANCE`] units further on with each step of the axis. It serves to choose a block; nothing runs it.
     pub(crate) nest: CopyNest,
     /// The axis along which they take turns.
     pub(crate) axis: usize,
@@ -29,8 +29,8 @@ pub(crate) struct Woven {
 /// if a1 < 1: source 0 at a0; if a1 < 2: source 1 at a0; else source 2 at a0
 /// ```
 ///
-/// is woven along `a1`, and reads unit `a0 + TURN·a1`.
-pub(crate) fn woven(nest: &CopyNest) -> Option<Woven> {
+/// is interleaved along `a1`, and reads unit `a0 + SOURCE_DISTANCE·a1`.
+pub(crate) fn interleaved(nest: &CopyNest) -> Option<Interleaved> {
     if !nest.quotients.is_empty() || !nest.lookups.is_empty() {
         return None;
     }
@@ -54,15 +54,15 @@ pub(crate) fn woven(nest: &CopyNest) -> Option<Woven> {
     {
         return None;
     }
-    let at = form?.plus(TURN, &Affine::value(value));
-    let case = Case { when: Vec::new(), take: Take::Read { source: 0, at } };
+    let at = form?.plus(SOURCE_DISTANCE, &Affine::value(value));
+    let case = Case { when: Vec::new(), take: CaseValue::Read { source: 0, at } };
     let nest = CopyNest { sources: smallvec![first], cases: smallvec![case], ..nest.clone() };
-    Some(Woven { nest, axis, sources })
+    Some(Interleaved { nest, axis, sources })
 }
 
 impl CopyNest {
     /// Forgets that an axis moves in the source, where those who use the nest know it.
-    pub(crate) fn still(&mut self, axis: usize) {
+    pub(crate) fn without_axis(&mut self, axis: usize) {
         self.set_src(self.src().substituted(Value::Axis(axis), &Affine::default()));
     }
 }
@@ -77,7 +77,7 @@ fn taken(nest: &CopyNest, axis: Value, turn: i64) -> Option<(usize, Affine)> {
             holds &= of >= 0 && of.unsigned_abs() < guard.extent;
         }
         if holds {
-            let Take::Read { source, at } = take else { return None };
+            let CaseValue::Read { source, at } = take else { return None };
             return Some((*source, at_turn(at)));
         }
     }
@@ -87,11 +87,11 @@ fn taken(nest: &CopyNest, axis: Value, turn: i64) -> Option<(usize, Affine)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nest::{Guard, Taken};
+    use crate::nest::{Guard, PositionValue};
 
     fn case(turns: u64, source: usize, at: Affine) -> Case {
         let when = vec![Guard { of: Affine::value(Value::Axis(1)), extent: turns }];
-        Case { when, take: Take::Read { source, at } }
+        Case { when, take: CaseValue::Read { source, at } }
     }
 
     fn stack(of: [Affine; 3]) -> CopyNest {
@@ -103,26 +103,26 @@ mod tests {
     fn every_position_reads_its_turn() {
         let at = || Affine::constant(5).plus(3, &Affine::value(Value::Axis(0)));
         let nest = stack([at(), at(), at()]);
-        let woven = woven(&nest).unwrap();
-        assert_eq!((woven.axis, &woven.sources[..]), (1, &[0, 1, 2][..]));
+        let interleaved = interleaved(&nest).unwrap();
+        assert_eq!((interleaved.axis, &interleaved.sources[..]), (1, &[0, 1, 2][..]));
         for position in 0..nest.dst_units() {
-            let place = woven.nest.src().evaluate(|value| match value {
+            let place = interleaved.nest.src().evaluate(|value| match value {
                 Value::Axis(0) => position.cast_signed() / 3,
                 _ => position.cast_signed() % 3,
             });
-            let source = woven.sources[usize::try_from(place / TURN).unwrap()];
-            let unit = (place % TURN).unsigned_abs();
-            assert_eq!(nest.read(position), Taken::Unit { source, unit });
+            let source = interleaved.sources[usize::try_from(place / SOURCE_DISTANCE).unwrap()];
+            let unit = (place % SOURCE_DISTANCE).unsigned_abs();
+            assert_eq!(nest.read(position), PositionValue::Unit { source, unit });
         }
     }
 
     #[test]
     fn places_that_differ_and_turns_that_read_nothing_are_not_woven() {
         let at = |offset| Affine::constant(offset).plus(1, &Affine::value(Value::Axis(0)));
-        assert!(woven(&stack([at(0), at(0), at(1)])).is_none());
+        assert!(interleaved(&stack([at(0), at(0), at(1)])).is_none());
         let two = [case(1, 0, at(0)), case(2, 1, at(0))];
-        assert!(woven(&CopyNest::unproved(&[10, 3], [], two, 0, 40, 8)).is_none());
+        assert!(interleaved(&CopyNest::unproved(&[10, 3], [], two, 0, 40, 8)).is_none());
         let many = CopyNest::unproved(&[10, 17], [], [case(17, 0, at(0))], 0, 40, 8);
-        assert!(woven(&many).is_none());
+        assert!(interleaved(&many).is_none());
     }
 }
