@@ -88,7 +88,7 @@ fn split_off_keeps_what_every_position_reads() {
                 assert_same(&nest, &halves);
                 assert_eq!(halves.extents()[axis + 1], inner);
                 let steps = Value::Axis(axis + 1);
-                let read = |form: &Affine, take: &Take| matches!(take, CaseValue::Read { at, .. } if at == form);
+                let read = |form: &Affine, take: &CaseValue| matches!(take, CaseValue::Read { at, .. } if at == form);
                 let reads =
                     |form: &Affine| halves.cases().iter().any(|case| read(form, &case.take));
                 let free = |form: &Affine| form.weight(steps) == 0;

@@ -6,6 +6,7 @@ use stridec::{
     Error, ErrorKind, Operation, Target, Tensor,
     backend::Language,
     hlo::{HloError, Module},
+    program::ProgramError,
     proto::stridec::{self as proto, CompileRequest, compile_request::Operation as Kind},
     request::RequestError,
     stride::StrideDescriptor,
@@ -48,6 +49,12 @@ pub(super) struct Requested {
     pub(super) target: Option<Target>,
     /// `None` for WGSL.
     pub(super) language: Option<Language>,
+}
+
+impl From<ProgramError> for Failure {
+    fn from(error: ProgramError) -> Self {
+        Error::from(error).into()
+    }
 }
 
 impl From<Error> for Failure {

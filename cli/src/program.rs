@@ -149,7 +149,7 @@ pub(super) fn compile(args: &CompileArgs, requested: Option<Requested>) -> Resul
     };
     let module = self::module(requested, module.as_deref(), *layouts, flags)?;
     let target = target(args.target.as_deref(), &args.limits, wanted)?;
-    let program = compile_module(&module, &target).map_err(too_large)?;
+    let program = compile_module(&module, &target).map_err(|error| too_large(error.into()))?;
     let chosen = args.output.as_deref().map(|given| result(given, &program)).transpose()?;
     let file = args.file.as_deref().unwrap_or("-".as_ref());
     if args.emit == Emit::Stages && chosen.is_none() {

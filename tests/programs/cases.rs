@@ -26,7 +26,7 @@ impl Case {
 
     /// The program, or why there is none.
     pub(crate) fn lower(&self) -> Result<Program, Error> {
-        Program::lower(&Module::decode(&self.module)?)
+        Ok(Program::lower(&Module::decode(&self.module)?)?)
     }
 }
 

@@ -1,10 +1,9 @@
 //! Programs of which one kernel is not enough: scratch buffers, their number, and what happens at limits.
 
 use stridec::{
-    Error, ErrorKind, Target,
+    ErrorKind, Target,
     hlo::{Builder, Module, Opcode, SliceDimension},
-    program::ProgramError,
-    program::{Program, compile_module},
+    program::{Program, ProgramError, compile_module},
     schedule::ScheduleError,
 };
 
@@ -162,6 +161,6 @@ fn a_scratch_past_the_binding_limit_is_refused() {
 fn a_step_of_eight_sources_has_no_kernel() {
     let (module, _) = concatenate(8, "u8", 3);
     let error = Program::lower(&module).unwrap().compile(&Target::webgpu()).unwrap_err();
-    let Error::Program(ProgramError::Kernel { error, .. }) = error else { panic!("{error}") };
+    let ProgramError::Kernel { error, .. } = error else { panic!("{error}") };
     assert_eq!(*error, ScheduleError::Sources { given: 8, limit: 7 });
 }

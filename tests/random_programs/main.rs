@@ -61,7 +61,10 @@ fn random_programs(
         let images = generate::images(&mut random, &module);
         let expected = interpreter::run(&module, &images).expect("an interpreter of all of it");
         let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
-        let outcome = match Program::lower(&module).and_then(|program| run(&program, &images)) {
+        let outcome = match Program::lower(&module)
+            .map_err(Error::from)
+            .and_then(|program| run(&program, &images))
+        {
             Ok(out) => {
                 assert!(out == expected, "{seed}: other bytes\n{module:#?}");
                 "exact".to_owned()
@@ -84,7 +87,7 @@ fn random_programs(
 
 #[test]
 fn the_host_agrees_with_the_oracle() {
-    random_programs(scope::cases(10_000), Program::run_on_host);
+    random_programs(scope::cases(10_000), |program, images| Ok(program.run_on_host(images)?));
 }
 
 /// Tiles of the result that hold no element, told by a quotient, and padding of the program, told by axes alone: the

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use rayon::prelude::*;
 use stridec::{
-    Error, ErrorKind,
+    ErrorKind,
     hlo::{Footprint, Instruction, Module},
     program::Program,
     shape::{Dimension, Shape},
@@ -57,7 +57,7 @@ fn check(case: &Case, at: usize, bit: usize, counts: &Mutex<Counts>) {
         return count(|counts| &mut counts.not_interpreted);
     };
     let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
-    let found: Result<_, Error> = program.run_on_host(&images);
+    let found = program.run_on_host(&images);
     let found: Vec<Vec<u8>> = program
         .results()
         .iter()

@@ -84,7 +84,8 @@ fn answer(asked: &Asked<'_>) -> Result<Value, Fault> {
             let language = asked.text("language");
             let fault = |error| Fault::new(Field::None, error);
             let texts: Result<Vec<String>, Fault> = if asked.kind() == "program" {
-                let program = compile_module(&asked.module()?, &target).map_err(fault)?;
+                let program = compile_module(&asked.module()?, &target)
+                    .map_err(|error| fault(error.into()))?;
                 let kernels = program.kernels().iter();
                 kernels.map(|kernel| languages::text(kernel, language)).collect()
             } else {
