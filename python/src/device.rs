@@ -62,7 +62,7 @@ impl Device {
                 }
             }
         }
-        on_host(|| program.run_on_host_into(parameters, results))
+        Ok(on_host(|| program.run_on_host_into(parameters, results))?)
     }
 
     /// The device that it needs, opened once for each process.
