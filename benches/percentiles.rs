@@ -7,8 +7,6 @@
 
 #![allow(unreachable_pub)]
 
-#[path = "../tests/support/base64.rs"]
-mod base64;
 #[path = "support/permutation.rs"]
 mod permutation;
 #[path = "../tests/support/mod.rs"]
@@ -19,7 +17,10 @@ mod timing;
 use std::{hint::black_box, time::Instant};
 
 use stridec::{Operation, Target, Tensor, hlo::Module, program::Program, shape::ElementType};
-use support::random::{self, Random};
+use support::{
+    hlo_cases::hlo_cases,
+    random::{self, Random},
+};
 
 fn main() {
     let cases = timing::option("--cases").map_or(10_000, |n| n.parse().expect("a number"));
@@ -34,20 +35,14 @@ fn main() {
 
 /// Prints the percentiles of the modules that are compiled, without and with validation.
 fn modules() {
-    let text = include_str!("../tests/data/hlo_cases.jsonl");
-    let cases = text.lines().map(|line| -> (String, Vec<u8>) {
-        let case: serde_json::Value = serde_json::from_str(line).expect("a record");
-        let module = base64::decode(case["module"].as_str().expect("a module"));
-        (case["id"].as_str().expect("a name").to_owned(), module)
-    });
-    let cases: Vec<_> = cases.collect();
+    let cases = hlo_cases();
     let target = Target::webgpu();
     for (what, validated) in [("text", false), ("validated", true)] {
         let mut times: Vec<(f64, usize)> = Vec::new();
-        for (number, (_, bytes)) in cases.iter().enumerate() {
+        for (number, case) in cases.iter().enumerate() {
             let compile = || {
                 let start = Instant::now();
-                let module = Module::decode(bytes).ok()?;
+                let module = Module::decode(&case.bytes).ok()?;
                 let program = Program::lower(&module).ok()?;
                 let kernels = if validated {
                     program.compile(&target)
@@ -60,7 +55,7 @@ fn modules() {
             let best = (0..5).filter_map(|_| compile()).min_by(f64::total_cmp);
             times.extend(best.map(|best| (best, number)));
         }
-        print_percentiles("modules", what, times, |number| cases[number].0.clone());
+        print_percentiles("modules", what, times, |number| cases[number].id.clone());
     }
 }
 

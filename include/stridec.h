@@ -1,6 +1,6 @@
 // stridec: tensor layout changes compiled to WGSL kernels. SPDX-License-Identifier: MIT OR Apache-2.0
 //
-// Messages are those of proto/stridec.proto, serialized. Written by cbindgen from src/capi.rs: see tests/header.rs.
+// Messages are those of proto/stridec.proto, serialized. Written by cbindgen from src/capi.rs: see tests/it/header.rs.
 
 
 #ifndef STRIDEC_H

@@ -1,14 +1,14 @@
 //! Items that only stridec's own tests and benchmarks use. They may change in any version.
 
-// `tests/blocks.rs` reads every unit that a block moves.
+// `tests/it/blocks.rs` reads every unit that a block moves.
 pub use crate::schedule::{
     block::{Block, Run, Side},
     numbering::Lane,
     seam::{Seam, Start},
 };
 
-// `tests/blocks.rs` and `tests/checker` look at the blocks of candidates and schedules.
+// `tests/it/blocks.rs` and `tests/it/checker` look at the blocks of candidates and schedules.
 pub use crate::schedule::{candidates::block_of_candidate, schedule::block_of_schedule};
 
-// `tests/checker` runs small kernels in several rounds.
+// `tests/it/checker` runs small kernels in several rounds.
 pub use crate::schedule::candidates::in_rounds;

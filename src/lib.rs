@@ -189,11 +189,11 @@ pub use request::{Operation, Tensor};
 pub use schedule::Target;
 pub use wgsl::Kernel;
 
-// For cargo-mutants, which builds once for every change: the tests of `tests/` and those of `src/`,
-// in one program.
+// For cargo-mutants, which builds once for every change: the tests of `tests/it` in one program
+// with those of `src`.
 #[cfg(all(test, one_program))]
 extern crate self as stridec;
-#[cfg(test)] // by itself, as cargo-mutants looks for it
+#[cfg(test)] // on a line of its own, so that cargo-mutants finds it
 #[cfg(one_program)]
-#[path = "../tests/mutants/suite.rs"]
-mod suite;
+#[path = "../tests/it/main.rs"]
+mod it;

@@ -30,7 +30,7 @@ echo "the page: $bytes bytes as Brotli"
 
 # The test program is the file that Cargo's messages name.
 program=$(./cargo.sh test --release --no-run --message-format json | node tests/executable.mjs)
-(cd .. && STRIDEC_REQUESTS=$folder/requests cargo test --locked "${@:---all-features}" --test requests)
+(cd .. && STRIDEC_REQUESTS=$folder/requests cargo test --locked "${@:---all-features}" --test it requests::)
 node tests/library.mjs "$folder/site/stridec.wasm" "$program" "$folder/requests"
 
 cp tests/package.json tests/package-lock.json "$folder"

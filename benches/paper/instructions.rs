@@ -26,7 +26,7 @@ use naga::{
     MathFunction, Module, Statement, TypeInner, UnaryOperator,
 };
 
-use crate::fuse::{Id, Kind, Node, Use, counted};
+use super::fuse::{Id, Kind, Node, Use, counted};
 
 /// Instructions of every expression of a kernel: of the entry point, and of each call of a function for itself.
 #[derive(Debug)]

@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use crate::warp::{LANES, Sector, Warp};
+use super::warp::{LANES, Sector, Warp};
 
 pub const SECTOR_BYTES: usize = 32;
 pub const CORES: usize = 132;

@@ -5,7 +5,7 @@
 //!     [--table FILE.md] [--texts]
 //! ```
 //!
-//! The interpreter of `tests/checker` runs every invocation of as many waves of workgroups as `--waves` says, from the
+//! The interpreter of `tests/it/checker` runs every invocation of as many waves of workgroups as `--waves` says, from the
 //! middle of the dispatch; `machine.rs` says which caches stand between them and the memory. Two counts are shown as
 //! multiples of what is needed at least: the sectors of 32 bytes that pass between the cores and the second-level cache,
 //! and those between it and the memory. Operations are the instructions of a warp (`instructions.rs`), for each 16 bytes of
@@ -13,13 +13,13 @@
 
 #![allow(unreachable_pub, clippy::cast_precision_loss)]
 
-#[path = "../../tests/checker/arithmetic.rs"]
+#[path = "../../tests/it/checker/arithmetic.rs"]
 mod arithmetic;
 #[path = "../support/everyday.rs"]
 mod everyday;
 mod fuse;
 mod instructions;
-#[path = "../../tests/checker/interpret.rs"]
+#[path = "../../tests/it/checker/interpret.rs"]
 mod interpret;
 mod kernel;
 mod machine;
@@ -27,10 +27,10 @@ mod machine;
 mod permutation;
 #[path = "../support/timing.rs"]
 mod timing;
-#[path = "../../tests/checker/value.rs"]
+#[path = "../../tests/it/checker/value.rs"]
 mod value;
 mod warp;
-#[path = "../../tests/checker/watch.rs"]
+#[path = "../../tests/it/checker/watch.rs"]
 mod watch;
 
 use std::{error::Error, fmt::Write as _, fs};

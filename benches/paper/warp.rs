@@ -1,6 +1,6 @@
 //! What the 32 invocations of a warp do together.
 
-use crate::{
+use super::{
     instructions::Instructions,
     watch::{Access, Watch},
 };

@@ -1,9 +1,14 @@
-//! Counts what the test binary allocates.
+//! An allocator that counts the bytes that are in use.
+//!
+//! Tests of functions that work on the calling thread alone run at the same time: each thread has counters of its own.
+//! Some parsers run on threads that they start. The tests of these, one at a time, use counters that all other threads
+//! share.
 #![allow(unsafe_code)] // an allocator is unsafe; this one hands everything on
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    cell::Cell,
+    sync::atomic::{AtomicIsize, Ordering::Relaxed},
 };
 
 /// The system's allocator, counted.
@@ -12,11 +17,36 @@ struct Counting;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-static NOW: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
+/// Bytes in use and their peak, of all threads that have no counters of their own.
+static SHARED: (AtomicIsize, AtomicIsize) = (AtomicIsize::new(0), AtomicIsize::new(0));
+
+/// Bytes in use and their peak, of one thread.
+#[derive(Clone, Copy)]
+struct Counters {
+    now: isize,
+    peak: isize,
+}
+
+thread_local! {
+    static OWN: Cell<Option<Counters>> = const { Cell::new(None) };
+}
 
 fn grow(bytes: usize) {
-    PEAK.fetch_max(NOW.fetch_add(bytes, Relaxed) + bytes, Relaxed);
+    let bytes = bytes.cast_signed();
+    if let Some(Counters { now, peak }) = OWN.get() {
+        OWN.set(Some(Counters { now: now + bytes, peak: peak.max(now + bytes) }));
+    } else {
+        SHARED.1.fetch_max(SHARED.0.fetch_add(bytes, Relaxed) + bytes, Relaxed);
+    }
+}
+
+fn shrink(bytes: usize) {
+    let bytes = bytes.cast_signed();
+    if let Some(Counters { now, peak }) = OWN.get() {
+        OWN.set(Some(Counters { now: now - bytes, peak }));
+    } else {
+        SHARED.0.fetch_sub(bytes, Relaxed);
+    }
 }
 
 // SAFETY: every call goes to the system's allocator with the arguments that were given.
@@ -28,24 +58,36 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        NOW.fetch_sub(layout.size(), Relaxed);
+        shrink(layout.size());
         // SAFETY: the caller keeps `dealloc`'s contract.
         unsafe { System.dealloc(memory, layout) }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // Where it moves, both are there at once.
+        // While a block moves, both are in use.
         grow(size);
-        NOW.fetch_sub(layout.size(), Relaxed);
+        shrink(layout.size());
         // SAFETY: the caller keeps `realloc`'s contract.
         unsafe { System.realloc(memory, layout, size) }
     }
 }
 
-/// The most bytes that were allocated at a time while `work` ran, beyond what was there before. All threads count.
+/// Gives the calling thread counters of its own, for the rest of its life.
+pub(crate) fn count_this_thread() {
+    OWN.set(Some(Counters { now: 0, peak: 0 }));
+}
+
+/// Returns the most bytes in use while `work` ran, beyond those in use before.
 pub(crate) fn peak(work: impl FnOnce()) -> usize {
-    let before = NOW.load(Relaxed);
-    PEAK.store(before, Relaxed);
-    work();
-    PEAK.load(Relaxed).saturating_sub(before)
+    let peak = if let Some(Counters { now, .. }) = OWN.get() {
+        OWN.set(Some(Counters { now, peak: now }));
+        work();
+        OWN.get().map_or(0, |own| own.peak) - now
+    } else {
+        let before = SHARED.0.load(Relaxed);
+        SHARED.1.store(before, Relaxed);
+        work();
+        SHARED.1.load(Relaxed) - before
+    };
+    usize::try_from(peak).unwrap_or(0)
 }

@@ -1,9 +1,13 @@
-//! What the integration tests share.
-#![allow(dead_code, unreachable_pub, clippy::pedantic)] // each test binary uses a part
+//! Code that the test programs share.
+#![allow(dead_code, unreachable_pub, clippy::pedantic)] // each program uses a part
 
+pub mod base64;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+pub mod hlo_cases;
 pub mod nests;
 pub mod oracle;
+pub mod programs;
 pub mod random;
 pub mod scope;
+pub mod scratch;

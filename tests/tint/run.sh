@@ -10,7 +10,7 @@ rm -rf "$folder/wgsl"
 command -v npm >/dev/null || .ci/install nodejs npm
 cp tests/tint/package.json tests/tint/package-lock.json "$folder/"
 (cd "$folder" && npm ci --ignore-scripts --no-audit --no-fund --silent)
-STRIDEC_WGSL="$folder/wgsl" cargo test --locked --no-default-features --test kernels random_kernels_are_valid
-STRIDEC_WGSL="$folder/wgsl" cargo test --locked --no-default-features --test random_programs kernels_of_random_programs
+STRIDEC_WGSL="$folder/wgsl" cargo test --locked -p stridec --no-default-features --test it random_kernels_are_valid
+STRIDEC_WGSL="$folder/wgsl" cargo test --locked -p stridec --no-default-features --test it kernels_of_random_programs
 cd "$folder"
 exec node "$root/tests/tint/validate.mjs" "$folder/wgsl" "$root/snapshots"

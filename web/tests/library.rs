@@ -4,10 +4,12 @@
 //! to the host, and the last says that it was reached.
 #![allow(missing_docs)]
 
-#[path = "../../tests/extremes.rs"]
+#[path = "../../tests/it/extremes.rs"]
 mod extremes;
-#[path = "../../tests/small_scope.rs"]
+#[path = "../../tests/it/small_scope.rs"]
 mod small_scope;
+#[path = "../../tests/support/mod.rs"]
+mod support;
 
 mod begin {
     #[test]

@@ -1,0 +1,81 @@
+//! The GPU against the host: the same bytes, kernel by kernel.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    time::{Duration, Instant},
+};
+
+use stridec::{
+    host, nest,
+    schedule::{Target, schedule},
+    wgsl,
+};
+
+use super::support::{
+    gpu::gpu,
+    random::{self, Operation, Random},
+    scope::given_cases,
+};
+
+#[test]
+fn random_operations() {
+    check_all("random_operations", 3, Duration::from_secs(40), random::operation);
+}
+
+/// Pairs of layouts of one shape, tilings on both sides among them.
+#[test]
+fn random_relayouts() {
+    check_all("random_relayouts", 5, Duration::from_secs(20), random::relayout);
+}
+
+/// Channels, odd extents and pitches, steps in both directions: what blocks are cut from.
+#[test]
+fn random_runs() {
+    check_all("random_runs", 7, Duration::from_secs(40), random::runs);
+}
+
+/// Runs distinct kernels for a time, or as many as `STRIDEC_CASES` says.
+fn check_all(name: &str, seed: u64, time: Duration, make: impl Fn(&mut Random) -> Operation) {
+    let Some(gpu) = gpu(name) else { return };
+    let mut random = Random(seed);
+    let (start, cases) = (Instant::now(), given_cases());
+    let (mut count, mut texts) = (BTreeMap::new(), HashSet::new());
+    for case in 0.. {
+        if cases.map_or(start.elapsed() > time, |cases| texts.len() as u64 == cases) {
+            break;
+        }
+        let operation = make(&mut random);
+        let Ok(nest) = nest::lower(&operation.source, &operation.destination, &operation.window)
+        else {
+            continue;
+        };
+        let target = if random.one_in(2) { Target::webgpu() } else { Target::webgpu_cpu() };
+        let kernel = wgsl::emit(&schedule(nest.clone(), &target).unwrap(), &target, &[]);
+        if !kernel.dispatches.is_empty() && !texts.insert(code(&kernel.wgsl)) {
+            continue;
+        }
+        let image = random.bytes(operation.source.image_bytes());
+        let mut expected =
+            vec![0x5a; usize::try_from(operation.destination.image_bytes()).unwrap()];
+        let mut out = vec![0xa5; expected.len()];
+        host::run(&nest, &image, &mut expected).unwrap();
+        gpu.run(&kernel, &image, &mut out).unwrap();
+        assert!(
+            out == expected,
+            "{case}: {operation:#?}\n{nest}\n{}\n{out:?}\n{expected:?}",
+            kernel.wgsl
+        );
+        *count.entry(kernel.strategy).or_insert(0_u64) += 1;
+    }
+    let (adapter, took) = (gpu.name(), start.elapsed());
+    eprintln!(
+        "{name}: {} distinct kernels equal to the host on {adapter} in {took:.0?}: {count:?}",
+        texts.len()
+    );
+    assert!(texts.len() > 100);
+}
+
+/// A kernel's text without its remarks.
+fn code(text: &str) -> String {
+    text.lines().map(|line| line.split("//").next().unwrap_or_default().trim_end()).collect()
+}

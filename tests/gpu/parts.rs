@@ -1,0 +1,115 @@
+//! Copies past a target's limits: in parts on the GPU, to the byte what the host gives.
+
+use std::time::{Duration, Instant};
+
+use stridec::{
+    Error, ErrorKind, Operation, Target,
+    gpu::GpuError,
+    host,
+    nest::{self, CopyNest, Operand},
+    schedule::ScheduleError,
+};
+
+use super::support::{
+    gpu::gpu,
+    random::{self, Random},
+    scope::given_cases,
+};
+
+/// A target that binds no more than `bytes`.
+fn small(mut target: Target, bytes: u64) -> Target {
+    target.max_storage_buffer_binding_size = bytes;
+    target
+}
+
+/// Runs in parts and on the host, and returns the number of parts; the progress must go up to the end.
+fn check(gpu: &stridec::gpu::Gpu, nest: &CopyNest, target: &Target, image: &[u8]) -> u64 {
+    let mut expected = vec![0x5a; usize::try_from(nest.dst_bytes()).unwrap()];
+    host::run(nest, image, &mut expected).unwrap();
+    let mut out = vec![0xa5; expected.len()];
+    let (mut parts, mut last) = (0, 0);
+    gpu.run_in_parts(nest, target, image, &mut out, |done| {
+        assert!(done >= last);
+        (parts, last) = (parts + 1, done);
+    })
+    .unwrap();
+    assert_eq!(last, nest.dst_units() * u64::from(nest.dst_bits()) / 8);
+    assert!(out == expected, "{nest}");
+    parts
+}
+
+/// Random operations for twenty seconds, or as many as `STRIDEC_CASES` says, in parts of 64 bytes and more.
+#[test]
+fn random_operations() {
+    let Some(gpu) = gpu("random_operations") else { return };
+    let mut random = Random(17);
+    let (start, cases) = (Instant::now(), given_cases());
+    let (mut ran, mut parts) = (0, 0);
+    for case in 0.. {
+        if cases.map_or(start.elapsed() > Duration::from_secs(20), |cases| case == cases) {
+            break;
+        }
+        let operation = random::operation(&mut random);
+        let Ok(nest) = nest::lower(&operation.source, &operation.destination, &operation.window)
+        else {
+            continue;
+        };
+        let target = random.pick(&[Target::webgpu as fn() -> Target, Target::webgpu_cpu])();
+        // Up to a dozen parts: each new form of them is compiled.
+        let bytes = random.pick(&[64, 128, 256, 1024, 4096]).max(nest.dst_bytes() / 6);
+        let image = random.bytes(nest.src_bytes());
+        parts += check(&gpu, &nest, &small(target, bytes), &image);
+        ran += 1;
+    }
+    eprintln!("{ran} operations in {parts} parts");
+    assert!(parts > ran && ran > 20, "{ran} operations in {parts} parts");
+}
+
+/// Tensors past the 128 MiB that the standard lets a kernel bind, as `stridec run` meets them.
+#[test]
+fn tensors_past_a_binding() {
+    let Some(gpu) = gpu("tensors_past_a_binding") else { return };
+    let gpu = gpu.as_ref().clone();
+    let target = gpu.limits().target("device");
+    for (from, to) in [
+        ("u8[8200,16384]{1,0}", "u8[8200,16384]{0,1}"),
+        ("s4[8200,32769]{1,0:E(4)}", "s4[8200,32769]{0,1:E(4)}"),
+    ] {
+        let operation = Operation::relayout(from.parse().unwrap(), to.parse().unwrap()).unwrap();
+        let nest = operation.nest();
+        assert!(nest.src_bytes() > 128 << 20);
+        let mut image: Vec<u8> = (0..nest.src_bytes().div_ceil(8))
+            .flat_map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes())
+            .collect();
+        image.truncate(usize::try_from(nest.src_bytes()).unwrap());
+        let start = Instant::now();
+        let gpu = gpu.clone().with_cache_capacity(64);
+        let parts = check(&gpu, nest, &target, &image);
+        eprintln!("{from}: {parts} parts, {:?} with the host's run", start.elapsed());
+        // Parts of one form share a kernel: all but the last of them are one.
+        let kernels = gpu.cache().len();
+        assert!((16..32).contains(&parts) && kernels <= 2, "{kernels} kernels for {parts} parts");
+    }
+}
+
+#[test]
+fn what_no_part_fits_is_refused() {
+    let Some(gpu) = gpu("what_no_part_fits") else { return };
+    let relayout = |from: &str, to: &str| {
+        Operation::relayout(from.parse().unwrap(), to.parse().unwrap()).unwrap()
+    };
+    let operation = relayout("f64[2,3]", "f64[2,3]{0,1}");
+    let run = |source: &[u8], target: Target| {
+        gpu.run_in_parts(operation.nest(), &target, source, &mut [0; 48], |_| {}).unwrap_err()
+    };
+    let error = run(&[0; 48], small(Target::webgpu(), 4));
+    let GpuError::Schedule(ScheduleError::Binding { given: 8, limit: 4, .. }) = error else {
+        panic!("{error}");
+    };
+    assert!(error.is_beyond_limits() && Error::from(error).kind() == ErrorKind::Unsupported);
+    let error = run(&[0; 47], Target::webgpu());
+    assert_eq!(error, GpuError::ImageSize { operand: Operand::Source(0), given: 47, expected: 48 });
+    // Nothing moves, and nothing is refused.
+    let empty = relayout("f64[0,3]", "f64[0,3]{0,1}");
+    gpu.run_in_parts(empty.nest(), &Target::webgpu(), &[], &mut [], |_| panic!("no part")).unwrap();
+}

@@ -1,0 +1,37 @@
+//! Generated pages in a real browser: Chromium opens each, runs its kernel through WebGPU, and the page's verdict is
+//! read. Tint thereby compiles every kernel.
+//!
+//! Without Chromium the tests are skipped, loudly; with `STRIDEC_REQUIRE_BROWSER=1` they fail instead.
+//! `STRIDEC_CHROMIUM` names another browser.
+
+mod browser;
+mod cases;
+
+use cases::Case;
+
+#[test]
+fn every_page_passes_its_own_check() {
+    let cases = cases::all();
+    let Some(answers) = browser::answers(&cases) else { return };
+    let mut failures = vec![];
+    for (case, answer) in cases.iter().zip(&answers) {
+        eprintln!("{}: {} {}", case.name, answer.verdict, answer.text);
+        if answer.verdict != case.expected {
+            failures.push(format!("{}: {} {}", case.name, answer.verdict, answer.text));
+        }
+        assert!(case.page.len() < 300_000, "{}: a page of {} bytes", case.name, case.page.len());
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(cases.iter().filter(|case| case.expected == "pass").count() > 20);
+}
+
+/// A check that always passes would prove nothing.
+#[test]
+fn a_wrong_kernel_is_caught() {
+    let cases: Vec<Case> = cases::wrong();
+    let Some(answers) = browser::answers(&cases) else { return };
+    for (case, answer) in cases.iter().zip(&answers) {
+        assert_eq!(answer.verdict, "fail", "{}: {}", case.name, answer.text);
+        eprintln!("{}: {}", case.name, answer.text);
+    }
+}

@@ -1,0 +1,37 @@
+//! The tests that need no device, as one program.
+//!
+//! With `--cfg one_program` they are a module of the library too, for cargo-mutants; see `tests/MUTANTS.md`.
+
+#[cfg(feature = "backends")]
+mod backends;
+mod bad_input;
+mod blocks;
+#[cfg(feature = "explain")]
+mod browser;
+mod checker;
+mod documents;
+mod embedding;
+#[cfg(feature = "explain")]
+mod explain;
+mod extremes;
+mod facts;
+mod header;
+mod hlo;
+mod host_large;
+mod host_oracle;
+mod host_shapes;
+mod kernels;
+mod notations;
+mod passes;
+mod programs;
+mod random_programs;
+mod requests;
+mod rooms;
+mod several_sources;
+mod sharding;
+mod small_scope;
+mod snapshots;
+mod split;
+#[path = "../support/mod.rs"]
+mod support;
+mod worked_examples;

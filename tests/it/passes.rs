@@ -1,0 +1,139 @@
+//! Each pass over a nest keeps its meaning: what every position of the walk reads.
+//!
+//! The meaning is [`CopyNest::read`], position by position, and nothing else of the nest: no pass, no oracle. The nests
+//! are those of random operations, and random ones that no operation builds, of one source and of several.
+
+use std::collections::BTreeMap;
+
+use stridec::nest::{
+    Affine, CaseValue, CopyNest, PositionValue, Source, Value, build, coalesce, refine, split_off,
+    widen,
+};
+
+use super::support::{
+    nests::arbitrary,
+    random::{self, Random},
+    scope::cases,
+};
+
+/// Nests of more positions are left out: every position is read many times.
+const MAX_POSITIONS: u64 = 5_000;
+
+/// Calls `check` with nests as `build` makes them and with arbitrary ones.
+fn each_nest(seed: u64, cases: u64, mut check: impl FnMut(&mut Random, CopyNest)) {
+    let mut random = Random(seed);
+    for case in 0..cases {
+        let nest = if case % 2 == 0 {
+            let operation = random::operation(&mut random);
+            build(&operation.source, &operation.destination, &operation.window).ok()
+        } else {
+            let sources = if case % 4 == 1 { 1 } else { 3 };
+            Some(arbitrary(&mut random, sources))
+        };
+        if let Some(nest) = nest.filter(|nest| nest.positions() <= MAX_POSITIONS) {
+            check(&mut random, nest);
+        }
+    }
+}
+
+/// Whether `after` reads what `before` reads, at every position of one walk.
+fn assert_same(before: &CopyNest, after: &CopyNest) {
+    assert_eq!(before.positions(), after.positions(), "{before}\n{after}");
+    for position in 0..before.positions() {
+        let (expected, given) = (before.read(position), after.read(position));
+        assert_eq!(given, expected, "position {position}\n{before}\n{after}");
+    }
+    let unchanged = |nest: &CopyNest| {
+        let bits = (nest.src_bits(), nest.dst_bits());
+        (bits, nest.src_units(), nest.dst_units(), nest.dst_base())
+    };
+    assert_eq!(unchanged(before), unchanged(after));
+}
+
+#[test]
+fn refine_keeps_what_every_position_reads() {
+    let mut dropped = BTreeMap::new();
+    each_nest(11, 1_500, |_, nest| {
+        let refined = refine(nest.clone());
+        assert_same(&nest, &refined);
+        *dropped
+            .entry(nest.quotients().len() - refined.quotients().len().min(nest.quotients().len()))
+            .or_insert(0) += 1;
+    });
+    assert!(dropped[&1] > 50 && dropped[&2] > 20, "quotients become axes: {dropped:?}");
+}
+
+#[test]
+fn coalesce_keeps_what_every_position_reads() {
+    let mut shorter = 0;
+    each_nest(12, 1_500, |random, nest| {
+        let nest = if random.one_in(2) { refine(nest) } else { nest };
+        let merged = coalesce(nest.clone());
+        assert_same(&nest, &merged);
+        assert!(merged.extents().len() == 1 || !merged.extents().contains(&1), "{merged}");
+        shorter += usize::from(merged.extents().len() < nest.extents().len());
+    });
+    assert!(shorter > 300, "{shorter}");
+}
+
+#[test]
+fn split_off_keeps_what_every_position_reads() {
+    let (cases, mut answered) = (cases(1_500), 0);
+    each_nest(13, cases, |random, nest| {
+        let nest = if random.one_in(2) { coalesce(refine(nest)) } else { nest };
+        for axis in 0..nest.extents().len() {
+            for inner in [0, 1, 2, 3, 4, 8, nest.extents()[axis], nest.extents()[axis] + 1] {
+                let Some(halves) = split_off(&nest, axis, inner) else { continue };
+                assert_same(&nest, &halves);
+                assert_eq!(halves.extents()[axis + 1], inner);
+                let steps = Value::Axis(axis + 1);
+                let read = |form: &Affine, take: &CaseValue| matches!(take, CaseValue::Read { at, .. } if at == form);
+                let reads =
+                    |form: &Affine| halves.cases().iter().any(|case| read(form, &case.take));
+                let free = |form: &Affine| form.weight(steps) == 0;
+                assert!(halves.forms().all(|form| reads(form) || free(form)), "{halves}");
+                answered += 1;
+            }
+        }
+    });
+    assert!(answered > cases * 2, "{answered}");
+}
+
+/// A wider unit is its parts: each narrow position of the image reads the same part, or holds the same fill.
+#[test]
+fn widen_keeps_the_bits_of_every_position() {
+    let mut widths = BTreeMap::new();
+    each_nest(14, 1_500, |random, nest| {
+        let nest = if random.one_in(8) { nest } else { coalesce(refine(nest)) };
+        let wide = widen(nest.clone());
+        let factor = u64::from(wide.dst_bits() / nest.dst_bits());
+        *widths.entry(factor).or_insert(0) += 1;
+        assert_eq!(wide.positions() * factor, nest.positions(), "{nest}\n{wide}");
+        assert_eq!(wide.dst_base() * factor.cast_signed(), nest.dst_base(), "{nest}\n{wide}");
+        assert_eq!(wide.dst_units() * factor, nest.dst_units(), "{nest}\n{wide}");
+        let bytes = |nest: &CopyNest| nest.sources().iter().map(Source::bytes).collect::<Vec<_>>();
+        assert_eq!((bytes(&wide), wide.dst_bytes()), (bytes(&nest), nest.dst_bytes()));
+        for position in 0..nest.positions() {
+            let expected = nest.read(position);
+            let part = position % factor;
+            let given = match wide.read(position / factor) {
+                PositionValue::Unit { source, unit } => {
+                    PositionValue::Unit { source, unit: unit * factor + part }
+                }
+                PositionValue::Bits(bits) => {
+                    let mask = u128::MAX >> (128 - nest.dst_bits());
+                    PositionValue::Bits(
+                        bits >> (u32::try_from(part).unwrap() * nest.dst_bits()) & mask,
+                    )
+                }
+            };
+            assert_eq!(given, expected, "position {position}\n{nest}\n{wide}");
+        }
+        for position in 0..wide.positions() {
+            if let PositionValue::Unit { source, unit } = wide.read(position) {
+                assert!(unit < wide.sources()[source].units(), "{wide}");
+            }
+        }
+    });
+    assert!(widths.len() >= 5 && widths[&2] > 20 && widths[&4] > 20, "{widths:?}");
+}

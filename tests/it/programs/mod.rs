@@ -1,0 +1,97 @@
+//! Programs of JAX and XLA, in `tests/data/hlo_cases.jsonl`: the outputs of every case to the byte, on the host and on the
+//! GPU, and what every refusal is.
+
+mod converts;
+mod gathers;
+mod interleave;
+mod scratch;
+
+use stridec::{ErrorKind, hlo::Module, program::Program};
+
+use super::support::{
+    self,
+    hlo_cases::{check_outputs, hlo_cases},
+};
+
+#[test]
+fn outputs_are_equal_to_the_byte_on_the_host() {
+    check_outputs(|program, images| Ok(program.run_on_host(images)?));
+}
+
+#[test]
+fn what_computes_is_refused() {
+    for case in hlo_cases().iter().filter(|case| !case.is_ok()) {
+        let error = case.lower().map(drop).unwrap_err();
+        let kind = if case.is_invalid() { ErrorKind::Invalid } else { ErrorKind::Unsupported };
+        assert_eq!(error.kind(), kind, "{}: {error}", case.id);
+    }
+}
+
+/// Where a scatter drops its window, nothing is known of an index inside of it: what lies there is not loaded.
+#[test]
+fn indices_of_a_window_that_is_dropped_are_not_loaded() {
+    let module = Module::parse(
+        "HloModule dropped
+
+         replace {
+           old = f32[] parameter(0)
+           ROOT new = f32[] parameter(1)
+         }
+
+         ENTRY main {
+           x = f32[8] parameter(0)
+           rows = s32[3,1] parameter(1)
+           base = f32[6] parameter(2)
+           place = s32[1] parameter(3)
+           start = s32[] parameter(4)
+           window = f32[3] gather(x, rows), offset_dims={}, collapsed_slice_dims={0},
+             start_index_map={0}, index_vector_dim=1, slice_sizes={1}
+           all = f32[6] scatter(base, place, window), update_window_dims={0},
+             inserted_window_dims={}, scatter_dims_to_operand_dims={0}, index_vector_dim=0,
+             to_apply=replace
+           ROOT one = f32[1] dynamic-slice(all, start), dynamic_slice_sizes={1}
+         }",
+    );
+    let program = Program::lower(&module.unwrap()).unwrap();
+    let x: Vec<u8> = (0..8_u8).flat_map(|n| f32::from(n).to_le_bytes()).collect();
+    let rows: Vec<u8> = [7_i32, 5, 6].into_iter().flat_map(i32::to_le_bytes).collect();
+    let base: Vec<u8> = (20..26_u8).flat_map(|n| f32::from(n).to_le_bytes()).collect();
+    for (place, start, expected) in [(5, 0, 20.), (-1, 5, 25.), (3, 4, 5.), (3, 2, 22.)] {
+        let (place, start) = (i32::to_le_bytes(place), i32::to_le_bytes(start));
+        let images: [&[u8]; 5] = [&x, &rows, &base, &place, &start];
+        let results = program.run_on_host(&images).unwrap();
+        assert_eq!(results, [f32::to_le_bytes(expected)], "{place:?} {start:?}");
+    }
+}
+
+/// The numbers of the table in `ARCHITECTURE.md`.
+#[test]
+fn nests_stay_small() {
+    let mut numbers: [Vec<usize>; 6] = Default::default();
+    let mut plain = 0;
+    for case in hlo_cases().iter().filter(|case| case.is_ok()) {
+        let Ok(program) = case.lower() else { continue };
+        for step in program.steps() {
+            let nest = step.nest();
+            let guards = nest.cases().iter().map(|case| case.when.len()).sum();
+            let of = [
+                nest.cases().len(),
+                guards,
+                nest.quotients().len(),
+                nest.lookups().len(),
+                nest.sources().len(),
+                program.steps().len(),
+            ];
+            numbers.iter_mut().zip(of).for_each(|(numbers, of)| numbers.push(of));
+            plain += usize::from(nest.cases().len() <= 1);
+        }
+    }
+    let count = numbers[0].len();
+    println!("{count} kernels, {plain} of one case");
+    let names = ["cases", "guards", "quotients", "lookups", "sources", "kernels of the program"];
+    for (name, numbers) in names.into_iter().zip(&mut numbers) {
+        numbers.sort_unstable();
+        let (median, p99) = (numbers[count / 2], numbers[count * 99 / 100]);
+        println!("{name}: median {median}, p99 {p99}, most {}", numbers[count - 1]);
+    }
+}

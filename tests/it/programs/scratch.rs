@@ -1,0 +1,84 @@
+//! Programs that need several kernels: scratch buffers, their number, and errors at limits.
+
+use stridec::{
+    ErrorKind, Target,
+    hlo::{Builder, Opcode, SliceDimension},
+    program::{Program, ProgramError, compile_module},
+    schedule::ScheduleError,
+};
+
+use super::support::scratch::{self, ScratchCase};
+
+/// Checks the number of steps as lowered and as compiled, and what the host writes.
+fn check(case: &ScratchCase, steps: [usize; 2]) {
+    let [lowered, compiled] = case.programs();
+    for (program, steps) in [(&lowered, steps[0]), (&compiled, steps[1])] {
+        assert_eq!((program.steps().len(), program.scratch().len()), (steps, steps - 1));
+        assert_eq!(program.run_on_host(&case.sources()).unwrap(), [case.expected.as_slice()]);
+    }
+    assert!(compiled.steps().iter().all(|step| step.sources().len() <= 7));
+    assert_eq!(compiled.kernels().len(), steps[1]);
+}
+
+/// The host reads any number of buffers in a step. A kernel binds 7, so the smallest images are packed first.
+#[test]
+fn concatenations_of_many_parameters() {
+    for (case, kernels) in scratch::concatenations() {
+        check(&case, [1, kernels]);
+    }
+}
+
+#[test]
+fn a_stack_of_many_parameters() {
+    check(&scratch::stack(), [1, 3]);
+}
+
+/// Starts of dynamic slices are sources too.
+#[test]
+fn starts_of_many_dynamic_slices() {
+    check(&scratch::dynamic_slices(), [1, 4]);
+}
+
+/// A value with 256 ways is computed once for each level when a kernel would pass its bounds.
+#[test]
+fn a_value_that_doubles_at_each_level_passes_through_scratch() {
+    let case = scratch::doubling();
+    let steps = Program::lower(&case.module).unwrap().steps().len();
+    assert!((2..=4).contains(&steps), "{steps}");
+    check(&case, [steps, steps]);
+}
+
+/// A scratch buffer that the target does not bind is refused by its name, with its size and the limit. The host has none.
+#[test]
+fn a_scratch_past_the_binding_limit_is_refused() {
+    let mut builder = Builder::new("slices");
+    let mut parts = Vec::new();
+    for _ in 0..8 {
+        let array = builder.parameter("u8[3000000]".parse().unwrap()).unwrap();
+        let dimensions = vec![SliceDimension { start: 1, limit: 11, stride: 1 }];
+        parts.push(builder.add(Opcode::Slice { dimensions }, &[array]).unwrap());
+    }
+    let root = builder.add(Opcode::Concatenate { dimension: 0 }, &parts).unwrap();
+    let module = builder.finish("main", root).unwrap();
+    let mut target = Target::webgpu();
+    target.max_storage_buffer_binding_size = 1 << 22;
+    let error = compile_module(&module, &target).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert_eq!(
+        error.to_string(),
+        "kernel of scratch 0, u8[6000000]: destination: expected an image of at most 4194304 bytes, \
+         which is what target webgpu binds, got 6000000"
+    );
+    let images = vec![vec![7; 3_000_000]; 8];
+    let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
+    assert_eq!(Program::lower(&module).unwrap().run_on_host(&images).unwrap(), [[7; 80]]);
+}
+
+/// What was only lowered has no kernel where a step reads too much.
+#[test]
+fn a_step_of_eight_sources_has_no_kernel() {
+    let case = scratch::concatenate(8, "u8", 3);
+    let error = Program::lower(&case.module).unwrap().compile(&Target::webgpu()).unwrap_err();
+    let ProgramError::Kernel { error, .. } = error else { panic!("{error}") };
+    assert_eq!(*error, ScheduleError::Sources { given: 8, limit: 7 });
+}

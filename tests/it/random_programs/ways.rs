@@ -1,0 +1,130 @@
+//! The way of an element: every instruction on it has the element's bit, by the oracle, and so has the place where it
+//! comes from.
+
+use std::collections::{BTreeMap, HashMap};
+
+use stridec::{
+    hlo::{Module, Opcode},
+    program::{BufferId, Origin, Ways},
+};
+
+use super::support::{
+    hlo_cases::hlo_cases,
+    programs::{
+        generate,
+        interpreter::{self, Value as Seen, from_image, indices},
+    },
+    random::Random,
+    scope,
+};
+
+/// What became of the ways of a module's elements.
+#[derive(Default)]
+struct Counts {
+    ways: u64,
+    instructions: u64,
+    longest: usize,
+    constants: u64,
+}
+
+/// Follows some elements of every result.
+fn check(
+    name: &str,
+    module: &Module,
+    images: &[Vec<u8>],
+    random: &mut Random,
+    counts: &mut Counts,
+) {
+    let Ok(ways) = Ways::new(module) else { return };
+    let borrowed: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
+    let ways = ways.with_parameters(&borrowed).unwrap();
+    // What a computation that is called twice gives has two values.
+    let mut values: HashMap<[usize; 2], Option<Seen>> = HashMap::new();
+    let results = interpreter::run_seeing(module, images, &mut |computation, place, value| {
+        let seen = values.entry([computation, place]);
+        seen.and_modify(|seen| *seen = None).or_insert_with(|| Some(value.clone()));
+    });
+    for (result, image) in results.expect("an interpreter of all of it").iter().enumerate() {
+        let shape = ways.program().results()[result].shape();
+        let array = from_image(shape, image);
+        let width = shape.element_type().bits().unwrap();
+        let count = indices(&array.sizes).count();
+        for index in indices(&array.sizes) {
+            if count > 40 && random.below(count as u64) >= 40 {
+                continue;
+            }
+            let bit = u32::try_from(random.below(width.into())).unwrap();
+            let place = || format!("{name}: result {result} at {index:?}, bit {bit}");
+            let expected = array.at(&index) >> bit & 1;
+            let way = ways.way(result, &index, bit).unwrap_or_else(|| panic!("{}", place()));
+            for passed in &way.passed {
+                let of = &module.computations()[passed.computation];
+                let instruction = &of.instructions()[passed.instruction];
+                let seen = values.get(&[passed.computation, passed.instruction]);
+                if let Some(Some(Seen::Array(seen))) = seen {
+                    let found = seen.at(&passed.index) >> passed.bit & 1;
+                    assert_eq!(found, expected, "{}: {instruction:?} {passed:?}", place());
+                    counts.instructions += 1;
+                }
+            }
+            let last = way.passed.last().unwrap();
+            let instructions = module.computations()[last.computation].instructions();
+            match way.origin {
+                Origin::Parameter { number, bit, ref index } => {
+                    let opcode = instructions[last.instruction].opcode();
+                    assert!(matches!(opcode, Opcode::Parameter { .. }), "{}", place());
+                    let byte = images[number][usize::try_from(bit / 8).unwrap()];
+                    assert_eq!(u128::from(byte >> (bit % 8) & 1), expected, "{}", place());
+                    let buffer = ways.program().buffer(BufferId::Parameter(number)).unwrap();
+                    let of = buffer.descriptor();
+                    let first = of.prefix_bytes() * 8
+                        + of.offset(index).unwrap() * u64::from(of.element_bits());
+                    assert!((first..first + 128).contains(&bit), "{}", place());
+                }
+                Origin::Constant { bits } => {
+                    assert_eq!(bits & 1, expected, "{}", place());
+                    counts.constants += 1;
+                }
+            }
+            counts.ways += 1;
+            counts.longest = counts.longest.max(way.passed.len());
+        }
+        if !array.sizes.is_empty() {
+            assert_eq!(ways.way(result, &array.sizes, 0), None, "past the end");
+        }
+    }
+}
+
+fn report(counts: &Counts) {
+    let Counts { ways, instructions, longest, constants } = counts;
+    println!(
+        "{ways} ways through {instructions} instructions, up to {longest} each; {constants} from constants"
+    );
+}
+
+#[test]
+fn every_instruction_on_the_way_has_the_element() {
+    let mut random = Random(16);
+    let (mut counts, mut needs) = (Counts::default(), BTreeMap::<String, u64>::new());
+    for case in hlo_cases().iter().filter(|case| case.is_ok()) {
+        let module = Module::decode(&case.bytes).unwrap();
+        let before = counts.ways;
+        check(&case.id, &module, &case.inputs(), &mut random, &mut counts);
+        *needs.entry(case.needs()).or_default() += counts.ways - before;
+    }
+    report(&counts);
+    println!("{needs:?}");
+    assert!(counts.ways > 10_000 && counts.longest > 8);
+}
+
+#[test]
+fn ways_through_random_programs() {
+    let mut counts = Counts::default();
+    for seed in 0..scope::cases(400) {
+        let mut random = Random((seed << 32) + 9);
+        let module = generate::module(&mut random);
+        let images = generate::images(&mut random, &module);
+        check(&format!("random program {seed}"), &module, &images, &mut random, &mut counts);
+    }
+    report(&counts);
+}

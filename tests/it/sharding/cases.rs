@@ -1,0 +1,48 @@
+//! The cases.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use serde_json::Value;
+use stridec::sharding::{Placement, Sharding};
+
+use super::base64;
+
+/// Every case of a kind.
+pub(crate) fn cases(kind: &str) -> Vec<Value> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/sharding_cases.jsonl");
+    let text = fs::read_to_string(path).unwrap();
+    let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    records.filter(|record| record["kind"] == kind).collect()
+}
+
+/// The sharding that a field of a record has as text; it prints as it was written.
+pub(crate) fn text(record: &Value, field: &str) -> Sharding {
+    let text = record[field].as_str().unwrap();
+    let sharding: Sharding = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+    assert_eq!(sharding.to_string(), text);
+    sharding
+}
+
+/// The sharding that a field of a record has as a message.
+pub(crate) fn proto(record: &Value, field: &str) -> Option<Sharding> {
+    let bytes = base64::decode(record[field].as_str()?);
+    Some(Sharding::decode(&bytes).unwrap_or_else(|error| panic!("{record}: {error}")))
+}
+
+/// The ranges of every device, as the cases have them.
+pub(crate) type Ranges = BTreeMap<u64, Vec<(u64, u64)>>;
+
+pub(crate) fn ranges(boxes: &Value) -> Ranges {
+    let boxes = boxes.as_object().unwrap().iter();
+    boxes.map(|(device, ranges)| (device.parse().unwrap(), list(ranges))).collect()
+}
+
+/// `[[start, limit], …]`.
+pub(crate) fn list(ranges: &Value) -> Vec<(u64, u64)> {
+    let pair = |range: &Value| (range[0].as_u64().unwrap(), range[1].as_u64().unwrap());
+    ranges.as_array().unwrap().iter().map(pair).collect()
+}
+
+pub(crate) fn placed(placement: &Placement) -> Ranges {
+    placement.tiles().map(|(device, tile)| (device, tile.ranges().to_vec())).collect()
+}

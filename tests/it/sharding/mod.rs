@@ -1,0 +1,10 @@
+//! Shardings and reshards: the cases of `tests/data/sharding_cases.jsonl`, which XLA, Shardy and JAX agree with.
+
+mod cases;
+mod forms;
+mod messages;
+mod moves;
+mod mutations;
+mod plans;
+
+use super::support::base64;
