@@ -1,4 +1,4 @@
-//! Expressions of an affine map, as sums over parts of dimensions.
+//! Expressions of an affine map, as sums over parts of dimensions, and the extents that MLIR gives them.
 //!
 //! ```text
 //! sum     = product (("+" | "-") product)*
@@ -6,9 +6,12 @@
 //! factor  = number | "-" factor | "d0" | "(" sum ")"
 //! ```
 
+use smallvec::{SmallVec, smallvec};
+
 use crate::{
     notation::cursor::{Cursor, Result},
     shape::ParseError,
+    stride::{Digit, digits_of_terms},
 };
 
 /// Parentheses inside one another.
@@ -21,10 +24,29 @@ const MAX_TERMS: usize = 256;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Term {
     pub(super) dimension: usize,
-    pub(super) by: u64,
-    /// `None` where the quotient stays whole.
-    pub(super) modulus: Option<u64>,
-    pub(super) weight: i64,
+    by: u64,
+    /// `None` if the quotient stays whole.
+    modulus: Option<u64>,
+    /// The greatest value that the last `mod` allows, and the product of the divisors after it; `None` without a `mod`.
+    bound: Option<(u64, u64)>,
+    /// True if the last operation is a `mod`.
+    is_remainder: bool,
+    weight: i64,
+}
+
+impl Term {
+    /// The term times `scale`, as a sum of `weight · ⌊dimension / by⌋` over these `(by, weight)`; `None` if a number does
+    /// not fit.
+    pub(super) fn quotients(self, scale: i64) -> Option<SmallVec<[(u64, i64); 2]>> {
+        let weight = self.weight.checked_mul(scale)?;
+        let mut quotients = smallvec![(self.by, weight)];
+        if let Some(modulus) = self.modulus {
+            // ⌊d / by⌋ mod m is ⌊d / by⌋ - m · ⌊d / (by · m)⌋.
+            let carry = i64::try_from(modulus).ok()?.checked_mul(weight)?.checked_neg()?;
+            quotients.push((self.by.checked_mul(modulus)?, carry));
+        }
+        Some(quotients)
+    }
 }
 
 /// A sum of terms and a constant.
@@ -32,6 +54,81 @@ pub(super) struct Term {
 pub(super) struct Sum {
     pub(super) terms: Vec<Term>,
     pub(super) constant: i64,
+}
+
+/// The greatest value of a result: the extent of the dimension that it gives, less 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Greatest {
+    /// By MLIR's rule, which gives `d mod k` the values below `k` even if `d` is always less.
+    pub(super) by_rule: i64,
+    /// The greatest value at any index.
+    pub(super) taken: i64,
+    /// The greatest value if quotients were not rounded down.
+    pub(super) unrounded: i64,
+}
+
+impl Sum {
+    pub(super) fn has_negative_weight(&self) -> bool {
+        self.terms.iter().any(|term| term.weight < 0)
+    }
+
+    /// Returns the dimension if the sum is one part of a dimension, and perhaps a constant.
+    pub(super) fn part_of(&self) -> Option<usize> {
+        match self.terms[..] {
+            [Term { dimension, weight: 1, .. }] => Some(dimension),
+            _ => None,
+        }
+    }
+
+    /// Returns the dimension if the sum is one such part, and the result of a `mod`.
+    pub(super) fn remainder_of(&self) -> Option<usize> {
+        self.part_of().filter(|_| self.terms[0].is_remainder)
+    }
+
+    /// Returns the greatest value over an array of these sizes; `None` if a number does not fit.
+    pub(super) fn greatest(&self, sizes: &[u64]) -> Option<Greatest> {
+        let [mut by_rule, mut taken, mut unrounded] = [self.constant; 3];
+        for &term in &self.terms {
+            let whole = (sizes[term.dimension].max(1) - 1, term.by);
+            let (last, by) = term.bound.unwrap_or(whole);
+            let weight = term.weight.max(0).unsigned_abs();
+            let rounded = i64::try_from((last / by).checked_mul(weight)?).ok()?;
+            by_rule = by_rule.checked_add(rounded)?;
+            let product = u128::from(last) * u128::from(weight);
+            let by = u128::from(by);
+            let alone = self.terms.len() == 1;
+            let quotient = if alone { product / by } else { product.div_ceil(by) };
+            unrounded = unrounded.checked_add(i64::try_from(quotient).ok()?)?;
+        }
+        for (dimension, &size) in sizes.iter().enumerate() {
+            let mut quotients = Vec::new();
+            for term in self.terms.iter().filter(|term| term.dimension == dimension) {
+                quotients.extend(term.quotients(1)?);
+            }
+            // Parts that are no digits are refused later, whatever their extent.
+            let digits = digits_of_terms(&quotients, size).unwrap_or_default();
+            taken = taken.checked_add(greatest_of_digits(&digits, size.max(1) - 1)?)?;
+        }
+        Some(Greatest { by_rule, taken, unrounded })
+    }
+}
+
+/// Returns the greatest sum of `stride · digit` over the numbers up to `last`, for digits from the least significant on.
+fn greatest_of_digits(digits: &[Digit], last: u64) -> Option<i64> {
+    // The greatest sums of the digits so far: with any values, and with numbers up to the digits of `last`.
+    let (mut any, mut up_to_last, mut rest) = (0_i64, 0_i64, last);
+    for &Digit { extent, stride } in digits {
+        let times = |value: u64| i64::try_from(value).ok()?.checked_mul(stride.max(0));
+        let value = rest % extent;
+        rest /= extent;
+        let with_value = times(value)?.checked_add(up_to_last)?;
+        up_to_last = match value.checked_sub(1) {
+            Some(lower) => with_value.max(times(lower)?.checked_add(any)?),
+            None => with_value,
+        };
+        any = times(extent - 1)?.checked_add(any)?;
+    }
+    Some(up_to_last)
 }
 
 /// Reads a sum over the first `rank` dimensions.
@@ -91,7 +188,7 @@ fn product(cursor: &mut Cursor<'_>, rank: usize, depth: usize) -> Result<Sum> {
             "mod" => {
                 u64::try_from(number).ok().filter(|&by| by > 0).and_then(|by| remainder(sum, by))
             }
-            _ => None,
+            _ => u64::try_from(number).ok().filter(|&by| by > 0).and_then(|by| ceiling(sum, by)),
         };
         value = result.ok_or_else(|| {
             let reason = "expected a part of one dimension, such as d0 floordiv 8 or (d0 mod 8) floordiv 2, or a multiple of it";
@@ -115,7 +212,9 @@ fn factor(cursor: &mut Cursor<'_>, rank: usize, depth: usize) -> Result<Sum> {
         let reason = format!("expected a dimension of the map, below d{rank}");
         return Err(ParseError::new(dimension.1, reason));
     }
-    let term = Term { dimension: dimension.0, by: 1, modulus: None, weight: 1 };
+    let dimension = dimension.0;
+    let term =
+        Term { dimension, by: 1, modulus: None, bound: None, is_remainder: false, weight: 1 };
     Ok(Sum { terms: vec![term], constant: 0 })
 }
 
@@ -154,21 +253,32 @@ fn quotient(sum: Sum, by: u64) -> Option<Sum> {
     if sum.terms.is_empty() {
         return Some(Sum { constant: sum.constant.div_euclid(i64::try_from(by).ok()?), ..sum });
     }
+    if by == 1 {
+        return Some(sum);
+    }
     let term = single(&sum)?;
     let modulus = match term.modulus {
         None => None,
         Some(modulus) if modulus.is_multiple_of(by) => Some(modulus / by),
         // The quotient is 0.
-        Some(modulus) if modulus <= by => return Some(Sum::default()),
+        Some(modulus) if modulus <= by => Some(1),
         Some(_) => return None,
     };
-    let term = Term { by: term.by.checked_mul(by)?, modulus, ..term };
+    let bound = match term.bound {
+        None => None,
+        Some((last, after)) => Some((last, after.checked_mul(by)?)),
+    };
+    let by = term.by.checked_mul(by)?;
+    let term = Term { by, modulus, bound, is_remainder: false, ..term };
     Some(Sum { terms: vec![term], constant: 0 })
 }
 
 fn remainder(sum: Sum, by: u64) -> Option<Sum> {
     if sum.terms.is_empty() {
         return Some(Sum { constant: sum.constant.rem_euclid(i64::try_from(by).ok()?), ..sum });
+    }
+    if by == 1 {
+        return Some(Sum::default());
     }
     let term = single(&sum)?;
     let modulus = match term.modulus {
@@ -177,5 +287,17 @@ fn remainder(sum: Sum, by: u64) -> Option<Sum> {
         Some(modulus) if modulus <= by => modulus,
         Some(_) => return None,
     };
-    Some(Sum { terms: vec![Term { modulus: Some(modulus), ..term }], constant: 0 })
+    let term =
+        Term { modulus: Some(modulus), bound: Some((by - 1, 1)), is_remainder: true, ..term };
+    Some(Sum { terms: vec![term], constant: 0 })
+}
+
+/// Only constants, and anything by 1: the quotient of a dimension, rounded up, is no digit of it.
+fn ceiling(sum: Sum, by: u64) -> Option<Sum> {
+    if by == 1 {
+        return Some(sum);
+    }
+    let by = i64::try_from(by).ok().filter(|_| sum.terms.is_empty())?;
+    let constant = sum.constant.div_euclid(by) + i64::from(sum.constant.rem_euclid(by) > 0);
+    Some(Sum { constant, ..sum })
 }

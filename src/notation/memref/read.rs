@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::expression::{Sum, Term, dimension, sum};
+use super::expression::{Greatest, Sum, dimension, sum};
 use crate::{
     notation::{
         Array,
@@ -207,35 +207,24 @@ fn lowered(
         ParseError::unsupported(place.clone(), reason)
     };
     let is_empty = sizes.contains(&0);
+    if results.len() > 1 && results.iter().any(Sum::has_negative_weight) {
+        return Err(no_digits());
+    }
     let mut terms: Vec<Vec<(u64, i64)>> = vec![Vec::new(); sizes.len()];
     let mut span = 1_i64;
     let mut offset = 0_i64;
-    for result in results.iter().rev() {
+    for (number, result) in results.iter().enumerate().rev() {
         let constant = result.constant.checked_mul(span).ok_or_else(too_large)?;
         offset = offset.checked_add(constant).ok_or_else(too_large)?;
-        let mut last = result.constant;
-        for &Term { dimension, by, modulus, weight } in &result.terms {
-            let weight_here = weight.checked_mul(span).ok_or_else(too_large)?;
-            terms[dimension].push((by, weight_here));
-            let mut values = sizes[dimension].div_ceil(by).max(1);
-            if let Some(modulus) = modulus {
-                // ⌊d / by⌋ mod m is ⌊d / by⌋ - m · ⌊d / (by · m)⌋.
-                let carry = i64::try_from(modulus).ok().and_then(|m| weight_here.checked_mul(m));
-                let carry = carry.and_then(i64::checked_neg).ok_or_else(too_large)?;
-                terms[dimension].push((by.checked_mul(modulus).ok_or_else(too_large)?, carry));
-                values = values.min(modulus);
-            }
-            let greatest =
-                i64::try_from(values - 1).ok().and_then(|n| n.checked_mul(weight.max(0)));
-            last = greatest.and_then(|n| last.checked_add(n)).ok_or_else(too_large)?;
+        for term in &result.terms {
+            terms[term.dimension].extend(term.quotients(span).ok_or_else(too_large)?);
         }
-        let extent = last.checked_add(1).filter(|&extent| extent > 0).ok_or_else(too_large)?;
+        let greatest = result.greatest(sizes).ok_or_else(too_large)?;
+        let greatest = extent_less_1(results, number, greatest, place)?;
+        let extent = greatest.checked_add(1).filter(|&extent| extent > 0).ok_or_else(too_large)?;
         if results.len() > 1 {
             span = span.checked_mul(extent).ok_or_else(too_large)?;
         }
-    }
-    if results.len() > 1 && results.iter().flat_map(|sum| &sum.terms).any(|term| term.weight < 0) {
-        return Err(no_digits());
     }
     let digits: Option<Vec<_>> =
         terms.into_iter().zip(sizes).map(|(terms, &size)| digits_of_terms(&terms, size)).collect();
@@ -246,4 +235,35 @@ fn lowered(
     let memory = if results.len() > 1 && !is_empty { span.unsigned_abs() } else { 0 };
     let memory = memory.max(tensor.physical_elements());
     tensor.with_physical_elements(memory).map_err(|error| at(place.clone(), error.kind(), error))
+}
+
+/// Returns the extent that MLIR gives a result, less 1.
+///
+/// MLIR bounds a result by rational arithmetic, and what that finds for a sum or a multiple depends on the other results
+/// if a quotient is rounded, or a dimension is shorter than a `mod` allows. Such a result is refused, except as the first
+/// one, whose extent decides about no offset.
+fn extent_less_1(
+    results: &[Sum],
+    number: usize,
+    greatest: Greatest,
+    place: &Range<usize>,
+) -> Result<i64> {
+    let Greatest { by_rule, taken, unrounded } = greatest;
+    // The order in which MLIR removes variables makes a remainder after the quotients of its dimension safe.
+    let has_remainder = |dimension: usize| {
+        results[number..].iter().any(|result| result.remainder_of() == Some(dimension))
+    };
+    if results[number].part_of().is_some_and(has_remainder) {
+        return Ok(by_rule);
+    }
+    let greatest = by_rule.max(unrounded);
+    if number > 0 && taken != greatest {
+        let reason = format!(
+            "expected results whose extents are certain, got result {number} of extent {} to {}: make each part of a dimension a result of its own",
+            taken.saturating_add(1),
+            greatest.saturating_add(1)
+        );
+        return Err(ParseError::unsupported(place.clone(), reason));
+    }
+    Ok(taken)
 }

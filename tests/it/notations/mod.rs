@@ -3,6 +3,7 @@
 
 mod facts;
 mod hostile;
+mod memref;
 mod round_trips;
 
 use stridec::{stride::StrideDescriptor, xla::index_util::for_each_index_of};
