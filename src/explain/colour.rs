@@ -1,6 +1,7 @@
-//! Colour by position along memory: viridis, which grows in lightness and which colour-blind readers tell apart.
+//! [`Colour`]: colours along memory, from viridis, which gets lighter from end to end and suits
+//! colour-blind readers.
 
-/// Ten colours of viridis, first place to last.
+/// Ten colours of viridis, from the first place to the last.
 pub(super) const VIRIDIS: [[u8; 3]; 10] = [
     [0x44, 0x01, 0x54],
     [0x48, 0x28, 0x78],
@@ -14,7 +15,8 @@ pub(super) const VIRIDIS: [[u8; 3]; 10] = [
     [0xfd, 0xe7, 0x25],
 ];
 
-/// Colours that differ in hue, for sources: those of Okabe and Ito, which colour-blind readers tell apart.
+/// Colours of different hues, for sources. They are Okabe and Ito's, which colour-blind readers can
+/// tell apart.
 const HUES: [[u8; 3]; 8] = [
     [0x56, 0xb4, 0xe9],
     [0xe6, 0x9f, 0x00],
@@ -26,17 +28,17 @@ const HUES: [[u8; 3]; 8] = [
     [0xb0, 0xb0, 0xb0],
 ];
 
-/// A background, and whether text on it is dark.
+/// A background colour, which also determines the colour of text on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Colour {
     rgb: [u8; 3],
 }
 
 impl Colour {
-    /// The colour of place `at` of `places`.
+    /// Returns the colour of place `at` of `places`.
     pub(super) fn of(at: u64, places: u64) -> Self {
         let last = u128::from(places.saturating_sub(1)).max(1);
-        // Position in 256ths of the way between two colours.
+        // The position between two colours, in 256ths.
         let way = (u128::from(at).min(last) * 9 * 256 / last).min(9 * 256);
         let from = usize::try_from(way / 256).unwrap_or(9);
         let part = u16::try_from(way % 256).unwrap_or(0);
@@ -48,12 +50,13 @@ impl Colour {
         Self { rgb: [mix(low[0], high[0]), mix(low[1], high[1]), mix(low[2], high[2])] }
     }
 
-    /// The colour of a source, by its number.
+    /// Returns the colour of a source, by its number.
     pub(super) fn of_source(number: usize) -> Self {
         Self { rgb: HUES[number % HUES.len()] }
     }
 
-    /// The colour of a device, or of a group of them: hues where there are few.
+    /// Returns the colour of a device or of a group of devices. A few have different hues; many
+    /// have colours of viridis.
     pub(super) fn of_device(number: usize, count: usize) -> Self {
         if count <= HUES.len() {
             Self::of_source(number)
@@ -62,20 +65,21 @@ impl Colour {
         }
     }
 
-    /// `#31688e`.
+    /// Returns the colour as `#31688e`.
     pub(super) fn hex(self) -> String {
         let [r, g, b] = self.rgb;
         format!("#{r:02x}{g:02x}{b:02x}")
     }
 
-    /// Whether black text reads better on it than white: relative luminance above 0.18.
+    /// Returns true if black text is easier to read on it than white: its relative luminance is
+    /// above 0.18.
     pub(super) fn takes_dark_text(self) -> bool {
         let linear = |c: u8| (f32::from(c) / 255.0).powf(2.2);
         let [r, g, b] = self.rgb.map(linear);
         0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18
     }
 
-    /// The nearest of a terminal's 6×6×6 colours, with text that reads on it.
+    /// Returns the nearest of a terminal's 6×6×6 colours, with a readable text colour.
     pub(super) fn terminal(self) -> anstyle::Style {
         let level = |c: u8| match c {
             0..=47 => 0,

@@ -1,7 +1,9 @@
-//! A picture as JSON, for the page's scripts: both layouts, the window between them, and how to dispatch the kernel.
+//! Writes a picture as JSON for the page's scripts: both layouts, the window between them, and the
+//! dispatches of the kernel.
 //!
-//! What a picture decides for a whole layout is decided here and in the modules below, and the scripts read it; they only
-//! do what takes an index: its offset, the index at an offset, and where the window moves it (`page/layout.js`).
+//! Decisions about a whole layout are made here and in the modules that this one uses, and the
+//! scripts read them. The scripts compute only for single indices: the offset of an index, the
+//! index at an offset, and the index that the window maps it to (`page/layout.js`).
 
 use serde_json::{Value, json};
 
@@ -14,7 +16,7 @@ use super::{
 };
 use crate::stride::Step;
 
-/// The data of a page; `</script>` cannot occur in it.
+/// Returns the data of a page. `</script>` cannot occur in it.
 pub(super) fn data(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
     let source = picture.layout.descriptor;
     let movement = picture.movement.as_ref();
@@ -79,7 +81,7 @@ fn side(Side { notation, descriptor }: Side<'_>, common: Option<[usize; 2]>) -> 
         "places": descriptor.physical_elements(),
         "unused": unused(descriptor),
         "imageBytes": descriptor.image_bytes(),
-        // Up to 128 bits, low to high: JSON numbers hold 53.
+        // Up to 128 bits, as hexadecimal text, because JSON numbers hold 53 bits.
         "padding": format!("{:x}", descriptor.padding()),
     })
 }

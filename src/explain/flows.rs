@@ -1,4 +1,5 @@
-//! [`Flows`]: how many bytes go from whom to whom, with devices in groups where there are more than a picture has room for.
+//! [`Flows`]: the bytes that devices send to each other. Devices are grouped if there are more than
+//! a picture has room for.
 
 use std::collections::BTreeMap;
 
@@ -9,22 +10,22 @@ use crate::{
 
 /// The bytes of a plan between groups of devices.
 pub(super) struct Flows {
-    /// How many devices a group has; the last may have fewer.
+    /// The number of devices in a group. The last group may have fewer.
     each: u64,
-    /// The devices of both sides.
+    /// The number of devices on both sides.
     devices: [u64; 2],
-    /// From one group to another, or within one: only what is sent.
+    /// The bytes sent from one group to another, or within one. Pairs without bytes are left out.
     pub(super) moved: BTreeMap<(usize, usize), u128>,
-    /// What the devices of a group want and have already.
+    /// The bytes that the devices of each group need and already have.
     pub(super) kept: Vec<u128>,
-    /// What the devices of a group send.
+    /// The bytes that the devices of each group send.
     pub(super) sent: Vec<u128>,
-    /// What they receive.
+    /// The bytes that the devices of each group receive.
     pub(super) received: Vec<u128>,
 }
 
 impl Flows {
-    /// The bytes of a plan, with at most so many groups on a side.
+    /// Sums up the bytes of a plan, with at most `most` groups on a side.
     pub(super) fn new(plan: &ReshardPlan, most: usize) -> Self {
         let devices = [plan.from().devices(), plan.to().devices()];
         let each = devices[0].max(devices[1]).div_ceil(most as u64);
@@ -53,51 +54,51 @@ impl Flows {
         flows
     }
 
-    /// The group of a device.
-    #[expect(clippy::cast_possible_truncation)] // there are no more groups than a picture has room for
+    /// Returns the group of a device.
+    #[expect(clippy::cast_possible_truncation)] // the number of groups is limited
     pub(super) fn group(&self, device: u64) -> usize {
         (device / self.each) as usize
     }
 
-    /// The devices of the larger side.
+    /// Returns the number of devices of the larger side.
     pub(super) fn devices(&self) -> u64 {
         self.devices[0].max(self.devices[1])
     }
 
-    /// The groups of a side: 0 for the source, 1 for the destination.
+    /// Returns the number of groups of a side: 0 is the source, 1 the destination.
     pub(super) fn groups_of(&self, side: usize) -> usize {
         self.group(self.devices[side] - 1) + 1
     }
 
-    /// The groups of the larger side.
+    /// Returns the number of groups of the larger side.
     pub(super) fn groups(&self) -> usize {
         self.groups_of(0).max(self.groups_of(1))
     }
 
-    /// Whether a group is one device.
+    /// Returns true if each group is one device.
     pub(super) fn is_by_device(&self) -> bool {
         self.each == 1
     }
 
-    /// The number of a device, or the first and the last of a group.
+    /// Returns the number of a device, or the first and the last number of a group.
     pub(super) fn name(&self, group: usize) -> String {
         let first = group as u64 * self.each;
         let last = (first + self.each).min(self.devices()) - 1;
         if first == last { first.to_string() } else { format!("{first}–{last}") }
     }
 
-    /// The most bytes that go from one group to another.
+    /// Returns the most bytes sent from one group to another.
     pub(super) fn most(&self) -> u128 {
         self.moved.values().copied().max().unwrap_or(0)
     }
 }
 
-/// `96.0M`; bytes past 2^64, which no machine moves, are the greatest number.
+/// Prints bytes as `96.0M`. Counts above 2^64-1 are printed as that number.
 pub(super) fn bytes(bytes: u128) -> String {
     human_readable_num_bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
 }
 
-/// What is moved, in sentences.
+/// Describes the moved bytes in sentences.
 pub(super) fn sentences(plan: &ReshardPlan) -> Vec<String> {
     let [from, to] = [plan.from(), plan.to()].map(|side| match side.devices() {
         1 => "1 device".to_owned(),

@@ -1,4 +1,4 @@
-//! The logical array as a grid: planes of it, or its tiles and one of them.
+//! The logical array as grids: planes of the array, or its tiles and one of them in detail.
 
 use std::{convert::Infallible, rc::Rc};
 
@@ -10,32 +10,32 @@ use super::{
 };
 use crate::stride::{Coordinate, Forward, StrideDescriptor};
 
-/// The most planes that are drawn whole.
+/// The most planes that are drawn if all of them fit.
 const MAX_PLANES: u64 = 4;
-/// The most cells that several planes may have together.
+/// The most cells of several planes together.
 const MAX_PLANE_CELLS: u64 = 72;
 /// The most rows of a plane that is summarised.
 const SUMMARY_ROWS: usize = 9;
 
-/// The dimension that runs down, and the one across.
+/// The dimension that runs down, and the dimension that runs across.
 pub(super) type Dimensions = [Option<TiledDimension>; 2];
 
-/// Cells down and across, each an index of the array, or the first of a tile.
+/// A grid of cells. Each cell is an index of the array, or the first index of a tile.
 pub(super) struct Grid<'a> {
     descriptor: &'a StrideDescriptor,
-    /// What it shows.
+    /// The title above the grid.
     pub(super) caption: String,
-    /// The dimension that runs down, and the one across.
+    /// The dimension that runs down, and the dimension that runs across.
     pub(super) dimensions: Dimensions,
-    /// Rows and columns.
+    /// The rows and columns that are drawn.
     pub(super) items: [Vec<Item>; 2],
-    /// Indices from one row, and column, to the next.
+    /// The distance between neighbouring rows, and columns, in indices.
     step: [u64; 2],
-    /// Index of the first cell.
+    /// The index of the first cell.
     first: Vec<u64>,
-    /// The first and the last place that colours run over.
+    /// The first and the last place of the colour scale.
     pub(super) range: [u64; 2],
-    /// Places that a cell stands for: those of a tile, or 1.
+    /// The number of places that a cell represents: 1, or the places of a tile.
     span: u64,
     boxes: Option<Rc<BoxLevels>>,
     pub(super) paint: Paint<'a>,
@@ -43,16 +43,16 @@ pub(super) struct Grid<'a> {
 
 /// One cell of a [`Grid`].
 pub(super) struct Cell {
-    /// Its logical index; past the sizes where it is padding.
+    /// The logical index of the cell. It is past the sizes in padding.
     pub(super) index: Vec<u64>,
-    /// Its place in memory.
+    /// The place of the cell in memory.
     pub(super) place: u64,
-    /// Whether an element lies there.
+    /// True if the place holds an element.
     pub(super) element: bool,
 }
 
 impl Grid<'_> {
-    /// The cell at a row and a column.
+    /// Returns the cell at a row and a column.
     pub(super) fn cell(&self, row: u64, column: u64) -> Cell {
         let mut index = self.first.clone();
         for ((dimension, step), at) in self.dimensions.iter().zip(self.step).zip([row, column]) {
@@ -64,7 +64,8 @@ impl Grid<'_> {
         Cell { place: place(self.descriptor, &index), element, index }
     }
 
-    /// What stands in an element's cell: its offset, or those of a tile, `1024…2047`; or where it comes from.
+    /// Returns the text in an element's cell: its offset, the offsets of a tile as `1024…2047`, or
+    /// its source.
     pub(super) fn label(&self, cell: &Cell) -> String {
         if let Paint::Sources(mosaic) = self.paint {
             return mosaic.piece(&cell.index).label;
@@ -75,7 +76,7 @@ impl Grid<'_> {
         }
     }
 
-    /// What is said of a cell that is pointed at.
+    /// Returns the text that is shown when a reader points at the cell.
     pub(super) fn title(&self, cell: &Cell) -> String {
         let index: Vec<String> = cell.index.iter().map(u64::to_string).collect();
         let what = match self.paint {
@@ -86,7 +87,7 @@ impl Grid<'_> {
         format!("({}): {what}", index.join(","))
     }
 
-    /// Characters of the longest label.
+    /// Returns the length of the longest label, in characters.
     pub(super) fn label_width(&self) -> usize {
         if let Paint::Sources(mosaic) = self.paint {
             return mosaic.label_width();
@@ -95,7 +96,8 @@ impl Grid<'_> {
         if self.span == 1 { last } else { 2 * last + 1 }
     }
 
-    /// The colour of a place: its position along memory, or along what is drawn of it where most is left out.
+    /// Returns the colour of a cell: its position along memory, or along the drawn part if most is
+    /// left out.
     pub(super) fn colour(&self, cell: &Cell) -> Colour {
         if let Paint::Sources(mosaic) = self.paint {
             return mosaic.piece(&cell.index).colour;
@@ -104,12 +106,12 @@ impl Grid<'_> {
         Colour::of(cell.place.saturating_sub(low), high.saturating_sub(low) + 1)
     }
 
-    /// The name of what runs down (side 0) or across (side 1), `d1`.
+    /// Returns the name of the dimension that runs down (side 0) or across (side 1), `d1`.
     pub(super) fn name(&self, side: usize) -> Option<String> {
         self.dimensions[side].as_ref().map(|dimension| dimension.name(self.descriptor))
     }
 
-    /// The label of row (side 0) or column (side 1) `at`: the index along its dimension.
+    /// Returns the label of row (side 0) or column (side 1) `at`, its index along the dimension.
     pub(super) fn tick(&self, side: usize, at: u64) -> String {
         match self.dimensions[side] {
             Some(_) => (at * self.step[side]).to_string(),
@@ -117,7 +119,7 @@ impl Grid<'_> {
         }
     }
 
-    /// How strong the line before row or column `at` is: 0, 1 or 2.
+    /// Returns the strength of the line before row or column `at`: 0, 1 or 2.
     pub(super) fn line(&self, side: usize, at: u64) -> u8 {
         match (&self.boxes, &self.dimensions[side]) {
             (Some(boxes), Some(dimension)) => boxes.line(dimension.coordinate, at),
@@ -125,7 +127,7 @@ impl Grid<'_> {
         }
     }
 
-    /// The cells that are drawn.
+    /// Returns the cells that are drawn.
     pub(super) fn drawn(&self) -> impl Iterator<Item = Cell> {
         let ends = |side: usize| {
             self.items[side].iter().filter_map(|item| match item {
@@ -137,37 +139,37 @@ impl Grid<'_> {
         cells.map(|(row, column)| self.cell(row, column))
     }
 
-    /// The least and the greatest offset of an element that is drawn.
+    /// Returns the least and the greatest offset of an element that is drawn.
     fn drawn_range(&self) -> [u64; 2] {
         let elements = self.drawn().filter(|cell| cell.element);
         elements
             .fold([u64::MAX, 0], |[low, high], cell| [low.min(cell.place), high.max(cell.place)])
     }
 
-    /// Whether a cell that is drawn is padding.
+    /// Returns true if padding is drawn.
     pub(super) fn has_padding(&self) -> bool {
         self.drawn().any(|cell| !cell.element)
     }
 
-    /// Whether colours run over all of memory, and not only over what is drawn.
+    /// Returns true if the colour scale covers all of memory, and not only the drawn part.
     pub(super) fn is_coloured_by_all(&self) -> bool {
         matches!(self.paint, Paint::Sources(_))
             || self.range == [0, self.descriptor.physical_elements() - 1]
     }
 
-    /// Whether a cell is an element, and not a tile.
+    /// Returns true if each cell is an element, and not a tile.
     pub(super) fn is_by_element(&self) -> bool {
         self.step == [1, 1]
     }
 
-    /// Whether boxes are outlined.
+    /// Returns true if boxes are outlined.
     pub(super) fn is_tiled(&self) -> bool {
         self.boxes.is_some()
     }
 }
 
-/// The grids that show an array within `budget` rows and columns each: its planes whole where they fit, else its tiles
-/// and the first of them, else its corners.
+/// Makes the grids of an array, each with at most `budget` rows and columns: whole planes if they
+/// fit, otherwise its tiles and the first tile, otherwise its corners.
 pub(super) fn grids<'a>(
     descriptor: &'a StrideDescriptor,
     dimensions: &Dimensions,
@@ -232,7 +234,7 @@ pub(super) fn grids<'a>(
             caption: format!("The array{plane} in tiles of {high} × {wide}, each with its offsets"),
             items: [0, 1].map(|side| choose(tiles[side], (budget[side] / 2).min(8), &[], &[])),
             step: tile,
-            // The places of a tile are a run, unless a padded or folded layout says otherwise.
+            // The places of a tile are one run, except in padded or folded layouts.
             span: if one.range[1] + 1 == span { span } else { 1 },
             boxes: None,
             ..whole(first, String::new())
@@ -268,7 +270,7 @@ pub(super) fn grids<'a>(
     grids
 }
 
-/// The planes of an array, numbered in row-major order of the indices along the dimensions that are not drawn.
+/// The planes of an array, numbered row-major along the hidden dimensions.
 struct Planes<'a> {
     descriptor: &'a StrideDescriptor,
     others: Vec<&'a TiledDimension>,
@@ -283,7 +285,7 @@ impl Planes<'_> {
         product(self.others.iter().map(|dimension| self.extent(dimension)))
     }
 
-    /// The index of a plane along each of the other dimensions.
+    /// Returns the index of a plane along each hidden dimension.
     fn values(&self, plane: u64) -> Vec<u64> {
         let mut rest = plane;
         let mut values: Vec<u64> = vec![];
@@ -295,7 +297,7 @@ impl Planes<'_> {
         values
     }
 
-    /// The index of a plane's first cell.
+    /// Returns the index of a plane's first cell.
     fn first(&self, plane: u64) -> Vec<u64> {
         let mut first = vec![0; self.descriptor.rank()];
         for (dimension, value) in self.others.iter().zip(self.values(plane)) {
@@ -304,7 +306,7 @@ impl Planes<'_> {
         first
     }
 
-    /// ` at d0 = 0, d1 = 3`; nothing where there is one plane.
+    /// Returns ` at d0 = 0, d1 = 3`, or an empty text if there is only one plane.
     fn name(&self, plane: u64) -> String {
         let named = self.others.iter().zip(self.values(plane));
         let named: Vec<String> = named
@@ -314,8 +316,8 @@ impl Planes<'_> {
     }
 }
 
-/// The dimensions to draw: `common` ones where there are such and no tile joins them with others, else those that tiles
-/// cut, else the last two.
+/// Chooses the dimensions to draw: `common` if it is given and no tile joins these dimensions with
+/// others, otherwise dimensions that tiles cut, otherwise the last two.
 pub(super) fn dimensions(descriptor: &StrideDescriptor, common: Option<[usize; 2]>) -> Dimensions {
     let boxes = BoxLevels::of(descriptor);
     if let Some([Some(down), Some(across)]) =
@@ -330,7 +332,8 @@ pub(super) fn dimensions(descriptor: &StrideDescriptor, common: Option<[usize; 2
     [from_last.next(), across]
 }
 
-/// The dimensions that show an operation best: the ones that run along each memory, where they differ.
+/// Returns the dimensions that show an operation best: the most minor dimensions of both memories,
+/// if they differ.
 pub(super) fn common_dimensions(
     source: &StrideDescriptor,
     destination: &StrideDescriptor,
@@ -339,7 +342,7 @@ pub(super) fn common_dimensions(
     (source != destination).then_some([source.min(destination), source.max(destination)])
 }
 
-/// The dimension along which memory runs.
+/// Returns the dimension with the least stride.
 fn minor(descriptor: &StrideDescriptor) -> Option<usize> {
     let mut dimension = (0..descriptor.rank()).map(Some).collect();
     let Ok(()) = descriptor.forward(&mut LogicalDimension, &mut dimension);
@@ -349,7 +352,7 @@ fn minor(descriptor: &StrideDescriptor) -> Option<usize> {
         .and_then(|axis| dimension[axis.coordinate])
 }
 
-/// The dimension that a coordinate is a part of; of a fold, its minor one.
+/// Finds the dimension that a coordinate is a part of. For a fold it is the minor dimension.
 struct LogicalDimension;
 
 impl Forward for LogicalDimension {
@@ -377,7 +380,7 @@ impl Forward for LogicalDimension {
     }
 }
 
-/// A count of cells that fits; what does not is more than any page draws.
+/// Converts a count of cells. Counts that do not fit are more than any page draws.
 fn usize_or_max(n: u64) -> usize {
     usize::try_from(n).unwrap_or(usize::MAX)
 }
@@ -387,7 +390,7 @@ mod tests {
     use super::*;
     use crate::shape::Shape;
 
-    /// Whatever is drawn is true: a cell's place is the offset of its index.
+    /// Checks that the place of every drawn cell is the offset of its index.
     #[test]
     fn every_cell_is_at_its_offset() {
         let shapes = [

@@ -1,4 +1,5 @@
-//! A page: both layouts in words, an explorer, the picture, and the kernel with a button that runs it.
+//! Writes the page of a picture: both layouts in words, an explorer, the picture, and the kernel
+//! with a button that runs it.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -11,26 +12,27 @@ use super::{
 };
 use crate::nest::CopyNest;
 
-/// What an operation was compiled to, for its page: the plain data of a kernel, and the stages before it as text.
+/// The result of compiling an operation, for its page: the plain data of a kernel, and the stages
+/// before it as text.
 #[derive(Clone, Copy, Debug)]
 pub struct Compiled<'a> {
-    /// The shader that the page shows and runs; empty where there is nothing to dispatch.
+    /// The shader that the page shows and runs. It is empty if there is nothing to dispatch.
     pub wgsl: &'a str,
     /// Its compute entry point.
     pub entry_point: &'a str,
-    /// Invocations of a workgroup: x, y, z.
+    /// The invocations of a workgroup: x, y, z.
     pub workgroup_size: [u32; 3],
-    /// The least bytes to bind for the source, binding 0, and the destination, binding 1.
+    /// The minimum size in bytes of the source, binding 0, and of the destination, binding 1.
     pub binding_bytes: [u64; 2],
-    /// Workgroups of each dispatch, in order.
+    /// The workgroups of each dispatch, in order.
     pub dispatches: &'a [[u32; 3]],
-    /// The schedule and why, in one line.
+    /// The schedule and the reason for it, in one line.
     pub schedule: &'a str,
     /// Every stage as text.
     pub stages: &'a str,
 }
 
-/// The page's scripts, in the order that they need each other.
+/// The page's scripts. Later ones use earlier ones.
 const SCRIPTS: [&str; 6] = [
     include_str!("page/layout.js"),
     include_str!("page/plane.js"),
@@ -40,22 +42,23 @@ const SCRIPTS: [&str; 6] = [
     include_str!("page/start.js"),
 ];
 
-/// What a page shows, for a document that has the scripts already.
+/// The content of a page, for a document that already has the scripts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Content {
     /// The title, as text.
     pub title: String,
-    /// Markup of what a reader looks at first; what comes from the picture is escaped in it.
+    /// Markup of the first part of the page. Texts from the picture are escaped in it.
     pub body: String,
-    /// JSON that the scripts read; `</script>` cannot occur in it.
+    /// JSON that the scripts read. `</script>` cannot occur in it.
     pub data: String,
 }
 
-/// Writes a picture as one self-contained page: it loads nothing, and its policy forbids it to.
+/// Writes a picture as one self-contained page. It loads nothing, and its policy forbids loading.
 ///
-/// With a kernel, a button runs it in the reader's browser and checks every word of what it writes against what the
-/// strides and the window say. Opened with `#run`, the page presses the button itself.
+/// If a kernel is given, a button runs it in the reader's browser and checks every word that it
+/// writes against the strides and the window. Opened with `#run`, the page presses the button
+/// itself.
 ///
 /// ```
 /// use stridec::{explain::{Picture, Side, html}, stride::StrideDescriptor};
@@ -71,7 +74,8 @@ pub fn html(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
     document(&content(picture, compiled), &below(picture, compiled), &SCRIPTS)
 }
 
-/// The content of [`html()`]'s page, down to the button. The page's function `showLayouts` makes it work.
+/// Returns the content of the page that [`html()`] writes, up to the button. The page's function
+/// `showLayouts` makes it interactive.
 #[must_use]
 pub fn content(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> Content {
     let body = html! {
@@ -87,8 +91,8 @@ pub fn content(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> Conten
     }
 }
 
-/// Markup of what stands below that content: the picture that needs no script, and the kernel. The page's function
-/// `markStrides` makes it work.
+/// Returns the markup after that content: the picture, which needs no script, and the kernel. The
+/// page's function `markStrides` makes it interactive.
 #[must_use]
 pub fn below(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
     let below = html! {
@@ -99,7 +103,7 @@ pub fn below(picture: &Picture<'_>, compiled: Option<&Compiled<'_>>) -> String {
     below.into_string()
 }
 
-/// A page with this content, this markup below it, and these scripts.
+/// Writes a page with some content, markup after it, and scripts.
 pub(super) fn document(content: &Content, below: &str, scripts: &[&str]) -> String {
     let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
     html! {
@@ -122,7 +126,7 @@ pub(super) fn document(content: &Content, below: &str, scripts: &[&str]) -> Stri
     .into_string()
 }
 
-/// The title, and both layouts in words.
+/// Writes the title, and both layouts in words.
 fn head(picture: &Picture<'_>) -> Markup {
     let layout = picture.layout;
     let movement = picture.movement.map(|movement| movement.destination);
@@ -162,7 +166,7 @@ fn words(side: Side<'_>, name: &str) -> Markup {
     }
 }
 
-/// The documents that [`svg`](super::svg()) puts on one, each in a frame that scrolls.
+/// Writes the documents that [`svg`](super::svg()) puts into one, each in a frame that scrolls.
 fn drawing(picture: &Picture<'_>) -> Markup {
     let (sides, moves) = documents(picture);
     html! {
@@ -172,7 +176,7 @@ fn drawing(picture: &Picture<'_>) -> Markup {
     }
 }
 
-/// A document in a frame that scrolls.
+/// Writes a document in a frame that scrolls.
 pub(super) fn frame(document: &Markup, name: &str) -> Markup {
     html! { div.scroll tabindex="0" role="group" aria-label=(name) { (document) } }
 }
@@ -204,7 +208,7 @@ fn explorer(picture: &Picture<'_>) -> Markup {
     }
 }
 
-/// The button.
+/// Writes the section that runs the kernel.
 fn run(picture: &Picture<'_>) -> Markup {
     let read = picture.layout.descriptor.image_bytes();
     let written = picture.movement.map_or(0, |movement| movement.nest.dst_bytes());
@@ -219,7 +223,7 @@ fn run(picture: &Picture<'_>) -> Markup {
     }
 }
 
-/// The button itself, and where the outcome stands.
+/// Writes the button, and the element for the outcome.
 pub(super) fn button(title: &str) -> Markup {
     html! {
         p { button #run type="button" { "Run and check" } }
@@ -249,7 +253,7 @@ fn kernel(picture: &Picture<'_>, compiled: &Compiled<'_>) -> Markup {
     }
 }
 
-/// How long a kernel's text is, and what is dispatched.
+/// Writes the length of a kernel's text, and its dispatches.
 pub(super) fn text_and_dispatches(
     wgsl: &str,
     workgroup_size: [u32; 3],
@@ -267,14 +271,14 @@ pub(super) fn text_and_dispatches(
     }
 }
 
-/// A line of the kernel, its comment apart.
+/// Writes a line of the kernel, with its comment in an element of its own.
 pub(super) fn source_line(line: &str) -> Markup {
     let comment = line.find("//").unwrap_or(line.len());
     let (code, comment) = line.split_at(comment);
     html! { span.line { (code) @if !comment.is_empty() { span.comment { (comment) } } } }
 }
 
-/// The nest, each stride with the lines that use it.
+/// Writes the nest, with buttons that mark the lines of the kernel that use a stride.
 fn nest(nest: &CopyNest, wgsl: &str) -> Markup {
     let marks = marks(nest, wgsl);
     html! {

@@ -1,21 +1,21 @@
-//! Which lines of a kernel use a stride.
+//! Finds the lines of a kernel that use a stride.
 
 use crate::nest::CopyNest;
 
-/// One stride of a nest's axis and the lines that it reaches.
+/// An axis of a nest, and the lines of the kernel that use its strides.
 pub(super) struct Mark {
-    /// The axis, `a0`.
+    /// The number of the axis; 0 for `a0`.
     pub(super) axis: usize,
-    /// Steps of the axis.
+    /// The extent of the axis.
     pub(super) extent: u64,
-    /// Lines of the kernel, from 0, that step by the source's stride and by the destination's.
+    /// The lines of the kernel, counted from 0, that use the source's stride and the destination's.
     pub(super) lines: [Vec<usize>; 2],
-    /// The strides, source and destination, in units.
+    /// The strides in the source and in the destination, in units.
     pub(super) strides: [i64; 2],
 }
 
-/// The lines of a kernel that use each axis of its nest: those whose comment names the stride, and those that multiply
-/// by or add it, in units or in words of 4 to 16 bytes.
+/// Finds the lines of a kernel that use each axis of its nest: lines whose comment names the
+/// stride, and lines that multiply by it or add it, in units or in words of 4 to 16 bytes.
 pub(super) fn marks(nest: &CopyNest, wgsl: &str) -> Vec<Mark> {
     let bits = u64::from(nest.dst_bits());
     let marks = nest.axes().enumerate().map(|(axis, of)| {
@@ -32,7 +32,7 @@ pub(super) fn marks(nest: &CopyNest, wgsl: &str) -> Vec<Mark> {
 
 fn uses(line: &str, side: &str, stride: i64, bits: u64) -> bool {
     if line.starts_with("//") {
-        return false; // the header, which names them all
+        return false; // the header names all strides
     }
     let (code, comment) = line.split_once("//").unwrap_or((line, ""));
     let sign = if stride < 0 { '-' } else { '+' };
@@ -45,19 +45,19 @@ fn uses(line: &str, side: &str, stride: i64, bits: u64) -> bool {
     if stride < 2 || !code.contains(cursor) {
         return false;
     }
-    // In units, and in the words of 4, 8 or 16 bytes that the kernel may count instead.
+    // The kernel may count in units, or in words of 4, 8 or 16 bytes.
     let in_words = [32, 64, 128].map(|word| word / bits).into_iter();
     let in_words = in_words.filter(|&units| units > 1 && stride.is_multiple_of(units));
     let forms: Vec<u64> = in_words.map(|units| stride / units).chain([stride]).collect();
     words(code).any(|(before, n)| {
-        // Rows of a block lie at multiples of the stride.
+        // The rows of a block are at multiples of the stride.
         let row = |form: u64| code.contains('[') && n.is_multiple_of(form) && n / form < 16;
         before.trim_end().ends_with(['*', '+', '-'])
             && forms.iter().any(|&form| form > 1 && (n == form || row(form)))
     })
 }
 
-/// The numbers of a line, each with the text before it.
+/// Returns the numbers in a line, each with the text before it.
 fn words(text: &str) -> impl Iterator<Item = (&str, u64)> {
     let starts = text.char_indices().filter(move |&(at, c)| {
         let before = text[..at].chars().next_back();
@@ -88,7 +88,7 @@ mod tests {
         let marked = |axis: usize, side: usize| -> String {
             marks[axis].lines[side].iter().map(|&n| lines[n]).collect::<Vec<_>>().join("\n")
         };
-        // (64: 12544 → 1): rows of the source are 12544 units, 3136 words of 16 bytes, apart.
+        // (64: 12544 → 1): rows of the source are 12544 units, or 3136 words of 16 bytes, apart.
         assert_eq!(marks[2].strides, [12544, 1]);
         assert!(marked(2, 0).contains("source[read + 3136u]"), "{}", marked(2, 0));
         assert!(marked(2, 0).contains("a2_by4 * 12544u"));

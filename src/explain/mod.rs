@@ -1,8 +1,10 @@
-//! Pictures of layouts: [`terminal`] text, an [`svg`] document, and an [`html`] page that runs the kernel in a browser.
+//! Pictures of layouts: [`terminal`] text, an [`svg`] document, and an [`html`] page that runs the
+//! kernel in a browser.
 //!
-//! Everything is drawn from the descriptor that kernels are made of; the movement of an operation is read from its nest.
-//! A [`Picture`] is what to draw; [`Tensor::draw`](crate::Tensor::draw) and [`Operation::draw`](crate::Operation::draw)
-//! make one. The three writers share a model of it, so that they tell the same:
+//! Layouts are drawn from the descriptor that the compiler uses, and the movement of elements is
+//! read from the nest. A [`Picture`] describes the drawing; [`Tensor::draw`](crate::Tensor::draw)
+//! and [`Operation::draw`](crate::Operation::draw) make one. All three writers use the same model
+//! of it:
 //!
 //! ```text
 //! Picture ─┬─► tiles    where the boxes of each level end, and where a cell past the array would lie
@@ -13,9 +15,10 @@
 //!          └─► words    sizes, strides, digits, what is padding and what it costs
 //! ```
 //!
-//! A [`ProgramPicture`] draws the results of a program by the sources of their elements: the same grids, painted by
-//! `mosaic`, and the way of one element back through the instructions. A [`ReshardPicture`] draws a plan: the array as both
-//! sides have it (`shards`), and the bytes between devices (`flows`).
+//! A [`ProgramPicture`] draws the results of a program, coloured by the sources of their elements
+//! (`mosaic`), and follows one element back through the instructions. A [`ReshardPicture`] draws a
+//! plan: the array with the tiles of both sides (`shards`), and the bytes between devices
+//! (`flows`).
 //!
 //! ```
 //! use stridec::{Tensor, explain::terminal};

@@ -1,4 +1,4 @@
-//! [`Mosaic`]: a result of a program by the sources of its elements.
+//! [`Mosaic`]: a result of a program with the sources of its elements.
 
 use std::{cell::RefCell, ops::Range};
 
@@ -9,21 +9,21 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// Indices along a dimension that are looked at for where another source begins.
+/// The number of indices along a dimension that are sampled to find the start of another source.
 const SAMPLES: u64 = 128;
-/// The most such places that are shown.
+/// The most starts of sources that are shown.
 const MAX_CUTS: usize = 8;
 
-/// Where elements come from: each is one colour and one letter.
+/// A source of elements, drawn with its own letter and colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ElementSource {
     /// An array of the parameters.
     Parameter(usize),
-    /// A constant, or what was computed of constants: a computation, and an instruction of it.
+    /// A constant, or a value computed from constants: a computation, and an instruction in it.
     Constant(usize, usize),
 }
 
-/// A result, and the sources that were seen so far.
+/// A result, and the sources found so far.
 pub(super) struct Mosaic<'a> {
     ways: &'a Ways<'a>,
     result: usize,
@@ -31,22 +31,22 @@ pub(super) struct Mosaic<'a> {
     seen: RefCell<Vec<ElementSource>>,
 }
 
-/// What an element of a result is drawn as.
+/// The appearance of one element of a result.
 pub(super) struct ElementLabel {
-    /// `A 1,2`: its source, and the index there.
+    /// The source and the index in it, `A 1,2`.
     pub(super) label: String,
     pub(super) colour: Colour,
-    /// `A, x at (1,2), byte 24`.
+    /// The text for a reader who points at it, `A, x at (1,2), byte 24`.
     pub(super) title: String,
 }
 
-/// One row of a way.
+/// One instruction on the way of an element.
 pub(super) struct InstructionRow {
-    /// The instruction's name.
+    /// The name of the instruction.
     pub(super) name: String,
-    /// What it does.
+    /// The operation and its operands.
     pub(super) expression: String,
-    /// The index of the element there.
+    /// The index of the element in the instruction's value.
     pub(super) index: String,
 }
 
@@ -63,18 +63,19 @@ impl<'a> Mosaic<'a> {
         Self { ways, result, sizes, seen: RefCell::new(vec![]) }
     }
 
-    /// The array's rows and columns, whatever its layout.
+    /// Returns the array's dimensions as a dense array, whatever its layout.
     pub(super) fn array(&self) -> Option<StrideDescriptor> {
         let shape = Shape::new(ElementType::U8, self.sizes.clone(), None).ok()?;
         StrideDescriptor::try_from(&shape).ok()
     }
 
-    /// The way of the lowest bit of an element.
+    /// Returns the way of an element's lowest bit.
     pub(super) fn way(&self, index: &[u64]) -> Option<Way> {
         self.ways.way(self.result, index, 0)
     }
 
-    /// The source of a way, and its number: parameters first, then constants as they were seen.
+    /// Returns the source of a way, and its number. Parameters are numbered first, then constants
+    /// in the order in which they were found.
     fn source(&self, way: &Way) -> (usize, ElementSource) {
         let source = match &way.origin {
             Origin::Parameter { number, .. } => ElementSource::Parameter(*number),
@@ -100,7 +101,7 @@ impl<'a> Mosaic<'a> {
         (number, source)
     }
 
-    /// What an element is drawn as.
+    /// Returns the appearance of an element.
     pub(super) fn piece(&self, index: &[u64]) -> ElementLabel {
         let Some(way) = self.way(index) else {
             let (label, title) = ("·".to_owned(), "zero".to_owned());
@@ -120,7 +121,7 @@ impl<'a> Mosaic<'a> {
         }
     }
 
-    /// Characters of the longest label that there may be.
+    /// Returns the length of the longest possible label, in characters.
     pub(super) fn label_width(&self) -> usize {
         let digits = |size: &u64| size.saturating_sub(1).to_string().len() + 1;
         let parameters = self.ways.program().parameters().iter();
@@ -129,7 +130,7 @@ impl<'a> Mosaic<'a> {
         widths.max().unwrap_or(1) + 1
     }
 
-    /// `x at (1,2), byte 24`.
+    /// Describes the source of a way, such as `x at (1,2), byte 24`.
     pub(super) fn end(&self, way: &Way) -> String {
         match (&way.origin, way.passed.last()) {
             (Origin::Parameter { number, index, bit }, _) => {
@@ -156,7 +157,7 @@ impl<'a> Mosaic<'a> {
         computation.instructions()[passed.instruction].name()
     }
 
-    /// The name of a parameter's array.
+    /// Returns the name of a parameter's array.
     fn parameter(&self, number: usize) -> String {
         let (parameter, path) = self.ways.parameter(number);
         let entry = self.ways.module().entry();
@@ -164,7 +165,7 @@ impl<'a> Mosaic<'a> {
         path.iter().fold(name.to_owned(), |name, part| format!("{name}.{part}"))
     }
 
-    /// The instructions of a way, from the result on.
+    /// Returns the instructions of a way, from the result back to the source.
     pub(super) fn rows(&self, way: &Way) -> Vec<InstructionRow> {
         let module = self.ways.module();
         let row = |passed: &Passed| {
@@ -184,7 +185,8 @@ impl<'a> Mosaic<'a> {
         way.passed.iter().map(row).collect()
     }
 
-    /// The sources of all elements that were drawn, in the order of their letters, and the parameters between them.
+    /// Returns the sources of all elements drawn so far, by letter, with entries for unused
+    /// parameters between them.
     pub(super) fn key(&self) -> Vec<Entry> {
         let text = |source: &ElementSource| match *source {
             ElementSource::Parameter(number) => {
@@ -226,7 +228,8 @@ impl<'a> Mosaic<'a> {
         key
     }
 
-    /// The entry of parameters that no element comes from, so that no letter before others is missing.
+    /// Returns one entry for unused parameters, so that the key has no unexplained gaps between
+    /// letters.
     fn left_out(&self, numbers: Range<usize>) -> Option<Entry> {
         let (first, last) = (numbers.start, numbers.clone().last()?);
         let colour = Colour::of_source(7);
@@ -241,7 +244,7 @@ impl<'a> Mosaic<'a> {
         })
     }
 
-    /// What is said of numbers that only a run knows.
+    /// Explains numbers that are known only when the program runs.
     pub(super) fn numbers(&self) -> Option<String> {
         let values = self.ways.numbers(self.result);
         if values.is_empty() {
@@ -260,8 +263,8 @@ impl<'a> Mosaic<'a> {
         })
     }
 
-    /// Indices along a dimension at which another source begins, on lines through the first, the middle and the last
-    /// index of the others.
+    /// Returns the indices along a dimension at which another source begins. They are searched on
+    /// three lines: through the first, the middle and the last index of the other dimensions.
     pub(super) fn cuts(&self, dimension: usize) -> Vec<u64> {
         let extent = self.sizes[dimension];
         let mut cuts = vec![];
@@ -296,13 +299,13 @@ impl<'a> Mosaic<'a> {
     }
 }
 
-/// `A` to `Z`, then `A1`.
+/// Returns `A` to `Z`, then `A1`.
 fn letter(number: usize) -> String {
     let letter = char::from(b'A' + u8::try_from(number % 26).unwrap_or(0));
     if number < 26 { letter.to_string() } else { format!("{letter}{}", number / 26) }
 }
 
-/// `1,2`
+/// Returns an index as `1,2`.
 pub(super) fn comma(index: &[u64]) -> String {
     index.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
 }

@@ -1,11 +1,13 @@
-//! What moves where, read from the nest that the kernel runs.
+//! Follows elements from the source to the destination, as the nest of the kernel moves them.
 
 use super::Movement;
 use crate::stride::StrideDescriptor;
 
-/// The place of the source that the destination's `place` reads; `None` where it takes padding or zero.
+/// Returns the place of the source that the destination's `place` reads, or `None` if it takes
+/// padding or zero.
 ///
-/// A nest may move units wider or narrower than an element: places become bits and back.
+/// A nest may move units wider or narrower than an element, so places are converted to bits and
+/// back.
 pub(super) fn origin(
     source: &StrideDescriptor,
     movement: &Movement<'_>,
@@ -22,24 +24,25 @@ pub(super) fn origin(
     Some((bit - source.prefix_bytes() * 8) / u64::from(source.element_bits()))
 }
 
-/// One followed element: its place in the destination, and the place that it comes from.
+/// One followed element: its place in the destination, and its place in the source.
 pub(super) type Move = (u64, u64);
 
-/// The most elements that are all followed.
+/// The most elements of an operation for which every element is followed.
 const ALL_FOLLOWED: u64 = 12;
-/// How many elements are followed where there are more.
+/// The number of elements that are followed in larger operations.
 const FIRST_FOLLOWED: usize = 8;
 
-/// The elements that a picture follows: all of a few, else the first ones, in the order of the destination's memory.
+/// Returns the elements that a picture follows, in the order of the destination's memory: all of a
+/// few, otherwise the first ones.
 pub(super) fn followed(source: &StrideDescriptor, movement: &Movement<'_>) -> Vec<Move> {
     let few = movement.destination.descriptor.elements() <= ALL_FOLLOWED;
     run(source, movement, if few { usize::MAX } else { FIRST_FOLLOWED })
 }
 
-/// The first `count` elements in the order of the destination's memory.
+/// Returns the first `count` elements in the order of the destination's memory.
 fn run(source: &StrideDescriptor, movement: &Movement<'_>, count: usize) -> Vec<Move> {
     let places = movement.destination.descriptor.physical_elements();
-    // Past so many cells of padding, a picture of elements has nothing to show.
+    // After this many places of padding, the picture would have no elements to show.
     (0..places.min(1 << 16))
         .filter_map(|place| Some((place, origin(source, movement, place)?)))
         .take(count)
@@ -56,7 +59,7 @@ mod tests {
         window::{Slice, Window},
     };
 
-    /// The nest's answer is the window's, whatever unit the nest moves.
+    /// The nest and the window give the same source, whatever unit the nest moves.
     #[test]
     fn origins_are_those_of_the_window() {
         let pairs = [
@@ -93,7 +96,7 @@ mod tests {
         assert_eq!(run(source, &movement, 1000).len(), count);
     }
 
-    /// A 3 × 3 slice is followed whole.
+    /// A 3 × 3 slice is followed completely.
     #[test]
     fn a_few_elements_are_all_followed() {
         for (sizes, expected) in [([3, 3], 9), ([3, 4], 12), ([3, 5], FIRST_FOLLOWED)] {

@@ -1,18 +1,18 @@
-//! [`Paint`]: what the cells of a grid show.
+//! [`Paint`]: the contents of the cells of a grid.
 
 use super::{mosaic::Mosaic, tiles::TiledDimension};
 
-/// What the cells of elements show.
+/// The contents of the cells of elements.
 #[derive(Clone, Copy)]
 pub(super) enum Paint<'a> {
-    /// Their places in memory.
+    /// Each cell shows its place in memory.
     Places,
-    /// Where a program takes them from.
+    /// Each cell shows the source of its element.
     Sources(&'a Mosaic<'a>),
 }
 
 impl Paint<'_> {
-    /// What a caption says of the cells.
+    /// Returns the words of a caption for the contents.
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::Places => "each cell with its offset",
@@ -20,7 +20,7 @@ impl Paint<'_> {
         }
     }
 
-    /// Indices along a dimension at which other sources begin.
+    /// Returns the indices along a dimension at which another source begins.
     pub(super) fn cuts(self, dimension: &TiledDimension) -> Vec<u64> {
         match self {
             Self::Places => vec![],

@@ -1,46 +1,46 @@
-//! What is drawn: a layout, or an operation between two.
+//! [`Picture`]: a layout, or an operation between two, to be drawn.
 
 use crate::{nest::CopyNest, stride::StrideDescriptor, window::Window};
 
-/// What to draw: one layout, or an operation between two.
+/// A layout, or an operation between two, to be drawn.
 #[derive(Clone, Copy, Debug)]
 pub struct Picture<'a> {
-    /// One line that names it.
+    /// One line that names the picture.
     pub title: &'a str,
-    /// The layout; the source of an operation.
+    /// The layout, or the source of an operation.
     pub layout: Side<'a>,
-    /// Where its elements go, in an operation.
+    /// The destination of an operation.
     pub movement: Option<Movement<'a>>,
 }
 
 /// One layout.
 #[derive(Clone, Copy, Debug)]
 pub struct Side<'a> {
-    /// As it is written, `bf16[16,256]{1,0:T(8,128)(2,1)}`.
+    /// The layout's text, such as `bf16[16,256]{1,0:T(8,128)(2,1)}`.
     pub notation: &'a str,
-    /// Where its elements lie.
+    /// The layout lowered to strides.
     pub descriptor: &'a StrideDescriptor,
 }
 
-/// The other half of an operation.
+/// The destination of an operation, and the movement of elements to it.
 #[derive(Clone, Copy, Debug)]
 pub struct Movement<'a> {
-    /// Where the elements go.
+    /// The layout of the destination.
     pub destination: Side<'a>,
-    /// Which logical index takes which.
+    /// The source index of each destination index.
     pub window: &'a Window,
-    /// The loop nest that its kernel runs.
+    /// The loop nest that the kernel runs.
     pub nest: &'a CopyNest,
 }
 
 impl<'a> Picture<'a> {
-    /// A layout alone.
+    /// Makes a picture of one layout.
     #[must_use]
     pub fn layout(layout: Side<'a>) -> Self {
         Self { title: layout.notation, layout, movement: None }
     }
 
-    /// An operation.
+    /// Makes a picture of an operation.
     #[must_use]
     pub fn operation(title: &'a str, source: Side<'a>, movement: Movement<'a>) -> Self {
         Self { title, layout: source, movement: Some(movement) }

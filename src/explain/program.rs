@@ -1,4 +1,4 @@
-//! [`ProgramPicture`]: a program to draw, and its drawing for a terminal.
+//! [`ProgramPicture`]: a program to be drawn, and its drawing for a terminal.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// Results of a program to draw, by where their elements come from.
+/// Results of a program to be drawn, with the sources of their elements.
 ///
 /// ```
 /// use stridec::{explain::ProgramPicture, hlo::Module, program::Ways};
@@ -36,7 +36,7 @@ pub struct ProgramPicture<'a> {
     element: Option<Vec<u64>>,
 }
 
-/// One result with what is drawn of it.
+/// One result, with its grids.
 pub(super) struct ResultDrawing<'a> {
     pub(super) array: &'a StrideDescriptor,
     pub(super) mosaic: &'a Mosaic<'a>,
@@ -46,32 +46,33 @@ pub(super) struct ResultDrawing<'a> {
 }
 
 impl<'a> ProgramPicture<'a> {
-    /// Every result.
+    /// Makes a picture of every result.
     #[must_use]
     pub fn new(ways: &'a Ways<'a>) -> Self {
         let results = (0..ways.program().results().len()).collect();
         Self { ways, results, element: None }
     }
 
-    /// One result.
+    /// Keeps only one result.
     ///
     /// # Panics
     ///
-    /// Where there is no such result.
+    /// Panics if there is no such result.
     #[must_use]
     pub fn result(self, result: usize) -> Self {
         assert!(result < self.ways.program().results().len(), "a result of the program");
         Self { results: vec![result], ..self }
     }
 
-    /// Shows the way of the element at this index of each result that has one. Otherwise one is chosen.
+    /// Shows the way of the element at this index, in each result that has it. Otherwise an element
+    /// is chosen.
     #[must_use]
     pub fn element(self, index: &[u64]) -> Self {
         Self { element: Some(index.to_vec()), ..self }
     }
 
-    /// Draws the results for a terminal of `width` columns (at least 40), with ANSI colours that a writer such as
-    /// `anstream` may strip: nothing is said by colour alone.
+    /// Draws the results for a terminal of `width` columns (at least 40). A writer such as
+    /// `anstream` may strip the ANSI colours: no information is in colours alone.
     #[must_use]
     pub fn terminal(&self, width: usize) -> String {
         let width = width.max(40);
@@ -94,18 +95,19 @@ impl<'a> ProgramPicture<'a> {
         text
     }
 
-    /// `RESULT 0  f32[2,3]`
+    /// Returns `RESULT 0  f32[2,3]`.
     pub(super) fn title(&self, result: usize) -> String {
         format!("RESULT {result}  {}", self.ways.program().results()[result].shape())
     }
 
-    /// How many elements in how much memory.
+    /// Returns the number of elements and the size of their memory, in words.
     pub(super) fn size(&self, result: usize) -> String {
         let descriptor = self.ways.program().results()[result].descriptor();
         format!("{}.", Sentences::of(descriptor).size)
     }
 
-    /// Makes the grids of a result, in as many columns as `columns` says for cells of so many characters.
+    /// Makes the grids of a result. `columns` returns the number of columns for a width of cells in
+    /// characters.
     pub(super) fn drawn<T>(
         &self,
         result: usize,
@@ -133,7 +135,7 @@ impl<'a> ProgramPicture<'a> {
 }
 
 impl ResultDrawing<'_> {
-    /// The way that is shown.
+    /// Returns the way that is shown.
     pub(super) fn way(&self) -> Option<(&[u64], Way)> {
         let index = self.element.as_deref()?;
         Some((index, self.mosaic.way(index)?))

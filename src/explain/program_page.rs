@@ -1,5 +1,5 @@
-//! The page of a program: its results by the sources of their elements, the way of the element that is pointed at, and
-//! the kernels with a button that runs them.
+//! Writes the page of a program: its results with the sources of their elements, the way of the
+//! element at the pointer, and the kernels with a button that runs them.
 
 use std::{collections::HashMap, fmt::Write as _};
 
@@ -20,34 +20,36 @@ use crate::{
     wgsl::Kernel,
 };
 
-/// The scripts, in the order that they need each other.
+/// The scripts. Later ones use earlier ones.
 const SCRIPTS: [&str; 3] =
     [include_str!("page/run.js"), include_str!("page/program.js"), include_str!("page/start.js")];
-/// The most bytes of all buffers that a page runs on.
+/// The most bytes of all buffers together for which a page gets a button.
 const MOST_BYTES: u64 = 1 << 26;
-/// The most bytes of constants that a page holds.
+/// The most bytes of constants in a page.
 const MOST_CONSTANTS: u64 = 1 << 18;
-/// The most sums that a page holds.
+/// The most sums in a page.
 const MOST_SUMS: usize = 512;
 
 impl ProgramPicture<'_> {
-    /// Writes one self-contained page: it loads nothing, and its policy forbids it to.
+    /// Writes one self-contained page. It loads nothing, and its policy forbids loading.
     ///
-    /// A button runs the kernels in the reader's browser on random bytes, and compares what they write with what the host
-    /// wrote when the page was made. Opened with `#run`, the page presses the button itself.
+    /// A button runs the kernels in the reader's browser on random bytes, and compares the results
+    /// with those of the host from when the page was made. Opened with `#run`, the page presses the
+    /// button itself.
     ///
     /// # Errors
     ///
-    /// Where the target's limits are too low.
+    /// Returns an error if the target's limits are too low.
     pub fn html(&self, target: &Target) -> Result<String, Error> {
         Ok(document(&self.content(target)?, &self.below(target)?, &SCRIPTS))
     }
 
-    /// The content of the page that [`html`](Self::html) writes, down to the button. The page's function `showProgram` makes it work.
+    /// Returns the content of the page that [`html`](Self::html) writes, up to the button. The
+    /// page's function `showProgram` makes it interactive.
     ///
     /// # Errors
     ///
-    /// Where the target's limits are too low.
+    /// Returns an error if the target's limits are too low.
     pub fn content(&self, target: &Target) -> Result<Content, Error> {
         let program = self.ways.program();
         let kernels = program.compile(target)?;
@@ -94,11 +96,11 @@ impl ProgramPicture<'_> {
         Ok(Content { title: program.name().to_owned(), body: body.into_string(), data })
     }
 
-    /// Markup of what stands below that content: the kernels.
+    /// Returns the markup after that content, which has the kernels.
     ///
     /// # Errors
     ///
-    /// Where the target's limits are too low.
+    /// Returns an error if the target's limits are too low.
     pub fn below(&self, target: &Target) -> Result<String, Error> {
         let program = self.ways.program();
         let kernels = program.compile(target)?;
@@ -109,7 +111,7 @@ impl ProgramPicture<'_> {
         Ok(below.into_string())
     }
 
-    /// The steps of the program that make the results, in order.
+    /// Returns the steps of the program that make the results, in order.
     fn steps(&self) -> Vec<usize> {
         let program = self.ways.program();
         let mut steps: Vec<usize> =
@@ -120,7 +122,7 @@ impl ProgramPicture<'_> {
     }
 }
 
-/// What the scripts say of elements.
+/// The texts of ways, for the scripts.
 #[derive(Default)]
 struct WayTexts {
     instructions: Vec<Json>,
@@ -180,8 +182,8 @@ fn shown(program: &Program, kernel: &Kernel, step: usize) -> Markup {
     }
 }
 
-/// What the button needs: the buffers with their content, the kernels, and sums of the results; `None` where that is too
-/// much for a page.
+/// Returns the data that the button needs: the buffers with their content, the kernels, and sums of
+/// the results. Returns `None` if that is too much for a page.
 fn run(
     program: &Program,
     kernels: &[Kernel],
@@ -253,7 +255,7 @@ fn run(
     Ok(Some(json!({ "buffers": buffers, "kernels": run, "block": block })))
 }
 
-/// The bytes that `sampleImage` of the page makes from a seed.
+/// Returns the bytes that `sampleImage` of the page makes from a seed.
 fn sample(bytes: u64, seed: u32) -> Vec<u8> {
     let mut state = 0x9e37_79b9_u32.wrapping_add(seed);
     let words = (0..bytes.div_ceil(4)).flat_map(|_| {
@@ -267,7 +269,7 @@ fn sample(bytes: u64, seed: u32) -> Vec<u8> {
     image
 }
 
-/// A sum of each block of so many words, by FNV-1a, which a page computes fast enough.
+/// Returns a sum of each block of `block` words. It is FNV-1a, which a page computes fast enough.
 fn sums(image: &[u8], block: usize) -> Vec<u32> {
     let word = |bytes: &[u8]| {
         let mut word = [0; 4];

@@ -1,4 +1,4 @@
-//! [`ReshardPicture`]: a reshard to draw, and its drawing for a terminal.
+//! [`ReshardPicture`]: a reshard to be drawn, and its drawing for a terminal.
 
 use std::fmt::Write as _;
 
@@ -12,12 +12,13 @@ use crate::reshard::ReshardPlan;
 
 /// The most columns of an array or a matrix in a terminal.
 const MAX_COLUMNS: usize = 16;
-/// Characters of a sharding's notation that are shown.
+/// The most characters that are shown of a sharding's text.
 const MAX_NAME: usize = 160;
 
-/// A reshard to draw: the array by the devices that have its tiles, before and after, and who sends how much to whom.
+/// A reshard to be drawn: the array with the devices of its tiles, before and after, and the bytes
+/// that devices send to each other.
 ///
-/// Devices stand in groups where there are more than a picture has room for.
+/// Devices are grouped if there are more than a picture has room for.
 ///
 /// ```
 /// use stridec::{explain::ReshardPicture, reshard::plan, shape::Shape, sharding::Sharding};
@@ -36,7 +37,7 @@ pub struct ReshardPicture<'a> {
 }
 
 impl<'a> ReshardPicture<'a> {
-    /// The picture of a plan; `names` say how both shardings are written.
+    /// Makes a picture of a plan. `names` has the texts of both shardings.
     #[must_use]
     pub fn new(plan: &'a ReshardPlan, names: [&'a str; 2]) -> Self {
         let names = names.map(|name| {
@@ -46,8 +47,8 @@ impl<'a> ReshardPicture<'a> {
         Self { plan, names }
     }
 
-    /// Draws the reshard for a terminal of `width` columns (at least 40), with ANSI colours that a writer such as
-    /// `anstream` may strip: nothing is said by colour alone.
+    /// Draws the reshard for a terminal of `width` columns (at least 40). A writer such as
+    /// `anstream` may strip the ANSI colours: no information is in colours alone.
     #[must_use]
     pub fn terminal(&self, width: usize) -> String {
         let width = width.max(40);
@@ -75,12 +76,12 @@ impl<'a> ReshardPicture<'a> {
         text
     }
 
-    /// The array that moves.
+    /// Returns the title, which names the array.
     pub(super) fn title(&self) -> String {
         format!("RESHARD {}", self.plan.shape())
     }
 
-    /// What several colours of a tile mean, and the colour of a cell of several tiles, where there are any.
+    /// Explains tiles of several colours, and cells of several tiles, if there are any.
     pub(super) fn legend(&self) -> Vec<&'static str> {
         let sides = [self.plan.from(), self.plan.to()];
         let mut legend = vec![];
@@ -96,16 +97,16 @@ impl<'a> ReshardPicture<'a> {
         legend
     }
 
-    /// What is moved.
+    /// Describes the moved bytes.
     pub(super) fn sentences(&self) -> Vec<String> {
         flows::sentences(self.plan)
     }
 }
 
-/// Columns of a cell, the blank in front of it included.
+/// The width of a cell in columns, including the blank before it.
 const CELL: usize = 8;
 
-/// The array by the devices that have its tiles.
+/// Draws the array with the devices of its tiles.
 fn map(text: &mut String, map: &Map<'_>, view: &View, flows: &Flows) {
     let [rows, columns] = &map.strips;
     let along = |dimension: Option<usize>, way: &str| {
@@ -143,7 +144,7 @@ fn map(text: &mut String, map: &Map<'_>, view: &View, flows: &Flows) {
     }
 }
 
-/// Bytes from the devices of the rows to those of the columns.
+/// Writes the bytes that the devices of the rows send to the devices of the columns.
 fn matrix(text: &mut String, flows: &Flows) {
     let [senders, receivers] = [flows.groups_of(0), flows.groups_of(1)];
     text.push_str(

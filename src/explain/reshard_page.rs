@@ -1,4 +1,5 @@
-//! The page of a reshard: its pictures, and what the device that is pointed at sends and receives.
+//! Writes the page of a reshard: its pictures, and the bytes that the device at the pointer sends
+//! and receives.
 
 use maud::{Markup, html};
 use serde_json::{Value as Json, json};
@@ -11,21 +12,22 @@ use super::{
 };
 use crate::reshard::Transfer;
 
-/// The scripts, in the order that they need each other.
+/// The scripts. Later ones use earlier ones.
 const SCRIPTS: [&str; 2] = [include_str!("page/reshard.js"), include_str!("page/start.js")];
 /// The most transfers that a page lists.
 const MOST_LISTED: usize = 4096;
 
 impl ReshardPicture<'_> {
-    /// Writes one self-contained page: it loads nothing, and its policy forbids it to.
+    /// Writes one self-contained page. It loads nothing, and its policy forbids loading.
     ///
-    /// The reader points at a device, and the page shows what it sends and receives.
+    /// When the reader points at a device, the page shows the bytes that it sends and receives.
     #[must_use]
     pub fn html(&self) -> String {
         document(&self.content(), "", &SCRIPTS)
     }
 
-    /// The content of the page that [`html`](Self::html) writes. The page's function `showReshard` makes it work.
+    /// Returns the content of the page that [`html`](Self::html) writes. The page's function
+    /// `showReshard` makes it interactive.
     #[must_use]
     pub fn content(&self) -> Content {
         let flows = Flows::new(self.plan, MAX_GROUPS);
@@ -63,7 +65,7 @@ impl ReshardPicture<'_> {
         Content { title: self.title(), body: body.into_string(), data }
     }
 
-    /// The transfers as a table.
+    /// Writes the transfers as a table.
     fn listed(&self) -> Markup {
         let transfers = self.plan.transfers();
         html! {

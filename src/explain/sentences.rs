@@ -1,40 +1,40 @@
-//! A layout in words: what the pictures show, said.
+//! [`Sentences`]: a layout in words.
 
 use std::fmt::Write as _;
 
 use super::tiles::{BoxLevels, padded, product};
 use crate::stride::StrideDescriptor;
 
-/// Everything that is said below a picture.
+/// The sentences below a picture of a layout.
 pub(super) struct Sentences {
-    /// How much memory for how many elements.
+    /// The number of elements and the size of their memory.
     pub(super) size: String,
-    /// What is padding, why, and what it costs; `None` where nothing is.
+    /// The amount of padding, the reasons for it, and its cost. `None` if there is none.
     pub(super) padding: Option<String>,
-    /// How to read the boxes, coarse to fine; empty where there are none.
+    /// One sentence for each level of boxes, coarse to fine, and for dimensions that a tile joins.
     pub(super) tiles: Vec<String>,
-    /// The digits of an index and what each is worth, major to minor.
+    /// The digits of an index with their strides, major to minor.
     pub(super) digits: Vec<DigitRow>,
-    /// The offset of one element, worked out.
+    /// The computation of one element's offset.
     pub(super) example: Option<String>,
 }
 
 /// One row of the table of digits.
 pub(super) struct DigitRow {
-    /// `d0/8`.
+    /// The name of the digit, `d0/8`.
     pub(super) name: String,
-    /// Places along it.
+    /// The number of places along the digit.
     pub(super) places: u64,
-    /// How many of those hold elements.
+    /// The number of these places that hold elements.
     pub(super) values: u64,
-    /// Elements from one to the next.
+    /// The distance between neighbours along the digit, in elements.
     pub(super) stride: i64,
 }
 
 impl Sentences {
     pub(super) fn of(descriptor: &StrideDescriptor) -> Self {
         let boxes = BoxLevels::of(descriptor);
-        // A digit that is always 0 says nothing.
+        // A digit that is always 0 carries no information.
         let axes = descriptor.axes().iter();
         let axes = axes.filter(|axis| descriptor.coordinate_name(axis.coordinate) != "0");
         let digits = axes.map(|axis| DigitRow {
@@ -53,7 +53,8 @@ impl Sentences {
     }
 }
 
-/// `6 elements of f32, 4 bytes each, in 60 bytes of memory`; a prefix is counted, and said to be.
+/// Returns `6 elements of f32, 4 bytes each, in 60 bytes of memory`. The size includes a prefix,
+/// and the text mentions it.
 fn size(descriptor: &StrideDescriptor) -> String {
     let elements = count(descriptor.elements(), "element");
     let bits = descriptor.element_bits();
@@ -69,12 +70,13 @@ fn size(descriptor: &StrideDescriptor) -> String {
     text
 }
 
-/// How many places hold no element.
+/// Returns the number of places that hold no element.
 pub(super) fn unused(descriptor: &StrideDescriptor) -> u64 {
     descriptor.physical_elements().saturating_sub(used(descriptor))
 }
 
-/// How many places hold an element: those of broadcast dimensions share one.
+/// Returns the number of places that hold an element. Indices that differ only in broadcast
+/// dimensions share one place.
 fn used(descriptor: &StrideDescriptor) -> u64 {
     let shared = |dimension: usize| {
         let axes = descriptor.axes();
@@ -87,7 +89,7 @@ fn used(descriptor: &StrideDescriptor) -> u64 {
     product(sizes.filter(|&(dimension, _)| !shared(dimension)).map(|(_, &size)| size))
 }
 
-/// `9 of 15 places are padding: 36 bytes, 60% of the memory. d0 is padded from 2 to 3; …`.
+/// Returns `9 of 15 places are padding: 36 bytes, 60% of the memory. d0 is padded from 2 to 3; …`.
 fn padding(descriptor: &StrideDescriptor, boxes: &BoxLevels) -> Option<String> {
     let places = descriptor.physical_elements();
     let unused = Some(unused(descriptor)).filter(|&unused| unused > 0)?;
@@ -126,7 +128,7 @@ fn padding(descriptor: &StrideDescriptor, boxes: &BoxLevels) -> Option<String> {
 }
 
 impl StrideDescriptor {
-    /// Whether the axes fill the memory but for places past the last.
+    /// Returns true if the axes fill the memory except for places after the last element.
     fn is_packed_but_for_tail(&self, cells: u64) -> bool {
         let reach = self.axes().iter().map(|axis| axis.stride.saturating_mul(signed(axis.extent)));
         self.base_offset() == 0
@@ -139,7 +141,7 @@ fn signed(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
-/// One sentence for each level of boxes.
+/// Describes each level of boxes in one sentence.
 fn tiles(descriptor: &StrideDescriptor, boxes: &BoxLevels) -> Vec<String> {
     let cut = boxes.cut();
     let names: Vec<String> = cut.iter().map(|dimension| dimension.name(descriptor)).collect();
@@ -178,7 +180,7 @@ fn tiles(descriptor: &StrideDescriptor, boxes: &BoxLevels) -> Vec<String> {
     sentences
 }
 
-/// `(15,255) lies at 1·2048 + 1·1024 + … = 4095`, for the last element.
+/// Returns `(15,255) lies at 1·2048 + 1·1024 + … = 4095`, for the last element.
 fn example(descriptor: &StrideDescriptor) -> Option<String> {
     let index: Vec<u64> =
         descriptor.sizes().iter().map(|size| size.checked_sub(1)).collect::<Option<_>>()?;
@@ -203,12 +205,13 @@ fn example(descriptor: &StrideDescriptor) -> Option<String> {
     Some(format!("The last element, ({index}), lies at {} = {offset}.", terms.join(" + ")))
 }
 
-/// `1 byte`, `60 bytes`.
+/// Returns `1 byte` or `60 bytes`.
 pub(super) fn count(n: u64, what: &str) -> String {
     format!("{} {what}{}", grouped(n), if n == 1 { "" } else { "s" })
 }
 
-/// `25 690 112`: digits by threes where there are more than four, with a blank that does not break.
+/// Returns `25 690 112`. Numbers of more than four digits are grouped by three, with no-break
+/// spaces.
 pub(super) fn grouped(n: u64) -> String {
     let digits = n.to_string();
     if digits.len() <= 4 {
@@ -224,9 +227,9 @@ pub(super) fn grouped(n: u64) -> String {
     text
 }
 
-/// The percentage of a part that is neither nothing nor all, rounded to a tenth as `describe` rounds it; `<0.1` and
-/// `>99.9` where that would say 0 or 100.
-#[allow(clippy::cast_precision_loss)] // a percentage needs no 53 bits
+/// Returns a percentage, rounded to a tenth as `describe` rounds it. It is `<0.1` or `>99.9`
+/// instead of 0 or 100, because the part is neither nothing nor all.
+#[allow(clippy::cast_precision_loss)] // a percentage needs fewer than 53 bits
 fn percent(part: u64, whole: u64) -> String {
     let rounded = format!("{:.1}", 100.0 * part as f64 / whole as f64);
     match rounded.as_str() {

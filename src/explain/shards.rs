@@ -1,55 +1,59 @@
-//! [`Map`]: the whole array as one side of a reshard has it, cut into tiles, in as many planes as it takes.
+//! [`Map`]: the whole array with the tiles of one side of a reshard, in one or more planes.
 
 use crate::{
     reshard::ReshardPlan,
     sharding::{Holders, Placement},
 };
 
-/// The most strips along one side of a plane; each has several pieces where there are more.
+/// The most strips along one side of a plane. If there are more pieces, a strip has several of
+/// them.
 const MAX_STRIPS: usize = 64;
-/// The same, where there are several planes.
+/// The most strips along one side of each of several planes.
 const MAX_STRIPS_OF_SEVERAL: usize = 21;
 /// The most planes that are drawn.
 const MAX_PLANES: usize = 8;
 
-/// The dimensions that are drawn: down and across, and those before them, which make planes.
+/// The dimensions that run down and across, and the outer dimensions, whose pieces are drawn as
+/// planes.
 ///
-/// They are the last two that a side of the plan cuts; where fewer are cut, others stand in for them.
+/// The first two are the last two dimensions that a side of the plan cuts. If fewer are cut, other
+/// dimensions take their place.
 pub(super) struct View {
-    /// Extents of the array.
+    /// The extents of the array.
     pub(super) sizes: Vec<u64>,
-    /// The dimension that runs down, in arrays of two dimensions and more.
+    /// The dimension that runs down, if the array has at least two dimensions.
     pub(super) down: Option<usize>,
-    /// The dimension that runs across, in arrays of one dimension and more.
+    /// The dimension that runs across, if the array has at least one dimension.
     pub(super) across: Option<usize>,
     /// The other dimensions that a side cuts, major to minor.
     outer: Vec<usize>,
 }
 
-/// Pieces of tiles that lie beside each other along one dimension, and are drawn as one.
+/// Neighbouring pieces of tiles along one dimension that are drawn as one.
 #[derive(Clone, Copy)]
 pub(super) struct Strip {
     /// The tile of the first piece.
     tile: u64,
-    /// Indices from `start` up to `limit`.
+    /// The indices from `start` up to but not including `limit`.
     pub(super) start: u64,
     pub(super) limit: u64,
 }
 
-/// The array as one side has it.
+/// The array with the tiles of one side.
 pub(super) struct Map<'a> {
     placement: &'a Placement,
     view: &'a View,
-    /// What runs down, and what runs across.
+    /// The rows and the columns.
     pub(super) strips: [Vec<Strip>; 2],
-    /// What is drawn of the other dimensions: a piece of each that is cut, in the order of `View::outer`.
+    /// The planes that are drawn: a piece of each outer dimension, in the order of `View::outer`.
     pub(super) planes: Vec<Vec<Strip>>,
-    /// How many planes are not drawn.
+    /// The number of hidden planes.
     pub(super) hidden: u64,
 }
 
 impl View {
-    /// What is drawn of both sides of a plan; `None` where the array has no elements.
+    /// Chooses the dimensions to draw for both sides of a plan. Returns `None` if the array has no
+    /// elements.
     pub(super) fn new(plan: &ReshardPlan) -> Option<Self> {
         let dimensions = plan.shape().dimensions().iter();
         let sizes: Vec<u64> = dimensions.map(|size| size.bound().unwrap_or(0)).collect();
@@ -64,7 +68,8 @@ impl View {
         };
         let mut outer: Vec<usize> = (0..sizes.len()).filter(is_cut).collect();
         let across = outer.pop().or(sizes.len().checked_sub(1));
-        // One dimension that is cut runs down where another can run across, so that rows look like rows.
+        // If only one dimension is cut, it runs down and another runs across, so that cut rows look
+        // like rows.
         let (down, across) = match (outer.pop(), across) {
             (Some(down), _) => (Some(down), across),
             (None, Some(cut)) if cut + 1 < sizes.len() => (Some(cut), Some(sizes.len() - 1)),
@@ -74,12 +79,12 @@ impl View {
         Some(Self { sizes, down, across, outer })
     }
 
-    /// The most strips along one side of a plane, in a drawing.
+    /// Returns the most strips along one side of a plane in a drawing.
     pub(super) fn most_strips(&self) -> usize {
         if self.outer.is_empty() { MAX_STRIPS } else { MAX_STRIPS_OF_SEVERAL }
     }
 
-    /// Whether a strip of a drawing has several pieces of a side.
+    /// Returns true if a strip of a drawing has several pieces of a side.
     pub(super) fn is_coarse(&self, side: &Placement) -> bool {
         [self.down, self.across].into_iter().flatten().any(|dimension| {
             let pieces = side.cuts()[dimension].covering((0, self.sizes[dimension])).1;
@@ -96,7 +101,8 @@ impl<'a> Map<'a> {
         };
         let pieces =
             |dimension: usize| placement.cuts()[dimension].covering((0, view.sizes[dimension])).1;
-        // Only what is drawn need be right: the count may be past 2^64 where blocks are dealt out along many dimensions.
+        // The count may exceed 2^64 in a cyclic sharding of many dimensions, but only its least
+        // values matter.
         let count = view
             .outer
             .iter()
@@ -123,7 +129,7 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// The devices that have the first piece of a cell.
+    /// Returns the devices that hold the first piece of a cell.
     pub(super) fn holders(&self, plane: &[Strip], row: Strip, column: Strip) -> Holders<'a> {
         let tile = |dimension: usize| {
             let outer = self.view.outer.iter().position(|&outer| outer == dimension);
@@ -140,7 +146,8 @@ impl<'a> Map<'a> {
         self.placement.holders(number)
     }
 
-    /// `d0 [0,4), d2 [8,16)`, what a plane has of the dimensions that run neither down nor across; empty where none is cut.
+    /// Returns the piece of each outer dimension, `d0 [0,4), d2 [8,16)`. It is empty if there are
+    /// none.
     pub(super) fn plane_name(&self, plane: &[Strip]) -> String {
         let parts = self.view.outer.iter().zip(plane);
         let parts =
@@ -148,7 +155,7 @@ impl<'a> Map<'a> {
         parts.collect::<Vec<_>>().join(", ")
     }
 
-    /// The indices of a cell: `[0,4)×[8,16)`, in the dimensions that are drawn.
+    /// Returns the indices of a cell, `[0,4)×[8,16)`.
     pub(super) fn cell_name(&self, plane: &[Strip], row: Strip, column: Strip) -> String {
         let ranges = self.view.sizes.iter().enumerate().map(|(dimension, &size)| {
             let outer = self.view.outer.iter().position(|&outer| outer == dimension);
@@ -165,12 +172,12 @@ impl<'a> Map<'a> {
     }
 }
 
-/// The pieces of a dimension that have elements, in at most so many strips.
+/// Divides the nonempty pieces of a dimension into at most `most` strips.
 fn strips(placement: &Placement, dimension: usize, size: u64, most: usize) -> Vec<Strip> {
     let cuts = &placement.cuts()[dimension];
     let pieces = cuts.covering((0, size)).1;
     let count = pieces.min(most as u64);
-    // Devices and ranges, and so pieces, are far below 2^58: the products fit.
+    // There are far fewer than 2^58 devices and ranges, and so pieces: the products fit.
     let first = |strip: u64| strip * pieces / count;
     (0..count)
         .map(|strip| {
@@ -180,7 +187,7 @@ fn strips(placement: &Placement, dimension: usize, size: u64, most: usize) -> Ve
         .collect()
 }
 
-/// The devices of a tile that a cell shows, at most `most`: all of them, or some at equal distances.
+/// Returns at most `most` devices of a tile: all of them, or some at equal distances.
 pub(super) fn shown(holders: Holders<'_>, most: usize) -> Vec<u64> {
     let count = holders.len().min(most as u64);
     let at = |number: u64| {
@@ -190,7 +197,7 @@ pub(super) fn shown(holders: Holders<'_>, most: usize) -> Vec<u64> {
     (0..count).map(|number| holders.get(at(number))).collect()
 }
 
-/// `0`, `0, 4`, `0, 4, 8 and 61 more`.
+/// Returns `0`, `0, 4`, or `0, 4, 8, 12 and 61 more`.
 pub(super) fn listed(holders: Holders<'_>) -> String {
     let first: Vec<String> =
         (0..holders.len().min(4)).map(|at| holders.get(at).to_string()).collect();

@@ -1,20 +1,21 @@
-//! Which indices along a dimension are drawn where not all fit.
+//! Chooses the indices along a dimension that are drawn if not all fit.
 
 use std::collections::BTreeSet;
 
 /// One entry of a summarised axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Item {
-    /// This index.
+    /// An index that is drawn.
     At(u64),
-    /// So many indices that are not drawn.
+    /// A number of hidden indices.
     Gap(u64),
 }
 
-/// Chooses at most `budget` entries of `0..extent`: all of them, or the corners, the ends of the first boxes, and what
-/// else fits from the front, with the counts between.
+/// Chooses at most `budget` entries for `0..extent`: all indices, or the corners, the ends of the
+/// first boxes and as many others from the front as fit, with the counts between them.
 ///
-/// `periods` are the distances between box ends, coarse to fine; at `cuts` something else begins.
+/// `periods` are the extents of boxes, coarse to fine. `cuts` are indices at which another source
+/// begins.
 pub(super) fn choose(extent: u64, budget: usize, periods: &[u64], cuts: &[u64]) -> Vec<Item> {
     let budget = budget.max(3);
     if usize::try_from(extent).is_ok_and(|extent| extent <= budget) {
@@ -40,7 +41,7 @@ pub(super) fn choose(extent: u64, budget: usize, periods: &[u64], cuts: &[u64]) 
     items(&chosen, extent)
 }
 
-/// The chosen indices with gaps between; a gap of one is drawn as what it hides.
+/// Returns the chosen indices with gaps between them. A gap of one index is drawn as that index.
 fn items(chosen: &BTreeSet<u64>, extent: u64) -> Vec<Item> {
     let mut items = vec![];
     let mut next = 0;

@@ -1,33 +1,33 @@
-//! Memory as lines of places.
+//! Divides memory into lines of places.
 
 use crate::stride::StrideDescriptor;
 
-/// Consecutive places of memory.
+/// A line of consecutive places.
 #[derive(Clone, Debug)]
 pub(super) struct MemoryLine {
     /// The first place.
     pub(super) start: u64,
-    /// What lies there and after.
+    /// The contents of these places.
     pub(super) places: Vec<Holds>,
-    /// Why this line is shown, where others are not.
+    /// The reason that this line is shown if others are not.
     pub(super) note: String,
-    /// Places between the line before and this one that are not drawn.
+    /// The number of hidden places between the previous line and this one.
     pub(super) hidden: u64,
 }
 
-/// What lies at a place.
+/// The content of a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Holds {
     /// The element of this index.
     Element(Vec<u64>),
     /// Padding, a gap or a tail.
     Padding,
-    /// An element, or not: strides that interleave in too many ways to tell.
+    /// An element or padding: the strides interleave in too many ways to tell.
     Unknown,
 }
 
 impl Holds {
-    /// What lies at `place`.
+    /// Returns the content of `place`.
     pub(super) fn at(descriptor: &StrideDescriptor, place: u64) -> Self {
         match descriptor.index(place) {
             Ok(Some(index)) => Self::Element(index),
@@ -36,7 +36,7 @@ impl Holds {
         }
     }
 
-    /// `3,17`, or a dot.
+    /// Returns the index as `3,17`, or a dot for padding.
     pub(super) fn label(&self) -> String {
         match self {
             Self::Element(index) if index.is_empty() => "()".into(),
@@ -47,8 +47,9 @@ impl Holds {
     }
 }
 
-/// Memory in lines of at most `width` places: all of it where `height` lines hold it; else the line that each stride
-/// leads to, and the end. Each line begins with a whole byte.
+/// Divides memory into lines of at most `width` places. If `height` lines hold all of it, all of it
+/// is shown. Otherwise there is a line at the start, one at each stride, and one at the end. Each
+/// line begins with a whole byte.
 pub(super) fn strip(descriptor: &StrideDescriptor, width: usize, height: usize) -> Vec<MemoryLine> {
     let places = descriptor.physical_elements();
     if places == 0 {
@@ -106,17 +107,18 @@ fn made(
     MemoryLine { start, places, note, hidden }
 }
 
-/// Elements to a byte; 1 where an element is a byte or more.
+/// Returns the number of elements in a byte, or 1 if an element is at least a byte.
 pub(super) fn byte(descriptor: &StrideDescriptor) -> u64 {
     8_u64.div_ceil(descriptor.element_bits().into())
 }
 
-/// The most places, at most `width`, that are a whole number of bytes and of the longest period which fits.
+/// Returns the longest line of at most `width` places that is a whole number of bytes and of the
+/// longest period that fits.
 fn period(descriptor: &StrideDescriptor, width: u64) -> u64 {
     let byte = byte(descriptor);
     let strides = descriptor.axes().iter().map(|axis| axis.stride.unsigned_abs());
     let whole = |&stride: &u64| stride > 1 && stride <= width && stride.is_multiple_of(byte);
-    // Powers of two read best where nothing else decides.
+    // Otherwise powers of two are the easiest to read.
     let usual = match width {
         9.. => 8,
         _ if byte > width => 1 << width.ilog2(),
@@ -161,7 +163,7 @@ mod tests {
         }
     }
 
-    /// A line that broke within a byte would show its bars at other places in each line.
+    /// If a line broke inside a byte, its bars would be at different columns in each line.
     #[test]
     fn lines_are_whole_bytes() {
         let shapes =

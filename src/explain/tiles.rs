@@ -1,20 +1,22 @@
-//! What the steps of a descriptor mean on the page: boxes, and cells past the array.
+//! Derives the boxes of tiles, and the places of cells past the array, from the steps of a
+//! descriptor.
 
 use std::convert::Infallible;
 
 use crate::stride::{Coordinate, Coordinates, Forward, StrideDescriptor, Undo};
 
-/// A dimension of the array as its tiles see it: one of its own, or several that a `*` in a tile joins.
+/// A dimension that tiles cut: one logical dimension, or several that a `*` in a tile joins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TiledDimension {
-    /// The coordinate that runs along it.
+    /// The coordinate along the dimension.
     pub(super) coordinate: usize,
-    /// The logical dimensions that it is made of, major to minor.
+    /// The logical dimensions that it consists of, major to minor.
     pub(super) of: Vec<usize>,
 }
 
 impl TiledDimension {
-    /// Puts `value` along this dimension into a logical index; past the extent it lies past the most major size.
+    /// Sets the coordinate along this dimension in a logical index. If `value` exceeds the extent,
+    /// so does the most major index.
     pub(super) fn set(&self, descriptor: &StrideDescriptor, index: &mut [u64], value: u64) {
         let mut rest = value;
         for &dimension in self.of[1..].iter().rev() {
@@ -25,30 +27,30 @@ impl TiledDimension {
         index[self.of[0]] = rest;
     }
 
-    /// The most minor of the logical dimensions.
+    /// Returns the most minor of its logical dimensions.
     pub(super) fn minor(&self) -> usize {
         self.of[self.of.len() - 1]
     }
 
-    /// `d0`, or `(d0*3+d1)`.
+    /// Returns `d0` or `(d0*3+d1)`.
     pub(super) fn name(&self, descriptor: &StrideDescriptor) -> String {
         descriptor.coordinate_name(self.coordinate)
     }
 }
 
-/// The dimensions of an array as its tiles see them, and the boxes that the tiles cut it into.
+/// The dimensions that tiles cut, and the boxes that they cut them into, level by level.
 pub(super) struct BoxLevels {
-    /// The dimensions, those that a tile joins as one.
+    /// The dimensions. Dimensions that a tile joins are one.
     pub(super) dimensions: Vec<TiledDimension>,
-    /// Extents of the boxes along each coordinate, coarse to fine.
+    /// The extents of the boxes along each coordinate, coarse to fine.
     ///
-    /// `T(8,128)(2,1)` of a matrix is `[[8, 128, …], [2, 1, …]]`. A dimension that a tile leaves whole has extent 1: each
-    /// of its indices is a box of its own.
+    /// For a matrix with `T(8,128)(2,1)` it is `[[8, 128, …], [2, 1, …]]`. A dimension that a tile
+    /// does not cut has extent 1: each of its indices is its own box.
     pub(super) levels: Vec<Vec<u64>>,
 }
 
 impl BoxLevels {
-    /// Reads the boxes from the splits: each level cuts the remainders of the level above.
+    /// Derives the boxes from the splits. Each level cuts the remainders of the level before it.
     pub(super) fn of(descriptor: &StrideDescriptor) -> Self {
         let mut levels = vec![];
         let mut parts = (0..descriptor.rank())
@@ -59,7 +61,7 @@ impl BoxLevels {
         let mut dimensions: Vec<TiledDimension> = vec![];
         for (coordinate, part) in parts.into_iter().enumerate() {
             let CoordinateRole::Whole(of) = part else { continue };
-            // A fold stands where the most minor of what it joins stood.
+            // A fold takes the place of its most minor dimension.
             let at = dimensions.iter().position(|dimension| of.ends_with(&dimension.of));
             let joined = TiledDimension { coordinate, of };
             match at {
@@ -73,7 +75,8 @@ impl BoxLevels {
         Self { dimensions, levels }
     }
 
-    /// How strong the line before `index` along a coordinate is: 2 at a box of the first level, 1 deeper, else 0.
+    /// Returns the strength of the line before `index` along a coordinate: 2 at a box of the first
+    /// level, 1 at a deeper level, otherwise 0.
     pub(super) fn line(&self, coordinate: usize, index: u64) -> u8 {
         let mut within = index;
         for (level, extents) in self.levels.iter().enumerate() {
@@ -85,12 +88,12 @@ impl BoxLevels {
         0
     }
 
-    /// The extents along a coordinate, coarse to fine.
+    /// Returns the extents of boxes along a coordinate, coarse to fine.
     pub(super) fn periods(&self, coordinate: usize) -> Vec<u64> {
         self.levels.iter().map(|extents| extents[coordinate]).collect()
     }
 
-    /// The dimensions that a tile cuts.
+    /// Returns the dimensions that a tile cuts.
     pub(super) fn cut(&self) -> Vec<&TiledDimension> {
         let is_cut = |dimension: &&TiledDimension| {
             self.levels.iter().any(|extents| extents[dimension.coordinate] > 1)
@@ -98,23 +101,23 @@ impl BoxLevels {
         self.dimensions.iter().filter(is_cut).collect()
     }
 
-    /// The dimension that a logical one is, where no tile joins it with another.
+    /// Returns the dimension of one logical dimension, unless a tile joins it with another.
     pub(super) fn dimension(&self, logical: usize) -> Option<&TiledDimension> {
         self.dimensions.iter().find(|dimension| dimension.of == [logical])
     }
 }
 
-/// What a coordinate is to the boxes.
+/// The role of a coordinate in the boxes.
 enum CoordinateRole {
-    /// These logical dimensions, joined.
+    /// A whole dimension, with the logical dimensions that it joins.
     Whole(Vec<usize>),
-    /// The remainder of a coordinate that is whole, after so many levels of splits.
+    /// A remainder: the coordinate of the whole dimension, and the number of splits.
     Remainder(usize, usize),
-    /// A quotient, or a fold of parts.
+    /// A quotient, or a fold of quotients or remainders.
     Other,
 }
 
-/// Finds the boxes.
+/// Finds the extents of boxes while it follows the steps.
 struct LevelFinder<'a> {
     coordinates: usize,
     levels: &'a mut Vec<Vec<u64>>,
@@ -159,7 +162,7 @@ impl Forward for LevelFinder<'_> {
     }
 }
 
-/// Extent of a dimension with its padding: that of its memory axis, or whole tiles.
+/// Returns the extent of a dimension with padding: the extent of its memory axis, or whole tiles.
 pub(super) fn padded(descriptor: &StrideDescriptor, dimension: &TiledDimension) -> u64 {
     let mut extents: Coordinates<u64> = descriptor.extents().into();
     for axis in descriptor.axes() {
@@ -169,7 +172,8 @@ pub(super) fn padded(descriptor: &StrideDescriptor, dimension: &TiledDimension) 
     extents[dimension.minor()]
 }
 
-/// The extent of each coordinate in whole tiles; of those that are folded, the most minor has the fold's.
+/// Computes the extent of each coordinate in whole tiles. In a fold, the most minor coordinate gets
+/// the extent of the fold.
 struct WholeTiles;
 
 impl Undo for WholeTiles {
@@ -196,18 +200,18 @@ impl Undo for WholeTiles {
     }
 }
 
-/// The place of the cell at `index`, an element or padding.
+/// Returns the place of the cell at `index`, which is an element or padding.
 pub(super) fn place(descriptor: &StrideDescriptor, index: &[u64]) -> u64 {
     let values = descriptor.coordinates(index);
     let axes = descriptor.axes().iter();
-    // A cell of padding past a lone element may come to lie outside what an i64 counts; it is never drawn.
+    // The place of padding past a single element may overflow an i64, but it is never drawn.
     let strided = axes
         .map(|axis| axis.stride.wrapping_mul(i64::try_from(values[axis.coordinate]).unwrap_or(0)))
         .fold(0_i64, i64::wrapping_add);
     descriptor.base_offset().wrapping_add_signed(strided)
 }
 
-/// The product, or 2^64-1 where it is more: far more than is drawn.
+/// Returns the product. If it overflows, it returns 2^64-1, which is far more than is drawn.
 pub(super) fn product(extents: impl IntoIterator<Item = u64>) -> u64 {
     extents.into_iter().fold(1, u64::saturating_mul)
 }
@@ -239,7 +243,7 @@ mod tests {
         assert_eq!(boxes("f32[2,3]{1,0:T(*,4)}"), [[4]]);
     }
 
-    /// What a `*` joins is one dimension, where the most minor of them stood.
+    /// Dimensions that a `*` joins are one, in the position of the most minor.
     #[test]
     fn joined_dimensions_are_one() {
         let of = |text| -> Vec<(Vec<usize>, u64)> {
@@ -257,7 +261,8 @@ mod tests {
         assert_eq!(of("f32[2,3]{0,1:PAD(3,5,zero)}"), [(vec![0], 3), (vec![1], 5)]);
     }
 
-    /// Every cell of the padded array is drawn at a place that `index` says is that element, or padding.
+    /// `index` confirms the place of every cell of the padded array: it holds that element, or
+    /// padding.
     #[test]
     fn places_are_those_of_the_descriptor() {
         let shapes = [

@@ -1,14 +1,14 @@
-//! Agreement: the failure of one rank is that of all.
+//! Agreement between ranks: if one rank fails, all return its failure.
 
 use super::{MpiError, World};
 
-/// The longest message of a failure, in bytes.
+/// The longest failure message that is sent to other ranks, in bytes. Longer ones are cut.
 const LONGEST_MESSAGE: usize = 1 << 16;
 
 /// The failure of a rank, as all ranks know it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankFailure {
-    /// The rank that failed; the first, where several did.
+    /// The first rank that failed.
     pub rank: u64,
     /// The code that it gave.
     pub code: u8,
@@ -17,12 +17,13 @@ pub struct RankFailure {
 }
 
 impl World {
-    /// Tells all ranks of a failure on this one, a code and a message, or that there is none; and returns the first failure among
-    /// all. It waits for all ranks, each of which must call it.
+    /// Exchanges failures, each a code and a message, and returns the failure of the lowest rank
+    /// that has one. It waits for all ranks, which must all call it.
     ///
     /// # Errors
     ///
-    /// Where MPI fails; the other ranks may then wait, until [`abort`](Self::abort) ends them.
+    /// Returns an error if MPI fails. Other ranks may then wait until [`abort`](Self::abort) ends
+    /// them.
     pub fn agreed(&self, own: Option<(u8, &str)>) -> Result<Option<RankFailure>, MpiError> {
         let mut message = own.map_or("", |(_, message)| message).as_bytes().to_vec();
         message.truncate(LONGEST_MESSAGE);
@@ -38,11 +39,13 @@ impl World {
         Ok(Some(RankFailure { rank, code, message }))
     }
 
-    /// The text of rank 0, where it is another than this rank's. It waits for all ranks, each of which must call it.
+    /// Returns the text of rank 0 if it differs from the text of this rank. It waits for all ranks,
+    /// which must all call it.
     ///
     /// # Errors
     ///
-    /// Where MPI fails; the other ranks may then wait, until [`abort`](Self::abort) ends them.
+    /// Returns an error if MPI fails. Other ranks may then wait until [`abort`](Self::abort) ends
+    /// them.
     pub fn other_than_first(&self, text: &str) -> Result<Option<String>, MpiError> {
         let length = self.all(text.len() as u64)?[0];
         let mut first = text.as_bytes().to_vec();

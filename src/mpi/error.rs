@@ -1,28 +1,28 @@
-//! [`MpiError`]: why a reshard over MPI did not happen.
+//! [`MpiError`]: the reason that a reshard over MPI failed.
 
 use crate::reshard::ReshardError;
 
-/// Why a reshard over MPI did not happen.
+/// The reason that a reshard over MPI failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MpiError {
     /// A function of MPI failed.
     #[error("{function}: {reason}")]
     Function {
-        /// Its name.
+        /// The name of the function.
         function: &'static str,
-        /// What MPI says of the failure.
+        /// The error text from MPI.
         reason: String,
     },
-    /// MPI was finalized in this process; it starts only once.
+    /// MPI was finalized in this process. It starts only once.
     #[error("expected an MPI that runs or was not started yet, got one that was finalized")]
     Finalized,
-    /// Other ranks than devices.
+    /// The number of ranks differs from the number of devices.
     #[error("expected {expected} ranks, as many as there are devices, got {given}")]
     Ranks {
-        /// How many devices the larger side has.
+        /// The number of devices of the larger side.
         expected: u64,
-        /// How many ranks were started.
+        /// The number of ranks that were started.
         given: u64,
     },
     /// A shard does not fit the plan.

@@ -10,27 +10,32 @@ use crate::{
     sharding::Placement,
 };
 
-/// Runs from this length on, in bytes, are left to MPI's vector types; shorter ones are packed, and unpacked, here.
+/// The shortest runs, in bytes, that are sent with MPI's vector types. Messages with shorter runs
+/// are packed and unpacked here.
 const LONG_RUN: usize = 1 << 10;
 
-/// The most messages on the way in one direction.
+/// The most messages in transit in one direction.
 const MOST_MESSAGES: usize = 256;
 
-/// The most bytes that packed messages take at a time. Some that stay in a cache are faster than large ones.
+/// The most memory for packed messages, in bytes. More would not stay in a cache between packing
+/// and sending (`benches/mpi`: rows to columns of `f32[8192,8192]`). Less leaves fewer messages in
+/// transit.
 const MOST_STAGING: u64 = 8 << 20;
 
-/// The most bytes of a message.
+/// The longest message, in bytes. Longer ones would not stay in a cache between packing and sending
+/// (`benches/mpi`: rows to columns of `f32[8192,8192]`). Shorter ones are more numerous.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// One rank's part of a reshard.
 ///
-/// Receives are posted first, and messages are packed while others are on the way. A message that is one run of a shard, or long
-/// runs, is sent from where it lies, or received where it belongs; the others have memory of their own.
+/// Receives are posted first, and messages are packed while others are in transit. A message that
+/// is one run of a shard, or consists of long runs, is sent from the source's image or received
+/// into the destination's image directly. The others have buffers of their own.
 #[derive(Debug)]
 pub struct Exchange<'a> {
     world: &'a World,
     member: Member,
-    /// The most bytes of messages with memory of their own, in one direction.
+    /// The most bytes of packed messages in one direction.
     most: usize,
     sends: Vec<Message>,
     receives: Vec<Message>,
@@ -51,13 +56,13 @@ impl Message {
         Ok(Self { round, partner, bytes, in_place })
     }
 
-    /// What the message takes of the memory for packed ones.
+    /// Returns the bytes that the message occupies in a buffer of its own.
     fn staged(&self) -> usize {
         if self.in_place.is_some() { 0 } else { self.bytes }
     }
 }
 
-/// The messages of one direction: those not begun, and how many are on the way.
+/// The progress of the messages in one direction.
 #[derive(Default)]
 struct Queue {
     next: usize,
@@ -66,7 +71,7 @@ struct Queue {
 }
 
 impl Queue {
-    /// The number of the next message to begin, in order, as long as there is room for it.
+    /// Starts the next message, if there is room for it, and returns its number.
     fn begin(&mut self, messages: &[Message], most: usize) -> Option<usize> {
         let message = messages.get(self.next)?;
         let staged = self.staged + message.staged();
@@ -86,13 +91,14 @@ impl Queue {
 }
 
 impl<'a> Exchange<'a> {
-    /// This rank's part in the reshard of an array from one placement and memory layout to another, with at most 8 MiB, or
-    /// `staging_bytes`, in messages that are packed. All ranks must give the same.
+    /// Plans this rank's part in the reshard of an array from one placement and memory layout to
+    /// another. Packed messages have at most 8 MiB, or `staging_bytes` if that is less. All ranks
+    /// must pass equal arguments.
     ///
     /// # Errors
     ///
-    /// Where there are not as many ranks as devices, a layout does not fit a shard, or the bound of the messages is less than
-    /// two elements.
+    /// Returns an error if the number of ranks differs from the number of devices, if a layout does
+    /// not fit a shard, or if `staging_bytes` is less than two elements.
     pub fn new(
         world: &'a World,
         array: &Shape,
@@ -105,7 +111,8 @@ impl<'a> Exchange<'a> {
             return Err(MpiError::Ranks { expected, given });
         }
         let staging = staging_bytes.map_or(MOST_STAGING, |bytes| bytes.min(MOST_STAGING));
-        // Two messages in each direction; few bytes, two elements of 16 bytes at most, are enough for one.
+        // Room for two messages in each direction. Below 64 bytes one message must do: two elements
+        // have at most 32 bytes.
         let at_a_time = if staging < 64 { staging } else { (staging / 2).min(2 * MOST_BYTES) };
         let member = Member::new(array, from, to, world.rank(), Some(at_a_time))?;
         let (mut sends, mut receives) = (Vec::new(), Vec::new());
@@ -123,27 +130,30 @@ impl<'a> Exchange<'a> {
         Ok(Self { world, member, most, sends, receives })
     }
 
-    /// The length of the image of the destination's shard; `None` where this rank has none.
+    /// Returns the length of the image of the destination's shard, or `None` if this rank has none.
     #[must_use]
     pub fn destination_bytes(&self) -> Option<u64> {
         self.member.destination_bytes()
     }
 
-    /// Moves this rank's part, from the image of its shard to that of its other shard, which is all zeros; an image is empty
-    /// where the rank has no shard. All ranks must call it.
+    /// Runs this rank's part, from the image of its source shard to the image of its destination
+    /// shard, which must be all zeros. An image is empty if the rank has no shard on that side. All
+    /// ranks must call it.
     ///
-    /// Where MPI fails while messages are on the way, it prints the reason and ends the program of all ranks.
+    /// If MPI fails while messages are in transit, it prints the reason and ends the program on all
+    /// ranks.
     ///
     /// # Errors
     ///
-    /// Where an image has another length than its shard. The other ranks finish their parts, with what this one has.
+    /// Returns an error if an image has a wrong length. The other ranks finish with whatever this
+    /// one sends.
     pub fn run(&self, source: &[u8], destination: &mut [u8]) -> Result<(), MpiError> {
         self.member.check(source, destination)?;
         self.member.pad(destination)?;
         let mut flight = PendingMessages::new(self.world, source, destination);
         let (mut sending, mut receiving) = (Queue::default(), Queue::default());
         let mut memory = BufferPool::default();
-        // Messages that the other ranks wait for go out whatever fails here.
+        // Other ranks wait for messages of this one, so they are sent even after a failure here.
         let mut finished = Ok(());
         let mut copied = false;
         loop {
@@ -191,7 +201,7 @@ impl<'a> Exchange<'a> {
     }
 }
 
-/// The memory of messages that have arrived, for those to come.
+/// The buffers of completed messages, for reuse.
 #[derive(Default)]
 struct BufferPool(Vec<Vec<u8>>);
 

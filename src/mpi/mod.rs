@@ -1,10 +1,12 @@
-//! Reshards over MPI: a device is a rank.
+//! Reshards over MPI, with one rank for each device.
 //!
-//! [`World`] is the ranks that were started together, and [`Exchange`] is this rank's part of a reshard. The crate mpi-sys finds the MPI that is
-//! installed, Open MPI or MPICH, and has its functions as they are in C: rsmpi, which is built on it, drops the codes that they return.
+//! [`World`] represents the ranks that were started together, and [`Exchange`] is the part of this
+//! rank in a reshard. The crate mpi-sys finds the installed MPI, Open MPI or MPICH, and exposes its
+//! C functions. rsmpi, which is built on it, drops their return codes.
 //!
-//! A rank that fails must not leave the others waiting. Before and after the exchange, [`World::agreed`] makes the failure of one rank
-//! that of all. During it a rank whose transport fails ends the program of all of them with [`World::abort`].
+//! A rank that fails must not leave the others waiting. Before and after the exchange,
+//! [`World::agreed`] tells all ranks of a failure on one of them. During the exchange, a rank whose
+//! transport fails ends the program on all ranks with [`World::abort`].
 //!
 //! ```no_run
 //! use stridec::{mpi::{Exchange, World}, reshard::Shards, sharding::Sharding};

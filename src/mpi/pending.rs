@@ -1,4 +1,4 @@
-//! [`PendingMessages`]: messages on the way between the images of two shards.
+//! [`PendingMessages`]: messages in transit between the images of two shards.
 #![allow(unsafe_code)]
 
 use std::{ffi::c_int, marker::PhantomData};
@@ -12,14 +12,14 @@ use mpi_sys::{
 use super::{MpiError, World, world::done};
 use crate::reshard::Runs;
 
-/// Runs of bytes as a type of MPI.
+/// Runs of bytes as an MPI datatype.
 #[derive(Debug)]
 pub(super) struct Vector {
     offset: usize,
     end: usize,
     count: c_int,
     datatype: MPI_Datatype,
-    /// Whether the type was made here.
+    /// True if the datatype was created here and must be freed.
     own: bool,
 }
 
@@ -32,7 +32,8 @@ impl Vector {
         for &(count, step) in runs.steps().iter().rev() {
             let step = MPI_Aint::try_from(step).unwrap_or(MPI_Aint::MAX);
             let mut outer = vector.datatype;
-            // SAFETY: types that were made here and not freed; an inner one may be freed once an outer one is made of it.
+            // SAFETY: the types were made here and not freed. An inner type may be freed once an
+            // outer one is made of it.
             unsafe {
                 let (inner, length) = (vector.datatype, vector.count);
                 let code = MPI_Type_create_hvector(int(count), length, step, inner, &raw mut outer);
@@ -50,7 +51,7 @@ impl Vector {
 
     fn free(&mut self) {
         if self.own {
-            // SAFETY: made here and not freed before; messages under way keep the type.
+            // SAFETY: the type was made here and not freed before. Messages in transit keep it.
             unsafe { MPI_Type_free(&raw mut self.datatype) };
             self.own = false;
         }
@@ -63,19 +64,20 @@ impl Drop for Vector {
     }
 }
 
-/// What a message was, once it has arrived or its memory is free again.
+/// A message that was received, or whose buffer may be reused after sending.
 #[derive(Debug)]
 pub(super) struct Landed {
-    /// The number that it was given.
+    /// The number that the caller gave it.
     pub(super) number: usize,
     pub(super) sent: bool,
-    /// Its memory, where it did not go from or to a shard in place.
+    /// Its buffer. `None` if the message was sent from, or received into, the image of a shard.
     pub(super) message: Option<Vec<u8>>,
 }
 
-/// Messages on the way from the image of one shard, and into that of another.
+/// Messages in transit from the image of one shard and into the image of another.
 ///
-/// Dropping it while one is under way, after an error of MPI, ends the program of all ranks: MPI may still write into their memory.
+/// Dropping it while a message is in transit, after an MPI error, ends the program on all ranks:
+/// MPI may still write into the memory of messages.
 #[derive(Debug)]
 pub(super) struct PendingMessages<'a> {
     world: &'a World,
@@ -83,7 +85,7 @@ pub(super) struct PendingMessages<'a> {
     destination: *mut u8,
     length: usize,
     requests: Vec<MPI_Request>,
-    /// What each request will be.
+    /// The message of each request.
     messages: Vec<Landed>,
     indices: Vec<c_int>,
     statuses: Vec<MPI_Status>,
@@ -107,16 +109,18 @@ impl<'a> PendingMessages<'a> {
         }
     }
 
-    /// Whether no message is on the way.
+    /// Returns true if no message is in transit.
     pub(super) fn is_empty(&self) -> bool {
         self.requests.is_empty()
     }
 
-    /// The image of the destination, of which the places of messages that are received in place may not be touched.
+    /// Returns the image of the destination. The caller must not touch bytes that a message
+    /// received in place will fill.
     pub(super) fn destination(&mut self) -> &mut [u8] {
-        // SAFETY: the image was lent for as long as `self` lives. MPI writes into it from functions that take `self` as mutable,
-        // or from outside the process; bytes that it writes are neither read nor written here, since boxes of different
-        // messages share no element, and elements of messages in place are whole bytes.
+        // SAFETY: the image is borrowed for the lifetime of `self`. MPI writes into it only from
+        // functions that take `self` as mutable, or from outside the process. The bytes that it
+        // writes are neither read nor written here, since boxes of different messages share no
+        // element, and elements of messages received in place are whole bytes.
         unsafe { std::slice::from_raw_parts_mut(self.destination, self.length) }
     }
 
@@ -132,7 +136,7 @@ impl<'a> PendingMessages<'a> {
         self.post_send(number, to, message.as_ptr(), int(message.len()), byte, Some(message));
     }
 
-    /// `start` has `count` of the type, in the source or in `message`.
+    /// Sends `count` elements of `datatype` from `start`, which is in the source or in `message`.
     fn post_send(
         &mut self,
         number: usize,
@@ -142,7 +146,8 @@ impl<'a> PendingMessages<'a> {
         datatype: MPI_Datatype,
         message: Option<Vec<u8>>,
     ) {
-        // SAFETY: what is sent is lent to `self`, or kept in `messages` where it does not move, until the request is done.
+        // SAFETY: the bytes to send are borrowed by `self`, or kept in `messages`, where their
+        // buffer does not move, until the request is complete.
         self.post("MPI_Isend", Landed { number, sent: true, message }, |world, request| unsafe {
             MPI_Isend(start.cast(), count, datatype, int(to), 0, world.communicator(), request)
         });
@@ -154,7 +159,7 @@ impl<'a> PendingMessages<'a> {
         self.post_receive(number, from, start, runs.count, runs.datatype, None);
     }
 
-    /// Receives a message as long as `message`.
+    /// Receives a message of the length of `message`.
     pub(super) fn receive(&mut self, number: usize, from: u64, mut message: Vec<u8>) {
         // SAFETY: a constant of the library.
         let byte = unsafe { RSMPI_UINT8_T };
@@ -162,7 +167,8 @@ impl<'a> PendingMessages<'a> {
         self.post_receive(number, from, start, count, byte, Some(message));
     }
 
-    /// `start` has room for `count` of the type, in the destination or in `message`.
+    /// Receives `count` elements of `datatype` to `start`, which is in the destination or in
+    /// `message`.
     fn post_receive(
         &mut self,
         number: usize,
@@ -172,7 +178,8 @@ impl<'a> PendingMessages<'a> {
         datatype: MPI_Datatype,
         message: Option<Vec<u8>>,
     ) {
-        // SAFETY: as for what is sent; the bytes belong to this message alone, and nobody looks at them before it is done.
+        // SAFETY: as in `post_send`. The bytes belong to this message alone, and are not accessed
+        // before it is complete.
         self.post("MPI_Irecv", Landed { number, sent: false, message }, |world, request| unsafe {
             MPI_Irecv(start.cast(), count, datatype, int(from), 0, world.communicator(), request)
         });
@@ -195,7 +202,8 @@ impl<'a> PendingMessages<'a> {
         }
     }
 
-    /// The messages that are done; where `wait` is set, at least one, if any is under way.
+    /// Returns the messages that are complete. If `wait` is set and any is in transit, it waits for
+    /// at least one.
     pub(super) fn landed(&mut self, wait: bool) -> Result<Vec<Landed>, MpiError> {
         if let Some(error) = &self.error {
             return Err(error.clone());
@@ -210,12 +218,12 @@ impl<'a> PendingMessages<'a> {
         } else {
             ("MPI_Testsome", MPI_Testsome as unsafe extern "C" fn(_, _, _, _, _) -> _)
         };
-        // SAFETY: the lists have the length that is told.
+        // SAFETY: both lists have `count` entries.
         let code = unsafe {
             let (indices, statuses) = (self.indices.as_mut_ptr(), self.statuses.as_mut_ptr());
             call(int(count), self.requests.as_mut_ptr(), &raw mut found, indices, statuses)
         };
-        // Without a request the number found is `MPI_UNDEFINED`, which is negative.
+        // Without a request, the number found is `MPI_UNDEFINED`, which is negative.
         let found = usize::try_from(found).unwrap_or(0);
         if code == MPI_ERR_IN_STATUS.cast_signed() {
             for status in &self.statuses[..found] {
@@ -228,7 +236,7 @@ impl<'a> PendingMessages<'a> {
             return Err(self.error.get_or_insert(error).clone());
         }
         self.indices.truncate(found);
-        // From the last on, so that those before stay where they are.
+        // Removed from the last to the first, so that earlier indices stay valid.
         self.indices.sort_unstable();
         let landed = self.indices.iter().rev().map(|&index| {
             let index = usize::try_from(index).unwrap_or(usize::MAX);
@@ -249,7 +257,8 @@ impl Drop for PendingMessages<'_> {
     }
 }
 
-/// A number that MPI takes as an `int`: messages are cut below what that holds, and ranks are counted by it.
+/// Converts a number to an `int` for MPI. Messages are at most 1 MiB, and ranks are counted in
+/// `int`.
 fn int(number: impl TryInto<c_int>) -> c_int {
     number.try_into().unwrap_or_else(|_| unreachable!("messages are at most 1 MiB"))
 }

@@ -13,29 +13,30 @@ use mpi_sys::{
 
 use super::MpiError;
 
-/// The ranks that were started together, with a communicator of their own.
+/// The ranks that were started together, with their own communicator.
 ///
-/// The ranks of one machine share its processors out among themselves: the host's loops of the thread that joined use as many threads as this
-/// rank's share. Dropping it ends MPI, where [`join`](Self::join) started it; in a panic it ends the program of all ranks.
+/// The ranks on one machine share its processors: the host's loops on the thread that joined use
+/// this rank's share of threads. Dropping it finalizes MPI if [`join`](Self::join) started it. In a
+/// panic, dropping it ends the program on all ranks.
 #[derive(Debug)]
 pub struct World {
     communicator: MPI_Comm,
     rank: u64,
     size: u64,
-    /// Whether MPI was started here.
+    /// True if MPI was started here.
     started: bool,
-    /// Kept for the current thread, which is one of it.
+    /// The thread pool of this rank. The current thread is one of its threads.
     threads: Option<rayon::ThreadPool>,
-    /// MPI is called from one thread alone.
+    /// Makes the type neither `Send` nor `Sync`, because MPI is called from one thread only.
     _one_thread: PhantomData<*const ()>,
 }
 
 impl World {
-    /// Starts MPI, or takes part in the one that this process has started.
+    /// Starts MPI, or joins the MPI that this process has started.
     ///
     /// # Errors
     ///
-    /// Where MPI does not start, or was finalized.
+    /// Returns an error if MPI does not start, or if it was finalized.
     pub fn join() -> Result<Self, MpiError> {
         let (mut initialized, mut finalized, mut level) = (0, 0, 0);
         let mut world = Self {
@@ -48,8 +49,9 @@ impl World {
             _one_thread: PhantomData,
         };
         let (mut rank, mut size) = (0, 0);
-        // SAFETY: the pointers are those of numbers that outlive the calls, and null where MPI takes no arguments. What may be
-        // called before MPI starts, and after it ends, is; the rest only while it runs.
+        // SAFETY: the pointers are to numbers that outlive the calls, or null because MPI takes no
+        // arguments. `MPI_Finalized` and `MPI_Initialized` may be called at any time,
+        // `MPI_Init_thread` is called before MPI starts, and the rest only while it runs.
         unsafe {
             done("MPI_Finalized", MPI_Finalized(&raw mut finalized))?;
             if finalized != 0 {
@@ -73,19 +75,19 @@ impl World {
         }
         (world.rank, world.size) = (u64::from(rank.unsigned_abs()), u64::from(size.unsigned_abs()));
         let own = threads(world.ranks_here()?);
-        // Where the thread is one of a pool already, that pool stays.
+        // If the thread already belongs to a pool, it keeps that pool.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(own).use_current_thread().build();
         world.threads = pool.ok();
         Ok(world)
     }
 
-    /// The number of this rank, from 0: that of its device.
+    /// Returns the number of this rank, from 0, which is also the number of its device.
     #[must_use]
     pub fn rank(&self) -> u64 {
         self.rank
     }
 
-    /// How many ranks there are.
+    /// Returns the number of ranks.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
@@ -95,10 +97,11 @@ impl World {
         self.communicator
     }
 
-    /// How many ranks run on this machine.
+    /// Returns the number of ranks on this machine.
     fn ranks_here(&self) -> Result<usize, MpiError> {
         let mut size = 0;
-        // SAFETY: the communicator lives between its two calls, and the pointers are those of numbers here.
+        // SAFETY: the communicator is used only between its creation and its release, and the
+        // pointers are to numbers here.
         unsafe {
             let mut here = RSMPI_COMM_NULL;
             let (own, kind) = (self.communicator, RSMPI_COMM_TYPE_SHARED);
@@ -110,7 +113,7 @@ impl World {
         Ok(usize::try_from(size).unwrap_or(1))
     }
 
-    /// The number that each rank gives, in their order. All ranks must call it.
+    /// Returns the number that each rank passed, by rank. All ranks must call it.
     pub(super) fn all(&self, own: u64) -> Result<Vec<u64>, MpiError> {
         let mut all = vec![0_u64; usize::try_from(self.size).unwrap_or(usize::MAX)];
         // SAFETY: one number is sent, and there is room for one of each rank.
@@ -122,12 +125,12 @@ impl World {
         Ok(all)
     }
 
-    /// Gives the bytes of one rank to all, which must have as many. All ranks must call it.
+    /// Copies the bytes of the rank `root` to all ranks. All must call it with equally many bytes.
     pub(super) fn broadcast(&self, root: u64, bytes: &mut [u8]) -> Result<(), MpiError> {
         let root = c_int::try_from(root).unwrap_or(c_int::MAX);
         for part in bytes.chunks_mut(1 << 30) {
             let length = c_int::try_from(part.len()).unwrap_or(c_int::MAX);
-            // SAFETY: as many bytes as `part` has.
+            // SAFETY: `length` is the length of `part`.
             let code = unsafe {
                 let start = part.as_mut_ptr().cast();
                 MPI_Bcast(start, length, RSMPI_UINT8_T, root, self.communicator)
@@ -137,10 +140,10 @@ impl World {
         Ok(())
     }
 
-    /// Prints the reason to stderr, and ends the program of all ranks.
+    /// Prints the reason to stderr and ends the program on all ranks.
     pub fn abort(&self, reason: &str) -> ! {
         eprintln!("error: rank {}: {reason}", self.rank);
-        // SAFETY: MPI runs as long as `self` is there.
+        // SAFETY: MPI runs until `self` is dropped.
         unsafe { MPI_Abort(self.communicator, 1) };
         std::process::abort()
     }
@@ -151,7 +154,8 @@ impl Drop for World {
         if std::thread::panicking() {
             self.abort("a panic");
         }
-        // SAFETY: requests borrow the world, so that none is under way. What fails here has nobody left to tell.
+        // SAFETY: requests borrow the world, so that none is in transit. No one is left to receive
+        // an error from here.
         unsafe {
             if self.communicator != RSMPI_COMM_NULL {
                 MPI_Comm_free(&raw mut self.communicator);
@@ -163,13 +167,13 @@ impl Drop for World {
     }
 }
 
-/// The threads of a rank, of `ranks` on this machine.
+/// Returns the number of threads for each of `ranks` ranks on this machine.
 fn threads(ranks: usize) -> usize {
     let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     (processors / ranks.max(1)).max(1)
 }
 
-/// What a function of MPI returned.
+/// Converts the return code of an MPI function to a result.
 pub(super) fn done(function: &'static str, code: c_int) -> Result<(), MpiError> {
     if code == MPI_SUCCESS.cast_signed() {
         return Ok(());

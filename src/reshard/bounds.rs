@@ -1,12 +1,12 @@
 //! [`Cost`]: the bytes that a plan moves.
 
-/// Bytes that a plan moves, or the least that any plan without forwarding can.
+/// The bytes that a plan moves, or the minimum over all plans without forwarding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Cost {
-    /// Between all devices.
+    /// The total between all devices.
     pub total_bytes: u128,
-    /// To the busiest receiver.
+    /// The bytes that the busiest receiver receives.
     pub receive_bytes: u128,
-    /// From the busiest sender.
+    /// The bytes that the busiest sender sends.
     pub send_bytes: u128,
 }

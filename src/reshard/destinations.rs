@@ -1,42 +1,50 @@
-//! [`TileDestinations`]: who wants parts of one tile, in one order, and which of its holders sends them.
+//! [`TileDestinations`]: the devices that need parts of one tile, and the holder that sends each
+//! part.
 
 use std::ops::ControlFlow;
 
 use super::{grid::OverlapGrid, split};
 use crate::sharding::{Holders, Placement, Region};
 
-/// One part of this many of a sender's share is how far a cut may move to leave boxes whole, on either side.
+/// The fraction of a sender's share, as a divisor, by which a cut may move to keep boxes whole. A
+/// cut moves by at most 1/200 of a share in either direction, so a sender exceeds its share by at
+/// most 1%.
 const SLACK: u128 = 200;
 
-/// The destinations of one tile of the source that has elements.
+/// The devices that need elements of one nonempty tile of the source.
 ///
-/// They stand by tile of the destination, row-major, then by holder. Devices that hold the tile themselves are left out.
+/// They are ordered by tile of the destination, row-major, then by holder. Devices that hold the
+/// source tile themselves are left out. The elements that they need, one destination after another,
+/// form a sequence of [`length`](Self::length) elements. Each holder of the source tile sends one
+/// contiguous share of that sequence.
 pub(super) struct TileDestinations<'a> {
     source: &'a Placement,
     to: &'a Placement,
-    /// The tile of the source.
+    /// The number of the source tile.
     number: u64,
     pub(super) holders: Holders<'a>,
-    /// The tiles of the destination that have elements of the tile.
+    /// The tiles of the destination that share elements with the source tile.
     grid: OverlapGrid<'a>,
-    /// The destinations left out, in order: the tile in the grid, the place among its holders, and the elements of those
-    /// up to and with this one.
+    /// The destinations that are left out, in order: the index of the tile in the grid, the rank
+    /// among the holders of that tile, and the number of elements up to and including this
+    /// destination.
     held: Vec<(u64, u64, u128)>,
-    /// The elements that all destinations want.
+    /// The number of elements that all destinations need.
     pub(super) length: u128,
 }
 
-/// What one destination wants of the tile.
+/// The elements of the source tile that one destination needs.
 #[derive(Clone, Copy)]
 pub(super) struct WantedPart<'a> {
     pub(super) device: u64,
     pub(super) region: &'a Region,
-    /// Where its elements begin in the line.
+    /// The offset of its first element in the sequence.
     pub(super) at: u128,
 }
 
 impl<'a> TileDestinations<'a> {
-    /// The line of a tile of `from`; `None` where the tile is empty, or no device has it.
+    /// Returns the destinations of a tile of `from`, or `None` if the tile is empty or no device
+    /// holds it.
     pub(super) fn new(from: &'a Placement, to: &'a Placement, tile: u64) -> Option<Self> {
         let region = from.tile_region(tile);
         let holders = from.holders(tile);
@@ -64,13 +72,14 @@ impl<'a> TileDestinations<'a> {
         Some(line)
     }
 
-    /// The elements of the line before those of a place in the grid, with those left out.
+    /// Returns the number of elements before a tile of the grid, including the destinations that
+    /// are left out.
     fn elements_before(&self, place: u64) -> u128 {
         let tiles = self.grid.len();
         match self.to.copies() {
             Some(copies) if place == tiles => u128::from(self.grid.elements()) * u128::from(copies),
             Some(copies) => u128::from(self.grid.elements_above(place)) * u128::from(copies),
-            // Boxes that were given one by one: they are counted one by one.
+            // Boxes that were given one by one can have different numbers of holders.
             None => (0..place)
                 .map(|place| {
                     let elements = u128::from(self.grid.wanted(place).elements());
@@ -80,14 +89,15 @@ impl<'a> TileDestinations<'a> {
         }
     }
 
-    /// Where the destinations of a place in the grid begin in the line.
+    /// Returns the offset in the sequence of the first destination of a tile of the grid.
     fn offset(&self, place: u64) -> u128 {
         let held = self.held.partition_point(|(held, ..)| *held < place);
         let left_out = held.checked_sub(1).map_or(0, |last| self.held[last].2);
         self.elements_before(place) - left_out
     }
 
-    /// What the destinations from a place in the grid on want, up to where `found` breaks.
+    /// Calls `found` with the part that each destination needs, starting at a tile of the grid,
+    /// until `found` breaks.
     pub(super) fn destinations(
         &self,
         from: u64,
@@ -112,7 +122,8 @@ impl<'a> TileDestinations<'a> {
         ControlFlow::Continue(())
     }
 
-    /// What a holder of a tile of the destination wants, and where it begins in the line; `None` where it wants nothing, or has it.
+    /// Returns the part that a device needs, and its offset in the sequence. Returns `None` if the
+    /// device needs nothing of this tile or holds it.
     pub(super) fn destination(&self, device: u64) -> Option<(Region, u128)> {
         let place = self.grid.place(self.to.tile_number(device)?)?;
         let rank = self.to.rank_in_tile(device)?;
@@ -128,12 +139,12 @@ impl<'a> TileDestinations<'a> {
         Some((region, at))
     }
 
-    /// The elements that each holder sends, but for the last, which sends what is left.
+    /// Returns the share of each holder, in elements. The last holder sends the rest.
     fn share(&self) -> u128 {
         self.length.div_ceil(self.holders.len().into())
     }
 
-    /// The place in the grid with the first destination to which a holder sends.
+    /// Returns the grid index of the first tile with a destination to which a holder sends.
     pub(super) fn first_place(&self, holder: u64) -> u64 {
         let share = self.share();
         let start = (share * u128::from(holder)).saturating_sub(share / SLACK);
@@ -149,13 +160,14 @@ impl<'a> TileDestinations<'a> {
         low
     }
 
-    /// Where the line of a holder ends, and a cut may move to.
+    /// Returns the largest offset in the sequence at which the share of a holder can end.
     pub(super) fn end(&self, holder: u64) -> u128 {
         let share = self.share();
         share * (u128::from(holder) + 1) + share / SLACK
     }
 
-    /// The parts of what a destination wants: the holder that sends it, and the boxes.
+    /// Calls `found` with the pieces of the part that a destination needs, and the holder that
+    /// sends each.
     pub(super) fn pieces(&self, wanted: WantedPart<'_>, mut found: impl FnMut(u64, Region)) {
         let last = self.holders.len() - 1;
         if last == 0 {
@@ -173,8 +185,9 @@ impl<'a> TileDestinations<'a> {
         }
     }
 
-    /// Where, in what a destination wants, the part of `holder` begins, which is not the first.
-    #[expect(clippy::cast_possible_truncation)] // it lies within the box
+    /// Returns the offset in a destination's part at which the share of `holder` begins. `holder`
+    /// is not the first.
+    #[expect(clippy::cast_possible_truncation)] // the offset is inside the box
     fn cut(&self, wanted: WantedPart<'_>, holder: u64) -> u64 {
         let share = self.share();
         let slack = share / SLACK;

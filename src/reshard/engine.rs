@@ -1,31 +1,32 @@
-//! [`Engine`]: what carries messages from one device to another.
+//! [`Engine`]: a transport between devices.
 
 use super::ReshardError;
 
-/// What carries messages from one device to another, seen from one of them: MPI, NCCL, RDMA, sockets.
+/// A transport for messages, seen from one device: MPI, NCCL, RDMA or sockets.
 ///
-/// Messages from one device to another arrive in the order in which they were sent, and with the lengths that the plan has on both
-/// sides; nothing but the bytes need travel.
+/// Messages from one device to another must arrive in the order in which they were sent. Both sides
+/// know the lengths from the plan, so only the bytes of the message are transmitted.
 pub trait Engine {
-    /// Why a message did not arrive.
+    /// The error of the transport.
     type Error;
 
-    /// Sends a message. It must not wait for the other device to receive it, which may be sending too.
+    /// Sends a message. It must not wait until the other device receives it, because that device
+    /// may be sending too.
     ///
     /// # Errors
     ///
-    /// Where the transport fails; the device then ends its part.
+    /// Returns an error if the transport fails; the device then ends its part.
     fn send(&mut self, to: u64, message: Vec<u8>) -> Result<(), Self::Error>;
 
-    /// Waits for the next message from a device, which has the length of `message`.
+    /// Waits for the next message from a device. It has the length of `message`.
     ///
     /// # Errors
     ///
-    /// Where the transport fails; the device then ends its part.
+    /// Returns an error if the transport fails; the device then ends its part.
     fn receive(&mut self, from: u64, message: &mut [u8]) -> Result<(), Self::Error>;
 }
 
-/// Why a device did not finish its part.
+/// The reason that a device did not finish its part.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError<E> {

@@ -1,4 +1,4 @@
-//! [`OverlapGrid`]: the tiles of a placement that share an element with a part of the array.
+//! [`OverlapGrid`]: the tiles of a placement that overlap a region.
 
 use std::collections::BTreeMap;
 
@@ -6,24 +6,26 @@ use smallvec::SmallVec;
 
 use crate::sharding::{Placement, Ranges, Region, coordinates};
 
-/// The tiles of a placement that share an element with a part of the array: some in each dimension, numbered row-major.
+/// The tiles of a placement that share elements with a region. They form a grid, numbered
+/// row-major; an index in a grid counts these tiles only.
 pub(super) struct OverlapGrid<'a> {
     placement: &'a Placement,
     dimensions: SmallVec<[Overlaps; 4]>,
 }
 
-/// The tiles along one dimension that share an index with some ranges, in order.
+/// The tiles along one dimension that share coordinates with the region, in order.
 enum Overlaps {
-    /// Each tile is one range, and so are the indices: tiles `first..end` share one with `[start, limit)`.
+    /// Each tile and the region are one range here: the tiles `first..end` overlap
+    /// `[start, limit)`.
     Side { first: u64, end: u64, start: u64, limit: u64 },
-    /// Tiles or indices are several ranges.
+    /// A tile or the region has several ranges.
     Listed { tiles: Vec<(u64, Overlap)>, len: u64 },
 }
 
-/// What a tile shares with some ranges of a dimension.
+/// The coordinates that a tile shares with the region in one dimension.
 struct Overlap {
     ranges: Ranges,
-    /// The indices that tiles before it share.
+    /// The number of coordinates that earlier tiles share.
     before: u64,
 }
 
@@ -50,7 +52,7 @@ impl Overlaps {
         Self::Listed { tiles: tiles.collect(), len: ranges.len() }
     }
 
-    /// How many tiles there are.
+    /// Returns the number of tiles.
     fn tiles(&self) -> u64 {
         match self {
             Self::Side { first, end, .. } => end - first,
@@ -58,8 +60,8 @@ impl Overlaps {
         }
     }
 
-    /// The tile at a place.
-    #[expect(clippy::cast_possible_truncation)] // a place in a list is below its length
+    /// Returns the number of the tile at an index.
+    #[expect(clippy::cast_possible_truncation)] // an index is below the length of the list
     fn tile(&self, place: u64) -> u64 {
         match self {
             Self::Side { first, .. } => first + place,
@@ -67,7 +69,7 @@ impl Overlaps {
         }
     }
 
-    /// The place of a tile; `None` where it shares no index.
+    /// Returns the index of a tile, or `None` if it shares no coordinate.
     fn place(&self, tile: u64) -> Option<u64> {
         match self {
             Self::Side { first, end, .. } => (*first..*end).contains(&tile).then(|| tile - first),
@@ -78,7 +80,7 @@ impl Overlaps {
         }
     }
 
-    /// The indices that all tiles share.
+    /// Returns the number of coordinates that all tiles share.
     fn len(&self) -> u64 {
         match self {
             Self::Side { start, limit, .. } => limit - start,
@@ -86,8 +88,8 @@ impl Overlaps {
         }
     }
 
-    /// What the tile at a place shares.
-    #[expect(clippy::cast_possible_truncation)] // a place in a list is below its length
+    /// Returns the coordinates that the tile at an index shares.
+    #[expect(clippy::cast_possible_truncation)] // an index is below the length of the list
     fn overlap(&self, placement: &Placement, dimension: usize, place: u64) -> Overlap {
         match self {
             Self::Side { first, start, limit, .. } => {
@@ -103,24 +105,24 @@ impl Overlaps {
     }
 }
 
-/// The places of a grid in order; each is the one before it with few dimensions changed.
+/// A cursor over the tiles of a grid. Each step updates only the dimensions that change.
 pub(super) struct OverlapTiles<'a> {
     grid: &'a OverlapGrid<'a>,
-    /// The place in each dimension.
+    /// The index in each dimension.
     at: SmallVec<[u64; 4]>,
-    /// What the tile there shares with the part.
+    /// The elements that the current tile shares with the region.
     region: Region,
-    /// The places from there on.
+    /// The number of tiles from the current one to the last.
     left: u64,
 }
 
 impl OverlapTiles<'_> {
-    /// The tile here, and what it shares with the part; `None` after the last.
+    /// Returns the current tile and the elements that it shares, or `None` after the last tile.
     pub(super) fn here(&self) -> Option<(u64, &Region)> {
         (self.left > 0).then(|| (self.grid.tile(self.at.iter().copied()), &self.region))
     }
 
-    /// On to the next place.
+    /// Moves to the next tile.
     pub(super) fn advance(&mut self) {
         self.left -= 1;
         for (dimension, overlaps) in self.grid.dimensions.iter().enumerate().rev() {
@@ -137,23 +139,23 @@ impl OverlapTiles<'_> {
 }
 
 impl<'a> OverlapGrid<'a> {
-    /// The tiles that share an element with `region`, which has one.
+    /// Finds the tiles that share elements with a nonempty region.
     pub(super) fn new(placement: &'a Placement, region: &Region) -> Self {
         let overlaps = |dimension| Overlaps::new(placement, dimension, &region.ranges(dimension));
         Self { placement, dimensions: (0..placement.cuts().len()).map(overlaps).collect() }
     }
 
-    /// How many tiles there are.
+    /// Returns the number of tiles.
     pub(super) fn len(&self) -> u64 {
         self.dimensions.iter().map(Overlaps::tiles).product()
     }
 
-    /// The elements of the part.
+    /// Returns the number of elements in the region.
     pub(super) fn elements(&self) -> u64 {
         self.dimensions.iter().map(Overlaps::len).product()
     }
 
-    /// The tiles from a place in the grid on.
+    /// Returns a cursor that starts at an index of the grid.
     pub(super) fn tiles(&self, from: u64) -> OverlapTiles<'_> {
         let left = self.len().saturating_sub(from);
         let from = if left > 0 { from } else { 0 };
@@ -165,7 +167,7 @@ impl<'a> OverlapGrid<'a> {
         }
     }
 
-    /// The tile at a place in each dimension.
+    /// Returns the number of the tile at an index in each dimension.
     fn tile(&self, at: impl Iterator<Item = u64>) -> u64 {
         let dimensions = self.placement.cuts().iter().zip(&self.dimensions);
         dimensions
@@ -177,7 +179,7 @@ impl<'a> OverlapGrid<'a> {
         coordinates(place, self.dimensions.iter().map(Overlaps::tiles))
     }
 
-    /// The place in the grid of a tile; `None` where it shares no element.
+    /// Returns the index of a tile in the grid, or `None` if the tile shares no element.
     pub(super) fn place(&self, tile: u64) -> Option<u64> {
         let (mut rest, mut place, mut weight) = (tile, 0, 1);
         for (cuts, overlaps) in self.placement.cuts().iter().zip(&self.dimensions).rev() {
@@ -188,7 +190,7 @@ impl<'a> OverlapGrid<'a> {
         Some(place)
     }
 
-    /// What the tile at a place in the grid shares with the part.
+    /// Returns the elements that the tile at an index shares with the region.
     pub(super) fn wanted(&self, place: u64) -> Region {
         let dimensions = self.dimensions.iter().enumerate().zip(self.coordinates(place));
         Region::new(dimensions.map(|((dimension, overlaps), at)| {
@@ -196,12 +198,12 @@ impl<'a> OverlapGrid<'a> {
         }))
     }
 
-    /// How many devices have the tile at a place in the grid.
+    /// Returns the number of devices that hold the tile at an index.
     pub(super) fn holders(&self, place: u64) -> u64 {
         self.placement.holders(self.tile(self.coordinates(place))).len()
     }
 
-    /// The elements that the tiles at the places before one share with the part.
+    /// Returns the number of elements that all tiles before an index share with the region.
     pub(super) fn elements_above(&self, place: u64) -> u64 {
         let (mut rest, mut above, mut inner) = (place, 0, 1);
         for (dimension, overlaps) in self.dimensions.iter().enumerate().rev() {

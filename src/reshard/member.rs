@@ -1,4 +1,4 @@
-//! [`Member`]: one device in a reshard, whatever carries the messages.
+//! [`Member`]: one device in a reshard, independent of the transport.
 
 use super::{
     Engine, RankPlan, ReshardError, Round, RunError, Runs, Shards, Transfer,
@@ -16,12 +16,13 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The most bytes of a part of a copy, so that they stay in a cache between the two shards.
+/// The largest piece of a local copy, in bytes. Each piece passes through a buffer, which should
+/// stay in the cache between reading and writing.
 const COPY_BYTES: u64 = 1 << 20;
 
-/// One device in a reshard: its part of the plan, and its two shards.
+/// One device in a reshard: its part of the plan and its two shards.
 ///
-/// It holds its shards and the messages of one round. What it has and wants is copied without a message.
+/// Elements that the device already has are copied without a message.
 ///
 /// ```
 /// use std::collections::HashMap;
@@ -50,26 +51,27 @@ const COPY_BYTES: u64 = 1 << 20;
 pub struct Member {
     source: Option<Shard>,
     destination: Option<Shard>,
-    /// The shape of the destination's shard, which may have no element of the array.
+    /// The shape of the destination's shard. It may contain no element of the array.
     destination_shape: Option<Shape>,
     source_bytes: u64,
     destination_bytes: u64,
-    /// How the boxes of messages lie in them.
+    /// The order of dimensions of the boxes in messages.
     order: Layout,
     part: RankPlan,
     rounds: Vec<Round>,
     element_bytes: u64,
-    /// The elements of a part of a copy.
+    /// The most elements in one piece of a local copy.
     most: usize,
 }
 
 impl Member {
-    /// The part of `device` in the reshard of an array from one placement and memory layout to another, with at most
-    /// `staging_bytes` in messages at a time.
+    /// Plans the part of `device` in a reshard from one placement and memory layout to another. The
+    /// device has at most `staging_bytes` in messages at a time.
     ///
     /// # Errors
     ///
-    /// Where a layout does not fit a shard, or the bound of the messages is less than two elements.
+    /// Returns an error if a layout does not fit a shard, or if `staging_bytes` is less than two
+    /// elements.
     pub fn new(
         array: &Shape,
         (from, source): (&Placement, &Shards),
@@ -86,7 +88,8 @@ impl Member {
             Some(shape) => StrideDescriptor::try_from(shape).map(|shard| shard.image_bytes()),
             None => Ok(0),
         };
-        // Boxes are cut along the destination's most major dimension in memory, so that its runs stay long.
+        // Boxes are cut along the destination's most major dimension in memory, so that its runs
+        // stay long.
         let order = destination.order(array);
         let cut = |list: &[Transfer]| list.iter().map(|of| reordered(of, &order, true)).collect();
         let cut = RankPlan { sends: cut(&part.sends), receives: cut(&part.receives), copy: None };
@@ -111,23 +114,27 @@ impl Member {
         })
     }
 
-    /// The device's rounds, in order. Rounds of one number belong together.
+    /// Returns the rounds of the device, in order. Rounds with the same number on different devices
+    /// exchange messages with each other.
     #[must_use]
     pub fn rounds(&self) -> &[Round] {
         &self.rounds
     }
 
-    /// The length of the image of the destination's shard; `None` where the device has no shard there.
+    /// Returns the length of the image of the destination's shard, or `None` if the device has no
+    /// shard there.
     #[must_use]
     pub fn destination_bytes(&self) -> Option<u64> {
         self.destination_shape.as_ref().map(|_| self.destination_bytes)
     }
 
-    /// The image of the destination's shard with what the device had already; `None` where it has no shard there.
+    /// Allocates the image of the destination's shard and copies the elements that the device
+    /// already has. Returns `None` if the device has no shard there.
     ///
     /// # Errors
     ///
-    /// Where `source` is not the image of the device's shard, or a layout has no strides.
+    /// Returns an error if `source` is not the image of the device's shard, or if a layout has no
+    /// strides.
     pub fn begin(&self, source: &[u8]) -> Result<Option<Vec<u8>>, ReshardError> {
         let Some(bytes) = self.destination_bytes() else { return Ok(None) };
         let mut image = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
@@ -136,11 +143,12 @@ impl Member {
         Ok(Some(image))
     }
 
-    /// Checks that the images are as long as the device's shards; they are empty where it has none.
+    /// Checks the lengths of both images. An image is empty if the device has no shard on that
+    /// side.
     ///
     /// # Errors
     ///
-    /// Where one has another length.
+    /// Returns an error if an image has a wrong length.
     pub fn check(&self, source: &[u8], destination: &[u8]) -> Result<(), ReshardError> {
         for (operand, given, expected) in [
             (Operand::Source(0), source.len(), self.source_bytes),
@@ -153,11 +161,12 @@ impl Member {
         Ok(())
     }
 
-    /// Writes the padding of the destination's shard into its image, which is all zeros: before anything else is written there.
+    /// Writes the padding of the destination's shard into its image. Call it first, while the image
+    /// is all zeros.
     ///
     /// # Errors
     ///
-    /// Where the image has another length than the shard.
+    /// Returns an error if the image has a wrong length.
     pub fn pad(&self, image: &mut [u8]) -> Result<(), ReshardError> {
         match &self.destination_shape {
             Some(shape) => write_padding(shape, image),
@@ -165,11 +174,12 @@ impl Member {
         }
     }
 
-    /// Copies what the device has and wants from the image of one shard to that of the other.
+    /// Copies the elements that the device already has from the image of one shard to the image of
+    /// the other.
     ///
     /// # Errors
     ///
-    /// Where an image has another length than its shard.
+    /// Returns an error if an image has a wrong length.
     pub fn copy(&self, source: &[u8], image: &mut [u8]) -> Result<(), ReshardError> {
         let (Some(region), Some(from), Some(to)) =
             (&self.part.copy, &self.source, &self.destination)
@@ -194,46 +204,50 @@ impl Member {
         Ok(())
     }
 
-    /// The length of the message that the device sends in a round, in bytes; 0 where it sends none.
+    /// Returns the length in bytes of the message that the device sends in a round, or 0 if it
+    /// sends none.
     #[must_use]
     pub fn sent_bytes(&self, round: &Round) -> usize {
         self.message_bytes(&round.sends)
     }
 
-    /// The length of the message that the device receives in a round, in bytes; 0 where it receives none.
+    /// Returns the length in bytes of the message that the device receives in a round, or 0 if it
+    /// receives none.
     #[must_use]
     pub fn received_bytes(&self, round: &Round) -> usize {
         self.message_bytes(&round.receives)
     }
 
-    /// How the message that the device sends in a round lies in the source's shard; `None` where it sends none, or has to pack it.
+    /// Returns the runs of the source's shard that make up the message sent in a round. Returns
+    /// `None` if the device sends none, or if the message must be packed.
     ///
     /// # Errors
     ///
-    /// Where a layout has no strides.
+    /// Returns an error if a layout has no strides.
     pub fn sent_runs(&self, round: &Round) -> Result<Option<Runs>, ReshardError> {
         self.runs(self.source.as_ref(), &round.sends)
     }
 
-    /// How the message that the device receives in a round lies in the destination's shard; `None` where it receives none, or has to
-    /// unpack it.
+    /// Returns the runs of the destination's shard that the message received in a round fills.
+    /// Returns `None` if the device receives none, or if the message must be unpacked.
     ///
     /// # Errors
     ///
-    /// Where a layout has no strides.
+    /// Returns an error if a layout has no strides.
     pub fn received_runs(&self, round: &Round) -> Result<Option<Runs>, ReshardError> {
         self.runs(self.destination.as_ref(), &round.receives)
     }
 
-    /// Packs what the device sends in a round; `message` has [`sent_bytes`](Self::sent_bytes).
+    /// Packs the message that the device sends in a round. `message` has
+    /// [`sent_bytes`](Self::sent_bytes) bytes.
     ///
     /// # Errors
     ///
-    /// Where `source` is not the image of the device's shard.
+    /// Returns an error if `source` is not the image of the device's shard.
     ///
     /// # Panics
     ///
-    /// Where `message` is shorter.
+    /// Panics if `message` is shorter.
     pub fn pack(
         &self,
         round: &Round,
@@ -250,15 +264,16 @@ impl Member {
         Ok(())
     }
 
-    /// Puts what the device received in a round in its place; `message` has [`received_bytes`](Self::received_bytes).
+    /// Writes the message that the device received in a round into its shard. `message` has
+    /// [`received_bytes`](Self::received_bytes) bytes.
     ///
     /// # Errors
     ///
-    /// Where `destination` is not the image of the device's shard.
+    /// Returns an error if `destination` is not the image of the device's shard.
     ///
     /// # Panics
     ///
-    /// Where `message` is shorter.
+    /// Panics if `message` is shorter.
     pub fn unpack(
         &self,
         round: &Round,
@@ -275,11 +290,11 @@ impl Member {
         Ok(())
     }
 
-    /// Packs and sends what the device sends in a round.
+    /// Packs and sends the message of a round, if there is one.
     ///
     /// # Errors
     ///
-    /// Where `source` is not the image of the device's shard, or the engine fails.
+    /// Returns an error if `source` is not the image of the device's shard, or if the engine fails.
     pub fn send<E: Engine>(
         &self,
         round: &Round,
@@ -292,11 +307,12 @@ impl Member {
         engine.send(first.to, message).map_err(RunError::Engine)
     }
 
-    /// Receives what the device receives in a round, and puts it in its place.
+    /// Receives and unpacks the message of a round, if there is one.
     ///
     /// # Errors
     ///
-    /// Where `destination` is not what [`Member::begin`] made, or the engine fails.
+    /// Returns an error if `destination` is not an image that [`Member::begin`] made, or if the
+    /// engine fails.
     pub fn receive<E: Engine>(
         &self,
         round: &Round,
@@ -309,11 +325,12 @@ impl Member {
         Ok(self.unpack(round, &message, destination)?)
     }
 
-    /// Runs the device's part from the image of its shard to that of its other shard, which is empty where it has none.
+    /// Runs the whole part of the device, and returns the image of its destination shard. The image
+    /// is empty if the device has no shard there.
     ///
     /// # Errors
     ///
-    /// Where `source` is not the image of the device's shard, or the engine fails.
+    /// Returns an error if `source` is not the image of the device's shard, or if the engine fails.
     pub fn run<E: Engine>(
         &self,
         source: &[u8],
@@ -335,7 +352,7 @@ impl Member {
         transfers.iter().map(|transfer| self.bytes(transfer.region.elements())).sum()
     }
 
-    /// How a message of one box lies in a shard.
+    /// Returns the runs of a shard that a message of one box consists of.
     fn runs(
         &self,
         shard: Option<&Shard>,
@@ -348,7 +365,8 @@ impl Member {
     }
 }
 
-/// A part with its dimensions in the order of memory, major to minor; back from there where `to_memory` is not set.
+/// Reorders the dimensions of a region: to memory order, major to minor, if `to_memory` is set, and
+/// otherwise from memory order back to logical order.
 fn along_memory(region: &Region, order: &Layout, to_memory: bool) -> Region {
     let mut dimensions: Vec<usize> = order.minor_to_major.iter().rev().copied().collect();
     if !to_memory {
@@ -360,7 +378,7 @@ fn along_memory(region: &Region, order: &Layout, to_memory: bool) -> Region {
     region.permuted(&dimensions)
 }
 
-/// A transfer with its part so.
+/// Returns the transfer with the dimensions of its region reordered by [`along_memory`].
 fn reordered(transfer: &Transfer, order: &Layout, to_memory: bool) -> Transfer {
     Transfer { region: along_memory(&transfer.region, order, to_memory), ..*transfer }
 }

@@ -1,4 +1,5 @@
-//! Messages: parts of the array, one after the other, each dense and in the order of the destination's shards.
+//! Packing and unpacking of messages. A message holds regions of the array one after another, each
+//! dense and in the dimension order of the destination's shards.
 
 use smallvec::SmallVec;
 
@@ -12,8 +13,8 @@ use crate::{
     window::{Slice, Window},
 };
 
-/// The nest that reads a box of a shard, whose indices count from the shard's first, into a message of this layout, in whole bytes
-/// an element.
+/// Builds the nest that reads a box of a shard into a message. The indices of `part` are relative
+/// to the shard. In the message, elements take whole bytes.
 fn nest_of(shard: &Shard, part: &TileBox, order: &Layout) -> Result<CopyNest, ReshardError> {
     let source = StrideDescriptor::try_from(&shard.shape)?;
     let offsets: Vec<u64> = part.ranges().iter().map(|(start, _)| *start).collect();
@@ -25,7 +26,8 @@ fn nest_of(shard: &Shard, part: &TileBox, order: &Layout) -> Result<CopyNest, Re
     Ok(nest::lower(&source, &message, &window)?)
 }
 
-/// How a part of the array lies in a shard, in the order of the message; `None` where it is not in equal runs.
+/// Returns the runs of a shard that a region occupies, in the order of the message. Returns `None`
+/// if it does not consist of equally long runs.
 pub(super) fn runs(
     shard: &Shard,
     region: &Region,
@@ -37,7 +39,7 @@ pub(super) fn runs(
     }
 }
 
-/// Fills a message with a part of the array from a shard, whose image is `image`.
+/// Packs a region of the array from the image of a shard into a message.
 pub(super) fn pack(
     shard: &Shard,
     region: &Region,
@@ -52,8 +54,8 @@ pub(super) fn pack(
     }
 }
 
-/// Writes a message into a part of a shard, whose image is `image`. For a box it is the nest of [`pack`] walked backwards, since every
-/// element of a shard has a place of its own.
+/// Unpacks a message into a region of the image of a shard. For a box it runs the nest of [`pack`]
+/// backwards, which is possible because each element of a shard has its own place.
 pub(super) fn unpack(
     shard: &Shard,
     region: &Region,
@@ -86,12 +88,13 @@ fn is_whole_bytes(nest: &CopyNest) -> bool {
     nest.src_bits() == nest.dst_bits() && nest.src_bits().is_multiple_of(8)
 }
 
-/// Box by box, where tiles begin inside the region: in each the places of the shard are sums over the axes.
+/// Writes a message box by box. Inside each box, where tiles do not end, offsets in the shard are
+/// affine in the axes.
 #[expect(clippy::cast_possible_truncation)] // images fit the address space
 fn scatter_boxes(nest: &CopyNest, message: &[u8], image: &mut [u8]) {
     let unit = nest.src_bits() as usize / 8;
     host::reads(nest, |reads| {
-        // No step is negative: a slice without a step goes forwards through both.
+        // Strides are not negative, because the slice takes every element in ascending order.
         let bytes = |units: i64| units.unsigned_abs() as usize * unit;
         let mut steps: SmallVec<[BoxAxis; 8]> = reads
             .steps
@@ -116,7 +119,7 @@ fn scatter_boxes(nest: &CopyNest, message: &[u8], image: &mut [u8]) {
     });
 }
 
-/// Steps along one axis of a box, in bytes of the message and of the shard.
+/// One axis of a box: its extent, and its strides in the message and in the shard, in bytes.
 #[derive(Clone, Copy)]
 struct BoxAxis {
     count: usize,
@@ -124,7 +127,7 @@ struct BoxAxis {
     to: usize,
 }
 
-/// Copies the runs of a box, which begins where both slices do.
+/// Copies a box run by run. It begins at the first byte of both slices.
 fn copy_box(steps: &[BoxAxis], run: usize, (message, image): (&[u8], &mut [u8])) {
     match steps {
         [] => image[..run].copy_from_slice(&message[..run]),
@@ -136,7 +139,7 @@ fn copy_box(steps: &[BoxAxis], run: usize, (message, image): (&[u8], &mut [u8]))
     }
 }
 
-/// Every unit by itself, bit by bit: below whole bytes.
+/// Writes a message unit by unit and bit by bit, for units that are not whole bytes.
 #[allow(clippy::cast_possible_truncation)] // images fit the address space
 fn scatter_units(nest: &CopyNest, message: &[u8], image: &mut [u8]) {
     let (to_bits, from_bits) = (u64::from(nest.src_bits()), u64::from(nest.dst_bits()));
@@ -151,7 +154,8 @@ fn scatter_units(nest: &CopyNest, message: &[u8], image: &mut [u8]) {
     }
 }
 
-/// Writes the padding of a shard into its image, which is all zeros; nothing, where the elements take all of it.
+/// Writes the padding of a shard into its image, which is all zeros. It does nothing if the
+/// elements fill the image.
 pub(super) fn write_padding(shape: &Shape, image: &mut [u8]) -> Result<(), ReshardError> {
     let destination = StrideDescriptor::try_from(shape)?;
     let all_elements = destination.elements() * u64::from(destination.element_bits());

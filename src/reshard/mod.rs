@@ -1,8 +1,9 @@
-//! Reshards: from any sharding of an array to any other.
+//! Plans and runs a reshard from any sharding of an array to any other.
 //!
-//! [`plan`] says which part of the array goes from which device to which. It is a pure function of the two placements, so that every
-//! device computes the same plan without talking to another; [`rank_plan`] gives the part of one device alone, in time of its own
-//! transfers. [`simulate`] runs a plan with all devices in one process, and [`Engine`] is what another transport implements.
+//! [`plan`] lists the regions that devices send to each other. It is a pure function of the two
+//! placements, so every device computes the same plan without communication. [`rank_plan`] computes
+//! the part of one device, in time proportional to that part. [`simulate`] runs a plan with all
+//! devices in one process. Other transports implement [`Engine`].
 //!
 //! ```
 //! use stridec::{reshard::plan, shape::Shape, sharding::Sharding};
@@ -16,18 +17,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Who sends what
+//! # Who sends each element
 //!
-//! The tiles of a sharding are a grid, so what a tile of the source shares with tiles of the destination is found dimension by
-//! dimension: no pair of devices without a common element is looked at, and no element. Where blocks are dealt out, a part
-//! of the array has several ranges of a dimension; it is one transfer all the same. What a device wants and
-//! has already is a copy; everything else comes from one of the holders of the tile. So the bytes that are moved, and those that
-//! each device receives, are the least that a plan without forwarding can have.
+//! The tiles of a sharding form a grid, so the overlap of a source tile with the destination's
+//! tiles is found one dimension at a time. No pair of devices without a common element is looked
+//! at, and no single element. With a cyclic sharding, a region has several ranges in a dimension;
+//! it is still one transfer. Elements that a device needs and already has are a copy. All others
+//! come from one of the holders of their tile. So the total bytes, and the bytes that each device
+//! receives, are the minimum for a plan without forwarding.
 //!
-//! The destinations of a tile stand in a line: by tile of the destination, row-major, then by holder. Its `h` holders send equal
-//! parts of that line, each `⌈D / h⌉` elements, where `D` is its length. A box across the end of a part is split. Where an end
-//! lies within 1/200 of a part from the edge of a box, or of rows of a box, it moves there, so that boxes stay whole where they can: the
-//! busiest sender is within 1% of its bound.
+//! The destinations of a tile are ordered by tile of the destination, row-major, then by holder.
+//! The elements that they need form a sequence of `D` elements, of which each of the `h` holders
+//! sends an equal share of `⌈D / h⌉`. A box across the end of a share is split. If the end of a
+//! share lies within 1/200 of a share from the edge of a box, or of rows of a box, it moves to that
+//! edge, so that most boxes stay whole. The busiest sender is within 1% of its bound.
 
 mod bounds;
 mod destinations;

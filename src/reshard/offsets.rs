@@ -1,4 +1,4 @@
-//! [`MessageOffsets`]: where the elements of a message lie in a shard, where they are several boxes of it.
+//! [`MessageOffsets`]: the offsets in a shard of the elements of a message.
 
 use crate::{
     host::HostError,
@@ -10,29 +10,34 @@ use crate::{
 
 use super::{ReshardError, shards::Shard};
 
-/// Where the elements of a message lie in a shard, in the order of the message.
+/// The offsets in a shard of the elements of a message, in the order of the message. It serves
+/// regions that are not one box.
 ///
-/// The place of an element is a sum over the dimensions, whatever tiles cut them: a tile splits a coordinate, and mixes no two. So a
-/// list for each dimension says all places, and the runs along the minor dimension of the message are found once. Dimensions that
-/// the layout folds into one are the exception: there every index is looked at.
+/// The offset of an element is a sum of one term for each dimension, even in a tiled layout,
+/// because a tile splits a coordinate and never mixes two. So one list of terms for each dimension
+/// gives all offsets, and the runs along the message's minor dimension are found once. The
+/// exception is a layout that folds dimensions into one: there the offset of every index is
+/// computed.
 pub(super) struct MessageOffsets {
     shard: StrideDescriptor,
-    /// What each coordinate adds to the offset, in elements; the dimensions from the major of the message on, without the minor.
+    /// For each dimension of the message except the minor one, major first: the term of each
+    /// coordinate, in elements.
     outer: Vec<Vec<usize>>,
-    /// Runs of elements along the minor dimension: what the first adds to the offset, and how many they are.
+    /// The runs along the minor dimension: the term of the first element, and the length.
     runs: Vec<(usize, usize)>,
     folded: Option<Folded>,
     element_bytes: usize,
 }
 
-/// The coordinates of each dimension of the shard, and the dimensions from the major of the message on.
+/// The coordinates of each dimension of the shard, and the order of the dimensions in the message,
+/// major first.
 struct Folded {
     coordinates: Vec<Vec<u64>>,
     order: Vec<usize>,
 }
 
 impl MessageOffsets {
-    /// The places of a part of a shard that has elements; its indices count from the shard's first.
+    /// Finds the offsets of a nonempty region, whose indices are relative to the shard.
     pub(super) fn new(shard: &Shard, part: &Region, order: &Layout) -> Result<Self, ReshardError> {
         let element_bytes = shard.shape.element_type().storage_bits().unwrap_or(8).div_ceil(8);
         let shard = StrideDescriptor::try_from(&shard.shape)?;
@@ -40,7 +45,7 @@ impl MessageOffsets {
         let ranges: Vec<&[(u64, u64)]> = part.dimensions().collect();
         let along = |&dimension: &usize| runs(&shard, dimension, ranges[dimension]);
         let mut dimensions = order.iter().map(along).collect::<Result<Vec<_>, _>>()?;
-        // Without dimensions there is one element.
+        // An array without dimensions has one element.
         let runs = dimensions.pop().unwrap_or_else(|| vec![(0, 1)]);
         let outer = dimensions
             .into_iter()
@@ -54,7 +59,7 @@ impl MessageOffsets {
         Ok(Self { shard, outer, runs, folded, element_bytes: element_bytes as usize })
     }
 
-    /// Fills a message with the elements of a shard's image.
+    /// Packs a message from the image of a shard.
     pub(super) fn gather(&self, image: &[u8], message: &mut [u8]) -> Result<(), ReshardError> {
         self.check(image, Operand::Source(0))?;
         let image = &image[self.prefix()..];
@@ -75,7 +80,7 @@ impl MessageOffsets {
         })
     }
 
-    /// Writes the elements of a message into a shard's image.
+    /// Unpacks a message into the image of a shard.
     pub(super) fn scatter(&self, message: &[u8], image: &mut [u8]) -> Result<(), ReshardError> {
         self.check(image, Operand::Destination)?;
         let image = &mut image[self.prefix()..];
@@ -98,7 +103,8 @@ impl MessageOffsets {
         })
     }
 
-    /// How elements share bytes of the shard, where they do; in a message they have bytes of their own.
+    /// Returns the packing of elements that share a byte of the shard, or `None` if they take whole
+    /// bytes. In a message every element takes whole bytes.
     fn packing(&self) -> Option<PackedElements> {
         let bits = self.shard.element_bits();
         let is_signed = self.shard.element_type().is_signed_integer();
@@ -122,7 +128,8 @@ impl MessageOffsets {
         Ok(())
     }
 
-    /// Calls `run` with the place of the first element of each run and the length of the run, in elements.
+    /// Calls `run` with the offset of the first element of each run and the length of the run, in
+    /// elements.
     #[expect(clippy::cast_possible_truncation)] // images fit the address space
     fn each_run(&self, mut run: impl FnMut(usize, usize)) -> Result<(), ReshardError> {
         if let Some(folded) = &self.folded {
@@ -141,22 +148,23 @@ impl MessageOffsets {
     }
 }
 
-/// Elements of fewer than 8 bits.
+/// Elements smaller than a byte, packed several to a byte.
 struct PackedElements {
-    /// Elements of a byte.
+    /// The number of elements in a byte.
     count: usize,
     mask: u8,
-    /// The bit that the bits above it repeat where the element has a byte of its own; none where there is no sign.
+    /// The sign bit, which fills the bits above it when the element gets a byte of its own; 0 for
+    /// unsigned elements.
     sign: u8,
 }
 
 impl PackedElements {
-    /// The lowest bit of an element in its byte.
+    /// Returns the position of an element's lowest bit in its byte.
     fn shift(&self, place: usize) -> usize {
         place % self.count * (8 / self.count)
     }
 
-    /// An element as a byte.
+    /// Extends an element to a byte.
     fn extended(&self, element: u8) -> u8 {
         (element ^ self.sign).wrapping_sub(self.sign)
     }
@@ -189,12 +197,13 @@ impl Folded {
     }
 }
 
-/// The coordinates of some ranges.
+/// Returns the coordinates of some ranges.
 fn coordinates(ranges: &[(u64, u64)]) -> impl Iterator<Item = u64> {
     ranges.iter().flat_map(|&(start, limit)| start..limit)
 }
 
-/// The runs that coordinates of a dimension make: what the first adds to the offset, in elements, and how many they are.
+/// Returns the runs of some coordinates of a dimension: the term of the first one in the offset, in
+/// elements, and the length.
 #[expect(clippy::cast_possible_truncation)] // images fit the address space
 fn runs(
     shard: &StrideDescriptor,
@@ -219,7 +228,8 @@ fn runs(
     Ok(runs)
 }
 
-/// Calls `found` with every sum of `base` and one number of each list, the last list fastest.
+/// Calls `found` with every sum of `base` and one number of each list; the last list varies
+/// fastest.
 fn each_sum(lists: &[Vec<usize>], base: usize, found: &mut impl FnMut(usize)) {
     match lists {
         [] => found(base),

@@ -8,26 +8,27 @@ use crate::{
     sharding::{Placement, Region, ShardingError},
 };
 
-/// How many transfers a plan of all devices may have.
+/// The most transfers of a plan of all devices.
 pub const MAX_TRANSFERS: usize = 1 << 24;
 
-/// How many devices a side may have.
+/// The most devices of a side.
 pub const MAX_DEVICES: u64 = 1 << 24;
 
-/// A part of the array that goes from one device to another; a copy, where they are the same.
+/// A region of the array that moves from one device to another, or a local copy if both are the
+/// same.
 ///
-/// It is a box where no side deals out blocks.
+/// It is one box unless a side is cyclic.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Transfer {
-    /// The device that has the part.
+    /// The device that has the elements.
     pub from: u64,
-    /// The device that wants it.
+    /// The device that needs them.
     pub to: u64,
-    /// Indices of the whole array.
+    /// The elements, as indices of the whole array.
     pub region: Region,
 }
 
-/// Which part goes from which device to which: plain data.
+/// The transfers between all devices, as plain data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReshardPlan {
     shape: Shape,
@@ -40,11 +41,12 @@ pub struct ReshardPlan {
     bounds: Cost,
 }
 
-/// The plan that takes an array of `shape` from one placement to another.
+/// Plans a reshard of an array of `shape` from one placement to another.
 ///
 /// # Errors
 ///
-/// Where the shape is no array, the shards of a side are no parts of it, or there are more devices or transfers than a plan of all of them has room for.
+/// Returns an error if the shape is not an array, if the shards of a side are not parts of it, or
+/// if there are more than [`MAX_DEVICES`] devices or [`MAX_TRANSFERS`] transfers.
 pub fn plan(shape: &Shape, from: &Placement, to: &Placement) -> Result<ReshardPlan, ShardingError> {
     let element_bytes = element_bytes(shape)?;
     check(from, to)?;
@@ -93,7 +95,7 @@ pub fn plan(shape: &Shape, from: &Placement, to: &Placement) -> Result<ReshardPl
     })
 }
 
-/// The shards are parts of the array, and the devices few enough to be counted one by one.
+/// Checks that shards are parts of the array, and that there are at most [`MAX_DEVICES`].
 pub(super) fn check(from: &Placement, to: &Placement) -> Result<(), ShardingError> {
     for (side, name) in [(from, "from"), (to, "to")] {
         side.check_whole().map_err(|error| error.below(&FieldPath::new(name)))?;
@@ -112,10 +114,10 @@ fn too_many(what: &str, limit: u64) -> ShardingError {
     }
 }
 
-/// What the transfers move.
+/// Returns the bytes that the transfers move.
 fn cost(transfers: &[Transfer], element_bytes: u64) -> Cost {
     let elements = |transfer: &Transfer| u128::from(transfer.region.elements());
-    // A device holds one tile, and sends its share of it in one run of transfers.
+    // A device holds one tile, so the transfers that it sends are neighbours in the list.
     let sent = transfers.chunk_by(|one, other| one.from == other.from);
     let sent = sent.map(|run| run.iter().map(elements).sum());
     let mut received = HashMap::<u64, u128>::new();
@@ -130,7 +132,8 @@ fn cost(transfers: &[Transfer], element_bytes: u64) -> Cost {
     }
 }
 
-/// Bytes of an element in a message: whole bytes, also where a layout packs several elements into one.
+/// Returns the size of an element in a message: whole bytes, even if a layout packs elements into
+/// bits.
 pub(super) fn element_bytes(shape: &Shape) -> Result<u64, ShardingError> {
     let bits = shape.element_type().storage_bits().ok_or_else(|| ShardingError::Rule {
         field: FieldPath::new("shape"),
@@ -141,55 +144,57 @@ pub(super) fn element_bytes(shape: &Shape) -> Result<u64, ShardingError> {
 }
 
 impl ReshardPlan {
-    /// The whole array.
+    /// Returns the shape of the whole array.
     #[must_use]
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// Bytes of an element in a message.
+    /// Returns the size of an element in a message, in bytes.
     #[must_use]
     pub fn element_bytes(&self) -> u64 {
         self.element_bytes
     }
 
-    /// Where the shards lie before.
+    /// Returns the placement before the reshard.
     #[must_use]
     pub fn from(&self) -> &Placement {
         &self.from
     }
 
-    /// Where the shards lie after.
+    /// Returns the placement after the reshard.
     #[must_use]
     pub fn to(&self) -> &Placement {
         &self.to
     }
 
-    /// What goes from one device to another: by tile of the source, then by tile of the destination, row-major.
+    /// Returns the transfers between different devices, ordered by tile of the source, then by tile
+    /// of the destination, row-major.
     #[must_use]
     pub fn transfers(&self) -> &[Transfer] {
         &self.transfers
     }
 
-    /// What devices want and have already.
+    /// Returns the elements that devices need and already have.
     #[must_use]
     pub fn copies(&self) -> &[Transfer] {
         &self.copies
     }
 
-    /// The bytes that the transfers move.
+    /// Returns the bytes that the transfers move.
     #[must_use]
     pub fn cost(&self) -> Cost {
         self.cost
     }
 
-    /// The least that any plan without forwarding can move; a busiest sender of this plan sends at most 1.01 times its bound.
+    /// Returns the minimum over all plans without forwarding. The busiest sender of this plan sends
+    /// at most 1.01 times its bound.
     #[must_use]
     pub fn bounds(&self) -> Cost {
         self.bounds
     }
 
-    /// Bytes of a part in a message.
+    /// Returns the size of a region in a message, in bytes.
     #[must_use]
     pub fn bytes(&self, region: &Region) -> u64 {
         region.elements() * self.element_bytes

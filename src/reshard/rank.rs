@@ -1,4 +1,4 @@
-//! [`rank_plan`]: the part that one device has in a reshard.
+//! [`rank_plan`]: the part of one device in a reshard.
 
 use std::ops::ControlFlow;
 
@@ -10,19 +10,20 @@ use super::{
 };
 use crate::sharding::{Placement, Region, ShardingError};
 
-/// The part that one device has in a reshard.
+/// The part of one device in a reshard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RankPlan {
-    /// What it sends, in the order of the whole plan.
+    /// The transfers that it sends, in the order of the whole plan.
     pub sends: Vec<Transfer>,
-    /// What it receives.
+    /// The transfers that it receives.
     pub receives: Vec<Transfer>,
-    /// What it wants and has already.
+    /// The elements that it needs and already has.
     pub copy: Option<Region>,
 }
 
-/// The transfers of one device, those of [`plan`](super::plan): in time of its own transfers and of the copies of the tiles
-/// that it shares in, whatever the number of devices.
+/// Returns the transfers of [`plan`](super::plan) in which one device takes part. The time is
+/// proportional to its own transfers and to the copies of the tiles that it shares, and does not
+/// depend on the number of devices.
 ///
 /// ```
 /// use stridec::{reshard::rank_plan, sharding::Sharding};
@@ -36,7 +37,8 @@ pub struct RankPlan {
 ///
 /// # Errors
 ///
-/// Where the shards of a side are no parts of the array, or a side has more than [`MAX_DEVICES`](super::MAX_DEVICES).
+/// Returns an error if the shards of a side are not parts of the array, or if a side has more than
+/// [`MAX_DEVICES`](super::MAX_DEVICES).
 pub fn rank_plan(from: &Placement, to: &Placement, device: u64) -> Result<RankPlan, ShardingError> {
     check(from, to)?;
     let mut part = RankPlan::default();
@@ -64,7 +66,7 @@ pub fn rank_plan(from: &Placement, to: &Placement, device: u64) -> Result<RankPl
         part.receives.reserve(grid.len().try_into().unwrap_or(0));
         let mut sources = grid.tiles(0);
         while let Some((source, region)) = sources.here() {
-            // Of its own tile it has what it wants.
+            // The device already has the elements of its own tile.
             if own != Some(source) {
                 receive(&mut part, from, to, device, source, region);
             }
@@ -74,7 +76,8 @@ pub fn rank_plan(from: &Placement, to: &Placement, device: u64) -> Result<RankPl
     Ok(part)
 }
 
-/// Adds what a device receives of a tile of the source that it does not have.
+/// Adds the transfers that a device receives from the holders of one source tile, which it does not
+/// hold itself.
 fn receive(
     part: &mut RankPlan,
     from: &Placement,
@@ -85,7 +88,7 @@ fn receive(
 ) {
     let holders = from.holders(source);
     if holders.len() == 1 {
-        // It sends all, so that it does not matter who else wants the tile.
+        // The only holder sends everything, so the other destinations of the tile do not matter.
         let region = region.clone();
         part.receives.push(Transfer { from: holders.get(0), to: device, region });
         return;

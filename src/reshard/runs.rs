@@ -1,13 +1,14 @@
-//! [`Runs`]: how the bytes of a message lie in a shard.
+//! [`Runs`]: the runs of a shard's memory that make up a message.
 
 use smallvec::SmallVec;
 
 use crate::nest::{CopyNest, Value};
 
-/// How the bytes of a message lie in a shard's memory: as runs of one length, at equal steps in one direction or more.
+/// The layout of a message in a shard's memory: runs of equal length at constant strides along any
+/// number of axes.
 ///
-/// It is what MPI calls a vector, and a vector of vectors: a transport that has these, or that writes into the memory of another
-/// device, moves such a message without a copy.
+/// MPI calls it a vector, and a vector of vectors. A transport that has these, or that writes into
+/// the memory of another device, moves such a message without an extra copy.
 ///
 /// ```
 /// use stridec::{reshard::{Member, Shards}, sharding::Sharding};
@@ -26,7 +27,7 @@ use crate::nest::{CopyNest, Value};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Runs {
-    /// Where the first run begins, in bytes.
+    /// The offset of the first run, in bytes.
     pub offset: usize,
     /// The length of each run, in bytes.
     pub run: usize,
@@ -34,27 +35,28 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// How often runs repeat, and at what distance in bytes, outermost first; the message has them in this order.
+    /// Returns the count of runs and their stride in bytes along each axis, outermost first. The
+    /// message has the runs in this order.
     #[must_use]
     pub fn steps(&self) -> &[(usize, usize)] {
         &self.steps
     }
 
-    /// The bytes of the message.
+    /// Returns the length of the message, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.run * self.steps.iter().map(|(count, _)| count).product::<usize>()
     }
 
-    /// Where the last run ends, in bytes.
+    /// Returns the end of the last run, in bytes.
     #[must_use]
     pub fn end(&self) -> usize {
         let last: usize = self.steps.iter().map(|(count, step)| (count - 1) * step).sum();
         self.offset + last + self.run
     }
 
-    /// The source of a nest whose destination is a dense message that has elements; `None` where a unit is no whole byte, or the
-    /// place of one is no sum over the axes.
+    /// Returns the runs that a nest reads; its destination is a nonempty dense message. Returns
+    /// `None` if a unit is not whole bytes, or if the offset of a unit is not affine in the axes.
     #[expect(clippy::cast_possible_truncation)] // images fit the address space
     pub(super) fn of(nest: &CopyNest) -> Option<Self> {
         let whole_bytes = nest.src_bits() == nest.dst_bits() && nest.src_bits() >= 8;
@@ -77,11 +79,11 @@ impl Runs {
             steps.pop();
             run = extent * unit;
         }
-        // No position reads outside the image: places are not negative, and steps are positive in a slice that has no step.
+        // Offsets and strides are not negative: the slice takes every element in ascending order.
         Some(Self { offset: nest.src().offset().unsigned_abs() as usize * unit, run, steps })
     }
 
-    /// Writes the runs of an image from a message.
+    /// Writes a message into the runs of an image.
     pub(super) fn scatter(&self, message: &[u8], image: &mut [u8]) {
         let mut index: SmallVec<[usize; 4]> = SmallVec::from_elem(0, self.steps.len());
         let mut at = self.offset;

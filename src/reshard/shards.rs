@@ -1,4 +1,4 @@
-//! [`Shards`]: how the shards of one side lie in memory.
+//! [`Shards`]: the memory layout of the shards of one side.
 
 use super::ReshardError;
 use crate::{
@@ -6,22 +6,23 @@ use crate::{
     sharding::{Placement, Region, ShardingError},
 };
 
-/// How the shards of one side lie in memory.
+/// The memory layout of the shards of one side.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shards {
-    /// The layout of every shard; that of the whole array's shape where it is `None`.
+    /// The layout of every shard. `None` stands for the layout of the whole array's shape.
     pub layout: Option<Layout>,
-    /// Whether a shard has the tile's whole shape with its part of the array at the front, as XLA allocates it, and not that alone. What lies
-    /// behind it is not read, and written as zero.
+    /// True if every shard has the shape of a whole tile, with its part of the array at the front,
+    /// as XLA allocates it. The places after that part are not read, and are written as zero. If
+    /// false, a shard has exactly its part.
     pub whole_tiles: bool,
 }
 
 impl Shards {
-    /// The shape of a device's shard; `None` where the device has none.
+    /// Returns the shape of a device's shard, or `None` if the device has none.
     ///
     /// # Errors
     ///
-    /// Where the layout does not fit, or its elements are wider than the type's own.
+    /// Returns an error if the layout does not fit, or if its elements are wider than the type.
     pub fn shape(
         &self,
         array: &Shape,
@@ -44,7 +45,7 @@ impl Shards {
         Ok(Some(Shape::new(array.element_type(), sizes, layout.cloned())?))
     }
 
-    /// The order of the shards' dimensions in memory, as a layout without tiles.
+    /// Returns the order of the shards' dimensions in memory, as a layout without tiles.
     pub(super) fn order(&self, array: &Shape) -> Layout {
         match self.layout.as_ref().or(array.layout()) {
             Some(layout) => Layout::new(layout.minor_to_major.iter().copied()),
@@ -53,7 +54,7 @@ impl Shards {
     }
 }
 
-/// The shard of one device: its shape, and its part of the whole array.
+/// The shape of one device's shard, and its region of the whole array.
 #[derive(Clone, Debug)]
 pub(super) struct Shard {
     pub(super) shape: Shape,
@@ -61,7 +62,7 @@ pub(super) struct Shard {
 }
 
 impl Shard {
-    /// The shard of a device; `None` where it has no element.
+    /// Returns the shard of a device, or `None` if it has no element.
     pub(super) fn new(
         shards: &Shards,
         array: &Shape,

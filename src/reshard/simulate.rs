@@ -1,4 +1,4 @@
-//! [`simulate`]: every device of a reshard in one process.
+//! [`simulate`]: a reshard with all devices in one process.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
@@ -8,9 +8,11 @@ use std::{
 use super::{Engine, Member, ReshardError, Round, RunError, Shards};
 use crate::{shape::Shape, sharding::Placement};
 
-/// Runs a reshard with all devices in this process, each with memory of its own: round by round, all send, then all receive.
+/// Runs a reshard with all devices in this process, each with its own memory. In each round all
+/// devices send, then all receive.
 ///
-/// `sources` has the image of the shard of every device that has one. What comes back has the images of the other side.
+/// `sources` has the image of every source shard, by device. The result has the images of the
+/// destination's shards.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -27,7 +29,7 @@ use crate::{shape::Shape, sharding::Placement};
 ///
 /// # Errors
 ///
-/// Where a layout does not fit a shard, or an image has another length than its shard.
+/// Returns an error if a layout does not fit a shard, or if an image has a wrong length.
 pub fn simulate(
     array: &Shape,
     from: (&Placement, &Shards),
@@ -66,7 +68,7 @@ pub fn simulate(
     Ok(images)
 }
 
-/// Messages on the way, and the device whose turn it is.
+/// The messages in transit, and the device that sends or receives at the moment.
 #[derive(Default)]
 struct Mailbox {
     device: u64,

@@ -1,8 +1,9 @@
-//! Pieces of a part of the array: a run of its elements, row-major, as parts.
+//! Splits regions at element numbers, counted row-major.
 
 use crate::sharding::Region;
 
-/// The place near `at` where a part is best cut: between rows of as few dimensions as possible, no further than `slack` from it.
+/// Returns the best number of elements, at most `slack` away from `at`, at which to cut a region:
+/// an end of rows with as few leading dimensions as possible, or `at` itself.
 pub(super) fn rounded(region: &Region, at: u64, slack: u64) -> u64 {
     let mut rows = region.elements();
     for size in region.sizes() {
@@ -18,7 +19,8 @@ pub(super) fn rounded(region: &Region, at: u64, slack: u64) -> u64 {
     at
 }
 
-/// The elements `start..limit` of a part that has elements, row-major, as parts; at most two for each dimension, and one.
+/// Calls `found` with regions that together have the elements `start..limit` of a nonempty region,
+/// in row-major order: at most one for the middle and two for each dimension.
 pub(super) fn run(region: &Region, start: u64, limit: u64, found: &mut impl FnMut(Region)) {
     if start >= limit {
         return;
@@ -36,7 +38,7 @@ pub(super) fn run(region: &Region, start: u64, limit: u64, found: &mut impl FnMu
         let row = |number: u64| region.with(dimension, number, number + 1);
         let (head, tail) = (start.div_ceil(rows), limit / rows);
         if head > tail {
-            // Within one row.
+            // Both ends are in one row.
             run(&row(tail), start - tail * rows, limit - tail * rows, found);
             return;
         }
@@ -58,7 +60,7 @@ mod tests {
     use super::*;
     use crate::sharding::{Ranges, TileBox};
 
-    /// Every run of a part, against its elements one by one.
+    /// Compares every run of elements with the elements one by one.
     #[test]
     fn runs_are_the_elements_in_order() {
         let lists: [&[(u64, u64)]; 4] = [&[(2, 4)], &[(0, 1)], &[(5, 7), (9, 10)], &[(1, 5)]];

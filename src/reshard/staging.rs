@@ -1,28 +1,31 @@
-//! [`rounds`]: a plan in rounds, so that little is on the way at a time.
+//! [`rounds`]: divides a plan into rounds, which bounds the memory for messages.
 
 use super::{RankPlan, Transfer, split};
 use crate::{shape::FieldPath, sharding::ShardingError};
 
-/// One message of a device: to or from a partner, and what is in it.
+/// One message that a device sends, and one that it receives, at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Round {
-    /// Where the round stands among those of all devices: the distance of the ring, and the piece.
+    /// The number of the round among the rounds of all devices: the distance in the ring, and the
+    /// piece.
     pub number: (u64, u64),
-    /// What the device sends in it: to one partner, at most half of the bound.
+    /// The transfers that the device sends, all to one partner: at most half of the bound.
     pub sends: Vec<Transfer>,
-    /// What it receives in it: from one partner, at most half of the bound.
+    /// The transfers that the device receives, all from one partner: at most half of the bound.
     pub receives: Vec<Transfer>,
 }
 
-/// The rounds of one device's part, so that it has at most `staging_bytes` in messages at a time.
+/// Divides the part of one device into rounds, so that it has at most `staging_bytes` in messages
+/// at a time.
 ///
-/// In the rounds `(k, …)` a device sends to `(device + k) mod devices` and receives from `(device − k) mod devices`: not everybody
-/// sends to device 0 first. Transfers are cut into pieces of at most half of the bound, along their most major dimension where that is
-/// enough; both sides cut alike. Rounds in which the device has nothing to do are left out.
+/// In the rounds `(k, …)` a device sends to `(device + k) mod devices` and receives from
+/// `(device − k) mod devices`, so that not all devices send to device 0 first. Transfers are cut
+/// into pieces of at most half of the bound, preferably along their most major dimension. Both
+/// sides cut in the same way. Rounds in which the device neither sends nor receives are left out.
 ///
 /// # Errors
 ///
-/// Where half of the bound is less than an element.
+/// Returns an error if half of the bound is less than an element.
 pub fn rounds(
     part: &RankPlan,
     device: u64,
@@ -41,7 +44,7 @@ pub fn rounds(
     let mut rounds: std::collections::BTreeMap<(u64, u64), Round> =
         std::collections::BTreeMap::new();
     let mut fill = |transfers: &[Transfer], sends: bool| {
-        // For each distance, the piece being filled and the elements in it.
+        // For each distance: the piece that is being filled, and the elements in it.
         let mut pieces: std::collections::HashMap<u64, (u64, u64)> =
             std::collections::HashMap::new();
         for transfer in transfers {

@@ -1,22 +1,23 @@
-//! [`DeviceBoxes`]: a sharding that gives every device its box.
+//! [`DeviceBoxes`]: a sharding that lists the box of every device.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{ShardingError, TileBox, cuts::Cuts, error::rule};
 use crate::shape::FieldPath;
 
-/// Boxes that the cuts of each dimension make; several devices may have the same one.
+/// The boxes of devices. They form a grid: each dimension is cut at the same coordinates for all
+/// boxes. Several devices may have the same box.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct DeviceBoxes {
-    /// For each device its box, and the number of its tile where the box has elements.
+    /// The box of each device, and the number of its tile unless the box is empty.
     pub(super) of_device: BTreeMap<u64, (TileBox, Option<u64>)>,
-    /// The devices of each tile, row-major.
+    /// The devices of each tile; tiles are numbered row-major.
     pub(super) of_tile: Vec<Vec<u64>>,
     pub(super) cuts: Vec<Cuts>,
 }
 
 impl DeviceBoxes {
-    #[expect(clippy::cast_possible_truncation)] // there are no more tiles than boxes
+    #[expect(clippy::cast_possible_truncation)] // there are at most as many tiles as boxes
     pub(super) fn new(
         boxes: impl IntoIterator<Item = (u64, TileBox)>,
     ) -> Result<Self, ShardingError> {
@@ -67,7 +68,7 @@ impl DeviceBoxes {
                 end = limit;
             }
             if limits.is_empty() {
-                // No box has elements: the extent is the greatest limit.
+                // All boxes are empty, so the extent is the greatest limit.
                 let all = of_device.values().map(|(tile, _)| tile.ranges()[dimension].1);
                 limits.push(all.max().unwrap_or(0));
             }
@@ -94,13 +95,13 @@ impl DeviceBoxes {
         Ok(Self { of_device, of_tile, cuts })
     }
 
-    /// One more than the greatest device.
+    /// Returns one more than the greatest device.
     pub(super) fn devices(&self) -> u64 {
         self.of_device.last_key_value().map_or(0, |(device, _)| device + 1)
     }
 }
 
-/// A count of tiles that may not fit.
+/// A count of tiles, or `None` if it does not fit.
 struct TileCount(Option<u64>);
 
 impl std::fmt::Display for TileCount {

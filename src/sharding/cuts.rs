@@ -1,16 +1,20 @@
-//! [`Cuts`]: where one dimension of an array is cut into tiles.
+//! [`Cuts`]: the division of one dimension of an array into tiles.
 
 use super::ranges::Ranges;
 
-/// The cuts of a dimension into pieces, each of which belongs to a tile. A piece is a tile, but where blocks are dealt out.
+/// The division of a dimension into pieces, each of which belongs to a tile. Every tile is one
+/// piece, except in a cyclic sharding.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Cuts {
-    /// XLA's: all tiles have `side`, the last with elements may be partial, and those after it are empty.
+    /// XLA's division: tiles have the extent `side`. The last tile that has elements may be
+    /// partial, and later ones are empty.
     Even { size: u64, tiles: u64, side: u64 },
-    /// The limits of the tiles, ascending; the last is the size.
+    /// Tiles that end at these coordinates, in ascending order. The last limit is the extent of the
+    /// dimension.
     At(Vec<u64>),
-    /// Pieces of `block`, the last maybe shorter, in turn to two tiles or more: tile `t` has pieces `t`, `t + tiles`, … There are
-    /// more pieces than tiles.
+    /// The cyclic division: pieces of `block` coordinates, except a shorter last one, are assigned
+    /// to tiles in turn. Tile `t` has the pieces `t`, `t + tiles`, … There are at least two tiles,
+    /// and more pieces than tiles.
     Dealt { size: u64, tiles: u64, block: u64 },
 }
 
@@ -19,7 +23,7 @@ impl Cuts {
         Self::Even { size, tiles, side: size.div_ceil(tiles) }
     }
 
-    /// The same number of tiles, with blocks of a size that is not 0 dealt out to them in turn.
+    /// Returns the cyclic division into the same number of tiles. `block` is not 0.
     pub(super) fn dealt(&self, block: u64) -> Self {
         let (size, tiles) = (self.size(), self.tiles());
         let block = block.min(size);
@@ -32,7 +36,7 @@ impl Cuts {
         }
     }
 
-    /// The pieces that are dealt out; `None` where pieces are tiles.
+    /// Returns the number of pieces of a cyclic division, or `None` if every tile is one piece.
     pub(super) fn dealt_pieces(&self) -> Option<u64> {
         match self {
             Self::Dealt { size, block, .. } => Some(size.div_ceil(*block)),
@@ -51,7 +55,7 @@ impl Cuts {
         }
     }
 
-    /// The extent of the dimension.
+    /// Returns the extent of the dimension.
     pub(super) fn size(&self) -> u64 {
         match self {
             Self::Even { size, .. } | Self::Dealt { size, .. } => *size,
@@ -59,9 +63,9 @@ impl Cuts {
         }
     }
 
-    /// A piece: its tile, and `[start, limit)`.
+    /// Returns the tile of a piece, and the piece as `[start, limit)`.
     #[inline]
-    #[expect(clippy::cast_possible_truncation)] // a tile of a list is below its length
+    #[expect(clippy::cast_possible_truncation)] // a tile is below the length of the list
     pub(crate) fn piece(&self, piece: u64) -> (u64, (u64, u64)) {
         let regular = |size: u64, side: u64| {
             let start = piece.saturating_mul(side).min(size);
@@ -77,8 +81,8 @@ impl Cuts {
         }
     }
 
-    /// The indices of a tile.
-    #[expect(clippy::cast_possible_truncation)] // the steps of a dimension that is dealt out are limited
+    /// Returns the coordinates of a tile.
+    #[expect(clippy::cast_possible_truncation)] // the number of tiles of a cyclic division is limited
     pub(crate) fn ranges(&self, tile: u64) -> Ranges {
         if let Self::Dealt { size, tiles, block } = self {
             let pieces = tile..size.div_ceil(*block);
@@ -88,11 +92,12 @@ impl Cuts {
         Ranges::one(start, limit)
     }
 
-    /// The greatest extent of a tile.
+    /// Returns the greatest extent of a tile.
     pub(super) fn side(&self) -> u64 {
         match self {
             Self::Even { side, .. } => *side,
-            // The first tile has all of its blocks whole, or the last one, which may be shorter.
+            // No tile has more than the first one. If its last block is the last of the dimension,
+            // that block may be shorter.
             Self::Dealt { size, tiles, block } => {
                 let turn = tiles * block;
                 size / turn * block + (size % turn).min(*block)
@@ -104,7 +109,8 @@ impl Cuts {
         }
     }
 
-    /// The pieces that have an element of the range `[start, limit)`, which has one.
+    /// Returns the first piece, and the end of the pieces, that overlap the nonempty range
+    /// `[start, limit)`.
     pub(crate) fn covering(&self, (start, limit): (u64, u64)) -> (u64, u64) {
         match self {
             Self::Even { side, .. } | Self::Dealt { block: side, .. } => {
@@ -137,7 +143,7 @@ mod tests {
         }
     }
 
-    /// Blocks in turn, as `ScaLAPACK`'s `numroc` counts them: each index belongs to tile `index / block % tiles`.
+    /// Compares with `ScaLAPACK`'s `numroc`: an index belongs to tile `index / block % tiles`.
     #[test]
     fn blocks_are_dealt_out_in_turn() {
         for size in 0..14 {
@@ -158,7 +164,7 @@ mod tests {
         }
     }
 
-    /// Pieces that cover a range are those that share an element with it.
+    /// A piece covers a range exactly if it shares an element with it.
     #[test]
     fn covering_pieces_share_an_element() {
         let lists = [vec![3, 4, 9], vec![9], vec![2, 5, 9]].map(Cuts::At);

@@ -1,30 +1,32 @@
-//! [`DigitPermutation`]: a permutation of 0, 1, 2, … that a reshape and a transposition make.
+//! [`DigitPermutation`]: a permutation of `0..count` that a reshape and a transposition make.
 
 use smallvec::SmallVec;
 
-/// One digit of a number: `(number / stride) % size`.
+/// One digit of a number in a mixed radix: `(number / stride) % size`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct RadixDigit {
     pub(super) size: u64,
     pub(super) stride: u64,
 }
 
-/// A permutation of `0..count`, by digits.
+/// A permutation of `0..count`, stored as digits.
 ///
-/// A position, written in the mixed radix of the sizes, major to minor, is the number whose digits are the same with
-/// these strides. `iota(6).reshape(2,3).transpose(1,0)` has the digits 3 by 1 and 2 by 3: position 1 = (0,1) is number 3.
-/// No digit has size 1, and none continues the one before it, so that equal permutations have equal digits.
+/// A position is written in the mixed radix of the sizes, major to minor. The sum of its digits
+/// times their strides is the number at that position. `iota(6).reshape(2,3).transpose(1,0)` has
+/// two digits: size 3 with stride 1, and size 2 with stride 3. So position 1, with the digits
+/// (0,1), has the number 3. No digit has size 1, and no two neighbours could be merged, so equal
+/// permutations have equal digits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct DigitPermutation(SmallVec<[RadixDigit; 4]>);
 
 impl DigitPermutation {
-    /// Every position is its own number.
+    /// Returns the permutation that maps every position to itself.
     pub(super) fn identity(count: u64) -> Self {
         Self::new([RadixDigit { size: count, stride: 1 }])
     }
 
-    /// `iota(count).reshape(sizes).transpose(perm)`, in numpy's meaning; `perm` is a permutation, and the product of
-    /// `sizes` fits.
+    /// Returns `iota(count).reshape(sizes).transpose(perm)` as numpy defines it. `perm` must be a
+    /// permutation, and the product of `sizes` must fit.
     pub(super) fn transposed(sizes: &[u64], perm: &[usize]) -> Self {
         let mut strides = vec![1; sizes.len()];
         for axis in (1..sizes.len()).rev() {
@@ -33,7 +35,7 @@ impl DigitPermutation {
         Self::new(perm.iter().map(|&axis| RadixDigit { size: sizes[axis], stride: strides[axis] }))
     }
 
-    /// The permutation of these digits, major to minor.
+    /// Builds the permutation from its digits, major to minor.
     pub(super) fn new(digits: impl IntoIterator<Item = RadixDigit>) -> Self {
         let mut merged: SmallVec<[RadixDigit; 4]> = SmallVec::new();
         for digit in digits.into_iter().filter(|digit| digit.size != 1) {
@@ -47,7 +49,7 @@ impl DigitPermutation {
         Self(merged)
     }
 
-    /// How many numbers there are.
+    /// Returns the number of positions.
     pub(super) fn count(&self) -> u64 {
         self.0.iter().map(|digit| digit.size).product()
     }
@@ -56,7 +58,7 @@ impl DigitPermutation {
         self.0.len() <= 1
     }
 
-    /// The number at a position, which is below the count.
+    /// Returns the number at a position, which is below the count.
     pub(super) fn at(&self, mut position: u64) -> u64 {
         let [major, minor @ ..] = &self.0[..] else { return 0 };
         let mut number = 0;
@@ -67,12 +69,12 @@ impl DigitPermutation {
         number + position * major.stride
     }
 
-    /// The position of a number.
+    /// Returns the position of a number.
     pub(super) fn position(&self, number: u64) -> u64 {
         self.0.iter().fold(0, |at, digit| at * digit.size + number / digit.stride % digit.size)
     }
 
-    /// The sizes and the permutation that [`DigitPermutation::transposed`] makes this from.
+    /// Returns the sizes and the permutation from which [`DigitPermutation::transposed`] makes it.
     pub(super) fn transposition(&self) -> (Vec<u64>, Vec<usize>) {
         if self.0.is_empty() {
             return (vec![1], vec![0]);
@@ -87,7 +89,8 @@ impl DigitPermutation {
         (sizes, perm)
     }
 
-    /// The digits in groups, major to minor, whose sizes multiply to `extents`; `None` where a digit does not divide so.
+    /// Divides the digits into groups, major to minor, so that the sizes of a group multiply to
+    /// each of `extents`. Returns `None` if that would split a digit unevenly.
     pub(super) fn groups(&self, extents: &[u64]) -> Option<Vec<Vec<RadixDigit>>> {
         let mut rest = self.0.clone();
         let mut groups = Vec::with_capacity(extents.len());
@@ -113,11 +116,12 @@ impl DigitPermutation {
         Some(groups)
     }
 
-    /// The permutation that takes a position by `self`, and what that gives as a position of `then`.
+    /// Composes two permutations: the number that `self` gives is the position in `then`. Returns
+    /// `None` if the result has no digits.
     pub(super) fn then(&self, then: &Self) -> Option<Self> {
         let mut digits = Vec::new();
         for digit in &self.0 {
-            // The digits of `then` that count positions from `stride` to `stride · size`.
+            // The digits of `then` for positions from `stride` to `stride · size`.
             let above = then.count().checked_div(digit.size.checked_mul(digit.stride)?)?;
             let groups = then.groups(&[above, digit.size, digit.stride])?;
             digits.extend_from_slice(&groups[1]);
@@ -130,7 +134,8 @@ impl DigitPermutation {
 mod tests {
     use super::*;
 
-    /// Every reshape of 24 into up to three axes, and every order of them, against numpy's meaning.
+    /// Compares every reshape of 24 into at most three axes, in every order, with numpy's
+    /// definition.
     #[test]
     fn digits_are_a_reshape_and_a_transposition() {
         let perms: [&[usize]; 6] =

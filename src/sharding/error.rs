@@ -1,20 +1,20 @@
-//! Why a sharding is invalid.
+//! [`ShardingError`]: the reason that a sharding is refused.
 
 use crate::{
     error_kind::ErrorKind,
     shape::{FieldPath, ShapeError},
 };
 
-/// Why a sharding is invalid, or does not fit its array.
+/// The reason that a sharding is invalid, or that it does not fit its array.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShardingError {
-    /// A text that is no sharding.
+    /// A text that is not a sharding.
     #[error("{reason} (at byte {offset})")]
     Syntax {
         /// The first offending byte.
         offset: usize,
-        /// What was expected, and what is there.
+        /// The text that was expected, and the text that was found.
         reason: String,
     },
     /// A value that breaks a rule.
@@ -22,28 +22,28 @@ pub enum ShardingError {
     Rule {
         /// The field of `xla.OpSharding`.
         field: FieldPath,
-        /// What is accepted.
+        /// The accepted values.
         rule: String,
         /// The value.
         given: String,
     },
-    /// A valid sharding, or a pair of them, that is more than stridec does.
+    /// A valid sharding, or a pair of them, that stridec does not support.
     #[error("{field}: {given} is not supported: {reason}")]
     Unsupported {
         /// The field of `xla.OpSharding`.
         field: FieldPath,
         /// The value.
         given: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// Bytes that are no serialized sharding.
+    /// Bytes that are not a serialized sharding.
     #[error(transparent)]
     Decode(#[from] ShapeError),
 }
 
 impl ShardingError {
-    /// What kind of failure it is.
+    /// Returns the kind of failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
@@ -52,7 +52,7 @@ impl ShardingError {
         }
     }
 
-    /// The field that the error is about; `None` where it is about a text or bytes.
+    /// Returns the field that the error is about, or `None` for errors in a text or in bytes.
     #[must_use]
     pub fn field(&self) -> Option<FieldPath> {
         match self {
@@ -62,7 +62,7 @@ impl ShardingError {
         }
     }
 
-    /// The first offending byte of a text.
+    /// Returns the first offending byte of a text.
     #[must_use]
     pub fn offset(&self) -> Option<usize> {
         match self {
@@ -71,7 +71,7 @@ impl ShardingError {
         }
     }
 
-    /// The same error, its field seen from the message that holds this one at `outer`.
+    /// Returns the error with `outer`, the path of the message, before the path of its field.
     #[must_use]
     pub fn below(mut self, outer: &FieldPath) -> Self {
         if let Self::Rule { field, .. } | Self::Unsupported { field, .. } = &mut self {
@@ -81,7 +81,7 @@ impl ShardingError {
     }
 }
 
-/// The error of a value that breaks `rule`.
+/// Returns the error for a value that breaks `rule`.
 #[allow(clippy::needless_pass_by_value)] // callers have values at hand
 pub(super) fn rule(
     field: FieldPath,

@@ -1,4 +1,4 @@
-//! Shardings from protos. Every field is checked.
+//! Reads shardings from protos, and checks every field.
 
 use super::{
     Sharding, ShardingError,
@@ -30,7 +30,7 @@ impl Sharding {
     ///
     /// # Errors
     ///
-    /// Where the bytes are no such message, or it breaks a rule.
+    /// Returns an error if the bytes are not such a message, or if it breaks a rule.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         Self::try_from(&shape::decode::<OpSharding>(bytes)?)
     }
@@ -88,7 +88,7 @@ fn tuple(proto: &OpSharding) -> Result<Vec<Sharding>> {
             _ => Ok(sharding),
         }
     };
-    // A tuple in a tuple is refused before what it holds is read.
+    // A nested tuple is refused before its elements are read.
     if let Some(at) = proto
         .tuple_shardings
         .iter()
@@ -205,7 +205,7 @@ fn named_sharding(proto: &NamedShardingProto) -> Result<Named> {
     Ok(Named::Axes(Box::new(NamedAxes { mesh, dimensions, lists: checked })))
 }
 
-/// A mesh without axes: nothing can refer to one.
+/// Reads a mesh without axes. No list may refer to one.
 fn without_axes(proto: &NamedShardingProto, mesh: &MeshProto) -> Result<Named> {
     let lists = [&proto.replicated_axes, &proto.unreduced_axes, &proto.manual_axes];
     let used = proto.dim_shardings.iter().any(|dimension| !dimension.axes.is_empty());

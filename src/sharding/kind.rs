@@ -1,4 +1,4 @@
-//! [`Sharding`].
+//! [`Sharding`]: the assignment of an array's parts to devices.
 
 use super::{
     MAX_LISTED_DEVICES, Placement, ShardingError, TileBox,
@@ -9,11 +9,11 @@ use super::{
 };
 use crate::shape::{FieldPath, Shape};
 
-/// How devices share an array, or the arrays of a tuple.
+/// A sharding of an array over devices, or of each array of a tuple.
 ///
-/// It is in canonical form, as XLA keeps it: copies in the order of their devices, subgroups merged and in order,
-/// transpositions with as few axes as possible. Equal shardings of one form are equal values; [`Sharding::as_tiles`] and
-/// [`Sharding::as_list`] lead from one form to another.
+/// It is in canonical form, as XLA keeps it: copies in the order of their devices, subgroups merged
+/// and ordered, transpositions with as few axes as possible. Equal shardings of one form are equal
+/// values. [`Sharding::as_tiles`] and [`Sharding::as_list`] convert between forms.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Sharding {
     pub(super) kind: ShardingKind,
@@ -32,31 +32,31 @@ pub(super) enum ShardingKind {
     Cyclic(Cyclic),
     Named(Named),
     Boxes(DeviceBoxes),
-    /// None of them is a tuple.
+    /// The elements are not tuples.
     Tuple(Vec<Sharding>),
 }
 
-/// A group of shardings, which XLA's propagation makes the same or alike.
+/// A group of shardings that XLA's propagation makes equal (`shard_as`) or similar (`shard_like`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ShardGroup {
     pub(super) like: bool,
     pub(super) id: u64,
 }
 
-/// Why the shards of an array are not its parts.
+/// The reason that shards are not parts of the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum NotWhole {
-    /// Devices have arrays of their own.
+    /// Every device has an array of its own.
     Manual,
-    /// Devices have summands.
+    /// Every device has a summand.
     Unreduced,
-    /// Nothing is decided.
+    /// The sharding is not decided yet.
     Unknown,
 }
 
 impl NotWhole {
-    /// The word in XLA's notation.
+    /// Returns the word in XLA's notation.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -66,7 +66,7 @@ impl NotWhole {
         }
     }
 
-    /// Why data cannot be moved from or to such shards, in words.
+    /// Returns the reason that data cannot be moved from or to such shards, in words.
     #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
@@ -84,19 +84,20 @@ impl From<ShardingKind> for Sharding {
 }
 
 impl Sharding {
-    /// Every device has the whole array.
+    /// Returns the sharding that gives every device the whole array.
     #[must_use]
     pub fn replicated() -> Self {
         ShardingKind::Replicated.into()
     }
 
-    /// One device has the array.
+    /// Returns the sharding that gives one device the whole array.
     #[must_use]
     pub fn maximal(device: u64) -> Self {
         ShardingKind::Maximal(device).into()
     }
 
-    /// A box for each device, for what XLA has no notation for: shards of other frameworks.
+    /// Builds a sharding from the box of each device. It describes shards of other frameworks, for
+    /// which XLA has no notation.
     ///
     /// ```
     /// use stridec::sharding::{Sharding, TileBox};
@@ -110,17 +111,19 @@ impl Sharding {
     ///
     /// # Errors
     ///
-    /// Where a device comes twice, two boxes share an index and are not the same, or the boxes are not those that cuts of
-    /// each dimension make.
+    /// Returns an error if a device occurs twice, if two different boxes overlap, or if the boxes
+    /// do not form a grid.
     pub fn boxes(boxes: impl IntoIterator<Item = (u64, TileBox)>) -> Result<Self, ShardingError> {
         Ok(ShardingKind::Boxes(DeviceBoxes::new(boxes)?).into())
     }
 
-    /// The same devices, with blocks dealt out to them in turn, as in `ScaLAPACK`'s block-cyclic layouts: where this sharding has `t`
-    /// tiles along a dimension that is cut into blocks of `b`, tile `i` has the blocks `i`, `i + t`, `i + 2t`, …
+    /// Returns the block-cyclic sharding over the same tiles and devices, as in `ScaLAPACK`: if a
+    /// dimension has `t` tiles and is cut into blocks of `b` indices, tile `i` has the blocks `i`,
+    /// `i + t`, `i + 2t`, …
     ///
-    /// A device's shard has its blocks side by side, without gaps: it is `ScaLAPACK`'s local array, with `numroc` rows and
-    /// columns. XLA has no notation for it; its text is XLA's with one word more.
+    /// A device's shard has its blocks next to each other, without gaps. It is `ScaLAPACK`'s local
+    /// array, with `numroc` rows and columns. XLA has no notation for it; its text is XLA's with
+    /// one more word.
     ///
     /// ```
     /// use stridec::sharding::Sharding;
@@ -135,7 +138,8 @@ impl Sharding {
     ///
     /// # Errors
     ///
-    /// Where this is no sharding by tiles, a block has no index, or there is not a block size for each dimension.
+    /// Returns an error if this is not a sharding by tiles, if a block size is 0, or if there is
+    /// not one block size for each dimension.
     pub fn cyclic(&self, blocks: impl IntoIterator<Item = u64>) -> Result<Self, ShardingError> {
         let blocks: Vec<u64> = blocks.into_iter().collect();
         for (dimension, &block) in blocks.iter().enumerate() {
@@ -146,7 +150,7 @@ impl Sharding {
         }
         let tiles = self.as_tiles();
         match tiles.as_ref().map(|tiles| &tiles.kind) {
-            // One tile has all blocks, whatever their size.
+            // A single tile has all blocks, whatever their size.
             Some(ShardingKind::Replicated) => Ok(self.clone()),
             Some(ShardingKind::Tiles(tiling)) if tiling.tiles.len() == blocks.len() => {
                 let kind = ShardingKind::Cyclic(Cyclic { tiling: tiling.clone(), blocks });
@@ -160,7 +164,8 @@ impl Sharding {
         }
     }
 
-    /// The shardings of a tuple's arrays, in pre-order; `None` where this is the sharding of one array.
+    /// Returns the shardings of a tuple's arrays, in pre-order, or `None` if this is the sharding
+    /// of one array.
     #[must_use]
     pub fn leaves(&self) -> Option<&[Sharding]> {
         match &self.kind {
@@ -169,7 +174,8 @@ impl Sharding {
         }
     }
 
-    /// Why the shards are not parts of the array; empty where they are.
+    /// Returns the reasons that the shards are not parts of the array. The list is empty if they
+    /// are.
     #[must_use]
     pub fn not_whole(&self) -> Vec<NotWhole> {
         match &self.kind {
@@ -184,7 +190,7 @@ impl Sharding {
         }
     }
 
-    /// The number of devices, where the sharding says it.
+    /// Returns the number of devices if the sharding determines it.
     #[must_use]
     pub fn devices(&self) -> Option<u64> {
         match &self.kind {
@@ -197,8 +203,8 @@ impl Sharding {
         }
     }
 
-    /// The same without names, as tiles: with an iota where the order of the devices is one. `None` for boxes, blocks that are
-    /// dealt out, and tuples.
+    /// Returns the sharding as tiles instead of named axes, with an iota if the order of the
+    /// devices is one. Returns `None` for boxes, cyclic shardings and tuples.
     ///
     /// ```
     /// use stridec::sharding::Sharding;
@@ -215,7 +221,8 @@ impl Sharding {
         }
     }
 
-    /// The same with every device listed; `None` where it has no tiles, or more devices than [`MAX_LISTED_DEVICES`].
+    /// Returns the sharding with every device listed, or `None` if it has no tiles, or more devices
+    /// than [`MAX_LISTED_DEVICES`].
     ///
     /// ```
     /// use stridec::sharding::Sharding;
@@ -231,21 +238,23 @@ impl Sharding {
         })
     }
 
-    /// Where the shards of an array of `shape` lie, on `devices` devices; those that the sharding has where that is `None`.
+    /// Places the shards of an array of `shape` on `devices` devices. If that is `None`, the
+    /// sharding must determine their number.
     ///
-    /// Shards that are no parts of the array, as [`Sharding::not_whole`] says, have a place all the same where tiles give
-    /// one; a reshard refuses them.
+    /// Shards that are not parts of the array (see [`Sharding::not_whole`]) get a place too if they
+    /// have tiles, but a reshard refuses them.
     ///
     /// # Errors
     ///
-    /// Where the shape is no array of fixed extents or has another rank, the number of devices is another or missing, or
-    /// the sharding is that of a tuple or gives no place at all.
+    /// Returns an error if the shape is not an array of fixed extents, if the rank or the number of
+    /// devices is wrong or missing, or if the sharding is for a tuple or determines no place at
+    /// all.
     pub fn place(&self, shape: &Shape, devices: Option<u64>) -> Result<Placement, ShardingError> {
         Placement::new(self, shape, devices)
     }
 }
 
-/// The path of a field of `xla.OpSharding`.
+/// Returns the path of a field of `xla.OpSharding`.
 pub(super) fn field(name: &'static str) -> FieldPath {
     FieldPath::new(name)
 }

@@ -1,4 +1,4 @@
-//! [`Mesh`]: devices as an array with named axes, and references to its axes.
+//! [`Mesh`]: devices as an array with named axes. [`AxisRef`]: a reference to an axis.
 
 use std::collections::BTreeSet;
 
@@ -14,24 +14,25 @@ use crate::shape::FieldPath;
 /// Devices as an array with named axes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Mesh {
-    /// Names and sizes, major to minor.
+    /// The names and sizes, major to minor.
     pub(super) axes: Vec<(String, u64)>,
     /// The devices, row-major over the axes.
     pub(super) ids: Ids,
-    /// The product of the sizes after each axis.
+    /// For each axis, the product of the sizes of later axes.
     strides: Vec<u64>,
 }
 
-/// An axis of a mesh, or a part of it: the coordinate `(c div (n / (pre·k))) mod k` of an axis of `n`.
+/// A reference to an axis of a mesh, or to a part of it. The part `(pre, k)` of an axis of size `n`
+/// is the coordinate `(c div (n / (pre·k))) mod k`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct AxisRef {
     pub(super) axis: usize,
-    /// `pre` and `k`; `None` for the whole axis.
+    /// The numbers `pre` and `k`, or `None` for the whole axis.
     pub(super) part: Option<(u64, u64)>,
 }
 
 impl AxisRef {
-    /// From where to where in the axis, as products of sizes: `pre` and `pre·k`.
+    /// Returns the start and the end of the part, as products of sizes: `pre` and `pre·k`.
     fn span(self, mesh: &Mesh) -> (u64, u64) {
         match self.part {
             Some((pre, size)) => (pre, pre * size),
@@ -43,12 +44,12 @@ impl AxisRef {
         self.part.map_or(mesh.axes[self.axis].1, |(_, size)| size)
     }
 
-    /// Where the reference stands in a list in mesh order.
+    /// Returns the sort key of the reference in mesh order.
     pub(super) fn order(self, mesh: &Mesh) -> (usize, u64, u64) {
         (self.axis, self.span(mesh).0, self.size(mesh))
     }
 
-    /// Whether `next` continues this part of the axis.
+    /// Returns true if `next` is the part of the same axis that follows this one.
     pub(super) fn continues_in(self, next: Self) -> bool {
         match (self.part, next.part) {
             (Some((pre, size)), Some((after, _))) => self.axis == next.axis && pre * size == after,
@@ -58,7 +59,7 @@ impl AxisRef {
 }
 
 impl Mesh {
-    /// The mesh of these axes; `ids` is a permutation of as many devices as they have.
+    /// Builds a mesh. `ids` returns a permutation of the given number of devices.
     pub(super) fn new(
         axes: Vec<(String, u64)>,
         ids: impl FnOnce(u64) -> Result<Ids, ShardingError>,
@@ -87,14 +88,15 @@ impl Mesh {
         self.axes.iter().map(|(_, size)| size).product()
     }
 
-    /// The digits of a position in the mesh that a reference selects.
+    /// Returns the digit of a position in the mesh that a reference selects.
     pub(super) fn digit(&self, axis: AxisRef) -> RadixDigit {
         let (_, end) = axis.span(self);
         let (_, size) = self.axes[axis.axis];
         RadixDigit { size: axis.size(self), stride: size / end * self.strides[axis.axis] }
     }
 
-    /// The references that are left of all axes when `used` ones are taken, in mesh order. `used` have been checked.
+    /// Returns references to the parts of all axes that are not in `used`, in mesh order. `used`
+    /// must have been checked.
     pub(super) fn rest(&self, used: &[AxisRef]) -> Vec<AxisRef> {
         let mut used = used.to_vec();
         used.sort_by_key(|axis| axis.order(self));
@@ -116,16 +118,16 @@ impl Mesh {
         rest
     }
 
-    /// Whether the device ids are 0, 1, 2, …
+    /// Returns true if the device ids are 0, 1, 2, …
     pub(super) fn is_plain(&self) -> bool {
         matches!(&self.ids, Ids::Iota(digits) if digits.is_identity())
     }
 }
 
-/// Rules for the references of one sharding: each is in its mesh, and no two overlap.
+/// The references of one sharding so far. Each must be in its mesh, and no two may overlap.
 pub(super) struct Seen<'a> {
     mesh: &'a Mesh,
-    /// The spans seen of each axis; they do not overlap, so there are at most 63.
+    /// The spans of the references to each axis. They do not overlap, so there are at most 63.
     spans: Vec<Vec<(u64, u64)>>,
 }
 
@@ -134,7 +136,7 @@ impl<'a> Seen<'a> {
         Self { mesh, spans: vec![Vec::new(); mesh.axes.len()] }
     }
 
-    /// Checks a reference against the mesh and those before it.
+    /// Checks a reference against the mesh and against earlier references.
     pub(super) fn add(&mut self, path: FieldPath, axis: AxisRef) -> Result<(), ShardingError> {
         let (name, size) = &self.mesh.axes[axis.axis];
         let part = |name| path.clone().field("sub_axis_info").field(name);
@@ -152,7 +154,7 @@ impl<'a> Seen<'a> {
         let (start, end) = axis.span(self.mesh);
         let spans = &mut self.spans[axis.axis];
         for &(other, until) in spans.iter() {
-            // Whole axes of size 1 span nothing, and overlap all the same.
+            // References to an axis of size 1 have empty spans, but still overlap.
             let whole = axis.part.is_none() || (other, until) == (1, *size);
             if whole || start < until && other < end {
                 let once = format!("each part of the axis {name:?} once");
@@ -169,7 +171,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// The product of extents, which must be at least 1 and fit an int64.
+/// Returns the product of extents. Each must be at least 1, and the product must fit an int64.
 pub(super) fn product(
     extents: &[u64],
     path: impl Fn(usize) -> FieldPath,
@@ -187,7 +189,7 @@ pub(super) fn product(
     Ok(total)
 }
 
-/// The order of `ids`, which must be a permutation of `0..count`.
+/// Checks that `ids` is a permutation of `0..count`.
 pub(super) fn listed(
     ids: &[i64],
     count: u64,
@@ -217,7 +219,7 @@ pub(super) fn listed(
     Ok(listed)
 }
 
-/// The permutation of a reshape and a transposition of `0..count`.
+/// Returns the permutation that a reshape and a transposition of `0..count` make.
 pub(super) fn iota(
     sizes: &[i64],
     perm: &[i64],

@@ -1,7 +1,7 @@
-//! Shardings: which part of an array lies on which device.
+//! Shardings, which assign the parts of an array to devices.
 //!
-//! A [`Sharding`] is valid by construction, whether it comes from an `xla.OpSharding`, from XLA's or Shardy's text, or from
-//! boxes. It prints as XLA prints it:
+//! A [`Sharding`] is valid by construction, whether it is read from an `xla.OpSharding`, from XLA's
+//! or Shardy's text, or built from boxes. It prints as XLA prints it:
 //!
 //! ```
 //! use stridec::{shape::Shape, sharding::Sharding};
@@ -16,15 +16,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A dimension of size `d` in `t` tiles has tiles of `s = ⌈d / t⌉`, and tile `i` is `[min(i·s, d), min((i+1)·s, d))`: the last
-//! tile that has elements may be partial, and those after it are empty. So XLA places them (`TileOffsetForDevice` and
-//! `TileLimitForDevice` in `xla/hlo/ir/hlo_sharding.cc`). Devices are numbers in the order of the device assignment.
+//! A dimension of size `d` in `t` tiles has tiles of `s = ⌈d / t⌉` coordinates, and tile `i` is
+//! `[min(i·s, d), min((i+1)·s, d))`. So the last tile that has elements may be partial, and later
+//! ones are empty, as in XLA (`TileOffsetForDevice` and `TileLimitForDevice` in
+//! `xla/hlo/ir/hlo_sharding.cc`). Devices are numbered in the order of the device assignment.
 //!
-//! Blocks may be dealt out to the tiles in turn instead, as `ScaLAPACK` lays a matrix out, which XLA has no notation for: see
-//! [`Sharding::cyclic`].
+//! A cyclic sharding assigns blocks to the tiles in turn, as `ScaLAPACK` does. XLA has no notation
+//! for it; see [`Sharding::cyclic`].
 //!
-//! Nothing here takes more time or memory than the text or the bytes of a sharding do, whatever the numbers in them; see
-//! [`MAX_LISTED_DEVICES`] and [`MAX_RANGES`] for the exceptions.
+//! Time and memory are bounded by the length of the text or bytes of a sharding, whatever numbers
+//! they contain. [`MAX_LISTED_DEVICES`] and [`MAX_RANGES`] bound the exceptions.
 
 mod boxes;
 mod cuts;
@@ -52,11 +53,11 @@ pub use region::Region;
 pub use text::parse_shardy;
 pub use tile_box::TileBox;
 
-/// How many devices a sharding may have that must be listed one by one although it came as an iota: because its copies
-/// are not in an order that a transposition can express.
+/// The most devices of a sharding that is given as an iota but must be listed. A list is needed if
+/// no transposition expresses the order of its copies.
 pub const MAX_LISTED_DEVICES: u64 = 1 << 20;
 
-/// How many ranges of indices the devices of a sharding may have in all, where blocks are dealt out to them.
+/// The most ranges of indices that all devices of a cyclic sharding may have together.
 pub const MAX_RANGES: u64 = 1 << 24;
 
 #[cfg(test)]

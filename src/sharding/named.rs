@@ -12,9 +12,9 @@ use super::{
 /// A sharding by the axes of a mesh.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Named {
-    /// A mesh without axes: every device has the array.
+    /// A mesh without axes; every device has the whole array.
     Empty,
-    /// A mesh of this one device.
+    /// A mesh without axes that names this one device.
     Maximal(u64),
     Axes(Box<NamedAxes>),
 }
@@ -22,14 +22,15 @@ pub(super) enum Named {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct NamedAxes {
     pub(super) mesh: Mesh,
-    /// For each dimension its axes, major to minor, and whether it is closed.
+    /// The axes of each dimension, major to minor, and true if the dimension is closed.
     pub(super) dimensions: Vec<(Vec<AxisRef>, bool)>,
-    /// For each of [`Subgroup::ALL`] its axes, in mesh order.
+    /// The axes of each subgroup of [`Subgroup::ALL`], in mesh order.
     pub(super) lists: [Vec<AxisRef>; 3],
 }
 
 impl NamedAxes {
-    /// Whether one list has every axis of the mesh, so that the array has no dimensions to shard.
+    /// Returns true if one list has every axis of the mesh, so that the array has no dimensions to
+    /// shard.
     pub(super) fn is_wholly(&self, subgroup: Subgroup) -> bool {
         let list = &self.lists[subgroup as usize];
         self.dimensions.is_empty()
@@ -37,19 +38,20 @@ impl NamedAxes {
             && list.iter().enumerate().all(|(at, axis)| axis.axis == at && axis.part.is_none())
     }
 
-    /// All references, dimensions first.
+    /// Returns all references, those of dimensions first.
     fn used(&self) -> Vec<AxisRef> {
         let dimensions = self.dimensions.iter().map(|(axes, _)| axes);
         dimensions.chain(&self.lists).flatten().copied().collect()
     }
 
-    /// The tiles of each dimension.
+    /// Returns the number of tiles along each dimension.
     pub(super) fn tiles(&self) -> Vec<u64> {
         let tiles = |axes: &[AxisRef]| axes.iter().map(|axis| axis.size(&self.mesh)).product();
         self.dimensions.iter().map(|(axes, _)| tiles(axes)).collect()
     }
 
-    /// Row-major over the tiles, then copies: positions in the mesh.
+    /// Returns the positions in the mesh, row-major over the tiles, with the copies of a tile
+    /// together.
     pub(super) fn order(&self) -> DigitPermutation {
         let dimensions = self.dimensions.iter().flat_map(|(axes, _)| axes).copied();
         let lists = self.lists.iter().flatten().copied();
@@ -77,7 +79,7 @@ impl Named {
         kinds.into_iter().filter(|(subgroup, _)| has(*subgroup)).map(|(_, kind)| kind).collect()
     }
 
-    /// The same as tiles and devices.
+    /// Converts the sharding to tiles and devices.
     pub(super) fn tiles(&self) -> Result<ShardingKind, ShardingError> {
         let axes = match self {
             Self::Empty => return Ok(ShardingKind::Replicated),

@@ -1,4 +1,4 @@
-//! [`Placement`]: where the shards of one array lie.
+//! [`Placement`]: the parts of one array on the devices.
 
 use super::{
     MAX_RANGES, NotWhole, Region, Sharding, ShardingError, TileBox,
@@ -12,10 +12,11 @@ use super::{
 };
 use crate::shape::{FieldPath, Shape};
 
-/// Where the shards of one array lie: a sharding that has been checked against the array and the number of devices.
+/// The parts of one array on the devices: a sharding that has been checked against the array and
+/// the number of devices.
 ///
-/// The array is cut into a grid of tiles, numbered row-major, and every tile has one device or more, its holders. A tile is a box, or
-/// what blocks that are dealt out give to one place of the grid.
+/// The array is cut into a grid of tiles, numbered row-major. Each tile has at least one device,
+/// its holders. A tile is one box, or several blocks in a cyclic sharding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
     cuts: Vec<Cuts>,
@@ -24,21 +25,22 @@ pub struct Placement {
     not_whole: Vec<NotWhole>,
 }
 
-/// Which devices have a tile.
+/// The holders of all tiles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Owners {
-    /// The holders of tile `t` are at positions `t·copies` to `(t+1)·copies`; a position is a device by `order`, then `ids`.
+    /// The holders of tile `t` are at the positions `t·copies` to `(t+1)·copies`. `order` maps a
+    /// position to an index of `ids`, or to a device if that is `None`.
     Grid {
         copies: u64,
         order: DigitPermutation,
         ids: Option<Ids>,
     },
-    /// This one.
+    /// The only device.
     One(u64),
     Listed(DeviceBoxes),
 }
 
-/// The devices that have a tile.
+/// The devices that hold a tile.
 #[derive(Clone, Copy, Debug)]
 pub struct Holders<'a> {
     placement: &'a Placement,
@@ -151,19 +153,21 @@ impl Placement {
         Ok(Self { cuts, holders, devices: count, not_whole: sharding.not_whole() })
     }
 
-    /// The number of devices, those without elements included.
+    /// Returns the number of devices, including those without elements.
     #[must_use]
     pub fn devices(&self) -> u64 {
         self.devices
     }
 
-    /// The extents of the greatest tile: what XLA allocates for every shard. The box of a partial tile lies at its front.
+    /// Returns the extents of the greatest tile, which XLA allocates for every shard. The elements
+    /// of a partial tile are at its front.
     #[must_use]
     pub fn tile_shape(&self) -> Vec<u64> {
         self.cuts.iter().map(Cuts::side).collect()
     }
 
-    /// The part of the array that a device has, which may be empty; `None` where it has none.
+    /// Returns the part of the array that a device has, which may be empty, or `None` if it has
+    /// none.
     #[must_use]
     pub fn region(&self, device: u64) -> Option<Region> {
         if let Owners::Listed(boxes) = &self.holders {
@@ -172,24 +176,25 @@ impl Placement {
         self.tile_number(device).map(|tile| self.tile_region(tile))
     }
 
-    /// The parts of all devices that have one, by device.
+    /// Returns the parts of all devices that have one, by device.
     pub fn regions(&self) -> impl Iterator<Item = (u64, Region)> + '_ {
         (0..self.devices).filter_map(|device| Some((device, self.region(device)?)))
     }
 
-    /// The box of a device, which may be empty; `None` where the device has no part of the array, or several ranges of a dimension,
-    /// as [`region`](Self::region) says.
+    /// Returns the box of a device, which may be empty. Returns `None` if the device has no part of
+    /// the array, or several ranges in a dimension (see [`region`](Self::region)).
     #[must_use]
     pub fn tile(&self, device: u64) -> Option<TileBox> {
         self.region(device)?.as_box()
     }
 
-    /// The boxes of all devices that have one, by device.
+    /// Returns the boxes of all devices that have one, by device.
     pub fn tiles(&self) -> impl Iterator<Item = (u64, TileBox)> + '_ {
         (0..self.devices).filter_map(|device| Some((device, self.tile(device)?)))
     }
 
-    /// The shards are parts of the array, so that moving data is all that a change of them takes.
+    /// Checks that the shards are parts of the array, so that they can be changed by moving data
+    /// alone.
     pub(crate) fn check_whole(&self) -> Result<(), ShardingError> {
         if self.not_whole.is_empty() { Ok(()) } else { Err(not_whole(&self.not_whole)) }
     }
@@ -198,12 +203,12 @@ impl Placement {
         &self.cuts
     }
 
-    /// The number of tiles, empty ones included.
+    /// Returns the number of tiles, including empty ones.
     pub(crate) fn tile_count(&self) -> u64 {
         self.cuts.iter().map(Cuts::tiles).product()
     }
 
-    /// The devices that have the same tile; `None` where that differs between tiles.
+    /// Returns the number of devices that hold each tile, or `None` if that differs between tiles.
     pub(crate) fn copies(&self) -> Option<u64> {
         match &self.holders {
             Owners::Grid { copies, .. } => Some(*copies),
@@ -212,7 +217,7 @@ impl Placement {
         }
     }
 
-    /// The tile of a device; `None` where it has none.
+    /// Returns the tile of a device, or `None` if it has none.
     pub(crate) fn tile_number(&self, device: u64) -> Option<u64> {
         match &self.holders {
             _ if device >= self.devices => None,
@@ -225,14 +230,14 @@ impl Placement {
         }
     }
 
-    /// The part of the array that is a tile.
+    /// Returns the elements of a tile.
     pub(crate) fn tile_region(&self, tile: u64) -> Region {
         let at = coordinates(tile, self.cuts.iter().map(Cuts::tiles));
         Region::new(self.cuts.iter().zip(at).map(|(cuts, at)| cuts.ranges(at)))
     }
 
-    /// The devices that have a tile.
-    #[expect(clippy::cast_possible_truncation)] // tiles of boxes are listed
+    /// Returns the devices that hold a tile.
+    #[expect(clippy::cast_possible_truncation)] // the tiles of boxes are listed
     pub(crate) fn holders(&self, tile: u64) -> Holders<'_> {
         let len = match &self.holders {
             Owners::Grid { copies, .. } => *copies,
@@ -242,7 +247,7 @@ impl Placement {
         Holders { placement: self, tile, len }
     }
 
-    /// Where a device stands among the holders of its tile.
+    /// Returns the index of a device among the holders of its tile.
     pub(crate) fn rank_in_tile(&self, device: u64) -> Option<u64> {
         match &self.holders {
             _ if device >= self.devices => None,
@@ -260,16 +265,16 @@ impl Placement {
 }
 
 impl Holders<'_> {
-    /// How many there are.
+    /// Returns the number of holders.
     #[must_use]
-    #[expect(clippy::len_without_is_empty)] // there is one or more
+    #[expect(clippy::len_without_is_empty)] // there is at least one
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// The holder at a place, which is below [`Holders::len`].
+    /// Returns the holder at an index, which is below [`Holders::len`].
     #[must_use]
-    #[expect(clippy::cast_possible_truncation)] // tiles of boxes are listed
+    #[expect(clippy::cast_possible_truncation)] // the tiles of boxes are listed
     pub fn get(&self, at: u64) -> u64 {
         match &self.placement.holders {
             Owners::Grid { copies, order, ids } => {
@@ -282,7 +287,7 @@ impl Holders<'_> {
     }
 }
 
-/// The place in each dimension of a grid of tiles that are numbered row-major.
+/// Converts the row-major number of a tile to its index in each dimension.
 pub(crate) fn coordinates(
     number: u64,
     tiles: impl Iterator<Item = u64> + Clone,
@@ -296,7 +301,7 @@ pub(crate) fn coordinates(
     })
 }
 
-/// The extents of an array.
+/// Returns the extents of an array.
 fn sizes(shape: &Shape) -> Result<Vec<u64>, ShardingError> {
     let array = || FieldPath::new("shape");
     if !shape.is_array() {
@@ -309,7 +314,7 @@ fn sizes(shape: &Shape) -> Result<Vec<u64>, ShardingError> {
     fixed.collect()
 }
 
-/// The ranges of all devices, where blocks are dealt out, are so few that each may be looked at.
+/// Checks that the devices of a cyclic sharding have so few ranges that each may be visited.
 fn few_ranges(cuts: &[Cuts], devices: u64) -> Result<(), ShardingError> {
     let of = |cuts: &Cuts| {
         let pieces = cuts.dealt_pieces()?;
@@ -323,7 +328,7 @@ fn few_ranges(cuts: &[Cuts], devices: u64) -> Result<(), ShardingError> {
     Ok(())
 }
 
-/// The error of shards that are no parts of the array.
+/// Returns the error for shards that are not parts of the array.
 fn not_whole(kinds: &[NotWhole]) -> ShardingError {
     let words = kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
     let reasons = kinds.iter().map(|kind| kind.reason()).collect::<Vec<_>>().join(", and ");

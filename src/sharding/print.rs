@@ -1,4 +1,4 @@
-//! Shardings as XLA prints them.
+//! Prints shardings as XLA does.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -11,7 +11,7 @@ use super::{
     tiling::{Cyclic, Ids, Subgroup, Tiling},
 };
 
-/// Before every leaf of a tuple whose number this divides, XLA prints the number.
+/// XLA prints the number of a tuple's leaf before the leaf if this divides it.
 const NUMBERED_LEAVES: usize = 5;
 
 impl Display for Sharding {
@@ -144,7 +144,7 @@ impl Display for Mesh {
     }
 }
 
-/// XLA has no notation for boxes: they are printed as the JSON of `@boxes.json`.
+/// XLA has no notation for boxes, so they are printed as the JSON of `@boxes.json`.
 impl Display for DeviceBoxes {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("{")?;
@@ -157,7 +157,7 @@ impl Display for DeviceBoxes {
     }
 }
 
-/// A name in the quotes that it does not contain.
+/// Returns a name in quotes of the kind that it does not contain.
 fn quoted(name: &str) -> String {
     let quote = if name.contains('\'') { '"' } else { '\'' };
     format!("{quote}{name}{quote}")

@@ -1,13 +1,13 @@
-//! [`Ranges`]: which indices of one dimension a device has.
+//! [`Ranges`]: the indices of one dimension that a device has.
 
 use std::{fmt, sync::Arc};
 
-/// Indices of one dimension: ranges that ascend, with indices left out between them.
+/// A set of indices of one dimension: ascending ranges with gaps between them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Ranges {
     /// One range, which may be empty.
     One([(u64, u64); 1]),
-    /// Two or more, none of them empty, and how many indices they have. Transfers share lists.
+    /// At least two nonempty ranges, and the number of their indices. Transfers share lists.
     Several { list: Arc<[(u64, u64)]>, len: u64 },
 }
 
@@ -16,7 +16,8 @@ impl Ranges {
         Self::One([(start, limit)])
     }
 
-    /// The indices of ranges that ascend and are not empty; those that touch become one. Without a range they are empty.
+    /// Collects ascending, nonempty ranges. Adjacent ones are merged. Without a range, the set is
+    /// empty.
     pub(crate) fn new(ranges: impl IntoIterator<Item = (u64, u64)>) -> Self {
         let mut list: Vec<(u64, u64)> = Vec::new();
         for range in ranges {
@@ -42,7 +43,7 @@ impl Ranges {
         }
     }
 
-    /// How many indices there are.
+    /// Returns the number of indices.
     pub(crate) fn len(&self) -> u64 {
         match self {
             Self::One([(start, limit)]) => limit - start,
@@ -50,7 +51,7 @@ impl Ranges {
         }
     }
 
-    /// The indices that both have.
+    /// Returns the indices in both sets.
     pub(super) fn intersection(&self, other: &Self) -> Self {
         if let (Self::One([a]), Self::One([b])) = (self, other) {
             let start = a.0.max(b.0);
@@ -72,7 +73,8 @@ impl Ranges {
         Self::new(both)
     }
 
-    /// The indices from the `first` on, up to and without the one at `end`, counted among these.
+    /// Returns the indices from number `first` up to but not including number `end`, counted within
+    /// the set.
     pub(super) fn part(&self, first: u64, end: u64) -> Self {
         if let Self::One([(start, _)]) = self {
             return Self::one(start + first, start + end);
@@ -87,7 +89,7 @@ impl Ranges {
         }))
     }
 
-    /// Where these indices stand among those of `outer`, which has all of them.
+    /// Returns the numbers that these indices have within `outer`, which must contain them all.
     pub(super) fn within(&self, outer: &Self) -> Self {
         if let (Self::One([(start, limit)]), Self::One([(first, _)])) = (self, outer) {
             return Self::one(start - first, limit - first);
@@ -107,7 +109,8 @@ impl Ranges {
     }
 }
 
-/// `[0,36)`; `[0,36)∪[72,108)`; of many, the first two, the last, and their number.
+/// Prints `[0,36)` or `[0,36)∪[72,108)`; of many ranges, the first two, the last, and the number
+/// between.
 impl fmt::Display for Ranges {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.list() {
@@ -133,7 +136,7 @@ impl fmt::Display for Ranges {
 mod tests {
     use super::*;
 
-    /// The ranges of the bits of a number.
+    /// Returns the indices of the bits that are set in a number.
     fn of_bits(bits: u64) -> Ranges {
         let is_in = |at: u64| bits >> at & 1 == 1;
         Ranges::new((0..8).filter(|&at| is_in(at)).map(|at| (at, at + 1)))
@@ -143,7 +146,7 @@ mod tests {
         ranges.list().iter().flat_map(|&(start, limit)| start..limit).collect()
     }
 
-    /// Every pair of sets of eight indices, against the indices one by one.
+    /// Compares every pair of subsets of eight indices with the indices one by one.
     #[test]
     fn ranges_are_sets_of_indices() {
         for one in 0..256_u64 {

@@ -1,15 +1,16 @@
-//! [`Region`]: the part of an array that one device has, or that goes from one device to another.
+//! [`Region`]: a part of an array, such as a shard or a transfer.
 
 use std::{fmt, sync::Arc};
 
 use super::{TileBox, ranges::Ranges};
 
-/// Boxes of up to this many dimensions are within a [`Region`].
+/// The most dimensions of a box that is stored inline in a [`Region`].
 const INLINE: usize = 4;
 
-/// A part of an array: the indices whose coordinate in each dimension lies in one of the dimension's ranges.
+/// A part of an array: the indices whose coordinate in each dimension is in one of the dimension's
+/// ranges.
 ///
-/// Where every dimension has one range it is a box. The blocks of a cyclic sharding have several.
+/// It is a box if every dimension has one range. The regions of a cyclic sharding have several.
 ///
 /// ```
 /// use stridec::sharding::Sharding;
@@ -23,12 +24,13 @@ const INLINE: usize = 4;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Region(RegionForm);
 
-/// Equal regions have the same form. Plans make and copy a region for each transfer, and nearly all are boxes of few dimensions.
+/// The representation of a region. Equal regions have equal representations. Plans make and copy a
+/// region for each transfer, and nearly all are boxes of few dimensions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum RegionForm {
-    /// One range in each of the first `rank` dimensions; those after them are `(0, 0)`.
+    /// One range for each of the first `rank` dimensions. The rest are `(0, 0)`.
     Box { rank: u8, ranges: [(u64, u64); INLINE] },
-    /// More dimensions, or several ranges of one.
+    /// More dimensions, or several ranges in one.
     Lists(Arc<[Ranges]>),
 }
 
@@ -67,7 +69,8 @@ impl Region {
         }
     }
 
-    /// The ranges of each dimension, `[start, limit)`: they ascend, and there is an index between two of them that is in none.
+    /// Returns the ranges `[start, limit)` of each dimension. They ascend, with at least one index
+    /// left out between two ranges.
     #[must_use]
     pub fn dimensions(&self) -> impl ExactSizeIterator<Item = &[(u64, u64)]> + '_ {
         (0..self.rank()).map(|dimension| match &self.0 {
@@ -76,7 +79,7 @@ impl Region {
         })
     }
 
-    /// How many coordinates each dimension has.
+    /// Returns the number of coordinates in each dimension.
     pub fn sizes(&self) -> impl Iterator<Item = u64> + '_ {
         (0..self.rank()).map(|dimension| match &self.0 {
             RegionForm::Box { ranges, .. } => ranges[dimension].1 - ranges[dimension].0,
@@ -84,19 +87,19 @@ impl Region {
         })
     }
 
-    /// How many indices there are.
+    /// Returns the number of indices.
     #[must_use]
     pub fn elements(&self) -> u64 {
         self.sizes().product()
     }
 
-    /// Whether there is no index.
+    /// Returns true if there is no index.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.sizes().any(|size| size == 0)
     }
 
-    /// The same as a box; `None` where a dimension has several ranges.
+    /// Returns the region as a box, or `None` if a dimension has several ranges.
     #[must_use]
     pub fn as_box(&self) -> Option<TileBox> {
         if self.dimensions().any(|ranges| ranges.len() > 1) {
@@ -105,7 +108,7 @@ impl Region {
         TileBox::new(self.dimensions().map(|ranges| ranges[0]))
     }
 
-    /// The indices that both parts have; `None` where there are none.
+    /// Returns the indices in both regions, or `None` if there are none.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Option<Self> {
         let both = self.each().zip(other.each());
@@ -124,7 +127,7 @@ impl Region {
         (0..self.rank()).map(|dimension| self.ranges(dimension))
     }
 
-    /// Gives one dimension other coordinates.
+    /// Replaces the coordinates of one dimension.
     pub(crate) fn set(&mut self, dimension: usize, to: Ranges) {
         match (&mut self.0, to) {
             (RegionForm::Box { ranges, .. }, Ranges::One([range])) => ranges[dimension] = range,
@@ -136,20 +139,22 @@ impl Region {
         }
     }
 
-    /// The same with fewer coordinates in one dimension: from the `first` on, up to and without the one at `end`.
+    /// Returns the region with fewer coordinates in one dimension: from number `first` up to but
+    /// not including number `end`.
     pub(crate) fn with(&self, dimension: usize, first: u64, end: u64) -> Self {
         let mut part = self.clone();
         part.set(dimension, self.ranges(dimension).part(first, end));
         part
     }
 
-    /// Where the part lies in a shard that has all of it, and that holds the indices of `shard` without gaps.
+    /// Returns the indices of the region within `shard`, which must contain it and stores its own
+    /// indices without gaps.
     pub(crate) fn within(&self, shard: &Self) -> Self {
         let both = self.each().zip(shard.each());
         Self::new(both.map(|(own, shard)| own.within(&shard)))
     }
 
-    /// The same with dimension `order[d]` in place of dimension `d`.
+    /// Returns the region with dimension `order[d]` in place of dimension `d`.
     pub(crate) fn permuted(&self, order: &[usize]) -> Self {
         Self::new(order.iter().map(|&dimension| self.ranges(dimension)))
     }
@@ -174,7 +179,7 @@ impl fmt::Display for Region {
 mod tests {
     use super::*;
 
-    /// Whatever form a region is held in, equal ranges are equal regions.
+    /// Equal ranges are equal regions, whatever the representation.
     #[test]
     fn a_dimension_is_set_in_regions_of_every_rank() {
         let several = Ranges::new([(0, 1), (3, 5)]);

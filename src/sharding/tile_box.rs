@@ -1,49 +1,52 @@
-//! [`TileBox`]: the part of an array that one device has.
+//! [`TileBox`]: a box of indices of an array.
 
 use std::fmt;
 
 use smallvec::SmallVec;
 
-/// A box of indices: in each dimension those from `start` up to, and without, `limit`.
+/// A box of indices: in each dimension, the coordinates from `start` up to but not including
+/// `limit`.
 #[derive(Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TileBox {
-    /// `[start, limit)` of each dimension; no start is above its limit.
+    /// The range `[start, limit)` of each dimension. No start is above its limit.
     ranges: SmallVec<[(u64, u64); 4]>,
 }
 
 impl Clone for TileBox {
-    /// In one copy: `SmallVec` clones element by element, and plans have a box for each transfer.
+    /// Clones with one copy. `SmallVec` clones element by element, and plans have a box for each
+    /// transfer.
     fn clone(&self) -> Self {
         Self { ranges: SmallVec::from_slice(&self.ranges) }
     }
 }
 
 impl TileBox {
-    /// The box of these ranges, `[start, limit)` of each dimension; `None` where a start is above its limit.
+    /// Builds a box from the range `[start, limit)` of each dimension. Returns `None` if a start is
+    /// above its limit.
     #[must_use]
     pub fn new(ranges: impl IntoIterator<Item = (u64, u64)>) -> Option<Self> {
         let ranges: SmallVec<[(u64, u64); 4]> = ranges.into_iter().collect();
         ranges.iter().all(|(start, limit)| start <= limit).then_some(Self { ranges })
     }
 
-    /// `[start, limit)` of each dimension.
+    /// Returns the range `[start, limit)` of each dimension.
     #[must_use]
     pub fn ranges(&self) -> &[(u64, u64)] {
         &self.ranges
     }
 
-    /// Extents.
+    /// Returns the extents.
     pub fn sizes(&self) -> impl Iterator<Item = u64> + '_ {
         self.ranges.iter().map(|(start, limit)| limit - start)
     }
 
-    /// How many indices the box has.
+    /// Returns the number of indices in the box.
     #[must_use]
     pub fn elements(&self) -> u64 {
         self.sizes().product()
     }
 
-    /// Whether the box has no index.
+    /// Returns true if the box has no index.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ranges.iter().any(|(start, limit)| start == limit)

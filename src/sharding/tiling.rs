@@ -1,4 +1,4 @@
-//! [`Tiling`]: tiles and the devices that have them, in canonical form.
+//! [`Tiling`]: tiles and their devices, in canonical form.
 
 use super::{
     MAX_LISTED_DEVICES, NotWhole, ShardingError,
@@ -7,7 +7,7 @@ use super::{
     kind::{ShardingKind, field},
 };
 
-/// What a trailing dimension of the tile assignment counts; in XLA's canonical order.
+/// The meaning of a trailing dimension of the tile assignment, in XLA's canonical order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Subgroup {
     Manual,
@@ -27,19 +27,19 @@ impl Subgroup {
     }
 }
 
-/// An order of devices `0..count`.
+/// An order of the devices `0..count`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Ids {
     Iota(DigitPermutation),
     List {
         ids: Vec<u64>,
-        /// Where each device stands in `ids`.
+        /// The position of each device in `ids`.
         positions: Vec<u64>,
     },
 }
 
 impl Ids {
-    /// The order of a permutation of `0..ids.len()`.
+    /// Builds the order from a list, which must be a permutation of `0..ids.len()`.
     #[expect(clippy::cast_possible_truncation)] // devices are below the length
     pub(super) fn list(ids: Vec<u64>) -> Self {
         let mut positions = vec![0; ids.len()];
@@ -73,27 +73,29 @@ impl Ids {
     }
 }
 
-/// Tiles of an array, the subgroups behind them, and the order of the devices.
+/// The tiles of an array, their subgroups, and the order of the devices.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Tiling {
-    /// Tiles per dimension.
+    /// The number of tiles along each dimension.
     pub(super) tiles: Vec<u64>,
-    /// In the order of [`Subgroup::ALL`], each at most once and of at least two devices.
+    /// The subgroups in the order of [`Subgroup::ALL`]. Each occurs at most once and has at least
+    /// two devices.
     pub(super) subgroups: Vec<(Subgroup, u64)>,
-    /// Row-major over the tiles and the subgroups; copies ascend.
+    /// The devices, row-major over the tiles and the subgroups. Copies are in ascending order.
     pub(super) ids: Ids,
 }
 
-/// Tiles of which each has blocks of the array, dealt out in turn, and not one box.
+/// A block-cyclic sharding: each tile has several blocks of the array, assigned in turn.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Cyclic {
     pub(super) tiling: Tiling,
-    /// Indices of a block in each dimension, at least 1.
+    /// The size of a block in each dimension, at least 1.
     pub(super) blocks: Vec<u64>,
 }
 
 impl Tiling {
-    /// The canonical form. The product of all extents is the number of devices and fits an int64.
+    /// Brings tiles to canonical form. The product of all extents must be the number of devices and
+    /// fit an int64.
     pub(super) fn canonical(
         tiles: Vec<u64>,
         subgroups: &[(Subgroup, u64)],
@@ -141,7 +143,7 @@ impl Tiling {
         self.tiles.iter().product()
     }
 
-    /// The devices that have the same tile.
+    /// Returns the number of devices that have the same tile.
     pub(super) fn copies(&self) -> u64 {
         self.subgroups.iter().map(|(_, extent)| extent).product()
     }
@@ -158,7 +160,8 @@ impl Tiling {
     }
 }
 
-/// The subgroups without those of one device, equal ones merged, and the order in which that takes them.
+/// Drops subgroups of one device and merges equal ones. Also returns the indices of the remaining
+/// subgroups, in their new order.
 fn merge(subgroups: &[(Subgroup, u64)]) -> (Vec<(Subgroup, u64)>, Vec<usize>) {
     let (mut merged, mut order) = (Vec::new(), Vec::new());
     for kind in Subgroup::ALL {
@@ -176,8 +179,9 @@ fn merge(subgroups: &[(Subgroup, u64)]) -> (Vec<(Subgroup, u64)>, Vec<usize>) {
     (merged, order)
 }
 
-/// The digits with the dimensions of `extents` in `order`, those that it leaves out having one index, and the devices of
-/// the last `copies` ascending; `None` where a transposition does not say that.
+/// Reorders the dimensions of `extents`, dropping dimensions of extent 1 that `order` does not
+/// list, and sorts each group of `copies` devices. Returns `None` if no transposition expresses the
+/// result.
 fn arranged(
     digits: &DigitPermutation,
     extents: &[u64],
@@ -198,11 +202,11 @@ fn arranged(
     Some(DigitPermutation::new(groups.concat()))
 }
 
-/// The same with listed devices.
+/// Does the work of [`arranged`] on a list of devices.
 #[expect(clippy::cast_possible_truncation)] // extents multiply to the length of the list
 fn arranged_list(ids: &[u64], extents: &[u64], order: &[usize], copies: u64) -> Vec<u64> {
     let mut arranged = if order.windows(2).all(|pair| pair[0] < pair[1]) {
-        ids.to_vec() // what is left out has one index
+        ids.to_vec() // dimensions that are left out have one index
     } else {
         let mut strides = vec![1; extents.len()];
         for dimension in (1..extents.len()).rev() {

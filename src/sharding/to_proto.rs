@@ -1,4 +1,4 @@
-//! Shardings to protos, byte for byte as XLA writes them.
+//! Writes shardings to protos, byte for byte as XLA does.
 
 use prost::Message as _;
 
@@ -25,7 +25,7 @@ impl Sharding {
     ///
     /// # Errors
     ///
-    /// Where the sharding is given by boxes, or deals out blocks, for which there is no message.
+    /// Returns an error for boxes and cyclic shardings, for which there is no message.
     pub fn encode(&self) -> Result<Vec<u8>, ShardingError> {
         Ok(OpSharding::try_from(self)?.encode_to_vec())
     }
@@ -66,7 +66,7 @@ impl TryFrom<&Sharding> for OpSharding {
     }
 }
 
-/// The error of a sharding that XLA does not have.
+/// Returns the error for a sharding that XLA cannot express.
 fn no_form(given: String) -> ShardingError {
     let reason = "xla.OpSharding has no such form".to_owned();
     ShardingError::Unsupported { field: FieldPath::new("sharding"), given, reason }
@@ -160,7 +160,7 @@ fn axis_refs(axes: &[AxisRef]) -> Vec<AxisRefProto> {
         .collect()
 }
 
-/// Numbers of a sharding came from an int64.
+/// Converts a number of a sharding, which always fits an int64.
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

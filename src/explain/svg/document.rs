@@ -1,4 +1,5 @@
-//! A document: one layout, or both sides of an operation and what moves between them.
+//! A document for one layout, or for both sides of an operation and the elements that move between
+//! them.
 
 use maud::{Markup, html};
 
@@ -15,16 +16,16 @@ use crate::explain::{
     sentences::Sentences,
 };
 
-/// Width of a picture of one layout, in pixels.
+/// The width of a picture of one layout, in pixels.
 pub(super) const WIDTH: usize = 760;
-/// Width of each side of an operation.
+/// The width of each side of an operation, in pixels.
 const SIDE: usize = 500;
-/// Pixels around a document, and between its parts.
+/// The margin around a document, and the distance between its parts, in pixels.
 pub(super) const GAP: usize = 20;
 /// The most rows of a grid.
 pub(super) const MAX_ROWS: usize = 16;
 
-/// Draws a picture as an SVG document, both layouts side by side for an operation.
+/// Draws a picture as an SVG document. An operation has both layouts side by side.
 ///
 /// ```
 /// use stridec::{explain::{Picture, Side, svg}, stride::StrideDescriptor};
@@ -43,9 +44,10 @@ pub fn svg(picture: &Picture<'_>) -> String {
     document(column(parts, GAP), picture.title, true).into_string()
 }
 
-/// The same as several documents for a page, which sets the sides beside each other or below: each side, and what moves.
+/// Draws a picture as several documents, so that a page can arrange them: one for each side, and
+/// one for the elements that move.
 ///
-/// The first document holds the style of all.
+/// The first document has the style of all.
 pub(in crate::explain) fn documents(picture: &Picture<'_>) -> (Vec<Markup>, Option<Markup>) {
     let PictureParts { sides, moves } = drawn(picture);
     let names =
@@ -57,9 +59,9 @@ pub(in crate::explain) fn documents(picture: &Picture<'_>) -> (Vec<Markup>, Opti
 
 /// The parts of a picture.
 struct PictureParts {
-    /// The layout, or source and destination.
+    /// The layout, or the source and the destination.
     sides: Vec<SvgPart>,
-    /// Elements on their way, where any move.
+    /// The elements that move, if there are any.
     moves: Option<SvgPart>,
 }
 
@@ -84,7 +86,7 @@ fn drawn(picture: &Picture<'_>) -> PictureParts {
     PictureParts { sides, moves }
 }
 
-/// A part as a document of its own.
+/// Makes a document of one part.
 pub(super) fn document(part: SvgPart, title: &str, styled: bool) -> Markup {
     let SvgPart { markup, width, height } = part;
     let (width, height) = (width + 2 * GAP, height + 2 * GAP);
@@ -98,7 +100,7 @@ pub(super) fn document(part: SvgPart, title: &str, styled: bool) -> Markup {
     }
 }
 
-/// One layout: its notation, what it means, the array, the memory, and the digits.
+/// Draws one layout: its text, its description, the array, the memory, and the digits.
 fn side(
     side: Side<'_>,
     common: Option<[usize; 2]>,
@@ -127,7 +129,8 @@ fn side(
     let drawn = grids.iter().map(|grid| grid::draw(grid, followed)).collect();
     let array = flow(drawn, width + 60, GAP);
     let memory = strip::draw(descriptor, followed, width);
-    // One key for all that is coloured by its place in the whole memory; a grid with a scale of its own has its own key.
+    // One key explains the colours of all parts that are coloured by place in the whole memory. A
+    // grid with its own scale has its own key.
     let whole = (descriptor.elements() > 0)
         .then(|| offsets_key([0, descriptor.physical_elements() - 1], words.padding.is_some()));
     if grids.iter().any(Grid::is_coloured_by_all) {
@@ -146,7 +149,7 @@ fn side(
     column(parts, GAP - 4)
 }
 
-/// The table of digits, in lines of text.
+/// Writes the table of digits as lines of text.
 fn digits(words: &Sentences) -> SvgPart {
     let name = words.digits.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).max(5);
     let columns = [text_width(name + 13), text_width(name + 27)];

@@ -1,4 +1,4 @@
-//! Who sends how much to whom, drawn: arrows between the devices of both sides, and a matrix.
+//! Draws the bytes between devices: arrows between the devices of both sides, and a matrix.
 
 use std::fmt::Write as _;
 
@@ -10,16 +10,16 @@ use crate::explain::{
     flows::{self, Flows},
 };
 
-/// The most groups that are shown in cells with text.
+/// The most groups whose cells have text.
 const MAX_CELLS: usize = 16;
 /// The most arrows.
 const MAX_ARROWS: usize = 600;
-/// Pixels between senders and receivers.
+/// The distance between senders and receivers, in pixels.
 const BETWEEN: usize = 420;
-/// The widest arrow, in pixels.
+/// The width of the widest arrow, in pixels.
 const THICK: usize = 5;
 
-/// Senders and receivers, with a curve for each pair.
+/// Draws senders and receivers, with a curve for each pair.
 pub(super) fn arrows(flows: &Flows) -> SvgPart {
     let groups = flows.groups();
     let high = if groups <= MAX_CELLS { CELL + 4 } else { LINE - 4 };
@@ -27,7 +27,7 @@ pub(super) fn arrows(flows: &Flows) -> SvgPart {
     let wide = names.iter().map(|name| text_width(name.chars().count())).max().unwrap_or(0) + 12;
     let top = 2 * LINE + 6;
     let most = flows.most().max(1);
-    // Whole senders, as many as there is room for.
+    // A sender is drawn with all of its arrows, or not at all.
     let mut shown = 0;
     let mut drawn = vec![];
     for group in 0..flows.groups_of(0) {
@@ -38,7 +38,7 @@ pub(super) fn arrows(flows: &Flows) -> SvgPart {
         drawn.extend(from.into_iter().filter(|((from, to), _)| from != to));
         shown = group + 1;
     }
-    // The ends of arrows stand beside each other, in the order of the other ends.
+    // The ends of arrows at one device are next to each other, in the order of their other ends.
     let mut leaving = vec![0; groups];
     let mut arriving = vec![0; groups];
     for ((from, to), _) in &drawn {
@@ -111,14 +111,15 @@ pub(super) fn arrows(flows: &Flows) -> SvgPart {
     SvgPart { markup, width, height: top + groups * high + 2 }
 }
 
-/// The width of an arrow in pixels: its share of the thickest, thinner where there are many.
+/// Returns the width of an arrow in pixels, in proportion to its bytes. If there are many arrows,
+/// all are thinner.
 fn thickness(bytes: u128, most: u128, count: usize) -> usize {
     let thick = if count <= 64 { THICK } else { 2 };
     let share = bytes.saturating_mul(thick as u128) / most;
     usize::try_from(share).unwrap_or(thick).clamp(1, thick)
 }
 
-/// What a device does, or a group of them.
+/// Describes the bytes of a device or of a group.
 fn said(flows: &Flows, group: usize) -> String {
     let [sent, received, kept] =
         [&flows.sent, &flows.received, &flows.kept].map(|of| flows::bytes(of[group]));
@@ -126,7 +127,7 @@ fn said(flows: &Flows, group: usize) -> String {
     format!("{of} {}: sends {sent}, receives {received}, keeps {kept}", flows.name(group))
 }
 
-/// Bytes from the devices of the rows to those of the columns.
+/// Draws the matrix of bytes that the devices of the rows send to the devices of the columns.
 pub(super) fn matrix(flows: &Flows) -> SvgPart {
     let [senders, receivers] = [flows.groups_of(0), flows.groups_of(1)];
     let with_text = flows.groups() <= MAX_CELLS;
@@ -140,7 +141,7 @@ pub(super) fn matrix(flows: &Flows) -> SvgPart {
     let top = head + LINE + 4;
     let most = flows.most();
     let at = |from: usize, to: usize| (left + to * wide, top + from * high);
-    // Of many devices, some have their number beside them.
+    // If there are many devices, only some have their number next to them.
     let every = if with_text { 1 } else { 8 };
     let cell = |from: usize, to: usize| {
         let bytes = flows.moved.get(&(from, to)).copied().unwrap_or(0);
@@ -199,7 +200,7 @@ pub(super) fn matrix(flows: &Flows) -> SvgPart {
     SvgPart { markup, width, height: bottom + if total { LINE + 6 } else { 2 } }
 }
 
-/// The colour of a number of bytes.
+/// Returns the colour of a number of bytes.
 fn shade(bytes: u128, most: u128) -> Colour {
     let share = bytes.saturating_mul(1 << 10) / most.max(1);
     Colour::of(u64::try_from(share).unwrap_or(1 << 10), (1 << 10) + 1)

@@ -1,4 +1,4 @@
-//! The logical array, drawn.
+//! Draws grids of the logical array.
 
 use std::fmt::Write as _;
 
@@ -9,12 +9,12 @@ use super::scene::{
 };
 use crate::explain::{grid::Grid, paint::Paint, shown::Item};
 
-/// The most cells for which lines show the order of memory.
+/// The most cells of a grid in which lines show the order of memory.
 const MAX_PATH: usize = 400;
-/// The most pixels that such a line reaches into a cell.
+/// The most pixels by which such a line extends into a cell.
 const MAX_HALF: usize = 4;
 
-/// Draws a grid; places in `followed` are outlined.
+/// Draws a grid. Places in `followed` are outlined.
 pub(super) fn draw(grid: &Grid<'_>, followed: &[u64]) -> SvgPart {
     let width = widest(grid);
     let [rows, columns] = &grid.items;
@@ -102,7 +102,7 @@ pub(super) fn draw(grid: &Grid<'_>, followed: &[u64]) -> SvgPart {
     SvgPart { markup, width: (right + tail).max(caption).max(key), height: bottom + 2 }
 }
 
-/// Width of every cell of a grid, in pixels.
+/// Returns the width of every cell of a grid, in pixels.
 fn widest(grid: &Grid<'_>) -> usize {
     let ticks = grid.items[1].iter().map(|item| label(grid, 1, *item).len()).max().unwrap_or(0);
     cell_width(ticks.max(grid.label_width()))
@@ -115,7 +115,7 @@ fn label(grid: &Grid<'_>, side: usize, item: Item) -> String {
     }
 }
 
-/// Short lines from cell to cell, where neighbours on the page are neighbours in memory.
+/// Draws short lines between cells that are neighbours both on the page and in memory.
 fn path(
     centres: &mut [(u64, [usize; 2])],
     at: impl Fn(usize, usize) -> [usize; 2],
@@ -131,7 +131,7 @@ fn path(
         if before + 1 != place || r0.abs_diff(r1) > 1 || c0.abs_diff(c1) > 1 {
             continue;
         }
-        // A few pixels on both sides of the cells' border, so that the numbers stay free.
+        // A few pixels on both sides of the border, so that no line crosses a number.
         let [[x0, y0], [x1, y1]] = [at(r0, c0), at(r1, c1)];
         let ends = |from: usize, to: usize, size: usize, most: usize| {
             let (middle, half) = (from.midpoint(to) + size / 2, (from.abs_diff(to) / 8).min(most));

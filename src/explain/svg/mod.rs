@@ -1,4 +1,4 @@
-//! Pictures as SVG: small files, text as text, readable in light and dark.
+//! Draws pictures as SVG: small files, with text as text, readable in light and dark mode.
 
 mod document;
 mod flows;

@@ -1,4 +1,4 @@
-//! A run of elements on its way from one memory to the other.
+//! Draws elements that move from one memory to the other.
 
 use maud::{Markup, html};
 
@@ -8,11 +8,11 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// Pixels between the two memories.
+/// The distance between the two memories, in pixels.
 const BETWEEN: usize = 90;
 
-/// Draws each followed element in both memories, in the order of addresses, with a curve from place to place; `all` says
-/// that no other element moves.
+/// Draws each followed element in both memories, in the order of addresses, with a curve between
+/// its places. `all` is true if no other element moves.
 pub(super) fn draw(
     [source, destination]: [&StrideDescriptor; 2],
     run: &[Move],
@@ -60,7 +60,7 @@ pub(super) fn draw(
 
 struct MemoryRow {
     markup: Markup,
-    /// Each drawn place and where its cell begins.
+    /// Each drawn place, and the start of its cell in pixels.
     places: Vec<(u64, usize)>,
     wide: usize,
     end: usize,
@@ -73,7 +73,7 @@ impl MemoryRow {
     }
 }
 
-/// The cells of some places in the order of addresses, with what lies between them.
+/// Draws the cells of some places in the order of addresses, with gaps between them.
 fn row(descriptor: &StrideDescriptor, mut coloured: Vec<(u64, Colour)>, width: usize) -> MemoryRow {
     coloured.sort_by_key(|&(place, _)| place);
     coloured.dedup_by_key(|&mut (place, _)| place);

@@ -1,4 +1,4 @@
-//! The results of a program, drawn.
+//! Draws the results of a program.
 
 use maud::{Markup, html};
 
@@ -39,7 +39,8 @@ impl ProgramPicture<'_> {
         document(column(parts.collect(), 2 * GAP), name, true).into_string()
     }
 
-    /// A result's array and its key, as a document of its own; `styled` with the style of all.
+    /// Draws a result's array and its key as one document. If `styled` is set, it has the style of
+    /// all.
     pub(in crate::explain) fn result_document(
         &self,
         drawn: &ResultDrawing<'_>,
@@ -48,7 +49,7 @@ impl ProgramPicture<'_> {
         document(mosaic(drawn), self.ways.program().name(), styled)
     }
 
-    /// Makes what is drawn of a result in a document.
+    /// Makes the grids of a result, sized for a document.
     pub(in crate::explain) fn with_drawn<T>(
         &self,
         result: usize,
@@ -58,7 +59,7 @@ impl ProgramPicture<'_> {
     }
 }
 
-/// The array, each element in the colour of its source, and the key.
+/// Draws the array, each element in the colour of its source, and the key.
 fn mosaic(drawn: &ResultDrawing<'_>) -> SvgPart {
     let followed: Vec<u64> =
         drawn.element.iter().filter_map(|index| drawn.array.offset(index).ok()).collect();
@@ -81,7 +82,7 @@ fn mosaic(drawn: &ResultDrawing<'_>) -> SvgPart {
     column(parts, GAP - 4)
 }
 
-/// The way of the chosen element, a line for each instruction.
+/// Writes the way of the chosen element, with a line for each instruction.
 fn way(drawn: &ResultDrawing<'_>) -> SvgPart {
     let Some((index, way)) = drawn.way() else {
         return SvgPart { markup: html! {}, width: 0, height: 0 };

@@ -1,4 +1,4 @@
-//! A reshard, drawn: the array as both sides have it, who sends to whom, and how much.
+//! Draws a reshard: the array on both sides, and the bytes between devices.
 
 use maud::{Markup, html};
 
@@ -17,24 +17,24 @@ use crate::{
     sharding::Holders,
 };
 
-/// Width of a document.
+/// The width of a document, in pixels.
 const WIDTH: usize = 1000;
-/// Width of the array on each side.
+/// The width of the array on each side, in pixels.
 const SIDE: usize = 400;
-/// Height of the array, where its extents do not say less.
+/// The greatest height of the array, in pixels.
 const MAX_HEIGHT: usize = 400;
 /// The most groups of devices.
 pub(in crate::explain) const MAX_GROUPS: usize = 64;
 /// The most colours of one tile.
 const MAX_BANDS: usize = 16;
 
-/// What is drawn: parts of one document, or documents of their own.
+/// The parts of one document, or separate documents.
 pub(in crate::explain) struct ReshardParts<T> {
     /// The array before and after.
     pub(in crate::explain) sides: Vec<T>,
-    /// Who sends to whom.
+    /// The arrows between senders and receivers.
     pub(in crate::explain) arrows: T,
-    /// How much.
+    /// The matrix of bytes.
     pub(in crate::explain) matrix: T,
 }
 
@@ -91,7 +91,7 @@ impl ReshardPicture<'_> {
         ReshardParts { sides, arrows: arrows(&flows), matrix: matrix(&flows) }
     }
 
-    /// The same as several documents for a page; the first has the style of all.
+    /// Draws the reshard as several documents for a page. The first has the style of all.
     pub(in crate::explain) fn documents(&self) -> ReshardParts<Markup> {
         let ReshardParts { sides, arrows, matrix } = self.parts();
         let sides = sides.into_iter().enumerate();
@@ -104,7 +104,7 @@ impl ReshardPicture<'_> {
     }
 }
 
-/// The array as one side has it, in planes.
+/// Draws the array with the tiles of one side, in planes.
 fn side(map: &Map<'_>, view: &View, flows: &Flows) -> SvgPart {
     let several = map.planes.len() > 1;
     let width = if several { (SIDE - GAP) / 2 } else { SIDE };
@@ -116,7 +116,7 @@ fn side(map: &Map<'_>, view: &View, flows: &Flows) -> SvgPart {
     flow(planes, SIDE + 80, GAP)
 }
 
-/// One plane, to scale as far as strips stay visible.
+/// Draws one plane, to scale if all strips stay visible.
 fn plane(map: &Map<'_>, view: &View, flows: &Flows, plane: &[Strip], width: usize) -> SvgPart {
     let size = |dimension: Option<usize>| dimension.map_or(1, |dimension| view.sizes[dimension]);
     let [rows, columns] = &map.strips;
@@ -159,7 +159,7 @@ fn plane(map: &Map<'_>, view: &View, flows: &Flows, plane: &[Strip], width: usiz
     SvgPart { markup, width: left + width + 2, height: top + height + 2 }
 }
 
-/// Where a tile is drawn.
+/// The rectangle in which a tile is drawn.
 #[derive(Clone, Copy)]
 struct TileRect {
     x: usize,
@@ -168,14 +168,15 @@ struct TileRect {
     height: usize,
 }
 
-/// `device 0`, `devices 0, 4 and 2 more`.
+/// Returns `device 0` or `devices 0, 4 and 2 more`.
 fn who(holders: Holders<'_>, flows: &Flows) -> String {
     let devices = if holders.len() == 1 { "device" } else { "devices" };
     let more = if flows.is_by_device() { "" } else { " in the first tile" };
     format!("{devices} {}{more}", listed(holders))
 }
 
-/// The devices of a tile that have a colour in it, and where each begins and ends.
+/// Returns the devices of a tile that get a coloured band in it, and the start and end of each
+/// band.
 fn bands(
     TileRect { x, width, .. }: TileRect,
     holders: Holders<'_>,
@@ -189,7 +190,7 @@ fn bands(
         .map(move |(number, device)| (device, [at(number), at(number + 1)]))
 }
 
-/// A tile in the colours of the devices that have it.
+/// Draws a tile in the colours of its devices.
 fn tile(place: TileRect, holders: Holders<'_>, flows: &Flows, title: &str) -> Markup {
     let TileRect { x, y, width, height } = place;
     let gap = usize::from(width > 3 && height > 3);
@@ -203,11 +204,12 @@ fn tile(place: TileRect, holders: Holders<'_>, flows: &Flows, title: &str) -> Ma
     }
 }
 
-/// The numbers of the devices that have a tile, where there is room.
+/// Writes the numbers of a tile's devices, if there is room.
 fn numbers(place: TileRect, holders: Holders<'_>, flows: &Flows, at: [usize; 2]) -> Markup {
     let bands = bands(place, holders);
     let longest = text_width((flows.devices() - 1).to_string().len()) + 4;
-    // Those of small tiles stand at every second, or third, of them, and reach into their neighbours.
+    // Small tiles have numbers only at every second or third tile, so that they may extend into
+    // neighbours.
     let fits =
         |at: usize, size: usize, label: usize| at.is_multiple_of(label.div_ceil(size.max(1)));
     let drawn = fits(at[0], place.height, LINE - 4)

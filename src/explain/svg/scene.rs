@@ -1,32 +1,32 @@
-//! What every part of a document is drawn with: sizes in pixels, text, and parts put below one another.
+//! The parts of documents: sizes in pixels, text, cells, and arrangement of parts.
 
 use maud::{Markup, PreEscaped, html};
 
 use crate::explain::colour::Colour;
 
-/// Height of a cell.
+/// The height of a cell.
 pub(super) const CELL: usize = 24;
-/// Height of a line of text.
+/// The height of a line of text.
 pub(super) const LINE: usize = 18;
 
-/// A part of a document and the room that it takes.
+/// A part of a document, and its size.
 pub(super) struct SvgPart {
     pub(super) markup: Markup,
     pub(super) width: usize,
     pub(super) height: usize,
 }
 
-/// Width of so many characters of the monospaced text, in pixels.
+/// Returns the width of monospaced text in pixels.
 pub(super) fn text_width(characters: usize) -> usize {
     (characters * 73).div_ceil(10)
 }
 
-/// Width of a cell that holds so many characters.
+/// Returns the width of a cell for a label of this many characters.
 pub(super) fn cell_width(characters: usize) -> usize {
     text_width(characters).max(16) + 12
 }
 
-/// Parts below one another, `gap` pixels apart.
+/// Arranges parts in a column, `gap` pixels apart.
 pub(super) fn column(parts: Vec<SvgPart>, gap: usize) -> SvgPart {
     let (mut y, mut width) = (0, 0);
     let mut placed = vec![];
@@ -42,7 +42,7 @@ pub(super) fn column(parts: Vec<SvgPart>, gap: usize) -> SvgPart {
     }
 }
 
-/// Parts beside one another, in lines of at most `width` pixels.
+/// Arranges parts in lines of at most `width` pixels.
 pub(super) fn flow(parts: Vec<SvgPart>, width: usize, gap: usize) -> SvgPart {
     let (mut x, mut y, mut high, mut wide) = (0, 0, 0, 0);
     let mut placed = vec![];
@@ -59,9 +59,9 @@ pub(super) fn flow(parts: Vec<SvgPart>, width: usize, gap: usize) -> SvgPart {
     SvgPart { markup: html! { @for part in placed { (part) } }, width: wide, height: y + high }
 }
 
-/// A paragraph in lines of at most `width` pixels.
+/// Breaks a paragraph into lines of at most `width` pixels.
 pub(super) fn paragraph(text: &str, width: usize, class: &str) -> SvgPart {
-    // Sentences are set in a proportional face, narrower than the monospaced one.
+    // Sentences have a proportional font, which is narrower than the monospaced one.
     let most = (width * 10 / 66).max(20);
     let mut lines: Vec<String> = vec![];
     for word in text.split(' ') {
@@ -82,7 +82,7 @@ pub(super) fn paragraph(text: &str, width: usize, class: &str) -> SvgPart {
     SvgPart { markup, width, height }
 }
 
-/// A cell: an element in the colour of its place, or padding.
+/// Draws a cell: an element in the colour of its place, or padding.
 pub(super) fn cell(
     at: [usize; 2],
     width: usize,
@@ -93,7 +93,7 @@ pub(super) fn cell(
     html! { (ground(at, width, colour, title)) (text(at, width, label, colour)) }
 }
 
-/// The ground of a cell.
+/// Draws the background of a cell.
 pub(super) fn ground(
     [x, y]: [usize; 2],
     width: usize,
@@ -107,7 +107,7 @@ pub(super) fn ground(
     }
 }
 
-/// The text of a cell.
+/// Draws the text of a cell.
 pub(super) fn text(
     [x, y]: [usize; 2],
     width: usize,
@@ -122,7 +122,8 @@ pub(super) fn text(
     html! { text class=(class) x=(x + width / 2) y=(y + 16) { (label) } }
 }
 
-/// A key to the colours: what they run from and to, and what is hatched where anything is.
+/// Draws the key of a colour scale, with the labels of both ends, and the meaning of hatching if it
+/// is used.
 pub(super) fn key([first, last]: [&str; 2], hatched: Option<&str>) -> SvgPart {
     let swatches = 12;
     let width = |text: &str| text_width(text.chars().count());
@@ -145,19 +146,19 @@ pub(super) fn key([first, last]: [&str; 2], hatched: Option<&str>) -> SvgPart {
     SvgPart { markup, width, height: LINE }
 }
 
-/// A key to colours that run along memory.
+/// Draws the key of a colour scale along memory.
 pub(super) fn offsets_key([first, last]: [u64; 2], padding: bool) -> SvgPart {
     let (first, last) = (format!("offset {first}"), format!("offset {last}"));
     key([&first, &last], padding.then_some("padding"))
 }
 
-/// A line of a box: its class says how strong.
+/// Draws a line of a box, in the class for its strength.
 pub(super) fn stroke(strength: u8, [x1, y1]: [usize; 2], [x2, y2]: [usize; 2]) -> Markup {
     let class = if strength > 1 { "o" } else { "i" };
     html! { path.(class) d=(format!("M{x1} {y1}L{x2} {y2}")) {} }
 }
 
-/// The style of a document; the same file reads in light and in dark.
+/// Returns the style of a document, which suits light and dark mode.
 pub(super) fn style() -> Markup {
     html! {
         style {

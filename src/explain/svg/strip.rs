@@ -1,4 +1,4 @@
-//! Memory, drawn.
+//! Draws memory.
 
 use maud::html;
 
@@ -11,10 +11,10 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The most lines where all of memory is shown.
+/// The most lines of memory that are shown completely.
 const MAX_LINES: usize = 8;
 
-/// Draws memory in lines of at most `width` pixels; places in `followed` are outlined.
+/// Draws memory in lines of at most `width` pixels. Places in `followed` are outlined.
 pub(super) fn draw(descriptor: &StrideDescriptor, followed: &[u64], width: usize) -> SvgPart {
     let places = descriptor.physical_elements();
     let margin = text_width(places.to_string().len()) + 8;

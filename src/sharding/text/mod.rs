@@ -1,4 +1,5 @@
-//! Shardings from text: XLA's, which [`Sharding`](super::Sharding)'s `FromStr` reads, and Shardy's.
+//! Reads shardings from XLA's text, with the `FromStr` of [`Sharding`](super::Sharding), and from
+//! Shardy's.
 //!
 //! ```text
 //! sharding = single | "{" [ single { "," single } ] "}"
@@ -16,7 +17,7 @@
 //! refs     = ref { "," ref };  ref = name [ ":(" n ")" n ]
 //! ```
 //!
-//! A text is read into the message of `xla.OpSharding`, whose rules are then checked in one place.
+//! A text is converted to the message `xla.OpSharding`, whose rules are checked in one place.
 
 mod cursor;
 mod named;
@@ -44,7 +45,7 @@ impl FromStr for Sharding {
         cursor.end()?;
         let sharding = Self::try_from(&proto)?;
         let Some(blocks) = blocks else { return Ok(sharding) };
-        // A negative size breaks the rule of sizes as 0 does, but is told as it was given.
+        // A negative size breaks the same rule as 0, but the error quotes it as it was given.
         if let Some(at) = blocks.iter().position(|&block| block < 1) {
             return Err(rule(
                 FieldPath::new("blocks").index(at),

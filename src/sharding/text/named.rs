@@ -15,7 +15,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, ShardingError>;
 
-/// The axes of a mesh by their names.
+/// The axes of a mesh by name.
 pub(super) struct Axes(HashMap<String, i64>);
 
 impl Axes {
@@ -27,11 +27,11 @@ impl Axes {
         (0..).take(self.0.len()).map(whole).collect()
     }
 
-    /// An axis, or a part of one.
+    /// Reads a reference to an axis, or to a part of one.
     fn reference(&self, cursor: &mut Cursor<'_>) -> Result<AxisRefProto> {
         let offset = cursor.place();
         let name = cursor.name()?;
-        // A name that is no axis but a number is the place of one.
+        // A number that is not the name of an axis is the index of one.
         let Some(axis) = self.0.get(&name).copied().or_else(|| name.parse().ok()) else {
             let reason = format!("expected an axis of the mesh, got {name:?}");
             return Err(ShardingError::Syntax { offset, reason });
@@ -46,7 +46,7 @@ impl Axes {
         Ok(reference)
     }
 
-    /// The axes of a list, up to the brace that closes it.
+    /// Reads a list of axes in braces.
     pub(super) fn references(&self, cursor: &mut Cursor<'_>) -> Result<Vec<AxisRefProto>> {
         cursor.expect("{")?;
         let mut axes = Vec::new();
@@ -57,7 +57,7 @@ impl Axes {
         Ok(axes)
     }
 
-    /// The axes of every dimension, up to the bracket that closes them.
+    /// Reads the axes of every dimension, in brackets.
     pub(super) fn dimensions(&self, cursor: &mut Cursor<'_>) -> Result<Vec<DimensionSharding>> {
         cursor.expect("[")?;
         let mut dimensions = Vec::new();
@@ -75,7 +75,7 @@ impl Axes {
                 }
                 Ok(())
             })?;
-            // Shardy's priority of the dimension, of which an array that exists says nothing.
+            // Shardy's priority of the dimension, which says nothing about an array that exists.
             if cursor.eat("p") {
                 cursor.number()?;
             }
@@ -90,7 +90,7 @@ fn whole(mesh_axis_index: i64) -> AxisRefProto {
     AxisRefProto { mesh_axis_index, sub_axis_info: None }
 }
 
-/// The axes of a mesh, up to the bracket that closes them.
+/// Reads the axes of a mesh, in brackets.
 pub(super) fn mesh_axes(cursor: &mut Cursor<'_>) -> Result<MeshProto> {
     cursor.expect("[")?;
     let mut mesh = MeshProto::default();
@@ -103,7 +103,7 @@ pub(super) fn mesh_axes(cursor: &mut Cursor<'_>) -> Result<MeshProto> {
     Ok(mesh)
 }
 
-/// A sharding by a mesh, after its opening brace.
+/// Reads a sharding by a mesh, after its opening brace.
 pub(super) fn named(cursor: &mut Cursor<'_>) -> Result<OpSharding> {
     let mut proto = NamedShardingProto::default();
     if cursor.eat("maximal_mesh") {
@@ -160,7 +160,7 @@ pub(super) fn named(cursor: &mut Cursor<'_>) -> Result<OpSharding> {
     Ok(OpSharding { named_sharding: Some(Box::new(proto)), ..OpSharding::default() })
 }
 
-/// The lists of axes behind the dimensions, in any order.
+/// Reads the lists of axes after the dimensions, in any order.
 pub(super) fn lists(
     cursor: &mut Cursor<'_>,
     axes: &Axes,

@@ -1,4 +1,4 @@
-//! Shardy's text, as JAX writes it into `StableHLO`.
+//! Reads Shardy's text, as JAX writes it into `StableHLO`.
 
 use super::{
     cursor::Cursor,
@@ -12,8 +12,9 @@ use crate::{
 
 type Result<T> = std::result::Result<T, ShardingError>;
 
-/// Reads Shardy's text, such as `#sdy.sharding<@mesh, [{"x"}, {"y", ?}]>`, with the text of its mesh where it names one:
-/// `sdy.mesh @mesh = <["x"=2, "y"=4]>`, or what stands behind the `=`; attributes in braces may follow.
+/// Reads Shardy's text, such as `#sdy.sharding<@mesh, [{"x"}, {"y", ?}]>`. If it names a mesh,
+/// `mesh` is the text of that mesh: `sdy.mesh @mesh = <["x"=2, "y"=4]>`, or only the part after
+/// `=`. Attributes in braces may follow.
 ///
 /// ```
 /// use stridec::sharding::parse_shardy;
@@ -24,7 +25,8 @@ type Result<T> = std::result::Result<T, ShardingError>;
 ///
 /// # Errors
 ///
-/// Where a text is not of that form, the mesh is missing, or the sharding breaks a rule.
+/// Returns an error if a text has another form, if the mesh is missing, or if the sharding breaks a
+/// rule.
 pub fn parse_shardy(text: &str, mesh: Option<&str>) -> Result<Sharding> {
     let mut cursor = whole(text)?;
     cursor.eat("#sdy.sharding");
@@ -59,7 +61,7 @@ pub fn parse_shardy(text: &str, mesh: Option<&str>) -> Result<Sharding> {
     })
 }
 
-/// The name of a mesh, after its `@`.
+/// Reads the name of a mesh, after its `@`.
 fn name<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str> {
     let rest = cursor.rest();
     let letter = |byte: &u8| byte.is_ascii_alphanumeric() || b"_$.-".contains(byte);
@@ -68,7 +70,7 @@ fn name<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str> {
     Ok(name)
 }
 
-/// The mesh of a text that may give its name.
+/// Reads a mesh whose text may start with its name.
 fn named_mesh(text: &str, wanted: &str) -> Result<MeshProto> {
     let mut cursor = whole(text)?;
     if cursor.eat("sdy.mesh") {
@@ -82,7 +84,7 @@ fn named_mesh(text: &str, wanted: &str) -> Result<MeshProto> {
         cursor.expect("=")?;
     }
     let mesh = mesh(&mut cursor)?;
-    // Attributes of the operation say the same once more.
+    // Attributes of the operation repeat the axes.
     if cursor.eat("{") {
         cursor.skip_braces()?;
     }
@@ -90,7 +92,7 @@ fn named_mesh(text: &str, wanted: &str) -> Result<MeshProto> {
     Ok(mesh)
 }
 
-/// `<["x"=2, "y"=4], device_ids=[…]>`.
+/// Reads `<["x"=2, "y"=4], device_ids=[…]>`.
 fn mesh(cursor: &mut Cursor<'_>) -> Result<MeshProto> {
     cursor.expect("<")?;
     let mut mesh = mesh_axes(cursor)?;

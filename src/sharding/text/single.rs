@@ -1,4 +1,4 @@
-//! The text of tiles, of the forms that are one word, and of tuples.
+//! The text of tiles, of one-word forms, and of tuples.
 
 use super::{cursor::Cursor, named::named};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, ShardingError>;
 
-/// A sharding, up to the brace that closes it, and the sizes of the blocks that it deals out.
+/// Reads a sharding in braces, and the block sizes of a cyclic one.
 pub(super) fn sharding(cursor: &mut Cursor<'_>) -> Result<(OpSharding, Option<Vec<i64>>)> {
     cursor.expect("{")?;
     if !cursor.sees("{") && !cursor.sees("}") {
@@ -34,7 +34,7 @@ pub(super) fn sharding(cursor: &mut Cursor<'_>) -> Result<(OpSharding, Option<Ve
     Ok((tuple, None))
 }
 
-/// The sharding of one array, after its opening brace.
+/// Reads the sharding of one array, after its opening brace.
 fn single(cursor: &mut Cursor<'_>) -> Result<(OpSharding, Option<Vec<i64>>)> {
     if ["mesh", "maximal_mesh"].contains(&cursor.peek_word()) {
         return Ok((named(cursor)?, None));
@@ -114,7 +114,7 @@ fn single(cursor: &mut Cursor<'_>) -> Result<(OpSharding, Option<Vec<i64>>)> {
     Ok((proto, blocks))
 }
 
-/// `=[…]…`, after `devices`.
+/// Reads `=[…]…`, after `devices`.
 fn tiles(cursor: &mut Cursor<'_>, proto: &mut OpSharding) -> Result<()> {
     cursor.expect("=")?;
     cursor.expect("[")?;
@@ -134,7 +134,7 @@ fn tiles(cursor: &mut Cursor<'_>, proto: &mut OpSharding) -> Result<()> {
     Ok(())
 }
 
-/// `8]` or `2,4]T(1,0)`: the sizes and the permutation.
+/// Reads `8]` or `2,4]T(1,0)`, and returns the sizes and the permutation.
 fn iota(cursor: &mut Cursor<'_>) -> Result<(Vec<i64>, Vec<i64>)> {
     let sizes = cursor.numbers("]")?;
     if sizes.len() < 2 {
