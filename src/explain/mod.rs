@@ -7,12 +7,12 @@
 //! of it:
 //!
 //! ```text
-//! Picture ─┬─► tiles    where the boxes of each level end, and where a cell past the array would lie
-//!          ├─► shown    which indices are drawn, and how many lie between
-//!          ├─► grid     the logical array, a cell for each index
-//!          ├─► strip    the memory, a cell for each place
-//!          ├─► movement which place of the source a place of the destination reads
-//!          └─► words    sizes, strides, digits, what is padding and what it costs
+//! Picture ─┬─► tiles      the boxes of each level of tiles, and the places of padding
+//!          ├─► shown      the indices that are drawn, and the number of hidden ones between
+//!          ├─► grid       the logical array, a cell for each index
+//!          ├─► strip      the memory, a cell for each place
+//!          ├─► movement   the place of the source that a place of the destination reads
+//!          └─► sentences  sizes, strides, digits, and padding with its reasons and cost
 //! ```
 //!
 //! A [`ProgramPicture`] draws the results of a program, coloured by the sources of their elements

@@ -82,7 +82,7 @@ impl Cuts {
     }
 
     /// Returns the coordinates of a tile.
-    #[expect(clippy::cast_possible_truncation)] // the number of tiles of a cyclic division is limited
+    #[expect(clippy::cast_possible_truncation)] // few tiles, as `few_ranges` checks
     pub(crate) fn ranges(&self, tile: u64) -> Ranges {
         if let Self::Dealt { size, tiles, block } = self {
             let pieces = tile..size.div_ceil(*block);

@@ -5,13 +5,15 @@
 //! sharding = single | "{" [ single { "," single } ] "}"
 //! single   = "{" word { word } "}" | named
 //! word     = "replicated" | "manual" | "unknown" | "unreduced" | "maximal" "device=" n
-//!          | "devices=[" ns "]" ( ns | "<=[" ns "]" [ "T(" ns ")" ] )       T exactly where there are two or more
+//!          | "devices=[" ns "]" ( ns | "<=[" ns "]" [ "T(" ns ")" ] )   T if there are at least 2
 //!          | "last_tile_dim_replicate" | "last_tile_dims={" type { "," type } "}"
 //!          | ( "shard_as" | "shard_like" ) n | "metadata={" … "}"
-//!          | "blocks=[" ns "]"                      not XLA's: a block size for each dimension, outside of tuples
-//! named    = "{mesh[" [ name "=" n { "," name "=" n } ] "]" [ ", device_ids=(" ( ns | "[" ns "]" [ "T(" ns ")" ] ) ")" ]
-//!            ( ", replicated" | ", manual" | ", unreduced" | ", [" [ dim { "," dim } ] "]" { ", " list "={" refs "}" } ) "}"
+//!          | "blocks=[" ns "]"   not XLA's: block sizes; not in tuples
+//! named    = "{mesh[" [ name "=" n { "," name "=" n } ] "]" [ ids ]
+//!            ( ", replicated" | ", manual" | ", unreduced" | ", [" [ dim { "," dim } ] "]" { lists } ) "}"
 //!          | "{maximal_mesh[device_id=" n "]}"
+//! ids      = ", device_ids=(" ( ns | "[" ns "]" [ "T(" ns ")" ] ) ")"
+//! lists    = ", " list "={" refs "}"
 //! dim      = "{" [ refs ] [ "?" ] "}"
 //! list     = "replicated" | "unreduced" | "manual"
 //! refs     = ref { "," ref };  ref = name [ ":(" n ")" n ]
