@@ -1,4 +1,4 @@
-//! Where ways end: in a buffer, or in bits.
+//! Ends a traversal: the element is read from a buffer, or is constant bits.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ use crate::{
 };
 
 impl Pull<'_, '_> {
-    /// A way ends in a buffer.
+    /// Makes a case that reads the element from a buffer that holds an array of this shape.
     pub(super) fn read(
         &mut self,
         item: PendingValue,
@@ -54,7 +54,8 @@ impl Pull<'_, '_> {
             .fold(Literal::clone(literal), |literal, &part| literal.parts().swap_remove(part))
     }
 
-    /// A way ends in a constant: in bits where one element is meant or all are alike, else in a buffer that holds it.
+    /// Makes a case for an element of a constant: bits if the element is known or all elements are
+    /// equal, otherwise a read of a buffer that holds the constant.
     pub(super) fn constant(
         &mut self,
         item: PendingValue,
@@ -76,7 +77,7 @@ impl Pull<'_, '_> {
         self.bits(item, bits & kept, storage_bits(shape.element_type()))
     }
 
-    /// The buffer that holds a constant.
+    /// Returns the buffer that holds a constant, and adds it if it is new.
     pub(super) fn constant_buffer(&mut self, origin: ArrayOrigin, literal: &Literal) -> BufferId {
         let next = self.buffers.constants.len();
         let number = *self.buffers.constant_of.entry(origin).or_insert(next);
@@ -86,7 +87,8 @@ impl Pull<'_, '_> {
         BufferId::Constant(number)
     }
 
-    /// A way ends in an element of so many bits.
+    /// Makes cases for the units of an element whose `storage` bits are known: one case if all
+    /// units are equal or the unit is known, otherwise one for each unit.
     fn bits(&mut self, item: PendingValue, bits: u128, storage: u32) -> Result<(), Halt> {
         let PendingValue { region, part, .. } = item;
         let mask = u128::MAX >> (128 - self.unit);

@@ -1,4 +1,4 @@
-//! Why a module is not compiled, or does not run.
+//! The errors of programs.
 
 use super::BufferId;
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     schedule::ScheduleError, shape::Shape, stride::StrideError, wgsl::WgslError,
 };
 
-/// Why a module is not compiled, or does not run.
+/// An error of compiling a module, or of running it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProgramError {
@@ -15,13 +15,14 @@ pub enum ProgramError {
     Unsupported {
         /// The instruction's name.
         instruction: Box<str>,
-        /// What it gives, such as `f32[2,3]`.
+        /// Its shape, such as `f32[2,3]`.
         shape: Box<str>,
         /// Its opcode.
         opcode: Box<str>,
-        /// What about it is not supported, after a colon or a semicolon; empty where that is the opcode itself.
+        /// The part of it that is not supported, after a colon or a semicolon; empty if that is the
+        /// opcode itself.
         reason: Box<str>,
-        /// The line of the program's source that it comes from, where the module says it.
+        /// The line of the user's program that it was made from, if the module says so.
         line: Option<Box<SourceLine>>,
     },
     /// A parameter or a result whose memory cannot be described by strides.
@@ -29,15 +30,15 @@ pub enum ProgramError {
     Layout {
         /// The parameter or the result, with its shape.
         value: String,
-        /// What is wrong with it.
+        /// The reason.
         error: Box<StrideError>,
     },
-    /// A result that no kernel computes.
+    /// A result that cannot be lowered to a nest.
     #[error("`{instruction}`: {error}")]
     Nest {
         /// The instruction whose value was to be computed.
         instruction: String,
-        /// What is wrong.
+        /// The reason.
         error: Box<NestError>,
     },
     /// A kernel that the target does not run.
@@ -45,16 +46,16 @@ pub enum ProgramError {
     Kernel {
         /// The buffer that it writes, with its shape.
         destination: String,
-        /// What the target does not allow.
+        /// The limit that is exceeded.
         error: Box<ScheduleError>,
     },
-    /// A kernel that naga refuses: a defect of stridec.
+    /// A kernel that naga rejects: a defect of stridec.
     #[error(transparent)]
     Wgsl(#[from] WgslError),
-    /// A run on the host that fails.
+    /// A failed run on the host.
     #[error(transparent)]
     Host(#[from] HostError),
-    /// More instructions on the ways from the results to the parameters than are followed.
+    /// More instructions between the results and the parameters than stridec follows.
     #[error(
         "expected at most {limit} instructions on the ways from a result to the parameters, calls counted each time"
     )]
@@ -62,52 +63,52 @@ pub enum ProgramError {
         /// The most accepted.
         limit: usize,
     },
-    /// More scratch buffers than a program has.
+    /// More scratch buffers than a program may have.
     #[error("expected a program of at most {limit} scratch buffers")]
     TooManyScratchBuffers {
         /// The most accepted.
         limit: usize,
     },
-    /// Another number of buffers than the program has parameters, or results.
+    /// A number of buffers different from the number of parameters or results.
     #[error("expected {expected} buffers, one for each {what} ({shapes}), got {given}")]
     Count {
         /// `parameter` or `result`.
         what: &'static str,
-        /// How many of them the program has.
+        /// The number that the program has.
         expected: usize,
         /// The number of buffers.
         given: usize,
         /// Their shapes.
         shapes: String,
     },
-    /// A buffer that has not the length of its parameter or result.
+    /// A buffer with another length than its parameter or result.
     #[error("{what} {number}: expected {expected} bytes, the memory of {shape}, got {given}")]
     Length {
         /// `parameter` or `result`.
         what: &'static str,
-        /// Which one.
+        /// Its number.
         number: usize,
         /// Its shape.
         shape: Box<Shape>,
-        /// The bytes that it takes.
+        /// The length of its image, in bytes.
         expected: u64,
-        /// The bytes that were given.
+        /// The length that was given, in bytes.
         given: usize,
     },
 }
 
-/// ` (layers.py:12)`
+/// Returns the line in the form ` (layers.py:12)`, or nothing.
 fn from(line: Option<&SourceLine>) -> String {
     line.map(|line| format!(" ({line})")).unwrap_or_default()
 }
 
 impl ProgramError {
-    /// The error of a buffer that holds an array of this shape.
+    /// Returns the error of a buffer whose shape has no strides.
     pub(super) fn layout(value: BufferId, shape: &Shape, error: StrideError) -> Self {
         Self::Layout { value: format!("{value}, {shape}"), error: Box::new(error) }
     }
 
-    /// What kind of failure it is.
+    /// Returns the kind of failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {

@@ -1,4 +1,4 @@
-//! Computation on constants: the elements of an instruction whose operands are known when compiling.
+//! Constant folding: the value of an instruction whose operands are known at compile time.
 
 use super::{
     literal::{element, elements, extents, is_integer, storage_bits},
@@ -9,10 +9,11 @@ use crate::{
     shape::ElementType,
 };
 
-/// The most elements of a constant that is computed.
+/// The largest constant that is computed, in elements.
 pub(super) const MAX_ELEMENTS: u64 = 1 << 20;
 
-/// The value of an instruction whose operands are these constants; `None` where it is not computed here.
+/// Returns the value of an instruction whose operands are these constants; `None` if it is not
+/// computed here.
 pub(super) fn fold(instruction: &Instruction, operands: &[Literal]) -> Option<Literal> {
     let shape = instruction.shape();
     let (to, sizes) = (shape.element_type(), extents(shape)?);
@@ -24,7 +25,7 @@ pub(super) fn fold(instruction: &Instruction, operands: &[Literal]) -> Option<Li
     for place in 0..count {
         let operand = |number: usize| -> Option<Scalar> {
             let literal = operands.get(number)?;
-            // Clamp takes scalars beside arrays, and select a scalar predicate.
+            // The bounds of clamp and the predicate of select may be scalars beside arrays.
             let place = if literal.shape().rank() == 0 { 0 } else { place };
             Scalar::read(literal.shape().element_type(), element(literal, place))
         };
@@ -37,7 +38,7 @@ pub(super) fn fold(instruction: &Instruction, operands: &[Literal]) -> Option<Li
             Opcode::Compare { direction, total_order: false } => {
                 u128::from(operand(0)?.compare(operand(1)?, *direction)?)
             }
-            // Whichever is chosen is kept bit by bit.
+            // The chosen element is copied bit by bit.
             Opcode::Select => {
                 let chosen = if operand(0)?.is_zero() { 2 } else { 1 };
                 element(operands.get(chosen)?, place)
@@ -65,7 +66,7 @@ pub(super) enum Scalar {
 }
 
 impl Scalar {
-    /// The value of the bits of an element; `None` of a type that is not computed with.
+    /// Converts the bits of an element to a value; `None` if constants of this type are not folded.
     pub(super) fn read(from: ElementType, bits: u128) -> Option<Self> {
         use ElementType::{C64, C128, F32, F64, Pred};
         #[expect(clippy::cast_possible_truncation, reason = "the low bits are meant")]
@@ -93,9 +94,9 @@ impl Scalar {
         })
     }
 
-    /// The bits of the value as another type: integers wrap around, floats are rounded to the nearest, and to integers
-    /// they are cut and clamped. What is no complex number becomes the real part of one, and no complex number another
-    /// type.
+    /// Converts the value to the bits of another type. Integers wrap around; floats are rounded to
+    /// nearest, and cut and clamped if the type is an integer. A real number becomes the real part
+    /// of a complex one. A complex number converts only to complex types.
     pub(super) fn write(self, to: ElementType) -> Option<u128> {
         use ElementType::{Bf16, C64, C128, F32, F64, Pred};
         if let C64 | C128 = to {
@@ -141,7 +142,8 @@ impl Scalar {
         Some(match (to, self) {
             (F64, _) => double.to_bits().into(),
             (F32, _) => single.to_bits().into(),
-            // XLA's way from integers to floats below 32 bits leads over f32, as does that from f64 to bf16.
+            // XLA converts integers to floats narrower than 32 bits through f32, and f64 to bf16
+            // too.
             (_, Self::Integer(_)) | (Bf16, _) => small(to, single.into())?,
             _ => small(to, double)?,
         })
@@ -162,7 +164,7 @@ impl Scalar {
             (Self::Float(a), Self::Float(b)) => a.partial_cmp(&b),
             _ => return None,
         };
-        // Of what is not a number every comparison fails but that it is another.
+        // Every comparison with NaN is false, except `!=`.
         Some(match direction {
             Eq => order.is_some_and(std::cmp::Ordering::is_eq),
             Ne => order.is_none_or(std::cmp::Ordering::is_ne),
@@ -181,7 +183,7 @@ impl Scalar {
         self.binary(other, Binary::Maximum)
     }
 
-    /// The operation on an integer of this type; `None` on floats.
+    /// Applies an operation to an integer of this type; `None` for floats.
     fn unary(self, of: ElementType, unary: Unary) -> Option<Self> {
         let Self::Integer(number) = self else { return None };
         Some(Self::Integer(match unary {
@@ -193,15 +195,16 @@ impl Scalar {
         }))
     }
 
-    /// The operation on two integers; `None` on floats, whose results depend on their width.
+    /// Applies an operation to two integers; `None` for floats, whose results depend on their
+    /// width.
     pub(super) fn binary(self, other: Self, binary: Binary) -> Option<Self> {
         let (Self::Integer(a), Self::Integer(b)) = (self, other) else { return None };
         Some(Self::Integer(operator(binary).of(a, b)))
     }
 }
 
-/// The bits of a value as a float of at most 16 bits. What is not a number is a negative zero where the type has no such
-/// value.
+/// Converts a value to the bits of a float of at most 16 bits. NaN becomes negative zero in types
+/// without NaN.
 fn small(to: ElementType, value: f64) -> Option<u128> {
     use ElementType::{F4e2m1fn, F6e2m3fn, F6e3m2fn};
     match to {

@@ -1,4 +1,5 @@
-//! The instructions of a module as one graph: calls are entered, tuples taken apart, and what changes no value passed over.
+//! The instructions of a module as one graph: it enters calls, takes tuples apart and skips
+//! instructions that change no value.
 
 use std::collections::HashMap;
 
@@ -7,39 +8,40 @@ use smallvec::SmallVec;
 use super::ProgramError;
 use crate::hlo::{Computation, Instruction, Module, Opcode};
 
-/// The most instructions that are followed for one module.
+/// The maximum number of instructions followed for one module. It bounds compile time: calls are
+/// counted each time that they are entered.
 pub(super) const MAX_STEPS: usize = 1 << 20;
 
-/// A computation that is entered from a place of another.
+/// A call of a computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct CallFrame {
     computation: usize,
-    /// The frame and the instruction that call it; `None` for the entry.
+    /// The frame and the instruction of the caller; `None` for the entry computation.
     caller: Option<(usize, usize)>,
 }
 
-/// The value of an instruction: of one in a frame.
+/// An instruction in the context of one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct GraphNode {
     frame: usize,
     place: usize,
 }
 
-/// Parts of tuples, the outermost first.
+/// The part numbers that lead to an array inside nested tuples, outermost first.
 pub(super) type TuplePath = SmallVec<[usize; 2]>;
 
-/// An array of the program.
+/// The place where an array is defined, after calls and tuples are resolved.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ArrayOrigin {
     /// The result of an instruction.
     Instruction(GraphNode),
-    /// A parameter of the program, or the part of one.
+    /// A parameter of the program, or an array inside a parameter that is a tuple.
     Parameter(usize, TuplePath),
-    /// A part of a constant that is a tuple.
+    /// An array inside a constant that is a tuple.
     Part(GraphNode, TuplePath),
 }
 
-/// The instructions of a module, with the frames that were entered so far.
+/// The instructions of a module, with the frames entered so far.
 #[derive(Debug)]
 pub(super) struct Graph<'a> {
     module: &'a Module,
@@ -54,7 +56,7 @@ impl<'a> Graph<'a> {
         Self { module, frames: vec![entry], entered: HashMap::new(), steps: 0 }
     }
 
-    /// The instruction whose value is the program's result.
+    /// Returns the instruction whose value is the program's result.
     pub(super) fn root(&self) -> GraphNode {
         GraphNode { frame: 0, place: self.module.entry().root() }
     }
@@ -68,12 +70,12 @@ impl<'a> Graph<'a> {
         &self.module.computations()[computation].instructions()[node.place]
     }
 
-    /// An operand's value: a node whose own value is to be looked for.
+    /// Returns an operand, which may be a call, a tuple or a copy: see [`origin`](Self::origin).
     pub(super) fn operand(&self, node: GraphNode, number: usize) -> GraphNode {
         GraphNode { place: self.instruction(node).operands()[number], ..node }
     }
 
-    /// Counts an instruction that is followed.
+    /// Counts an instruction that is followed, and refuses the module past [`MAX_STEPS`].
     pub(super) fn step(&mut self) -> Result<(), ProgramError> {
         self.steps += 1;
         if self.steps > MAX_STEPS {
@@ -82,7 +84,7 @@ impl<'a> Graph<'a> {
         Ok(())
     }
 
-    /// Where an array of a node comes from; `path` leads to it in the node's value.
+    /// Finds the place where an array is defined; `path` leads to it inside the node's value.
     pub(super) fn origin(
         &mut self,
         node: GraphNode,
@@ -91,7 +93,8 @@ impl<'a> Graph<'a> {
         self.origin_passing(node, path, |_, _| {})
     }
 
-    /// The same, and calls `pass` with each instruction on the way: its computation and its place there.
+    /// Like [`origin`](Self::origin), and calls `pass` with the computation and the place of each
+    /// instruction passed.
     pub(super) fn origin_passing(
         &mut self,
         mut node: GraphNode,
@@ -129,7 +132,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The root of a computation that a node calls.
+    /// Returns the root of a computation that a node calls, in a frame of that call.
     fn enter(&mut self, node: GraphNode, computation: usize) -> GraphNode {
         let frame = CallFrame { computation, caller: Some((node.frame, node.place)) };
         let next = self.frames.len();

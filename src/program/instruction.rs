@@ -1,4 +1,4 @@
-//! One instruction on the index of its value: which operand the elements come from, and at which index of that.
+//! Follows one instruction back: finds the operand and the index in it that an element comes from.
 
 use super::{
     graph::{ArrayOrigin, Graph, GraphNode, TuplePath},
@@ -12,7 +12,8 @@ use crate::{
 };
 
 impl Pull<'_, '_> {
-    /// Follows a node one instruction back.
+    /// Follows an element one instruction back: adds the elements that it may come from to
+    /// `pending`, or ends in cases.
     pub(super) fn instruction(&mut self, item: PendingValue, node: GraphNode) -> Result<(), Halt> {
         let instruction = self.graph.instruction(node);
         if let Opcode::Select = instruction.opcode() {
@@ -78,13 +79,13 @@ impl Pull<'_, '_> {
                 PendingValue { node, path: TuplePath::new(), region, index, part },
             ),
             Opcode::Complex => self.complex(node, &region, &index, &part),
-            // Of a number that is not complex.
+            // The imaginary part of a real number is 0.
             Opcode::Imag => Ok(self.assembly.bits(region, 0)?),
             _ => Err(Halt::Stop(Stop::Compute(node))),
         }
     }
 
-    /// A complex number has its real part first in memory, then the imaginary one.
+    /// Follows `complex`: memory holds the real part, then the imaginary part.
     fn complex(
         &mut self,
         node: GraphNode,
@@ -109,7 +110,7 @@ impl Pull<'_, '_> {
         Ok(())
     }
 
-    /// A value is what an operand is at another index.
+    /// Adds an element of another value to the pending ones.
     pub(super) fn go_on(
         &mut self,
         node: GraphNode,
@@ -120,7 +121,7 @@ impl Pull<'_, '_> {
         self.pending.push(PendingValue { node, path: TuplePath::new(), region, index, part });
     }
 
-    /// A value inside a part is another one; `outer` is taken where the index lies outside.
+    /// Follows an element that comes from `value` inside the windows and is `outer` outside them.
     fn replaced(
         &mut self,
         value: GraphNode,
@@ -137,7 +138,8 @@ impl Pull<'_, '_> {
         Ok(())
     }
 
-    /// Operands one after the other: each is taken where no earlier one is.
+    /// Follows `concatenate`: tests the operands in order, so that each guard excludes the operands
+    /// before it.
     fn concatenate(
         &mut self,
         node: GraphNode,

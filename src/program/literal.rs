@@ -1,11 +1,11 @@
-//! Elements of constants as bits.
+//! Elements of constants, as bits.
 
 use crate::{
     hlo::Literal,
     shape::{ElementType, Shape},
 };
 
-/// Extents of an array; `None` where one is not fixed.
+/// Returns the extents of an array; `None` if one is not fixed.
 pub(super) fn extents(shape: &Shape) -> Option<Vec<u64>> {
     use crate::shape::Dimension::Fixed;
     let fixed = |dimension: &_| match *dimension {
@@ -15,17 +15,17 @@ pub(super) fn extents(shape: &Shape) -> Option<Vec<u64>> {
     shape.dimensions().iter().map(fixed).collect()
 }
 
-/// Number of elements of these extents.
+/// Returns the number of elements of an array with these extents.
 pub(super) fn elements(extents: &[u64]) -> u64 {
     if extents.contains(&0) { 0 } else { extents.iter().product() }
 }
 
-/// Bits of an element of the type in memory.
+/// Returns the bits of an element of the type in memory.
 pub(super) fn storage_bits(element_type: ElementType) -> u32 {
     element_type.storage_bits().unwrap_or(8)
 }
 
-/// The bits of the element at a row-major place of an array.
+/// Returns the bits of the element at a row-major place of an array.
 pub(super) fn element(literal: &Literal, place: u64) -> u128 {
     let bytes = usize::try_from(storage_bits(literal.shape().element_type()) / 8).unwrap_or(1);
     let first = usize::try_from(place).unwrap_or(usize::MAX) * bytes;
@@ -33,7 +33,7 @@ pub(super) fn element(literal: &Literal, place: u64) -> u128 {
     bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u128::from(byte))
 }
 
-/// The bits that every element has; `None` where they differ, or there is no element.
+/// Returns the bits of every element if all are equal; `None` if they differ or there are none.
 pub(super) fn uniform(literal: &Literal) -> Option<u128> {
     let bytes = usize::try_from(storage_bits(literal.shape().element_type()) / 8).unwrap_or(1);
     let mut chunks = literal.bytes().chunks_exact(bytes);
@@ -41,13 +41,13 @@ pub(super) fn uniform(literal: &Literal) -> Option<u128> {
     chunks.all(|chunk| chunk == first).then(|| element(literal, 0))
 }
 
-/// Whether the type is an integer.
+/// Returns true if the type is an integer.
 pub(super) fn is_integer(element_type: ElementType) -> bool {
     use ElementType::{U1, U2, U4, U8, U16, U32, U64};
     element_type.is_signed_integer() || matches!(element_type, U1 | U2 | U4 | U8 | U16 | U32 | U64)
 }
 
-/// An extent as a number of a form.
+/// Returns an extent as a coefficient of a form.
 pub(super) fn signed(extent: u64) -> i64 {
     i64::try_from(extent).unwrap_or(i64::MAX)
 }

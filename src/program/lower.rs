@@ -1,4 +1,4 @@
-//! [`lower`]: from a module to the nests of its results, and of what they share.
+//! [`lower`]: from a module to the nests of its results and of its scratch buffers.
 
 use smallvec::SmallVec;
 
@@ -19,20 +19,23 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The most scratch buffers of a program.
+/// The maximum number of scratch buffers of a program. A module that needs more is refused.
 const MAX_SCRATCH: usize = 64;
 
-/// The visits that the value has which is computed before, where a kernel passes a bound: about as many as it has cases
-/// of its own, so that both kernels stay small.
+/// The preferred number of uses of the value that is computed into a scratch buffer if a kernel
+/// exceeds a bound. Both kernels stay small if the value has about as many uses as cases of its
+/// own.
 const SHARED_VISITS: usize = 8;
 
-/// The most cases of a kernel of which nothing is used several times: as many as its instructions have operands.
+/// The maximum number of cases of a kernel in which no value is used several times, such as a
+/// concatenation of thousands of operands.
 const MOST_CASES: usize = 1 << 12;
 
-/// How many computations may lie inside one another for them to be computed when compiling.
+/// The maximum depth of nested computations that are folded at compile time.
 const MAX_FOLDS: usize = 64;
 
-/// A program, the array of each of its parameters (its number, and where it stands), and the trail of each step.
+/// A program; the parameter of each array, with the path to the array in it; and the trail of each
+/// step.
 pub(super) type Traced = (Program, Vec<(usize, TuplePath)>, Vec<Trail>);
 
 /// Lowers every result of a module.
@@ -40,7 +43,7 @@ pub(super) fn lower(module: &Module) -> Result<Program, ProgramError> {
     Ok(lowered(module, false)?.0)
 }
 
-/// Lowers every result of a module, and keeps the instructions on the ways.
+/// Lowers every result of a module and keeps its trails.
 pub(super) fn trace(module: &Module) -> Result<Traced, ProgramError> {
     lowered(module, true)
 }
@@ -88,7 +91,7 @@ fn lowered(module: &Module, keeps_trail: bool) -> Result<Traced, ProgramError> {
     Ok((program, places, trails))
 }
 
-/// Calls `each` for the arrays of a shape, with where they stand; what has no elements is left out.
+/// Calls `each` for every array inside a shape, with the path to it. An empty tuple has none.
 fn each_array(shape: &Shape, path: &mut TuplePath, each: &mut impl FnMut(&TuplePath, &Shape)) {
     if shape.element_type() != ElementType::Tuple {
         return each(path, shape);
@@ -105,7 +108,7 @@ struct ModuleLowering<'m> {
     buffers: ModuleBuffers,
     steps: Vec<ProgramStep>,
     keeps_trail: bool,
-    /// The trail of each step, where they are buffers.
+    /// The trail of each step, if trails are kept.
     trails: Vec<Trail>,
 }
 
@@ -128,7 +131,8 @@ impl ModuleLowering<'_> {
         loop {
             match pull(&mut self.graph, &mut self.buffers, &output) {
                 Ok(Pulled { nest, sources, trail }) => {
-                    // A kernel of a long list asks nothing below guards, where such lookups have a meaning.
+                    // A kernel with many cases evaluates lookups before it tests guards, and a
+                    // lookup may be meaningless where its guards fail.
                     let is_constant = nest.lookups().iter().all(Lookup::is_constant);
                     if nest.cases().len() > MAX_CASES && !is_constant {
                         let instruction = self.graph.instruction(node).name().to_owned();
@@ -189,7 +193,8 @@ impl ModuleLowering<'_> {
         refused(&self.graph, node, reason)
     }
 
-    /// The value of a node, where it depends on constants alone and is no larger than what is computed when compiling.
+    /// Folds a node that depends on constants only; `None` if it depends on a parameter or is too
+    /// large.
     fn constant(&mut self, node: GraphNode, depth: usize) -> Result<Option<Literal>, ProgramError> {
         let origin = self.graph.origin(node, TuplePath::new())?;
         if let Some(literal) = self.buffers.folded.get(&origin) {
@@ -231,7 +236,7 @@ impl ModuleLowering<'_> {
         Ok(literal)
     }
 
-    /// The value of a node that moves constants.
+    /// Folds a node that moves elements of constants, by a run on the host.
     fn moved(&mut self, node: GraphNode, depth: usize) -> Result<Option<Literal>, ProgramError> {
         let shape = self.graph.instruction(node).shape();
         let Some(extents) = extents(shape).filter(|extents| elements(extents) <= MAX_ELEMENTS)
@@ -272,7 +277,7 @@ impl ModuleLowering<'_> {
         }
     }
 
-    /// Computes a value before, into a scratch buffer in the default layout.
+    /// Computes a value into a scratch buffer in the default layout, before the step that uses it.
     fn scratch(&mut self, node: GraphNode) -> Result<(), ProgramError> {
         if self.buffers.scratch.len() == MAX_SCRATCH {
             return Err(ProgramError::TooManyScratchBuffers { limit: MAX_SCRATCH });
@@ -284,7 +289,8 @@ impl ModuleLowering<'_> {
         let Some(shape) = shape else {
             return Err(self.unsupported(node, "; its extents are not fixed"));
         };
-        // The number is taken first: what this value needs before it comes in buffers of its own.
+        // Reserve the number first: this value may itself need scratch buffers, which take later
+        // numbers.
         let number = self.buffers.scratch.len();
         self.buffers.scratch.push(shape.clone());
         self.value(node, SmallVec::new(), &shape, BufferId::Scratch(number))?;
@@ -293,7 +299,8 @@ impl ModuleLowering<'_> {
     }
 }
 
-/// The value to compute before, where a kernel passes a bound: one that is used several times.
+/// Chooses the value to compute into a scratch buffer when a kernel exceeds a bound: one that is
+/// used several times, preferably [`SHARED_VISITS`] times.
 fn shared(visits: &[(GraphNode, usize)]) -> Option<GraphNode> {
     let several = visits.iter().filter(|(_, count)| *count > 1);
     several.min_by_key(|(_, count)| count.abs_diff(SHARED_VISITS)).map(|(node, _)| *node)

@@ -1,4 +1,4 @@
-//! Masks: predicates that depend on the index alone, such as those of a triangle, as guards.
+//! Masks: predicates that depend on the index only, such as a triangle, as guards.
 
 use super::{
     graph::{ArrayOrigin, GraphNode, TuplePath},
@@ -12,20 +12,20 @@ use crate::{
     shape::ElementType,
 };
 
-/// How deep a predicate is followed.
+/// The maximum number of instructions followed from a predicate.
 const MAX_DEPTH: usize = 32;
 
-/// Where a predicate holds: where the index is below `end` and not negative, or, of one that is turned round, where it is
-/// not so.
+/// A predicate as a guard: true if `0 <= index < end`. If `negated`, it is true otherwise.
 struct Mask {
     index: Index,
     end: u64,
-    turned: bool,
+    negated: bool,
 }
 
 impl Pull<'_, '_> {
-    /// Follows a select: on both sides of a guard, which a predicate that depends on the index alone is, and a lookup of
-    /// any other one is asked by.
+    /// Follows `select`: tests the predicate with a guard and continues with one operand on each
+    /// side. A predicate that depends on the index only is the guard itself; any other becomes a
+    /// lookup.
     pub(super) fn select(&mut self, node: GraphNode, item: PendingValue) -> Result<(), Halt> {
         let [predicate, on_true, on_false] =
             [0, 1, 2].map(|number| self.graph.operand(node, number));
@@ -36,10 +36,11 @@ impl Pull<'_, '_> {
             mask
         } else {
             let holds = self.number(&mut region, predicate, at, NumberRange::clamped(1))?;
-            Mask { index: holds, end: 1, turned: true }
+            Mask { index: holds, end: 1, negated: true }
         };
         let split = self.assembly.split_region(&region, &mask.index, 0, mask.end)?;
-        let (inside, outside) = if mask.turned { (on_false, on_true) } else { (on_true, on_false) };
+        let (inside, outside) =
+            if mask.negated { (on_false, on_true) } else { (on_true, on_false) };
         if let Some((region, _)) = split.outside {
             self.go_on(outside, region, index.clone(), part.clone());
         }
@@ -49,7 +50,7 @@ impl Pull<'_, '_> {
         Ok(())
     }
 
-    /// The guard that a predicate is at an index.
+    /// Returns a predicate as a guard; `None` if it depends on more than the index.
     fn mask(
         &mut self,
         region: &mut WalkRegion,
@@ -65,7 +66,7 @@ impl Pull<'_, '_> {
             let Opcode::Compare { direction, total_order: false } =
                 self.graph.instruction(found).opcode()
             else {
-                // Of a predicate that is moved, the one that was there before.
+                // An instruction that moves the predicate: continue with its operand.
                 match self.substituted(region, found, &index)? {
                     Some((operand, moved)) => (node, index) = (operand, moved),
                     None => return Ok(None),
@@ -87,12 +88,13 @@ impl Pull<'_, '_> {
                 Eq | Ne => 1,
                 _ => index.greatest().map_or(1, |greatest| greatest + 1),
             };
-            return Ok(Some(Mask { index, end, turned: *direction == Ne }));
+            return Ok(Some(Mask { index, end, negated: *direction == Ne }));
         }
         Ok(None)
     }
 
-    /// An integer that depends on the index alone, as a form; `None` where it depends on more, or may wrap around.
+    /// Returns an integer that depends on the index only, as a form; `None` if it depends on more,
+    /// or may wrap around.
     pub(super) fn integer(
         &mut self,
         region: &mut WalkRegion,
@@ -133,7 +135,8 @@ impl Pull<'_, '_> {
         Ok(value.filter(|value| fits(value, element_type)))
     }
 
-    /// The operand of an instruction that moves elements without a choice or a lookup, and the index there.
+    /// Returns the operand and the index in it of an instruction that moves elements without choice
+    /// or lookup.
     fn substituted(
         &mut self,
         region: &mut WalkRegion,
@@ -158,7 +161,7 @@ impl Pull<'_, '_> {
     }
 }
 
-/// The integer of an element's bits.
+/// Returns the integer that the bits of an element encode.
 fn number(element_type: ElementType, bits: u128) -> Option<Index> {
     let unused = 128 - element_type.bits()?;
     let high = bits << unused;
@@ -170,7 +173,7 @@ fn number(element_type: ElementType, bits: u128) -> Option<Index> {
     Some(Index::constant_signed(i64::try_from(number).ok()?))
 }
 
-/// Whether all values of an index are values of an integer type.
+/// Returns true if every value of the index fits the integer type.
 fn fits(index: &Index, element_type: ElementType) -> bool {
     let bits = element_type.bits().unwrap_or(0);
     let (least, most) = if element_type.is_signed_integer() {

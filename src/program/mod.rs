@@ -1,9 +1,10 @@
 //! Programs: HLO modules that move data, compiled to one kernel for each result.
 //!
-//! [`compile_module`] walks the image of each result and hands the index of a position backwards through the
-//! instructions, to a parameter or to a constant (`pull`). A result that passes a bound of one kernel takes several, with
-//! scratch buffers between them (`lower`, and `pack` where a kernel reads more buffers than it binds). What moves no data
-//! is refused, and the instruction is named.
+//! [`compile_module`] walks the image of each result and hands the index of a position backwards
+//! through the instructions, to a parameter or to a constant (`pull`). A result that exceeds a
+//! bound of one kernel takes several kernels with scratch buffers between them (`lower`), and so
+//! does a kernel that reads more buffers than it can bind (`pack`). Instructions that do more than
+//! move data are refused by name.
 //!
 //! ```
 //! use stridec::{Target, hlo::{Builder, Opcode}, program::compile_module};

@@ -1,4 +1,4 @@
-//! Instructions whose elements all come from one operand: each on the index of its value.
+//! Instructions whose elements all come from one operand, such as transpose, slice and gather.
 
 use super::{
     graph::GraphNode,
@@ -12,12 +12,12 @@ use crate::{
     nest::{Index, NestError, WalkRegion},
 };
 
-/// An operand, the index there, and which unit of the element.
+/// An operand, the index of the element in it, and the unit of the element.
 pub(super) type Moved = (GraphNode, Vec<Index>, Index);
 
 impl Pull<'_, '_> {
-    /// Where the element at an index comes from, of which `part` is the unit of `unit` bits; `None` where the instruction
-    /// has a choice of operands, or computes.
+    /// Finds the operand, the index and the unit that an element comes from; `part` is its unit of
+    /// `unit` bits. Returns `None` if the instruction chooses between operands or computes.
     pub(super) fn moved(
         &mut self,
         node: GraphNode,
@@ -56,7 +56,8 @@ impl Pull<'_, '_> {
             Opcode::Slice { dimensions } => {
                 let moved = index.iter().zip(dimensions).map(|(index, of)| {
                     let stride = i64::try_from(of.stride).unwrap_or(1);
-                    // A stride that is never taken may be any number.
+                    // The stride of a dimension with one element is never taken and may be any
+                    // number.
                     let stride = if index.as_constant() == Some(0) { 1 } else { stride };
                     index.scaled(stride, signed(of.start))
                 });
@@ -100,8 +101,8 @@ impl Pull<'_, '_> {
         Ok(Some((operand, source, part.clone())))
     }
 
-    /// The index in the operand of a gather: where the index vector leads, clamped so that the slice lies inside, and the
-    /// place in the slice.
+    /// Returns the index in the operand of a gather: the start that the indices give, clamped so
+    /// that the slice lies inside, plus the index in the slice.
     fn gather(
         &mut self,
         node: GraphNode,
@@ -140,8 +141,8 @@ impl Pull<'_, '_> {
         Ok(source)
     }
 
-    /// Whether a conversion between integers leaves all bits that the kernel writes as they are. Bytes and wider elements
-    /// are taken apart elsewhere, so that this is so where the kernel writes narrower ones.
+    /// Returns true if a conversion between integers keeps all bits that the kernel writes. The
+    /// kernel must write fewer than 8: wider elements are handled in units of bytes.
     fn keeps(&self, node: GraphNode, operand: GraphNode) -> bool {
         let enough = |node: GraphNode| {
             let element_type = self.graph.instruction(node).shape().element_type();
@@ -154,8 +155,8 @@ impl Pull<'_, '_> {
         self.graph.instruction(node).shape().rank()
     }
 
-    /// The same memory under another type: elements are taken apart, or put together. Of a bitcast the dimensions are
-    /// those of memory.
+    /// Follows a bitcast, which divides elements into smaller ones or joins them. `in_memory` says
+    /// that the dimensions follow the layout instead of the logical order.
     fn bitcast(
         &mut self,
         node: GraphNode,
@@ -214,7 +215,8 @@ impl Pull<'_, '_> {
     }
 }
 
-/// Where an entry of the index vector of a batch stands among the indices, which have so many dimensions.
+/// Returns the index of one entry of an index vector, in an array of indices with `rank`
+/// dimensions.
 pub(super) fn vector_at(
     batch: &[&Index],
     index_vector_dim: usize,

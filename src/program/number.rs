@@ -1,5 +1,5 @@
-//! Integers that move data, such as the starts of dynamic slices, the indices of gathers and predicates: as forms where
-//! they depend on the index alone, else as lookups.
+//! Integers that determine where data comes from: starts of dynamic slices, indices of gathers,
+//! predicates. One that depends on the index only is a form; any other is a lookup.
 
 use super::{
     BufferId, ProgramError,
@@ -16,10 +16,10 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// How many computations may lie inside one another.
+/// The maximum depth of nested computations in a lookup.
 const MAX_DEPTH: usize = 128;
 
-/// The range that a number is brought into.
+/// The range that a lookup is brought into.
 #[derive(Clone, Copy)]
 pub(super) struct NumberRange {
     pub(super) last: u64,
@@ -27,15 +27,16 @@ pub(super) struct NumberRange {
 }
 
 impl NumberRange {
-    /// Clamped, as starts are.
+    /// Returns the range `0..=last` with clamping, as XLA clamps starts.
     pub(super) fn clamped(last: u64) -> Self {
         Self { last, out_of_range: OutOfRange::Clamp }
     }
 }
 
 impl Pull<'_, '_> {
-    /// The starts of a dynamic slice of `sizes` out of `extents`, clamped so that it lies inside: the operands from
-    /// `first` on, a scalar for each dimension, or one vector of them.
+    /// Returns the starts of a dynamic slice of `sizes` from an array of `extents`, clamped so that
+    /// the slice lies inside. The operands from `first` on are one scalar for each dimension, or
+    /// one vector.
     pub(super) fn starts(
         &mut self,
         region: &mut WalkRegion,
@@ -60,7 +61,7 @@ impl Pull<'_, '_> {
         Ok(starts)
     }
 
-    /// The integer of a value at an index, brought into a range.
+    /// Returns the integer at an index of a value, brought into a range.
     pub(super) fn number(
         &mut self,
         region: &mut WalkRegion,
@@ -87,7 +88,7 @@ impl Pull<'_, '_> {
         Ok(self.assembly.lookup(lookup)?)
     }
 
-    /// The number at an index of a constant that kernels read, brought into a range.
+    /// Returns the integer at an index of a constant in a buffer, brought into a range.
     pub(super) fn entry(
         &mut self,
         region: &mut WalkRegion,
@@ -103,7 +104,7 @@ impl Pull<'_, '_> {
         Ok(self.assembly.lookup(Lookup { numbers: numbers.all, last, out_of_range })?)
     }
 
-    /// Adds the number of a value at an index.
+    /// Adds the integer at an index of a value to a lookup.
     pub(super) fn computed(
         &mut self,
         region: &mut WalkRegion,
@@ -170,7 +171,8 @@ impl Pull<'_, '_> {
         Ok(number)
     }
 
-    /// What an instruction computes of the numbers of its operands; `None` where it computes none.
+    /// Adds the result of an arithmetic instruction to a lookup; `None` if the instruction computes
+    /// nothing.
     fn operation(
         &mut self,
         region: &mut WalkRegion,
@@ -214,7 +216,7 @@ impl Pull<'_, '_> {
             if integer(self.graph.instruction(operand).shape().element_type()).is_none() {
                 return Err(Halt::Stop(Stop::Compute(node)));
             }
-            // Clamp takes scalars beside arrays, and select a scalar predicate.
+            // The bounds of clamp and the predicate of select may be scalars beside arrays.
             let is_scalar = self.graph.instruction(operand).shape().rank() == 0;
             let index = if is_scalar { &[] } else { index };
             *number = self.computed(region, numbers, operand, index, depth + 1)?;
@@ -235,7 +237,8 @@ impl Pull<'_, '_> {
         Ok(Some(numbers.compute(own, of)?))
     }
 
-    /// Where the element at an index of a value that moves data comes from; `None` of a reduce that computes.
+    /// Finds the operand and the index that an element comes from; `None` for a reduce that
+    /// computes.
     fn elsewhere(
         &mut self,
         region: &mut WalkRegion,
@@ -274,13 +277,14 @@ impl Pull<'_, '_> {
         match self.moved(node, region, index, &Index::constant(0), unit) {
             Ok(Some((operand, index, _))) => Ok(Some((operand, index))),
             Ok(None) if matches!(instruction.opcode(), Opcode::Reduce { .. }) => Ok(None),
-            // What chooses between operands, or takes elements apart, has to be there before.
+            // An instruction that chooses between operands, or divides elements, needs its value in
+            // a scratch buffer.
             Ok(None) | Err(Halt::Unit(_)) => Err(Halt::Stop(Stop::Before(node))),
             Err(halt) => Err(halt),
         }
     }
 
-    /// Adds a number of a constant.
+    /// Adds an element of a constant to a lookup: as a number if it is known, otherwise as a load.
     fn known(
         &mut self,
         region: &mut WalkRegion,
@@ -310,7 +314,7 @@ impl Pull<'_, '_> {
         self.loaded(region, numbers, node, (value, shape), index)
     }
 
-    /// Adds a number that a buffer holds.
+    /// Adds a load of an integer from a buffer to a lookup.
     fn loaded(
         &mut self,
         region: &mut WalkRegion,
@@ -336,5 +340,5 @@ impl Pull<'_, '_> {
     }
 }
 
-/// Why a value is no number of a lookup.
+/// The reason for refusing a value that a lookup cannot load.
 const NO_INTEGER: &str = "; where data is moved by it, it has to be an integer of 8 bits or more";

@@ -1,4 +1,5 @@
-//! A lookup while it is made: its numbers, each once, and which of HLO's types and operations they are.
+//! [`LookupBuilder`]: collects the numbers of a lookup, each once, and translates HLO's types and
+//! operators.
 
 use std::collections::HashMap;
 
@@ -9,16 +10,16 @@ use crate::{
     shape::ElementType,
 };
 
-/// A lookup while it is made.
+/// A lookup under construction.
 #[derive(Default)]
 pub(super) struct LookupBuilder {
     pub(super) all: Vec<Number>,
-    /// The numbers of values at their indices, so that what is used twice is computed once.
+    /// The number of each value at an index, so that a value used twice is computed once.
     pub(super) of: HashMap<(GraphNode, Vec<Affine>), usize>,
 }
 
 impl LookupBuilder {
-    /// Adds a number where it is new.
+    /// Adds a number if it is new, and returns its place.
     pub(super) fn add(&mut self, integer: Integer, of: LookupExpr) -> Result<usize, NestError> {
         let number = Number { integer, of };
         let known = self.all.iter().position(|known| *known == number);
@@ -31,7 +32,8 @@ impl LookupBuilder {
         }))
     }
 
-    /// Adds what is computed of other numbers; a constant where these are, and no conversion to the type that is there.
+    /// Adds a computed number. Folds it if its operands are constants, and skips conversions to the
+    /// type that a number already has.
     pub(super) fn compute(&mut self, integer: Integer, of: LookupExpr) -> Result<usize, NestError> {
         let of = match of {
             LookupExpr::Select(holds, a, b) => match self.constant(holds) {
@@ -53,7 +55,7 @@ impl LookupBuilder {
         self.add(integer, constant.unwrap_or(of))
     }
 
-    /// What an operation on one number is as operations on two.
+    /// Returns a unary operation in terms of binary ones.
     pub(super) fn unary(
         &mut self,
         own: Integer,
@@ -88,7 +90,7 @@ impl LookupBuilder {
         }
     }
 
-    /// Keeps what the last number is made of.
+    /// Returns the numbers that the last number depends on, renumbered.
     pub(super) fn used(self, last: usize) -> Vec<Number> {
         let mut used = vec![false; self.all.len()];
         used[last] = true;
@@ -130,7 +132,7 @@ fn renamed(number: Number, places: &[usize]) -> Number {
     Number { of, ..number }
 }
 
-/// The type of numbers of lookups that an element type is.
+/// Returns an element type as a type of lookups; `None` if lookups cannot compute with it.
 pub(super) fn integer(element_type: ElementType) -> Option<Integer> {
     if element_type == ElementType::Pred {
         return Some(Integer::PRED);
@@ -140,7 +142,7 @@ pub(super) fn integer(element_type: ElementType) -> Option<Integer> {
     (is_integer(element_type) && bits >= 8).then_some(Integer { bits, is_signed })
 }
 
-/// The operator of an instruction.
+/// Returns the operator of an instruction.
 pub(super) fn operator(binary: Binary) -> Operator {
     match binary {
         Binary::And => Operator::And,
@@ -155,7 +157,7 @@ pub(super) fn operator(binary: Binary) -> Operator {
     }
 }
 
-/// The operator of a comparison.
+/// Returns the operator of a comparison.
 pub(super) fn comparison(direction: ComparisonDirection) -> Operator {
     match direction {
         ComparisonDirection::Eq => Operator::Equal,

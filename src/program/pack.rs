@@ -1,4 +1,5 @@
-//! Programs for kernels, which bind a few buffers only: where a step reads more, images come packed in scratch buffers.
+//! Packing: a step that reads more buffers than a kernel binds reads some of them from one scratch
+//! buffer.
 
 use super::{ArrayBuffer, BufferId, Program, ProgramError, ProgramStep};
 use crate::{
@@ -8,14 +9,14 @@ use crate::{
 };
 
 impl Program {
-    /// The same program where no step reads more sources than a kernel binds, which the host has no need of.
+    /// Adds steps that pack sources until no step reads more of them than a kernel binds. The host
+    /// needs no such steps.
     ///
-    /// What is one too many is packed with others into one image, by a step of its own: the smallest first, so that few
-    /// bytes are copied.
+    /// Each packing step copies the smallest sources into one image, so that few bytes are copied.
     ///
     /// # Errors
     ///
-    /// Where packed images pass what a buffer holds.
+    /// Returns an error if packed images exceed the size of a buffer.
     pub(crate) fn within_bindings(mut self) -> Result<Self, ProgramError> {
         for mut step in std::mem::take(&mut self.steps) {
             while step.sources.len() > MAX_SOURCES {
@@ -27,7 +28,8 @@ impl Program {
         Ok(self)
     }
 
-    /// The sources of a step to pack next: the smallest, as many as one kernel binds, of numbers first.
+    /// Chooses the sources to pack next: the smallest, at most as many as a kernel binds, and
+    /// sources of numbers first.
     fn packed(&self, step: &ProgramStep) -> Vec<usize> {
         let of = |numbers: bool| -> Vec<usize> {
             let all = 0..step.sources.len();
@@ -40,7 +42,8 @@ impl Program {
         packed
     }
 
-    /// Adds a step that packs some sources of another, and gives that one.
+    /// Adds a step that packs some sources of `step`, and returns `step` reading from the packed
+    /// image.
     fn pack(&mut self, step: ProgramStep, packed: &[usize]) -> Result<ProgramStep, ProgramError> {
         let scratch = BufferId::Scratch(self.scratch.len());
         let values: Vec<BufferId> = packed.iter().map(|&source| step.sources[source]).collect();

@@ -13,14 +13,14 @@ use crate::{
     wgsl::{self, Kernel},
 };
 
-/// One of a program's buffers.
+/// The name of one of a program's buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BufferId {
-    /// An array of the parameters: those of tuples are counted part by part.
+    /// An array of the parameters; the arrays inside a tuple are numbered one by one.
     Parameter(usize),
-    /// Bytes that the module holds.
+    /// A constant of the module.
     Constant(usize),
-    /// What one kernel writes and others read.
+    /// A buffer that one kernel writes and later ones read.
     Scratch(usize),
     /// An array of the result.
     Result(usize),
@@ -37,7 +37,7 @@ impl fmt::Display for BufferId {
     }
 }
 
-/// A buffer with the shape of the array in it.
+/// A buffer, with the shape of the array in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrayBuffer {
     shape: Shape,
@@ -51,26 +51,26 @@ impl ArrayBuffer {
         Ok(Self { shape, descriptor })
     }
 
-    /// The array's shape, with its layout.
+    /// Returns the array's shape, with its layout.
     #[must_use]
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// Where its elements lie.
+    /// Returns the strides and offset that locate its elements.
     #[must_use]
     pub fn descriptor(&self) -> &StrideDescriptor {
         &self.descriptor
     }
 
-    /// Bytes of the whole buffer.
+    /// Returns the size of the whole buffer, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.descriptor.image_bytes()
     }
 }
 
-/// One kernel of a program: what it copies, from which buffers to which.
+/// One kernel of a program: a copy, the buffers that it reads, and the buffer that it writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramStep {
     pub(super) nest: CopyNest,
@@ -79,26 +79,26 @@ pub struct ProgramStep {
 }
 
 impl ProgramStep {
-    /// The copy.
+    /// Returns the copy.
     #[must_use]
     pub fn nest(&self) -> &CopyNest {
         &self.nest
     }
 
-    /// The buffer of each source, in the order of the kernel's bindings.
+    /// Returns the buffer of each source, in the order of the kernel's bindings.
     #[must_use]
     pub fn sources(&self) -> &[BufferId] {
         &self.sources
     }
 
-    /// The buffer that is written, which is the kernel's last binding.
+    /// Returns the buffer that is written, which is the kernel's last binding.
     #[must_use]
     pub fn destination(&self) -> BufferId {
         self.destination
     }
 }
 
-/// A module that moves data, as steps that run one after the other.
+/// A module that moves data, as steps that run one after another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     pub(super) name: String,
@@ -114,7 +114,8 @@ pub struct Program {
 ///
 /// # Errors
 ///
-/// Where an instruction does more than move data, a layout has no strides, or the target's limits are too low.
+/// Returns an error if an instruction does more than move data, a layout has no strides, or the
+/// target's limits are too low.
 pub fn compile_module(module: &Module, target: &Target) -> Result<Program, ProgramError> {
     let mut program = Program::lower(module)?.within_bindings()?;
     program.kernels = program.compile(target)?;
@@ -122,43 +123,44 @@ pub fn compile_module(module: &Module, target: &Target) -> Result<Program, Progr
 }
 
 impl Program {
-    /// Lowers every result of a module: what runs on the host, and what kernels are made of.
+    /// Lowers every result of a module to steps, which run on the host or become kernels.
     ///
-    /// The host reads any number of buffers in a step. [`compile_module`] adds steps where that are more than a kernel
-    /// binds.
+    /// A step of the host reads any number of buffers. [`compile_module`] adds steps if there are
+    /// more than a kernel binds.
     ///
     /// # Errors
     ///
-    /// Where an instruction does more than move data, or a layout has no strides.
+    /// Returns an error if an instruction does more than move data, or a layout has no strides.
     pub fn lower(module: &Module) -> Result<Self, ProgramError> {
         lower(module)
     }
 
-    /// The module's name.
+    /// Returns the module's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The arrays that the program reads, in order; a tuple's parts count one by one.
+    /// Returns the arrays that the program reads, in order; the arrays inside a tuple are numbered
+    /// one by one.
     #[must_use]
     pub fn parameters(&self) -> &[ArrayBuffer] {
         &self.parameters
     }
 
-    /// The arrays that it writes, in order.
+    /// Returns the arrays that the program writes, in order.
     #[must_use]
     pub fn results(&self) -> &[ArrayBuffer] {
         &self.results
     }
 
-    /// The buffers between kernels.
+    /// Returns the buffers between kernels.
     #[must_use]
     pub fn scratch(&self) -> &[ArrayBuffer] {
         &self.scratch
     }
 
-    /// A buffer with its shape; `None` of a constant, which is bytes alone.
+    /// Returns a buffer with its shape; `None` for a constant, which has bytes only.
     #[must_use]
     pub fn buffer(&self, value: BufferId) -> Option<&ArrayBuffer> {
         match value {
@@ -169,29 +171,31 @@ impl Program {
         }
     }
 
-    /// The bytes of constants that kernels read.
+    /// Returns the bytes of the constants that kernels read.
     #[must_use]
     pub fn constants(&self) -> &[Vec<u8>] {
         &self.constants
     }
 
-    /// What is run, in order.
+    /// Returns the steps, in the order in which they run.
     #[must_use]
     pub fn steps(&self) -> &[ProgramStep] {
         &self.steps
     }
 
-    /// A kernel for each step, of the target that [`compile_module`] was given; none where the program was only lowered.
+    /// Returns a kernel for each step, for the target given to [`compile_module`]; none if the
+    /// program was only lowered.
     #[must_use]
     pub fn kernels(&self) -> &[Kernel] {
         &self.kernels
     }
 
-    /// A kernel for each step, their texts validated by naga.
+    /// Compiles a kernel for each step and validates its text with naga.
     ///
     /// # Errors
     ///
-    /// Where the target's limits are too low, or the program was only lowered and a step reads more than a kernel binds.
+    /// Returns an error if the target's limits are too low, or if the program was only lowered and
+    /// a step reads more buffers than a kernel binds.
     pub fn compile(&self, target: &Target) -> Result<Vec<Kernel>, ProgramError> {
         let kernels = self.compile_unvalidated(target)?;
         for kernel in kernels.iter().filter(|kernel| !kernel.dispatches.is_empty()) {
@@ -200,11 +204,12 @@ impl Program {
         Ok(kernels)
     }
 
-    /// A kernel for each step, for callers that validate the texts themselves, as wgpu does.
+    /// Compiles a kernel for each step without validation, for callers that validate the texts
+    /// themselves, as wgpu does.
     ///
     /// # Errors
     ///
-    /// As those of [`compile`](Self::compile).
+    /// Returns the errors of [`compile`](Self::compile), except those of validation.
     pub fn compile_unvalidated(&self, target: &Target) -> Result<Vec<Kernel>, ProgramError> {
         let compile = |step: &ProgramStep| {
             let schedule =
@@ -214,11 +219,12 @@ impl Program {
         self.steps.iter().map(compile).collect()
     }
 
-    /// The steps that a result takes, in order: those of its scratch buffers, and its own.
+    /// Returns the steps that compute a result, in order: those of its scratch buffers, and its
+    /// own.
     ///
     /// # Panics
     ///
-    /// Where there is no such result.
+    /// Panics if there is no such result.
     #[must_use]
     pub fn steps_of(&self, result: usize) -> Vec<usize> {
         assert!(result < self.results.len(), "a result of the program");
@@ -234,7 +240,7 @@ impl Program {
         steps
     }
 
-    /// Bytes of a buffer.
+    /// Returns the size of a buffer, in bytes.
     #[must_use]
     pub fn bytes_of(&self, value: BufferId) -> u64 {
         match value {
@@ -245,20 +251,21 @@ impl Program {
         }
     }
 
-    /// Checks that there is a whole image for each parameter.
+    /// Checks that there is one whole image for each parameter.
     ///
     /// # Errors
     ///
-    /// [`ProgramError::Count`] and [`ProgramError::Length`].
+    /// Returns [`ProgramError::Count`] or [`ProgramError::Length`] if not.
     pub fn check_parameters(&self, parameters: &[&[u8]]) -> Result<(), ProgramError> {
         check("parameter", &self.parameters, parameters.iter().map(|given| given.len()))
     }
 
-    /// Runs the program on the CPU: the image of each parameter, to the image of each result.
+    /// Runs the program on the CPU, from the image of each parameter to the image of each result.
     ///
     /// # Errors
     ///
-    /// Where there are more or fewer buffers than parameters, or one has not the length of its image.
+    /// Returns an error if the number of buffers is not that of the parameters, or a buffer does
+    /// not have the length of its image.
     pub fn run_on_host(&self, parameters: &[&[u8]]) -> Result<Vec<Vec<u8>>, ProgramError> {
         self.check_parameters(parameters)?;
         let mut results = room(&self.results);
@@ -267,11 +274,12 @@ impl Program {
         Ok(results)
     }
 
-    /// As [`run_on_host`](Self::run_on_host), into buffers that are there.
+    /// Like [`run_on_host`](Self::run_on_host), with buffers of the caller for the results.
     ///
     /// # Errors
     ///
-    /// Where there are more or fewer buffers than parameters or results, or one has not the length of its image.
+    /// Returns an error if the number of buffers is not that of the parameters or results, or a
+    /// buffer does not have the length of its image.
     pub fn run_on_host_into(
         &self,
         parameters: &[&[u8]],
@@ -289,11 +297,12 @@ impl Program {
         Ok(())
     }
 
-    /// The images of the scratch buffers.
+    /// Computes the images of the scratch buffers.
     ///
     /// # Errors
     ///
-    /// Where there are more or fewer buffers than parameters, or one has not the length of its image.
+    /// Returns an error if the number of buffers is not that of the parameters, or a buffer does
+    /// not have the length of its image.
     pub(super) fn scratch_on_host(
         &self,
         parameters: &[&[u8]],
@@ -311,7 +320,7 @@ impl Program {
         Ok(scratch)
     }
 
-    /// What a step reads.
+    /// Returns the images that a step reads.
     fn sources<'a>(
         &'a self,
         step: &ProgramStep,
@@ -328,7 +337,7 @@ impl Program {
     }
 }
 
-/// Checks that these lengths are those of the images, one by one.
+/// Checks that there is one length for each buffer, and that they agree.
 fn check(
     what: &'static str,
     buffers: &[ArrayBuffer],
@@ -348,7 +357,7 @@ fn check(
     Ok(())
 }
 
-/// Memory for buffers.
+/// Allocates an image for each buffer.
 fn room(buffers: &[ArrayBuffer]) -> Vec<Vec<u8>> {
     let length = |of: &ArrayBuffer| usize::try_from(of.bytes()).unwrap_or(usize::MAX);
     buffers.iter().map(|of| vec![0; length(of)]).collect()

@@ -1,4 +1,5 @@
-//! [`pull`]: the index of a result handed backwards through the instructions, to where its elements come from.
+//! [`pull`]: hands the index of a result backwards through the instructions, to find where its
+//! elements come from.
 
 use std::collections::HashMap;
 
@@ -15,56 +16,59 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The buffers that values come from: the parameters of the module and what is kept of it.
+/// The buffers that kernels read: parameters, constants and scratch buffers, and the constants
+/// folded so far.
 #[derive(Debug, Default)]
 pub(super) struct ModuleBuffers {
-    /// The arrays of the parameters, in order, with where each stands.
+    /// The arrays of the parameters, in order, with the parameter and the path of each.
     pub(super) parameters: Vec<(usize, TuplePath, Shape)>,
-    /// Constants that kernels read, in memory, with their shapes.
+    /// Constants that kernels read, as bytes, with their shapes.
     pub(super) constants: Vec<(Shape, Vec<u8>)>,
     pub(super) constant_of: HashMap<ArrayOrigin, usize>,
-    /// The constants that say in which window of a scatter a place lies, and the dimensions that they are for.
+    /// For a scatter with many windows: the constant that gives the window of each place, and the
+    /// dimensions that it covers.
     pub(super) tables: HashMap<GraphNode, (usize, Vec<usize>)>,
-    /// Values that were computed from constants.
+    /// Values folded from constants.
     pub(super) folded: HashMap<ArrayOrigin, Literal>,
-    /// Values that are computed before, in the order of their scratch buffers.
+    /// The scratch buffer of each value that has one.
     pub(super) scratch_of: HashMap<ArrayOrigin, usize>,
-    /// Their shapes, in default layouts.
+    /// The shapes of the scratch buffers, in default layouts.
     pub(super) scratch: Vec<Shape>,
 }
 
-/// What a kernel is to write: an array of the program, in the memory of `destination`.
+/// The array that a kernel writes, and the memory that it writes it to.
 pub(super) struct KernelOutput<'a> {
     pub(super) node: GraphNode,
     pub(super) path: TuplePath,
     pub(super) element_type: ElementType,
     pub(super) destination: &'a StrideDescriptor,
-    /// Whether the instructions on the ways are kept.
+    /// True if the trail is kept.
     pub(super) keeps_trail: bool,
-    /// The cases that its nest may have.
+    /// The maximum number of cases of the nest.
     pub(super) most_cases: usize,
 }
 
-/// What the way of a value came to.
+/// The result of following a value back to its sources.
 pub(super) struct Pulled {
     pub(super) nest: CopyNest,
     /// The buffer of each source.
     pub(super) sources: Vec<BufferId>,
-    /// The instructions on the ways, where these were output.
+    /// The instructions passed, if the trail is kept.
     pub(super) trail: Option<Trail>,
 }
 
-/// Why a value was not found in one go.
+/// A reason why a value cannot be lowered to one nest as it is.
 pub(super) enum Stop {
-    /// It is refused.
+    /// The value is not supported.
     Refused(Box<ProgramError>),
-    /// This value has to be there first: a number that only a run knows.
+    /// This value must be computed into a scratch buffer first.
     Before(GraphNode),
-    /// This value is computed: it can be followed where it is a constant.
+    /// This value is computed from others; lowering can continue if it folds to a constant.
     Compute(GraphNode),
-    /// This value has to be a constant, else this is what is wrong.
+    /// This value must fold to a constant; otherwise the error applies.
     Constant(GraphNode, Box<ProgramError>),
-    /// A bound of one kernel is passed; with how often each node was visited, in the order of the first visits.
+    /// A bound of one kernel is exceeded. The list has the number of visits of each node, in the
+    /// order of the first visits.
     Bound(Box<NestError>, Vec<(GraphNode, usize)>),
 }
 
@@ -74,7 +78,7 @@ impl From<ProgramError> for Stop {
     }
 }
 
-/// Finds where the elements of a value come from.
+/// Builds the nest that computes a value from the buffers that its elements come from.
 pub(super) fn pull(
     graph: &mut Graph,
     buffers: &mut ModuleBuffers,
@@ -98,12 +102,12 @@ pub(super) fn pull(
     }
 }
 
-/// Why a way ends before its end.
+/// A reason to stop following a value.
 pub(super) enum Halt {
     Stop(Stop),
-    /// Elements have to be taken apart into units of so many bits.
+    /// The elements must be divided into units of this width, in bits; start again.
     Unit(u32),
-    /// What a nest refuses.
+    /// The nest cannot hold the copy.
     Nest(NestError),
 }
 
@@ -119,13 +123,14 @@ impl From<NestError> for Halt {
     }
 }
 
-/// A value that a region takes, at an index.
+/// An element that is still to be followed: in this region of the walk, the destination takes the
+/// element of `node` at `index`.
 pub(super) struct PendingValue {
     pub(super) node: GraphNode,
     pub(super) path: TuplePath,
     pub(super) region: WalkRegion,
     pub(super) index: Vec<Index>,
-    /// Which unit of the element.
+    /// The unit of the element.
     pub(super) part: Index,
 }
 
@@ -133,14 +138,15 @@ pub(super) struct Pull<'g, 'm> {
     pub(super) graph: &'g mut Graph<'m>,
     pub(super) buffers: &'g mut ModuleBuffers,
     pub(super) assembly: Assembly,
-    /// Bits of a unit, of which an element has one or more.
+    /// The width of a unit, in bits; an element has one or more.
     pub(super) unit: u32,
-    /// Bits of an element that is written: of those below a byte, the low bits of what is read.
+    /// The width of an element of the destination, in bits. Below 8, the low bits of the source are
+    /// taken.
     pub(super) bits: u32,
-    /// Whether elements below a byte are written next to each other.
+    /// True if the destination packs elements narrower than a byte.
     pub(super) packs: bool,
     pub(super) sources: Vec<(BufferId, bool)>,
-    /// What is still to be followed, the next last.
+    /// The elements still to be followed; the next one is the last.
     pub(super) pending: Vec<PendingValue>,
     pub(super) visits: HashMap<GraphNode, usize>,
     pub(super) order: Vec<GraphNode>,
@@ -222,7 +228,7 @@ impl<'g, 'm> Pull<'g, 'm> {
         Ok(Pulled { nest, sources, trail })
     }
 
-    /// Follows a value one instruction back, or to its end.
+    /// Follows an element one instruction back, or ends in a buffer or in constant bits.
     fn follow(&mut self, item: PendingValue) -> Result<(), Halt> {
         let origin = self.graph.origin(item.node, item.path.clone())?;
         if let Some(&scratch) = self.buffers.scratch_of.get(&origin) {
@@ -251,7 +257,8 @@ impl<'g, 'm> Pull<'g, 'm> {
         self.instruction(item, node)
     }
 
-    /// The number of a source of the nest: of elements, or of numbers for lookups; added where it is new.
+    /// Returns the number of a source of the nest, and adds it if it is new; `of_numbers` says that
+    /// lookups load from it.
     pub(super) fn source(
         &mut self,
         value: BufferId,
@@ -268,7 +275,7 @@ impl<'g, 'm> Pull<'g, 'm> {
         )
     }
 
-    /// Extents of a node's array.
+    /// Returns the extents of a node's array.
     pub(super) fn extents(&self, node: GraphNode) -> Result<Vec<u64>, Halt> {
         let shape = self.graph.instruction(node).shape();
         extents(shape).ok_or_else(|| unsupported(self.graph, node, "; its extents are not fixed"))
@@ -276,7 +283,7 @@ impl<'g, 'm> Pull<'g, 'm> {
 }
 
 impl ModuleBuffers {
-    /// The place of a parameter's array among all, and its shape.
+    /// Returns the number of an array of the parameters, and its shape.
     pub(super) fn parameter(&self, number: usize, path: &TuplePath) -> (usize, Shape) {
         let found =
             self.parameters.iter().enumerate().find(|(_, of)| (of.0, &of.1) == (number, path));
@@ -289,7 +296,7 @@ pub(super) fn unsupported(graph: &Graph, node: GraphNode, reason: &str) -> Halt 
     refused(graph, node, reason).into()
 }
 
-/// The error of an instruction that is not supported.
+/// Returns the error of an instruction that is not supported.
 pub(super) fn refused(graph: &Graph, node: GraphNode, reason: &str) -> ProgramError {
     let instruction = graph.instruction(node);
     ProgramError::Unsupported {

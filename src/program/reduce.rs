@@ -1,5 +1,5 @@
-//! Reduce of integers and of truth values, where it says what moves: JAX's `take` asks with one whether all entries of an
-//! index vector are inside.
+//! Reduce of integers and predicates. It occurs where data is only moved: JAX's `take` tests with a
+//! reduce whether all entries of an index vector are in range.
 
 use super::{
     fold::Scalar,
@@ -14,8 +14,9 @@ use crate::{
     shape::ElementType,
 };
 
-/// The operation that a reduce combines elements with; `None` where it is another, or one whose result depends on the
-/// order of the elements, or of floats, of which `-0.0 + 0.0` is not the first.
+/// Returns the operation that a reduce combines elements with. `None` if it is not supported, if
+/// the result depends on the order of the elements, or for floats, for which even `-0.0 + 0.0` is
+/// not the identity.
 pub(super) fn combiner(graph: &Graph, instruction: &Instruction) -> Option<Binary> {
     let Opcode::Reduce { computation, .. } = *instruction.opcode() else { return None };
     let callee = &graph.computations()[computation];
@@ -31,7 +32,7 @@ pub(super) fn combiner(graph: &Graph, instruction: &Instruction) -> Option<Binar
     is_known.then_some(binary)
 }
 
-/// The number that a combiner leaves every other one with, as bits of the type.
+/// Returns the neutral element of an operation, as bits of the type.
 fn neutral(binary: Binary, kind: ElementType) -> Option<u128> {
     let bits = kind.bits()?;
     let ones = u128::MAX >> (128 - bits);
@@ -47,7 +48,7 @@ fn neutral(binary: Binary, kind: ElementType) -> Option<u128> {
     })
 }
 
-/// The value of a reduce of constants.
+/// Folds a reduce of constants.
 pub(super) fn fold(
     instruction: &Instruction,
     binary: Binary,
@@ -79,8 +80,8 @@ pub(super) fn fold(
 }
 
 impl Pull<'_, '_> {
-    /// The index in the operand of a reduce that gives its elements as they are: it reduces dimensions of one element, and
-    /// starts with a number that changes none.
+    /// Returns the index in the operand of a reduce that returns its elements unchanged: it reduces
+    /// only dimensions of extent 1 and starts with the neutral element.
     pub(super) fn unreduced(
         &mut self,
         node: GraphNode,
@@ -94,7 +95,8 @@ impl Pull<'_, '_> {
         Ok(Some(spread(index, dimensions, &vec![0; dimensions.len()])))
     }
 
-    /// Adds the number that a reduce is at an index: that of every element combined, one after the other.
+    /// Adds the result of a reduce at an index to a lookup: its elements combined one after
+    /// another.
     pub(super) fn reduced(
         &mut self,
         region: &mut WalkRegion,
@@ -142,13 +144,13 @@ impl Pull<'_, '_> {
         Ok(value.expect("the start, or an element"))
     }
 
-    /// Extents of the dimensions that a reduce takes away.
+    /// Returns the extents of the reduced dimensions.
     fn reduced_sizes(&self, node: GraphNode, dimensions: &[usize]) -> Result<Vec<u64>, Halt> {
         let extents = self.extents(self.graph.operand(node, 0))?;
         Ok(dimensions.iter().map(|&dimension| extents[dimension]).collect())
     }
 
-    /// Whether a reduce starts with the number that changes no other one.
+    /// Returns true if a reduce starts with the neutral element.
     fn starts_neutral(&mut self, node: GraphNode) -> Result<bool, Halt> {
         let instruction = self.graph.instruction(node);
         let Some(binary) = combiner(self.graph, instruction) else { return Ok(false) };
@@ -168,7 +170,8 @@ impl Pull<'_, '_> {
     }
 }
 
-/// An index of the result with those along the dimensions that it lacks.
+/// Returns an index of the operand: an index of the result with `digits` along the reduced
+/// dimensions.
 fn spread(index: &[Index], dimensions: &[usize], digits: &[u64]) -> Vec<Index> {
     let mut kept = index.iter();
     let entry = |dimension: usize| match dimensions.iter().position(|&d| d == dimension) {

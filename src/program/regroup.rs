@@ -1,12 +1,13 @@
-//! The same elements under other dimensions: reshape, bitcast and bitcast-convert on an index.
+//! Reshape, bitcast and bitcast-convert: an index under other dimensions.
 
 use super::literal::signed;
 use crate::nest::{Assembly, Index, NestError, WalkRegion};
 
-/// The index under the dimensions `to` of the element that `index` is under the dimensions `from`, both row-major.
+/// Converts an index under the dimensions `from` to the index of the same element under `to`, both
+/// row-major.
 ///
-/// Groups of dimensions whose products agree are folded to one coordinate and split again. Where a fold takes back what
-/// an earlier split made, the weights add up and no quotient is left.
+/// Groups of dimensions with equal products are folded to one coordinate and split again. If a fold
+/// undoes an earlier split, the weights add up and no quotient remains.
 pub(super) fn regroup(
     assembly: &mut Assembly,
     region: &mut WalkRegion,
@@ -19,7 +20,8 @@ pub(super) fn regroup(
     while next_from < from.len() || next_to < to.len() {
         let (first_from, first_to) = (next_from, next_to);
         let (mut elements, mut wanted) = (1_u64, 1_u64);
-        // The shortest groups, with one dimension at least, of as many elements on both sides.
+        // Find the shortest groups, of at least one dimension, with equal numbers of elements on
+        // both sides.
         loop {
             let take_from = elements <= wanted && next_from < from.len();
             if take_from {
@@ -61,5 +63,5 @@ pub(super) fn regroup(
     Ok(out)
 }
 
-/// More elements than a nest counts.
+/// The error of an array with more elements than a nest counts.
 const TOO_LARGE: NestError = NestError::PAST_LIMIT;

@@ -1,4 +1,4 @@
-//! Scatter whose combiner returns its update: windows that replace parts of an array, the later ones those before them.
+//! Scatter whose combiner returns its update: windows that replace parts of an array, in order.
 
 use super::{
     fold::MAX_ELEMENTS,
@@ -16,27 +16,29 @@ use crate::{
     shape::{ElementType, Shape},
 };
 
-/// The most windows that take cases of their own.
+/// The maximum number of windows that are tested one by one, each with cases of its own. More
+/// windows are looked up in a table.
 const MAX_WINDOWS: u64 = 16;
 
-/// A scatter, with what its windows are.
+/// A scatter, with the geometry of its windows.
 struct ScatterWindows<'a> {
     scatter: &'a Scatter,
-    /// Extents of the array.
+    /// The extents of the array.
     own: Vec<u64>,
-    /// Extents of a window, along the dimensions of the array.
+    /// The extents of a window, along the dimensions of the array.
     extents: Vec<u64>,
-    /// The dimension of the updates that each dimension of the array is, where the window has it.
+    /// For each dimension of the array, the dimension of the updates that runs along it inside a
+    /// window.
     window_of: Vec<Option<usize>>,
     /// The dimensions of the updates that number the windows, and their extents.
     batches: Vec<usize>,
     sizes: Vec<u64>,
-    /// Dimensions of the updates, and of the indices.
+    /// The ranks of the updates and of the indices.
     ranks: [usize; 2],
 }
 
 impl ScatterWindows<'_> {
-    /// The index of a window among the others.
+    /// Returns the index of a window among the windows.
     fn batch(&self, number: u64) -> Vec<u64> {
         let mut rest = number;
         let mut batch = vec![0; self.sizes.len()];
@@ -46,7 +48,8 @@ impl ScatterWindows<'_> {
         batch
     }
 
-    /// Calls `start` for each dimension along which a window starts where indices say: with the place of that index.
+    /// Calls `start` for each dimension along which the indices give the start of a window, with
+    /// the index of that start among the indices.
     fn starts<E>(
         &self,
         batch: &[u64],
@@ -61,7 +64,7 @@ impl ScatterWindows<'_> {
         Ok(())
     }
 
-    /// The dimensions of the array that go with one of the batch, and that one.
+    /// Returns the batching dimensions of the array, each with its dimension of the batch.
     fn batching(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let scatter = self.scatter;
         let pairs = scatter.input_batching_dims.iter();
@@ -70,7 +73,8 @@ impl ScatterWindows<'_> {
             .map(|(&dimension, &of)| (dimension, of - usize::from(of > scatter.index_vector_dim)))
     }
 
-    /// The index in the updates of an element of the window `batch`, at a place in it.
+    /// Returns the index in the updates of an element of the window `batch`, at `place` in the
+    /// window.
     fn update(&self, batch: impl IntoIterator<Item = Index>, place: &[Index]) -> Vec<Index> {
         let mut index = vec![Index::constant(0); self.ranks[0]];
         for (&dimension, digit) in self.batches.iter().zip(batch) {
@@ -86,8 +90,8 @@ impl ScatterWindows<'_> {
 }
 
 impl Pull<'_, '_> {
-    /// Follows a scatter: an element is that of the last window that it lies in, else the one that was there. A window
-    /// that is partly outside is dropped whole.
+    /// Follows a scatter: an element comes from the last window that contains it, or from the array
+    /// if none does. A window that is partly outside the array is ignored.
     pub(super) fn scatter(
         &mut self,
         node: GraphNode,
@@ -121,7 +125,7 @@ impl Pull<'_, '_> {
         }
     }
 
-    /// Asks each window, the last one first.
+    /// Tests each window with guards, the last one first.
     fn one_by_one(
         &mut self,
         node: GraphNode,
@@ -164,7 +168,7 @@ impl Pull<'_, '_> {
         Ok(())
     }
 
-    /// Looks up which window an element lies in, in a table that is made when compiling.
+    /// Looks up the window of an element in a table that is computed at compile time.
     fn by_table(
         &mut self,
         node: GraphNode,
@@ -201,7 +205,7 @@ impl Pull<'_, '_> {
         Ok(())
     }
 
-    /// The indices of a scatter of many windows: they have to be known when compiling.
+    /// Returns the indices of a scatter with many windows, which must be constants.
     fn indices(
         &mut self,
         node: GraphNode,
@@ -228,7 +232,8 @@ impl Pull<'_, '_> {
         }
     }
 
-    /// For each place along the dimensions that windows start at, the last window there, else how many there are.
+    /// Computes the table: for each place along the dimensions that windows start at, the last
+    /// window there, or the number of windows if there is none.
     fn table(
         &self,
         node: GraphNode,
@@ -281,7 +286,7 @@ impl Pull<'_, '_> {
         Ok((dimensions, shape, table.into_iter().flat_map(u32::to_le_bytes).collect()))
     }
 
-    /// Whether the combiner returns its second parameter.
+    /// Returns true if the combiner returns its second parameter.
     fn replaces(&self, scatter: &Scatter) -> bool {
         let combiner = &self.graph.computations()[scatter.computation];
         let root = combiner.instructions()[combiner.root()].opcode();

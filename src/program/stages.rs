@@ -1,4 +1,4 @@
-//! A program as text: the headers of its kernels, and every stage for a reviewer.
+//! A program as text: the headers of its kernels, and all stages for a reviewer.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl Program {
-    /// The comment above the kernel of a step: its buffers, and the nest.
+    /// Returns the comment above the kernel of a step: its buffers, and the nest.
     pub(super) fn header(&self, step: &ProgramStep) -> Vec<(&'static str, String)> {
         let mut header = vec![("", format!("{} of {}", step.destination, self.name))];
         let source = |(number, &source): (usize, &BufferId)| match step.sources.len() {
@@ -27,13 +27,13 @@ impl Program {
         header
     }
 
-    /// The error of a step whose kernel the target does not run.
+    /// Returns the error of a step whose kernel exceeds the target's limits.
     pub(super) fn refused(&self, step: &ProgramStep, error: ScheduleError) -> ProgramError {
         let destination = self.described(step.destination);
         ProgramError::Kernel { destination, error: Box::new(error) }
     }
 
-    /// A buffer, with the shape of what is in it.
+    /// Returns a buffer as text, with the shape of its array.
     fn described(&self, value: BufferId) -> String {
         match value {
             BufferId::Parameter(number) => format!("{value}, {}", self.parameters[number].shape()),
@@ -45,26 +45,27 @@ impl Program {
         }
     }
 
-    /// Every stage of the program as text, from its buffers to its kernels: what a snapshot holds.
+    /// Returns every stage of the program as text, from its buffers to its kernels, as in
+    /// `snapshots/`.
     ///
-    /// The text depends on the module and the target alone.
+    /// The text depends on the module and the target only.
     ///
     /// # Errors
     ///
-    /// Where the target's limits are too low.
+    /// Returns an error if the target's limits are too low.
     pub fn stages(&self, target: &Target) -> Result<String, ProgramError> {
         self.stages_of_steps(0..self.steps.len(), target)
     }
 
-    /// The stages of one result: of the scratch buffers that it takes, and its own.
+    /// Returns the stages of one result: the steps of its scratch buffers, and its own.
     ///
     /// # Errors
     ///
-    /// Where the target's limits are too low.
+    /// Returns an error if the target's limits are too low.
     ///
     /// # Panics
     ///
-    /// Where there is no such result.
+    /// Panics if there is no such result.
     pub fn stages_of(&self, result: usize, target: &Target) -> Result<String, ProgramError> {
         self.stages_of_steps(self.steps_of(result), target)
     }

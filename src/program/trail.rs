@@ -1,4 +1,5 @@
-//! [`Trail`]: the instructions that a pull went through, from which the way of each element is read.
+//! [`Trail`]: the instructions that `pull` passes through, from which the way of each element is
+//! read.
 
 use super::{
     BufferId, ProgramError,
@@ -11,37 +12,37 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The instructions that one kernel's elements come through, with the forms of their indices.
+/// The instructions that the elements of one kernel pass through, with the forms of their indices.
 #[derive(Debug)]
 pub(super) struct Trail {
-    /// Bits of a unit, of which an element has one or more.
+    /// The width of a unit, in bits; an element has one or more.
     unit: u32,
     visits: Vec<Visit>,
-    /// For each case, the visit in which it was made.
+    /// The visit that made each case.
     ends: Vec<usize>,
-    /// For each item that is still to be followed, the visit that led to it.
+    /// The visit that led to each element still to be followed.
     parents: Vec<Option<usize>>,
     cases: Vec<Case>,
-    /// The nest before any pass, in whose axes and quotients the forms are.
+    /// The nest before any pass: the forms are in its axes and quotients.
     nest: Option<CopyNest>,
     sources: Vec<BufferId>,
 }
 
-/// A value that was followed.
+/// One step of `pull`.
 #[derive(Debug)]
 struct Visit {
     parent: Option<usize>,
-    /// The instructions that have this value: their computations, and their places there.
+    /// The computation and the place of each instruction with this value.
     passed: Vec<[usize; 2]>,
     index: Vec<Affine>,
     part: Affine,
 }
 
-/// Where a kernel's way of one element ends.
+/// The end of an element's way through one kernel.
 pub(super) enum End {
-    /// In an array, at this index, so many bits from the start of the element, and of the image.
+    /// An element of an array: its index, the bit within the element, and the bit within the image.
     Array { value: BufferId, index: Vec<u64>, within: u32, bit: u64 },
-    /// In bits.
+    /// Constant bits.
     Bits(u128),
 }
 
@@ -58,7 +59,7 @@ impl Trail {
         }
     }
 
-    /// An item is followed: the last of those that are left.
+    /// Records that the last of the pending elements is followed.
     pub(super) fn enter(
         &mut self,
         item: &PendingValue,
@@ -76,7 +77,7 @@ impl Trail {
         Ok(())
     }
 
-    /// What the item led to is added: items to be followed, so many then, and cases.
+    /// Records the pending elements and the cases after a step; the new ones came from it.
     pub(super) fn leave(&mut self, items: usize, cases: &[Case]) {
         let visit = self.visits.len() - 1;
         self.parents.resize(items, Some(visit));
@@ -84,20 +85,21 @@ impl Trail {
         self.cases.extend_from_slice(&cases[self.cases.len()..]);
     }
 
-    /// The whole trail, once the nest is made.
+    /// Returns the trail with the finished nest.
     pub(super) fn finished(mut self, nest: &CopyNest, sources: &[BufferId]) -> Self {
         (self.nest, self.sources) = (Some(nest.clone()), sources.to_vec());
         self
     }
 
-    /// The values that hold the numbers which lookups load.
+    /// Returns the buffers that lookups load from.
     pub(super) fn numbers(&self) -> impl Iterator<Item = BufferId> {
         let loads = self.nest.iter().flat_map(CopyNest::lookups).flat_map(Lookup::loads);
         loads.map(|(source, _)| self.sources[source])
     }
 
-    /// The way of the element at an index of the destination, of whose bits one is meant: the instructions with the
-    /// indices there, and the end.
+    /// Returns the instructions that a bit of an element passes through, with the indices there,
+    /// and the end. The element is at an index of the destination, and `storage` is its width in
+    /// memory.
     pub(super) fn way<'a>(
         &self,
         destination: &StrideDescriptor,
@@ -149,14 +151,14 @@ impl Trail {
     }
 }
 
-/// The unit of an image at which an element lies.
+/// Returns the number of the unit at which an element lies.
 fn unit(descriptor: &StrideDescriptor, index: &[u64]) -> Option<u64> {
     let prefix = descriptor.prefix_bytes() * 8 / u64::from(descriptor.element_bits());
     Some(prefix + descriptor.offset(index).ok()?)
 }
 
 impl End {
-    /// Where the way ends for good; a scratch buffer is none.
+    /// Returns the origin; `None` for a scratch buffer, from which the way continues.
     pub(super) fn origin(&self, constants: &[Vec<u8>]) -> Option<Origin> {
         match self {
             Self::Bits(bits) => Some(Origin::Constant { bits: *bits }),

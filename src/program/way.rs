@@ -1,4 +1,4 @@
-//! [`Ways`]: from an element of a result back through the instructions to where it comes from.
+//! [`Ways`]: the instructions that each element of a result comes through, back to its origin.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,9 +11,10 @@ use super::{
 };
 use crate::hlo::Module;
 
-/// A program, and for each of its elements the instructions that the compiler went through to find it.
+/// A program, with the way of each element: the instructions that it comes through, from the result
+/// back to its origin.
 ///
-/// Indices are the forms that the kernels are made of, evaluated at one position.
+/// The indices are the kernels' own forms, evaluated at one position.
 ///
 /// ```
 /// use stridec::{hlo::Module, program::{Origin, Ways}};
@@ -35,53 +36,56 @@ use crate::hlo::Module;
 pub struct Ways<'m> {
     module: &'m Module,
     program: Program,
-    /// For each array of the parameters its parameter, and where it stands there.
+    /// For each array of the parameters, its parameter and the path to it.
     parameters: Vec<(usize, TuplePath)>,
-    /// For each step what it went through.
+    /// The trail of each step.
     trails: Vec<Trail>,
-    /// The images of the parameters, and of the scratch buffers, where numbers come from.
+    /// The images of the parameters and of the scratch buffers, if they are given; lookups load
+    /// from them.
     images: Option<[Vec<Vec<u8>>; 2]>,
-    /// Zeros in their stead: those that numbers come from.
+    /// Zeros for the buffers that lookups load from, if no images are given.
     zeros: Option<[Vec<Vec<u8>>; 2]>,
     steps: HashMap<BufferId, usize>,
 }
 
-/// The way of one element, from the result on.
+/// The way of one element, from the result to its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Way {
-    /// The instructions that have the element, with where it is in each.
+    /// The instructions that have the element, with its index in each.
     pub passed: Vec<Passed>,
-    /// Where it comes from: what the last instruction says.
+    /// The origin of the element, at the last instruction.
     pub origin: Origin,
 }
 
 /// An instruction that has the element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Passed {
-    /// The computation, as a place in [`Module::computations`].
+    /// The computation, as an index into [`Module::computations`].
     pub computation: usize,
-    /// The instruction, as a place in [`Computation::instructions`](crate::hlo::Computation::instructions).
+    /// The instruction, as an index into
+    /// [`Computation::instructions`](crate::hlo::Computation::instructions).
     pub instruction: usize,
     /// The index of the element there.
     pub index: Vec<u64>,
-    /// The bit of the element; other than the one that was asked for where elements were put together or taken apart.
+    /// The bit within the element. It differs from the bit that was given if elements were joined
+    /// or divided on the way.
     pub bit: u32,
 }
 
-/// Where an element comes from.
+/// The origin of an element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// From an array of the parameters.
+    /// An array of the parameters.
     Parameter {
-        /// The array, as a place in [`Program::parameters`].
+        /// The array, as an index into [`Program::parameters`].
         number: usize,
         /// The index of the element there.
         index: Vec<u64>,
-        /// The place of the bit in the array's image.
+        /// The number of the bit in the array's image.
         bit: u64,
     },
-    /// From a constant, or from what was computed of constants: bits from the one on that was asked for. Those past the
-    /// element mean nothing.
+    /// A constant, or a value computed from constants. The bits begin at the bit that was given;
+    /// those past the element mean nothing.
     Constant {
         /// The bits.
         bits: u128,
@@ -89,11 +93,11 @@ pub enum Origin {
 }
 
 impl<'m> Ways<'m> {
-    /// Lowers a module, and keeps what the compiler goes through.
+    /// Lowers a module and keeps the trail of each kernel.
     ///
     /// # Errors
     ///
-    /// Those of [`Program::lower`].
+    /// Returns the errors of [`Program::lower`].
     pub fn new(module: &'m Module) -> Result<Self, ProgramError> {
         let (program, parameters, trails) = lower::trace(module)?;
         let steps = program.steps().iter().enumerate();
@@ -111,52 +115,54 @@ impl<'m> Ways<'m> {
         Ok(Self { module, program, parameters, trails, images: None, zeros, steps })
     }
 
-    /// Takes the numbers that only a run knows from the images of the parameters. Without them they are 0.
+    /// Sets the images of the parameters, from which lookups load. Without them every lookup loads
+    /// 0.
     ///
     /// # Errors
     ///
-    /// Those of [`Program::run_on_host`].
+    /// Returns the errors of [`Program::run_on_host`].
     pub fn with_parameters(mut self, images: &[&[u8]]) -> Result<Self, ProgramError> {
         let scratch = self.program.scratch_on_host(images)?;
         self.images = Some([images.iter().map(|image| image.to_vec()).collect(), scratch]);
         Ok(self)
     }
 
-    /// Whether the numbers that only a run knows are known.
+    /// Returns true if the images of the parameters are known.
     #[must_use]
     pub fn has_parameters(&self) -> bool {
         self.images.is_some()
     }
 
-    /// The module.
+    /// Returns the module.
     #[must_use]
     pub fn module(&self) -> &'m Module {
         self.module
     }
 
-    /// The program, without kernels.
+    /// Returns the program, without kernels.
     #[must_use]
     pub fn program(&self) -> &Program {
         &self.program
     }
 
-    /// The number of the parameter that an array belongs to, and where it stands in it: the numbers of its parts, the
-    /// outermost first.
+    /// Returns the parameter that an array belongs to, and the path to the array in it: part
+    /// numbers, outermost first.
     ///
     /// # Panics
     ///
-    /// Where there is no such array.
+    /// Panics if there is no such array.
     #[must_use]
     pub fn parameter(&self, number: usize) -> (usize, &[usize]) {
         let (parameter, path) = &self.parameters[number];
         (*parameter, path)
     }
 
-    /// The buffers with numbers that a result's kernels read: starts that only a run knows.
+    /// Returns the buffers that lookups of a result's kernels load from: indices and starts that
+    /// only a run knows.
     ///
     /// # Panics
     ///
-    /// Where there is no such result.
+    /// Panics if there is no such result.
     #[must_use]
     pub fn numbers(&self, result: usize) -> Vec<BufferId> {
         let steps = self.program.steps_of(result);
@@ -168,7 +174,8 @@ impl<'m> Ways<'m> {
         values
     }
 
-    /// The way of the element at an index of a result, of whose bits one is meant; `None` where there is no such element.
+    /// Returns the way of one bit of the element at an index of a result; `None` if there is no
+    /// such element.
     #[must_use]
     pub fn way(&self, result: usize, index: &[u64], bit: u32) -> Option<Way> {
         let (mut value, mut index, mut bit) = (BufferId::Result(result), index.to_vec(), bit);
@@ -193,7 +200,7 @@ impl<'m> Ways<'m> {
                     trail.way(buffer.descriptor(), storage, &index, bit, Some(&image))?
                 }
             };
-            // What a scratch buffer holds was passed on the way to it.
+            // The instruction that a scratch buffer holds was already passed on the way to it.
             let again = passed.last() == found.first();
             passed.extend(found.into_iter().skip(usize::from(again)));
             match end {

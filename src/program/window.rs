@@ -1,4 +1,5 @@
-//! A part of an array that is another value: what pad, dynamic-update-slice and scatter have in common.
+//! Windows: a part of an array that another value replaces, as in pad, dynamic-update-slice and
+//! scatter.
 
 use super::pull::{Halt, Pull};
 use crate::{
@@ -6,16 +7,17 @@ use crate::{
     nest::{Index, NestError, WalkRegion},
 };
 
-/// One dimension of the part: from a start on, so many steps, and only every so many of them.
+/// One dimension of a window: every `every`-th of `extent` places from `start` on.
 pub(super) struct WindowRange {
     pub(super) start: Index,
-    /// The first start that counts as outside, where there is one.
+    /// The first start for which the window is outside the array, and ignored; `None` if it is
+    /// never outside.
     pub(super) starts: Option<u64>,
     pub(super) extent: u64,
     pub(super) every: u64,
 }
 
-/// The part of a pad's result that is its operand, which has these extents.
+/// Returns the window of a pad's result that holds its operand, which has these extents.
 pub(super) fn padded(extents: &[u64], dimensions: &[PaddingDimension]) -> Vec<WindowRange> {
     let window = |(&extent, of): (&u64, &PaddingDimension)| {
         let gaps = extent.saturating_sub(1).saturating_mul(of.interior_padding);
@@ -26,12 +28,12 @@ pub(super) fn padded(extents: &[u64], dimensions: &[PaddingDimension]) -> Vec<Wi
     extents.iter().zip(dimensions).map(window).collect()
 }
 
-/// The inside, with the index in the part, and the outside.
+/// The region inside a window, with the index in it, and the region outside.
 type WindowSplit = (Option<(WalkRegion, Vec<Index>)>, Option<WalkRegion>);
 
 impl Pull<'_, '_> {
-    /// Divides a region by whether an index lies in a part: the inside with the index in the part, and the outside, for
-    /// what the inside does not take.
+    /// Splits a region into the part whose index lies inside a window, with the index in the
+    /// window, and the rest. The rest may overlap the inside, whose cases come first.
     pub(super) fn inside(
         &mut self,
         region: &WalkRegion,
@@ -43,7 +45,7 @@ impl Pull<'_, '_> {
         let mut outside = Vec::new();
         let mut is_there = true;
         for (own, WindowRange { start, starts, extent, every }) in index.iter().zip(windows) {
-            // Each is asked where those before it hold: whether the start counts, the place, the step.
+            // Each guard holds only under those before it: start, place, step.
             if let Some(end) = starts {
                 let split = self.assembly.split_region(&inside, &start, 0, end)?;
                 outside.extend(split.outside.map(|(region, _)| region));
@@ -73,7 +75,8 @@ impl Pull<'_, '_> {
             }
             source.push(moved);
         }
-        // Where one guard alone divides the two, what is outside is known. Where nothing is outside, the inside is all.
+        // If one guard alone separates the two, the outside is exact; otherwise it is the whole
+        // region, after the inside. If no guard is needed, there is no outside.
         let outside = match outside.len() {
             0 => None,
             1 if is_there => outside.pop(),
