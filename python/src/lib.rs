@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 mod array;
 mod device;
 mod errors;
+mod exit;
 mod kernel;
 mod layout;
 mod module;
@@ -39,6 +40,7 @@ mod _stridec {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         super::device::loaded();
+        super::exit::watch(module.py())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -54,7 +54,7 @@ impl Array {
     /// Whether the array may not be written.
     #[getter]
     fn readonly(&self) -> bool {
-        self.array.read_only
+        self.array.is_read_only()
     }
 
     /// The layout of the array's memory.
@@ -101,7 +101,7 @@ impl Array {
         interface.set_item("typestr", typestr(array.element_type)?)?;
         interface.set_item("shape", PyTuple::new(py, &array.sizes)?)?;
         interface.set_item("strides", PyTuple::new(py, &array.byte_strides)?)?;
-        interface.set_item("data", (array.data as usize, array.read_only))?;
+        interface.set_item("data", (array.data as usize, array.is_read_only()))?;
         Ok(interface)
     }
 

@@ -11,7 +11,7 @@ use pyo3::{
 };
 use stridec::stride::interchange::DlPack;
 
-use super::HostArray;
+use super::{HostArray, host_array::Access};
 use crate::errors::{Unsupported, invalid, unsupported};
 
 pub(super) const NAME: &std::ffi::CStr = c"dltensor";
@@ -19,6 +19,8 @@ pub(super) const VERSIONED_NAME: &std::ffi::CStr = c"dltensor_versioned";
 pub(super) const READ_ONLY: u64 = 1;
 pub(super) const SUBBYTE_PADDED: u64 = 4;
 pub(super) const CPU: i32 = 1;
+/// The largest rank of a tensor. A larger one is a damaged tensor, and its extents are not read.
+const MAX_RANK: usize = 64;
 /// Kinds of devices whose memory is the host's: `kDLCPU`, `kDLCUDAHost` and `kDLROCMHost`.
 const HOST: [i32; 3] = [CPU, 3, 11];
 
@@ -97,20 +99,43 @@ pub(super) fn read(
             let given = format!("{}.{}", managed.major, managed.minor);
             return Err(unsupported(argument, "DLPack of version 1", given));
         }
-        (&managed.tensor, managed.flags)
+        (&managed.tensor, Some(managed.flags))
     } else if found.is_valid_checked(Some(NAME)) {
         let pointer = found.pointer_checked(Some(NAME))?;
-        // SAFETY: as above.
-        (&unsafe { pointer.cast::<Managed>().as_ref() }.tensor, 0)
+        // SAFETY: as above. A tensor without a version does not say if it may be written.
+        (&unsafe { pointer.cast::<Managed>().as_ref() }.tensor, None)
     } else {
         return Err(broken());
     };
     view(tensor, flags, capsule.clone().unbind(), argument)
 }
 
-fn view(tensor: &Tensor, flags: u64, owner: Py<PyAny>, argument: &str) -> PyResult<HostArray> {
+/// The error for an array with elements whose pointer is null.
+pub(super) fn no_memory(argument: &str) -> PyErr {
+    let given = "one without memory: a fake tensor, or one whose storage was freed";
+    unsupported(argument, "an array whose elements are in memory", given)
+}
+
+/// Reads a tensor with its flags, which one without a version lacks.
+fn view(
+    tensor: &Tensor,
+    flags: Option<u64>,
+    owner: Py<PyAny>,
+    argument: &str,
+) -> PyResult<HostArray> {
+    let access = match flags {
+        None => Access::Unknown,
+        Some(flags) if flags & READ_ONLY != 0 => Access::ReadOnly,
+        Some(_) => Access::Writable,
+    };
     let broken = |what: &str| invalid(argument, "a valid DLPack tensor", what);
+    if !HOST.contains(&tensor.device_type) {
+        return Err(broken("one on another device than `__dlpack_device__` says"));
+    }
     let rank = usize::try_from(tensor.ndim).map_err(|_| broken("a negative rank"))?;
+    if rank > MAX_RANK {
+        return Err(broken(&format!("one of rank {rank}")));
+    }
     let sizes: Vec<u64> = match rank {
         0 => Vec::new(),
         _ if tensor.shape.is_null() => return Err(broken("no shape")),
@@ -120,9 +145,12 @@ fn view(tensor: &Tensor, flags: u64, owner: Py<PyAny>, argument: &str) -> PyResu
             .map(|&size| u64::try_from(size).map_err(|_| broken("a negative extent")))
             .collect::<PyResult<_>>()?,
     };
+    if tensor.data.is_null() && !sizes.contains(&0) {
+        return Err(no_memory(argument));
+    }
     let (code, bits) = (tensor.code, tensor.bits);
     let element_type = DlPack::element_type(code, bits).filter(|_| tensor.lanes == 1);
-    let packed = bits < 8 && flags & SUBBYTE_PADDED == 0;
+    let packed = bits < 8 && flags.unwrap_or_default() & SUBBYTE_PADDED == 0;
     let Some(element_type) = element_type.filter(|_| !packed) else {
         // Not an error of stridec's own kind, so that numpy may be asked.
         let given = format!("type {code} of {bits} bits, {} lanes", tensor.lanes);
@@ -158,7 +186,7 @@ fn view(tensor: &Tensor, flags: u64, owner: Py<PyAny>, argument: &str) -> PyResu
         sizes,
         byte_strides,
         data: tensor.data.cast::<u8>().wrapping_add(offset),
-        read_only: flags & READ_ONLY != 0,
+        access,
         owner,
     })
 }

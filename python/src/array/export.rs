@@ -9,8 +9,9 @@ use stridec::stride::interchange::DlPack;
 use super::{
     HostArray,
     dlpack::{CPU, Managed, NAME, READ_ONLY, SUBBYTE_PADDED, Tensor, VERSIONED_NAME, Versioned},
+    host_array::Access,
 };
-use crate::errors::raised;
+use crate::{errors::raised, exit::drop_attached};
 
 /// What a tensor's pointers point to, and what keeps its memory alive.
 struct Kept {
@@ -26,7 +27,7 @@ pub(super) fn capsule<'py>(
     versioned: bool,
 ) -> PyResult<Bound<'py, PyCapsule>> {
     let described = DlPack::try_from(&array.descriptor()?).map_err(raised)?;
-    if !versioned && array.is_read_only() {
+    if !versioned && array.access == Access::ReadOnly {
         return Err(PyBufferError::new_err(
             "a read-only array needs DLPack of version 1; call __dlpack__(max_version=(1, 1))",
         ));
@@ -90,11 +91,11 @@ unsafe extern "C" fn delete_versioned(managed: *mut Versioned) {
     }
 }
 
-/// Frees what [`capsule`] kept. A deleter may be called on any thread, and so attaches to the interpreter.
+/// Frees the memory that [`capsule`] made. A deleter may be called on any thread, and after the interpreter has ended.
 unsafe fn drop_kept(context: *mut c_void) {
     // SAFETY: `capsule` made it from a box, and it is freed here alone.
     let kept = unsafe { Box::from_raw(context.cast::<Kept>()) };
-    Python::attach(|_| drop(kept));
+    drop_attached(kept);
 }
 
 unsafe extern "C" fn destroy(capsule: *mut ffi::PyObject) {

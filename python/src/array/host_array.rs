@@ -11,6 +11,15 @@ use stridec::{
 use super::{dlpack, interface};
 use crate::errors::{invalid, raised};
 
+/// The word of an array's owner on writes to its memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    Writable,
+    ReadOnly,
+    /// DLPack without a version does not say. Such an array counts as read-only, as numpy has it.
+    Unknown,
+}
+
 /// An array in host memory that a Python object keeps alive.
 ///
 /// The memory is somebody else's: where another thread writes to it during a copy, the copy has some of the old elements
@@ -21,7 +30,7 @@ pub(crate) struct HostArray {
     pub(super) byte_strides: Vec<i64>,
     /// Where the element at index 0 lies.
     pub(super) data: *mut u8,
-    pub(super) read_only: bool,
+    pub(super) access: Access,
     /// What keeps the memory alive.
     pub(super) owner: Py<PyAny>,
 }
@@ -73,7 +82,7 @@ impl HostArray {
             sizes: self.sizes.clone(),
             byte_strides: self.byte_strides.clone(),
             data: self.data,
-            read_only: self.read_only,
+            access: self.access,
             owner: self.owner.clone_ref(py),
         }
     }
@@ -91,8 +100,29 @@ impl HostArray {
         &self.byte_strides
     }
 
+    /// True unless the owner says that the memory may be written.
     pub(crate) fn is_read_only(&self) -> bool {
-        self.read_only
+        self.access != Access::Writable
+    }
+
+    /// Takes numpy's word on writes if the array's own protocol says nothing: `numpy.asarray(object)`, if it is a view of
+    /// the same memory.
+    pub(super) fn resolve_access(&mut self, object: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = object.py();
+        if self.access != Access::Unknown || !object.hasattr(intern!(py, "__array__"))? {
+            return Ok(());
+        }
+        // An array of a type that numpy lacks stays read-only.
+        let asarray = intern!(py, "asarray");
+        let Ok(array) = super::numpy::numpy(py)?.call_method1(asarray, (object,)) else {
+            return Ok(());
+        };
+        let found = array.getattr(intern!(py, "__array_struct__"))?;
+        let seen = interface::read(&array, &found, "out")?;
+        if seen.data == self.data {
+            self.access = seen.access;
+        }
+        Ok(())
     }
 
     /// Bytes of an element.
@@ -178,7 +208,7 @@ impl HostArray {
     /// The memory, to be written.
     #[allow(clippy::mut_from_ref)] // the memory is behind a pointer, and the caller checks who else has it
     pub(crate) fn bytes_mut(&self, argument: &str) -> PyResult<&mut [u8]> {
-        if self.read_only {
+        if self.is_read_only() {
             return Err(invalid(argument, "an array that can be written", "a read-only one"));
         }
         let (low, high) = self.reach()?;

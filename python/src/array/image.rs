@@ -105,8 +105,9 @@ impl<'py> Room<'py> {
             let array = HostArray::of(&object, "out")?;
             return Ok(Self { object, array });
         };
-        let array = HostArray::of(out, "out")?;
+        let mut array = HostArray::of(out, "out")?;
         image.check(&array, "out")?;
+        array.resolve_access(out)?;
         if array.is_read_only() {
             return Err(invalid("out", "an array that can be written", "a read-only one"));
         }

@@ -9,7 +9,7 @@ use std::{
 use pyo3::{intern, prelude::*, types::PyCapsule};
 use stridec::{shape::ElementType, stride::interchange::NumpyArray};
 
-use super::HostArray;
+use super::{HostArray, dlpack, host_array::Access};
 use crate::errors::{invalid, unsupported};
 
 /// The members of numpy's `PyArrayInterface`.
@@ -39,6 +39,9 @@ pub(super) fn read(
     // SAFETY: a nameless capsule in `__array_struct__` points to a `PyArrayInterface`, which lives as long as it.
     let given = unsafe { pointer.cast::<Interface>().as_ref() };
     let rank = usize::try_from(given.nd).ok().filter(|_| given.two == 2).ok_or_else(broken)?;
+    if rank > 0 && (given.shape.is_null() || given.strides.is_null()) {
+        return Err(broken());
+    }
     let (shape, strides) = match rank {
         0 => (&[][..], &[][..]),
         // SAFETY: the interface has `nd` of both.
@@ -46,12 +49,18 @@ pub(super) fn read(
             (slice::from_raw_parts(given.shape, rank), slice::from_raw_parts(given.strides, rank))
         },
     };
+    if shape.iter().any(|&size| size < 0) {
+        return Err(broken());
+    }
+    if given.data.is_null() && !shape.contains(&0) {
+        return Err(dlpack::no_memory(argument));
+    }
     Ok(HostArray {
         element_type: element_type(object, given, argument)?,
-        sizes: shape.iter().map(|&size| size.max(0).cast_unsigned() as u64).collect(),
+        sizes: shape.iter().map(|&size| size.cast_unsigned() as u64).collect(),
         byte_strides: strides.iter().map(|&stride| stride as i64).collect(),
         data: given.data.cast(),
-        read_only: given.flags & WRITEABLE == 0,
+        access: if given.flags & WRITEABLE == 0 { Access::ReadOnly } else { Access::Writable },
         owner: found.clone().unbind(),
     })
 }
