@@ -17,6 +17,8 @@ if ! $debian; then
 fi
 ../.ci/install rustc-web cargo-web rust-web-src lld
 export RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1
+# Debian's compiler does not bring `rust-lld`, its default linker for this target.
+export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld
 crates=std,panic_abort
 if [[ "$1" == test ]]; then
     crates+=,test
