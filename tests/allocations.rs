@@ -1,4 +1,4 @@
-//! Lowering allocates nothing on the heap up to rank 8, where neither tiles nor padding are in the way.
+//! Lowering allocates nothing on the heap up to rank 8, without tiles and padding.
 
 use std::{
     alloc::{GlobalAlloc, Layout as Memory, System},
@@ -16,7 +16,7 @@ thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The system's allocator, and a count of what each thread asks of it.
+/// The system's allocator, with the number of allocations of each thread.
 struct Counting;
 
 #[allow(unsafe_code)]

@@ -1,4 +1,4 @@
-//! Kernels written by hand, and what to feed them.
+//! Kernels written by hand, and their inputs.
 
 use stridec::gpu::Gpu;
 use stridec::{
@@ -33,7 +33,7 @@ fn relayout(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroup
     Kernel::from_parts(kernel)
 }
 
-/// The same kernel but for one change.
+/// Returns the kernel with one change.
 pub(crate) fn with(kernel: Kernel, change: impl FnOnce(&mut KernelParts)) -> Kernel {
     let mut parts = kernel.into_parts();
     change(&mut parts);
@@ -46,7 +46,7 @@ pub(crate) fn identity(words: u32) -> Kernel {
     kernel(words.into(), &[[words.div_ceil(64), 1, 1]], &body)
 }
 
-/// Bytes that tell their places apart.
+/// Bytes that differ from place to place.
 pub(crate) fn pattern(bytes: u64) -> Vec<u8> {
     (0..bytes).map(|at| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect()
 }
@@ -55,7 +55,7 @@ pub(crate) fn bytes_of(words: impl IntoIterator<Item = u32>) -> Vec<u8> {
     words.into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
-/// A buffer as an embedder makes it.
+/// A buffer that an embedder creates.
 pub(crate) fn buffer(gpu: &Gpu, size: u64, usage: BufferUsages) -> wgpu::Buffer {
     let label = None;
     gpu.device().create_buffer(&wgpu::BufferDescriptor {
@@ -66,7 +66,7 @@ pub(crate) fn buffer(gpu: &Gpu, size: u64, usage: BufferUsages) -> wgpu::Buffer 
     })
 }
 
-/// A range of it; to its end, where `size` is 0.
+/// A range of a buffer; up to its end, if `size` is 0.
 pub(crate) fn part(buffer: &wgpu::Buffer, offset: u64, size: u64) -> wgpu::BufferBinding<'_> {
     wgpu::BufferBinding { buffer, offset, size: wgpu::BufferSize::new(size) }
 }

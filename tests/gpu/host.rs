@@ -22,19 +22,20 @@ fn random_operations() {
     check_all("random_operations", 3, Duration::from_secs(40), random::operation);
 }
 
-/// Pairs of layouts of one shape, tilings on both sides among them.
+/// Pairs of layouts of one shape, some of them with tilings on both sides.
 #[test]
 fn random_relayouts() {
     check_all("random_relayouts", 5, Duration::from_secs(20), random::relayout);
 }
 
-/// Channels, odd extents and pitches, steps in both directions: what blocks are cut from.
+/// Channels, odd extents and pitches, steps in both directions: operations that are compiled to
+/// blocks.
 #[test]
 fn random_runs() {
     check_all("random_runs", 7, Duration::from_secs(40), random::runs);
 }
 
-/// Runs distinct kernels for a time, or as many as `STRIDEC_CASES` says.
+/// Runs distinct kernels for a time, or `STRIDEC_CASES` of them.
 fn check_all(name: &str, seed: u64, time: Duration, make: impl Fn(&mut Random) -> Operation) {
     let Some(gpu) = gpu(name) else { return };
     let mut random = Random(seed);
@@ -75,7 +76,7 @@ fn check_all(name: &str, seed: u64, time: Duration, make: impl Fn(&mut Random) -
     assert!(texts.len() > 100);
 }
 
-/// A kernel's text without its remarks.
+/// The text of a kernel without comments.
 fn code(text: &str) -> String {
     text.lines().map(|line| line.split("//").next().unwrap_or_default().trim_end()).collect()
 }

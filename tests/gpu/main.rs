@@ -1,7 +1,8 @@
-//! Everything that runs on a GPU, against the host: random and named operations, copies in parts, programs, kernels
-//! written by hand, and errors.
+//! Everything that runs on a GPU, against the host: random and named operations, copies in parts,
+//! programs, kernels written by hand, and errors.
 //!
-//! Without a GPU the tests say that they are skipped; with `STRIDEC_REQUIRE_GPU=1` they fail instead.
+//! Without a GPU the tests say that they are skipped; with `STRIDEC_REQUIRE_GPU=1` they fail
+//! instead.
 
 mod dispatch_program;
 mod handwritten;

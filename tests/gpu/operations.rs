@@ -1,4 +1,4 @@
-//! Named operations on the GPU: the bytes that the host gives.
+//! Named operations on the GPU, compared with the host byte by byte.
 
 #[allow(unreachable_pub)]
 #[path = "../../benches/support/everyday.rs"]
@@ -18,7 +18,7 @@ use super::support::{
     random::{self, Random},
 };
 
-/// Runs an operation on both; they must agree to the byte. Returns the kernel.
+/// Runs an operation on both, and compares every byte. Returns the kernel.
 fn check(gpu: &Gpu, operation: &Operation, target: &Target) -> Kernel {
     let kernel = operation.compile(target).unwrap();
     let image = Random(kernel.source_bytes).bytes(kernel.source_bytes);
@@ -54,7 +54,7 @@ fn the_three_examples() {
     }
 }
 
-/// The everyday shapes at full size: what a GPU gets, whichever device runs it here.
+/// The everyday shapes at full size, with the kernels for a GPU on any device.
 #[test]
 fn everyday_shapes() {
     let Some(gpu) = gpu("everyday_shapes") else { return };
@@ -71,7 +71,7 @@ fn everyday_shapes() {
     assert!(wide >= 4, "{wide}");
 }
 
-/// Every type that has elements: transposed, padded, tiled, and packed where its layout can say so.
+/// Every type that has elements: transposed, padded, tiled, and packed if its layout can say so.
 #[test]
 fn every_element_type() {
     let Some(gpu) = gpu("every_element_type") else { return };

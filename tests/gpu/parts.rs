@@ -1,4 +1,4 @@
-//! Copies past a target's limits: in parts on the GPU, to the byte what the host gives.
+//! Copies past a target's limits: in parts on the GPU, compared with the host byte by byte.
 
 use std::time::{Duration, Instant};
 
@@ -16,13 +16,14 @@ use super::support::{
     scope::given_cases,
 };
 
-/// A target that binds no more than `bytes`.
+/// A target that binds at most `bytes`.
 fn small(mut target: Target, bytes: u64) -> Target {
     target.max_storage_buffer_binding_size = bytes;
     target
 }
 
-/// Runs in parts and on the host, and returns the number of parts; the progress must go up to the end.
+/// Runs in parts and on the host, and returns the number of parts; the progress must go up to the
+/// end.
 fn check(gpu: &stridec::gpu::Gpu, nest: &CopyNest, target: &Target, image: &[u8]) -> u64 {
     let mut expected = vec![0x5a; usize::try_from(nest.dst_bytes()).unwrap()];
     host::run(nest, image, &mut expected).unwrap();
@@ -38,7 +39,7 @@ fn check(gpu: &stridec::gpu::Gpu, nest: &CopyNest, target: &Target, image: &[u8]
     parts
 }
 
-/// Random operations for twenty seconds, or as many as `STRIDEC_CASES` says, in parts of 64 bytes and more.
+/// Random operations for twenty seconds, or `STRIDEC_CASES` of them, in parts of 64 bytes and more.
 #[test]
 fn random_operations() {
     let Some(gpu) = gpu("random_operations") else { return };
@@ -55,7 +56,7 @@ fn random_operations() {
             continue;
         };
         let target = random.pick(&[Target::webgpu as fn() -> Target, Target::webgpu_cpu])();
-        // Up to a dozen parts: each new form of them is compiled.
+        // At most a dozen parts: each new form of them is compiled.
         let bytes = random.pick(&[64, 128, 256, 1024, 4096]).max(nest.dst_bytes() / 6);
         let image = random.bytes(nest.src_bytes());
         parts += check(&gpu, &nest, &small(target, bytes), &image);
@@ -65,7 +66,7 @@ fn random_operations() {
     assert!(parts > ran && ran > 20, "{ran} operations in {parts} parts");
 }
 
-/// Tensors past the 128 MiB that the standard lets a kernel bind, as `stridec run` meets them.
+/// Tensors past the 128 MiB that the standard lets a kernel bind, as in `stridec run`.
 #[test]
 fn tensors_past_a_binding() {
     let Some(gpu) = gpu("tensors_past_a_binding") else { return };
@@ -86,7 +87,7 @@ fn tensors_past_a_binding() {
         let gpu = gpu.clone().with_cache_capacity(64);
         let parts = check(&gpu, nest, &target, &image);
         eprintln!("{from}: {parts} parts, {:?} with the host's run", start.elapsed());
-        // Parts of one form share a kernel: all but the last of them are one.
+        // Parts of one form share a kernel, and all parts but the last have one form.
         let kernels = gpu.cache().len();
         assert!((16..32).contains(&parts) && kernels <= 2, "{kernels} kernels for {parts} parts");
     }

@@ -1,4 +1,5 @@
-//! Programs on the GPU: the modules of `tests/data/hlo_cases.jsonl`, and programs that need several kernels.
+//! Programs on the GPU: the modules of `tests/data/hlo_cases.jsonl`, and programs that need several
+//! kernels.
 
 use super::support::{gpu::gpu, hlo_cases::check_outputs, scratch};
 

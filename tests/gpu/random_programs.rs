@@ -11,8 +11,8 @@ use super::support::{
     scope,
 };
 
-/// Empty tiles of the result, which a quotient tells, are decided before the padding of the program, which the axes tell
-/// and which is cheaper to test.
+/// Empty tiles of the result, which a quotient tells, are decided before the padding of the
+/// program, which the axes tell and which is cheaper to test.
 #[test]
 fn empty_tiles_come_before_padding() {
     let Some(gpu) = gpu("tiles and padding on the GPU") else { return };

@@ -1,4 +1,4 @@
-//! What is refused, and with which error.
+//! Refusals, each with its error.
 
 use stridec::gpu::{Gpu, GpuError};
 use stridec::nest::Operand;
@@ -65,7 +65,7 @@ fn shaders_that_do_not_compile_are_typed_errors() {
         with(good.clone(), |kernel| kernel.wgsl = "this is no shader".to_owned()),
         with(good.clone(), |kernel| kernel.wgsl = good.wgsl.replace("source[id.x]", "1.5")),
         with(good.clone(), |kernel| kernel.entry_point = "missing".to_owned()),
-        // A binding that the layout does not have.
+        // A binding that the layout lacks.
         with(good.clone(), |kernel| kernel.wgsl = good.wgsl.replace("@binding(0)", "@binding(7)")),
     ];
     let gpu = gpu.as_ref().clone().with_cache_capacity(8);
@@ -75,7 +75,7 @@ fn shaders_that_do_not_compile_are_typed_errors() {
         assert!(error.to_string().lines().count() <= 14, "{error}");
     }
     assert!(gpu.cache().is_empty(), "what failed is not kept");
-    // The device works on.
+    // The device still works.
     let mut destination = [0; 16];
     gpu.run(&good, &[3; 16], &mut destination).unwrap();
     assert_eq!(destination, [3; 16]);
@@ -150,7 +150,7 @@ fn ranges_that_cannot_be_bound_are_refused() {
         encode(part(&one, 0, 0), part(&two, 0, 36)),
         GpuError::BufferTooSmall { operand: Operand::Destination, given: 36, needed: 40 }
     );
-    // A range that lies past its buffer's end, though it is long enough by itself.
+    // A range past its buffer's end, although it is long enough by itself.
     assert_eq!(
         encode(part(&one, 1024, 4096), part(&two, 0, 0)),
         GpuError::BufferTooSmall { operand: Operand::Source(0), given: 0, needed: 40 }
@@ -196,7 +196,7 @@ fn a_device_that_is_gone_is_a_typed_error() {
     lost(gpu.copy(&source, &destination, 16, 1));
     lost(gpu.upload(&[1; 16]).map(drop));
 
-    // An embedder's device has no callback of ours: the loss shows in what no longer answers.
+    // An embedder's device has no callback of ours, so a loss shows only in failing calls.
     let own = Gpu::open().unwrap();
     let gpu = Gpu::from_device(own.device().clone(), own.queue().clone());
     gpu.device().destroy();
@@ -249,7 +249,7 @@ fn a_nest_beyond_the_device_runs_in_parts() {
     assert!(run(300, 400) > 1, "an image of 240,000 bytes past bindings of 65,536");
 }
 
-/// A device whose owner asked for less than the kernel's target has.
+/// A device whose owner requested less than the kernel's target has.
 #[test]
 fn a_device_with_lower_limits_than_the_target_is_a_typed_error() {
     if gpu("a_device_with_lower_limits").is_none() {
@@ -274,7 +274,7 @@ fn a_device_with_lower_limits_than_the_target_is_a_typed_error() {
     let small = invocations(64);
     assert_eq!(refused("f32[40000]", &small), 1 << 16);
     assert_eq!(refused("f32[4000]", &invocations(1)), 100);
-    // What fits runs.
+    // An operation that fits is run.
     let side: Tensor = "f32[64]".parse().unwrap();
     let kernel = Operation::relayout(side.clone(), side).unwrap().compile(&small).unwrap();
     let mut destination = [0; 256];
@@ -282,7 +282,7 @@ fn a_device_with_lower_limits_than_the_target_is_a_typed_error() {
     assert_eq!(destination, [7; 256]);
 }
 
-/// A process of this test's own, with so little memory that a few large buffers take all of it.
+/// A separate process for this test, with so little memory that a few large buffers exhaust it.
 #[test]
 #[cfg(target_os = "linux")]
 fn memory_that_runs_out_is_a_typed_error() {
@@ -300,7 +300,7 @@ fn memory_that_runs_out_is_a_typed_error() {
             Err(error) => Some(error),
         });
         assert!(matches!(error, Some(GpuError::OutOfMemory { .. })), "{error:?}");
-        // What was there before is still of use.
+        // The device can still be used.
         drop(held);
         let mut destination = [0; 16];
         gpu.run(&identity(4), &[3; 16], &mut destination).unwrap();
@@ -340,7 +340,7 @@ fn a_wait_past_its_timeout_is_a_typed_error() {
         // A software OpenGL driver does all the work inside the submission.
         Ok(()) => assert_eq!(gpu.backend(), "gl"),
     }
-    // The device goes on: a longer wait finds it in order.
+    // The device keeps working: with a longer wait it is in order.
     let gpu = gpu.with_timeout(Gpu::DEFAULT_TIMEOUT);
     gpu.dispatch(&kernel, &source, &destination).unwrap();
 }

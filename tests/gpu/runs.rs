@@ -1,4 +1,4 @@
-//! What runs, and what it gives.
+//! Runs that succeed, with their results.
 
 use stridec::gpu::{Adapters, Gpu};
 use stridec::wgsl::Kernel;
@@ -67,7 +67,7 @@ fn images_longer_than_a_staging_part_arrive_whole() {
     });
 }
 
-/// A kernel is run again and again, from several threads: the same bytes each time.
+/// A kernel is run repeatedly, from several threads, with equal results.
 #[test]
 fn the_same_input_gives_the_same_bytes() {
     let Some(gpu) = gpu("the_same_input_gives_the_same_bytes") else { return };
@@ -94,7 +94,8 @@ fn dispatches_run_in_order_and_see_what_earlier_ones_wrote() {
     let Some(gpu) = gpu("dispatches_run_in_order") else { return };
     let body =
         "if id.x < 256u { destination[id.x] = destination[id.x] * groups.y + source[id.x]; }";
-    // The first adds to whatever is there times one; to start from zero, it runs on a fresh buffer.
+    // The first kernel adds to the present contents times one. It runs on a fresh buffer, which is
+    // zero.
     let kernel = kernel(256, &[[4, 1, 1], [4, 2, 1]], body);
     let source = gpu.upload(&bytes_of(0..256)).unwrap();
     let destination = gpu.allocate(1024).unwrap();

@@ -1,5 +1,5 @@
-//! The ways in for bytes that somebody else made. Whatever the bytes are, these return, and say whether they accepted
-//! them; what they accept is checked.
+//! The entry points for untrusted bytes. For any bytes they return, and say if they accepted them;
+//! accepted inputs are checked.
 //!
 //! `tests/hostile/` and the fuzz targets of `fuzz/` call the same functions.
 
@@ -23,7 +23,7 @@ use stridec::{
 
 use crate::npy;
 
-/// A way in.
+/// An entry point.
 pub(crate) type Entry = fn(&[u8]) -> bool;
 
 /// A serialized `xla.Shape`.
@@ -39,7 +39,7 @@ pub(crate) fn notation(bytes: &[u8]) -> bool {
     let text = &String::from_utf8_lossy(bytes);
     let is_tensor = match text.parse::<Tensor>() {
         Ok(Tensor::Shape(shape)) => accepted(shape),
-        // A description of DirectML's prints as its strides, which are another form of it.
+        // A description from DirectML prints as its strides, which are another form of it.
         Ok(tensor @ Tensor::Buffer(_)) => {
             assert!(tensor.to_string().parse::<Tensor>().is_ok(), "{tensor}");
             lowered(&tensor);
@@ -175,13 +175,13 @@ pub(crate) fn hlo(bytes: &[u8]) -> bool {
     }
 }
 
-/// A module that was accepted reads back from both that it is written as.
+/// A module that was accepted reads back from its bytes and from its text.
 fn program(module: &Module) -> bool {
     let bytes = module.encode();
     let again = Module::decode(&bytes).map(|again| again.encode());
     assert!(again.as_ref() == Ok(&bytes), "{again:?}\n{module}");
     let text = module.to_string();
-    // TensorFlow's sparse arrays are shown, and read from protos alone.
+    // TensorFlow's sparse arrays are printed, but read from protos only.
     if !text.contains("]sparse{") {
         let again = Module::parse(&text).map(|again| again.to_string());
         assert_eq!(again.as_ref(), Ok(&text));
@@ -189,7 +189,7 @@ fn program(module: &Module) -> bool {
     true
 }
 
-/// A proto that was read, valid or not.
+/// Checks a proto that was read, valid or not.
 fn read(proto: &xla::Shape) -> bool {
     match Shape::try_from(proto) {
         Ok(shape) => accepted(shape),
@@ -207,15 +207,15 @@ fn asked(request: &CompileRequest) -> bool {
     }
 }
 
-/// A shape that was accepted reads back from all that it is written as, and is lowered or refused.
+/// A shape that was accepted reads back from all of its forms, and is lowered or refused.
 fn accepted(shape: Shape) -> bool {
     let text = shape.to_string();
     let again = text.parse::<Shape>();
     if text.contains("]sparse{") {
-        // TensorFlow's sparse arrays are shown, and read from protos alone.
+        // TensorFlow's sparse arrays are printed, but read from protos only.
         assert!(again.is_err(), "{text}");
     } else {
-        // As XLA's, the notation does not tell a scalar's empty layout from none.
+        // Like XLA's, the notation does not tell a scalar's empty layout from none.
         assert_eq!(again.map(|again| again.to_string()).as_ref(), Ok(&text));
     }
     assert_eq!(Shape::decode(&shape.encode()).as_ref(), Ok(&shape), "{text}");
@@ -223,7 +223,8 @@ fn accepted(shape: Shape) -> bool {
     true
 }
 
-/// The first and the last place of a tensor's memory lead to an index that leads back, if to any.
+/// The first and the last place of a tensor's memory lead to an index that leads back, if they lead
+/// to one.
 fn lowered(tensor: &Tensor) {
     let descriptor = match tensor.descriptor() {
         Ok(descriptor) => descriptor,
@@ -243,7 +244,7 @@ fn lowered(tensor: &Tensor) {
     }
 }
 
-/// What is refused is told in a few lines, with nothing that a terminal would obey but what the input itself holds.
+/// A refusal is a few lines long, without control characters except those of the input.
 fn refused(message: &str) -> bool {
     assert!(
         !message.is_empty() && message.len() < 1500 && message.lines().count() <= 4,

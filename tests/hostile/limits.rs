@@ -1,4 +1,4 @@
-//! The caps on what is read: each with its error, and the memory that the largest inputs take.
+//! The limits on input, each with its error, and the memory that the largest inputs take.
 
 use prost::Message;
 use stridec::{
@@ -55,7 +55,7 @@ fn tuple_depth() {
     assert!(text(MAX_DEPTH).parse::<Tensor>().is_ok());
     let error = notation(&text(MAX_DEPTH + 1));
     assert_eq!(error, "expected shapes nested at most 64 levels deep, got more");
-    // Past what protobuf itself decodes: a short error all the same.
+    // Deeper than protobuf itself decodes: still a short error.
     let error = proto(&nested(99));
     assert!(error.lines().count() == 1 && error.len() < 400, "{error}");
 }
@@ -119,11 +119,12 @@ fn sharding_text(bytes: &[u8]) -> bool {
     String::from_utf8_lossy(bytes).parse::<Sharding>().is_ok()
 }
 
-/// What takes most memory for its length: many small parts. `docs/testing.md` names the multiples.
+/// The inputs that take most memory for their length: many small parts. `docs/testing.md` names the
+/// multiples.
 #[test]
 fn memory_of_large_inputs() {
     let _alone = alone();
-    // A list that has just grown: past a power of two.
+    // A list just past a power of two, which has just grown.
     let repeated =
         |head: &[u8], part: &[u8], tail: &[u8]| [head, &part.repeat((1 << 17) + 1), tail].concat();
     let field = |tag: u8, inner: Vec<u8>| {

@@ -1,7 +1,9 @@
-//! Bytes that somebody else made, through every way in: no panic, no hang, and memory within a multiple of the input.
+//! Untrusted bytes at every entry point: no panic, no hang, and memory within a multiple of the
+//! input.
 //!
-//! Inputs are mutated from the seeds in `fuzz/corpus/` by a seeded generator, the same ones on every machine.
-//! `STRIDEC_CASES` says how many of each format, `STRIDEC_CASES=full` 20 million and 1 million of the slower ones.
+//! Inputs are mutated from the seeds in `fuzz/corpus/` by a seeded generator, with equal inputs on
+//! every machine. `STRIDEC_CASES` is the number for each format; `STRIDEC_CASES=full` runs 20
+//! million, and 1 million of the slower formats.
 
 mod entry;
 mod limits;
@@ -24,7 +26,7 @@ use std::{
 use entry::Entry;
 use support::random::Random;
 
-/// Each format, and its way in.
+/// Each format, with its entry point.
 const FORMATS: &[(&str, Entry)] = &[
     ("shape", entry::shape),
     ("notation", entry::notation),
@@ -36,10 +38,10 @@ const FORMATS: &[(&str, Entry)] = &[
     ("hlo", entry::hlo),
 ];
 
-/// No input of these lengths takes longer.
+/// The time limit for an input of this length.
 const MOST_TIME: Duration = Duration::from_millis(500);
 
-/// Bytes that an input may take whatever its length, and bytes for each byte of it.
+/// The memory limit for an input: a number of bytes, and bytes for each byte of the input.
 const MOST_MEMORY: (usize, usize) = (128 << 10, 224);
 
 /// Formats whose parser runs on a thread of its own.
@@ -51,7 +53,7 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs mutated inputs through one way in: so many by default, and so many where all are asked for.
+/// Runs mutated inputs through one entry point: `by_default` of them, or `full`.
 fn fuzz(format: &str, by_default: u64, full: u64) {
     let alone = ON_OTHER_THREADS.contains(&format).then(alone);
     if alone.is_none() {
@@ -93,14 +95,14 @@ fn fuzz(format: &str, by_default: u64, full: u64) {
     assert!((1..=99).contains(&share), "{accepted} of {cases} inputs are valid");
 }
 
-/// What came of an input.
+/// The result of an input.
 struct Run {
     is_accepted: bool,
     time: Duration,
     memory: usize,
 }
 
-/// Runs an input; `None` where it panics.
+/// Runs an input; returns `None` if it panics.
 fn measured(entry: Entry, input: &[u8]) -> Option<Run> {
     let (mut returned, start) = (None, Instant::now());
     let memory = memory::peak(|| {
@@ -109,7 +111,7 @@ fn measured(entry: Entry, input: &[u8]) -> Option<Run> {
     returned.map(|is_accepted| Run { is_accepted, time: start.elapsed(), memory })
 }
 
-/// An input as Rust writes it.
+/// An input as a literal in Rust.
 fn shown(input: &[u8]) -> String {
     input.iter().fold(String::from("b\""), |mut text, byte| {
         let _ = write!(text, "{}", byte.escape_ascii());
@@ -117,7 +119,7 @@ fn shown(input: &[u8]) -> String {
     }) + "\""
 }
 
-/// What mutated inputs have found.
+/// Inputs that failed once.
 #[test]
 fn inputs_that_failed() {
     let _alone = alone();

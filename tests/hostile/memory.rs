@@ -1,8 +1,8 @@
 //! An allocator that counts the bytes that are in use.
 //!
-//! Tests of functions that work on the calling thread alone run at the same time: each thread has counters of its own.
-//! Some parsers run on threads that they start. The tests of these, one at a time, use counters that all other threads
-//! share.
+//! Tests of functions that work on the calling thread alone run at the same time: each thread has
+//! counters of its own. Some parsers run on threads that they start. The tests of these, one at a
+//! time, use counters that all other threads share.
 #![allow(unsafe_code)] // an allocator is unsafe; this one hands everything on
 
 use std::{

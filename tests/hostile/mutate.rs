@@ -1,8 +1,8 @@
-//! Makes inputs of seeds: broken in small ways, spliced, or noise.
+//! Makes inputs from seeds: small changes, splices, or noise.
 
 use crate::support::random::Random;
 
-/// Numbers at the edges of what the formats hold, as varints and as text.
+/// Numbers at the limits of the formats, as varints and as text.
 const NUMBERS: [u64; 12] =
     [0, 1, 2, 64, 65, 127, 128, 1 << 31, u32::MAX as u64, i64::MAX as u64, 1 << 63, u64::MAX];
 
@@ -62,7 +62,7 @@ const WORDS: [&str; 52] = [
     "\u{202e}",
 ];
 
-/// The next input of a seeded sequence: seldom longer than the seeds.
+/// The next input of a seeded sequence. It is rarely longer than the seeds.
 pub(crate) fn mutated(random: &mut Random, seeds: &[Vec<u8>], out: &mut Vec<u8>) {
     out.clear();
     if random.one_in(16) {
@@ -71,7 +71,7 @@ pub(crate) fn mutated(random: &mut Random, seeds: &[Vec<u8>], out: &mut Vec<u8>)
         return;
     }
     out.extend_from_slice(&seeds[index(random, seeds.len())]);
-    // Half of the inputs keep their length, and with it the lengths that stand inside of them.
+    // Half of the inputs keep their length, so that the lengths inside them stay right.
     let ways = if random.one_in(2) { 2 } else { 9 };
     let changes = if random.one_in(2) { 1 } else { 1 + random.below(5) };
     for _ in 0..changes {
@@ -93,7 +93,7 @@ pub(crate) fn mutated(random: &mut Random, seeds: &[Vec<u8>], out: &mut Vec<u8>)
                 }
             }
             _ => {
-                // The start of this one and the end of another.
+                // The start of this seed and the end of another.
                 let other = &seeds[index(random, seeds.len())];
                 out.truncate(at);
                 out.extend_from_slice(&other[index(random, other.len() + 1)..]);

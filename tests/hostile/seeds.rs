@@ -1,4 +1,4 @@
-//! What the inputs are made of: valid ones of every format. `fuzz/corpus/` holds them as files.
+//! The seeds: valid inputs in every format. `fuzz/corpus/` has them as files.
 
 use std::{fs, path::Path};
 
@@ -38,7 +38,7 @@ const SHAPES: [&str; 20] = [
     "((((((f32[2])))))))",
 ];
 
-/// Tensors that are no shapes.
+/// Tensors that are not shapes.
 const STRIDED: [&str; 4] = [
     "f32[2,3] strided<[5,1]>",
     "f32[4] strided<[-1], offset: 3>",

@@ -1,4 +1,5 @@
-//! Tools that others wrote read what the back ends write: `spirv-val` and `glslangValidator`.
+//! The output of the back ends, read by tools of other projects: `spirv-val` and
+//! `glslangValidator`.
 
 use std::{fs, path::Path, process::Command};
 
@@ -39,12 +40,14 @@ fn kernels() -> Vec<Kernel> {
     kernels
 }
 
-/// Runs `tool` on every kernel in `language`; skips aloud where the tool is not installed.
+/// Runs `tool` on every kernel in `language`. Prints that it is skipped if the tool is not
+/// installed.
 fn check(language: Language, tool: &str, package: &str, arguments: &[&str]) {
     if Command::new(tool).arg("--version").output().is_err() {
         let required = std::env::var("STRIDEC_REQUIRE_TOOLS").is_ok_and(|value| value == "1");
         assert!(!required, "STRIDEC_REQUIRE_TOOLS=1, but there is no {tool}");
-        // Not `eprintln!`, which the test harness captures: a skipped test must be seen.
+        // Not `eprintln!`, which the test harness captures: people must see that a test was
+        // skipped.
         let line = format!("SKIPPED: no {tool} to check {language} (Debian: {package})\n");
         let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
         return;

@@ -1,4 +1,5 @@
-//! What bad input is told: each error names the field, the value and what is accepted, and is of the right kind.
+//! The messages for bad input: each error names the field, the value and what is accepted, and is
+//! of the right kind.
 
 use prost::Message;
 use stridec::{
@@ -11,7 +12,7 @@ use stridec::{
 
 use ErrorKind::{Invalid, Unsupported};
 
-/// A relayout that must fail, its kind and its text.
+/// A relayout that must fail, with its kind of error and its text.
 fn relayout(from: &str, to: &str) -> Result<(), Error> {
     Operation::relayout(from.parse()?, to.parse()?)?.compile(&Target::webgpu())?;
     Ok(())
@@ -186,7 +187,7 @@ fn relayouts() {
     }
 }
 
-/// Extents whose products pass 64 bits are refused where they are first multiplied; nothing wraps.
+/// Extents whose product passes 64 bits are refused at the first multiplication; nothing wraps.
 #[test]
 fn huge_extents() {
     const N: u64 = 1 << 62;
@@ -248,7 +249,7 @@ fn huge_extents() {
     ] {
         check(relayout(&from, &to), kind, &text);
     }
-    // An array without elements has strides too.
+    // The strides of an array without elements are checked too.
     let text = "source.dimensions: expected at most 2^63-1 bits of memory, got extents whose product is more";
     check(relayout("f64[4611686018427387904,4,0]", "f64[4611686018427387904,4,0]"), Invalid, text);
 }
@@ -292,7 +293,7 @@ fn slices() {
     ] {
         check(result, Invalid, text);
     }
-    // The least stride of all is legal: it takes the window's last element.
+    // The smallest legal stride takes the window's last element.
     assert!(slice(&[0, 0], &[4, 5], &[i64::MIN, 1], None).is_ok());
 }
 
@@ -407,7 +408,7 @@ fn requests() {
     assert_eq!(error.kind(), Invalid);
 }
 
-/// A target that dispatches nothing is refused, whoever made it.
+/// A target that dispatches nothing is refused, even if it was built field by field.
 #[test]
 fn targets_without_room() {
     let side: Tensor = "f32[2]".parse().unwrap();
@@ -431,7 +432,7 @@ fn targets_without_room() {
     }
 }
 
-/// A target travels in a request with all of its fields, and its numbers are checked whoever made it.
+/// A request carries a target with all of its fields, and the numbers are checked on arrival.
 #[test]
 fn targets_of_ones_own() {
     let side: Tensor = "f32[2]".parse().unwrap();
@@ -456,7 +457,7 @@ fn targets_of_ones_own() {
         ),
     ] {
         let target = Target::try_from(&target).unwrap();
-        // The costs of what cannot be compiled are numbers all the same.
+        // The costs of a candidate that cannot be compiled are finite.
         assert!(!candidates(operation.nest().clone(), &target).is_empty());
         let error = operation.compile(&target).unwrap_err();
         assert_eq!((error.to_string().as_str(), error.kind()), (text, Invalid));
@@ -468,7 +469,7 @@ fn targets_of_ones_own() {
     assert_eq!((error.to_string().as_str(), error.kind()), (text, Invalid));
 }
 
-/// A binding is filled to its last whole word, and no further.
+/// A binding can be filled up to its last whole word.
 #[test]
 fn images_as_large_as_a_binding() {
     let side: Tensor = "f32[2]".parse().unwrap();
@@ -482,7 +483,7 @@ fn images_as_large_as_a_binding() {
     check(operation.compile(&target).map(|_| ()), Unsupported, text);
 }
 
-/// Units are counted in 32 bits, less than the invocations of a workgroup below the end.
+/// Units are counted in 32 bits, with room for the invocations of one workgroup.
 #[test]
 fn units_as_many_as_indices() {
     let mut target = Target::webgpu();
@@ -497,7 +498,7 @@ fn units_as_many_as_indices() {
     check(compile(4_294_967_233), Unsupported, text);
 }
 
-/// The least that the WebGPU standard asks of an adapter.
+/// The smallest adapter that the WebGPU standard allows.
 #[test]
 fn targets_are_the_standards() {
     let target = Target::webgpu();
@@ -523,7 +524,7 @@ fn buffers_of_another_length() {
     assert_eq!((error.kind(), out), (Invalid, [0; 24]));
 }
 
-/// Strides of 2^58 under guards that leave them unread: products of them pass 64 bits.
+/// Strides of 2^58 under guards that leave them unread: their products pass 64 bits.
 #[test]
 fn padding_as_far_as_memory_goes() {
     let (source, destination) =
@@ -540,7 +541,8 @@ fn padding_as_far_as_memory_goes() {
     }
 }
 
-/// Over padding, where no guard holds, positions go as far as strides take them: a sum that wraps may look like a proof.
+/// Over padding, where no guard holds, positions reach as far as the strides do. A sum that wraps
+/// could pass for a proof.
 #[test]
 fn positions_past_what_is_counted() {
     let reach = |side: &str| {
@@ -561,7 +563,7 @@ fn positions_past_what_is_counted() {
     check(result, Unsupported, &reach("source"));
 }
 
-/// Strides and offsets of tensors without elements may be any, and mean nothing.
+/// Strides and offsets of tensors without elements have no effect, so any value is accepted.
 #[test]
 fn no_elements_and_any_strides() {
     for (source, destination) in [
@@ -592,8 +594,9 @@ fn no_elements_and_any_strides() {
     }
 }
 
-/// A dispatch is a whole number of workgroups in three dimensions: its last invocations have numbers too. Tilings that do
-/// not nest, and have no factor in common, take an invocation for each word.
+/// A dispatch is a whole number of workgroups in three dimensions, so its last invocations need
+/// numbers too. Tilings that do not nest and have no common factor take one invocation for each
+/// word.
 #[test]
 fn invocations_are_numbered_in_32_bits() {
     let mut target = Target::webgpu();
@@ -611,7 +614,7 @@ fn invocations_are_numbered_in_32_bits() {
     assert_eq!(error.kind(), Unsupported);
 }
 
-/// What a layout says thousands of times is said once.
+/// Something that a layout says thousands of times is reported once.
 #[test]
 fn refused_layouts_are_shown_in_part() {
     let splits = (0..50_000).map(|n| n.to_string()).collect::<Vec<_>>().join(",");

@@ -1,4 +1,5 @@
-//! What the blocks of every candidate read and write, counted without a kernel: the plan that the WGSL writer follows.
+//! The reads and writes of the blocks of every candidate, counted from the plan that the WGSL
+//! writer follows.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,8 @@ use super::support::{
     scope::cases,
 };
 
-/// The first step of block `number` along each axis of the nest: what a kernel computes from its invocation's number.
+/// Returns the first step of block `number` along each axis of the nest, as a kernel computes it
+/// from the number of its invocation.
 fn first_steps(block: &Block, mut number: u64) -> Vec<u64> {
     let mut steps = vec![0; block.sides().len()];
     for lane in block.lanes() {
@@ -55,7 +57,8 @@ fn check(block: &Block) {
         };
         let write = places(&first) + lead * unit;
         assert_eq!(write % store, 0, "{}", context());
-        // The units of the block that are stored: their places, and where they lie in the source from the first on.
+        // For each stored unit of the block: its place, and its distance in the source from the
+        // first unit.
         let mut units = Vec::new();
         for run in block.runs() {
             let is_past = |axis: usize, step| first[axis] + step >= sides[axis].covered;
@@ -82,7 +85,7 @@ fn check(block: &Block) {
         {
             continue; // moved unit by unit
         }
-        // The blocks of an axis are numbered by the axis of the tiled nest that counts them.
+        // The axis of the tiled nest that numbers the blocks of an axis.
         let at = |value: Value| match value {
             Value::Axis(axis) => {
                 let side = sides.iter().position(|side| side.number == axis).unwrap();
@@ -100,7 +103,7 @@ fn check(block: &Block) {
             (PositionValue::Bits(_), _) => 0,
         };
         for (&(_, offset), &read) in units.iter().zip(&reads) {
-            // One answer of the guards for all of a block.
+            // Each guard has one result for the whole block.
             match (reads[0], read) {
                 (PositionValue::Bits(first), PositionValue::Bits(bits)) => {
                     assert_eq!(bits, first, "{}", context())
@@ -116,7 +119,8 @@ fn check(block: &Block) {
     if let Some(seam) = block.seam() {
         for row in 0..seam.rows {
             let words = seam.behind(row)..seam.first(row + 1);
-            // Where blocks write all whole accesses of rows, a row that ends with one leaves nothing.
+            // If the blocks write all whole accesses of the rows, a row that ends with an access
+            // leaves nothing.
             let least = u64::from(seam.covered.is_some());
             let lengths = least..=seam.longest();
             assert!(lengths.contains(&(words.end - words.start)), "{}", context());
@@ -159,8 +163,8 @@ fn every_unit_is_written_once_from_the_unit_that_the_nest_reads() {
     assert!(count.values().all(|&count| count > cases / 60) && count.len() == 5, "{count:?}");
 }
 
-/// Rows that start inside words, extents that blocks do not divide, channels, mirrored and strided runs: all have blocks,
-/// and on a CPU none falls to a gather.
+/// Rows that start inside words, extents that blocks do not divide, channels, mirrored and strided
+/// runs: all have blocks, and on a CPU none falls to a gather.
 #[test]
 fn everyday_shapes_have_blocks() {
     for (from, to, window) in [
@@ -203,8 +207,9 @@ fn everyday_shapes_have_blocks() {
     }
 }
 
-/// A guard that weighs the source's run by 2: a block may take two steps of it only where the guard tells them not
-/// apart. `f32[20]` in tiles of 16, stored by pairs, is the least such case.
+/// A guard that multiplies the source's run by 2. A block may take two steps along that run only if
+/// the guard has the same result for both. `f32[20]` in tiles of 16, stored by pairs, is the
+/// smallest such case.
 #[test]
 fn a_guard_that_weighs_its_axis_is_the_same_for_a_whole_block() {
     let mut checked = 0;
@@ -228,7 +233,8 @@ fn a_guard_that_weighs_its_axis_is_the_same_for_a_whole_block() {
     assert!(checked > 40, "{checked}");
 }
 
-/// Every dispatch covers its invocations within the limits of one dimension, in 1, 2 or 3 dimensions.
+/// Every dispatch covers its invocations within the limits of one dimension, in 1, 2 or 3
+/// dimensions.
 #[test]
 fn dispatches_stay_within_the_limits() {
     let mut dimensions = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What the documents name exists, and what they show is what happens.
+//! Paths in the documents exist, and their examples print the shown results.
 
 use std::{fs, path::Path};
 
@@ -12,7 +12,8 @@ fn read(name: &str) -> String {
     fs::read_to_string(root().join(name)).unwrap()
 }
 
-/// Whether this is the repository and not the published package, which lacks the packages in `cli/`, `fuzz/` and `benches/peers/`.
+/// True if this is the repository and not the published package, which lacks the packages in
+/// `cli/`, `fuzz/` and `benches/peers/`.
 fn is_repository() -> bool {
     root().join("fuzz").is_dir()
 }
@@ -113,7 +114,7 @@ fn the_number_of_snapshots_is_as_said() {
     );
 }
 
-/// The README's example gives the line that the README shows.
+/// The README's example prints the line that the README shows.
 #[test]
 fn the_example_of_the_readme() {
     let text = read("README.md");

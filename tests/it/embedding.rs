@@ -1,4 +1,4 @@
-//! What an embedder may count on at compile time.
+//! Guarantees at compile time for embedders.
 
 use std::hash::Hash;
 
@@ -35,7 +35,7 @@ fn everything_is_shared_between_threads() {
 
 fn a_key_of_a_map<T: Clone + Eq + Hash>() {}
 
-/// What a cache of kernels is keyed by.
+/// The types that are keys of a cache of kernels.
 #[test]
 fn operations_and_targets_are_keys() {
     a_key_of_a_map::<Operation>();

@@ -1,5 +1,5 @@
-//! Shapes whose numbers reach as far as the notation lets them: everything is lowered, compiled or refused with an
-//! error, and what is lowered finds each element where the two descriptors put it.
+//! Shapes with numbers up to the largest that the notation accepts. Every operation is compiled or
+//! refused with an error, and a lowered one reads each element from its place in the source.
 
 use stridec::{
     Error, ErrorKind, Operation, Target, Tensor,
@@ -44,7 +44,7 @@ const SMALL: [u64; 9] = [0, 1, 2, 3, 4, 5, 7, 8, 16];
 const TYPES: [&str; 11] =
     ["u8", "s8", "u1", "s4", "u16", "f32", "u64", "c128", "pred", "f6e2m3fn", "bf16"];
 
-/// A number; one in `rarely` is a large one.
+/// A number; one in `rarely` is large.
 fn number(random: &mut Random, rarely: u64) -> u64 {
     if random.one_in(rarely) { random.pick(&LARGE) } else { random.pick(&SMALL) }
 }
@@ -62,7 +62,7 @@ fn tile(random: &mut Random, rarely: u64) -> String {
     format!("({})", list(entries))
 }
 
-/// A tensor in notation: any layout, or any strides.
+/// A tensor in notation, with any layout or any strides.
 fn tensor(random: &mut Random, element_type: &str, dimensions: &[u64], rarely: u64) -> String {
     let extents = list(dimensions);
     if random.one_in(3) {
@@ -97,7 +97,7 @@ fn tensor(random: &mut Random, element_type: &str, dimensions: &[u64], rarely: u
     format!("{element_type}[{extents}]{{{order}{colon}{}}}", fields.concat())
 }
 
-/// A slice of `dimensions` that takes its first element and, where there is a second, one far away.
+/// A slice of `dimensions` with the first element and, if there are more, one that is far away.
 fn slice(random: &mut Random, dimensions: &[u64]) -> Slice {
     let mut slice = Slice::new([], [], []);
     for &extent in dimensions {
@@ -112,7 +112,7 @@ fn slice(random: &mut Random, dimensions: &[u64]) -> Slice {
     slice
 }
 
-/// All that can be said of a tensor is said.
+/// Calls every function that describes a tensor.
 fn describe(tensor: &Tensor) {
     let Ok(descriptor) = tensor.descriptor() else { return };
     for axis in descriptor.axes() {
@@ -148,7 +148,7 @@ fn checked(error: &str) {
     assert!(error.len() < 900 && error.lines().count() < 4, "{error}");
 }
 
-/// The operation's nest before units are widened, at random indices, against the places of the two descriptors.
+/// Compares the nest before units are widened with the two descriptors, at random indices.
 fn check_places(random: &mut Random, operation: &Operation) -> bool {
     let (source, destination) = (operation.source(), operation.destination());
     let prefix = |of: &StrideDescriptor| {
@@ -184,7 +184,8 @@ fn check_places(random: &mut Random, operation: &Operation) -> bool {
     true
 }
 
-/// Whether the operation lowers; it is compiled for small and for large targets, or refused.
+/// Returns true if the operation lowers. It is then compiled for small and for large targets, or
+/// refused.
 fn compile(random: &mut Random, operation: Result<Operation, Error>) -> bool {
     let operation = match operation {
         Ok(operation) => operation,
@@ -202,7 +203,7 @@ fn compile(random: &mut Random, operation: Result<Operation, Error>) -> bool {
             checked(&error.to_string());
         }
     }
-    // Parts and slabs of a copy that is far too large for one kernel, the first of them.
+    // The first parts and slabs of a copy that is far too large for one kernel.
     if operation.destination().elements() > 0 {
         let accept = |part: &CopyNest| schedule(part.clone(), &Target::webgpu()).map(drop);
         let mut parts = nest::split(operation.nest(), 1 << 20, accept).take(3);
@@ -227,7 +228,7 @@ fn numbers_as_large_as_the_notation_takes() {
         let sizes = slice.as_ref().map_or_else(|| dimensions.clone(), Slice::max_copied_elements);
         let destination = tensor(&mut random, element_type, &sizes, rarely);
 
-        // What a panic was about.
+        // The input, which is printed if the test panics.
         let said = Said(format!("case {case}: {source} to {destination}, {slice:?}"));
         if let (Ok(source), Ok(destination)) = (source.parse::<Tensor>(), destination.parse()) {
             parsed += 1;
@@ -251,7 +252,7 @@ fn numbers_as_large_as_the_notation_takes() {
     assert!(modules * 100 > cases, "{cases} pairs: {modules} modules");
 }
 
-/// Whether a module that copies a parameter to its result, in these layouts, is lowered: it is or it is refused.
+/// Returns true if a module that copies a parameter to its result, in these layouts, is lowered.
 fn copy_in_a_module(source: &Tensor, destination: &Tensor) -> bool {
     let (Tensor::Shape(source), Tensor::Shape(destination)) = (source, destination) else {
         return false;
@@ -262,8 +263,9 @@ fn copy_in_a_module(source: &Tensor, destination: &Tensor) -> bool {
     Module::parse(&text).is_ok_and(|module| Program::lower(&module).is_ok())
 }
 
-/// As many tiles as a layout has, each taking apart what the one before it folded: neither the names of coordinates nor
-/// the time to lower them doubles with each.
+/// The largest number of tiles in a layout, each of which splits the dimensions that the tile
+/// before it combined. Neither the names of coordinates nor the time to lower them double with each
+/// tile.
 #[test]
 fn tiles_upon_tiles() {
     let folds = format!("u8[4]{{0:T(2){}}}", "(*,2)".repeat(63));
@@ -282,7 +284,7 @@ fn tiles_upon_tiles() {
     assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
 }
 
-/// Says where a test was when it panicked.
+/// Prints its text if the test panics.
 struct Said(String);
 
 impl Drop for Said {
@@ -293,7 +295,7 @@ impl Drop for Said {
     }
 }
 
-/// What random pairs found, and what was found beside them.
+/// Failures that random pairs found, and similar ones.
 #[test]
 fn slices_that_failed() {
     for (source, offset, size, stride, destination) in [

@@ -1,4 +1,4 @@
-//! `include/stridec.h` declares what `src/capi.rs` defines.
+//! `include/stridec.h` declares the functions of `src/capi.rs`.
 //!
 //! `STRIDEC_WRITE_HEADER=1 cargo test -p stridec --no-default-features --test it header` writes it.
 

@@ -17,7 +17,7 @@ fn random_operations() {
     check_all(1, cases(70_000), random::operation);
 }
 
-/// Pairs of layouts of one shape, tilings on both sides among them.
+/// Pairs of layouts of one shape, some of them with tilings on both sides.
 #[test]
 fn random_relayouts() {
     check_all(5, cases(26_000), random::relayout);
@@ -38,14 +38,14 @@ fn random_operations_of_high_rank() {
     });
 }
 
-/// Case by case, each from a seed of its own, so that a failure can be run alone.
+/// Each case has a seed of its own, so that a failure can be run alone.
 fn check_all(seed: u64, cases: u64, make: impl Fn(&mut Random) -> Operation + Sync) {
     let check = |case| is_run(&mut Random((case << 8) + seed), case, &make);
     let run = (0..cases).into_par_iter().filter(|&case| check(case)).count() as u64;
     assert!(run >= cases / 20 * 19, "{} of {cases} refused", cases - run);
 }
 
-/// Compares one operation; false where its destination is refused.
+/// Compares one operation; returns false if its destination is refused.
 fn is_run(random: &mut Random, case: u64, make: impl Fn(&mut Random) -> Operation) -> bool {
     let operation = make(random);
     let image = random.bytes(operation.source.image_bytes());
@@ -55,7 +55,8 @@ fn is_run(random: &mut Random, case: u64, make: impl Fn(&mut Random) -> Operatio
         Err(error) => panic!("{case}: {error}\n{operation:#?}"),
     };
     let mut out = vec![0xa5; usize::try_from(operation.destination.image_bytes()).unwrap()];
-    // The first run, of another image, decides how; the second one does the same again where the copy is small.
+    // The first run, of another image, chooses the method; the second run of a small copy uses it
+    // again.
     host::run(&nest, &vec![0x5a; image.len()], &mut out).unwrap();
     host::run(&nest, &image, &mut out).unwrap();
     let expected = oracle::run(

@@ -1,5 +1,5 @@
-//! The host against the oracle on extents around the lengths of registers: every width from 1 to 70, few channels, steps
-//! in both directions, and boxes that guards cut anywhere.
+//! The host against the oracle on extents around the lengths of registers: every width from 1 to
+//! 70, few channels, steps in both directions, and boxes that guards cut at any place.
 
 use rayon::prelude::*;
 use stridec::{
@@ -63,7 +63,7 @@ fn matrices_of_every_width() {
     });
 }
 
-/// `x[.., a::n]`, its rows forwards and backwards, of elements and of pixels.
+/// `x[.., a::n]`, with rows forwards and backwards, of elements and of pixels.
 #[test]
 fn steps_in_both_directions() {
     WIDTHS.into_par_iter().for_each(|count| {
@@ -134,7 +134,8 @@ fn rows_that_guards_cut() {
                     );
                 }
             }
-            // Rows of tiles inside of tiles that no tile divides, turned: boxes of two and of four rows follow each other.
+            // Rows of tiles inside tiles that no tile divides, transposed: boxes of two and of four
+            // rows follow each other.
             for from in ["{1,0:T(8,128)(2,1)}", "{1,0:T(32,128)(4,1)}"] {
                 let (from, to) = (from.parse().unwrap(), Layout::new([0, 1]));
                 relayout(element_type, &[197, width], from, to);
@@ -158,7 +159,7 @@ fn slice(element_type: ElementType, sizes: &[u64], offsets: &[u64], of: &[u64], 
 
 /// Runs an operation on the host and in the oracle.
 fn check(operation: &Operation, padded: Option<&Shape>) {
-    // Bytes that differ from their neighbours, and from those a few rows on.
+    // Bytes that differ from their neighbours, and from the bytes a few rows later.
     let image: Vec<u8> = (0..operation.source().image_bytes())
         .map(|byte| (byte.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32).to_le_bytes()[0])
         .collect();

@@ -14,7 +14,7 @@ use super::support::{
     scope::cases,
 };
 
-/// Where `STRIDEC_WGSL` names a folder, the kernels are written to it, for other validators.
+/// If `STRIDEC_WGSL` names a folder, the kernels are written to it, for other validators.
 #[test]
 fn random_kernels_are_valid() {
     let folder = std::env::var_os("STRIDEC_WGSL").map(std::path::PathBuf::from);
@@ -53,7 +53,7 @@ fn random_kernels_are_valid() {
     eprintln!("{count:?}");
 }
 
-/// A runtime may run the copy regions in place of the dispatches: then they are the whole operation.
+/// A runtime may run the copy regions instead of the dispatches, so they are the whole operation.
 #[test]
 fn copy_regions_are_the_whole_operation() {
     let (mut random, cases) = (Random(5), cases(20_000));
@@ -103,7 +103,7 @@ fn copy_regions_start_at_the_offset() {
     }
 }
 
-/// Tiles that end inside a wide unit: the last of them is not read, and no bound may say that it is.
+/// Tiles that end inside a wide unit: the last unit is not read, and no bound may include it.
 #[test]
 fn partial_tiles_are_proved() {
     for size in 1..200 {
@@ -117,7 +117,7 @@ fn partial_tiles_are_proved() {
     }
 }
 
-/// A kernel that anything was done to is another kernel, and has no proof.
+/// A kernel that was changed is another kernel, and has no proof.
 #[test]
 fn a_changed_kernel_has_no_proof() {
     let [from, to] = ["u8[8,4]", "u8[8,4]{0,1}"].map(|text| text.parse::<Tensor>().unwrap());
@@ -128,7 +128,7 @@ fn a_changed_kernel_has_no_proof() {
     assert!(again.proof().is_none());
 }
 
-/// A nest that reads 4 MiB past its source: it can be made, for tests, and its kernels have no proof.
+/// A nest that reads 4 MiB past its source. Tests can build it, and its kernels have no proof.
 #[test]
 fn a_nest_made_by_hand_has_no_proof() {
     let far = Affine::constant(1 << 20).plus(1, &Affine::value(Value::Axis(0)));
@@ -155,7 +155,7 @@ fn a_nest_made_by_hand_has_no_proof() {
     }
 }
 
-/// Whatever a header holds, it stays a comment.
+/// The text of a header stays a comment, with any characters in it.
 #[test]
 fn a_header_cannot_leave_its_comment() {
     let side: Tensor = "u8[8,4]".parse().unwrap();

@@ -1,6 +1,7 @@
 //! The tests that need no device, as one program.
 //!
-//! With `--cfg one_program` they are a module of the library too, for cargo-mutants; see `tests/MUTANTS.md`.
+//! With `--cfg one_program` they are a module of the library too, for cargo-mutants; see
+//! `tests/MUTANTS.md`.
 
 #[cfg(feature = "backends")]
 mod backends;

@@ -1,7 +1,8 @@
-//! Each pass over a nest keeps its meaning: what every position of the walk reads.
+//! Every pass over a nest keeps its meaning: the value that each position of the walk reads.
 //!
-//! The meaning is [`CopyNest::read`], position by position, and nothing else of the nest: no pass, no oracle. The nests
-//! are those of random operations, and random ones that no operation builds, of one source and of several.
+//! The meaning is [`CopyNest::read`], position by position, and uses no pass and no oracle. The
+//! nests are the nests of random operations, and random ones that no operation builds, with one
+//! source and with several.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ use super::support::{
     scope::cases,
 };
 
-/// Nests of more positions are left out: every position is read many times.
+/// The largest nest that is tested, in positions: every position is read many times.
 const MAX_POSITIONS: u64 = 5_000;
 
 /// Calls `check` with nests as `build` makes them and with arbitrary ones.
@@ -36,7 +37,7 @@ fn each_nest(seed: u64, cases: u64, mut check: impl FnMut(&mut Random, CopyNest)
     }
 }
 
-/// Whether `after` reads what `before` reads, at every position of one walk.
+/// Checks that `after` reads the values of `before`, at every position of one walk.
 fn assert_same(before: &CopyNest, after: &CopyNest) {
     assert_eq!(before.positions(), after.positions(), "{before}\n{after}");
     for position in 0..before.positions() {
@@ -99,7 +100,8 @@ fn split_off_keeps_what_every_position_reads() {
     assert!(answered > cases * 2, "{answered}");
 }
 
-/// A wider unit is its parts: each narrow position of the image reads the same part, or holds the same fill.
+/// A wider unit consists of its parts: each narrow position of the image reads the same part, or
+/// has the same fill.
 #[test]
 fn widen_keeps_the_bits_of_every_position() {
     let mut widths = BTreeMap::new();

@@ -1,5 +1,6 @@
-//! Random requests: each gets the same answer again. Where `STRIDEC_REQUESTS` names a file, requests and answers are
-//! written to it, so that builds for other processors can be compared with this one.
+//! Random requests: the same request gets the same answer. If `STRIDEC_REQUESTS` names a file,
+//! requests and answers are written to it, so that builds for other processors can be compared with
+//! this one.
 
 use std::{env, fs};
 

@@ -1,4 +1,5 @@
-//! Holds the rooms of ARCHITECTURE.md: which room's code may name which other room, crate, or `unsafe`.
+//! The rules of ARCHITECTURE.md for rooms: the rooms and crates that a room's code may name, and
+//! the files with `unsafe`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -88,7 +89,8 @@ const UNSAFE: [&str; 13] = [
     "src/mpi/world.rs",
 ];
 
-/// A source file: its path from the root of the repository, its room, and its code without comments and tests.
+/// A source file: its path from the root of the repository, its room, and its code without comments
+/// and tests.
 struct Source {
     path: String,
     room: String,
@@ -128,12 +130,12 @@ fn sources_in(top: &str) -> Vec<Source> {
     sources
 }
 
-/// Whether the file holds the tests of its folder alone.
+/// Returns true if the file holds the tests of its folder alone.
 fn is_test(path: &Path) -> bool {
     path.file_stem().is_some_and(|stem| stem == "tests")
 }
 
-/// The first names after `crate::`, those inside `use crate::{…}` included.
+/// The first names after `crate::`, including the names inside `use crate::{…}`.
 fn rooms_named(code: &str) -> BTreeSet<String> {
     let mut named = BTreeSet::new();
     for after in code.split("crate::").skip(1) {
@@ -180,7 +182,7 @@ fn each_room_names_only_the_rooms_below_it() {
     }
 }
 
-/// What the table above must keep saying, whatever else changes in it.
+/// The rules that the table above must keep if it changes.
 #[test]
 fn the_table_keeps_the_invariants() {
     let sees = |room: &str| ROOMS.iter().find(|(name, _)| *name == room).unwrap().1;

@@ -1,4 +1,4 @@
-//! Nests of several sources: the host takes at every position what [`CopyNest::read`] says.
+//! Nests of several sources: at every position, the host writes the value of [`CopyNest::read`].
 
 use stridec::{
     host,

@@ -1,14 +1,16 @@
 //! Every small relayout on the host, against the oracle.
 //!
-//! What is crossed with what:
+//! The test crosses:
 //!
-//! - up to rank 3: extents 0 to 4 in each dimension × every order of the destination × every unit × the source
-//!   padded or not × the destination without padding and with each padding value;
-//! - at rank 4: extents 0 to 4 in each dimension × every order × every unit, the padding of both sides taken in turn;
-//! - up to rank 4: extents 0 to 4 in each dimension × every order × every pair of six tilings, the unit taken in turn.
+//! - up to rank 3: extents 0 to 4 in each dimension × every order of the destination × every unit ×
+//!   the source padded or not × the destination without padding and with each padding value;
+//! - at rank 4: extents 0 to 4 in each dimension × every order × every unit, the padding of both
+//!   sides taken in turn;
+//! - up to rank 4: extents 0 to 4 in each dimension × every order × every pair of six tilings, the
+//!   unit taken in turn.
 //!
-//! The source's order is the default. Renaming the dimensions makes every pair of orders a pair with the default
-//! first, and as all extents are tried, each renaming is tried too.
+//! The source's order is the default. Renaming the dimensions makes every pair of orders a pair
+//! with the default first, and as all extents are tried, each renaming is tried too.
 
 use rayon::prelude::*;
 use stridec::{
@@ -65,12 +67,13 @@ fn every_relayout_up_to_rank_3() {
             count
         })
         .sum();
-    // 806 pairs of extents and order, 8 units and 14 paddings; a c128 has no order, so no lowest and highest.
+    // 806 pairs of extents and order, 8 units and 14 paddings; a c128 has no order, so no lowest
+    // and highest.
     let refused = 2 * 2 * padded_orders();
     assert_eq!(total, 806 * 8 * 14 - refused);
 }
 
-/// Pairs of extents and order up to rank 3 whose padding adds cells: all but those of rank 0.
+/// Pairs of extents and order up to rank 3 whose padding adds cells: all except rank 0.
 fn padded_orders() -> usize {
     (1..=3)
         .map(|rank| all_extents(rank).count() * permutations(usize::try_from(rank).unwrap()).len())
@@ -97,7 +100,8 @@ fn every_relayout_of_rank_4() {
     assert!(total > 625 * 24 * 8 * 19 / 20, "{total}");
 }
 
-/// Tilings: none, one whose tiles are partial, one of a higher rank than some arrays, tiles of tiles, a folded dimension.
+/// Tilings: none, one whose tiles are partial, one of a higher rank than some arrays, tiles of
+/// tiles, a folded dimension.
 fn tilings() -> [Vec<Vec<TileDimension>>; 6] {
     use TileDimension::{Combine, Size};
     [
@@ -145,7 +149,8 @@ fn every_pair_of_tilings_up_to_rank_4() {
     assert_eq!(total, (806 + 625 * 24) * 36);
 }
 
-/// Runs one relayout on the host and in the oracle; false where the type lacks the padding value.
+/// Runs one relayout on the host and in the oracle; returns false if the type lacks the padding
+/// value.
 fn relayout(
     unit: ElementType,
     extents: &[u64],
@@ -167,7 +172,8 @@ fn relayout(
     run(unit, shape(from), &shape(to))
 }
 
-/// Runs one relayout on the host and in the oracle; false where the type lacks the padding value.
+/// Runs one relayout on the host and in the oracle; returns false if the type lacks the padding
+/// value.
 fn run(unit: ElementType, source: Shape, destination: &Shape) -> bool {
     let name = format!("{source} to {destination}");
     let operation = match Operation::relayout(source.into(), destination.clone().into()) {
@@ -181,7 +187,7 @@ fn run(unit: ElementType, source: Shape, destination: &Shape) -> bool {
             return false;
         }
     };
-    // Bytes that differ from their neighbours, and from every padding value's at most places.
+    // Bytes that differ from their neighbours, and mostly from every padding value.
     let image: Vec<u8> = (0..operation.source().image_bytes())
         .map(|byte| (byte.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32).to_le_bytes()[0])
         .collect();

@@ -1,7 +1,8 @@
-//! Every stage of a dozen operations, from the shapes to the WGSL, one file each in `snapshots/`.
+//! Every stage of twenty-three operations, from the shapes to the WGSL, one file each in
+//! `snapshots/`.
 //!
-//! The cases are chosen to teach: what each shows is the first line of its file. After a change of the compiler,
-//! `cargo insta review` shows what became of them.
+//! The cases are chosen to teach; the first line of a file says what a reader can learn from it.
+//! After a change of the compiler, `cargo insta review` shows the differences.
 
 use stridec::{
     Operation, Target, Tensor,
@@ -18,12 +19,12 @@ fn relayout(from: &str, to: &str) -> Operation {
     Operation::relayout(tensor(from), tensor(to)).unwrap()
 }
 
-/// Compares every stage with `snapshots/{name}.snap`; `shows` says what the case teaches.
+/// Compares every stage with `snapshots/{name}.snap`; `shows` is the lesson of the case.
 fn check(name: &str, shows: &str, operation: &Operation, target: &Target) {
     check_stages(name, shows, &operation.stages(target).unwrap());
 }
 
-/// The same of a program.
+/// Compares every stage of a program with `snapshots/{name}.snap`.
 fn check_program(name: &str, shows: &str, module: &Module) {
     let target = Target::webgpu();
     check_stages(name, shows, &compile_module(module, &target).unwrap().stages(&target).unwrap());

@@ -1,4 +1,4 @@
-//! Parts of a copy, put together, are the copy: packed and run one by one, against the host's run of the whole.
+//! The parts of a copy, packed and run one by one, are together the host's run of the whole copy.
 
 use stridec::{
     Operation as Relayout, Tensor, host,
@@ -34,7 +34,8 @@ fn put(image: &mut [u8], bit: u64, value: u8) {
     image[byte] = image[byte] & !(1 << bit) | value << bit;
 }
 
-/// Every position of the part reads inside what its nest claims, which the kernel's proof relies on.
+/// Checks that every position of the part reads inside the bounds of its nest, on which the
+/// kernel's proof relies.
 fn check_reads(part: &CopyNest) {
     let base = part.dst_base().unsigned_abs();
     for position in base..base + part.dst_units() {
@@ -53,7 +54,7 @@ fn check_reads(part: &CopyNest) {
     assert!(part.src_units() * u64::from(part.src_bits()) <= part.src_bytes() * 8, "{part}");
 }
 
-/// A copy, an image of its source, and what the host makes of that.
+/// A copy, an image of its source, and the host's result.
 struct Case {
     nest: CopyNest,
     image: Vec<u8>,
@@ -88,7 +89,7 @@ fn run_into(out: &mut [u8], first: u64, nest: &CopyNest, image: &[u8]) -> u64 {
     first + bits
 }
 
-/// What parts came to.
+/// The totals over several cases.
 #[derive(Default)]
 struct Totals {
     parts: u64,
@@ -97,7 +98,8 @@ struct Totals {
 }
 
 impl Totals {
-    /// Runs the parts of a case; those of more than `most` units are refused, as a device's other limits do.
+    /// Runs the parts of a case. Parts of more than `most` units are refused, as by the limits of a
+    /// device.
     fn add(&mut self, case: &Case, bytes: u64, most: u64, random: &mut Random) {
         let Case { nest, image, expected } = case;
         let target = Target::webgpu();
@@ -122,7 +124,7 @@ impl Totals {
             seen.insert(own);
         }
         self.forms += seen.len() as u64;
-        // The last byte of an image of packed elements is filled up with zeros.
+        // The last byte of an image of packed elements ends with zeros.
         let total = nest.dst_units() * u64::from(nest.dst_bits());
         assert_eq!(end, total);
         (total..expected.len() as u64 * 8).for_each(|bit| put(&mut out, bit, 0));
@@ -145,7 +147,7 @@ fn parts_are_the_copy() {
     assert!(parts * 3 > cases * 100 && gathered > cases / 3 && forms < parts / 3, "{counts}");
 }
 
-/// Rows that are walked backwards, and start where a slice does.
+/// Rows that are walked backwards, with the start of a slice.
 #[test]
 fn parts_of_reversed_slices() {
     let mut random = Random(13);
@@ -165,7 +167,7 @@ fn parts_of_reversed_slices() {
     }
 }
 
-/// The walk starts a stride before the first element: what lies before the image is left out, however much it is.
+/// The walk starts a stride before the first element. All of the walk before the image is left out.
 #[test]
 fn parts_after_a_long_start() {
     let nest = |to: &str| {
@@ -210,7 +212,8 @@ fn slabs_are_the_copy() {
     assert!(count > cases * 10, "{count} of {cases} cases");
 }
 
-/// Where to cut, and which rows to pack, is a matter of speed alone: parts, their forms, rows and packed bytes in all.
+/// The choice of cuts and of packed rows only affects speed: the numbers of parts, of their forms,
+/// of rows and of packed bytes.
 #[test]
 fn parts_are_few_and_packed_tightly() {
     for (from, to, bytes, expected) in [

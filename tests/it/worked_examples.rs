@@ -1,4 +1,4 @@
-//! The examples that the project is explained with, each with its numbers.
+//! The examples in the project's documentation, each with its numbers.
 
 use proptest::prelude::*;
 use stridec::{
@@ -45,7 +45,7 @@ fn two_by_three() {
     ] {
         assert_eq!(run(&relayout("u8[2,3]", to), b"abcdef"), expected, "{to}");
     }
-    // And back: what lies in the padding is not read.
+    // And back: the padding is not read.
     let back = relayout("u8[2,3]{0,1:PAD(3,5,zero)}", "u8[2,3]");
     assert_eq!(run(&back, b"ad?be?cf???????"), b"abcdef");
 }
@@ -96,7 +96,7 @@ fn one_channel_image() {
     assert_eq!(strides(&descriptor("f32[1,1,3,5]{1,3,2,0}")), [15, 1, 5, 1]);
 }
 
-/// SLICE1 on the 4×4 tensor of 1 … 16, DirectML's own page.
+/// SLICE1 on the 4×4 tensor of 1 … 16, from DirectML's documentation.
 #[test]
 fn slices_of_sixteen() {
     let sixteen: Vec<u8> = (1..=16).collect();
@@ -118,7 +118,8 @@ fn slices_of_sixteen() {
 #[test]
 fn a_slice_between_layouts() {
     let slice = Slice::new([0, 1], [4, 3], [2, 2]);
-    // The 4×4 tensor of 1 … 16 stored by columns; `2 4 / 10 12` stored by columns, rows padded to 3.
+    // The 4×4 tensor of 1 … 16 stored by columns; `2 4 / 10 12` stored by columns, rows padded to
+    // 3.
     let columns: Vec<u8> = (0..4).flat_map(|x| (0..4).map(move |y| 4 * y + x + 1)).collect();
     let operation = Operation::slice(
         "u8[4,4]{0,1}".parse().unwrap(),
@@ -192,7 +193,7 @@ proptest! {
         let operation = Operation::relayout(dense(&extents), shape(&extents, layout)).unwrap();
         let by_layout = run(&operation, &array);
 
-        // By hand: a larger array full of the value, the elements written over it by index.
+        // By hand: a larger array filled with the value, and the elements written over it by index.
         let fill = match value {
             PaddingValue::One => 1,
             PaddingValue::Lowest => 0x80,

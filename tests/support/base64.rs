@@ -1,6 +1,6 @@
-//! Base64 as `tests/data` has it.
+//! Base64, the encoding of bytes in `tests/data`.
 
-/// The bytes of a text.
+/// Decodes a text.
 pub(crate) fn decode(text: &str) -> Vec<u8> {
     let digits = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);

@@ -21,7 +21,7 @@ impl Folder {
         fs::read(self.path(name)).unwrap()
     }
 
-    /// The names of the files there are, sorted: a run leaves no others behind.
+    /// The sorted names of the files in the folder: a run leaves no others in it.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.0.path()).unwrap();
         let mut names: Vec<String> =

@@ -5,10 +5,12 @@ use stridec::nest::{Affine, Case, CaseValue, CopyNest, Guard, Quotient, Value};
 
 use super::random::Random;
 
-/// A nest of random axes, quotients of axes and of earlier quotients, and guards of both. Of one source, one case reads
-/// it, and one fills; of several, up to five cases read any of them or fill, each where any of the guards hold.
+/// Returns a nest of random axes, quotients of axes and of earlier quotients, and guards of both.
+/// With one source, one case reads it and one fills; with several sources, up to five cases read
+/// any of them or fill, each under any of the guards.
 ///
-/// In half of them all numbers but the innermost strides are multiples of 4, as wider units ask.
+/// In half of the nests all numbers except the innermost strides are multiples of 4, so that units
+/// can be widened.
 pub fn arbitrary(random: &mut Random, sources: u64) -> CopyNest {
     let grain = random.pick(&[1, 4]);
     let rank = 1 + random.below(4);
@@ -49,7 +51,7 @@ pub fn arbitrary(random: &mut Random, sources: u64) -> CopyNest {
             }
         })
         .collect();
-    // The last case asks the first of the guards, or none; each case before it asks more.
+    // The last case has the first of the guards, or none; each case before it has more.
     let gaps = guards[..usize::try_from(random.below(1 + guards.len() as u64)).unwrap()].into();
     let bits = random.pick(&[1, 2, 4, 8, 16, 32, 64]);
     let fill = u128::from(random.next()) & ((1 << bits) - 1);
@@ -66,7 +68,8 @@ pub fn arbitrary(random: &mut Random, sources: u64) -> CopyNest {
         let take = if random.one_in(3) { CaseValue::Bits(fill) } else { read(random) };
         cases.insert(0, Case { when, take });
     }
-    // No form is negative, so that the greatest values are those of the greatest values of all that it weighs.
+    // No form is negative, so the greatest value of a form comes from the greatest values of its
+    // terms.
     let mut most: Vec<i64> = Vec::new();
     let greatest = |form: &Affine, most: &[i64]| {
         let last = |value| match value {

@@ -1,10 +1,11 @@
-//! The oracle: what an operation writes, element by element, from `offset()` alone.
+//! The oracle: the result of an operation, element by element, from `offset()` alone.
 
 use stridec::{shape::Shape, stride::StrideDescriptor, window::Window};
 
-/// The destination's image after the operation.
+/// Returns the destination's image after the operation.
 ///
-/// `padded` is the destination's shape where it has padded dimensions: its cells take the padding value.
+/// `padded` is the destination's shape if it has padded dimensions: its cells get the padding
+/// value.
 pub fn run(
     source: &StrideDescriptor,
     destination: &StrideDescriptor,

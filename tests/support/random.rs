@@ -7,7 +7,7 @@ use stridec::{
     window::{Slice, Window},
 };
 
-/// A small generator (splitmix64): the same numbers on every machine.
+/// A small generator (splitmix64), with equal numbers on every machine.
 pub struct Random(pub u64);
 
 impl Random {
@@ -24,7 +24,7 @@ impl Random {
         self.next() % n
     }
 
-    /// Whether a chance of one in `n` came true.
+    /// Returns true with a probability of one in `n`.
     pub fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
@@ -54,7 +54,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// The side as a request has it.
+    /// The side in a request.
     pub fn tensor(&self) -> Tensor {
         match self {
             Side::Shape(shape) => Tensor::Shape(Shape::clone(shape)),
@@ -74,7 +74,7 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// The destination's shape, where it has one.
+    /// The destination's shape, if it has one.
     pub fn destination_shape(&self) -> Option<&Shape> {
         match &self.destination_side {
             Side::Shape(shape) => Some(shape),
@@ -132,8 +132,8 @@ pub fn relayout(random: &mut Random) -> Operation {
     Operation { source_side, destination_side, source, destination, window }
 }
 
-/// A random operation on what blocks are cut from: a few channels, odd extents and pitches, steps in both directions,
-/// of bytes above all, long enough for several blocks along an axis.
+/// A random operation that is compiled to blocks: a few channels, odd extents and pitches, steps in
+/// both directions, mostly of bytes, long enough for several blocks along an axis.
 pub fn runs(random: &mut Random) -> Operation {
     let element_type = random.pick(&[
         ElementType::U8,
@@ -230,7 +230,8 @@ pub fn slice(random: &mut Random, sizes: &[u64]) -> Slice {
     slice
 }
 
-/// A random layout of `sizes`, or random strides; a source's strides may be anything, a destination's nest.
+/// A random layout of `sizes`, or random strides. A source's strides may be any; a destination's
+/// must nest.
 pub fn side(
     random: &mut Random,
     element_type: ElementType,

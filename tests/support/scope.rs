@@ -1,4 +1,4 @@
-//! What a test goes over: how many random cases, and every small thing of a kind.
+//! The scope of a test: the number of random cases, and all small values of a kind.
 
 use stridec::shape::ElementType;
 
@@ -14,12 +14,12 @@ pub const UNITS: [ElementType; 8] = [
     ElementType::C128,
 ];
 
-/// How many random cases run: what `STRIDEC_CASES` says.
+/// Returns the number of random cases: `STRIDEC_CASES`, or the default.
 pub fn cases(by_default: u64) -> u64 {
     given_cases().unwrap_or(by_default)
 }
 
-/// What `STRIDEC_CASES` says; `None` where it is not set, or empty.
+/// Returns `STRIDEC_CASES`, or `None` if it is not set, or empty.
 pub fn given_cases() -> Option<u64> {
     let cases = std::env::var("STRIDEC_CASES").ok().filter(|cases| !cases.is_empty())?;
     Some(cases.parse().unwrap_or_else(|_| panic!("STRIDEC_CASES: expected a number, got {cases}")))

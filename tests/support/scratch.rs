@@ -20,13 +20,13 @@ impl ScratchCase {
         [lowered, compile_module(&self.module, &Target::webgpu()).unwrap()]
     }
 
-    /// The images as a program takes them.
+    /// The images, in the form that a program takes.
     pub fn sources(&self) -> Vec<&[u8]> {
         self.images.iter().map(Vec::as_slice).collect()
     }
 }
 
-/// Returns `count` bytes of which neighbours differ.
+/// Returns `count` bytes whose neighbours differ.
 pub fn bytes(count: usize, start: usize) -> Vec<u8> {
     (start..start + count)
         .map(|byte| (byte * 7).to_le_bytes()[0] ^ (byte >> 6).to_le_bytes()[0])

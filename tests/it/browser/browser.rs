@@ -1,4 +1,4 @@
-//! A browser and the server that it talks to.
+//! A browser, and the server that it talks to.
 
 use std::{
     fmt::Write as _,
@@ -12,7 +12,7 @@ use std::{
 
 use super::cases::Case;
 
-/// The longest that all pages together may take.
+/// The time limit for all pages together.
 const LIMIT: Duration = Duration::from_secs(300);
 /// A browser without a screen, a network or a GPU, with WebGPU on the CPU.
 const FLAGS: [&str; 11] = [
@@ -29,13 +29,14 @@ const FLAGS: [&str; 11] = [
     "--window-size=1200,900",
 ];
 
-/// What a page said.
+/// The result that a page shows.
 pub(crate) struct Answer {
     pub(crate) verdict: String,
     pub(crate) text: String,
 }
 
-/// Opens every case's page and returns what each said; `None` where there is no browser and none is required.
+/// Opens the page of every case and returns the results, or `None` if there is no browser and none
+/// is required.
 pub(crate) fn answers(cases: &[Case]) -> Option<Vec<Answer>> {
     let Some(chromium) = chromium() else {
         let required = std::env::var_os("STRIDEC_REQUIRE_BROWSER").is_some_and(|n| n == "1");
@@ -87,7 +88,7 @@ pub(crate) fn answers(cases: &[Case]) -> Option<Vec<Answer>> {
     Some(answers)
 }
 
-/// Ends with the test.
+/// Stops the browser when the test ends.
 struct Browser(Child);
 
 impl Drop for Browser {
@@ -113,7 +114,7 @@ fn tempdir() -> PathBuf {
     std::env::temp_dir().join(format!("stridec-browser-{}-{now}", std::process::id()))
 }
 
-/// The cases as the harness reads them.
+/// The cases in the form that the harness reads.
 fn listed(cases: &[Case]) -> String {
     let mut text = String::from("[");
     for (number, case) in cases.iter().enumerate() {
@@ -129,7 +130,7 @@ fn listed(cases: &[Case]) -> String {
     text + "]"
 }
 
-/// Answers one request: the harness, a page, or a verdict, which is returned.
+/// Answers one request: for the harness, for a page, or with a verdict, which is returned.
 fn serve(mut stream: TcpStream, harness: &[u8], pages: &[Vec<u8>]) -> Option<Answer> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let mut request = String::new();

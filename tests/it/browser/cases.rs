@@ -1,4 +1,4 @@
-//! The pages that are opened.
+//! The pages that the browser opens.
 
 use stridec::{
     Operation, Target,
@@ -9,11 +9,11 @@ use stridec::{
     window::Slice,
 };
 
-/// One page and what it must say.
+/// A page and the result that it must show.
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) page: String,
-    /// The verdict; `none` where there is no button.
+    /// The expected verdict; `none` for a page without a button.
     pub(crate) expected: &'static str,
     /// Offsets of the source's elements in row-major order, and of the destination's.
     pub(crate) places: [Option<Vec<u64>>; 2],
@@ -44,7 +44,7 @@ const RELAYOUTS: [(&str, &str); 22] = [
     ("s32[5]", "s32[5]{0:L(8)M(16)}"),
 ];
 
-/// Source, offsets, sizes, strides, destination.
+/// The source, the offsets, sizes and strides of the slice, and the destination.
 type SliceCase<'a> = (&'a str, &'a [u64], &'a [u64], &'a [i64], Option<&'a str>);
 
 const SLICES: [SliceCase<'_>; 5] = [
@@ -55,8 +55,8 @@ const SLICES: [SliceCase<'_>; 5] = [
     ("s4[9,30]{1,0:E(4)}", &[1, 1], &[8, 29], &[2, 3], Some("s4[4,10]{1,0:E(4)}")),
 ];
 
-/// Two results, of which one is tiled and one starts where a run says; a table of a constant; elements taken apart; an
-/// array that does not fit the page; a result without elements.
+/// Two results, one tiled and one with a start that the run reads; a table of constants; elements
+/// that are split into bytes; an array that does not fit the page; a result without elements.
 const PROGRAMS: [&str; 4] = [
     "HloModule two, entry_computation_layout={(f32[4,6]{1,0}, f32[2,6]{1,0}, s32[])->(f32[6,4]{1,0}, f32[8,3]{1,0:T(8,128)})}
      ENTRY main {
@@ -129,7 +129,7 @@ pub(crate) fn all() -> Vec<Case> {
     cases
 }
 
-/// Kernels with one thing wrong: where they read, where they write, text that does not compile.
+/// Kernels with one mistake each: in a read, in a write, and text that does not compile.
 pub(crate) fn wrong() -> Vec<Case> {
     let right = case(&relayout("f32[64,256]{1,0}", "f32[64,256]{0,1}"), "fail");
     let changes = [("read = ", "read = 1u + "), ("write = ", "write = 4u - "), ("let ", "lte ")];

@@ -1,8 +1,9 @@
-//! Generated pages in a real browser: Chromium opens each, runs its kernel through WebGPU, and the page's verdict is
-//! read. Tint thereby compiles every kernel.
+//! Generated pages in a real browser. Chromium opens each page, which runs its kernel through
+//! WebGPU and compares the result; the test reads the verdict. Every kernel is thereby compiled by
+//! Tint.
 //!
-//! Without Chromium the tests are skipped, loudly; with `STRIDEC_REQUIRE_BROWSER=1` they fail instead.
-//! `STRIDEC_CHROMIUM` names another browser.
+//! Without Chromium the tests print that they are skipped; with `STRIDEC_REQUIRE_BROWSER=1` they
+//! fail instead. `STRIDEC_CHROMIUM` names another browser.
 
 mod browser;
 mod cases;
@@ -25,7 +26,7 @@ fn every_page_passes_its_own_check() {
     assert!(cases.iter().filter(|case| case.expected == "pass").count() > 20);
 }
 
-/// A check that always passes would prove nothing.
+/// The check fails for a kernel that is wrong.
 #[test]
 fn a_wrong_kernel_is_caught() {
     let cases: Vec<Case> = cases::wrong();

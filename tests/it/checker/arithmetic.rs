@@ -1,4 +1,4 @@
-//! WGSL's operators on words, with a fault where the result would not be the number that was meant.
+//! WGSL's operators on words. An operator whose result is not the mathematical one is a fault.
 
 use naga::{BinaryOperator, MathFunction, UnaryOperator};
 
@@ -12,7 +12,8 @@ pub(crate) fn unary(op: UnaryOperator, of: Scalar) -> Result<Scalar, Fault> {
     }
 }
 
-/// An operator on two scalars. Where numbers are those of a program, as `wraps` says, and of `i32`, they wrap around.
+/// Applies an operator to two scalars. If `wraps` is true, the numbers are those of a program, and
+/// `i32` wraps around.
 pub(crate) fn binary(
     op: BinaryOperator,
     left: Scalar,
@@ -90,7 +91,7 @@ fn signed(op: BinaryOperator, left: Scalar, right: Scalar) -> Result<Scalar, Fau
     }
 }
 
-/// What is shifted out is dropped: elements leave their words in this way.
+/// Bits that are shifted out are dropped: this is how elements leave their words.
 fn shift(op: BinaryOperator, left: Scalar, right: Scalar) -> Result<Scalar, Fault> {
     let by = right.natural("a shift")?;
     if by >= 32 {
@@ -114,7 +115,8 @@ fn subtract(left: Scalar, right: Scalar) -> Result<Scalar, Fault> {
     Ok(Scalar { kind: Kind::Uint, bits, below_zero: borrowed || left.below_zero })
 }
 
-/// A guard tells numbers below 0 from every index only if it takes them for numbers past the extent.
+/// A guard tells a negative number from every index only if it treats the number as one past the
+/// extent.
 fn compare(op: BinaryOperator, left: Scalar, right: Scalar) -> Result<Scalar, Fault> {
     use BinaryOperator as Op;
     let (a, b) = (left.bits, right.natural("a comparison with")?);

@@ -1,4 +1,4 @@
-//! Judges a kernel by its text: what it touches, what it writes, and what it promised.
+//! Judges a kernel by its text: its accesses, its stores and its proof.
 
 use naga::front::wgsl;
 use stridec::{Kernel, Target, wgsl::Proof};
@@ -8,16 +8,17 @@ use super::{
     value::Fault,
 };
 
-/// What a kernel did.
+/// The observations of a run.
 #[derive(Debug)]
 pub(crate) struct Seen {
-    /// Whether the source's last word that the proof allows was read: the proof is exact.
+    /// True if the last source word that the proof allows was read, so that the proof is exact.
     pub(crate) is_tight: bool,
     pub(crate) invocations: u64,
 }
 
-/// Runs every invocation of `kernel` on the images of its sources and checks that it keeps its proof, stays inside its bindings and the
-/// target's limits, writes every word of the destination once, and that the words are `expected`.
+/// Runs every invocation of `kernel` on the images of its sources. Checks that the kernel keeps its
+/// proof, stays inside its bindings and the target's limits, writes every word of the destination
+/// once, and that the words are `expected`.
 pub(crate) fn check(
     kernel: &Kernel,
     proof: &Proof,
@@ -33,7 +34,7 @@ pub(crate) fn check(
         assert_eq!((binding.group, number, binding.writable), (0, n, n == images.len()));
         must(binding.size_in_bytes <= target.max_storage_buffer_binding_size, "a binding's limit")?;
     }
-    // What lies past the image is arbitrary, and no result may depend on it.
+    // The bytes past the image are arbitrary: no result may depend on them.
     let words = |bytes: &[u8], size: u64| {
         let mut bytes = bytes.to_vec();
         bytes.resize(usize::try_from(size).unwrap(), 0xdb);
@@ -77,7 +78,7 @@ pub(crate) fn check(
     must(words == proof.destination_words(), "the words of a binding")?;
     check_writes(&destination.writes, proof.last_destination_word())?;
     let bytes: Vec<u8> = destination.words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    // What is left of the last word is zero.
+    // The rest of the last word is zero.
     let mut expected = expected.to_vec();
     expected.resize(expected.len().next_multiple_of(4), 0);
     if let Some(at) = (0..expected.len()).find(|&at| bytes[at] != expected[at]) {
@@ -86,7 +87,8 @@ pub(crate) fn check(
     Ok(Seen { is_tight, invocations })
 }
 
-/// The entry point that the kernel names, of the size that it gives, within the limits of any target.
+/// The entry point that the kernel names. It has the workgroup size that the kernel gives, within
+/// the limits of any target.
 fn entry_point<'a>(kernel: &Kernel, module: &'a naga::Module) -> &'a naga::Function {
     let [entry] = &module.entry_points[..] else { panic!("one entry point") };
     assert_eq!((&entry.name, entry.stage), (&kernel.entry_point, naga::ShaderStage::Compute));
@@ -95,7 +97,7 @@ fn entry_point<'a>(kernel: &Kernel, module: &'a naga::Module) -> &'a naga::Funct
     &entry.function
 }
 
-/// Every word up to `last` is written once, and none after it.
+/// Checks that every word up to `last` is written once, and no word after it.
 fn check_writes(writes: &[u8], last: u64) -> Result<(), Fault> {
     let end = usize::try_from(last).unwrap() + 1;
     let expected = |word: usize| u8::from(word < end);
@@ -111,7 +113,7 @@ fn must(holds: bool, what: &str) -> Result<(), Fault> {
     if holds { Ok(()) } else { Err(format!("{what} is not as the kernel says")) }
 }
 
-/// Every place below `extents`.
+/// Every position below `extents`.
 fn each([x, y, z]: [u32; 3]) -> impl Iterator<Item = [u32; 3]> {
     (0..z).flat_map(move |z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z])))
 }

@@ -1,7 +1,8 @@
-//! Runs a kernel from naga's IR of its text, one invocation after the other, and says what it touched.
+//! Runs a kernel from naga's IR of its text, one invocation after another, and records its
+//! accesses.
 //!
-//! It knows the statements and expressions that kernels are made of and panics at any other: a kernel that starts to use
-//! one has to be looked at here first.
+//! The interpreter knows the statements and expressions that kernels consist of, and panics at any
+//! other: support for a new one is a decision to make here.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +21,7 @@ use super::{
 #[derive(Debug)]
 pub(crate) struct Buffer {
     pub(crate) words: Vec<u32>,
-    /// How often each word was written.
+    /// The number of writes to each word.
     pub(crate) writes: Vec<u8>,
     pub(crate) last_read: Option<usize>,
 }
@@ -31,7 +32,7 @@ impl Buffer {
     }
 }
 
-/// Where an invocation stands in its dispatch.
+/// The place of an invocation in its dispatch.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {
     pub(crate) group: [u32; 3],
@@ -50,14 +51,14 @@ pub(crate) struct Interpreter<'a, W = ()> {
     buffer_of: BTreeMap<Handle<GlobalVariable>, usize>,
     /// Iterations of all loops of the invocation that runs.
     pub(crate) trips: u32,
-    /// Whether a function runs that computes with numbers of a program, which wrap around.
+    /// True while a function runs that computes with numbers of a program, which wrap around.
     wraps: bool,
     /// Words that the invocation that runs has written.
     pub(crate) stored: u32,
     pub(crate) watch: W,
 }
 
-/// What a pointer points at.
+/// The target of a pointer.
 #[derive(Clone, Copy, Debug)]
 enum Pointer {
     Buffer(usize),
@@ -73,7 +74,7 @@ enum Slot {
     Pointer(Pointer),
 }
 
-/// How a block ended.
+/// The reason why a block ended.
 enum Flow {
     Next,
     Break,
@@ -81,7 +82,7 @@ enum Flow {
     Return(Option<Value>),
 }
 
-/// One call of a function: what its expressions and local variables hold.
+/// One call of a function, with its expressions and local variables.
 struct Frame<'a> {
     function: &'a Function,
     arguments: Vec<Value>,
@@ -90,8 +91,8 @@ struct Frame<'a> {
 }
 
 impl<'a, W: Watch> Interpreter<'a, W> {
-    /// An interpreter of the entry point `entry` of a module whose bindings of group 0 are these buffers, the last of
-    /// which is the destination.
+    /// Returns an interpreter of the entry point `entry`. The module's bindings of group 0 are
+    /// these buffers, of which the last one is the destination.
     pub(crate) fn new(
         module: &'a Module,
         entry: &'a Function,
@@ -273,7 +274,7 @@ impl<'a, W: Watch> Interpreter<'a, W> {
         })
     }
 
-    /// Tells of an access to a buffer by the load or the pointer `at`.
+    /// Reports an access to a buffer by the load or the pointer `at`.
     fn tell(&mut self, frame: &Frame<'a>, at: Handle<Expression>, pointer: Pointer) {
         if let Pointer::Words { buffer, first, count } = pointer {
             let site = std::ptr::from_ref(frame.function).addr() + at.index();
@@ -281,7 +282,8 @@ impl<'a, W: Watch> Interpreter<'a, W> {
         }
     }
 
-    /// The value of an expression, evaluated now where no statement has: a constant, an argument.
+    /// The value of an expression. One that no statement has evaluated, such as a constant or an
+    /// argument, is evaluated now.
     fn value(&mut self, frame: &mut Frame<'a>, of: Handle<Expression>) -> Result<Value, Fault> {
         match self.slot(frame, of)? {
             Slot::Value(value) => Ok(value),

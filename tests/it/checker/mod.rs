@@ -1,9 +1,11 @@
-//! Judges kernels by their text alone: naga parses it, and an interpreter runs every invocation of it.
+//! Judges kernels by their text alone: naga parses the text, and an interpreter runs every
+//! invocation.
 //!
-//! Of each kernel it holds that the accesses stay in the bindings and within the proof, that no number leaves `u32`, that
-//! loops end as said, that the dispatch keeps the target's limits, that every word of the destination is written exactly
-//! once, and that the words are the oracle's. It shares no code with lowering: what it knows of a kernel is the text, and
-//! the numbers that a runtime gets with it.
+//! For each kernel it checks that the accesses stay in the bindings and within the proof, that no
+//! number leaves `u32`, that loops end at their bounds, that the dispatch keeps the target's
+//! limits, that every word of the destination is written exactly once, and that the words are the
+//! oracle's. It shares no code with lowering: it knows the kernel's text, and the numbers that a
+//! runtime gets with it.
 
 mod arithmetic;
 mod check;
@@ -57,14 +59,15 @@ fn targets() -> [Target; 3] {
     [Target::webgpu(), Target::webgpu_cpu(), small]
 }
 
-/// A kernel, an image of its source, and what the oracle makes of that.
+/// A kernel, an image of its source, and the oracle's result.
 struct Case {
     kernel: Kernel,
     image: Vec<u8>,
     expected: Vec<u8>,
 }
 
-/// Of the choice, or of any other candidate; `None` where the operation is refused, or nothing is dispatched.
+/// Compiles an operation, by the chosen candidate or by any other; returns `None` if the operation
+/// is refused, or nothing is dispatched.
 fn case(random: &mut Random, operation: &Operation, target: &Target) -> Option<Case> {
     let Operation { source, destination, window, .. } = operation;
     let nest = nest::lower(source, destination, window).ok()?;
@@ -96,7 +99,7 @@ fn judge(case: &Case, target: &Target) -> Result<Seen, Fault> {
     check(&case.kernel, proof, target, &[&case.image], &case.expected)
 }
 
-/// What a run of kernels came to.
+/// The totals of several runs.
 #[derive(Default)]
 struct Tally {
     kernels: AtomicU64,
@@ -120,7 +123,8 @@ impl Tally {
         }
     }
 
-    /// Prints the tally. Proofs bound what is read from above: of four kernels in five the bound itself is read.
+    /// Prints the totals. Proofs are upper bounds: in four kernels of five the bound itself is
+    /// read.
     fn finish(self, least: u64) {
         let (kernels, tight) = (self.kernels.into_inner(), self.tight.into_inner());
         let invocations = self.invocations.into_inner();
@@ -142,7 +146,8 @@ fn random_kernels_keep_their_proofs() {
     tally.finish(cases * 5 / 2);
 }
 
-/// Strides of 2, 3 and 13 leave gaps in which the position in the source drops below 0: no quotient is taken of it there.
+/// Strides of 2, 3 and 13 leave gaps, in which the position in the source drops below 0. The kernel
+/// takes no quotient of it there.
 #[test]
 fn no_quotient_is_taken_in_gaps() {
     let source: Shape = "u8[7,6,7,6]{2,3,0,1:T(2,6)}".parse().unwrap();
@@ -178,7 +183,7 @@ fn of_shapes(source: &Shape, destination: &Shape, window: Window) -> Operation {
     }
 }
 
-/// Columns of 22 bytes start inside words, and a part of a block of 16 of them is padding.
+/// Columns of 22 bytes start inside words, and blocks of 16 columns include padding.
 #[test]
 fn columns_inside_words_with_padding() {
     let source: Shape = "u8[24,66]".parse().unwrap();
@@ -191,7 +196,7 @@ fn columns_inside_words_with_padding() {
     assert_eq!(tally.kernels.into_inner(), 3 * 40);
 }
 
-/// Rows of many patches of blocks, the last of which passes their end.
+/// Rows of many patches of blocks, with a last patch that passes the end of the row.
 #[test]
 fn patches_that_pass_the_end_of_a_row() {
     let tally = Tally::default();
@@ -216,7 +221,7 @@ fn several_blocks_an_invocation() {
     for (extents, from, to, rows, width) in [
         ("f32[8,64,64,64]", "", "{3,1,2,0}", 1, 8),
         ("f32[8,64,64,64]", "", "{1,3,2,0}", 4, 8),
-        // Units that are neighbours on neither side, in place of a gather.
+        // Units that are contiguous on neither side, moved by blocks and not by a gather.
         ("f32[2,3,200,224]", "", "{1,3,2,0}", 1, 2),
         ("f32[480,640]", "{1,0:T(6,10)}", "{1,0:T(4,8)}", 1, 2),
         // Words that guards divide.
@@ -242,7 +247,8 @@ fn several_blocks_an_invocation() {
     }
 }
 
-/// Large copies of a GPU whose rows begin anywhere: accesses of 16 bytes, of as many rows as begin alike.
+/// Large copies of a GPU whose rows begin at any byte: accesses of 16 bytes, over several rows of
+/// equal alignment.
 #[test]
 fn accesses_of_rows_that_begin_anywhere() {
     for (shape, window, to, rows, width) in [
@@ -280,8 +286,8 @@ fn accesses_of_rows_that_begin_anywhere() {
     }
 }
 
-/// Up to rank 3: extents 1 to 4 × every order of the destination × every unit, the padding and the tiles of both sides
-/// taken in turn.
+/// All shapes up to rank 3: extents 1 to 4 × every order of the destination × every unit, with the
+/// padding and the tiles of both sides taken in turn.
 #[test]
 fn small_kernels_keep_their_proofs() {
     let mut shapes = vec![];
@@ -307,7 +313,7 @@ fn small_kernels_keep_their_proofs() {
     tally.finish(9_000);
 }
 
-/// A shape in one of six ways: plain, packed, padded, or in tiles.
+/// A shape in one of six layouts: plain, packed, padded, or in tiles.
 fn shape(unit: ElementType, extents: &[u64], order: &[usize], way: usize) -> Shape {
     use stridec::shape::TileDimension::Size;
     let plain = Layout::new(order.iter().copied());

@@ -1,4 +1,4 @@
-//! The checker can fail: kernels whose text was changed do not pass it.
+//! The checker can fail: it rejects kernels whose text was changed.
 
 use std::collections::BTreeMap;
 
@@ -10,26 +10,26 @@ use super::{
     support::random::{self, Random},
 };
 
-/// A way to break a kernel.
+/// A change that breaks a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Change {
-    /// The invocations past the last that has work go on.
+    /// Invocations past the last one with work continue.
     NoBound,
-    /// A guard of the nest is gone: cells that no element fills are read from somewhere.
+    /// A guard of the nest is missing, so cells without an element are read.
     NoGuard,
-    /// An index of a load or a store is one more.
+    /// The index of a load or a store is one greater.
     IndexPlusOne,
-    /// A store is gone.
+    /// A store is missing.
     NoStore,
-    /// A store stands there twice.
+    /// A store is there twice.
     TwoStores,
-    /// A number of a statement is one more.
+    /// A number of a statement is one greater.
     NumberPlusOne,
     /// A number of a statement is one less.
     NumberMinusOne,
 }
 
-/// Every text that a change of one line makes of `text`.
+/// Returns every text that a change of one line makes of `text`.
 fn mutants(text: &str) -> Vec<(Change, String)> {
     let lines: Vec<&str> = text.lines().collect();
     let code = |line: &str| line.split("//").next().unwrap_or_default().trim_end().to_owned();
@@ -76,7 +76,7 @@ fn mutants(text: &str) -> Vec<(Change, String)> {
     mutants
 }
 
-/// The decimal `u32` literals of a line, and where they start.
+/// The decimal `u32` literals of a line, with their places.
 fn numbers(line: &str) -> Vec<(usize, u32)> {
     let mut numbers = Vec::new();
     for (end, _) in line.match_indices('u') {
@@ -124,7 +124,8 @@ fn changed_kernels_are_rejected() {
     }
     eprintln!("changes, how many, and how many were rejected: {count:?}");
     for (change, (all, caught)) in count {
-        // Some changes change nothing: a guard that another one implies, a factor of an index that is always 0.
+        // Some changes have no effect: to a guard that another one implies, or to a factor of an
+        // index that is always 0.
         let least = match change {
             Change::NoBound | Change::NoStore | Change::TwoStores => 100,
             Change::IndexPlusOne => 99,

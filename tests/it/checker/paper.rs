@@ -1,4 +1,5 @@
-//! The caches and the warps that `benches/paper` counts with, against a list and against counts by hand.
+//! The caches and the warps that `benches/paper` counts with, against a list and against counts by
+//! hand.
 
 use super::{
     instructions::Instructions,
@@ -9,7 +10,7 @@ use super::{
     watch::Access,
 };
 
-/// The same cache as a list, the sector that was used last at its end.
+/// A cache as a list of sectors, with the most recently used one at its end.
 fn touch(list: &mut Vec<Sector>, capacity: usize, sector: Sector) -> (bool, Option<Sector>) {
     let was_there = list.contains(&sector);
     list.retain(|&other| other != sector);
@@ -29,7 +30,7 @@ fn a_cache_keeps_what_was_used_last() {
     }
 }
 
-/// A warp each of whose lanes makes these accesses: the buffer and the first word, of four words each.
+/// A warp whose lanes each make these accesses, given by buffer and first word, of four words each.
 fn warp(lanes: u32, accesses: impl Fn(u32) -> Vec<(usize, usize)>) -> Warp {
     let mut warp = Warp::default();
     for lane in 0..lanes {
@@ -48,7 +49,8 @@ fn run(groups: &[Vec<Warp>]) -> [[u64; 2]; 2] {
     [machine.cache, machine.memory].map(|way| [way.read, way.written])
 }
 
-/// Lanes side by side share sectors: two accesses of 16 bytes each. Lanes 128 bytes apart share none.
+/// Neighbouring lanes share sectors: two accesses of 16 bytes each. Lanes 128 bytes apart share
+/// none.
 #[test]
 fn a_warp_asks_for_each_sector_once() {
     let copy =
@@ -59,7 +61,7 @@ fn a_warp_asks_for_each_sector_once() {
     assert_eq!((shown.requests.len(), shown.words_written, shown.operations), (2, 128, 4));
 }
 
-/// Lanes that skip an access are one request with the others at the next one.
+/// Lanes that skip an access are one request with the others at the next access.
 #[test]
 fn lanes_meet_again_behind_a_branch() {
     let skips = |lane: u32| {
@@ -72,7 +74,8 @@ fn lanes_meet_again_behind_a_branch() {
     assert_eq!(run(&[vec![warp]]), [[16, 16], [16, 16]]);
 }
 
-/// A core fetches a sector once; another core fetches it again, from the second level. Every store passes.
+/// A core fetches a sector once; another core fetches it again, from the second level. Every store
+/// passes.
 #[test]
 fn cores_share_the_second_level() {
     let one = || vec![warp(1, |_| vec![(0, 0), (0, 0), (1, 0), (1, 4)])];
@@ -83,7 +86,7 @@ fn cores_share_the_second_level() {
     assert_eq!(run(&same_core), [[1, 4], [1, 1]]);
 }
 
-/// What is written again after it left the cache reaches the memory twice.
+/// A sector that is written again after it left the cache reaches the memory twice.
 #[test]
 fn sectors_that_leave_are_written_back() {
     let mut machine = Machine::of(SECTOR_BYTES, 4 * SECTOR_BYTES);
@@ -115,7 +118,8 @@ fn instructions(body: &str) -> u64 {
     interpreter.watch.warp.finish().operations
 }
 
-/// Four bytes of four words exchanged, at once and in pairs: 27 and 20 instructions in the machine code for `sm_90`.
+/// Four bytes of four words exchanged, at once and in pairs: 27 and 20 instructions in the machine
+/// code for `sm_90`.
 #[test]
 fn exchanged_bytes_are_counted_as_compilers_leave_them() {
     let loads = "let a = source[id.x]; let b = source[id.x + 1u]; let c = source[id.x + 2u]; let d = source[id.x + 3u];";
@@ -143,7 +147,8 @@ fn exchanged_bytes_are_counted_as_compilers_leave_them() {
     assert_eq!((between(at_once), between(in_pairs), between(&inserted)), (26, 20, 18));
 }
 
-/// What stands in the head of `benches/paper/instructions.rs`, rule by rule. A load and a store take two each.
+/// The rules in the head of `benches/paper/instructions.rs`, one by one. A load and a store take
+/// two instructions each.
 #[test]
 fn instructions_are_those_that_compilers_leave() {
     for (body, expected) in [
@@ -152,7 +157,7 @@ fn instructions_are_those_that_compilers_leave() {
         ("destination[id.x] = source[min(id.x + 5u, 60u)];", 5),
         ("destination[id.x] = source[min(id.x * 3u + id.y, 60u)];", 6),
         ("destination[id.x] = source[id.x * 3u + id.y + 5u];", 5),
-        // Products in sums, in any order; one that something else needs too is computed.
+        // Products in sums, in any order; a product that something else needs is computed.
         ("destination[id.x] = id.x * 3u + id.y;", 3),
         ("destination[id.x] = id.x * 3u + id.y * 5u;", 4),
         ("destination[id.x] = id.x * 3u + id.y * 5u + 7u;", 4),
@@ -174,13 +179,14 @@ fn instructions_are_those_that_compilers_leave() {
             "let s = id.y % 4u * 8u; destination[id.x] = (id.x >> s) | ((id.z << 1u) << (31u - s));",
             9,
         ),
-        // Divisions: with a factor of 32 bits, with a shift before, with a correction; and what they leave.
+        // Divisions: with a factor of 32 bits, with a shift before, with a correction; and their
+        // remainders.
         ("destination[id.x] = id.x / 3u;", 4),
         ("destination[id.x] = id.x / 14u;", 5),
         ("destination[id.x] = id.x / 7u;", 6),
         ("destination[id.x] = id.x % 3u;", 5),
         ("let q = id.x / 3u; destination[q] = id.x - q * 3u;", 5),
-        // What is computed twice, or not needed; calls, conditions.
+        // Expressions that are computed twice, or not needed; calls, conditions.
         ("let a = id.x * 5u + id.y; destination[a] = id.x * 5u + id.y;", 3),
         ("let a = id.x / 7u; destination[id.x] = 1u;", 2),
         ("destination[id.x] = twice(id.x) + twice(id.x);", 4),

@@ -1,4 +1,4 @@
-//! The kernels of programs: of JAX's and XLA's modules, step by step.
+//! The kernels of programs: modules that JAX and XLA wrote, step by step.
 
 use stridec::{
     Target,
@@ -9,7 +9,7 @@ use stridec::{
 
 use super::{check::check, support::hlo_cases::hlo_cases};
 
-/// Bytes of a result up to which its kernel is judged: every invocation of it is interpreted.
+/// The largest result, in bytes, whose kernel is judged: every invocation of it is interpreted.
 const MOST_BYTES: u64 = 4096;
 
 #[test]

@@ -1,4 +1,5 @@
-//! Every candidate for what several cases make: stacks, concatenations, rolls, windows side by side, updates and padding.
+//! Every candidate for nests of several cases: stacks, concatenations, rolls, neighbouring windows,
+//! updates and padding.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +28,7 @@ fn module(random: &mut Random) -> String {
     let mut lines: Vec<String> = Vec::new();
     match random.below(6) {
         0 => {
-            // Rows of different lengths, one after the other, in a row.
+            // A row that consists of rows of different lengths.
             let mut sum = 0;
             for number in 0..count {
                 let of = row + random.below(4) * random.below(8);
@@ -106,7 +107,7 @@ fn module(random: &mut Random) -> String {
     format!("HloModule m\n\nENTRY e {{\n{}}}\n", lines.concat())
 }
 
-/// Judges every candidate of a module for every target; says which kernels they were.
+/// Judges every candidate of a module for every target, and returns their kinds.
 fn judge(random: &mut Random, text: &str) -> BTreeMap<String, u32> {
     let mut judged = BTreeMap::new();
     let module = Module::parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));

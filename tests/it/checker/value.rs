@@ -1,20 +1,20 @@
-//! Values of the interpreter: words that know whether they dropped below 0.
+//! Values of the interpreter: words that know if they dropped below 0.
 
-/// What a kernel did that no kernel may do.
+/// A fault of a kernel.
 pub(crate) type Fault = String;
 
-/// A scalar: its 32 bits, and how to read them.
+/// A scalar: its 32 bits, and their type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scalar {
     pub(crate) kind: Kind,
     pub(crate) bits: u32,
-    /// A `u32` that stands for a number below 0, by at most 2^32: `bits` is that number plus 2^32.
+    /// A `u32` that represents a number below 0, by at most 2^32: `bits` is that number plus 2^32.
     ///
-    /// Guards compare such numbers with an extent, and for nothing else may they be used.
+    /// Such a number may only be compared with an extent, as guards do.
     pub(crate) below_zero: bool,
 }
 
-/// How the bits of a [`Scalar`] are read.
+/// The types of a [`Scalar`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Uint,
@@ -35,7 +35,7 @@ impl Scalar {
         Self::of(Kind::Bool, value.into())
     }
 
-    /// The number, where it is a `u32` that never dropped below 0.
+    /// Returns the number, if it is a `u32` that never dropped below 0.
     pub(crate) fn natural(self, use_of_it: &str) -> Result<u32, Fault> {
         assert_eq!(self.kind, Kind::Uint, "{use_of_it}: {self:?}");
         if self.below_zero {
@@ -65,7 +65,7 @@ impl Value {
         Self::Vector(all, parts.len())
     }
 
-    /// A scalar for one part, a vector for more.
+    /// Returns a scalar for one part, a vector for more.
     pub(crate) fn from_parts(parts: &[Scalar]) -> Self {
         match parts {
             [one] => Self::Scalar(*one),
@@ -94,7 +94,7 @@ impl Value {
         }
     }
 
-    /// `each` of every part.
+    /// Applies `each` to every part.
     pub(crate) fn map(
         self,
         each: impl Fn(Scalar) -> Result<Scalar, Fault>,
@@ -106,7 +106,7 @@ impl Value {
         Ok(out)
     }
 
-    /// `each` of the parts of both, a scalar beside a vector repeated.
+    /// Applies `each` to the parts of both; a scalar beside a vector is repeated.
     pub(crate) fn zip(
         self,
         other: Value,

@@ -1,30 +1,30 @@
-//! What an interpreter tells of an invocation while it runs it.
+//! The interface to which an interpreter reports the actions of an invocation.
 
-/// A load or a store of neighbouring words of a buffer.
+/// A load or a store of contiguous words of a buffer.
 #[derive(Clone, Copy, Debug)]
-#[allow(dead_code)] // the checker looks at the buffers afterwards; benches/paper looks at these
+#[allow(dead_code)] // the checker reads the buffers afterwards; benches/paper reads these
 pub(crate) struct Access {
-    /// Where it stands in the text: equal for the invocations that make it together.
+    /// The place in the text, equal for the invocations that make the access together.
     pub(crate) site: usize,
-    /// The binding.
+    /// The number of the binding.
     pub(crate) buffer: usize,
     pub(crate) first_word: usize,
     pub(crate) words: usize,
 }
 
-/// Is told of what an invocation does, in order.
+/// Receives the actions of an invocation, in order.
 pub(crate) trait Watch {
-    /// A statement computes this expression of the function that runs.
+    /// A statement computes this expression of the running function.
     fn expression(&mut self, _: usize) {}
-    /// Statements run on a condition, or others do.
+    /// Statements are run under a condition.
     fn branch(&mut self) {}
     /// The statement at this place calls a function.
     fn call(&mut self, _statement: usize) {}
-    /// The function that was called last ends.
+    /// The innermost running function ends.
     fn end_of_call(&mut self) {}
     /// A load or a store.
     fn access(&mut self, _: Access) {}
 }
 
-/// Nobody is told.
+/// Ignores all actions.
 impl Watch for () {}

@@ -1,4 +1,4 @@
-//! Every number on a picture is the one that the descriptor gives.
+//! Every number on a picture is the descriptor's.
 
 use roxmltree::{Document, Node};
 use stridec::explain::{Picture, Side, html, svg, terminal};
@@ -16,7 +16,7 @@ fn number(node: Node<'_, '_>, attribute: &str) -> f64 {
     node.attribute(attribute).unwrap().parse().unwrap()
 }
 
-/// The text that stands within a rectangle of the same group.
+/// The text inside a rectangle of the same group.
 fn label<'a>(cell: Node<'a, 'a>) -> &'a str {
     let (x, y) = (number(cell, "x"), number(cell, "y"));
     let (right, bottom) = (x + number(cell, "width"), y + number(cell, "height"));
@@ -64,14 +64,15 @@ fn the_cell_at_an_index_is_labelled_with_its_offset() {
     }
 }
 
-/// The offsets that a key names, where a group holds one: `offset 0`, the colours, `offset 14`.
+/// The offsets that a key names, if the group has one: `offset 0`, the colours, `offset 14`.
 fn key(group: Node<'_, '_>) -> Option<[u64; 2]> {
     let texts = group.children().filter_map(|node| node.text());
     let mut named = texts.filter_map(|text| text.strip_prefix("offset ")?.parse().ok());
     Some([named.next()?, named.next()?])
 }
 
-/// The least offset that a key names is the darkest colour, the greatest the brightest, and every cell lies between.
+/// The smallest offset that a key names is the darkest colour, the greatest the brightest, and
+/// every cell is between them.
 #[test]
 fn colours_run_over_the_offsets_that_their_key_names() {
     for notation in LAYOUTS {
@@ -117,7 +118,7 @@ fn the_key_names_padding_where_there_is_some() {
     }
 }
 
-/// What an orange outline marks in the destination comes from what it marks in the source.
+/// The elements with an orange outline in the destination come from those with one in the source.
 #[test]
 fn documents_of_operations_are_valid() {
     let pairs = [
@@ -172,7 +173,8 @@ fn pages_are_small_and_load_nothing() {
     }
 }
 
-/// A page sets the sides of an operation beside each other, or below where it is narrow: each is a picture of its own.
+/// A page puts the sides of an operation next to each other, or one below the other if it is
+/// narrow: each is a picture of its own.
 #[test]
 fn each_side_is_a_picture_of_its_own_on_a_page() {
     let page = relayout("f32[8,64,112,112]", "f32[8,64,112,112]{1,3,2,0}", |p| html(p, None));
@@ -188,7 +190,7 @@ fn each_side_is_a_picture_of_its_own_on_a_page() {
     assert_eq!(page.matches("<style>").count(), 2, "the page's, and one for all pictures");
 }
 
-/// Where there is no element, nothing waits for a pointer.
+/// Pages without elements have no code for a pointer.
 #[test]
 fn pages_of_empty_arrays_have_no_explorer() {
     let page = relayout("f32[0,4]", "f32[0,4]{0,1}", |p| html(p, None));
@@ -196,7 +198,7 @@ fn pages_of_empty_arrays_have_no_explorer() {
     assert!(!page.contains("id=\"live\"") && !page.contains("id=\"explore-"));
 }
 
-/// The pictures of the documents are those that `stridec explain` draws.
+/// The pictures in the documents are the ones that `stridec explain` draws.
 #[test]
 fn the_pictures_of_the_documents_are_drawn_today() {
     let layout = |notation: &str| {

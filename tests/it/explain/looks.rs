@@ -1,4 +1,4 @@
-//! Snapshots: a reviewer sees what changed on the page.
+//! Snapshots of pictures, so that a reviewer sees a change.
 
 use stridec::explain::{Picture, Side, svg, terminal};
 

@@ -1,4 +1,4 @@
-//! Pictures: what they say is what the descriptor says; how they look is in snapshots.
+//! Pictures: the numbers on them are the descriptor's; their looks are in snapshots.
 
 mod geometry;
 mod looks;

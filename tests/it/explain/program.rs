@@ -1,4 +1,5 @@
-//! Programs: every case of the data is drawn, and each drawn cell is where the program reads.
+//! Programs: every module of the data is drawn, and each drawn cell is the place that the program
+//! reads.
 
 use stridec::{Target, explain::ProgramPicture, hlo::Module, program::Ways};
 
@@ -35,7 +36,7 @@ fn svg_program() {
     insta::assert_snapshot!(text.replace("><", ">\n<"));
 }
 
-/// What a run reads decides where slices start.
+/// Values that a run reads decide where slices start.
 #[test]
 fn inputs_give_the_numbers() {
     let module = Module::parse(TEXT).unwrap();
@@ -47,7 +48,7 @@ fn inputs_give_the_numbers() {
     assert!(text.contains("Slices start where at of the inputs says."), "{text}");
 }
 
-/// Where the rows of a large array change their source, a row is drawn.
+/// A row is drawn wherever the rows of a large array change their source.
 #[test]
 fn the_first_row_of_each_source_is_drawn() {
     let text = "ENTRY main {

@@ -1,4 +1,4 @@
-//! Reshards: the pictures say what the plan does.
+//! Reshards: the pictures show the plan.
 
 use stridec::{
     explain::ReshardPicture,
@@ -33,10 +33,10 @@ fn svg_reshard() {
     insta::assert_snapshot!(text.replace("><", ">\n<"));
 }
 
-/// A shape, both shardings, and how many devices they have where they do not say it.
+/// A shape, both shardings, and the numbers of devices for shardings that do not say them.
 type Case = (&'static str, [&'static str; 2], [Option<u64>; 2]);
 
-/// Of every rank, uneven, replicated, of one device and of many, without elements.
+/// Plans of every rank: uneven, replicated, on one device and on many, without elements.
 const CASES: [Case; 14] = [
     ("f32[100]", ["{devices=[2]<=[2]}", "{devices=[2]1,0}"], [None; 2]),
     ("f32[]", ["{maximal device=1}", "{maximal device=0}"], [Some(2); 2]),
@@ -66,7 +66,7 @@ const CASES: [Case; 14] = [
     ("f32[16,1]", ["{devices=[16,1]<=[16]}", "{devices=[16,1]<=[16]}"], [None; 2]),
 ];
 
-/// Every picture is well-formed, and its matrix has what the transfers add up to.
+/// Every picture is well-formed, and its matrix has the sums of the transfers.
 #[test]
 fn pictures_have_every_transfer() {
     for (shape, names, devices) in CASES {
@@ -99,7 +99,7 @@ fn pictures_have_every_transfer() {
     }
 }
 
-/// Each tile is drawn where its indices are, in the colour of its device.
+/// Each tile is drawn at its indices, in the colour of its device.
 #[test]
 fn tiles_lie_where_their_indices_are() {
     let names = ["{devices=[4,1]<=[4]}", "{devices=[1,4]3,2,1,0}"];
@@ -116,14 +116,14 @@ fn tiles_lie_where_their_indices_are() {
             let rect = titled(format!("{tile}: device {device}"));
             let number = |name: &str| rect.attribute(name).unwrap().parse::<u64>().unwrap();
             assert_eq!(rect.attribute("data-device"), Some(&device.to_string()[..]));
-            // 400 pixels a side: an index is a pixel, but for the line between tiles.
+            // 400 pixels a side: one pixel for an index, except for the line between tiles.
             let sizes: Vec<u64> = tile.sizes().collect();
             assert_eq!([number("height") + 1, number("width") + 1], sizes[..], "{tile}");
         }
     }
 }
 
-/// Each block is drawn where its indices are.
+/// Each block is drawn at its indices.
 #[test]
 fn blocks_lie_where_their_indices_are() {
     let names = ["{devices=[2,2]<=[4] blocks=[100,200]}", "{devices=[1,4]3,2,1,0 blocks=[1,40]}"];
@@ -139,7 +139,7 @@ fn blocks_lie_where_their_indices_are() {
     }
 }
 
-/// The picture of `docs/sharding.md` is the one that its command draws.
+/// The picture in `docs/sharding.md` is the one that its command draws.
 #[test]
 fn the_picture_of_the_docs() {
     let names = ["{mesh['x'=2,'y'=4], [{'x'}, {'y'}]}", "{devices=[8,1]<=[8]}"];
@@ -150,7 +150,7 @@ fn the_picture_of_the_docs() {
     assert!(std::fs::read_to_string(path).unwrap() == drawn, "{again}");
 }
 
-/// Names of shardings are text, whatever they hold.
+/// Names of shardings are text, with any characters.
 #[test]
 fn names_are_escaped() {
     let plan = planned("f32[4]", ["{devices=[2]<=[2]}"; 2], [None; 2]);
@@ -161,7 +161,7 @@ fn names_are_escaped() {
     assert!(!page.contains("<b>") && page.len() < 60_000, "{}", page.len());
 }
 
-/// More devices, and longer extents, than a picture has room for.
+/// More devices, and longer extents, than fit a picture.
 #[test]
 fn very_many_devices() {
     let names = ["{devices=[5000]<=[5000]}", "{devices=[4999]<=[4999]}"];

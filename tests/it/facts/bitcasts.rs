@@ -1,4 +1,4 @@
-//! Reshapes and transposes that leave memory as it is, or not.
+//! Reshapes and transposes that leave memory unchanged, and others.
 
 use serde_json::Value;
 use stridec::{
@@ -23,7 +23,7 @@ pub fn reshape(fact: &Fact) {
     }
 }
 
-/// XLA looks at the orders alone, and is wrong.
+/// XLA compares only the orders, which is wrong.
 pub fn reshape_of_tiles(fact: &Fact) {
     let (a, b) = sides(fact);
     fact.expect("physically_correct", reshape_is_bitcast(&a, &b, false).unwrap());
@@ -85,7 +85,7 @@ pub fn align_layouts(fact: &Fact) {
     }
 }
 
-/// The padded side may be either.
+/// Either side may be the padded one.
 pub fn one_side_padded(fact: &Fact) {
     assert_eq!(text(&fact.given["case"]), "exactly one side padded");
     let plain: Shape = "f32[10,5]{1,0}".parse().unwrap();

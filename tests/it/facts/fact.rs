@@ -1,4 +1,4 @@
-//! One line of the file, and what its fields mean.
+//! One line of the file, and the meaning of its fields.
 
 use serde_json::Value;
 use stridec::{
@@ -6,7 +6,7 @@ use stridec::{
     stride::StrideDescriptor,
 };
 
-/// An input and what XLA makes of it.
+/// An input and XLA's result.
 pub struct Fact {
     pub id: String,
     pub group: String,
@@ -36,7 +36,7 @@ impl Fact {
         array(&self.given)
     }
 
-    /// Asserts that a field of the output is this.
+    /// Asserts the value of a field of the output.
     pub fn expect<T: Into<Value>>(&self, field: &str, given: T) {
         assert_eq!(given.into(), self.expected[field], "{field}");
     }
@@ -66,7 +66,7 @@ pub fn shape(value: &Value) -> Shape {
     text(value).parse().unwrap_or_else(|error| panic!("{value}: {error}"))
 }
 
-/// An array from `type`, `dims` and the order of its dimensions, where they are there.
+/// Returns an array from `type`, `dims` and the order of its dimensions, if they are present.
 pub fn array(given: &Value) -> Shape {
     let element_type = given["type"]
         .as_str()
@@ -74,12 +74,12 @@ pub fn array(given: &Value) -> Shape {
     Shape::new(element_type, numbers(&given["dims"]), layout(given)).unwrap()
 }
 
-/// A shape given either way.
+/// A shape, given as text or by its fields.
 pub fn shape_or_array(value: &Value) -> Shape {
     if value.is_string() { shape(value) } else { array(value) }
 }
 
-/// A layout from its fields; `None` without an order of dimensions.
+/// Returns a layout from its fields, or `None` without an order of dimensions.
 pub fn layout(given: &Value) -> Option<Layout> {
     let order = [&given["minor_to_major"], &given["m2m"]].into_iter().find(|v| v.is_array())?;
     let mut layout = Layout::new(indices(order));

@@ -21,7 +21,7 @@ pub fn is_padded(fact: &Fact) {
     fact.expect("is_padded", array.is_padded());
 }
 
-/// The layouts differ, whether or not they fit an array.
+/// The layouts differ, even if they do not fit an array.
 pub fn padded_equal(fact: &Fact) {
     let layout = |side: &str| {
         let given = &fact.given[side];

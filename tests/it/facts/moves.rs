@@ -1,4 +1,4 @@
-//! What is moved where: relayouts, slices, packing.
+//! Movements of elements: relayouts, slices, packing.
 
 use serde_json::Value;
 use stridec::{
@@ -20,7 +20,7 @@ fn words(shape: &Shape) -> Shape {
     shape_util::change_element_type(shape, ElementType::U32).unwrap()
 }
 
-/// Moves u32 elements; gives the whole image.
+/// Moves u32 elements, and returns the whole image.
 fn run(source: &Shape, destination: &Shape, window: &Window, memory: &[u32]) -> Vec<u32> {
     let (source, destination) = (lower(&words(source)), lower(&words(destination)));
     let nest = nest::lower(&source, &destination, window).unwrap();
@@ -43,7 +43,7 @@ fn iota(sizes: &[u64]) -> Vec<u32> {
     (0..u32::try_from(sizes.iter().product::<u64>()).unwrap()).collect()
 }
 
-/// The array's memory, the values 1, 2, … standing for the letters of the fact, and 0 for zero.
+/// The array's memory: the values 1, 2, … for the letters of the fact, and 0 for zero.
 pub fn memory_image(fact: &Fact) {
     let values = list(&fact.given["row_major_values"]);
     let mut layout = super::fact::layout(&fact.given).unwrap();
@@ -111,7 +111,7 @@ pub fn identity(fact: &Fact) {
     }
 }
 
-/// The reshaped values are the same for either layout of the source.
+/// The reshaped values are equal for both layouts of the source.
 pub fn reshape_values(fact: &Fact) {
     let (sizes, reshaped) = (numbers(&fact.given["dims"]), numbers(&fact.given["new_dims"]));
     let values: Vec<u32> = numbers(&fact.given["row_major_values"])
@@ -236,7 +236,7 @@ pub fn gpu_memcpy(fact: &Fact) {
     }
 }
 
-/// Two loops as the two dimensions of strided arrays: the nest merges them or not.
+/// Two loops as the two dimensions of strided arrays. The nest merges them if XLA does.
 pub fn coalesce_loops(fact: &Fact) {
     let loops = ["outer", "inner"].map(|l| signed(&fact.given["size_lda_ldb"][l]));
     let strided = |side: usize| {

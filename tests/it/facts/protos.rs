@@ -1,4 +1,4 @@
-//! The protos: their numbers, their bytes, and what is refused.
+//! The protos: their numbers, their bytes, and refusals.
 
 use prost::Message;
 use serde_json::{Value, json};
@@ -76,7 +76,7 @@ pub fn wire(fact: &Fact) {
     let (hex, words) = (text(&fact.given["hex"]), text(&fact.expected["shape"]));
     let shape = Shape::decode(&bytes(hex)).unwrap();
     assert_eq!(shape, described(words));
-    // Written as XLA writes today, and as TensorFlow wrote where there is padding.
+    // The text of today's XLA, and TensorFlow's if there is padding.
     if words.starts_with("modern") || words.contains("padded") {
         assert_eq!(shape.encode(), bytes(hex), "{words}");
     }
@@ -143,7 +143,7 @@ fn array_of_fields(given: &Value) -> xla::Shape {
     proto
 }
 
-/// Whether a shape in the words of a fact is valid; all of several, where the words name several.
+/// Returns true if a shape in the words of a fact is valid, or if all of several shapes are.
 fn words_are_valid(words: &str, allow_missing: &Value) -> bool {
     if let Some(kinds) = words.strip_suffix(" carrying a layout") {
         return kinds.split('/').any(|kind| {
@@ -175,6 +175,6 @@ fn words_are_valid(words: &str, allow_missing: &Value) -> bool {
     }
     let notation = words.split(" no layout").next().unwrap().split(" without layout").next();
     let shape = notation.unwrap().parse::<Shape>();
-    // A shape without a layout is valid; whoever wants one asks.
+    // A shape without a layout is valid. Callers that need a layout get an error.
     shape.is_ok_and(|shape| *allow_missing != json!(false) || has_layout(&shape))
 }

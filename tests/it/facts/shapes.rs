@@ -12,7 +12,7 @@ fn element_type(value: &Value) -> ElementType {
     ElementType::from_name(text(value)).unwrap()
 }
 
-/// An array without a layout of its own prints with the default one, as XLA's tests have it.
+/// An array without a layout of its own prints with the default one, as in XLA's tests.
 fn expect_shape(fact: &Fact, field: &str, given: &Shape) {
     let expected = shape(&fact.expected[field]);
     assert!(shape_util::equal(given, &expected), "{given} is not {expected}");
@@ -53,7 +53,7 @@ pub fn array_size(fact: &Fact) {
     fact.expect("array_data_size", shape_util::array_data_size(&fact.shape()).unwrap());
 }
 
-/// What XLA's documentation intends; its code forgets the tail.
+/// The intention in XLA's documentation; its code forgets the tail.
 pub fn tail_padding(fact: &Fact) {
     fact.expect("documented_intent_bytes", shape_util::array_size(&fact.shape()).unwrap());
 }

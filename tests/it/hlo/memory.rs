@@ -1,4 +1,4 @@
-//! What buffers take: XLA's own reports, and every module.
+//! The memory of buffers: XLA's own reports, and every module.
 
 use std::fs;
 
@@ -17,14 +17,16 @@ fn lines() -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// XLA's lines about one allocation. Where a shape was printed without the tiles of the device, the data says which.
+/// XLA's lines about one allocation. If a shape was printed without the tiles of the device, the
+/// data has them.
 #[test]
 fn reports_of_xla_round_as_here() {
     let mut compared = 0;
     for line in lines().iter().filter(|line| line["kind"] == "allocation") {
         let (id, computed) = (&line["id"], &line["computed"]);
         let Some(layout) = computed["layout"].as_str() else {
-            // A tuple's size is that of its table of addresses; its parts are allocations of their own.
+            // The size of a tuple is the size of its table of addresses; its parts are separate
+            // allocations.
             let shape: Shape = line["shape"].as_str().unwrap().parse().unwrap();
             let memory = Footprint::of(&shape).unwrap();
             assert_eq!(memory.unpadded_bytes, computed["parts_unpadded_bytes"]);
@@ -45,7 +47,7 @@ fn reports_of_xla_round_as_here() {
             ("extra_text", human_readable_num_bytes(memory.padding_bytes())),
             ("expansion_text", factor),
         ] {
-            // What XLA itself printed; decimal units are another system's.
+            // The lines that XLA itself printed; decimal units come from another system.
             for said in [&line[name], &computed[name]] {
                 if let Some(said) = said.as_str().filter(|_| line["units"].is_null()) {
                     assert_eq!(given, said, "{id} {name}");
@@ -57,7 +59,8 @@ fn reports_of_xla_round_as_here() {
     assert_eq!(compared, 90);
 }
 
-/// Old versions print no tiles; the bytes tell them, each of the two lines that have them alone.
+/// Old versions print no tiles. The bytes reveal the tiles, in each of the two lines that have only
+/// bytes.
 #[test]
 fn tiles_that_are_not_printed() {
     let mut found = 0;
@@ -76,14 +79,14 @@ fn tiles_that_are_not_printed() {
             };
             let report = MemoryReport::of_text(&lines).unwrap();
             assert_eq!(report.total_bytes, line["computed"]["padded_bytes"], "{id} {name}");
-            // What has no padding is as it is printed.
+            // A shape without padding has its printed size.
             let is_tiled = report.instructions[0].shape.to_string().contains("T(8,128)");
             assert_eq!(is_tiled, line["computed"]["extra_bytes"] != 0, "{id} {name}");
             found += 1;
         }
     }
     assert_eq!(found, 6);
-    // A size that no tiling takes changes nothing; nor do the tiles that are printed.
+    // A size that no tiling gives changes nothing; nor do tiles that are printed.
     for (size, shape) in [
         ("9.00G", "f32[128,6]{1,0}"),
         ("64.0K", "f32[128,6]{1,0:T(4,4)}"),
@@ -98,7 +101,7 @@ fn tiles_that_are_not_printed() {
     assert!(total.contains("got the total of such a report"), "{total}");
 }
 
-/// XLA's line about all temporaries: one report gives the two arrays that they are.
+/// XLA's line about all temporaries: one report has the two arrays of the sum.
 #[test]
 fn sums_of_a_report_round_as_here() {
     let report = MemoryReport::of_text(
@@ -121,7 +124,7 @@ fn sums_of_a_report_round_as_here() {
         else {
             continue;
         };
-        // The texts are what these numbers of bytes print as.
+        // The texts are the printed forms of these numbers of bytes.
         for text in [unpadded, padded] {
             let (number, unit) = text.split_at(text.len() - 1);
             let scale = 1_u64 << (10 * ("KMGT".find(unit).unwrap() + 1));
@@ -175,7 +178,7 @@ fn what_has_no_buffer_of_its_own() {
     let mut owners: Vec<&str> =
         report.instructions.iter().filter(|it| it.has_buffer).map(|it| it.name.as_ref()).collect();
     owners.sort_unstable();
-    // `m` is an instruction of `g`; its root is what `z` gives.
+    // `m` is an instruction of `g`, and its root is the result of `z`.
     assert_eq!(owners, ["i", "m", "r", "x", "y", "z"]);
     assert_eq!((report.total_bytes, report.parameters_bytes, report.results_bytes), (136, 32, 68));
     assert_eq!(report.temporaries_bytes(), 36);
@@ -240,8 +243,8 @@ fn varint(mut value: u64) -> Vec<u8> {
     out
 }
 
-/// 100 MB: as many instructions as that takes, with the metadata that JAX writes, and some large constants. The time is
-/// printed; a build without optimisation takes several times as long.
+/// A module of 100 MB: instructions with the metadata that JAX writes, and some large constants.
+/// The time is printed; a build without optimisation takes several times longer.
 #[test]
 fn a_hundred_megabytes() {
     let layout = field(5, &[field(1, &[1, 0]), field(6, &field(1, &[8, 128, 1]))].concat());

@@ -1,4 +1,4 @@
-//! HLO modules: what XLA and JAX wrote is read, or refused for the right reason.
+//! HLO modules: those that XLA and JAX wrote are read, or refused for the right reason.
 
 mod decode;
 mod memory;

@@ -1,4 +1,4 @@
-//! One byte of a valid module changed: what is read then is a module, or is refused.
+//! One byte of a valid module changed: the result is a module or is refused.
 
 use stridec::hlo::{MemoryReport, Module};
 

@@ -1,4 +1,4 @@
-//! HLO text: what is printed is read again, and the forms that XLA has used are all read.
+//! HLO text: printed text is read again, and so are all forms that XLA has used.
 
 use stridec::hlo::{Computation, Module, Opcode};
 
@@ -12,7 +12,8 @@ fn what_is_printed_reads_as_the_same_module() {
         let text = module.to_string();
         let again = Module::parse(&text);
         let again = again.unwrap_or_else(|error| panic!("{}: {error}\n{text}", case.id));
-        // Every layout is written there; text leaves out that of a scalar. JAX 0.4 has names such as `<lambda>`.
+        // Every layout is written there; text leaves out a scalar's. JAX 0.4 has names such as
+        // `<lambda>`.
         let is_plain = |it: &Computation| !it.name().contains(['<', '>']);
         if module.computations().iter().all(is_plain) {
             assert!(again.encode() == module.encode(), "{}\n{text}", case.id);
@@ -89,7 +90,7 @@ fn dumps_of_today() {
     assert_eq!(read(&module.to_string()), module);
 }
 
-/// As XLA of 2018 prints it: shapes beside operands, literals with their type.
+/// The text of XLA of 2018: shapes beside operands, literals with their type.
 const OF_2018: &str = "HloModule cluster_0__XlaCompiledKernel_true__.21:
 
 %max_F32.4 (lhs.5: f32[], rhs.6: f32[]) -> f32[] {

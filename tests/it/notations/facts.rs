@@ -1,4 +1,4 @@
-//! Each case is judged by its table: the offsets of all indices.
+//! Each case is judged by its table, the offsets of all indices.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ impl Fact {
         self.text("notation").unwrap()
     }
 
-    /// The argument that says the case, `KIND:TEXT`.
+    /// The argument for the case, `KIND:TEXT`.
     fn argument(&self) -> String {
         let text = self.text("text").unwrap();
         match (self.notation(), self.text("shape")) {
@@ -49,12 +49,12 @@ fn crc32(offsets: &[i64]) -> String {
     format!("{:08x}", !crc)
 }
 
-/// The array lies where the case says.
+/// Checks that the array has the offsets of the case.
 fn lies_there(fact: &Fact, array: &Array) {
     let tensor = array.descriptor();
     let dimensions: Vec<u64> = serde_json::from_value(fact.0["dimensions"].clone()).unwrap();
     assert_eq!(tensor.sizes(), dimensions);
-    // CuTe counts from the pointer, which is at coordinate 0, and not from the first element in memory.
+    // CuTe counts from the pointer, at coordinate 0, and not from the first element in memory.
     let from_pointer = fact.notation() == "cute";
     let base = fact.0["offset_of_0"].as_i64().filter(|_| from_pointer).unwrap_or(0);
     for sample in fact.0["samples"].as_array().unwrap() {
@@ -78,7 +78,7 @@ fn lies_there(fact: &Fact, array: &Array) {
     }
 }
 
-/// What other notations say of the array, each read again, lies where the array lies.
+/// Reads a text of the array in another notation, and checks that it has the same offsets.
 fn is_the_same(array: &Array, text: &str) {
     let again = read(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     assert_eq!(again.descriptor().sizes(), array.descriptor().sizes(), "{text}");
@@ -87,7 +87,7 @@ fn is_the_same(array: &Array, text: &str) {
     }
 }
 
-/// A text of another system: read, and written as an XLA shape where it is one.
+/// A text of another system: it is read, and written as an XLA shape if it is one.
 fn layout(fact: &Fact) {
     let argument = fact.argument();
     let (verdict, read) = (fact.text("verdict").unwrap(), read(&argument));
@@ -171,7 +171,7 @@ fn operation(fact: &Fact, name: &str) {
         "complement" => first.complement(args[1].parse().unwrap()),
         "logical_product" => first.logical_product(&layout(args[1])),
         "zipped_divide" => {
-            // `<3:3,(2,4):(1,8)>`: the tilers begin where no tuple is open and a shape comes next.
+            // `<3:3,(2,4):(1,8)>`: the tilers begin at a shape outside all tuples.
             let inside = args[1].trim_matches(['<', '>']);
             let at = inside.match_indices(',').map(|found| found.0);
             let cut = at.into_iter().find(|&at| {
@@ -200,7 +200,7 @@ fn operation(fact: &Fact, name: &str) {
     assert_eq!(crc32(&offsets), fact.text("crc32_colex").unwrap());
 }
 
-/// What CuTe says of a layout as a function of integers.
+/// CuTe's results for a layout as a function of integers.
 fn function(fact: &Fact) {
     let Ok(layout) = fact.text("text").unwrap().parse::<CuteLayout>() else { return };
     assert_eq!(Some(layout.size()), fact.number("size"));
@@ -244,7 +244,7 @@ fn every_case() {
     assert_eq!(checked.values().sum::<usize>(), 167, "{checked:?}");
 }
 
-/// Bytes before the data move every element, and only XLA's notation says them.
+/// Bytes before the data move every element. Only XLA's notation can express them.
 #[test]
 fn a_prefix_is_not_lost() {
     for text in ["f32[2,3]{1,0:M(8)}", "f32[16,256]{1,0:T(8,128)M(8)}", "s4[8]{0:E(4)M(4)}"] {
@@ -261,6 +261,6 @@ fn a_prefix_is_not_lost() {
             }
         }
     }
-    // Without the prefix it is the notation that says them or not.
+    // Without the prefix, the notation alone decides.
     assert!(read("f32[16,256]{1,0:T(8,128)}").unwrap().write(Kind::Jax).is_ok());
 }

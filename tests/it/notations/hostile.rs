@@ -1,10 +1,11 @@
-//! Texts made to break a parser: an answer in time, without a panic, that points into the text.
+//! Texts made to break a parser: each gets an answer in time, without a panic, with a place inside
+//! the text.
 
 use std::time::{Duration, Instant};
 
 use stridec::notation::{Kind, read};
 
-/// What stands before a text of the notation, and pieces that a text is made of.
+/// The prefix of a notation, and pieces of its texts.
 const PIECES: [(&str, &[&str]); 10] = [
     ("jax:f32[2,3] ", &["Layout(", "major_to_minor=", "(0, 1)", "tiling=", "((", "sharding=", "'"]),
     ("numpy:", &["shape=", "(2, 3)", "strides=", "{'shape': ", "dtype=", "'<f4'", "["]),
@@ -43,7 +44,7 @@ const PIECES: [(&str, &[&str]); 10] = [
     ),
 ];
 
-/// Numbers that overflow something, control characters, and characters of several bytes.
+/// Numbers that overflow, control characters, and characters of several bytes.
 const ODD: [&str; 9] = [
     "9223372036854775807",
     "-9223372036854775808",
@@ -56,7 +57,7 @@ const ODD: [&str; 9] = [
     "\n",
 ];
 
-/// Reads a text, and writes what was read in every notation.
+/// Reads a text, and writes the result in every notation.
 fn answers(text: &str) {
     let start = Instant::now();
     match read(text) {
@@ -99,7 +100,7 @@ fn pieces_side_by_side() {
     }
 }
 
-/// The place and the reason of an error, as a caret under the text shows it.
+/// The place and the reason of an error, in the form of a caret under the text.
 #[test]
 fn errors_point_at_the_character() {
     for (text, marked, reason) in [

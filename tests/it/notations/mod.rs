@@ -1,5 +1,6 @@
-//! The notations of other systems: the cases of `tests/data/notation_facts.jsonl`, whose numbers those systems computed;
-//! random layouts there and back; and texts that somebody made to break a parser.
+//! The notations of other systems: the cases of `tests/data/notation_facts.jsonl`, with numbers
+//! that those systems computed; random layouts, written and read again; and texts made to break a
+//! parser.
 
 mod facts;
 mod hostile;

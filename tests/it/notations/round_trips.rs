@@ -1,4 +1,5 @@
-//! Random layouts, written in every notation that can say them and read again: the same offset for every index.
+//! Random layouts, written in every notation that can express them and read again: every index
+//! keeps its offset.
 //!
 //! `STRIDEC_CASES=100000 cargo test --release --test it round_trips` runs more than the default.
 
@@ -48,11 +49,11 @@ fn the_same_offset_for_every_index() {
         }
     }
     println!("{written:?} of {cases}");
-    // The names of the systems for inference are few, of few layouts.
+    // The names in systems for inference exist for few layouts only.
     for kind in Kind::ALL {
         let few = [Kind::OnnxRuntime, Kind::TensorRt, Kind::Cudnn].contains(&kind);
         let few = few || kind == Kind::Triton;
-        // Of a random XLA layout there is a modern text, and JAX's where nothing lies before the data.
+        // A random XLA layout has a modern text, and JAX's if nothing precedes the data.
         let least = match kind {
             Kind::Xla => cases,
             Kind::Jax => without_prefix,

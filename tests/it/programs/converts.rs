@@ -1,8 +1,10 @@
-//! Conversions of constants, done when compiling, against what XLA's CPU backend gives at run time: `convert_facts.jsonl`.
+//! Conversions of constants at compile time, against the results of XLA's CPU backend:
+//! `convert_facts.jsonl`.
 //!
-//! Elements are in hexadecimal, little-endian, those below a byte in one each. Left out are 6 and
-//! -6 of `f4e2m1fn` as `s8`, which that backend takes for 127 and -128.
-//! Recorded with JAX 0.10.2; to and from the types of 6 bits, which XLA does not compile, with `ml_dtypes` 0.6.0.
+//! Elements are in hexadecimal, little-endian, with a byte for each element below 8 bits. The
+//! values 6 and -6 of `f4e2m1fn` as `s8` are left out, because that backend converts them to 127
+//! and -128. The facts were recorded with JAX 0.10.2; the types of 6 bits, which XLA does not
+//! compile, with `ml_dtypes` 0.6.0.
 
 use serde_json::Value;
 use stridec::{

@@ -1,5 +1,5 @@
-//! Rows that several sources make together, on the host: stacks and concatenations along the innermost dimensions, longer
-//! than what the host moves at a time.
+//! Rows that consist of several sources, on the host: stacks and concatenations along the innermost
+//! dimensions, longer than the number of units that the host moves together.
 
 use stridec::{
     hlo::{Builder, Opcode, PaddingDimension},
@@ -80,7 +80,7 @@ fn rows_of_several_sources_on_the_host() {
             check(element, size, rows, &[plain(2)], 3);
             let mirrored = Part { width: 1, mirrored: Some(0) };
             check(element, size, rows, &[mirrored, mirrored, plain(1), plain(1)], 0);
-            // Within a source the units go backwards, from source to source forwards.
+            // The units go backwards inside a source, and forwards from source to source.
             for width in [2, 3, 5] {
                 check(element, size, rows, &[Part { width, mirrored: Some(1) }; 4], 0);
             }
@@ -88,7 +88,8 @@ fn rows_of_several_sources_on_the_host() {
     }
 }
 
-/// Runs a program on one thread and on two, with a result that begins at various bytes of a cache line.
+/// Runs a program on one thread and on two, with a result that begins at various bytes of a cache
+/// line.
 fn check_places(program: &Program, images: &[Vec<u8>], expected: &[u8], what: &str) {
     let images: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
     for (threads, first) in [(1, 0), (1, 16), (1, 48), (1, 7), (2, 0), (2, 32)] {
@@ -103,7 +104,7 @@ fn check_places(program: &Program, images: &[Vec<u8>], expected: &[u8], what: &s
     }
 }
 
-/// Results that are larger than what the caches keep are written past them.
+/// Results larger than the limit for non-temporal stores.
 #[test]
 fn large_rows_of_several_sources_on_the_host() {
     for (element, size, count) in [("u8", 1, 3), ("u16", 2, 2), ("f32", 4, 4)] {
@@ -122,7 +123,7 @@ fn large_rows_of_several_sources_on_the_host() {
     }
 }
 
-/// The same where two rows of one source take turns.
+/// As above, with two rows of one source that take turns.
 #[test]
 fn large_rows_of_two_rows_in_turns_on_the_host() {
     let (height, width, unit) = (1030, 1021, 8);

@@ -1,5 +1,5 @@
-//! Programs of JAX and XLA, in `tests/data/hlo_cases.jsonl`: the outputs of every case to the byte, on the host and on the
-//! GPU, and what every refusal is.
+//! Programs of JAX and XLA, in `tests/data/hlo_cases.jsonl`: the outputs of every case to the byte,
+//! and the kind of every refusal.
 
 mod converts;
 mod gathers;
@@ -27,7 +27,8 @@ fn what_computes_is_refused() {
     }
 }
 
-/// Where a scatter drops its window, nothing is known of an index inside of it: what lies there is not loaded.
+/// If a scatter drops its window, the index inside the window has no bounds, and nothing is loaded
+/// from there.
 #[test]
 fn indices_of_a_window_that_is_dropped_are_not_loaded() {
     let module = Module::parse(

@@ -9,7 +9,7 @@ use stridec::{
 
 use super::support::scratch::{self, ScratchCase};
 
-/// Checks the number of steps as lowered and as compiled, and what the host writes.
+/// Checks the number of steps of the program as lowered and as compiled, and the host's result.
 fn check(case: &ScratchCase, steps: [usize; 2]) {
     let [lowered, compiled] = case.programs();
     for (program, steps) in [(&lowered, steps[0]), (&compiled, steps[1])] {
@@ -20,7 +20,8 @@ fn check(case: &ScratchCase, steps: [usize; 2]) {
     assert_eq!(compiled.kernels().len(), steps[1]);
 }
 
-/// The host reads any number of buffers in a step. A kernel binds 7, so the smallest images are packed first.
+/// The host reads any number of buffers in a step. A kernel binds 7, so the smallest images are
+/// packed first.
 #[test]
 fn concatenations_of_many_parameters() {
     for (case, kernels) in scratch::concatenations() {
@@ -48,7 +49,8 @@ fn a_value_that_doubles_at_each_level_passes_through_scratch() {
     check(&case, [steps, steps]);
 }
 
-/// A scratch buffer that the target does not bind is refused by its name, with its size and the limit. The host has none.
+/// A scratch buffer that the target does not bind is refused with its name, its size and the limit.
+/// The host has no limit.
 #[test]
 fn a_scratch_past_the_binding_limit_is_refused() {
     let mut builder = Builder::new("slices");
@@ -74,7 +76,7 @@ fn a_scratch_past_the_binding_limit_is_refused() {
     assert_eq!(Program::lower(&module).unwrap().run_on_host(&images).unwrap(), [[7; 80]]);
 }
 
-/// What was only lowered has no kernel where a step reads too much.
+/// A program that was only lowered has no kernel for a step that reads too many sources.
 #[test]
 fn a_step_of_eight_sources_has_no_kernel() {
     let case = scratch::concatenate(8, "u8", 3);

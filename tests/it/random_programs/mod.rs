@@ -1,4 +1,5 @@
-//! Programs: what XLA made of its modules, and random modules against an oracle that goes instruction by instruction.
+//! Programs: the modules that XLA ran, and random modules, against an interpreter that runs one
+//! instruction after another.
 
 mod mutations;
 mod ways;
@@ -20,7 +21,7 @@ use super::support::{
     scope,
 };
 
-/// The oracle itself is held to what XLA computed.
+/// The interpreter itself agrees with XLA.
 #[test]
 fn the_oracle_agrees_with_xla() {
     let (mut equal, mut not_interpreted) = (0, BTreeMap::<String, u32>::new());
@@ -43,7 +44,7 @@ fn the_host_agrees_with_the_oracle() {
     check_random_programs(scope::cases(10_000), |program, images| Ok(program.run_on_host(images)?));
 }
 
-/// Where `STRIDEC_WGSL` names a folder, the kernels are written to it, for other validators.
+/// If `STRIDEC_WGSL` names a folder, the kernels are written to it, for other validators.
 #[test]
 fn kernels_of_random_programs_are_valid() {
     let folder = std::env::var_os("STRIDEC_WGSL").map(std::path::PathBuf::from);

@@ -1,4 +1,4 @@
-//! One bit of a valid module changed: what is read then is refused, or gives the oracle's bytes.
+//! One bit of a valid module changed: the result is refused, or gives the oracle's bytes.
 
 use std::sync::Mutex;
 
@@ -21,7 +21,7 @@ use super::support::{
 /// The most elements and bytes of an instruction that is still interpreted.
 const MAX_ELEMENTS: u64 = 1 << 14;
 
-/// What became of the changed modules.
+/// The outcomes of the changed modules.
 #[derive(Default)]
 struct Counts {
     invalid: u64,
@@ -69,8 +69,8 @@ fn check(case: &HloCase, at: usize, bit: usize, counts: &Mutex<Counts>) {
     count(|counts| &mut counts.exact);
 }
 
-/// The image with zeros above the bits of each element, as the interpreter leaves them: where packed integers below a byte
-/// get a byte each, their sign is repeated there.
+/// Clears the bits above each element, as the interpreter does. Packed signed integers below 8 bits
+/// that are unpacked to bytes have their sign there.
 fn elements(shape: &Shape, mut image: Vec<u8>) -> Vec<u8> {
     let element_type = shape.element_type();
     let lowered = StrideDescriptor::try_from(shape).expect("the shape of a buffer");

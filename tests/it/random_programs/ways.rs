@@ -1,5 +1,5 @@
-//! The way of an element: every instruction on it has the element's bit, by the oracle, and so has the place where it
-//! comes from.
+//! The way of an element: by the oracle, every instruction on it has the element's bit, and so has
+//! the place at its start.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,7 +18,7 @@ use super::support::{
     scope,
 };
 
-/// What became of the ways of a module's elements.
+/// The totals over several modules.
 #[derive(Default)]
 struct Counts {
     ways: u64,
@@ -38,7 +38,7 @@ fn check(
     let Ok(ways) = Ways::new(module) else { return };
     let borrowed: Vec<&[u8]> = images.iter().map(Vec::as_slice).collect();
     let ways = ways.with_parameters(&borrowed).unwrap();
-    // What a computation that is called twice gives has two values.
+    // A computation that is called twice has two values.
     let mut values: HashMap<[usize; 2], Option<Seen>> = HashMap::new();
     let results = interpreter::run_seeing(module, images, &mut |computation, place, value| {
         let seen = values.entry([computation, place]);

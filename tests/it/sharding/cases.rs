@@ -1,4 +1,4 @@
-//! The cases.
+//! The cases of `tests/data/sharding_cases.jsonl`.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -15,7 +15,7 @@ pub(crate) fn cases(kind: &str) -> Vec<Value> {
     records.filter(|record| record["kind"] == kind).collect()
 }
 
-/// The sharding that a field of a record has as text; it prints as it was written.
+/// The sharding in a text field of a record. It prints as it was written.
 pub(crate) fn text(record: &Value, field: &str) -> Sharding {
     let text = record[field].as_str().unwrap();
     let sharding: Sharding = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -23,13 +23,13 @@ pub(crate) fn text(record: &Value, field: &str) -> Sharding {
     sharding
 }
 
-/// The sharding that a field of a record has as a message.
+/// The sharding in a field of a record that has a serialized message.
 pub(crate) fn proto(record: &Value, field: &str) -> Option<Sharding> {
     let bytes = base64::decode(record[field].as_str()?);
     Some(Sharding::decode(&bytes).unwrap_or_else(|error| panic!("{record}: {error}")))
 }
 
-/// The ranges of every device, as the cases have them.
+/// The ranges of every device, in the form of the cases.
 pub(crate) type Ranges = BTreeMap<u64, Vec<(u64, u64)>>;
 
 pub(crate) fn ranges(boxes: &Value) -> Ranges {

@@ -1,4 +1,4 @@
-//! Every form of a sharding says the same, and gives every device its box.
+//! All forms of a sharding agree, and give every device its box.
 
 use serde_json::Value;
 use stridec::{

@@ -1,4 +1,5 @@
-//! The plan as a message has all that another transport needs: it moves an array by `stridec.ReshardPlan` alone.
+//! The message of a plan is enough for another transport: the test moves an array by
+//! `stridec.ReshardPlan` alone.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ use stridec::{
     sharding::Sharding,
 };
 
-/// The coordinates of each dimension that a box has, or that ranges have in place of one.
+/// The coordinates of each dimension, from a box or from the ranges that replace one.
 fn coordinates(of_box: Option<&Box>, ranges: &[Ranges]) -> Vec<Vec<u64>> {
     let list = |start: &[u64], limit: &[u64]| {
         start.iter().zip(limit).flat_map(|(&start, &limit)| start..limit).collect::<Vec<_>>()
@@ -27,7 +28,7 @@ fn coordinates(of_box: Option<&Box>, ranges: &[Ranges]) -> Vec<Vec<u64>> {
     }
 }
 
-/// The places in a dense shard of the elements of a part of it, row-major.
+/// The places of the elements of a part in a dense shard, row-major.
 fn places(part: &[Vec<u64>], shard: &[Vec<u64>]) -> Vec<usize> {
     let mut places = vec![0];
     for (part, shard) in part.iter().zip(shard) {

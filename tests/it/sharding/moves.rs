@@ -1,4 +1,5 @@
-//! Simulated reshards of random pairs, against the relayout of the whole array on one machine: every byte.
+//! Simulated reshards of random pairs, against the relayout of the whole array on one machine:
+//! every byte.
 //!
 //! `STRIDEC_CASES=20000 cargo test --test it moves` runs more of them.
 
@@ -14,7 +15,8 @@ use stridec::{
 
 use super::mutations::Random;
 
-/// A sharding of `rank` dimensions over a mesh of 1 to 4 axes and 1 to 64 devices, in one of the forms.
+/// A sharding of `rank` dimensions over a mesh of 1 to 4 axes and 1 to 64 devices, in one of the
+/// forms.
 fn sharding(random: &mut Random, rank: usize) -> (Sharding, Option<u64>) {
     let kind = random.below(20);
     if kind == 0 {
@@ -42,7 +44,7 @@ fn sharding(random: &mut Random, rank: usize) -> (Sharding, Option<u64>) {
             refs.push(format!("'a{axis}'"));
         }
     }
-    // Parts of one axis that stand side by side in order would be one part.
+    // Consecutive parts of one axis would be one part.
     while let Some(axis) = (!refs.is_empty()).then(|| refs.remove(random.below(refs.len()))) {
         let at = random.below(rank + 1);
         if at < rank
@@ -76,7 +78,7 @@ fn sharding(random: &mut Random, rank: usize) -> (Sharding, Option<u64>) {
         _ => None,
     };
     let sharding = other.unwrap_or(named);
-    // Blocks of all sizes, some greater than any extent.
+    // Blocks of all sizes, some larger than any extent.
     if random.below(2) == 0 {
         let largest = [2, 3, 9, 300][random.below(4)];
         let blocks: Vec<u64> = (0..rank).map(|_| 1 + random.below(largest) as u64).collect();
@@ -85,7 +87,7 @@ fn sharding(random: &mut Random, rank: usize) -> (Sharding, Option<u64>) {
     (sharding, Some(devices as u64))
 }
 
-/// A layout of the shards: an order of the dimensions, maybe tiles, and maybe packed elements.
+/// A layout of the shards: an order of the dimensions, sometimes with tiles or packed elements.
 fn layout(random: &mut Random, rank: usize, packed: bool) -> Option<Layout> {
     if random.below(4) == 0 && !packed {
         return None;
@@ -104,7 +106,7 @@ fn layout(random: &mut Random, rank: usize, packed: bool) -> Option<Layout> {
     Some(if packed { layout.element_size(4) } else { layout })
 }
 
-/// What an image of `array` has in a part of it, as a shard of `shape`.
+/// The image of a part of `array`, as a shard of `shape`.
 fn part(array: &Shape, image: &[u8], region: &Region, shape: &Shape) -> Vec<u8> {
     let destination = Tensor::from(shape.clone());
     let operation = if region.is_empty() {
@@ -129,19 +131,20 @@ fn part(array: &Shape, image: &[u8], region: &Region, shape: &Shape) -> Vec<u8> 
     bytes
 }
 
-/// A dense array of the elements of another, packed as they are there.
+/// A dense array with the elements of another, packed in the same way.
 fn dense(array: &Shape, sizes: impl IntoIterator<Item = u64>) -> Shape {
     let bits = array.layout().unwrap().element_size_in_bits;
     let layout = Layout::default_for_rank(array.rank()).element_size(bits);
     Shape::new(array.element_type(), sizes, layout).unwrap()
 }
 
-/// All of an array.
+/// The region of a whole array.
 fn whole(sizes: impl IntoIterator<Item = u64>) -> Region {
     Region::from(&TileBox::new(sizes.into_iter().map(|size| (0, size))).unwrap())
 }
 
-/// Copies the elements of a part of an array to the front of a dense one, bit by bit, in the order of their indices.
+/// Copies the elements of a part of an array to the front of a dense one, bit by bit, in the order
+/// of their indices.
 fn collect(array: &Shape, image: &[u8], region: &Region, to: &Shape, bytes: &mut [u8]) {
     let [of_array, of_part] =
         [array, to].map(|shape| Tensor::from(shape.clone()).descriptor().unwrap());
@@ -278,7 +281,7 @@ fn simulated_moves_equal_the_relayout_of_the_whole() {
     assert!(dealt * 8 > count);
 }
 
-/// The image of a source's shard; in a whole tile, what lies behind the device's part is noise.
+/// The image of a source's shard. The rest of a whole tile is noise.
 fn shard(
     array: &Shape,
     image: &[u8],

@@ -1,4 +1,5 @@
-//! Plans: every element of every destination arrives once, nothing that a device has is sent to it, and the bytes are the least.
+//! Plans: every element of every destination arrives once, no device receives an element that it
+//! has, and the fewest possible bytes are sent.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +21,8 @@ fn placements(record: &Value, shape: &Shape) -> [Placement; 2] {
     })
 }
 
-/// What the case says that a destination wants of one tile: its holders, its box, and whether all of it has been found.
+/// A tile that a destination needs: its holders, its box, and the number of elements that the plan
+/// sends.
 struct Wanted {
     holders: Vec<u64>,
     region: Region,
@@ -75,11 +77,11 @@ fn plans_are_those_of_the_cases() {
     assert_eq!(plans, 217);
 }
 
-/// The laws of a plan, from the plan alone: they hold whatever the placements are.
+/// Checks the laws of a plan, from the plan alone: they hold for all placements.
 fn check(plan: &ReshardPlan) {
     let (cost, bounds) = (plan.cost(), plan.bounds());
     assert_eq!((cost.total_bytes, cost.receive_bytes), (bounds.total_bytes, bounds.receive_bytes));
-    // A sender's share may be passed by 1% and, where that is less, by no element.
+    // A sender may exceed its bound by 1%; a small share must be exact.
     assert!(cost.send_bytes * 100 <= bounds.send_bytes * 101, "{cost:?} {bounds:?}");
     let mut sent: BTreeMap<u64, u128> = BTreeMap::new();
     for Transfer { from, region, .. } in plan.transfers() {
@@ -110,7 +112,7 @@ fn check(plan: &ReshardPlan) {
     check_parts(plan);
 }
 
-/// The parts of the devices are those of the plan, and rounds of them move the same.
+/// The parts of the devices are the parts of the plan, and their rounds move the same elements.
 fn check_parts(plan: &ReshardPlan) {
     let devices = plan.from().devices().max(plan.to().devices());
     let mut parts: Vec<RankPlan> = Vec::new();
@@ -184,7 +186,7 @@ fn balanced_boxes_and_odd_splits() {
     }
 }
 
-/// Blocks that are dealt out, to and from each other and everything else.
+/// Blocks that are dealt out in turn, to and from each other and all other shardings.
 #[test]
 fn blocks_that_are_dealt_out() {
     let shape: Shape = "f64[103,70]".parse().unwrap();
@@ -209,7 +211,7 @@ fn blocks_that_are_dealt_out() {
             check(&plan(&shape, from, to).unwrap());
         }
     }
-    // A pair of ranks has one message, whatever the number of blocks.
+    // A pair of ranks has one message, for any number of blocks.
     let plan = plan(&shape, &sides[0], &sides[1]).unwrap();
     assert_eq!((plan.transfers().len(), plan.copies().len()), (12, 4));
     let first = &plan.transfers()[0].region;

@@ -42,7 +42,7 @@ const STARTS: [ElementType; 6] = [
 /// Types of arrays of indices, which no other array has.
 const INDICES: [ElementType; 2] = [ElementType::S32, ElementType::U32];
 
-/// A computation while it is made: its parameters, and its values with their places.
+/// A computation during construction: its parameters, and its values with their places.
 struct Program<'a> {
     random: &'a mut Random,
     builder: Builder,
@@ -65,8 +65,8 @@ const REDUCERS: [(ElementType, Binary); 6] = [
     (ElementType::S32, Binary::Maximum),
 ];
 
-/// A program of up to ten instructions between its parameters and its results, up to three. Buffers have the default
-/// layouts, or any: other orders, padded, in tiles.
+/// Returns a program of up to ten instructions between its parameters and its results, of which
+/// there are up to three. Buffers have the default layouts, or any: other orders, padding, tiles.
 pub(crate) fn module(random: &mut Random) -> Module {
     let element_type = random.pick(&TYPES);
     let mut builder = Builder::new("random");
@@ -113,7 +113,7 @@ pub(crate) fn module(random: &mut Random) -> Module {
     builder.finish_with_layouts("main", root, entry, result).unwrap()
 }
 
-/// The same shape in any layout.
+/// The shape in any layout.
 fn laid_out(random: &mut Random, shape: &Shape) -> Shape {
     if !shape.is_array() {
         let parts = shape.tuple_shapes().iter().map(|part| laid_out(random, part));
@@ -125,7 +125,7 @@ fn laid_out(random: &mut Random, shape: &Shape) -> Shape {
     Shape::new(shape.element_type(), sizes, layout).unwrap()
 }
 
-/// Images for the buffers that a module reads: any elements, and any bits beside them.
+/// Images for the buffers that a module reads: any elements, and any bits between them.
 pub(crate) fn images(random: &mut Random, module: &Module) -> Vec<Vec<u8>> {
     module.parameters().iter().map(|shape| image(random, shape)).collect()
 }
@@ -181,7 +181,7 @@ impl Program<'_> {
         place
     }
 
-    /// Makes what there is so far a function, and calls it.
+    /// Turns the instructions so far into a function, and calls it.
     fn call(&mut self) {
         for _ in 0..=self.random.below(3) {
             self.grow();
@@ -197,7 +197,7 @@ impl Program<'_> {
         self.values.push((place, result));
     }
 
-    /// An array of the program's type, of the last ones above all.
+    /// An array of the program's type, mostly one of the last.
     fn any(&mut self) -> (usize, Shape) {
         let of_type = |value: &&(usize, Shape)| value.1.element_type() == self.element_type;
         let values: Vec<_> = self.values.iter().filter(of_type).collect();
@@ -242,7 +242,8 @@ impl Program<'_> {
         self.builder.add_as(Opcode::Broadcast { dimensions: vec![] }, &[place], shape).unwrap()
     }
 
-    /// Starts along `rank` dimensions: constants and parameters, or what is computed of them, one type for all.
+    /// Starts along `rank` dimensions, all of one type: constants and parameters, or results of
+    /// instructions.
     fn starts(&mut self, rank: usize) -> Vec<usize> {
         let element_type = self.random.pick(&STARTS);
         let one = |program: &mut Self| {
@@ -261,7 +262,8 @@ impl Program<'_> {
         (0..rank).map(|_| one(self)).collect()
     }
 
-    /// Indices that are computed of others: counted from the end where they are negative, or by any other operations.
+    /// Indices computed from others: negative ones counted from the end, or the results of any
+    /// other operations.
     fn computed(&mut self, place: usize, element_type: ElementType, sizes: &[u64]) -> usize {
         use ComparisonDirection::{Eq, Ge, Gt, Le, Lt, Ne};
         let (first, second) = (self.random.below(9), 1 + self.random.below(6));
@@ -307,7 +309,7 @@ impl Program<'_> {
         }
     }
 
-    /// Truth values or indices of these sizes: a parameter's, reduced along a dimension of few.
+    /// Truth values or indices of these sizes: a parameter, reduced along a short dimension.
     fn reduced(&mut self, element_type: ElementType, sizes: &[u64]) -> usize {
         let fits: Vec<_> = self.reducers.iter().filter(|of| of.0 == element_type).collect();
         let (_, computation) =
@@ -322,7 +324,7 @@ impl Program<'_> {
         self.builder.add(reduce, &[array, start]).unwrap()
     }
 
-    /// An array of indices: a parameter, a constant, or what is computed of one.
+    /// An array of indices: a parameter, a constant, or the result of an instruction.
     fn indices(&mut self, sizes: &[u64]) -> usize {
         let element_type = self.random.pick(&INDICES);
         let place = if self.random.one_in(3) {
@@ -341,8 +343,9 @@ impl Program<'_> {
         if self.random.one_in(2) { self.computed(place, element_type, sizes) } else { place }
     }
 
-    /// Windows of an array, and the indices of where they start: extents of each, the dimensions that the windows lack, the
-    /// dimensions that indices are for, the extents of the batch, and where the index vectors stand among those.
+    /// The windows of a gather or a scatter, and the indices of their starts: the extents of a
+    /// window, the dimensions that the windows lack, the dimensions that indices are for, the
+    /// extents of the batch, and the dimension of the index vectors.
     fn windows(&mut self, sizes: &[u64]) -> (Vec<u64>, Vec<usize>, Vec<usize>, Vec<u64>, usize) {
         let rank = sizes.len();
         let slices: Vec<u64> = sizes
@@ -358,7 +361,8 @@ impl Program<'_> {
         (slices, lost, map, batch, vector)
     }
 
-    /// Indices for a batch, with the index vectors at a dimension of their own, or, of one entry, without.
+    /// Indices for a batch. The index vectors have a dimension of their own, or none if they have
+    /// one entry.
     fn indices_of(&mut self, batch: &[u64], entries: usize, vector: usize) -> (usize, usize) {
         if entries == 1 && self.random.one_in(2) {
             return (self.indices(batch), batch.len());
@@ -368,7 +372,7 @@ impl Program<'_> {
         (self.indices(&sizes), vector)
     }
 
-    /// Which dimensions are those of windows, where `window` and `batch` dimensions are mixed.
+    /// Chooses the dimensions for windows among `window` and `batch` dimensions.
     fn mixed(&mut self, window: usize, batch: usize) -> Vec<usize> {
         let mut dimensions = self.random.permutation(window + batch);
         dimensions.truncate(window);
@@ -426,7 +430,7 @@ impl Program<'_> {
         self.push(Opcode::Scatter(Box::new(scatter)), &[operand, indices, updates], sizes);
     }
 
-    /// Takes elements of one array or of another, as a parameter says.
+    /// Selects elements of one array or of another, by a parameter.
     fn choice(&mut self, operand: usize, sizes: &[u64]) {
         let is_scalar = self.random.one_in(3);
         let of_predicate = if is_scalar { &[] } else { sizes };
@@ -439,7 +443,8 @@ impl Program<'_> {
         self.push(Opcode::Select, &[predicate, operand, other], sizes);
     }
 
-    /// Takes complex numbers apart and puts them together otherwise; converts elements of 4 bits to bytes and back.
+    /// Splits complex numbers and combines them differently; converts elements of 4 bits to bytes
+    /// and back.
     fn taken_apart(&mut self, operand: usize, sizes: &[u64]) {
         let (other, _) = self.same_as(sizes);
         let add =
@@ -461,7 +466,7 @@ impl Program<'_> {
         }
     }
 
-    /// Adds an instruction; or none, where the one that was drawn does not fit.
+    /// Adds an instruction, or none if the one that was drawn does not fit.
     fn grow(&mut self) {
         let (operand, shape) = self.any();
         let sizes = sizes(&shape);
@@ -565,7 +570,7 @@ impl Program<'_> {
         }
     }
 
-    /// Adds an instruction whose elements come from where numbers say, or which takes elements apart.
+    /// Adds an instruction whose elements come from computed places, or which splits elements.
     fn choose(&mut self, operand: usize, sizes: &[u64]) {
         let has_windows = !sizes.is_empty() && !sizes.contains(&0);
         match self.random.below(7) {
@@ -586,7 +591,8 @@ impl Program<'_> {
         same[usize::try_from(self.random.below(same.len() as u64)).unwrap()].clone()
     }
 
-    /// Other sizes of as many elements: a dimension split, two joined, or all of them anew.
+    /// Other sizes with an equal number of elements: a dimension split, two joined, or all of them
+    /// new.
     fn regrouped(&mut self, count: u64, sizes: &[u64]) -> Vec<u64> {
         let mut out = sizes.to_vec();
         let splits = self.random.one_in(2) && !out.is_empty() && out.len() < MOST_RANK;
@@ -637,7 +643,7 @@ impl Program<'_> {
         }
     }
 
-    /// Takes elements apart into bytes, and puts these together in the opposite order.
+    /// Splits elements into bytes, and combines these in the opposite order.
     fn swap_bytes(&mut self, operand: usize, sizes: &[u64]) {
         use ElementType::{Bf16, F32, S16, S64};
         let bytes = u64::from(self.element_type.bits().unwrap() / 8);
@@ -652,7 +658,8 @@ impl Program<'_> {
         self.push(Opcode::BitcastConvert, &[place], sizes);
     }
 
-    /// Keeps the elements on one side of a diagonal, as `tril` does, and takes the others from a value.
+    /// Keeps the elements on one side of a diagonal, like `tril`, and replaces the others by a
+    /// value.
     fn triangle(&mut self, operand: usize, sizes: &[u64]) {
         let rank = sizes.len();
         let dimensions = self.random.permutation(rank);

@@ -1,7 +1,8 @@
-//! The oracle of programs: what a module computes, one instruction after the other, every value spread out.
+//! The oracle of programs: runs a module one instruction after another, with every value as a whole
+//! array.
 //!
-//! A value is an array of elements in row-major order of their indices. Nothing of the compiler is used but the offset of
-//! an index in a shape, by which images are read and written.
+//! A value is an array of elements in row-major order of their indices. The compiler is used only
+//! for the offset of an index in a shape, by which images are read and written.
 
 use stridec::{
     hlo::{
@@ -12,7 +13,7 @@ use stridec::{
     stride::StrideDescriptor,
 };
 
-/// What an instruction gives.
+/// The result of an instruction.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     Array(Array),
@@ -27,12 +28,13 @@ pub(crate) struct Array {
     pub(crate) cells: Vec<u128>,
 }
 
-/// The images of a module's results, from those of its parameters; `None` where it computes what is not interpreted.
+/// Returns the images of a module's results, or `None` if it has an instruction that is not
+/// interpreted.
 pub(crate) fn run(module: &Module, images: &[Vec<u8>]) -> Option<Vec<Vec<u8>>> {
     run_seeing(module, images, &mut |_, _, _| {})
 }
 
-/// The same, and calls `see` with every value: the computation and the place of the instruction, and what it gives.
+/// Calls `see` with every value: the computation and the place of the instruction, and its result.
 pub(crate) fn run_seeing(
     module: &Module,
     images: &[Vec<u8>],
@@ -85,7 +87,7 @@ fn write(shape: &Shape, value: &Value, out: &mut Vec<Vec<u8>>) {
     }
 }
 
-/// What the padding of an image holds.
+/// The contents of an image's padding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fill {
     Zero,
@@ -147,7 +149,7 @@ impl Array {
         self.cells[usize::try_from(place).unwrap()]
     }
 
-    /// The array with these extents whose element at an index is what `of` gives.
+    /// Returns the array with these extents whose element at an index is the result of `of`.
     fn spread(&self, sizes: &[u64], of: impl Fn(&[u64]) -> u128) -> Self {
         let cells = indices(sizes).map(|index| of(&index)).collect();
         Self { element_type: self.element_type, sizes: sizes.to_vec(), cells }
@@ -159,7 +161,7 @@ impl Array {
     }
 }
 
-/// The number that these bits are, of an integer type.
+/// The number that these bits represent in an integer type.
 fn integer(of: ElementType, bits: u128) -> Option<i128> {
     use ElementType as T;
     let width = of.bits()?;
@@ -257,7 +259,8 @@ fn constant(literal: &Literal) -> Value {
     Value::Array(Array { element_type: shape.element_type(), sizes: sizes(shape), cells })
 }
 
-/// An instruction from arrays to an array of `shape`; `from` is the shape of the first operand.
+/// Applies an instruction from arrays to an array of `shape`; `from` is the shape of the first
+/// operand.
 fn array(
     module: &Module,
     opcode: &Opcode,
@@ -356,7 +359,8 @@ fn array(
     })
 }
 
-/// An instruction that computes each element of the result from those of the operands at the same index.
+/// Applies an instruction that computes each element of the result from the operands' elements at
+/// that index.
 fn arithmetic(opcode: &Opcode, shape: &Shape, operands: &[&Array]) -> Option<Array> {
     let (sizes, element_type) = (sizes(shape), shape.element_type());
     let kind = operands.first().map(|operand| operand.element_type);
@@ -428,7 +432,8 @@ fn binary(binary: Binary, element_type: ElementType, a: u128, b: u128) -> Option
     number(element_type, value)
 }
 
-/// The elements along some dimensions as one, by an operation on integers in the order of the indices.
+/// Reduces the elements along some dimensions by an operation on integers, in the order of the
+/// indices.
 fn reduce(
     module: &Module,
     computation: usize,
@@ -452,7 +457,7 @@ fn reduce(
     Some(result)
 }
 
-/// The starts of a dynamic slice, clamped so that it lies inside.
+/// The starts of a dynamic slice, clamped so that it is inside the array.
 fn starts(whole: &[u64], part: &[u64], given: &[&Array]) -> Option<Vec<u64>> {
     let one = |dimension: usize| match given {
         [vector] if vector.sizes.len() == 1 => vector.integer(&[dimension as u64]),
@@ -482,7 +487,8 @@ fn bitcast_convert(operand: &Array, to: ElementType, sizes: Vec<u64>) -> Array {
     Array { element_type: to, sizes, cells }
 }
 
-/// Where an index of a gather or a scatter points: the start in the operand of the window at `batch`.
+/// The place that an index of a gather or a scatter points at: the start in the operand of the
+/// window at `batch`.
 fn window_start(
     indices: &Array,
     batch: &[u64],
@@ -551,7 +557,7 @@ fn put(module: &Module, scatter: &Scatter, operands: &[&Array]) -> Option<Array>
         scatter.inserted_window_dims.contains(dimension) || batching.0.contains(dimension)
     };
     let kept: Vec<usize> = (0..rank).filter(|dimension| !gone(dimension)).collect();
-    // Window after window, in the order of their indices, as XLA's evaluator goes.
+    // One window after another, in the order of their indices, like XLA's evaluator.
     let is_window = |dimension: &usize| scatter.update_window_dims.contains(dimension);
     let batch = |index: &[u64]| -> Vec<u64> {
         (0..index.len()).filter(|d| !is_window(d)).map(|d| index[d]).collect()
@@ -581,7 +587,7 @@ fn put(module: &Module, scatter: &Scatter, operands: &[&Array]) -> Option<Array>
     Some(out)
 }
 
-/// The bits of a number: of integers the low ones, of floats where it is one exactly.
+/// The bits of a number: the low ones of an integer; a float only if it is exact.
 fn number(of: ElementType, value: i128) -> Option<u128> {
     use ElementType as T;
     match of {
@@ -597,12 +603,12 @@ fn number(of: ElementType, value: i128) -> Option<u128> {
     }
 }
 
-/// A number that 24 bits hold.
+/// Returns the number as a float, if it fits 16 bits.
 fn exact(value: i128) -> Option<f32> {
     i16::try_from(value).ok().map(f32::from)
 }
 
-/// The number at `bits` as another type: integers, and floats where these are whole and small.
+/// The number at `bits` as another type: integers, and floats that are whole and small.
 fn convert(from: ElementType, to: ElementType, bits: u128) -> Option<u128> {
     use ElementType as T;
     let value = match from {

@@ -10,8 +10,8 @@ use super::random::Random;
 pub mod generate;
 pub mod interpreter;
 
-/// Runs random programs, and prints what became of them. A refusal is `Unsupported`; every other program
-/// gives the interpreter's bytes.
+/// Runs random programs, and prints what became of them. A refusal is `Unsupported`; every other
+/// program gives the interpreter's bytes.
 pub fn check_random_programs(
     count: u64,
     run: impl Fn(&Program, &[&[u8]]) -> Result<Vec<Vec<u8>>, Error> + Sync,
