@@ -190,7 +190,7 @@ fn escapes_do_not_reach_the_terminal() {
     }
 }
 
-/// Files may hold what a terminal would obey, too: as names, as strings, as lines that are shown.
+/// Files may also hold terminal escapes: as names, as strings, as lines that are shown.
 #[test]
 fn escapes_of_files_do_not_reach_the_terminal() {
     let sandbox = sandbox();
@@ -225,7 +225,7 @@ fn escapes_of_files_do_not_reach_the_terminal() {
     }
 }
 
-/// However deep or long a file is, what is said of it is a few short lines.
+/// The error for a file is a few short lines, however deep or long the file is.
 #[test]
 fn errors_are_a_few_lines() {
     let sandbox = sandbox();
@@ -256,7 +256,7 @@ fn a_huge_destination_is_an_error_and_no_crash() {
     let sandbox = sandbox();
     let to = "f32[2,3]{1,0:PAD(2,30000000000000000)}";
     let op = ["relayout", "--from", "f32[2,3]", "--to", to];
-    // In a file, a disk is too small for it; elsewhere, memory.
+    // The disk is too small for a file; elsewhere, memory is.
     refused(&sandbox, &op, 1, "cannot be written");
     let files = ["-i", "in.bin", "-o", "-", "--device", "host"];
     sandbox.stridec(&[&["run"], &op[..], &files].concat()).fails(1, "memory");

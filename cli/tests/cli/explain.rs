@@ -26,7 +26,7 @@ fn documents_go_to_stdout_too() {
     assert!(!html.contains("id=\"run\""), "a layout has no kernel");
 }
 
-/// A reshard, as text and in files; its flags are those of `reshard plan`.
+/// A reshard, as text and in files, with the flags of `reshard plan`.
 #[test]
 fn reshards_are_drawn() {
     let sandbox = Sandbox::new();

@@ -1,4 +1,4 @@
-//! Machines without a device: told as such, with exit code 4, and `--device auto` runs on the host.
+//! Machines without a device: an error with exit code 4. `--device auto` runs on the host.
 
 use crate::sandbox::{Sandbox, f32s};
 
@@ -16,7 +16,7 @@ const RELAYOUT: [&str; 11] = [
     "--device",
 ];
 
-/// Runs on a device with these variables; both ways to ask.
+/// Runs on a device with these variables, by both flags.
 fn without_device(sandbox: &Sandbox, variables: &[(&str, &str)]) {
     sandbox.write("in.bin", f32s(1..=6));
     let run = |device| {
@@ -41,7 +41,7 @@ fn no_adapter() {
     without_device(&sandbox, &[("WGPU_BACKEND", "vulkan"), ("VK_DRIVER_FILES", "/nowhere.json")]);
 }
 
-/// A file that is no library, where the loader is looked for first.
+/// A file that is no library, in the folder that the loader searches first.
 #[test]
 #[cfg(target_os = "linux")]
 fn no_loader() {

@@ -1,4 +1,4 @@
-//! Where results go, and what stays as it was.
+//! The places of results, and files that stay unchanged.
 
 use std::{fs, process::Stdio};
 

@@ -1,4 +1,5 @@
-//! Programs on the command line: `run`, `compile` and `explain` of a module, in files, on standard input and in requests.
+//! Programs on the command line: `run`, `compile` and `explain` of a module, in files, on standard
+//! input and in requests.
 
 use prost::Message;
 use serde_json::Value;
@@ -21,7 +22,7 @@ ENTRY main {
 }
 ";
 
-/// What computes.
+/// A module with computations.
 const NEGATES: &str = "ENTRY main {\n x = f32[2] parameter(0)\n ROOT y = f32[2] negate(x), metadata={op_name=\"neg\" source_file=\"layers.py\" source_line=7}\n}\n";
 
 /// A folder with the module as text and as a message, and inputs.

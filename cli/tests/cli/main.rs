@@ -1,4 +1,4 @@
-//! The command line, run as a program: what `CLI.md` promises to scripts.
+//! The command line, run as a program: the promises of `CLI.md` to scripts.
 
 mod bad_input;
 mod bench;

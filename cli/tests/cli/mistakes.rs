@@ -1,4 +1,4 @@
-//! Habits from other programs and common mistakes: the message says what to write instead.
+//! Habits from other programs and common mistakes: the message shows the correct form.
 
 use prost::Message;
 use stridec::{
@@ -8,7 +8,7 @@ use stridec::{
 
 use crate::sandbox::Sandbox;
 
-/// What stderr says, without `error: `.
+/// Returns the text on stderr, without `error: `.
 fn refused(sandbox: &Sandbox, args: &[&str], code: i32) -> String {
     let ran = sandbox.stridec(args);
     ran.fails(code, "error: ");

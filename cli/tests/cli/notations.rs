@@ -1,8 +1,8 @@
-//! Every command that docs/notations.md shows gives what it shows.
+//! Every command in docs/notations.md prints the output shown there.
 
 use crate::sandbox::Sandbox;
 
-/// The words of a line as a shell takes them: blanks part them, and single quotes keep blanks.
+/// The words of a line, as a shell splits it: at blanks, except between single quotes.
 fn words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     for (number, part) in line.split('\'').enumerate() {

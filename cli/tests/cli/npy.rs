@@ -2,7 +2,7 @@
 
 use crate::sandbox::{Sandbox, f32s};
 
-/// A file as numpy 1.x and 2.x write it.
+/// A file in the form of numpy 1.x and 2.x.
 fn npy(descr: &str, order: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     let mut text = format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}");
     while (10 + text.len() + 1) % 64 != 0 {
@@ -157,7 +157,7 @@ fn messages_about_arrays_say_what_to_do() {
     ran.fails(2, "error: out.NPZ: a .npz file is a zip archive of .npy files");
 }
 
-/// A pipe may never end; no more of it is read than the header and the image take.
+/// A pipe may never end; only the header and the image are read from it.
 #[test]
 #[cfg(target_os = "linux")]
 fn an_endless_file_is_refused() {

@@ -44,7 +44,7 @@ fn files_are_moved() {
         let columns = ["y.0.bin", "y.1.bin", "y.2.bin"].map(|name| sandbox.read(name));
         assert_eq!(columns, [b"agmsbhnt", b"cioudjpv", b"ekqwflrx"].map(Vec::from));
     }
-    // Tiles behind boxes that lie at their front, through .npy and back.
+    // Back again, through .npy, from tiles with the boxes at their front.
     let back = [
         "reshard",
         "simulate",

@@ -125,7 +125,7 @@ fn devices_names_the_host() {
     assert!(json["adapters"].is_array());
 }
 
-/// Where the system shows no GPU, no driver is loaded, and none writes to stderr.
+/// If the system has no GPU, no driver is loaded, so none writes to stderr.
 #[test]
 #[cfg(target_os = "linux")]
 fn auto_is_silent_without_a_gpu() {

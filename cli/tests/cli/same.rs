@@ -1,4 +1,5 @@
-//! The same arguments and bytes give the same output, in every process and with any number of threads.
+//! The same arguments and bytes give the same output, in every process and with any number of
+//! threads.
 
 use crate::sandbox::Sandbox;
 
@@ -50,7 +51,7 @@ fn any_number_of_threads_gives_the_same_bytes() {
     }
 }
 
-/// Requests that are answered in parallel are answered in order, and each as it is alone.
+/// Requests that are answered in parallel are answered in order, each as if it were alone.
 #[test]
 fn a_stream_of_requests_gives_the_same_bytes() {
     use prost::Message;

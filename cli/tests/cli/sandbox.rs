@@ -12,7 +12,7 @@ pub(crate) struct Sandbox {
     folder: Folder,
 }
 
-/// What a run of the program gave.
+/// The results of a run.
 pub(crate) struct Ran {
     pub(crate) code: i32,
     pub(crate) stdout: Vec<u8>,
@@ -25,7 +25,7 @@ impl Ran {
         std::str::from_utf8(&self.stdout).unwrap()
     }
 
-    /// Checks the exit code, that stdout is empty, and that stderr says this and no panic.
+    /// Checks the exit code, that stdout is empty, and that stderr has this text and no panic.
     pub(crate) fn fails(&self, code: i32, says: &str) {
         assert_eq!(self.code, code, "{}", self.stderr);
         assert!(self.stdout.is_empty());
@@ -77,7 +77,7 @@ impl Sandbox {
     }
 }
 
-/// The bytes of numbers, as they lie in memory.
+/// The bytes of numbers in memory.
 pub(crate) fn f32s(numbers: impl IntoIterator<Item = u8>) -> Vec<u8> {
     numbers.into_iter().flat_map(|number| f32::from(number).to_le_bytes()).collect()
 }

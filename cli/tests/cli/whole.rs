@@ -1,4 +1,4 @@
-//! Outputs are whole: the old bytes or the new ones, whatever happens to the run.
+//! Outputs are whole: a file has the old bytes or the new ones, even if the run is killed.
 
 use std::{
     fs,
@@ -32,7 +32,8 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
-/// Whether a run has begun to write: a file without a name, where there are such, or a temporary one.
+/// True if a run has begun to write: into a file without a name if the system has such, or into a
+/// temporary file.
 #[cfg(unix)]
 fn writes(sandbox: &Sandbox, run: &Child) -> bool {
     let folder = fs::canonicalize(sandbox.path("")).unwrap();
@@ -46,12 +47,13 @@ fn writes(sandbox: &Sandbox, run: &Child) -> bool {
     unnamed.chain(temporary).any(|file| fs::metadata(file).is_ok_and(|file| file.len() > 0))
 }
 
-/// The temporary files that runs write, or left.
+/// The temporary files of runs, including files that were left behind.
 fn unfinished(sandbox: &Sandbox) -> Vec<String> {
     sandbox.names().into_iter().filter(|name| name.starts_with(".stridec-")).collect()
 }
 
-/// A file is replaced whatever folder it is named by; `/proc` and `/dev` hold others than descriptors.
+/// A file is replaced under any name of its folder: not every path in `/proc` and `/dev` is a
+/// descriptor.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_longer_file_is_replaced_under_proc_too() {
@@ -65,7 +67,7 @@ fn a_longer_file_is_replaced_under_proc_too() {
     assert_eq!(sandbox.read("out.bin"), b"the new output");
 }
 
-/// Runs are killed at all times, and some of them while they write.
+/// Runs are killed at random times, some of them while they write.
 #[test]
 #[cfg(unix)]
 fn a_killed_run_leaves_the_old_output_or_the_new_one() {
@@ -75,7 +77,8 @@ fn a_killed_run_leaves_the_old_output_or_the_new_one() {
     let start = Instant::now();
     for attempt in 0.. {
         let mut child = sandbox.command(&args).stderr(Stdio::null()).spawn().unwrap();
-        // Some runs are killed as soon as they write, the others at any time, and some are done by then.
+        // Some runs are killed as soon as they write, the others at any time; some have ended by
+        // then.
         let killed = Instant::now() + Duration::from_millis(attempt % 40);
         let mut begun = false;
         while if attempt % 2 == 0 { !begun } else { Instant::now() < killed } {
@@ -106,7 +109,7 @@ fn a_killed_run_leaves_the_old_output_or_the_new_one() {
     assert_eq!(sandbox.names(), ["in.bin", "out.bin"]);
 }
 
-/// A limit on the size of files stands for a disk that fills up in the middle of the output.
+/// A limit on the size of files simulates a disk that is full in the middle of the output.
 #[test]
 #[cfg(unix)]
 fn a_disk_that_fills_up_leaves_the_old_output() {
@@ -130,7 +133,7 @@ fn a_disk_that_fills_up_leaves_the_old_output() {
     }
 }
 
-/// A folder that nothing can be written to: of this user, or, where this is root, of the system.
+/// A folder without write permission: the user's own, or `/proc` if the user is root.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_read_only_folder_is_a_failed_run() {
@@ -150,7 +153,7 @@ fn a_read_only_folder_is_a_failed_run() {
     fs::set_permissions(&folder, PermissionsExt::from_mode(0o755)).unwrap();
 }
 
-/// A reader that takes a part of the output and goes away ends the run, without an error.
+/// A reader that reads a part of the output and closes the pipe ends the run, without an error.
 #[test]
 fn a_pipe_that_closes_in_the_middle_is_no_error() {
     use std::io::Read;

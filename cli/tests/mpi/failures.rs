@@ -1,4 +1,5 @@
-//! What goes wrong on one rank is an error on all, soon, and the outputs stay as they were.
+//! A failure on one rank is an error on all of them, without a long wait, and the outputs stay
+//! unchanged.
 
 use std::{os::unix::fs::symlink, process::Command};
 
@@ -66,7 +67,7 @@ fn ranks_that_disagree() {
     fails(&launcher, &launcher.run(&more), "mpirun -n 5", 4);
 }
 
-/// A device without room: what is written last fails.
+/// A full device: the last write fails.
 #[test]
 fn a_full_disk() {
     let Some(launcher) = prepared() else { return };
@@ -80,7 +81,8 @@ fn a_full_disk() {
     assert_eq!(launcher.names().len(), 8, "{:?}", launcher.names());
 }
 
-/// A disk that is too small: its blocks are missing before anything is moved. Needs the right to mount one.
+/// A disk that is too small: reserving its blocks fails before anything is moved. Needs the right
+/// to mount one.
 #[test]
 fn a_small_disk() {
     let Some(launcher) = prepared() else { return };

@@ -1,4 +1,4 @@
-//! Ranks that are killed: the others end, soon, and the outputs stay as they were.
+//! Ranks that are killed: the others end soon, and the outputs stay unchanged.
 
 use std::{
     fs,
@@ -12,10 +12,10 @@ use crate::{
     launcher::Launcher,
 };
 
-/// How long ranks may take to come to a place, however busy the machine is.
+/// The time limit for ranks to reach a place, even on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Whether a path is that of an output that has not got its name yet.
+/// True if a path belongs to an output that has no name yet.
 fn is_unfinished(launcher: &Launcher, path: &str) -> bool {
     let folder = fs::canonicalize(launcher.path("")).unwrap();
     let name = path.strip_prefix(folder.to_str().unwrap());
@@ -34,7 +34,8 @@ fn writers(launcher: &Launcher) -> Vec<u32> {
     numbers.filter(is_writer).collect()
 }
 
-/// How much of its output a process has touched in its memory, and how much that output has, in KiB.
+/// The part of its output that a process has touched in its memory, and the size of that output, in
+/// KiB.
 fn touched(launcher: &Launcher, pid: u32) -> Option<(u64, u64)> {
     let maps = fs::read_to_string(format!("/proc/{pid}/smaps")).ok()?;
     let mut lines = maps.lines();
@@ -51,7 +52,7 @@ fn signal(name: &str, pid: u32) {
     assert!(Command::new("kill").arg(name).arg(pid.to_string()).status().unwrap().success());
 }
 
-/// Calls `found` until it finds something.
+/// Calls `found` until it returns something.
 fn wait<T>(mut found: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
@@ -63,7 +64,7 @@ fn wait<T>(mut found: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// The ranks end with an error, soon after one is killed, and leave nothing.
+/// The ranks end with an error soon after one is killed, and leave no files.
 fn ends(launcher: &Launcher, child: std::process::Child) {
     let names = launcher.names();
     let start = Instant::now();
@@ -90,7 +91,8 @@ fn before_the_exchange() {
     ends(&launcher, child);
 }
 
-/// Many small messages take long: a rank is stopped when it has received some and not all, and then killed.
+/// Many small messages take long: a rank is stopped after it has received some of them, and then
+/// killed.
 #[test]
 fn in_the_middle_of_the_exchange() {
     let Some(launcher) = prepared() else { return };
@@ -112,7 +114,8 @@ fn in_the_middle_of_the_exchange() {
     ends(&launcher, child);
 }
 
-/// Rank 3 writes its part into a pipe that nobody empties: it has all messages, and the others wait for it.
+/// Rank 3 writes its part into a pipe that nobody reads: it has all messages, and the others wait
+/// for it.
 #[test]
 fn after_the_exchange() {
     let Some(launcher) = prepared() else { return };

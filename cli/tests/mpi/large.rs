@@ -1,4 +1,4 @@
-//! A box of more bytes than MPI before version 4 counts in a message.
+//! A box with more bytes than MPI before version 4 can count in a message.
 
 use std::{fs::File, os::unix::fs::FileExt, time::Duration};
 
@@ -35,7 +35,8 @@ fn holds(file: &File, mut expected: Vec<(u64, u8)>) {
     assert_eq!(found, expected);
 }
 
-/// From rank 0 to rank 1, in place on both sides, and packed. Takes 5 GB of memory and of the disk: `STRIDEC_LARGE=1` runs it.
+/// From rank 0 to rank 1, in place on both sides, and packed. Takes 5 GB of memory and of the disk,
+/// so it only runs with `STRIDEC_LARGE=1`.
 #[test]
 fn a_box_past_2_to_the_31_bytes() {
     if std::env::var_os("STRIDEC_LARGE").is_none() {
@@ -58,7 +59,7 @@ fn a_box_past_2_to_the_31_bytes() {
     let columns = marks().into_iter().map(|(place, byte)| (transposed(place), byte)).collect();
     for (layout, expected) in [("{1,0}", marks()), ("{0,1}", columns)] {
         let args = [&args[..], &["--to-layout", layout]].concat();
-        // Files of this size take their time on some disks.
+        // Files of this size take long on some disks.
         let child = launcher.start(&[(2, &[], &args)]);
         let ran = Launcher::finish_in(child, Duration::from_mins(10));
         assert!(ran.success, "{}", ran.stderr);

@@ -11,7 +11,7 @@ use std::{
 
 use crate::folder::Folder;
 
-/// How long a run may take, however busy the machine is: far from what a rank that waits for ever takes.
+/// The time limit for a run, even on a busy machine. A rank that waits for ever takes much longer.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// One run at a time: ranks that wait for each other keep the processors busy.
@@ -38,7 +38,7 @@ impl Deref for Launcher {
 }
 
 impl Launcher {
-    /// `None` where there is no MPI, which it says.
+    /// Returns `None` if there is no MPI, and prints that the test is skipped.
     pub(crate) fn find() -> Option<Self> {
         let mpirun = std::env::var("STRIDEC_MPIRUN").unwrap_or_else(|_| "mpirun".into());
         if Command::new(&mpirun).arg("--version").stdout(Stdio::null()).status().is_err() {
@@ -54,7 +54,8 @@ impl Launcher {
         Some(Self { folder: Folder::new(), mpirun, program, _one: one })
     }
 
-    /// Starts ranks, each list with its arguments behind `stridec reshard run`; an empty `before` or a command that starts it.
+    /// Starts ranks, each with its own arguments after `stridec reshard run`. `before` is empty, or
+    /// a command that starts the rank.
     pub(crate) fn start(&self, groups: &[(usize, &[&str], &[&str])]) -> Child {
         let mut command = Command::new(&self.mpirun);
         if !self.mpirun.contains("mpich") {
@@ -77,7 +78,7 @@ impl Launcher {
         Self::finish_in(child, LIMIT)
     }
 
-    /// Waits for the end, which must come in so much time.
+    /// Waits at most this time for the end.
     pub(crate) fn finish_in(mut child: Child, limit: Duration) -> Ran {
         let start = Instant::now();
         while child.try_wait().unwrap().is_none() {

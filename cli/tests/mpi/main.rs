@@ -1,7 +1,9 @@
-//! `stridec reshard run`: four ranks over MPI, against the relayout of the whole array on one machine.
+//! `stridec reshard run`: four ranks over MPI, against the relayout of the whole array on one
+//! machine.
 //!
-//! `STRIDEC_MPI_PROGRAM` is a stridec that was built with another MPI, and `STRIDEC_MPIRUN` the launcher of that. Without a
-//! launcher the tests say that they are skipped; `STRIDEC_REQUIRE_MPI=1` makes that a failure.
+//! `STRIDEC_MPI_PROGRAM` is a stridec that was built with another MPI, and `STRIDEC_MPIRUN` its
+//! launcher. Without a launcher the tests print that they are skipped; with `STRIDEC_REQUIRE_MPI=1`
+//! they fail instead.
 #![cfg(all(feature = "mpi", target_os = "linux"))]
 
 mod failures;

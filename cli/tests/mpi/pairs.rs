@@ -1,4 +1,4 @@
-//! Pairs of shardings and layouts: what each rank writes is its part of the whole.
+//! Pairs of shardings and layouts: each rank writes its part of the whole.
 
 use stridec::{
     Operation, Tensor,
@@ -26,7 +26,8 @@ const SHARDINGS: [(&str, &str); 12] = [
     ("named", "{mesh['x'=2,'y'=2], [{}, {'y', 'x'}]}"),
 ];
 
-/// A line for each pair: the array, both shardings, both layouts, `-` where it is the array's, and further arguments.
+/// A line for each pair: the array, both shardings, both layouts, `-` for the array's layout, and
+/// further arguments.
 const PAIRS: &str = "\
 f32[64,96]    rows     columns  -      -
 f32[64,96]    rows     columns  -      {0,1}
@@ -125,7 +126,7 @@ impl Side {
             let dense = Tensor::dense(array.element_type(), region.sizes()).unwrap();
             return Some(run(&Operation::relayout(dense, tensor).unwrap(), &part));
         }
-        // A whole tile has its rows, of bytes here, at a distance of its own.
+        // The rows of a whole tile, which are bytes here, have a pitch of their own.
         let sizes: Vec<u64> = region.sizes().collect();
         let tensor = Tensor::from(shape).descriptor().unwrap();
         let mut image = vec![0; usize::try_from(tensor.image_bytes()).unwrap()];
@@ -227,7 +228,7 @@ fn ranks_write_their_parts_of_the_whole() {
     }
 }
 
-/// Those that show whether another MPI works too.
+/// The pairs that show if another MPI works too.
 #[test]
 fn a_few_pairs() {
     let Some(launcher) = Launcher::find() else { return };
