@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs every test, the GPU's too: on a software driver where the machine has none of its own.
-# Arguments go to `cargo test`.
+# Runs every test. Tests on a GPU use a software driver if the machine has no other.
+# Arguments are passed to `cargo test`.
 set -euo pipefail
 cd "$(dirname "$0")"
 
-# A Vulkan loader, and a driver that needs no hardware or hardware that has a driver.
+# True if there is a Vulkan loader, and a software driver or a GPU with a driver.
 has_driver() {
     local folder libraries
     libraries=$(PATH="$PATH:/usr/sbin:/sbin" ldconfig -p 2>/dev/null || true)
@@ -23,7 +23,7 @@ if [[ "$(uname)" == Linux ]] && ! has_driver; then
     .ci/install libvulkan1 mesa-vulkan-drivers
 fi
 
-# Without a desktop session the driver would complain about the missing folder.
+# Without a desktop session, the driver would warn about the missing folder.
 if [[ -z "${XDG_RUNTIME_DIR:-}" ]]; then
     XDG_RUNTIME_DIR=$(mktemp -d)
     export XDG_RUNTIME_DIR
