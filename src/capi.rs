@@ -1,7 +1,8 @@
-//! The C interface: serialized requests in, serialized responses out. `include/stridec.h` declares it.
+//! The C interface: serialized requests in, serialized responses out. `include/stridec.h` declares
+//! it.
 //!
-//! All functions may be called from any thread at any time. None keeps a pointer that it was given, and no panic leaves
-//! any of them.
+//! All functions may be called from any thread at any time. No function keeps a pointer that it was
+//! given, and none lets a panic escape.
 #![allow(clippy::doc_markdown)] // the header takes these comments as they are
 #![allow(unsafe_code)] // pointers of another language
 
@@ -9,19 +10,19 @@ use std::{ffi::c_char, ptr, slice};
 
 use crate::service::respond;
 
-/// What a function of this library returned.
+/// The status that a function of this library returns.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StridecStatus {
-    /// There is a response; whether it holds a kernel or an error, it says itself.
+    /// There is a response, which holds a kernel or an error.
     Ok = 0,
-    /// A null pointer where one is needed; nothing was written.
+    /// A pointer that is needed is null; nothing was written.
     NullPointer = 1,
-    /// A length that no buffer has: more than half of the address space.
+    /// The length is more than half of the address space, which no buffer has.
     Length = 2,
 }
 
-/// The version of the library, such as "0.1.0": a static string, ended by a zero byte.
+/// Returns the version of the library, such as "0.1.0": a static string that ends with a zero byte.
 #[unsafe(no_mangle)]
 pub extern "C" fn stridec_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
@@ -29,13 +30,14 @@ pub extern "C" fn stridec_version() -> *const c_char {
 
 /// Compiles a serialized stridec.CompileRequest.
 ///
-/// With `STRIDEC_STATUS_OK`, `*response` and `*response_length` are a serialized stridec.CompileResponse that the caller owns:
-/// it must be given to `stridec_free`. With any other status both are zero, where they could be written.
+/// With `STRIDEC_STATUS_OK`, `*response` and `*response_length` are a serialized
+/// stridec.CompileResponse. The caller owns it and must give it to `stridec_free`. With any other
+/// status both are zero, if they could be written.
 ///
 /// # Safety
 ///
-/// `request` must point to `request_length` bytes that nobody writes meanwhile, or be null where that is 0; `response`
-/// and `response_length` must be null or point to memory that can be written.
+/// `request` must point to `request_length` bytes that nobody writes meanwhile, or be null if that
+/// is 0. `response` and `response_length` must be null or point to memory that can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn stridec_compile(
     request: *const u8,
@@ -57,7 +59,8 @@ pub unsafe extern "C" fn stridec_compile(
         (false, length) if isize::try_from(length).is_err() => {
             return StridecStatus::Length;
         }
-        // SAFETY: the caller gives this many bytes, which nobody writes, and the length fits an isize.
+        // SAFETY: the caller gives this many bytes, which nobody writes, and the length fits an
+        // isize.
         (false, length) => unsafe { slice::from_raw_parts(request, length) },
     };
     let answer = respond(request).into_boxed_slice();
@@ -70,11 +73,12 @@ pub unsafe extern "C" fn stridec_compile(
     StridecStatus::Ok
 }
 
-/// Frees a response of `stridec_compile`. A null pointer is left alone.
+/// Frees a response of `stridec_compile`. A null pointer is ignored.
 ///
 /// # Safety
 ///
-/// `response` and `response_length` must be what one call of `stridec_compile` gave, and not have been freed.
+/// `response` and `response_length` must come from one call of `stridec_compile` and must not have
+/// been freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn stridec_free(response: *mut u8, response_length: usize) {
     if !response.is_null() {
@@ -107,7 +111,8 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_refused() {
         let (mut response, mut length) = (ptr::dangling_mut(), 7);
-        // SAFETY: the library reads nothing where it refuses, and frees nothing where it is given a null pointer.
+        // SAFETY: the library reads nothing where it refuses, and frees nothing where it is given a
+        // null pointer.
         unsafe {
             let status = stridec_compile(ptr::null(), 5, &raw mut response, &raw mut length);
             assert_eq!(status, StridecStatus::NullPointer);
