@@ -1,7 +1,6 @@
 //! Pages for embedders: [`protos`], [`compilers`], [`programs`], [`sharding`], [`notations`] and
 //! [`snapshots`], and the glossary [`names`]. [`stability`] lists the parts that stay compatible
-//! between
-//! versions.
+//! between versions.
 #![cfg_attr(feature = "gpu", doc = "With a wgpu device of your own: [`runtimes`].")]
 
 #[doc = include_str!("../docs/protos.md")]

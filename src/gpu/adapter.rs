@@ -121,8 +121,7 @@ pub struct Adapters {
 
 impl Adapters {
     /// Lists the adapters of the machine, restricted to `WGPU_BACKEND` if it is set. The list is
-    /// empty
-    /// without a driver. The name in `WGPU_ADAPTER_NAME` guides [`choose`](Self::choose).
+    /// empty without a driver. The name in `WGPU_ADAPTER_NAME` guides [`choose`](Self::choose).
     #[must_use]
     pub fn enumerate() -> Self {
         let mut adapters = Self::on(wgpu::Backends::all().with_env());
@@ -131,8 +130,7 @@ impl Adapters {
     }
 
     /// Lists the adapters on these backends, whatever the environment says.
-    #[must_use]
-    pub fn on(backends: wgpu::Backends) -> Self {
+    fn on(backends: wgpu::Backends) -> Self {
         let available = wgpu::Instance::enabled_backend_features() & backends;
         if available.is_empty() {
             return Self::default();
@@ -161,8 +159,7 @@ impl Adapters {
     }
 
     /// Returns the best adapter that can run kernels and whose name contains `WGPU_ADAPTER_NAME`,
-    /// ignoring
-    /// case.
+    /// ignoring case.
     ///
     /// # Errors
     /// Returns [`GpuError::NoDevice`] if there is none.
@@ -175,12 +172,11 @@ impl Adapters {
             .iter()
             .filter(named)
             .find(|adapter| adapter.computes())
-            .ok_or_else(|| GpuError::NoDevice { reason: self.why_none() })
+            .ok_or_else(|| GpuError::NoDevice { reason: self.no_device_reason() })
     }
 
     /// Returns the adapter that [`choose`](Self::choose) returns, unless it is a software driver.
-    /// Such a
-    /// driver shares the host's cores and is slower than [`host::run`](crate::host::run).
+    /// Such a driver shares the host's cores and is slower than [`host::run`](crate::host::run).
     ///
     /// # Errors
     /// Returns [`GpuError::NoDevice`] if there is none.
@@ -195,17 +191,16 @@ impl Adapters {
     }
 
     /// Returns the best hardware adapter of the machine. No driver is loaded if the system shows no
-    /// GPU,
-    /// because loading takes time and some drivers write to stderr.
+    /// GPU, because loading takes time and some drivers write to stderr.
     ///
     /// # Errors
     /// Returns the errors of [`choose_hardware`](Self::choose_hardware).
-    pub fn hardware() -> Result<Adapter, GpuError> {
+    pub(super) fn hardware() -> Result<Adapter, GpuError> {
         check_device_files()?;
         Self::enumerate().choose_hardware().cloned()
     }
 
-    fn why_none(&self) -> String {
+    fn no_device_reason(&self) -> String {
         if self.list.is_empty() {
             return "no driver was found for Vulkan, Metal, DX12 or OpenGL among the backends asked for".to_owned();
         }
@@ -242,8 +237,7 @@ fn check_device_files() -> Result<(), GpuError> {
 }
 
 /// The prefixes of these files' names in `/dev`: the kernel's own drivers (`dri`), NVIDIA, WSL, and
-/// the
-/// vendors' drivers for Adreno, Mali, `PowerVR`, Tegra and Vivante.
+/// the vendors' drivers for Adreno, Mali, `PowerVR`, Tegra and Vivante.
 const GPU_DEVICE_FILES: [&str; 8] =
     ["dri", "nvidia", "dxg", "kgsl-3d", "mali", "pvr", "nvhost", "galcore"];
 

@@ -14,8 +14,7 @@ pub struct Buffer {
 
 impl Buffer {
     /// Returns the requested size. The buffer itself is rounded up to a multiple of 16 bytes, the
-    /// widest
-    /// access of a kernel.
+    /// widest access of a kernel.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
@@ -66,9 +65,8 @@ impl Gpu {
     }
 
     /// Copies `bytes`, rounded up to a multiple of 4, from the start of one buffer to the start of
-    /// another,
-    /// `times` over in one submission, and waits. It is the device's own copy, a yardstick for
-    /// kernels.
+    /// another, `times` over in one submission, and waits. It is the device's own copy, a yardstick
+    /// for kernels.
     ///
     /// # Errors
     /// Returns [`GpuError::BufferTooSmall`], [`GpuError::SameBuffer`], [`GpuError::Timeout`] and

@@ -15,18 +15,16 @@ use crate::wgsl::Kernel;
 ///
 /// The key of a pipeline is the kernel's whole text, its entry point, the sizes of its bindings and
 /// whether it has a proof. A cache belongs to one device, because objects of different wgpu
-/// instances
-/// may have equal identifiers. It comes with a [`Gpu`](super::Gpu) and is shared by its clones,
-/// also
-/// across threads.
+/// instances may have equal identifiers. It comes with a [`Gpu`](super::Gpu) and is shared by its
+/// clones, also across threads.
 pub struct PipelineCache {
     capacity: usize,
     hasher: RandomState,
-    entries: Mutex<Vec<Cached>>,
+    entries: Mutex<Vec<CachedPipeline>>,
 }
 
 /// A pipeline with its key. The most recently used entry is the last in the list.
-struct Cached {
+struct CachedPipeline {
     fingerprint: u64,
     wgsl: String,
     entry_point: String,
@@ -47,7 +45,7 @@ impl fmt::Debug for PipelineCache {
 
 impl PipelineCache {
     /// The capacity of a cache that is made without an explicit one.
-    pub const DEFAULT_CAPACITY: usize = 256;
+    pub(super) const DEFAULT_CAPACITY: usize = 256;
 
     /// Makes a cache of at most `capacity` pipelines; with 0, each kernel is compiled every time.
     pub(super) fn new(capacity: usize) -> Self {
@@ -85,11 +83,10 @@ impl PipelineCache {
         sizes: &BindingSizes,
     ) -> Result<Arc<Pipeline>, GpuError> {
         // A proved kernel's pipeline has no run-time checks, so a kernel without a proof must not
-        // use it
-        // even if its text is equal.
+        // use it even if its text is equal.
         let proved = kernel.proof().is_some();
         let fingerprint = self.hasher.hash_one((&kernel.wgsl, &kernel.entry_point, sizes, proved));
-        let same = |entry: &Cached| {
+        let same = |entry: &CachedPipeline| {
             entry.fingerprint == fingerprint
                 && entry.proved == proved
                 && entry.sizes == *sizes
@@ -111,7 +108,7 @@ impl PipelineCache {
         if entries.len() >= self.capacity {
             entries.remove(0);
         }
-        entries.push(Cached {
+        entries.push(CachedPipeline {
             fingerprint,
             wgsl: kernel.wgsl.clone(),
             entry_point: kernel.entry_point.clone(),
@@ -124,13 +121,16 @@ impl PipelineCache {
 
     /// Locks the list, which is consistent even after a panic: entries are added and removed in one
     /// step.
-    fn lock(&self) -> MutexGuard<'_, Vec<Cached>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<CachedPipeline>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Finds an entry and makes it the most recent.
-fn touch(entries: &mut [Cached], same: impl Fn(&Cached) -> bool) -> Option<Arc<Pipeline>> {
+fn touch(
+    entries: &mut [CachedPipeline],
+    same: impl Fn(&CachedPipeline) -> bool,
+) -> Option<Arc<Pipeline>> {
     let at = entries.iter().rposition(same)?;
     entries[at..].rotate_left(1);
     entries.last().map(|entry| Arc::clone(&entry.pipeline))

@@ -32,8 +32,8 @@ pub(super) fn kernel(kernel: &Kernel, limits: &AdapterLimits) -> Result<BindingS
         "the destination's buffer in bytes",
     );
     for (bytes, binding, buffer) in sources.chain([destination]) {
-        within(binding, bytes, limits.max_storage_buffer_binding_size)?;
-        within(buffer, bytes, limits.max_buffer_size)?;
+        check_limit(binding, bytes, limits.max_storage_buffer_binding_size)?;
+        check_limit(buffer, bytes, limits.max_buffer_size)?;
     }
     let axes = ["x", "y", "z"].into_iter().zip(kernel.workgroup_size);
     for ((axis, size), limit) in axes.zip(limits.max_compute_workgroup_size) {
@@ -42,16 +42,16 @@ pub(super) fn kernel(kernel: &Kernel, limits: &AdapterLimits) -> Result<BindingS
             "y" => "workgroup size y",
             _ => "workgroup size z",
         };
-        within(what, size.into(), limit.into())?;
+        check_limit(what, size.into(), limit.into())?;
     }
     let invocations = kernel.workgroup_size.iter().map(|&size| u128::from(size)).product::<u128>();
-    within(
+    check_limit(
         "invocations of a workgroup",
         u64::try_from(invocations).unwrap_or(u64::MAX),
         limits.max_compute_invocations_per_workgroup.into(),
     )?;
     for count in kernel.dispatches.iter().flat_map(|dispatch| dispatch.workgroups) {
-        within(
+        check_limit(
             "workgroups in a dimension",
             count.into(),
             limits.max_compute_workgroups_per_dimension.into(),
@@ -100,7 +100,7 @@ pub(super) fn one_source(kernel: &Kernel) -> Result<(), GpuError> {
     }
 }
 
-fn within(what: &'static str, given: u64, limit: u64) -> Result<(), GpuError> {
+fn check_limit(what: &'static str, given: u64, limit: u64) -> Result<(), GpuError> {
     if given > limit {
         return Err(GpuError::BeyondLimit { what, given, limit });
     }

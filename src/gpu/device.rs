@@ -39,13 +39,12 @@ impl Gpu {
     ///
     /// # Errors
     /// Returns [`GpuError::NoDevice`] if there is none, and [`GpuError::DeviceRefused`] if it does
-    /// not
-    /// open.
+    /// not open.
     pub fn open() -> Result<Self, GpuError> {
         Self::open_adapter(Adapters::enumerate().choose()?)
     }
 
-    /// Opens the best adapter that is no software driver; see [`Adapters::hardware`].
+    /// Opens the best adapter that is no software driver; see [`Adapters::choose_hardware`].
     ///
     /// # Errors
     /// Returns the errors of [`open`](Self::open).
@@ -58,8 +57,7 @@ impl Gpu {
     ///
     /// # Errors
     /// Returns [`GpuError::NoDevice`] if the adapter cannot compute, and
-    /// [`GpuError::DeviceRefused`] if it
-    /// does not open.
+    /// [`GpuError::DeviceRefused`] if it does not open.
     pub fn open_adapter(adapter: &Adapter) -> Result<Self, GpuError> {
         if !adapter.computes() {
             return Err(GpuError::NoDevice {
@@ -105,8 +103,7 @@ impl Gpu {
     }
 
     /// Replaces the cache by an empty one of at most `capacity` pipelines; with 0, each kernel is
-    /// compiled
-    /// every time. Earlier clones keep the old cache.
+    /// compiled every time. Earlier clones keep the old cache.
     #[must_use]
     pub fn with_cache_capacity(mut self, capacity: usize) -> Self {
         self.cache = Arc::new(PipelineCache::new(capacity));

@@ -21,25 +21,18 @@ impl Gpu {
     /// another.
     ///
     /// Nothing is copied, submitted or waited for. The offsets of the ranges must be multiples of
-    /// the
-    /// device's `min_storage_buffer_offset_alignment`, which is at most 256 bytes. The ranges must
-    /// hold
-    /// the bytes that [`KernelParts::bindings`](crate::wgsl::KernelParts::bindings) require; bytes
-    /// past
-    /// those are neither read nor written. Both buffers need [`wgpu::BufferUsages::STORAGE`]. They
-    /// must be
-    /// different buffers: wgpu tracks a buffer as a whole, so one part of it cannot be read while
-    /// another
-    /// is written. Encoder and buffers must be this device's own, because wgpu may panic if they
-    /// come from
-    /// another `wgpu::Instance`. A kernel without dispatches encodes nothing.
+    /// the device's `min_storage_buffer_offset_alignment`, which is at most 256 bytes. The ranges
+    /// must hold the bytes that [`KernelParts::bindings`](crate::wgsl::KernelParts::bindings)
+    /// require; bytes past those are neither read nor written. Both buffers need
+    /// [`wgpu::BufferUsages::STORAGE`]. They must be different buffers: wgpu tracks a buffer as a
+    /// whole, so one part of it cannot be read while another is written. Encoder and buffers must
+    /// be this device's own, because wgpu may panic if they come from another `wgpu::Instance`. A
+    /// kernel without dispatches encodes nothing.
     ///
     /// # Errors
     /// Returns an error if the kernel, the ranges and the device do not fit each other, if the
-    /// shader does
-    /// not compile, or if wgpu refuses a binding. wgpu reports errors of the encoder itself when
-    /// the caller
-    /// finishes it.
+    /// shader does not compile, or if wgpu refuses a binding. wgpu reports errors of the encoder
+    /// itself when the caller finishes it.
     pub fn encode(
         &self,
         kernel: &Kernel,

@@ -65,8 +65,7 @@ pub enum GpuError {
         needed: u64,
     },
     /// A [`Buffer`](super::Buffer) was allocated by a different [`Gpu`](super::Gpu) that is no
-    /// clone of
-    /// this one.
+    /// clone of this one.
     #[error(
         "{operand} buffer: expected a buffer of this `Gpu` or of a clone of it, got one of another"
     )]
@@ -204,8 +203,7 @@ impl GpuError {
     }
 
     /// Returns true if the kernel is valid and this device too small for it. Another device or the
-    /// host
-    /// can run it.
+    /// host can run it.
     #[must_use]
     pub fn is_beyond_limits(&self) -> bool {
         matches!(

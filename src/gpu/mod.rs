@@ -1,8 +1,7 @@
 //! Runs a [`Kernel`](crate::wgsl::Kernel) on a GPU, through wgpu.
 //!
 //! [`Adapters`] lists the devices of the machine. [`Gpu`] opens one of them, or adopts a device
-//! that
-//! the embedder owns. There are five ways to run a kernel, from the simplest to the cheapest:
+//! that the embedder owns. There are five ways to run a kernel, from the simplest to the cheapest:
 //!
 //! | | moves | waits |
 //! |---|---|---|
@@ -13,10 +12,8 @@
 //! | [`Gpu::encode`] | nothing: it uses the caller's encoder and buffers | never |
 //!
 //! Buffer sizes are checked against the kernel, and the kernel against the device's limits, before
-//! the
-//! device is touched. wgpu's own errors are returned as a [`GpuError`]: every call runs inside
-//! error
-//! scopes, so that nothing reaches wgpu's handler of uncaptured errors, which panics.
+//! the device is touched. wgpu's own errors are returned as a [`GpuError`]: every call runs inside
+//! error scopes, so that nothing reaches wgpu's handler of uncaptured errors, which panics.
 
 mod adapter;
 mod buffer;

@@ -16,18 +16,14 @@ pub(super) fn create(device: &wgpu::Device, kernel: &Kernel) -> wgpu::ShaderModu
     }
     let checks = wgpu::ShaderRuntimeChecks::unchecked();
     // SAFETY: the kernel is the one that stridec emitted, unchanged, and its proof places every
-    // access
-    // inside bindings of the sizes that the kernel names, and bounds its loops. Bind groups bind at
-    // least
-    // those sizes: the layout's `min_binding_size` is the kernel's, and every run checks its
-    // buffers
-    // first.
+    // access inside bindings of the sizes that the kernel names, and bounds its loops. Bind groups
+    // bind at least those sizes: the layout's `min_binding_size` is the kernel's, and every run
+    // checks its buffers first.
     unsafe { device.create_shader_module_trusted(descriptor, checks) }
 }
 
 /// Returns the pipeline's options. Workgroup memory of a proved kernel is not zeroed, because it
-/// has
-/// none.
+/// has none.
 pub(super) fn compilation_options(kernel: &Kernel) -> wgpu::PipelineCompilationOptions<'static> {
     wgpu::PipelineCompilationOptions {
         zero_initialize_workgroup_memory: !is_proved(kernel),

@@ -6,8 +6,8 @@ use smallvec::smallvec;
 
 use super::check::{self, BindingSizes};
 use super::encode::Job;
-use super::rows::{pack, place};
-use super::transfer::Arriving;
+use super::rows::{pack, write_bits};
+use super::transfer::Download;
 use super::{Gpu, GpuError};
 use crate::nest::{CopyNest, Operand, Part, split};
 use crate::schedule::{Target, schedule};
@@ -15,14 +15,14 @@ use crate::wgsl::{self, Kernel};
 
 /// The maximum number of bytes of a part's source, and twice the maximum of its destination. Larger
 /// parts are no faster and take more memory.
-const PART: u64 = 16 << 20;
+const MAX_PART_BYTES: u64 = 16 << 20;
 
 /// The number of parts in flight: the host packs or unpacks one while the others are on the device.
-const IN_FLIGHT: usize = 3;
+const PARTS_IN_FLIGHT: usize = 3;
 
 /// A part on the device.
-struct Flight {
-    arriving: Arriving,
+struct PartInFlight {
+    download: Download,
     destination_bit: u64,
     bits: u64,
     buffers: [wgpu::Buffer; 2],
@@ -33,14 +33,12 @@ impl Gpu {
     /// device. It reads the source's whole image and writes the destination's.
     ///
     /// Each part is packed, moved and unpacked on its own, and the device holds only a few parts at
-    /// a time.
-    /// `progress` is called after each part with the number of bytes of the destination written so
-    /// far.
+    /// a time. `progress` is called after each part with the number of bytes of the destination
+    /// written so far.
     ///
     /// # Errors
     /// Returns the errors of [`run`](Self::run), and [`GpuError::Schedule`] if the target cannot
-    /// run even
-    /// one position of the copy. The destination's contents are then unspecified.
+    /// run even one position of the copy. The destination's contents are then unspecified.
     pub fn run_in_parts(
         &self,
         nest: &CopyNest,
@@ -55,25 +53,27 @@ impl Gpu {
             .max_storage_buffer_binding_size
             .min(self.limits.max_storage_buffer_binding_size)
             .min(self.limits.max_buffer_size)
-            .min(PART);
+            .min(MAX_PART_BYTES);
         let target = Target { max_storage_buffer_binding_size: bytes, ..target.clone() };
         let compile = |part: &CopyNest| {
             let schedule = schedule(part.clone(), &target).map_err(GpuError::Schedule)?;
             Ok(wgsl::emit(&schedule, &target, &[]))
         };
         let mut free: Vec<[wgpu::Buffer; 2]> = Vec::new();
-        let mut in_flight = VecDeque::with_capacity(IN_FLIGHT);
-        let mut land = |Flight { arriving, destination_bit, bits, buffers }| {
-            self.arrive(arriving, |run| place(destination, destination_bit, run, bits))?;
+        let mut in_flight = VecDeque::with_capacity(PARTS_IN_FLIGHT);
+        let mut finish = |PartInFlight { download, destination_bit, bits, buffers }| {
+            self.finish_download(download, |run| {
+                write_bits(destination, destination_bit, run, bits)
+            })?;
             progress((destination_bit + bits) / 8);
             Ok::<_, GpuError>(buffers)
         };
         for item in split(nest, bytes, compile) {
             let (part, kernel) = item?;
-            if in_flight.len() == IN_FLIGHT
-                && let Some(flight) = in_flight.pop_front()
+            if in_flight.len() == PARTS_IN_FLIGHT
+                && let Some(earlier) = in_flight.pop_front()
             {
-                free.push(land(flight)?);
+                free.push(finish(earlier)?);
             }
             let sizes = check::kernel(&kernel, &self.limits)?;
             let kept = free.pop().filter(|[source, destination]| {
@@ -87,7 +87,7 @@ impl Gpu {
             };
             in_flight.push_back(self.launch(&part, &kernel, sizes, source, buffers)?);
         }
-        in_flight.into_iter().try_for_each(|flight| land(flight).map(drop))
+        in_flight.into_iter().try_for_each(|earlier| finish(earlier).map(drop))
     }
 
     /// Packs a part's rows, and submits its upload, its kernel and its download.
@@ -98,7 +98,7 @@ impl Gpu {
         sizes: BindingSizes,
         source: &[u8],
         buffers: [wgpu::Buffer; 2],
-    ) -> Result<Flight, GpuError> {
+    ) -> Result<PartInFlight, GpuError> {
         let packed = part.nest.src_bytes();
         self.stage(&buffers[0], 0, sizes.source(), |staged| {
             pack(&part.rows, source, |at, bytes| {
@@ -120,8 +120,8 @@ impl Gpu {
         self.encode_job(&mut encoder, &job, None)?;
         drop(job);
         let bytes = usize::try_from(part.nest.dst_bytes()).unwrap_or(usize::MAX);
-        let arriving = self.depart(encoder, &buffers[1], 0, bytes)?;
+        let download = self.start_download(encoder, &buffers[1], 0, bytes)?;
         let bits = part.nest.dst_units() * u64::from(part.nest.dst_bits());
-        Ok(Flight { arriving, destination_bit: part.destination_bit, bits, buffers })
+        Ok(PartInFlight { download, destination_bit: part.destination_bit, bits, buffers })
     }
 }

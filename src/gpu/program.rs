@@ -19,8 +19,7 @@ impl Gpu {
     /// results.
     ///
     /// If the program was compiled for a target, its own kernels run. If it was only lowered, they
-    /// are
-    /// compiled for this device. Buffers between kernels stay on the device.
+    /// are compiled for this device. Buffers between kernels stay on the device.
     ///
     /// # Errors
     /// Returns [`GpuError::ImageSize`] if the number or the lengths of the slices differ from the
@@ -67,8 +66,7 @@ impl Gpu {
     }
 
     /// Runs a compiled program on buffers of this device, one for each parameter and each result,
-    /// and
-    /// waits until it is done.
+    /// and waits until it is done.
     ///
     /// # Errors
     /// Returns [`GpuError::BufferTooSmall`], [`GpuError::ForeignBuffer`], [`GpuError::SameBuffer`],
@@ -77,8 +75,7 @@ impl Gpu {
     ///
     /// # Panics
     /// Panics if the program was only lowered. [`compile_module`](crate::program::compile_module)
-    /// makes a
-    /// program with kernels.
+    /// makes a program with kernels.
     pub fn dispatch_program(
         &self,
         program: &Program,
@@ -142,8 +139,7 @@ impl Gpu {
     }
 
     /// Makes a buffer for each value that has none in `given`, large enough for all its bindings,
-    /// and
-    /// uploads the constants.
+    /// and uploads the constants.
     fn buffers(
         &self,
         program: &Program,

@@ -4,13 +4,13 @@ use crate::nest::Rows;
 
 /// Packs every row, and calls `put` with its bytes and their offset in the packed image.
 pub(super) fn pack(rows: &Rows, image: &[u8], mut put: impl FnMut(usize, &[u8])) {
-    let pitch = host(rows.pitch);
-    let bytes = host(rows.bits.div_ceil(8));
+    let pitch = to_usize(rows.pitch);
+    let bytes = to_usize(rows.bits.div_ceil(8));
     let gap = [0; 16];
     let mut shifted = Vec::new();
     for row in 0..rows.count() {
         let bit = rows.first_bit(row);
-        let place = host(row) * pitch;
+        let place = to_usize(row) * pitch;
         let whole = usize::try_from(bit)
             .ok()
             .filter(|bit| bit.is_multiple_of(8))
@@ -41,13 +41,13 @@ fn byte_at(image: &[u8], bit: i64) -> u8 {
 /// value.
 ///
 /// The bits past the end of the run are 0 in its last byte, and become 0 in the image.
-pub(super) fn place(image: &mut [u8], bit: u64, run: &[u8], bits: u64) {
-    let (first, shift) = (host(bit / 8), bit % 8);
+pub(super) fn write_bits(image: &mut [u8], bit: u64, run: &[u8], bits: u64) {
+    let (first, shift) = (to_usize(bit / 8), bit % 8);
     if shift == 0 {
         image[first..first + run.len()].copy_from_slice(run);
         return;
     }
-    let last = host((bit + bits).div_ceil(8));
+    let last = to_usize((bit + bits).div_ceil(8));
     image[first] &= (1 << shift) - 1;
     image[first + 1..last].fill(0);
     for (number, &byte) in run.iter().enumerate() {
@@ -60,7 +60,7 @@ pub(super) fn place(image: &mut [u8], bit: u64, run: &[u8], bits: u64) {
 }
 
 /// Converts to an offset in host memory.
-fn host(n: u64) -> usize {
+fn to_usize(n: u64) -> usize {
     usize::try_from(n).unwrap_or(usize::MAX)
 }
 
@@ -81,9 +81,9 @@ mod tests {
     #[test]
     fn runs_of_bits_follow_each_other() {
         let mut image = [0xff; 3];
-        place(&mut image, 0, &[0b101], 3);
-        place(&mut image, 3, &[0b1111_0000, 0b1], 9);
-        place(&mut image, 12, &[0b11_0011], 6);
+        write_bits(&mut image, 0, &[0b101], 3);
+        write_bits(&mut image, 3, &[0b1111_0000, 0b1], 9);
+        write_bits(&mut image, 12, &[0b11_0011], 6);
         assert_eq!(image, [0b1000_0101, 0b0011_1111, 0b11]);
     }
 }

@@ -20,18 +20,15 @@ impl Gpu {
     /// Runs a kernel on host bytes: reads the source's whole image, writes the destination's.
     ///
     /// The destination is written whole, except that a kernel without dispatches leaves it
-    /// unchanged.
-    /// Images up to 16 MiB take one submission; larger ones are transferred in pieces of that size.
-    /// The two
-    /// device buffers are kept for the next run, until [`trim`](Self::trim) frees them.
+    /// unchanged. Images up to 16 MiB take one submission; larger ones are transferred in pieces of
+    /// that size. The two device buffers are kept for the next run, until [`trim`](Self::trim)
+    /// frees them.
     ///
     /// # Errors
     /// Returns [`GpuError::ImageSize`] if a slice is not exactly as long as the kernel's
-    /// `source_bytes` or
-    /// `destination_bytes`, an error if the kernel does not fit the device or does not compile, and
-    /// [`GpuError::OutOfMemory`], [`GpuError::DeviceLost`] and [`GpuError::Timeout`]. The
-    /// destination's
-    /// contents are then unspecified.
+    /// `source_bytes` or `destination_bytes`, an error if the kernel does not fit the device or
+    /// does not compile, and [`GpuError::OutOfMemory`], [`GpuError::DeviceLost`] and
+    /// [`GpuError::Timeout`]. The destination's contents are then unspecified.
     pub fn run(
         &self,
         kernel: &Kernel,
@@ -72,16 +69,12 @@ impl Gpu {
     }
 
     /// Runs a copy on host bytes: with one kernel if the device can bind and hold both images,
-    /// otherwise
-    /// like [`run_in_parts`](Self::run_in_parts). Returns the number of kernels.
+    /// otherwise like [`run_in_parts`](Self::run_in_parts). Returns the number of kernels.
     ///
     /// It runs in parts if an image exceeds `max_storage_buffer_binding_size` or `max_buffer_size`,
-    /// if the
-    /// copy has too many units for 32-bit numbers, if one dispatch cannot have all its workgroups,
-    /// or if
-    /// the device is out of memory. `progress` is called after each kernel with the number of bytes
-    /// of the
-    /// destination written so far.
+    /// if the copy has too many units for 32-bit numbers, if one dispatch cannot have all its
+    /// workgroups, or if the device is out of memory. `progress` is called after each kernel with
+    /// the number of bytes of the destination written so far.
     ///
     /// # Errors
     /// Returns the errors of [`run`](Self::run) and [`run_in_parts`](Self::run_in_parts).
@@ -124,8 +117,7 @@ impl Gpu {
     ///
     /// # Errors
     /// Returns [`GpuError::BufferTooSmall`], [`GpuError::SameBuffer`], [`GpuError::ForeignBuffer`],
-    /// and the
-    /// errors of [`run`](Self::run).
+    /// and the errors of [`run`](Self::run).
     pub fn dispatch(
         &self,
         kernel: &Kernel,
@@ -136,8 +128,7 @@ impl Gpu {
     }
 
     /// Runs a kernel `times` over, back to back in one submission, and waits until all runs are
-    /// done. It
-    /// serves to measure kernels that take less time than a submission.
+    /// done. It serves to measure kernels that take less time than a submission.
     ///
     /// # Errors
     /// Returns the errors of [`dispatch`](Self::dispatch).

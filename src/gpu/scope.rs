@@ -6,8 +6,7 @@ use super::error::brief;
 /// Runs `body`, and returns the errors that wgpu reports on this thread meanwhile.
 ///
 /// wgpu reports most mistakes through error scopes, and panics if none is open. On native backends
-/// a
-/// scope's result is ready when it is popped, so that nothing waits here.
+/// a scope's result is ready when it is popped, so that nothing waits here.
 pub(super) fn scoped<T>(
     device: &wgpu::Device,
     operation: &'static str,
@@ -24,11 +23,11 @@ pub(super) fn scoped<T>(
     // Out of memory comes first, because it usually causes the validation errors.
     match memory.or(internal).or(validation) {
         None => Ok(value),
-        Some(error) => Err(typed(operation, &error)),
+        Some(error) => Err(gpu_error(operation, &error)),
     }
 }
 
-fn typed(operation: &'static str, error: &wgpu::Error) -> GpuError {
+fn gpu_error(operation: &'static str, error: &wgpu::Error) -> GpuError {
     match error {
         wgpu::Error::OutOfMemory { .. } => GpuError::OutOfMemory { operation },
         wgpu::Error::Validation { description, .. } => {

@@ -3,8 +3,7 @@
 use crate::nest::Operand;
 
 /// The device buffers kept between runs, because allocating and zeroing a buffer takes about as
-/// long as
-/// a small kernel.
+/// long as a small kernel.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     operands: Vec<(Operand, wgpu::Buffer)>,

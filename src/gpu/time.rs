@@ -11,10 +11,8 @@ const TICK_BYTES: usize = size_of::<u64>();
 
 impl Gpu {
     /// Runs a kernel `times` over, like [`dispatch_repeated`](Self::dispatch_repeated), and returns
-    /// the time
-    /// between the device's timestamps before the first and after the last run; `None` if the
-    /// device has no
-    /// timestamps.
+    /// the time between the device's timestamps before the first and after the last run; `None` if
+    /// the device has no timestamps.
     ///
     /// # Errors
     /// Returns the errors of [`dispatch`](Self::dispatch).

@@ -9,15 +9,15 @@ use super::scope::scoped;
 use super::{Gpu, GpuError};
 
 /// The maximum number of bytes staged at a time. Two pieces are in flight: the host copies one
-/// while
-/// the device moves the other, so a transfer of any length takes at most 32 MiB of staging memory.
-const PIECE: usize = 16 << 20;
+/// while the device moves the other, so a transfer of any length takes at most 32 MiB of staging
+/// memory.
+const PIECE_BYTES: usize = 16 << 20;
 
 const UPLOADING: &str = "uploading";
 const DOWNLOADING: &str = "downloading";
 
 /// A download in flight.
-pub(super) struct Arriving {
+pub(super) struct Download {
     staging: wgpu::Buffer,
     bytes: usize,
     submission: wgpu::SubmissionIndex,
@@ -28,23 +28,27 @@ impl Gpu {
     /// Writes `bytes` to the start of a buffer, and zeros up to the next word.
     ///
     /// All pieces except the last are submitted here; the last is part of the queue's next
-    /// submission. The
-    /// staging memory is wgpu's own, which is not zeroed first, unlike a buffer that is mapped at
-    /// creation.
+    /// submission. The staging memory is wgpu's own, which is not zeroed first, unlike a buffer
+    /// that is mapped at creation.
     pub(super) fn write(&self, buffer: &wgpu::Buffer, bytes: &[u8]) -> Result<(), GpuError> {
         let mut in_flight = VecDeque::with_capacity(2);
-        let parts = bytes.len().div_ceil(PIECE);
-        for (number, part) in bytes.chunks(PIECE).enumerate() {
+        let parts = bytes.len().div_ceil(PIECE_BYTES);
+        for (number, part) in bytes.chunks(PIECE_BYTES).enumerate() {
             if in_flight.len() == 2
                 && let Some(submission) = in_flight.pop_front()
             {
                 self.wait(UPLOADING, submission)?;
             }
-            self.stage(buffer, (number * PIECE) as u64, rounded(part.len() as u64), |staged| {
-                staged.slice(..part.len()).copy_from_slice(part);
-                let tail = staged.len() - part.len();
-                staged.slice(part.len()..).copy_from_slice(&[0; 4][..tail]);
-            })?;
+            self.stage(
+                buffer,
+                (number * PIECE_BYTES) as u64,
+                rounded(part.len() as u64),
+                |staged| {
+                    staged.slice(..part.len()).copy_from_slice(part);
+                    let tail = staged.len() - part.len();
+                    staged.slice(part.len()..).copy_from_slice(&[0; 4][..tail]);
+                },
+            )?;
             if number + 1 < parts {
                 in_flight.push_back(scoped(&self.device, UPLOADING, || self.queue.submit([]))?);
             }
@@ -56,8 +60,7 @@ impl Gpu {
     /// staging memory.
     ///
     /// The write is part of the next submission. The memory is not zeroed first, so `fill` must
-    /// write all
-    /// of it.
+    /// write all of it.
     pub(super) fn stage(
         &self,
         buffer: &wgpu::Buffer,
@@ -89,33 +92,32 @@ impl Gpu {
         let mut encoder = Some(encoder);
         let mut in_flight = VecDeque::with_capacity(2);
         let length = bytes.len();
-        let mut arrive = |(part, range): (Arriving, Range<usize>)| {
-            self.arrive(part, |arrived| bytes[range].copy_from_slice(arrived))
+        let mut finish = |(part, range): (Download, Range<usize>)| {
+            self.finish_download(part, |arrived| bytes[range].copy_from_slice(arrived))
         };
-        for start in (0..length).step_by(PIECE) {
+        for start in (0..length).step_by(PIECE_BYTES) {
             if in_flight.len() == 2
                 && let Some(part) = in_flight.pop_front()
             {
-                arrive(part)?;
+                finish(part)?;
             }
-            let range = start..length.min(start + PIECE);
+            let range = start..length.min(start + PIECE_BYTES);
             let encoder = encoder.take().map_or_else(|| self.encoder(), Ok)?;
-            let part = self.depart(encoder, buffer, start as u64, range.len())?;
+            let part = self.start_download(encoder, buffer, start as u64, range.len())?;
             in_flight.push_back((part, range));
         }
-        in_flight.into_iter().try_for_each(arrive)
+        in_flight.into_iter().try_for_each(finish)
     }
 
     /// Submits the contents of `encoder`, and starts to copy `bytes` bytes of a buffer from
-    /// `offset` into a
-    /// staging buffer, which is then mapped.
-    pub(super) fn depart(
+    /// `offset` into a staging buffer, which is then mapped.
+    pub(super) fn start_download(
         &self,
         mut encoder: wgpu::CommandEncoder,
         buffer: &wgpu::Buffer,
         offset: u64,
         bytes: usize,
-    ) -> Result<Arriving, GpuError> {
+    ) -> Result<Download, GpuError> {
         let size = rounded(bytes as u64);
         // A power of two, so that downloads of similar lengths can share a staging buffer.
         let capacity = size.next_power_of_two();
@@ -131,13 +133,17 @@ impl Gpu {
             });
             (submission, mapped)
         })?;
-        Ok(Arriving { staging, bytes, submission, mapped })
+        Ok(Download { staging, bytes, submission, mapped })
     }
 
     /// Waits for a download and calls `take` with its bytes. The staging buffer is kept for the
     /// next one.
-    pub(super) fn arrive(&self, part: Arriving, take: impl FnOnce(&[u8])) -> Result<(), GpuError> {
-        let Arriving { staging, bytes, submission, mapped } = part;
+    pub(super) fn finish_download(
+        &self,
+        part: Download,
+        take: impl FnOnce(&[u8]),
+    ) -> Result<(), GpuError> {
+        let Download { staging, bytes, submission, mapped } = part;
         self.wait(DOWNLOADING, submission)?;
         // The result has arrived, or another thread that waits for this device is about to send it.
         match mapped.recv_timeout(self.timeout) {
