@@ -12,3 +12,8 @@ pub use crate::schedule::{candidates::block_of_candidate, schedule::block_of_sch
 
 // `tests/it/checker` runs small kernels in several rounds.
 pub use crate::schedule::candidates::in_rounds;
+
+// The tests of modules read ones that are just too large.
+pub use crate::hlo::limits::{
+    MAX_COMPUTATIONS, MAX_INSTRUCTIONS, MAX_LITERAL_BYTES, MAX_MODULE_BYTES,
+};

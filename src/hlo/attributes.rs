@@ -12,8 +12,8 @@ use crate::{
 
 type Result<T> = std::result::Result<T, InstructionError>;
 
-/// The opcodes that accept bounded and unknown extents. All other opcodes become
-/// [`Opcode::Other`] if an extent is not fixed, because their results are then not known.
+/// The opcodes that accept bounded and unknown extents. All other opcodes become [`Opcode::Other`]
+/// if an extent is not fixed, because their results are then not known.
 const STRUCTURE: [&str; 8] = [
     "parameter",
     "copy",

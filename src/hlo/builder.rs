@@ -93,9 +93,8 @@ impl Builder {
     /// Adds an instruction with a declared shape; returns its place.
     ///
     /// Reshape, broadcast, iota, convert, bitcast, bitcast-convert and [`Opcode::Other`] need the
-    /// shape,
-    /// because their operands and attributes do not determine it. Other opcodes must have this
-    /// shape.
+    /// shape, because their operands and attributes do not determine it. Other opcodes must have
+    /// this shape.
     ///
     /// # Errors
     ///
@@ -235,22 +234,17 @@ impl Builder {
     /// Returns the errors of [`computation`](Self::computation).
     pub fn finish(mut self, name: impl Into<String>, root: usize) -> Result<Module, HloError> {
         let entry = self.computation(name, root)?;
-        let computation = &self.computations[entry];
-        let numbers = 0..computation.parameters().len();
-        let parameters = numbers.map(|n| computation.parameter_shape(n).clone()).collect();
-        let result = computation.root_shape().clone();
+        let (parameters, result) = self.computations[entry].signature();
         self.module(entry, parameters, result)
     }
 
     /// Ends the module like [`finish`](Self::finish), with explicit buffer shapes. Their layouts
-    /// may
-    /// differ from those of the parameters and the root.
+    /// may differ from those of the parameters and the root.
     ///
     /// # Errors
     ///
     /// Returns an error if the types or dimensions differ from those of the parameters and the
-    /// root, and
-    /// the errors of [`computation`](Self::computation).
+    /// root, and the errors of [`computation`](Self::computation).
     pub fn finish_with_layouts(
         mut self,
         name: impl Into<String>,

@@ -17,8 +17,7 @@ pub struct Computation {
 
 impl Computation {
     /// Makes a computation whose result is the instruction `root`. It may call those in `before`,
-    /// and
-    /// its number in the module is `before.len()`.
+    /// and its number in the module is `before.len()`.
     pub(super) fn new(
         name: String,
         instructions: Vec<Instruction>,
@@ -81,13 +80,18 @@ impl Computation {
         self.root
     }
 
-    /// Returns the shape of a parameter's instruction.
-    pub(super) fn parameter_shape(&self, number: usize) -> &Shape {
-        self.instructions[self.parameters[number]].shape()
+    /// Returns the shapes of the parameters, by number.
+    pub(super) fn parameter_shapes(&self) -> impl Iterator<Item = &Shape> {
+        self.parameters.iter().map(|&place| self.instructions[place].shape())
     }
 
     /// Returns the shape of the result.
     pub(super) fn root_shape(&self) -> &Shape {
         self.instructions[self.root].shape()
+    }
+
+    /// Returns the shapes of the parameters and of the result.
+    pub(super) fn signature(&self) -> (Vec<Shape>, Shape) {
+        (self.parameter_shapes().cloned().collect(), self.root_shape().clone())
     }
 }

@@ -25,8 +25,7 @@ impl Module {
     /// Reads a serialized `xla.HloModuleProto`, or an `xla.HloProto` that holds one.
     ///
     /// Fields that do not affect data movement are skipped. Opcodes that the compiler does not
-    /// support
-    /// lose their attributes: see [`Opcode::Other`].
+    /// support lose their attributes: see [`Opcode::Other`].
     ///
     /// # Errors
     ///

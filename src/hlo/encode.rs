@@ -7,8 +7,7 @@ use crate::{proto::xla, shape::Shape};
 
 impl Module {
     /// Writes a serialized `xla.HloModuleProto`, with every layout explicit. [`Module::decode`]
-    /// reads it
-    /// as the same module.
+    /// reads it as the same module.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let program_shape = xla::ProgramShape {
@@ -56,9 +55,8 @@ fn push(bytes: &mut Vec<u8>, tag: u8, message: &[u8]) {
 /// Serializes a computation whose instructions are numbered from `first`.
 fn encoded(computation: &Computation, id: i64, first: i64) -> Vec<u8> {
     let number = |place: usize| first + int64(place as u64);
-    let parameters = 0..computation.parameters().len();
     let program_shape = xla::ProgramShape {
-        parameters: parameters.map(|n| shape(computation.parameter_shape(n))).collect(),
+        parameters: computation.parameter_shapes().map(shape).collect(),
         result: Some(shape(computation.root_shape())),
         parameter_names: parameter_names(computation),
     };

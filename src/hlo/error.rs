@@ -133,8 +133,7 @@ impl HloError {
     }
 
     /// Returns the path of the invalid field from the module; `None` if the error concerns no
-    /// single
-    /// field.
+    /// single field.
     #[must_use]
     pub fn field(&self) -> Option<FieldPath> {
         match self {

@@ -12,12 +12,9 @@ use crate::{
 ///
 /// [`bytes`](Self::bytes) holds an array's elements in row-major order, whatever the layout of the
 /// literal that was read. Each element takes whole bytes, the least significant first: a `pred` is
-/// 0
-/// or 1; a type of less than 8 bits takes a byte, with its value in the low bits and 0 above them;
-/// a
-/// complex number is its real part, then its imaginary part. The bytes of a tuple are the bytes of
-/// its
-/// elements, one after the other.
+/// 0 or 1; a type of less than 8 bits takes a byte, with its value in the low bits and 0 above
+/// them; a complex number is its real part, then its imaginary part. The bytes of a tuple are the
+/// bytes of its elements, one after the other.
 ///
 /// ```
 /// use stridec::hlo::Literal;

@@ -2,8 +2,8 @@
 //!
 //! A [`Module`] is valid by construction: operands come before their users and callees before their
 //! callers, every shape follows from the operands and attributes, and parameters are numbered from
-//! 0.
-//! The rules are those in XLA's `hlo_instruction.cc`, `hlo_verifier.cc` and `shape_inference.cc`.
+//! 0. The rules are those in XLA's `hlo_instruction.cc`, `hlo_verifier.cc` and
+//! `shape_inference.cc`.
 //!
 //! ```
 //! use stridec::hlo::{Builder, Module, Opcode};
@@ -19,8 +19,7 @@
 //! ```
 //!
 //! Opcodes that the compiler does not support, such as `dot`, are kept as [`Opcode::Other`], so
-//! that
-//! a module that computes can be read and printed too.
+//! that a module that computes can be read and printed too.
 
 mod attributes;
 mod builder;
@@ -30,6 +29,7 @@ mod encode;
 mod error;
 mod infer;
 mod instruction;
+pub(crate) mod limits;
 mod literal;
 mod literal_proto;
 mod memory;
@@ -40,6 +40,11 @@ mod source_line;
 mod tests;
 mod text;
 mod wire;
+
+use limits::{
+    MAX_CALL_DEPTH, MAX_CALLED_SHAPES, MAX_COMPUTATIONS, MAX_INSTRUCTIONS, MAX_LITERAL_BYTES,
+    MAX_MODULE_BYTES,
+};
 
 pub use builder::Builder;
 pub use computation::Computation;
@@ -53,23 +58,3 @@ pub use opcode::{
     SliceDimension, Unary,
 };
 pub use source_line::SourceLine;
-
-/// The maximum number of instructions in a module, over all its computations.
-pub const MAX_INSTRUCTIONS: usize = 1 << 18;
-
-/// The maximum number of computations in a module.
-pub const MAX_COMPUTATIONS: usize = 1 << 16;
-
-/// The maximum nesting depth of calls and fusions.
-pub const MAX_CALL_DEPTH: usize = 256;
-
-/// The maximum number of bytes read of a module, without constants and skipped fields.
-pub const MAX_MODULE_BYTES: usize = 64 << 20;
-
-/// The maximum number of shapes among the operands of all calls and fusions. A tuple counts with
-/// all
-/// its elements.
-pub const MAX_CALLED_SHAPES: usize = 1 << 26;
-
-/// The maximum number of bytes of all constants in a module.
-pub const MAX_LITERAL_BYTES: usize = 64 << 20;

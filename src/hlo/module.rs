@@ -10,8 +10,7 @@ use crate::{
 ///
 /// Parameters and results are buffers with the layouts of [`parameters`](Self::parameters) and
 /// [`result`](Self::result), which come from `host_program_shape`. The layouts of instructions do
-/// not
-/// matter, except for `bitcast`.
+/// not matter, except for `bitcast`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Module {
     name: String,
@@ -47,9 +46,11 @@ impl Module {
             let (expected, given) = (expected.clone().into(), given.clone().into());
             Err(HloError::EntryLayout { field, expected, given })
         };
-        for (number, given) in parameters.iter().enumerate() {
+        for (number, (expected, given)) in
+            computation.parameter_shapes().zip(&parameters).enumerate()
+        {
             let field = path.clone().field("parameters").index(number);
-            fits(field, computation.parameter_shape(number), given)?;
+            fits(field, expected, given)?;
         }
         fits(path.field("result"), computation.root_shape(), &result)?;
         Ok(Self { name, computations, entry, parameters, result })
@@ -80,8 +81,7 @@ impl Module {
     }
 
     /// Returns the buffers that the program reads, by parameter number. A tuple has one buffer for
-    /// each
-    /// element.
+    /// each element.
     #[must_use]
     pub fn parameters(&self) -> &[Shape] {
         &self.parameters

@@ -6,8 +6,7 @@ use super::Literal;
 /// their places in [`Module::computations`](super::Module::computations).
 ///
 /// An opcode alone is not checked: [`Builder`](super::Builder) and the readers check it when they
-/// make
-/// an instruction.
+/// make an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Opcode {
@@ -26,12 +25,10 @@ pub enum Opcode {
     /// The unchanged value, perhaps in another layout.
     Copy,
     /// The operand's memory, read with the result's type, extents and layout. If the elements
-    /// differ in
-    /// width, only the bytes are equal.
+    /// differ in width, only the bytes are equal.
     Bitcast,
     /// The operand's bits as another type. A narrower type adds a minor-most dimension, a wider
-    /// type
-    /// removes it.
+    /// type removes it.
     BitcastConvert,
     /// The operand's elements, in row-major order of the logical indices whatever the layouts.
     Reshape,
@@ -44,8 +41,7 @@ pub enum Opcode {
         dimensions: Vec<usize>,
     },
     /// A repetition: dimension `k` of the operand is dimension `dimensions[k]` of the result, and
-    /// the
-    /// operand repeats along the other dimensions.
+    /// the operand repeats along the other dimensions.
     Broadcast {
         /// One dimension of the result for each dimension of the operand, in any order.
         dimensions: Vec<usize>,
@@ -77,16 +73,14 @@ pub enum Opcode {
         sizes: Vec<u64>,
     },
     /// The first operand with a part of it replaced by the second. The other operands are starts,
-    /// as for
-    /// [`DynamicSlice`](Self::DynamicSlice).
+    /// as for [`DynamicSlice`](Self::DynamicSlice).
     DynamicUpdateSlice,
     /// Slices of the first operand, with starts from the second.
     Gather(Box<Gather>),
     /// The first operand, parts of which are combined with the third at starts from the second.
     Scatter(Box<Scatter>),
     /// The elements of the first operand along some dimensions, combined with each other and with
-    /// the
-    /// second operand, a scalar, in any order.
+    /// the second operand, a scalar, in any order.
     Reduce {
         /// The dimensions that the result lacks.
         dimensions: Vec<usize>,
@@ -181,8 +175,7 @@ pub struct Gather {
     /// The dimension of the operand for each entry of an index vector.
     pub start_index_map: Vec<usize>,
     /// The dimension of the indices that holds the index vectors; equal to their rank if each
-    /// vector is
-    /// one scalar.
+    /// vector is one scalar.
     pub index_vector_dim: usize,
     /// The dimensions of the operand that match dimensions of the indices, ascending.
     pub operand_batching_dims: Vec<usize>,
@@ -202,8 +195,7 @@ pub struct Scatter {
     /// The dimension of the operand for each entry of an index vector.
     pub scatter_dims_to_operand_dims: Vec<usize>,
     /// The dimension of the indices that holds the index vectors; equal to their rank if each
-    /// vector is
-    /// one scalar.
+    /// vector is one scalar.
     pub index_vector_dim: usize,
     /// The dimensions of the operand that match dimensions of the indices, ascending.
     pub input_batching_dims: Vec<usize>,
@@ -232,8 +224,7 @@ macro_rules! names {
             }
 
             /// Returns the value that XLA calls `name`.
-            #[must_use]
-            pub fn from_name(name: &str) -> Option<Self> {
+            pub(super) fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|value| value.name() == name)
             }
         }

@@ -1,8 +1,8 @@
 //! Checks that several opcodes need.
 
-use super::{Inputs, Result};
+use super::{Inputs, Result, structure::unknown_computation};
 use crate::{
-    hlo::InstructionError,
+    hlo::{Computation, InstructionError},
     shape::{ElementType, FieldPath, Shape, ShapeError},
     xla::shape_util,
 };
@@ -41,8 +41,7 @@ impl<'a> Inputs<'a> {
     }
 
     /// Returns an operand that must be an array. Its extents are fixed: instructions with other
-    /// extents
-    /// have become [`Opcode::Other`](crate::hlo::Opcode::Other) already.
+    /// extents have become [`Opcode::Other`](crate::hlo::Opcode::Other) already.
     pub(super) fn array(&self, operand: usize) -> Result<ArrayShape<'a>> {
         let shape = self.operands[operand];
         match array(shape) {
@@ -80,6 +79,11 @@ impl<'a> Inputs<'a> {
     ) -> InstructionError {
         let given = self.operands[operand].clone().into();
         InstructionError::Operand { operand, expected: expected.into(), given }
+    }
+
+    /// Returns the computation that an instruction calls.
+    pub(super) fn callee(&self, computation: usize) -> Result<&'a Computation> {
+        self.computations.get(computation).ok_or_else(|| unknown_computation(0, computation))
     }
 
     /// Returns the declared shape, which must be an array.

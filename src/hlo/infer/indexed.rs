@@ -3,7 +3,6 @@
 use super::{
     Inputs, Result,
     checks::{ArrayShape, ascending, at_most, dimension, distinct, is_integer, one_each},
-    structure::unknown_computation,
 };
 use crate::{
     hlo::{Gather, InstructionError, Scatter},
@@ -44,8 +43,7 @@ fn first_operand<'a>(inputs: &Inputs<'a>, least: usize) -> Result<ArrayShape<'a>
 }
 
 /// Checks that the operands from `first` on are starts: one integer for each dimension, or one
-/// vector
-/// with all of them.
+/// vector with all of them.
 fn check_starts(inputs: &Inputs<'_>, first: usize, rank: usize) -> Result<()> {
     let given = inputs.operands.len() - first;
     let vector = given == 1 && inputs.operands[first].rank() == 1;
@@ -69,8 +67,7 @@ fn check_starts(inputs: &Inputs<'_>, first: usize, rank: usize) -> Result<()> {
 }
 
 /// The dimension numbers that gather and scatter share: the arrangement of the index vectors and
-/// the
-/// operand's dimension for each of their entries.
+/// the operand's dimension for each of their entries.
 struct Indices<'a> {
     names: [&'static str; 4],
     index_vector_dim: usize,
@@ -85,8 +82,7 @@ impl Indices<'_> {
     }
 
     /// Checks the dimension numbers; returns the extents of the indices without the dimension of
-    /// the
-    /// index vectors.
+    /// the index vectors.
     fn check(&self, operand: &ArrayShape<'_>, indices: &ArrayShape<'_>) -> Result<Vec<u64>> {
         let [_, map, operand_batching, indices_batching] = self.names;
         let rank = indices.rank();
@@ -248,11 +244,10 @@ pub(super) fn scatter(scatter: &Scatter, inputs: &Inputs<'_>) -> Result<Shape> {
 
 /// Checks that a computation combines two elements to one.
 fn check_combiner(computation: usize, inputs: &Inputs<'_>, operand: &ArrayShape<'_>) -> Result<()> {
-    let callee =
-        inputs.computations.get(computation).ok_or_else(|| unknown_computation(0, computation))?;
+    let callee = inputs.callee(computation)?;
     let scalar = operand.with_extents([])?;
-    let parameters = (0..callee.parameters().len()).map(|number| callee.parameter_shape(number));
-    let shapes: Vec<String> = parameters
+    let shapes: Vec<String> = callee
+        .parameter_shapes()
         .chain([callee.root_shape()])
         .map(|shape| shape.without_layout().to_string())
         .collect();

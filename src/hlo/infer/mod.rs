@@ -1,6 +1,5 @@
 //! The result shape of an instruction, from its operands and attributes. The rules are those in
-//! XLA's
-//! `shape_inference.cc`.
+//! XLA's `shape_inference.cc`.
 
 mod checks;
 mod elementwise;
@@ -48,14 +47,12 @@ pub(super) fn is_dynamic(shape: &Shape) -> bool {
 }
 
 /// Infers the shape of an instruction. Its layouts are missing, or copied from an operand or from
-/// the
-/// declared shape.
+/// the declared shape.
 ///
 /// # Errors
 ///
 /// Returns an error if the operands or the attributes break a rule of the opcode, or if the
-/// declared
-/// shape differs from the inferred one.
+/// declared shape differs from the inferred one.
 pub(super) fn infer(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Shape> {
     let inferred = infer_undeclared(opcode, inputs)?;
     match inputs.declared {

@@ -1,6 +1,6 @@
 //! Reduce: combines the elements along some dimensions.
 
-use super::{Inputs, Result, checks::distinct, structure::unknown_computation};
+use super::{Inputs, Result, checks::distinct};
 use crate::{
     hlo::InstructionError,
     shape::{FieldPath, Shape},
@@ -18,10 +18,8 @@ pub(super) fn reduce(
         return Err(inputs.operand_error(1, "a scalar"));
     }
     distinct(|| FieldPath::new("dimensions"), dimensions, array.rank())?;
-    let callee =
-        inputs.computations.get(computation).ok_or_else(|| unknown_computation(0, computation))?;
-    let parameters = (0..callee.parameters().len()).map(|number| callee.parameter_shape(number));
-    let shapes: Vec<&Shape> = parameters.chain([callee.root_shape()]).collect();
+    let callee = inputs.callee(computation)?;
+    let shapes: Vec<&Shape> = callee.parameter_shapes().chain([callee.root_shape()]).collect();
     if shapes.len() != 3 || shapes.iter().any(|shape| !shape.is_array() || shape.rank() != 0) {
         return Err(InstructionError::Callee {
             expected: "a computation of two scalars that gives a scalar".to_owned(),

@@ -57,12 +57,11 @@ pub(super) fn element(index: usize, inputs: &Inputs<'_>) -> Result<Shape> {
 }
 
 pub(super) fn call(computation: usize, inputs: &Inputs<'_>) -> Result<Shape> {
-    let Some(callee) = inputs.computations.get(computation) else {
-        return Err(unknown_computation(0, computation));
-    };
+    let callee = inputs.callee(computation)?;
     inputs.expect(callee.parameters().len())?;
-    for (number, given) in inputs.operands.iter().enumerate() {
-        let expected = callee.parameter_shape(number);
+    for (number, (given, expected)) in
+        inputs.operands.iter().zip(callee.parameter_shapes()).enumerate()
+    {
         if !shape_util::compatible(expected, given) {
             let expected =
                 format!("{}, as parameter {number} of the callee", expected.without_layout());

@@ -16,8 +16,7 @@ const COPIES: [&str; 3] = ["copy", "transpose", "copy-start"];
 
 impl MemoryReport {
     /// Describes the changes from `self` to `new`, with a summary in the first line; `None` if
-    /// there are
-    /// none. `stridec diff` prints this text.
+    /// there are none. `stridec diff` prints this text.
     ///
     /// ```
     /// use stridec::hlo::MemoryReport;

@@ -7,8 +7,7 @@ use crate::shape::Shape;
 const MAX_TRIED: usize = 10_000;
 
 /// Finds the order of dimensions that takes the fewest bytes under the same tiling, and measures
-/// it;
-/// `None` if no order takes fewer bytes than the array's own.
+/// it; `None` if no order takes fewer bytes than the array's own.
 ///
 /// Tiles cover only the minor-most dimensions, so all other dimensions keep their relative order.
 ///

@@ -51,10 +51,8 @@ pub struct InstructionMemory {
     /// The memory of the result; `None` if an extent is unknown or the layout has no strides.
     pub memory: Option<Footprint>,
     /// True if the instruction has a buffer of its own. Tuples, their elements, bitcasts,
-    /// parameters and
-    /// roots of callees have none, and neither has any instruction in a fusion or in a computation
-    /// that
-    /// is applied to elements.
+    /// parameters and roots of callees have none, and neither has any instruction in a fusion or in
+    /// a computation that is applied to elements.
     pub has_buffer: bool,
 }
 
@@ -64,8 +62,7 @@ impl MemoryReport {
     /// # Errors
     ///
     /// Returns an error if `bytes` are no such message, if a shape is invalid, or if there are too
-    /// many
-    /// instructions.
+    /// many instructions.
     pub fn of_proto(bytes: &[u8]) -> Result<Self, HloError> {
         Ok(proto::scan(bytes)?.report())
     }
@@ -86,8 +83,7 @@ impl MemoryReport {
     }
 
     /// Returns the number of bytes of the buffers that are neither a parameter nor the result of
-    /// the
-    /// entry.
+    /// the entry.
     #[must_use]
     pub fn temporaries_bytes(&self) -> u64 {
         self.total_bytes.saturating_sub(self.parameters_bytes).saturating_sub(self.results_bytes)

@@ -33,8 +33,7 @@ pub(super) struct ScannedModule<'a> {
     /// The index into `shapes` for each serialized or printed shape.
     shape_numbers: HashMap<&'a [u8], usize>,
     /// The number of the entry; `None` if the instructions of all computations are counted like
-    /// those of
-    /// an entry.
+    /// those of an entry.
     pub(super) entry: Option<i64>,
     /// The numbers of the computations that are applied to elements or fused.
     pub(super) applied: HashSet<i64>,
@@ -77,8 +76,7 @@ impl<'a> ScannedModule<'a> {
     }
 
     /// Adds an instruction to the last computation. Calls `read` to parse its shape, unless the
-    /// same
-    /// bytes `from` were parsed before.
+    /// same bytes `from` were parsed before.
     pub(super) fn instruction(
         &mut self,
         name: &'a str,

@@ -7,8 +7,8 @@ use crate::xla::human_readable_num_bytes as num_bytes;
 
 impl MemoryReport {
     /// Formats the `top` buffers with the most padding, and the sums. If another order of
-    /// dimensions takes
-    /// fewer bytes, it is shown below its buffer. `stridec memory` prints this table.
+    /// dimensions takes fewer bytes, it is shown below its buffer. `stridec memory` prints this
+    /// table.
     ///
     /// ```
     /// use stridec::hlo::MemoryReport;

@@ -126,8 +126,7 @@ struct Allocation<'a> {
 }
 
 /// Scans the allocations of a report. Each allocation has a line `Shape:`, and a line `Size:`
-/// begins
-/// the next allocation.
+/// begins the next allocation.
 fn scan_report(text: &str) -> Result<ScannedModule<'_>> {
     let cursor = Cursor::new(text);
     let mut scan = ScannedModule::default();
@@ -179,8 +178,7 @@ impl<'a> Allocation<'a> {
     }
 
     /// Adds tiles to a shape that is printed without them, if its printed size shows that it has
-    /// some.
-    /// Old versions of XLA and reports of vector memory omit tiles.
+    /// some. Old versions of XLA and reports of vector memory omit tiles.
     fn with_tiles(self, shape: Shape) -> Shape {
         let fits_printed_size = |shape: &Shape| {
             Footprint::of(shape).is_some_and(|memory| {

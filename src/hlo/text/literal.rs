@@ -11,8 +11,7 @@ type Result<T> = std::result::Result<T, HloError>;
 
 /// Reads the value of a constant up to the closing `)`, which stays unread: a number, nested braces
 /// with one level for each dimension, or values in parentheses. Returns `None` if the value is
-/// elided
-/// as `{...}`.
+/// elided as `{...}`.
 pub(super) fn literal(cursor: &mut Cursor<'_>, shape: &Shape) -> Result<Option<Literal>> {
     let start = cursor.position();
     if is_dynamic(shape) {

@@ -9,8 +9,7 @@
 //! ```
 //!
 //! Names may begin with `%`. Comments are allowed between any two tokens. `FileNames` and the
-//! tables
-//! after it give the source lines of instructions. Attributes that stridec does not need are
+//! tables after it give the source lines of instructions. Attributes that stridec does not need are
 //! skipped.
 
 mod attributes;

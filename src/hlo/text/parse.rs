@@ -15,10 +15,8 @@ impl Module {
     /// Reads HLO text, as XLA prints it and `--xla_dump_to` writes it.
     ///
     /// Names may lack `%`, operands may lack shapes, and shapes may lack layouts, which then are
-    /// the
-    /// default ones. Without `entry_computation_layout`, the buffers have the layouts of the
-    /// parameters
-    /// and the root.
+    /// the default ones. Without `entry_computation_layout`, the buffers have the layouts of the
+    /// parameters and the root.
     ///
     /// ```
     /// use stridec::hlo::Module;
@@ -49,12 +47,8 @@ impl Module {
         let Some(entry) = entry else {
             return Err(cursor.unexpected("`ENTRY` and a computation"));
         };
-        let (parameters, result) = buffers.unwrap_or_else(|| {
-            let computation = &builder.computations()[entry];
-            let numbers = 0..computation.parameters().len();
-            let parameters = numbers.map(|n| computation.parameter_shape(n).clone()).collect();
-            (parameters, computation.root_shape().clone())
-        });
+        let (parameters, result) =
+            buffers.unwrap_or_else(|| builder.computations()[entry].signature());
         builder.module(entry, parameters, result)
     }
 }

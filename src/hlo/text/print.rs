@@ -37,8 +37,7 @@ impl Display for Module {
 
 impl Module {
     /// Formats an instruction as XLA prints it: `pad(x, zero), padding=0_1x0_0`. Constants of more
-    /// than 8
-    /// elements are elided as `{...}`.
+    /// than 8 elements are elided as `{...}`.
     ///
     /// # Panics
     ///

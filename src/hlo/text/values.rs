@@ -7,8 +7,7 @@ use crate::shape::ElementType;
 /// Returns the bits of a value; `None` if the type has no such value.
 ///
 /// Integers are decimal and must be in the type's range. Floats are decimal, `inf` or `nan`, which
-/// may
-/// have a payload as in `nan(0x1)`. Values of `pred` are true, false, 0 or 1.
+/// may have a payload as in `nan(0x1)`. Values of `pred` are true, false, 0 or 1.
 pub(super) fn bits(element_type: ElementType, text: &str) -> Option<u128> {
     if element_type == ElementType::Pred {
         return match text {

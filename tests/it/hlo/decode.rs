@@ -4,9 +4,8 @@
 use prost::Message;
 use stridec::{
     ErrorKind,
-    hlo::{
-        MAX_COMPUTATIONS, MAX_INSTRUCTIONS, MAX_LITERAL_BYTES, MAX_MODULE_BYTES, Module, SourceLine,
-    },
+    hlo::{Module, SourceLine},
+    internals::{MAX_COMPUTATIONS, MAX_INSTRUCTIONS, MAX_LITERAL_BYTES, MAX_MODULE_BYTES},
     proto::xla,
     shape::Shape,
     xla::shape_util,
