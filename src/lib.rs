@@ -123,8 +123,8 @@
 //! | module | contains |
 //! |---|---|
 //! | [`shape`] | element types, shapes, layouts, their notation and protos |
-//! | [`stride`] | shapes lowered to strides, tiles included; DirectML's buffer descriptions |
-//! | [`notation`] | the notations of other systems, read and written |
+//! | [`stride`] | shapes lowered to strides, tiles included |
+//! | [`notation`] | the layouts of other systems, as data and as text |
 //! | [`window`] | the map from destination indices to source indices: identity, slices |
 //! | [`nest`] | the loop nest of an operation, and its passes |
 //! | [`schedule`] | the choice of a strategy for a target |

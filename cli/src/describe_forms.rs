@@ -4,11 +4,11 @@ use std::fmt::Display;
 
 use serde_json::{Map, Value, json};
 use stridec::{
-    notation::{Array, Form, Kind, memory_formats},
-    stride::{
-        BufferTensorDesc, PaddingReport, StrideDescriptor, StrideError,
-        interchange::{DlPack, NumpyArray, PjrtMemoryLayout},
+    notation::{
+        Array, DlPack, Form, Kind, NumpyArray, PjrtMemoryLayout, dml::BufferTensorDesc,
+        memory_formats,
     },
+    stride::{PaddingReport, StrideDescriptor, StrideError},
 };
 
 /// The name of each form, and the form: a text, fields, or `{"unsupported": why}`.

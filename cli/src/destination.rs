@@ -2,8 +2,9 @@
 
 use stridec::{
     Error, Tensor,
+    notation::dml::minor_to_major_from_letters,
     shape::{Layout, Shape},
-    stride::{StrideDescriptor, minor_to_major_from_letters},
+    stride::StrideDescriptor,
 };
 
 use super::{errors::Failure, shape_arg::tensor};

@@ -5,11 +5,11 @@ use std::{
     ops::Range,
 };
 
-use super::{Kind, NotationError, chain, cursor::Result};
+use super::{Kind, NotationError, chain, cursor::Result, dml::BufferTensorDesc};
 use crate::{
     error_kind::ErrorKind,
     shape::{ElementType, Notation, ParseError, Shape, StridedShape},
-    stride::{BufferTensorDesc, StrideDescriptor, StrideError},
+    stride::{StrideDescriptor, StrideError},
 };
 
 /// An array in memory: the place of each element, and the form in which operations take it.
@@ -160,14 +160,7 @@ impl TryFrom<StridedShape> for Array {
     type Error = StrideError;
 
     fn try_from(shape: StridedShape) -> std::result::Result<Self, StrideError> {
-        let descriptor = StrideDescriptor::strided(
-            shape.element_type(),
-            shape.element_size_in_bits(),
-            shape.sizes(),
-            shape.strides(),
-            shape.offset(),
-        )?;
-        Ok(Self { descriptor, form: Form::Strided(shape) })
+        Ok(Self { descriptor: StrideDescriptor::try_from(&shape)?, form: Form::Strided(shape) })
     }
 }
 

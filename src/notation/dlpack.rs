@@ -6,10 +6,84 @@
 use super::{
     Array,
     cursor::{Cursor, Result},
-    literal::{Fields, Value, ValueKind, value},
-    numpy::packed,
+    literal::{NamedValues, Value, ValueKind, value},
+    strides::{byte_offset, packed_strides, plain_strides, refusal},
+    types::dlpack_type,
 };
-use crate::{shape::ParseError, stride::interchange::DlPack};
+use crate::{
+    shape::{ElementType, ParseError},
+    stride::{StrideDescriptor, StrideError},
+};
+
+/// The fields of a `DLTensor` but for its data and device; DLPack 1.1.
+///
+/// ```
+/// use stridec::{notation::DlPack, shape::Shape, stride::StrideDescriptor};
+/// let tensor = StrideDescriptor::try_from(&"f32[2,3]{0,1}".parse::<Shape>()?)?;
+/// let dlpack = DlPack::try_from(&tensor)?;
+/// assert_eq!((dlpack.shape, dlpack.strides), (vec![2, 3], vec![1, 2]));
+/// assert_eq!((dlpack.code, dlpack.bits, dlpack.lanes), (2, 32, 1)); // kDLFloat
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct DlPack {
+    /// Extents.
+    pub shape: Vec<i64>,
+    /// Distances between neighbours, in elements.
+    pub strides: Vec<i64>,
+    /// `DLDataTypeCode`.
+    pub code: u8,
+    /// Bits of a value.
+    pub bits: u8,
+    /// Values of an element: 1.
+    pub lanes: u16,
+    /// Where the element at index 0 lies, in bytes.
+    pub byte_offset: u64,
+    /// `DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED`: values below 8 bits take a byte each, and are not packed.
+    pub is_subbyte_type_padded: bool,
+}
+
+impl TryFrom<&StrideDescriptor> for DlPack {
+    type Error = StrideError;
+
+    fn try_from(tensor: &StrideDescriptor) -> std::result::Result<Self, StrideError> {
+        let strides = plain_strides(tensor)?;
+        let element_type = tensor.element_type();
+        let no_elements = StrideError::NoElements { element_type };
+        let (code, bits) = dlpack_type(element_type).ok_or(no_elements)?;
+        let padded = bits < 8 && tensor.element_bits() == 8;
+        if tensor.element_bits() != u32::from(bits) && !padded {
+            return Err(refusal(
+                "element_size_in_bits",
+                format!("E({})", tensor.element_bits()),
+                "DLPack packs the type's own bits, or gives values below a byte a byte",
+            ));
+        }
+        Ok(Self {
+            shape: tensor.sizes().iter().filter_map(|&size| i64::try_from(size).ok()).collect(),
+            strides,
+            code,
+            bits,
+            lanes: 1,
+            byte_offset: byte_offset(tensor, tensor.element_bits())?,
+            is_subbyte_type_padded: padded,
+        })
+    }
+}
+
+impl DlPack {
+    /// The element type that a `DLDataTypeCode` and the bits of a value say; `None` where XLA has no such type.
+    ///
+    /// ```
+    /// use stridec::{notation::DlPack, shape::ElementType};
+    /// assert_eq!(DlPack::element_type(4, 16), Some(ElementType::Bf16));
+    /// ```
+    #[must_use]
+    pub fn element_type(code: u8, bits: u8) -> Option<ElementType> {
+        ElementType::ALL.into_iter().find(|&kind| dlpack_type(kind) == Some((code, bits)))
+    }
+}
 
 const NAMES: [&str; 7] =
     ["code", "bits", "lanes", "shape", "strides", "byte_offset", "is_subbyte_type_padded"];
@@ -35,7 +109,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
     let mut sizes = require("shape")?.naturals(cursor)?;
     let mut strides = match field("strides") {
         Some(strides) => strides.numbers(cursor)?,
-        None => packed(&sizes, 1)
+        None => packed_strides(&sizes, 1)
             .ok_or_else(|| ParseError::new(place.clone(), "expected at most 2^63-1 elements"))?,
     };
     let lanes = field("lanes").map_or(Ok(1), |lanes| lanes.natural(cursor))?;
@@ -68,7 +142,7 @@ fn offset(cursor: &Cursor<'_>, given: Option<&Value<'_>>, bits: u32) -> Result<u
         .ok_or_else(|| given.wrong(cursor, "a whole number of elements, in bytes"))
 }
 
-fn is_true(cursor: &Cursor<'_>, fields: &Fields<'_>, name: &str) -> Result<bool> {
+fn is_true(cursor: &Cursor<'_>, fields: &NamedValues<'_>, name: &str) -> Result<bool> {
     match fields.get(&[name], usize::MAX).map(|value| (&value.kind, value)) {
         None | Some((ValueKind::Name("false" | "False"), _)) => Ok(false),
         Some((ValueKind::Name("true" | "True"), _)) => Ok(true),
@@ -83,4 +157,57 @@ pub(super) fn write(array: &Array) -> std::result::Result<String, String> {
     Ok(format!(
         "{{\"code\": {code}, \"bits\": {bits}, \"lanes\": {lanes}, \"shape\": {shape:?}, \"strides\": {strides:?}, \"byte_offset\": {byte_offset}{padded}}}"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shape::Shape;
+
+    fn dlpack(text: &str) -> std::result::Result<DlPack, StrideError> {
+        DlPack::try_from(&StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap())
+    }
+
+    #[test]
+    fn types_and_their_bits() {
+        for (text, code, bits, padded) in [
+            ("pred[2]", 6, 8, false),
+            ("s4[2]", 0, 4, true),
+            ("u4[2]{0:E(4)}", 1, 4, false),
+            ("bf16[2]", 4, 16, false),
+            ("c128[2]", 5, 128, false),
+            ("f8e4m3fn[2]", 10, 8, false),
+            ("f4e2m1fn[2]{0:E(4)}", 17, 4, false),
+        ] {
+            let given = dlpack(text).unwrap();
+            let given = (given.code, given.bits, given.is_subbyte_type_padded);
+            assert_eq!(given, (code, bits, padded), "{text}");
+            let element_type = text.parse::<Shape>().unwrap().element_type();
+            assert_eq!(DlPack::element_type(code, given.1), Some(element_type), "{text}");
+        }
+    }
+
+    #[test]
+    fn refusals_say_why() {
+        for (text, why) in [
+            (
+                "s8[2]{0:E(16)}",
+                "element_size_in_bits: E(16) is not supported; DLPack packs the type's own bits, or gives values below a byte a byte",
+            ),
+            (
+                "f32[8,8]{1,0:T(4,4)}",
+                "tiles: a tile that takes dimension 0 apart is not supported; expected one stride for each dimension",
+            ),
+            (
+                "f32[8]{0:M(4)}",
+                "dynamic_shape_metadata_prefix_bytes: M(4) is not supported; expected memory that starts with the data",
+            ),
+        ] {
+            assert_eq!(dlpack(text).unwrap_err().to_string(), why);
+        }
+        let odd = StrideDescriptor::strided(ElementType::S4, 4, &[2], &[1], 1).unwrap();
+        assert!(DlPack::try_from(&odd).is_err());
+        let offset = StrideDescriptor::strided(ElementType::F32, 0, &[2], &[1], 3).unwrap();
+        assert_eq!(DlPack::try_from(&offset).unwrap().byte_offset, 12);
+    }
 }

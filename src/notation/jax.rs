@@ -8,7 +8,7 @@ use super::{
     Array,
     array::at,
     cursor::{Cursor, Result},
-    literal::{Fields, Value, ValueKind, value},
+    literal::{NamedValues, Value, ValueKind, value},
     prefix::{Prefix, written},
     xla,
 };
@@ -98,7 +98,7 @@ fn tile(cursor: &Cursor<'_>, given: &Value<'_>) -> Result<Tile> {
 /// Bits of an element as JAX tells XLA: what was passed, or else those of an integer below a byte; 0 for the type's own.
 fn element_bits(
     cursor: &Cursor<'_>,
-    fields: &Fields<'_>,
+    fields: &NamedValues<'_>,
     element_type: ElementType,
 ) -> Result<u64> {
     let passed = fields.get(&BITS, 2).map_or(Ok(0), |bits| bits.natural(cursor))?;

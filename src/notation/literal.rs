@@ -31,15 +31,15 @@ pub(super) enum ValueKind<'a> {
     /// A word that is no call: `None`, `null`, `torch.float32`.
     Name(&'a str),
     List(Vec<Value<'a>>),
-    Map(Fields<'a>),
-    Call(&'a str, Fields<'a>),
+    Map(NamedValues<'a>),
+    Call(&'a str, NamedValues<'a>),
     /// The value of an argument that says nothing about memory.
     Skipped,
 }
 
 /// The arguments of a call, or the entries of a map.
 #[derive(Clone, Debug)]
-pub(super) struct Fields<'a> {
+pub(super) struct NamedValues<'a> {
     pub(super) place: Range<usize>,
     fields: Vec<Field<'a>>,
 }
@@ -62,14 +62,14 @@ pub(super) fn value<'a>(cursor: &mut Cursor<'a>) -> Result<Value<'a>> {
 }
 
 /// `name=value` pairs up to the end of the text, with blanks or commas between them.
-pub(super) fn assignments<'a>(cursor: &mut Cursor<'a>) -> Result<Fields<'a>> {
+pub(super) fn assignments<'a>(cursor: &mut Cursor<'a>) -> Result<NamedValues<'a>> {
     cursor.skip_blanks();
     let start = cursor.position();
     let mut fields = Vec::new();
     loop {
         cursor.skip_blanks();
         if cursor.rest().is_empty() {
-            return Ok(Fields { place: start..cursor.position(), fields });
+            return Ok(NamedValues { place: start..cursor.position(), fields });
         }
         let (name, place) = cursor.word(in_name);
         if name.is_empty() {
@@ -146,10 +146,10 @@ fn map<'a>(cursor: &mut Cursor<'a>, depth: usize) -> Result<ValueKind<'a>> {
         fields.push(Field { name: Some((name, key.place)), value: nested(cursor, depth)? });
         Ok(())
     })?;
-    Ok(ValueKind::Map(Fields { place: start..cursor.position(), fields }))
+    Ok(ValueKind::Map(NamedValues { place: start..cursor.position(), fields }))
 }
 
-fn arguments<'a>(cursor: &mut Cursor<'a>, depth: usize) -> Result<Fields<'a>> {
+fn arguments<'a>(cursor: &mut Cursor<'a>, depth: usize) -> Result<NamedValues<'a>> {
     let (start, mut fields) = (cursor.position(), Vec::new());
     separated(cursor, ")", |cursor| {
         let mut ahead = cursor.clone();
@@ -163,7 +163,7 @@ fn arguments<'a>(cursor: &mut Cursor<'a>, depth: usize) -> Result<Fields<'a>> {
         fields.push(Field { name: named.then_some((name, place)), value });
         Ok(())
     })?;
-    Ok(Fields { place: start..cursor.position(), fields })
+    Ok(NamedValues { place: start..cursor.position(), fields })
 }
 
 fn quoted<'a>(cursor: &mut Cursor<'a>, quote: char) -> Result<&'a str> {
@@ -239,7 +239,7 @@ impl<'a> Value<'a> {
     }
 }
 
-impl<'a> Fields<'a> {
+impl<'a> NamedValues<'a> {
     /// The field of one of these names, or else the argument without a name at `position`.
     pub(super) fn get(&self, names: &[&str], position: usize) -> Option<&Value<'a>> {
         let named =

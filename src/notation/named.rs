@@ -15,13 +15,13 @@ use crate::{
 };
 
 /// A name, and the layout that it gives an array; `None` where the array has none of this name.
-pub(super) struct Format {
+pub(super) struct NamedFormat {
     name: &'static str,
     layout: fn(ElementType, &[u64]) -> Option<Layout>,
 }
 
 /// The names of a system.
-pub(super) type Formats = &'static [Format];
+pub(super) type NamedFormats = &'static [NamedFormat];
 
 /// The dimensions in order, the one `from_last` places before the end moved to it: channels last.
 fn channels_last(rank: usize, from_last: usize) -> Option<Layout> {
@@ -42,26 +42,35 @@ fn line(element_type: ElementType) -> Option<u64> {
 }
 
 /// `TensorFormat` of `NvInferRuntimeBase.h`.
-pub(super) const TENSORRT: Formats = &[
-    Format { name: "kLINEAR", layout: |_, sizes| Some(Layout::default_for_rank(sizes.len())) },
-    Format { name: "kCHW2", layout: |_, sizes| vectors(sizes.len(), 3, 2) },
-    Format { name: "kCHW4", layout: |_, sizes| vectors(sizes.len(), 3, 4) },
-    Format { name: "kCHW16", layout: |_, sizes| vectors(sizes.len(), 3, 16) },
-    Format { name: "kCHW32", layout: |_, sizes| vectors(sizes.len(), 3, 32) },
-    Format { name: "kCDHW32", layout: |_, sizes| vectors(sizes.len(), 4, 32) },
-    Format { name: "kHWC", layout: |_, sizes| channels_last(sizes.len(), 3) },
-    Format { name: "kHWC8", layout: |_, sizes| Some(channels_last(sizes.len(), 3)?.tiled([8])) },
-    Format { name: "kHWC16", layout: |_, sizes| Some(channels_last(sizes.len(), 3)?.tiled([16])) },
-    Format { name: "kDHWC", layout: |_, sizes| channels_last(sizes.len(), 4) },
-    Format { name: "kDHWC8", layout: |_, sizes| Some(channels_last(sizes.len(), 4)?.tiled([8])) },
-    Format {
+pub(super) const TENSORRT: NamedFormats = &[
+    NamedFormat { name: "kLINEAR", layout: |_, sizes| Some(Layout::default_for_rank(sizes.len())) },
+    NamedFormat { name: "kCHW2", layout: |_, sizes| vectors(sizes.len(), 3, 2) },
+    NamedFormat { name: "kCHW4", layout: |_, sizes| vectors(sizes.len(), 3, 4) },
+    NamedFormat { name: "kCHW16", layout: |_, sizes| vectors(sizes.len(), 3, 16) },
+    NamedFormat { name: "kCHW32", layout: |_, sizes| vectors(sizes.len(), 3, 32) },
+    NamedFormat { name: "kCDHW32", layout: |_, sizes| vectors(sizes.len(), 4, 32) },
+    NamedFormat { name: "kHWC", layout: |_, sizes| channels_last(sizes.len(), 3) },
+    NamedFormat {
+        name: "kHWC8",
+        layout: |_, sizes| Some(channels_last(sizes.len(), 3)?.tiled([8])),
+    },
+    NamedFormat {
+        name: "kHWC16",
+        layout: |_, sizes| Some(channels_last(sizes.len(), 3)?.tiled([16])),
+    },
+    NamedFormat { name: "kDHWC", layout: |_, sizes| channels_last(sizes.len(), 4) },
+    NamedFormat {
+        name: "kDHWC8",
+        layout: |_, sizes| Some(channels_last(sizes.len(), 4)?.tiled([8])),
+    },
+    NamedFormat {
         name: "kDLA_LINEAR",
         layout: |element_type, sizes| {
             (sizes.len() >= 3).then_some(())?;
             Some(Layout::default_for_rank(sizes.len()).tiled([line(element_type)?]))
         },
     },
-    Format {
+    NamedFormat {
         name: "kDLA_HWC4",
         layout: |element_type, sizes| {
             let channels = *sizes.get(sizes.len().checked_sub(3)?)?;
@@ -74,14 +83,17 @@ pub(super) const TENSORRT: Formats = &[
 ];
 
 /// `cudnnTensorFormat_t`, the vectorized one with the vector's size as the documentation writes it.
-pub(super) const CUDNN: Formats = &[
-    Format {
+pub(super) const CUDNN: NamedFormats = &[
+    NamedFormat {
         name: "NCHW",
         layout: |_, sizes| (sizes.len() == 4).then(|| Layout::default_for_rank(4)),
     },
-    Format { name: "NHWC", layout: |_, sizes| (sizes.len() == 4).then(|| channels_last(4, 3))? },
-    Format { name: "NC/4HW4", layout: |_, sizes| whole_vectors(sizes, 4) },
-    Format { name: "NC/32HW32", layout: |_, sizes| whole_vectors(sizes, 32) },
+    NamedFormat {
+        name: "NHWC",
+        layout: |_, sizes| (sizes.len() == 4).then(|| channels_last(4, 3))?,
+    },
+    NamedFormat { name: "NC/4HW4", layout: |_, sizes| whole_vectors(sizes, 4) },
+    NamedFormat { name: "NC/32HW32", layout: |_, sizes| whole_vectors(sizes, 32) },
 ];
 
 fn whole_vectors(sizes: &[u64], size: u64) -> Option<Layout> {
@@ -89,13 +101,25 @@ fn whole_vectors(sizes: &[u64], size: u64) -> Option<Layout> {
 }
 
 /// `core/mlas/lib/reorder.cpp`.
-pub(super) const ONNXRUNTIME: Formats = &[
-    Format { name: "NCHWc 8", layout: |_, sizes| (sizes.len() == 4).then(|| vectors(4, 3, 8))? },
-    Format { name: "NCHWc 16", layout: |_, sizes| (sizes.len() == 4).then(|| vectors(4, 3, 16))? },
-    Format { name: "OIHWBo 8", layout: |_, sizes| (sizes.len() == 4).then(|| vectors(4, 4, 8))? },
-    Format { name: "OIHWBo 16", layout: |_, sizes| (sizes.len() == 4).then(|| vectors(4, 4, 16))? },
-    Format { name: "OIHWBiBo 8", layout: |_, sizes| filters(sizes, 8) },
-    Format { name: "OIHWBiBo 16", layout: |_, sizes| filters(sizes, 16) },
+pub(super) const ONNXRUNTIME: NamedFormats = &[
+    NamedFormat {
+        name: "NCHWc 8",
+        layout: |_, sizes| (sizes.len() == 4).then(|| vectors(4, 3, 8))?,
+    },
+    NamedFormat {
+        name: "NCHWc 16",
+        layout: |_, sizes| (sizes.len() == 4).then(|| vectors(4, 3, 16))?,
+    },
+    NamedFormat {
+        name: "OIHWBo 8",
+        layout: |_, sizes| (sizes.len() == 4).then(|| vectors(4, 4, 8))?,
+    },
+    NamedFormat {
+        name: "OIHWBo 16",
+        layout: |_, sizes| (sizes.len() == 4).then(|| vectors(4, 4, 16))?,
+    },
+    NamedFormat { name: "OIHWBiBo 8", layout: |_, sizes| filters(sizes, 8) },
+    NamedFormat { name: "OIHWBiBo 16", layout: |_, sizes| filters(sizes, 16) },
 ];
 
 fn filters(sizes: &[u64], size: u64) -> Option<Layout> {
@@ -103,7 +127,7 @@ fn filters(sizes: &[u64], size: u64) -> Option<Layout> {
     (sizes.len() == 4).then_some(blocks)
 }
 
-pub(super) fn read(cursor: &mut Cursor<'_>, formats: Formats) -> Result<Array> {
+pub(super) fn read(cursor: &mut Cursor<'_>, formats: NamedFormats) -> Result<Array> {
     let Prefix { element_type, element_bits, sizes } = Prefix::read(cursor)?;
     cursor.skip_blanks();
     let start = cursor.position();
@@ -123,10 +147,10 @@ pub(super) fn read(cursor: &mut Cursor<'_>, formats: Formats) -> Result<Array> {
 }
 
 /// The first name of a layout whose elements lie where those of the array do, in as much memory.
-pub(super) fn write(array: &Array, formats: Formats) -> std::result::Result<String, String> {
+pub(super) fn write(array: &Array, formats: NamedFormats) -> std::result::Result<String, String> {
     let tensor = array.descriptor();
     let (element_type, sizes) = (tensor.element_type(), tensor.sizes());
-    let is_same = |format: &&Format| {
+    let is_same = |format: &&NamedFormat| {
         let layout = (format.layout)(element_type, sizes)?;
         let shape = Shape::new(element_type, sizes.iter().copied(), layout).ok()?;
         let other = StrideDescriptor::try_from(&shape).ok()?;

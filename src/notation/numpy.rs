@@ -8,12 +8,81 @@ use super::{
     array::at,
     cursor::{Cursor, Result},
     jax::tuple,
-    literal::{Fields, Value, ValueKind, assignments, value},
+    literal::{NamedValues, Value, ValueKind, assignments, value},
+    strides::{byte_offset, expect_element_bits, from_byte_strides, packed_strides, plain_strides},
+    types::{from_numpy_dtype, from_numpy_typestr, numpy_dtype},
 };
 use crate::{
     shape::{ElementType, ParseError, StridedShape},
-    stride::interchange::{NumpyArray, from_byte_strides},
+    stride::{StrideDescriptor, StrideError},
 };
+
+/// A numpy array's `dtype`, `shape` and `strides`, and where in the buffer it starts.
+///
+/// ```
+/// use stridec::{notation::NumpyArray, shape::Shape, stride::StrideDescriptor};
+/// let tensor = StrideDescriptor::try_from(&"f32[1,1,3,5]{1,3,2,0}".parse::<Shape>()?)?;
+/// let array = NumpyArray::try_from(&tensor)?;
+/// assert_eq!((array.dtype, array.strides), ("float32", vec![60, 60, 20, 4]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct NumpyArray {
+    /// What `numpy.dtype` takes; the package `ml_dtypes` registers what numpy itself lacks.
+    pub dtype: &'static str,
+    /// Extents.
+    pub shape: Vec<u64>,
+    /// Distances between neighbours, in bytes.
+    pub strides: Vec<i64>,
+    /// Where the element at index 0 lies, in bytes.
+    pub offset: u64,
+}
+
+impl TryFrom<&StrideDescriptor> for NumpyArray {
+    type Error = StrideError;
+
+    fn try_from(tensor: &StrideDescriptor) -> std::result::Result<Self, StrideError> {
+        let element_type = tensor.element_type();
+        let no_elements = || StrideError::NoElements { element_type };
+        let bits = element_type.storage_bits().ok_or_else(no_elements)?;
+        expect_element_bits(tensor, bits)?;
+        let bytes = i64::from(bits / 8);
+        let too_large = StrideError::TooLarge { what: "strides" };
+        let strides = plain_strides(tensor)?
+            .into_iter()
+            .map(|stride| stride.checked_mul(bytes))
+            .collect::<Option<_>>()
+            .ok_or(too_large)?;
+        Ok(Self {
+            dtype: numpy_dtype(element_type).ok_or_else(no_elements)?,
+            shape: tensor.sizes().to_vec(),
+            strides,
+            offset: byte_offset(tensor, bits)?,
+        })
+    }
+}
+
+impl NumpyArray {
+    /// The element type that a dtype with this name holds; `None` where XLA has no such type.
+    ///
+    /// ```
+    /// use stridec::{notation::NumpyArray, shape::ElementType};
+    /// assert_eq!(NumpyArray::element_type("float8_e4m3fn"), Some(ElementType::F8e4m3fn));
+    /// assert_eq!(NumpyArray::element_type("datetime64[ns]"), None);
+    /// ```
+    #[must_use]
+    pub fn element_type(dtype_name: &str) -> Option<ElementType> {
+        from_numpy_dtype(dtype_name)
+    }
+
+    /// The name of the dtype that holds elements of this type, those below a byte in a byte each; `None` for a type
+    /// without elements.
+    #[must_use]
+    pub fn dtype(element_type: ElementType) -> Option<&'static str> {
+        numpy_dtype(element_type)
+    }
+}
 
 /// The fields that say where the elements are, and those of `__array_interface__` that say nothing more.
 const NAMES: [&str; 8] =
@@ -38,7 +107,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
     let bytes = i64::from(element_type.storage_bits().unwrap_or(8) / 8);
     let strides = match given_field(&fields, "strides") {
         Some(strides) => strides.numbers(cursor)?,
-        None => packed(&sizes, bytes)
+        None => packed_strides(&sizes, bytes)
             .ok_or_else(|| ParseError::new(whole.clone(), "expected at most 2^63-1 bytes"))?,
     };
     let offset = match given_field(&fields, "offset") {
@@ -55,20 +124,8 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
 }
 
 /// A field that is there and not `None`.
-fn given_field<'v, 'a>(fields: &'v Fields<'a>, name: &str) -> Option<&'v Value<'a>> {
+fn given_field<'v, 'a>(fields: &'v NamedValues<'a>, name: &str) -> Option<&'v Value<'a>> {
     fields.get(&[name], usize::MAX).filter(|value| !value.is_none())
-}
-
-/// The strides of a row-major array, an extent of 0 counting as 1.
-pub(super) fn packed(sizes: &[u64], step: i64) -> Option<Vec<i64>> {
-    let mut span = step;
-    let mut strides = Vec::with_capacity(sizes.len());
-    for &size in sizes.iter().rev() {
-        strides.push(span);
-        span = span.checked_mul(i64::try_from(size.max(1)).ok()?)?;
-    }
-    strides.reverse();
-    Some(strides)
 }
 
 /// `float32`, `np.float32`, `dtype('float32')`, or a typestr such as `'<f4'`.
@@ -83,22 +140,7 @@ fn dtype(cursor: &Cursor<'_>, given: &Value<'_>) -> Result<ElementType> {
         let reason = "expected little-endian elements; array.astype(array.dtype.newbyteorder('<')) makes them";
         return Err(ParseError::unsupported(given.place.clone(), reason));
     }
-    let code = name.trim_start_matches(['<', '|', '=']);
-    let of_code = || {
-        let (kind, bytes) = (code.chars().next()?, code.get(1..)?.parse::<u32>().ok()?);
-        let bits = bytes.checked_mul(8)?;
-        let name = match kind {
-            'b' if bytes == 1 => "bool".to_owned(),
-            'i' => format!("int{bits}"),
-            'u' => format!("uint{bits}"),
-            'f' => format!("float{bits}"),
-            'c' => format!("complex{bits}"),
-            _ => return None,
-        };
-        // `i1` is a byte, and no 1-bit integer.
-        NumpyArray::element_type(&name).filter(|kind| kind.storage_bits() == Some(bits))
-    };
-    NumpyArray::element_type(name).or_else(of_code).ok_or_else(|| {
+    from_numpy_dtype(name).or_else(|| from_numpy_typestr(name)).ok_or_else(|| {
         let reason = "expected a dtype that XLA has, such as float32, bfloat16 or '<f4'";
         ParseError::unsupported(given.place.clone(), reason)
     })
@@ -115,4 +157,40 @@ pub(super) fn write(array: &Array) -> std::result::Result<String, String> {
     let shape = tuple(shape.iter().map(ToString::to_string));
     let strides = tuple(strides.iter().map(ToString::to_string));
     Ok(format!("shape={shape} strides={strides} dtype={dtype}{offset}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shape::Shape;
+
+    fn numpy(text: &str) -> std::result::Result<NumpyArray, StrideError> {
+        NumpyArray::try_from(&StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap())
+    }
+
+    #[test]
+    fn names_read_back() {
+        for kind in ElementType::ALL {
+            assert_eq!(
+                numpy_dtype(kind).and_then(NumpyArray::element_type),
+                numpy_dtype(kind).map(|_| kind)
+            );
+        }
+    }
+
+    #[test]
+    fn byte_strides_and_names() {
+        let array = numpy("f64[3,5,7]{0,1,2}").unwrap();
+        assert_eq!((array.dtype, array.strides), ("float64", vec![8, 24, 120]));
+        let reversed = StrideDescriptor::strided(ElementType::F16, 0, &[3], &[-1], 2).unwrap();
+        let array = NumpyArray::try_from(&reversed).unwrap();
+        assert_eq!((array.strides, array.offset), (vec![-2], 4));
+        assert_eq!(numpy("s4[3]").unwrap().dtype, "int4");
+        let error = numpy("s4[3]{0:E(4)}").unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "element_size_in_bits: E(4) is not supported; expected a byte for each element"
+        );
+        assert!(numpy("f32[8,8]{1,0:T(4,4)}").is_err());
+    }
 }

@@ -192,7 +192,7 @@ fn tag(tensor: &StrideDescriptor) -> std::result::Result<String, String> {
         return Err(format!("expected 1 to 12 dimensions, got {rank}"));
     }
     let parts = if tensor.elements() == 0 { Vec::new() } else { blocked(tensor)? };
-    let is_outer = |part: &&Part| part.is_top && part.extent == part.padded;
+    let is_outer = |part: &&TagBlock| part.is_top && part.extent == part.padded;
     let outer = parts.iter().take_while(is_outer).count();
     let mut order: Vec<usize> = parts[..outer].iter().map(|part| part.dimension).collect();
     // What lies in blocks alone leaves 1, and may stand anywhere.
@@ -219,7 +219,7 @@ fn tag(tensor: &StrideDescriptor) -> std::result::Result<String, String> {
 }
 
 /// A digit in memory, or a block of a dimension of one element.
-struct Part {
+struct TagBlock {
     dimension: usize,
     /// Whether no digit of the dimension is more significant.
     is_top: bool,
@@ -230,12 +230,12 @@ struct Part {
 
 /// The digits in memory, major to minor; those of a dimension lie in the order of their significance, and only the most
 /// significant one is padded.
-fn blocked(tensor: &StrideDescriptor) -> std::result::Result<Vec<Part>, String> {
+fn blocked(tensor: &StrideDescriptor) -> std::result::Result<Vec<TagBlock>, String> {
     let Pitched { parts: pitched, step } = Pitched::of(tensor)?;
     // A block of a dimension of one element is padding alone.
     let unit = tensor.sizes().iter().position(|&size| size == 1);
     let no_unit = "a tag pads the most significant part of a dimension only";
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<TagBlock> = Vec::new();
     // The level that comes next in each dimension, from the most significant one down.
     let mut levels: Vec<Option<usize>> = vec![None; tensor.rank()];
     for part in pitched {
@@ -248,14 +248,19 @@ fn blocked(tensor: &StrideDescriptor) -> std::result::Result<Vec<Part>, String> 
         let mut padded = part.padded;
         if !is_top && padded > part.extent {
             let dimension = unit.filter(|_| padded.is_multiple_of(part.extent)).ok_or(no_unit)?;
-            parts.push(Part { dimension, is_top: true, extent: 1, padded: padded / part.extent });
+            parts.push(TagBlock {
+                dimension,
+                is_top: true,
+                extent: 1,
+                padded: padded / part.extent,
+            });
             padded = part.extent;
         }
-        parts.push(Part { dimension: part.dimension, is_top, extent: part.extent, padded });
+        parts.push(TagBlock { dimension: part.dimension, is_top, extent: part.extent, padded });
     }
     if step > 1 {
         let dimension = unit.ok_or(no_unit)?;
-        parts.push(Part { dimension, is_top: true, extent: 1, padded: step });
+        parts.push(TagBlock { dimension, is_top: true, extent: 1, padded: step });
     }
     Ok(parts)
 }

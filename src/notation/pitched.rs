@@ -4,7 +4,7 @@ use crate::stride::StrideDescriptor;
 
 /// A digit in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct PitchedDigit {
     pub(super) dimension: usize,
     /// How significant the digit is; 0 is the least.
     pub(super) level: usize,
@@ -19,7 +19,7 @@ pub(super) struct Part {
 #[derive(Clone, Debug)]
 pub(super) struct Pitched {
     /// Major to minor.
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<PitchedDigit>,
     /// The least stride.
     pub(super) step: u64,
 }
@@ -59,7 +59,7 @@ impl Pitched {
                 };
                 let (extent, padded) = (digit.extent, digit.extent);
                 let is_top = level + 1 == digits.len();
-                strided.push((stride, Part { dimension, level, is_top, extent, padded }));
+                strided.push((stride, PitchedDigit { dimension, level, is_top, extent, padded }));
             }
         }
         strided.sort_by_key(|&(stride, _)| std::cmp::Reverse(stride));
@@ -84,7 +84,7 @@ impl Pitched {
             }
             outer = *stride;
         }
-        let parts: Vec<Part> = strided.into_iter().map(|(_, part)| part).collect();
+        let parts: Vec<PitchedDigit> = strided.into_iter().map(|(_, part)| part).collect();
         let step = if parts.is_empty() { 1 } else { outer };
         Ok((Self { parts, step }, pitches))
     }

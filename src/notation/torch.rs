@@ -7,16 +7,14 @@ use super::{
     Array,
     cursor::{Cursor, Result},
     jax::tuple,
-    literal::{Fields, Value, ValueKind, assignments, value},
-    numpy::packed,
+    literal::{NamedValues, Value, ValueKind, assignments, value},
     prefix::extents,
+    strides::{expect_element_bits, packed_strides, plain_strides},
+    types::{from_torch_abbreviation, from_torch_dtype, torch_dtype},
 };
 use crate::{
     shape::{ElementType, ParseError},
-    stride::{
-        StrideDescriptor,
-        interchange::{NumpyArray, expect_element_bits, plain_strides},
-    },
+    stride::StrideDescriptor,
 };
 
 /// A memory format, the rank that has it, and its dimensions, the most minor first.
@@ -58,7 +56,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
 /// `f32[2, 3][3, 1]cuda:0`; the device may be left out.
 fn of_graph(cursor: &mut Cursor<'_>) -> Result<Array> {
     let (name, place) = cursor.word(|letter| letter.is_ascii_alphanumeric() || letter == '_');
-    let element_type = of_abbreviation(name).ok_or_else(|| {
+    let element_type = from_torch_abbreviation(name).ok_or_else(|| {
         cursor.wrong(place, "an element type as fx prints it, such as f32, i64 or b8")
     })?;
     let start = cursor.position();
@@ -74,7 +72,7 @@ fn of_graph(cursor: &mut Cursor<'_>) -> Result<Array> {
 
 fn of_fields(
     cursor: &Cursor<'_>,
-    fields: &Fields<'_>,
+    fields: &NamedValues<'_>,
     positions: Option<[usize; 4]>,
 ) -> Result<Array> {
     fields.only(&NAMES, if positions.is_some() { 5 } else { 0 })?;
@@ -124,7 +122,7 @@ fn of_format(cursor: &Cursor<'_>, format: &Value<'_>, sizes: &[u64]) -> Result<V
     };
     let name = name.rsplit('.').next().unwrap_or(name);
     if name == "contiguous_format" {
-        return packed(sizes, 1).ok_or_else(too_large);
+        return packed_strides(sizes, 1).ok_or_else(too_large);
     }
     let known = MEMORY_FORMATS.iter().find(|known| known.0 == name);
     let (_, rank, order) = known.ok_or_else(|| {
@@ -176,46 +174,17 @@ pub fn memory_formats(tensor: &StrideDescriptor) -> Vec<&'static str> {
     formats
 }
 
-/// `torch.float32`.
+/// Returns the type of a dtype such as `torch.float32`.
 fn of_name(given: &Value<'_>) -> Option<ElementType> {
     let (ValueKind::Name(name) | ValueKind::Text(name)) = given.kind else { return None };
-    let name = name.strip_prefix("torch.").unwrap_or(name);
-    NumpyArray::element_type(match name {
-        "half" => "float16",
-        "float" => "float32",
-        "double" => "float64",
-        "short" => "int16",
-        "int" => "int32",
-        "long" => "int64",
-        "cfloat" => "complex64",
-        "cdouble" => "complex128",
-        name => name,
-    })
-}
-
-/// `f32`, `i64`, `b8`: `torch/utils/_dtype_abbrs.py`.
-fn of_abbreviation(name: &str) -> Option<ElementType> {
-    let name = match name {
-        "b8" => "pred".to_owned(),
-        _ => match name.strip_prefix('i') {
-            Some(bits) => format!("s{bits}"),
-            None => name.to_owned(),
-        },
-    };
-    ElementType::from_name(&name).filter(|kind| kind.bits().is_some())
+    from_torch_dtype(name)
 }
 
 pub(super) fn write(array: &Array) -> std::result::Result<String, String> {
-    use ElementType as E;
     let descriptor = array.descriptor();
     let element_type = descriptor.element_type();
-    let dtype = match element_type {
-        E::F8e4m3 | E::F8e3m4 | E::F8e4m3b11fnuz | E::F6e2m3fn | E::F6e3m2fn | E::F4e2m1fn => None,
-        _ if element_type.bits() < Some(8) && element_type != E::Pred => None,
-        _ => NumpyArray::dtype(element_type),
-    };
-    let dtype =
-        dtype.ok_or_else(|| format!("expected a type that torch has, got {element_type}"))?;
+    let dtype = torch_dtype(element_type)
+        .ok_or_else(|| format!("expected a type that torch has, got {element_type}"))?;
     let strides = plain_strides(descriptor).map_err(|error| error.to_string())?;
     let bits = element_type.storage_bits().unwrap_or(0);
     expect_element_bits(descriptor, bits).map_err(|error| error.to_string())?;

@@ -1,8 +1,8 @@
 //! Conversions between `stridec.BufferTensorDesc` and its proto.
 
 use crate::{
+    notation::dml::{BufferTensorDesc, DmlError, TensorDataType},
     proto::stridec as proto,
-    stride::{BufferTensorDesc, DmlError, TensorDataType},
 };
 
 impl TryFrom<&proto::BufferTensorDesc> for BufferTensorDesc {
@@ -13,7 +13,7 @@ impl TryFrom<&proto::BufferTensorDesc> for BufferTensorDesc {
     /// No strides mean packed.
     ///
     /// ```
-    /// use stridec::{proto, stride::BufferTensorDesc};
+    /// use stridec::{notation::dml::BufferTensorDesc, proto};
     /// let given = proto::stridec::BufferTensorDesc {
     ///     data_type: 1,
     ///     sizes: vec![2, 3],
@@ -23,7 +23,7 @@ impl TryFrom<&proto::BufferTensorDesc> for BufferTensorDesc {
     /// };
     /// let desc = BufferTensorDesc::try_from(&given)?;
     /// assert_eq!(proto::stridec::BufferTensorDesc::from(&desc), given);
-    /// # Ok::<(), stridec::stride::DmlError>(())
+    /// # Ok::<(), stridec::notation::dml::DmlError>(())
     /// ```
     fn try_from(given: &proto::BufferTensorDesc) -> Result<Self, DmlError> {
         let data_type = TensorDataType::from_number(given.data_type)

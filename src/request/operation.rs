@@ -244,7 +244,7 @@ fn validated(kernel: Kernel) -> Result<Kernel, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stride::{BufferTensorDesc, TensorDataType};
+    use crate::notation::dml::{BufferTensorDesc, TensorDataType};
 
     /// Two elements in a byte stay two in a byte: 15 of 4 bits take 8 bytes.
     #[test]

@@ -3,10 +3,10 @@
 use super::{Operation, RequestError, Tensor, operation::Paths};
 use crate::{
     error::Error,
+    notation::dml::BufferTensorDesc,
     proto::{stridec as proto, xla},
     schedule::{AdapterKind, Target},
     shape::{ElementType, FieldPath, Shape, StridedShape},
-    stride::BufferTensorDesc,
     window::Slice,
 };
 

@@ -4,9 +4,12 @@ use std::{fmt, str::FromStr};
 
 use crate::{
     error::Error,
-    notation::{self, Array, Form, NotationError},
+    notation::{
+        self, Array, Form, NotationError,
+        dml::{BufferTensorDesc, DmlError},
+    },
     shape::{ElementType, FieldPath, Layout, Notation, ParseError, Shape, StridedShape},
-    stride::{BufferTensorDesc, DmlError, StrideDescriptor},
+    stride::StrideDescriptor,
 };
 
 /// One tensor's type, extents and memory layout, in any of the forms that stridec accepts.
@@ -77,13 +80,7 @@ impl Tensor {
     pub fn descriptor(&self) -> Result<StrideDescriptor, Error> {
         Ok(match self {
             Self::Shape(shape) => StrideDescriptor::try_from(shape)?,
-            Self::Strided(shape) => StrideDescriptor::strided(
-                shape.element_type(),
-                shape.element_size_in_bits(),
-                shape.sizes(),
-                shape.strides(),
-                shape.offset(),
-            )?,
+            Self::Strided(shape) => StrideDescriptor::try_from(shape)?,
             Self::Buffer(desc) => StrideDescriptor::try_from(desc)?,
         })
     }

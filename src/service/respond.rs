@@ -117,8 +117,8 @@ mod tests {
     use super::*;
     use crate::{
         hlo::{Builder, Opcode},
+        notation::dml::{BufferTensorDesc, TensorDataType},
         request::Tensor,
-        stride::{BufferTensorDesc, TensorDataType},
     };
 
     /// The tensor of a notation; of `dml`, two by three integers of DirectML.

@@ -170,6 +170,24 @@ impl StrideDescriptor {
             && self.elements() == self.physical_elements
     }
 
+    /// Extents of the memory, major to minor, where every place of it is a cell of them: no prefix, no tail, and no gap
+    /// between strides.
+    ///
+    /// `f32[2,3]{0,1:PAD(3,5)}` has `[5, 3]`, `f32[3,5]{1,0:T(2,2)}` has `[2, 3, 2, 2]`.
+    #[must_use]
+    pub fn physical_dimensions(&self) -> Option<Vec<u64>> {
+        let extents: Vec<u64> = self.axes().iter().map(|axis| axis.extent).collect();
+        let cells = extents.iter().try_fold(1_u64, |cells, &extent| cells.checked_mul(extent))?;
+        let mut stride = 1;
+        let dense = self.axes().iter().rev().all(|axis| {
+            let expected = stride;
+            stride *= i64::try_from(axis.extent.max(1)).unwrap_or(0);
+            axis.stride == expected || axis.extent <= 1
+        });
+        let whole = self.prefix_bytes() == 0 && self.base_offset() == 0;
+        (whole && cells == self.physical_elements() && (dense || cells == 0)).then_some(extents)
+    }
+
     /// Linear offset of `index`, in elements from the end of the prefix.
     ///
     /// ```
@@ -239,13 +257,13 @@ impl StrideDescriptor {
     /// The [names](Self::coordinate_name) of all coordinates.
     pub(crate) fn coordinate_names(&self) -> Coordinates<String> {
         let mut names = (0..self.rank).map(|dimension| format!("d{dimension}")).collect();
-        let Ok(()) = self.forward(&mut Names, &mut names);
+        let Ok(()) = self.forward(&mut CoordinateNames, &mut names);
         names
     }
 }
 
 /// Coordinates by their names.
-struct Names;
+struct CoordinateNames;
 
 impl Coordinate<'_, String> {
     /// How other names call the coordinate.
@@ -258,7 +276,7 @@ impl Coordinate<'_, String> {
     }
 }
 
-impl Forward for Names {
+impl Forward for CoordinateNames {
     type Value = String;
     type Error = Infallible;
 
@@ -286,7 +304,7 @@ impl Forward for Names {
 
 /// The elements that strides over these sizes cover without a gap or an overlap, in whatever order of dimensions; `None`
 /// where there is either.
-pub(super) fn packed_elements(dimensions: impl Iterator<Item = (i64, u64)>) -> Option<u64> {
+pub(crate) fn packed_elements(dimensions: impl Iterator<Item = (i64, u64)>) -> Option<u64> {
     let mut dimensions: SmallVec<[(i64, u64); 8]> =
         dimensions.filter(|&(_, size)| size != 1).collect();
     dimensions.sort_unstable();
@@ -317,6 +335,23 @@ mod tests {
             let names: Vec<String> =
                 (2..2 + expected.len()).map(|n| descriptor.coordinate_name(n)).collect();
             assert_eq!(names, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_memory_of_a_layout_is_an_array() {
+        for (shape, dimensions) in [
+            ("f32[2,3]{0,1:PAD(3,5,zero)}", Some(vec![5, 3])),
+            ("f32[3,5]{1,0:T(2,2)}", Some(vec![2, 3, 2, 2])),
+            ("f32[2,3,4]{1,2,0}", Some(vec![2, 4, 3])),
+            ("f32[]", Some(vec![])),
+            ("f32[0,3]", Some(vec![0, 3])),
+            ("f32[3]{0:L(8)}", None),
+            ("f32[3]{0:M(4)}", None),
+        ] {
+            let shape: Shape = shape.parse().unwrap();
+            let tensor = StrideDescriptor::try_from(&shape).unwrap();
+            assert_eq!(tensor.physical_dimensions(), dimensions, "{shape}");
         }
     }
 }

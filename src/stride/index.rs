@@ -2,7 +2,9 @@
 
 use smallvec::smallvec;
 
-use super::{Axis, Coordinates, StrideDescriptor, StrideError, descriptor::signed, steps::Numbers};
+use super::{
+    Axis, Coordinates, StrideDescriptor, StrideError, descriptor::signed, steps::IndexValues,
+};
 
 /// Places that [`StrideDescriptor::index`] tries before it gives up on strides that interleave.
 const SEARCH_LIMIT: u32 = 1 << 20;
@@ -42,7 +44,9 @@ impl StrideDescriptor {
             }),
             Some(false) => Ok(None),
             // A remainder past the end of a partial tile is padding.
-            Some(true) => Ok(self.undo(&mut Numbers, &mut digits).is_ok().then(|| digits.to_vec())),
+            Some(true) => {
+                Ok(self.undo(&mut IndexValues, &mut digits).is_ok().then(|| digits.to_vec()))
+            }
         }
     }
 

@@ -33,25 +33,34 @@ impl StrideDescriptor {
         })
     }
 
+    /// Bytes between neighbours along each dimension; `None` where a tile takes a dimension apart, or an element is no
+    /// whole number of bytes.
+    #[must_use]
+    pub fn byte_strides(&self) -> Option<Vec<i64>> {
+        let bytes = i64::from(self.element_bits() / 8);
+        let whole = self.element_bits().is_multiple_of(8);
+        self.strides().map(|stride| stride.filter(|_| whole)?.checked_mul(bytes)).collect()
+    }
+
     /// What the index of each dimension adds to an offset: the sum of `weight · ⌊index / by⌋` over these `(by, weight)`;
     /// `None` where it is no such sum, or none is found. No two have the same `by`, and none is always 0.
     pub(super) fn terms(&self) -> impl Iterator<Item = Option<SmallVec<[(u64, i64); 2]>>> + '_ {
         let last = |size: &u64| (0, size.saturating_sub(1));
-        let mut shares: Coordinates<Share> = self
+        let mut shares: Coordinates<OffsetShare> = self
             .intervals(self.sizes().iter().map(last).collect())
             .into_iter()
-            .map(|(_, last)| Share { last, terms: Some(smallvec![]) })
+            .map(|(_, last)| OffsetShare { last, terms: Some(smallvec![]) })
             .collect();
         for axis in &self.axes {
             shares[axis.coordinate].terms = Some(smallvec![(1, axis.stride)]);
         }
-        let Ok(()) = self.undo(&mut Shares, &mut shares);
+        let Ok(()) = self.undo(&mut OffsetShares, &mut shares);
         shares.into_iter().map(|share| share.terms)
     }
 }
 
 /// What a coordinate adds to an offset.
-struct Share {
+struct OffsetShare {
     /// The greatest value of the coordinate.
     last: u64,
     /// The sum of `weight · ⌊coordinate / by⌋` over these `(by, weight)`; `None` where it is no such sum.
@@ -60,7 +69,7 @@ struct Share {
     terms: Option<SmallVec<[(u64, i64); 2]>>,
 }
 
-impl Share {
+impl OffsetShare {
     /// Nothing, of a coordinate with this greatest value.
     fn none(last: u64) -> Self {
         Self { last, terms: Some(smallvec![]) }
@@ -84,19 +93,19 @@ impl Share {
 }
 
 /// Gives what the coordinates of memory add to an offset to the dimensions that they are made of.
-struct Shares;
+struct OffsetShares;
 
-impl Undo for Shares {
-    type Value = Share;
+impl Undo for OffsetShares {
+    type Value = OffsetShare;
     type Error = Infallible;
 
     fn join(
         &mut self,
-        whole: Coordinate<'_, Share>,
+        whole: Coordinate<'_, OffsetShare>,
         by: u64,
-        quotient: Share,
-        remainder: Share,
-    ) -> Result<Share, Infallible> {
+        quotient: OffsetShare,
+        remainder: OffsetShare,
+    ) -> Result<OffsetShare, Infallible> {
         let last = whole.value.last;
         // The remainder, or the quotient, is always 0 and the other is the whole.
         if by == 1 {
@@ -105,7 +114,7 @@ impl Undo for Shares {
         if last < by {
             return Ok(remainder);
         }
-        let mut share = Share::none(last);
+        let mut share = OffsetShare::none(last);
         match (quotient.terms, remainder.terms) {
             (Some(quotients), Some(remainders))
                 if remainders.iter().all(|term| by.is_multiple_of(term.0)) =>
@@ -126,17 +135,17 @@ impl Undo for Shares {
 
     fn unfold(
         &mut self,
-        major: Coordinate<'_, Share>,
-        minor: Coordinate<'_, Share>,
-        fold: Share,
-    ) -> Result<[Share; 2], Infallible> {
+        major: Coordinate<'_, OffsetShare>,
+        minor: Coordinate<'_, OffsetShare>,
+        fold: OffsetShare,
+    ) -> Result<[OffsetShare; 2], Infallible> {
         let extent = minor.extent.max(1);
-        let [mut major, mut minor] = [major, minor].map(|of| Share::none(of.value.last));
+        let [mut major, mut minor] = [major, minor].map(|of| OffsetShare::none(of.value.last));
         let apart = |divisor: &u64| {
             divisor.is_multiple_of(extent) || extent.is_multiple_of(*divisor) || major.last == 0
         };
         let Some(terms) = fold.terms.filter(|terms| terms.iter().all(|(by, _)| apart(by))) else {
-            return Ok([major, minor].map(|share| Share { terms: None, ..share }));
+            return Ok([major, minor].map(|share| OffsetShare { terms: None, ..share }));
         };
         for (divisor, weight) in terms {
             if divisor.is_multiple_of(extent) {

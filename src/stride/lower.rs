@@ -1,9 +1,9 @@
-//! Lowering: from a shape or from explicit strides to a [`StrideDescriptor`].
+//! TileLowering: from a shape or from explicit strides to a [`StrideDescriptor`].
 
 use smallvec::{SmallVec, smallvec};
 
 use super::{Axis, Step, StrideDescriptor, StrideError, descriptor::signed};
-use crate::shape::{ElementType, Layout, PaddingValue, Shape, Tile, TileDimension};
+use crate::shape::{ElementType, Layout, PaddingValue, Shape, StridedShape, Tile, TileDimension};
 
 /// The most bits that an image may take: its byte and bit offsets fit an `i64`.
 const MAX_BITS: u64 = i64::MAX.unsigned_abs();
@@ -40,13 +40,13 @@ impl TryFrom<&Shape> for StrideDescriptor {
         refuse_unsupported(layout)?;
         let element_bits =
             element_bits(element_type, layout.element_size_in_bits, "layout.element_size_in_bits")?;
-        let mut lowering = Lowering { extents: sizes.clone(), steps: SmallVec::new() };
-        let mut outer: SmallVec<[Place; 8]> = (0..sizes.len())
+        let mut lowering = TileLowering { extents: sizes.clone(), steps: SmallVec::new() };
+        let mut outer: SmallVec<[MemoryAxis; 8]> = (0..sizes.len())
             .map(|major| match shape.layout() {
                 Some(layout) => layout.minor_to_major[sizes.len() - 1 - major],
                 None => major,
             })
-            .map(|coordinate| Place {
+            .map(|coordinate| MemoryAxis {
                 coordinate,
                 extent: match layout.padded_dimensions.get(coordinate) {
                     Some(&padded) => padded,
@@ -64,7 +64,7 @@ impl TryFrom<&Shape> for StrideDescriptor {
         };
         let mut cells = 1_u64;
         let mut axes: SmallVec<[Axis; 8]> = SmallVec::with_capacity(outer.len());
-        for &Place { coordinate, extent } in outer.iter().rev() {
+        for &MemoryAxis { coordinate, extent } in outer.iter().rev() {
             let stride = signed(cells);
             axes.push(Axis { coordinate, extent, stride });
             cells = cells
@@ -98,6 +98,16 @@ impl TryFrom<&Shape> for StrideDescriptor {
             padding,
         }
         .checked(what)
+    }
+}
+
+impl TryFrom<&StridedShape> for StrideDescriptor {
+    type Error = StrideError;
+
+    /// Lowers an array with explicit strides.
+    fn try_from(shape: &StridedShape) -> Result<Self, StrideError> {
+        let (element_type, bits) = (shape.element_type(), shape.element_size_in_bits());
+        Self::strided(element_type, bits, shape.sizes(), shape.strides(), shape.offset())
     }
 }
 
@@ -272,7 +282,7 @@ fn extended(element_type: ElementType, value: u128, element_bits: u32) -> u128 {
     }
 }
 
-/// Fields that round-trip but cannot be lowered.
+/// Refuses fields that round-trip but cannot be lowered.
 fn refuse_unsupported(layout: &Layout) -> Result<(), StrideError> {
     let refuse = |field, accepted| {
         // Thousands of split indices, or a tuple of a physical shape, say no more than the first of them.
@@ -297,31 +307,31 @@ fn refuse_unsupported(layout: &Layout) -> Result<(), StrideError> {
 
 /// A coordinate and the places along it.
 #[derive(Clone, Copy)]
-struct Place {
+struct MemoryAxis {
     coordinate: usize,
     extent: u64,
 }
 
 /// The program so far.
-struct Lowering {
+struct TileLowering {
     extents: SmallVec<[u64; 12]>,
     steps: SmallVec<[Step; 4]>,
 }
 
-impl Lowering {
+impl TileLowering {
     /// Applies one tile to the most minor places; a `*` folds a place into the next.
     fn tile(
         &mut self,
-        mut outer: SmallVec<[Place; 8]>,
+        mut outer: SmallVec<[MemoryAxis; 8]>,
         tile: &Tile,
-    ) -> Result<SmallVec<[Place; 8]>, StrideError> {
+    ) -> Result<SmallVec<[MemoryAxis; 8]>, StrideError> {
         let tile = &tile.dimensions;
         while outer.len() < tile.len() {
             let unit = self.step(Step::Unit, &[1]);
             outer.insert(0, self.place(unit));
         }
-        let covered: SmallVec<[Place; 8]> = outer.drain(outer.len() - tile.len()..).collect();
-        let mut inner: SmallVec<[Place; 8]> = smallvec![];
+        let covered: SmallVec<[MemoryAxis; 8]> = outer.drain(outer.len() - tile.len()..).collect();
+        let mut inner: SmallVec<[MemoryAxis; 8]> = smallvec![];
         let mut folded: Option<usize> = None;
         for (place, size) in covered.iter().zip(tile) {
             let of = match folded {
@@ -357,8 +367,8 @@ impl Lowering {
         self.extents.len() - extents.len()
     }
 
-    fn place(&self, coordinate: usize) -> Place {
-        Place { coordinate, extent: self.extents[coordinate] }
+    fn place(&self, coordinate: usize) -> MemoryAxis {
+        MemoryAxis { coordinate, extent: self.extents[coordinate] }
     }
 }
 

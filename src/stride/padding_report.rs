@@ -36,7 +36,7 @@ pub struct PaddingReport {
 pub struct DimensionPadding {
     /// Logical extent.
     pub extent: u64,
-    /// Places along it in memory, at least the extent. A folded dimension has its fold's, as far as they are its own.
+    /// PlaceCounts along it in memory, at least the extent. A folded dimension has its fold's, as far as they are its own.
     pub padded: u64,
     /// Bytes of the allocation at places past the extent, whatever the other dimensions; a corner counts for each.
     pub bytes: u64,
@@ -95,7 +95,7 @@ fn distinct_elements(tensor: &StrideDescriptor) -> u128 {
         .product()
 }
 
-/// Places along each logical dimension: an axis has as many as fit before the next greater stride.
+/// PlaceCounts along each logical dimension: an axis has as many as fit before the next greater stride.
 fn padded_extents(tensor: &StrideDescriptor) -> Coordinates<u64> {
     let mut places: Coordinates<u64> = tensor.extents().into();
     let mut axes: Vec<_> = tensor
@@ -114,14 +114,14 @@ fn padded_extents(tensor: &StrideDescriptor) -> Coordinates<u64> {
         };
         places[coordinate] = places[coordinate].max(room);
     }
-    let Ok(()) = tensor.undo(&mut Places, &mut places);
+    let Ok(()) = tensor.undo(&mut PlaceCounts, &mut places);
     places
 }
 
 /// The number of places along each coordinate.
-struct Places;
+struct PlaceCounts;
 
-impl Undo for Places {
+impl Undo for PlaceCounts {
     type Value = u64;
     type Error = Infallible;
 

@@ -141,7 +141,7 @@ impl StrideDescriptor {
     /// The value of each coordinate at `index`, which may lie in padding.
     pub(crate) fn coordinates(&self, index: &[u64]) -> Coordinates<u64> {
         let mut values = index.into();
-        let Ok(()) = self.forward(&mut Numbers, &mut values);
+        let Ok(()) = self.forward(&mut IndexValues, &mut values);
         values
     }
 
@@ -149,7 +149,7 @@ impl StrideDescriptor {
     ///
     /// The interval of a fold may hold more than the values that it takes.
     pub(crate) fn intervals(&self, mut of: Coordinates<(u64, u64)>) -> Coordinates<(u64, u64)> {
-        let Ok(()) = self.forward(&mut Intervals, &mut of);
+        let Ok(()) = self.forward(&mut CoordinateIntervals, &mut of);
         of
     }
 }
@@ -168,12 +168,12 @@ impl Step {
 }
 
 /// The values of coordinates for one index.
-pub(super) struct Numbers;
+pub(super) struct IndexValues;
 
 /// A remainder that lies past the end of a partial tile: no index has these coordinates.
-pub(super) struct Padding;
+pub(super) struct InPadding;
 
-impl Forward for Numbers {
+impl Forward for IndexValues {
     type Value = u64;
     type Error = Infallible;
 
@@ -194,9 +194,9 @@ impl Forward for Numbers {
     }
 }
 
-impl Undo for Numbers {
+impl Undo for IndexValues {
     type Value = u64;
-    type Error = Padding;
+    type Error = InPadding;
 
     fn join(
         &mut self,
@@ -204,9 +204,9 @@ impl Undo for Numbers {
         by: u64,
         quotient: u64,
         remainder: u64,
-    ) -> Result<u64, Padding> {
+    ) -> Result<u64, InPadding> {
         let value = quotient * by + remainder;
-        if value < whole.extent { Ok(value) } else { Err(Padding) }
+        if value < whole.extent { Ok(value) } else { Err(InPadding) }
     }
 
     fn unfold(
@@ -214,15 +214,15 @@ impl Undo for Numbers {
         _: Coordinate<'_, u64>,
         minor: Coordinate<'_, u64>,
         fold: u64,
-    ) -> Result<[u64; 2], Padding> {
+    ) -> Result<[u64; 2], InPadding> {
         Ok([fold / minor.extent, fold % minor.extent])
     }
 }
 
 /// The least and the greatest value of coordinates, over a box of indices.
-struct Intervals;
+struct CoordinateIntervals;
 
-impl Forward for Intervals {
+impl Forward for CoordinateIntervals {
     type Value = (u64, u64);
     type Error = Infallible;
 
@@ -278,7 +278,7 @@ mod tests {
             for_each_index_of(descriptor.sizes(), |index| {
                 let mut values = descriptor.coordinates(index);
                 assert_eq!(values.len(), descriptor.extents().len(), "{text}");
-                assert!(descriptor.undo(&mut Numbers, &mut values).is_ok(), "{text} {index:?}");
+                assert!(descriptor.undo(&mut IndexValues, &mut values).is_ok(), "{text} {index:?}");
                 assert_eq!(values[..], *index, "{text}");
             });
         }

@@ -7,6 +7,7 @@ use prost::Message;
 use stridec::{
     Error, Operation, Tensor,
     hlo::{MemoryReport, Module},
+    notation::dml::minor_to_major_from_letters,
     proto::{
         stridec::{
             CompileRequest, CompileResponse, compile_response::Result as Answer, error::Code,
@@ -18,7 +19,7 @@ use stridec::{
         Layout, Shape, ShapeError, from_json, from_textproto, parse_leaf_path, to_json,
         to_textproto,
     },
-    stride::{StrideDescriptor, minor_to_major_from_letters},
+    stride::StrideDescriptor,
 };
 
 use crate::npy;

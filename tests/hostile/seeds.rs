@@ -6,12 +6,12 @@ use prost::Message;
 use stridec::{
     Tensor,
     hlo::Module,
+    notation::dml::BufferTensorDesc,
     proto::{
         stridec::{CompileRequest, Relayout, Slice, Target, compile_request::Operation},
         xla,
     },
     shape::{Shape, to_json, to_textproto},
-    stride::BufferTensorDesc,
 };
 
 /// Shapes that use every field of the protos.

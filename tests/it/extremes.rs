@@ -5,12 +5,10 @@ use stridec::{
     Error, ErrorKind, Operation, Target, Tensor,
     hlo::Module,
     nest::{self, CopyNest, PositionValue},
+    notation::{DlPack, NumpyArray, PjrtMemoryLayout, memref},
     program::{Program, compile_module},
     schedule::schedule,
-    stride::{
-        StrideDescriptor,
-        interchange::{DlPack, NumpyArray, PjrtMemoryLayout, memref},
-    },
+    stride::StrideDescriptor,
     window::Slice,
 };
 

@@ -9,7 +9,7 @@ use pyo3::{
     prelude::*,
     types::{PyCapsule, PyDict},
 };
-use stridec::stride::interchange::DlPack;
+use stridec::notation::DlPack;
 
 use super::{HostArray, host_array::Access};
 use crate::errors::{Unsupported, invalid, unsupported};

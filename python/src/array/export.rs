@@ -4,7 +4,7 @@
 use std::ffi::c_void;
 
 use pyo3::{exceptions::PyBufferError, ffi, prelude::*, types::PyCapsule};
-use stridec::stride::interchange::DlPack;
+use stridec::notation::DlPack;
 
 use super::{
     HostArray,

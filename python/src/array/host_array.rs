@@ -4,8 +4,9 @@
 use pyo3::{intern, prelude::*, types::PyMemoryView};
 use stridec::{
     Tensor,
+    notation::from_byte_strides,
     shape::{ElementType, StridedShape},
-    stride::{StrideDescriptor, interchange::from_byte_strides},
+    stride::StrideDescriptor,
 };
 
 use super::{dlpack, interface};

@@ -1,10 +1,7 @@
 //! The memory image of a layout as a numpy array: which arrays are one, and room for a new one.
 
 use pyo3::{intern, prelude::*, types::PyTuple};
-use stridec::{
-    shape::ElementType,
-    stride::{StrideDescriptor, interchange::NumpyArray},
-};
+use stridec::{notation::NumpyArray, shape::ElementType, stride::StrideDescriptor};
 
 use super::{HostArray, dtype, numpy::numpy};
 use crate::errors::invalid;

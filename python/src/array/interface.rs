@@ -7,7 +7,7 @@ use std::{
 };
 
 use pyo3::{intern, prelude::*, types::PyCapsule};
-use stridec::{shape::ElementType, stride::interchange::NumpyArray};
+use stridec::{notation::NumpyArray, shape::ElementType};
 
 use super::{HostArray, dlpack, host_array::Access};
 use crate::errors::{invalid, unsupported};

@@ -6,7 +6,7 @@ use pyo3::{
     sync::PyOnceLock,
     types::{PyDict, PyModule, PyString},
 };
-use stridec::{shape::ElementType, stride::interchange::NumpyArray};
+use stridec::{notation::NumpyArray, shape::ElementType};
 
 use crate::{errors::invalid, numbers::shown};
 

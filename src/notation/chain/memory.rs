@@ -5,7 +5,7 @@ use crate::stride::StrideDescriptor;
 
 /// A digit in memory, or a unit: a place of extent 1 that a tile pads.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
+pub(super) struct ChainDigit {
     /// The dimension; `None` for a unit before all dimensions.
     pub(super) dimension: Option<usize>,
     /// How significant the digit is; 0 is the least.
@@ -18,7 +18,7 @@ pub(super) struct Part {
 /// Digits in memory, major to minor, and the pitches that are no multiples of those inside them.
 #[derive(Clone, Debug)]
 pub(super) struct Memory {
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<ChainDigit>,
     /// A part, and the elements from one value of it to the next; the greatest part first.
     pub(super) pitches: Vec<(usize, u64)>,
 }
@@ -26,9 +26,9 @@ pub(super) struct Memory {
 impl Memory {
     pub(super) fn of(tensor: &StrideDescriptor) -> Result<Self, String> {
         let (Pitched { parts, step }, pitches) = Pitched::with_pitches(tensor)?;
-        let mut parts: Vec<Part> = parts
+        let mut parts: Vec<ChainDigit> = parts
             .into_iter()
-            .map(|part| Part {
+            .map(|part| ChainDigit {
                 dimension: Some(part.dimension),
                 level: part.level,
                 extent: part.extent,
@@ -36,7 +36,7 @@ impl Memory {
             })
             .collect();
         if step > 1 {
-            parts.push(Part { dimension: None, level: 0, extent: 1, padded: step });
+            parts.push(ChainDigit { dimension: None, level: 0, extent: 1, padded: step });
         }
         Ok(Self { parts, pitches })
     }
@@ -55,7 +55,7 @@ impl Memory {
             if part.dimension.is_some() && padding > 1 && part.padded.is_multiple_of(part.extent) {
                 let mut variant = self.clone();
                 variant.parts[at].padded = part.extent;
-                let unit = Part { dimension: None, level: 0, extent: 1, padded: padding };
+                let unit = ChainDigit { dimension: None, level: 0, extent: 1, padded: padding };
                 variant.parts.insert(at, unit);
                 for (outer, _) in &mut variant.pitches {
                     *outer += usize::from(*outer >= at);
@@ -86,7 +86,7 @@ impl Memory {
             let (dimension, level) = (Some(dimension?), level?);
             self.parts.iter().position(|part| part.dimension == dimension && part.level == level)
         };
-        let place = |part: &Part| match part.dimension {
+        let place = |part: &ChainDigit| match part.dimension {
             None => 0,
             Some(dimension) => 1 + order.iter().position(|&of| of == dimension).unwrap_or(0),
         };

@@ -9,7 +9,7 @@ mod sorting;
 #[cfg(test)]
 mod tests;
 
-use memory::{Memory, Part};
+use memory::{ChainDigit, Memory};
 use sorting::Sorting;
 
 use super::keys::{any_keys, keys};
@@ -105,7 +105,7 @@ impl Memory {
         let appears =
             |dimension: &usize| self.parts.iter().any(|part| part.dimension == Some(*dimension));
         let (moving, still): (Vec<usize>, Vec<usize>) = (0..rank).partition(appears);
-        let of = |dimension: usize| move |part: &Part| part.dimension == Some(dimension);
+        let of = |dimension: usize| move |part: &ChainDigit| part.dimension == Some(dimension);
         let mut by_first = moving.clone();
         by_first.sort_by_key(|&dimension| self.parts.iter().position(of(dimension)));
         let mut by_last = moving.clone();

@@ -1,6 +1,6 @@
 //! [`Sorting`]: the places of memory while tiles are applied, and the tiles that sort them.
 
-use super::memory::{Memory, Part};
+use super::memory::{ChainDigit, Memory};
 use crate::shape::{Tile, TileDimension};
 
 /// The places of memory while tiles are applied.
@@ -54,7 +54,7 @@ impl<'a> Sorting<'a> {
 
     /// Places that the part takes now.
     fn extent(&self, part: usize) -> u64 {
-        let Part { extent, padded, .. } = self.memory.parts[part];
+        let ChainDigit { extent, padded, .. } = self.memory.parts[part];
         if self.is_padded[part] { padded } else { extent }
     }
 

@@ -29,11 +29,11 @@ const MAX_LEAVES: usize = 1024;
 #[derive(Clone, Debug)]
 struct Tree {
     place: Range<usize>,
-    node: Node,
+    node: TreeNode,
 }
 
 #[derive(Clone, Debug)]
-enum Node {
+enum TreeNode {
     Number(i64),
     Tuple(Vec<Tree>),
 }
@@ -85,7 +85,7 @@ fn tree(cursor: &mut Cursor<'_>, depth: usize, leaves: &mut usize) -> Result<Tre
             let reason = "expected a number of elements: strides of a basis give coordinates, and no offsets";
             return Err(ParseError::unsupported(cursor.place(), reason));
         }
-        return Ok(Tree { place: start..cursor.position(), node: Node::Number(number) });
+        return Ok(Tree { place: start..cursor.position(), node: TreeNode::Number(number) });
     }
     let mut parts = vec![tree(cursor, depth - 1, leaves)?];
     while !cursor.eat(")") {
@@ -98,7 +98,7 @@ fn tree(cursor: &mut Cursor<'_>, depth: usize, leaves: &mut usize) -> Result<Tre
         }
         parts.push(tree(cursor, depth - 1, leaves)?);
     }
-    Ok(Tree { place: start..cursor.position(), node: Node::Tuple(parts) })
+    Ok(Tree { place: start..cursor.position(), node: TreeNode::Tuple(parts) })
 }
 
 fn extent(tree: &Tree, number: i64) -> Result<u64> {
@@ -109,10 +109,10 @@ fn extent(tree: &Tree, number: i64) -> Result<u64> {
 
 fn zip(shape: &Tree, strides: &Tree) -> Result<Mode> {
     match (&shape.node, &strides.node) {
-        (Node::Number(number), Node::Number(stride)) => {
+        (TreeNode::Number(number), TreeNode::Number(stride)) => {
             Ok(Mode::Leaf { extent: extent(shape, *number)?, stride: *stride })
         }
-        (Node::Tuple(shapes), Node::Tuple(parts)) if shapes.len() == parts.len() => {
+        (TreeNode::Tuple(shapes), TreeNode::Tuple(parts)) if shapes.len() == parts.len() => {
             let each = shapes.iter().zip(parts).map(|(shape, strides)| zip(shape, strides));
             Ok(Mode::Tuple(each.collect::<Result<_>>()?))
         }
@@ -125,14 +125,14 @@ fn zip(shape: &Tree, strides: &Tree) -> Result<Mode> {
 
 fn column_major(shape: &Tree, span: &mut i64) -> Result<Mode> {
     match &shape.node {
-        Node::Number(number) => {
+        TreeNode::Number(number) => {
             let (extent, stride) = (extent(shape, *number)?, *span);
             *span = span.checked_mul(*number).ok_or_else(|| {
                 ParseError::new(shape.place.clone(), "expected a size below 2^63")
             })?;
             Ok(Mode::Leaf { extent, stride })
         }
-        Node::Tuple(parts) => {
+        TreeNode::Tuple(parts) => {
             let each = parts.iter().map(|part| column_major(part, span));
             Ok(Mode::Tuple(each.collect::<Result<_>>()?))
         }

@@ -58,7 +58,7 @@ pub(super) struct Sum {
 
 /// The greatest value of a result: the extent of the dimension that it gives, less 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Greatest {
+pub(super) struct GreatestValues {
     /// By MLIR's rule, which gives `d mod k` the values below `k` even if `d` is always less.
     pub(super) by_rule: i64,
     /// The greatest value at any index.
@@ -86,7 +86,7 @@ impl Sum {
     }
 
     /// Returns the greatest value over an array of these sizes; `None` if a number does not fit.
-    pub(super) fn greatest(&self, sizes: &[u64]) -> Option<Greatest> {
+    pub(super) fn greatest(&self, sizes: &[u64]) -> Option<GreatestValues> {
         let [mut by_rule, mut taken, mut unrounded] = [self.constant; 3];
         for &term in &self.terms {
             let whole = (sizes[term.dimension].max(1) - 1, term.by);
@@ -109,7 +109,7 @@ impl Sum {
             let digits = digits_of_terms(&quotients, size).unwrap_or_default();
             taken = taken.checked_add(greatest_of_digits(&digits, size.max(1) - 1)?)?;
         }
-        Some(Greatest { by_rule, taken, unrounded })
+        Some(GreatestValues { by_rule, taken, unrounded })
     }
 }
 

@@ -5,4 +5,5 @@ mod read;
 mod write;
 
 pub(super) use read::read;
+pub use write::memref;
 pub(super) use write::write;

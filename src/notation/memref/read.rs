@@ -5,17 +5,18 @@
 
 use std::ops::Range;
 
-use super::expression::{Greatest, Sum, dimension, sum};
+use super::expression::{GreatestValues, Sum, dimension, sum};
 use crate::{
     notation::{
         Array,
         array::at,
         cursor::{Cursor, Result},
         literal::{ValueKind, value},
-        numpy::packed,
+        strides::packed_strides,
+        types::mlir_type,
     },
     shape::{ElementType, MAX_RANK, ParseError},
-    stride::{StrideDescriptor, digits_of_terms, interchange::mlir_type},
+    stride::{StrideDescriptor, digits_of_terms},
 };
 
 pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
@@ -50,7 +51,7 @@ pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
     if let Some(array) = array {
         return Ok(array);
     }
-    let strides = packed(&sizes, 1)
+    let strides = packed_strides(&sizes, 1)
         .ok_or_else(|| ParseError::new(whole.clone(), "expected at most 2^63-1 elements"))?;
     Array::strided(element_type, 0, &sizes, &strides, 0, whole)
 }
@@ -245,10 +246,10 @@ fn lowered(
 fn extent_less_1(
     results: &[Sum],
     number: usize,
-    greatest: Greatest,
+    greatest: GreatestValues,
     place: &Range<usize>,
 ) -> Result<i64> {
-    let Greatest { by_rule, taken, unrounded } = greatest;
+    let GreatestValues { by_rule, taken, unrounded } = greatest;
     // The order in which MLIR removes variables makes a remainder after the quotients of its dimension safe.
     let has_remainder = |dimension: usize| {
         results[number..].iter().any(|result| result.remainder_of() == Some(dimension))

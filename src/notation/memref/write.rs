@@ -2,13 +2,64 @@
 //! parts are dense, and else one that gives the offset.
 
 use crate::{
-    notation::{Array, pitched::Pitched},
-    shape::ElementType,
-    stride::{
-        StrideDescriptor,
-        interchange::{expect_element_bits, memref, mlir_type},
+    notation::{
+        Array,
+        pitched::Pitched,
+        strides::{expect_element_bits, plain_strides},
+        types::mlir_type,
     },
+    shape::ElementType,
+    stride::{StrideDescriptor, StrideError},
 };
+
+/// MLIR's type of the memory: `memref<2x3xf32, strided<[1, 3], offset: 2>>`.
+///
+/// Without a layout where the tensor is packed, row-major and starts at the pointer. Integers with a sign are MLIR's
+/// signless ones, as in `StableHLO`.
+///
+/// ```
+/// use stridec::{notation::memref, shape::Shape, stride::StrideDescriptor};
+/// let memref = |text: &str| memref(&StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap());
+/// assert_eq!(memref("u8[2,3]")?, "memref<2x3xui8>");
+/// assert_eq!(memref("c64[]")?, "memref<complex<f32>>");
+/// assert_eq!(memref("s32[2,3]{0,1}")?, "memref<2x3xi32, strided<[1, 2]>>");
+/// # Ok::<(), stridec::stride::StrideError>(())
+/// ```
+///
+/// # Errors
+///
+/// Where a tile leaves a dimension without a stride, the tensor has a prefix, or its elements take other memory than MLIR gives the type.
+pub fn memref(tensor: &StrideDescriptor) -> Result<String, StrideError> {
+    let strides = plain_strides(tensor)?;
+    let element_type = tensor.element_type();
+    let (Some(name), Some(bits)) = (mlir_type(element_type), element_type.storage_bits()) else {
+        return Err(StrideError::NoElements { element_type });
+    };
+    expect_element_bits(tensor, bits)?;
+    let mut extents: Vec<String> = tensor.sizes().iter().map(ToString::to_string).collect();
+    extents.push(name);
+    let offset = match tensor.base_offset() {
+        0 => String::new(),
+        offset => format!(", offset: {offset}"),
+    };
+    let layout = if offset.is_empty() && is_row_major(tensor.sizes(), &strides) {
+        String::new()
+    } else {
+        let strides: Vec<String> = strides.iter().map(ToString::to_string).collect();
+        format!(", strided<[{}]{offset}>", strides.join(", "))
+    };
+    Ok(format!("memref<{}{layout}>", extents.join("x")))
+}
+
+/// Whether the strides are those that packing gives, the last dimension minor.
+fn is_row_major(sizes: &[u64], strides: &[i64]) -> bool {
+    let mut span = 1_i64;
+    sizes.iter().zip(strides).rev().all(|(&size, &stride)| {
+        let continues = stride == span;
+        span = span.saturating_mul(i64::try_from(size.max(1)).unwrap_or(i64::MAX));
+        continues
+    })
+}
 
 pub(in crate::notation) fn write(array: &Array) -> Result<String, String> {
     let tensor = array.descriptor();
@@ -75,4 +126,38 @@ fn offset(tensor: &StrideDescriptor) -> Result<String, String> {
         terms.push(tensor.base_offset().to_string());
     }
     Ok(terms.join(" + "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shape::Shape;
+
+    fn of(text: &str) -> Result<String, StrideError> {
+        memref(&StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap())
+    }
+
+    #[test]
+    fn types_print_as_mlir_does() {
+        for (text, expected) in [
+            ("f32[]", "memref<f32>"),
+            ("f32[2,3]", "memref<2x3xf32>"),
+            ("f32[2,3]{0,1:PAD(3,5)}", "memref<2x3xf32, strided<[1, 3]>>"),
+            ("f8e4m3fn[4]", "memref<4xf8E4M3FN>"),
+            ("pred[4]", "memref<4xi1>"),
+            ("u4[4]", "memref<4xui4>"),
+            ("f32[1,1,3,5]{1,3,2,0}", "memref<1x1x3x5xf32>"),
+            (
+                "f32[8,64,112,112]{1,3,2,0}",
+                "memref<8x64x112x112xf32, strided<[802816, 1, 7168, 64]>>",
+            ),
+            ("f32[0,3]", "memref<0x3xf32>"),
+        ] {
+            assert_eq!(of(text), Ok(expected.to_owned()));
+        }
+        let cut = StrideDescriptor::strided(ElementType::F32, 0, &[2, 3], &[-5, 1], 6).unwrap();
+        assert_eq!(memref(&cut).unwrap(), "memref<2x3xf32, strided<[-5, 1], offset: 6>>");
+        assert_eq!(of("f32[4]{0:T(2)}").unwrap(), "memref<4xf32>");
+        assert!(of("s4[4]{0:E(4)}").is_err() && of("f32[4,4]{1,0:T(2,2)}").is_err());
+    }
 }

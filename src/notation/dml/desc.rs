@@ -18,7 +18,7 @@ const FLAGS: u32 = 1;
 /// lies inside it pads. Without strides the tensor is packed, the last dimension minor.
 ///
 /// ```
-/// use stridec::stride::{BufferTensorDesc, TensorDataType};
+/// use stridec::notation::dml::{BufferTensorDesc, TensorDataType};
 /// let image = BufferTensorDesc::new(TensorDataType::Float16, &[1, 1, 3, 5], None)?;
 /// assert_eq!(image.total_tensor_size_in_bytes(), 32); // 15 · 2 = 30 bytes, up to a multiple of 4
 /// assert!(image.is_packed());
@@ -27,7 +27,7 @@ const FLAGS: u32 = 1;
 ///     error.to_string(),
 ///     "total_tensor_size_in_bytes: expected at least 32, which sizes and strides imply, got 28"
 /// );
-/// # Ok::<(), stridec::stride::DmlError>(())
+/// # Ok::<(), stridec::notation::dml::DmlError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BufferTensorDesc {

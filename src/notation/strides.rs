@@ -1,7 +1,9 @@
-//! Tensors from byte strides, and strides over dimensions of one element.
+//! Arrays of sizes and strides, as most systems describe them: tensors from byte strides, and strides of tensors.
 
-use super::{StrideDescriptor, StrideError};
-use crate::shape::ElementType;
+use crate::{
+    shape::ElementType,
+    stride::{StrideDescriptor, StrideError},
+};
 
 /// A tensor from byte strides, as numpy, PJRT and the buffer protocol give them.
 ///
@@ -9,7 +11,7 @@ use crate::shape::ElementType;
 /// be 0 or negative. Those over fewer than two elements mean nothing and may be anything.
 ///
 /// ```
-/// use stridec::{shape::ElementType, stride::interchange::from_byte_strides};
+/// use stridec::{notation::from_byte_strides, shape::ElementType};
 /// // numpy: a[::-1] of a 2×3 array of f32 has byte strides -12, 4.
 /// let flipped = from_byte_strides(ElementType::F32, &[2, 3], &[-12, 4], None)?;
 /// assert_eq!((flipped.base_offset(), flipped.offset(&[1, 2])?), (3, 2));
@@ -55,17 +57,6 @@ pub fn from_byte_strides(
     StrideDescriptor::strided(element_type, 0, sizes, &strides, offset)
 }
 
-impl StrideDescriptor {
-    /// Bytes between neighbours along each dimension; `None` where a tile takes a dimension apart, or an element is no
-    /// whole number of bytes.
-    #[must_use]
-    pub fn byte_strides(&self) -> Option<Vec<i64>> {
-        let bytes = i64::from(self.element_bits() / 8);
-        let whole = self.element_bits().is_multiple_of(8);
-        self.strides().map(|stride| stride.filter(|_| whole)?.checked_mul(bytes)).collect()
-    }
-}
-
 /// The least offset of the element at index 0 that leaves no element before the memory, all in elements.
 ///
 /// # Errors
@@ -90,7 +81,7 @@ fn least_offset(sizes: &[u64], strides: &[i64]) -> Result<u64, StrideError> {
 ///
 /// A packed stride is the extent of the next dimension times its stride, and 1 for the last.
 #[must_use]
-pub(super) fn normalized_strides(sizes: &[u64], strides: &[i64]) -> Vec<i64> {
+fn normalized_strides(sizes: &[u64], strides: &[i64]) -> Vec<i64> {
     let mut strides = strides.to_vec();
     let mut span = 1_i64;
     for (stride, &size) in strides.iter_mut().zip(sizes).rev() {
@@ -102,6 +93,62 @@ pub(super) fn normalized_strides(sizes: &[u64], strides: &[i64]) -> Vec<i64> {
         span = span.max(1);
     }
     strides
+}
+
+/// Returns the strides of a row-major array whose elements are `step` apart; `None` if one passes 2^63-1.
+///
+/// An extent of 0 counts as 1.
+pub(super) fn packed_strides(sizes: &[u64], step: i64) -> Option<Vec<i64>> {
+    let mut span = step;
+    let mut strides = Vec::with_capacity(sizes.len());
+    for &size in sizes.iter().rev() {
+        strides.push(span);
+        span = span.checked_mul(i64::try_from(size.max(1)).ok()?)?;
+    }
+    strides.reverse();
+    Some(strides)
+}
+
+/// The strides of a tensor that sizes and strides can describe, in elements.
+pub(super) fn plain_strides(tensor: &StrideDescriptor) -> Result<Vec<i64>, StrideError> {
+    let strides: Vec<Option<i64>> = tensor.strides().collect();
+    if let Some(dimension) = strides.iter().position(Option::is_none) {
+        let value = format!("a tile that takes dimension {dimension} apart");
+        return Err(refusal("tiles", value, "expected one stride for each dimension"));
+    }
+    if tensor.prefix_bytes() != 0 {
+        return Err(refusal(
+            "dynamic_shape_metadata_prefix_bytes",
+            format!("M({})", tensor.prefix_bytes()),
+            "expected memory that starts with the data",
+        ));
+    }
+    Ok(normalized_strides(tensor.sizes(), &strides.into_iter().flatten().collect::<Vec<_>>()))
+}
+
+/// Refuses elements that take other memory than `bits`, which is what the other system gives the type.
+pub(super) fn expect_element_bits(tensor: &StrideDescriptor, bits: u32) -> Result<(), StrideError> {
+    if tensor.element_bits() == bits {
+        return Ok(());
+    }
+    let accepted = match bits {
+        8 => "expected a byte for each element",
+        _ => "expected the type's own size",
+    };
+    Err(refusal("element_size_in_bits", format!("E({})", tensor.element_bits()), accepted))
+}
+
+/// Where the element at index 0 lies, in bytes, elements taking `bits`.
+pub(super) fn byte_offset(tensor: &StrideDescriptor, bits: u32) -> Result<u64, StrideError> {
+    let offset = u128::from(tensor.base_offset()) * u128::from(bits);
+    u64::try_from(offset / 8).ok().filter(|_| offset.is_multiple_of(8)).ok_or_else(|| {
+        let value = format!("{} elements of {bits} bits", tensor.base_offset());
+        refusal("offset", value, "expected a whole number of bytes below 2^64")
+    })
+}
+
+pub(super) fn refusal(field: &'static str, value: String, accepted: &'static str) -> StrideError {
+    StrideError::Unsupported { field, value, accepted }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::shape::ElementType;
 /// The discriminants are DirectML's numbers. The 4-bit types lie two in a byte, the first in the low bits.
 ///
 /// ```
-/// use stridec::{shape::ElementType, stride::TensorDataType};
+/// use stridec::{notation::dml::TensorDataType, shape::ElementType};
 /// assert_eq!(TensorDataType::from_element_type(ElementType::S32), Some(TensorDataType::Int32));
 /// assert_eq!(TensorDataType::from_element_type(ElementType::Bf16), None);
 /// assert_eq!(TensorDataType::Uint4.bits(), 4);

@@ -14,7 +14,7 @@ impl TryFrom<&StrideDescriptor> for BufferTensorDesc {
     /// Describes a lowered tensor: its sizes and strides, its memory rounded up to 4 bytes.
     ///
     /// ```
-    /// use stridec::{shape::Shape, stride::{BufferTensorDesc, StrideDescriptor}};
+    /// use stridec::{notation::dml::BufferTensorDesc, shape::Shape, stride::StrideDescriptor};
     /// let padded: Shape = "f32[2,3]{0,1:PAD(3,5,zero)}".parse()?;
     /// let desc = BufferTensorDesc::try_from(&StrideDescriptor::try_from(&padded)?)?;
     /// assert_eq!((desc.sizes(), desc.strides()), (&[2, 3][..], Some(&[1, 3][..])));

@@ -1,12 +1,15 @@
 //! PJRT's memory layouts.
 
-use super::{StrideDescriptor, StrideError, plain_strides, refusal};
-use crate::shape::{Shape, TileDimension};
+use super::strides::{plain_strides, refusal};
+use crate::{
+    shape::{Shape, TileDimension},
+    stride::{StrideDescriptor, StrideError},
+};
 
 /// `PJRT_Buffer_MemoryLayout`: XLA's order and tiles, or byte strides.
 ///
 /// ```
-/// use stridec::stride::interchange::PjrtMemoryLayout;
+/// use stridec::notation::PjrtMemoryLayout;
 /// let layout = PjrtMemoryLayout::try_from(&"bf16[16,256]{1,0:T(8,128)(2,1)}".parse::<stridec::shape::Shape>()?)?;
 /// assert_eq!(layout, PjrtMemoryLayout::Tiled {
 ///     minor_to_major: vec![1, 0],

@@ -1,13 +1,13 @@
 //! DirectML's `DML_BUFFER_TENSOR_DESC` as JSON:
 //! `{"data_type": "FLOAT32", "sizes": [2, 3], "strides": [3, 1], "total_tensor_size_in_bytes": 24}`.
 
-use super::{
+use super::{BufferTensorDesc, TensorDataType};
+use crate::notation::{
     Array, Form,
     array::at,
     cursor::{Cursor, Result},
     literal::{Value, ValueKind, value},
 };
-use crate::stride::{BufferTensorDesc, TensorDataType};
 
 const NAMES: [&str; 6] = [
     "data_type",
@@ -18,7 +18,7 @@ const NAMES: [&str; 6] = [
     "guaranteed_base_offset_alignment",
 ];
 
-pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
+pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
     let map = value(cursor)?;
     cursor.end()?;
     let ValueKind::Map(fields) = &map.kind else {
@@ -66,7 +66,7 @@ fn uint32(cursor: &Cursor<'_>, value: &Value<'_>) -> Result<u32> {
     u32::try_from(value.natural(cursor)?).map_err(|_| value.wrong(cursor, "a number below 2^32"))
 }
 
-pub(super) fn write(array: &Array) -> std::result::Result<String, String> {
+pub(in crate::notation) fn write(array: &Array) -> std::result::Result<String, String> {
     let desc = match array.form() {
         Form::Buffer(desc) => Ok(desc.clone()),
         _ => BufferTensorDesc::try_from(array.descriptor()),

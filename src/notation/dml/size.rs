@@ -9,7 +9,7 @@ use super::{DmlError, TensorDataType};
 /// strides up in 32 bits, and wraps.
 ///
 /// ```
-/// use stridec::stride::{TensorDataType, calc_buffer_tensor_size};
+/// use stridec::notation::dml::{TensorDataType, calc_buffer_tensor_size};
 /// // Two rows of 3 half floats, 5 apart: 1 + 1·5 + 2·1 = 8 elements.
 /// assert_eq!(calc_buffer_tensor_size(TensorDataType::Float16, &[2, 3], Some(&[5, 1])), Ok(16));
 /// assert_eq!(calc_buffer_tensor_size(TensorDataType::Uint8, &[5], None), Ok(8));

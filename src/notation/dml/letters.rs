@@ -17,7 +17,7 @@ const CANONICAL: [&str; 2] = ["NCDHW", "PZYX"];
 /// DHW, or any part of these; `x` is the last of `y x`, `z y x` and `p z y x`.
 ///
 /// ```
-/// use stridec::stride::minor_to_major_from_letters as letters;
+/// use stridec::notation::dml::minor_to_major_from_letters as letters;
 /// assert_eq!(letters("NHWC", None, 4)?[..], [1, 3, 2, 0]);
 /// assert_eq!(letters("WHD", None, 3)?[..], [0, 1, 2]);
 /// assert_eq!(letters("NHWC", Some("NHWC"), 4)?[..], [3, 2, 1, 0]);
@@ -25,7 +25,7 @@ const CANONICAL: [&str; 2] = ["NCDHW", "PZYX"];
 ///     letters("NHWC", None, 3).unwrap_err().to_string(),
 ///     "layout letters \"NHWC\": expected 3 letters, one for each dimension, got 4"
 /// );
-/// # Ok::<(), stridec::stride::DmlError>(())
+/// # Ok::<(), stridec::notation::dml::DmlError>(())
 /// ```
 ///
 /// # Errors
@@ -62,10 +62,10 @@ pub fn minor_to_major_from_letters(
 /// The strides that letters give, in elements: those of [`minor_to_major_from_letters`] over packed sizes.
 ///
 /// ```
-/// use stridec::stride::strides_from_letters;
+/// use stridec::notation::dml::strides_from_letters;
 /// assert_eq!(strides_from_letters("NCHW", None, &[1, 1, 3, 5])?[..], [15, 15, 5, 1]);
 /// assert_eq!(strides_from_letters("NHWC", None, &[1, 1, 3, 5])?[..], [15, 1, 5, 1]);
-/// # Ok::<(), stridec::stride::DmlError>(())
+/// # Ok::<(), stridec::notation::dml::DmlError>(())
 /// ```
 ///
 /// # Errors
@@ -103,7 +103,7 @@ pub fn strides_from_minor_to_major(
 /// The interleaved-channel policy for any rank: dimension 1 lies innermost, the rest in order; NHWC, NDHWC.
 ///
 /// ```
-/// use stridec::stride::interleaved_channel_minor_to_major;
+/// use stridec::notation::dml::interleaved_channel_minor_to_major;
 /// assert_eq!(interleaved_channel_minor_to_major(4)[..], [1, 3, 2, 0]);
 /// assert_eq!(interleaved_channel_minor_to_major(1)[..], [0]);
 /// ```

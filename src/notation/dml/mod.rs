@@ -1,7 +1,7 @@
 //! DirectML's way to describe a tensor in a buffer, with every rule of `DML_BUFFER_TENSOR_DESC`'s published page.
 //!
 //! ```
-//! use stridec::stride::{BufferTensorDesc, StrideDescriptor, TensorDataType};
+//! use stridec::{notation::dml::{BufferTensorDesc, TensorDataType}, stride::StrideDescriptor};
 //! // Rows of 3 padded to 5: A B C x x D E F.
 //! let rows = BufferTensorDesc::new(TensorDataType::Float32, &[2, 3], Some(&[5, 1]))?;
 //! assert_eq!(rows.total_tensor_size_in_bytes(), 32);
@@ -17,6 +17,7 @@ mod error;
 mod letters;
 mod properties;
 mod size;
+mod text;
 
 pub use data_type::TensorDataType;
 pub use desc::{BufferTensorDesc, MINIMUM_BUFFER_TENSOR_ALIGNMENT};
@@ -26,6 +27,7 @@ pub use letters::{
     strides_from_minor_to_major,
 };
 pub use size::calc_buffer_tensor_size;
+pub(super) use text::{read, write};
 
 /// The most dimensions of a tensor: `DML_TENSOR_DIMENSION_COUNT_MAX1`.
 pub const MAX_DIMENSION_COUNT: usize = 8;

@@ -1,7 +1,7 @@
 //! What a description says of its memory, and what it promises of a binding.
 
 use super::{BufferTensorDesc, DmlError, MAX_DIMENSION_COUNT, size::implied_elements};
-use crate::stride::descriptor::packed_elements;
+use crate::stride::packed_elements;
 
 impl BufferTensorDesc {
     /// Whether the elements fill the places from the first to the last, one each, in whatever order of dimensions.
@@ -37,12 +37,12 @@ impl BufferTensorDesc {
     /// The same tensor with `dimension_count` dimensions, leading ones added: what operators of 4-D or 5-D take.
     ///
     /// ```
-    /// use stridec::stride::{BufferTensorDesc, TensorDataType};
+    /// use stridec::notation::dml::{BufferTensorDesc, TensorDataType};
     /// let matrix = BufferTensorDesc::new(TensorDataType::Float32, &[3, 5], None)?;
     /// let promoted = matrix.promoted(4)?;
     /// assert_eq!(promoted.sizes(), [1, 1, 3, 5]);
     /// assert_eq!(promoted.explicit_strides()[..], [15, 15, 5, 1]);
-    /// # Ok::<(), stridec::stride::DmlError>(())
+    /// # Ok::<(), stridec::notation::dml::DmlError>(())
     /// ```
     ///
     /// # Errors
@@ -90,7 +90,7 @@ impl BufferTensorDesc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stride::TensorDataType::{Float32, Float64};
+    use crate::notation::dml::TensorDataType::{Float32, Float64};
 
     fn desc(sizes: &[u32], strides: &[u32]) -> BufferTensorDesc {
         BufferTensorDesc::new(Float32, sizes, Some(strides)).unwrap()
