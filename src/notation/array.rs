@@ -1,4 +1,4 @@
-//! [`Array`]: what every notation reads to and writes from.
+//! [`Array`]: the common model of all notations.
 
 use std::{
     fmt::{self, Display},
@@ -12,14 +12,14 @@ use crate::{
     stride::{StrideDescriptor, StrideError},
 };
 
-/// An array in memory: the place of each element, and the form in which operations take it.
+/// An array in memory: the place of each element, and the form that operations accept.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Array {
     descriptor: StrideDescriptor,
     form: Form,
 }
 
-/// The forms that operations take.
+/// The forms of an array that operations accept.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(clippy::large_enum_variant)] // few live at a time
 #[non_exhaustive]
@@ -30,30 +30,30 @@ pub enum Form {
     Strided(StridedShape),
     /// DirectML's description of a buffer.
     Buffer(BufferTensorDesc),
-    /// None: a dimension has more than one stride, and no XLA layout says them.
+    /// No such form: a dimension has more than one stride, and no XLA layout describes them.
     Digits,
 }
 
 impl Array {
-    /// The place of each element.
+    /// Returns the place of each element.
     #[must_use]
     pub fn descriptor(&self) -> &StrideDescriptor {
         &self.descriptor
     }
 
-    /// The form in which operations take it.
+    /// Returns the form that operations accept.
     #[must_use]
     pub fn form(&self) -> &Form {
         &self.form
     }
 
-    /// The form alone.
+    /// Returns the form alone.
     #[must_use]
     pub fn into_form(self) -> Form {
         self.form
     }
 
-    /// The array as `kind` writes it, without the `KIND:` before it.
+    /// Returns the array as text in the notation `kind`, without the `KIND:` before it.
     ///
     /// ```
     /// use stridec::notation::{Array, Kind};
@@ -65,17 +65,18 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// Where the notation cannot say where every element lies.
+    /// Returns an error if the notation cannot describe the place of every element.
     pub fn write(&self, kind: Kind) -> std::result::Result<String, NotationError> {
         kind.write(self).map_err(|reason| NotationError::Unsupported { kind, reason })
     }
 
-    /// An array of a shape that stands at `place`.
+    /// Returns the array of a shape, whose text is at `place`.
     pub(super) fn of_shape(shape: Shape, place: Range<usize>) -> Result<Self> {
         Self::try_from(shape).map_err(|error| at(place, error.kind(), error))
     }
 
-    /// An array whose text, at `place`, gives the place of each element: as an XLA shape, or else by its strides.
+    /// Returns an array as an XLA shape if possible, and otherwise by its strides. Its text is at
+    /// `place`.
     pub(super) fn of_descriptor(
         descriptor: &StrideDescriptor,
         place: Range<usize>,
@@ -99,7 +100,8 @@ impl Array {
         Self::strided(element_type, bits, &sizes, &strides, descriptor.base_offset(), place)
     }
 
-    /// An array whose text, at `place`, gives the digits of each dimension; those that no operation takes are an array too.
+    /// Returns an array of any digits, including those that no operation accepts. Its text is at
+    /// `place`.
     pub(super) fn of_digits(descriptor: StrideDescriptor, place: Range<usize>) -> Result<Self> {
         let is_strided = descriptor.strides().all(|stride| stride.is_some());
         if is_strided || chain::layout(&descriptor).is_ok() {
@@ -108,7 +110,7 @@ impl Array {
         Ok(Self { descriptor, form: Form::Digits })
     }
 
-    /// An array of strides that stand at `place`: an XLA shape where it is dense.
+    /// Returns an array of strides, whose text is at `place`.
     pub(super) fn strided(
         element_type: ElementType,
         element_bits: u64,
@@ -124,7 +126,7 @@ impl Array {
     }
 }
 
-/// The error of a rule that is broken at `place`.
+/// Returns the error of a rule broken by the text at `place`.
 pub(super) fn at(place: Range<usize>, kind: ErrorKind, error: impl Display) -> ParseError {
     match kind {
         ErrorKind::Unsupported => ParseError::unsupported(place, error.to_string()),

@@ -1,7 +1,9 @@
-//! DLPack's `DLTensor` as JSON: `{"code": 2, "bits": 32, "lanes": 1, "shape": [2, 3], "strides": [3, 1], "byte_offset": 0}`.
+//! DLPack's `DLTensor`, as data and as JSON: `{"code": 2, "bits": 32, "lanes": 1, "shape": [2, 3],
+//! "strides": [3, 1], "byte_offset": 0}`.
 //!
-//! Strides count elements, the offset counts bytes. Elements of several lanes have one more, minor dimension. Those below a
-//! byte are packed, unless `is_subbyte_type_padded` is true.
+//! Strides count elements, the offset counts bytes. Elements with several lanes become an
+//! additional minor dimension. Elements smaller than a byte are packed, unless
+//! `is_subbyte_type_padded` is true.
 
 use super::{
     Array,
@@ -15,7 +17,7 @@ use crate::{
     stride::{StrideDescriptor, StrideError},
 };
 
-/// The fields of a `DLTensor` but for its data and device; DLPack 1.1.
+/// The fields of a `DLTensor` except its data and device, as in DLPack 1.1.
 ///
 /// ```
 /// use stridec::{notation::DlPack, shape::Shape, stride::StrideDescriptor};
@@ -28,19 +30,20 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct DlPack {
-    /// Extents.
+    /// The extents.
     pub shape: Vec<i64>,
-    /// Distances between neighbours, in elements.
+    /// The distances between neighbours, in elements.
     pub strides: Vec<i64>,
-    /// `DLDataTypeCode`.
+    /// The `DLDataTypeCode`.
     pub code: u8,
-    /// Bits of a value.
+    /// The size of a value, in bits.
     pub bits: u8,
-    /// Values of an element: 1.
+    /// The number of values in an element: 1.
     pub lanes: u16,
-    /// Where the element at index 0 lies, in bytes.
+    /// The offset of the element at index 0, in bytes.
     pub byte_offset: u64,
-    /// `DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED`: values below 8 bits take a byte each, and are not packed.
+    /// `DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED`: true if each value smaller than a byte
+    /// occupies a byte.
     pub is_subbyte_type_padded: bool,
 }
 
@@ -73,7 +76,8 @@ impl TryFrom<&StrideDescriptor> for DlPack {
 }
 
 impl DlPack {
-    /// The element type that a `DLDataTypeCode` and the bits of a value say; `None` where XLA has no such type.
+    /// Returns the element type of a `DLDataTypeCode` and the bits of a value, or `None` if XLA has
+    /// no such type.
     ///
     /// ```
     /// use stridec::{notation::DlPack, shape::ElementType};
@@ -131,7 +135,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
     Array::strided(element_type, bits.into(), &sizes, &strides, offset, place)
 }
 
-/// Elements of `bits` in an offset of bytes.
+/// Converts an offset in bytes to elements of `bits`.
 fn offset(cursor: &Cursor<'_>, given: Option<&Value<'_>>, bits: u32) -> Result<u64> {
     let Some(given) = given else { return Ok(0) };
     let bytes = u128::from(given.natural(cursor)?);

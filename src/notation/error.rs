@@ -1,33 +1,33 @@
-//! Why an array is not written in a notation.
+//! [`NotationError`]: the reasons why an array cannot be written.
 
 use super::Kind;
 use crate::error_kind::ErrorKind;
 
-/// Why an array has no text in a notation.
+/// The reason why an array has no text in a notation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotationError {
-    /// The notation cannot say the array's memory.
+    /// The notation cannot describe the array's memory.
     #[error("{kind}: {reason}")]
     Unsupported {
         /// The notation.
         kind: Kind,
-        /// What it cannot say.
+        /// The property that it cannot describe.
         reason: String,
     },
-    /// An array that is no operand of an operation.
+    /// The array cannot be an operand of an operation.
     #[error("a dimension has more than one stride, and no XLA layout says them")]
     Digits,
 }
 
 impl NotationError {
-    /// What kind of failure it is.
+    /// Returns the kind of failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         ErrorKind::Unsupported
     }
 
-    /// What the notation cannot say, without its name.
+    /// Returns the reason, without the name of the notation.
     #[must_use]
     pub fn reason(&self) -> &str {
         match self {

@@ -1,8 +1,10 @@
-//! JAX's `Layout`, as its `repr` prints it now and printed it before, behind the type and the extents of the array.
+//! JAX's `Layout`, as current and earlier versions print its `repr`, after the type and the extents
+//! of the array.
 //!
-//! `major_to_minor` is XLA's `minor_to_major` reversed; tiles are the same. What JAX makes of the rest is in its
-//! `jax/_src/layout.py`: without tiles (`tiling=None`) an element takes what its type does, whatever
-//! `sub_byte_element_size_in_bits` says. With `tiling=()`, which prints alike in XLA, integers below a byte are packed.
+//! `major_to_minor` is XLA's `minor_to_major` reversed; tiles are equal. For the rest see JAX's
+//! `jax/_src/layout.py`: without tiles (`tiling=None`) an element has the type's own size, and
+//! `sub_byte_element_size_in_bits` is ignored. With `tiling=()`, which XLA prints in the same way,
+//! integers smaller than a byte are packed.
 
 use super::{
     Array,
@@ -14,14 +16,15 @@ use super::{
 };
 use crate::shape::{ElementType, Layout, ParseError, Shape, Tile, TileDimension};
 
-/// `*` of a tile.
+/// The number that represents a `*` in a tile.
 const COMBINE: i64 = i64::MIN;
 
-/// The names of `Layout`'s fields.
+/// The current and earlier names of `Layout`'s fields.
 const TILING: [&str; 2] = ["tiling", "_tiling"];
 const BITS: [&str; 2] = ["sub_byte_element_size_in_bits", "_sub_byte_element_size_in_bits"];
 
-/// Reads `f32[2,3] Layout(major_to_minor=(1, 0), …)`, or the same inside a `Format(layout=…, sharding=…)`.
+/// Reads `f32[2,3] Layout(major_to_minor=(1, 0), …)`, or a `Format(layout=…, sharding=…)` that
+/// contains a layout.
 pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
     let prefix = Prefix::plain(cursor)?;
     let outer = value(cursor)?;
@@ -57,7 +60,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
     Array::of_shape(shape, fields.place.clone())
 }
 
-/// The layout in what may hold a sharding too.
+/// Returns the layout of a value that may contain a sharding too.
 fn inner<'v, 'a>(cursor: &Cursor<'_>, outer: &'v Value<'a>) -> Result<&'v Value<'a>> {
     let ValueKind::Call(_, fields) = &outer.kind else {
         return Err(not_a_layout(cursor, outer));
@@ -95,7 +98,8 @@ fn tile(cursor: &Cursor<'_>, given: &Value<'_>) -> Result<Tile> {
     Ok(Tile { dimensions: extents.iter().map(extent).collect::<Result<_>>()? })
 }
 
-/// Bits of an element as JAX tells XLA: what was passed, or else those of an integer below a byte; 0 for the type's own.
+/// Returns the element size that JAX passes to XLA, in bits: the given one, or else the type's own
+/// for integers smaller than a byte; 0 for other types.
 fn element_bits(
     cursor: &Cursor<'_>,
     fields: &NamedValues<'_>,
@@ -115,9 +119,9 @@ fn own_bits(element_type: ElementType) -> u64 {
     }
 }
 
-/// Writes `f32[2,3] Layout(…)` as JAX 0.7.1 and later print it.
+/// Writes `f32[2,3] Layout(…)` as JAX 0.7.1 and later versions print it.
 ///
-/// The alignment of the tail and the memory space have no place in it; neither changes an offset.
+/// The alignment of the tail and the memory space are left out; neither changes an offset.
 pub(super) fn write(array: &Array) -> std::result::Result<String, String> {
     let shape = xla::shape(array)?;
     let layout = shape.layout_or_default();
@@ -130,7 +134,8 @@ pub(super) fn write(array: &Array) -> std::result::Result<String, String> {
             TileDimension::Combine => COMBINE.to_string(),
         }))
     });
-    // `tiling=()` packs integers below a byte, so that their own bytes have to be asked for where there are tiles.
+    // `tiling=()` packs integers smaller than a byte. If there are tiles, one byte for each integer
+    // must be requested.
     let is_own = bits == 0 || bits == storage;
     let (tiling, bits) = match (layout.tiles.is_empty(), is_own) {
         (true, true) => ("None".to_owned(), 0),
@@ -149,7 +154,7 @@ pub(super) fn write(array: &Array) -> std::result::Result<String, String> {
     ))
 }
 
-/// As Python prints a tuple: `()`, `(1,)`, `(1, 2)`.
+/// Returns a tuple as Python prints it: `()`, `(1,)`, `(1, 2)`.
 pub(super) fn tuple(values: impl Iterator<Item = String>) -> String {
     let values: Vec<String> = values.collect();
     match &values[..] {

@@ -1,36 +1,39 @@
-//! The shortest chain of tiles that puts digits into an order: a radix sort, planned.
+//! The shortest chain of tiles that puts digits into an order, planned as a radix sort.
 //!
-//! A tile takes from each place that it covers the least significant part and puts these parts behind the others, both in
-//! the order that they had. So a tile sorts the digits, stably, by one bit: 1 for those that it takes. A chain of tiles
-//! sorts by a number, the *key* of a digit, whose lowest bit is the first tile's and whose highest is the last one's; digits
-//! of equal keys keep their order. The fewest tiles are the fewest bits.
+//! A tile takes the least significant part from each place that it covers, and moves these parts
+//! after the others. Both groups keep their order. So a tile sorts the digits stably by one bit,
+//! which is 1 for those that it takes. A chain of tiles sorts by a number, the *key* of a digit:
+//! its lowest bit belongs to the first tile, its highest bit to the last one. Digits with equal
+//! keys keep their order. The fewest tiles correspond to the fewest bits.
 //!
-//! Two rules bind the keys. Neighbouring digits of a dimension are one number until a tile parts them, and that tile takes
-//! the less significant of the two: at their lowest different bit, the more significant has 0. And a digit is padded by a
-//! tile that takes it whole, after it was parted from the more significant one.
+//! Keys obey two rules. Neighbouring digits of a dimension are one number until a tile separates
+//! them, and that tile takes the less significant one: at their lowest different bit, the more
+//! significant digit has 0. And a digit is padded by a tile that takes it whole, after it was
+//! separated from the more significant one.
 
 /// A digit in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Item {
-    /// The digit's place in the order that the tiles start with.
+    /// The digit's place in the order before the first tile.
     pub(super) start: usize,
     /// The next more significant digit of the dimension, by its place in memory.
     pub(super) upper: Option<usize>,
     /// The next less significant digit of the dimension, by its place in memory.
     pub(super) lower: Option<usize>,
-    /// Whether a tile has to pad it.
+    /// True if a tile must pad the digit.
     pub(super) is_padded: bool,
-    /// Whether a tile has to part it from the next more significant digit.
+    /// True if a tile must separate the digit from the next more significant one.
     pub(super) is_apart: bool,
 }
 
-/// The most bits that are tried.
+/// The most bits of a key.
 const MOST_BITS: u32 = 7;
 
-/// The most ways to give keys that are compared.
+/// The most assignments of keys to compare.
 const MOST_WAYS: usize = 64;
 
-/// Ways to give the digits, listed major to minor, keys of this many bits; none where there are none, or `budget` runs out.
+/// Returns assignments of keys with this many bits to the digits, listed major to minor. There are
+/// none if the bits are too few or `budget` is used up.
 pub(super) fn keys(items: &[Item], bits: u32, budget: &mut u32) -> Vec<Vec<u64>> {
     let mut ways = Vec::new();
     let mut keys = Vec::with_capacity(items.len());
@@ -51,7 +54,7 @@ fn search(
     };
     let least = match keys.last() {
         None => 0,
-        // Digits that keep their order may have one key.
+        // Digits that keep their order may have equal keys.
         Some(&key) => key + u64::from(items[keys.len() - 1].start > item.start),
     };
     for key in least..limit {
@@ -80,13 +83,13 @@ fn search(
     }
 }
 
-/// Whether the lowest different bit is 0 in `upper` and 1 in `lower`.
+/// Returns true if the lowest different bit is 0 in `upper` and 1 in `lower`.
 fn follows(upper: u64, lower: u64) -> bool {
     let different = upper ^ lower;
     different == 0 || lower & lowest(different) != 0
 }
 
-/// Whether a tile takes a digit after it was parted from the more significant one.
+/// Returns true if a tile takes the digit after it was separated from the more significant one.
 fn is_taken_whole(upper: Option<u64>, key: u64) -> bool {
     match upper {
         None => key != 0,
@@ -99,8 +102,9 @@ fn lowest(bits: u64) -> u64 {
     bits & bits.wrapping_neg()
 }
 
-/// Keys that there always are: a tile parts all dimensions at once, digit by digit from the most significant down, and then
-/// one tile for each digit in memory, from the most major on, moves it behind all others. `None` past 64 tiles.
+/// Returns keys that always exist: first, tiles separate all dimensions at once, digit by digit
+/// from the most significant down. Then one tile for each digit in memory, the most major first,
+/// moves it after all others. Returns `None` for more than 64 tiles.
 pub(super) fn any_keys(items: &[Item]) -> Option<(Vec<u64>, u32)> {
     let level = |item: &Item| {
         std::iter::successors(item.upper, |&upper| items[upper].upper).take(items.len()).count()

@@ -1,4 +1,4 @@
-//! [`Kind`]: the notations, and which one a text is in.
+//! [`Kind`]: the notations, and the notation of a text.
 
 use std::{fmt, str::FromStr};
 
@@ -15,7 +15,7 @@ use crate::shape::ParseError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
-    /// XLA's own, which needs no `xla:` before it.
+    /// XLA's own notation, for which the `xla:` is optional.
     Xla,
     /// JAX's `Layout`, as its `repr`.
     Jax,
@@ -33,7 +33,7 @@ pub enum Kind {
     Cudnn,
     /// CuTe's nested shapes and strides.
     Cute,
-    /// MLIR's memref, which needs no `memref:` before it.
+    /// MLIR's memref, for which the `memref:` is optional.
     Memref,
     /// DirectML's buffer descriptions, as JSON.
     Dml,
@@ -61,7 +61,7 @@ impl Kind {
         Self::Triton,
     ];
 
-    /// What stands before the `:`.
+    /// Returns the name before the `:`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -81,7 +81,7 @@ impl Kind {
         }
     }
 
-    /// Reads a text of this notation, from `cursor` to the end.
+    /// Reads a text of this notation, from `cursor` to the end of the text.
     fn read(self, cursor: &mut Cursor<'_>) -> Result<Array> {
         match self {
             Self::Xla => xla::read(cursor),
@@ -100,7 +100,7 @@ impl Kind {
         }
     }
 
-    /// The text, or what the notation cannot say.
+    /// Returns the text, or the reason why the notation cannot describe the array.
     pub(super) fn write(self, array: &Array) -> std::result::Result<String, String> {
         let bytes = array.descriptor().prefix_bytes();
         if bytes != 0 && self != Self::Xla {
@@ -125,12 +125,12 @@ impl Kind {
         }
     }
 
-    /// The notation that a text says it is in, or that a memref is in, and where the text itself starts; `None` for XLA's
-    /// shapes.
+    /// Returns the notation of a text and the start of the text itself, after the `KIND:`. Returns
+    /// `None` for XLA's shapes.
     ///
     /// # Errors
     ///
-    /// Where a word and `:` stand first, and no notation has this name.
+    /// Returns an error if the text begins with a word and `:`, and no notation has this name.
     fn of(text: &str) -> Result<Option<(Self, usize)>> {
         let start = text.len() - text.trim_ascii_start().len();
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
@@ -166,11 +166,11 @@ impl FromStr for Kind {
     }
 }
 
-/// Whether a text is in another notation than XLA's: `KIND:TEXT`.
+/// Returns true if a text is in a foreign notation: `KIND:TEXT`.
 ///
 /// # Errors
 ///
-/// Where a word and `:` stand first, and no notation has this name.
+/// Returns an error if the text begins with a word and `:`, and no notation has this name.
 pub(crate) fn is_other(text: &str) -> Result<bool> {
     Ok(Kind::of(text)?.is_some())
 }
@@ -185,7 +185,8 @@ pub(crate) fn is_other(text: &str) -> Result<bool> {
 ///
 /// # Errors
 ///
-/// Where the text is wrong, or says something that has no place for each element; the error points at the character.
+/// Returns an error, with the place in the text, if the text is wrong or does not give each element
+/// a place.
 pub fn read(text: &str) -> Result<Array> {
     let (kind, start) = Kind::of(text)?.unwrap_or((Kind::Xla, 0));
     kind.read(&mut Cursor::new(text, start)?)

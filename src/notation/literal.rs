@@ -1,4 +1,5 @@
-//! The values that Python and JSON write: numbers, names, texts, lists, maps and calls, each with its place.
+//! The values of Python and JSON: numbers, names, texts, lists, maps and calls, each with its place
+//! in the text.
 //!
 //! ```text
 //! value  = number | name | "'" text "'" | '"' text '"' | list | map | call
@@ -13,10 +14,10 @@ use std::ops::Range;
 use super::cursor::{Cursor, Result};
 use crate::shape::ParseError;
 
-/// Values inside one another.
+/// The deepest nesting of values.
 const MAX_NESTED: usize = 32;
 
-/// A value and where it stands.
+/// A value and its place in the text.
 #[derive(Clone, Debug)]
 pub(super) struct Value<'a> {
     pub(super) place: Range<usize>,
@@ -26,14 +27,14 @@ pub(super) struct Value<'a> {
 #[derive(Clone, Debug)]
 pub(super) enum ValueKind<'a> {
     Number(i64),
-    /// What stands between quotes; escapes stay as they are.
+    /// The text between quotes. Escapes are not replaced.
     Text(&'a str),
-    /// A word that is no call: `None`, `null`, `torch.float32`.
+    /// A word without arguments: `None`, `null`, `torch.float32`.
     Name(&'a str),
     List(Vec<Value<'a>>),
     Map(NamedValues<'a>),
     Call(&'a str, NamedValues<'a>),
-    /// The value of an argument that says nothing about memory.
+    /// The value of an argument that does not concern memory.
     Skipped,
 }
 
@@ -51,17 +52,17 @@ struct Field<'a> {
     value: Value<'a>,
 }
 
-/// A letter of a name; `torch.float32` is one.
+/// Returns true for a character of a name, such as `torch.float32`.
 fn in_name(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_' || letter == '.'
 }
 
-/// The value that stands next.
+/// Reads a value.
 pub(super) fn value<'a>(cursor: &mut Cursor<'a>) -> Result<Value<'a>> {
     nested(cursor, MAX_NESTED)
 }
 
-/// `name=value` pairs up to the end of the text, with blanks or commas between them.
+/// Reads `name=value` pairs up to the end of the text, separated by blanks or commas.
 pub(super) fn assignments<'a>(cursor: &mut Cursor<'a>) -> Result<NamedValues<'a>> {
     cursor.skip_blanks();
     let start = cursor.position();
@@ -107,7 +108,7 @@ fn nested<'a>(cursor: &mut Cursor<'a>, depth: usize) -> Result<Value<'a>> {
     Ok(Value { place: start..cursor.position(), kind })
 }
 
-/// What `item` reads, with commas between, up to `close`; a comma may stand before it too.
+/// Reads items separated by commas, up to `close`. A comma may precede `close` too.
 fn separated<'a>(
     cursor: &mut Cursor<'a>,
     close: &str,
@@ -178,7 +179,7 @@ fn quoted<'a>(cursor: &mut Cursor<'a>, quote: char) -> Result<&'a str> {
     Ok(text)
 }
 
-/// Goes on to the `,` or `)` behind a value of any form, whose brackets are balanced.
+/// Skips a value of any form with balanced brackets, up to the `,` or `)` after it.
 fn skipped<'a>(cursor: &mut Cursor<'a>) -> Result<Value<'a>> {
     let (start, mut depth) = (cursor.position(), 0_usize);
     loop {
@@ -199,12 +200,12 @@ fn skipped<'a>(cursor: &mut Cursor<'a>) -> Result<Value<'a>> {
 }
 
 impl<'a> Value<'a> {
-    /// Whether it is Python's `None` or JSON's `null`.
+    /// Returns true for Python's `None` and JSON's `null`.
     pub(super) fn is_none(&self) -> bool {
         matches!(self.kind, ValueKind::Name("None" | "null"))
     }
 
-    /// The error that it should be something else.
+    /// Returns the error that something else was expected.
     pub(super) fn wrong(&self, cursor: &Cursor<'_>, expected: &str) -> ParseError {
         cursor.wrong(self.place.clone(), expected)
     }
@@ -223,7 +224,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A number that is not negative.
+    /// Returns the value as a number from 0 on.
     pub(super) fn natural(&self, cursor: &Cursor<'_>) -> Result<u64> {
         u64::try_from(self.number(cursor)?).map_err(|_| self.wrong(cursor, "a number from 0 on"))
     }
@@ -240,7 +241,8 @@ impl<'a> Value<'a> {
 }
 
 impl<'a> NamedValues<'a> {
-    /// The field of one of these names, or else the argument without a name at `position`.
+    /// Returns the value with one of these names, or else the argument without a name at
+    /// `position`.
     pub(super) fn get(&self, names: &[&str], position: usize) -> Option<&Value<'a>> {
         let named =
             |field: &&Field<'_>| field.name.as_ref().is_some_and(|(name, _)| names.contains(name));
@@ -248,7 +250,7 @@ impl<'a> NamedValues<'a> {
         self.fields.iter().find(named).or_else(positional).map(|field| &field.value)
     }
 
-    /// The same, and an error where there is none.
+    /// Returns the value as [`Self::get`] does, or an error if there is none.
     pub(super) fn require(&self, names: &[&str], position: usize) -> Result<&Value<'a>> {
         self.get(names, position).ok_or_else(|| {
             let end = self.place.end;
@@ -256,7 +258,7 @@ impl<'a> NamedValues<'a> {
         })
     }
 
-    /// Refuses fields of other names, of one name twice, and more than `most` without one.
+    /// Refuses unknown and repeated names, and more than `most` values without a name.
     pub(super) fn only(&self, names: &[&str], most: usize) -> Result<()> {
         for (number, field) in self.fields.iter().enumerate() {
             let Some((name, place)) = &field.name else {

@@ -1,8 +1,10 @@
-//! The notations of other systems, read and written: `KIND:TEXT`, the text as that system writes it.
+//! The layouts of other systems, as data and as text: `KIND:TEXT`, the text as that system writes
+//! it.
 //!
-//! Each is a file of this module, which reads to and writes from one model: an [`Array`], whose
-//! [`StrideDescriptor`](crate::stride::StrideDescriptor) gives the place of each element. So a layout goes from any notation to any
-//! other that can say it, and the offset of every index stays the same.
+//! Each system is a file of this module. Texts are read to and written from one model: an
+//! [`Array`], whose [`StrideDescriptor`](crate::stride::StrideDescriptor) gives the place of each
+//! element. So a layout can be converted from any notation to any other that can describe it, with
+//! equal offsets for every index.
 //!
 //! ```
 //! use stridec::notation::{Kind, read};
@@ -11,7 +13,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`crate::Tensor`] parses these texts too, wherever a shape is expected. `docs/notations.md` has an example of each.
+//! [`crate::Tensor`] parses these texts too. `docs/notations.md` has an example of each.
 
 mod array;
 mod chain;

@@ -1,8 +1,9 @@
-//! The names that `TensorRT`, cuDNN and ONNX Runtime have for layouts, behind the type and the extents of the array:
-//! `f16[2,17,3,5] kCHW2`, `s8[2,64,3,5] NC/4HW4`, `f32[2,17,8,8] NCHWc 8`.
+//! The names of layouts in `TensorRT`, cuDNN and ONNX Runtime, after the type and the extents of
+//! the array: `f16[2,17,3,5] kCHW2`, `s8[2,64,3,5] NC/4HW4`, `f32[2,17,8,8] NCHWc 8`.
 //!
-//! `TensorRT`'s formats are over any dimensions whose last are C, H, W, or C, D, H, W; cuDNN's and ONNX Runtime's over four.
-//! ONNX Runtime's names do not say how many channels a block has (`MlasNchwcGetBlockSize`): 8 or 16 stands behind.
+//! `TensorRT`'s formats apply to any dimensions that end with C, H, W or C, D, H, W; those in cuDNN
+//! and ONNX Runtime to four dimensions. ONNX Runtime's names do not contain the number of channels
+//! in a block (`MlasNchwcGetBlockSize`): it follows the name, 8 or 16.
 
 use super::{
     Array,
@@ -14,34 +15,35 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// A name, and the layout that it gives an array; `None` where the array has none of this name.
+/// A name and its layout for an array; `None` if the array has no layout of this name.
 pub(super) struct NamedFormat {
     name: &'static str,
     layout: fn(ElementType, &[u64]) -> Option<Layout>,
 }
 
-/// The names of a system.
+/// The formats of a system.
 pub(super) type NamedFormats = &'static [NamedFormat];
 
-/// The dimensions in order, the one `from_last` places before the end moved to it: channels last.
+/// Returns the row-major order with the dimension at `from_last` from the end moved to the end:
+/// channels last.
 fn channels_last(rank: usize, from_last: usize) -> Option<Layout> {
     let channels = rank.checked_sub(from_last)?;
     let others = (0..rank).rev().filter(move |&dimension| dimension != channels);
     Some(Layout::new(std::iter::once(channels).chain(others)))
 }
 
-/// Vectors of `size` channels as the most minor places.
+/// Returns the layout with vectors of `size` channels innermost.
 fn vectors(rank: usize, from_last: usize, size: u64) -> Option<Layout> {
     let tile = std::iter::once(size).chain(std::iter::repeat_n(1, from_last - 1));
     (rank >= from_last).then(|| Layout::default_for_rank(rank).tiled(tile))
 }
 
-/// Elements in 64 bytes.
+/// Returns the number of elements in 64 bytes.
 fn line(element_type: ElementType) -> Option<u64> {
     Some(512 / u64::from(element_type.storage_bits()?))
 }
 
-/// `TensorFormat` of `NvInferRuntimeBase.h`.
+/// The formats of `TensorFormat` in `NvInferRuntimeBase.h`.
 pub(super) const TENSORRT: NamedFormats = &[
     NamedFormat { name: "kLINEAR", layout: |_, sizes| Some(Layout::default_for_rank(sizes.len())) },
     NamedFormat { name: "kCHW2", layout: |_, sizes| vectors(sizes.len(), 3, 2) },
@@ -82,7 +84,8 @@ pub(super) const TENSORRT: NamedFormats = &[
     },
 ];
 
-/// `cudnnTensorFormat_t`, the vectorized one with the vector's size as the documentation writes it.
+/// The formats of `cudnnTensorFormat_t`, the vectorized one with its vector size, as in cuDNN's
+/// documentation.
 pub(super) const CUDNN: NamedFormats = &[
     NamedFormat {
         name: "NCHW",
@@ -100,7 +103,7 @@ fn whole_vectors(sizes: &[u64], size: u64) -> Option<Layout> {
     (sizes.len() == 4 && sizes[1].is_multiple_of(size)).then(|| vectors(4, 3, size))?
 }
 
-/// `core/mlas/lib/reorder.cpp`.
+/// The formats of `core/mlas/lib/reorder.cpp`.
 pub(super) const ONNXRUNTIME: NamedFormats = &[
     NamedFormat {
         name: "NCHWc 8",
@@ -146,7 +149,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>, formats: NamedFormats) -> Result<Arr
     Array::of_shape(shape, place)
 }
 
-/// The first name of a layout whose elements lie where those of the array do, in as much memory.
+/// Returns the first name of a layout with equal offsets and an equal size of memory.
 pub(super) fn write(array: &Array, formats: NamedFormats) -> std::result::Result<String, String> {
     let tensor = array.descriptor();
     let (element_type, sizes) = (tensor.element_type(), tensor.sizes());

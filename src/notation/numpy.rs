@@ -1,7 +1,8 @@
-//! numpy's arrays: `shape=(2, 3) strides=(12, 4) dtype=float32`, and the dictionary of `__array_interface__`.
+//! numpy's arrays, as data and as text: `shape=(2, 3) strides=(12, 4) dtype=float32`, and the
+//! dictionary of `__array_interface__`.
 //!
-//! Strides count bytes. Without an offset the first element in memory lies at the start of the buffer, wherever index 0
-//! is; `offset=` says where index 0 is, in bytes, as for `numpy.ndarray`.
+//! Strides count bytes. Without an offset the first element in memory is at the start of the
+//! buffer. `offset=` is the offset of index 0 in bytes, as for `numpy.ndarray`.
 
 use super::{
     Array,
@@ -17,7 +18,7 @@ use crate::{
     stride::{StrideDescriptor, StrideError},
 };
 
-/// A numpy array's `dtype`, `shape` and `strides`, and where in the buffer it starts.
+/// A numpy array's `dtype`, `shape` and `strides`, and its offset in the buffer.
 ///
 /// ```
 /// use stridec::{notation::NumpyArray, shape::Shape, stride::StrideDescriptor};
@@ -29,13 +30,14 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct NumpyArray {
-    /// What `numpy.dtype` takes; the package `ml_dtypes` registers what numpy itself lacks.
+    /// The name of the dtype, as `numpy.dtype` accepts it. The package `ml_dtypes` registers types
+    /// that numpy lacks.
     pub dtype: &'static str,
-    /// Extents.
+    /// The extents.
     pub shape: Vec<u64>,
-    /// Distances between neighbours, in bytes.
+    /// The distances between neighbours, in bytes.
     pub strides: Vec<i64>,
-    /// Where the element at index 0 lies, in bytes.
+    /// The offset of the element at index 0, in bytes.
     pub offset: u64,
 }
 
@@ -64,7 +66,7 @@ impl TryFrom<&StrideDescriptor> for NumpyArray {
 }
 
 impl NumpyArray {
-    /// The element type that a dtype with this name holds; `None` where XLA has no such type.
+    /// Returns the element type of a dtype with this name, or `None` if XLA has no such type.
     ///
     /// ```
     /// use stridec::{notation::NumpyArray, shape::ElementType};
@@ -76,15 +78,15 @@ impl NumpyArray {
         from_numpy_dtype(dtype_name)
     }
 
-    /// The name of the dtype that holds elements of this type, those below a byte in a byte each; `None` for a type
-    /// without elements.
+    /// Returns the name of the dtype for elements of this type, in which small ones occupy a byte
+    /// each; `None` for a type without elements.
     #[must_use]
     pub fn dtype(element_type: ElementType) -> Option<&'static str> {
         numpy_dtype(element_type)
     }
 }
 
-/// The fields that say where the elements are, and those of `__array_interface__` that say nothing more.
+/// The fields that describe the memory, and those of `__array_interface__` that are ignored.
 const NAMES: [&str; 8] =
     ["shape", "strides", "dtype", "typestr", "offset", "data", "version", "descr"];
 
@@ -123,12 +125,12 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
     Array::try_from(shape).map_err(|error| at(place, error.kind(), error))
 }
 
-/// A field that is there and not `None`.
+/// Returns a field if it is present and not `None`.
 fn given_field<'v, 'a>(fields: &'v NamedValues<'a>, name: &str) -> Option<&'v Value<'a>> {
     fields.get(&[name], usize::MAX).filter(|value| !value.is_none())
 }
 
-/// `float32`, `np.float32`, `dtype('float32')`, or a typestr such as `'<f4'`.
+/// Reads `float32`, `np.float32`, `dtype('float32')`, or a typestr such as `'<f4'`.
 fn dtype(cursor: &Cursor<'_>, given: &Value<'_>) -> Result<ElementType> {
     let name = match &given.kind {
         ValueKind::Name(name) => name.rsplit('.').next().unwrap_or(name),
@@ -150,7 +152,7 @@ pub(super) fn write(array: &Array) -> std::result::Result<String, String> {
     let descriptor = array.descriptor();
     let NumpyArray { dtype, shape, strides, offset, .. } =
         NumpyArray::try_from(descriptor).map_err(|error| error.to_string())?;
-    // Where the first element in memory is not at the start of the buffer, the offset has to be said.
+    // The offset is needed unless the first element in memory is at the start of the buffer.
     let first = from_byte_strides(descriptor.element_type(), &shape, &strides, None);
     let is_first = first.is_ok_and(|first| first.base_offset() == descriptor.base_offset());
     let offset = if is_first { String::new() } else { format!(" offset={offset}") };

@@ -1,13 +1,14 @@
-//! oneDNN's format tags, behind the type and the extents of the array: `f32[2,17,8,8] nChw16c`; or its strides,
-//! `dims 2x3x1 strides 5x1x7`.
+//! oneDNN's format tags, after the type and the extents of the array: `f32[2,17,8,8] nChw16c`; or
+//! its strides, `dims 2x3x1 strides 5x1x7`.
 //!
 //! ```text
 //! tag = letters { size letter }       nChw16c   OIhw4i16o4i   acdb   aBcd16b
 //! ```
 //!
-//! The letters give the order of the dimensions, major to minor; `a` to `l` are dimensions 0 to 11, other letters name the
-//! dimensions of images, weights and recurrent networks. A capital has blocks behind; of two blocks of one letter the last
-//! holds the least significant part. Extents with blocks round up to whole blocks.
+//! The letters give the order of the dimensions, major to minor. `a` to `l` are dimensions 0 to 11;
+//! other letters name the dimensions of images, weights and recurrent networks. A capital letter
+//! has blocks at the end of the tag. If a letter has two blocks, the last one holds the least
+//! significant part. Extents with blocks are rounded up to whole blocks.
 
 use std::ops::Range;
 
@@ -26,13 +27,13 @@ use crate::{
 /// The letters of dimensions 0 to 11.
 const LETTERS: &str = "abcdefghijkl";
 
-/// The letters of images, weights and recurrent networks: their logical dimensions in order.
+/// The letters of images, weights and recurrent networks, in the order of the logical dimensions.
 const DOMAINS: [&str; 20] = [
     "x", "nc", "ncw", "nchw", "ncdhw", "oi", "oiw", "oihw", "oidhw", "goi", "goiw", "goihw",
     "goidhw", "tn", "tnc", "ldnc", "ldigo", "ldgo", "ldio", "ldoi",
 ];
 
-/// Aliases whose letters are not those of their domain, `dnnl_types.h`.
+/// The aliases in `dnnl_types.h` whose letters differ from those of their domain.
 const ALIASES: [(&str, &str); 6] = [
     ("OwI24o", "Acb24a"),
     ("OhwI24o", "Acdb24a"),
@@ -74,7 +75,7 @@ impl Tag {
         let alias = ALIASES.iter().find(|alias| alias.0 == text && alias.1.len() > rank);
         let spelled = alias.map_or(text, |alias| alias.1);
         let letters: String = spelled.chars().take_while(char::is_ascii_alphabetic).collect();
-        // The outer letters end where the first block's size begins; its letter is one of them.
+        // The outer letters end before the size of the first block, whose letter is one of them.
         let names = letters.to_ascii_lowercase();
         let domain = domain(&names).ok_or_else(|| {
             cursor.wrong(
@@ -112,7 +113,8 @@ impl Tag {
         Ok(Self { outer, blocks, place })
     }
 
-    /// The array of these extents: the blocks inside, then what they leave of the dimensions.
+    /// Returns the array of these extents: the blocks innermost, and outside them the quotients of
+    /// the dimensions.
     pub(super) fn array(&self, prefix: &Prefix) -> Result<Array> {
         let too_large = || ParseError::new(self.place.clone(), "expected at most 2^63-1 elements");
         let Prefix { element_type, element_bits, sizes } = prefix;
@@ -138,7 +140,8 @@ impl Tag {
     }
 }
 
-/// The letters of the dimensions in logical order, of which `names` are some order; `None` where there are none.
+/// Returns the letters of the dimensions in logical order, if `names` is an order of the letters of
+/// a domain.
 fn domain(names: &str) -> Option<&'static str> {
     let sorted = |text: &str| {
         let mut letters: Vec<char> = text.chars().collect();
@@ -151,7 +154,7 @@ fn domain(names: &str) -> Option<&'static str> {
     plain.or(named.copied()).filter(|_| !names.is_empty())
 }
 
-/// `dims 2x3x1 strides 5x1x7`; the memory counts whole pitches, as oneDNN does.
+/// Reads `dims 2x3x1 strides 5x1x7`. The memory counts whole pitches, as in oneDNN.
 fn of_strides(mut cursor: Cursor<'_>) -> Result<Array> {
     let start = cursor.position();
     let numbers = |cursor: &mut Cursor<'_>| {
@@ -185,7 +188,7 @@ pub(super) fn write(array: &Array) -> std::result::Result<String, String> {
     Ok(format!("{prefix} {}", tag(tensor)?))
 }
 
-/// The tag of a tensor, in the letters `a` to `l`.
+/// Returns the tag of a tensor, in the letters `a` to `l`.
 fn tag(tensor: &StrideDescriptor) -> std::result::Result<String, String> {
     let rank = tensor.rank();
     if rank == 0 || rank > LETTERS.len() {
@@ -195,7 +198,7 @@ fn tag(tensor: &StrideDescriptor) -> std::result::Result<String, String> {
     let is_outer = |part: &&TagBlock| part.is_top && part.extent == part.padded;
     let outer = parts.iter().take_while(is_outer).count();
     let mut order: Vec<usize> = parts[..outer].iter().map(|part| part.dimension).collect();
-    // What lies in blocks alone leaves 1, and may stand anywhere.
+    // A dimension that lies in blocks only has a quotient of 1, which may have any place.
     for dimension in 0..rank {
         if !order.contains(&dimension) {
             let at = order.iter().position(|&other| other > dimension).unwrap_or(order.len());
@@ -218,25 +221,25 @@ fn tag(tensor: &StrideDescriptor) -> std::result::Result<String, String> {
     Ok(text)
 }
 
-/// A digit in memory, or a block of a dimension of one element.
+/// A digit in memory, or a block of a dimension with one element.
 struct TagBlock {
     dimension: usize,
-    /// Whether no digit of the dimension is more significant.
+    /// True if the digit is the most significant one of its dimension.
     is_top: bool,
     extent: u64,
-    /// The places that it takes in memory.
+    /// The number of places in memory.
     padded: u64,
 }
 
-/// The digits in memory, major to minor; those of a dimension lie in the order of their significance, and only the most
-/// significant one is padded.
+/// Returns the digits in memory, major to minor. Those of one dimension must be in the order of
+/// their significance, and only the most significant one may be padded.
 fn blocked(tensor: &StrideDescriptor) -> std::result::Result<Vec<TagBlock>, String> {
     let Pitched { parts: pitched, step } = Pitched::of(tensor)?;
-    // A block of a dimension of one element is padding alone.
+    // A block of a dimension with one element is only padding.
     let unit = tensor.sizes().iter().position(|&size| size == 1);
     let no_unit = "a tag pads the most significant part of a dimension only";
     let mut parts: Vec<TagBlock> = Vec::new();
-    // The level that comes next in each dimension, from the most significant one down.
+    // The next level of each dimension, from the most significant one down.
     let mut levels: Vec<Option<usize>> = vec![None; tensor.rank()];
     for part in pitched {
         let is_top = levels[part.dimension].is_none();

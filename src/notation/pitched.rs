@@ -1,4 +1,4 @@
-//! [`Pitched`]: the digits of all dimensions in the order of memory, and the places that each takes there.
+//! [`Pitched`]: the digits of all dimensions in the order of memory, with their places.
 
 use crate::stride::StrideDescriptor;
 
@@ -6,30 +6,30 @@ use crate::stride::StrideDescriptor;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PitchedDigit {
     pub(super) dimension: usize,
-    /// How significant the digit is; 0 is the least.
+    /// The significance of the digit; 0 is the least.
     pub(super) level: usize,
-    /// Whether no digit of the dimension is more significant.
+    /// True if the digit is the most significant one of its dimension.
     pub(super) is_top: bool,
     pub(super) extent: u64,
-    /// Places that it takes in memory: at least its extent.
+    /// The number of places in memory, at least the extent.
     pub(super) padded: u64,
 }
 
-/// Digits in memory, each stride a multiple of the next smaller one.
+/// The digits in memory; each stride is a multiple of the next smaller one.
 #[derive(Clone, Debug)]
 pub(super) struct Pitched {
-    /// Major to minor.
+    /// The digits, major to minor.
     pub(super) parts: Vec<PitchedDigit>,
-    /// The least stride.
+    /// The smallest stride.
     pub(super) step: u64,
 }
 
 impl Pitched {
-    /// The digits of a tensor whose data starts with the element at index 0.
+    /// Returns the digits of a tensor whose data starts with the element at index 0.
     ///
     /// # Errors
     ///
-    /// What keeps them from nesting.
+    /// Returns the reason why the digits do not nest.
     pub(super) fn of(tensor: &StrideDescriptor) -> Result<Self, String> {
         let (pitched, others) = Self::with_pitches(tensor)?;
         match others.first() {
@@ -40,7 +40,8 @@ impl Pitched {
         }
     }
 
-    /// The same where a stride may be no multiple of the next smaller one: the number of such a digit, and its stride.
+    /// Returns the digits even if a stride is not a multiple of the next smaller one, with the
+    /// numbers and strides of such digits.
     pub(super) fn with_pitches(
         tensor: &StrideDescriptor,
     ) -> Result<(Self, Vec<(usize, u64)>), String> {
@@ -71,7 +72,8 @@ impl Pitched {
             }
             let room = outer / *stride;
             if number == 0 {
-                // What is left of the memory behind the last element is no padding of the digit where it is no multiple.
+                // The memory after the last element is padding of the digit only if it is a
+                // multiple of the stride.
                 if outer.is_multiple_of(*stride) {
                     part.padded = room.max(part.extent);
                 }

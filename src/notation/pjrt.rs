@@ -22,16 +22,17 @@ use crate::{
 pub enum PjrtMemoryLayout {
     /// `PJRT_Buffer_MemoryLayout_Type_Tiled`.
     Tiled {
-        /// Dimension numbers, the most minor first.
+        /// The dimension numbers, the most minor first.
         minor_to_major: Vec<i64>,
-        /// Extents of the tiles, one tile after the other, each major to minor; the least int64 for `*`.
+        /// The extents of all tiles in order, each tile major to minor; the least int64 represents
+        /// `*`.
         tile_dims: Vec<i64>,
-        /// How many extents each tile has.
+        /// The number of extents of each tile.
         tile_dim_sizes: Vec<usize>,
     },
     /// `PJRT_Buffer_MemoryLayout_Type_Strides`.
     Strides {
-        /// Bytes between neighbours, one per dimension.
+        /// The distance between neighbours along each dimension, in bytes.
         byte_strides: Vec<i64>,
     },
 }
@@ -39,9 +40,11 @@ pub enum PjrtMemoryLayout {
 impl TryFrom<&Shape> for PjrtMemoryLayout {
     type Error = StrideError;
 
-    /// Tiled where the order of the dimensions and tiles say it all, byte strides where there is padding.
+    /// Returns a tiled layout if the order of the dimensions and tiles describe the shape, and byte
+    /// strides if there is padding.
     ///
-    /// PJRT has no place for `E(n)`, `L(n)` or `M(n)`: it packs what its type says is packed.
+    /// PJRT has no fields for `E(n)`, `L(n)` and `M(n)`, and packs types that are packed by
+    /// definition.
     fn try_from(shape: &Shape) -> Result<Self, StrideError> {
         let tensor = StrideDescriptor::try_from(shape)?;
         if shape.is_padded() {
@@ -81,7 +84,7 @@ impl TryFrom<&Shape> for PjrtMemoryLayout {
 impl TryFrom<&StrideDescriptor> for PjrtMemoryLayout {
     type Error = StrideError;
 
-    /// The byte strides of a tensor; its tiles, if any, split no dimension.
+    /// Returns the byte strides of a tensor, whose tiles, if any, split no dimension.
     fn try_from(tensor: &StrideDescriptor) -> Result<Self, StrideError> {
         let bits = tensor.element_bits();
         if !bits.is_multiple_of(8) || tensor.element_type().storage_bits() != Some(bits) {

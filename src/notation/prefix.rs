@@ -1,4 +1,4 @@
-//! `TYPE[DIMENSIONS]`, which stands before a text that does not say them.
+//! `TYPE[DIMENSIONS]` before a text that does not contain them.
 
 use super::cursor::{Cursor, Result};
 use crate::shape::{ElementType, MAX_RANK, ParseError};
@@ -7,13 +7,13 @@ use crate::shape::{ElementType, MAX_RANK, ParseError};
 #[derive(Clone, Debug)]
 pub(super) struct Prefix {
     pub(super) element_type: ElementType,
-    /// Bits of an element in memory; 0 for the type's own, in whole bytes.
+    /// The element size in memory, in bits; 0 for the type's own, in whole bytes.
     pub(super) element_bits: u64,
     pub(super) sizes: Vec<u64>,
 }
 
 impl Prefix {
-    /// Reads `f32[2,3]` before a text that says itself how many bits an element takes.
+    /// Reads `f32[2,3]` before a text that contains the element size itself.
     pub(super) fn plain(cursor: &mut Cursor<'_>) -> Result<Self> {
         let prefix = Self::read(cursor)?;
         if prefix.element_bits != 0 {
@@ -24,7 +24,7 @@ impl Prefix {
         Ok(prefix)
     }
 
-    /// Reads `f32[2,3]`, or `s4[2,3]{:E(4)}` where elements take other memory than their type says.
+    /// Reads `f32[2,3]`, or `s4[2,3]{:E(4)}` if the element size differs from the type's own.
     pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Self> {
         let (element_type, element_bits) = element_type(cursor)?;
         let sizes = extents(cursor)?;
@@ -33,7 +33,7 @@ impl Prefix {
     }
 }
 
-/// The name of an element type, XLA's.
+/// Reads XLA's name of an element type, and an element size if there is one.
 pub(super) fn element_type(cursor: &mut Cursor<'_>) -> Result<(ElementType, u64)> {
     let (name, place) = cursor.word(|letter| letter.is_ascii_alphanumeric());
     let known = ElementType::from_name(name).filter(|kind| kind.bits().is_some());
@@ -44,7 +44,7 @@ pub(super) fn element_type(cursor: &mut Cursor<'_>) -> Result<(ElementType, u64)
     Ok((element_type, bits(cursor)?))
 }
 
-/// `{:E(4)}` where it stands next, else 0.
+/// Reads `{:E(4)}` if it is next, and returns 0 otherwise.
 pub(super) fn bits(cursor: &mut Cursor<'_>) -> Result<u64> {
     if !cursor.rest().starts_with("{:E(") {
         return Ok(0);
@@ -56,13 +56,13 @@ pub(super) fn bits(cursor: &mut Cursor<'_>) -> Result<u64> {
     Ok(bits)
 }
 
-/// `[2,3]`.
+/// Reads `[2,3]`.
 pub(super) fn extents(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
     cursor.expect("[")?;
     cursor.list("]", MAX_RANK, "dimensions", |cursor| Ok(cursor.natural(0)?.0))
 }
 
-/// The same as text: `f32[2,3]`.
+/// Returns a prefix as text: `f32[2,3]`.
 pub(super) fn written(element_type: ElementType, element_bits: u32, sizes: &[u64]) -> String {
     let sizes: Vec<String> = sizes.iter().map(ToString::to_string).collect();
     let bits = match element_type.storage_bits() {

@@ -1,14 +1,15 @@
-//! Arrays of sizes and strides, as most systems describe them: tensors from byte strides, and strides of tensors.
+//! Arrays of sizes and strides, the description that most systems use: tensors from byte strides,
+//! and the strides of tensors.
 
 use crate::{
     shape::ElementType,
     stride::{StrideDescriptor, StrideError},
 };
 
-/// A tensor from byte strides, as numpy, PJRT and the buffer protocol give them.
+/// Returns a tensor from byte strides, as numpy, PJRT and the buffer protocol give them.
 ///
-/// `byte_offset` is where the element at index 0 lies; `None` puts the first element in memory at the start. Strides may
-/// be 0 or negative. Those over fewer than two elements mean nothing and may be anything.
+/// `byte_offset` is the offset of the element at index 0; `None` puts the first element in memory
+/// at the start. Strides may be 0 or negative. Strides over fewer than two elements have no effect.
 ///
 /// ```
 /// use stridec::{notation::from_byte_strides, shape::ElementType};
@@ -20,8 +21,8 @@ use crate::{
 ///
 /// # Errors
 ///
-/// Where the counts differ, a stride or the offset is no whole number of elements, an element lies before the memory, or
-/// a sum passes 2^63-1 bits.
+/// Returns an error if the counts differ, a stride or the offset is not a whole number of elements,
+/// an element lies before the memory, or a sum passes 2^63-1 bits.
 pub fn from_byte_strides(
     element_type: ElementType,
     sizes: &[u64],
@@ -57,11 +58,12 @@ pub fn from_byte_strides(
     StrideDescriptor::strided(element_type, 0, sizes, &strides, offset)
 }
 
-/// The least offset of the element at index 0 that leaves no element before the memory, all in elements.
+/// Returns the least offset of the element at index 0 that leaves no element before the memory, in
+/// elements.
 ///
 /// # Errors
 ///
-/// Where it passes 2^63-1.
+/// Returns an error if the offset passes 2^63-1.
 fn least_offset(sizes: &[u64], strides: &[i64]) -> Result<u64, StrideError> {
     if sizes.contains(&0) {
         return Ok(0);
@@ -77,7 +79,8 @@ fn least_offset(sizes: &[u64], strides: &[i64]) -> Result<u64, StrideError> {
         .ok_or(StrideError::TooLarge { what: "strides" })
 }
 
-/// The strides, with those over fewer than two elements, which have no effect, replaced by packed ones.
+/// Returns the strides, in which packed ones replace those over fewer than two elements, which have
+/// no effect.
 ///
 /// A packed stride is the extent of the next dimension times its stride, and 1 for the last.
 #[must_use]
@@ -95,7 +98,8 @@ fn normalized_strides(sizes: &[u64], strides: &[i64]) -> Vec<i64> {
     strides
 }
 
-/// Returns the strides of a row-major array whose elements are `step` apart; `None` if one passes 2^63-1.
+/// Returns the strides of a row-major array whose elements are `step` apart; `None` if one passes
+/// 2^63-1.
 ///
 /// An extent of 0 counts as 1.
 pub(super) fn packed_strides(sizes: &[u64], step: i64) -> Option<Vec<i64>> {
@@ -109,7 +113,8 @@ pub(super) fn packed_strides(sizes: &[u64], step: i64) -> Option<Vec<i64>> {
     Some(strides)
 }
 
-/// The strides of a tensor that sizes and strides can describe, in elements.
+/// Returns the strides of a tensor, in elements, or an error if sizes and strides do not describe
+/// it.
 pub(super) fn plain_strides(tensor: &StrideDescriptor) -> Result<Vec<i64>, StrideError> {
     let strides: Vec<Option<i64>> = tensor.strides().collect();
     if let Some(dimension) = strides.iter().position(Option::is_none) {
@@ -126,7 +131,7 @@ pub(super) fn plain_strides(tensor: &StrideDescriptor) -> Result<Vec<i64>, Strid
     Ok(normalized_strides(tensor.sizes(), &strides.into_iter().flatten().collect::<Vec<_>>()))
 }
 
-/// Refuses elements that take other memory than `bits`, which is what the other system gives the type.
+/// Refuses elements whose size differs from `bits`, the size in the other system.
 pub(super) fn expect_element_bits(tensor: &StrideDescriptor, bits: u32) -> Result<(), StrideError> {
     if tensor.element_bits() == bits {
         return Ok(());
@@ -138,7 +143,7 @@ pub(super) fn expect_element_bits(tensor: &StrideDescriptor, bits: u32) -> Resul
     Err(refusal("element_size_in_bits", format!("E({})", tensor.element_bits()), accepted))
 }
 
-/// Where the element at index 0 lies, in bytes, elements taking `bits`.
+/// Returns the offset of the element at index 0, in bytes, for elements of `bits`.
 pub(super) fn byte_offset(tensor: &StrideDescriptor, bits: u32) -> Result<u64, StrideError> {
     let offset = u128::from(tensor.base_offset()) * u128::from(bits);
     u64::try_from(offset / 8).ok().filter(|_| offset.is_multiple_of(8)).ok_or_else(|| {

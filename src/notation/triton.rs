@@ -1,4 +1,5 @@
-//! Triton's `LinearLayout` from offsets in memory to indices, as it prints itself, where it is no swizzle:
+//! Triton's `LinearLayout` from offsets in memory to indices, as Triton prints it, unless it is a
+//! swizzle:
 //!
 //! ```text
 //!  - offset=1 -> (0, 1)
@@ -7,8 +8,9 @@
 //! where out dims are: [dim0 (size 2), dim1 (size 4)]
 //! ```
 //!
-//! of f32, or of the type before it: `bf16 - offset=1 -> …`. Each bit of an offset moves the index by a vector; where a
-//! vector has one bit, and no two have the same, the bits of the indices are digits.
+//! The element type is f32, or the one before the text: `bf16 - offset=1 -> …`. Each bit of an
+//! offset moves the index by a vector. If every vector has one bit, and no two are equal, the bits
+//! of the indices are digits.
 
 use std::ops::Range;
 
@@ -23,7 +25,7 @@ use crate::{
     stride::{Digit, StrideDescriptor},
 };
 
-/// A letter of a name.
+/// Returns true for a character of a name.
 fn in_name(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_'
 }
@@ -40,7 +42,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
     let sizes = out_dims(cursor)?;
     let place = start..cursor.position();
     cursor.end()?;
-    // The bit of memory that each bit of a dimension is.
+    // The offset of each bit of a dimension.
     let mut digits: Vec<Vec<Option<i64>>> =
         sizes.iter().map(|size| vec![None; size.trailing_zeros() as usize]).collect();
     for (bit, (basis, place)) in bases.into_iter().enumerate() {
@@ -84,7 +86,8 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
     Array::of_digits(tensor, place)
 }
 
-/// `- offset=1 -> (0, 1)` and so on, or `- offset is a size 1 dimension`: a vector for each bit, and where it stands.
+/// Reads lines such as `- offset=1 -> (0, 1)`, or `- offset is a size 1 dimension`: a vector for
+/// each bit, with its place in the text.
 fn bases(cursor: &mut Cursor<'_>) -> Result<Vec<(Vec<u64>, Range<usize>)>> {
     cursor.expect("-")?;
     let (name, _) = cursor.word(in_name);
@@ -124,7 +127,7 @@ fn bases(cursor: &mut Cursor<'_>) -> Result<Vec<(Vec<u64>, Range<usize>)>> {
     }
 }
 
-/// `where out dims are: [dim0 (size 4), dim1 (size 8)]`.
+/// Reads `where out dims are: [dim0 (size 4), dim1 (size 8)]`.
 fn out_dims(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
     cursor.expect("where out dims are:")?;
     cursor.expect("[")?;

@@ -2,8 +2,8 @@
 
 use crate::shape::ElementType;
 
-/// Returns the name of numpy's dtype, which `ml_dtypes` registers if numpy itself lacks it; `None` for a type without
-/// elements.
+/// Returns the name of numpy's dtype, which `ml_dtypes` registers if numpy itself lacks it; `None`
+/// for a type without elements.
 pub(super) fn numpy_dtype(element_type: ElementType) -> Option<&'static str> {
     use ElementType as E;
     Some(match element_type {
@@ -48,8 +48,8 @@ pub(super) fn from_numpy_dtype(name: &str) -> Option<ElementType> {
     ElementType::ALL.into_iter().find(|&kind| numpy_dtype(kind) == Some(name))
 }
 
-/// Returns the type of a numpy typestr such as `<f4` or `|b1`; `None` if XLA has no such type, or the bytes are
-/// big-endian.
+/// Returns the type of a numpy typestr such as `<f4` or `|b1`; `None` if XLA has no such type, or
+/// the bytes are big-endian.
 pub(super) fn from_numpy_typestr(typestr: &str) -> Option<ElementType> {
     let code = typestr.trim_start_matches(['<', '|', '=']);
     let (kind, bytes) = (code.chars().next()?, code.get(1..)?.parse::<u32>().ok()?);
@@ -76,7 +76,8 @@ pub(super) fn torch_dtype(element_type: ElementType) -> Option<&'static str> {
     }
 }
 
-/// Returns the type of a torch dtype such as `torch.float32` or `half`; `None` if XLA has no such type.
+/// Returns the type of a torch dtype such as `torch.float32` or `half`; `None` if XLA has no such
+/// type.
 pub(super) fn from_torch_dtype(name: &str) -> Option<ElementType> {
     let name = name.strip_prefix("torch.").unwrap_or(name);
     from_numpy_dtype(match name {
@@ -92,7 +93,8 @@ pub(super) fn from_torch_dtype(name: &str) -> Option<ElementType> {
     })
 }
 
-/// Returns the type that graphs of fx abbreviate so, such as `f32`, `i64` or `b8`: `torch/utils/_dtype_abbrs.py`.
+/// Returns the type that graphs of fx abbreviate so, such as `f32`, `i64` or `b8`:
+/// `torch/utils/_dtype_abbrs.py`.
 pub(super) fn from_torch_abbreviation(name: &str) -> Option<ElementType> {
     let name = match name {
         "b8" => "pred".to_owned(),

@@ -1,4 +1,4 @@
-//! XLA's own notation, which every array that it can say is written in.
+//! XLA's own notation.
 
 use super::{
     Array, Form,
@@ -21,11 +21,12 @@ pub(super) fn write(array: &Array) -> std::result::Result<String, String> {
     Ok(shape(array)?.to_string())
 }
 
-/// The XLA shape whose elements lie where those of the array do, with its layout written out and no legacy padding.
+/// Returns the XLA shape with the offsets of the array, with an explicit layout and without legacy
+/// padding.
 ///
 /// # Errors
 ///
-/// What no XLA layout says.
+/// Returns the reason why no XLA layout describes the array.
 pub(super) fn shape(array: &Array) -> std::result::Result<Shape, String> {
     if let Form::Shape(shape) = array.form()
         && shape.layout().is_none_or(|layout| !layout.has_padding())

@@ -7,48 +7,54 @@ use smallvec::SmallVec;
 use super::{Coordinate, Coordinates, Forward, StrideError};
 use crate::shape::ElementType;
 
-/// Bytes of a coordinate's name up to which others spell it out: each fold may name a coordinate twice.
+/// The longest name of a coordinate, in bytes, that other names spell out. Without a limit the
+/// names of nested folds would grow exponentially.
 const LONGEST_NAME: usize = 60;
 
-/// One reversible step from a logical index towards memory.
+/// A reversible step from a logical index towards memory.
 ///
-/// Coordinates are numbered: the logical dimensions first, then what each step makes.
+/// Coordinates are numbered: first the logical dimensions, then the results of the steps, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
-    /// Makes two coordinates, `of / by` and `of % by`; undone by `quotient · by + remainder`.
+    /// Makes two coordinates, `of / by` and `of % by`. The inverse is `quotient · by + remainder`.
     Split {
-        /// The coordinate that is split.
+        /// The coordinate to split.
         of: usize,
-        /// Values of the remainder; at least 1.
+        /// The number of values of the remainder, at least 1.
         by: u64,
     },
-    /// Makes one coordinate, `major · extent(minor) + minor`; undone by a division.
+    /// Makes one coordinate, `major · extent(minor) + minor`. The inverse is a division by
+    /// `extent(minor)`.
     Fold {
-        /// The coordinate that changes slowly.
+        /// The more significant coordinate.
         major: usize,
-        /// The coordinate that changes fast.
+        /// The less significant coordinate.
         minor: usize,
     },
-    /// Makes one coordinate that is always 0: a tile of higher rank than its array.
+    /// Makes one coordinate that is always 0, for a tile of higher rank than its array.
     Unit,
 }
 
-/// One dimension of memory.
+/// A dimension of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Axis {
-    /// The coordinate that runs along it.
+    /// The coordinate whose values are laid out along the axis.
     pub coordinate: usize,
-    /// Places along it, at least the coordinate's values; the places past those are padding.
+    /// The number of places along the axis, at least the number of the coordinate's values. Places
+    /// after the last value are padding.
     pub extent: u64,
-    /// Distance between neighbours, in elements; 0 broadcasts, a negative one walks back.
+    /// The distance between neighbours, in elements. A stride of 0 broadcasts, a negative one
+    /// reverses.
     pub stride: i64,
 }
 
-/// Maps a logical index to a linear offset, in elements, and back: [`Step`]s, then a dot product with strides.
+/// A map from logical indices to linear offsets, in elements, and back: [`Step`]s, then a dot
+/// product with strides.
 ///
-/// Dense, padded and explicitly strided arrays need no step: they are sizes and strides, as in DirectML's
-/// `DML_BUFFER_TENSOR_DESC`. Each XLA tile splits the coordinates that it covers, whatever earlier tiles made of them.
-/// `f32[3,5]{1,0:T(2,2)}`, figure 1 of XLA's *Tiled layout*, places element (2,3) so:
+/// Dense, padded and explicitly strided arrays have no steps: sizes and strides describe them, as
+/// in DirectML's `DML_BUFFER_TENSOR_DESC`. Each XLA tile splits the coordinates that it covers,
+/// including results of earlier tiles. `f32[3,5]{1,0:T(2,2)}`, figure 1 of XLA's *Tiled layout*,
+/// places element (2,3) as follows:
 ///
 /// ```text
 /// axis    d0/2   d1/2   d0%2   d1%2
@@ -56,9 +62,9 @@ pub struct Axis {
 /// (2,3)      1      1      0      1      12 + 4 + 0 + 1 = 17
 /// ```
 ///
-/// The *image* is what lies in a buffer or a file: [`prefix_bytes`](Self::prefix_bytes) bytes, then
-/// [`physical_elements`](Self::physical_elements) elements of [`element_bits`](Self::element_bits) bits each, packed low
-/// bits first. Offsets count elements from the end of the prefix.
+/// The *image* is the content of a buffer or file: [`prefix_bytes`](Self::prefix_bytes) bytes, then
+/// [`physical_elements`](Self::physical_elements) elements of [`element_bits`](Self::element_bits)
+/// bits each, packed from the low bits up. Offsets count elements from the end of the prefix.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StrideDescriptor {
     pub(super) element_type: ElementType,
@@ -74,90 +80,92 @@ pub struct StrideDescriptor {
 }
 
 impl StrideDescriptor {
-    /// The type of the elements.
+    /// Returns the element type.
     #[must_use]
     pub fn element_type(&self) -> ElementType {
         self.element_type
     }
 
-    /// Bits that an element takes in memory: 1, 2, 4, 8, 16, 32, 64 or 128.
+    /// Returns the size of an element in memory, in bits: 1, 2, 4, 8, 16, 32, 64 or 128.
     #[must_use]
     pub fn element_bits(&self) -> u32 {
         self.element_bits
     }
 
-    /// Logical extents, in elements.
+    /// Returns the logical extents, in elements.
     #[must_use]
     pub fn sizes(&self) -> &[u64] {
         &self.extents[..self.rank]
     }
 
-    /// Number of logical dimensions.
+    /// Returns the number of logical dimensions.
     #[must_use]
     pub fn rank(&self) -> usize {
         self.rank
     }
 
-    /// The steps from an index towards memory, first to last.
+    /// Returns the steps from an index towards memory, first to last.
     #[must_use]
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
 
-    /// Number of values of each coordinate: the logical extents, then what each step makes.
+    /// Returns the number of values of each coordinate: first the logical extents, then the results
+    /// of the steps.
     ///
-    /// The remainder of a partial tile counts as whole.
+    /// The remainder of a partial tile counts as complete.
     #[must_use]
     pub fn extents(&self) -> &[u64] {
         &self.extents
     }
 
-    /// The dimensions of memory, major to minor.
+    /// Returns the dimensions of memory, major to minor.
     #[must_use]
     pub fn axes(&self) -> &[Axis] {
         &self.axes
     }
 
-    /// Where index 0 lies, in elements from the end of the prefix.
+    /// Returns the offset of index 0, in elements from the end of the prefix.
     #[must_use]
     pub fn base_offset(&self) -> u64 {
         self.offset
     }
 
-    /// Bytes before the data: `M(n)`.
+    /// Returns the number of bytes before the data: `M(n)`.
     #[must_use]
     pub fn prefix_bytes(&self) -> u64 {
         self.prefix_bytes
     }
 
-    /// Elements that the memory holds after the prefix, padding and gaps included.
+    /// Returns the size of the memory after the prefix, in elements, including padding and gaps.
     #[must_use]
     pub fn physical_elements(&self) -> u64 {
         self.physical_elements
     }
 
-    /// Bytes of the whole image, the prefix included; not rounded up.
+    /// Returns the size of the image in bytes, including the prefix, without further rounding.
     #[must_use]
     pub fn image_bytes(&self) -> u64 {
         // Lowering has checked that the bits of the image fit in 63.
         self.prefix_bytes + (self.physical_elements * u64::from(self.element_bits)).div_ceil(8)
     }
 
-    /// Number of elements: the product of the logical extents.
+    /// Returns the number of elements: the product of the logical extents.
     #[must_use]
     pub fn elements(&self) -> u64 {
         if self.sizes().contains(&0) { 0 } else { self.sizes().iter().product() }
     }
 
-    /// The bits of a padded cell, in the low [`element_bits`](Self::element_bits).
+    /// Returns the bits of a padding place, in the low [`element_bits`](Self::element_bits).
     ///
-    /// Only cells of `padded_dimensions` take it; the padding of tiles, gaps and the tail are zero.
+    /// Only places in `padded_dimensions` take this value. The padding of tiles, gaps and the tail
+    /// are zero.
     #[must_use]
     pub fn padding(&self) -> u128 {
         self.padding
     }
 
-    /// Whether every place of memory is used by exactly one element.
+    /// Returns true if every place of the memory holds exactly one element, and there is no prefix.
     #[must_use]
     pub fn is_packed(&self) -> bool {
         if self.image_bytes() == 0 {
@@ -170,8 +178,8 @@ impl StrideDescriptor {
             && self.elements() == self.physical_elements
     }
 
-    /// Extents of the memory, major to minor, where every place of it is a cell of them: no prefix, no tail, and no gap
-    /// between strides.
+    /// Returns the extents of the memory, major to minor, if the memory is one dense array of
+    /// places: without prefix, tail, or gaps between strides.
     ///
     /// `f32[2,3]{0,1:PAD(3,5)}` has `[5, 3]`, `f32[3,5]{1,0:T(2,2)}` has `[2, 3, 2, 2]`.
     #[must_use]
@@ -188,7 +196,7 @@ impl StrideDescriptor {
         (whole && cells == self.physical_elements() && (dense || cells == 0)).then_some(extents)
     }
 
-    /// Linear offset of `index`, in elements from the end of the prefix.
+    /// Returns the linear offset of the element at `index`, in elements from the end of the prefix.
     ///
     /// ```
     /// use stridec::stride::StrideDescriptor;
@@ -199,7 +207,8 @@ impl StrideDescriptor {
     ///
     /// # Errors
     ///
-    /// Where `index` has not one value per dimension, or a value is not below its extent.
+    /// Returns an error if `index` does not have one value for each dimension, or a value is not
+    /// below its extent.
     pub fn offset(&self, index: &[u64]) -> Result<u64, StrideError> {
         if index.len() != self.rank {
             return Err(StrideError::Count { field: "index", given: index.len(), rank: self.rank });
@@ -215,9 +224,10 @@ impl StrideDescriptor {
         Ok(self.offset.wrapping_add_signed(strided))
     }
 
-    /// The same memory, each element taken apart into `parts` equal ones along a new minor-most logical dimension.
+    /// Returns a view of the same memory in which each element is divided into `parts` equal parts
+    /// along a new, most minor logical dimension.
     ///
-    /// `parts` divides the element's bits; offsets and sizes count parts from here on.
+    /// `parts` must divide the size of an element. Offsets and sizes of the result count parts.
     pub(crate) fn split_elements(&self, parts: u32) -> Self {
         let shift = |coordinate: usize| coordinate + usize::from(coordinate >= self.rank);
         let mut extents = self.extents.clone();
@@ -227,7 +237,7 @@ impl StrideDescriptor {
             .iter()
             .map(|axis| Axis {
                 coordinate: shift(axis.coordinate),
-                // Only a stride over fewer than two elements is past the memory.
+                // Only strides over fewer than two elements can be larger than the memory.
                 stride: axis.stride.saturating_mul(parts.into()),
                 ..*axis
             })
@@ -245,16 +255,18 @@ impl StrideDescriptor {
         }
     }
 
-    /// How a coordinate reads: `d1` for a dimension, `d0/2` and `d0%2` for what a tile makes of it, `(d0*7+d1)` for a fold.
+    /// Returns the name of a coordinate: `d1` for a dimension, `d0/2` and `d0%2` for the results of
+    /// a tile, `(d0*7+d1)` for a fold.
     ///
-    /// A name of more than 60 bytes is not put into others: they call its coordinate by its number, `c9`.
+    /// Other names spell out at most 60 bytes of a name, and refer to longer ones by number, such
+    /// as `c9`.
     #[must_use]
     pub fn coordinate_name(&self, coordinate: usize) -> String {
         let names = self.coordinate_names();
         names.into_iter().nth(coordinate).unwrap_or_else(|| format!("c{coordinate}"))
     }
 
-    /// The [names](Self::coordinate_name) of all coordinates.
+    /// Returns the [names](Self::coordinate_name) of all coordinates.
     pub(crate) fn coordinate_names(&self) -> Coordinates<String> {
         let mut names = (0..self.rank).map(|dimension| format!("d{dimension}")).collect();
         let Ok(()) = self.forward(&mut CoordinateNames, &mut names);
@@ -262,11 +274,11 @@ impl StrideDescriptor {
     }
 }
 
-/// Coordinates by their names.
+/// Evaluates steps on names.
 struct CoordinateNames;
 
 impl Coordinate<'_, String> {
-    /// How other names call the coordinate.
+    /// Returns the name by which other names refer to the coordinate.
     fn name(&self) -> String {
         if self.value.len() > LONGEST_NAME {
             format!("c{}", self.number)
@@ -283,7 +295,7 @@ impl Forward for CoordinateNames {
     fn split(&mut self, of: Coordinate<'_, String>, by: u64) -> Result<[String; 2], Infallible> {
         let name = of.name();
         Ok(match by {
-            // A tile of 1 changes nothing.
+            // A division by 1 leaves the coordinate as it is.
             1 => [name, "0".into()],
             _ => [format!("{name}/{by}"), format!("{name}%{by}")],
         })
@@ -302,8 +314,8 @@ impl Forward for CoordinateNames {
     }
 }
 
-/// The elements that strides over these sizes cover without a gap or an overlap, in whatever order of dimensions; `None`
-/// where there is either.
+/// Returns the number of elements if the strides over these sizes cover memory without gap or
+/// overlap, in any order of the dimensions.
 pub(crate) fn packed_elements(dimensions: impl Iterator<Item = (i64, u64)>) -> Option<u64> {
     let mut dimensions: SmallVec<[(i64, u64); 8]> =
         dimensions.filter(|&(_, size)| size != 1).collect();
@@ -313,7 +325,7 @@ pub(crate) fn packed_elements(dimensions: impl Iterator<Item = (i64, u64)>) -> O
     })
 }
 
-/// A lowered shape holds fewer than 2^63 bits, so that every extent and offset of it fits.
+/// Converts an extent or offset of a lowered shape, whose image has fewer than 2^63 bits.
 pub(super) fn signed(n: u64) -> i64 {
     i64::try_from(n).expect("a lowered tensor holds fewer than 2^63 elements")
 }

@@ -1,24 +1,26 @@
-//! [`Digit`]: a dimension as a mixed-radix number, each digit of which has a stride of its own.
+//! [`Digit`]: a dimension as a mixed-radix number whose digits have strides of their own.
 
 use smallvec::{SmallVec, smallvec};
 
 use super::{Axis, Step, StrideDescriptor, StrideError};
 use crate::shape::ElementType;
 
-/// A part of a dimension's index, with a stride of its own.
+/// A digit of a dimension's index, with a stride of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Digit {
-    /// Values of the digit.
+    /// The number of values of the digit.
     pub extent: u64,
-    /// Distance between neighbours, in elements.
+    /// The distance between neighbouring values, in elements.
     pub stride: i64,
 }
 
 impl StrideDescriptor {
-    /// The digits of each dimension, the least significant first; `None` where the offset is no sum over them.
+    /// Returns the digits of each dimension, the least significant first, or `None` if the offset
+    /// is not a sum over digits.
     ///
-    /// The element at an index lies at [`base_offset`](Self::base_offset) `+ Σ stride · digit`. No two neighbours could be
-    /// one digit, a dimension of one element has none, and the last digit of a dimension has only the values that it takes.
+    /// The element at an index lies at [`base_offset`](Self::base_offset) `+ Σ stride · digit`. The
+    /// list is the shortest one: no two neighbouring digits could be merged, a dimension of one
+    /// element has none, and the last digit of a dimension has only the values that occur.
     ///
     /// ```
     /// use stridec::{shape::Shape, stride::{Digit, StrideDescriptor}};
@@ -29,15 +31,17 @@ impl StrideDescriptor {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// Where a `*` of a tile folds dimensions, digits may not be found although there are some.
+    /// If a `*` of a tile folds dimensions, the result may be `None` although digits exist.
     #[must_use]
     pub fn digits(&self) -> Option<Vec<Vec<Digit>>> {
         self.terms().zip(self.sizes()).map(|(terms, &size)| digits_of(terms?, size)).collect()
     }
 
-    /// Lowers sizes and the digits of each dimension, the least significant first, to the least memory that holds them.
+    /// Lowers sizes and the digits of each dimension, the least significant first, to the smallest
+    /// memory that holds them.
     ///
-    /// `element_size_in_bits` is 0 for the type's own size in whole bytes; the offset counts elements.
+    /// An `element_size_in_bits` of 0 selects the type's own size, in whole bytes. `offset` counts
+    /// elements.
     ///
     /// ```
     /// use stridec::{shape::ElementType, stride::{Digit, StrideDescriptor}};
@@ -50,8 +54,8 @@ impl StrideDescriptor {
     ///
     /// # Errors
     ///
-    /// Where a dimension has not as many values as its digits hold, a sum passes 2^63-1 bits, or a negative stride walks
-    /// below element 0.
+    /// Returns an error if the digits of a dimension have fewer values than the dimension, a sum
+    /// passes 2^63-1 bits, or a negative stride reaches below element 0.
     pub fn of_digits(
         element_type: ElementType,
         element_size_in_bits: u64,
@@ -67,7 +71,7 @@ impl StrideDescriptor {
         let mut steps: SmallVec<[Step; 4]> = smallvec![];
         let mut axes: SmallVec<[Axis; 8]> = smallvec![];
         for (dimension, (&size, digits)) in sizes.iter().zip(digits).enumerate() {
-            // What the digits so far leave of the dimension.
+            // The quotient of the dimension by the digits so far.
             let mut rest = dimension;
             let (last, lower) = match digits.split_last() {
                 Some((last, lower)) => (last.stride, lower),
@@ -89,7 +93,7 @@ impl StrideDescriptor {
             }
             axes.push(Axis { coordinate: rest, extent: extents[rest], stride: last });
         }
-        // The memory is that of an array with a dimension for each digit.
+        // The memory equals the memory of an array with a dimension for each digit.
         let flat: Vec<u64> = axes.iter().map(|axis| axis.extent).collect();
         let strides: Vec<i64> = axes.iter().map(|axis| axis.stride).collect();
         let flat = Self::strided(element_type, element_size_in_bits, &flat, &strides, offset)?;
@@ -98,8 +102,8 @@ impl StrideDescriptor {
     }
 }
 
-/// The digits of a dimension whose index adds the sum of `weight · ⌊index / by⌋` over these `(by, weight)`, of which several
-/// may have one `by`; `None` where they are no digits.
+/// Returns the digits of a dimension that adds `Σ weight · ⌊index / by⌋` over these `(by, weight)`
+/// to an offset, or `None` if the sum has no such form. A `by` may occur several times.
 pub(crate) fn digits_of_terms(terms: &[(u64, i64)], size: u64) -> Option<Vec<Digit>> {
     let mut merged: SmallVec<[(u64, i64); 2]> = smallvec![];
     for &(by, weight) in terms.iter().filter(|&&(by, _)| by < size.max(2)) {
@@ -112,7 +116,7 @@ pub(crate) fn digits_of_terms(terms: &[(u64, i64)], size: u64) -> Option<Vec<Dig
     digits_of(merged, size)
 }
 
-/// The digits of a dimension whose index adds the sum of `weight · ⌊index / by⌋` over these `(by, weight)`.
+/// Does the same for terms with different `by`.
 fn digits_of(mut terms: SmallVec<[(u64, i64); 2]>, size: u64) -> Option<Vec<Digit>> {
     if size < 2 {
         return Some(Vec::new());

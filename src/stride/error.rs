@@ -1,18 +1,18 @@
-//! Why a tensor has no strides.
+//! [`StrideError`]: the reasons why a tensor cannot be lowered.
 
 use crate::{
     error_kind::ErrorKind,
     shape::{ElementType, FieldPath, ShapeError},
 };
 
-/// Why a tensor cannot be lowered to a [`StrideDescriptor`](super::StrideDescriptor).
+/// The reason why a tensor cannot be lowered to a [`StrideDescriptor`](super::StrideDescriptor).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StrideError {
     /// The shape itself is invalid.
     #[error(transparent)]
     Shape(#[from] ShapeError),
-    /// A token, tuple, opaque value or buffer: there are no elements to move.
+    /// A token, tuple, opaque value or buffer, which has no elements to move.
     #[error(
         "element_type: expected an array, got {element_type}, which has no elements to move{}",
         match element_type {
@@ -21,7 +21,7 @@ pub enum StrideError {
         }
     )]
     NoElements {
-        /// The kind that was given.
+        /// The type that was given.
         element_type: ElementType,
     },
     /// An extent that is not known.
@@ -32,14 +32,14 @@ pub enum StrideError {
         /// The dimension.
         dimension: usize,
     },
-    /// A field that parses and round-trips but says nothing that a stride can.
+    /// A field that can be parsed and written, but has no equivalent in strides.
     #[error("{field}: {value} is not supported; {accepted}")]
     Unsupported {
         /// The field of the proto.
         field: &'static str,
         /// Its value, in XLA's notation.
         value: String,
-        /// What is accepted in its place.
+        /// The accepted alternative.
         accepted: &'static str,
     },
     /// `E(n)` is too narrow for the type.
@@ -53,7 +53,7 @@ pub enum StrideError {
         given: u64,
         /// The type.
         element_type: ElementType,
-        /// The least bits that hold it.
+        /// The least number of bits that hold a value of the type.
         limit: u32,
     },
     /// The memory of the tensor is larger than 2^63-1 bits.
@@ -62,17 +62,17 @@ pub enum StrideError {
         /// The field that takes the product past the limit.
         what: &'static str,
     },
-    /// A list has not one entry per dimension.
+    /// A list does not have one entry for each dimension.
     #[error("{field}: expected {rank} values, one for each dimension, got {given}")]
     Count {
         /// The field.
         field: &'static str,
-        /// Its number of values.
+        /// The number of values in the list.
         given: usize,
         /// The rank of the tensor.
         rank: usize,
     },
-    /// Digits that do not hold the values of their dimension.
+    /// Digits that have fewer values than their dimension.
     #[error("digits[{dimension}]: expected digits that hold {size} values, got fewer")]
     DigitExtents {
         /// The dimension.
@@ -80,7 +80,7 @@ pub enum StrideError {
         /// Its extent.
         size: u64,
     },
-    /// A negative stride walks below the first element of memory.
+    /// A negative stride reaches below the first element of the memory.
     #[error(
         "strides: from offset {offset}, negative strides walk down to element {given}, before the first of memory; expected an offset of at least {least} element{}",
         if *least == 1 { "" } else { "s" }
@@ -93,22 +93,22 @@ pub enum StrideError {
         /// The least offset of the element at index 0 that keeps all elements in memory.
         least: u64,
     },
-    /// A byte count that ends inside an element.
+    /// A byte count that is not a multiple of the element size.
     #[error("{field}: expected a multiple of {bytes}, the bytes of an element, got {given}")]
     PartialElement {
         /// The field.
         field: &'static str,
         /// The bytes that were given.
         given: i64,
-        /// Bytes of an element.
+        /// The element size, in bytes.
         bytes: i64,
     },
-    /// A memory that does not hold the tensor.
+    /// A memory that is smaller than the tensor.
     #[error("physical_elements: expected at least {least}, which the tensor takes, got {given}")]
     PhysicalElements {
-        /// Elements of the memory.
+        /// The size of the memory, in elements.
         given: u64,
-        /// Elements that the tensor takes, from the start of memory to its last.
+        /// The number of elements from the start of the memory to the last element of the tensor.
         least: u64,
     },
     /// An index outside the tensor.
@@ -126,10 +126,11 @@ pub enum StrideError {
     Linear {
         /// The offset that was given, in elements.
         given: u64,
-        /// Elements of the memory.
+        /// The size of the memory, in elements.
         limit: u64,
     },
-    /// The strides interleave so that finding an element's index would take an exhaustive search.
+    /// The strides interleave, so that only an exhaustive search would find the index of an
+    /// element.
     #[error(
         "strides: {strides:?} interleave in too many ways to find the index of an element, which is not supported; expected strides that nest"
     )]
@@ -140,7 +141,7 @@ pub enum StrideError {
 }
 
 impl StrideError {
-    /// What kind of failure it is.
+    /// Returns the kind of failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
@@ -153,7 +154,8 @@ impl StrideError {
         }
     }
 
-    /// The field that the error is about, as a path from the tensor's own message; `None` for an index or an offset.
+    /// Returns the field that the error is about, as a path from the tensor's own message; `None`
+    /// for an index or an offset.
     #[must_use]
     pub fn field(&self) -> Option<FieldPath> {
         Some(match self {

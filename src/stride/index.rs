@@ -1,4 +1,4 @@
-//! [`StrideDescriptor::index`]: which element lies at an offset.
+//! [`StrideDescriptor::index`]: the element at an offset.
 
 use smallvec::smallvec;
 
@@ -6,13 +6,15 @@ use super::{
     Axis, Coordinates, StrideDescriptor, StrideError, descriptor::signed, steps::IndexValues,
 };
 
-/// Places that [`StrideDescriptor::index`] tries before it gives up on strides that interleave.
+/// The number of places that [`StrideDescriptor::index`] tries before it gives up on strides that
+/// interleave.
 const SEARCH_LIMIT: u32 = 1 << 20;
 
 impl StrideDescriptor {
-    /// The logical index of the element at `offset`, or `None` where memory holds padding or a gap.
+    /// Returns the logical index of the element at `offset`, or `None` for padding and gaps.
     ///
-    /// Undoes the steps last to first. Where several elements share the place, the first in row-major order.
+    /// Undoes the steps, last to first. If several elements share the place, the result is the
+    /// first of them in row-major order.
     ///
     /// ```
     /// use stridec::stride::StrideDescriptor;
@@ -25,15 +27,17 @@ impl StrideDescriptor {
     ///
     /// # Errors
     ///
-    /// Where `offset` is outside the memory, or the strides interleave in more ways than can be searched.
+    /// Returns an error if `offset` is outside the memory, or the strides interleave in too many
+    /// ways to be searched.
     pub fn index(&self, offset: u64) -> Result<Option<Vec<u64>>, StrideError> {
         if offset >= self.physical_elements {
             return Err(StrideError::Linear { given: offset, limit: self.physical_elements });
         }
         let mut digits: Coordinates<u64> = smallvec![0; self.extents.len()];
         let mut search = Search { order: self.axes.to_vec(), tries: 0 };
-        // Where several elements may share a place, the first in row-major order is asked for. Otherwise the greatest
-        // strides first: each digit is then found at once.
+        // If several elements may share a place, search in row-major order, so that the first of
+        // them is found. Otherwise search the greatest strides first, which finds each digit at
+        // once.
         if !self.nests() {
             search.order.sort_by_key(|axis| axis.coordinate);
         }
@@ -43,14 +47,15 @@ impl StrideDescriptor {
                 strides: self.axes.iter().map(|axis| axis.stride).collect(),
             }),
             Some(false) => Ok(None),
-            // A remainder past the end of a partial tile is padding.
+            // A remainder after the end of a partial tile is padding.
             Some(true) => {
                 Ok(self.undo(&mut IndexValues, &mut digits).is_ok().then(|| digits.to_vec()))
             }
         }
     }
 
-    /// Whether each stride but 0 exceeds the span of all smaller ones together, so that no two offsets are the same.
+    /// Returns true if each stride except 0 exceeds the span of all smaller ones together, so that
+    /// no two elements share an offset.
     fn nests(&self) -> bool {
         let mut span = 0_u64;
         self.axes.iter().rev().filter(|axis| axis.stride != 0).all(|axis| {
@@ -63,14 +68,16 @@ impl StrideDescriptor {
     }
 }
 
-/// A depth-first search for digits, ended wherever the distance left is outside the span of the later axes.
+/// A depth-first search for digits. A branch ends when the remaining distance is outside the span
+/// of the later axes.
 struct Search {
     order: Vec<Axis>,
     tries: u32,
 }
 
 impl Search {
-    /// Writes digits whose dot product with the strides is `distance`; `None` past [`SEARCH_LIMIT`].
+    /// Writes digits whose dot product with the strides is `distance`. Returns `None` after
+    /// [`SEARCH_LIMIT`] tries.
     fn digits(
         &mut self,
         depth: usize,
@@ -87,7 +94,7 @@ impl Search {
             low += span.min(0);
             high += span.max(0);
         }
-        // The digits d with low <= distance - d·stride <= high.
+        // The values d for which low <= distance - d·stride <= high.
         let last = signed(extents[coordinate]) - 1;
         let (first, last) = match stride {
             0 => (0, last.min(0)),
@@ -112,7 +119,7 @@ impl Search {
     }
 }
 
-/// `a / by`, rounded towards +∞; `by` is positive.
+/// Returns `a / by`, rounded towards +∞, for a positive `by`.
 fn div_ceil(a: i64, by: i64) -> i64 {
     -(-a).div_euclid(by)
 }
@@ -122,7 +129,8 @@ mod tests {
     use super::*;
     use crate::{shape::ElementType, xla::index_util::for_each_index_of};
 
-    /// Every place of small arrays, whatever their strides: the first element there in row-major order, or none.
+    /// Every place of small arrays with all kinds of strides holds the first element in row-major
+    /// order, or none.
     #[test]
     fn the_first_index_of_a_place_is_found() {
         let (mut found, mut shared) = (0, 0);
@@ -154,7 +162,8 @@ mod tests {
         assert!(found > 250 * few && shared > 100 * few, "{found} {shared}");
     }
 
-    /// Even places only, and an odd one asked for: every way to reach it would have to be tried.
+    /// All elements are at even places and the search is for an odd one, so that every combination
+    /// would have to be tried.
     #[test]
     #[cfg_attr(miri, ignore = "a million tries take minutes")]
     fn a_search_without_end_is_given_up() {

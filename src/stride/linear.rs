@@ -1,4 +1,4 @@
-//! [`StrideDescriptor::strides`]: one stride for each dimension, wherever the offset is linear in it.
+//! [`StrideDescriptor::strides`]: one stride for each dimension in which the offset is linear.
 
 use std::convert::Infallible;
 
@@ -7,9 +7,11 @@ use smallvec::{SmallVec, smallvec};
 use super::{Coordinate, Coordinates, StrideDescriptor, Undo};
 
 impl StrideDescriptor {
-    /// One stride per logical dimension, in elements; `None` where no stride says how far apart neighbours lie.
+    /// Returns one stride for each logical dimension, in elements, or `None` for a dimension in
+    /// which the offset is not linear.
     ///
-    /// A tile leaves a dimension its stride where it covers all of it, or where its parts follow each other in memory:
+    /// A dimension keeps its stride if a tile covers all of it, or if its parts follow each other
+    /// in memory:
     ///
     /// ```
     /// use stridec::{shape::Shape, stride::StrideDescriptor};
@@ -21,9 +23,9 @@ impl StrideDescriptor {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// Where a `*` of a tile folds dimensions, a stride may not be found although there is one.
+    /// If a `*` of a tile folds dimensions, the result may be `None` although there is a stride.
     ///
-    /// Where every dimension has one, the element at an index lies at
+    /// If every dimension has a stride, the element at an index lies at
     /// [`base_offset`](Self::base_offset) `+ Σ stride · index`.
     pub fn strides(&self) -> impl Iterator<Item = Option<i64>> + '_ {
         self.terms().map(|terms| match terms?[..] {
@@ -33,8 +35,8 @@ impl StrideDescriptor {
         })
     }
 
-    /// Bytes between neighbours along each dimension; `None` where a tile takes a dimension apart, or an element is no
-    /// whole number of bytes.
+    /// Returns the distance between neighbours along each dimension, in bytes, or `None` if a
+    /// dimension has no single stride or an element is not a whole number of bytes.
     #[must_use]
     pub fn byte_strides(&self) -> Option<Vec<i64>> {
         let bytes = i64::from(self.element_bits() / 8);
@@ -42,8 +44,9 @@ impl StrideDescriptor {
         self.strides().map(|stride| stride.filter(|_| whole)?.checked_mul(bytes)).collect()
     }
 
-    /// What the index of each dimension adds to an offset: the sum of `weight · ⌊index / by⌋` over these `(by, weight)`;
-    /// `None` where it is no such sum, or none is found. No two have the same `by`, and none is always 0.
+    /// Returns the share of each dimension in an offset: `Σ weight · ⌊index / by⌋` over these `(by,
+    /// weight)`, or `None` if no such sum is found. No two terms have the same `by`, and no term is
+    /// always 0.
     pub(super) fn terms(&self) -> impl Iterator<Item = Option<SmallVec<[(u64, i64); 2]>>> + '_ {
         let last = |size: &u64| (0, size.saturating_sub(1));
         let mut shares: Coordinates<OffsetShare> = self
@@ -59,18 +62,20 @@ impl StrideDescriptor {
     }
 }
 
-/// What a coordinate adds to an offset.
+/// The share of a coordinate in an offset.
 struct OffsetShare {
     /// The greatest value of the coordinate.
     last: u64,
-    /// The sum of `weight · ⌊coordinate / by⌋` over these `(by, weight)`; `None` where it is no such sum.
+    /// `Σ weight · ⌊coordinate / by⌋` over these `(by, weight)`, or `None` if the share is no such
+    /// sum.
     ///
-    /// No two have the same `by`, none is always 0, and so the sum is linear only where `by` is 1 in all of them.
+    /// No two terms have the same `by`, and no term is always 0. So the sum is linear only if every
+    /// `by` is 1.
     terms: Option<SmallVec<[(u64, i64); 2]>>,
 }
 
 impl OffsetShare {
-    /// Nothing, of a coordinate with this greatest value.
+    /// Returns an empty share of a coordinate with this greatest value.
     fn none(last: u64) -> Self {
         Self { last, terms: Some(smallvec![]) }
     }
@@ -92,7 +97,7 @@ impl OffsetShare {
     }
 }
 
-/// Gives what the coordinates of memory add to an offset to the dimensions that they are made of.
+/// Distributes the shares of the coordinates of memory over the logical dimensions.
 struct OffsetShares;
 
 impl Undo for OffsetShares {
@@ -107,7 +112,8 @@ impl Undo for OffsetShares {
         remainder: OffsetShare,
     ) -> Result<OffsetShare, Infallible> {
         let last = whole.value.last;
-        // The remainder, or the quotient, is always 0 and the other is the whole.
+        // Either the remainder or the quotient is always 0, and the other one is the coordinate
+        // itself.
         if by == 1 {
             return Ok(quotient);
         }
@@ -168,7 +174,7 @@ mod tests {
         StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap()
     }
 
-    /// The strides that the offsets of all indices have, found by trying: dimension by dimension, whatever the others.
+    /// Returns the strides found by comparing the offsets of neighbours, for all indices.
     fn tried(array: &StrideDescriptor) -> Vec<Option<i64>> {
         let offset = |index: &[u64]| i64::try_from(array.offset(index).unwrap()).unwrap();
         let mut strides: Vec<Option<Option<i64>>> = vec![None; array.rank()];
@@ -186,7 +192,7 @@ mod tests {
         strides.into_iter().map(|stride| stride.unwrap_or(Some(0))).collect()
     }
 
-    /// Counts the dimensions without a stride, and with one.
+    /// Returns the number of dimensions without and with a stride.
     fn strides_are_those_of_the_offsets(text: &str) -> [usize; 2] {
         let array = lower(text);
         let given: Vec<Option<i64>> = array.strides().collect();
@@ -194,9 +200,9 @@ mod tests {
         let mut counts = [0, 0];
         for (dimension, (&given, expected)) in given.iter().zip(expected).enumerate() {
             counts[usize::from(expected.is_some())] += 1;
-            // Through a fold of a partial tile's remainders a stride may not be found.
+            // A stride may not be found if a partial tile's remainders are folded.
             let lost = given.is_none() && text.contains('*');
-            // Over one element a stride means nothing.
+            // A stride over one element has no effect.
             if !lost && array.sizes()[dimension] > 1 {
                 assert_eq!(given, expected, "{text}: dimension {dimension}");
             }
@@ -222,7 +228,7 @@ mod tests {
         }
     }
 
-    /// Small arrays in one to three tiles, one after the other, of one to three dimensions.
+    /// Small arrays of one to three dimensions, in chains of one to three tiles.
     #[test]
     fn any_tiling() {
         let mut state = 7_u64;

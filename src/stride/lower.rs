@@ -1,20 +1,20 @@
-//! TileLowering: from a shape or from explicit strides to a [`StrideDescriptor`].
+//! Lowers a shape or explicit strides to a [`StrideDescriptor`].
 
 use smallvec::{SmallVec, smallvec};
 
 use super::{Axis, Step, StrideDescriptor, StrideError, descriptor::signed};
 use crate::shape::{ElementType, Layout, PaddingValue, Shape, StridedShape, Tile, TileDimension};
 
-/// The most bits that an image may take: its byte and bit offsets fit an `i64`.
+/// The most bits of an image, so that its byte and bit offsets fit an `i64`.
 const MAX_BITS: u64 = i64::MAX.unsigned_abs();
 
-/// Characters of a layout that an error shows.
+/// The most characters of a layout that an error shows.
 const MOST_SHOWN: usize = 200;
 
 impl TryFrom<&Shape> for StrideDescriptor {
     type Error = StrideError;
 
-    /// Lowers an XLA array: physical order, then padding or tiles.
+    /// Lowers an XLA array: first the physical order, then padding or tiles.
     ///
     /// ```
     /// use stridec::{shape::Shape, stride::StrideDescriptor};
@@ -34,7 +34,7 @@ impl TryFrom<&Shape> for StrideDescriptor {
                 extent.bound().ok_or(StrideError::UnknownExtent { dimension })
             })
             .collect::<Result<_, _>>()?;
-        // Without a layout the order is the default; a list of it would be allocated.
+        // Without a layout the order is the default one, which is not allocated as a list.
         let unordered = Layout::new([]);
         let layout = shape.layout().unwrap_or(&unordered);
         refuse_unsupported(layout)?;
@@ -112,9 +112,10 @@ impl TryFrom<&StridedShape> for StrideDescriptor {
 }
 
 impl StrideDescriptor {
-    /// Lowers sizes, strides and an offset, all in elements, to the least memory that holds them.
+    /// Lowers sizes, strides and an offset, all in elements, to the smallest memory that holds
+    /// them.
     ///
-    /// `element_size_in_bits` is 0 for the type's own size in whole bytes.
+    /// An `element_size_in_bits` of 0 selects the type's own size, in whole bytes.
     ///
     /// ```
     /// use stridec::{shape::ElementType, stride::StrideDescriptor};
@@ -126,7 +127,8 @@ impl StrideDescriptor {
     ///
     /// # Errors
     ///
-    /// Where the counts differ, a product or sum passes 2^63-1 bits, or a negative stride walks below element 0.
+    /// Returns an error if the counts differ, a product or sum passes 2^63-1 bits, or a negative
+    /// stride reaches below element 0.
     pub fn strided(
         element_type: ElementType,
         element_size_in_bits: u64,
@@ -193,7 +195,7 @@ impl StrideDescriptor {
         .checked("strides")
     }
 
-    /// The same sizes and type in a dense memory, the last dimension minor.
+    /// Returns the dense row-major descriptor of the same sizes and type.
     pub(crate) fn dense(&self) -> Self {
         let mut span = 1;
         let mut axes: SmallVec<[Axis; 8]> = smallvec![];
@@ -216,16 +218,18 @@ impl StrideDescriptor {
         }
     }
 
-    /// The same tensor without the bytes before it.
+    /// Returns the tensor without the bytes before its data.
     pub(crate) fn without_prefix(&self) -> Self {
         Self { prefix_bytes: 0, ..self.clone() }
     }
 
-    /// The same tensor in a larger memory: places after the last element that belong to none.
+    /// Returns the tensor in a larger memory, whose additional places after the last element hold
+    /// nothing.
     ///
     /// # Errors
     ///
-    /// Where `physical_elements` is below what the tensor has, or its bits pass 2^63-1.
+    /// Returns an error if `physical_elements` is less than the tensor has, or the memory passes
+    /// 2^63-1 bits.
     pub(crate) fn with_physical_elements(
         mut self,
         physical_elements: u64,
@@ -249,7 +253,8 @@ impl StrideDescriptor {
     }
 }
 
-/// Bits that an element takes in memory: what `E(n)` says, or the type's own in whole bytes.
+/// Returns the size of an element in memory, in bits: `n` of `E(n)`, or the type's own in whole
+/// bytes.
 fn element_bits(
     element_type: ElementType,
     given: u64,
@@ -272,7 +277,7 @@ fn element_bits(
     }
 }
 
-/// A value of the type in an element of `element_bits`: the signed types repeat their sign.
+/// Extends a value of the type to `element_bits`: signed types repeat their sign.
 fn extended(element_type: ElementType, value: u128, element_bits: u32) -> u128 {
     match element_type.bits() {
         Some(bits) if element_type.is_signed_integer() && value >> (bits - 1) & 1 == 1 => {
@@ -285,7 +290,8 @@ fn extended(element_type: ElementType, value: u128, element_bits: u32) -> u128 {
 /// Refuses fields that round-trip but cannot be lowered.
 fn refuse_unsupported(layout: &Layout) -> Result<(), StrideError> {
     let refuse = |field, accepted| {
-        // Thousands of split indices, or a tuple of a physical shape, say no more than the first of them.
+        // Thousands of split indices, or the tuple of a physical shape, tell no more than the first
+        // of them.
         let mut value = layout.to_string();
         if let Some((end, _)) = value.char_indices().nth(MOST_SHOWN) {
             value.truncate(end);
@@ -305,21 +311,21 @@ fn refuse_unsupported(layout: &Layout) -> Result<(), StrideError> {
     Ok(())
 }
 
-/// A coordinate and the places along it.
+/// A dimension of memory while tiles are applied: a coordinate and the number of places along it.
 #[derive(Clone, Copy)]
 struct MemoryAxis {
     coordinate: usize,
     extent: u64,
 }
 
-/// The program so far.
+/// The extents and steps so far.
 struct TileLowering {
     extents: SmallVec<[u64; 12]>,
     steps: SmallVec<[Step; 4]>,
 }
 
 impl TileLowering {
-    /// Applies one tile to the most minor places; a `*` folds a place into the next.
+    /// Applies one tile to the most minor axes. A `*` folds an axis into the next one.
     fn tile(
         &mut self,
         mut outer: SmallVec<[MemoryAxis; 8]>,
@@ -354,13 +360,13 @@ impl TileLowering {
                 }
             }
         }
-        // A `*` at the end has no more minor dimension to fold into: the dimension stays whole.
+        // A `*` at the end has no next axis, and leaves its axis as it is.
         outer.extend(folded.map(|of| self.place(of)));
         outer.append(&mut inner);
         Ok(outer)
     }
 
-    /// Appends a step and the extents of what it makes; returns the first coordinate that it makes.
+    /// Appends a step and the extents of its results, and returns the first of the new coordinates.
     fn step(&mut self, step: Step, extents: &[u64]) -> usize {
         self.steps.push(step);
         self.extents.extend_from_slice(extents);

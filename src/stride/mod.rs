@@ -1,4 +1,4 @@
-//! Where an element lies: [`StrideDescriptor`], a reversible program and strides.
+//! [`StrideDescriptor`]: the place of each element, as reversible steps and strides.
 
 mod descriptor;
 mod digits;

@@ -1,10 +1,10 @@
-//! [`PaddingReport`]: how much of a tensor's memory is padding.
+//! [`PaddingReport`]: the padding in a tensor's memory.
 
 use std::convert::Infallible;
 
 use super::{Coordinate, Coordinates, StrideDescriptor, Undo};
 
-/// How much of an allocation is padding, and which dimension pays for it.
+/// The amount of padding in an allocation, and the dimension that causes most of it.
 ///
 /// ```
 /// use stridec::{shape::Shape, stride::{PaddingReport, StrideDescriptor}};
@@ -20,30 +20,32 @@ use super::{Coordinate, Coordinates, StrideDescriptor, Undo};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct PaddingReport {
-    /// Bytes of the whole image, a metadata prefix included.
+    /// The size of the image in bytes, including a metadata prefix.
     pub allocation_bytes: u64,
-    /// Bytes of it that hold no element.
+    /// The number of bytes that hold no element.
     pub padding_bytes: u64,
-    /// What each logical dimension pays.
+    /// The padding of each logical dimension.
     pub dimensions: Vec<DimensionPadding>,
-    /// The dimension that pays most, the first of equals; `None` where none pays.
+    /// The dimension with the most padding, the first of equal ones; `None` without padding.
     pub costliest: Option<usize>,
 }
 
-/// What one logical dimension pays.
+/// The padding of one logical dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct DimensionPadding {
-    /// Logical extent.
+    /// The logical extent.
     pub extent: u64,
-    /// PlaceCounts along it in memory, at least the extent. A folded dimension has its fold's, as far as they are its own.
+    /// The number of places along the dimension in memory, at least the extent. If a tile folds
+    /// dimensions, the places are attributed to the minor one.
     pub padded: u64,
-    /// Bytes of the allocation at places past the extent, whatever the other dimensions; a corner counts for each.
+    /// The number of bytes at places after the extent of this dimension. Corners count for each of
+    /// their dimensions.
     pub bytes: u64,
 }
 
 impl PaddingReport {
-    /// Measures a tensor's memory.
+    /// Measures the memory of a tensor.
     #[must_use]
     pub fn of(tensor: &StrideDescriptor) -> Self {
         let bits = u128::from(tensor.element_bits());
@@ -69,7 +71,7 @@ impl PaddingReport {
         }
     }
 
-    /// Padding as a part of the allocation, in percent; 0 for an empty one.
+    /// Returns the padding in percent of the allocation; 0 for an empty one.
     #[must_use]
     #[allow(clippy::cast_precision_loss)] // a percentage needs no 53 bits
     pub fn percent(&self) -> f64 {
@@ -80,7 +82,7 @@ impl PaddingReport {
     }
 }
 
-/// Elements, those that a stride of 0 puts in one place counted once.
+/// Returns the number of elements at different places: a stride of 0 repeats a place.
 fn distinct_elements(tensor: &StrideDescriptor) -> u128 {
     if tensor.elements() == 0 {
         return 0;
@@ -95,7 +97,8 @@ fn distinct_elements(tensor: &StrideDescriptor) -> u128 {
         .product()
 }
 
-/// PlaceCounts along each logical dimension: an axis has as many as fit before the next greater stride.
+/// Returns the number of places along each logical dimension: an axis has as many places as fit
+/// below the next greater stride.
 fn padded_extents(tensor: &StrideDescriptor) -> Coordinates<u64> {
     let mut places: Coordinates<u64> = tensor.extents().into();
     let mut axes: Vec<_> = tensor
@@ -107,7 +110,7 @@ fn padded_extents(tensor: &StrideDescriptor) -> Coordinates<u64> {
     axes.sort_unstable();
     let memory = tensor.physical_elements().saturating_sub(tensor.base_offset());
     for (number, &(stride, coordinate)) in axes.iter().enumerate() {
-        // Past the last stride a row may end early: count what has begun.
+        // The last row may be cut short at the end of the memory; a partial row counts.
         let room = match axes.get(number + 1) {
             Some(&(next, _)) => next / stride,
             None => memory.div_ceil(stride),
@@ -118,7 +121,7 @@ fn padded_extents(tensor: &StrideDescriptor) -> Coordinates<u64> {
     places
 }
 
-/// The number of places along each coordinate.
+/// Combines the number of places along coordinates.
 struct PlaceCounts;
 
 impl Undo for PlaceCounts {
@@ -141,7 +144,7 @@ impl Undo for PlaceCounts {
         _: Coordinate<'_, u64>,
         fold: u64,
     ) -> Result<[u64; 2], Infallible> {
-        // What a fold pads is the minor dimension.
+        // The padding of a fold belongs to its minor dimension.
         Ok([*major.value, fold.div_ceil((*major.value).max(1))])
     }
 }

@@ -1,6 +1,6 @@
-//! The interpreter of [`Step`]s: [`StrideDescriptor::forward`] runs them from a logical index towards memory, and
-//! [`StrideDescriptor::undo`] from memory back. What stands for a coordinate is the caller's choice: a number, a form
-//! of a loop nest, an interval, a name.
+//! The interpreter of [`Step`]s: [`StrideDescriptor::forward`] evaluates them from a logical index
+//! towards memory, and [`StrideDescriptor::undo`] inverts them from memory back. Callers choose the
+//! values of coordinates: numbers, affine forms of a loop nest, intervals or names.
 
 use std::convert::Infallible;
 
@@ -8,52 +8,52 @@ use smallvec::SmallVec;
 
 use super::{Step, StrideDescriptor};
 
-/// A value for each coordinate of a descriptor, or for the first of them.
+/// The values of the first or of all coordinates of a descriptor.
 pub(crate) type Coordinates<V> = SmallVec<[V; 8]>;
 
-/// A coordinate that a step reads or makes again.
+/// A coordinate that a step reads or recovers.
 pub(crate) struct Coordinate<'a, V> {
-    /// Its number.
+    /// The number of the coordinate.
     pub(crate) number: usize,
-    /// Its number of values, as [`StrideDescriptor::extents`] has it.
+    /// The number of its values, see [`StrideDescriptor::extents`].
     pub(crate) extent: u64,
-    /// What stands for it; for a coordinate that is being undone, what stood there before.
+    /// The value; while a step is undone, the value before.
     pub(crate) value: &'a V,
 }
 
-/// What a step makes of coordinates, from an index towards memory.
+/// The evaluation of steps, from an index towards memory.
 pub(crate) trait Forward {
-    /// What stands for a coordinate.
+    /// The value of a coordinate.
     type Value;
-    /// Why a value cannot be made.
+    /// The reason why a value cannot be computed.
     type Error;
 
-    /// The quotient and the remainder of a coordinate that is split by `by`.
+    /// Returns the quotient and the remainder of a coordinate that is split by `by`.
     fn split(
         &mut self,
         whole: Coordinate<'_, Self::Value>,
         by: u64,
     ) -> Result<[Self::Value; 2], Self::Error>;
 
-    /// The coordinate `major · extent(minor) + minor`.
+    /// Returns the coordinate `major · extent(minor) + minor`.
     fn fold(
         &mut self,
         major: Coordinate<'_, Self::Value>,
         minor: Coordinate<'_, Self::Value>,
     ) -> Result<Self::Value, Self::Error>;
 
-    /// The coordinate that is always 0.
+    /// Returns the coordinate that is always 0.
     fn unit(&mut self) -> Self::Value;
 }
 
-/// What the coordinates of memory say of those that they were made of.
+/// The inversion of steps, from memory to an index.
 pub(crate) trait Undo {
-    /// What stands for a coordinate.
+    /// The value of a coordinate.
     type Value;
-    /// Why a value cannot be made.
+    /// The reason why a value cannot be computed.
     type Error;
 
-    /// The coordinate that was split by `by`, from its quotient and its remainder.
+    /// Returns the coordinate that was split by `by`, from its quotient and its remainder.
     fn join(
         &mut self,
         whole: Coordinate<'_, Self::Value>,
@@ -62,7 +62,7 @@ pub(crate) trait Undo {
         remainder: Self::Value,
     ) -> Result<Self::Value, Self::Error>;
 
-    /// The two coordinates that were folded, major and minor, from the fold.
+    /// Returns the two coordinates that were folded, major and minor.
     fn unfold(
         &mut self,
         major: Coordinate<'_, Self::Value>,
@@ -72,11 +72,12 @@ pub(crate) trait Undo {
 }
 
 impl StrideDescriptor {
-    /// Runs the steps: `values` holds one value per logical dimension, and then one for every coordinate.
+    /// Evaluates the steps. `values` has one value for each logical dimension before, and one for
+    /// each coordinate after.
     ///
     /// # Errors
     ///
-    /// The first that a step meets.
+    /// Returns the first error of a step.
     pub(crate) fn forward<F: Forward>(
         &self,
         run: &mut F,
@@ -100,12 +101,13 @@ impl StrideDescriptor {
         Ok(())
     }
 
-    /// Undoes the steps, last to first: `values` holds one value for every coordinate, and then one per logical
-    /// dimension. Only the values of coordinates that no step reads have to say something.
+    /// Inverts the steps, last to first. `values` has one value for each coordinate before, and one
+    /// for each logical dimension after. Values of coordinates that a step has replaced are
+    /// ignored.
     ///
     /// # Errors
     ///
-    /// The first that a step meets.
+    /// Returns the first error of a step.
     pub(crate) fn undo<U: Undo>(
         &self,
         run: &mut U,
@@ -138,16 +140,17 @@ impl StrideDescriptor {
         Coordinate { number, extent: self.extents[number], value: &values[number] }
     }
 
-    /// The value of each coordinate at `index`, which may lie in padding.
+    /// Returns the value of each coordinate at `index`, which may lie in padding.
     pub(crate) fn coordinates(&self, index: &[u64]) -> Coordinates<u64> {
         let mut values = index.into();
         let Ok(()) = self.forward(&mut IndexValues, &mut values);
         values
     }
 
-    /// The least and the greatest value of each coordinate, given those of the logical dimensions.
+    /// Returns the least and the greatest value of each coordinate, from those of the logical
+    /// dimensions.
     ///
-    /// The interval of a fold may hold more than the values that it takes.
+    /// The interval of a fold may contain values that do not occur.
     pub(crate) fn intervals(&self, mut of: Coordinates<(u64, u64)>) -> Coordinates<(u64, u64)> {
         let Ok(()) = self.forward(&mut CoordinateIntervals, &mut of);
         of
@@ -155,7 +158,7 @@ impl StrideDescriptor {
 }
 
 impl Step {
-    /// The same step on coordinates of other numbers.
+    /// Returns the step with its coordinates renumbered.
     pub(super) fn renumbered(self, number: impl Fn(usize) -> usize) -> Self {
         match self {
             Self::Split { of, by } => Self::Split { of: number(of), by },
@@ -167,10 +170,10 @@ impl Step {
     }
 }
 
-/// The values of coordinates for one index.
+/// Evaluates steps on the numbers of one index.
 pub(super) struct IndexValues;
 
-/// A remainder that lies past the end of a partial tile: no index has these coordinates.
+/// The error for a remainder after the end of a partial tile: no index has these coordinates.
 pub(super) struct InPadding;
 
 impl Forward for IndexValues {
@@ -219,7 +222,7 @@ impl Undo for IndexValues {
     }
 }
 
-/// The least and the greatest value of coordinates, over a box of indices.
+/// Evaluates steps on the least and the greatest values over a box of indices.
 struct CoordinateIntervals;
 
 impl Forward for CoordinateIntervals {
@@ -233,7 +236,7 @@ impl Forward for CoordinateIntervals {
     ) -> Result<[(u64, u64); 2], Infallible> {
         let (low, high) = *whole.value;
         let quotients = (low / by, high / by);
-        // Inside one tile the remainders are an interval; across tiles they are all there.
+        // Inside one tile the remainders are an interval. Across tiles all remainders occur.
         let remainders =
             if quotients.0 == quotients.1 { (low % by, high % by) } else { (0, by - 1) };
         Ok([quotients, remainders])
@@ -288,7 +291,7 @@ mod tests {
     fn coordinates_stay_in_their_intervals() {
         for text in SHAPES {
             let descriptor = lower(text);
-            // Without the first and the last index of each dimension.
+            // The box leaves out the first and the last index of each dimension.
             let part = descriptor.sizes().iter().map(|&size| (1, size.max(3) - 2)).collect();
             let intervals = descriptor.intervals(part);
             for_each_index_of(descriptor.sizes(), |index| {

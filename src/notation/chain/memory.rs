@@ -1,4 +1,5 @@
-//! [`Memory`]: what a chain of tiles has to make, and the ways to say the same padding.
+//! [`Memory`]: the digits in memory that a chain of tiles must produce, and equivalent forms of
+//! their padding.
 
 use super::super::{keys::Item, pitched::Pitched};
 use crate::stride::StrideDescriptor;
@@ -8,18 +9,19 @@ use crate::stride::StrideDescriptor;
 pub(super) struct ChainDigit {
     /// The dimension; `None` for a unit before all dimensions.
     pub(super) dimension: Option<usize>,
-    /// How significant the digit is; 0 is the least.
+    /// The significance of the digit; 0 is the least.
     pub(super) level: usize,
     pub(super) extent: u64,
-    /// The places that it takes in memory, at least its extent.
+    /// The number of places in memory, at least the extent.
     pub(super) padded: u64,
 }
 
-/// Digits in memory, major to minor, and the pitches that are no multiples of those inside them.
+/// The digits in memory, major to minor, and the pitches that are not multiples of the next smaller
+/// stride.
 #[derive(Clone, Debug)]
 pub(super) struct Memory {
     pub(super) parts: Vec<ChainDigit>,
-    /// A part, and the elements from one value of it to the next; the greatest part first.
+    /// A digit and the distance between its values, in elements; the largest first.
     pub(super) pitches: Vec<(usize, u64)>,
 }
 
@@ -41,13 +43,14 @@ impl Memory {
         Ok(Self { parts, pitches })
     }
 
-    /// Whether the digits are whole dimensions in row-major order.
+    /// Returns true if the digits are whole dimensions in row-major order.
     pub(super) fn is_ordered(&self) -> bool {
         self.parts.is_sorted_by_key(|part| part.dimension)
     }
 
-    /// The other ways to have the same padding: units in the place of padded digits, units that are dimensions of one
-    /// element, or units that are the least significant digits of dimensions.
+    /// Returns the memory and its equivalents with the padding expressed in other ways: by units in
+    /// place of padded digits, by units that are dimensions of one element, or by units that are
+    /// the least significant digits of dimensions.
     pub(super) fn variants(&self, rank: usize) -> Vec<Self> {
         let mut variants = vec![self.clone()];
         for (at, part) in self.parts.iter().enumerate().skip(1) {
@@ -80,7 +83,8 @@ impl Memory {
         variants
     }
 
-    /// The digits as the planner of keys takes them, for tiles that start with this order of dimensions.
+    /// Returns the digits as input for the planner of keys, for tiles that start with this order of
+    /// dimensions.
     pub(super) fn items(&self, order: &[usize]) -> Vec<Item> {
         let at = |dimension: Option<usize>, level: Option<usize>| {
             let (dimension, level) = (Some(dimension?), level?);

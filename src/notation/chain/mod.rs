@@ -1,8 +1,9 @@
-//! An XLA layout of any memory that one can say: a chain of tiles that puts the digits of the dimensions where they lie.
+//! An XLA layout for any memory that XLA can describe: a chain of tiles that puts the digits of the
+//! dimensions into their places.
 //!
-//! The chain is the shortest wherever each stride is a multiple of the next smaller one and at most five dimensions have more
-//! than one element. Other pitches take one more tile each, which folds all that lies inside it: `[12,4]` with strides 13 and
-//! 3 is `T(3,1,1)(*,*,*,13)`.
+//! The chain is the shortest one if each stride is a multiple of the next smaller one and at most
+//! five dimensions have more than one element. Any other pitch takes one more tile, which folds
+//! everything inside it: `[12,4]` with strides 13 and 3 is `T(3,1,1)(*,*,*,13)`.
 
 mod memory;
 mod sorting;
@@ -18,17 +19,17 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// Dimensions of more than one element whose every order is tried.
+/// The most dimensions of more than one element for which all orders are tried.
 const MOST_ORDERED: usize = 5;
 
-/// Steps of the search for the shortest chain.
+/// The most steps of the search for the shortest chain.
 const BUDGET: u32 = 300_000;
 
-/// The layout of a tensor in which each element lies where it lies in the tensor.
+/// Returns a layout with the offsets of the tensor.
 ///
 /// # Errors
 ///
-/// Why no layout is found.
+/// Returns the reason why no layout is found.
 pub(super) fn layout(tensor: &StrideDescriptor) -> Result<Layout, String> {
     let bits = match tensor.element_type().storage_bits() {
         Some(bits) if bits == tensor.element_bits() => 0,
@@ -50,17 +51,17 @@ pub(super) fn layout(tensor: &StrideDescriptor) -> Result<Layout, String> {
     Ok(layout)
 }
 
-/// An order of the dimensions, major to minor, and the tiles that it starts.
+/// An order of the dimensions, major to minor, and the tiles for it.
 struct Found {
-    /// Whether the order is another than the row-major one, and the numbers in the tiles.
+    /// True if the order differs from row-major, and the count of numbers in the tiles.
     cost: (bool, usize),
     order: Vec<usize>,
     tiles: Vec<Tile>,
 }
 
 impl Memory {
-    /// The dimensions, major to minor, and the tiles: as few as there can be; of those after the row-major order where there are
-    /// any, and of those the fewest numbers.
+    /// Returns the dimensions, major to minor, and the fewest tiles. Among equal numbers of tiles,
+    /// the row-major order is preferred, and then the fewest numbers.
     fn shortest(&self, rank: usize) -> Option<(Vec<usize>, Vec<Tile>)> {
         let variants: Vec<(Self, Vec<Vec<usize>>)> = self
             .variants(rank)
@@ -100,7 +101,8 @@ impl Memory {
         (tiles.len() <= crate::shape::MAX_TILES).then_some((order, tiles))
     }
 
-    /// Orders of the dimensions, major to minor, that tiles may start with; those of one element come first.
+    /// Returns the orders of the dimensions to try, major to minor. Dimensions of one element are
+    /// outermost.
     fn orders(&self, rank: usize) -> Vec<Vec<usize>> {
         let appears =
             |dimension: &usize| self.parts.iter().any(|part| part.dimension == Some(*dimension));
@@ -118,7 +120,7 @@ impl Memory {
         orders.into_iter().map(|order| [&still[..], &order[..]].concat()).collect()
     }
 
-    /// The tiles that sort the digits by their keys, and those that make the other pitches.
+    /// Returns the tiles that sort the digits by their keys, and the tiles for the other pitches.
     fn tiles(&self, order: &[usize], keys: &[u64], bits: u32) -> Vec<Tile> {
         let mut sorting = Sorting::new(self, order);
         let mut tiles: Vec<Tile> = (0..bits).map(|bit| sorting.tile(keys, bit)).collect();
@@ -129,7 +131,7 @@ impl Memory {
     }
 }
 
-/// Every order of some numbers, the ascending one first.
+/// Returns all orders of some numbers, the ascending one first.
 fn permutations(of: &[usize]) -> Vec<Vec<usize>> {
     if of.is_empty() {
         return vec![Vec::new()];

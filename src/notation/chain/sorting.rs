@@ -6,11 +6,12 @@ use crate::shape::{Tile, TileDimension};
 /// The places of memory while tiles are applied.
 pub(super) struct Sorting<'a> {
     memory: &'a Memory,
-    /// Parts that are one place, the most significant first; none in a place of extent 1. Major to minor.
+    /// The digits that share a place, the most significant first; none in a place of extent 1.
+    /// Major to minor.
     places: Vec<Vec<usize>>,
-    /// Whether a tile has padded the part.
+    /// True for a digit that a tile has padded.
     is_padded: Vec<bool>,
-    /// Units that no tile has made yet, major to minor.
+    /// The units that no tile has made yet, major to minor.
     units: Vec<usize>,
 }
 
@@ -29,7 +30,7 @@ impl<'a> Sorting<'a> {
         Self { memory, places, is_padded: vec![false; memory.parts.len()], units }
     }
 
-    /// The tile that takes the parts whose keys have this bit.
+    /// Returns the tile that takes the digits whose keys have this bit.
     pub(super) fn tile(&mut self, keys: &[u64], bit: u32) -> Tile {
         let is_taken = |part: &usize| keys[*part] >> bit & 1 == 1;
         let (made, units) = self.units.iter().copied().partition::<Vec<usize>, _>(is_taken);
@@ -52,18 +53,18 @@ impl<'a> Sorting<'a> {
         Tile::new(sizes)
     }
 
-    /// Places that the part takes now.
+    /// Returns the current number of places of the digit.
     fn extent(&self, part: usize) -> u64 {
         let ChainDigit { extent, padded, .. } = self.memory.parts[part];
         if self.is_padded[part] { padded } else { extent }
     }
 
-    /// The tile that folds all places inside a part, so that its values lie `pitch` apart.
+    /// Returns the tile that folds all places inside a digit, so that its values are `pitch` apart.
     pub(super) fn fold(&mut self, outer: usize, pitch: u64) -> Tile {
         let inside = 1 + self.places.iter().position(|place| place.contains(&outer)).unwrap_or(0);
         let folded = self.places.split_off(inside);
         let stars = vec![TileDimension::Combine; folded.len().saturating_sub(1)];
-        // The quotient, which is 1, and the fold, whose parts are not looked at again.
+        // The quotient, which is 1, and the fold, whose digits do not matter any more.
         self.places.extend([Vec::new(), Vec::new()]);
         Tile::new(stars.into_iter().chain([TileDimension::Size(pitch)]))
     }

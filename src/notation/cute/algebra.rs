@@ -1,11 +1,12 @@
-//! The algebra of layouts but composition: each function by its meaning on integers, which the tests check at every one.
+//! The algebra of layouts except composition. The tests check each function by its meaning, on
+//! every integer.
 
 use super::{CuteError, CuteLayout, Mode};
 
 pub(super) type Result<T> = std::result::Result<T, CuteError>;
 
 impl CuteLayout {
-    /// The layout of the fewest modes with the same offset for every coordinate.
+    /// Returns the layout with the fewest modes that has equal offsets for every coordinate.
     ///
     /// ```
     /// use stridec::notation::CuteLayout;
@@ -30,7 +31,7 @@ impl CuteLayout {
         Self::valid(Mode::of_leaves(merged))
     }
 
-    /// Each mode at the top coalesced for itself: one stride for each dimension that has one.
+    /// Coalesces each top-level mode by itself, so that each dimension has one stride if possible.
     #[must_use]
     pub fn coalesce_modes(&self) -> Self {
         let each = |mode: &Mode| Self::valid(mode.clone()).coalesce().mode().clone();
@@ -40,12 +41,13 @@ impl CuteLayout {
         })
     }
 
-    /// What is left of `0..size` beside this layout: ordered, and with offsets that make, with those of the layout, each
-    /// number up to `size` rounded up once.
+    /// Returns the ordered layout whose offsets, added to those of this layout, give each number up
+    /// to `size`, rounded up, exactly once.
     ///
     /// # Errors
     ///
-    /// Where two coordinates of the layout have one offset, strides do not divide each other, or one is negative.
+    /// Returns an error if two coordinates of the layout share an offset, strides do not divide
+    /// each other, or a stride is negative.
     pub fn complement(&self, size: u64) -> Result<Self> {
         let mut leaves: Vec<(i64, u64)> = Vec::new();
         for (extent, stride) in self.mode().leaves() {
@@ -75,24 +77,27 @@ impl CuteLayout {
         Ok(Self::new(Mode::of_leaves(rest))?.coalesce())
     }
 
-    /// Tiles and the order of the tiles: `self ∘ (tiler, complement(tiler, size))`.
+    /// Returns the tile and the layout of tiles: `self ∘ (tiler, complement(tiler, size))`.
     ///
     /// # Errors
     ///
-    /// Those of [`complement`](Self::complement) and [`composition`](Self::composition).
+    /// Returns the errors of [`complement`](Self::complement) and
+    /// [`composition`](Self::composition).
     pub fn logical_divide(&self, tiler: &Self) -> Result<Self> {
         let rest = tiler.complement(self.size())?;
         let both = Self::new(Mode::Tuple(vec![tiler.mode().clone(), rest.mode().clone()]))?;
         self.composition(&both)
     }
 
-    /// Each mode divided by a tiler of its own, the tiles first: `((tile, tile, …), (rest, rest, …))`.
+    /// Divides each mode by its own tiler, and puts the tiles first: `((tile, tile, …), (rest,
+    /// rest, …))`.
     ///
-    /// Modes without a tiler are rest as they are.
+    /// Modes without a tiler belong to the rest, unchanged.
     ///
     /// # Errors
     ///
-    /// Those of [`logical_divide`](Self::logical_divide), and more tilers than modes.
+    /// Returns the errors of [`logical_divide`](Self::logical_divide), and an error if there are
+    /// more tilers than modes.
     pub fn zipped_divide(&self, tilers: &[Self]) -> Result<Self> {
         let modes = self.modes();
         if tilers.len() > modes.len() {
@@ -109,19 +114,20 @@ impl CuteLayout {
         Self::new(Mode::Tuple(vec![Mode::Tuple(tiles), Mode::Tuple(rest)]))
     }
 
-    /// This layout, once for each coordinate of `other`, beside each other:
-    /// `(self, complement(self, size · cosize(other)) ∘ other)`.
+    /// Returns copies of this layout, one for each coordinate of `other`: `(self, complement(self,
+    /// size · cosize(other)) ∘ other)`.
     ///
     /// # Errors
     ///
-    /// Those of [`complement`](Self::complement) and [`composition`](Self::composition).
+    /// Returns the errors of [`complement`](Self::complement) and
+    /// [`composition`](Self::composition).
     pub fn logical_product(&self, other: &Self) -> Result<Self> {
         let size = self.size().checked_mul(other.cosize()).ok_or(CuteError::Range)?;
         let copies = self.complement(size)?.composition(other)?;
         Self::new(Mode::Tuple(vec![self.mode().clone(), copies.mode().clone()]))
     }
 
-    /// The largest layout with `self(R(i)) = i` for every `i` below its size.
+    /// Returns the largest layout `R` with `self(R(i)) = i` for every `i` below its size.
     #[must_use]
     pub fn right_inverse(&self) -> Self {
         let mut leaves = Vec::new();
@@ -135,7 +141,7 @@ impl CuteLayout {
         let mut next = 1_i64;
         for (stride, extent, before) in leaves.into_iter().filter(|leaf| leaf.1 > 1) {
             if stride != next {
-                // Strides of 0 and below come first, and have no part in it.
+                // Strides of 0 and below come first in this order, and are skipped.
                 if stride < next {
                     continue;
                 }
@@ -147,11 +153,12 @@ impl CuteLayout {
         Self::valid(Mode::of_leaves(inverse)).coalesce()
     }
 
-    /// A layout with `R(self(i)) = i` for every `i` below the size.
+    /// Returns a layout `R` with `R(self(i)) = i` for every `i` below the size.
     ///
     /// # Errors
     ///
-    /// Where two coordinates have one offset, strides do not divide each other, or one is negative.
+    /// Returns an error if two coordinates share an offset, strides do not divide each other, or a
+    /// stride is negative.
     pub fn left_inverse(&self) -> Result<Self> {
         if let Some((_, stride)) =
             self.mode().leaves().into_iter().find(|leaf| leaf.0 > 1 && leaf.1 == 0)
@@ -163,13 +170,13 @@ impl CuteLayout {
         Ok(both.right_inverse())
     }
 
-    /// A layout whose numbers are those of a valid one.
+    /// Returns a layout with the numbers of a valid one, without a check.
     fn valid(mode: Mode) -> Self {
         Self::new(mode).expect("its size and its offsets are those of a layout")
     }
 }
 
-/// A number as a stride.
+/// Converts a number to a stride.
 pub(super) fn signed(number: u64) -> Result<i64> {
     i64::try_from(number).map_err(|_| CuteError::Range)
 }

@@ -1,5 +1,6 @@
-//! A layout of CuTe as an array: `((2,4),8):((1,16),2)`, of f32, or `f16 ((2,4),8):…`; with the extents of the array,
-//! `f32[5,300] (5,(128,3)):(128,(1,1024))`, where the layout has more coordinates than the array has elements.
+//! A layout of CuTe as an array of f32, `((2,4),8):((1,16),2)`, or of another type, `f16
+//! ((2,4),8):…`. The extents of the array are needed if the layout has more coordinates than the
+//! array has elements: `f32[5,300] (5,(128,3)):(128,(1,1024))`.
 
 use super::{CuteLayout, Mode, text::layout};
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
     stride::{Digit, StrideDescriptor},
 };
 
-/// Reads a layout, behind a swizzle that changes nothing where there is one.
+/// Reads a layout, with a swizzle before it if it has no effect.
 pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
     cursor.skip_blanks();
     let has_type = cursor.peek().is_some_and(|letter| letter.is_ascii_alphabetic())
@@ -37,7 +38,8 @@ pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
     for mode in layout.modes() {
         let leaves = mode.leaves().into_iter().filter(|&(extent, _)| extent > 1);
         let leaves: Vec<Digit> = leaves.map(|(extent, stride)| Digit { extent, stride }).collect();
-        // The pointer is at coordinate 0, which for a negative stride is not the first element in memory.
+        // The pointer is at coordinate 0. With a negative stride this is not the first element in
+        // memory.
         let below = leaves.iter().filter(|digit| digit.stride < 0);
         low += below.map(|digit| (digit.extent - 1) * digit.stride.unsigned_abs()).sum::<u64>();
         digits.push(leaves);
@@ -56,7 +58,8 @@ pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
     Array::of_digits(tensor, place)
 }
 
-/// `Sw<B,M,S> o offset o`: the offsets that it leaves as they are, those below this one, and the offset before it.
+/// Reads `Sw<B,M,S> o offset o`. Returns the limit below which the swizzle does not change offsets,
+/// and the offset before it.
 fn swizzle(cursor: &mut Cursor<'_>) -> Result<Option<(u64, u64)>> {
     if !cursor.eat("Sw<") {
         return Ok(None);

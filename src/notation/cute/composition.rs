@@ -17,8 +17,8 @@ impl CuteLayout {
     ///
     /// # Errors
     ///
-    /// Where extents and strides do not divide each other, strides of `inner` overlap or are negative, or a number does not
-    /// fit.
+    /// Returns an error if extents and strides do not divide each other, strides of `inner` overlap
+    /// or are negative, or a number does not fit.
     pub fn composition(&self, inner: &Self) -> Result<Self> {
         let outer = self.coalesce().mode().leaves();
         if outer.len() > 1 {
@@ -28,8 +28,8 @@ impl CuteLayout {
     }
 }
 
-/// Refuses strides that are smaller than what lies inside them: sums of such offsets carry from one digit into the next, so
-/// that each mode cannot be composed for itself.
+/// Refuses strides that are smaller than the span inside them. Sums of such offsets carry from one
+/// digit into the next, so that modes cannot be composed one by one.
 fn nested(layout: &CuteLayout) -> Result<()> {
     let mut leaves = layout.mode().leaves();
     leaves.retain(|&(extent, stride)| extent > 1 && stride > 0);
@@ -44,7 +44,7 @@ fn nested(layout: &CuteLayout) -> Result<()> {
     Ok(())
 }
 
-/// The composition of a coalesced layout with one mode.
+/// Returns the composition of a coalesced layout with one mode.
 fn composed(outer: &[(u64, i64)], inner: &Mode) -> Result<Mode> {
     let (extent, stride) = match inner {
         Mode::Tuple(modes) => {
@@ -91,7 +91,7 @@ fn composed(outer: &[(u64, i64)], inner: &Mode) -> Result<Mode> {
 mod tests {
     use super::super::samples::{layout, small};
 
-    /// Where there is a composition, it is one at every coordinate.
+    /// Every result equals the composition at every coordinate.
     #[test]
     fn a_composition_is_one_function_after_the_other() {
         let all = small();
@@ -102,7 +102,8 @@ mod tests {
                 assert_eq!(composed.size(), inner.size(), "{outer} {inner}");
                 for i in 0..inner.size() {
                     let between = u64::try_from(inner.at(i)).unwrap();
-                    // Past the size of the outer layout its last leaf goes on, of which coalescing may leave another.
+                    // Past the size of the outer layout its last leaf continues. Coalescing may
+                    // change which leaf that is.
                     let expected = outer.coalesce().at(between);
                     assert_eq!(composed.at(i), expected, "{outer} {inner}: {composed} at {i}");
                 }

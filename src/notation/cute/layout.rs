@@ -4,7 +4,7 @@ use crate::error_kind::ErrorKind;
 
 /// A layout of CuTe: a function from `0..size` to integers.
 ///
-/// Every number that it gives, and its size, fit an int64.
+/// All offsets and the size fit an int64.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CuteLayout {
     mode: Mode,
@@ -13,62 +13,62 @@ pub struct CuteLayout {
 /// A part of a layout: an extent with its stride, or several parts, the least significant first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// `extent:stride`.
+    /// A pair `extent:stride`.
     Leaf {
-        /// Values, at least 1.
+        /// The number of values, at least 1.
         extent: u64,
-        /// Distance between neighbours, in elements.
+        /// The distance between neighbours, in elements.
         stride: i64,
     },
-    /// `(…):(…)`.
+    /// A tuple `(…):(…)`.
     Tuple(Vec<Mode>),
 }
 
-/// Why an operation on layouts has no result.
+/// The reason why an operation on layouts has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CuteError {
-    /// Numbers of which one has to divide the other.
+    /// Two numbers, neither of which divides the other.
     #[error("expected {what} of which one divides the other, got {given} and {by}")]
     Indivisible {
-        /// What they are.
+        /// The kind of the numbers.
         what: &'static str,
-        /// One of them.
+        /// The first number.
         given: u64,
-        /// The other.
+        /// The second number.
         by: u64,
     },
-    /// Two coordinates with one offset, in a layout that has to be injective.
+    /// Two coordinates with equal offsets, in a layout that must be injective.
     #[error(
         "expected a layout that gives each coordinate an offset of its own, got stride {stride} inside {inside} offsets"
     )]
     Overlap {
         /// The stride.
         stride: i64,
-        /// The offsets that smaller strides take.
+        /// The span of the smaller strides.
         inside: u64,
     },
-    /// A negative stride where none has a meaning.
+    /// A negative stride in an operation that does not allow one.
     #[error("expected strides from 0 on, got {stride}")]
     Negative {
         /// The stride.
         stride: i64,
     },
-    /// A tiler of more modes than the layout.
+    /// A tiler with more modes than the layout.
     #[error("expected a tiler of at most {limit} modes, got {given}")]
     Rank {
-        /// Modes of the tiler.
+        /// The number of modes of the tiler.
         given: usize,
-        /// Modes of the layout.
+        /// The number of modes of the layout.
         limit: usize,
     },
-    /// An extent of 0, or a size or an offset that no int64 holds.
+    /// An extent of 0, or a size or an offset that does not fit an int64.
     #[error("expected extents from 1 on, and a size and offsets below 2^63")]
     Range,
 }
 
 impl CuteError {
-    /// What kind of failure it is.
+    /// Returns the kind of failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         ErrorKind::Invalid
@@ -76,7 +76,7 @@ impl CuteError {
 }
 
 impl Mode {
-    /// The extents and strides of all leaves, the least significant first.
+    /// Returns the extents and strides of all leaves, the least significant first.
     #[must_use]
     pub fn leaves(&self) -> Vec<(u64, i64)> {
         match self {
@@ -85,13 +85,13 @@ impl Mode {
         }
     }
 
-    /// Coordinates of the part.
+    /// Returns the number of coordinates.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.leaves().iter().map(|leaf| leaf.0).product()
     }
 
-    /// A leaf for one pair, a tuple for several, and `1:0` for none.
+    /// Returns a leaf for one pair, a tuple for several, and `1:0` for none.
     pub(super) fn of_leaves(leaves: Vec<(u64, i64)>) -> Self {
         let leaf = |(extent, stride)| Self::Leaf { extent, stride };
         match leaves[..] {
@@ -103,11 +103,11 @@ impl Mode {
 }
 
 impl CuteLayout {
-    /// A layout of these parts.
+    /// Returns the layout of a mode.
     ///
     /// # Errors
     ///
-    /// Where an extent is 0, or a number does not fit an int64.
+    /// Returns an error if an extent is 0, or a number does not fit an int64.
     pub fn new(mode: Mode) -> Result<Self, CuteError> {
         let fits = || {
             let (mut size, mut low, mut high) = (1_i64, 0_i64, 0_i64);
@@ -124,13 +124,13 @@ impl CuteLayout {
         Ok(Self { mode })
     }
 
-    /// The parts.
+    /// Returns the nested mode of the layout.
     #[must_use]
     pub fn mode(&self) -> &Mode {
         &self.mode
     }
 
-    /// The modes at the top: the dimensions of an array.
+    /// Returns the top-level modes: the dimensions of an array.
     #[must_use]
     pub fn modes(&self) -> &[Mode] {
         match &self.mode {
@@ -139,13 +139,13 @@ impl CuteLayout {
         }
     }
 
-    /// Coordinates: the product of the shape.
+    /// Returns the number of coordinates: the product of the extents.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.mode.size()
     }
 
-    /// One more than the span of the offsets: `1 + Σ (extent - 1) · |stride|`.
+    /// Returns one more than the span of the offsets: `1 + Σ (extent - 1) · |stride|`.
     #[must_use]
     pub fn cosize(&self) -> u64 {
         self.mode
@@ -156,7 +156,8 @@ impl CuteLayout {
             + 1
     }
 
-    /// The offset of a coordinate in colexicographic order, `layout(n)`; past the size the last leaf goes on.
+    /// Returns the offset of a coordinate in colexicographic order, `layout(n)`. After the last
+    /// coordinate the last leaf continues.
     #[must_use]
     pub fn at(&self, coordinate: u64) -> i64 {
         let leaves = self.mode.leaves();

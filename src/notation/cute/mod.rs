@@ -1,8 +1,8 @@
 //! CuTe's layouts, `shape:stride`, nested: `((2,4),8):((1,16),2)`; and their algebra.
 //!
-//! A [`CuteLayout`] maps integers to integers. Coordinates are colexicographic: the first mode is the fastest, and so is the
-//! first part of each mode. Written as an array, each mode at the top is a dimension, and its parts are the digits of its
-//! index, the least significant first.
+//! A [`CuteLayout`] maps integers to integers. Coordinates are colexicographic: the first mode is
+//! the fastest, and so is the first part of each mode. Written as an array, each mode at the top is
+//! a dimension, and its parts are the digits of its index, the least significant first.
 //!
 //! ```
 //! use stridec::notation::CuteLayout;

@@ -1,4 +1,4 @@
-//! The text of a layout, both ways.
+//! Reading and writing of layouts as text.
 //!
 //! ```text
 //! layout = tuple [":" tuple]                      both of the same nesting
@@ -19,13 +19,13 @@ use crate::{
     shape::ParseError,
 };
 
-/// Tuples inside one another.
+/// The deepest nesting of tuples.
 const MAX_NESTED: usize = 32;
 
-/// Leaves of a layout.
+/// The most leaves of a layout.
 const MAX_LEAVES: usize = 1024;
 
-/// A shape or strides alone.
+/// A nested shape or nested strides.
 #[derive(Clone, Debug)]
 struct Tree {
     place: Range<usize>,
@@ -92,7 +92,7 @@ fn tree(cursor: &mut Cursor<'_>, depth: usize, leaves: &mut usize) -> Result<Tre
         if !cursor.eat(",") {
             return Err(cursor.unexpected("`,` or `)`"));
         }
-        // Python writes one mode as `(4,)`.
+        // Python writes a tuple of one mode as `(4,)`.
         if parts.len() == 1 && cursor.eat(")") {
             break;
         }

@@ -1,12 +1,13 @@
-//! [`TensorDataType`]: the types of elements that DirectML has.
+//! [`TensorDataType`]: DirectML's element types.
 
 use std::fmt;
 
 use crate::shape::ElementType;
 
-/// `DML_TENSOR_DATA_TYPE`: the type of a tensor's elements.
+/// The element type of a tensor: `DML_TENSOR_DATA_TYPE`.
 ///
-/// The discriminants are DirectML's numbers. The 4-bit types lie two in a byte, the first in the low bits.
+/// The discriminants are DirectML's numbers. Two elements of a 4-bit type share a byte, the first
+/// one in the low bits.
 ///
 /// ```
 /// use stridec::{notation::dml::TensorDataType, shape::ElementType};
@@ -34,7 +35,7 @@ pub enum TensorDataType {
 }
 
 impl TensorDataType {
-    /// Every type, in the order of DirectML's numbers.
+    /// All types, in the order of DirectML's numbers.
     pub const ALL: [Self; 13] = [
         Self::Float32,
         Self::Float16,
@@ -51,7 +52,7 @@ impl TensorDataType {
         Self::Int4,
     ];
 
-    /// The name after `DML_TENSOR_DATA_TYPE_`.
+    /// Returns the name after `DML_TENSOR_DATA_TYPE_`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -71,19 +72,19 @@ impl TensorDataType {
         }
     }
 
-    /// The type of this name.
+    /// Returns the type of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The type with this number; `None` for 0 and for numbers that DirectML does not have.
+    /// Returns the type with this number; `None` for 0 and for numbers that DirectML does not have.
     #[must_use]
     pub fn from_number(number: i32) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as i32 == number)
     }
 
-    /// The same type in XLA.
+    /// Returns XLA's type.
     #[must_use]
     pub fn element_type(self) -> ElementType {
         match self {
@@ -103,13 +104,14 @@ impl TensorDataType {
         }
     }
 
-    /// The type that holds XLA's; `None` where DirectML has none: `pred`, `bf16`, complex numbers and the small floats.
+    /// Returns DirectML's type for XLA's; `None` for `pred`, `bf16`, complex numbers and small
+    /// floats, which DirectML does not have.
     #[must_use]
     pub fn from_element_type(element_type: ElementType) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.element_type() == element_type)
     }
 
-    /// Bits of an element in memory.
+    /// Returns the element size, in bits.
     #[must_use]
     pub fn bits(self) -> u32 {
         match self {

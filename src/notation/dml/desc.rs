@@ -6,16 +6,17 @@ use smallvec::SmallVec;
 
 use super::{DmlError, MAX_DIMENSION_COUNT, TensorDataType, calc_buffer_tensor_size};
 
-/// What the offset of every bound buffer range is a multiple of, in bytes: `DML_MINIMUM_BUFFER_TENSOR_ALIGNMENT`.
+/// The least alignment of the offset of a bound buffer range, in bytes:
+/// `DML_MINIMUM_BUFFER_TENSOR_ALIGNMENT`.
 pub const MINIMUM_BUFFER_TENSOR_ALIGNMENT: u32 = 16;
 
-/// The flags that `DML_TENSOR_FLAGS` has: `DML_TENSOR_FLAG_OWNED_BY_DML`.
+/// The known flags of `DML_TENSOR_FLAGS`: `DML_TENSOR_FLAG_OWNED_BY_DML`.
 const FLAGS: u32 = 1;
 
-/// `DML_BUFFER_TENSOR_DESC`: a tensor in a buffer. Valid by construction.
+/// A tensor in a buffer, valid by construction: `DML_BUFFER_TENSOR_DESC`.
 ///
-/// Sizes and strides count elements, both in order of the dimensions. A stride of 0 broadcasts; one larger than what
-/// lies inside it pads. Without strides the tensor is packed, the last dimension minor.
+/// Sizes and strides count elements, in the order of the dimensions. A stride of 0 broadcasts. A
+/// stride larger than the span inside it pads. Without strides the tensor is packed and row-major.
 ///
 /// ```
 /// use stridec::notation::dml::{BufferTensorDesc, TensorDataType};
@@ -40,12 +41,12 @@ pub struct BufferTensorDesc {
 }
 
 impl BufferTensorDesc {
-    /// A tensor of the least total that holds it, without flags or a guaranteed alignment.
+    /// Describes a tensor with the least total size, without flags or a guaranteed alignment.
     ///
     /// # Errors
     ///
-    /// Where the dimensions are not 1 to 8, a size is 0, the elements pass 2^32-1, strides are not as many as sizes, or
-    /// the bytes pass 2^64-1.
+    /// Returns an error if there are not 1 to 8 dimensions, a size is 0, the elements pass 2^32-1,
+    /// the number of strides differs from the number of sizes, or the bytes pass 2^64-1.
     pub fn new(
         data_type: TensorDataType,
         sizes: &[u32],
@@ -73,11 +74,11 @@ impl BufferTensorDesc {
         })
     }
 
-    /// With these `DML_TENSOR_FLAGS`: 0, or 1 for `OWNED_BY_DML`.
+    /// Sets the `DML_TENSOR_FLAGS`: 0, or 1 for `OWNED_BY_DML`.
     ///
     /// # Errors
     ///
-    /// Where there are other bits.
+    /// Returns an error if other bits are set.
     pub fn with_flags(mut self, flags: u32) -> Result<Self, DmlError> {
         if flags & !FLAGS != 0 {
             return Err(DmlError::Flags { given: flags });
@@ -86,11 +87,13 @@ impl BufferTensorDesc {
         Ok(self)
     }
 
-    /// With a buffer range of this many bytes; whatever lies in it may be overwritten in an output.
+    /// Sets the size of the buffer range, in bytes. In an output, all bytes of the range may be
+    /// overwritten.
     ///
     /// # Errors
     ///
-    /// Where it is below [`calc_buffer_tensor_size`], or no multiple of 4.
+    /// Returns an error if the size is less than [`calc_buffer_tensor_size`], or not a multiple of
+    /// 4.
     pub fn with_total_tensor_size_in_bytes(mut self, total: u64) -> Result<Self, DmlError> {
         let least = calc_buffer_tensor_size(self.data_type, &self.sizes, self.strides())?;
         if total < least {
@@ -103,11 +106,12 @@ impl BufferTensorDesc {
         Ok(self)
     }
 
-    /// With the promise that the offset of a bound range is a multiple of this many bytes; 0 for no more than 16.
+    /// Promises that the offset of a bound range is a multiple of this many bytes; 0 promises no
+    /// more than 16.
     ///
     /// # Errors
     ///
-    /// Where it is neither 0 nor a power of two, or is smaller than an element.
+    /// Returns an error if the value is neither 0 nor a power of two, or smaller than an element.
     pub fn with_guaranteed_base_offset_alignment(mut self, bytes: u32) -> Result<Self, DmlError> {
         let (data_type, least) = (self.data_type, self.data_type.bits().div_ceil(8));
         if bytes != 0 && !bytes.is_power_of_two() {
@@ -120,31 +124,31 @@ impl BufferTensorDesc {
         Ok(self)
     }
 
-    /// The type of the elements.
+    /// Returns the element type.
     #[must_use]
     pub fn data_type(&self) -> TensorDataType {
         self.data_type
     }
 
-    /// `DML_TENSOR_FLAGS`.
+    /// Returns the `DML_TENSOR_FLAGS`.
     #[must_use]
     pub fn flags(&self) -> u32 {
         self.flags
     }
 
-    /// Extents, in elements.
+    /// Returns the extents, in elements.
     #[must_use]
     pub fn sizes(&self) -> &[u32] {
         &self.sizes
     }
 
-    /// Distances between neighbours, in elements; `None` for packed.
+    /// Returns the distances between neighbours, in elements; `None` for a packed tensor.
     #[must_use]
     pub fn strides(&self) -> Option<&[u32]> {
         self.strides.as_deref()
     }
 
-    /// The strides, or those that packing gives; one per dimension, in elements.
+    /// Returns the strides, explicit or packed, one for each dimension, in elements.
     #[must_use]
     pub fn explicit_strides(&self) -> SmallVec<[u32; 8]> {
         self.strides.clone().unwrap_or_else(|| {
@@ -158,26 +162,27 @@ impl BufferTensorDesc {
         })
     }
 
-    /// Bytes of the buffer range that holds the tensor.
+    /// Returns the size of the buffer range, in bytes.
     #[must_use]
     pub fn total_tensor_size_in_bytes(&self) -> u64 {
         self.total_tensor_size_in_bytes
     }
 
-    /// What the offset of a bound range is a multiple of, in bytes; 0 for no more than 16.
+    /// Returns the promised alignment of the offset of a bound range, in bytes; 0 for no more than
+    /// 16.
     #[must_use]
     pub fn guaranteed_base_offset_alignment(&self) -> u32 {
         self.guaranteed_base_offset_alignment
     }
 
-    /// What the offset of a bound range is known to be a multiple of, in bytes: at least 16.
+    /// Returns the known alignment of the offset of a bound range, in bytes: at least 16.
     #[must_use]
     pub fn base_offset_alignment(&self) -> u32 {
         self.guaranteed_base_offset_alignment.max(MINIMUM_BUFFER_TENSOR_ALIGNMENT)
     }
 }
 
-/// As an array with explicit strides: `f32[2,3] strided<[5,1]>`, `s4[8]{:E(4)} strided<[1]>`.
+/// Writes an array with explicit strides: `f32[2,3] strided<[5,1]>`, `s4[8]{:E(4)} strided<[1]>`.
 impl fmt::Display for BufferTensorDesc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list =

@@ -1,4 +1,4 @@
-//! [`DmlError`]: why a tensor has no DirectML description.
+//! [`DmlError`]: the reasons why a tensor has no DirectML description.
 
 use super::{MAX_DIMENSION_COUNT, TensorDataType};
 use crate::{
@@ -7,19 +7,19 @@ use crate::{
     stride::StrideError,
 };
 
-/// Why a tensor is no valid `DML_BUFFER_TENSOR_DESC`, or cannot be bound as one.
+/// The reason why a tensor is not a valid `DML_BUFFER_TENSOR_DESC`, or cannot be bound as one.
 ///
-/// Every message names the field, the value and what is accepted.
+/// Every message names the field, the value and the accepted values.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DmlError {
-    /// A number that `DML_TENSOR_DATA_TYPE` does not have.
+    /// A number outside `DML_TENSOR_DATA_TYPE`.
     #[error("data_type: expected a number of DML_TENSOR_DATA_TYPE, 1 to 13, got {given}")]
     DataType {
         /// The number.
         given: i32,
     },
-    /// Flags that `DML_TENSOR_FLAGS` does not have.
+    /// Flags outside `DML_TENSOR_FLAGS`.
     #[error("flags: expected 0 or 1 (OWNED_BY_DML), got {given:#x}")]
     Flags {
         /// The flags.
@@ -30,9 +30,9 @@ pub enum DmlError {
     DimensionCount {
         /// The number of dimensions.
         given: usize,
-        /// The fewest accepted.
+        /// The least number accepted.
         least: usize,
-        /// The most accepted.
+        /// The greatest number accepted.
         limit: usize,
     },
     /// A dimension without elements.
@@ -41,7 +41,7 @@ pub enum DmlError {
         /// The dimension.
         dimension: usize,
     },
-    /// A size past the 32 bits of a `UINT`.
+    /// A size that does not fit the 32 bits of a `UINT`.
     #[error("sizes[{dimension}]: expected 1 to 4294967295, got {given}")]
     SizeTooLarge {
         /// The dimension.
@@ -56,10 +56,10 @@ pub enum DmlError {
     ElementCount {
         /// The dimension that takes the product past the limit.
         dimension: usize,
-        /// The product up to it.
+        /// The product up to this dimension.
         given: u64,
     },
-    /// Another number of strides than of sizes.
+    /// A number of strides that differs from the number of sizes.
     #[error("strides: expected {rank}, one for each size, or none, got {given}")]
     StrideCount {
         /// The number of strides.
@@ -67,7 +67,7 @@ pub enum DmlError {
         /// The number of sizes.
         rank: usize,
     },
-    /// A stride that an unsigned 32-bit number cannot say.
+    /// A stride that does not fit an unsigned 32-bit number.
     #[error("strides[{dimension}]: expected 0 to 4294967295, got {given}")]
     Stride {
         /// The dimension.
@@ -75,7 +75,7 @@ pub enum DmlError {
         /// The stride, in elements.
         given: i64,
     },
-    /// Sizes and strides whose last element lies past what 64 bits count.
+    /// Sizes and strides whose last element has an offset of more than 64 bits.
     #[error("strides: expected at most 2^64-1 bytes, got a last element past that")]
     TooLarge,
     /// A total that ends before the last element.
@@ -88,28 +88,28 @@ pub enum DmlError {
         /// The least accepted: `DMLCalcBufferTensorSize`.
         least: u64,
     },
-    /// A total that is no whole number of 32-bit words.
+    /// A total that is not a multiple of 4.
     #[error("total_tensor_size_in_bytes: expected a multiple of 4, got {given}")]
     TotalTensorSizeMultiple {
         /// The total, in bytes.
         given: u64,
     },
-    /// An alignment that is no power of two.
+    /// An alignment that is not a power of two.
     #[error("guaranteed_base_offset_alignment: expected 0 or a power of two, got {given}")]
     AlignmentNotPowerOfTwo {
         /// The alignment, in bytes.
         given: u32,
     },
-    /// An alignment that an element straddles.
+    /// An alignment smaller than an element.
     #[error(
         "guaranteed_base_offset_alignment: expected 0, or at least {least}, the bytes of an element of {data_type}, got {given}"
     )]
     AlignmentBelowElement {
         /// The alignment, in bytes.
         given: u32,
-        /// Bytes of an element.
+        /// The element size, in bytes.
         least: u32,
-        /// The type of the elements.
+        /// The element type.
         data_type: TensorDataType,
     },
     /// A bound range smaller than the tensor.
@@ -122,7 +122,7 @@ pub enum DmlError {
         /// The tensor's total, in bytes.
         least: u64,
     },
-    /// A bound range that starts off the alignment.
+    /// A bound range that is not aligned.
     #[error("binding offset: expected a multiple of {alignment} bytes, got {given}")]
     BindingOffset {
         /// The offset, in bytes.
@@ -138,27 +138,27 @@ pub enum DmlError {
         /// The type.
         element_type: ElementType,
     },
-    /// Elements that take more memory than DirectML gives them.
+    /// Elements whose size differs from DirectML's.
     #[error(
         "element_size_in_bits: expected {limit}, the bits of an element of {data_type}, got {given}"
     )]
     ElementSize {
-        /// Bits of an element in memory.
+        /// The element size in memory, in bits.
         given: u32,
         /// The type.
         data_type: TensorDataType,
-        /// Bits that DirectML gives it.
+        /// The element size in DirectML, in bits.
         limit: u32,
     },
-    /// A tiled tensor: no sizes and strides of its dimensions say where its elements lie.
+    /// A tiled tensor, which sizes and strides do not describe.
     #[error(
         "tiles: expected one stride for each dimension, got tiles that split dimension {dimension}"
     )]
     Tiled {
-        /// The first dimension that has no stride.
+        /// The first dimension without a stride.
         dimension: usize,
     },
-    /// A tensor whose first element does not lie where the buffer starts.
+    /// A tensor whose first element is not at the start of the buffer.
     #[error("offset: expected 0, as the binding gives the offset, got {given}")]
     Offset {
         /// The offset, in elements.
@@ -175,9 +175,9 @@ pub enum DmlError {
     UnknownLetter {
         /// The letters.
         text: String,
-        /// The one that is not accepted.
+        /// The letter that is not accepted.
         letter: char,
-        /// The letters that are.
+        /// The accepted letters.
         accepted: String,
     },
     /// A letter that occurs twice.
@@ -187,28 +187,28 @@ pub enum DmlError {
     RepeatedLetter {
         /// The letters.
         text: String,
-        /// The one that repeats.
+        /// The letter that is repeated.
         letter: char,
     },
-    /// Another number of letters than of dimensions.
+    /// A number of letters that differs from the number of dimensions.
     #[error(
         "layout letters {text:?}: expected {rank} letters, one for each dimension, got {given}"
     )]
     LetterCount {
         /// The letters.
         text: String,
-        /// How many they are.
+        /// The number of letters.
         given: usize,
-        /// The dimensions.
+        /// The number of dimensions.
         rank: usize,
     },
-    /// The tensor cannot be lowered in the first place.
+    /// The tensor cannot be lowered.
     #[error(transparent)]
     Lower(#[from] StrideError),
 }
 
 impl DmlError {
-    /// What kind of failure it is.
+    /// Returns the kind of failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
@@ -226,7 +226,8 @@ impl DmlError {
         Self::DimensionCount { given, least: 1, limit: MAX_DIMENSION_COUNT }
     }
 
-    /// The field of the description that the error is about; `None` where it is about a binding or letters.
+    /// Returns the field of the description that the error is about; `None` for a binding or
+    /// letters.
     #[must_use]
     pub fn field(&self) -> Option<FieldPath> {
         let (name, dimension) = match self {

@@ -1,4 +1,5 @@
-//! DirectML's way to describe a tensor in a buffer, with every rule of `DML_BUFFER_TENSOR_DESC`'s published page.
+//! DirectML's description of a tensor in a buffer, with every rule of the published page on
+//! `DML_BUFFER_TENSOR_DESC`.
 //!
 //! ```
 //! use stridec::{notation::dml::{BufferTensorDesc, TensorDataType}, stride::StrideDescriptor};
@@ -22,10 +23,7 @@ mod text;
 pub use data_type::TensorDataType;
 pub use desc::{BufferTensorDesc, MINIMUM_BUFFER_TENSOR_ALIGNMENT};
 pub use error::DmlError;
-pub use letters::{
-    interleaved_channel_minor_to_major, minor_to_major_from_letters, strides_from_letters,
-    strides_from_minor_to_major,
-};
+pub use letters::minor_to_major_from_letters;
 pub use size::calc_buffer_tensor_size;
 pub(super) use text::{read, write};
 

@@ -1,10 +1,11 @@
-//! What a description says of its memory, and what it promises of a binding.
+//! Properties of a description's memory, and checks of a binding.
 
 use super::{BufferTensorDesc, DmlError, MAX_DIMENSION_COUNT, size::implied_elements};
 use crate::stride::packed_elements;
 
 impl BufferTensorDesc {
-    /// Whether the elements fill the places from the first to the last, one each, in whatever order of dimensions.
+    /// Returns true if the elements fill the places from the first to the last, one each, in any
+    /// order of the dimensions.
     #[must_use]
     pub fn is_packed(&self) -> bool {
         let strides = self.explicit_strides();
@@ -12,16 +13,16 @@ impl BufferTensorDesc {
         packed_elements(dimensions.map(|(&stride, &size)| (stride.into(), size.into()))).is_some()
     }
 
-    /// Whether several elements of one dimension share a place: a stride of 0 over a size above 1.
+    /// Returns true if elements of one dimension share a place: a stride of 0 over a size above 1.
     #[must_use]
     pub fn is_broadcast(&self) -> bool {
         let strides = self.explicit_strides();
         strides.iter().zip(&self.sizes).any(|(&stride, &size)| stride == 0 && size > 1)
     }
 
-    /// Whether the strides leave places between the first element and the last that belong to none.
+    /// Returns true if the strides leave unused places between the first element and the last.
     ///
-    /// What the total adds after the last element does not count.
+    /// Bytes of the total size after the last element do not count.
     #[must_use]
     pub fn is_padded(&self) -> bool {
         let strides = self.explicit_strides();
@@ -34,7 +35,8 @@ impl BufferTensorDesc {
         implied_elements(&self.sizes, Some(&strides)).is_ok_and(|implied| implied > places)
     }
 
-    /// The same tensor with `dimension_count` dimensions, leading ones added: what operators of 4-D or 5-D take.
+    /// Returns the tensor with leading dimensions added up to `dimension_count`, as operators of
+    /// 4-D or 5-D tensors expect.
     ///
     /// ```
     /// use stridec::notation::dml::{BufferTensorDesc, TensorDataType};
@@ -47,7 +49,7 @@ impl BufferTensorDesc {
     ///
     /// # Errors
     ///
-    /// Where the tensor has more dimensions already, or `dimension_count` is above 8.
+    /// Returns an error if the tensor has more dimensions already, or `dimension_count` is above 8.
     pub fn promoted(&self, dimension_count: usize) -> Result<Self, DmlError> {
         let rank = self.sizes.len();
         if dimension_count > MAX_DIMENSION_COUNT {
@@ -59,7 +61,7 @@ impl BufferTensorDesc {
         let mut promoted = self.clone();
         promoted.sizes.insert_many(0, std::iter::repeat_n(1, added));
         if let Some(strides) = &mut promoted.strides {
-            // A stride over one element means nothing; this one is what packing would give.
+            // A stride over one element has no effect; this is the packed one.
             let outer = strides
                 .iter()
                 .zip(&self.sizes)
@@ -70,11 +72,12 @@ impl BufferTensorDesc {
         Ok(promoted)
     }
 
-    /// Checks a bound buffer range against what the descriptor promises, both in bytes.
+    /// Checks a bound buffer range against the description, both in bytes.
     ///
     /// # Errors
     ///
-    /// Where the range is smaller than the total, or its offset no multiple of the alignment, at least 16.
+    /// Returns an error if the range is smaller than the total, or its offset is not a multiple of
+    /// the alignment, at least 16.
     pub fn check_binding(&self, offset: u64, size: u64) -> Result<(), DmlError> {
         let (least, alignment) = (self.total_tensor_size_in_bytes(), self.base_offset_alignment());
         if size < least {
@@ -128,7 +131,7 @@ mod tests {
             desc.check_binding(48, 24),
             Err(DmlError::BindingOffset { given: 48, alignment: 64 })
         );
-        // A smaller promise than the usual one takes nothing away.
+        // A promise below the minimum has no effect.
         let desc = desc.with_guaranteed_base_offset_alignment(8).unwrap();
         assert_eq!(desc.base_offset_alignment(), 16);
     }

@@ -1,12 +1,13 @@
-//! [`calc_buffer_tensor_size`]: the least bytes that hold a tensor.
+//! [`calc_buffer_tensor_size`]: the least size of a tensor.
 
 use super::{DmlError, TensorDataType};
 
-/// The least bytes that hold a tensor: `DMLCalcBufferTensorSize`, in arithmetic that is checked.
+/// Returns the least size of a tensor in bytes, as `DMLCalcBufferTensorSize` does, in checked
+/// arithmetic.
 ///
-/// Without strides the elements are packed: the product of the sizes. With strides the last element lies at
-/// `Σ (size - 1) · stride`. Bits are rounded up to bytes, and bytes to a multiple of 4. Microsoft's helper adds the
-/// strides up in 32 bits, and wraps.
+/// Without strides the elements are packed: their number is the product of the sizes. With strides
+/// the last element has the offset `Σ (size - 1) · stride`. Bits are rounded up to bytes, and bytes
+/// to a multiple of 4. Microsoft's helper adds the strides in 32 bits, and wraps.
 ///
 /// ```
 /// use stridec::notation::dml::{TensorDataType, calc_buffer_tensor_size};
@@ -19,7 +20,8 @@ use super::{DmlError, TensorDataType};
 ///
 /// # Errors
 ///
-/// Where there is a size of 0, strides are not as many as sizes, or the bytes pass 2^64-1.
+/// Returns an error if a size is 0, the number of strides differs from the number of sizes, or the
+/// bytes pass 2^64-1.
 pub fn calc_buffer_tensor_size(
     data_type: TensorDataType,
     sizes: &[u32],
@@ -34,7 +36,8 @@ pub fn calc_buffer_tensor_size(
         .ok_or(DmlError::TooLarge)
 }
 
-/// Elements from the first to the last in memory, both included; no size is 0.
+/// Returns the number of elements from the first to the last in memory, inclusive. No size may be
+/// 0.
 pub(super) fn implied_elements(sizes: &[u32], strides: Option<&[u32]>) -> Result<u64, DmlError> {
     let Some(strides) = strides else {
         return sizes

@@ -1,4 +1,5 @@
-//! Expressions of an affine map, as sums over parts of dimensions, and the extents that MLIR gives them.
+//! Expressions of an affine map, as sums over parts of dimensions, and the extents that MLIR gives
+//! them.
 //!
 //! ```text
 //! sum     = product (("+" | "-") product)*
@@ -14,20 +15,21 @@ use crate::{
     stride::{Digit, digits_of_terms},
 };
 
-/// Parentheses inside one another.
+/// The deepest nesting of parentheses.
 const MAX_NESTED: usize = 32;
 
-/// Terms of a sum.
+/// The most terms of a sum.
 const MAX_TERMS: usize = 256;
 
-/// `weight · (⌊dimension / by⌋ mod modulus)`.
+/// A part of a dimension: `weight · (⌊dimension / by⌋ mod modulus)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Term {
     pub(super) dimension: usize,
     by: u64,
-    /// `None` if the quotient stays whole.
+    /// The modulus; `None` for a quotient without `mod`.
     modulus: Option<u64>,
-    /// The greatest value that the last `mod` allows, and the product of the divisors after it; `None` without a `mod`.
+    /// The greatest value that the last `mod` allows, and the product of the divisors after it;
+    /// `None` without a `mod`.
     bound: Option<(u64, u64)>,
     /// True if the last operation is a `mod`.
     is_remainder: bool,
@@ -35,8 +37,8 @@ pub(super) struct Term {
 }
 
 impl Term {
-    /// The term times `scale`, as a sum of `weight · ⌊dimension / by⌋` over these `(by, weight)`; `None` if a number does
-    /// not fit.
+    /// Returns the term times `scale`, as a sum of `weight · ⌊dimension / by⌋` over these `(by,
+    /// weight)`; `None` if a number does not fit.
     pub(super) fn quotients(self, scale: i64) -> Option<SmallVec<[(u64, i64); 2]>> {
         let weight = self.weight.checked_mul(scale)?;
         let mut quotients = smallvec![(self.by, weight)];
@@ -59,11 +61,12 @@ pub(super) struct Sum {
 /// The greatest value of a result: the extent of the dimension that it gives, less 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GreatestValues {
-    /// By MLIR's rule, which gives `d mod k` the values below `k` even if `d` is always less.
+    /// The bound by MLIR's rule, which gives `d mod k` the values below `k` even if `d` is always
+    /// smaller.
     pub(super) by_rule: i64,
     /// The greatest value at any index.
     pub(super) taken: i64,
-    /// The greatest value if quotients were not rounded down.
+    /// The bound without rounding of quotients.
     pub(super) unrounded: i64,
 }
 
@@ -105,7 +108,7 @@ impl Sum {
             for term in self.terms.iter().filter(|term| term.dimension == dimension) {
                 quotients.extend(term.quotients(1)?);
             }
-            // Parts that are no digits are refused later, whatever their extent.
+            // Parts that are not digits are refused later.
             let digits = digits_of_terms(&quotients, size).unwrap_or_default();
             taken = taken.checked_add(greatest_of_digits(&digits, size.max(1) - 1)?)?;
         }
@@ -113,9 +116,11 @@ impl Sum {
     }
 }
 
-/// Returns the greatest sum of `stride · digit` over the numbers up to `last`, for digits from the least significant on.
+/// Returns the greatest sum of `stride · digit` over the numbers up to `last`, for digits from the
+/// least significant on.
 fn greatest_of_digits(digits: &[Digit], last: u64) -> Option<i64> {
-    // The greatest sums of the digits so far: with any values, and with numbers up to the digits of `last`.
+    // The greatest sums of the digits so far: with any values, and with numbers up to the digits of
+    // `last`.
     let (mut any, mut up_to_last, mut rest) = (0_i64, 0_i64, last);
     for &Digit { extent, stride } in digits {
         let times = |value: u64| i64::try_from(value).ok()?.checked_mul(stride.max(0));
@@ -218,7 +223,7 @@ fn factor(cursor: &mut Cursor<'_>, rank: usize, depth: usize) -> Result<Sum> {
     Ok(Sum { terms: vec![term], constant: 0 })
 }
 
-/// `d0`, and where it stands.
+/// Reads a dimension, `d0`, and returns its place in the text too.
 pub(super) fn dimension(cursor: &mut Cursor<'_>) -> Result<(usize, std::ops::Range<usize>)> {
     let (name, place) = cursor.word(|letter| letter.is_ascii_alphanumeric() || letter == '_');
     let number = name.strip_prefix('d').and_then(|number| number.parse::<usize>().ok());
@@ -241,7 +246,7 @@ fn scaled(sum: Sum, by: i64) -> Option<Sum> {
     Some(Sum { terms, constant: sum.constant.checked_mul(by)? })
 }
 
-/// The one term of weight 1 that a sum is.
+/// Returns the only term of a sum if its weight is 1 and there is no constant.
 fn single(sum: &Sum) -> Option<Term> {
     match sum.terms[..] {
         [term] if term.weight == 1 && sum.constant == 0 => Some(term),
@@ -292,7 +297,8 @@ fn remainder(sum: Sum, by: u64) -> Option<Sum> {
     Some(Sum { terms: vec![term], constant: 0 })
 }
 
-/// Only constants, and anything by 1: the quotient of a dimension, rounded up, is no digit of it.
+/// Divides a constant, or anything by 1, and rounds up. The quotient of a dimension, rounded up, is
+/// not a digit.
 fn ceiling(sum: Sum, by: u64) -> Option<Sum> {
     if by == 1 {
         return Some(sum);

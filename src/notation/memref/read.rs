@@ -1,7 +1,8 @@
-//! Reads `memref<2x3xf32, LAYOUT, SPACE>`, the layout `strided<[3, 1], offset: 2>` or `affine_map<(d0, d1) -> (…)>`.
+//! Reads `memref<2x3xf32, LAYOUT, SPACE>`. The layout is `strided<[3, 1], offset: 2>` or
+//! `affine_map<(d0, d1) -> (…)>`.
 //!
-//! A map of one result gives the offset. One of several is an array of that many dimensions, row-major, whose extents are
-//! the ranges of the results.
+//! A map of one result gives the offset. A map of several results describes a row-major array with
+//! a dimension for each result, whose extents are the ranges of the results.
 
 use std::ops::Range;
 
@@ -60,7 +61,7 @@ fn is_layout(cursor: &Cursor<'_>) -> bool {
     cursor.rest().starts_with("strided") || cursor.rest().starts_with("affine_map")
 }
 
-/// `2x3x`, up to the element type.
+/// Reads the extents, `2x3x`, up to the element type.
 fn extents(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
     let mut sizes = Vec::new();
     loop {
@@ -90,7 +91,7 @@ fn extents(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
     }
 }
 
-/// `f32`, `i8`, `complex<f32>`; integers of either sign.
+/// Reads `f32`, `i8` or `complex<f32>`, and signed integers too: `si8`.
 fn element_type(cursor: &mut Cursor<'_>) -> Result<ElementType> {
     let (name, mut place) = cursor.word(|letter| letter.is_ascii_alphanumeric());
     let mut name = name.to_owned();
@@ -108,7 +109,8 @@ fn element_type(cursor: &mut Cursor<'_>) -> Result<ElementType> {
     })
 }
 
-/// `3`, `3 : i32`, `#gpu.address_space<workgroup>` or `"local"`: a memory space changes no offset.
+/// Reads a memory space, which changes no offset: `3`, `3 : i32`, `#gpu.address_space<workgroup>`
+/// or `"local"`.
 fn space(cursor: &mut Cursor<'_>) -> Result<()> {
     if cursor.eat("#") {
         cursor.word(|letter| letter.is_ascii_alphanumeric() || letter == '_' || letter == '.');
@@ -153,7 +155,7 @@ fn strided(
     Array::strided(element_type, 0, sizes, &strides, offset, place)
 }
 
-/// A number, and not `?`.
+/// Reads a number, and refuses `?`.
 fn known(cursor: &mut Cursor<'_>) -> Result<i64> {
     cursor.skip_blanks();
     if cursor.peek() == Some('?') {
@@ -195,7 +197,7 @@ fn map(
     Array::of_digits(tensor, place)
 }
 
-/// The offsets that the results of a map give.
+/// Returns the descriptor with the offsets that a map gives.
 fn lowered(
     element_type: ElementType,
     sizes: &[u64],
@@ -240,9 +242,9 @@ fn lowered(
 
 /// Returns the extent that MLIR gives a result, less 1.
 ///
-/// MLIR bounds a result by rational arithmetic, and what that finds for a sum or a multiple depends on the other results
-/// if a quotient is rounded, or a dimension is shorter than a `mod` allows. Such a result is refused, except as the first
-/// one, whose extent decides about no offset.
+/// MLIR bounds a result by rational arithmetic. The bound of a sum or a multiple depends on the
+/// other results if a quotient is rounded, or if a dimension is shorter than a `mod` allows. Such a
+/// result is refused, unless it is the first one, whose extent has no effect on offsets.
 fn extent_less_1(
     results: &[Sum],
     number: usize,
@@ -250,7 +252,8 @@ fn extent_less_1(
     place: &Range<usize>,
 ) -> Result<i64> {
     let GreatestValues { by_rule, taken, unrounded } = greatest;
-    // The order in which MLIR removes variables makes a remainder after the quotients of its dimension safe.
+    // MLIR removes variables in an order that keeps the extent of `mod` if a remainder follows the
+    // quotients of its dimension.
     let has_remainder = |dimension: usize| {
         results[number..].iter().any(|result| result.remainder_of() == Some(dimension))
     };

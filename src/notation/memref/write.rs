@@ -1,5 +1,5 @@
-//! Writes strides where there are some, and else the map of the tiling: a result for each part of a dimension where the
-//! parts are dense, and else one that gives the offset.
+//! Writes strides if every dimension has one, and otherwise an affine map: one result for each
+//! digit if the memory is dense, or one result that is the offset.
 
 use crate::{
     notation::{
@@ -12,10 +12,10 @@ use crate::{
     stride::{StrideDescriptor, StrideError},
 };
 
-/// MLIR's type of the memory: `memref<2x3xf32, strided<[1, 3], offset: 2>>`.
+/// Returns MLIR's type of the memory: `memref<2x3xf32, strided<[1, 3], offset: 2>>`.
 ///
-/// Without a layout where the tensor is packed, row-major and starts at the pointer. Integers with a sign are MLIR's
-/// signless ones, as in `StableHLO`.
+/// The layout is left out if the tensor is packed, row-major and starts at the pointer. Signed
+/// integers are written as MLIR's signless ones, as in `StableHLO`.
 ///
 /// ```
 /// use stridec::{notation::memref, shape::Shape, stride::StrideDescriptor};
@@ -28,7 +28,8 @@ use crate::{
 ///
 /// # Errors
 ///
-/// Where a tile leaves a dimension without a stride, the tensor has a prefix, or its elements take other memory than MLIR gives the type.
+/// Returns an error if a tile leaves a dimension without a stride, the tensor has a prefix, or its
+/// element size differs from MLIR's.
 pub fn memref(tensor: &StrideDescriptor) -> Result<String, StrideError> {
     let strides = plain_strides(tensor)?;
     let element_type = tensor.element_type();
@@ -51,7 +52,7 @@ pub fn memref(tensor: &StrideDescriptor) -> Result<String, StrideError> {
     Ok(format!("memref<{}{layout}>", extents.join("x")))
 }
 
-/// Whether the strides are those that packing gives, the last dimension minor.
+/// Returns true if the strides are those of a packed row-major array.
 fn is_row_major(sizes: &[u64], strides: &[i64]) -> bool {
     let mut span = 1_i64;
     sizes.iter().zip(strides).rev().all(|(&size, &stride)| {
@@ -84,7 +85,7 @@ pub(in crate::notation) fn write(array: &Array) -> Result<String, String> {
     Ok(format!("memref<{extents}x{name}, affine_map<({dimensions}) -> ({results})>>"))
 }
 
-/// The parts in the order of memory, where nothing is padded.
+/// Returns the digits in the order of memory, if nothing is padded.
 fn dense(tensor: &StrideDescriptor) -> Option<Vec<String>> {
     let digits = tensor.digits()?;
     let Pitched { parts, step } = Pitched::of(tensor).ok()?;
@@ -100,7 +101,8 @@ fn dense(tensor: &StrideDescriptor) -> Option<Vec<String>> {
     })
 }
 
-/// `(d0 mod 8) floordiv 2`: the part of a dimension below `modulus`, in steps of `by`.
+/// Returns an expression such as `(d0 mod 8) floordiv 2`: the part of a dimension below `modulus`,
+/// in steps of `by`.
 fn part_name(dimension: usize, by: u64, modulus: Option<u64>) -> String {
     match (modulus, by) {
         (None, 1) => format!("d{dimension}"),
@@ -110,7 +112,7 @@ fn part_name(dimension: usize, by: u64, modulus: Option<u64>) -> String {
     }
 }
 
-/// One result, the offset itself.
+/// Returns the offset as one result.
 fn offset(tensor: &StrideDescriptor) -> Result<String, String> {
     let digits = tensor.digits().ok_or("the offset is no sum over the digits of an index")?;
     let mut terms = Vec::new();
