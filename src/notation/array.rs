@@ -72,7 +72,7 @@ impl Array {
 
     /// Returns the array of a shape, whose text is at `place`.
     pub(super) fn of_shape(shape: Shape, place: Range<usize>) -> Result<Self> {
-        Self::try_from(shape).map_err(|error| at(place, error.kind(), error))
+        Self::try_from(shape).map_err(|error| broken_rule(place, error.kind(), error))
     }
 
     /// Returns an array as an XLA shape if possible, and otherwise by its strides. Its text is at
@@ -85,7 +85,7 @@ impl Array {
         let why = match chain::layout(descriptor) {
             Ok(layout) => {
                 let shape = Shape::new(element_type, sizes, layout)
-                    .map_err(|error| at(place.clone(), error.kind(), error))?;
+                    .map_err(|error| broken_rule(place.clone(), error.kind(), error))?;
                 return Self::of_shape(shape, place);
             }
             Err(why) => why,
@@ -121,13 +121,13 @@ impl Array {
     ) -> Result<Self> {
         let (sizes, strides) = (sizes.iter().copied(), strides.iter().copied());
         let shape = StridedShape::new(element_type, sizes, strides, offset, element_bits)
-            .map_err(|error| at(place.clone(), error.kind(), error))?;
-        Self::try_from(shape).map_err(|error| at(place, error.kind(), error))
+            .map_err(|error| broken_rule(place.clone(), error.kind(), error))?;
+        Self::try_from(shape).map_err(|error| broken_rule(place, error.kind(), error))
     }
 }
 
 /// Returns the error of a rule broken by the text at `place`.
-pub(super) fn at(place: Range<usize>, kind: ErrorKind, error: impl Display) -> ParseError {
+pub(super) fn broken_rule(place: Range<usize>, kind: ErrorKind, error: impl Display) -> ParseError {
     match kind {
         ErrorKind::Unsupported => ParseError::unsupported(place, error.to_string()),
         _ => ParseError::new(place, error.to_string()),

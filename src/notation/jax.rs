@@ -8,7 +8,7 @@
 
 use super::{
     Array,
-    array::at,
+    array::broken_rule,
     cursor::{Cursor, Result},
     literal::{NamedValues, Value, ValueKind, value},
     prefix::{Prefix, written},
@@ -56,7 +56,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
         layout.element_size_in_bits = element_bits(cursor, fields, prefix.element_type)?;
     }
     let shape = Shape::new(prefix.element_type, prefix.sizes, layout)
-        .map_err(|error| at(fields.place.clone(), error.kind(), error))?;
+        .map_err(|error| broken_rule(fields.place.clone(), error.kind(), error))?;
     Array::of_shape(shape, fields.place.clone())
 }
 

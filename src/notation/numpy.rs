@@ -6,7 +6,7 @@
 
 use super::{
     Array,
-    array::at,
+    array::broken_rule,
     cursor::{Cursor, Result},
     jax::tuple,
     literal::{NamedValues, Value, ValueKind, assignments, value},
@@ -118,11 +118,11 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
     };
     let place = given_field(&fields, "strides").map_or(whole, |strides| strides.place.clone());
     let array = from_byte_strides(element_type, &sizes, &strides, offset)
-        .map_err(|error| at(place.clone(), error.kind(), error))?;
+        .map_err(|error| broken_rule(place.clone(), error.kind(), error))?;
     let strides = array.strides().flatten();
     let shape = StridedShape::new(element_type, sizes, strides, array.base_offset(), 0)
-        .map_err(|error| at(place.clone(), error.kind(), error))?;
-    Array::try_from(shape).map_err(|error| at(place, error.kind(), error))
+        .map_err(|error| broken_rule(place.clone(), error.kind(), error))?;
+    Array::try_from(shape).map_err(|error| broken_rule(place, error.kind(), error))
 }
 
 /// Returns a field if it is present and not `None`.

@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use super::{
     Array,
-    array::at,
+    array::broken_rule,
     cursor::{Cursor, Result},
     pitched::Pitched,
     prefix::{Prefix, written},
@@ -135,7 +135,7 @@ impl Tag {
                 let elements = if is_empty { 0 } else { span.unsigned_abs() };
                 tensor.with_physical_elements(elements)
             })
-            .map_err(|error| at(self.place.clone(), error.kind(), error))?;
+            .map_err(|error| broken_rule(self.place.clone(), error.kind(), error))?;
         Array::of_descriptor(&tensor, self.place.clone())
     }
 }
@@ -178,7 +178,7 @@ fn of_strides(mut cursor: Cursor<'_>) -> Result<Array> {
             let least = tensor.physical_elements();
             tensor.with_physical_elements(memory.max(least))
         })
-        .map_err(|error| at(place.clone(), error.kind(), error))?;
+        .map_err(|error| broken_rule(place.clone(), error.kind(), error))?;
     Array::of_descriptor(&tensor, place)
 }
 

@@ -82,7 +82,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
         ParseError::unsupported(place.clone(), reason)
     })?;
     let tensor = StrideDescriptor::of_digits(element_type, bits, &sizes, &digits, 0)
-        .map_err(|error| super::array::at(place.clone(), error.kind(), error))?;
+        .map_err(|error| super::array::broken_rule(place.clone(), error.kind(), error))?;
     Array::of_digits(tensor, place)
 }
 

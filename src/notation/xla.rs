@@ -2,7 +2,7 @@
 
 use super::{
     Array, Form,
-    array::at,
+    array::broken_rule,
     chain,
     cursor::{Cursor, Result},
 };
@@ -14,7 +14,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
     let notation: Notation =
         cursor.rest().parse().map_err(|error: ParseError| error.shifted(start))?;
     Array::try_from(notation)
-        .map_err(|error| at(start..start + cursor.rest().len(), error.kind(), error))
+        .map_err(|error| broken_rule(start..start + cursor.rest().len(), error.kind(), error))
 }
 
 pub(super) fn write(array: &Array) -> std::result::Result<String, String> {

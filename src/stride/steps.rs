@@ -114,14 +114,14 @@ impl StrideDescriptor {
         values: &mut Coordinates<U::Value>,
     ) -> Result<(), U::Error> {
         for step in self.steps.iter().rev() {
-            let mut made = || values.pop().expect("a value stands for each coordinate");
+            let mut result = || values.pop().expect("a value stands for each coordinate");
             match *step {
                 Step::Split { of, by } => {
-                    let (remainder, quotient) = (made(), made());
+                    let (remainder, quotient) = (result(), result());
                     values[of] = run.join(self.coordinate(values, of), by, quotient, remainder)?;
                 }
                 Step::Fold { major, minor } => {
-                    let fold = made();
+                    let fold = result();
                     let [of_major, of_minor] = run.unfold(
                         self.coordinate(values, major),
                         self.coordinate(values, minor),
@@ -130,7 +130,7 @@ impl StrideDescriptor {
                     values[major] = of_major;
                     values[minor] = of_minor;
                 }
-                Step::Unit => drop(made()),
+                Step::Unit => drop(result()),
             }
         }
         Ok(())

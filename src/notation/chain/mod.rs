@@ -106,18 +106,18 @@ impl Memory {
     fn orders(&self, rank: usize) -> Vec<Vec<usize>> {
         let appears =
             |dimension: &usize| self.parts.iter().any(|part| part.dimension == Some(*dimension));
-        let (moving, still): (Vec<usize>, Vec<usize>) = (0..rank).partition(appears);
+        let (several, single): (Vec<usize>, Vec<usize>) = (0..rank).partition(appears);
         let of = |dimension: usize| move |part: &ChainDigit| part.dimension == Some(dimension);
-        let mut by_first = moving.clone();
+        let mut by_first = several.clone();
         by_first.sort_by_key(|&dimension| self.parts.iter().position(of(dimension)));
-        let mut by_last = moving.clone();
+        let mut by_last = several.clone();
         by_last.sort_by_key(|&dimension| self.parts.iter().rposition(of(dimension)));
-        let orders = if moving.len() <= MOST_ORDERED {
-            permutations(&moving)
+        let orders = if several.len() <= MOST_ORDERED {
+            permutations(&several)
         } else {
-            vec![moving.clone(), by_first, by_last, moving.into_iter().rev().collect()]
+            vec![several.clone(), by_first, by_last, several.into_iter().rev().collect()]
         };
-        orders.into_iter().map(|order| [&still[..], &order[..]].concat()).collect()
+        orders.into_iter().map(|order| [&single[..], &order[..]].concat()).collect()
     }
 
     /// Returns the tiles that sort the digits by their keys, and the tiles for the other pitches.

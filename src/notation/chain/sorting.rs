@@ -11,7 +11,7 @@ pub(super) struct Sorting<'a> {
     places: Vec<Vec<usize>>,
     /// True for a digit that a tile has padded.
     is_padded: Vec<bool>,
-    /// The units that no tile has made yet, major to minor.
+    /// The units that no tile has taken_units yet, major to minor.
     units: Vec<usize>,
 }
 
@@ -33,9 +33,9 @@ impl<'a> Sorting<'a> {
     /// Returns the tile that takes the digits whose keys have this bit.
     pub(super) fn tile(&mut self, keys: &[u64], bit: u32) -> Tile {
         let is_taken = |part: &usize| keys[*part] >> bit & 1 == 1;
-        let (made, units) = self.units.iter().copied().partition::<Vec<usize>, _>(is_taken);
+        let (taken_units, units) = self.units.iter().copied().partition::<Vec<usize>, _>(is_taken);
         self.units = units;
-        self.places.splice(0..0, made.into_iter().map(|unit| vec![unit]));
+        self.places.splice(0..0, taken_units.into_iter().map(|unit| vec![unit]));
         let first = self.places.iter().position(|place| place.iter().any(is_taken));
         let covered = self.places.split_off(first.unwrap_or(self.places.len()));
         let (mut sizes, mut inner) = (Vec::new(), Vec::new());

@@ -6,7 +6,7 @@ use super::{CuteLayout, Mode, text::layout};
 use crate::{
     notation::{
         Array,
-        array::at,
+        array::broken_rule,
         cursor::{Cursor, Result},
         prefix::{self, element_type, extents, written},
     },
@@ -54,7 +54,7 @@ pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
     }
     let sizes = sizes.unwrap_or_else(|| layout.modes().iter().map(Mode::size).collect());
     let tensor = StrideDescriptor::of_digits(element_type, element_bits, &sizes, &digits, offset)
-        .map_err(|error| at(place.clone(), error.kind(), error))?;
+        .map_err(|error| broken_rule(place.clone(), error.kind(), error))?;
     Array::of_digits(tensor, place)
 }
 

@@ -4,7 +4,7 @@
 use super::{BufferTensorDesc, TensorDataType};
 use crate::notation::{
     Array, Form,
-    array::at,
+    array::broken_rule,
     cursor::{Cursor, Result},
     literal::{Value, ValueKind, value},
 };
@@ -38,23 +38,23 @@ pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
     let sizes = numbers(cursor, fields.require(&["sizes"], usize::MAX)?)?;
     let strides = field("strides").map(|strides| numbers(cursor, strides)).transpose()?;
     let desc = BufferTensorDesc::new(data_type, &sizes, strides.as_deref());
-    let mut desc = desc.map_err(|error| at(map.place.clone(), error.kind(), error))?;
+    let mut desc = desc.map_err(|error| broken_rule(map.place.clone(), error.kind(), error))?;
     if let Some(total) = field("total_tensor_size_in_bytes") {
         desc = desc
             .with_total_tensor_size_in_bytes(total.natural(cursor)?)
-            .map_err(|error| at(total.place.clone(), error.kind(), error))?;
+            .map_err(|error| broken_rule(total.place.clone(), error.kind(), error))?;
     }
     if let Some(flags) = field("flags") {
         desc = desc
             .with_flags(uint32(cursor, flags)?)
-            .map_err(|error| at(flags.place.clone(), error.kind(), error))?;
+            .map_err(|error| broken_rule(flags.place.clone(), error.kind(), error))?;
     }
     if let Some(bytes) = field("guaranteed_base_offset_alignment") {
         desc = desc
             .with_guaranteed_base_offset_alignment(uint32(cursor, bytes)?)
-            .map_err(|error| at(bytes.place.clone(), error.kind(), error))?;
+            .map_err(|error| broken_rule(bytes.place.clone(), error.kind(), error))?;
     }
-    Array::try_from(desc).map_err(|error| at(map.place.clone(), error.kind(), error))
+    Array::try_from(desc).map_err(|error| broken_rule(map.place.clone(), error.kind(), error))
 }
 
 fn numbers(cursor: &Cursor<'_>, list: &Value<'_>) -> Result<Vec<u32>> {

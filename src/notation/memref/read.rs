@@ -10,7 +10,7 @@ use super::expression::{GreatestValues, Sum, dimension, sum};
 use crate::{
     notation::{
         Array,
-        array::at,
+        array::broken_rule,
         cursor::{Cursor, Result},
         literal::{ValueKind, value},
         strides::packed_strides,
@@ -141,12 +141,12 @@ fn strided(
 ) -> Result<Array> {
     cursor.expect("<")?;
     cursor.expect("[")?;
-    let strides = cursor.list("]", MAX_RANK, "strides", known)?;
+    let strides = cursor.list("]", MAX_RANK, "strides", static_number)?;
     let mut offset = 0;
     if cursor.eat(",") {
         cursor.expect("offset")?;
         cursor.expect(":")?;
-        offset = known(cursor)?;
+        offset = static_number(cursor)?;
     }
     cursor.expect(">")?;
     let place = start..cursor.position();
@@ -156,7 +156,7 @@ fn strided(
 }
 
 /// Reads a number, and refuses `?`.
-fn known(cursor: &mut Cursor<'_>) -> Result<i64> {
+fn static_number(cursor: &mut Cursor<'_>) -> Result<i64> {
     cursor.skip_blanks();
     if cursor.peek() == Some('?') {
         return Err(ParseError::unsupported(
@@ -234,10 +234,12 @@ fn lowered(
     let offset = if is_empty { 0 } else { u64::try_from(offset).map_err(|_| too_large())? };
     let tensor =
         StrideDescriptor::of_digits(element_type, 0, sizes, &digits.ok_or_else(no_digits)?, offset)
-            .map_err(|error| at(place.clone(), error.kind(), error))?;
+            .map_err(|error| broken_rule(place.clone(), error.kind(), error))?;
     let memory = if results.len() > 1 && !is_empty { span.unsigned_abs() } else { 0 };
     let memory = memory.max(tensor.physical_elements());
-    tensor.with_physical_elements(memory).map_err(|error| at(place.clone(), error.kind(), error))
+    tensor
+        .with_physical_elements(memory)
+        .map_err(|error| broken_rule(place.clone(), error.kind(), error))
 }
 
 /// Returns the extent that MLIR gives a result, less 1.
