@@ -2,7 +2,7 @@
 
 use super::{
     MpiError, World,
-    pending::{Landed, PendingMessages, Vector},
+    pending::{CompletedMessage, PendingMessages, Vector},
 };
 use crate::{
     reshard::{Member, Runs, Shards},
@@ -36,7 +36,7 @@ pub struct Exchange<'a> {
     world: &'a World,
     member: Member,
     /// The most bytes of packed messages in one direction.
-    most: usize,
+    packed_bytes: usize,
     sends: Vec<Message>,
     receives: Vec<Message>,
 }
@@ -126,8 +126,8 @@ impl<'a> Exchange<'a> {
                 receives.push(Message::new(round, first.from, bytes, runs)?);
             }
         }
-        let most = usize::try_from(staging / 2).unwrap_or(usize::MAX);
-        Ok(Self { world, member, most, sends, receives })
+        let packed_bytes = usize::try_from(staging / 2).unwrap_or(usize::MAX);
+        Ok(Self { world, member, packed_bytes, sends, receives })
     }
 
     /// Returns the length of the image of the destination's shard, or `None` if this rank has none.
@@ -150,40 +150,40 @@ impl<'a> Exchange<'a> {
     pub fn run(&self, source: &[u8], destination: &mut [u8]) -> Result<(), MpiError> {
         self.member.check(source, destination)?;
         self.member.pad(destination)?;
-        let mut flight = PendingMessages::new(self.world, source, destination);
+        let mut pending = PendingMessages::new(self.world, source, destination);
         let (mut sending, mut receiving) = (Queue::default(), Queue::default());
-        let mut memory = BufferPool::default();
+        let mut buffers = BufferPool::default();
         // Other ranks wait for messages of this one, so they are sent even after a failure here.
         let mut finished = Ok(());
         let mut copied = false;
         loop {
-            while let Some(number) = receiving.begin(&self.receives, self.most) {
+            while let Some(number) = receiving.begin(&self.receives, self.packed_bytes) {
                 let message = &self.receives[number];
                 match &message.in_place {
-                    Some(runs) => flight.receive_in_place(number, message.partner, runs),
-                    None => flight.receive(number, message.partner, memory.take(message.bytes)),
+                    Some(runs) => pending.receive_in_place(number, message.partner, runs),
+                    None => pending.receive(number, message.partner, buffers.take(message.bytes)),
                 }
             }
             let mut wait = false;
-            if let Some(number) = sending.begin(&self.sends, self.most) {
+            if let Some(number) = sending.begin(&self.sends, self.packed_bytes) {
                 let message = &self.sends[number];
                 if let Some(runs) = &message.in_place {
-                    flight.send_in_place(number, message.partner, runs);
+                    pending.send_in_place(number, message.partner, runs);
                 } else {
-                    let mut packed = memory.take(message.bytes);
+                    let mut packed = buffers.take(message.bytes);
                     let round = &self.member.rounds()[message.round];
                     finished = finished.and(self.member.pack(round, source, &mut packed));
-                    flight.send(number, message.partner, packed);
+                    pending.send(number, message.partner, packed);
                 }
             } else if !copied {
-                finished = finished.and(self.member.copy(source, flight.destination()));
+                finished = finished.and(self.member.copy(source, pending.destination()));
                 copied = true;
-            } else if flight.is_empty() {
+            } else if pending.is_empty() {
                 return Ok(finished?);
             } else {
                 wait = true;
             }
-            for Landed { number, sent, message } in flight.landed(wait)? {
+            for CompletedMessage { number, sent, message } in pending.completed(wait)? {
                 if sent {
                     sending.end(&self.sends[number]);
                 } else {
@@ -191,11 +191,11 @@ impl<'a> Exchange<'a> {
                     receiving.end(received);
                     if let Some(message) = &message {
                         let round = &self.member.rounds()[received.round];
-                        let unpacked = self.member.unpack(round, message, flight.destination());
+                        let unpacked = self.member.unpack(round, message, pending.destination());
                         finished = finished.and(unpacked);
                     }
                 }
-                memory.0.extend(message);
+                buffers.0.extend(message);
             }
         }
     }

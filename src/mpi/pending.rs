@@ -66,7 +66,7 @@ impl Drop for Vector {
 
 /// A message that was received, or whose buffer may be reused after sending.
 #[derive(Debug)]
-pub(super) struct Landed {
+pub(super) struct CompletedMessage {
     /// The number that the caller gave it.
     pub(super) number: usize,
     pub(super) sent: bool,
@@ -86,7 +86,7 @@ pub(super) struct PendingMessages<'a> {
     length: usize,
     requests: Vec<MPI_Request>,
     /// The message of each request.
-    messages: Vec<Landed>,
+    messages: Vec<CompletedMessage>,
     indices: Vec<c_int>,
     statuses: Vec<MPI_Status>,
     error: Option<MpiError>,
@@ -148,9 +148,13 @@ impl<'a> PendingMessages<'a> {
     ) {
         // SAFETY: the bytes to send are borrowed by `self`, or kept in `messages`, where their
         // buffer does not move, until the request is complete.
-        self.post("MPI_Isend", Landed { number, sent: true, message }, |world, request| unsafe {
-            MPI_Isend(start.cast(), count, datatype, int(to), 0, world.communicator(), request)
-        });
+        self.post(
+            "MPI_Isend",
+            CompletedMessage { number, sent: true, message },
+            |world, request| unsafe {
+                MPI_Isend(start.cast(), count, datatype, int(to), 0, world.communicator(), request)
+            },
+        );
     }
 
     pub(super) fn receive_in_place(&mut self, number: usize, from: u64, runs: &Vector) {
@@ -180,15 +184,27 @@ impl<'a> PendingMessages<'a> {
     ) {
         // SAFETY: as in `post_send`. The bytes belong to this message alone, and are not accessed
         // before it is complete.
-        self.post("MPI_Irecv", Landed { number, sent: false, message }, |world, request| unsafe {
-            MPI_Irecv(start.cast(), count, datatype, int(from), 0, world.communicator(), request)
-        });
+        self.post(
+            "MPI_Irecv",
+            CompletedMessage { number, sent: false, message },
+            |world, request| unsafe {
+                MPI_Irecv(
+                    start.cast(),
+                    count,
+                    datatype,
+                    int(from),
+                    0,
+                    world.communicator(),
+                    request,
+                )
+            },
+        );
     }
 
     fn post(
         &mut self,
         function: &'static str,
-        message: Landed,
+        message: CompletedMessage,
         start: impl FnOnce(&World, *mut MPI_Request) -> c_int,
     ) {
         // SAFETY: a constant of the library.
@@ -204,7 +220,7 @@ impl<'a> PendingMessages<'a> {
 
     /// Returns the messages that are complete. If `wait` is set and any is in transit, it waits for
     /// at least one.
-    pub(super) fn landed(&mut self, wait: bool) -> Result<Vec<Landed>, MpiError> {
+    pub(super) fn completed(&mut self, wait: bool) -> Result<Vec<CompletedMessage>, MpiError> {
         if let Some(error) = &self.error {
             return Err(error.clone());
         }
@@ -238,12 +254,12 @@ impl<'a> PendingMessages<'a> {
         self.indices.truncate(found);
         // Removed from the last to the first, so that earlier indices stay valid.
         self.indices.sort_unstable();
-        let landed = self.indices.iter().rev().map(|&index| {
+        let completed = self.indices.iter().rev().map(|&index| {
             let index = usize::try_from(index).unwrap_or(usize::MAX);
             self.requests.swap_remove(index);
             self.messages.swap_remove(index)
         });
-        Ok(landed.collect())
+        Ok(completed.collect())
     }
 }
 

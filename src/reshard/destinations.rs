@@ -21,7 +21,7 @@ pub(super) struct TileDestinations<'a> {
     source: &'a Placement,
     to: &'a Placement,
     /// The number of the source tile.
-    number: u64,
+    tile: u64,
     pub(super) holders: Holders<'a>,
     /// The tiles of the destination that share elements with the source tile.
     grid: OverlapGrid<'a>,
@@ -39,7 +39,7 @@ pub(super) struct WantedPart<'a> {
     pub(super) device: u64,
     pub(super) region: &'a Region,
     /// The offset of its first element in the sequence.
-    pub(super) at: u128,
+    pub(super) offset: u128,
 }
 
 impl<'a> TileDestinations<'a> {
@@ -55,66 +55,66 @@ impl<'a> TileDestinations<'a> {
         let mut left_out = Vec::new();
         for holder in 0..holders.len() {
             let device = holders.get(holder);
-            let place = to.tile_number(device).and_then(|tile| grid.place(tile));
-            left_out.extend(place.zip(to.rank_in_tile(device)));
+            let index = to.tile_number(device).and_then(|tile| grid.index_of(tile));
+            left_out.extend(index.zip(to.rank_in_tile(device)));
         }
         left_out.sort_unstable();
         let (mut held, mut before) = (Vec::with_capacity(left_out.len()), 0);
-        for of_place in left_out.chunk_by(|one, other| one.0 == other.0) {
-            let elements = u128::from(grid.wanted(of_place[0].0).elements());
-            for &(place, rank) in of_place {
+        for same_tile in left_out.chunk_by(|one, other| one.0 == other.0) {
+            let elements = u128::from(grid.overlap(same_tile[0].0).elements());
+            for &(index, rank) in same_tile {
                 before += elements;
-                held.push((place, rank, before));
+                held.push((index, rank, before));
             }
         }
-        let mut line = Self { source: from, to, number: tile, holders, grid, held, length: 0 };
-        line.length = line.elements_before(line.grid.len()) - before;
-        Some(line)
+        let mut destinations = Self { source: from, to, tile, holders, grid, held, length: 0 };
+        destinations.length = destinations.elements_before(destinations.grid.len()) - before;
+        Some(destinations)
     }
 
     /// Returns the number of elements before a tile of the grid, including the destinations that
     /// are left out.
-    fn elements_before(&self, place: u64) -> u128 {
+    fn elements_before(&self, index: u64) -> u128 {
         let tiles = self.grid.len();
         match self.to.copies() {
-            Some(copies) if place == tiles => u128::from(self.grid.elements()) * u128::from(copies),
-            Some(copies) => u128::from(self.grid.elements_above(place)) * u128::from(copies),
+            Some(copies) if index == tiles => u128::from(self.grid.elements()) * u128::from(copies),
+            Some(copies) => u128::from(self.grid.elements_before(index)) * u128::from(copies),
             // Boxes that were given one by one can have different numbers of holders.
-            None => (0..place)
-                .map(|place| {
-                    let elements = u128::from(self.grid.wanted(place).elements());
-                    elements * u128::from(self.grid.holders(place))
+            None => (0..index)
+                .map(|index| {
+                    let elements = u128::from(self.grid.overlap(index).elements());
+                    elements * u128::from(self.grid.holders(index))
                 })
                 .sum(),
         }
     }
 
     /// Returns the offset in the sequence of the first destination of a tile of the grid.
-    fn offset(&self, place: u64) -> u128 {
-        let held = self.held.partition_point(|(held, ..)| *held < place);
+    fn offset(&self, index: u64) -> u128 {
+        let held = self.held.partition_point(|(held, ..)| *held < index);
         let left_out = held.checked_sub(1).map_or(0, |last| self.held[last].2);
-        self.elements_before(place) - left_out
+        self.elements_before(index) - left_out
     }
 
     /// Calls `found` with the part that each destination needs, starting at a tile of the grid,
     /// until `found` breaks.
-    pub(super) fn destinations(
+    pub(super) fn each_from(
         &self,
         from: u64,
         mut found: impl FnMut(WantedPart<'_>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let mut at = self.offset(from);
+        let mut offset = self.offset(from);
         let first = self.held.partition_point(|(held, ..)| *held < from);
         let mut left_out = self.held[first..].iter().peekable();
         let mut tiles = self.grid.tiles(from);
-        for place in from.. {
-            let Some((tile, region)) = tiles.here() else { break };
+        for index in from.. {
+            let Some((tile, region)) = tiles.current() else { break };
             let elements = u128::from(region.elements());
             let holders = self.to.holders(tile);
             for rank in 0..holders.len() {
-                if left_out.next_if(|(held, of, _)| (*held, *of) == (place, rank)).is_none() {
-                    found(WantedPart { device: holders.get(rank), region, at })?;
-                    at += elements;
+                if left_out.next_if(|(held, of, _)| (*held, *of) == (index, rank)).is_none() {
+                    found(WantedPart { device: holders.get(rank), region, offset })?;
+                    offset += elements;
                 }
             }
             tiles.advance();
@@ -125,18 +125,18 @@ impl<'a> TileDestinations<'a> {
     /// Returns the part that a device needs, and its offset in the sequence. Returns `None` if the
     /// device needs nothing of this tile or holds it.
     pub(super) fn destination(&self, device: u64) -> Option<(Region, u128)> {
-        let place = self.grid.place(self.to.tile_number(device)?)?;
+        let index = self.grid.index_of(self.to.tile_number(device)?)?;
         let rank = self.to.rank_in_tile(device)?;
-        if self.source.tile_number(device) == Some(self.number) {
+        if self.source.tile_number(device) == Some(self.tile) {
             return None;
         }
-        let region = self.grid.wanted(place);
-        let first = self.held.partition_point(|(held, ..)| *held < place);
+        let region = self.grid.overlap(index);
+        let first = self.held.partition_point(|(held, ..)| *held < index);
         let before =
-            self.held.partition_point(|(held, of, _)| (*held, *of) < (place, rank)) - first;
+            self.held.partition_point(|(held, of, _)| (*held, *of) < (index, rank)) - first;
         let others = u128::from(rank) - before as u128;
-        let at = self.offset(place) + others * u128::from(region.elements());
-        Some((region, at))
+        let offset = self.offset(index) + others * u128::from(region.elements());
+        Some((region, offset))
     }
 
     /// Returns the share of each holder, in elements. The last holder sends the rest.
@@ -145,7 +145,7 @@ impl<'a> TileDestinations<'a> {
     }
 
     /// Returns the grid index of the first tile with a destination to which a holder sends.
-    pub(super) fn first_place(&self, holder: u64) -> u64 {
+    pub(super) fn first_tile(&self, holder: u64) -> u64 {
         let share = self.share();
         let start = (share * u128::from(holder)).saturating_sub(share / SLACK);
         let (mut low, mut high) = (0, self.grid.len());
@@ -176,12 +176,12 @@ impl<'a> TileDestinations<'a> {
         let share = self.share();
         let slack = share / SLACK;
         let elements = wanted.region.elements();
-        let end = wanted.at + u128::from(elements);
+        let end = wanted.offset + u128::from(elements);
         let holder = |at: u128| u64::try_from(at / share).unwrap_or(u64::MAX).min(last);
-        for sender in holder(wanted.at.saturating_sub(slack))..=holder(end + slack) {
+        for sender in holder(wanted.offset.saturating_sub(slack))..=holder(end + slack) {
             let start = if sender == 0 { 0 } else { self.cut(wanted, sender) };
             let limit = if sender == last { elements } else { self.cut(wanted, sender + 1) };
-            split::run(wanted.region, start, limit, &mut |part| found(sender, part));
+            split::each_part(wanted.region, start, limit, &mut |part| found(sender, part));
         }
     }
 
@@ -193,12 +193,12 @@ impl<'a> TileDestinations<'a> {
         let slack = share / SLACK;
         let at = share * u128::from(holder);
         let elements = wanted.region.elements();
-        if at <= wanted.at + slack {
+        if at <= wanted.offset + slack {
             0
-        } else if at + slack >= wanted.at + u128::from(elements) {
+        } else if at + slack >= wanted.offset + u128::from(elements) {
             elements
         } else {
-            split::rounded(wanted.region, (at - wanted.at) as u64, slack as u64)
+            split::near_row_end(wanted.region, (at - wanted.offset) as u64, slack as u64)
         }
     }
 }

@@ -62,20 +62,20 @@ impl Overlaps {
 
     /// Returns the number of the tile at an index.
     #[expect(clippy::cast_possible_truncation)] // an index is below the length of the list
-    fn tile(&self, place: u64) -> u64 {
+    fn tile(&self, index: u64) -> u64 {
         match self {
-            Self::Side { first, .. } => first + place,
-            Self::Listed { tiles, .. } => tiles[place as usize].0,
+            Self::Side { first, .. } => first + index,
+            Self::Listed { tiles, .. } => tiles[index as usize].0,
         }
     }
 
     /// Returns the index of a tile, or `None` if it shares no coordinate.
-    fn place(&self, tile: u64) -> Option<u64> {
+    fn index_of(&self, tile: u64) -> Option<u64> {
         match self {
             Self::Side { first, end, .. } => (*first..*end).contains(&tile).then(|| tile - first),
             Self::Listed { tiles, .. } => {
-                let place = tiles.binary_search_by_key(&tile, |(tile, _)| *tile).ok()?;
-                Some(place as u64)
+                let index = tiles.binary_search_by_key(&tile, |(tile, _)| *tile).ok()?;
+                Some(index as u64)
             }
         }
     }
@@ -90,15 +90,15 @@ impl Overlaps {
 
     /// Returns the coordinates that the tile at an index shares.
     #[expect(clippy::cast_possible_truncation)] // an index is below the length of the list
-    fn overlap(&self, placement: &Placement, dimension: usize, place: u64) -> Overlap {
+    fn overlap(&self, placement: &Placement, dimension: usize, index: u64) -> Overlap {
         match self {
             Self::Side { first, start, limit, .. } => {
-                let (_, (from, to)) = placement.cuts()[dimension].piece(first + place);
+                let (_, (from, to)) = placement.cuts()[dimension].piece(first + index);
                 let from = from.max(*start);
                 Overlap { ranges: Ranges::one(from, to.min(*limit)), before: from - start }
             }
             Self::Listed { tiles, .. } => {
-                let (_, Overlap { ranges, before }) = &tiles[place as usize];
+                let (_, Overlap { ranges, before }) = &tiles[index as usize];
                 Overlap { ranges: ranges.clone(), before: *before }
             }
         }
@@ -109,29 +109,29 @@ impl Overlaps {
 pub(super) struct OverlapTiles<'a> {
     grid: &'a OverlapGrid<'a>,
     /// The index in each dimension.
-    at: SmallVec<[u64; 4]>,
+    indices: SmallVec<[u64; 4]>,
     /// The elements that the current tile shares with the region.
     region: Region,
     /// The number of tiles from the current one to the last.
-    left: u64,
+    remaining: u64,
 }
 
 impl OverlapTiles<'_> {
     /// Returns the current tile and the elements that it shares, or `None` after the last tile.
-    pub(super) fn here(&self) -> Option<(u64, &Region)> {
-        (self.left > 0).then(|| (self.grid.tile(self.at.iter().copied()), &self.region))
+    pub(super) fn current(&self) -> Option<(u64, &Region)> {
+        (self.remaining > 0).then(|| (self.grid.tile(self.indices.iter().copied()), &self.region))
     }
 
     /// Moves to the next tile.
     pub(super) fn advance(&mut self) {
-        self.left -= 1;
+        self.remaining -= 1;
         for (dimension, overlaps) in self.grid.dimensions.iter().enumerate().rev() {
-            let next = self.at[dimension] + 1;
-            let at = if next < overlaps.tiles() { next } else { 0 };
-            self.at[dimension] = at;
-            let shared = overlaps.overlap(self.grid.placement, dimension, at);
+            let next = self.indices[dimension] + 1;
+            let index = if next < overlaps.tiles() { next } else { 0 };
+            self.indices[dimension] = index;
+            let shared = overlaps.overlap(self.grid.placement, dimension, index);
             self.region.set(dimension, shared.ranges);
-            if at > 0 {
+            if index > 0 {
                 break;
             }
         }
@@ -157,61 +157,61 @@ impl<'a> OverlapGrid<'a> {
 
     /// Returns a cursor that starts at an index of the grid.
     pub(super) fn tiles(&self, from: u64) -> OverlapTiles<'_> {
-        let left = self.len().saturating_sub(from);
-        let from = if left > 0 { from } else { 0 };
+        let remaining = self.len().saturating_sub(from);
+        let from = if remaining > 0 { from } else { 0 };
         OverlapTiles {
             grid: self,
-            at: self.coordinates(from).collect(),
-            region: self.wanted(from),
-            left,
+            indices: self.coordinates(from).collect(),
+            region: self.overlap(from),
+            remaining,
         }
     }
 
     /// Returns the number of the tile at an index in each dimension.
-    fn tile(&self, at: impl Iterator<Item = u64>) -> u64 {
+    fn tile(&self, indices: impl Iterator<Item = u64>) -> u64 {
         let dimensions = self.placement.cuts().iter().zip(&self.dimensions);
         dimensions
-            .zip(at)
-            .fold(0, |tile, ((cuts, overlaps), at)| tile * cuts.tiles() + overlaps.tile(at))
+            .zip(indices)
+            .fold(0, |tile, ((cuts, overlaps), index)| tile * cuts.tiles() + overlaps.tile(index))
     }
 
-    fn coordinates(&self, place: u64) -> impl Iterator<Item = u64> + '_ {
-        coordinates(place, self.dimensions.iter().map(Overlaps::tiles))
+    fn coordinates(&self, index: u64) -> impl Iterator<Item = u64> + '_ {
+        coordinates(index, self.dimensions.iter().map(Overlaps::tiles))
     }
 
     /// Returns the index of a tile in the grid, or `None` if the tile shares no element.
-    pub(super) fn place(&self, tile: u64) -> Option<u64> {
-        let (mut rest, mut place, mut weight) = (tile, 0, 1);
+    pub(super) fn index_of(&self, tile: u64) -> Option<u64> {
+        let (mut rest, mut index, mut weight) = (tile, 0, 1);
         for (cuts, overlaps) in self.placement.cuts().iter().zip(&self.dimensions).rev() {
-            place += overlaps.place(rest % cuts.tiles())? * weight;
+            index += overlaps.index_of(rest % cuts.tiles())? * weight;
             rest /= cuts.tiles();
             weight *= overlaps.tiles();
         }
-        Some(place)
+        Some(index)
     }
 
     /// Returns the elements that the tile at an index shares with the region.
-    pub(super) fn wanted(&self, place: u64) -> Region {
-        let dimensions = self.dimensions.iter().enumerate().zip(self.coordinates(place));
-        Region::new(dimensions.map(|((dimension, overlaps), at)| {
-            overlaps.overlap(self.placement, dimension, at).ranges
+    pub(super) fn overlap(&self, index: u64) -> Region {
+        let dimensions = self.dimensions.iter().enumerate().zip(self.coordinates(index));
+        Region::new(dimensions.map(|((dimension, overlaps), index)| {
+            overlaps.overlap(self.placement, dimension, index).ranges
         }))
     }
 
     /// Returns the number of devices that hold the tile at an index.
-    pub(super) fn holders(&self, place: u64) -> u64 {
-        self.placement.holders(self.tile(self.coordinates(place))).len()
+    pub(super) fn holders(&self, index: u64) -> u64 {
+        self.placement.holders(self.tile(self.coordinates(index))).len()
     }
 
     /// Returns the number of elements that all tiles before an index share with the region.
-    pub(super) fn elements_above(&self, place: u64) -> u64 {
-        let (mut rest, mut above, mut inner) = (place, 0, 1);
+    pub(super) fn elements_before(&self, index: u64) -> u64 {
+        let (mut rest, mut before, mut inner) = (index, 0, 1);
         for (dimension, overlaps) in self.dimensions.iter().enumerate().rev() {
-            let at = overlaps.overlap(self.placement, dimension, rest % overlaps.tiles());
+            let overlap = overlaps.overlap(self.placement, dimension, rest % overlaps.tiles());
             rest /= overlaps.tiles();
-            above = at.before * inner + at.ranges.len() * above;
+            before = overlap.before * inner + overlap.ranges.len() * before;
             inner *= overlaps.len();
         }
-        above
+        before
     }
 }

@@ -6,7 +6,7 @@ use super::{
     plan::element_bytes,
     rank_plan, rounds,
     shards::Shard,
-    split::run,
+    split,
 };
 use crate::{
     host::HostError,
@@ -61,7 +61,7 @@ pub struct Member {
     rounds: Vec<Round>,
     element_bytes: u64,
     /// The most elements in one piece of a local copy.
-    most: usize,
+    copy_elements: usize,
 }
 
 impl Member {
@@ -109,8 +109,10 @@ impl Member {
             rounds,
             part,
             element_bytes,
-            most: usize::try_from(staging.min(COPY_BYTES.max(element_bytes)) / element_bytes)
-                .unwrap_or(usize::MAX),
+            copy_elements: usize::try_from(
+                staging.min(COPY_BYTES.max(element_bytes)) / element_bytes,
+            )
+            .unwrap_or(usize::MAX),
         })
     }
 
@@ -188,10 +190,10 @@ impl Member {
         };
         let mut parts = Vec::new();
         let elements = region.elements();
-        for start in (0..elements).step_by(self.most) {
-            let limit = elements.min(start.saturating_add(self.most as u64));
+        for start in (0..elements).step_by(self.copy_elements) {
+            let limit = elements.min(start.saturating_add(self.copy_elements as u64));
             let along = along_memory(region, &self.order, true);
-            run(&along, start, limit, &mut |part| {
+            split::each_part(&along, start, limit, &mut |part| {
                 parts.push(along_memory(&part, &self.order, false));
             });
         }

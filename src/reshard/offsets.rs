@@ -20,8 +20,8 @@ use super::{ReshardError, shards::Shard};
 /// computed.
 pub(super) struct MessageOffsets {
     shard: StrideDescriptor,
-    /// For each dimension of the message except the minor one, major first: the term of each
-    /// coordinate, in elements.
+    /// The term of each coordinate in the offset, in elements: a list for each dimension of the
+    /// message except the minor one, major first.
     outer: Vec<Vec<usize>>,
     /// The runs along the minor dimension: the term of the first element, and the length.
     runs: Vec<(usize, usize)>,

@@ -53,13 +53,13 @@ pub fn plan(shape: &Shape, from: &Placement, to: &Placement) -> Result<ReshardPl
     let mut transfers = Vec::new();
     let mut bounds = Cost::default();
     for tile in 0..from.tile_count() {
-        let Some(line) = TileDestinations::new(from, to, tile) else { continue };
-        bounds.total_bytes += line.length;
-        let share = line.length.div_ceil(line.holders.len().into());
+        let Some(destinations) = TileDestinations::new(from, to, tile) else { continue };
+        bounds.total_bytes += destinations.length;
+        let share = destinations.length.div_ceil(destinations.holders.len().into());
         bounds.send_bytes = bounds.send_bytes.max(share);
-        let planned = line.destinations(0, |wanted| {
-            line.pieces(wanted, |holder, region| {
-                let from = line.holders.get(holder);
+        let planned = destinations.each_from(0, |wanted| {
+            destinations.pieces(wanted, |holder, region| {
+                let from = destinations.holders.get(holder);
                 transfers.push(Transfer { from, to: wanted.device, region });
             });
             if transfers.len() > MAX_TRANSFERS {

@@ -43,14 +43,14 @@ pub fn rank_plan(from: &Placement, to: &Placement, device: u64) -> Result<RankPl
     check(from, to)?;
     let mut part = RankPlan::default();
     if let Some((tile, own)) = from.tile_number(device).zip(from.rank_in_tile(device))
-        && let Some(line) = TileDestinations::new(from, to, tile)
+        && let Some(destinations) = TileDestinations::new(from, to, tile)
     {
-        let end = line.end(own);
-        _ = line.destinations(line.first_place(own), |wanted| {
-            if wanted.at >= end {
+        let end = destinations.end(own);
+        _ = destinations.each_from(destinations.first_tile(own), |wanted| {
+            if wanted.offset >= end {
                 return ControlFlow::Break(());
             }
-            line.pieces(wanted, |holder, region| {
+            destinations.pieces(wanted, |holder, region| {
                 if holder == own {
                     part.sends.push(Transfer { from: device, to: wanted.device, region });
                 }
@@ -65,7 +65,7 @@ pub fn rank_plan(from: &Placement, to: &Placement, device: u64) -> Result<RankPl
         let grid = OverlapGrid::new(from, tile);
         part.receives.reserve(grid.len().try_into().unwrap_or(0));
         let mut sources = grid.tiles(0);
-        while let Some((source, region)) = sources.here() {
+        while let Some((source, region)) = sources.current() {
             // The device already has the elements of its own tile.
             if own != Some(source) {
                 receive(&mut part, from, to, device, source, region);
@@ -93,10 +93,10 @@ fn receive(
         part.receives.push(Transfer { from: holders.get(0), to: device, region });
         return;
     }
-    let Some(line) = TileDestinations::new(from, to, source) else { return };
-    let Some((region, at)) = line.destination(device) else { return };
-    line.pieces(WantedPart { device, region: &region, at }, |holder, region| {
-        let from = line.holders.get(holder);
+    let Some(destinations) = TileDestinations::new(from, to, source) else { return };
+    let Some((region, offset)) = destinations.destination(device) else { return };
+    destinations.pieces(WantedPart { device, region: &region, offset }, |holder, region| {
+        let from = destinations.holders.get(holder);
         part.receives.push(Transfer { from, to: device, region });
     });
 }

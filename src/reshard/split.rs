@@ -4,7 +4,7 @@ use crate::sharding::Region;
 
 /// Returns the best number of elements, at most `slack` away from `at`, at which to cut a region:
 /// an end of rows with as few leading dimensions as possible, or `at` itself.
-pub(super) fn rounded(region: &Region, at: u64, slack: u64) -> u64 {
+pub(super) fn near_row_end(region: &Region, at: u64, slack: u64) -> u64 {
     let mut rows = region.elements();
     for size in region.sizes() {
         rows /= size;
@@ -21,7 +21,7 @@ pub(super) fn rounded(region: &Region, at: u64, slack: u64) -> u64 {
 
 /// Calls `found` with regions that together have the elements `start..limit` of a nonempty region,
 /// in row-major order: at most one for the middle and two for each dimension.
-pub(super) fn run(region: &Region, start: u64, limit: u64, found: &mut impl FnMut(Region)) {
+pub(super) fn each_part(region: &Region, start: u64, limit: u64, found: &mut impl FnMut(Region)) {
     if start >= limit {
         return;
     }
@@ -39,17 +39,17 @@ pub(super) fn run(region: &Region, start: u64, limit: u64, found: &mut impl FnMu
         let (head, tail) = (start.div_ceil(rows), limit / rows);
         if head > tail {
             // Both ends are in one row.
-            run(&row(tail), start - tail * rows, limit - tail * rows, found);
+            each_part(&row(tail), start - tail * rows, limit - tail * rows, found);
             return;
         }
         if !start.is_multiple_of(rows) {
-            run(&row(head - 1), start % rows, rows, found);
+            each_part(&row(head - 1), start % rows, rows, found);
         }
         if head < tail {
             found(region.with(dimension, head, tail));
         }
         if !limit.is_multiple_of(rows) {
-            run(&row(tail), 0, limit % rows, found);
+            each_part(&row(tail), 0, limit % rows, found);
         }
         return;
     }
@@ -84,7 +84,7 @@ mod tests {
         for start in 0..24_usize {
             for limit in start..=24 {
                 let (mut found, mut parts) = (Vec::new(), 0);
-                run(&region, start as u64, limit as u64, &mut |part| {
+                each_part(&region, start as u64, limit as u64, &mut |part| {
                     found.extend(elements(&part));
                     parts += 1;
                 });
@@ -98,7 +98,7 @@ mod tests {
     fn cuts_move_to_rows_that_are_near() {
         let region = Region::from(&TileBox::new([(0, 10), (0, 100)]).unwrap());
         let cuts = [(498, 2), (503, 2), (505, 5), (0, 0), (999, 1)]
-            .map(|(at, slack)| rounded(&region, at, slack));
+            .map(|(at, slack)| near_row_end(&region, at, slack));
         assert_eq!(cuts, [500, 503, 500, 0, 1000]);
     }
 }

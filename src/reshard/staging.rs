@@ -61,7 +61,7 @@ pub fn rounds(
                     (*piece, *filled) = (*piece + 1, 0);
                 }
                 let limit = elements.min(at + most - *filled);
-                let limit = match split::rounded(&transfer.region, limit, most / 4) {
+                let limit = match split::near_row_end(&transfer.region, limit, most / 4) {
                     near if near > at && near <= limit => near,
                     _ => limit,
                 };
@@ -71,7 +71,7 @@ pub fn rounds(
                     receives: Vec::new(),
                 });
                 let list = if sends { &mut round.sends } else { &mut round.receives };
-                split::run(&transfer.region, at, limit, &mut |region| {
+                split::each_part(&transfer.region, at, limit, &mut |region| {
                     list.push(Transfer { region, ..*transfer });
                 });
                 *filled += limit - at;

@@ -4,7 +4,7 @@ use super::{
     Sharding, ShardingError,
     error::rule,
     kind::{ShardGroup, ShardingKind, field},
-    mesh::{AxisRef, Mesh, Seen, iota, listed, product},
+    mesh::{AxisRef, CheckedAxes, Mesh, iota, listed, product},
     named::{Named, NamedAxes},
     tiling::{Ids, Subgroup, Tiling},
 };
@@ -173,7 +173,7 @@ fn named_sharding(proto: &NamedShardingProto) -> Result<Named> {
         return without_axes(proto, mesh);
     }
     let mesh = self::mesh(mesh)?;
-    let mut seen = Seen::new(&mesh);
+    let mut seen = CheckedAxes::new(&mesh);
     let mut dimensions = Vec::with_capacity(proto.dim_shardings.len());
     for (at, dimension) in proto.dim_shardings.iter().enumerate() {
         let path = field("dim_shardings").index(at).field("axes");
@@ -255,7 +255,7 @@ fn mesh(proto: &MeshProto) -> Result<Mesh> {
 
 fn axis_refs(
     mesh: &Mesh,
-    seen: &mut Seen<'_>,
+    seen: &mut CheckedAxes<'_>,
     path: &FieldPath,
     refs: &[AxisRefProto],
 ) -> Result<Vec<AxisRef>> {

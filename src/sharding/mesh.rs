@@ -18,7 +18,7 @@ pub(super) struct Mesh {
     pub(super) axes: Vec<(String, u64)>,
     /// The devices, row-major over the axes.
     pub(super) ids: Ids,
-    /// For each axis, the product of the sizes of later axes.
+    /// The product of the sizes of all later axes, by axis.
     strides: Vec<u64>,
 }
 
@@ -125,13 +125,13 @@ impl Mesh {
 }
 
 /// The references of one sharding so far. Each must be in its mesh, and no two may overlap.
-pub(super) struct Seen<'a> {
+pub(super) struct CheckedAxes<'a> {
     mesh: &'a Mesh,
     /// The spans of the references to each axis. They do not overlap, so there are at most 63.
     spans: Vec<Vec<(u64, u64)>>,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> CheckedAxes<'a> {
     pub(super) fn new(mesh: &'a Mesh) -> Self {
         Self { mesh, spans: vec![Vec::new(); mesh.axes.len()] }
     }

@@ -46,8 +46,8 @@ mod to_proto;
 
 pub use error::ShardingError;
 pub use kind::{NotWhole, Sharding};
-pub(crate) use placement::coordinates;
-pub use placement::{Holders, Placement};
+pub use placement::Placement;
+pub(crate) use placement::{Holders, coordinates};
 pub(crate) use ranges::Ranges;
 pub use region::Region;
 pub use text::parse_shardy;

@@ -42,7 +42,7 @@ enum Owners {
 
 /// The devices that hold a tile.
 #[derive(Clone, Copy, Debug)]
-pub struct Holders<'a> {
+pub(crate) struct Holders<'a> {
     placement: &'a Placement,
     tile: u64,
     len: u64,
@@ -267,15 +267,14 @@ impl Placement {
 impl Holders<'_> {
     /// Returns the number of holders.
     #[must_use]
-    #[expect(clippy::len_without_is_empty)] // there is at least one
-    pub fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
     /// Returns the holder at an index, which is below [`Holders::len`].
     #[must_use]
     #[expect(clippy::cast_possible_truncation)] // the tiles of boxes are listed
-    pub fn get(&self, at: u64) -> u64 {
+    pub(crate) fn get(&self, at: u64) -> u64 {
         match &self.placement.holders {
             Owners::Grid { copies, order, ids } => {
                 let position = order.at(self.tile * copies + at);
