@@ -118,7 +118,7 @@ fn program(args: &ExplainArgs, requested: Option<Module>) -> Result<(), Failure>
         }
         picture = picture.element(index);
     }
-    let page = || Ok(picture.html(&Target::webgpu())?);
+    let page = || Ok(picture.html(&Target::webgpu()).map_err(Error::from)?);
     write(&args.files, |width| picture.terminal(width), || picture.svg(), page)
 }
 

@@ -83,7 +83,7 @@ impl<'a> ProgramPicture<'a> {
             }
             let _ = writeln!(text, "{}", self.title(result));
             wrapped(&mut text, &self.size(result), width);
-            self.drawn(
+            self.with_grids(
                 result,
                 MAX_ROWS,
                 |cell| (width - 12) / (cell + 2),
@@ -108,7 +108,7 @@ impl<'a> ProgramPicture<'a> {
 
     /// Makes the grids of a result. `columns` returns the number of columns for a width of cells in
     /// characters.
-    pub(super) fn drawn<T>(
+    pub(super) fn with_grids<T>(
         &self,
         result: usize,
         rows: usize,

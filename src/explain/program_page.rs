@@ -14,8 +14,7 @@ use super::{
     sentences::count,
 };
 use crate::{
-    error::Error,
-    program::{BufferId, Program},
+    program::{BufferId, Program, ProgramError},
     schedule::Target,
     wgsl::Kernel,
 };
@@ -40,7 +39,7 @@ impl ProgramPicture<'_> {
     /// # Errors
     ///
     /// Returns an error if the target's limits are too low.
-    pub fn html(&self, target: &Target) -> Result<String, Error> {
+    pub fn html(&self, target: &Target) -> Result<String, ProgramError> {
         Ok(document(&self.content(target)?, &self.below(target)?, &SCRIPTS))
     }
 
@@ -50,7 +49,7 @@ impl ProgramPicture<'_> {
     /// # Errors
     ///
     /// Returns an error if the target's limits are too low.
-    pub fn content(&self, target: &Target) -> Result<Content, Error> {
+    pub fn content(&self, target: &Target) -> Result<Content, ProgramError> {
         let program = self.ways.program();
         let kernels = program.compile(target)?;
         let steps = self.steps();
@@ -101,7 +100,7 @@ impl ProgramPicture<'_> {
     /// # Errors
     ///
     /// Returns an error if the target's limits are too low.
-    pub fn below(&self, target: &Target) -> Result<String, Error> {
+    pub fn below(&self, target: &Target) -> Result<String, ProgramError> {
         let program = self.ways.program();
         let kernels = program.compile(target)?;
         let below = html! {
@@ -189,7 +188,7 @@ fn run(
     kernels: &[Kernel],
     steps: &[usize],
     results: &[usize],
-) -> Result<Option<Json>, Error> {
+) -> Result<Option<Json>, ProgramError> {
     let numbers = |count: usize, value: fn(usize) -> BufferId| (0..count).map(value);
     let values: Vec<BufferId> = numbers(program.parameters().len(), BufferId::Parameter)
         .chain(numbers(program.constants().len(), BufferId::Constant))

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{
     colour::Colour,
     flows::{self, Flows},
-    shards::{Map, View, listed},
+    shards::{TileMap, View, listed},
     terminal::{MAX_ROWS, wrapped},
 };
 use crate::reshard::ReshardPlan;
@@ -68,7 +68,12 @@ impl<'a> ReshardPicture<'a> {
                 {
                     text.push('\n');
                     wrapped(&mut text, &format!("{word} {name}"), width);
-                    map(&mut text, &Map::new(placement, &view, [MAX_ROWS, columns]), &view, &flows);
+                    map(
+                        &mut text,
+                        &TileMap::new(placement, &view, [MAX_ROWS, columns]),
+                        &view,
+                        &flows,
+                    );
                 }
             }
         }
@@ -107,7 +112,7 @@ impl<'a> ReshardPicture<'a> {
 const CELL: usize = 8;
 
 /// Draws the array with the devices of its tiles.
-fn map(text: &mut String, map: &Map<'_>, view: &View, flows: &Flows) {
+fn map(text: &mut String, map: &TileMap<'_>, view: &View, flows: &Flows) {
     let [rows, columns] = &map.strips;
     let along = |dimension: Option<usize>, way: &str| {
         dimension.map(|dimension| format!("d{dimension} {way}"))

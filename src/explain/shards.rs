@@ -1,4 +1,4 @@
-//! [`Map`]: the whole array with the tiles of one side of a reshard, in one or more planes.
+//! [`TileMap`]: the whole array with the tiles of one side of a reshard, in one or more planes.
 
 use crate::{
     reshard::ReshardPlan,
@@ -40,7 +40,7 @@ pub(super) struct Strip {
 }
 
 /// The array with the tiles of one side.
-pub(super) struct Map<'a> {
+pub(super) struct TileMap<'a> {
     placement: &'a Placement,
     view: &'a View,
     /// The rows and the columns.
@@ -93,7 +93,7 @@ impl View {
     }
 }
 
-impl<'a> Map<'a> {
+impl<'a> TileMap<'a> {
     pub(super) fn new(placement: &'a Placement, view: &'a View, most: [usize; 2]) -> Self {
         let strips = |dimension: Option<usize>, most: usize| match dimension {
             Some(dimension) => strips(placement, dimension, view.sizes[dimension], most),

@@ -8,7 +8,7 @@ pub(super) struct MemoryLine {
     /// The first place.
     pub(super) start: u64,
     /// The contents of these places.
-    pub(super) places: Vec<Holds>,
+    pub(super) places: Vec<PlaceContent>,
     /// The reason that this line is shown if others are not.
     pub(super) note: String,
     /// The number of hidden places between the previous line and this one.
@@ -17,7 +17,7 @@ pub(super) struct MemoryLine {
 
 /// The content of a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Holds {
+pub(super) enum PlaceContent {
     /// The element of this index.
     Element(Vec<u64>),
     /// Padding, a gap or a tail.
@@ -26,7 +26,7 @@ pub(super) enum Holds {
     Unknown,
 }
 
-impl Holds {
+impl PlaceContent {
     /// Returns the content of `place`.
     pub(super) fn at(descriptor: &StrideDescriptor, place: u64) -> Self {
         match descriptor.index(place) {
@@ -61,7 +61,7 @@ pub(super) fn strip(descriptor: &StrideDescriptor, width: usize, height: usize) 
         return (0..places.div_ceil(line))
             .map(|number| {
                 let start = number * line;
-                made(descriptor, start, line.min(places - start), String::new(), 0)
+                line_of(descriptor, start, line.min(places - start), String::new(), 0)
             })
             .collect();
     }
@@ -85,25 +85,25 @@ pub(super) fn strip(descriptor: &StrideDescriptor, width: usize, height: usize) 
     for (start, note) in starts {
         let start = start / byte * byte;
         if start >= next {
-            lines.push(made(descriptor, start, line.min(places - start), note, start - next));
+            lines.push(line_of(descriptor, start, line.min(places - start), note, start - next));
             next = start + line.min(places - start);
         }
     }
     let start = next.max(places.saturating_sub(line).next_multiple_of(byte));
     if start < places {
-        lines.push(made(descriptor, start, places - start, "the end".into(), start - next));
+        lines.push(line_of(descriptor, start, places - start, "the end".into(), start - next));
     }
     lines
 }
 
-fn made(
+fn line_of(
     descriptor: &StrideDescriptor,
     start: u64,
     count: u64,
     note: String,
     hidden: u64,
 ) -> MemoryLine {
-    let places = (start..start + count).map(|place| Holds::at(descriptor, place)).collect();
+    let places = (start..start + count).map(|place| PlaceContent::at(descriptor, place)).collect();
     MemoryLine { start, places, note, hidden }
 }
 
@@ -152,7 +152,7 @@ mod tests {
                 assert_eq!(line.start, next + line.hidden, "{text}");
                 for (place, holds) in (line.start..).zip(&line.places) {
                     next = place + 1;
-                    if let Holds::Element(index) = holds {
+                    if let PlaceContent::Element(index) = holds {
                         assert_eq!(descriptor.offset(index), Ok(place), "{text}");
                         elements += 1;
                     }
@@ -187,7 +187,7 @@ mod tests {
         let lines = strip(&lower("f32[2,3]{0,1:PAD(3,5,zero)}"), 10, 4);
         let text: Vec<String> = lines
             .iter()
-            .map(|l| l.places.iter().map(Holds::label).collect::<Vec<_>>().join(" "))
+            .map(|l| l.places.iter().map(PlaceContent::label).collect::<Vec<_>>().join(" "))
             .collect();
         assert_eq!(text, ["0,0 1,0 · 0,1 1,1 · 0,2 1,2 ·", "· · · · · ·"]);
     }

@@ -10,7 +10,7 @@ use super::{
     paint::Paint,
     sentences::Sentences,
     shown::Item,
-    strip::{Holds, MemoryLine, byte, strip},
+    strip::{MemoryLine, PlaceContent, byte, strip},
 };
 use crate::stride::StrideDescriptor;
 
@@ -53,7 +53,7 @@ pub fn terminal(picture: &Picture<'_>, width: usize) -> String {
         let first = if all { String::new() } else { format!("the first {}, ", run.len()) };
         let _ = writeln!(text, "MOVES, {first}in the order that they are written");
         for (to, from) in run {
-            let label = |descriptor, place| Holds::at(descriptor, place).label();
+            let label = |descriptor, place| PlaceContent::at(descriptor, place).label();
             let _ = writeln!(
                 text,
                 "  place {from} ({}) goes to {to} ({})",
@@ -232,7 +232,7 @@ fn memory(text: &mut String, descriptor: &StrideDescriptor, width: usize) {
             let bar = if byte > 1 && place % byte == 0 { "│" } else { " " };
             let (style, dim) =
                 (Colour::of(place, places).terminal(), anstyle::Style::new().dimmed());
-            let style = if *holds == Holds::Padding { dim } else { style };
+            let style = if *holds == PlaceContent::Padding { dim } else { style };
             let _ = write!(text, "{bar}{style}{:>1$}{style:#}", holds.label(), cell - 1);
         }
         if !note.is_empty() {

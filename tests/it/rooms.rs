@@ -23,8 +23,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "explain",
         &[
-            "error", "shape", "stride", "window", "nest", "schedule", "wgsl", "program",
-            "sharding", "reshard", "xla",
+            "shape", "stride", "window", "nest", "schedule", "wgsl", "program", "sharding",
+            "reshard", "xla",
         ],
     ),
     ("schedule", &["shape", "nest"]),

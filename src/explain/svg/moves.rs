@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::scene::{CELL, LINE, SvgPart, cell, cell_width, text_width};
 use crate::{
-    explain::{colour::Colour, movement::Move, strip::Holds},
+    explain::{colour::Colour, movement::Move, strip::PlaceContent},
     stride::StrideDescriptor,
 };
 
@@ -78,7 +78,8 @@ fn row(descriptor: &StrideDescriptor, mut coloured: Vec<(u64, Colour)>, width: u
     coloured.sort_by_key(|&(place, _)| place);
     coloured.dedup_by_key(|&mut (place, _)| place);
     let places: Vec<u64> = coloured.iter().map(|&(place, _)| place).collect();
-    let holds: Vec<Holds> = places.iter().map(|&place| Holds::at(descriptor, place)).collect();
+    let holds: Vec<PlaceContent> =
+        places.iter().map(|&place| PlaceContent::at(descriptor, place)).collect();
     let longest = holds.iter().map(|holds| holds.label().len()).max().unwrap_or(1);
     let digits = places.last().map_or(1, |last| last.to_string().len());
     let wide = cell_width(longest.max(digits));

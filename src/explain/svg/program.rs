@@ -55,7 +55,7 @@ impl ProgramPicture<'_> {
         result: usize,
         draw: impl FnOnce(&ResultDrawing<'_>) -> T,
     ) -> Option<T> {
-        self.drawn(result, MAX_ROWS, |label| (WIDTH - 90) / cell_width(label), draw)
+        self.with_grids(result, MAX_ROWS, |label| (WIDTH - 90) / cell_width(label), draw)
     }
 }
 

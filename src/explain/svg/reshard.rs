@@ -12,7 +12,7 @@ use crate::{
         colour::Colour,
         flows::Flows,
         reshard::ReshardPicture,
-        shards::{Map, Strip, View, listed, shown},
+        shards::{Strip, TileMap, View, listed, shown},
     },
     sharding::Holders,
 };
@@ -81,7 +81,7 @@ impl ReshardPicture<'_> {
                 let most = [view.most_strips(); 2];
                 sides
                     .map(|((placement, word), name)| {
-                        let map = Map::new(placement, &view, most);
+                        let map = TileMap::new(placement, &view, most);
                         let words = paragraph(&format!("{word}: {name}"), SIDE + 60, "s h");
                         column(vec![words, side(&map, &view, &flows)], 6)
                     })
@@ -105,7 +105,7 @@ impl ReshardPicture<'_> {
 }
 
 /// Draws the array with the tiles of one side, in planes.
-fn side(map: &Map<'_>, view: &View, flows: &Flows) -> SvgPart {
+fn side(map: &TileMap<'_>, view: &View, flows: &Flows) -> SvgPart {
     let several = map.planes.len() > 1;
     let width = if several { (SIDE - GAP) / 2 } else { SIDE };
     let mut planes: Vec<SvgPart> =
@@ -117,7 +117,7 @@ fn side(map: &Map<'_>, view: &View, flows: &Flows) -> SvgPart {
 }
 
 /// Draws one plane, to scale if all strips stay visible.
-fn plane(map: &Map<'_>, view: &View, flows: &Flows, plane: &[Strip], width: usize) -> SvgPart {
+fn plane(map: &TileMap<'_>, view: &View, flows: &Flows, plane: &[Strip], width: usize) -> SvgPart {
     let size = |dimension: Option<usize>| dimension.map_or(1, |dimension| view.sizes[dimension]);
     let [rows, columns] = &map.strips;
     let (down, across) = (size(view.down), size(view.across));

@@ -6,7 +6,7 @@ use super::scene::{CELL, LINE, SvgPart, cell, cell_width, stroke, text_width};
 use crate::{
     explain::{
         colour::Colour,
-        strip::{Holds, byte, strip},
+        strip::{PlaceContent, byte, strip},
     },
     stride::StrideDescriptor,
 };
@@ -45,7 +45,7 @@ pub(super) fn draw(descriptor: &StrideDescriptor, followed: &[u64], width: usize
         drawn.push(html! {
             text.e.m x=(margin - 6) y=(y + 16) { (line.start) }
             @for ((number, holds), place) in line.places.iter().enumerate().zip(line.start..) {
-                @let colour = (*holds != Holds::Padding).then(|| Colour::of(place, places));
+                @let colour = (*holds != PlaceContent::Padding).then(|| Colour::of(place, places));
                 (cell([x(number), y], wide, &holds.label(), colour, &format!("offset {place}")))
             }
             @if byte > 1 {
