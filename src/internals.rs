@@ -2,9 +2,9 @@
 
 // `tests/it/blocks.rs` reads every unit that a block moves.
 pub use crate::schedule::{
-    block::{Block, Run, Side},
-    numbering::Lane,
-    seam::{Seam, Start},
+    block::{Block, BlockAxis, Run},
+    numbering::BlockDigit,
+    seam::{RowAlignment, Seam},
 };
 
 // `tests/it/blocks.rs` and `tests/it/checker` look at the blocks of candidates and schedules.

@@ -1,4 +1,4 @@
-//! [`Accesses`]: how the accesses of neighbouring invocations lie beside each other, and what they touch together.
+//! [`Accesses`]: the accesses of neighbouring invocations, and the lines and sectors that they touch.
 
 use smallvec::SmallVec;
 
@@ -8,7 +8,7 @@ const LINE_BYTES: u64 = 128;
 pub(super) const SECTOR_BYTES: u64 = 32;
 
 /// A number of places, and the bytes from one to the next.
-pub(super) type Steps = (u64, u64);
+pub(super) type Progression = (u64, u64);
 
 /// The accesses of an invocation to one side, and how those of others lie beside them.
 pub(super) struct Accesses {
@@ -20,9 +20,9 @@ pub(super) struct Accesses {
     /// Bytes at each place.
     pub(super) unit: u64,
     /// The units of an invocation that share sectors with each other.
-    pub(super) inside: SmallVec<[Steps; 4]>,
+    pub(super) inside: SmallVec<[Progression; 4]>,
     /// The digits of an invocation's number, the fastest first.
-    pub(super) outside: SmallVec<[Steps; 8]>,
+    pub(super) outside: SmallVec<[Progression; 8]>,
     /// Invocations that share sectors with each other: those whose loads one cache keeps, or those that store together.
     pub(super) together: u64,
     /// Bytes that all places are a multiple of, beside those steps.
@@ -38,7 +38,7 @@ impl Accesses {
     /// Hundredths of a byte that what one place holds takes, with its share of what comes in the same sectors and is not used.
     pub(super) fn fetched(&self) -> u64 {
         let shared = first_lanes(&self.outside, self.together);
-        let mut steps: SmallVec<[Steps; 12]> = shared.collect();
+        let mut steps: SmallVec<[Progression; 12]> = shared.collect();
         let cut = self.outside.iter().zip(&steps).filter(|(whole, part)| whole.0 > part.0);
         let mut align =
             cut.fold(self.align, |align, (_, part)| gcd(align, part.0.saturating_mul(part.1)));
@@ -63,14 +63,17 @@ impl Accesses {
 }
 
 /// Lines that these steps touch together.
-pub(super) fn lines(steps: impl Iterator<Item = Steps>) -> u64 {
+pub(super) fn lines(steps: impl Iterator<Item = Progression>) -> u64 {
     steps
         .map(|(extent, distance)| (extent * distance.min(LINE_BYTES)).div_ceil(LINE_BYTES).max(1))
         .product()
 }
 
 /// The digits that number the first `lanes` invocations, cut to those.
-pub(super) fn first_lanes(digits: &[Steps], mut lanes: u64) -> impl Iterator<Item = Steps> {
+pub(super) fn first_lanes(
+    digits: &[Progression],
+    mut lanes: u64,
+) -> impl Iterator<Item = Progression> {
     digits.iter().map(move |&(extent, distance)| {
         let extent = extent.min(lanes);
         lanes = (lanes / extent).max(1);
@@ -81,7 +84,7 @@ pub(super) fn first_lanes(digits: &[Steps], mut lanes: u64) -> impl Iterator<Ite
 #[cfg(test)]
 impl Accesses {
     /// One access of so many bytes, every sector of which is shared.
-    pub(super) fn of(bytes: u64, inside: &[Steps], outside: &[Steps]) -> Self {
+    pub(super) fn of(bytes: u64, inside: &[Progression], outside: &[Progression]) -> Self {
         let (inside, outside) = (inside.into(), outside.into());
         Self {
             count: 1,
@@ -103,13 +106,13 @@ mod tests {
     use super::*;
 
     /// Every place that the steps reach.
-    fn places(steps: &[Steps]) -> Vec<u64> {
+    fn places(steps: &[Progression]) -> Vec<u64> {
         steps.iter().fold(vec![0], |places, &(extent, distance)| {
             places.iter().flat_map(|place| (0..extent).map(move |n| place + n * distance)).collect()
         })
     }
 
-    /// Pieces of memory of `size` bytes that `bytes` from each place on touch.
+    /// RowSegments of memory of `size` bytes that `bytes` from each place on touch.
     fn touched(places: &[u64], bytes: u64, size: u64) -> u64 {
         let pieces = |place: &u64| place / size..(place + bytes).div_ceil(size);
         places.iter().flat_map(pieces).collect::<HashSet<_>>().len() as u64
@@ -128,7 +131,7 @@ mod tests {
             (4, &[(3, 0), (64, 4)]),
         ] {
             for lanes in [8, 32] {
-                let first: Vec<Steps> = first_lanes(outside, lanes).collect();
+                let first: Vec<Progression> = first_lanes(outside, lanes).collect();
                 let expected = touched(&places(&first), bytes, LINE_BYTES);
                 assert_eq!(Accesses::of(bytes, &[], outside).lines(lanes), expected, "{outside:?}");
             }
@@ -150,7 +153,7 @@ mod tests {
             (1, &[(4, 1), (8, 256)], &[(64, 4)]),
             (4, &[(1, 6)], &[(1024, 8)]),
         ] {
-            let steps: Vec<Steps> = outside.iter().chain(inside).copied().collect();
+            let steps: Vec<Progression> = outside.iter().chain(inside).copied().collect();
             let places = places(&steps);
             let sectors = touched(&places, bytes, SECTOR_BYTES) * SECTOR_BYTES;
             let given = Accesses::of(bytes, inside, outside).fetched();
@@ -170,7 +173,7 @@ mod tests {
             (4, &[(2, 4), (64, 1028)], 4),
         ] {
             let given = Accesses { together: 32, ..Accesses::of(bytes, &[], outside) }.fetched();
-            let first: Vec<Steps> = first_lanes(outside, 32).take(1).collect();
+            let first: Vec<Progression> = first_lanes(outside, 32).take(1).collect();
             let places = places(&first);
             let starts = (0..SECTOR_BYTES).step_by(usize::try_from(align).unwrap());
             let count = starts.clone().count() as u64 * places.len() as u64;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::{CostModel, load::Load, numbering::Patch, seam::Start};
-use crate::nest::{Affine, Bounds, CopyNest, Guard, Interleaved, SOURCE_DISTANCE, Value, tile};
+use super::{CostModel, load::Load, numbering::BlockOrder, seam::RowAlignment};
+use crate::nest::{Affine, Bounds, CopyNest, Guard, SOURCE_DISTANCE, Value, Interleaved, tile};
 
 /// The units that one invocation moves: a box of the walk.
 ///
@@ -38,17 +38,17 @@ use crate::nest::{Affine, Bounds, CopyNest, Guard, Interleaved, SOURCE_DISTANCE,
 pub struct Block {
     pub(super) nest: Arc<CopyNest>,
     pub(super) tiled: Box<CopyNest>,
-    pub(super) sides: SmallVec<[Side; 8]>,
+    pub(super) axes: SmallVec<[BlockAxis; 8]>,
     /// How many axes, the innermost, the run of the destination goes along.
     pub(super) run_axes: usize,
-    pub(super) start: Start,
+    pub(super) row_alignment: RowAlignment,
     /// Steps of the run's outermost axis from one whole access to the next.
-    pub(super) whole: u64,
+    pub(super) steps_per_access: u64,
     /// Whether the last block of a row has an access of those rows only that begin early enough.
     pub(super) cuts_rows: bool,
     pub(super) store: u64,
     pub(super) load: Load,
-    pub(super) patch: Patch,
+    pub(super) order: BlockOrder,
     pub(super) rounds: u64,
     /// The source of each turn, where several take turns inside the block; else none.
     turns: SmallVec<[usize; 4]>,
@@ -56,7 +56,7 @@ pub struct Block {
 
 /// What a block takes of one axis of the nest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Side {
+pub struct BlockAxis {
     /// Steps that a block takes.
     pub steps: u64,
     /// Steps that all blocks take together: the whole axis, but for what belongs to seams.
@@ -71,7 +71,7 @@ pub struct Side {
     pub dst_stride: u64,
 }
 
-impl Side {
+impl BlockAxis {
     /// Blocks along the axis.
     pub(crate) fn count(&self) -> u64 {
         self.covered.div_ceil(self.steps)
@@ -90,7 +90,7 @@ pub struct Run {
     /// Its first access, from that of the block.
     pub place: u64,
     /// The step along each axis of the nest that it stands at.
-    pub at: SmallVec<[u64; 8]>,
+    pub steps: SmallVec<[u64; 8]>,
     /// The source's offset of its first unit, from that of the block.
     pub src: i64,
     /// Whether the last block of a row is without it.
@@ -107,15 +107,15 @@ impl Block {
         nest: &Arc<CopyNest>,
         steps: &[u64],
         run_axes: usize,
-        patch: Patch,
+        order: BlockOrder,
         model: &CostModel,
         align: u64,
     ) -> Option<Self> {
         let mut tiled = Box::new(CopyNest::clone(nest));
-        let mut sides: SmallVec<[Side; 8]> = nest
+        let mut axes: SmallVec<[BlockAxis; 8]> = nest
             .axes()
             .zip(steps)
-            .map(|(axis, &steps)| Side {
+            .map(|(axis, &steps)| BlockAxis {
                 steps,
                 covered: axis.extent,
                 number: 0,
@@ -125,7 +125,7 @@ impl Block {
             })
             .collect();
         let mut number = 0;
-        for side in &mut sides {
+        for side in &mut axes {
             side.number = number;
             if side.steps > 1 {
                 tile(&mut tiled, number, side.steps)?;
@@ -135,25 +135,24 @@ impl Block {
             number += 1;
         }
         let load = Load { units: 1, count: 0, is_shifted: false };
-        let start = Start::AtOnce;
         let nest = Arc::clone(nest);
         let mut block = Self {
             nest,
             tiled,
-            sides,
+            axes,
             run_axes,
-            start,
-            whole: 1,
+            row_alignment: RowAlignment::Aligned,
+            steps_per_access: 1,
             cuts_rows: false,
             store: 1,
             load,
-            patch,
+            order,
             rounds: 1,
             turns: smallvec![],
         };
         block.place_stores(align)?;
-        let is_backwards = |side: &Side| side.is_ragged() && side.src_stride < 0;
-        if block.sides.iter().any(is_backwards) || !block.can_vary() {
+        let is_backwards = |side: &BlockAxis| side.is_ragged() && side.src_stride < 0;
+        if block.axes.iter().any(is_backwards) || !block.can_vary() {
             return None;
         }
         block.choose_load(model);
@@ -162,12 +161,8 @@ impl Block {
 
     /// The same block of `nest`, of which this is one of the [`Interleaved`] nest; `None` where not all turns are in it, or where it
     /// leaves words to gather.
-    pub(super) fn with_sources(
-        mut self,
-        nest: &Arc<CopyNest>,
-        interleaved: &Interleaved,
-    ) -> Option<Self> {
-        let side = self.sides[interleaved.axis];
+    pub(super) fn with_sources(mut self, nest: &Arc<CopyNest>, interleaved: &Interleaved) -> Option<Self> {
+        let side = self.axes[interleaved.axis];
         if side.steps != nest.extents()[interleaved.axis] || self.seam().is_some() {
             return None;
         }
@@ -193,7 +188,7 @@ impl Block {
         };
         let mut varying = self.varying_guards().peekable();
         varying.peek().is_none()
-            || self.sides.iter().all(|side| !side.is_ragged())
+            || self.axes.iter().all(|side| !side.is_ragged())
                 && self
                     .nest
                     .dst_units()
@@ -241,7 +236,7 @@ impl Block {
 
     /// Whether blocks read more than they move: the last one along an axis that is no multiple of its steps, or one that guards divide.
     pub(crate) fn reads_more(&self) -> bool {
-        self.cuts_rows || self.sides.iter().any(Side::is_ragged) || self.word_guards().is_some()
+        self.cuts_rows || self.axes.iter().any(BlockAxis::is_ragged) || self.word_guards().is_some()
     }
 
     /// What the steps inside a block add to a form: for each unit of a run of the destination, beside what its run adds.
@@ -250,8 +245,8 @@ impl Block {
     }
 
     /// What the steps of a run add up to at each of its units, where a step along an axis counts `of` its side.
-    fn along_run(&self, of: impl Fn(&Side) -> i64) -> Vec<i64> {
-        self.sides[self.sides.len() - self.run_axes..].iter().fold(vec![0], |units, side| {
+    fn along_run(&self, of: impl Fn(&BlockAxis) -> i64) -> Vec<i64> {
+        self.axes[self.axes.len() - self.run_axes..].iter().fold(vec![0], |units, side| {
             let weight = of(side);
             let steps = |unit| (0..side.steps.cast_signed()).map(move |n| unit + n * weight);
             units.into_iter().flat_map(steps).collect()
@@ -260,7 +255,7 @@ impl Block {
 
     /// What the steps inside a block add to a form, for each unit that an access of a run stores.
     pub(crate) fn steps_in(&self, form: &Affine, run: &Run, access: u64) -> Vec<i64> {
-        let outer = self.sides[..self.sides.len() - self.run_axes].iter().zip(&run.at);
+        let outer = self.axes[..self.axes.len() - self.run_axes].iter().zip(&run.steps);
         let of_run: i64 = outer
             .filter_map(|(side, at)| {
                 Some(form.weight(Value::Axis(side.inside?)) * at.cast_signed())
@@ -273,7 +268,7 @@ impl Block {
 
     /// The least and the greatest part that the steps inside a block have in a form.
     pub(crate) fn inside(&self, form: &Affine) -> (i64, i64) {
-        let parts = self.sides.iter().filter_map(|side| {
+        let parts = self.axes.iter().filter_map(|side| {
             Some(form.weight(Value::Axis(side.inside?)) * (side.steps.cast_signed() - 1))
         });
         parts.fold((0, 0), |(low, high), part| (low + part.min(0), high + part.max(0)))
@@ -294,9 +289,9 @@ impl Block {
     /// The runs of the destination, in order.
     #[must_use]
     pub fn runs(&self) -> Vec<Run> {
-        let outer = self.sides.len() - self.run_axes;
-        let mut all = vec![(0, smallvec![0; self.sides.len()], 0)];
-        for (axis, side) in self.sides[..outer].iter().enumerate() {
+        let outer = self.axes.len() - self.run_axes;
+        let mut all = vec![(0, smallvec![0; self.axes.len()], 0)];
+        for (axis, side) in self.axes[..outer].iter().enumerate() {
             let longer = |(place, at, src): (u64, SmallVec<[u64; 8]>, i64)| {
                 (0..side.steps).map(move |step| {
                     let mut at = at.clone();
@@ -308,18 +303,21 @@ impl Block {
                 all = all.into_iter().flat_map(longer).collect();
             }
         }
-        let first = self.sides[self.outermost_of_run()];
+        let first = self.axes[self.outermost_of_run()];
         let extent = self.nest.extents()[self.outermost_of_run()];
-        let run = |(place, at, src): (u64, SmallVec<[u64; 8]>, i64)| {
-            let lead = match self.start {
-                Start::Fixed => (self.whole - place / first.dst_stride % self.whole) % self.whole,
+        let run = |(place, steps, src): (u64, SmallVec<[u64; 8]>, i64)| {
+            let lead = match self.row_alignment {
+                RowAlignment::Fixed => {
+                    (self.steps_per_access - place / first.dst_stride % self.steps_per_access)
+                        % self.steps_per_access
+                }
                 _ => 0,
             };
             Run {
                 place: (place + lead * first.dst_stride) / self.store,
-                at,
+                steps,
                 src: src + lead.cast_signed() * first.src_stride,
-                is_cut: self.cuts_rows && lead > extent % self.whole,
+                is_cut: self.cuts_rows && lead > extent % self.steps_per_access,
             }
         };
         all.into_iter().map(run).collect()
@@ -345,31 +343,31 @@ impl Block {
 
     /// What a block takes of each axis of the nest.
     #[must_use]
-    pub fn sides(&self) -> &[Side] {
-        &self.sides
+    pub fn axes(&self) -> &[BlockAxis] {
+        &self.axes
     }
 
     /// The axis that a run of the destination takes part of; those inside it are taken whole.
     #[must_use]
     pub fn outermost_of_run(&self) -> usize {
-        self.sides.len() - self.run_axes.max(1)
+        self.axes.len() - self.run_axes.max(1)
     }
 
     /// Units of the destination from one step of the run's outermost axis to the next.
     pub(super) fn run_stride(&self) -> u64 {
-        self.sides[self.outermost_of_run()].dst_stride
+        self.axes[self.outermost_of_run()].dst_stride
     }
 
     /// Units of a run of the destination.
     #[must_use]
     pub fn rows(&self) -> u64 {
-        self.sides[self.sides.len() - self.run_axes..].iter().map(|side| side.steps).product()
+        self.axes[self.axes.len() - self.run_axes..].iter().map(|side| side.steps).product()
     }
 
     /// Runs of the destination.
     #[must_use]
     pub fn width(&self) -> u64 {
-        self.sides[..self.sides.len() - self.run_axes].iter().map(|side| side.steps).product()
+        self.axes[..self.axes.len() - self.run_axes].iter().map(|side| side.steps).product()
     }
 
     /// Units that one access of the source takes.
@@ -391,7 +389,7 @@ impl Block {
 
     /// Whether words of the source become words of the destination as they are.
     pub(crate) fn moves_words(&self) -> bool {
-        let inner = self.sides[self.sides.len() - 1];
+        let inner = self.axes[self.axes.len() - 1];
         let word = u64::from((32 / self.nest.dst_bits()).max(1));
         self.nest.src_bits() == self.nest.dst_bits()
             && inner.src_stride == 1
@@ -406,19 +404,20 @@ impl Block {
 
     /// Where the blocks of a row start.
     #[must_use]
-    pub fn start(&self) -> Start {
-        self.start
+    pub fn row_alignment(&self) -> RowAlignment {
+        self.row_alignment
     }
 
     /// Steps of the run's outermost axis from one whole access to the next.
     #[must_use]
-    pub fn whole(&self) -> u64 {
-        self.whole
+    pub fn steps_per_access(&self) -> u64 {
+        self.steps_per_access
     }
 
     /// Whether the last accesses may pass the ends of the images: then bindings are whole accesses.
     pub(crate) fn may_pass_ends(&self) -> bool {
-        self.start != Start::AtOnce && self.store * u64::from(self.nest.dst_bits()) > 32
+        self.row_alignment != RowAlignment::Aligned
+            && self.store * u64::from(self.nest.dst_bits()) > 32
     }
 
     /// The source's offset of a block's first unit.
@@ -429,9 +428,11 @@ impl Block {
 
     /// The greatest source's offset of the first unit of a block, or more than that.
     pub(crate) fn last_src(&self) -> i64 {
-        let run = self.sides[self.outermost_of_run()];
-        let lead = match self.start {
-            Start::Computed => (self.whole.cast_signed() - 1) * run.src_stride.max(0),
+        let run = self.axes[self.outermost_of_run()];
+        let lead = match self.row_alignment {
+            RowAlignment::Computed => {
+                (self.steps_per_access.cast_signed() - 1) * run.src_stride.max(0)
+            }
             _ => 0,
         };
         self.bounds().of(&self.src()).1 + lead
@@ -440,7 +441,7 @@ impl Block {
     /// Bounds of forms of the tiled nest at the first units of all blocks.
     fn bounds(&self) -> Bounds {
         let mut axes: SmallVec<[(i64, i64); 8]> = smallvec![(0, 0); self.tiled.extents().len()];
-        for side in &self.sides {
+        for side in &self.axes {
             axes[side.number].1 = side.count().cast_signed() - 1;
         }
         Bounds::of_box(&self.tiled, axes)
@@ -448,8 +449,8 @@ impl Block {
 
     /// A form of the tiled nest at the first unit of a block.
     pub(crate) fn at_first(&self, form: &Affine) -> Affine {
-        let alone = self.sides.iter().filter(|side| side.count() == 1).map(|side| side.number);
-        let zero = self.sides.iter().filter_map(|side| side.inside).chain(alone);
+        let alone = self.axes.iter().filter(|side| side.count() == 1).map(|side| side.number);
+        let zero = self.axes.iter().filter_map(|side| side.inside).chain(alone);
         let mut first = form.clone();
         for axis in zero {
             first.substitute(Value::Axis(axis), &Affine::default());
@@ -460,6 +461,6 @@ impl Block {
     /// Number of blocks.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.sides.iter().map(Side::count).product()
+        self.axes.iter().map(BlockAxis::count).product()
     }
 }

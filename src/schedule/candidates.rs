@@ -5,14 +5,14 @@ use std::{fmt, sync::Arc};
 use smallvec::{SmallVec, smallvec};
 
 use super::{
-    AdapterKind, Block, Pieces, Start, Strategy, Target,
+    AdapterKind, Block, RowAlignment, RowSegments, Strategy, Target,
     accesses::SECTOR_BYTES,
     cost,
     load::accesses,
-    numbering::Patch,
+    numbering::BlockOrder,
     steps::{run_of, source_order, take},
 };
-use crate::nest::{CopyAxis, CopyNest, Interleaved, Value, gcd, interleaved};
+use crate::nest::{ACCESS_BYTES, CopyAxis, CopyNest, Value, Interleaved, gcd, interleaved};
 
 /// One way to run a nest, and what the cost model expects of it.
 ///
@@ -37,7 +37,7 @@ pub struct Candidate {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Body {
     Block(Box<Block>),
-    Pieces(Box<Pieces>),
+    Segments(Box<RowSegments>),
     Nest(Arc<CopyNest>),
 }
 
@@ -45,7 +45,7 @@ impl Body {
     pub(super) fn nest(&self) -> &CopyNest {
         match self {
             Self::Block(block) => block.nest(),
-            Self::Pieces(pieces) => &pieces.nest,
+            Self::Segments(segments) => &segments.nest,
             Self::Nest(nest) => nest,
         }
     }
@@ -53,40 +53,40 @@ impl Body {
     pub(super) fn block(&self) -> Option<&Block> {
         match self {
             Self::Block(block) => Some(block),
-            Self::Pieces(_) | Self::Nest(_) => None,
+            Self::Segments(_) | Self::Nest(_) => None,
         }
     }
 
-    pub(super) fn pieces(&self) -> Option<&Pieces> {
+    pub(super) fn segments(&self) -> Option<&RowSegments> {
         match self {
-            Self::Pieces(pieces) => Some(pieces),
+            Self::Segments(segments) => Some(segments),
             Self::Block(_) | Self::Nest(_) => None,
         }
     }
 }
 
 impl Candidate {
-    /// Of a block, in the patch of least cost.
+    /// Of a block, in the order of least cost.
     fn of_block(
         strategy: Strategy,
         reason: &'static str,
         mut block: Block,
         target: &Target,
     ) -> Self {
-        let all = Patch::all(target.kind);
-        let some = match (target.kind, block.start()) {
+        let all = BlockOrder::all(target.kind);
+        let some = match (target.kind, block.row_alignment()) {
             (AdapterKind::Gpu, _) if takes_units_apart(strategy, &block) => &all[2..],
             (AdapterKind::Gpu, _) if has_whole_rows(block.nest()) => &all[..1],
-            (AdapterKind::Gpu, Start::Fixed | Start::Computed) => &all[1..2],
+            (AdapterKind::Gpu, RowAlignment::Fixed | RowAlignment::Computed) => &all[1..2],
             (AdapterKind::Gpu, _) => &all[..2],
             (AdapterKind::Cpu, _) => all,
         };
-        let patches = some.iter().map(|&patch| {
-            block.set_patch(patch);
-            (cost::of_block(&block, target), patch)
+        let orders = some.iter().map(|&order| {
+            block.set_order(order);
+            (cost::of_block(&block, target), order)
         });
-        let (cost, patch) = patches.min_by_key(|choice| choice.0).expect("a kind has a patch");
-        block.set_patch(patch);
+        let (cost, order) = orders.min_by_key(|choice| choice.0).expect("a kind has a order");
+        block.set_order(order);
         block.choose_rounds(target.kind);
         Self { strategy, body: Body::Block(Box::new(block)), reason, cost }
     }
@@ -119,7 +119,7 @@ impl Candidate {
     pub fn cost_by(&self, target: &Target) -> u64 {
         match &self.body {
             Body::Block(block) => cost::of_block(block, target),
-            Body::Pieces(pieces) => cost::of_pieces(pieces, &target.model),
+            Body::Segments(segments) => cost::of_segments(segments, &target.model),
             Body::Nest(_) if self.strategy == Strategy::Empty => 0,
             Body::Nest(nest) => cost::of_gather(nest, &target.model),
         }
@@ -179,12 +179,12 @@ pub fn candidates(nest: CopyNest, target: &Target) -> Vec<Candidate> {
     } else if widths.iter().any(|&bits| bits < NARROWEST) {
         "units are narrower than 4 bits"
     } else {
-        boxes(&nest, interleaved.as_ref(), target, &mut list);
+        add_blocks(&nest, interleaved.as_ref(), target, &mut list);
         "quotients or padding change inside every block"
     };
-    if differs && let Some(pieces) = Pieces::new(&nest, target.kind) {
-        let cost = cost::of_pieces(&pieces, &target.model);
-        let body = Body::Pieces(Box::new(pieces));
+    if differs && let Some(segments) = RowSegments::new(&nest, target.kind) {
+        let cost = cost::of_segments(&segments, &target.model);
+        let body = Body::Segments(Box::new(segments));
         let reason = "each case reads a part of a row";
         list.push(Candidate { strategy: Strategy::Rows, body, reason, cost });
     }
@@ -206,7 +206,9 @@ fn has_whole_rows(nest: &CopyNest) -> bool {
 
 /// Whether none of a block's units, each narrower than the widest access, are neighbours on either side.
 fn takes_units_apart(strategy: Strategy, block: &Block) -> bool {
-    strategy == Strategy::Rows && block.rows() == 1 && block.nest().dst_bits() < 128
+    strategy == Strategy::Rows
+        && block.rows() == 1
+        && u64::from(block.nest().dst_bits()) < ACCESS_BYTES * 8
 }
 
 /// Whether all of the nest is one contiguous run on both sides; an axis of one step has no stride.
@@ -222,28 +224,24 @@ fn is_copy(nest: &CopyNest) -> bool {
 /// Bits of the narrowest units that blocks move: one by one in registers, they would be too many.
 const NARROWEST: u32 = 4;
 
-/// Units of the longest run of one side of a block: 16 bytes, and four units of 16.
-const RUN_BITS: u32 = 128;
-
 /// The longest row that an invocation of a CPU moves whole: both halves of one that begins inside an access load the access
 /// between them.
 const WHOLE_ROW_BITS: u64 = 1024;
 
 /// Adds the blocks of a nest, by the lengths of their runs in the destination and in the source; of several sources where
 /// these are `interleaved`.
-fn boxes(
+fn add_blocks(
     whole: &Arc<CopyNest>,
     interleaved: Option<&Interleaved>,
     target: &Target,
     list: &mut Vec<Candidate>,
 ) {
-    let nest = &interleaved
-        .map_or_else(|| Arc::clone(whole), |interleaved| Arc::new(interleaved.nest.clone()));
+    let nest = &interleaved.map_or_else(|| Arc::clone(whole), |interleaved| Arc::new(interleaved.nest.clone()));
     let axes: SmallVec<[CopyAxis; 8]> = nest.axes().collect();
     let inner = axes.len() - 1;
     let bits = nest.dst_bits();
     let word = u64::from((32 / bits).max(1));
-    let longest = u64::from(RUN_BITS / bits);
+    let longest = ACCESS_BYTES * 8 / u64::from(bits);
     let src_axes = source_order(&axes);
     let is_long = axes[inner].extent >= longest && src_axes.first() == Some(&inner);
     let shares_run = is_long || is_copy(nest);
@@ -263,7 +261,7 @@ fn boxes(
     };
     // Where rows of the destination begin anywhere in an access, a word of each of more rows: the invocations of a warp
     // store to neighbouring places.
-    let is_aligned = (axes[inner].extent * u64::from(bits)).is_multiple_of(u64::from(RUN_BITS));
+    let is_aligned = (axes[inner].extent * u64::from(bits)).is_multiple_of(ACCESS_BYTES * 8);
     let many_rows = (target.kind == AdapterKind::Gpu && !is_aligned).then_some(word << 3);
     let is_seamed = target.kind == AdapterKind::Gpu && !has_whole_rows(nest);
     let fits = |&units: &u64| axes[inner].extent.is_multiple_of(units);
@@ -293,40 +291,41 @@ fn boxes(
             }
             let is_word = is_seamed && dst_run == word;
             for &align in if is_word { &[SECTOR_BYTES, 0][..] } else { &[0] } {
-                let Some(block) = made(whole, interleaved, nest, &steps, run_axes, align, target)
+                let Some(block) =
+                    block_of_steps(whole, interleaved, nest, &steps, run_axes, align, target)
                 else {
                     continue;
                 };
                 // A core's cache holds the sectors of which each load takes a part.
-                let is_partial = block.load() * u64::from(bits) < u64::from(RUN_BITS);
+                let is_partial = block.load() * u64::from(bits) < ACCESS_BYTES * 8;
                 if begins_anywhere && is_partial && units * u64::from(bits) > 9 * 32 {
                     continue;
                 }
-                let (strategy, reason) = named(nest, &steps, interleaved.is_some());
+                let (strategy, reason) = strategy_of(nest, &steps, interleaved.is_some());
                 list.push(Candidate::of_block(strategy, reason, block, target));
             }
         }
     }
     if !has_whole_rows(nest) {
         let across = if shares_run { inner.checked_sub(1) } else { src_axes.first().copied() };
-        let alike = |across| rows_alike(&axes, across, bits, shares_run, target.kind);
-        for (steps, align) in across.into_iter().flat_map(alike) {
+        let aligned = |across| equally_aligned_rows(&axes, across, bits, shares_run, target.kind);
+        for (steps, align) in across.into_iter().flat_map(aligned) {
             let of = if shares_run { &steps[inner..] } else { &steps[..] };
-            let (strategy, reason) = named(nest, of, interleaved.is_some());
-            let block = made(whole, interleaved, nest, &steps, 1, align, target);
+            let (strategy, reason) = strategy_of(nest, of, interleaved.is_some());
+            let block = block_of_steps(whole, interleaved, nest, &steps, 1, align, target);
             let block = block.filter(|block| block.store() == steps[inner]);
             list.extend(block.map(|block| Candidate::of_block(strategy, reason, block, target)));
         }
     }
     if interleaved.is_none() {
-        several_times(whole, &axes, shares_run, target, list);
+        add_repeated(whole, &axes, shares_run, target, list);
     }
 }
 
 /// The steps of blocks that take an access of each of so many rows of the destination that all of these begin alike, wherever the block
 /// is, and the bytes of the access. `across` is the axis from one row to the next. On a CPU it pays where the source is walked with a
 /// stride (`benches/NOTES.md`).
-fn rows_alike(
+fn equally_aligned_rows(
     axes: &[CopyAxis],
     across: usize,
     bits: u32,
@@ -340,7 +339,7 @@ fn rows_alike(
         return all;
     }
     let most_words = match kind {
-        AdapterKind::Gpu => 2 * MOST_WORDS,
+        AdapterKind::Gpu => 2 * MOST_HELD_WORDS,
         AdapterKind::Cpu => cost::REGISTERS,
     };
     let mut add = |rows: u64, run: u64, align: u64| {
@@ -349,10 +348,10 @@ fn rows_alike(
         all.push((steps, align));
     };
     let row = axes[across].dst_stride.saturating_mul(bits.into());
-    if shares_run && axes[across].extent >= PERIOD {
-        add(PERIOD, u64::from((32 / bits).max(1)), SECTOR_BYTES);
+    if shares_run && axes[across].extent >= ALIGNED_ROWS {
+        add(ALIGNED_ROWS, u64::from((32 / bits).max(1)), SECTOR_BYTES);
     }
-    for access in [128, 64] {
+    for access in [ACCESS_BYTES * 8, ACCESS_BYTES * 4] {
         let (run, period) = (access / u64::from(bits), access / gcd(access, row));
         let most = (most_words * 32 / access).min(axes[across].extent);
         let fits = run > 1 && period > 1 && axes[inner].extent >= 2 * run;
@@ -364,7 +363,7 @@ fn rows_alike(
 }
 
 /// Adds blocks several times each, where that is less work.
-fn several_times(
+fn add_repeated(
     whole: &Arc<CopyNest>,
     axes: &[CopyAxis],
     shares_run: bool,
@@ -374,7 +373,7 @@ fn several_times(
     // On a CPU it pays where a guard divides blocks, or where there is nothing but a gather (`benches/NOTES.md`).
     let is_gpu = target.kind == AdapterKind::Gpu;
     let several = |block: &Block, strategy, reason| {
-        let block = repeated(block, axes, target)?;
+        let block = repeated_block(block, axes, target)?;
         Some(Candidate::of_block(strategy, reason, block, target))
     };
     let cheapest = list.iter().min_by_key(|candidate| candidate.cost).and_then(|of| {
@@ -382,24 +381,25 @@ fn several_times(
         several(of.block().filter(pays)?, of.strategy, of.reason)
     });
     let takes_units = whole.dst_bits() >= 32 && !shares_run && (is_gpu || list.is_empty());
-    let unit = (takes_units && whole.dst_units() >= 2 * BUSY).then(|| {
+    let unit = (takes_units && whole.dst_units() >= 2 * LEAST_REPEATED_BLOCKS).then(|| {
         let steps: SmallVec<[u64; 8]> = smallvec![1; axes.len()];
-        let unit = made(whole, None, whole, &steps, 0, 0, target)?;
+        let unit = block_of_steps(whole, None, whole, &steps, 0, 0, target)?;
         several(&unit, Strategy::Rows, "units far apart are moved together")
     });
-    let alike: Vec<Candidate> = list
+    let aligned: Vec<Candidate> = list
         .iter()
         .filter_map(|of| {
-            let block = of.block().filter(|block| is_gpu && block.count() >= BUSY)?;
-            let block = alike(block, axes, target)?;
+            let block =
+                of.block().filter(|block| is_gpu && block.count() >= LEAST_REPEATED_BLOCKS)?;
+            let block = repeated_until_aligned(block, axes, target)?;
             Some(Candidate::of_block(of.strategy, of.reason, block, target))
         })
         .collect();
-    list.extend(cheapest.into_iter().chain(unit.flatten()).chain(alike));
+    list.extend(cheapest.into_iter().chain(unit.flatten()).chain(aligned));
 }
 
 /// The block of so many steps, of several sources where these are interleaved.
-fn made(
+fn block_of_steps(
     whole: &Arc<CopyNest>,
     interleaved: Option<&Interleaved>,
     nest: &Arc<CopyNest>,
@@ -408,9 +408,9 @@ fn made(
     align: u64,
     target: &Target,
 ) -> Option<Block> {
-    let patch = Patch::all(target.kind)[0];
+    let order = BlockOrder::all(target.kind)[0];
     let run_axes = run_axes.max(usize::from(align > 0));
-    let block = Block::new(nest, steps, run_axes, patch, &target.model, align)?;
+    let block = Block::new(nest, steps, run_axes, order, &target.model, align)?;
     if align > 0 && block.seam().is_none() {
         return None;
     }
@@ -421,7 +421,7 @@ fn made(
 }
 
 /// What an invocation does that moves a block of these steps, and why it may.
-fn named(nest: &CopyNest, steps: &[u64], is_woven: bool) -> (Strategy, &'static str) {
+fn strategy_of(nest: &CopyNest, steps: &[u64], is_woven: bool) -> (Strategy, &'static str) {
     let inner = nest.extents().len() - 1;
     let along_inner = steps.last() == Some(&steps.iter().product());
     if is_woven {
@@ -438,23 +438,25 @@ fn named(nest: &CopyNest, steps: &[u64], is_woven: bool) -> (Strategy, &'static 
 }
 
 /// Rows, each of whole bytes, that together are whole words four times.
-const PERIOD: u64 = 16;
+const ALIGNED_ROWS: u64 = 16;
 /// Words that an invocation of a GPU holds beside what it computes: half of the registers with which its cores are full.
-const MOST_WORDS: u64 = 32;
+const MOST_HELD_WORDS: u64 = 32;
 /// Invocations with which the cores of a GPU have enough to do.
-const BUSY: u64 = 1 << 15;
+const LEAST_REPEATED_BLOCKS: u64 = 1 << 15;
 
 /// The block several times, along an axis that it takes one step of: the places of all are computed together.
-fn repeated(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<Block> {
+fn repeated_block(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<Block> {
     let words = block.rows() * block.width() * u64::from(block.nest().dst_bits()) / 32;
-    let most = (MOST_WORDS / words.max(1)).min(block.count() / BUSY);
-    let is_partial = block.load() * u64::from(block.nest().src_bits()) < u64::from(RUN_BITS);
+    let most = (MOST_HELD_WORDS / words.max(1)).min(block.count() / LEAST_REPEATED_BLOCKS);
+    let is_partial = block.load() * u64::from(block.nest().src_bits()) < ACCESS_BYTES * 8;
     let begins_anywhere = !has_whole_rows(block.nest()) && block.width() > 1;
-    if block.start() != Start::AtOnce || block.moves_unit_by_unit() || is_partial && begins_anywhere
+    if block.row_alignment() != RowAlignment::Aligned
+        || block.moves_unit_by_unit()
+        || is_partial && begins_anywhere
     {
         return None;
     }
-    let steps: SmallVec<[u64; 8]> = block.sides().iter().map(|side| side.steps).collect();
+    let steps: SmallVec<[u64; 8]> = block.axes().iter().map(|side| side.steps).collect();
     // Neighbours on either side are for other invocations of a warp.
     let apart = |axis: usize| axes[axis].src_stride.unsigned_abs().min(axes[axis].dst_stride);
     let is_far = |axis: usize| {
@@ -471,31 +473,34 @@ fn repeated(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<Block> 
     ways.into_iter().find_map(|(times, axis)| {
         let mut steps = steps.clone();
         steps[axis] = times;
-        let patch = Patch::all(target.kind)[0];
-        let block = Block::new(&block.nest, &steps, block.run_axes, patch, &target.model, 0)?;
+        let order = BlockOrder::all(target.kind)[0];
+        let block = Block::new(&block.nest, &steps, block.run_axes, order, &target.model, 0)?;
         (!block.moves_unit_by_unit()).then_some(block)
     })
 }
 
 /// The block as many times along an axis as its units begin alike in accesses of 16 bytes of the source.
-fn alike(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<Block> {
+fn repeated_until_aligned(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<Block> {
     let bits = u64::from(block.nest().src_bits());
-    let is_wide = |block: &Block| block.load() * bits == u64::from(RUN_BITS);
-    if is_wide(block) || block.start() != Start::AtOnce || block.moves_unit_by_unit() {
+    let is_wide = |block: &Block| block.load() * bits == ACCESS_BYTES * 8;
+    if is_wide(block)
+        || block.row_alignment() != RowAlignment::Aligned
+        || block.moves_unit_by_unit()
+    {
         return None;
     }
     let words = block.rows() * block.width() * u64::from(block.nest().dst_bits()) / 32;
     (0..axes.len() - 1).find_map(|axis| {
         let stride = axes[axis].src_stride.unsigned_abs().saturating_mul(bits);
-        let times = u64::from(RUN_BITS) / gcd(RUN_BITS.into(), stride);
+        let times = ACCESS_BYTES * 8 / gcd(ACCESS_BYTES * 8, stride);
         let fits = times > 1
-            && block.sides()[axis].steps == 1
+            && block.axes()[axis].steps == 1
             && axes[axis].extent.is_multiple_of(times)
-            && words * times <= 2 * MOST_WORDS;
-        let mut steps: SmallVec<[u64; 8]> = block.sides().iter().map(|side| side.steps).collect();
+            && words * times <= 2 * MOST_HELD_WORDS;
+        let mut steps: SmallVec<[u64; 8]> = block.axes().iter().map(|side| side.steps).collect();
         steps[axis] = times;
-        let patch = Patch::all(target.kind)[0];
-        let new = || Block::new(&block.nest, &steps, block.run_axes, patch, &target.model, 0);
+        let order = BlockOrder::all(target.kind)[0];
+        let new = || Block::new(&block.nest, &steps, block.run_axes, order, &target.model, 0);
         fits.then(new)?.filter(|block| is_wide(block) && !block.moves_unit_by_unit())
     })
 }

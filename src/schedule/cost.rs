@@ -8,7 +8,7 @@
 //!        / words that an invocation writes · lanes / lanes that have work
 //! ```
 //!
-//! The sum is over an invocation's loads and stores. Invocations without work, where patches pass the end of an axis, count as
+//! The sum is over an invocation's loads and stores. Invocations without work, where orders pass the end of an axis, count as
 //! if they had some.
 //!
 //! - *operations* compute where to read and write, and shift units into words: one for each term of a form, one for a
@@ -38,8 +38,8 @@
 use smallvec::SmallVec;
 
 use super::{
-    AdapterKind, Block, CostModel, Lane, Pieces, Side, Start, Target,
-    accesses::{Accesses, SECTOR_BYTES, Steps, first_lanes, lines},
+    AdapterKind, Block, BlockAxis, BlockDigit, CostModel, RowAlignment, RowSegments, Target,
+    accesses::{Accesses, Progression, SECTOR_BYTES, first_lanes, lines},
 };
 use crate::nest::{Affine, CopyNest, Value, gcd};
 
@@ -48,10 +48,10 @@ pub(super) const REGISTERS: u64 = 16;
 /// Invocations whose loads share what a cache keeps: those of a workgroup.
 const WORKGROUP: u64 = 256;
 /// Invocations of blocks of up to 64 words that keep the cores of a GPU busy: about two workgroups of 64 for each of 132.
-const BUSY: u64 = 1 << 14;
+const LEAST_WIDE_BLOCKS: u64 = 1 << 14;
 
 /// What an invocation does, and how many there are. Its accesses are those to the source and those to the destination.
-struct Work {
+struct InvocationWork {
     operations: u64,
     accesses: [Accesses; 2],
     /// Lines that all stores of the invocations of a vector touch together.
@@ -63,7 +63,7 @@ struct Work {
     invocations: u64,
 }
 
-impl Work {
+impl InvocationWork {
     /// Hundredths of an operation for each word.
     fn cost(&self, model: &CostModel) -> u64 {
         let vector = u64::from(model.lanes);
@@ -88,31 +88,31 @@ impl Work {
 pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     let (nest, tiled) = (block.nest(), block.tiled());
     let model = &target.model.clamped();
-    let lanes = block.lanes();
+    let digits = block.digits();
     let (loads, stores) = (block.loads(), block.rows() * block.width() / block.store());
     // An access computes its place and takes its value; a packed unit takes a shift, a mask and an or.
     let shifting = loads * block.load.shifting(nest.src_bits());
-    let mut operations = decoding(&lanes) + evaluation(tiled) + 2 * (loads + stores) + shifting;
+    let mut operations = decoding(&digits) + evaluation(tiled) + 2 * (loads + stores) + shifting;
     if nest.dst_bits() < 32 && !block.moves_words() {
         operations += 3 * block.rows() * block.width();
     }
     // What only whole blocks store asks once for each axis: a comparison, an `and` and a branch.
-    operations += 3 * block.sides().iter().filter(|side| side.is_ragged()).count() as u64;
+    operations += 3 * block.axes().iter().filter(|side| side.is_ragged()).count() as u64;
     let word_guards = block.word_guards();
     if let Some((guards, _)) = &word_guards {
         let words = bytes(block.rows() * block.width(), nest.dst_bits()).div_ceil(4);
         operations += 2 * words * guards.len() as u64;
     }
-    let side = |axis: usize| block.sides().iter().find(|side| side.number == axis);
-    let digits = |stride: &dyn Fn(&Side) -> u64, bits| -> SmallVec<[Steps; 8]> {
-        let distance = |lane: &Lane| {
-            let step = side(lane.axis).map_or(0, |side| stride(side).saturating_mul(side.steps));
-            bytes(step.saturating_mul(lane.step), bits)
+    let side = |axis: usize| block.axes().iter().find(|side| side.number == axis);
+    let progressions = |stride: &dyn Fn(&BlockAxis) -> u64, bits| -> SmallVec<[Progression; 8]> {
+        let distance = |digit: &BlockDigit| {
+            let step = side(digit.axis).map_or(0, |side| stride(side).saturating_mul(side.steps));
+            bytes(step.saturating_mul(digit.step), bits)
         };
-        lanes.iter().map(|lane| (lane.extent, distance(lane))).collect()
+        digits.iter().map(|digit| (digit.extent, distance(digit))).collect()
     };
-    let from = |side: &Side| side.src_stride.unsigned_abs();
-    let inside = block.sides().iter().filter(|side| side.steps > 1);
+    let from = |side: &BlockAxis| side.src_stride.unsigned_abs();
+    let inside = block.axes().iter().filter(|side| side.steps > 1);
     // What several loads of an invocation and its neighbours take of one sector is fetched once.
     let (moved, unit) = match nest.src_bits() {
         bits @ 8.. => (block.rows() * block.width(), u64::from(bits / 8)),
@@ -127,22 +127,22 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
             .clone()
             .map(|side| (side.steps, bytes(from(side), nest.src_bits())))
             .collect(),
-        outside: digits(&from, nest.src_bits()),
+        outside: progressions(&from, nest.src_bits()),
         together: WORKGROUP,
         align: aligned(nest.src().offset().unsigned_abs(), nest.src_bits()),
     };
     let stored = bytes(block.store(), nest.dst_bits());
     // Rows whose blocks start at whole pieces of a sector lie so many of these apart.
-    let piece = match block.start() {
-        Start::AtOnce => 1,
-        _ => bytes(block.whole() * block.run_stride(), nest.dst_bits()).max(1),
+    let piece = match block.row_alignment() {
+        RowAlignment::Aligned => 1,
+        _ => bytes(block.steps_per_access() * block.run_stride(), nest.dst_bits()).max(1),
     };
-    let apart = |(extent, distance): Steps| match distance {
+    let apart = |(extent, distance): Progression| match distance {
         _ if distance <= piece => (extent, distance),
         _ => (extent, distance / piece * piece),
     };
-    let all: SmallVec<[Steps; 8]> =
-        digits(&|side| side.dst_stride, nest.dst_bits()).into_iter().map(apart).collect();
+    let all: SmallVec<[Progression; 8]> =
+        progressions(&|side| side.dst_stride, nest.dst_bits()).into_iter().map(apart).collect();
     let first = first_lanes(&all, model.lanes.into());
     let inside = inside.map(|side| apart((side.steps, bytes(side.dst_stride, nest.dst_bits()))));
     let stored_lines = lines(first.chain(inside.clone()));
@@ -158,14 +158,14 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
         together: model.lanes.into(),
         align: steps.fold(SECTOR_BYTES, |align, step| gcd(align, step.1)),
     };
-    let count: u64 = lanes.iter().map(|lane| lane.extent).product();
-    let mut moved = block.sides().iter().map(|side| side.covered).product();
+    let count: u64 = digits.iter().map(|digit| digit.extent).product();
+    let mut moved = block.axes().iter().map(|side| side.covered).product();
     if let Some(seam) = block.seam().filter(|seam| seam.covered.is_none()) {
         moved = nest.dst_units().saturating_sub(seam.rows * block.store()).max(1);
     }
     let words = |side: &Accesses| side.count * side.bytes.div_ceil(4);
     let held = words(&read).max(words(&written));
-    let work = Work {
+    let work = InvocationWork {
         operations,
         accesses: [read, written],
         stored_lines,
@@ -177,8 +177,8 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     // Seams are gathered, and so are blocks some of whose units read nothing; their vectors wait for them.
     let rest = nest.dst_units() - moved;
     let waits = block.varying_guards().filter(|_| word_guards.is_none()).map(|guard| {
-        let is_along = |side: &&Side| guard.of.weight(Value::Axis(side.number)) != 0;
-        let along: u64 = block.sides().iter().filter(is_along).map(Side::count).product();
+        let is_along = |side: &&BlockAxis| guard.of.weight(Value::Axis(side.number)) != 0;
+        let along: u64 = block.axes().iter().filter(is_along).map(BlockAxis::count).product();
         (u64::from(model.lanes).saturating_mul(nest.dst_units()) / along).min(nest.dst_units())
     });
     let units = rest + waits.max().unwrap_or(0);
@@ -189,23 +189,23 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     };
     // Where few invocations move all of it, cores of a GPU are idle.
     let is_gpu = target.kind == AdapterKind::Gpu;
-    let idle = if is_gpu && block.may_pass_ends() { BUSY.div_ceil(count) } else { 1 };
+    let idle = if is_gpu && block.may_pass_ends() { LEAST_WIDE_BLOCKS.div_ceil(count) } else { 1 };
     (work.cost(model) + gathered).saturating_mul(idle)
 }
 
 /// Hundredths of an operation for each word that rows of several cases take, piece by piece.
 ///
 /// Each loop counts an access more than it makes: where the lanes of a vector make none, a CPU goes through it all the same.
-pub(super) fn of_pieces(rows: &Pieces, model: &CostModel) -> u64 {
+pub(super) fn of_segments(rows: &RowSegments, model: &CostModel) -> u64 {
     let model = &model.clamped();
     let nest = &rows.nest;
     let outer = nest.extents().iter().enumerate().rev().skip(1);
-    let lanes: SmallVec<[Lane; 8]> =
-        outer.map(|(axis, &extent)| Lane { axis, extent, step: 1 }).collect();
-    let loops: u64 = rows.parts.iter().map(|piece| piece.sources().len() as u64).sum();
-    let ways: u64 = rows.parts.iter().map(|piece| 6 * piece.ways.len() as u64).sum();
+    let digits: SmallVec<[BlockDigit; 8]> =
+        outer.map(|(axis, &extent)| BlockDigit { axis, extent, step: 1 }).collect();
+    let loops: u64 = rows.segments.iter().map(|segment| segment.sources().len() as u64).sum();
+    let ways: u64 = rows.segments.iter().map(|segment| 6 * segment.cases.len() as u64).sum();
     let accesses = (rows.accesses * rows.rows()).div_ceil(rows.runs()) + loops;
-    let is_shifted = !rows.parts.iter().all(|piece| rows.are_aligned(piece));
+    let is_shifted = !rows.segments.iter().all(|segment| rows.are_aligned(segment));
     // Of a turn, one access more begins than ends.
     let loads = if is_shifted { accesses + accesses.div_ceil(rows.width) } else { accesses };
     let outside =
@@ -220,8 +220,8 @@ pub(super) fn of_pieces(rows: &Pieces, model: &CostModel) -> u64 {
         together: u64::MAX,
         align: SECTOR_BYTES,
     };
-    let work = Work {
-        operations: decoding(&lanes)
+    let work = InvocationWork {
+        operations: decoding(&digits)
             + ways
             + 6 * loops
             + accesses * if is_shifted { 20 } else { 8 },
@@ -239,17 +239,17 @@ pub(super) fn of_gather(nest: &CopyNest, model: &CostModel) -> u64 {
     let model = &model.clamped();
     let units = u64::from((32 / nest.dst_bits()).max(1));
     let axes = nest.extents().iter().enumerate().rev();
-    let lanes: SmallVec<[Lane; 8]> =
-        axes.map(|(axis, &extent)| Lane { axis, extent, step: 1 }).collect();
+    let digits: SmallVec<[BlockDigit; 8]> =
+        axes.map(|(axis, &extent)| BlockDigit { axis, extent, step: 1 }).collect();
     // Shifts and masks: to take a unit out of a word, and to put it into another.
     let shifts = if nest.dst_bits() < 32 { 6 } else { 0 };
     let step =
         |axis: usize| bytes(nest.src().weight(Value::Axis(axis)).unsigned_abs(), nest.src_bits());
     let inner = nest.extents().len() - 1;
     // An invocation takes `units` steps of the innermost axis.
-    let outside = lanes.iter().map(|lane| match lane.axis {
-        axis if axis == inner => (lane.extent.div_ceil(units), step(axis).saturating_mul(units)),
-        axis => (lane.extent, step(axis)),
+    let outside = digits.iter().map(|digit| match digit.axis {
+        axis if axis == inner => (digit.extent.div_ceil(units), step(axis).saturating_mul(units)),
+        axis => (digit.extent, step(axis)),
     });
     let (unit, word) = (bytes(1, nest.src_bits()), bytes(units, nest.dst_bits()));
     let invocations = nest.dst_units().div_ceil(units);
@@ -273,9 +273,9 @@ pub(super) fn of_gather(nest: &CopyNest, model: &CostModel) -> u64 {
         together: model.lanes.into(),
         align: SECTOR_BYTES,
     };
-    let work = Work {
+    let work = InvocationWork {
         // Every unit calls a function and loads; the word is stored.
-        operations: units * (decoding(&lanes) + evaluation(nest) + shifts + 2) + 2,
+        operations: units * (decoding(&digits) + evaluation(nest) + shifts + 2) + 2,
         accesses: [read, written],
         stored_lines: 1,
         held: 1,
@@ -296,16 +296,16 @@ fn bytes(units: u64, bits: u32) -> u64 {
 }
 
 /// Operations that take an invocation's number apart, and place it in the destination.
-fn decoding(lanes: &[Lane]) -> u64 {
+fn decoding(digits: &[BlockDigit]) -> u64 {
     // Whether what is left is still to be shifted.
     let mut is_shifted = false;
     let mut operations = 0;
-    for (number, lane) in lanes.iter().enumerate() {
-        let is_last = number + 1 == lanes.len();
+    for (number, digit) in digits.iter().enumerate() {
+        let is_last = number + 1 == digits.len();
         operations += u64::from(is_shifted) + 1;
         if !is_last {
-            operations += remainder(lane.extent);
-            is_shifted = lane.extent.is_power_of_two();
+            operations += remainder(digit.extent);
+            is_shifted = digit.extent.is_power_of_two();
         }
     }
     operations
@@ -346,7 +346,7 @@ mod tests {
             let side =
                 || Accesses { count, moved: count, ..Accesses::of(16, &[], &[(invocations, 16)]) };
             let (accesses, held) = ([side(), side()], count * 4);
-            Work { operations: 10, accesses, stored_lines: 2, held, bytes, invocations }
+            InvocationWork { operations: 10, accesses, stored_lines: 2, held, bytes, invocations }
         };
         let full = (1000 + 2 * (4 * 400 + 32 * 16 * 28)) / 4;
         assert_eq!(work(16, 1, 1 << 20).cost(&CostModel::of(AdapterKind::Gpu)), full);

@@ -1,9 +1,7 @@
 //! How a block reads the source: the width of its loads, and whether what they hold is moved into place.
 
-use super::{Block, CostModel, seam::Start};
-
-/// Bits of the widest access.
-const WIDEST: u64 = 128;
+use super::{Block, CostModel, seam::RowAlignment};
+use crate::nest::ACCESS_BYTES;
 
 /// How a block reads the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,8 +45,12 @@ impl Block {
         let base = self.src();
         let word = u64::from(32 / bits).max(1);
         let image = self.nest.src_units();
-        let first = self.sides.len() - self.run_axes.max(1);
-        let moved = if self.start == Start::Computed { self.sides[first].src_stride } else { 0 };
+        let first = self.axes.len() - self.run_axes.max(1);
+        let moved = if self.row_alignment == RowAlignment::Computed {
+            self.axes[first].src_stride
+        } else {
+            0
+        };
         let may_pass = self.may_pass_ends();
         let is_bound = |units: u64| units <= word || may_pass || image.is_multiple_of(units);
         let fits = |&units: &u64| {
@@ -68,7 +70,7 @@ impl Block {
             let count = runs.iter().map(|run| shifted_accesses(run, units)).sum();
             Load { units, count, is_shifted: true }
         };
-        let wide = WIDEST / u64::from(bits);
+        let wide = ACCESS_BYTES * 8 / u64::from(bits);
         let may_be_wide = model.access > 0 && bits <= 32 && is_bound(wide);
         let narrow = (!fits(&word)).then_some(word);
         let widths = accesses(bits).map(u64::from);

@@ -8,8 +8,8 @@ mod error;
 mod load;
 mod model;
 pub(crate) mod numbering;
-mod pieces;
 mod rounds;
+mod row_segments;
 #[allow(clippy::module_inception)]
 pub(crate) mod schedule;
 pub(crate) mod seam;
@@ -18,15 +18,15 @@ mod target;
 #[cfg(feature = "text-protos")]
 mod target_json;
 
-pub(crate) use block::{Block, Run, Side};
+pub(crate) use block::{Block, BlockAxis, Run};
 pub use candidates::{Candidate, candidates};
 pub use error::ScheduleError;
 pub(crate) use load::{run_words, runs, shifted_accesses};
 pub use model::CostModel;
-pub(crate) use numbering::Lane;
-pub(crate) use pieces::{Piece, Pieces, source};
-pub(crate) use rounds::NEIGHBOURS;
+pub(crate) use numbering::BlockDigit;
+pub(crate) use rounds::VECTOR_LANES;
+pub(crate) use row_segments::{RowSegments, Segment, source};
 pub(crate) use schedule::MAX_SOURCES;
 pub use schedule::{Schedule, Strategy, schedule};
-pub(crate) use seam::{Seam, Start};
+pub(crate) use seam::{RowAlignment, Seam};
 pub use target::{AdapterKind, Target};

@@ -1,4 +1,4 @@
-//! [`CostModel`]: what an adapter takes for what a kernel does.
+//! [`CostModel`]: the costs of a kernel's accesses on an adapter.
 
 use super::{AdapterKind, ScheduleError};
 

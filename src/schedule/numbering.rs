@@ -1,16 +1,16 @@
-//! How blocks are numbered: the patches of neighbouring blocks that consecutive invocations take.
+//! How blocks are numbered: the orders of neighbouring blocks that consecutive invocations take.
 
 use smallvec::{SmallVec, smallvec};
 
-use super::{AdapterKind, Block, block::Side};
+use super::{AdapterKind, Block, block::BlockAxis};
 
 /// The blocks that consecutive invocations take: along the runs of the source and along those of the destination, in turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Patch(&'static [Turn]);
+pub(super) struct BlockOrder(&'static [OrderStep]);
 
-/// A turn of a patch.
+/// A turn of a order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Turn {
+enum OrderStep {
     /// At most so many blocks along the runs of the source.
     Src(u64),
     /// At most so many along those of the destination.
@@ -23,8 +23,8 @@ enum Turn {
     SrcAxis,
 }
 
-impl Patch {
-    /// The patches to choose from; the first is that of a block before the choice.
+impl BlockOrder {
+    /// The orders to choose from; the first is that of a block before the choice.
     ///
     /// They move whole memory transactions on a GPU. On a CPU the invocations of a vector store to neighbouring places, or
     /// load from them. Where they store, those after them write on until the processor has foreseen the lines of the run;
@@ -35,7 +35,7 @@ impl Patch {
     /// as few sectors as it can. The loads of a workgroup share what a cache keeps. Where none of a
     /// block's units are neighbours, its blocks follow each other as in the destination.
     pub(super) fn all(kind: AdapterKind) -> &'static [Self] {
-        use Turn::{Dst, DstBytes, Src, SrcAxis, SrcBytes};
+        use OrderStep::{Dst, DstBytes, Src, SrcAxis, SrcBytes};
         match kind {
             AdapterKind::Gpu => {
                 &[Self(&[Src(8), Dst(4), SrcAxis]), Self(&[DstBytes(128), SrcAxis]), Self(&[])]
@@ -50,7 +50,7 @@ impl Patch {
 
 /// One digit of a block's number: `extent` values, each `step` positions along an axis of the tiled nest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Lane {
+pub struct BlockDigit {
     /// The axis that the digit moves along.
     pub axis: usize,
     /// Number of values.
@@ -62,29 +62,29 @@ pub struct Lane {
 impl Block {
     /// How a block's number gives its position: digits, the fastest first.
     ///
-    /// Consecutive invocations take a patch of neighbouring blocks, as the cost model has chosen it.
+    /// Consecutive invocations take a order of neighbouring blocks, as the cost model has chosen it.
     #[must_use]
-    pub fn lanes(&self) -> SmallVec<[Lane; 8]> {
+    pub fn digits(&self) -> SmallVec<[BlockDigit; 8]> {
         let mut by_source: SmallVec<[usize; 8]> =
-            (0..self.sides.len()).filter(|&axis| self.sides[axis].src_stride != 0).collect();
-        by_source.sort_by_key(|&axis| self.sides[axis].src_stride.unsigned_abs());
-        let inner = (0..self.sides.len()).rev();
-        let left = self.sides.iter().map(Side::count).collect();
-        let step = smallvec![1; self.sides.len()];
-        let mut digits = Digits { sides: &self.sides, step, left, lanes: SmallVec::new() };
+            (0..self.axes.len()).filter(|&axis| self.axes[axis].src_stride != 0).collect();
+        by_source.sort_by_key(|&axis| self.axes[axis].src_stride.unsigned_abs());
+        let inner = (0..self.axes.len()).rev();
+        let left = self.axes.iter().map(BlockAxis::count).collect();
+        let step = smallvec![1; self.axes.len()];
+        let mut digits = DigitBuilder { axes: &self.axes, step, left, digits: SmallVec::new() };
         let [src_bits, dst_bits] = [self.nest.src_bits(), self.nest.dst_bits()].map(u64::from);
-        for &turn in self.patch.0 {
-            match turn {
-                Turn::Src(most) => digits.take(by_source.iter().copied(), most),
-                Turn::Dst(most) => digits.take(inner.clone(), most),
-                Turn::SrcBytes(bytes) => {
-                    let stride = |side: &Side| side.src_stride.unsigned_abs();
+        for &order_step in self.order.0 {
+            match order_step {
+                OrderStep::Src(most) => digits.take(by_source.iter().copied(), most),
+                OrderStep::Dst(most) => digits.take(inner.clone(), most),
+                OrderStep::SrcBytes(bytes) => {
+                    let stride = |side: &BlockAxis| side.src_stride.unsigned_abs();
                     digits.reach(by_source.iter().copied(), bytes * 8 / src_bits, stride);
                 }
-                Turn::DstBytes(bytes) => {
+                OrderStep::DstBytes(bytes) => {
                     digits.reach(inner.clone(), bytes * 8 / dst_bits, |side| side.dst_stride);
                 }
-                Turn::SrcAxis => {
+                OrderStep::SrcAxis => {
                     let mut axes = by_source.iter().copied();
                     if let Some(axis) = axes.find(|&axis| digits.left[axis] > 1) {
                         digits.add(axis, digits.left[axis]);
@@ -92,63 +92,63 @@ impl Block {
                 }
             }
         }
-        // Behind the patch, the rest in the order of the destination.
+        // Behind the order, the rest in the order of the destination.
         for axis in inner {
             digits.add(axis, digits.left[axis]);
         }
-        let Digits { mut lanes, .. } = digits;
-        // Digits of one axis that follow each other are one.
-        lanes.dedup_by(|next, lane| {
-            let follows = next.axis == lane.axis && next.step == lane.step * lane.extent;
+        let mut digits = digits.digits;
+        // DigitBuilder of one axis that follow each other are one.
+        digits.dedup_by(|next, digit| {
+            let follows = next.axis == digit.axis && next.step == digit.step * digit.extent;
             if follows {
-                lane.extent *= next.extent;
+                digit.extent *= next.extent;
             }
             follows
         });
-        for lane in &mut lanes {
+        for digit in &mut digits {
             // A digit that is a whole axis passes no end.
-            lane.extent = lane.extent.min(self.sides[lane.axis].count());
-            lane.axis = self.sides[lane.axis].number;
+            digit.extent = digit.extent.min(self.axes[digit.axis].count());
+            digit.axis = self.axes[digit.axis].number;
         }
-        lanes
+        digits
     }
 
-    /// How many numbers blocks have: some lie past the end of an axis that patches do not divide.
+    /// How many numbers blocks have: some lie past the end of an axis that orders do not divide.
     #[must_use]
     pub fn numbers(&self) -> u64 {
-        self.lanes().iter().map(|lane| lane.extent).product()
+        self.digits().iter().map(|digit| digit.extent).product()
     }
 
     /// The axes that some numbers lie past the end of.
-    pub fn passed(&self) -> impl Iterator<Item = &Side> {
-        let lanes = self.lanes();
-        self.sides.iter().filter(move |side| {
-            let along = lanes.iter().filter(|lane| lane.axis == side.number);
-            along.map(|lane| lane.extent).product::<u64>() > side.count()
+    pub fn overrun_axes(&self) -> impl Iterator<Item = &BlockAxis> {
+        let digits = self.digits();
+        self.axes.iter().filter(move |side| {
+            let along = digits.iter().filter(|digit| digit.axis == side.number);
+            along.map(|digit| digit.extent).product::<u64>() > side.count()
         })
     }
 
-    /// The same block, in another patch.
-    pub(super) fn set_patch(&mut self, patch: Patch) {
-        self.patch = patch;
+    /// The same block, in another order.
+    pub(super) fn set_order(&mut self, order: BlockOrder) {
+        self.order = order;
     }
 }
 
 /// The digits of a block's number as they are found, the fastest first; they name axes of the nest that is not tiled.
-struct Digits<'a> {
-    sides: &'a [Side],
+struct DigitBuilder<'a> {
+    axes: &'a [BlockAxis],
     /// Blocks along each axis that one value of its next digit takes.
     step: SmallVec<[u64; 8]>,
     /// Values that are left for the axis's next digits.
     left: SmallVec<[u64; 8]>,
-    lanes: SmallVec<[Lane; 8]>,
+    digits: SmallVec<[BlockDigit; 8]>,
 }
 
-impl Digits<'_> {
+impl DigitBuilder<'_> {
     /// A digit of `part` values along an axis; the last of the axis's digits counts on past its end where these do not divide it.
     fn add(&mut self, axis: usize, part: u64) {
         if part > 1 {
-            self.lanes.push(Lane { axis, extent: part, step: self.step[axis] });
+            self.digits.push(BlockDigit { axis, extent: part, step: self.step[axis] });
             self.step[axis] *= part;
             self.left[axis] = self.left[axis].div_ceil(part);
         }
@@ -175,10 +175,10 @@ impl Digits<'_> {
         &mut self,
         axes: impl Iterator<Item = usize>,
         units: u64,
-        stride: impl Fn(&Side) -> u64,
+        stride: impl Fn(&BlockAxis) -> u64,
     ) {
         for axis in axes {
-            let side = &self.sides[axis];
+            let side = &self.axes[axis];
             let distance = stride(side).saturating_mul(side.steps).saturating_mul(self.step[axis]);
             let wanted = units / distance.max(1);
             if wanted <= 1 {

@@ -3,16 +3,16 @@
 use super::{AdapterKind, Block};
 
 /// Invocations whose blocks lie beside each other: those of a vector.
-pub(crate) const NEIGHBOURS: u64 = 8;
+pub(crate) const VECTOR_LANES: u64 = 8;
 
 /// The most rounds of an invocation.
-const MOST: u64 = 16;
+const MOST_ROUNDS: u64 = 16;
 
 /// Workgroups that a kernel keeps, so that every thread of a CPU has some.
 const LEAST_WORKGROUPS: u64 = 64;
 
 impl Block {
-    /// How many blocks an invocation moves, one after the other, each [`NEIGHBOURS`] numbers after the one before.
+    /// How many blocks an invocation moves, one after the other, each [`VECTOR_LANES`] numbers after the one before.
     ///
     /// A CPU starts the invocations of a vector together, which takes about a tenth of the time of one block. The order of the
     /// blocks stays: those of a vector follow each other, round by round.
@@ -30,7 +30,7 @@ impl Block {
     pub(super) fn choose_rounds(&mut self, kind: AdapterKind) {
         let least = LEAST_WORKGROUPS * u64::from(self.workgroup());
         let fits = |rounds: &u64| self.numbers() >= rounds * least;
-        let rounds = [MOST, 8, 4, 2].into_iter().find(fits);
+        let rounds = [MOST_ROUNDS, 8, 4, 2].into_iter().find(fits);
         match (kind, rounds) {
             (AdapterKind::Cpu, Some(rounds)) => self.set_rounds(rounds),
             _ => self.rounds = 1,
@@ -54,9 +54,9 @@ impl Block {
             let [rows, busy] = seam.map_or([0; 2], |seam| [seam.rows, seam.busy()]);
             return (self.numbers() + rows, self.count() + busy);
         }
-        let (all, group) = (self.numbers(), NEIGHBOURS * self.rounds);
-        let (whole, rest) = (all / group * NEIGHBOURS, all % group);
-        let working = whole + rest.min(NEIGHBOURS);
+        let (all, group) = (self.numbers(), VECTOR_LANES * self.rounds);
+        let (whole, rest) = (all / group * VECTOR_LANES, all % group);
+        let working = whole + rest.min(VECTOR_LANES);
         (working, working)
     }
 }
@@ -79,15 +79,15 @@ mod tests {
             for rounds in [1, 2, 3, 16] {
                 let mut block = block.clone();
                 block.set_rounds(rounds);
-                let (group, all) = (NEIGHBOURS * block.rounds(), block.numbers());
+                let (group, all) = (VECTOR_LANES * block.rounds(), block.numbers());
                 let (numbered, working) = block.invocations();
-                let first = |run: u64| run / NEIGHBOURS * group + run % NEIGHBOURS;
+                let first = |run: u64| run / VECTOR_LANES * group + run % VECTOR_LANES;
                 if block.rounds() > 1 {
                     let busy = (0..numbered).filter(|&run| first(run) < all).count() as u64;
                     assert_eq!([busy, numbered], [working; 2]);
                     let mut numbers: Vec<u64> = (0..numbered)
                         .flat_map(|run| {
-                            (0..rounds).map(move |round| first(run) + round * NEIGHBOURS)
+                            (0..rounds).map(move |round| first(run) + round * VECTOR_LANES)
                         })
                         .filter(|&number| number < all)
                         .collect();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Block, Candidate, Pieces, ScheduleError, Target, candidates, candidates::Body};
+use super::{Block, Candidate, RowSegments, ScheduleError, Target, candidates, candidates::Body};
 use crate::nest::{ACCESS_BYTES, CopyNest, Count, LastRead, Operand, greatest_sum, width};
 
 /// The most sources of a kernel: WebGPU guarantees 8 storage buffers, and one is the destination.
@@ -47,9 +47,9 @@ impl Schedule {
         self.body.block()
     }
 
-    /// The pieces of rows that invocations go through, where they do.
-    pub(crate) fn pieces(&self) -> Option<&Pieces> {
-        self.body.pieces()
+    /// The segments of rows that invocations go through, where they do.
+    pub(crate) fn segments(&self) -> Option<&RowSegments> {
+        self.body.segments()
     }
 
     /// Why this strategy, for the kernel's reader.
@@ -99,9 +99,10 @@ impl fmt::Display for Schedule {
                 write!(f, " {} by {} units of {unit}", block.rows(), block.width())
             }
             (_, block) => {
-                let of_pieces =
-                    self.pieces().map(|pieces| pieces.turns * pieces.width * pieces.units);
-                let units = block.map(Block::rows).or(of_pieces);
+                let of_segments = self
+                    .segments()
+                    .map(|segments| segments.turns * segments.width * segments.units);
+                let units = block.map(Block::rows).or(of_segments);
                 let units = units.unwrap_or_else(|| units_of_word(self.nest()));
                 write!(f, " {} of {unit}", Count(units, "unit"))
             }
@@ -190,7 +191,7 @@ impl Candidate {
         let nest = schedule.nest();
         schedule.invocations = match &schedule.body {
             Body::Block(block) => block.invocations().0,
-            Body::Pieces(pieces) => pieces.invocations().0,
+            Body::Segments(segments) => segments.invocations().0,
             Body::Nest(_) => nest.dst_units().div_ceil(units_of_word(nest)),
         };
         let is_wide = schedule.block().is_some_and(Block::may_pass_ends);

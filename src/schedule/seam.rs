@@ -1,13 +1,13 @@
 //! Where blocks start in rows of the destination that start inside words or wider accesses, and what they leave to others: [`Seam`].
 
-use super::{Block, block::Side, load::accesses};
+use super::{Block, block::BlockAxis, load::accesses};
 use crate::nest::{Affine, Value, gcd};
 
 /// Where the blocks of a row of the destination start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Start {
+pub enum RowAlignment {
     /// At the row's first unit: rows are whole accesses.
-    AtOnce,
+    Aligned,
     /// At its first whole access; how many steps that is away is the same for all blocks.
     Fixed,
     /// At its first whole access; the kernel computes how many steps that is away.
@@ -44,7 +44,7 @@ impl Seam {
 
     /// The first access behind the blocks of a row.
     #[must_use]
-    pub fn behind(&self, row: u64) -> u64 {
+    pub fn after_blocks(&self, row: u64) -> u64 {
         match self.covered {
             Some(covered) => self.first(row) + covered,
             None => (row + 1) * self.extent / self.step * self.words,
@@ -62,7 +62,7 @@ impl Seam {
     /// The most accesses of a seam.
     #[must_use]
     pub fn longest(&self) -> u64 {
-        let longest = |row| self.first(row + 1) - self.behind(row);
+        let longest = |row| self.first(row + 1) - self.after_blocks(row);
         (0..self.rows.min(self.step)).chain([self.rows - 1]).map(longest).max().unwrap_or(0)
     }
 }
@@ -73,7 +73,8 @@ impl Block {
     pub(super) fn place_stores(&mut self, align: u64) -> Option<()> {
         let bits = self.nest.dst_bits();
         let image = self.nest.dst_units();
-        let Side { covered: extent, dst_stride: unit, .. } = self.sides[self.outermost_of_run()];
+        let BlockAxis { covered: extent, dst_stride: unit, .. } =
+            self.axes[self.outermost_of_run()];
         let row = unit * extent;
         let run = self.rows();
         let fits = |units: &u64| [run, row, image].iter().all(|n| n.is_multiple_of(*units));
@@ -94,28 +95,28 @@ impl Block {
         let halves = std::iter::successors(Some(aligned.max(word)), |units| Some(units / 2));
         let wider = |units: &u64| aligned <= word || *units > word;
         let mut wholes = halves.take_while(|&units| units >= word && wider(&units));
-        let start = wholes.find(|units| self.start_at(units / gcd(*units, unit)).is_some())?;
+        let start = wholes.find(|units| self.align_rows(units / gcd(*units, unit)).is_some())?;
         // Blocks of several words store these together; the last access may pass the image's end.
         let fits = |units: &u64| start.is_multiple_of(*units) && run.is_multiple_of(*units);
         self.store = accesses(bits).map(u64::from).find(fits).unwrap_or(word);
         // A block of one such access of each row has the last whole one of some rows, and not of others.
         let outermost = self.outermost_of_run();
-        let side = &mut self.sides[outermost];
-        self.cuts_rows = self.start == Start::Fixed
+        let side = &mut self.axes[outermost];
+        self.cuts_rows = self.row_alignment == RowAlignment::Fixed
             && self.store > word
             && self.store == run
-            && self.whole == side.steps
+            && self.steps_per_access == side.steps
             && side.src_stride >= 0;
         if self.cuts_rows {
-            side.covered = extent / self.whole * self.whole;
+            side.covered = extent / self.steps_per_access * self.steps_per_access;
         }
         Some(())
     }
 
     /// Starts the blocks of a row at a multiple of so many steps, if they can be.
-    fn start_at(&mut self, whole: u64) -> Option<()> {
+    fn align_rows(&mut self, whole: u64) -> Option<()> {
         let outermost = self.outermost_of_run();
-        let Side { steps, number, inside, dst_stride: unit, .. } = self.sides[outermost];
+        let BlockAxis { steps, number, inside, dst_stride: unit, .. } = self.axes[outermost];
         let extent = self.nest.extents()[outermost];
         let rows = self.nest.dst_units() / (unit * extent);
         let covered = match rows {
@@ -135,15 +136,16 @@ impl Block {
         if quotients.chain(self.tiled.reading_guards().iter().map(|guard| &guard.of)).any(moves) {
             return None;
         }
-        let is_whole = |side: &Side| (side.dst_stride / unit * side.steps).is_multiple_of(whole);
-        let mut others = self.sides[..outermost].iter().filter(|side| side.count() > 1);
-        self.start = match rows {
-            1 => Start::AtOnce,
-            _ if others.all(is_whole) => Start::Fixed,
-            _ if self.width() == 1 => Start::Computed,
+        let is_whole =
+            |side: &BlockAxis| (side.dst_stride / unit * side.steps).is_multiple_of(whole);
+        let mut others = self.axes[..outermost].iter().filter(|side| side.count() > 1);
+        self.row_alignment = match rows {
+            1 => RowAlignment::Aligned,
+            _ if others.all(is_whole) => RowAlignment::Fixed,
+            _ if self.width() == 1 => RowAlignment::Computed,
             _ => return None,
         };
-        (self.whole, self.sides[outermost].covered) = (whole, covered);
+        (self.steps_per_access, self.axes[outermost].covered) = (whole, covered);
         Some(())
     }
 
@@ -151,14 +153,14 @@ impl Block {
     #[must_use]
     pub fn seam(&self) -> Option<Seam> {
         let outermost = self.outermost_of_run();
-        let Side { covered, dst_stride: unit, .. } = self.sides[outermost];
+        let BlockAxis { covered, dst_stride: unit, .. } = self.axes[outermost];
         let extent = self.nest.extents()[outermost];
         let words = |units: u64| units / self.store;
         (covered < extent || self.cuts_rows).then(|| Seam {
             rows: self.nest.dst_units() / (extent * unit),
             extent,
-            step: self.whole,
-            words: words(self.whole * unit),
+            step: self.steps_per_access,
+            words: words(self.steps_per_access * unit),
             covered: (!self.cuts_rows).then(|| words(covered * unit)),
             end: self.nest.dst_units().div_ceil(self.store),
         })

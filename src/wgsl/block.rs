@@ -1,24 +1,24 @@
 //! The kernels that move a block in each invocation, in registers: copies, rows and transposes.
 
 use super::{
-    form::{Digits, Names},
-    gather::{filling, guards, steps, unit_function, word_function},
+    form::{AxisNames, DigitWriter},
+    gather::{axis_remark, filling, guards, unit_function, word_function},
     joined::joined,
-    packed::Packing,
+    loaded_block::LoadedBlock,
     words::{literal, repeated, sign_extended, type_name},
     writer::Writer,
 };
 use crate::{
     nest::{Affine, Count, Guard, Value, signed, width},
-    schedule::{AdapterKind, Block, Lane, NEIGHBOURS, Run, Seam, Side, Start},
+    schedule::{AdapterKind, Block, BlockAxis, BlockDigit, RowAlignment, Run, Seam, VECTOR_LANES},
 };
 
 /// Writes a kernel that moves one [`Block`] in each invocation, in registers.
 pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
     let (nest, tiled) = (block.nest(), block.tiled());
     let store_bits = block.store() * u64::from(nest.dst_bits());
-    let names = Names::of_block(block);
-    let is_ragged = block.sides().iter().any(Side::is_ragged);
+    let names = AxisNames::of_block(block);
+    let is_ragged = block.axes().iter().any(BlockAxis::is_ragged);
     let varies = block.moves_unit_by_unit();
     let has_blanks = !tiled.reading_guards().iter().all(|guard| block.varies(guard));
     if varies || block.seam().is_some() {
@@ -57,16 +57,16 @@ pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
         writer.comment(
             "",
             format_args!(
-                "It moves {} of them, every {NEIGHBOURS}th, and its neighbours those between.",
+                "It moves {} of them, every {VECTOR_LANES}th, and its neighbours those between.",
                 block.rounds()
             ),
         );
     }
     rounds(writer, block, |writer, leave| {
-        seams_behind(writer, block, leave);
+        seams_after_blocks(writer, block, leave);
         positions(writer, block, &names);
         write_place(writer, block, &names);
-        wholes(writer, block, &names);
+        whole_conditions(writer, block, &names);
         let first = |guard: &Guard| {
             let extent = guard.extent - block.inside(&guard.of).1.unsigned_abs();
             let asks = varies || !block.varies(guard);
@@ -85,7 +85,7 @@ pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
             }
             writer.line(format_args!("{leave}"));
         });
-        let packing = Packing::new(block, kind);
+        let packing = LoadedBlock::new(block, kind);
         packing.loads(writer, &names);
         let (asked, refused) = block.word_guards().unwrap_or_default();
         let runs = block.runs();
@@ -154,7 +154,7 @@ fn rounds(writer: &mut Writer, block: &Block, body: impl FnOnce(&mut Writer, &st
     if rounds == 1 {
         return super::emit::main(writer, "block", count, |writer| body(writer, "return;"));
     }
-    let (stride, all) = (NEIGHBOURS, block.numbers());
+    let (stride, all) = (VECTOR_LANES, block.numbers());
     let group = stride * rounds;
     super::emit::main(writer, "run", count, |writer| {
         writer
@@ -180,7 +180,7 @@ fn unit_by_unit(writer: &mut Writer, block: &Block) {
         .comment("", format_args!("Moves a block some of whose units read nothing, unit by unit."));
     writer.block(format_args!("fn unit_by_unit(write: u32)"), |writer| {
         let run = block.outermost_of_run();
-        let mut loops: Vec<(String, u64, u64)> = block.sides()[..run]
+        let mut loops: Vec<(String, u64, u64)> = block.axes()[..run]
             .iter()
             .enumerate()
             .map(|(axis, side)| (format!("a{axis}"), side.steps, side.dst_stride / block.store()))
@@ -197,16 +197,15 @@ fn unit_by_unit(writer: &mut Writer, block: &Block) {
         nested(writer, &loops, &|writer| {
             let place = [&["write".to_owned()], &place[..]].concat().join(" + ");
             writer.line(format_args!("let place = {place};"));
-            access_unit_by_unit(writer, block, "place");
+            access_unit_by_unit(writer, block.nest().dst_bits(), block.store(), "place");
         });
     });
 }
 
 /// Writes an access of the destination, put together of what the functions `word` or `unit` give.
-fn access_unit_by_unit(writer: &mut Writer, block: &Block, place: &str) {
-    let bits = u64::from(block.nest().dst_bits());
-    let (calls, name) =
-        if bits < 32 { (block.store() * bits / 32, "word") } else { (block.store(), "unit") };
+pub(super) fn access_unit_by_unit(writer: &mut Writer, bits: u32, units: u64, place: &str) {
+    let bits = u64::from(bits);
+    let (calls, name) = if bits < 32 { (units * bits / 32, "word") } else { (units, "unit") };
     let parts: Vec<String> = (0..calls)
         .map(|n| match (calls, n) {
             (1, _) => format!("{name}({place})"),
@@ -216,11 +215,10 @@ fn access_unit_by_unit(writer: &mut Writer, block: &Block, place: &str) {
         .collect();
     match &parts[..] {
         [one] => writer.line(format_args!("destination[{place}] = {one};")),
-        _ => writer.list(
-            &format!("destination[{place}] = {}(", type_name(block.store() * bits)),
-            &parts,
-            ");",
-        ),
+        _ => {
+            let head = format!("destination[{place}] = {}(", type_name(units * bits));
+            writer.list(&head, &parts, ");");
+        }
     }
 }
 
@@ -233,7 +231,7 @@ fn nested(writer: &mut Writer, loops: &[(String, u64, u64)], body: &dyn Fn(&mut 
 }
 
 /// Writes what the invocations behind those of the blocks do, where each moves one block.
-fn seams_behind(writer: &mut Writer, block: &Block, leave: &str) {
+fn seams_after_blocks(writer: &mut Writer, block: &Block, leave: &str) {
     let Some(seam) = block.seam().filter(|_| block.rounds() == 1) else { return };
     let blocks = block.numbers();
     writer.block(format_args!("if block >= {blocks}u"), |writer| {
@@ -257,7 +255,7 @@ fn seam_of_row(writer: &mut Writer, block: &Block, seam: &Seam, row: Option<&str
         _ => format!("({row} * {extent}u + {}u) / {step}u{}", step - 1, by(words)),
     };
     if rows == 1 {
-        writer.line(format_args!("let first = {}u;", seam.behind(0)));
+        writer.line(format_args!("let first = {}u;", seam.after_blocks(0)));
         writer.line(format_args!("let end = {end}u;"));
     } else {
         if let Some(row) = row {
@@ -278,16 +276,16 @@ fn seam_of_row(writer: &mut Writer, block: &Block, seam: &Seam, row: Option<&str
         }
     }
     writer.block(format_args!("for (var at = first; at < end; at++)"), |writer| {
-        access_unit_by_unit(writer, block, "at");
+        access_unit_by_unit(writer, block.nest().dst_bits(), block.store(), "at");
     });
 }
 
 /// Says what an invocation does, in the words that the code below uses.
-fn introduce(writer: &mut Writer, block: &Block, names: &Names) {
+fn introduce(writer: &mut Writer, block: &Block, names: &AxisNames) {
     let (nest, rows, columns) = (block.nest(), block.rows(), block.width());
     let unit = width(nest.dst_bits());
     let units = |n: u64| Count(n, "unit");
-    let inner = block.sides()[block.sides().len() - 1];
+    let inner = block.axes()[block.axes().len() - 1];
     let is_row = inner.steps == rows * columns;
     if is_row {
         let walk = match inner.src_stride {
@@ -322,10 +320,11 @@ fn introduce(writer: &mut Writer, block: &Block, names: &Names) {
             counters(block, names),
         ),
     );
-    let lanes = block.lanes();
-    if let Some(patch) = lanes.iter().position(|lane| lane.step > 1) {
-        let along = |lane: &Lane| format!("{} along {}", lane.extent, names.axis(lane.axis));
-        let patch: Vec<String> = lanes[..patch].iter().map(along).collect();
+    let digits = block.digits();
+    if let Some(patch) = digits.iter().position(|lane| lane.step > 1) {
+        let along =
+            |digit: &BlockDigit| format!("{} along {}", digit.extent, names.axis(digit.axis));
+        let patch: Vec<String> = digits[..patch].iter().map(along).collect();
         let patch = patch.join(", then ");
         writer
             .comment("", format_args!("Consecutive invocations move patches of blocks: {patch}."));
@@ -333,8 +332,8 @@ fn introduce(writer: &mut Writer, block: &Block, names: &Names) {
 }
 
 /// Says what the names of axes count that a block takes several steps of.
-fn counters(block: &Block, names: &Names) -> String {
-    let several = block.sides().iter().filter(|side| side.steps > 1 && side.count() > 1);
+fn counters(block: &Block, names: &AxisNames) -> String {
+    let several = block.axes().iter().filter(|side| side.steps > 1 && side.count() > 1);
     let counters = several.map(|side| {
         let name = names.axis(side.number);
         let of = name.split_once('_').map_or(name, |(of, _)| of);
@@ -349,16 +348,15 @@ pub(super) fn counted_in(units: u64) -> String {
 }
 
 /// Writes the position along each axis that numbers the blocks.
-fn positions(writer: &mut Writer, block: &Block, names: &Names) {
-    let lanes = block.lanes();
-    let mut digits = Digits::new("block");
-    let mut parts: Vec<(usize, String)> = Vec::new();
-    for (number, &Lane { axis, extent, step }) in lanes.iter().enumerate() {
-        let is_last = number + 1 == lanes.len();
-        let digit = if is_last { digits.last() } else { digits.next(writer, extent) };
-        parts.push((axis, Digits::times(digit, step)));
-    }
-    for side in block.sides().iter().filter(|side| side.count() > 1) {
+fn positions(writer: &mut Writer, block: &Block, names: &AxisNames) {
+    let digits = block.digits();
+    let texts = DigitWriter::new("block").all(writer, digits.iter().map(|digit| digit.extent));
+    let parts: Vec<(usize, String)> = digits
+        .iter()
+        .zip(texts)
+        .map(|(digit, text)| (digit.axis, DigitWriter::times(text, digit.step)))
+        .collect();
+    for side in block.axes().iter().filter(|side| side.count() > 1) {
         let sum: Vec<&str> =
             parts.iter().filter(|part| part.0 == side.number).map(|part| part.1.as_str()).collect();
         let sum = sum.join(" + ");
@@ -369,11 +367,11 @@ fn positions(writer: &mut Writer, block: &Block, names: &Names) {
         };
         writer.noted(
             format_args!("let {} = {sum};", names.axis(side.number)),
-            format_args!("{}", steps(&axis)),
+            format_args!("{}", axis_remark(&axis)),
         );
     }
-    let past = |side: &Side| format!("{} >= {}u", names.axis(side.number), side.count());
-    let past: Vec<String> = block.passed().map(past).collect();
+    let past = |side: &BlockAxis| format!("{} >= {}u", names.axis(side.number), side.count());
+    let past: Vec<String> = block.overrun_axes().map(past).collect();
     if !past.is_empty() {
         writer.block(format_args!("if {}", past.join(" || ")), |writer| {
             writer.noted(format_args!("return;"), format_args!("the patch passes an end"));
@@ -382,23 +380,23 @@ fn positions(writer: &mut Writer, block: &Block, names: &Names) {
 }
 
 /// Writes where the block's first unit goes, in accesses of the destination.
-fn write_place(writer: &mut Writer, block: &Block, names: &Names) {
-    let sum = |unit: u64, sides: &[Side]| {
+fn write_place(writer: &mut Writer, block: &Block, names: &AxisNames) {
+    let sum = |unit: u64, sides: &[BlockAxis]| {
         sides.iter().filter(|side| side.count() > 1).fold(Affine::default(), |sum, side| {
             let weight = signed(side.dst_stride * side.steps / unit);
             sum.plus(weight, &Affine::value(Value::Axis(side.number)))
         })
     };
     let remark = counted_in(block.store());
-    if block.start() != Start::Computed {
-        let write = sum(block.store(), block.sides());
+    if block.row_alignment() != RowAlignment::Computed {
+        let write = sum(block.store(), block.axes());
         return writer
             .noted(format_args!("let write = {};", names.form(&write)), format_args!("{remark}"));
     }
     let outermost = block.outermost_of_run();
-    let (unit, whole) = (block.sides()[outermost].dst_stride, block.whole());
+    let (unit, whole) = (block.axes()[outermost].dst_stride, block.steps_per_access());
     // What rows before this one leave of their last word, taken from a word.
-    let row = sum(unit, &block.sides()[..outermost]);
+    let row = sum(unit, &block.axes()[..outermost]);
     let lead = row.terms().iter().fold(Affine::default(), |lead, &(axis, weight)| {
         lead.plus((-weight).rem_euclid(signed(whole)), &Affine::value(axis))
     });
@@ -407,7 +405,7 @@ fn write_place(writer: &mut Writer, block: &Block, names: &Names) {
         format_args!("steps of a{outermost} before the row's first whole word"),
     );
     let lead = if unit == 1 { "lead".to_owned() } else { format!("lead * {unit}u") };
-    let write = sum(1, block.sides());
+    let write = sum(1, block.axes());
     writer.noted(
         format_args!("let write = ({} + {lead}) / {}u;", names.form(&write), block.store()),
         format_args!("{remark}"),
@@ -415,16 +413,16 @@ fn write_place(writer: &mut Writer, block: &Block, names: &Names) {
 }
 
 /// Writes whether the block has all of its steps along the axes whose last block has fewer.
-fn wholes(writer: &mut Writer, block: &Block, names: &Names) {
+fn whole_conditions(writer: &mut Writer, block: &Block, names: &AxisNames) {
     if block.runs().iter().any(|run| run.is_cut) {
         let axis = block.outermost_of_run();
-        let side = block.sides()[axis];
+        let side = block.axes()[axis];
         writer.noted(
             format_args!("let whole{axis} = {} < {}u;", names.axis(side.number), side.count() - 1),
             format_args!("the last block has no whole access of some rows"),
         );
     }
-    for (axis, side) in block.sides().iter().enumerate().filter(|(_, side)| side.is_ragged()) {
+    for (axis, side) in block.axes().iter().enumerate().filter(|(_, side)| side.is_ragged()) {
         let whole = side.covered / side.steps;
         writer.noted(
             format_args!("let whole{axis} = {} < {whole}u;", names.axis(side.number)),
@@ -455,14 +453,14 @@ impl Stored {
 fn stores(writer: &mut Writer, block: &Block, value: impl Fn(usize, u64) -> Stored) {
     let kind = type_name(block.store() * u64::from(block.nest().dst_bits()));
     let outermost = block.outermost_of_run();
-    let unit = block.sides()[outermost].dst_stride;
+    let unit = block.axes()[outermost].dst_stride;
     let runs = block.runs();
     let accesses = 0..block.rows() / block.store();
     let all = runs.iter().enumerate().flat_map(|(number, run)| {
         accesses.clone().map(move |access| {
             let last = (access * block.store() + block.store() - 1) / unit;
-            let at = |axis| if axis == outermost { last } else { run.at[axis] };
-            let sides = block.sides()[..=outermost].iter().enumerate();
+            let at = |axis| if axis == outermost { last } else { run.steps[axis] };
+            let sides = block.axes()[..=outermost].iter().enumerate();
             let asks = sides
                 .filter(|(axis, side)| side.is_ragged() && at(*axis) >= side.covered % side.steps);
             let cut = run.is_cut.then_some(outermost);
@@ -476,7 +474,7 @@ fn stores(writer: &mut Writer, block: &Block, value: impl Fn(usize, u64) -> Stor
     for alike in all.chunk_by(|a, b| a.0 == b.0) {
         let stores = |writer: &mut Writer| {
             for &(_, number, access) in alike {
-                let place = at("write", signed(runs[number].place + access));
+                let place = with_offset("write", signed(runs[number].place + access));
                 let head = format!("destination[{place}] = ");
                 let Stored { function, parts } = value(number, access);
                 match &parts[..] {
@@ -496,7 +494,7 @@ fn stores(writer: &mut Writer, block: &Block, value: impl Fn(usize, u64) -> Stor
 }
 
 /// `base + offset`.
-pub(super) fn at(base: &str, offset: i64) -> String {
+pub(super) fn with_offset(base: &str, offset: i64) -> String {
     match offset {
         0 => base.to_owned(),
         1.. => format!("{base} + {offset}u"),

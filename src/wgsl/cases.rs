@@ -3,36 +3,36 @@
 use smallvec::SmallVec;
 
 use super::{
-    form::Names,
+    form::AxisNames,
     gather::{failure, load},
     lookups::moving_forms,
     words::literal,
     writer::Writer,
 };
-use crate::nest::{Affine, Case, CaseValue, CopyNest, Guard, Lookup, Quotient, Value};
+use crate::nest::{Affine, Case, CopyNest, Guard, Lookup, Quotient, CaseValue, Value};
 
 /// Writes how a position is decided, and returns what it takes.
 ///
 /// Guards are asked in their order, and a quotient is computed where the first form needs it: below the guards that give
 /// it a meaning. Sources are bound as arrays of so many words an element.
-pub(super) fn decide(writer: &mut Writer, nest: &CopyNest, names: &Names, element_words: u32) {
-    let cases = nest.cases().iter().map(Way::new).collect();
+pub(super) fn decide(writer: &mut Writer, nest: &CopyNest, names: &AxisNames, element_words: u32) {
+    let cases = nest.cases().iter().map(OpenCase::new).collect();
     // Lookups that are one number for the whole nest are there already.
-    let known = Known {
+    let known = ComputedValues {
         quotients: vec![false; nest.quotients().len()],
         lookups: nest.lookups().iter().map(Lookup::is_constant).collect(),
     };
-    Decision { nest, names, element_words }.write(writer, cases, known, Some(&CaseValue::Bits(0)));
+    DecisionWriter { nest, names, element_words }.write(writer, cases, known, Some(&CaseValue::Bits(0)));
 }
 
 /// A case, with those of its guards that have not been asked.
 #[derive(Clone)]
-struct Way<'a> {
+struct OpenCase<'a> {
     guards: SmallVec<[&'a Guard; 4]>,
     take: &'a CaseValue,
 }
 
-impl<'a> Way<'a> {
+impl<'a> OpenCase<'a> {
     fn new(Case { when, take }: &'a Case) -> Self {
         Self { guards: when.iter().collect(), take }
     }
@@ -45,12 +45,12 @@ impl<'a> Way<'a> {
 
 /// Which quotients and lookups have been computed at a place of the text.
 #[derive(Clone)]
-struct Known {
+struct ComputedValues {
     quotients: Vec<bool>,
     lookups: Vec<bool>,
 }
 
-impl Known {
+impl ComputedValues {
     fn has(&self, value: Value) -> bool {
         match value {
             Value::Axis(_) => true,
@@ -68,20 +68,20 @@ impl Known {
     }
 }
 
-struct Decision<'a> {
+struct DecisionWriter<'a> {
     nest: &'a CopyNest,
-    names: &'a Names,
+    names: &'a AxisNames,
     element_words: u32,
 }
 
-impl<'a> Decision<'a> {
+impl<'a> DecisionWriter<'a> {
     /// Writes a list of ways, the first that is open to be taken, else `otherwise`; where that is `None`, what follows
     /// decides. `known` are the quotients that have been computed here.
     fn write(
         &self,
         writer: &mut Writer,
-        mut ways: Vec<Way<'a>>,
-        mut known: Known,
+        mut ways: Vec<OpenCase<'a>>,
+        mut known: ComputedValues,
         mut otherwise: Option<&'a CaseValue>,
     ) {
         loop {
@@ -127,7 +127,11 @@ impl<'a> Decision<'a> {
     }
 
     /// The first of these guards, as many as need no more quotients and lookups than the first one.
-    fn at_once<'g>(&self, guards: &[&'g Guard], known: &Known) -> SmallVec<[&'g Guard; 4]> {
+    fn at_once<'g>(
+        &self,
+        guards: &[&'g Guard],
+        known: &ComputedValues,
+    ) -> SmallVec<[&'g Guard; 4]> {
         let mut known = known.clone();
         if let Some(first) = guards.first() {
             self.missing(&first.of, &mut known);
@@ -137,7 +141,7 @@ impl<'a> Decision<'a> {
     }
 
     /// The quotients and lookups that a form needs and that are not known, in order of computation; known from here on.
-    fn missing(&self, form: &Affine, known: &mut Known) -> SmallVec<[Value; 4]> {
+    fn missing(&self, form: &Affine, known: &mut ComputedValues) -> SmallVec<[Value; 4]> {
         let mut needed: SmallVec<[Value; 4]> = SmallVec::new();
         let mut forms: SmallVec<[&Affine; 4]> = [form].into_iter().collect();
         while let Some(form) = forms.pop() {
@@ -178,7 +182,7 @@ impl<'a> Decision<'a> {
         &self,
         writer: &mut Writer,
         forms: impl Iterator<Item = &'f Affine>,
-        known: &mut Known,
+        known: &mut ComputedValues,
     ) {
         for form in forms {
             for value in self.missing(form, known) {
@@ -202,7 +206,7 @@ impl<'a> Decision<'a> {
     }
 
     /// Returns what a case gives.
-    fn take(&self, writer: &mut Writer, take: &CaseValue, known: &mut Known) {
+    fn take(&self, writer: &mut Writer, take: &CaseValue, known: &mut ComputedValues) {
         match take {
             CaseValue::Bits(bits) => {
                 let value = literal(self.nest.dst_bits().into(), *bits);
@@ -218,7 +222,7 @@ impl<'a> Decision<'a> {
 }
 
 /// The condition on which a guard holds. What drops below 0 wraps past every extent.
-pub(super) fn holds(names: &Names, Guard { of, extent }: &Guard) -> String {
+pub(super) fn holds(names: &AxisNames, Guard { of, extent }: &Guard) -> String {
     match extent {
         1 => format!("{} == 0u", names.form(of)),
         _ => format!("{} < {extent}u", names.form(of)),

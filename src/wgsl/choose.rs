@@ -5,14 +5,14 @@
 
 use std::collections::BTreeSet;
 
-use super::{cases::holds, form::Names, gather::load, words::literal, writer::Writer};
-use crate::nest::{Case, CaseValue, CopyNest, Quotient, Value};
+use super::{cases::holds, form::AxisNames, gather::load, words::literal, writer::Writer};
+use crate::nest::{Case, CopyNest, Quotient, CaseValue, Value};
 
 /// Writes how a position is decided, and returns what it takes.
 ///
 /// A quotient is computed for every position; where the guards do not hold that give it a meaning, nothing uses it. Sources
 /// are bound as arrays of so many words an element.
-pub(super) fn choose(writer: &mut Writer, nest: &CopyNest, names: &Names, element_words: u32) {
+pub(super) fn choose(writer: &mut Writer, nest: &CopyNest, names: &AxisNames, element_words: u32) {
     let kind = u64::from(nest.dst_bits());
     for (number, Quotient { of, by }) in nest.quotients().iter().enumerate() {
         let quotient = Value::Quotient(number);

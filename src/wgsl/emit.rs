@@ -1,8 +1,8 @@
-//! [`emit`]: from a schedule to a kernel, its text and its proof.
+//! [`emit`]: turns a schedule into a kernel, with its text and its proof.
 
 use super::{
     Binding, CopyRegion, Dispatch, Kernel, KernelParts, Proof, block::block, gather::gather,
-    pieces::pieces, words::type_name, writer::Writer,
+    segments::segments, words::type_name, writer::Writer,
 };
 use crate::{
     nest::{CopyNest, Source},
@@ -33,7 +33,7 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
         Some(block) => {
             (block.load() * u64::from(nest.src_bits()), block.store() * u64::from(nest.dst_bits()))
         }
-        None if schedule.pieces().is_some() => (128, 128),
+        None if schedule.segments().is_some() => (128, 128),
         None => (nest.src_bits().into(), nest.dst_bits().into()),
     };
     // Lookups load words.
@@ -79,9 +79,9 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
         type_name(store_bits)
     ));
     writer.blank();
-    match (schedule.block(), schedule.pieces()) {
+    match (schedule.block(), schedule.segments()) {
         (Some(of), _) => block(&mut writer, of, target.kind),
-        (None, Some(of)) => pieces(&mut writer, of),
+        (None, Some(of)) => segments(&mut writer, of),
         (None, None) => gather(&mut writer, nest),
     }
     kernel.wgsl = writer.finish();

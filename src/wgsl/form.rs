@@ -13,11 +13,11 @@ use crate::{
 /// What the text calls the axes and quotients of a nest: `a0` and `q0`, as the nest itself prints them.
 ///
 /// An axis that a block takes several steps of is called by both: `a1_by4` counts steps of 4 along `a1`.
-pub(super) struct Names {
+pub(super) struct AxisNames {
     axes: SmallVec<[String; 8]>,
 }
 
-impl Names {
+impl AxisNames {
     /// The axes of a nest as it is.
     pub(super) fn of_nest(nest: &CopyNest) -> Self {
         Self { axes: (0..nest.extents().len()).map(|axis| Value::Axis(axis).to_string()).collect() }
@@ -28,7 +28,7 @@ impl Names {
         // An expression of the kernel never names the steps inside a block.
         let mut axes: SmallVec<[String; 8]> =
             block.tiled().extents().iter().map(|_| String::new()).collect();
-        for (number, side) in block.sides().iter().enumerate() {
+        for (number, side) in block.axes().iter().enumerate() {
             let name = Value::Axis(number);
             axes[side.number] = match side.steps {
                 1 => name.to_string(),
@@ -43,18 +43,18 @@ impl Names {
     }
 
     /// `form` as an expression over these names.
-    pub(super) fn form<'a>(&'a self, form: &'a Affine) -> Form<'a> {
-        Form { names: self, form }
+    pub(super) fn form<'a>(&'a self, form: &'a Affine) -> FormText<'a> {
+        FormText { names: self, form }
     }
 }
 
 /// An affine expression in `u32`: what is added first, then what is taken away, so that no step drops below 0.
-pub(super) struct Form<'a> {
-    names: &'a Names,
+pub(super) struct FormText<'a> {
+    names: &'a AxisNames,
     form: &'a Affine,
 }
 
-impl fmt::Display for Form<'_> {
+impl fmt::Display for FormText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut first = true;
         let constant = self.form.offset();
@@ -95,14 +95,14 @@ fn joint(first: bool, positive: bool) -> &'static str {
 ///
 /// A digit of no power of two is what its division leaves, `rest1 - rest2 * 392u`: a product and a difference, where a
 /// remainder is a division of its own.
-pub(super) struct Digits {
+pub(super) struct DigitWriter {
     /// What is left to take apart is this number, divided by `below`.
     number: String,
     below: u64,
     rests: usize,
 }
 
-impl Digits {
+impl DigitWriter {
     /// Those of the variable `number`.
     pub(super) fn new(number: &str) -> Self {
         Self { number: number.to_owned(), below: 1, rests: 0 }
@@ -122,6 +122,19 @@ impl Digits {
         format!("{of} - {} * {extent}u", self.number)
     }
 
+    /// Returns the digits with these extents, the fastest first; the last is the whole rest.
+    pub(super) fn all(
+        mut self,
+        writer: &mut Writer,
+        extents: impl ExactSizeIterator<Item = u64>,
+    ) -> Vec<String> {
+        let last = extents.len().saturating_sub(1);
+        let digit = |(number, extent)| {
+            if number == last { self.last() } else { self.next(writer, extent) }
+        };
+        extents.enumerate().map(digit).collect()
+    }
+
     /// A digit, so many times.
     pub(super) fn times(digit: String, step: u64) -> String {
         match step {
@@ -139,7 +152,7 @@ impl Digits {
         }
     }
 
-    /// Names what is left.
+    /// AxisNames what is left.
     fn settle(&mut self, writer: &mut Writer) {
         if self.below > 1 {
             let left = self.last();

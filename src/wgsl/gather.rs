@@ -4,7 +4,7 @@ use super::{
     cases::decide,
     choose::choose,
     emit::source_name,
-    form::{Digits, Names},
+    form::{AxisNames, DigitWriter},
     lookups::lookups,
     words::{literal, type_name},
     writer::Writer,
@@ -97,20 +97,12 @@ fn unit(writer: &mut Writer, nest: &CopyNest, stored: u64, element_words: u32) {
             "walk"
         }
     };
-    let names = Names::of_nest(nest);
+    let names = AxisNames::of_nest(nest);
     let lookups = nest.lookups().iter().enumerate();
     for (number, _) in lookups.filter(|(_, lookup)| lookup.is_constant()) {
         writer.line(format_args!("let {} = lookup{number}();", Value::Lookup(number)));
     }
-    let mut digits = Digits::new(walk);
-    let mut lines: Vec<(String, String)> = Vec::new();
-    for (axis, of) in nest.axes().enumerate().collect::<Vec<_>>().into_iter().rev() {
-        let digit = if axis == 0 { digits.last() } else { digits.next(writer, of.extent) };
-        lines.push((format!("let {} = {digit};", names.axis(axis)), remark(nest, &of)));
-    }
-    for (code, note) in lines.iter().rev() {
-        writer.noted(format_args!("{code}"), format_args!("{note}"));
-    }
+    write_axes(writer, DigitWriter::new(walk), &names, nest.axes(), |axis| remark(nest, axis));
     if nest.refusals().is_none() {
         // A lookup that depends on the position means nothing outside its guards; lowering refuses long lists with such.
         let is_flat =
@@ -132,6 +124,24 @@ fn unit(writer: &mut Writer, nest: &CopyNest, stored: u64, element_words: u32) {
     load(writer, nest, 0, element_words);
 }
 
+/// Writes the position along each axis, the outermost first, with a remark on it.
+pub(super) fn write_axes(
+    writer: &mut Writer,
+    digits: DigitWriter,
+    names: &AxisNames,
+    axes: impl Iterator<Item = CopyAxis>,
+    remark: impl Fn(&CopyAxis) -> String,
+) {
+    let axes: Vec<CopyAxis> = axes.collect();
+    let texts = digits.all(writer, axes.iter().rev().map(|axis| axis.extent));
+    for ((number, axis), digit) in axes.iter().enumerate().zip(texts.into_iter().rev()) {
+        writer.noted(
+            format_args!("let {} = {digit};", names.axis(number)),
+            format_args!("{}", remark(axis)),
+        );
+    }
+}
+
 /// Writes the quotients and the guards, each as `asked` says, if at all; `refuse` writes what a position that takes these bits does,
 /// and leaves.
 ///
@@ -141,12 +151,12 @@ fn unit(writer: &mut Writer, nest: &CopyNest, stored: u64, element_words: u32) {
 pub(super) fn guards(
     writer: &mut Writer,
     nest: &CopyNest,
-    names: &Names,
+    names: &AxisNames,
     asked: impl Fn(&Guard) -> Option<Guard>,
     refuse: impl Fn(&mut Writer, u128),
 ) {
     let refusals = nest.refusals().unwrap_or_default();
-    let turns = turns(&refusals);
+    let turns = quotients_before(&refusals);
     let write = |writer: &mut Writer, known: usize| {
         for (Refusal { guards, bits }, turns) in refusals.iter().zip(&turns) {
             let failing: Vec<String> = guards
@@ -176,7 +186,7 @@ pub(super) fn guards(
 }
 
 /// For each guard of each refusal, how many quotients are computed before it is asked.
-fn turns(refusals: &[Refusal]) -> Vec<Vec<usize>> {
+fn quotients_before(refusals: &[Refusal]) -> Vec<Vec<usize>> {
     let mut turns: Vec<Vec<usize>> = Vec::with_capacity(refusals.len());
     for refusal in refusals {
         let before = refusals.iter().zip(&turns).filter(|(of, _)| of.bits != refusal.bits);
@@ -199,13 +209,13 @@ fn quotients_needed(of: &Affine) -> usize {
 /// An axis in a remark: with its step in the source, where there is one source and one way to read it.
 fn remark(nest: &CopyNest, axis: &CopyAxis) -> String {
     if nest.refusals().is_some() {
-        return steps(axis);
+        return axis_remark(axis);
     }
     format!("{}: destination +{}", Count(axis.extent, "step"), axis.dst_stride)
 }
 
 /// An axis in a remark.
-pub(super) fn steps(axis: &CopyAxis) -> String {
+pub(super) fn axis_remark(axis: &CopyAxis) -> String {
     let CopyAxis { extent, src_stride, dst_stride } = axis;
     format!("{}: source {src_stride:+}, destination +{dst_stride}", Count(*extent, "step"))
 }
@@ -216,7 +226,7 @@ pub(super) fn filling(bits: u128) -> &'static str {
 }
 
 /// The condition on which a guard fails. What drops below 0 wraps past every extent.
-pub(super) fn failure(names: &Names, Guard { of, extent }: &Guard) -> String {
+pub(super) fn failure(names: &AxisNames, Guard { of, extent }: &Guard) -> String {
     match (of.terms(), extent) {
         (_, 1) => format!("{} != 0u", names.form(of)),
         _ => format!("{} >= {extent}u", names.form(of)),

@@ -1,4 +1,4 @@
-//! [`Kernel`]: what a compilation gives, as plain data, with its proof.
+//! [`Kernel`]: the result of a compilation, as plain data with its proof.
 
 use std::ops::Deref;
 

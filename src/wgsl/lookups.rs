@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use smallvec::SmallVec;
 
 use super::{emit::source_name, writer::Writer};
-use crate::nest::{Affine, CopyNest, Integer, Lookup, LookupExpr, Number, Operator, OutOfRange};
+use crate::nest::{Affine, OutOfRange, CopyNest, Integer, Lookup, Number, LookupExpr, Operator};
 
 /// Writes a function for each lookup. What depends on the position comes as arguments: the forms of its numbers.
 pub(super) fn lookups(writer: &mut Writer, nest: &CopyNest) {
@@ -54,7 +54,7 @@ pub(super) fn moving_forms(lookup: &Lookup) -> SmallVec<[&Affine; 4]> {
 
 /// How WGSL holds an integer.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum WordKind {
     Bool,
     Int,
     Uint,
@@ -62,12 +62,12 @@ enum Kind {
     Wide,
 }
 
-fn kind(integer: Integer) -> Kind {
+fn kind(integer: Integer) -> WordKind {
     match integer {
-        Integer { bits: 1, .. } => Kind::Bool,
-        Integer { bits: 64, .. } => Kind::Wide,
-        Integer { is_signed: true, .. } => Kind::Int,
-        Integer { .. } => Kind::Uint,
+        Integer { bits: 1, .. } => WordKind::Bool,
+        Integer { bits: 64, .. } => WordKind::Wide,
+        Integer { is_signed: true, .. } => WordKind::Int,
+        Integer { .. } => WordKind::Uint,
     }
 }
 
@@ -80,11 +80,11 @@ fn literal(number: &Number) -> Option<String> {
     };
     let [low, high] = [value, value >> 32].map(|word| word & i128::from(u32::MAX));
     Some(match kind(number.integer) {
-        Kind::Bool => (value != 0).to_string(),
-        Kind::Int if value < 0 => format!("i32({value})"),
-        Kind::Int => format!("{value}i"),
-        Kind::Uint => format!("{value}u"),
-        Kind::Wide => format!("vec2<u32>({low}u, {high}u)"),
+        WordKind::Bool => (value != 0).to_string(),
+        WordKind::Int if value < 0 => format!("i32({value})"),
+        WordKind::Int => format!("{value}i"),
+        WordKind::Uint => format!("{value}u"),
+        WordKind::Wide => format!("vec2<u32>({low}u, {high}u)"),
     })
 }
 
@@ -164,16 +164,19 @@ impl Function<'_> {
         let [a, b] = [a, b].map(|place| self.name(place));
         let symbol = operator.symbol();
         match (kind(of), operator) {
-            (Kind::Bool, Operator::And | Operator::Or | Operator::Equal | Operator::NotEqual) => {
+            (
+                WordKind::Bool,
+                Operator::And | Operator::Or | Operator::Equal | Operator::NotEqual,
+            ) => {
                 format!("{a} {symbol} {b}")
             }
-            (Kind::Bool, _) => {
+            (WordKind::Bool, _) => {
                 let [a, b] = [a, b].map(|of| format!("select(0u, 1u, {of})"));
                 let word = Integer { bits: 32, is_signed: false };
                 let computed = words(operator, &a, &b, word, false);
                 if compares(operator) { computed } else { format!("({computed}) != 0u") }
             }
-            (Kind::Wide, _) => self.wide(of, operator, &a, &b),
+            (WordKind::Wide, _) => self.wide(of, operator, &a, &b),
             _ if compares(operator) => format!("{a} {symbol} {b}"),
             _ => wrapped(words(operator, &a, &b, of, by), operator, integer),
         }
@@ -211,22 +214,22 @@ impl Function<'_> {
         let place = numbers.len() - 1;
         let (name, integer) = (self.name(place), numbers[place].integer);
         match (kind(integer), out_of_range) {
-            (Kind::Bool, _) => writer.line(format_args!("return select(0u, 1u, {name});")),
-            (Kind::Uint, _) => {
+            (WordKind::Bool, _) => writer.line(format_args!("return select(0u, 1u, {name});")),
+            (WordKind::Uint, _) => {
                 writer.line(format_args!("return min({name}, {}u);", (*last).min(u32::MAX.into())));
             }
-            (Kind::Int, OutOfRange::Clamp) => {
+            (WordKind::Int, OutOfRange::Clamp) => {
                 let most = (*last).min(u64::from(u32::MAX >> 1));
                 writer.line(format_args!("return bitcast<u32>(clamp({name}, 0i, {most}i));"));
             }
-            (Kind::Int, OutOfRange::Last) if *last <= 1 << 31 => {
+            (WordKind::Int, OutOfRange::Last) if *last <= 1 << 31 => {
                 writer.line(format_args!("return min(bitcast<u32>({name}), {last}u);"));
             }
-            (Kind::Int, OutOfRange::Last) => {
+            (WordKind::Int, OutOfRange::Last) => {
                 let word = format!("bitcast<u32>({name})");
                 writer.line(format_args!("return select({word}, {last}u, {name} < 0i);"));
             }
-            (Kind::Wide, out_of_range) => {
+            (WordKind::Wide, out_of_range) => {
                 if integer.is_signed && *out_of_range == OutOfRange::Clamp {
                     writer.block(format_args!("if {name}.y >= 0x80000000u"), |writer| {
                         writer.line(format_args!("return 0u;"));
@@ -290,21 +293,23 @@ fn narrowed(word: String, Integer { bits, is_signed }: Integer) -> String {
 fn converted(name: &str, from: Integer, to: Integer) -> String {
     let word = Integer { bits: 32, is_signed: false };
     match (kind(from), kind(to)) {
-        (Kind::Bool, Kind::Bool) | (Kind::Wide, Kind::Wide) => name.to_owned(),
-        (Kind::Int, Kind::Bool) => format!("{name} != 0i"),
-        (Kind::Uint, Kind::Bool) => format!("{name} != 0u"),
-        (Kind::Wide, Kind::Bool) => format!("({name}.x | {name}.y) != 0u"),
-        (Kind::Bool, Kind::Int) => format!("select(0i, 1i, {name})"),
-        (Kind::Bool, Kind::Uint) => format!("select(0u, 1u, {name})"),
-        (Kind::Bool, Kind::Wide) => format!("vec2<u32>(select(0u, 1u, {name}), 0u)"),
-        (Kind::Uint, Kind::Wide) => format!("vec2<u32>({name}, 0u)"),
-        (Kind::Int, Kind::Wide) => {
+        (WordKind::Bool, WordKind::Bool) | (WordKind::Wide, WordKind::Wide) => name.to_owned(),
+        (WordKind::Int, WordKind::Bool) => format!("{name} != 0i"),
+        (WordKind::Uint, WordKind::Bool) => format!("{name} != 0u"),
+        (WordKind::Wide, WordKind::Bool) => format!("({name}.x | {name}.y) != 0u"),
+        (WordKind::Bool, WordKind::Int) => format!("select(0i, 1i, {name})"),
+        (WordKind::Bool, WordKind::Uint) => format!("select(0u, 1u, {name})"),
+        (WordKind::Bool, WordKind::Wide) => format!("vec2<u32>(select(0u, 1u, {name}), 0u)"),
+        (WordKind::Uint, WordKind::Wide) => format!("vec2<u32>({name}, 0u)"),
+        (WordKind::Int, WordKind::Wide) => {
             format!("vec2<u32>(bitcast<u32>({name}), bitcast<u32>({name} >> 31u))")
         }
-        (Kind::Wide, _) => converted(&format!("{name}.x"), word, to),
-        (Kind::Int, Kind::Int) | (Kind::Uint, Kind::Uint) => narrowed(name.to_owned(), to),
-        (Kind::Uint, Kind::Int) => narrowed(format!("bitcast<i32>({name})"), to),
-        (Kind::Int, Kind::Uint) => narrowed(format!("bitcast<u32>({name})"), to),
+        (WordKind::Wide, _) => converted(&format!("{name}.x"), word, to),
+        (WordKind::Int, WordKind::Int) | (WordKind::Uint, WordKind::Uint) => {
+            narrowed(name.to_owned(), to)
+        }
+        (WordKind::Uint, WordKind::Int) => narrowed(format!("bitcast<i32>({name})"), to),
+        (WordKind::Int, WordKind::Uint) => narrowed(format!("bitcast<u32>({name})"), to),
     }
 }
 

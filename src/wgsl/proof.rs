@@ -1,4 +1,4 @@
-//! [`Proof`]: what lowering has shown of a kernel's accesses.
+//! [`Proof`]: the proof of a kernel's bounds.
 
 use std::fmt;
 
@@ -85,7 +85,7 @@ impl Proof {
             |binding: usize| bindings.get(binding).map_or(0, |binding| binding.size_in_bytes / 4);
         let trips = match schedule.strategy() {
             Strategy::Gather if nest.dst_bits() < 8 => 32 / nest.dst_bits(),
-            _ => match schedule.pieces() {
+            _ => match schedule.segments() {
                 Some(pieces) => pieces.trips(),
                 None => schedule.block().map_or(0, loop_trips),
             },
@@ -97,7 +97,7 @@ impl Proof {
                 LastRead::Unit(last) => Some(last_word(last, unit_bits(nest, number))),
                 LastRead::Unknown => return None,
             };
-            let last = match (schedule.block(), schedule.pieces()) {
+            let last = match (schedule.block(), schedule.segments()) {
                 (Some(block), _) => last.map(|word| last_loaded(block, word)),
                 // Accesses of 16 bytes, up to a turn's after that in which the last unit lies.
                 (None, Some(pieces)) => {
@@ -120,7 +120,7 @@ impl Proof {
             sources,
             last_destination_word,
             destination_words,
-            invocations: match (schedule.block(), schedule.pieces()) {
+            invocations: match (schedule.block(), schedule.segments()) {
                 (Some(block), _) => block.invocations().1,
                 (None, Some(pieces)) => pieces.invocations().1,
                 (None, None) => schedule.invocations(),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use stridec::{
-    internals::{Block, Start, block_of_candidate, block_of_schedule},
+    internals::{Block, RowAlignment, block_of_candidate, block_of_schedule},
     nest::{self, PositionValue, Value},
     request::{Operation, Tensor},
     schedule::{Strategy, Target, candidates},
@@ -19,10 +19,10 @@ use super::support::{
 /// Returns the first step of block `number` along each axis of the nest, as a kernel computes it
 /// from the number of its invocation.
 fn first_steps(block: &Block, mut number: u64) -> Vec<u64> {
-    let mut steps = vec![0; block.sides().len()];
-    for lane in block.lanes() {
-        let axis = block.sides().iter().position(|side| side.number == lane.axis).unwrap();
-        steps[axis] += number % lane.extent * lane.step * block.sides()[axis].steps;
+    let mut steps = vec![0; block.axes().len()];
+    for lane in block.digits() {
+        let axis = block.axes().iter().position(|side| side.number == lane.axis).unwrap();
+        steps[axis] += number % lane.extent * lane.step * block.axes()[axis].steps;
         number /= lane.extent;
     }
     assert_eq!(number, 0, "the lanes count fewer blocks than there are");
@@ -34,7 +34,7 @@ fn check(block: &Block) {
     let nest = block.nest();
     let context = || format!("{block:?}\n{nest}");
     assert!(nest.is_exact(), "{}", context());
-    let (sides, outermost, store) = (block.sides(), block.outermost_of_run(), block.store());
+    let (sides, outermost, store) = (block.axes(), block.outermost_of_run(), block.store());
     let unit = sides[outermost].dst_stride;
     let places = |steps: &[u64]| -> u64 {
         sides.iter().zip(steps).map(|(side, step)| side.dst_stride * step).sum()
@@ -48,12 +48,13 @@ fn check(block: &Block) {
             continue;
         }
         blocks += 1;
-        let lead = match block.start() {
-            Start::Computed => {
+        let lead = match block.row_alignment() {
+            RowAlignment::Computed => {
                 let row: u64 = places(&first[..outermost]) / unit;
-                (block.whole() - row % block.whole()) % block.whole()
+                (block.steps_per_access() - row % block.steps_per_access())
+                    % block.steps_per_access()
             }
-            Start::AtOnce | Start::Fixed => 0,
+            RowAlignment::Aligned | RowAlignment::Fixed => 0,
         };
         let write = places(&first) + lead * unit;
         assert_eq!(write % store, 0, "{}", context());
@@ -63,7 +64,7 @@ fn check(block: &Block) {
         for run in block.runs() {
             let is_past = |axis: usize, step| first[axis] + step >= sides[axis].covered;
             let is_last = is_past(outermost, sides[outermost].steps);
-            if (0..outermost).any(|axis| is_past(axis, run.at[axis])) || run.is_cut && is_last {
+            if (0..outermost).any(|axis| is_past(axis, run.steps[axis])) || run.is_cut && is_last {
                 continue;
             }
             let offsets = block.run_units();
@@ -118,7 +119,7 @@ fn check(block: &Block) {
     assert_eq!(blocks, block.count(), "{}", context());
     if let Some(seam) = block.seam() {
         for row in 0..seam.rows {
-            let words = seam.behind(row)..seam.first(row + 1);
+            let words = seam.after_blocks(row)..seam.first(row + 1);
             // If the blocks write all whole accesses of the rows, a row that ends with an access
             // leaves nothing.
             let least = u64::from(seam.covered.is_some());

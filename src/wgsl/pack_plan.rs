@@ -1,4 +1,4 @@
-//! [`Plan`]: by which steps words are put together from units of other words.
+//! [`PackPlan`]: the steps that combine words from units of other words.
 //!
 //! There are three ways, and the one that takes the fewest operations and lines is taken for all words of a block:
 //!
@@ -24,7 +24,7 @@ pub(super) struct Unit {
 
 /// How a word is made of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Combine {
     /// Units of so many bits: at even places from the first word, at odd ones from the second, each moved up by some units.
     Pairs { bits: u32, low_by: i32, high_by: i32 },
     /// So many low bits from a bit of the first word on, the others from a bit of the second on.
@@ -33,32 +33,32 @@ pub(super) enum Way {
 
 /// A word that is made of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Made {
+pub(super) struct CombinedWord {
     pub(super) low: Word,
     pub(super) high: Word,
-    pub(super) way: Way,
+    pub(super) combine: Combine,
 }
 
-impl Made {
+impl CombinedWord {
     /// A word as it stands.
     fn of(word: Word) -> Self {
-        Self { low: word, high: word, way: Way::Pairs { bits: 16, low_by: 0, high_by: 0 } }
+        Self { low: word, high: word, combine: Combine::Pairs { bits: 16, low_by: 0, high_by: 0 } }
     }
 
     /// Whether all of it comes from one word, moved as a whole.
     pub(super) fn is_one(&self) -> bool {
-        matches!(self.way, Way::Pairs { low_by, high_by, .. } if self.low == self.high && low_by == high_by)
+        matches!(self.combine, Combine::Pairs { low_by, high_by, .. } if self.low == self.high && low_by == high_by)
     }
 
     /// Whether it is a word as it stands; such takes no operation.
     fn is_as_it_is(&self) -> bool {
-        matches!(self.way, Way::Pairs { low_by: 0, .. } if self.is_one())
+        matches!(self.combine, Combine::Pairs { low_by: 0, .. } if self.is_one())
     }
 
     /// Operations that it takes; ends of whole bytes count as `insertBits`, which takes one.
     fn operations(&self) -> u32 {
-        match self.way {
-            Way::Pairs { low_by, high_by, .. } => {
+        match self.combine {
+            Combine::Pairs { low_by, high_by, .. } => {
                 let part = |by: i32| 1 + u32::from(by != 0);
                 // Of one word, both parts may need the same mask.
                 let shared = self.low == self.high && (low_by % 2 != 0) == (high_by % 2 == 0);
@@ -68,7 +68,7 @@ impl Made {
                     part(low_by) + part(high_by) - u32::from(shared)
                 }
             }
-            Way::Ends { bits, low_from, high_from } => {
+            Combine::Ends { bits, low_from, high_from } => {
                 if low_from + bits == 32 && high_from == 0 {
                     1
                 } else if bits % 8 != 0 {
@@ -87,7 +87,7 @@ impl Made {
 #[derive(Clone, Debug)]
 pub(super) enum Goal {
     Units(Vec<Unit>),
-    Made(Made),
+    Combined(CombinedWord),
     Whole(Word),
 }
 
@@ -105,8 +105,8 @@ impl Goal {
                 let high = units[at];
                 let end = u32::try_from(at).unwrap_or(0) * bits;
                 let (low_from, high_from) = (low.place * bits, high.place * bits);
-                let way = Way::Ends { bits: end, low_from, high_from };
-                Self::Made(Made { low: low.word, high: high.word, way })
+                let combine = Combine::Ends { bits: end, low_from, high_from };
+                Self::Combined(CombinedWord { low: low.word, high: high.word, combine })
             }
             _ => Self::Units(units),
         }
@@ -127,7 +127,7 @@ impl Goal {
         };
         match self {
             Self::Whole(_) => 0,
-            Self::Made(made) => made.operations(),
+            Self::Combined(made) => made.operations(),
             Self::Units(units) => parts(units, bits).iter().map(part).sum(),
         }
     }
@@ -135,8 +135,8 @@ impl Goal {
 
 /// A value that several words are put together from.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
-    pub(super) made: Made,
+pub(super) struct PackStep {
+    pub(super) made: CombinedWord,
     /// 1, or all words of a vector, which are made alike.
     pub(super) words: u64,
     /// Units that are in place then have so many bits.
@@ -145,15 +145,15 @@ pub(super) struct Step {
 
 /// What is put together, in order, and what the words of the destination are made of in the end.
 #[derive(Debug)]
-pub(super) struct Plan {
-    pub(super) steps: Vec<Step>,
+pub(super) struct PackPlan {
+    pub(super) steps: Vec<PackStep>,
     pub(super) goals: Vec<Goal>,
     operations: u32,
     /// The words of each value, first of those that are loaded.
     words: Vec<u64>,
 }
 
-impl Plan {
+impl PackPlan {
     /// The cheapest plan for words of such units; `loaded` has the words of each loaded value.
     pub(super) fn new(units: Vec<Vec<Unit>>, bits: u32, loaded: &[u64]) -> Self {
         let goals: Vec<Goal> = units.into_iter().map(|units| Goal::new(units, bits)).collect();
@@ -199,7 +199,8 @@ impl Plan {
                 _ => None,
             });
             let pairs = units.flat_map(|units| units.chunks_exact(2));
-            let pairs: Vec<(Made, u32)> = pairs.map(|of| pair(of[0], of[1], bits)).collect();
+            let pairs: Vec<(CombinedWord, u32)> =
+                pairs.map(|of| pair(of[0], of[1], bits)).collect();
             let words = self.values(pairs.iter().map(|pair| pair.0), 2 * bits);
             let mut made = words.into_iter().zip(pairs);
             for of in &mut goals {
@@ -235,28 +236,28 @@ impl Plan {
             self.goals = inner;
         }
         let made = |goal: &Goal| match *goal {
-            Goal::Made(made) => made,
+            Goal::Combined(made) => made,
             // A word as it stands.
-            Goal::Whole(word) => Made::of(word),
+            Goal::Whole(word) => CombinedWord::of(word),
             Goal::Units(_) => unreachable!("halves are made of two words"),
         };
-        let inner: Vec<Made> = std::mem::take(&mut self.goals).iter().map(made).collect();
+        let inner: Vec<CombinedWord> = std::mem::take(&mut self.goals).iter().map(made).collect();
         let words = self.values(inner.into_iter(), 2 * bits);
         let words = words.chunks_exact(2).zip(sides.chunks_exact(2));
         self.goals = goals;
         let put_together = self.goals.iter_mut().filter(|goal| matches!(goal, Goal::Units(_)));
         for (goal, (words, sides)) in put_together.zip(words) {
             let [low_by, high_by] = [-sides[0].1.cast_signed(), 1 - sides[1].1.cast_signed()];
-            let way = Way::Pairs { bits, low_by, high_by };
-            *goal = Goal::Made(Made { low: words[0], high: words[1], way });
+            let combine = Combine::Pairs { bits, low_by, high_by };
+            *goal = Goal::Combined(CombinedWord { low: words[0], high: words[1], combine });
         }
         Some(())
     }
 
     /// Makes values of words that are made of two, each once, and one of all components of vectors that are made alike; says which
     /// word is which.
-    fn values(&mut self, made: impl Iterator<Item = Made>, bits: u32) -> Vec<Word> {
-        let made: Vec<Made> = made.collect();
+    fn values(&mut self, made: impl Iterator<Item = CombinedWord>, bits: u32) -> Vec<Word> {
+        let made: Vec<CombinedWord> = made.collect();
         let mut words: Vec<Word> = Vec::with_capacity(made.len());
         for (number, one) in made.iter().enumerate() {
             if one.is_as_it_is() {
@@ -265,14 +266,14 @@ impl Plan {
                 words.push(words[known]);
             } else {
                 self.operations += one.operations();
-                let alike = |other: &Made| self.are_alike(one, other);
+                let alike = |other: &CombinedWord| self.are_alike(one, other);
                 let component = one.low.component;
                 let word = if let Some(known) = made[..number].iter().position(alike) {
                     Word { value: words[known].value, component }
                 } else {
                     let is_vector = made[number + 1..].iter().any(alike);
                     let count = if is_vector { self.words[one.low.value] } else { 1 };
-                    self.steps.push(Step { made: *one, words: count, bits });
+                    self.steps.push(PackStep { made: *one, words: count, bits });
                     self.words.push(count);
                     let component = if is_vector { component } else { 0 };
                     Word { value: self.words.len() - 1, component }
@@ -283,10 +284,11 @@ impl Plan {
         words
     }
 
-    /// Whether these are other components of vectors that are made in the same way.
-    fn are_alike(&self, one: &Made, other: &Made) -> bool {
-        let is_by_component = |made: &Made| made.low.component == made.high.component;
-        (one.way, one.low.value, one.high.value) == (other.way, other.low.value, other.high.value)
+    /// Whether these are other components of vectors that are made in the same combine.
+    fn are_alike(&self, one: &CombinedWord, other: &CombinedWord) -> bool {
+        let is_by_component = |made: &CombinedWord| made.low.component == made.high.component;
+        (one.combine, one.low.value, one.high.value)
+            == (other.combine, other.low.value, other.high.value)
             && is_by_component(one)
             && is_by_component(other)
             && one.low.component != other.low.component
@@ -296,28 +298,28 @@ impl Plan {
     /// The last of the steps: values that several words of the destination are components of. Says which word is which, where one is.
     pub(super) fn vectors(&mut self) -> Vec<Option<Word>> {
         let made = self.goals.iter().map(|goal| match goal {
-            Goal::Made(made) => Some(*made),
+            Goal::Combined(made) => Some(*made),
             _ => None,
         });
-        let made: Vec<Option<Made>> = made.collect();
-        let is_component = |of: &Option<Made>| {
+        let made: Vec<Option<CombinedWord>> = made.collect();
+        let is_component = |of: &Option<CombinedWord>| {
             let one = of.as_ref()?;
             let mut others = made.iter().flatten();
             others.any(|other| self.are_alike(one, other)).then_some(*one)
         };
-        let components: Vec<Option<Made>> = made.iter().map(is_component).collect();
+        let components: Vec<Option<CombinedWord>> = made.iter().map(is_component).collect();
         let mut words = self.values(components.iter().flatten().copied(), 32).into_iter();
         components.iter().map(|of| of.as_ref().and_then(|_| words.next())).collect()
     }
 }
 
 /// The word that has two units side by side, and where in it, counted in both.
-fn pair(low: Unit, high: Unit, bits: u32) -> (Made, u32) {
+fn pair(low: Unit, high: Unit, bits: u32) -> (CombinedWord, u32) {
     let (i, j) = (low.place.cast_signed(), high.place.cast_signed());
     // One of the two stays where it is, if it can.
     let place = if i % 2 != 0 && j % 2 != 0 { j / 2 } else { i / 2 };
-    let way = Way::Pairs { bits, low_by: 2 * place - i, high_by: 2 * place + 1 - j };
-    (Made { low: low.word, high: high.word, way }, place.unsigned_abs())
+    let combine = Combine::Pairs { bits, low_by: 2 * place - i, high_by: 2 * place + 1 - j };
+    (CombinedWord { low: low.word, high: high.word, combine }, place.unsigned_abs())
 }
 
 /// The words that units of `bits` bits come from, each as often as its units are moved by different numbers of bits: how far up, and

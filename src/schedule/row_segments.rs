@@ -1,26 +1,23 @@
-//! [`Pieces`]: rows of the destination that several cases share, each a part of them.
+//! [`RowSegments`]: rows of the destination that several cases share, each a part of them.
 
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use super::AdapterKind;
-use crate::nest::{Affine, Case, CaseValue, CopyNest, Guard, Value, greatest_sum};
+use crate::nest::{ACCESS_BYTES, Affine, Case, CopyNest, Guard, CaseValue, Value, greatest_sum};
 
-/// Bits of an access.
-const ACCESS_BITS: u64 = 128;
-
-/// The most loops of a kernel: over the accesses of one piece that read one source.
+/// The most loops of a kernel: over the accesses of one segment that read one source.
 const MAX_LOOPS: usize = 12;
 
 /// How a kernel of several cases goes through the rows of the destination: the steps of its innermost axis.
 ///
-/// The cases cut a row into [parts](Self::parts); in a part the innermost axis decides nothing, and each source is read
+/// The cases cut a row into [segments](Self::segments); in a part the innermost axis decides nothing, and each source is read
 /// unit after unit. In each turn an invocation takes [`width`](Self::width) neighbouring accesses of 16 bytes of one row, those of
 /// the next invocation lie behind them, and so on for all of the [`lanes`](Self::lanes); then comes the next turn. An access that
-/// two pieces share, a *meeting*, is for an invocation of its own.
+/// two segments share, a *meeting*, is for an invocation of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Pieces {
+pub(crate) struct RowSegments {
     pub(crate) nest: Arc<CopyNest>,
     /// Units of an access.
     pub(crate) units: u64,
@@ -30,24 +27,24 @@ pub(crate) struct Pieces {
     pub(crate) lanes: u64,
     /// Accesses of an invocation in a turn. Two loads make an access that begins anywhere, three make two.
     pub(crate) width: u64,
-    /// The turns in which a group of accesses is gone through, where it lies in one piece.
+    /// The turns in which a group of accesses is gone through, where it lies in one segment.
     pub(crate) turns: u64,
-    /// The parts of a row, in order.
-    pub(crate) parts: Vec<Piece>,
+    /// The segments of a row, in order.
+    pub(crate) segments: Vec<Segment>,
 }
 
 /// A part of every row.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Piece {
+pub(crate) struct Segment {
     /// Its first unit, and the first past it.
     pub(crate) first: u64,
     pub(crate) end: u64,
     /// What it takes: the first of these that holds, by guards that are the same for a whole row. The last has none.
-    pub(crate) ways: SmallVec<[Case; 1]>,
+    pub(crate) cases: SmallVec<[Case; 1]>,
 }
 
-impl Piece {
-    /// The accesses that lie in the piece alone: the first, and the first past them.
+impl Segment {
+    /// The accesses that lie in the segment alone: the first, and the first past them.
     pub(crate) fn alone(&self, units: u64) -> Option<(u64, u64)> {
         let (first, end) = (self.first.div_ceil(units), self.end / units);
         (first < end).then_some((first, end))
@@ -56,7 +53,7 @@ impl Piece {
     /// The sources that it reads, each once; `None` for what reads none.
     pub(crate) fn sources(&self) -> SmallVec<[Option<usize>; 2]> {
         let mut sources: SmallVec<[Option<usize>; 2]> =
-            self.ways.iter().map(|way| source(&way.take)).collect();
+            self.cases.iter().map(|case| source(&case.take)).collect();
         sources.sort_unstable();
         sources.dedup();
         sources
@@ -71,31 +68,31 @@ pub(crate) fn source(take: &CaseValue) -> Option<usize> {
     }
 }
 
-impl Pieces {
-    /// The pieces of a nest; `None` where rows are no whole accesses, or a case does not read along them.
+impl RowSegments {
+    /// The segments of a nest; `None` where rows are no whole accesses, or a case does not read along them.
     pub(super) fn new(nest: &Arc<CopyNest>, kind: AdapterKind) -> Option<Self> {
         let bits = u64::from(nest.dst_bits());
         let inner = nest.extents().len() - 1;
         let (row, axis) = (nest.extents()[inner], Value::Axis(inner));
         let reading = |case: &Case| source(&case.take).map(|number| nest.sources()[number]);
-        let is_whole = |bytes: u64| bytes.is_multiple_of(ACCESS_BITS / 8);
+        let is_whole = |bytes: u64| bytes.is_multiple_of(ACCESS_BYTES);
         let fits = nest.src_bits() == nest.dst_bits()
             && nest.is_exact()
             && nest.quotients().is_empty()
             && nest.lookups().is_empty()
-            && (row * bits).is_multiple_of(ACCESS_BITS)
+            && (row * bits).is_multiple_of(ACCESS_BYTES * 8)
             && nest.cases().iter().filter_map(reading).all(|source| is_whole(source.bytes()));
         if !fits {
             return None;
         }
         let cuts = cuts(nest, axis, row)?;
-        let parts: Option<Vec<Piece>> =
-            cuts.windows(2).map(|cut| piece(nest, axis, cut[0], cut[1])).collect();
-        let parts = parts?;
-        if parts.iter().map(|piece| piece.sources().len()).sum::<usize>() > MAX_LOOPS {
+        let segments: Option<Vec<Segment>> =
+            cuts.windows(2).map(|cut| segment(nest, axis, cut[0], cut[1])).collect();
+        let segments = segments?;
+        if segments.iter().map(|segment| segment.sources().len()).sum::<usize>() > MAX_LOOPS {
             return None;
         }
-        let units = ACCESS_BITS / bits;
+        let units = ACCESS_BYTES * 8 / bits;
         let accesses = row / units;
         let (lanes, width, turns) = match kind {
             AdapterKind::Gpu => (32, 1, 4),
@@ -104,13 +101,13 @@ impl Pieces {
         let width = accesses.min(width);
         let lanes = (accesses / width).min(lanes);
         let turns = accesses.div_ceil(lanes * width).min(turns);
-        // What the kernel adds up on the way, beside the forms.
+        // What the kernel adds up on the case, beside the forms.
         let most = greatest_sum(nest).checked_add(row + lanes * width * turns * units)?;
         if most > u64::from(u32::MAX) {
             return None;
         }
         let nest = Arc::clone(nest);
-        Some(Self { nest, units, accesses, lanes, width, turns, parts })
+        Some(Self { nest, units, accesses, lanes, width, turns, segments })
     }
 
     /// Rows of the destination.
@@ -133,9 +130,9 @@ impl Pieces {
         self.rows() * self.groups() * self.lanes
     }
 
-    /// The accesses of a row in which pieces meet.
+    /// The accesses of a row in which segments meet.
     pub(crate) fn meetings(&self) -> SmallVec<[u64; 4]> {
-        let ends = self.parts.iter().map(|piece| piece.end);
+        let ends = self.segments.iter().map(|segment| segment.end);
         let mut meetings: SmallVec<[u64; 4]> = ends
             .filter(|end| !end.is_multiple_of(self.units))
             .map(|end| end / self.units)
@@ -146,41 +143,41 @@ impl Pieces {
 
     /// Invocations, and those that have work.
     pub(crate) fn invocations(&self) -> (u64, u64) {
-        // In each group, as many lanes have work as in its longest part of a piece.
-        let busy = |parts: SmallVec<[u64; 8]>| {
-            parts.iter().max().unwrap_or(&0).div_ceil(self.width).min(self.lanes)
+        // In each group, as many lanes have work as in its longest part of a segment.
+        let busy = |segments: SmallVec<[u64; 8]>| {
+            segments.iter().max().unwrap_or(&0).div_ceil(self.width).min(self.lanes)
         };
         let busy = self.shares().map(busy);
         let met = self.rows() * self.meetings().len() as u64;
         (self.runs() + met, self.rows() * busy.sum::<u64>() + met)
     }
 
-    /// For each group, how many accesses it has of each piece.
+    /// For each group, how many accesses it has of each segment.
     fn shares(&self) -> impl Iterator<Item = SmallVec<[u64; 8]>> {
         let group = self.group();
         (0..self.groups()).map(move |number| {
             let (start, end) = (number * group, (number + 1) * group);
-            let alone = self.parts.iter().filter_map(|piece| piece.alone(self.units));
+            let alone = self.segments.iter().filter_map(|segment| segment.alone(self.units));
             alone.map(|(first, stop)| stop.min(end).saturating_sub(first.max(start))).collect()
         })
     }
 
-    /// The most loop iterations of an invocation: over its accesses, or over the units of words where pieces meet.
+    /// The most loop iterations of an invocation: over its accesses, or over the units of words where segments meet.
     pub(crate) fn trips(&self) -> u32 {
         let bits = self.nest.dst_bits();
         let of_meeting = if bits < 8 && !self.meetings().is_empty() { 4 * 32 / bits } else { 0 };
-        let turns = |parts: SmallVec<[u64; 8]>| -> u64 {
-            parts.iter().map(|accesses| accesses.div_ceil(self.lanes * self.width)).sum()
+        let turns = |segments: SmallVec<[u64; 8]>| -> u64 {
+            segments.iter().map(|accesses| accesses.div_ceil(self.lanes * self.width)).sum()
         };
         let most = self.shares().map(turns).max().unwrap_or(0);
         u32::try_from(most).unwrap_or(u32::MAX).max(of_meeting)
     }
 
     /// Whether every access of a source is one of its own accesses.
-    pub(crate) fn are_aligned(&self, piece: &Piece) -> bool {
+    pub(crate) fn are_aligned(&self, segment: &Segment) -> bool {
         let by = self.units.cast_signed();
         let inner = Value::Axis(self.nest.extents().len() - 1);
-        piece.ways.iter().all(|way| match &way.take {
+        segment.cases.iter().all(|case| match &case.take {
             CaseValue::Bits(_) => true,
             CaseValue::Read { at, .. } => {
                 let outer = at.terms().iter().filter(|term| term.0 != inner);
@@ -215,8 +212,8 @@ fn cuts(nest: &CopyNest, axis: Value, row: u64) -> Option<SmallVec<[u64; 8]>> {
 }
 
 /// What the units from `first` to `end` of a row take: no guard changes among them.
-fn piece(nest: &CopyNest, axis: Value, first: u64, end: u64) -> Option<Piece> {
-    let mut ways: SmallVec<[Case; 1]> = SmallVec::new();
+fn segment(nest: &CopyNest, axis: Value, first: u64, end: u64) -> Option<Segment> {
+    let mut cases: SmallVec<[Case; 1]> = SmallVec::new();
     let zero = Case { when: Vec::new(), take: CaseValue::Bits(0) };
     for Case { when, take } in nest.cases().iter().chain([&zero]) {
         let mut outer = Vec::new();
@@ -232,11 +229,11 @@ fn piece(nest: &CopyNest, axis: Value, first: u64, end: u64) -> Option<Piece> {
         }
         if holds {
             let is_last = outer.is_empty();
-            ways.push(Case { when: outer, take: take.clone() });
+            cases.push(Case { when: outer, take: take.clone() });
             if is_last {
                 break;
             }
         }
     }
-    Some(Piece { first, end, ways })
+    Some(Segment { first, end, cases })
 }

@@ -1,4 +1,4 @@
-//! [`Steps`]: words put together from units of other words, in steps.
+//! [`PackedWords`]: words combined from units of other words, in steps.
 //!
 //! Taken one by one, each unit of a word costs a shift and a mask. So units that are neighbours in the destination are put side by
 //! side first, in all places of two words at once, and what comes of it is put together again. Three planes of bytes to pixels:
@@ -18,7 +18,7 @@
 use std::ops::Range;
 
 use super::{
-    plan::{Goal, Made, Plan, Unit, Way, Word, moved, parts},
+    pack_plan::{Combine, CombinedWord, Goal, PackPlan, Unit, Word, moved, parts},
     words::{components, type_name},
     writer::Writer,
 };
@@ -26,15 +26,15 @@ use crate::schedule::AdapterKind;
 
 /// What is loaded, or put together from it: a name, and how many words it has.
 #[derive(Debug)]
-struct Value {
+struct NamedValue {
     name: String,
     words: u64,
 }
 
 /// Words of the destination, and what is computed before them.
 #[derive(Debug, Default)]
-pub(super) struct Steps {
-    values: Vec<Value>,
+pub(super) struct PackedWords {
+    values: Vec<NamedValue>,
     /// Constants of vectors, and values that are put together: names, and what they are.
     constants: Vec<(String, String)>,
     lines: Vec<(String, String)>,
@@ -61,7 +61,7 @@ struct Insert {
     count: u32,
 }
 
-impl Steps {
+impl PackedWords {
     /// Of words whose units of `to_bits` bits come from units of `bits` bits: their low bits, or they and zeros above.
     ///
     /// A unit is given by the name of the loaded value that it lies in, the words of that value, and its number there.
@@ -96,7 +96,7 @@ impl Steps {
         steps.inserts_words = kind == AdapterKind::Gpu;
         steps.is_short = steps.inserts_words && words.len() <= SHORT && numbers.is_none();
         let loaded: Vec<u64> = steps.values.iter().map(|value| value.words).collect();
-        steps.follow(Plan::new(words, to_bits, &loaded), to_bits);
+        steps.follow(PackPlan::new(words, to_bits, &loaded), to_bits);
         if numbers.is_some() {
             steps.inserts.clear();
         }
@@ -127,7 +127,7 @@ impl Steps {
     fn loaded(&mut self, name: &str, words: u64) -> usize {
         let known = self.values.iter().rposition(|value| value.name == name);
         known.unwrap_or_else(|| {
-            self.values.push(Value { name: name.to_owned(), words });
+            self.values.push(NamedValue { name: name.to_owned(), words });
             self.values.len() - 1
         })
     }
@@ -141,7 +141,7 @@ impl Steps {
         let name = format!("{prefix}{}", self.counts[at].1);
         self.counts[at].1 += 1;
         self.lines.push((name.clone(), expression));
-        self.values.push(Value { name, words });
+        self.values.push(NamedValue { name, words });
         self.values.len() - 1
     }
 
@@ -171,21 +171,21 @@ impl Steps {
     }
 
     /// Puts down a plan: its values, and the words of the destination.
-    fn follow(&mut self, mut plan: Plan, bits: u32) {
+    fn follow(&mut self, mut plan: PackPlan, bits: u32) {
         let vectors = plan.vectors();
         for step in &plan.steps {
-            let expression = self.made(&step.made, step.words);
+            let expression = self.combined(&step.made, step.words);
             self.value(name_of(step.bits), step.words, expression);
         }
         for (goal, component) in plan.goals.iter().zip(vectors) {
             let insert = match (goal, component) {
-                (Goal::Made(made), None) if self.inserts_words => self.insert(made, 1),
+                (Goal::Combined(made), None) if self.inserts_words => self.insert(made, 1),
                 _ => None,
             };
             self.inserts.push(insert);
             let word = match (goal, component) {
                 (_, Some(word)) | (&Goal::Whole(word), _) => self.name(word),
-                (Goal::Made(made), _) => self.made(made, 1),
+                (Goal::Combined(made), _) => self.combined(made, 1),
                 (Goal::Units(units), _) => {
                     let part = |(word, by, mask)| {
                         let name = self.name(word);
@@ -199,8 +199,8 @@ impl Steps {
     }
 
     /// Ends of two words that are whole bytes, as bits of one that are inserted into the other; `None` where one shift of both does.
-    fn insert(&mut self, made: &Made, words: u64) -> Option<Insert> {
-        let Way::Ends { bits, low_from, high_from } = made.way else { return None };
+    fn insert(&mut self, made: &CombinedWord, words: u64) -> Option<Insert> {
+        let Combine::Ends { bits, low_from, high_from } = made.combine else { return None };
         if bits % 8 != 0 || low_from + bits == 32 && high_from == 0 {
             return None;
         }
@@ -237,22 +237,22 @@ impl Steps {
 
     /// A word, as an expression.
     fn name(&self, word: Word) -> String {
-        let Value { name, words } = &self.values[word.value];
+        let NamedValue { name, words } = &self.values[word.value];
         components(name, *words, word.component, 1)
     }
 
     /// What a word is that is made of two, or what all components of a vector of `words` are that are made so.
-    fn made(&mut self, made: &Made, words: u64) -> String {
+    fn combined(&mut self, made: &CombinedWord, words: u64) -> String {
         let name = |of: Word| match words {
             1 => self.name(of),
             _ => self.values[of.value].name.clone(),
         };
         let (low, high) = (name(made.low), name(made.high));
-        match made.way {
-            Way::Pairs { bits, low_by, .. } if made.is_one() => {
+        match made.combine {
+            Combine::Pairs { bits, low_by, .. } if made.is_one() => {
                 self.shifted(low, low_by * bits.cast_signed(), words)
             }
-            Way::Pairs { bits, low_by, high_by } => {
+            Combine::Pairs { bits, low_by, high_by } => {
                 // Where a unit moves by an odd number of places, it comes from the other ones.
                 let mut part = |name: String, by: i32, is_odd: bool| {
                     let (kind, by_one) = if is_odd { ("odd", bits) } else { ("even", 0) };
@@ -268,7 +268,7 @@ impl Steps {
                 let high = part(high, high_by, high_by % 2 == 0);
                 format!("{low} | {high}")
             }
-            Way::Ends { bits, low_from, high_from } => {
+            Combine::Ends { bits, low_from, high_from } => {
                 let (low_from, high_from) = (low_from.cast_signed(), high_from.cast_signed());
                 let (end, above) = (bits.cast_signed(), 32 - bits);
                 if low_from + end == 32 && high_from == 0 {
@@ -364,7 +364,7 @@ mod tests {
     fn of(words: &[&[(&str, u64)]], in_value: u64, bits: u32, to_bits: u32) -> Vec<String> {
         let unit = |&(name, number): &(&str, u64)| (name.to_owned(), in_value, number);
         let given: Vec<Vec<_>> = words.iter().map(|word| word.iter().map(unit).collect()).collect();
-        let steps = Steps::new(&given, bits, to_bits, AdapterKind::Gpu);
+        let steps = PackedWords::new(&given, bits, to_bits, AdapterKind::Gpu);
         let lines = steps.constants.iter().chain(&steps.lines);
         let lines = lines.map(|(name, value)| format!("{name} = {value}"));
         lines.chain(steps.words.iter().cloned()).collect()

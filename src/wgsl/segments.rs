@@ -1,25 +1,22 @@
-//! Kernels of several cases that go through rows of the destination, piece by piece.
+//! Kernels of several cases that go through rows of the destination, segment by segment.
 
 use super::{
-    block::at,
+    block::{access_unit_by_unit, with_offset},
     cases::holds,
     emit::source_name,
-    form::{Digits, Names},
-    gather::{filling, unit_function, word_function},
+    form::{AxisNames, DigitWriter},
+    gather::{filling, unit_function, word_function, write_axes},
     joined::joined,
     words::{literal, repeated},
     writer::Writer,
 };
 use crate::{
-    nest::{Affine, Case, CaseValue, Count, Value, signed, width},
-    schedule::{Piece, Pieces, source},
+    nest::{ACCESS_BYTES, Affine, Case, Count, CaseValue, Value, signed, width},
+    schedule::{RowSegments, Segment, source},
 };
 
-/// Bits of an access.
-const ACCESS_BITS: u64 = 128;
-
-/// Writes a kernel whose invocations go through rows, [`Pieces`] by piece.
-pub(super) fn pieces(writer: &mut Writer, rows: &Pieces) {
+/// Writes a kernel whose invocations go through rows, [`RowSegments`] by segment.
+pub(super) fn segments(writer: &mut Writer, rows: &RowSegments) {
     let nest = &rows.nest;
     let meetings = rows.meetings();
     if !meetings.is_empty() {
@@ -27,8 +24,9 @@ pub(super) fn pieces(writer: &mut Writer, rows: &Pieces) {
         writer.blank();
         word_function(writer, nest);
     }
-    let is_shifted = |piece: &Piece| piece.alone(rows.units).is_some() && !rows.are_aligned(piece);
-    if rows.parts.iter().any(is_shifted) {
+    let is_shifted =
+        |segment: &Segment| segment.alone(rows.units).is_some() && !rows.are_aligned(segment);
+    if rows.segments.iter().any(is_shifted) {
         joined(writer, nest.src_bits());
     }
     writer.comment(
@@ -46,31 +44,21 @@ pub(super) fn pieces(writer: &mut Writer, rows: &Pieces) {
             meeting(writer, rows, &meetings);
         }
         let (groups, group, lanes) = (rows.groups(), rows.group(), rows.lanes);
-        let names = Names::of_nest(nest);
-        let mut digits = Digits::new("run");
+        let names = AxisNames::of_nest(nest);
+        let mut digits = DigitWriter::new("run");
         let lane = (lanes > 1).then(|| digits.next(writer, lanes));
         let number = (groups > 1).then(|| digits.next(writer, groups));
         let row = digits.last();
-        let mut lines = Vec::new();
         let outer = nest.extents().len() - 1;
-        for (axis, of) in nest.axes().enumerate().take(outer).collect::<Vec<_>>().into_iter().rev()
-        {
-            let digit = if axis == 0 { digits.last() } else { digits.next(writer, of.extent) };
-            lines.push((format!("let {} = {digit};", names.axis(axis)), of));
-        }
-        for (code, of) in lines.iter().rev() {
-            let steps = Count(of.extent, "step");
-            writer.noted(
-                format_args!("{code}"),
-                format_args!("{steps}: destination +{}", of.dst_stride),
-            );
-        }
+        write_axes(writer, digits, &names, nest.axes().take(outer), |axis| {
+            format!("{}: destination +{}", Count(axis.extent, "step"), axis.dst_stride)
+        });
         writer.noted(
             format_args!("let write = {row} * {}u;", rows.accesses),
             format_args!("in accesses of {}", Count(rows.units, "unit")),
         );
         if let Some(number) = number {
-            let start = Digits::times(number, group);
+            let start = DigitWriter::times(number, group);
             writer.noted(
                 format_args!("let group = {start};"),
                 format_args!("accesses of the row before"),
@@ -78,20 +66,19 @@ pub(super) fn pieces(writer: &mut Writer, rows: &Pieces) {
             writer.line(format_args!("let end = min(group + {group}u, {}u);", rows.accesses));
         }
         if let Some(lane) = lane {
-            writer.line(format_args!("let lane = {};", Digits::times(lane, rows.width)));
+            writer.line(format_args!("let lane = {};", DigitWriter::times(lane, rows.width)));
         }
-        for (number, piece) in rows.parts.iter().enumerate() {
-            if let Some(alone) = piece.alone(rows.units) {
-                Text { rows, names: &names, number, piece, alone }.write(writer);
+        for (number, segment) in rows.segments.iter().enumerate() {
+            if let Some(alone) = segment.alone(rows.units) {
+                SegmentWriter { rows, names: &names, number, segment, alone }.write(writer);
             }
         }
     });
 }
 
 /// Writes what the invocations past the runs do.
-fn meeting(writer: &mut Writer, rows: &Pieces, meetings: &[u64]) {
+fn meeting(writer: &mut Writer, rows: &RowSegments, meetings: &[u64]) {
     let (runs, count) = (rows.runs(), meetings.len());
-    let bits = u64::from(rows.nest.dst_bits());
     writer.block(format_args!("if run >= {runs}u"), |writer| {
         writer.comment("", format_args!("An access of a row in which cases meet, unit by unit."));
         writer.line(format_args!("var at = {}u;", meetings[0]));
@@ -106,39 +93,31 @@ fn meeting(writer: &mut Writer, rows: &Pieces, meetings: &[u64]) {
             _ => format!("(run - {runs}u) / {count}u"),
         };
         writer.line(format_args!("let place = {row} * {}u + at;", rows.accesses));
-        let (calls, name) =
-            if bits < 32 { (ACCESS_BITS / 32, "word") } else { (ACCESS_BITS / bits, "unit") };
-        let parts: Vec<String> = (0..calls)
-            .map(|part| match part {
-                0 => format!("{name}(place * {calls}u)"),
-                _ => format!("{name}(place * {calls}u + {part}u)"),
-            })
-            .collect();
-        writer.list("destination[place] = vec4<u32>(", &parts, ");");
+        access_unit_by_unit(writer, rows.nest.dst_bits(), rows.units, "place");
         writer.line(format_args!("return;"));
     });
 }
 
-/// A piece while it is written.
-struct Text<'a> {
-    rows: &'a Pieces,
-    names: &'a Names,
+/// A segment while it is written.
+struct SegmentWriter<'a> {
+    rows: &'a RowSegments,
+    names: &'a AxisNames,
     number: usize,
-    piece: &'a Piece,
+    segment: &'a Segment,
     /// The accesses that are its own: the first, and the first past them.
     alone: (u64, u64),
 }
 
-impl Text<'_> {
+impl SegmentWriter<'_> {
     fn write(&self, writer: &mut Writer) {
-        let Self { rows, number, piece, .. } = *self;
-        let Piece { first, end, ways } = piece;
+        let Self { rows, number, segment, .. } = *self;
+        let Segment { first, end, cases } = segment;
         writer.comment("", format_args!("Units {first} to {} of a row.", end - 1));
-        let sources = piece.sources();
-        let is_chosen = ways.len() > 1;
+        let sources = segment.sources();
+        let is_chosen = cases.len() > 1;
         if is_chosen {
-            self.choose(writer, ways);
-        } else if let CaseValue::Read { at, .. } = &ways[0].take {
+            self.choose(writer, cases);
+        } else if let CaseValue::Read { at, .. } = &cases[0].take {
             let read = self.at_first(at);
             writer.line(format_args!("let read{number} = {};", self.names.form(&read)));
         }
@@ -157,7 +136,7 @@ impl Text<'_> {
         }
     }
 
-    /// The first access of the piece in a group.
+    /// The first access of the segment in a group.
     fn start(&self) -> String {
         match (self.rows.groups() > 1, self.alone.0) {
             (false, low) => format!("{low}u"),
@@ -166,7 +145,7 @@ impl Text<'_> {
         }
     }
 
-    /// The first access past those of the piece in a group, where the row reads this source; else 0.
+    /// The first access past those of the segment in a group, where the row reads this source; else 0.
     fn stop(&self, writer: &mut Writer, of: Option<usize>, is_chosen: bool) -> String {
         let Self { rows, number, alone: (_, high), .. } = *self;
         let stop = match (rows.groups() > 1, high == rows.accesses) {
@@ -175,10 +154,10 @@ impl Text<'_> {
             (true, false) => format!("min(end, {high}u)"),
         };
         let (name, stop) = if is_chosen {
-            let ways = self.piece.ways.iter().enumerate();
-            let of_it = ways.filter(|(_, way)| source(&way.take) == of);
+            let cases = self.segment.cases.iter().enumerate();
+            let of_it = cases.filter(|(_, case)| source(&case.take) == of);
             let chosen: Vec<String> =
-                of_it.map(|(way, _)| format!("way{number} == {way}u")).collect();
+                of_it.map(|(case, _)| format!("way{number} == {case}u")).collect();
             let name = match of {
                 Some(of) => format!("stop{number}_{of}"),
                 None => format!("stop{number}"),
@@ -193,26 +172,26 @@ impl Text<'_> {
         name
     }
 
-    /// A form at the first unit of the piece.
+    /// A form at the first unit of the segment.
     fn at_first(&self, form: &Affine) -> Affine {
         let inner = Value::Axis(self.rows.nest.extents().len() - 1);
-        form.substituted(inner, &Affine::constant(self.piece.first.cast_signed()))
+        form.substituted(inner, &Affine::constant(self.segment.first.cast_signed()))
     }
 
-    /// Writes which way this row takes, and where it reads.
-    fn choose(&self, writer: &mut Writer, ways: &[Case]) {
+    /// Writes which case this row takes, and where it reads.
+    fn choose(&self, writer: &mut Writer, cases: &[Case]) {
         let number = self.number;
-        writer.line(format_args!("var way{number} = {}u;", ways.len() - 1));
-        for (way, Case { when, .. }) in ways.iter().enumerate().rev().skip(1) {
+        writer.line(format_args!("var way{number} = {}u;", cases.len() - 1));
+        for (case, Case { when, .. }) in cases.iter().enumerate().rev().skip(1) {
             let holding: Vec<String> = when.iter().map(|guard| holds(self.names, guard)).collect();
             writer.block(format_args!("if {}", holding.join(" && ")), |writer| {
-                writer.line(format_args!("way{number} = {way}u;"));
+                writer.line(format_args!("way{number} = {case}u;"));
             });
         }
         writer.line(format_args!("var read{number} = 0u;"));
-        for (way, Case { take, .. }) in ways.iter().enumerate() {
+        for (case, Case { take, .. }) in cases.iter().enumerate() {
             if let CaseValue::Read { at, .. } = take {
-                writer.block(format_args!("if way{number} == {way}u"), |writer| {
+                writer.block(format_args!("if way{number} == {case}u"), |writer| {
                     let read = self.at_first(at);
                     writer.line(format_args!("read{number} = {};", self.names.form(&read)));
                 });
@@ -227,7 +206,7 @@ impl Text<'_> {
         let are_whole =
             if rows.groups() == 1 { is_whole(high - low) } else { is_whole(low) && is_whole(high) };
         for access in 0..rows.width {
-            let (place, value) = (at("at", signed(access)), value(access));
+            let (place, value) = (with_offset("at", signed(access)), value(access));
             let store = |writer: &mut Writer| {
                 writer.line(format_args!("destination[write + {place}] = {value};"));
             };
@@ -241,25 +220,26 @@ impl Text<'_> {
 
     /// Writes a turn of accesses that a source has.
     fn copy(&self, writer: &mut Writer, of: usize, stop: &str) {
-        let Self { rows, number, piece, .. } = *self;
+        let Self { rows, number, segment, .. } = *self;
         let (units, name) = (rows.units, source_name(&rows.nest, of));
         let steps = if units == 1 { "at".to_owned() } else { format!("at * {units}u") };
-        let read = match piece.first {
+        let read = match segment.first {
             0 => format!("read{number} + {steps}"),
             first => format!("read{number} + {steps} - {first}u"),
         };
         let access = if units == 1 { read.clone() } else { format!("({read}) / {units}u") };
-        if rows.are_aligned(piece) {
+        if rows.are_aligned(segment) {
             writer.line(format_args!("let first = {access};"));
-            return self
-                .stores(writer, stop, |access| format!("{name}[{}]", at("first", signed(access))));
+            return self.stores(writer, stop, |access| {
+                format!("{name}[{}]", with_offset("first", signed(access)))
+            });
         }
         writer.line(format_args!("let read = {read};"));
         writer.line(format_args!("let first = read / {units}u;"));
         writer.line(format_args!("let start = read % {units}u;"));
-        let last = rows.nest.sources()[of].bytes() * 8 / ACCESS_BITS - 1;
+        let last = rows.nest.sources()[of].bytes() / ACCESS_BYTES - 1;
         for access in 0..=rows.width {
-            let place = at("first", signed(access));
+            let place = with_offset("first", signed(access));
             let place = if access == 0 { place } else { format!("min({place}, {last}u)") };
             writer.line(format_args!("let access{access} = {name}[{place}];"));
         }
@@ -268,21 +248,21 @@ impl Text<'_> {
         });
     }
 
-    /// Writes a turn of accesses that read nothing; which bits, where several ways have some.
+    /// Writes a turn of accesses that read nothing; which bits, where several cases have some.
     fn fill(&self, writer: &mut Writer, stop: &str) {
         let bits = self.rows.nest.dst_bits();
         let of = |take: &CaseValue| match take {
-            CaseValue::Bits(fill) => Some(repeated(*fill, bits, ACCESS_BITS)),
+            CaseValue::Bits(fill) => Some(repeated(*fill, bits, ACCESS_BYTES * 8)),
             CaseValue::Read { .. } => None,
         };
-        let fills = self.piece.ways.iter().enumerate();
+        let fills = self.segment.cases.iter().enumerate();
         let fills: Vec<(usize, u128)> =
-            fills.filter_map(|(way, case)| Some((way, of(&case.take)?))).collect();
+            fills.filter_map(|(number, case)| Some((number, of(&case.take)?))).collect();
         let Some(((_, last), others)) = fills.split_last() else { return };
-        let mut value = literal(ACCESS_BITS, *last);
-        for (way, fill) in others.iter().filter(|fill| fill.1 != *last) {
-            let literal = literal(ACCESS_BITS, *fill);
-            value = format!("select({value}, {literal}, way{} == {way}u)", self.number);
+        let mut value = literal(ACCESS_BYTES * 8, *last);
+        for (case, fill) in others.iter().filter(|fill| fill.1 != *last) {
+            let literal = literal(ACCESS_BYTES * 8, *fill);
+            value = format!("select({value}, {literal}, way{} == {case}u)", self.number);
         }
         writer.comment("", format_args!("{}", filling(*last)));
         self.stores(writer, stop, |_| value.clone());

@@ -1,36 +1,36 @@
-//! [`Packing`]: what a block loads, and each access of the destination put together from it.
+//! [`LoadedBlock`]: the loads of a block, and the accesses of the destination combined from them.
 
 use std::ops::Range;
 
 use super::{
-    block::{at, counted_in},
+    block::{counted_in, with_offset},
     emit::source_name,
-    form::Names,
-    steps::Steps,
+    form::AxisNames,
+    packed_words::PackedWords,
     words::{components, type_name},
     writer::Writer,
 };
 use crate::{
     nest::{Affine, signed},
-    schedule::{AdapterKind, Block, Run, Start, run_words, runs, shifted_accesses},
+    schedule::{AdapterKind, Block, RowAlignment, Run, run_words, runs, shifted_accesses},
 };
 
 /// The loads of a block, and which unit of them goes where.
-pub(super) struct Packing<'a> {
+pub(super) struct LoadedBlock<'a> {
     block: &'a Block,
     /// Runs of loaded values: each is one access, or as wide as one and shifted into place.
-    runs: Vec<Loaded>,
+    runs: Vec<LoadedRun>,
     /// The runs of the destination, and where the units of one lie in the source.
     dst_runs: Vec<Run>,
     units: Vec<i64>,
     /// Whether each run is one value: then values are numbered by run.
     are_single: bool,
     /// How words of narrower units are put together.
-    steps: Steps,
+    words: PackedWords,
 }
 
 /// A run of loaded values, numbered from `first` on.
-struct Loaded {
+struct LoadedRun {
     /// Of accesses as they are, the first; of shifted values, the first unit.
     first: i64,
     values: u64,
@@ -39,7 +39,7 @@ struct Loaded {
 }
 
 /// Where a run starts that lies anywhere in an access.
-struct Beginning {
+struct RunStart {
     /// Whether accesses are wider than a word.
     is_wide: bool,
     /// The variable of an access, and how many accesses from there the run starts.
@@ -49,15 +49,15 @@ struct Beginning {
     by: String,
 }
 
-impl<'a> Packing<'a> {
+impl<'a> LoadedBlock<'a> {
     pub(super) fn new(block: &'a Block, kind: AdapterKind) -> Self {
         let offsets = block.offsets();
         let load = signed(block.load());
         let base = block.src().offset();
-        let runs: Vec<Loaded> = if block.is_shifted() {
+        let runs: Vec<LoadedRun> = if block.is_shifted() {
             runs(&offsets, block.load())
                 .iter()
-                .map(|run| Loaded {
+                .map(|run| LoadedRun {
                     first: run.0,
                     values: run_words(run, block.load()),
                     accesses: shifted_accesses(run, block.load()),
@@ -70,13 +70,13 @@ impl<'a> Packing<'a> {
                 .iter()
                 .map(|&(first, last)| {
                     let values = (last - first).unsigned_abs() + 1;
-                    Loaded { first, values, accesses: values }
+                    LoadedRun { first, values, accesses: values }
                 })
                 .collect()
         };
         let are_single = runs.iter().all(|run| run.values == 1);
-        let (dst_runs, units, steps) = (block.runs(), block.run_units(), Steps::default());
-        let mut packing = Self { block, runs, dst_runs, units, are_single, steps };
+        let (dst_runs, units, words) = (block.runs(), block.run_units(), PackedWords::default());
+        let mut packing = Self { block, runs, dst_runs, units, are_single, words };
         let (bits, to_bits) = (block.nest().src_bits(), block.nest().dst_bits());
         if bits < 32 {
             let in_value = block.load() * u64::from(bits) / 32;
@@ -85,11 +85,11 @@ impl<'a> Packing<'a> {
                 let (name, number) = packing.unit(run.src + unit);
                 (name, in_value, number)
             };
-            let words = packing.dst_runs.iter().flat_map(|run| {
+            let given = packing.dst_runs.iter().flat_map(|run| {
                 let words = packing.units.chunks_exact(in_word);
                 words.map(move |units| units.iter().map(|of| unit(run, of)).collect())
             });
-            packing.steps = Steps::new(&words.collect::<Vec<_>>(), bits, to_bits, kind);
+            packing.words = PackedWords::new(&given.collect::<Vec<_>>(), bits, to_bits, kind);
         }
         packing
     }
@@ -112,14 +112,14 @@ impl<'a> Packing<'a> {
         let base = if is_shifted { 0 } else { self.block.src().offset() };
         let place = base + offset;
         let from =
-            |run: &Loaded| if is_shifted { place - run.first } else { place - run.first * load };
+            |run: &LoadedRun| if is_shifted { place - run.first } else { place - run.first * load };
         let run = self.runs.partition_point(|run| from(run) >= 0) - 1;
         let unit = from(&self.runs[run]).unsigned_abs();
         (self.name(run, unit / self.block.load()), unit % self.block.load())
     }
 
     /// Writes the loads, and what is put together of them before the stores.
-    pub(super) fn loads(&self, writer: &mut Writer, names: &Names) {
+    pub(super) fn loads(&self, writer: &mut Writer, names: &AxisNames) {
         let block = self.block;
         let src = block.src();
         let load = if block.is_shifted() { 1 } else { signed(block.load()) };
@@ -138,13 +138,14 @@ impl<'a> Packing<'a> {
         let reads_more = block.reads_more();
         if block.is_shifted() {
             self.shifted(writer, reads_more, last);
-            return self.steps.write(writer);
+            return self.words.write(writer);
         }
         let most = if reads_more { block.last_src() } else { 0 };
         for (number, run) in self.in_turns(load) {
             for value in 0..run.values {
                 let (source, offset) = block.source_of(run.first + signed(value) - first, load);
-                let (source, place) = (source_name(block.nest(), source), at("read", offset));
+                let (source, place) =
+                    (source_name(block.nest(), source), with_offset("read", offset));
                 let name = self.name(number, value);
                 if reads_more && most.div_euclid(load) + offset > signed(last) {
                     writer.line(format_args!("let {name} = {source}[min({place}, {last}u)];"));
@@ -153,16 +154,16 @@ impl<'a> Packing<'a> {
                 }
             }
         }
-        self.steps.write(writer);
+        self.words.write(writer);
     }
 
     /// The runs in the order in which they are loaded: those of one block that the next one along the destination loads too, next
     /// to those that it loads in their stead, so that a cache still holds them.
-    fn in_turns(&self, load: i64) -> Vec<(usize, &Loaded)> {
-        let side = self.block.sides()[self.block.outermost_of_run()];
+    fn in_turns(&self, load: i64) -> Vec<(usize, &LoadedRun)> {
+        let side = self.block.axes()[self.block.outermost_of_run()];
         let next = side.src_stride * signed(side.steps) / load;
         let mut runs: Vec<_> = self.runs.iter().enumerate().collect();
-        if self.block.start() == Start::Fixed && next > 1 {
+        if self.block.row_alignment() == RowAlignment::Fixed && next > 1 {
             runs.sort_by_key(|(_, run)| (run.first.rem_euclid(next), run.first));
         }
         runs
@@ -170,11 +171,13 @@ impl<'a> Packing<'a> {
 
     /// What the steps before a row's first whole word add to `read`.
     fn lead(&self, load: i64) -> String {
-        let side = self.block.sides()[self.block.outermost_of_run()];
-        match (self.block.start(), side.src_stride / load) {
-            (Start::Computed, 1) => " + lead".to_owned(),
-            (Start::Computed, stride @ 1..) => format!(" + lead * {stride}u"),
-            (Start::Computed, stride @ ..=-1) => format!(" - lead * {}u", stride.unsigned_abs()),
+        let side = self.block.axes()[self.block.outermost_of_run()];
+        match (self.block.row_alignment(), side.src_stride / load) {
+            (RowAlignment::Computed, 1) => " + lead".to_owned(),
+            (RowAlignment::Computed, stride @ 1..) => format!(" + lead * {stride}u"),
+            (RowAlignment::Computed, stride @ ..=-1) => {
+                format!(" - lead * {}u", stride.unsigned_abs())
+            }
             _ => String::new(),
         }
     }
@@ -191,7 +194,7 @@ impl<'a> Packing<'a> {
             let loaded = if start.is_wide { "access" } else { "word" };
             let loaded = |access: u64| format!("{loaded}{own}{access}");
             let read = |access: u64| {
-                let at = at(&start.first, start.accesses + signed(access));
+                let at = with_offset(&start.first, start.accesses + signed(access));
                 let can_pass = access > 0 && access == run.values || reads_more;
                 let passes =
                     can_pass && (most + place).div_euclid(load) + signed(access) > signed(last);
@@ -225,12 +228,12 @@ impl<'a> Packing<'a> {
     }
 
     /// Writes where a run starts: its first access, and what lies before it there; those that lie alike share it.
-    fn start(&self, writer: &mut Writer, number: usize) -> Beginning {
+    fn start(&self, writer: &mut Writer, number: usize) -> RunStart {
         let run = &self.runs[number];
         let bits = self.block.nest().src_bits();
         let lanes = self.block.load();
         let is_wide = lanes * u64::from(bits) > 32;
-        let place = |run: &Loaded| self.block.source_of(run.first, 1).1;
+        let place = |run: &LoadedRun| self.block.source_of(run.first, 1).1;
         let (place, from_first) = (place(run), place(run) - place(&self.runs[0]));
         let shares = number > 0 && from_first % signed(lanes) == 0;
         let suffix = match (self.runs.len(), shares) {
@@ -241,7 +244,7 @@ impl<'a> Packing<'a> {
         let by = if is_wide { "start" } else { "shift" };
         let (first, by) = (format!("first{suffix}"), format!("{by}{suffix}"));
         if !shares {
-            let read = at("read", place);
+            let read = with_offset("read", place);
             let read = if place == 0 { read } else { format!("({read})") };
             let (access, factor, remark) = match (is_wide, run.accesses) {
                 (true, _) => (
@@ -266,12 +269,12 @@ impl<'a> Packing<'a> {
             );
         }
         let accesses = if shares { from_first / signed(lanes) } else { 0 };
-        Beginning { is_wide, first, accesses, by }
+        RunStart { is_wide, first, accesses, by }
     }
 
     /// What `insertBits` takes for an access of the destination, where one call puts all of its words together.
     pub(super) fn inserted(&self, run: usize, access: u64) -> Option<[String; 4]> {
-        self.steps.inserted(self.words_of(run, access))
+        self.words.inserted(self.words_of(run, access))
     }
 
     /// The words of an access of the destination: the access `access` of run `run`.
@@ -289,7 +292,7 @@ impl<'a> Packing<'a> {
         let (bits, store) = (nest.src_bits(), self.block.store());
         let in_value = self.block.load();
         if bits < 32 {
-            return self.steps.words()[self.words_of(run, access)].to_vec();
+            return self.words.words()[self.words_of(run, access)].to_vec();
         }
         let store = usize::try_from(store).unwrap_or(1);
         let first = usize::try_from(access).unwrap_or(0) * store;
