@@ -53,6 +53,10 @@ pub enum Error {
     /// An operation that the target does not run.
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
+    /// A target's JSON that is refused.
+    #[cfg(feature = "text-protos")]
+    #[error(transparent)]
+    Target(#[from] crate::schedule::TargetError),
     /// A kernel that naga refuses: a defect of stridec.
     #[error(transparent)]
     Wgsl(#[from] WgslError),
@@ -112,6 +116,8 @@ impl Error {
             Self::Window(error) => error.kind(),
             Self::Nest(error) => error.kind(),
             Self::Schedule(error) => error.kind(),
+            #[cfg(feature = "text-protos")]
+            Self::Target(error) => error.kind(),
             Self::Wgsl(error) => error.kind(),
             #[cfg(feature = "backends")]
             Self::Backend(error) => error.kind(),

@@ -1,7 +1,7 @@
 //! Why a kernel has no translation.
 
 use super::Language;
-use crate::error_kind::ErrorKind;
+use crate::{error_kind::ErrorKind, wgsl::WgslError};
 
 /// Why a kernel has no translation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,6 +15,9 @@ pub enum BackendError {
         /// What naga says.
         message: String,
     },
+    /// naga refuses the kernel's text.
+    #[error(transparent)]
+    Wgsl(#[from] WgslError),
     /// A name that is no language.
     #[error("language: expected one of {}, got {given:?}", Language::names())]
     Unknown {
@@ -29,6 +32,7 @@ impl BackendError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Unknown { .. } => ErrorKind::Invalid,
+            Self::Wgsl(error) => error.kind(),
             Self::Write { .. } => ErrorKind::Failed,
         }
     }

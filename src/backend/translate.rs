@@ -7,10 +7,7 @@ use naga::{
 };
 
 use super::{BackendError, Language, Slot, Translated, glsl, hlsl, msl, spirv};
-use crate::{
-    error::Error,
-    wgsl::{self, Binding, Kernel},
-};
+use crate::wgsl::{self, Binding, Kernel};
 
 /// A kernel as naga reads it, for one of the writers.
 pub(super) struct Parsed<'a> {
@@ -33,7 +30,7 @@ pub(super) struct Written {
 /// # Errors
 ///
 /// Where the kernel's text is not valid, or naga does not write it. Neither happens to a kernel that stridec compiled.
-pub fn translate(kernel: &Kernel, language: Language) -> Result<Translated, Error> {
+pub fn translate(kernel: &Kernel, language: Language) -> Result<Translated, BackendError> {
     let slots = kernel.bindings.iter().map(|binding| slot(binding, language)).collect();
     if kernel.dispatches.is_empty() {
         let entry_point = kernel.entry_point.clone();

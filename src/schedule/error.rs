@@ -84,26 +84,6 @@ pub enum ScheduleError {
         /// The most.
         most: u32,
     },
-    /// A field of a target's JSON.
-    #[error("target{}{field}: expected {expected}, got {given}", if field.is_empty() { "" } else { "." })]
-    TargetField {
-        /// The field's path; empty for the whole text.
-        field: String,
-        /// What is accepted.
-        expected: String,
-        /// What was given.
-        given: String,
-    },
-    /// A target's text that is no JSON.
-    #[error("target: line {line}, column {column}: {reason}; expected a target as JSON")]
-    TargetText {
-        /// The line, from 1.
-        line: usize,
-        /// The column, from 1.
-        column: usize,
-        /// What the parser says.
-        reason: String,
-    },
     /// A name that is no preset.
     #[error("preset: expected one of {accepted}, got {given:?}")]
     Preset {
@@ -119,11 +99,7 @@ impl ScheduleError {
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Preset { .. }
-            | Self::Target { .. }
-            | Self::Model { .. }
-            | Self::TargetField { .. }
-            | Self::TargetText { .. } => ErrorKind::Invalid,
+            Self::Preset { .. } | Self::Target { .. } | Self::Model { .. } => ErrorKind::Invalid,
             _ => ErrorKind::Unsupported,
         }
     }

@@ -30,3 +30,5 @@ pub(crate) use schedule::MAX_SOURCES;
 pub use schedule::{Schedule, Strategy, schedule};
 pub(crate) use seam::{RowAlignment, Seam};
 pub use target::{AdapterKind, Target};
+#[cfg(feature = "text-protos")]
+pub use target_json::TargetError;

@@ -1,16 +1,51 @@
-//! [`Target`] as JSON: the file that `stridec calibrate` writes, and that `--target @FILE` reads.
+//! [`Target`] as JSON: the file that `stridec calibrate` writes and `--target @FILE` reads.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Value, json};
 
-use super::{AdapterKind, CostModel, ScheduleError, Target};
+use super::{AdapterKind, CostModel, Target};
+use crate::error_kind::ErrorKind;
 
 /// Bytes of a target's text.
 const MAX_TEXT: usize = 1 << 16;
 /// Characters of a name, and of the machine that was measured.
 const MAX_NAME: usize = 200;
+
+/// The reason why a target's JSON is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TargetError {
+    /// A field is missing, unknown or repeated, or its value is out of range.
+    #[error("target{}{field}: expected {expected}, got {given}", if field.is_empty() { "" } else { "." })]
+    Field {
+        /// The field's path; empty for the whole text.
+        field: String,
+        /// The accepted values.
+        expected: String,
+        /// The given value.
+        given: String,
+    },
+    /// The text is not JSON.
+    #[error("target: line {line}, column {column}: {reason}; expected a target as JSON")]
+    Text {
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+        /// The parser's message.
+        reason: String,
+    },
+}
+
+impl TargetError {
+    /// Returns the kind of failure.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        ErrorKind::Invalid
+    }
+}
 
 impl Target {
     /// Reads what [`to_json`](Self::to_json) writes: an object with every one of these fields, and no other.
@@ -27,7 +62,7 @@ impl Target {
     ///     "measured_on": "by hand, 2026-11-22"
     /// }"#)?;
     /// assert_eq!(target.model.byte, 280);
-    /// # Ok::<(), stridec::schedule::ScheduleError>(())
+    /// # Ok::<(), stridec::schedule::TargetError>(())
     /// ```
     ///
     /// `kind` is `gpu` or `cpu`. `lanes` is a count, from 1 to 128; the other numbers of the model are operations, from 0
@@ -36,16 +71,16 @@ impl Target {
     /// # Errors
     ///
     /// Where the text is no JSON, a field is missing, unknown or there twice, or a value is not one that it takes.
-    pub fn from_json(text: &str) -> Result<Self, ScheduleError> {
+    pub fn from_json(text: &str) -> Result<Self, TargetError> {
         if text.len() > MAX_TEXT {
             let reason = format!("expected at most {MAX_TEXT} bytes, got {}", text.len());
-            return Err(ScheduleError::TargetText { line: 1, column: 1, reason });
+            return Err(TargetError::Text { line: 1, column: 1, reason });
         }
         let node: Node = serde_json::from_str(text).map_err(|error| {
             let (line, column, text) = (error.line(), error.column(), error.to_string());
             let place = format!(" at line {line} column {column}");
             let reason = text.strip_suffix(&place).unwrap_or(&text).to_owned();
-            ScheduleError::TargetText { line, column, reason }
+            TargetError::Text { line, column, reason }
         })?;
         let mut fields = Fields::of(node, "")?;
         let mut target = Self {
@@ -107,10 +142,10 @@ struct Fields {
 }
 
 impl Fields {
-    fn of(node: Node, of: &'static str) -> Result<Self, ScheduleError> {
+    fn of(node: Node, of: &'static str) -> Result<Self, TargetError> {
         match node {
             Node::Object(left) => Ok(Self { of, left, known: Vec::new() }),
-            other => Err(ScheduleError::TargetField {
+            other => Err(TargetError::Field {
                 field: of.to_owned(),
                 expected: "an object".to_owned(),
                 given: other.to_string(),
@@ -118,12 +153,12 @@ impl Fields {
         }
     }
 
-    fn error(&self, field: &str, expected: impl Into<String>, given: String) -> ScheduleError {
+    fn error(&self, field: &str, expected: impl Into<String>, given: String) -> TargetError {
         let field = if self.of.is_empty() { field.into() } else { format!("{}.{field}", self.of) };
-        ScheduleError::TargetField { field, expected: expected.into(), given }
+        TargetError::Field { field, expected: expected.into(), given }
     }
 
-    fn take(&mut self, name: &'static str, expected: &str) -> Result<Node, ScheduleError> {
+    fn take(&mut self, name: &'static str, expected: &str) -> Result<Node, TargetError> {
         self.known.push(name);
         match self.left.iter().position(|(field, _)| field == name) {
             Some(at) => Ok(self.left.remove(at).1),
@@ -132,7 +167,7 @@ impl Fields {
     }
 
     /// No field is left: none that is unknown, and none for the second time.
-    fn finish(self) -> Result<(), ScheduleError> {
+    fn finish(self) -> Result<(), TargetError> {
         match self.left.first() {
             None => Ok(()),
             Some((field, _)) if self.known.contains(&field.as_str()) => {
@@ -145,7 +180,7 @@ impl Fields {
         }
     }
 
-    fn text(&mut self, name: &'static str, least: usize) -> Result<String, ScheduleError> {
+    fn text(&mut self, name: &'static str, least: usize) -> Result<String, TargetError> {
         let expected =
             format!("a text of {least} to {MAX_NAME} characters, none a control character");
         match self.take(name, &expected)? {
@@ -159,7 +194,7 @@ impl Fields {
         }
     }
 
-    fn kind(&mut self) -> Result<AdapterKind, ScheduleError> {
+    fn kind(&mut self) -> Result<AdapterKind, TargetError> {
         let kinds = [AdapterKind::Gpu, AdapterKind::Cpu];
         let expected = kinds.map(|kind| format!("{:?}", kind.name())).join(" or ");
         let given = self.take("kind", &expected)?;
@@ -168,7 +203,7 @@ impl Fields {
         found.ok_or_else(|| self.error("kind", expected, given.to_string()))
     }
 
-    fn whole(&mut self, name: &'static str, least: u64, most: u64) -> Result<u64, ScheduleError> {
+    fn whole(&mut self, name: &'static str, least: u64, most: u64) -> Result<u64, TargetError> {
         let expected = format!("a whole number from {least} to {most}");
         match self.take(name, &expected)? {
             Node::Whole(number) if (least..=most).contains(&number) => Ok(number),
@@ -176,13 +211,13 @@ impl Fields {
         }
     }
 
-    fn count(&mut self, name: &'static str, most: u32) -> Result<u32, ScheduleError> {
+    fn count(&mut self, name: &'static str, most: u32) -> Result<u32, TargetError> {
         let number = self.whole(name, 1, most.into())?;
         Ok(u32::try_from(number).unwrap_or(most))
     }
 
     /// Thousandths of an operation.
-    fn operations(&mut self, name: &'static str) -> Result<u32, ScheduleError> {
+    fn operations(&mut self, name: &'static str) -> Result<u32, TargetError> {
         let most = CostModel::MAX_COST / 1000;
         let expected = format!("a number from 0 to {most} with at most three decimals");
         let given = self.take(name, &expected)?;

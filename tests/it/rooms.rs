@@ -29,7 +29,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ),
     ("schedule", &["shape", "nest"]),
     ("wgsl", &["nest", "schedule"]),
-    ("backend", &["error", "wgsl"]),
+    ("backend", &["wgsl"]),
     ("host", &["nest"]),
     ("program", &["shape", "stride", "nest", "schedule", "wgsl", "host", "hlo"]),
     ("gpu", &["nest", "schedule", "wgsl", "program"]),
