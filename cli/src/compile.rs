@@ -33,7 +33,7 @@ pub(super) fn compile(args: &CompileArgs) -> Result<(), Failure> {
     let kernel = operation.compile(&target).map_err(too_large)?;
     let shown = args.emit.language();
     let bytes = match (args.emit, shown) {
-        (_, Some(language)) => translate(&kernel, language)?.code,
+        (_, Some(language)) => translate(&kernel, language).map_err(Error::from)?.code,
         (Emit::Stages, None) => operation.stages(&target)?.into_bytes(),
         (Emit::Json, None) => json(&kernel, language)?,
         (Emit::Pb, None) => message(&kernel, language)?.encode_to_vec(),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use prost::Message as _;
 use stridec::{
-    Kernel,
+    Error, Kernel,
     backend::translate,
     hlo::Module,
     program::{ArrayBuffer, Program, compile_module},
@@ -173,7 +173,7 @@ pub(super) fn compile(args: &CompileArgs, requested: Option<Requested>) -> Resul
     let language = args.emit.language();
     let shader = |kernel: &Kernel| -> Result<Vec<u8>, Failure> {
         Ok(match (args.emit, language) {
-            (_, Some(language)) => translate(kernel, language)?.code,
+            (_, Some(language)) => translate(kernel, language).map_err(Error::from)?.code,
             (Emit::Json, None) => json(kernel, translated)?,
             (Emit::Pb, None) => message(kernel, translated)?.encode_to_vec(),
             (_, None) => kernel.wgsl.clone().into_bytes(),

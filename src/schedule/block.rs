@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::{SmallVec, smallvec};
 
 use super::{CostModel, load::Load, numbering::BlockOrder, seam::RowAlignment};
-use crate::nest::{Affine, Bounds, CopyNest, Guard, SOURCE_DISTANCE, Value, Interleaved, tile};
+use crate::nest::{Affine, Bounds, CopyNest, Guard, Interleaved, SOURCE_DISTANCE, Value, tile};
 
 /// The units that one invocation moves: a box of the walk.
 ///
@@ -161,7 +161,11 @@ impl Block {
 
     /// The same block of `nest`, of which this is one of the [`Interleaved`] nest; `None` where not all turns are in it, or where it
     /// leaves words to gather.
-    pub(super) fn with_sources(mut self, nest: &Arc<CopyNest>, interleaved: &Interleaved) -> Option<Self> {
+    pub(super) fn with_sources(
+        mut self,
+        nest: &Arc<CopyNest>,
+        interleaved: &Interleaved,
+    ) -> Option<Self> {
         let side = self.axes[interleaved.axis];
         if side.steps != nest.extents()[interleaved.axis] || self.seam().is_some() {
             return None;

@@ -12,7 +12,7 @@ use super::{
     numbering::BlockOrder,
     steps::{run_of, source_order, take},
 };
-use crate::nest::{ACCESS_BYTES, CopyAxis, CopyNest, Value, Interleaved, gcd, interleaved};
+use crate::nest::{ACCESS_BYTES, CopyAxis, CopyNest, Interleaved, Value, gcd, interleaved};
 
 /// One way to run a nest, and what the cost model expects of it.
 ///
@@ -236,7 +236,8 @@ fn add_blocks(
     target: &Target,
     list: &mut Vec<Candidate>,
 ) {
-    let nest = &interleaved.map_or_else(|| Arc::clone(whole), |interleaved| Arc::new(interleaved.nest.clone()));
+    let nest = &interleaved
+        .map_or_else(|| Arc::clone(whole), |interleaved| Arc::new(interleaved.nest.clone()));
     let axes: SmallVec<[CopyAxis; 8]> = nest.axes().collect();
     let inner = axes.len() - 1;
     let bits = nest.dst_bits();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::AdapterKind;
-use crate::nest::{ACCESS_BYTES, Affine, Case, CopyNest, Guard, CaseValue, Value, greatest_sum};
+use crate::nest::{ACCESS_BYTES, Affine, Case, CaseValue, CopyNest, Guard, Value, greatest_sum};
 
 /// The most loops of a kernel: over the accesses of one segment that read one source.
 const MAX_LOOPS: usize = 12;

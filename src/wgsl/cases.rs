@@ -9,7 +9,7 @@ use super::{
     words::literal,
     writer::Writer,
 };
-use crate::nest::{Affine, Case, CopyNest, Guard, Lookup, Quotient, CaseValue, Value};
+use crate::nest::{Affine, Case, CaseValue, CopyNest, Guard, Lookup, Quotient, Value};
 
 /// Writes how a position is decided, and returns what it takes.
 ///
@@ -22,7 +22,12 @@ pub(super) fn decide(writer: &mut Writer, nest: &CopyNest, names: &AxisNames, el
         quotients: vec![false; nest.quotients().len()],
         lookups: nest.lookups().iter().map(Lookup::is_constant).collect(),
     };
-    DecisionWriter { nest, names, element_words }.write(writer, cases, known, Some(&CaseValue::Bits(0)));
+    DecisionWriter { nest, names, element_words }.write(
+        writer,
+        cases,
+        known,
+        Some(&CaseValue::Bits(0)),
+    );
 }
 
 /// A case, with those of its guards that have not been asked.

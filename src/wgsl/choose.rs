@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::{cases::holds, form::AxisNames, gather::load, words::literal, writer::Writer};
-use crate::nest::{Case, CopyNest, Quotient, CaseValue, Value};
+use crate::nest::{Case, CaseValue, CopyNest, Quotient, Value};
 
 /// Writes how a position is decided, and returns what it takes.
 ///

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use smallvec::SmallVec;
 
 use super::{emit::source_name, writer::Writer};
-use crate::nest::{Affine, OutOfRange, CopyNest, Integer, Lookup, Number, LookupExpr, Operator};
+use crate::nest::{Affine, CopyNest, Integer, Lookup, LookupExpr, Number, Operator, OutOfRange};
 
 /// Writes a function for each lookup. What depends on the position comes as arguments: the forms of its numbers.
 pub(super) fn lookups(writer: &mut Writer, nest: &CopyNest) {

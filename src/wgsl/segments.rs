@@ -11,7 +11,7 @@ use super::{
     writer::Writer,
 };
 use crate::{
-    nest::{ACCESS_BYTES, Affine, Case, Count, CaseValue, Value, signed, width},
+    nest::{ACCESS_BYTES, Affine, Case, CaseValue, Count, Value, signed, width},
     schedule::{RowSegments, Segment, source},
 };
 
