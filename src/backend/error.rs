@@ -1,9 +1,9 @@
-//! Why a kernel has no translation.
+//! The reasons why a kernel has no translation.
 
 use super::Language;
 use crate::{error_kind::ErrorKind, wgsl::WgslError};
 
-/// Why a kernel has no translation.
+/// The reason why a kernel has no translation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BackendError {
@@ -12,22 +12,23 @@ pub enum BackendError {
     Write {
         /// The language.
         language: Language,
-        /// What naga says.
+        /// naga's message.
         message: String,
     },
     /// naga refuses the kernel's text.
     #[error(transparent)]
     Wgsl(#[from] WgslError),
-    /// A name that is no language.
+    /// No language has this name.
     #[error("language: expected one of {}, got {given:?}", Language::names())]
     Unknown {
-        /// The name that was given.
+        /// The given name.
         given: String,
     },
 }
 
 impl BackendError {
-    /// What kind of failure it is. A kernel that stridec compiled and naga does not write is a defect of one of them.
+    /// Returns the kind of failure. If naga does not write a kernel that stridec compiled, one of
+    /// them has a defect.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {

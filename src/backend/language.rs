@@ -19,10 +19,10 @@ pub enum Language {
 }
 
 impl Language {
-    /// All of them.
+    /// All languages.
     pub const ALL: [Self; 4] = [Self::Spirv, Self::Msl, Self::Hlsl, Self::Glsl];
 
-    /// The name, in lower case: `spirv`, `msl`, `hlsl` or `glsl`.
+    /// The name in lower case: `spirv`, `msl`, `hlsl` or `glsl`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -33,7 +33,7 @@ impl Language {
         }
     }
 
-    /// The ending that tools expect of a file: `spv`, `metal`, `hlsl` or `comp`.
+    /// The usual extension of a file: `spv`, `metal`, `hlsl` or `comp`.
     #[must_use]
     pub fn extension(self) -> &'static str {
         match self {
@@ -44,7 +44,7 @@ impl Language {
         }
     }
 
-    /// All names, for messages.
+    /// Returns all names, for messages.
     pub(super) fn names() -> String {
         Self::ALL.map(Self::name).join(", ")
     }

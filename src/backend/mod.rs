@@ -1,7 +1,9 @@
-//! A kernel in the languages that drivers read: SPIR-V, MSL, HLSL and GLSL, by naga's back ends.
+//! Translates a kernel to the languages that drivers read, SPIR-V, MSL, HLSL and GLSL, with naga's
+//! back ends.
 //!
-//! A runtime that takes WGSL needs none of this. One that does not asks for its driver's language, binds the two
-//! buffers where [`Translated::slots`] says, and dispatches what [`Kernel::dispatches`](crate::Kernel) lists.
+//! A runtime that takes WGSL does not need this module. Other runtimes translate the kernel to
+//! their driver's language, bind the two buffers to [`Translated::slots`], and dispatch
+//! [`Kernel::dispatches`](crate::Kernel).
 //!
 //! ```
 //! use stridec::{Operation, Target, backend::{Language, Slot, translate}};
@@ -13,7 +15,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The dialect of each language, and the tool other than naga that checks it in stridec's own tests:
+//! The dialect of each language, and the tool besides naga that checks it in stridec's own tests:
 //!
 //! | | dialect | source, destination | out of bounds | checked by |
 //! |---|---|---|---|---|
@@ -24,16 +26,17 @@
 //!
 //! # Bounds
 //!
-//! Every index of a kernel lies inside its binding when the binding has the bytes that
-//! [`Binding::size_in_bytes`](crate::wgsl::Binding) asks for, so check that when you bind. naga adds no checks unless
-//! told to. stridec tells it to clamp in SPIR-V and MSL, as implementations of WebGPU
-//! do, so that a binding that is too short gives wrong elements and never a write elsewhere; the clamp is one `min`
-//! for each access. An HLSL buffer is a `ByteAddressBuffer`, of which Direct3D itself reads zero and drops writes past
-//! the end of a *descriptor*; bound as a root descriptor it has no end, and the size is the caller's to check. naga has
-//! no such option for buffers in GLSL.
+//! Every index of a kernel lies inside its binding if the binding has at least
+//! [`Binding::size_in_bytes`](crate::wgsl::Binding) bytes, so check that when you bind. By default
+//! naga adds no checks. stridec makes it clamp indices in SPIR-V and MSL, like implementations of
+//! WebGPU, so that a binding that is too short gives wrong elements but never a write elsewhere;
+//! the clamp is one `min` for each access. An HLSL buffer is a `ByteAddressBuffer`: Direct3D itself
+//! reads zero and drops writes past the end of a *descriptor*. Bound as a root descriptor it has no
+//! end, and the caller must check the size. naga has no such option for buffers in GLSL.
 //!
-//! Divisions are guarded against zero only where a kernel divides by anything but a constant, which stridec's own do
-//! not (in HLSL naga guards them always); loops are as bounded as they are in the WGSL; workgroup memory is zeroed.
+//! Divisions are guarded against zero only if a kernel has a divisor that is not constant, which
+//! stridec's own kernels never have (in HLSL naga guards all divisions). Loops are bounded as in
+//! the WGSL; workgroup memory is zeroed.
 
 mod error;
 mod glsl;

@@ -13,7 +13,7 @@ pub(super) fn write(parsed: &Parsed<'_>) -> Result<Written, String> {
     let (shader_stage, entry_point) = parsed.entry_point();
     let options = spv::Options {
         lang_version: (1, 3),
-        // Not the default, which differs between builds with and without debug assertions.
+        // The default differs between builds with and without debug assertions.
         flags: spv::WriterFlags::empty(),
         fake_missing_bindings: false,
         binding_map: parsed.bindings(target).into_iter().collect(),
@@ -32,8 +32,8 @@ pub(super) fn write(parsed: &Parsed<'_>) -> Result<Written, String> {
     Ok(Written { code, entry_point, sizes: None })
 }
 
-/// Puts the variables of each function in the order of their numbers. naga declares them in the order of a hash table, whose
-/// hashes depend on the width of `usize`.
+/// Sorts the variables of each function by number. naga declares them in the order of a hash table,
+/// whose hashes depend on the width of `usize`.
 fn sort_local_variables(words: &mut [u32]) {
     const HEADER_WORDS: usize = 5;
     const OP_VARIABLE: u32 = 0x3b;
@@ -43,7 +43,8 @@ fn sort_local_variables(words: &mut [u32]) {
     while at < words.len() {
         let (opcode, length) = (words[at] & 0xffff, (words[at] >> 16).max(1) as usize);
         let instruction = &words[at..words.len().min(at + length)];
-        // The words of a variable: opcode, type, number, storage class, and an initial value where there is one.
+        // The words of a variable: opcode, type, number, storage class, and possibly an initial
+        // value.
         if opcode == OP_VARIABLE && instruction.get(3) == Some(&STORAGE_CLASS_FUNCTION) {
             if variables.is_empty() {
                 first = at;

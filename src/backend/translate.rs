@@ -1,4 +1,4 @@
-//! What all languages have in common: naga's module of a kernel, and the policies that it is written with.
+//! The part that all languages share: naga's module of a kernel, and the policies of the writers.
 
 use naga::{
     BinaryOperator, Expression, Literal, Module, ShaderStage,
@@ -9,27 +9,29 @@ use naga::{
 use super::{BackendError, Language, Slot, Translated, glsl, hlsl, msl, spirv};
 use crate::wgsl::{self, Binding, Kernel};
 
-/// A kernel as naga reads it, for one of the writers.
+/// A kernel with naga's module of it, for one of the writers.
 pub(super) struct Parsed<'a> {
     pub(super) kernel: &'a Kernel,
     pub(super) module: Module,
     pub(super) info: ModuleInfo,
 }
 
-/// What a writer makes: the code, the entry point's name and the buffer of sizes.
+/// The output of a writer: the code, the entry point's name and the buffer of sizes.
 pub(super) struct Written {
     pub(super) code: Vec<u8>,
     pub(super) entry_point: String,
     pub(super) sizes: Option<Slot>,
 }
 
-/// Translates a kernel; the [module](super) says what is chosen for each language.
+/// Translates a kernel; the [module](super) documents the choices for each language.
 ///
-/// The same kernel gives the same bytes on every machine. Texts carry the comment of the kernel's own text.
+/// The same kernel gives the same bytes on every machine. Texts start with the comment of the
+/// kernel's own text.
 ///
 /// # Errors
 ///
-/// Where the kernel's text is not valid, or naga does not write it. Neither happens to a kernel that stridec compiled.
+/// Returns an error if the kernel's text is not valid, or if naga does not write it. Neither
+/// happens to a kernel that stridec compiled.
 pub fn translate(kernel: &Kernel, language: Language) -> Result<Translated, BackendError> {
     let slots = kernel.bindings.iter().map(|binding| slot(binding, language)).collect();
     if kernel.dispatches.is_empty() {
@@ -49,7 +51,7 @@ pub fn translate(kernel: &Kernel, language: Language) -> Result<Translated, Back
     Ok(Translated { language, code, entry_point, slots, sizes })
 }
 
-/// Where `language` binds a buffer: at the numbers that WGSL has.
+/// Returns the place at which `language` binds a buffer, with the numbers of the WGSL.
 fn slot(binding: &Binding, language: Language) -> Slot {
     let Binding { group, binding: number, writable, .. } = *binding;
     match language {
@@ -64,15 +66,16 @@ fn slot(binding: &Binding, language: Language) -> Slot {
     }
 }
 
-/// The number of a group or a binding: stridec's are 0 and 1.
+/// Returns the number of a group or a binding as a byte: stridec's are 0 and 1.
 pub(super) fn narrow(number: u32) -> u8 {
     u8::try_from(number).unwrap_or(u8::MAX)
 }
 
 impl Parsed<'_> {
-    /// A text with the comment above the kernel, which naga drops; `//` starts a comment in all of the languages.
+    /// Returns a text after the comment above the kernel, which naga drops; `//` starts a comment
+    /// in all of the languages.
     pub(super) fn text(&self, code: &str) -> Vec<u8> {
-        // A `#version` must be the first of all lines.
+        // A `#version` must be on the first line.
         let (first, rest) = match code.split_inclusive('\n').next() {
             Some(line) if line.starts_with("#version") => code.split_at(line.len()),
             _ => ("", code),
@@ -88,7 +91,7 @@ impl Parsed<'_> {
         (ShaderStage::Compute, self.kernel.entry_point.clone())
     }
 
-    /// Each binding's number in WGSL with what a writer's map holds for it.
+    /// Returns each binding's number in WGSL with the entry of a writer's map.
     pub(super) fn bindings<T>(
         &self,
         target: impl Fn(&Binding) -> T,
@@ -100,7 +103,7 @@ impl Parsed<'_> {
         self.kernel.bindings.iter().map(|binding| (number(binding), target(binding))).collect()
     }
 
-    /// Whether a division may meet a zero: not where every divisor is a constant above 0.
+    /// Returns true if a divisor may be zero, that is, if not all of them are constants above 0.
     pub(super) fn may_divide_by_zero(&self) -> bool {
         let bodies = self.module.entry_points.iter().map(|entry| &entry.function);
         let functions = self.module.functions.iter().map(|(_, function)| function);
@@ -120,7 +123,7 @@ impl Parsed<'_> {
     }
 }
 
-/// Indices are clamped, in buffers and elsewhere.
+/// The policies that clamp all indices, in buffers and elsewhere.
 pub(super) fn clamped() -> BoundsCheckPolicies {
     BoundsCheckPolicies {
         index: BoundsCheckPolicy::Restrict,

@@ -1,28 +1,29 @@
-//! A translated kernel, and where its buffers are bound.
+//! A translated kernel, and the slots of its buffers.
 
 use std::fmt;
 
 use super::Language;
 
-/// A kernel in another language, and where its buffers are bound.
+/// A kernel in another language, and the slots of its buffers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Translated {
     /// The language.
     pub language: Language,
-    /// The shader: SPIR-V words in little-endian order, or UTF-8 text. Empty where there is nothing to dispatch.
+    /// The shader: SPIR-V words in little-endian order, or UTF-8 text. Empty if there is nothing to
+    /// dispatch.
     pub code: Vec<u8>,
     /// The name of the entry point, which cannot be `main` in MSL.
     pub entry_point: String,
-    /// Where each buffer of [`Kernel::bindings`](crate::Kernel) is bound, in the same order.
+    /// The slot of each buffer of [`Kernel::bindings`](crate::Kernel), in the same order.
     pub slots: Vec<Slot>,
-    /// MSL's extra buffer: one `uint32_t` for each binding, in order, the bytes that are bound there. The shader
-    /// clamps its indices to these.
+    /// MSL's extra buffer: one `uint32_t` for each binding, in order, with the number of bytes
+    /// bound there. The shader clamps its indices to these.
     pub sizes: Option<Slot>,
 }
 
 impl Translated {
-    /// The shader as text; `None` for SPIR-V.
+    /// Returns the shader as text; `None` for SPIR-V.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match self.language {
@@ -32,7 +33,7 @@ impl Translated {
     }
 }
 
-/// Where a buffer is bound.
+/// The place at which a buffer is bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Slot {

@@ -1,4 +1,4 @@
-//! [`Accesses`]: the accesses of neighbouring invocations, and the lines and sectors that they touch.
+//! [`Accesses`]: the accesses of neighbouring invocations, and the lines that they touch together.
 
 use smallvec::SmallVec;
 
@@ -10,32 +10,34 @@ pub(super) const SECTOR_BYTES: u64 = 32;
 /// A number of places, and the bytes from one to the next.
 pub(super) type Progression = (u64, u64);
 
-/// The accesses of an invocation to one side, and how those of others lie beside them.
+/// The accesses of an invocation to one side, and their distance from those of its neighbours.
 pub(super) struct Accesses {
     pub(super) count: u64,
-    /// Bytes of each.
+    /// The bytes of an access.
     pub(super) bytes: u64,
-    /// What they move: so many places, as those of units.
+    /// The number of places that an invocation reads or writes: units, or whole accesses.
     pub(super) moved: u64,
-    /// Bytes at each place.
+    /// The bytes at a place.
     pub(super) unit: u64,
     /// The units of an invocation that share sectors with each other.
     pub(super) inside: SmallVec<[Progression; 4]>,
     /// The digits of an invocation's number, the fastest first.
     pub(super) outside: SmallVec<[Progression; 8]>,
-    /// Invocations that share sectors with each other: those whose loads one cache keeps, or those that store together.
+    /// The number of invocations that share sectors: those whose loads use one cache, or those that
+    /// store together.
     pub(super) together: u64,
-    /// Bytes that all places are a multiple of, beside those steps.
+    /// The alignment of all places in bytes, apart from these progressions.
     pub(super) align: u64,
 }
 
 impl Accesses {
-    /// Lines that the lanes of one access touch together.
+    /// Returns the number of lines that the lanes of one access touch together.
     pub(super) fn lines(&self, lanes: u64) -> u64 {
         lines(first_lanes(&self.outside, lanes))
     }
 
-    /// Hundredths of a byte that what one place holds takes, with its share of what comes in the same sectors and is not used.
+    /// Returns the memory traffic per place in hundredths of a byte, including the unused bytes of
+    /// its sectors.
     pub(super) fn fetched(&self) -> u64 {
         let shared = first_lanes(&self.outside, self.together);
         let mut steps: SmallVec<[Progression; 12]> = shared.collect();
@@ -45,7 +47,8 @@ impl Accesses {
         steps.extend(self.inside.iter().copied());
         steps.retain(|step| step.0 > 1);
         steps.sort_unstable_by_key(|step| step.1);
-        // Bytes that are used, and those from the first to the last, where each sector on the way holds some of them.
+        // The used bytes, and the bytes from the first to the last if each sector between them
+        // holds some.
         let (mut used, mut span) = (self.unit, self.unit);
         let mut apart = &steps[..];
         while let [(extent, distance), rest @ ..] = apart
@@ -56,20 +59,20 @@ impl Accesses {
             apart = rest;
         }
         align = apart.iter().fold(align, |align, step| gcd(align, step.1));
-        // What begins anywhere in a sector ends in one more.
+        // A range that starts inside a sector touches one more.
         let fetched = span.max(align) + SECTOR_BYTES - align;
         (100 * self.unit).saturating_mul(fetched) / used
     }
 }
 
-/// Lines that these steps touch together.
+/// Returns the number of lines that these progressions touch together.
 pub(super) fn lines(steps: impl Iterator<Item = Progression>) -> u64 {
     steps
         .map(|(extent, distance)| (extent * distance.min(LINE_BYTES)).div_ceil(LINE_BYTES).max(1))
         .product()
 }
 
-/// The digits that number the first `lanes` invocations, cut to those.
+/// Returns the digits that number the first `lanes` invocations, cut to those.
 pub(super) fn first_lanes(
     digits: &[Progression],
     mut lanes: u64,
@@ -83,7 +86,7 @@ pub(super) fn first_lanes(
 
 #[cfg(test)]
 impl Accesses {
-    /// One access of so many bytes, every sector of which is shared.
+    /// Returns one access of `bytes` bytes whose sectors are all shared.
     pub(super) fn of(bytes: u64, inside: &[Progression], outside: &[Progression]) -> Self {
         let (inside, outside) = (inside.into(), outside.into());
         Self {
@@ -105,14 +108,14 @@ mod tests {
 
     use super::*;
 
-    /// Every place that the steps reach.
+    /// Returns every place that the progressions reach.
     fn places(steps: &[Progression]) -> Vec<u64> {
         steps.iter().fold(vec![0], |places, &(extent, distance)| {
             places.iter().flat_map(|place| (0..extent).map(move |n| place + n * distance)).collect()
         })
     }
 
-    /// RowSegments of memory of `size` bytes that `bytes` from each place on touch.
+    /// Returns the number of blocks of `size` bytes that `bytes` bytes from each place touch.
     fn touched(places: &[u64], bytes: u64, size: u64) -> u64 {
         let pieces = |place: &u64| place / size..(place + bytes).div_ceil(size);
         places.iter().flat_map(pieces).collect::<HashSet<_>>().len() as u64
@@ -162,7 +165,7 @@ mod tests {
         }
     }
 
-    /// Rows that begin anywhere in a sector: of all their places in it, the mean.
+    /// Rows that start inside a sector cost the mean over all their possible starts in it.
     #[test]
     fn runs_that_begin_inside_sectors_touch_one_more() {
         for (bytes, outside, align) in [

@@ -9,22 +9,25 @@ use crate::nest::{Affine, Bounds, CopyNest, Guard, Interleaved, SOURCE_DISTANCE,
 
 /// The units that one invocation moves: a box of the walk.
 ///
-/// A block takes a few steps of some axes: of those along which units are neighbours in the destination, and of those
-/// along which they are neighbours in the source. Its units are [`width`](Self::width) runs of [`rows`](Self::rows) units
-/// in the destination; where each of them comes from in what the block loads is known before the kernel runs. Planes of
-/// an image to pixels, `u8[3,240,320]` to `{0,2,1}`:
+/// A block takes a few steps of some axes: those along which units are contiguous in the
+/// destination, and those along which they are contiguous in the source. It has
+/// [`width`](Self::width) runs of [`rows`](Self::rows) units in the destination. The position of
+/// every unit in the loaded accesses is known at compile time. For image planes to pixels,
+/// `u8[3,240,320]` to `{0,2,1}`:
 ///
 /// ```text
 /// a0: 76800 steps, source +1, destination +3        a block takes 16: three runs of 16 bytes in the source
 /// a1: 3 steps, source +76800, destination +1        and all 3: one run of 48 bytes in the destination
 /// ```
 ///
-/// An axis need be no multiple of the steps that a block takes: the last block along it stores only what lies inside.
-/// Where rows of the destination start inside words, the blocks of a row start at its first whole word, and the words
-/// between the blocks of two rows, a [`Seam`](super::Seam), are for other invocations. In the same way rows that start inside
-/// accesses of 16 bytes: so many of them together start alike in all blocks, 16 rows of bytes or 4 of words.
+/// The extent of an axis need not be a multiple of the block's steps: the last block along it
+/// stores only the units inside. If rows of the destination start inside words, the blocks of a row
+/// start at its first whole word, and other invocations write the words between the blocks of two
+/// rows, a [`Seam`](super::Seam). Rows that start inside accesses of 16 bytes are handled in the
+/// same way: a block then takes enough rows to make all blocks equally aligned, 16 rows of bytes or
+/// 4 of words.
 ///
-/// Blocks come from [`candidates`](super::candidates) alone, and nothing about them can be changed:
+/// Only [`candidates`](super::candidates) creates blocks, and nothing about them can be changed:
 ///
 /// ```compile_fail,E0616
 /// use stridec::{Operation, Target, internals::block_of_candidate, schedule::candidates};
@@ -39,45 +42,46 @@ pub struct Block {
     pub(super) nest: Arc<CopyNest>,
     pub(super) tiled: Box<CopyNest>,
     pub(super) axes: SmallVec<[BlockAxis; 8]>,
-    /// How many axes, the innermost, the run of the destination goes along.
+    /// The number of innermost axes that the destination's run covers.
     pub(super) run_axes: usize,
     pub(super) row_alignment: RowAlignment,
-    /// Steps of the run's outermost axis from one whole access to the next.
+    /// The steps of the run's outermost axis from one aligned access to the next.
     pub(super) steps_per_access: u64,
-    /// Whether the last block of a row has an access of those rows only that begin early enough.
+    /// True if the last block of a row has an access only in rows that start early enough.
     pub(super) cuts_rows: bool,
     pub(super) store: u64,
     pub(super) load: Load,
     pub(super) order: BlockOrder,
     pub(super) rounds: u64,
-    /// The source of each turn, where several take turns inside the block; else none.
+    /// The source of each step of the interleaved axis, if the block reads several; else empty.
     turns: SmallVec<[usize; 4]>,
 }
 
-/// What a block takes of one axis of the nest.
+/// The part of one axis of the nest that a block takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlockAxis {
-    /// Steps that a block takes.
+    /// The steps that a block takes.
     pub steps: u64,
-    /// Steps that all blocks take together: the whole axis, but for what belongs to seams.
+    /// The steps that all blocks take together: the whole axis, except for the steps in seams.
     pub covered: u64,
     /// The axis of the tiled nest that numbers the blocks along this one.
     pub number: usize,
-    /// The axis of the tiled nest that counts the steps inside a block, where it takes more than one.
+    /// The axis of the tiled nest that counts the steps inside a block; `None` if it takes only
+    /// one.
     pub inside: Option<usize>,
-    /// Units of the source from one step to the next.
+    /// The units of the source from one step to the next.
     pub src_stride: i64,
-    /// Units of the destination from one step to the next.
+    /// The units of the destination from one step to the next.
     pub dst_stride: u64,
 }
 
 impl BlockAxis {
-    /// Blocks along the axis.
+    /// Returns the number of blocks along the axis.
     pub(crate) fn count(&self) -> u64 {
         self.covered.div_ceil(self.steps)
     }
 
-    /// Whether the last block passes the end.
+    /// Returns true if the last block passes the end.
     #[must_use]
     pub fn is_ragged(&self) -> bool {
         !self.covered.is_multiple_of(self.steps)
@@ -87,22 +91,23 @@ impl BlockAxis {
 /// One run of a block in the destination.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Its first access, from that of the block.
+    /// The run's first access, relative to the block's.
     pub place: u64,
-    /// The step along each axis of the nest that it stands at.
+    /// The run's step along each axis of the nest.
     pub steps: SmallVec<[u64; 8]>,
-    /// The source's offset of its first unit, from that of the block.
+    /// The offset of the run's first unit in the source, relative to the block's.
     pub src: i64,
-    /// Whether the last block of a row is without it.
+    /// True if the last block of a row does not have this run.
     pub is_cut: bool,
 }
 
 impl Block {
-    /// A block of so many steps along each axis of the nest; its destination's run goes along the last `run_axes` axes.
+    /// Returns a block with the given steps along each axis of the nest. Its run in the destination
+    /// covers the last `run_axes` axes, all whole except the first.
     ///
-    /// All of these but the first are taken whole. `None` where no such block can be: a quotient changes inside it, or
-    /// rows of the destination start inside words in a way that differs from block to block. Where rows start inside pieces of
-    /// `align` bytes, so do blocks not.
+    /// Returns `None` if no such block exists: a quotient changes inside it, or rows of the
+    /// destination start inside words at offsets that differ between blocks. Blocks start on an
+    /// `align`-byte boundary even if rows do not.
     pub(super) fn new(
         nest: &Arc<CopyNest>,
         steps: &[u64],
@@ -159,8 +164,8 @@ impl Block {
         Some(block)
     }
 
-    /// The same block of `nest`, of which this is one of the [`Interleaved`] nest; `None` where not all turns are in it, or where it
-    /// leaves words to gather.
+    /// Returns this block of an [`Woven`] nest as a block of `nest`, which has several sources.
+    /// Returns `None` if the block does not read all of them, or leaves words to seams.
     pub(super) fn with_sources(
         mut self,
         nest: &Arc<CopyNest>,
@@ -176,7 +181,8 @@ impl Block {
         Some(self)
     }
 
-    /// The source that a place in the block lies in, and where it lies there; places count accesses of so many units.
+    /// Returns the source of a place in the block, and the place in that source. Places count
+    /// accesses of `access` units.
     pub(crate) fn source_of(&self, place: i64, access: i64) -> (usize, i64) {
         let turn = SOURCE_DISTANCE / access;
         let number = (place + turn / 2).div_euclid(turn);
@@ -184,7 +190,8 @@ impl Block {
         (source.copied().unwrap_or(0), place - number * turn)
     }
 
-    /// Whether the kernel can tell blocks apart whose guards do not hold for all units: those are moved word by word.
+    /// Returns true if the kernel can detect blocks in which guards hold for some units only; it
+    /// moves these word by word.
     fn can_vary(&self) -> bool {
         let can = |guard: &Guard| {
             let (low, high) = self.inside(&guard.of);
@@ -200,21 +207,22 @@ impl Block {
                 && varying.all(can)
     }
 
-    /// The guards that may hold for some of the block's units and not for others.
+    /// Returns the guards that may hold for some of the block's units only.
     pub fn varying_guards(&self) -> impl Iterator<Item = &Guard> {
         self.tiled.reading_guards().iter().filter(|guard| self.varies(guard))
     }
 
-    /// Whether a guard may hold for some of the block's units and not for others.
+    /// Returns true if a guard may hold for some of the block's units only.
     pub(crate) fn varies(&self, guard: &Guard) -> bool {
         self.inside(&guard.of) != (0, 0)
     }
 
-    /// The guards that vary inside the block, and the bits of a unit for which one of them fails; `None` where none varies, and where
-    /// stored words cannot be selected by them.
+    /// Returns the guards that vary inside the block and the bits of a refused unit, if the kernel
+    /// can select whole words by these guards. Returns `None` if it cannot, or if no guard varies.
     ///
-    /// Words can be where every guard refuses with the same bits, where a guard holds for all units of a word or for none, and
-    /// where no unit is read before the image begins, whether its guards hold or not.
+    /// It can if every guard refuses with the same bits, each guard holds for all units of a word
+    /// or for none, and no unit is read before the start of the image, whether its guards hold or
+    /// not.
     pub(crate) fn word_guards(&self) -> Option<(SmallVec<[&Guard; 2]>, u128)> {
         let guards: SmallVec<[&Guard; 2]> = self.varying_guards().collect();
         if guards.is_empty() {
@@ -233,22 +241,25 @@ impl Block {
         can.then_some((guards, refusal.bits))
     }
 
-    /// Whether guards vary inside the block by which words cannot be selected: then units are moved one by one where some guard fails.
+    /// Returns true if guards vary inside the block and words cannot be selected by them. The
+    /// kernel then moves units one by one in blocks in which a guard fails.
     pub(crate) fn moves_unit_by_unit(&self) -> bool {
         self.varying_guards().next().is_some() && self.word_guards().is_none()
     }
 
-    /// Whether blocks read more than they move: the last one along an axis that is no multiple of its steps, or one that guards divide.
+    /// Returns true if blocks may read more than they move: the last one along an axis that blocks
+    /// do not divide, or one in which a guard varies.
     pub(crate) fn reads_more(&self) -> bool {
         self.cuts_rows || self.axes.iter().any(BlockAxis::is_ragged) || self.word_guards().is_some()
     }
 
-    /// What the steps inside a block add to a form: for each unit of a run of the destination, beside what its run adds.
+    /// Returns the part of a form that comes from the steps inside a run, for each unit of the run.
     fn steps_of(&self, form: &Affine) -> Vec<i64> {
         self.along_run(|side| side.inside.map_or(0, |inside| form.weight(Value::Axis(inside))))
     }
 
-    /// What the steps of a run add up to at each of its units, where a step along an axis counts `of` its side.
+    /// Returns the sum of the steps of a run at each of its units; `of` gives the weight of an
+    /// axis.
     fn along_run(&self, of: impl Fn(&BlockAxis) -> i64) -> Vec<i64> {
         self.axes[self.axes.len() - self.run_axes..].iter().fold(vec![0], |units, side| {
             let weight = of(side);
@@ -257,7 +268,8 @@ impl Block {
         })
     }
 
-    /// What the steps inside a block add to a form, for each unit that an access of a run stores.
+    /// Returns the part of a form that comes from the steps inside a block, for each unit that an
+    /// access of a run stores.
     pub(crate) fn steps_in(&self, form: &Affine, run: &Run, access: u64) -> Vec<i64> {
         let outer = self.axes[..self.axes.len() - self.run_axes].iter().zip(&run.steps);
         let of_run: i64 = outer
@@ -270,7 +282,7 @@ impl Block {
         units.take(usize::try_from(self.store).unwrap_or(1)).map(|unit| of_run + unit).collect()
     }
 
-    /// The least and the greatest part that the steps inside a block have in a form.
+    /// Returns the least and the greatest part of a form that comes from the steps inside a block.
     pub(crate) fn inside(&self, form: &Affine) -> (i64, i64) {
         let parts = self.axes.iter().filter_map(|side| {
             Some(form.weight(Value::Axis(side.inside?)) * (side.steps.cast_signed() - 1))
@@ -278,7 +290,8 @@ impl Block {
         parts.fold((0, 0), |(low, high), part| (low + part.min(0), high + part.max(0)))
     }
 
-    /// Where the block's units lie in the source, from its first one, sorted, each once.
+    /// Returns the sorted offsets of the block's units in the source, relative to the first,
+    /// without duplicates.
     #[must_use]
     pub fn offsets(&self) -> Vec<i64> {
         let units = self.run_units();
@@ -290,7 +303,7 @@ impl Block {
         all
     }
 
-    /// The runs of the destination, in order.
+    /// Returns the runs of the destination, in order.
     #[must_use]
     pub fn runs(&self) -> Vec<Run> {
         let outer = self.axes.len() - self.run_axes;
@@ -327,13 +340,13 @@ impl Block {
         all.into_iter().map(run).collect()
     }
 
-    /// Where the units of a run of the destination lie in the source, from its first one.
+    /// Returns the offsets in the source of the units of a run, relative to its first.
     #[must_use]
     pub fn run_units(&self) -> Vec<i64> {
         self.along_run(|side| side.src_stride)
     }
 
-    /// The nest that blocks share out.
+    /// The nest that is divided into blocks.
     #[must_use]
     pub fn nest(&self) -> &CopyNest {
         &self.nest
@@ -345,53 +358,53 @@ impl Block {
         &self.tiled
     }
 
-    /// What a block takes of each axis of the nest.
+    /// The part of each axis of the nest that a block takes.
     #[must_use]
     pub fn axes(&self) -> &[BlockAxis] {
         &self.axes
     }
 
-    /// The axis that a run of the destination takes part of; those inside it are taken whole.
+    /// The outermost axis of the destination's run; the axes inside it are taken whole.
     #[must_use]
     pub fn outermost_of_run(&self) -> usize {
         self.axes.len() - self.run_axes.max(1)
     }
 
-    /// Units of the destination from one step of the run's outermost axis to the next.
+    /// The units of the destination from one step of the run's outermost axis to the next.
     pub(super) fn run_stride(&self) -> u64 {
         self.axes[self.outermost_of_run()].dst_stride
     }
 
-    /// Units of a run of the destination.
+    /// The units of a run of the destination.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.axes[self.axes.len() - self.run_axes..].iter().map(|side| side.steps).product()
     }
 
-    /// Runs of the destination.
+    /// The number of runs in the destination.
     #[must_use]
     pub fn width(&self) -> u64 {
         self.axes[..self.axes.len() - self.run_axes].iter().map(|side| side.steps).product()
     }
 
-    /// Units that one access of the source takes.
+    /// The units of a load.
     #[must_use]
     pub fn load(&self) -> u64 {
         self.load.units
     }
 
-    /// Units that one access of the destination takes.
+    /// The units of a store.
     #[must_use]
     pub fn store(&self) -> u64 {
         self.store
     }
 
-    /// Accesses of the source in a block.
+    /// The number of loads of a block.
     pub(crate) fn loads(&self) -> u64 {
         self.load.count
     }
 
-    /// Whether words of the source become words of the destination as they are.
+    /// Returns true if words of the source become words of the destination unchanged.
     pub(crate) fn moves_words(&self) -> bool {
         let inner = self.axes[self.axes.len() - 1];
         let word = u64::from((32 / self.nest.dst_bits()).max(1));
@@ -400,37 +413,38 @@ impl Block {
             && inner.steps.is_multiple_of(word)
     }
 
-    /// Whether runs of the source start anywhere in a word: then words are put together from two.
+    /// True if runs of the source may start inside a word: each word is then combined from two.
     #[must_use]
     pub fn is_shifted(&self) -> bool {
         self.load.is_shifted
     }
 
-    /// Where the blocks of a row start.
+    /// The alignment of the blocks of a row.
     #[must_use]
     pub fn row_alignment(&self) -> RowAlignment {
         self.row_alignment
     }
 
-    /// Steps of the run's outermost axis from one whole access to the next.
+    /// The steps of the run's outermost axis from one aligned access to the next.
     #[must_use]
     pub fn steps_per_access(&self) -> u64 {
         self.steps_per_access
     }
 
-    /// Whether the last accesses may pass the ends of the images: then bindings are whole accesses.
+    /// Returns true if the last accesses may pass the ends of the images: bindings are then whole
+    /// accesses.
     pub(crate) fn may_pass_ends(&self) -> bool {
         self.row_alignment != RowAlignment::Aligned
             && self.store * u64::from(self.nest.dst_bits()) > 32
     }
 
-    /// The source's offset of a block's first unit.
+    /// Returns the source's offset of a block's first unit.
     #[must_use]
     pub fn src(&self) -> Affine {
         self.at_first(self.tiled.src())
     }
 
-    /// The greatest source's offset of the first unit of a block, or more than that.
+    /// Returns an upper bound of the source's offset of a block's first unit.
     pub(crate) fn last_src(&self) -> i64 {
         let run = self.axes[self.outermost_of_run()];
         let lead = match self.row_alignment {
@@ -442,7 +456,7 @@ impl Block {
         self.bounds().of(&self.src()).1 + lead
     }
 
-    /// Bounds of forms of the tiled nest at the first units of all blocks.
+    /// Returns the bounds of forms of the tiled nest over the first units of all blocks.
     fn bounds(&self) -> Bounds {
         let mut axes: SmallVec<[(i64, i64); 8]> = smallvec![(0, 0); self.tiled.extents().len()];
         for side in &self.axes {
@@ -451,7 +465,7 @@ impl Block {
         Bounds::of_box(&self.tiled, axes)
     }
 
-    /// A form of the tiled nest at the first unit of a block.
+    /// Returns a form of the tiled nest at the first unit of a block.
     pub(crate) fn at_first(&self, form: &Affine) -> Affine {
         let alone = self.axes.iter().filter(|side| side.count() == 1).map(|side| side.number);
         let zero = self.axes.iter().filter_map(|side| side.inside).chain(alone);
@@ -462,7 +476,7 @@ impl Block {
         first
     }
 
-    /// Number of blocks.
+    /// The number of blocks.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.axes.iter().map(BlockAxis::count).product()

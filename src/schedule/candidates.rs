@@ -14,9 +14,9 @@ use super::{
 };
 use crate::nest::{ACCESS_BYTES, CopyAxis, CopyNest, Interleaved, Value, gcd, interleaved};
 
-/// One way to run a nest, and what the cost model expects of it.
+/// One way to run a nest, and its cost by the cost model.
 ///
-/// [`candidates`] alone makes them; nothing about them can be changed.
+/// Only [`candidates`] creates them; nothing about them can be changed.
 ///
 /// ```compile_fail,E0451
 /// use stridec::{Operation, Target, schedule::{Candidate, candidates}};
@@ -33,7 +33,7 @@ pub struct Candidate {
     cost: u64,
 }
 
-/// What the invocations of a kernel share out: the blocks of a nest, its rows, or its words.
+/// The work that the invocations of a kernel divide: the blocks of a nest, its rows, or its words.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Body {
     Block(Box<Block>),
@@ -66,7 +66,7 @@ impl Body {
 }
 
 impl Candidate {
-    /// Of a block, in the order of least cost.
+    /// Returns the candidate of a block, with the block order of least cost.
     fn of_block(
         strategy: Strategy,
         reason: &'static str,
@@ -91,30 +91,31 @@ impl Candidate {
         Self { strategy, body: Body::Block(Box::new(block)), reason, cost }
     }
 
-    /// What one invocation does.
+    /// The kind of kernel.
     #[must_use]
     pub fn strategy(&self) -> Strategy {
         self.strategy
     }
 
-    /// The block that an invocation moves; `None` where it computes a word.
+    /// The block that an invocation moves; `None` if it computes a word.
     pub(crate) fn block(&self) -> Option<&Block> {
         self.body.block()
     }
 
-    /// What makes this strategy possible.
+    /// The reason why this strategy is possible.
     #[must_use]
     pub fn reason(&self) -> &'static str {
         self.reason
     }
 
-    /// Hundredths of an operation for each word of the destination; to be compared with those of the same nest alone.
+    /// The cost in hundredths of an operation for each word of the destination. Only costs of the
+    /// same nest can be compared.
     #[must_use]
     pub fn cost(&self) -> u64 {
         self.cost
     }
 
-    /// The [`cost`](Self::cost) that another model of the same kind of adapter gives.
+    /// Returns the [`cost`](Self::cost) by another model of the same kind of adapter.
     #[must_use]
     pub fn cost_by(&self, target: &Target) -> u64 {
         match &self.body {
@@ -155,9 +156,11 @@ impl fmt::Display for Candidate {
     }
 }
 
-/// The ways to run a nest, the one of least cost first: the blocks that divide it, and a gather, which any nest allows.
+/// Returns the ways to run a nest, the cheapest first: the blocks that divide it, and a gather,
+/// which works for every nest.
 ///
-/// The kernels of all of them write the same bytes. A copy of one run stands alone, so that it stays one.
+/// The kernels of all of them write the same bytes. A nest that is one contiguous run gets no other
+/// candidate.
 #[must_use]
 pub fn candidates(nest: CopyNest, target: &Target) -> Vec<Candidate> {
     let nest = Arc::new(nest);
@@ -198,20 +201,22 @@ pub fn candidates(nest: CopyNest, target: &Target) -> Vec<Candidate> {
     list
 }
 
-/// Whether rows of the destination are whole sectors.
+/// Returns true if rows of the destination are whole sectors.
 fn has_whole_rows(nest: &CopyNest) -> bool {
     let row = nest.extents().last().map_or(0, |row| row * u64::from(nest.dst_bits()));
     row.is_multiple_of(SECTOR_BYTES * 8)
 }
 
-/// Whether none of a block's units, each narrower than the widest access, are neighbours on either side.
+/// Returns true if no two of a block's units, each narrower than the widest access, are contiguous
+/// on either side.
 fn takes_units_apart(strategy: Strategy, block: &Block) -> bool {
     strategy == Strategy::Rows
         && block.rows() == 1
         && u64::from(block.nest().dst_bits()) < ACCESS_BYTES * 8
 }
 
-/// Whether all of the nest is one contiguous run on both sides; an axis of one step has no stride.
+/// Returns true if all of the nest is one contiguous run on both sides; an axis of one step has no
+/// stride.
 fn is_copy(nest: &CopyNest) -> bool {
     let [extent] = *nest.extents() else { return false };
     let stride = nest.src().weight(Value::Axis(0));
@@ -221,15 +226,16 @@ fn is_copy(nest: &CopyNest) -> bool {
         && (stride == 1 || extent == 1)
 }
 
-/// Bits of the narrowest units that blocks move: one by one in registers, they would be too many.
+/// The narrowest unit that blocks move, in bits. Blocks of narrower units would hold too many units
+/// in registers.
 const NARROWEST: u32 = 4;
 
-/// The longest row that an invocation of a CPU moves whole: both halves of one that begins inside an access load the access
-/// between them.
+/// The longest row that an invocation of a CPU moves whole, in bits. If such a row starts inside an
+/// access, both halves would load the access between them.
 const WHOLE_ROW_BITS: u64 = 1024;
 
-/// Adds the blocks of a nest, by the lengths of their runs in the destination and in the source; of several sources where
-/// these are `interleaved`.
+/// Adds the blocks of a nest, by the lengths of their runs in the destination and in the source. If
+/// `woven` is given, these are blocks of several sources.
 fn add_blocks(
     whole: &Arc<CopyNest>,
     interleaved: Option<&Interleaved>,
@@ -246,8 +252,8 @@ fn add_blocks(
     let src_axes = source_order(&axes);
     let is_long = axes[inner].extent >= longest && src_axes.first() == Some(&inner);
     let shares_run = is_long || is_copy(nest);
-    // Runs of 4 to 64 bytes along an axis that is innermost on both sides, or whole rows; sides of a rectangle of up to 16
-    // bytes, or of two wide units.
+    // If one axis is innermost on both sides: runs of 4 to 64 bytes along it, or whole rows.
+    // Otherwise: rectangles whose sides have up to 16 bytes, or two wide units.
     let runs: SmallVec<[u64; 8]> = if shares_run {
         let row = axes[inner].extent * u64::from(bits);
         let most = match axes[inner].src_stride.abs() {
@@ -260,8 +266,8 @@ fn add_blocks(
         let sides = (0..=2).rev().map(|log| word << log);
         sides.filter(|&run| run * u64::from(bits) <= 256).collect()
     };
-    // Where rows of the destination begin anywhere in an access, a word of each of more rows: the invocations of a warp
-    // store to neighbouring places.
+    // If rows of the destination start inside accesses, a word of each of more rows: the
+    // invocations of a warp then store to contiguous places.
     let is_aligned = (axes[inner].extent * u64::from(bits)).is_multiple_of(ACCESS_BYTES * 8);
     let many_rows = (target.kind == AdapterKind::Gpu && !is_aligned).then_some(word << 3);
     let is_seamed = target.kind == AdapterKind::Gpu && !has_whole_rows(nest);
@@ -285,7 +291,7 @@ fn add_blocks(
             }
             let run_axes = run_axes.max(run_of(&axes, &steps));
             seen.push(steps.clone());
-            // What begins anywhere is stored by neighbouring invocations, an access each.
+            // Unaligned rows are stored by neighbouring invocations, one access each.
             let begins_anywhere = is_seamed && !is_aligned && !shares_run && run_axes <= 1;
             if begins_anywhere && dst_run > stored {
                 continue;
@@ -297,7 +303,7 @@ fn add_blocks(
                 else {
                     continue;
                 };
-                // A core's cache holds the sectors of which each load takes a part.
+                // The cache of a core keeps the sectors of partial loads.
                 let is_partial = block.load() * u64::from(bits) < ACCESS_BYTES * 8;
                 if begins_anywhere && is_partial && units * u64::from(bits) > 9 * 32 {
                     continue;
@@ -323,9 +329,9 @@ fn add_blocks(
     }
 }
 
-/// The steps of blocks that take an access of each of so many rows of the destination that all of these begin alike, wherever the block
-/// is, and the bytes of the access. `across` is the axis from one row to the next. On a CPU it pays where the source is walked with a
-/// stride (`benches/NOTES.md`).
+/// Returns the steps of blocks that store one access in each of several rows, and the bytes of that
+/// access. The number of rows is such that all blocks are equally aligned. `across` is the axis
+/// from one row to the next. On a CPU this pays if the source has a stride (`benches/NOTES.md`).
 fn equally_aligned_rows(
     axes: &[CopyAxis],
     across: usize,
@@ -363,7 +369,7 @@ fn equally_aligned_rows(
     all
 }
 
-/// Adds blocks several times each, where that is less work.
+/// Adds blocks repeated along an axis, if that is less work.
 fn add_repeated(
     whole: &Arc<CopyNest>,
     axes: &[CopyAxis],
@@ -371,7 +377,8 @@ fn add_repeated(
     target: &Target,
     list: &mut Vec<Candidate>,
 ) {
-    // On a CPU it pays where a guard divides blocks, or where there is nothing but a gather (`benches/NOTES.md`).
+    // On a CPU this pays if a guard divides blocks, or if the only alternative is a gather
+    // (`benches/NOTES.md`).
     let is_gpu = target.kind == AdapterKind::Gpu;
     let several = |block: &Block, strategy, reason| {
         let block = repeated_block(block, axes, target)?;
@@ -399,7 +406,7 @@ fn add_repeated(
     list.extend(cheapest.into_iter().chain(unit.flatten()).chain(aligned));
 }
 
-/// The block of so many steps, of several sources where these are interleaved.
+/// Returns the block with these steps, of several sources if `woven` is given.
 fn block_of_steps(
     whole: &Arc<CopyNest>,
     interleaved: Option<&Interleaved>,
@@ -421,7 +428,7 @@ fn block_of_steps(
     }
 }
 
-/// What an invocation does that moves a block of these steps, and why it may.
+/// Returns the strategy of a block with these steps, and the reason why it is possible.
 fn strategy_of(nest: &CopyNest, steps: &[u64], is_woven: bool) -> (Strategy, &'static str) {
     let inner = nest.extents().len() - 1;
     let along_inner = steps.last() == Some(&steps.iter().product());
@@ -438,14 +445,17 @@ fn strategy_of(nest: &CopyNest, steps: &[u64], is_woven: bool) -> (Strategy, &'s
     }
 }
 
-/// Rows, each of whole bytes, that together are whole words four times.
+/// The number of rows whose bytes together are a multiple of 16, whatever the row length in bytes.
 const ALIGNED_ROWS: u64 = 16;
-/// Words that an invocation of a GPU holds beside what it computes: half of the registers with which its cores are full.
+/// The words that an invocation of a GPU may hold beside its intermediate values: half of the
+/// registers that it has at full occupancy.
 const MOST_HELD_WORDS: u64 = 32;
-/// Invocations with which the cores of a GPU have enough to do.
+/// The number of blocks that keep the cores of a GPU busy. Blocks are repeated only if at least
+/// this many are left.
 const LEAST_REPEATED_BLOCKS: u64 = 1 << 15;
 
-/// The block several times, along an axis that it takes one step of: the places of all are computed together.
+/// Returns the block repeated along an axis of which it takes one step, so that the places of all
+/// copies are computed together.
 fn repeated_block(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<Block> {
     let words = block.rows() * block.width() * u64::from(block.nest().dst_bits()) / 32;
     let most = (MOST_HELD_WORDS / words.max(1)).min(block.count() / LEAST_REPEATED_BLOCKS);
@@ -458,7 +468,7 @@ fn repeated_block(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<B
         return None;
     }
     let steps: SmallVec<[u64; 8]> = block.axes().iter().map(|side| side.steps).collect();
-    // Neighbours on either side are for other invocations of a warp.
+    // Close neighbours on either side are left to other invocations of the warp.
     let apart = |axis: usize| axes[axis].src_stride.unsigned_abs().min(axes[axis].dst_stride);
     let is_far = |axis: usize| {
         apart(axis).saturating_mul(block.nest().dst_bits().into()) >= SECTOR_BYTES * 8
@@ -480,7 +490,8 @@ fn repeated_block(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<B
     })
 }
 
-/// The block as many times along an axis as its units begin alike in accesses of 16 bytes of the source.
+/// Returns the block repeated along an axis until its units are equally aligned in accesses of 16
+/// bytes of the source.
 fn repeated_until_aligned(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<Block> {
     let bits = u64::from(block.nest().src_bits());
     let is_wide = |block: &Block| block.load() * bits == ACCESS_BYTES * 8;
@@ -506,7 +517,8 @@ fn repeated_until_aligned(block: &Block, axes: &[CopyAxis], target: &Target) -> 
     })
 }
 
-/// The most units of a block: a driver compiles what is unrolled.
+/// Returns the most units of a block. Larger ones take the driver long to compile, because blocks
+/// are unrolled.
 fn most_units(bits: u32, shares_run: bool) -> u64 {
     match bits {
         _ if shares_run => u64::MAX,

@@ -1,39 +1,43 @@
-//! The cost model: what a strategy is expected to take, from the shape of its accesses alone.
+//! The cost model: the estimated time of a strategy, computed from its memory accesses alone.
 //!
-//! A cost is counted in operations of a vector: a warp of 32 lanes on a GPU, the lanes of a register on a CPU. It is that of one
-//! word of the destination in each lane:
+//! A cost counts operations of a vector: a warp of 32 lanes on a GPU, the lanes of a register on a
+//! CPU. It is the cost of one word of the destination in each lane:
 //!
 //! ```text
 //! cost = (operations + Σ (ACCESS + words · WORD + lines · LINE) + fetched · BYTE + stored · ACCESS + spilled · SPILL)
 //!        / words that an invocation writes · lanes / lanes that have work
 //! ```
 //!
-//! The sum is over an invocation's loads and stores. Invocations without work, where orders pass the end of an axis, count as
-//! if they had some.
+//! The sum is over an invocation's loads and stores. Invocations whose number passes the end of an
+//! axis do no work, but count as if they did.
 //!
-//! - *operations* compute where to read and write, and shift units into words: one for each term of a form, one for a
-//!   division or a remainder by a power of two, four for a division by another number and two more for what it leaves;
-//! - *words* are those of the access, in one lane;
-//! - *lines* of 128 bytes are what all lanes of the access touch together;
-//! - *fetched* bytes are those of the units that all lanes move, with what shares a sector of 32 bytes with them and is not used:
-//!   by the invocations of a workgroup when reading, for a cache keeps the sector, whichever of their loads take a part of it; by
-//!   the same store when writing. What begins anywhere in a sector touches a part of one more, on average;
-//! - *stored* lines are those that all stores of the lanes touch together: a CPU fetches each before it is written, and
-//!   stores wait for it, as long as for an access;
-//! - *spilled* words are what an invocation holds at a time past 16 of them: it loads all before it stores.
+//! - *operations* compute addresses and shift units into words: one for each term of a form, one
+//!   for a division or a remainder by a power of two, four for another division, and two more for
+//!   its remainder;
+//! - *words* are the words of the access, in one lane;
+//! - *lines* are the lines of 128 bytes that all lanes of the access touch together;
+//! - *fetched* bytes are the bytes of the units that all lanes move, including the unused bytes of
+//!   their sectors of 32 bytes. Loads share a sector with all loads of the workgroup, because a
+//!   cache keeps it; stores share it only with the same store. A range that starts inside a sector
+//!   touches a part of one more, on average;
+//! - *stored* lines are the lines that all stores of the lanes touch together: a CPU fetches each
+//!   before it is written, and stores wait for it for the time of an access;
+//! - *spilled* words are the words past the first 16 that an invocation holds at a time: it loads
+//!   all before it stores.
 //!
-//! The numbers are those of the target's [`CostModel`]; of the presets
+//! The target's [`CostModel`] has the numbers. The presets are:
 //!
 //! | | lanes | ACCESS | WORD | LINE | BYTE | SPILL |
 //! |---|---|---|---|---|---|---|
 //! | GPU | 32 | 0 | 0 | 4 | 0.28 | 0 |
 //! | CPU | 4 | 17.644 | 14.627 | 0.252 | 0 | 0 |
 //!
-//! The GPU's row is that of a card of 3.35 TB/s and 132 cores at 1.76 GHz (an H100, by its data sheet): a core issues four
-//! operations a cycle, and takes one line and 14.4 bytes of memory a cycle. It is not measured, and it takes every core to
-//! be busy, which they are from about 2 MiB on. The CPU's was measured of lavapipe:
-//! `cargo bench --bench relayout -- --cases model` runs every candidate of many operations, and shows what the choice
-//! costs beside the best of them. `stridec calibrate` fits them to any device.
+//! The GPU's row is computed from the data sheet of a card of 3.35 TB/s and 132 cores at 1.76 GHz
+//! (an H100): a core issues four operations a cycle, and transfers one line and 14.4 bytes of
+//! memory a cycle. It is not measured, and assumes that every core is busy, which is true from
+//! about 2 MiB on. The CPU's row was measured with lavapipe: `cargo bench --bench relayout --
+//! --cases model` runs every candidate of many operations, and compares the chosen one with the
+//! best. `stridec calibrate` fits the numbers to any device.
 
 use smallvec::SmallVec;
 
@@ -43,28 +47,30 @@ use super::{
 };
 use crate::nest::{Affine, CopyNest, Value, gcd};
 
-/// Words that an invocation holds without spilling.
+/// The words that an invocation holds without spilling.
 pub(super) const REGISTERS: u64 = 16;
-/// Invocations whose loads share what a cache keeps: those of a workgroup.
+/// The number of invocations whose loads share a cache: those of a workgroup.
 const WORKGROUP: u64 = 256;
-/// Invocations of blocks of up to 64 words that keep the cores of a GPU busy: about two workgroups of 64 for each of 132.
+/// The number of invocations that keep the cores of a GPU busy if each stores accesses wider than a
+/// word, in blocks of up to 64 words: about two workgroups of 64 for each of 132 cores.
 const LEAST_WIDE_BLOCKS: u64 = 1 << 14;
 
-/// What an invocation does, and how many there are. Its accesses are those to the source and those to the destination.
+/// The work of an invocation, and the number of invocations. Its accesses are those to the source
+/// and those to the destination.
 struct InvocationWork {
     operations: u64,
     accesses: [Accesses; 2],
-    /// Lines that all stores of the invocations of a vector touch together.
+    /// The lines that all stores of the invocations of a vector touch together.
     stored_lines: u64,
-    /// Words that the invocation holds at a time.
+    /// The words that the invocation holds at a time.
     held: u64,
-    /// Bytes that the invocation writes.
+    /// The bytes that the invocation writes.
     bytes: u64,
     invocations: u64,
 }
 
 impl InvocationWork {
-    /// Hundredths of an operation for each word.
+    /// Returns the cost in hundredths of an operation for each word.
     fn cost(&self, model: &CostModel) -> u64 {
         let vector = u64::from(model.lanes);
         let [access, word, line, byte, spill] = model.costs().map(|(_, cost)| u64::from(cost));
@@ -79,24 +85,26 @@ impl InvocationWork {
             self.accesses.iter().map(|side| side.count * one(side) + fetched(side)).sum();
         let accesses = accesses + self.stored_lines * access;
         let spilled = self.held.saturating_sub(REGISTERS) * spill;
-        // A vector that is not full takes as long. The model counts thousandths.
+        // A partly filled vector takes as long as a full one. The model counts thousandths.
         (self.operations * 1000 + accesses + spilled) * 4 * vector / (self.bytes * lanes * 10)
     }
 }
 
-/// Hundredths of an operation for each word that a block writes.
+/// Returns the cost of a block in hundredths of an operation for each word.
 pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     let (nest, tiled) = (block.nest(), block.tiled());
     let model = &target.model.clamped();
     let digits = block.digits();
     let (loads, stores) = (block.loads(), block.rows() * block.width() / block.store());
-    // An access computes its place and takes its value; a packed unit takes a shift, a mask and an or.
+    // An access computes its address and takes its value; a packed unit takes a shift, a mask and
+    // an or.
     let shifting = loads * block.load.shifting(nest.src_bits());
     let mut operations = decoding(&digits) + evaluation(tiled) + 2 * (loads + stores) + shifting;
     if nest.dst_bits() < 32 && !block.moves_words() {
         operations += 3 * block.rows() * block.width();
     }
-    // What only whole blocks store asks once for each axis: a comparison, an `and` and a branch.
+    // Stores that only whole blocks do need one test for each axis: a comparison, an `and` and a
+    // branch.
     operations += 3 * block.axes().iter().filter(|side| side.is_ragged()).count() as u64;
     let word_guards = block.word_guards();
     if let Some((guards, _)) = &word_guards {
@@ -113,7 +121,7 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     };
     let from = |side: &BlockAxis| side.src_stride.unsigned_abs();
     let inside = block.axes().iter().filter(|side| side.steps > 1);
-    // What several loads of an invocation and its neighbours take of one sector is fetched once.
+    // A sector that several loads of an invocation and its neighbours share is fetched once.
     let (moved, unit) = match nest.src_bits() {
         bits @ 8.. => (block.rows() * block.width(), u64::from(bits / 8)),
         bits => (loads, bytes(block.load(), bits)),
@@ -132,7 +140,7 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
         align: aligned(nest.src().offset().unsigned_abs(), nest.src_bits()),
     };
     let stored = bytes(block.store(), nest.dst_bits());
-    // Rows whose blocks start at whole pieces of a sector lie so many of these apart.
+    // Rows whose blocks start at a multiple of `piece` bytes are a multiple of it apart.
     let piece = match block.row_alignment() {
         RowAlignment::Aligned => 1,
         _ => bytes(block.steps_per_access() * block.run_stride(), nest.dst_bits()).max(1),
@@ -146,7 +154,7 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     let first = first_lanes(&all, model.lanes.into());
     let inside = inside.map(|side| apart((side.steps, bytes(side.dst_stride, nest.dst_bits()))));
     let stored_lines = lines(first.chain(inside.clone()));
-    // Each store touches its own sectors, at a multiple of what lies between those of a block.
+    // Each store touches its own sectors, aligned to the distance between the stores of a block.
     let steps = inside.filter(|step| step.1 >= stored);
     let written = Accesses {
         count: stores,
@@ -174,7 +182,8 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
         bytes: (bytes(moved, nest.dst_bits()) / count).max(1),
         invocations: count,
     };
-    // Seams are gathered, and so are blocks some of whose units read nothing; their vectors wait for them.
+    // Seams are gathered, and so are blocks in which some units read nothing. The other lanes of a
+    // vector wait for these.
     let rest = nest.dst_units() - moved;
     let waits = block.varying_guards().filter(|_| word_guards.is_none()).map(|guard| {
         let is_along = |side: &&BlockAxis| guard.of.weight(Value::Axis(side.number)) != 0;
@@ -187,15 +196,16 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     } else {
         of_gather(nest, model).saturating_mul(units) / nest.dst_units()
     };
-    // Where few invocations move all of it, cores of a GPU are idle.
+    // With few invocations, some cores of a GPU are idle.
     let is_gpu = target.kind == AdapterKind::Gpu;
     let idle = if is_gpu && block.may_pass_ends() { LEAST_WIDE_BLOCKS.div_ceil(count) } else { 1 };
     (work.cost(model) + gathered).saturating_mul(idle)
 }
 
-/// Hundredths of an operation for each word that rows of several cases take, piece by piece.
+/// Returns the cost of rows of several cases in hundredths of an operation for each word.
 ///
-/// Each loop counts an access more than it makes: where the lanes of a vector make none, a CPU goes through it all the same.
+/// Each loop counts one access more than it makes: a CPU runs a loop even if the lanes of the
+/// vector have no access in it.
 pub(super) fn of_segments(rows: &RowSegments, model: &CostModel) -> u64 {
     let model = &model.clamped();
     let nest = &rows.nest;
@@ -206,7 +216,7 @@ pub(super) fn of_segments(rows: &RowSegments, model: &CostModel) -> u64 {
     let ways: u64 = rows.segments.iter().map(|segment| 6 * segment.cases.len() as u64).sum();
     let accesses = (rows.accesses * rows.rows()).div_ceil(rows.runs()) + loops;
     let is_shifted = !rows.segments.iter().all(|segment| rows.are_aligned(segment));
-    // Of a turn, one access more begins than ends.
+    // Several unaligned accesses in a row need one load more.
     let loads = if is_shifted { accesses + accesses.div_ceil(rows.width) } else { accesses };
     let outside =
         || [(rows.lanes, 16 * rows.width), (rows.rows(), 16 * rows.accesses)].into_iter().collect();
@@ -234,14 +244,14 @@ pub(super) fn of_segments(rows: &RowSegments, model: &CostModel) -> u64 {
     work.cost(model)
 }
 
-/// Hundredths of an operation for each word that a gather writes.
+/// Returns the cost of a gather in hundredths of an operation for each word.
 pub(super) fn of_gather(nest: &CopyNest, model: &CostModel) -> u64 {
     let model = &model.clamped();
     let units = u64::from((32 / nest.dst_bits()).max(1));
     let axes = nest.extents().iter().enumerate().rev();
     let digits: SmallVec<[BlockDigit; 8]> =
         axes.map(|(axis, &extent)| BlockDigit { axis, extent, step: 1 }).collect();
-    // Shifts and masks: to take a unit out of a word, and to put it into another.
+    // Shifts and masks extract a unit from a word and put it into another.
     let shifts = if nest.dst_bits() < 32 { 6 } else { 0 };
     let step =
         |axis: usize| bytes(nest.src().weight(Value::Axis(axis)).unsigned_abs(), nest.src_bits());
@@ -285,19 +295,20 @@ pub(super) fn of_gather(nest: &CopyNest, model: &CostModel) -> u64 {
     work.cost(model)
 }
 
-/// The most bytes, up to a sector, that a place is a multiple of.
+/// Returns the alignment of a place in bytes, at most a sector.
 fn aligned(units: u64, bits: u32) -> u64 {
     gcd(SECTOR_BYTES, units.saturating_mul(bits.into()) / 8)
 }
 
-/// Whole bytes of so many units.
+/// Returns the bytes of a number of units, rounded up.
 fn bytes(units: u64, bits: u32) -> u64 {
     units.saturating_mul(bits.into()).div_ceil(8)
 }
 
-/// Operations that take an invocation's number apart, and place it in the destination.
+/// Returns the operations that split an invocation's number into digits and compute its place in
+/// the destination.
 fn decoding(digits: &[BlockDigit]) -> u64 {
-    // Whether what is left is still to be shifted.
+    // True if the remaining number still needs a shift.
     let mut is_shifted = false;
     let mut operations = 0;
     for (number, digit) in digits.iter().enumerate() {
@@ -311,7 +322,7 @@ fn decoding(digits: &[BlockDigit]) -> u64 {
     operations
 }
 
-/// Operations that evaluate the forms of a nest, once.
+/// Returns the operations that evaluate the forms of a nest once.
 fn evaluation(nest: &CopyNest) -> u64 {
     let terms = |form: &Affine| form.terms().len() as u64;
     let guards: u64 = nest.reading_guards().iter().map(|guard| terms(&guard.of) + 2).sum();
@@ -321,7 +332,8 @@ fn evaluation(nest: &CopyNest) -> u64 {
     terms(nest.src()) + guards + quotients
 }
 
-/// Operations that divide by a constant: a shift, or the upper half of a product, with corrections.
+/// Returns the operations of a division by a constant: a shift, or the upper half of a product with
+/// corrections.
 fn division(by: u64) -> u64 {
     match by {
         1 => 0,
@@ -330,7 +342,7 @@ fn division(by: u64) -> u64 {
     }
 }
 
-/// Operations of a remainder by a constant: a mask, or a division and what it leaves.
+/// Returns the operations of a remainder by a constant: a mask, or a division and a subtraction.
 fn remainder(by: u64) -> u64 {
     if by.is_power_of_two() { 1 } else { division(by) + 2 }
 }
@@ -339,7 +351,8 @@ fn remainder(by: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Worked by hand: lines and fetched bytes on a GPU, half a vector of it, and words and what is spilled on a CPU.
+    /// Computed by hand: lines and fetched bytes on a GPU, half a vector of it, and words and
+    /// spills on a CPU.
     #[test]
     fn costs_are_the_sum_at_the_head_of_the_file() {
         let work = |bytes, count, invocations| {

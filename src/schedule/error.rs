@@ -1,70 +1,70 @@
-//! Why no kernel fits a target.
+//! The reasons why no kernel fits a target.
 
 use crate::{error_kind::ErrorKind, nest::Operand, shape::FieldPath};
 
-/// Why no kernel fits the target.
+/// The reason why no kernel fits the target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScheduleError {
-    /// An image that no binding of the target holds.
+    /// An image is larger than a binding of the target.
     #[error(
         "{operand}: expected an image of at most {limit} bytes, which is what target {target} binds, got {given}"
     )]
     Binding {
-        /// Which side.
+        /// The side of the copy.
         operand: Operand,
-        /// Bytes of the image.
+        /// The bytes of the image.
         given: u64,
-        /// Bytes of one binding.
+        /// The bytes of one binding.
         limit: u64,
         /// The target's name.
         target: String,
     },
-    /// More sources than a kernel binds.
+    /// The nest has more sources than a kernel binds.
     #[error(
         "sources: expected at most {limit}, as many as WebGPU binds beside the destination, got {given}"
     )]
     Sources {
-        /// Sources of the nest.
+        /// The sources of the nest.
         given: usize,
-        /// The most.
+        /// The limit.
         limit: usize,
     },
-    /// More units than 32-bit indices count.
+    /// The nest has more units than 32-bit indices can count.
     #[error(
         "{operand}: expected at most {limit} units, as many as 32-bit indices count, got {given}"
     )]
     Index {
-        /// Which side.
+        /// The side of the copy.
         operand: Operand,
-        /// Units of the image, or positions of the walk.
+        /// The units of the image, or the positions of the walk.
         given: u64,
-        /// The most.
+        /// The limit.
         limit: u64,
     },
-    /// An access that the proof does not place inside its binding. No operation is known that gives it.
+    /// The proof does not place an access inside its binding. No operation is known to cause this.
     #[error(
         "source: expected the kernel to read at most {limit} units, got unit {given}; this is a defect of stridec, and the kernel is not emitted"
     )]
     Unproved {
         /// The last unit that may be read.
         given: u64,
-        /// Units of the source's image.
+        /// The units of the source's image.
         limit: u64,
     },
-    /// More workgroups than a dispatch has.
+    /// The kernel needs more workgroups than a dispatch has.
     #[error(
         "dispatch: expected workgroups that fit in {limit} x {limit} x {limit}, the limits of target {target}, got {given}; a target with a higher max_compute_workgroups_per_dimension can run it"
     )]
     Dispatch {
-        /// Workgroups.
+        /// The number of workgroups.
         given: u64,
         /// The limit of one dimension.
         limit: u32,
         /// The target's name.
         target: String,
     },
-    /// A limit of the target that leaves no room for any kernel.
+    /// A limit of the target is 0, so that no kernel can run.
     #[error("target.{field}: expected at least 1, got {given}")]
     Target {
         /// The field of the target.
@@ -72,22 +72,22 @@ pub enum ScheduleError {
         /// The limit.
         given: u32,
     },
-    /// A number of the target's cost model that no adapter has.
+    /// A number of the target's cost model is out of range.
     #[error("target.model.{field}: expected a number from {least} to {most}, got {given}")]
     Model {
         /// The field of the model.
         field: &'static str,
         /// The number.
         given: u32,
-        /// The least.
+        /// The least accepted number.
         least: u32,
-        /// The most.
+        /// The greatest accepted number.
         most: u32,
     },
-    /// A name that is no preset.
+    /// No preset has this name.
     #[error("preset: expected one of {accepted}, got {given:?}")]
     Preset {
-        /// The name that was given.
+        /// The given name.
         given: String,
         /// The presets' names.
         accepted: String,
@@ -95,7 +95,7 @@ pub enum ScheduleError {
 }
 
 impl ScheduleError {
-    /// What kind of failure it is.
+    /// Returns the kind of failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
@@ -104,7 +104,8 @@ impl ScheduleError {
         }
     }
 
-    /// The field of the target that the error is about; `None` where it is about the operation.
+    /// Returns the field of the target that the error is about; `None` if it is about the
+    /// operation.
     #[must_use]
     pub fn field(&self) -> Option<FieldPath> {
         match self {

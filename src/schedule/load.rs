@@ -1,22 +1,24 @@
-//! How a block reads the source: the width of its loads, and whether what they hold is moved into place.
+//! Chooses how a block reads the source: the width of its loads, and whether their values are
+//! shifted into place.
 
 use super::{Block, CostModel, seam::RowAlignment};
 use crate::nest::ACCESS_BYTES;
 
-/// How a block reads the source.
+/// The way in which a block reads the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Load {
-    /// Units of an access.
+    /// The units of an access.
     pub(super) units: u64,
-    /// Accesses of a block.
+    /// The accesses of a block.
     pub(super) count: u64,
-    /// Whether runs start anywhere in an access: then values as wide as one are put together from two.
+    /// True if runs may start inside an access: each value is then combined from two accesses.
     pub(super) is_shifted: bool,
 }
 
 impl Load {
-    /// Operations that put what one access holds into place: a word by two shifts and an or; what is wider by words first, in two
-    /// selections and one for what comes after.
+    /// Returns the operations that shift the value of one access into place. A word takes two
+    /// shifts and an or; a wider value is first moved by whole words, with two selections, and one
+    /// more for the word after it.
     pub(super) fn shifting(&self, bits: u32) -> u64 {
         let words = (self.units * u64::from(bits)).div_ceil(32);
         match (self.is_shifted, words, bits) {
@@ -29,15 +31,16 @@ impl Load {
 }
 
 impl Block {
-    /// Chooses how the source is loaded: by what takes the least work, as the model has it of accesses, words and operations.
+    /// Chooses how the source is loaded: the way with the least cost by the model, in accesses,
+    /// words and operations.
     ///
-    /// Accesses lie where their width divides every place. Where an access costs something for itself, as on a CPU, whose lanes load
-    /// one by one, wide ones may lie anywhere else too. A GPU's lanes load neighbouring words together; there an access counts as eight
-    /// words.
+    /// Accesses are aligned to their width. If an access itself has a cost, as on a CPU, whose
+    /// lanes load one by one, wide accesses may also be unaligned. On a GPU, whose lanes load
+    /// contiguous words together, an access counts as eight words.
     pub(super) fn choose_load(&mut self, model: &CostModel) {
         let [access, word_cost] = match [model.access, model.word].map(u64::from) {
             [0, 0] => [8, 1],
-            // An access computes its place and takes its value, as the cost model has it.
+            // As in the cost model, an access computes its address and takes its value.
             [access, word] => [access + 2000, word],
         };
         let offsets = self.offsets();
@@ -58,7 +61,7 @@ impl Block {
             is_bound(units) && moved % by == 0 && base.terms().iter().all(|term| term.1 % by == 0)
         };
         let whole = |units: u64| {
-            // Accesses are powers of two; a shift rounds down, below 0 too.
+            // Accesses are powers of two; a shift rounds down, also below 0.
             let place = |offset: &i64| (base.offset() + offset) >> units.trailing_zeros();
             let mut last = None;
             let count =
@@ -84,14 +87,16 @@ impl Block {
     }
 }
 
-/// Accesses of a run that starts anywhere in one: one more than its values, where the last of these is no single unit.
+/// Returns the accesses of a run that starts inside an access: one more than its values, unless the
+/// last value is a single unit.
 pub(crate) fn shifted_accesses(run: &(i64, i64), units: u64) -> u64 {
     let values = run_words(run, units);
     let is_single = (run.1 - run.0).unsigned_abs().is_multiple_of(units);
     if is_single { values } else { values + 1 }
 }
 
-/// Runs of neighbours among sorted offsets, those less than `gap` units apart among them: the first and the last.
+/// Returns the first and the last offset of each run of sorted offsets; offsets at most `gap` units
+/// apart belong to the same run.
 pub(crate) fn runs(offsets: &[i64], gap: u64) -> Vec<(i64, i64)> {
     let mut runs: Vec<(i64, i64)> = Vec::new();
     for &offset in offsets {
@@ -103,12 +108,12 @@ pub(crate) fn runs(offsets: &[i64], gap: u64) -> Vec<(i64, i64)> {
     runs
 }
 
-/// Words of a run, from its first unit on; or what else has so many units.
+/// Returns the number of words of `word` units in a run, counted from its first unit.
 pub(crate) fn run_words(&(first, last): &(i64, i64), word: u64) -> u64 {
     ((last - first).unsigned_abs() + 1).div_ceil(word)
 }
 
-/// Units of accesses of 16, 8 and 4 bytes; none of less than a unit.
+/// Returns the units of accesses of 16, 8 and 4 bytes that hold at least one unit.
 pub(super) fn accesses(bits: u32) -> impl Iterator<Item = u32> {
     [128, 64, 32].into_iter().filter(move |&access| access >= bits).map(move |access| access / bits)
 }

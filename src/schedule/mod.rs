@@ -1,4 +1,4 @@
-//! How a nest becomes invocations: [`Target`], and the choice of a [`Strategy`].
+//! Chooses how a nest is divided among invocations: [`Target`], [`Strategy`] and [`Schedule`].
 
 mod accesses;
 pub(crate) mod block;

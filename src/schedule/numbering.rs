@@ -1,39 +1,41 @@
-//! How blocks are numbered: the orders of neighbouring blocks that consecutive invocations take.
+//! The numbering of blocks: which neighbouring blocks consecutive invocations take.
 
 use smallvec::{SmallVec, smallvec};
 
 use super::{AdapterKind, Block, block::BlockAxis};
 
-/// The blocks that consecutive invocations take: along the runs of the source and along those of the destination, in turns.
+/// The order in which consecutive invocations take blocks: alternately along the runs of the source
+/// and those of the destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct BlockOrder(&'static [OrderStep]);
 
-/// A turn of a order.
+/// A step of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum OrderStep {
-    /// At most so many blocks along the runs of the source.
+    /// At most this many blocks along the runs of the source.
     Src(u64),
-    /// At most so many along those of the destination.
+    /// At most this many blocks along the runs of the destination.
     Dst(u64),
-    /// Blocks along the runs of the source until these have about so many bytes.
+    /// Blocks along the runs of the source until these have about this many bytes.
     SrcBytes(u64),
-    /// Blocks along those of the destination until these have about so many.
+    /// Blocks along the runs of the destination until these have about this many bytes.
     DstBytes(u64),
     /// All blocks along the next axis of the source.
     SrcAxis,
 }
 
 impl BlockOrder {
-    /// The orders to choose from; the first is that of a block before the choice.
+    /// Returns the orders to choose from; a new block has the first.
     ///
-    /// They move whole memory transactions on a GPU. On a CPU the invocations of a vector store to neighbouring places, or
-    /// load from them. Where they store, those after them write on until the processor has foreseen the lines of the run;
-    /// then the same rows of the source are read on for as long, before other rows of it are. So few pages are in use at a
-    /// time, and each for a while.
+    /// On a GPU they fill whole memory transactions. On a CPU the invocations of a vector store to
+    /// contiguous places, or load from them. If they store, the invocations after them continue
+    /// until the processor prefetches the lines of the run; then the same rows of the source are
+    /// read for as long, before other rows. So only a few pages are in use at a time, and each for
+    /// a while.
     ///
-    /// Where rows of the destination are no whole sectors, a warp of a GPU stores along them instead, a word in each invocation: to
-    /// as few sectors as it can. The loads of a workgroup share what a cache keeps. Where none of a
-    /// block's units are neighbours, its blocks follow each other as in the destination.
+    /// If rows of the destination are not whole sectors, a warp of a GPU stores along them instead,
+    /// a word in each invocation, to touch few sectors. The loads of a workgroup share a cache. If
+    /// no units of a block are contiguous, its blocks follow the order of the destination.
     pub(super) fn all(kind: AdapterKind) -> &'static [Self] {
         use OrderStep::{Dst, DstBytes, Src, SrcAxis, SrcBytes};
         match kind {
@@ -48,21 +50,22 @@ impl BlockOrder {
     }
 }
 
-/// One digit of a block's number: `extent` values, each `step` positions along an axis of the tiled nest.
+/// One digit of a block's number: `extent` values, each `step` positions along an axis of the tiled
+/// nest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlockDigit {
     /// The axis that the digit moves along.
     pub axis: usize,
-    /// Number of values.
+    /// The number of values.
     pub extent: u64,
-    /// Positions that one step of the digit moves.
+    /// The positions that one step of the digit moves.
     pub step: u64,
 }
 
 impl Block {
-    /// How a block's number gives its position: digits, the fastest first.
+    /// Returns the digits that turn a block's number into its position, the fastest first.
     ///
-    /// Consecutive invocations take a order of neighbouring blocks, as the cost model has chosen it.
+    /// Consecutive invocations take neighbouring blocks in the order that the cost model chose.
     #[must_use]
     pub fn digits(&self) -> SmallVec<[BlockDigit; 8]> {
         let mut by_source: SmallVec<[usize; 8]> =
@@ -92,12 +95,12 @@ impl Block {
                 }
             }
         }
-        // Behind the order, the rest in the order of the destination.
+        // The remaining blocks follow in the order of the destination.
         for axis in inner {
             digits.add(axis, digits.left[axis]);
         }
         let mut digits = digits.digits;
-        // DigitBuilder of one axis that follow each other are one.
+        // Consecutive digits of one axis become one.
         digits.dedup_by(|next, digit| {
             let follows = next.axis == digit.axis && next.step == digit.step * digit.extent;
             if follows {
@@ -106,20 +109,21 @@ impl Block {
             follows
         });
         for digit in &mut digits {
-            // A digit that is a whole axis passes no end.
+            // A digit that covers a whole axis passes no end.
             digit.extent = digit.extent.min(self.axes[digit.axis].count());
             digit.axis = self.axes[digit.axis].number;
         }
         digits
     }
 
-    /// How many numbers blocks have: some lie past the end of an axis that orders do not divide.
+    /// Returns the count of numbers. Some lie past the end of an axis if the order does not divide
+    /// it.
     #[must_use]
     pub fn numbers(&self) -> u64 {
         self.digits().iter().map(|digit| digit.extent).product()
     }
 
-    /// The axes that some numbers lie past the end of.
+    /// Returns the axes that have numbers past their end.
     pub fn overrun_axes(&self) -> impl Iterator<Item = &BlockAxis> {
         let digits = self.digits();
         self.axes.iter().filter(move |side| {
@@ -128,24 +132,26 @@ impl Block {
         })
     }
 
-    /// The same block, in another order.
+    /// Changes the order of the blocks.
     pub(super) fn set_order(&mut self, order: BlockOrder) {
         self.order = order;
     }
 }
 
-/// The digits of a block's number as they are found, the fastest first; they name axes of the nest that is not tiled.
+/// The digits of a block's number found so far, the fastest first. They name axes of the untiled
+/// nest.
 struct DigitBuilder<'a> {
     axes: &'a [BlockAxis],
-    /// Blocks along each axis that one value of its next digit takes.
+    /// The blocks along each axis that one value of its next digit covers.
     step: SmallVec<[u64; 8]>,
-    /// Values that are left for the axis's next digits.
+    /// The values that remain for the axis's next digits.
     left: SmallVec<[u64; 8]>,
     digits: SmallVec<[BlockDigit; 8]>,
 }
 
 impl DigitBuilder<'_> {
-    /// A digit of `part` values along an axis; the last of the axis's digits counts on past its end where these do not divide it.
+    /// Adds a digit of `part` values along an axis; the last digit of an axis passes its end if the
+    /// digits do not divide it.
     fn add(&mut self, axis: usize, part: u64) {
         if part > 1 {
             self.digits.push(BlockDigit { axis, extent: part, step: self.step[axis] });
@@ -154,7 +160,8 @@ impl DigitBuilder<'_> {
         }
     }
 
-    /// Takes at most so many blocks along these axes, each whole before the next, without any past the end of an axis.
+    /// Takes at most `most` blocks along these axes, each axis whole before the next, and none past
+    /// the end of an axis.
     fn take(&mut self, axes: impl Iterator<Item = usize>, mut most: u64) {
         for axis in axes {
             if most == 1 {
@@ -170,7 +177,8 @@ impl DigitBuilder<'_> {
         }
     }
 
-    /// Takes blocks along these axes, each whole before the next, until about so many units lie side by side.
+    /// Takes blocks along these axes, each axis whole before the next, until about `units` units
+    /// are contiguous.
     fn reach(
         &mut self,
         axes: impl Iterator<Item = usize>,
@@ -192,7 +200,8 @@ impl DigitBuilder<'_> {
     }
 }
 
-/// About so many of the blocks that are left along an axis, such that few numbers lie past its end.
+/// Returns about `wanted` of the remaining blocks along an axis, such that few numbers lie past its
+/// end.
 fn about(wanted: u64, left: u64) -> u64 {
     if left / 2 <= wanted {
         return left;

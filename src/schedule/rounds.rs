@@ -1,32 +1,35 @@
-//! Rounds: the blocks that one invocation of a CPU moves, one after the other.
+//! Rounds: the blocks that one invocation of a CPU moves one after the other.
 
 use super::{AdapterKind, Block};
 
-/// Invocations whose blocks lie beside each other: those of a vector.
+/// The number of invocations that move neighbouring blocks: those of a vector.
 pub(crate) const VECTOR_LANES: u64 = 8;
 
 /// The most rounds of an invocation.
 const MOST_ROUNDS: u64 = 16;
 
-/// Workgroups that a kernel keeps, so that every thread of a CPU has some.
+/// The least workgroups of a kernel with rounds, so that every thread of a CPU has some.
 const LEAST_WORKGROUPS: u64 = 64;
 
 impl Block {
-    /// How many blocks an invocation moves, one after the other, each [`VECTOR_LANES`] numbers after the one before.
+    /// The number of blocks that an invocation moves one after the other, each [`VECTOR_LANES`]
+    /// numbers after the last.
     ///
-    /// A CPU starts the invocations of a vector together, which takes about a tenth of the time of one block. The order of the
-    /// blocks stays: those of a vector follow each other, round by round.
+    /// A CPU starts the invocations of a vector together, which takes about a tenth of the time of
+    /// one block. Rounds keep the order of the blocks: the blocks of a vector follow each other,
+    /// round by round.
     #[must_use]
     pub fn rounds(&self) -> u64 {
         self.rounds
     }
 
-    /// Invocations of a workgroup: few that move much each are shared out among all cores.
+    /// Returns the invocations of a workgroup. If there are few that move much each, workgroups are
+    /// small, so that all cores have some.
     pub(super) fn workgroup(&self) -> u32 {
         if self.may_pass_ends() { 64 } else { 256 }
     }
 
-    /// Chooses the rounds, as many as leave enough invocations.
+    /// Chooses the most rounds that leave enough invocations.
     pub(super) fn choose_rounds(&mut self, kind: AdapterKind) {
         let least = LEAST_WORKGROUPS * u64::from(self.workgroup());
         let fits = |rounds: &u64| self.numbers() >= rounds * least;
@@ -37,17 +40,19 @@ impl Block {
         }
     }
 
-    /// Takes so many rounds, where every number has work and is moved in one way; else one.
+    /// Sets the number of rounds; it is 1 if some numbers have no work, or if blocks are moved in
+    /// more than one way.
     pub(super) fn set_rounds(&mut self, rounds: u64) {
         let have_work = self.numbers() == self.count();
         let is_one_way = !self.moves_unit_by_unit();
         self.rounds = if have_work && is_one_way { rounds } else { 1 };
     }
 
-    /// Invocations that have a number, and those that have work.
+    /// Returns the number of invocations, and how many of them have work.
     ///
-    /// Seams are for invocations behind those of the blocks. Where each of these moves several blocks, it takes seams after them
-    /// instead: a CPU goes through what none of a vector's lanes do, and so does it once for all of their blocks.
+    /// Seams have invocations of their own, after those of the blocks. With several rounds, the
+    /// invocations of the blocks write the seams after them instead: a CPU executes a branch even
+    /// if no lane of the vector takes it, and so does this once for all of their blocks.
     pub(crate) fn invocations(&self) -> (u64, u64) {
         let seam = self.seam();
         if self.rounds == 1 {
@@ -66,7 +71,8 @@ mod tests {
     use super::{super::candidates, *};
     use crate::{Operation, Target};
 
-    /// Every number is some invocation's, once, and those without one are not counted.
+    /// Every number belongs to exactly one invocation, and invocations without a number are not
+    /// counted.
     #[test]
     fn invocations_share_out_all_numbers() {
         let operation = Operation::relayout(

@@ -7,50 +7,56 @@ use smallvec::SmallVec;
 use super::AdapterKind;
 use crate::nest::{ACCESS_BYTES, Affine, Case, CaseValue, CopyNest, Guard, Value, greatest_sum};
 
-/// The most loops of a kernel: over the accesses of one segment that read one source.
+/// The most loops of a kernel: one for each source of each segment.
 const MAX_LOOPS: usize = 12;
 
-/// How a kernel of several cases goes through the rows of the destination: the steps of its innermost axis.
+/// The division of the rows of the destination, the steps of its innermost axis, among the cases of
+/// a kernel.
 ///
-/// The cases cut a row into [segments](Self::segments); in a part the innermost axis decides nothing, and each source is read
-/// unit after unit. In each turn an invocation takes [`width`](Self::width) neighbouring accesses of 16 bytes of one row, those of
-/// the next invocation lie behind them, and so on for all of the [`lanes`](Self::lanes); then comes the next turn. An access that
-/// two segments share, a *meeting*, is for an invocation of its own.
+/// The cases cut a row into [segments](Self::segments). Inside a segment no guard depends on the
+/// innermost axis, and each source is read contiguously. In each turn an invocation takes
+/// [`width`](Self::width) contiguous accesses of 16 bytes of one row, and the accesses of the next
+/// invocation follow; after all of the [`lanes`](Self::lanes) comes the next turn. An access that
+/// two segments share, a *meeting*, has an invocation of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RowSegments {
     pub(crate) nest: Arc<CopyNest>,
-    /// Units of an access.
+    /// The units of an access.
     pub(crate) units: u64,
-    /// Accesses of a row.
+    /// The accesses of a row.
     pub(crate) accesses: u64,
-    /// Invocations that share a row, or a group of its accesses.
+    /// The invocations that share a row, or a group of its accesses.
     pub(crate) lanes: u64,
-    /// Accesses of an invocation in a turn. Two loads make an access that begins anywhere, three make two.
+    /// The accesses of an invocation in a turn. One unaligned access takes two loads, and two take
+    /// three.
     pub(crate) width: u64,
-    /// The turns in which a group of accesses is gone through, where it lies in one segment.
+    /// The number of turns for a group of accesses that lies in one segment.
     pub(crate) turns: u64,
     /// The segments of a row, in order.
     pub(crate) segments: Vec<Segment>,
 }
 
-/// A part of every row.
+/// A part of every row in which no guard changes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Segment {
-    /// Its first unit, and the first past it.
+    /// The segment's first unit, and the end after its last.
     pub(crate) first: u64,
     pub(crate) end: u64,
-    /// What it takes: the first of these that holds, by guards that are the same for a whole row. The last has none.
+    /// The cases of the segment: the first whose guards hold applies. The guards are the same for a
+    /// whole row, and the last case has none.
     pub(crate) cases: SmallVec<[Case; 1]>,
 }
 
 impl Segment {
-    /// The accesses that lie in the segment alone: the first, and the first past them.
+    /// Returns the first access inside the segment and the end after the last, or `None` if every
+    /// access of it is shared.
     pub(crate) fn alone(&self, units: u64) -> Option<(u64, u64)> {
         let (first, end) = (self.first.div_ceil(units), self.end / units);
         (first < end).then_some((first, end))
     }
 
-    /// The sources that it reads, each once; `None` for what reads none.
+    /// Returns the sources that the segment reads, without duplicates; `None` stands for a case
+    /// that reads none.
     pub(crate) fn sources(&self) -> SmallVec<[Option<usize>; 2]> {
         let mut sources: SmallVec<[Option<usize>; 2]> =
             self.cases.iter().map(|case| source(&case.take)).collect();
@@ -60,7 +66,7 @@ impl Segment {
     }
 }
 
-/// The source that is read.
+/// Returns the source that is read.
 pub(crate) fn source(take: &CaseValue) -> Option<usize> {
     match take {
         CaseValue::Read { source, .. } => Some(*source),
@@ -69,7 +75,8 @@ pub(crate) fn source(take: &CaseValue) -> Option<usize> {
 }
 
 impl RowSegments {
-    /// The segments of a nest; `None` where rows are no whole accesses, or a case does not read along them.
+    /// Returns the segments of a nest, or `None` if rows are not whole accesses or a case does not
+    /// read along them.
     pub(super) fn new(nest: &Arc<CopyNest>, kind: AdapterKind) -> Option<Self> {
         let bits = u64::from(nest.dst_bits());
         let inner = nest.extents().len() - 1;
@@ -101,7 +108,7 @@ impl RowSegments {
         let width = accesses.min(width);
         let lanes = (accesses / width).min(lanes);
         let turns = accesses.div_ceil(lanes * width).min(turns);
-        // What the kernel adds up on the case, beside the forms.
+        // The greatest sum that the kernel computes beside the forms.
         let most = greatest_sum(nest).checked_add(row + lanes * width * turns * units)?;
         if most > u64::from(u32::MAX) {
             return None;
@@ -110,27 +117,27 @@ impl RowSegments {
         Some(Self { nest, units, accesses, lanes, width, turns, segments })
     }
 
-    /// Rows of the destination.
+    /// The rows of the destination.
     pub(crate) fn rows(&self) -> u64 {
         self.nest.dst_units() / (self.accesses * self.units)
     }
 
-    /// The most accesses that invocations share: those of all turns.
+    /// The accesses that the invocations of a group share in all turns together.
     pub(crate) fn group(&self) -> u64 {
         self.lanes * self.width * self.turns
     }
 
-    /// Groups of a row.
+    /// The groups of a row.
     pub(crate) fn groups(&self) -> u64 {
         self.accesses.div_ceil(self.group())
     }
 
-    /// Invocations that go through rows.
+    /// The invocations that copy rows.
     pub(crate) fn runs(&self) -> u64 {
         self.rows() * self.groups() * self.lanes
     }
 
-    /// The accesses of a row in which segments meet.
+    /// The accesses of a row that segments share.
     pub(crate) fn meetings(&self) -> SmallVec<[u64; 4]> {
         let ends = self.segments.iter().map(|segment| segment.end);
         let mut meetings: SmallVec<[u64; 4]> = ends
@@ -141,9 +148,9 @@ impl RowSegments {
         meetings
     }
 
-    /// Invocations, and those that have work.
+    /// Returns the number of invocations, and how many of them have work.
     pub(crate) fn invocations(&self) -> (u64, u64) {
-        // In each group, as many lanes have work as in its longest part of a segment.
+        // The longest part of a segment decides how many lanes of a group have work.
         let busy = |segments: SmallVec<[u64; 8]>| {
             segments.iter().max().unwrap_or(&0).div_ceil(self.width).min(self.lanes)
         };
@@ -152,7 +159,7 @@ impl RowSegments {
         (self.runs() + met, self.rows() * busy.sum::<u64>() + met)
     }
 
-    /// For each group, how many accesses it has of each segment.
+    /// Returns, for each group, its accesses in each segment.
     fn shares(&self) -> impl Iterator<Item = SmallVec<[u64; 8]>> {
         let group = self.group();
         (0..self.groups()).map(move |number| {
@@ -162,7 +169,8 @@ impl RowSegments {
         })
     }
 
-    /// The most loop iterations of an invocation: over its accesses, or over the units of words where segments meet.
+    /// Returns the most loop iterations of an invocation: over its accesses, or over the units of a
+    /// word that segments share.
     pub(crate) fn trips(&self) -> u32 {
         let bits = self.nest.dst_bits();
         let of_meeting = if bits < 8 && !self.meetings().is_empty() { 4 * 32 / bits } else { 0 };
@@ -173,7 +181,7 @@ impl RowSegments {
         u32::try_from(most).unwrap_or(u32::MAX).max(of_meeting)
     }
 
-    /// Whether every access of a source is one of its own accesses.
+    /// Returns true if every access of the destination is one aligned access of its source.
     pub(crate) fn are_aligned(&self, segment: &Segment) -> bool {
         let by = self.units.cast_signed();
         let inner = Value::Axis(self.nest.extents().len() - 1);
@@ -187,7 +195,7 @@ impl RowSegments {
     }
 }
 
-/// Where the guards of all cases cut a row, its ends among them.
+/// Returns the places at which the guards of all cases cut a row, including its ends.
 fn cuts(nest: &CopyNest, axis: Value, row: u64) -> Option<SmallVec<[u64; 8]>> {
     let mut cuts: SmallVec<[u64; 8]> = [0, row].into_iter().collect();
     for Case { when, take } in nest.cases() {
@@ -211,7 +219,7 @@ fn cuts(nest: &CopyNest, axis: Value, row: u64) -> Option<SmallVec<[u64; 8]>> {
     Some(cuts)
 }
 
-/// What the units from `first` to `end` of a row take: no guard changes among them.
+/// Returns the segment from unit `first` to unit `end` of a row, between which no guard changes.
 fn segment(nest: &CopyNest, axis: Value, first: u64, end: u64) -> Option<Segment> {
     let mut cases: SmallVec<[Case; 1]> = SmallVec::new();
     let zero = Case { when: Vec::new(), take: CaseValue::Bits(0) };

@@ -8,9 +8,10 @@ use crate::nest::{ACCESS_BYTES, CopyNest, Count, LastRead, Operand, greatest_sum
 /// The most sources of a kernel: WebGPU guarantees 8 storage buffers, and one is the destination.
 pub(crate) const MAX_SOURCES: usize = 7;
 
-/// How a nest becomes invocations.
+/// The division of a nest among the invocations of a kernel.
 ///
-/// [`schedule`] and [`Candidate::schedule`] make them; nothing about them can be changed.
+/// Only [`schedule`] and [`Candidate::schedule`] create schedules; nothing about them can be
+/// changed.
 ///
 /// ```compile_fail,E0451
 /// use stridec::{Operation, Target, schedule::Schedule};
@@ -30,54 +31,55 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// What one invocation does.
+    /// The kind of kernel.
     #[must_use]
     pub fn strategy(&self) -> Strategy {
         self.strategy
     }
 
-    /// The nest that the kernel walks.
+    /// The nest that the kernel copies.
     #[must_use]
     pub fn nest(&self) -> &CopyNest {
         self.body.nest()
     }
 
-    /// The block that an invocation moves; `None` where it computes a word, or nothing is dispatched.
+    /// The block that an invocation moves; `None` if it computes a word, or nothing is dispatched.
     pub(crate) fn block(&self) -> Option<&Block> {
         self.body.block()
     }
 
-    /// The segments of rows that invocations go through, where they do.
+    /// The segments of rows, if invocations copy rows of several cases.
     pub(crate) fn segments(&self) -> Option<&RowSegments> {
         self.body.segments()
     }
 
-    /// Why this strategy, for the kernel's reader.
+    /// The reason for this strategy, for the kernel's reader.
     #[must_use]
     pub fn reason(&self) -> &'static str {
         self.reason
     }
 
-    /// Invocations of a workgroup, all in x.
+    /// The invocations of a workgroup, all in x.
     #[must_use]
     pub fn workgroup_size(&self) -> u32 {
         self.workgroup_size
     }
 
-    /// Workgroups in x, y and z.
+    /// The workgroups in x, y and z.
     #[must_use]
     pub fn workgroups(&self) -> [u32; 3] {
         self.workgroups
     }
 
-    /// Invocations that have a number: those that have work, and the few beside them whose turn lies past the end of a row.
+    /// The number of invocations, including the few whose number lies past the end of an axis.
     #[must_use]
     pub fn invocations(&self) -> u64 {
         self.invocations
     }
 }
 
-/// Returns the block that an invocation of a schedule moves; `None` if it computes a word, or nothing is dispatched.
+/// Returns the block that an invocation of a schedule moves; `None` if it computes a word, or
+/// nothing is dispatched.
 #[must_use]
 pub fn block_of_schedule(schedule: &Schedule) -> Option<&Block> {
     schedule.block()
@@ -119,8 +121,8 @@ pub enum Strategy {
     Empty,
     /// Both images are one contiguous run: an invocation copies a part of it.
     Copy,
-    /// The destination's innermost axis runs through the source with one stride: an invocation copies a part of a row. Where
-    /// several cases share rows, it goes along one, through the part of each case in turn.
+    /// The destination's innermost axis has one stride in the source: an invocation copies a part
+    /// of a row. If several cases share rows, it copies the part of each case in turn.
     Rows,
     /// The innermost axes differ: an invocation transposes a rectangle of both.
     Transpose,
@@ -148,32 +150,35 @@ impl fmt::Display for Strategy {
     }
 }
 
-/// Units of the destination that a gather's invocation computes: those of a word, or one wider unit.
+/// Returns the units of the destination that an invocation of a gather computes: those of a word,
+/// or one wider unit.
 fn units_of_word(nest: &CopyNest) -> u64 {
     (32 / nest.dst_bits()).max(1).into()
 }
 
-/// Chooses what an invocation does: the first of the [`candidates`] that the target takes.
+/// Chooses the first of the [`candidates`] that is within the target's limits.
 ///
 /// # Errors
 ///
-/// Where an image is larger than a binding of the target, or passes 32-bit indices; where the target dispatches nothing.
+/// Returns an error if an image is larger than a binding of the target or needs more than 32-bit
+/// indices, or if the target dispatches nothing.
 pub fn schedule(nest: CopyNest, target: &Target) -> Result<Schedule, ScheduleError> {
     target.check()?;
     let mut all = candidates(nest, target);
     let least = all.remove(0);
-    // Larger blocks need fewer workgroups: where the best is past a limit, try the rest.
+    // Larger blocks need fewer workgroups: if the cheapest candidate exceeds a limit, try the
+    // others.
     least.schedule(target).or_else(|error| {
         all.into_iter().find_map(|candidate| candidate.schedule(target).ok()).ok_or(error)
     })
 }
 
 impl Candidate {
-    /// The invocations and workgroups of this candidate.
+    /// Computes the invocations and workgroups of this candidate.
     ///
     /// # Errors
     ///
-    /// As those of [`schedule`].
+    /// Returns the errors of [`schedule`].
     pub fn schedule(self, target: &Target) -> Result<Schedule, ScheduleError> {
         target.check()?;
         let Self { strategy, body, reason, .. } = self;
@@ -205,7 +210,7 @@ impl Candidate {
         schedule.workgroup_size = target.max_compute_invocations_per_workgroup.min(size);
         let groups = schedule.invocations.div_ceil(schedule.workgroup_size.into());
         schedule.workgroups = workgroups(groups, target)?;
-        // The last workgroups may have no work; their invocations are numbered all the same.
+        // The last workgroups may have no work, but their invocations have numbers all the same.
         let [x, y, z] = schedule.workgroups.map(u64::from);
         let rounds = schedule.block().map_or(1, Block::rounds);
         let (given, limit) =
@@ -217,7 +222,7 @@ impl Candidate {
     }
 }
 
-/// Checks what a kernel needs whose bindings are multiples of `access` bytes.
+/// Checks the limits of a kernel whose bindings are multiples of `access` bytes.
 fn check_limits(
     nest: &CopyNest,
     tiled: &CopyNest,
@@ -256,7 +261,7 @@ fn check_limits(
             return Err(ScheduleError::Unproved { given, limit: source.units() });
         }
     }
-    // Every intermediate value of the kernel's expressions fits `u32`.
+    // Every intermediate value of the kernel's expressions must fit `u32`.
     let (given, limit) = (greatest_sum(tiled).max(greatest_sum(nest)), u64::from(u32::MAX));
     if given > limit {
         return Err(ScheduleError::Index { operand: Operand::Source(0), given, limit });
@@ -264,7 +269,7 @@ fn check_limits(
     Ok(())
 }
 
-/// Spreads workgroups over x, y and z.
+/// Divides workgroups among x, y and z.
 fn workgroups(count: u64, target: &Target) -> Result<[u32; 3], ScheduleError> {
     let limit = u64::from(target.max_compute_workgroups_per_dimension);
     let y = count.div_ceil(limit).max(1);

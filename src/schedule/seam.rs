@@ -1,38 +1,44 @@
-//! Where blocks start in rows of the destination that start inside words or wider accesses, and what they leave to others: [`Seam`].
+//! Blocks in rows of the destination that start inside words or wider accesses, and the accesses
+//! between them: [`Seam`].
 
 use super::{Block, block::BlockAxis, load::accesses};
 use crate::nest::{Affine, Value, gcd};
 
-/// Where the blocks of a row of the destination start.
+/// The alignment of the blocks in a row of the destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RowAlignment {
-    /// At the row's first unit: rows are whole accesses.
+    /// Blocks start at the row's first unit: rows are whole accesses.
     Aligned,
-    /// At its first whole access; how many steps that is away is the same for all blocks.
+    /// Blocks start at the row's first aligned access, after a number of steps that is the same for
+    /// all blocks.
     Fixed,
-    /// At its first whole access; the kernel computes how many steps that is away.
+    /// Blocks start at the row's first aligned access, after a number of steps that the kernel
+    /// computes.
     Computed,
 }
 
-/// What lies between the blocks of one row of the destination and those of the next, counted in accesses of the destination.
+/// The part of the destination between the blocks of one row and those of the next, counted in
+/// accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Seam {
-    /// Rows, each with a seam at its end.
+    /// The rows, each with a seam at its end.
     pub rows: u64,
-    /// Steps in a row, of which [`step`](Self::step) are a whole number of accesses.
+    /// The steps in a row; every [`step`](Self::step) steps are a whole number of accesses.
     pub extent: u64,
-    /// Steps from one access that a block may start at to the next.
+    /// The steps from one possible start of a block to the next.
     pub step: u64,
-    /// Accesses that so many steps are.
+    /// The accesses in `step` steps.
     pub words: u64,
-    /// Accesses of a row that blocks write; `None` where they write all that lie in the row whole.
+    /// The accesses of a row that blocks write; `None` if they write all that lie entirely inside
+    /// the row.
     pub covered: Option<u64>,
-    /// Accesses of the destination.
+    /// The accesses of the destination.
     pub end: u64,
 }
 
 impl Seam {
-    /// The first access that the blocks of a row may write; that of the row past the last is the image's end.
+    /// Returns the first access that the blocks of a row may write; after the last row, the end of
+    /// the image.
     #[must_use]
     pub fn first(&self, row: u64) -> u64 {
         if row == self.rows {
@@ -42,7 +48,7 @@ impl Seam {
         }
     }
 
-    /// The first access behind the blocks of a row.
+    /// Returns the first access after the blocks of a row.
     #[must_use]
     pub fn after_blocks(&self, row: u64) -> u64 {
         match self.covered {
@@ -51,7 +57,7 @@ impl Seam {
         }
     }
 
-    /// Rows whose seam has accesses.
+    /// Returns the number of rows whose seam has accesses.
     pub(super) fn busy(&self) -> u64 {
         match self.covered {
             Some(_) => self.rows,
@@ -59,7 +65,7 @@ impl Seam {
         }
     }
 
-    /// The most accesses of a seam.
+    /// Returns the accesses of the longest seam.
     #[must_use]
     pub fn longest(&self) -> u64 {
         let longest = |row| self.first(row + 1) - self.after_blocks(row);
@@ -68,8 +74,8 @@ impl Seam {
 }
 
 impl Block {
-    /// Chooses the width of a store, and where the blocks of a row start: at a multiple of at most `align` bytes where rows begin
-    /// anywhere.
+    /// Chooses the width of a store and the alignment of blocks, to a multiple of at most `align`
+    /// bytes if rows are unaligned.
     pub(super) fn place_stores(&mut self, align: u64) -> Option<()> {
         let bits = self.nest.dst_bits();
         let image = self.nest.dst_units();
@@ -84,11 +90,12 @@ impl Block {
             self.store = store;
             return Some(());
         }
-        // Rows start inside words, or sectors: the blocks of a row start at its first whole one.
+        // Rows start inside words or sectors, so the blocks of a row start at its first whole one.
         if self.run_axes == 0 || !run.is_multiple_of(word) || aligned > word && image == row {
             return None;
         }
-        // What is moved unit by unit goes to places a fixed number of words apart; here they are not.
+        // The kernel that moves units one by one needs places that are a fixed number of words
+        // apart; here they are not.
         if self.varying_guards().next().is_some() {
             return None;
         }
@@ -96,10 +103,12 @@ impl Block {
         let wider = |units: &u64| aligned <= word || *units > word;
         let mut wholes = halves.take_while(|&units| units >= word && wider(&units));
         let start = wholes.find(|units| self.align_rows(units / gcd(*units, unit)).is_some())?;
-        // Blocks of several words store these together; the last access may pass the image's end.
+        // Blocks of several words store these together; the last access may pass the end of the
+        // image.
         let fits = |units: &u64| start.is_multiple_of(*units) && run.is_multiple_of(*units);
         self.store = accesses(bits).map(u64::from).find(fits).unwrap_or(word);
-        // A block of one such access of each row has the last whole one of some rows, and not of others.
+        // If a block has one such access in each row, the last aligned access exists in some rows
+        // only.
         let outermost = self.outermost_of_run();
         let side = &mut self.axes[outermost];
         self.cuts_rows = self.row_alignment == RowAlignment::Fixed
@@ -113,7 +122,7 @@ impl Block {
         Some(())
     }
 
-    /// Starts the blocks of a row at a multiple of so many steps, if they can be.
+    /// Aligns the blocks of a row to a multiple of `whole` steps, if possible.
     fn align_rows(&mut self, whole: u64) -> Option<()> {
         let outermost = self.outermost_of_run();
         let BlockAxis { steps, number, inside, dst_stride: unit, .. } = self.axes[outermost];
@@ -149,7 +158,7 @@ impl Block {
         Some(())
     }
 
-    /// What blocks leave to others; `None` where they move everything.
+    /// Returns the seam that blocks leave to other invocations; `None` if they move everything.
     #[must_use]
     pub fn seam(&self) -> Option<Seam> {
         let outermost = self.outermost_of_run();

@@ -4,7 +4,8 @@ use smallvec::SmallVec;
 
 use crate::nest::{CopyAxis, gcd};
 
-/// The axes along which units of the source are neighbours, or close: each continues where the one before it ends.
+/// Returns the axes along which units of the source are contiguous, or close: each continues at the
+/// end of the one before.
 pub(super) fn source_order(axes: &[CopyAxis]) -> SmallVec<[usize; 8]> {
     let stride = |axis: usize| axes[axis].src_stride.unsigned_abs();
     let mut order: SmallVec<[usize; 8]> = SmallVec::new();
@@ -24,7 +25,7 @@ pub(super) fn source_order(axes: &[CopyAxis]) -> SmallVec<[usize; 8]> {
     order
 }
 
-/// Takes steps of axes, each whole before the next, until a run has a multiple of `run` units.
+/// Takes steps of axes, each axis whole before the next, until a run has a multiple of `run` units.
 pub(super) fn take(
     axes: &[CopyAxis],
     order: impl Iterator<Item = usize>,
@@ -39,7 +40,8 @@ pub(super) fn take(
         }
         let multiple = run / gcd(run, taken);
         let mut part = run.div_ceil(taken).next_multiple_of(multiple).min(axes[axis].extent);
-        // No block of a single step behind one of nearly all of them; narrow units fill words.
+        // Avoids a last block of a single step after one of nearly all steps; narrow units must
+        // fill words.
         if axes[axis].extent - part == 1 && part > 1 && is_wide {
             part += 1;
         }
@@ -51,7 +53,8 @@ pub(super) fn take(
     }
 }
 
-/// How many of the innermost axes the destination's run goes along: whole ones, and one more.
+/// Returns the number of innermost axes that the destination's run covers: those taken whole, and
+/// one more.
 pub(super) fn run_of(axes: &[CopyAxis], steps: &[u64]) -> usize {
     let whole = (0..axes.len()).rev().take_while(|&axis| steps[axis] == axes[axis].extent).count();
     match axes.len().checked_sub(whole + 1) {

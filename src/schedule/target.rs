@@ -2,11 +2,11 @@
 
 use super::{CostModel, ScheduleError};
 
-/// What a kernel may use, and what it takes there: the limits of an adapter, its kind, and the numbers of its cost model.
+/// The limits, the kind and the cost model of an adapter, for which a kernel is compiled.
 ///
-/// A target is an input of compilation: the same operation and target give the same kernel on every machine, and no
-/// device is opened. `stridec calibrate` measures one, and `Target::from_json` reads it. A target of one's own may also
-/// be a preset with other limits:
+/// A target is an input of compilation: the same operation and target give the same kernel on every
+/// machine, and no device is opened. `stridec calibrate` measures one, and `Target::from_json`
+/// reads it. You can also change the limits of a preset:
 ///
 /// ```
 /// use stridec::Target;
@@ -17,27 +17,27 @@ use super::{CostModel, ScheduleError};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Target {
-    /// What messages call it.
+    /// The name in messages.
     pub name: String,
-    /// Whether invocations run on a GPU or are loops on a CPU.
+    /// The kind of adapter: a GPU, or a CPU that runs invocations in a loop.
     pub kind: AdapterKind,
-    /// Bytes of one storage binding.
+    /// The most bytes of one storage binding.
     pub max_storage_buffer_binding_size: u64,
-    /// Workgroups in one dimension of a dispatch.
+    /// The most workgroups in one dimension of a dispatch.
     pub max_compute_workgroups_per_dimension: u32,
-    /// Invocations in a workgroup.
+    /// The most invocations in a workgroup.
     pub max_compute_invocations_per_workgroup: u32,
-    /// What accesses cost: with it the kernel is chosen.
+    /// The costs of accesses, by which the kernel is chosen.
     pub model: CostModel,
-    /// The machine and the date that the model was measured on; empty where it was not measured.
+    /// The machine and the date of the model's measurement; empty if it was not measured.
     pub measured_on: String,
 }
 
-/// What runs the invocations.
+/// The kinds of adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AdapterKind {
-    /// Neighbouring invocations run together and share memory transactions.
+    /// A GPU: neighbouring invocations run together and share memory transactions.
     Gpu,
     /// A software driver: invocations are a loop, vectorised a few at a time.
     Cpu,
@@ -55,7 +55,7 @@ impl AdapterKind {
 }
 
 impl Target {
-    /// The limits that the WebGPU standard guarantees, on a GPU.
+    /// Returns the limits that the WebGPU standard guarantees, on a GPU.
     #[must_use]
     pub fn webgpu() -> Self {
         Self {
@@ -69,14 +69,14 @@ impl Target {
         }
     }
 
-    /// The same limits on a software driver that is not known more closely.
+    /// Returns the same limits on an unknown software driver.
     #[must_use]
     pub fn webgpu_cpu() -> Self {
         let (kind, model) = (AdapterKind::Cpu, CostModel::of(AdapterKind::Cpu));
         Self { name: "webgpu-cpu".into(), kind, model, ..Self::webgpu() }
     }
 
-    /// Mesa's lavapipe: its limits, and the numbers of [`CostModel::of`], which were measured on it.
+    /// Returns the target of Mesa's lavapipe. The numbers of [`CostModel::of`] were measured on it.
     #[must_use]
     pub fn lavapipe() -> Self {
         Self {
@@ -89,7 +89,7 @@ impl Target {
         }
     }
 
-    /// Google's SwiftShader, measured.
+    /// Returns the target of Google's SwiftShader, measured.
     #[must_use]
     pub fn swiftshader() -> Self {
         Self {
@@ -101,7 +101,8 @@ impl Target {
         }
     }
 
-    /// Whether any kernel can be dispatched, a workgroup of one invocation at the least, and costs can be computed.
+    /// Checks that the target can dispatch a workgroup of one invocation, and that costs can be
+    /// computed.
     pub(super) fn check(&self) -> Result<(), ScheduleError> {
         let limits = [
             ("max_compute_workgroups_per_dimension", self.max_compute_workgroups_per_dimension),
@@ -113,17 +114,17 @@ impl Target {
         }
     }
 
-    /// Every preset.
+    /// Returns every preset.
     #[must_use]
     pub fn presets() -> Vec<Self> {
         vec![Self::webgpu(), Self::webgpu_cpu(), Self::lavapipe(), Self::swiftshader()]
     }
 
-    /// The preset of this name.
+    /// Returns the preset with this name.
     ///
     /// # Errors
     ///
-    /// Where no preset has the name.
+    /// Returns an error if no preset has the name.
     pub fn preset(name: &str) -> Result<Self, ScheduleError> {
         let presets = Self::presets();
         let names: Vec<String> = presets.iter().map(|target| target.name.clone()).collect();

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use super::{AdapterKind, CostModel, Target};
 use crate::error_kind::ErrorKind;
 
-/// Bytes of a target's text.
+/// The most bytes of a target's text.
 const MAX_TEXT: usize = 1 << 16;
-/// Characters of a name, and of the machine that was measured.
+/// The most characters of a name, and of the measured machine.
 const MAX_NAME: usize = 200;
 
 /// The reason why a target's JSON is refused.
@@ -48,7 +48,7 @@ impl TargetError {
 }
 
 impl Target {
-    /// Reads what [`to_json`](Self::to_json) writes: an object with every one of these fields, and no other.
+    /// Reads the output of [`to_json`](Self::to_json): an object with exactly these fields.
     ///
     /// ```
     /// use stridec::Target;
@@ -65,12 +65,13 @@ impl Target {
     /// # Ok::<(), stridec::schedule::TargetError>(())
     /// ```
     ///
-    /// `kind` is `gpu` or `cpu`. `lanes` is a count, from 1 to 128; the other numbers of the model are operations, from 0
-    /// to 1000, with three decimals at most.
+    /// `kind` is `gpu` or `cpu`. `lanes` is a count from 1 to 128; the other numbers of the model
+    /// are operations, from 0 to 1000, with at most three decimals.
     ///
     /// # Errors
     ///
-    /// Where the text is no JSON, a field is missing, unknown or there twice, or a value is not one that it takes.
+    /// Returns an error if the text is not JSON, if a field is missing, unknown or repeated, or if
+    /// a value is out of range.
     pub fn from_json(text: &str) -> Result<Self, TargetError> {
         if text.len() > MAX_TEXT {
             let reason = format!("expected at most {MAX_TEXT} bytes, got {}", text.len());
@@ -109,7 +110,7 @@ impl Target {
         Ok(target)
     }
 
-    /// The target as JSON, a field a line.
+    /// Returns the target as JSON, one field on each line.
     #[must_use]
     pub fn to_json(&self) -> String {
         let operations = |thousandths: u32| match thousandths % 1000 {
@@ -132,12 +133,12 @@ impl Target {
     }
 }
 
-/// The fields of an object that are not read yet.
+/// The unread fields of an object.
 struct Fields {
-    /// The field that the object is.
+    /// The name of the object's own field.
     of: &'static str,
     left: Vec<(String, Node)>,
-    /// Those that were asked for.
+    /// The names that were read.
     known: Vec<&'static str>,
 }
 
@@ -166,7 +167,7 @@ impl Fields {
         }
     }
 
-    /// No field is left: none that is unknown, and none for the second time.
+    /// Checks that no field is left: no unknown one, and no repeated one.
     fn finish(self) -> Result<(), TargetError> {
         match self.left.first() {
             None => Ok(()),
@@ -216,7 +217,7 @@ impl Fields {
         Ok(u32::try_from(number).unwrap_or(most))
     }
 
-    /// Thousandths of an operation.
+    /// Reads a number of operations, in thousandths.
     fn operations(&mut self, name: &'static str) -> Result<u32, TargetError> {
         let most = CostModel::MAX_COST / 1000;
         let expected = format!("a number from 0 to {most} with at most three decimals");
@@ -241,7 +242,7 @@ impl Fields {
     }
 }
 
-/// A value of a target's text; an object keeps fields that are there twice.
+/// A value of a target's text; an object keeps repeated fields.
 enum Node {
     Object(Vec<(String, Node)>),
     Text(String),
@@ -250,7 +251,7 @@ enum Node {
     Other(&'static str),
 }
 
-/// A value as a message shows it.
+/// Writes a value as messages show it.
 impl fmt::Display for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -263,7 +264,7 @@ impl fmt::Display for Node {
     }
 }
 
-/// The beginning of a long text.
+/// Returns the start of a long text.
 fn excerpt(text: &str) -> String {
     match text.char_indices().nth(60) {
         Some((end, _)) => format!("{} …", &text[..end]),
@@ -349,7 +350,7 @@ mod tests {
         assert_eq!(Target::from_json(&target.to_json()), Ok(target));
     }
 
-    /// The text of a preset with one piece replaced.
+    /// Returns the error of a preset's text in which `from` is replaced by `to`.
     fn error(from: &str, to: &str) -> String {
         let text = Target::webgpu().to_json();
         assert!(text.contains(from), "{from}");

@@ -1,4 +1,4 @@
-//! The kernels that move a block in each invocation, in registers: copies, rows and transposes.
+//! The kernels in which each invocation moves a block in registers: copies, rows and transposes.
 
 use super::{
     form::{AxisNames, DigitWriter},
@@ -13,7 +13,7 @@ use crate::{
     schedule::{AdapterKind, Block, BlockAxis, BlockDigit, RowAlignment, Run, Seam, VECTOR_LANES},
 };
 
-/// Writes a kernel that moves one [`Block`] in each invocation, in registers.
+/// Writes a kernel in which each invocation moves one [`Block`] in registers.
 pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
     let (nest, tiled) = (block.nest(), block.tiled());
     let store_bits = block.store() * u64::from(nest.dst_bits());
@@ -112,7 +112,8 @@ pub(super) fn block(writer: &mut Writer, block: &Block, kind: AdapterKind) {
     });
 }
 
-/// The parts of an access, each with the bits of the guards' refusal where one of them fails for it.
+/// Returns the parts of an access, each replaced by the refusal's bits if one of the guards fails
+/// for it.
 fn selected(
     block: &Block,
     guards: &[&Guard],
@@ -128,7 +129,7 @@ fn selected(
     let units = usize::try_from(block.store()).unwrap_or(1) / parts.len();
     let part_bits = u64::from(bits) * units as u64;
     let fill = literal(part_bits, repeated(refused, bits, part_bits));
-    // For each unit of the access, what must hold.
+    // The conditions for each unit of the access.
     let mut asked: Vec<Vec<String>> = vec![vec![]; units * parts.len()];
     for (number, guard) in guards.iter().enumerate() {
         for (asked, step) in asked.iter_mut().zip(block.steps_in(&guard.of, run, access)) {
@@ -148,7 +149,7 @@ fn selected(
     parts.into_iter().zip(asked.chunks(units)).map(select).collect()
 }
 
-/// Writes the entry point around what is done for a block; `body` is given how it leaves.
+/// Writes the entry point around the code for a block; `body` gets the statement that leaves it.
 fn rounds(writer: &mut Writer, block: &Block, body: impl FnOnce(&mut Writer, &str)) {
     let (count, rounds) = (block.invocations().0, block.rounds());
     if rounds == 1 {
@@ -174,7 +175,7 @@ fn rounds(writer: &mut Writer, block: &Block, body: impl FnOnce(&mut Writer, &st
     });
 }
 
-/// Writes the function that moves a block word by word, where some of its units read nothing.
+/// Writes the function that moves a block word by word if some of its units read nothing.
 fn unit_by_unit(writer: &mut Writer, block: &Block) {
     writer
         .comment("", format_args!("Moves a block some of whose units read nothing, unit by unit."));
@@ -202,7 +203,7 @@ fn unit_by_unit(writer: &mut Writer, block: &Block) {
     });
 }
 
-/// Writes an access of the destination, put together of what the functions `word` or `unit` give.
+/// Writes a store to the destination, combined from calls of the functions `word` or `unit`.
 pub(super) fn access_unit_by_unit(writer: &mut Writer, bits: u32, units: u64, place: &str) {
     let bits = u64::from(bits);
     let (calls, name) = if bits < 32 { (units * bits / 32, "word") } else { (units, "unit") };
@@ -222,7 +223,7 @@ pub(super) fn access_unit_by_unit(writer: &mut Writer, bits: u32, units: u64, pl
     }
 }
 
-/// Writes a loop in a loop for each of these.
+/// Writes nested loops.
 fn nested(writer: &mut Writer, loops: &[(String, u64, u64)], body: &dyn Fn(&mut Writer)) {
     let [(name, count, _), inner @ ..] = loops else { return body(writer) };
     writer.block(format_args!("for (var {name} = 0u; {name} < {count}u; {name}++)"), |writer| {
@@ -230,7 +231,7 @@ fn nested(writer: &mut Writer, loops: &[(String, u64, u64)], body: &dyn Fn(&mut 
     });
 }
 
-/// Writes what the invocations behind those of the blocks do, where each moves one block.
+/// Writes the code of the invocations after those of the blocks, if each moves one block.
 fn seams_after_blocks(writer: &mut Writer, block: &Block, leave: &str) {
     let Some(seam) = block.seam().filter(|_| block.rounds() == 1) else { return };
     let blocks = block.numbers();
@@ -240,7 +241,8 @@ fn seams_after_blocks(writer: &mut Writer, block: &Block, leave: &str) {
     });
 }
 
-/// Writes what is done for the seam at the end of a row, which is named `row` here or, where there is `None`, already.
+/// Writes the code for the seam at the end of a row. `row` is the expression of the row; if `None`,
+/// the variable exists already.
 fn seam_of_row(writer: &mut Writer, block: &Block, seam: &Seam, row: Option<&str>) {
     writer.comment(
         "",
@@ -280,7 +282,7 @@ fn seam_of_row(writer: &mut Writer, block: &Block, seam: &Seam, row: Option<&str
     });
 }
 
-/// Says what an invocation does, in the words that the code below uses.
+/// Writes a comment that says what an invocation does, in the words of the code below.
 fn introduce(writer: &mut Writer, block: &Block, names: &AxisNames) {
     let (nest, rows, columns) = (block.nest(), block.rows(), block.width());
     let unit = width(nest.dst_bits());
@@ -331,7 +333,7 @@ fn introduce(writer: &mut Writer, block: &Block, names: &AxisNames) {
     }
 }
 
-/// Says what the names of axes count that a block takes several steps of.
+/// Returns the explanation of the names of axes of which a block takes several steps.
 fn counters(block: &Block, names: &AxisNames) -> String {
     let several = block.axes().iter().filter(|side| side.steps > 1 && side.count() > 1);
     let counters = several.map(|side| {
@@ -342,7 +344,7 @@ fn counters(block: &Block, names: &AxisNames) -> String {
     counters.collect()
 }
 
-/// What `read` or `write` counts, in a remark.
+/// Returns the remark that says what `read` or `write` counts.
 pub(super) fn counted_in(units: u64) -> String {
     if units == 1 { "in units".to_owned() } else { format!("in accesses of {units} units") }
 }
@@ -379,7 +381,7 @@ fn positions(writer: &mut Writer, block: &Block, names: &AxisNames) {
     }
 }
 
-/// Writes where the block's first unit goes, in accesses of the destination.
+/// Writes the place of the block's first unit, in accesses of the destination.
 fn write_place(writer: &mut Writer, block: &Block, names: &AxisNames) {
     let sum = |unit: u64, sides: &[BlockAxis]| {
         sides.iter().filter(|side| side.count() > 1).fold(Affine::default(), |sum, side| {
@@ -395,7 +397,7 @@ fn write_place(writer: &mut Writer, block: &Block, names: &AxisNames) {
     }
     let outermost = block.outermost_of_run();
     let (unit, whole) = (block.axes()[outermost].dst_stride, block.steps_per_access());
-    // What rows before this one leave of their last word, taken from a word.
+    // The steps to the next word boundary, given the steps of the rows before this one.
     let row = sum(unit, &block.axes()[..outermost]);
     let lead = row.terms().iter().fold(Affine::default(), |lead, &(axis, weight)| {
         lead.plus((-weight).rem_euclid(signed(whole)), &Affine::value(axis))
@@ -412,7 +414,8 @@ fn write_place(writer: &mut Writer, block: &Block, names: &AxisNames) {
     );
 }
 
-/// Writes whether the block has all of its steps along the axes whose last block has fewer.
+/// Writes conditions that tell whether the block has all of its steps along axes whose last block
+/// has fewer.
 fn whole_conditions(writer: &mut Writer, block: &Block, names: &AxisNames) {
     if block.runs().iter().any(|run| run.is_cut) {
         let axis = block.outermost_of_run();
@@ -435,7 +438,7 @@ fn whole_conditions(writer: &mut Writer, block: &Block, names: &AxisNames) {
     }
 }
 
-/// What an access stores: its parts, or what a function makes of them.
+/// The value of a store: its parts, or a function of them.
 struct Stored {
     function: Option<&'static str>,
     parts: Vec<String>,
@@ -449,7 +452,7 @@ impl Stored {
 
 /// Writes the stores of a block: each run of the destination, access by access.
 ///
-/// What only a whole block has comes last, under one condition for all stores that ask the same.
+/// Stores that only a whole block does come last; stores with the same condition share it.
 fn stores(writer: &mut Writer, block: &Block, value: impl Fn(usize, u64) -> Stored) {
     let kind = type_name(block.store() * u64::from(block.nest().dst_bits()));
     let outermost = block.outermost_of_run();
@@ -493,7 +496,7 @@ fn stores(writer: &mut Writer, block: &Block, value: impl Fn(usize, u64) -> Stor
     }
 }
 
-/// `base + offset`.
+/// Returns `base + offset`.
 pub(super) fn with_offset(base: &str, offset: i64) -> String {
     match offset {
         0 => base.to_owned(),

@@ -1,4 +1,5 @@
-//! The decision list of a nest of several sources as WGSL: what all cases ask is asked once, then case by case.
+//! The decision list of a nest of several sources as WGSL: the guards that all cases share are
+//! tested once, then case by case.
 
 use smallvec::SmallVec;
 
@@ -11,13 +12,13 @@ use super::{
 };
 use crate::nest::{Affine, Case, CaseValue, CopyNest, Guard, Lookup, Quotient, Value};
 
-/// Writes how a position is decided, and returns what it takes.
+/// Writes the decision for a position, and the return of its value.
 ///
-/// Guards are asked in their order, and a quotient is computed where the first form needs it: below the guards that give
-/// it a meaning. Sources are bound as arrays of so many words an element.
+/// Guards are tested in their order. A quotient is computed just before its first use, after the
+/// guards that make it valid. Sources are bound as arrays with elements of `element_words` words.
 pub(super) fn decide(writer: &mut Writer, nest: &CopyNest, names: &AxisNames, element_words: u32) {
     let cases = nest.cases().iter().map(OpenCase::new).collect();
-    // Lookups that are one number for the whole nest are there already.
+    // Constant lookups are computed before.
     let known = ComputedValues {
         quotients: vec![false; nest.quotients().len()],
         lookups: nest.lookups().iter().map(Lookup::is_constant).collect(),
@@ -30,7 +31,7 @@ pub(super) fn decide(writer: &mut Writer, nest: &CopyNest, names: &AxisNames, el
     );
 }
 
-/// A case, with those of its guards that have not been asked.
+/// A case with its untested guards.
 #[derive(Clone)]
 struct OpenCase<'a> {
     guards: SmallVec<[&'a Guard; 4]>,
@@ -48,7 +49,7 @@ impl<'a> OpenCase<'a> {
     }
 }
 
-/// Which quotients and lookups have been computed at a place of the text.
+/// The quotients and lookups that are computed at a place of the text.
 #[derive(Clone)]
 struct ComputedValues {
     quotients: Vec<bool>,
@@ -80,8 +81,9 @@ struct DecisionWriter<'a> {
 }
 
 impl<'a> DecisionWriter<'a> {
-    /// Writes a list of ways, the first that is open to be taken, else `otherwise`; where that is `None`, what follows
-    /// decides. `known` are the quotients that have been computed here.
+    /// Writes a list of cases; the first that applies is taken, else `otherwise`. If `otherwise` is
+    /// `None`, the code after this decides. `known` has the quotients and lookups that are computed
+    /// here.
     fn write(
         &self,
         writer: &mut Writer,
@@ -90,7 +92,7 @@ impl<'a> DecisionWriter<'a> {
         mut otherwise: Option<&'a CaseValue>,
     ) {
         loop {
-            // A way that asks nothing is the last.
+            // A case without guards is the last.
             if let Some(open) = ways.iter().position(|way| way.guards.is_empty()) {
                 otherwise = Some(ways[open].take);
                 ways.truncate(open);
@@ -110,7 +112,7 @@ impl<'a> DecisionWriter<'a> {
                 ways = ways.into_iter().map(|way| way.without(&asked)).collect();
                 continue;
             }
-            // The ways from the first on that share its first guard, inside a block.
+            // The next cases that share the first guard go into one block.
             let shared = first.guards[0];
             let count = ways.iter().take_while(|way| way.guards.contains(&shared)).count();
             let rest = ways.split_off(count);
@@ -131,7 +133,8 @@ impl<'a> DecisionWriter<'a> {
         }
     }
 
-    /// The first of these guards, as many as need no more quotients and lookups than the first one.
+    /// Returns the first of these guards that need no more quotients and lookups than the first
+    /// one.
     fn at_once<'g>(
         &self,
         guards: &[&'g Guard],
@@ -145,7 +148,8 @@ impl<'a> DecisionWriter<'a> {
         guards.iter().take_while(ready).copied().collect()
     }
 
-    /// The quotients and lookups that a form needs and that are not known, in order of computation; known from here on.
+    /// Returns the quotients and lookups that a form needs and that are not yet computed, in order
+    /// of computation, and marks them as computed.
     fn missing(&self, form: &Affine, known: &mut ComputedValues) -> SmallVec<[Value; 4]> {
         let mut needed: SmallVec<[Value; 4]> = SmallVec::new();
         let mut forms: SmallVec<[&Affine; 4]> = [form].into_iter().collect();
@@ -157,7 +161,7 @@ impl<'a> DecisionWriter<'a> {
                 }
             }
         }
-        // Each after those that it is made of; quotients in their order.
+        // Each value follows those that it is computed from; quotients keep their order.
         needed.sort_unstable();
         let mut missing = SmallVec::new();
         while !needed.is_empty() {
@@ -173,7 +177,7 @@ impl<'a> DecisionWriter<'a> {
         missing
     }
 
-    /// The forms that a value is made of.
+    /// Returns the forms that a value is computed from.
     fn forms_of(&self, value: Value) -> SmallVec<[&'a Affine; 4]> {
         match value {
             Value::Axis(_) => SmallVec::new(),
@@ -182,7 +186,7 @@ impl<'a> DecisionWriter<'a> {
         }
     }
 
-    /// Computes the quotients and lookups that forms need.
+    /// Writes the quotients and lookups that forms need.
     fn values<'f>(
         &self,
         writer: &mut Writer,
@@ -210,7 +214,7 @@ impl<'a> DecisionWriter<'a> {
         }
     }
 
-    /// Returns what a case gives.
+    /// Writes the return of the value of a case.
     fn take(&self, writer: &mut Writer, take: &CaseValue, known: &mut ComputedValues) {
         match take {
             CaseValue::Bits(bits) => {
@@ -226,7 +230,8 @@ impl<'a> DecisionWriter<'a> {
     }
 }
 
-/// The condition on which a guard holds. What drops below 0 wraps past every extent.
+/// Returns the condition under which a guard holds. A number below 0 wraps around and is greater
+/// than every extent.
 pub(super) fn holds(names: &AxisNames, Guard { of, extent }: &Guard) -> String {
     match extent {
         1 => format!("{} == 0u", names.form(of)),

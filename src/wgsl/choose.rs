@@ -1,17 +1,16 @@
-//! A long decision list as WGSL: every case is asked, the first last, and nothing is nested.
+//! A long decision list as WGSL: every case is tested, the first one last, and nothing is nested.
 //!
-//! Some drivers follow conditions only so deep: lavapipe, which follows what returns early as a condition around all that
-//! comes after it, 80 of them.
+//! lavapipe nests the rest of a function under every early return and fails beyond 80 levels.
 
 use std::collections::BTreeSet;
 
 use super::{cases::holds, form::AxisNames, gather::load, words::literal, writer::Writer};
 use crate::nest::{Case, CaseValue, CopyNest, Quotient, Value};
 
-/// Writes how a position is decided, and returns what it takes.
+/// Writes the decision for a position, and the return of its value.
 ///
-/// A quotient is computed for every position; where the guards do not hold that give it a meaning, nothing uses it. Sources
-/// are bound as arrays of so many words an element.
+/// Every position computes every quotient. If the guards that make a quotient valid fail, nothing
+/// uses it. Sources are bound as arrays with elements of `element_words` words.
 pub(super) fn choose(writer: &mut Writer, nest: &CopyNest, names: &AxisNames, element_words: u32) {
     let kind = u64::from(nest.dst_bits());
     for (number, Quotient { of, by }) in nest.quotients().iter().enumerate() {

@@ -14,7 +14,8 @@ const ENTRY_POINT: &str = "main";
 
 /// Writes the kernel of a schedule.
 ///
-/// `header` stands above the kernel as comments: a label and its text, which may have several lines.
+/// Each entry of `header` becomes a comment above the kernel: a label and its text, which may have
+/// several lines.
 #[must_use]
 pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> Kernel {
     let nest = schedule.nest();
@@ -91,17 +92,17 @@ pub fn emit(schedule: &Schedule, target: &Target, header: &[(&str, String)]) -> 
     Kernel::proved(kernel, proof)
 }
 
-/// The variable of a source.
+/// Returns the name of a source's variable.
 pub(super) fn source_name(nest: &CopyNest, number: usize) -> String {
     if nest.sources().len() == 1 { "source".into() } else { format!("source{number}") }
 }
 
-/// A label of the header and the blanks behind it.
+/// Returns a label of the header, padded to the width of a column.
 fn column(label: &str) -> String {
     if label.is_empty() { String::new() } else { format!("{label:<13}") }
 }
 
-/// A copy as one region of the buffers, where its ends are whole words.
+/// Returns a copy as one region of the buffers, if its ends are whole words.
 fn copy_region(block: &Block) -> Option<CopyRegion> {
     let nest = block.nest();
     let bits = nest.src().offset().unsigned_abs() * u64::from(nest.src_bits());

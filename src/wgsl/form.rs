@@ -10,22 +10,23 @@ use crate::{
     schedule::Block,
 };
 
-/// What the text calls the axes and quotients of a nest: `a0` and `q0`, as the nest itself prints them.
+/// The names of a nest's axes and quotients in the text: `a0` and `q0`, as in the nest's own text.
 ///
-/// An axis that a block takes several steps of is called by both: `a1_by4` counts steps of 4 along `a1`.
+/// If a block takes several steps of an axis, the name has both: `a1_by4` counts steps of 4 along
+/// `a1`.
 pub(super) struct AxisNames {
     axes: SmallVec<[String; 8]>,
 }
 
 impl AxisNames {
-    /// The axes of a nest as it is.
+    /// Returns the names for an untiled nest.
     pub(super) fn of_nest(nest: &CopyNest) -> Self {
         Self { axes: (0..nest.extents().len()).map(|axis| Value::Axis(axis).to_string()).collect() }
     }
 
-    /// The axes of a block's tiled nest, numbered as those of the nest.
+    /// Returns the names for a block's tiled nest, with the numbers of the untiled axes.
     pub(super) fn of_block(block: &Block) -> Self {
-        // An expression of the kernel never names the steps inside a block.
+        // No expression of the kernel names the steps inside a block.
         let mut axes: SmallVec<[String; 8]> =
             block.tiled().extents().iter().map(|_| String::new()).collect();
         for (number, side) in block.axes().iter().enumerate() {
@@ -42,13 +43,14 @@ impl AxisNames {
         &self.axes[axis]
     }
 
-    /// `form` as an expression over these names.
+    /// Returns `form` as an expression with these names.
     pub(super) fn form<'a>(&'a self, form: &'a Affine) -> FormText<'a> {
         FormText { names: self, form }
     }
 }
 
-/// An affine expression in `u32`: what is added first, then what is taken away, so that no step drops below 0.
+/// An affine expression in `u32`: first the positive terms, then the negative ones, so that no
+/// intermediate value is below 0.
 pub(super) struct FormText<'a> {
     names: &'a AxisNames,
     form: &'a Affine,
@@ -81,7 +83,7 @@ impl fmt::Display for FormText<'_> {
     }
 }
 
-/// What stands before a part that is added, or taken away.
+/// Returns the text before a term.
 fn joint(first: bool, positive: bool) -> &'static str {
     match (first, positive) {
         (true, true) => "",
@@ -91,24 +93,25 @@ fn joint(first: bool, positive: bool) -> &'static str {
     }
 }
 
-/// Takes a number apart into digits, the fastest first.
+/// Splits a number into digits, the fastest first.
 ///
-/// A digit of no power of two is what its division leaves, `rest1 - rest2 * 392u`: a product and a difference, where a
-/// remainder is a division of its own.
+/// If the extent is not a power of two, a digit is the remainder of its division, `rest1 - rest2 *
+/// 392u`: this takes a product and a difference, while `%` would take a second division.
 pub(super) struct DigitWriter {
-    /// What is left to take apart is this number, divided by `below`.
+    /// The expression of the rest, before its division by `below`.
     number: String,
     below: u64,
     rests: usize,
 }
 
 impl DigitWriter {
-    /// Those of the variable `number`.
+    /// Splits the variable `number`.
     pub(super) fn new(number: &str) -> Self {
         Self { number: number.to_owned(), below: 1, rests: 0 }
     }
 
-    /// The next digit, which has so many values; what it leaves is written where the digits behind it share it.
+    /// Returns the next digit, with `extent` values. Writes a variable for the rest if the next
+    /// digits share it.
     pub(super) fn next(&mut self, writer: &mut Writer, extent: u64) -> String {
         if extent.is_power_of_two() {
             let digit = format!("{} % {extent}u", self.last());
@@ -135,7 +138,7 @@ impl DigitWriter {
         extents.enumerate().map(digit).collect()
     }
 
-    /// A digit, so many times.
+    /// Returns a digit multiplied by `step`.
     pub(super) fn times(digit: String, step: u64) -> String {
         match step {
             1 => digit,
@@ -144,7 +147,7 @@ impl DigitWriter {
         }
     }
 
-    /// The slowest digit: all that is left.
+    /// Returns the slowest digit: the whole rest.
     pub(super) fn last(&self) -> String {
         match self.below {
             1 => self.number.clone(),
@@ -152,7 +155,7 @@ impl DigitWriter {
         }
     }
 
-    /// AxisNames what is left.
+    /// Writes a variable for the rest.
     fn settle(&mut self, writer: &mut Writer) {
         if self.below > 1 {
             let left = self.last();

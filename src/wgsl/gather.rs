@@ -1,4 +1,4 @@
-//! The kernel that any nest allows: each invocation computes a word of the destination.
+//! The kernel that works for every nest: each invocation computes a word of the destination.
 
 use super::{
     cases::decide,
@@ -13,7 +13,8 @@ use crate::nest::{
     Affine, CopyAxis, CopyNest, Count, Guard, Lookup, MAX_CASES, Quotient, Refusal, Value, width,
 };
 
-/// Writes a kernel that computes one word, or one wider unit, of the destination in each invocation.
+/// Writes a kernel in which each invocation computes one word, or one wider unit, of the
+/// destination.
 pub(super) fn gather(writer: &mut Writer, nest: &CopyNest) {
     let lanes = (32 / nest.dst_bits()).max(1);
     lookups(writer, nest);
@@ -25,7 +26,7 @@ pub(super) fn gather(writer: &mut Writer, nest: &CopyNest) {
     });
 }
 
-/// Writes the units of a word, put together, behind `head`.
+/// Writes the units of a word, combined, after `head`.
 fn put_together(writer: &mut Writer, nest: &CopyNest, word: &str, head: &str) {
     let (bits, lanes) = (nest.dst_bits(), (32 / nest.dst_bits()).max(1));
     if lanes <= 4 {
@@ -53,8 +54,9 @@ fn put_together(writer: &mut Writer, nest: &CopyNest, word: &str, head: &str) {
     writer.line(format_args!("{head} lanes;"));
 }
 
-/// Writes the function `unit`, which gives the unit at a position of the destination; a source is bound as an array of
-/// so many words an element, and `stored` units of the destination are put together.
+/// Writes the function `unit`, which returns the unit at a position of the destination. A source is
+/// bound as an array with elements of `element_words` words, and the kernel stores `stored` units
+/// at a time.
 pub(super) fn unit_function(writer: &mut Writer, nest: &CopyNest, element_words: u32, stored: u64) {
     let kind = type_name(nest.dst_bits().into());
     writer.comment(
@@ -69,7 +71,7 @@ pub(super) fn unit_function(writer: &mut Writer, nest: &CopyNest, element_words:
     });
 }
 
-/// Writes the function `word`, which gives a word of the destination; wide units need none.
+/// Writes the function `word`, which returns a word of the destination; wide units need none.
 pub(super) fn word_function(writer: &mut Writer, nest: &CopyNest) {
     if nest.dst_bits() < 32 {
         writer.block(format_args!("fn word(index: u32) -> u32"), |writer| {
@@ -79,7 +81,7 @@ pub(super) fn word_function(writer: &mut Writer, nest: &CopyNest) {
     }
 }
 
-/// The body of `unit`: the position along each axis, the guards, and the load.
+/// Writes the body of `unit`: the position along each axis, the guards, and the load.
 fn unit(writer: &mut Writer, nest: &CopyNest, stored: u64, element_words: u32) {
     let kind = u64::from(nest.dst_bits());
     if !nest.dst_units().is_multiple_of(stored) {
@@ -104,7 +106,8 @@ fn unit(writer: &mut Writer, nest: &CopyNest, stored: u64, element_words: u32) {
     }
     write_axes(writer, DigitWriter::new(walk), &names, nest.axes(), |axis| remark(nest, axis));
     if nest.refusals().is_none() {
-        // A lookup that depends on the position means nothing outside its guards; lowering refuses long lists with such.
+        // A lookup that depends on the position is valid only under its guards, so a list with such
+        // is not flat; lowering refuses long lists with them.
         let is_flat =
             nest.cases().len() > MAX_CASES && nest.lookups().iter().all(Lookup::is_constant);
         let write = if is_flat { choose } else { decide };
@@ -142,12 +145,13 @@ pub(super) fn write_axes(
     }
 }
 
-/// Writes the quotients and the guards, each as `asked` says, if at all; `refuse` writes what a position that takes these bits does,
-/// and leaves.
+/// Writes the quotients and the guards. `asked` returns the guard to test, or `None` to leave it
+/// out; `refuse` writes the code of a position that takes the given bits, and leaves.
 ///
-/// A guard comes as soon as the quotients that it needs are known, and before the next one: a quotient means something
-/// only where the guards before it hold, and most positions without an element compute none. It comes no sooner than the
-/// guards before it that refuse with other bits, since the first that fails decides.
+/// A guard is tested as soon as its quotients are computed, and before the next quotient: a
+/// quotient is valid only if the guards before it hold, and most positions without an element then
+/// compute none. A guard is not tested before earlier guards that refuse with other bits, since the
+/// first that fails decides.
 pub(super) fn guards(
     writer: &mut Writer,
     nest: &CopyNest,
@@ -185,7 +189,8 @@ pub(super) fn guards(
     }
 }
 
-/// For each guard of each refusal, how many quotients are computed before it is asked.
+/// Returns, for each guard of each refusal, the number of quotients that are computed before its
+/// test.
 fn quotients_before(refusals: &[Refusal]) -> Vec<Vec<usize>> {
     let mut turns: Vec<Vec<usize>> = Vec::with_capacity(refusals.len());
     for refusal in refusals {
@@ -197,7 +202,7 @@ fn quotients_before(refusals: &[Refusal]) -> Vec<Vec<usize>> {
     turns
 }
 
-/// How many quotients, in their order, must be known before this form can be.
+/// Returns the number of quotients, in their order, that a form needs.
 fn quotients_needed(of: &Affine) -> usize {
     let needed = |&(value, _): &(Value, i64)| match value {
         Value::Quotient(number) => number + 1,
@@ -206,7 +211,8 @@ fn quotients_needed(of: &Affine) -> usize {
     of.terms().iter().map(needed).max().unwrap_or(0)
 }
 
-/// An axis in a remark: with its step in the source, where there is one source and one way to read it.
+/// Returns the remark on an axis. It includes the step in the source if there is one source and one
+/// form that reads it.
 fn remark(nest: &CopyNest, axis: &CopyAxis) -> String {
     if nest.refusals().is_some() {
         return axis_remark(axis);
@@ -214,18 +220,19 @@ fn remark(nest: &CopyNest, axis: &CopyAxis) -> String {
     format!("{}: destination +{}", Count(axis.extent, "step"), axis.dst_stride)
 }
 
-/// An axis in a remark.
+/// Returns the remark on an axis, with its steps on both sides.
 pub(super) fn axis_remark(axis: &CopyAxis) -> String {
     let CopyAxis { extent, src_stride, dst_stride } = axis;
     format!("{}: source {src_stride:+}, destination +{dst_stride}", Count(*extent, "step"))
 }
 
-/// What a position takes that reads nothing, in a remark.
+/// Returns the remark on a position that reads nothing.
 pub(super) fn filling(bits: u128) -> &'static str {
     if bits == 0 { "no element lies here" } else { "padding" }
 }
 
-/// The condition on which a guard fails. What drops below 0 wraps past every extent.
+/// Returns the condition under which a guard fails. A number below 0 wraps around and is greater
+/// than every extent.
 pub(super) fn failure(names: &AxisNames, Guard { of, extent }: &Guard) -> String {
     match (of.terms(), extent) {
         (_, 1) => format!("{} != 0u", names.form(of)),
@@ -233,8 +240,8 @@ pub(super) fn failure(names: &AxisNames, Guard { of, extent }: &Guard) -> String
     }
 }
 
-/// Returns the unit at `read` of a source, at the width of the destination; the source is bound as an array of so many words
-/// an element.
+/// Writes the return of the unit at `read` of a source, at the width of the destination. The source
+/// is bound as an array with elements of `element_words` words.
 pub(super) fn load(writer: &mut Writer, nest: &CopyNest, source: usize, element_words: u32) {
     let (src, dst) = (nest.src_bits(), nest.dst_bits());
     let source = source_name(nest, source);
@@ -271,7 +278,7 @@ pub(super) fn load(writer: &mut Writer, nest: &CopyNest, source: usize, element_
     writer.line(format_args!("return {};", resized(src, dst, nest.sign_extend())));
 }
 
-/// `loaded`, a unit of `src` bits, as one of `dst` bits.
+/// Returns `loaded`, a unit of `src` bits, as one of `dst` bits.
 fn resized(src: u32, dst: u32, sign_extend: bool) -> String {
     let extend = sign_extend && dst > src;
     let word = if extend && src < 32 {

@@ -1,9 +1,9 @@
-//! Accesses of 16 bytes from places that are no multiple of 16 bytes.
+//! Unaligned accesses of 16 bytes.
 
 use super::writer::Writer;
 use crate::nest::width;
 
-/// Writes the function that gives an access of a source which starts anywhere.
+/// Writes the function that combines two accesses of a source into an unaligned one.
 pub(super) fn joined(writer: &mut Writer, bits: u32) {
     writer.comment(
         "",

@@ -5,11 +5,12 @@ use std::ops::Deref;
 use super::Proof;
 use crate::schedule::Strategy;
 
-/// What a runtime needs to run one operation, and the [`Proof`] that it stays in its bindings.
+/// Everything that a runtime needs to run one operation, and the [`Proof`] that it stays in its
+/// bindings.
 ///
-/// The parts are read as fields, `kernel.wgsl`, by way of [`Deref`]. They cannot be changed in place: a kernel that was
-/// changed is another one, and no proof holds for it. [`into_parts`](Self::into_parts) takes them out, and leaves the
-/// proof behind.
+/// [`Deref`] gives read access to the parts, such as `kernel.wgsl`. They cannot be changed in
+/// place, since the proof would not hold for a changed kernel. [`into_parts`](Self::into_parts)
+/// takes them out and drops the proof.
 ///
 /// ```compile_fail,E0594
 /// # use stridec::{Operation, Target};
@@ -27,7 +28,8 @@ use crate::schedule::Strategy;
 /// # Ok::<(), stridec::Error>(())
 /// ```
 ///
-/// A decoded `stridec.Kernel` is a message and no kernel; what is made of it by hand has no proof:
+/// A decoded `stridec.Kernel` is a message and not a kernel; one built from it by hand has no
+/// proof:
 ///
 /// ```compile_fail,E0277
 /// # fn forge(message: stridec::proto::Kernel) -> stridec::Kernel {
@@ -41,7 +43,8 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// A kernel that stridec did not make: it has no proof, and runs with the run-time checks that naga adds.
+    /// Returns a kernel that stridec did not make: it has no proof, and runs with the run-time
+    /// checks that naga adds.
     ///
     /// ```
     /// use stridec::{Kernel, Operation, Target};
@@ -58,19 +61,19 @@ impl Kernel {
         Self { parts, proof: None }
     }
 
-    /// The kernel that lowering made of these parts.
+    /// Returns the kernel that lowering made of these parts.
     pub(super) fn proved(parts: KernelParts, proof: Option<Proof>) -> Self {
         Self { parts, proof }
     }
 
-    /// The parts, to be changed or taken apart.
+    /// Returns the parts, to change or take apart.
     #[must_use]
     pub fn into_parts(self) -> KernelParts {
         self.parts
     }
 
-    /// What lowering has shown of the kernel's accesses; `None` for a kernel that stridec did not make, and for one that
-    /// has nothing to dispatch.
+    /// The proof of the kernel's accesses; `None` for a kernel that stridec did not make, and for
+    /// one that has nothing to dispatch.
     #[must_use]
     pub fn proof(&self) -> Option<&Proof> {
         self.proof.as_ref()
@@ -87,31 +90,32 @@ impl Deref for Kernel {
 
 /// The parts of a [`Kernel`]: plain data.
 ///
-/// Storage buffers of group 0: the sources, read-only, from binding 0 on, and the destination after them. A relayout or a
-/// slice has one source. A buffer may be larger than its binding asks for; what lies past the destination's image, rounded
-/// up to 4 bytes, stays untouched.
+/// Storage buffers of group 0: the sources, read-only, from binding 0 on, and the destination after
+/// them. A relayout or a slice has one source. A buffer may be larger than its binding; bytes past
+/// the destination's image, rounded up to 4 bytes, stay unchanged.
 ///
 /// The default has nothing to dispatch; a kernel written by hand starts from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct KernelParts {
-    /// The shader; empty where there is nothing to dispatch.
+    /// The shader; empty if there is nothing to dispatch.
     pub wgsl: String,
     /// The compute entry point.
     pub entry_point: String,
-    /// Invocations of a workgroup: x, y, z.
+    /// The invocations of a workgroup: x, y, z.
     pub workgroup_size: [u32; 3],
-    /// The buffers to bind; empty where there is nothing to dispatch.
+    /// The buffers to bind; empty if there is nothing to dispatch.
     pub bindings: Vec<Binding>,
-    /// What to dispatch, in order; empty where no element moves.
+    /// The dispatches, in order; empty if no element moves.
     pub dispatches: Vec<Dispatch>,
-    /// The whole operation as buffer copies, where it is one; a runtime may run these instead of the dispatches.
+    /// The whole operation as buffer copies, if possible; a runtime may run these instead of the
+    /// dispatches.
     pub copy_regions: Vec<CopyRegion>,
-    /// What an invocation does.
+    /// The kind of kernel.
     pub strategy: Strategy,
-    /// Bytes of the source's image; of those of all sources together.
+    /// The bytes of the source's image, or of all sources together.
     pub source_bytes: u64,
-    /// Bytes of the destination's image.
+    /// The bytes of the destination's image.
     pub destination_bytes: u64,
 }
 
@@ -122,26 +126,27 @@ pub struct Binding {
     pub group: u32,
     /// The binding number: 0 for the first source, and the last one for the destination.
     pub binding: u32,
-    /// Whether the kernel writes it.
+    /// True if the kernel writes it.
     pub writable: bool,
-    /// The least bytes to bind: the image's, rounded up to the kernel's accesses, which have 4 to 16 bytes.
+    /// The least bytes to bind: the image's, rounded up to the kernel's accesses, which have 4 to
+    /// 16 bytes.
     pub size_in_bytes: u64,
 }
 
 /// One dispatch of a [`Kernel`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dispatch {
-    /// Workgroups: x, y, z.
+    /// The workgroups: x, y, z.
     pub workgroups: [u32; 3],
 }
 
 /// One buffer copy, in bytes; all three are multiples of 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CopyRegion {
-    /// Where to read.
+    /// The first byte to read.
     pub source_offset: u64,
-    /// Where to write.
+    /// The first byte to write.
     pub destination_offset: u64,
-    /// Bytes to copy.
+    /// The bytes to copy.
     pub size: u64,
 }

@@ -15,37 +15,39 @@ use crate::{
     schedule::{AdapterKind, Block, RowAlignment, Run, run_words, runs, shifted_accesses},
 };
 
-/// The loads of a block, and which unit of them goes where.
+/// The loads of a block, and the place of each unit in them.
 pub(super) struct LoadedBlock<'a> {
     block: &'a Block,
-    /// Runs of loaded values: each is one access, or as wide as one and shifted into place.
+    /// The runs of loaded values: each value is one access, or as wide as one and shifted into
+    /// place.
     runs: Vec<LoadedRun>,
-    /// The runs of the destination, and where the units of one lie in the source.
+    /// The runs of the destination, and the offsets in the source of the units of one.
     dst_runs: Vec<Run>,
     units: Vec<i64>,
-    /// Whether each run is one value: then values are numbered by run.
+    /// True if each run is one value: values are then numbered by run.
     are_single: bool,
-    /// How words of narrower units are put together.
+    /// The words that narrower units are combined to.
     words: PackedWords,
 }
 
 /// A run of loaded values, numbered from `first` on.
 struct LoadedRun {
-    /// Of accesses as they are, the first; of shifted values, the first unit.
+    /// The first access, or for shifted values the first unit.
     first: i64,
     values: u64,
-    /// Accesses that it takes: one for each value, and one more where shifted values end in it.
+    /// The accesses of the run: one for each value, and one more if the last shifted value ends in
+    /// it.
     accesses: u64,
 }
 
-/// Where a run starts that lies anywhere in an access.
+/// The start of a run that is not aligned to an access.
 struct RunStart {
-    /// Whether accesses are wider than a word.
+    /// True if accesses are wider than a word.
     is_wide: bool,
-    /// The variable of an access, and how many accesses from there the run starts.
+    /// The variable of an access, and the number of accesses from there to the start of the run.
     first: String,
     accesses: i64,
-    /// The variable of what lies before it in its access: units, or the bits of a word.
+    /// The variable of the distance from the start of the access: in units, or for a word in bits.
     by: String,
 }
 
@@ -94,7 +96,7 @@ impl<'a> LoadedBlock<'a> {
         packing
     }
 
-    /// The name of a loaded value.
+    /// Returns the name of a loaded value.
     fn name(&self, run: usize, value: u64) -> String {
         if self.are_single {
             format!("row{run}")
@@ -105,7 +107,7 @@ impl<'a> LoadedBlock<'a> {
         }
     }
 
-    /// The value that holds the unit at this offset, and which of its units that is.
+    /// Returns the value that holds the unit at this offset, and the number of the unit in it.
     fn unit(&self, offset: i64) -> (String, u64) {
         let load = signed(self.block.load());
         let is_shifted = self.block.is_shifted();
@@ -118,7 +120,7 @@ impl<'a> LoadedBlock<'a> {
         (self.name(run, unit / self.block.load()), unit % self.block.load())
     }
 
-    /// Writes the loads, and what is put together of them before the stores.
+    /// Writes the loads, and the values that are combined before the stores.
     pub(super) fn loads(&self, writer: &mut Writer, names: &AxisNames) {
         let block = self.block;
         let src = block.src();
@@ -157,8 +159,9 @@ impl<'a> LoadedBlock<'a> {
         self.words.write(writer);
     }
 
-    /// The runs in the order in which they are loaded: those of one block that the next one along the destination loads too, next
-    /// to those that it loads in their stead, so that a cache still holds them.
+    /// Returns the runs in the order in which they are loaded. A run that the next block along the
+    /// destination loads too comes next to the runs that the next block loads instead of others, so
+    /// that a cache still holds it.
     fn in_turns(&self, load: i64) -> Vec<(usize, &LoadedRun)> {
         let side = self.block.axes()[self.block.outermost_of_run()];
         let next = side.src_stride * signed(side.steps) / load;
@@ -169,7 +172,7 @@ impl<'a> LoadedBlock<'a> {
         runs
     }
 
-    /// What the steps before a row's first whole word add to `read`.
+    /// Returns the part of `read` that comes from the steps before a row's first aligned access.
     fn lead(&self, load: i64) -> String {
         let side = self.block.axes()[self.block.outermost_of_run()];
         match (self.block.row_alignment(), side.src_stride / load) {
@@ -182,8 +185,8 @@ impl<'a> LoadedBlock<'a> {
         }
     }
 
-    /// Writes the loads of runs that start anywhere in an access, and what they hold as it is moved into place; `last` is the image's
-    /// last access.
+    /// Writes the loads of unaligned runs, and their values shifted into place; `last` is the
+    /// image's last access.
     fn shifted(&self, writer: &mut Writer, reads_more: bool, last: u64) {
         let (load, most) = (signed(self.block.load()), self.block.last_src());
         for (number, run) in self.runs.iter().enumerate() {
@@ -227,7 +230,8 @@ impl<'a> LoadedBlock<'a> {
         }
     }
 
-    /// Writes where a run starts: its first access, and what lies before it there; those that lie alike share it.
+    /// Writes the start of a run: its first access, and the distance in it. Runs with the same
+    /// alignment share the variables.
     fn start(&self, writer: &mut Writer, number: usize) -> RunStart {
         let run = &self.runs[number];
         let bits = self.block.nest().src_bits();
@@ -272,12 +276,13 @@ impl<'a> LoadedBlock<'a> {
         RunStart { is_wide, first, accesses, by }
     }
 
-    /// What `insertBits` takes for an access of the destination, where one call puts all of its words together.
+    /// Returns the arguments of `insertBits` for an access of the destination, if one call combines
+    /// all of its words.
     pub(super) fn inserted(&self, run: usize, access: u64) -> Option<[String; 4]> {
         self.words.inserted(self.words_of(run, access))
     }
 
-    /// The words of an access of the destination: the access `access` of run `run`.
+    /// Returns the numbers of the words of access `access` of run `run` of the destination.
     fn words_of(&self, run: usize, access: u64) -> Range<usize> {
         let store = self.block.store();
         let parts = store * u64::from(self.block.nest().dst_bits()) / 32;
@@ -286,7 +291,7 @@ impl<'a> LoadedBlock<'a> {
         first..first + parts.max(1)
     }
 
-    /// The parts of an access of the destination: the access `access` of run `run`.
+    /// Returns the parts of access `access` of run `run` of the destination.
     pub(super) fn stored(&self, run: usize, access: u64) -> Vec<String> {
         let nest = self.block.nest();
         let (bits, store) = (nest.src_bits(), self.block.store());
@@ -302,7 +307,7 @@ impl<'a> LoadedBlock<'a> {
         let words = u64::from(bits) / 32;
         let all_of_one = units.iter().all(|unit| unit.0 == units[0].0);
         if all_of_one && units.len() > 1 && in_value * words > 1 {
-            // A value as it is, or its components in another order.
+            // An unchanged value, or its components in another order.
             let letters: String = units
                 .iter()
                 .flat_map(|unit| (0..words).map(move |word| unit.1 * words + word))

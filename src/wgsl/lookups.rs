@@ -1,7 +1,7 @@
-//! Lookups as WGSL: a function for each, which computes with the numbers that sources hold.
+//! Lookups as WGSL: each becomes a function that computes with the numbers that sources hold.
 //!
-//! Numbers of up to 32 bits are `i32`, `u32` or `bool`; those of 64 are the two words of a `vec2<u32>`, the low one first.
-//! What a type cannot hold wraps around, as WGSL's own operators on words do.
+//! Numbers of up to 32 bits are `i32`, `u32` or `bool`; numbers of 64 bits are the two words of a
+//! `vec2<u32>`, the low one first. Overflow wraps around, as with WGSL's own operators.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,12 @@ use smallvec::SmallVec;
 use super::{emit::source_name, writer::Writer};
 use crate::nest::{Affine, CopyNest, Integer, Lookup, LookupExpr, Number, Operator, OutOfRange};
 
-/// Writes a function for each lookup. What depends on the position comes as arguments: the forms of its numbers.
+/// Writes a function for each lookup. Its arguments are the forms of its numbers that depend on the
+/// position.
 pub(super) fn lookups(writer: &mut Writer, nest: &CopyNest) {
     let mut called = BTreeSet::new();
     for (place, lookup) in nest.lookups().iter().enumerate() {
-        // The nest in the kernel's header says what each of its numbers is.
+        // The nest in the kernel's header explains each of its numbers.
         let text = lookup.to_string();
         let value = text.lines().next().unwrap_or_default();
         writer.comment("", format_args!("l{place}: {value}"));
@@ -41,7 +42,8 @@ pub(super) fn lookups(writer: &mut Writer, nest: &CopyNest) {
     }
 }
 
-/// The forms of a lookup that depend on the position, each once: the arguments of its function.
+/// Returns the forms of a lookup that depend on the position, without duplicates: the arguments of
+/// its function.
 pub(super) fn moving_forms(lookup: &Lookup) -> SmallVec<[&Affine; 4]> {
     let mut forms: SmallVec<[&Affine; 4]> = SmallVec::new();
     for form in lookup.forms().filter(|form| form.as_constant().is_none()) {
@@ -52,7 +54,7 @@ pub(super) fn moving_forms(lookup: &Lookup) -> SmallVec<[&Affine; 4]> {
     forms
 }
 
-/// How WGSL holds an integer.
+/// The WGSL representation of an integer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WordKind {
     Bool,
@@ -71,7 +73,7 @@ fn kind(integer: Integer) -> WordKind {
     }
 }
 
-/// A constant as it stands in expressions.
+/// Returns a constant as a literal in expressions.
 fn literal(number: &Number) -> Option<String> {
     let value = match &number.of {
         LookupExpr::Constant(value) => *value,
@@ -92,12 +94,12 @@ fn literal(number: &Number) -> Option<String> {
 struct Function<'a> {
     nest: &'a CopyNest,
     lookup: &'a Lookup,
-    /// The functions of 64 bits that are called.
+    /// The functions on 64 bits that are called.
     called: &'a mut BTreeSet<&'static str>,
 }
 
 impl Function<'_> {
-    /// A number of the lookup, as operands name it.
+    /// Returns the name of a number of the lookup in expressions.
     fn name(&self, place: usize) -> String {
         literal(&self.lookup.numbers[place]).unwrap_or_else(|| format!("n{place}"))
     }
@@ -120,13 +122,14 @@ impl Function<'_> {
         }
     }
 
-    /// The argument that a form is.
+    /// Returns the argument that holds a form.
     fn argument(&self, form: &Affine) -> String {
         let place = moving_forms(self.lookup).iter().position(|known| *known == form);
         format!("at{}", place.expect("a form that depends on the position"))
     }
 
-    /// A number of a source: a word, two, or a part of one, which is shifted up to the word's end and down again.
+    /// Returns the load of a number from a source: one word, two, or a part of one, which is
+    /// shifted up to the end of the word and down again.
     fn load(&self, integer: Integer, source: usize, at: &Affine) -> String {
         let source = source_name(self.nest, source);
         let bits = u64::from(integer.bits_in_memory());
@@ -182,7 +185,7 @@ impl Function<'_> {
         }
     }
 
-    /// An operation on numbers of 64 bits.
+    /// Returns an operation on numbers of 64 bits.
     fn wide(&mut self, of: Integer, operator: Operator, a: &str, b: &str) -> String {
         let mut call = |function: &'static str, a: &str, b: &str| {
             self.called.insert(function);
@@ -208,7 +211,7 @@ impl Function<'_> {
         }
     }
 
-    /// Returns the last number, brought into the range of the lookup.
+    /// Writes the return of the last number, brought into the range of the lookup.
     fn value(&self, writer: &mut Writer) {
         let Lookup { numbers, last, out_of_range } = self.lookup;
         let place = numbers.len() - 1;
@@ -247,7 +250,7 @@ fn compares(operator: Operator) -> bool {
     matches!(operator, Equal | NotEqual | GreaterEqual | Greater | LessEqual | Less)
 }
 
-/// An operation on two words; `known` where the second is a constant.
+/// Returns an operation on two words; `known` is true if the second is a constant.
 fn words(operator: Operator, a: &str, b: &str, of: Integer, known: bool) -> String {
     let symbol = operator.symbol();
     let [zero, one] = if of.is_signed { ["0i", "1i"] } else { ["0u", "1u"] };
@@ -256,12 +259,12 @@ fn words(operator: Operator, a: &str, b: &str, of: Integer, known: bool) -> Stri
         Operator::Divide | Operator::Remainder if known && b != zero && !b.starts_with("i32(") => {
             format!("{a} {symbol} {b}")
         }
-        // By 0 all bits are set; the least number by -1 is itself in WGSL too.
+        // A division by 0 sets all bits; the least number divided by -1 is itself in WGSL too.
         Operator::Divide => {
             let ones = if of.is_signed { "i32(-1)" } else { "0xffffffffu" };
             format!("select({a} / select({b}, {one}, {b} == {zero}), {ones}, {b} == {zero})")
         }
-        // By 0 it is the first number, and by -1 it is 0, also where WGSL's own operator says otherwise.
+        // The remainder by 0 is the first number, and by -1 it is 0; WGSL's own operator differs.
         Operator::Remainder => {
             let minus_one =
                 if of.is_signed { format!(" || {b} == i32(-1)") } else { String::new() };
@@ -273,14 +276,14 @@ fn words(operator: Operator, a: &str, b: &str, of: Integer, known: bool) -> Stri
     }
 }
 
-/// The result of an operation on words as a number of fewer bits.
+/// Returns the result of an operation on words as a number of fewer bits.
 fn wrapped(word: String, operator: Operator, integer: Integer) -> String {
     use Operator::{Add, Divide, Multiply, Subtract};
     let grows = matches!(operator, Add | Subtract | Multiply | Divide);
     if grows { narrowed(word, integer) } else { word }
 }
 
-/// A word of the kind of the integer, cut to its bits.
+/// Returns a word cut to the bits of the integer.
 fn narrowed(word: String, Integer { bits, is_signed }: Integer) -> String {
     match (bits, is_signed) {
         (32.., _) => word,
@@ -289,7 +292,7 @@ fn narrowed(word: String, Integer { bits, is_signed }: Integer) -> String {
     }
 }
 
-/// A number as one of another type.
+/// Returns a number converted to another type.
 fn converted(name: &str, from: Integer, to: Integer) -> String {
     let word = Integer { bits: 32, is_signed: false };
     match (kind(from), kind(to)) {

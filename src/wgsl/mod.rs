@@ -1,4 +1,4 @@
-//! The kernel and its text: the writer, one file for each kind of kernel, and naga's validation.
+//! Writes the WGSL of a kernel, with one file for each kind of kernel, and validates it with naga.
 
 mod block;
 mod cases;

@@ -1,12 +1,15 @@
 //! [`PackPlan`]: the steps that combine words from units of other words.
 //!
-//! There are three ways, and the one that takes the fewest operations and lines is taken for all words of a block:
+//! There are three methods. One of them, the one with the fewest operations and lines, is used for
+//! all words of a block:
 //!
 //! - unit by unit, each with a shift and a mask;
-//! - units first: two units that are neighbours in the destination are put side by side, in all places of their two words at once,
-//!   then such pairs, until a word has a part of one word and a part of another. Planes become pixels so;
-//! - halves first: units that lie two places apart in the destination are brought into the two halves of a word, with what shares their
-//!   halves, then two such words are put together place by place. Pixels become planes so.
+//! - units first: two units that are contiguous in the destination are combined, in all places of
+//!   their two words at once; then such pairs, until each word is a part of one word and a part of
+//!   another. This turns planes into pixels;
+//! - halves first: units two places apart in the destination are moved into the two halves of a
+//!   word, together with the other units of the halves; then two such words are interleaved. This
+//!   turns pixels into planes.
 
 /// A component of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,16 +25,18 @@ pub(super) struct Unit {
     pub(super) place: u32,
 }
 
-/// How a word is made of two.
+/// The way in which a word is combined from two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Combine {
-    /// Units of so many bits: at even places from the first word, at odd ones from the second, each moved up by some units.
+    /// Alternate units of `bits` bits: even places from the first word, odd places from the second,
+    /// each moved up by some units.
     Pairs { bits: u32, low_by: i32, high_by: i32 },
-    /// So many low bits from a bit of the first word on, the others from a bit of the second on.
+    /// The low `bits` bits from one bit of the first word on, and the rest from one bit of the
+    /// second on.
     Ends { bits: u32, low_from: u32, high_from: u32 },
 }
 
-/// A word that is made of two.
+/// A word that is combined from two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CombinedWord {
     pub(super) low: Word,
@@ -40,27 +45,28 @@ pub(super) struct CombinedWord {
 }
 
 impl CombinedWord {
-    /// A word as it stands.
+    /// Returns an unchanged word.
     fn of(word: Word) -> Self {
         Self { low: word, high: word, combine: Combine::Pairs { bits: 16, low_by: 0, high_by: 0 } }
     }
 
-    /// Whether all of it comes from one word, moved as a whole.
+    /// Returns true if all of it comes from one word, shifted as a whole.
     pub(super) fn is_one(&self) -> bool {
         matches!(self.combine, Combine::Pairs { low_by, high_by, .. } if self.low == self.high && low_by == high_by)
     }
 
-    /// Whether it is a word as it stands; such takes no operation.
+    /// Returns true if it is an unchanged word, which takes no operation.
     fn is_as_it_is(&self) -> bool {
         matches!(self.combine, Combine::Pairs { low_by: 0, .. } if self.is_one())
     }
 
-    /// Operations that it takes; ends of whole bytes count as `insertBits`, which takes one.
+    /// Returns the number of operations; ends of whole bytes count as `insertBits`, which takes
+    /// one.
     fn operations(&self) -> u32 {
         match self.combine {
             Combine::Pairs { low_by, high_by, .. } => {
                 let part = |by: i32| 1 + u32::from(by != 0);
-                // Of one word, both parts may need the same mask.
+                // Two parts of one word may share a mask.
                 let shared = self.low == self.high && (low_by % 2 != 0) == (high_by % 2 == 0);
                 if self.is_one() {
                     u32::from(low_by != 0)
@@ -83,7 +89,7 @@ impl CombinedWord {
     }
 }
 
-/// What a word of the destination is put together from.
+/// The parts that a word of the destination is combined from.
 #[derive(Clone, Debug)]
 pub(super) enum Goal {
     Units(Vec<Unit>),
@@ -92,7 +98,7 @@ pub(super) enum Goal {
 }
 
 impl Goal {
-    /// Of the units of a word, of so many bits each.
+    /// Returns the goal of a word with these units of `bits` bits.
     pub(super) fn new(units: Vec<Unit>, bits: u32) -> Self {
         let follows =
             |pair: &[Unit]| pair[1].word == pair[0].word && pair[1].place == pair[0].place + 1;
@@ -112,7 +118,7 @@ impl Goal {
         }
     }
 
-    /// The units that are still to be put together.
+    /// Returns the number of units that remain to be combined.
     fn units(&self) -> usize {
         match self {
             Self::Units(units) => units.len(),
@@ -120,7 +126,7 @@ impl Goal {
         }
     }
 
-    /// Operations that it takes, where its units have so many bits.
+    /// Returns the number of operations, given units of `bits` bits.
     fn operations(&self, bits: u32) -> u32 {
         let part = |&(_, by, mask): &(Word, i32, u32)| {
             u32::from(by != 0) + u32::from(mask != moved(u32::MAX, by))
@@ -133,32 +139,33 @@ impl Goal {
     }
 }
 
-/// A value that several words are put together from.
+/// A value that several words are combined from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PackStep {
     pub(super) made: CombinedWord,
-    /// 1, or all words of a vector, which are made alike.
+    /// 1, or the words of a vector if all are combined in the same way.
     pub(super) words: u64,
-    /// Units that are in place then have so many bits.
+    /// The size in bits of the units that are then in place.
     pub(super) bits: u32,
 }
 
-/// What is put together, in order, and what the words of the destination are made of in the end.
+/// The combined values, in order, and the parts of the destination's words after them.
 #[derive(Debug)]
 pub(super) struct PackPlan {
     pub(super) steps: Vec<PackStep>,
     pub(super) goals: Vec<Goal>,
     operations: u32,
-    /// The words of each value, first of those that are loaded.
+    /// The words of each value; the loaded values come first.
     words: Vec<u64>,
 }
 
 impl PackPlan {
-    /// The cheapest plan for words of such units; `loaded` has the words of each loaded value.
+    /// Returns the cheapest plan for words of these units; `loaded` has the words of each loaded
+    /// value.
     pub(super) fn new(units: Vec<Vec<Unit>>, bits: u32, loaded: &[u64]) -> Self {
         let goals: Vec<Goal> = units.into_iter().map(|units| Goal::new(units, bits)).collect();
         let new = |goals| Self { steps: vec![], goals, operations: 0, words: loaded.to_vec() };
-        // Where each word gives one unit, no two words of the destination have a step in common.
+        // If each loaded word gives one unit, no two words of the destination share a step.
         let count: usize = goals.iter().map(Goal::units).sum();
         if count == 0 || loaded.iter().sum::<u64>() >= count as u64 {
             return new(goals);
@@ -181,17 +188,18 @@ impl PackPlan {
         best
     }
 
-    /// Operations, and lines of the text at half of one: they are parsed and validated, and read.
+    /// Returns the cost: twice the operations, plus the lines of the text, which are parsed and
+    /// validated.
     fn cost(&self) -> usize {
         2 * self.operations as usize + self.steps.len()
     }
 
-    /// Counts what is left to do for the words of the destination.
+    /// Adds the operations that remain for the words of the destination.
     fn finish(&mut self, bits: u32) {
         self.operations += self.goals.iter().map(|goal| goal.operations(bits)).sum::<u32>();
     }
 
-    /// Puts pairs of units together until words are made of two.
+    /// Combines pairs of units until each word is made of two.
     fn units_first(&mut self, mut goals: Vec<Goal>, bits: u32) {
         for bits in [1, 2, 4, 8].into_iter().filter(|&level| level >= bits) {
             let units = goals.iter().filter_map(|goal| match goal {
@@ -213,8 +221,8 @@ impl PackPlan {
         self.goals = goals;
     }
 
-    /// Brings the units at even places of each word into one word and those at odd places into another; `None` where
-    /// they lie at even and at odd places there.
+    /// Moves the units at even places of each word into one word and those at odd places into
+    /// another. Returns `None` if either kind has both even and odd places in its source.
     fn halves_first(&mut self, goals: Vec<Goal>, bits: u32) -> Option<()> {
         let mut sides = Vec::new();
         for goal in &goals {
@@ -237,7 +245,7 @@ impl PackPlan {
         }
         let made = |goal: &Goal| match *goal {
             Goal::Combined(made) => made,
-            // A word as it stands.
+            // An unchanged word.
             Goal::Whole(word) => CombinedWord::of(word),
             Goal::Units(_) => unreachable!("halves are made of two words"),
         };
@@ -254,8 +262,8 @@ impl PackPlan {
         Some(())
     }
 
-    /// Makes values of words that are made of two, each once, and one of all components of vectors that are made alike; says which
-    /// word is which.
+    /// Adds the values that these words need, without duplicates; words that are components of one
+    /// vector share a value. Returns the component of each word.
     fn values(&mut self, made: impl Iterator<Item = CombinedWord>, bits: u32) -> Vec<Word> {
         let made: Vec<CombinedWord> = made.collect();
         let mut words: Vec<Word> = Vec::with_capacity(made.len());
@@ -284,7 +292,8 @@ impl PackPlan {
         words
     }
 
-    /// Whether these are other components of vectors that are made in the same combine.
+    /// Returns true if the two are different components of vectors that are combined in the same
+    /// way.
     fn are_alike(&self, one: &CombinedWord, other: &CombinedWord) -> bool {
         let is_by_component = |made: &CombinedWord| made.low.component == made.high.component;
         (one.combine, one.low.value, one.high.value)
@@ -295,7 +304,8 @@ impl PackPlan {
             && self.words[one.low.value] == self.words[one.high.value]
     }
 
-    /// The last of the steps: values that several words of the destination are components of. Says which word is which, where one is.
+    /// Adds the last steps: vectors whose components are words of the destination. Returns the
+    /// component of each such word.
     pub(super) fn vectors(&mut self) -> Vec<Option<Word>> {
         let made = self.goals.iter().map(|goal| match goal {
             Goal::Combined(made) => Some(*made),
@@ -313,17 +323,17 @@ impl PackPlan {
     }
 }
 
-/// The word that has two units side by side, and where in it, counted in both.
+/// Returns the word that combines two units, and their place in it, counted in pairs.
 fn pair(low: Unit, high: Unit, bits: u32) -> (CombinedWord, u32) {
     let (i, j) = (low.place.cast_signed(), high.place.cast_signed());
-    // One of the two stays where it is, if it can.
+    // One of the two stays at its place if possible.
     let place = if i % 2 != 0 && j % 2 != 0 { j / 2 } else { i / 2 };
     let combine = Combine::Pairs { bits, low_by: 2 * place - i, high_by: 2 * place + 1 - j };
     (CombinedWord { low: low.word, high: high.word, combine }, place.unsigned_abs())
 }
 
-/// The words that units of `bits` bits come from, each as often as its units are moved by different numbers of bits: how far up, and
-/// to which bits.
+/// Returns the words that units of `bits` bits come from, with the distance in bits and the mask of
+/// the result. A word whose units move by different distances occurs several times.
 pub(super) fn parts(units: &[Unit], bits: u32) -> Vec<(Word, i32, u32)> {
     let mut parts: Vec<(Word, i32, u32)> = Vec::new();
     for (unit, to) in units.iter().zip(0..) {
@@ -337,7 +347,7 @@ pub(super) fn parts(units: &[Unit], bits: u32) -> Vec<(Word, i32, u32)> {
     parts
 }
 
-/// Bits moved up by so many places, or down.
+/// Returns bits moved up by `by` places, or down if `by` is negative.
 pub(super) fn moved(bits: u32, by: i32) -> u32 {
     if by < 0 { bits >> -by } else { bits << by }
 }

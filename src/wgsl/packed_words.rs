@@ -1,7 +1,8 @@
 //! [`PackedWords`]: words combined from units of other words, in steps.
 //!
-//! Taken one by one, each unit of a word costs a shift and a mask. So units that are neighbours in the destination are put side by
-//! side first, in all places of two words at once, and what comes of it is put together again. Three planes of bytes to pixels:
+//! A unit that is moved alone costs a shift and a mask. So units that are contiguous in the
+//! destination are combined first, in all places of two words at once, and then the results are
+//! combined again. Three planes of bytes to pixels:
 //!
 //! ```text
 //! row0       r0 r1 r2 r3
@@ -12,8 +13,9 @@
 //! a word     r0 g0 b0 r1    insertBits(halves0, halves1, 16, 16)
 //! ```
 //!
-//! What is done alike to all components of vectors is one line. Words that are a part of one word and a part of another need no
-//! steps, and no words have them where their units take fewer operations one by one.
+//! If all components of vectors are combined in the same way, this is one line. A word that is a
+//! part of one word and a part of another needs no steps. There are no steps at all if the units of
+//! each word take fewer operations one by one.
 
 use std::ops::Range;
 
@@ -24,35 +26,37 @@ use super::{
 };
 use crate::schedule::AdapterKind;
 
-/// What is loaded, or put together from it: a name, and how many words it has.
+/// A loaded or combined value: its name, and its number of words.
 #[derive(Debug)]
 struct NamedValue {
     name: String,
     words: u64,
 }
 
-/// Words of the destination, and what is computed before them.
+/// Words of the destination, and the values that are computed before them.
 #[derive(Debug, Default)]
 pub(super) struct PackedWords {
     values: Vec<NamedValue>,
-    /// Constants of vectors, and values that are put together: names, and what they are.
+    /// Constants of vectors, and combined values, each with its name and its expression.
     constants: Vec<(String, String)>,
     lines: Vec<(String, String)>,
-    /// How many values have names that begin so.
+    /// The number of values for each prefix of their names.
     counts: Vec<(&'static str, usize)>,
     words: Vec<String>,
-    /// The same as bits that are inserted, of words that are whole bytes of two.
+    /// The words as inserted bits, if they are whole bytes of two words.
     inserts: Vec<Option<Insert>>,
-    /// Whether single words are inserted, as a GPU does in one instruction; a CPU gains nothing by it.
+    /// True if single words use `insertBits`, which is one instruction on a GPU; a CPU gains
+    /// nothing by it.
     inserts_words: bool,
-    /// Whether there are few: of these single ones are inserted too, although naga takes longer to validate a call.
+    /// True if there are few words: single ones then use `insertBits` too, although naga takes
+    /// longer to validate a call.
     is_short: bool,
 }
 
-/// The most words of a plan that is short.
+/// The most words of a plan that counts as short.
 const SHORT: usize = 32;
 
-/// A word, some bits of which are put in place of those of another.
+/// A word, some bits of which are replaced by those of another.
 #[derive(Debug)]
 struct Insert {
     into: String,
@@ -62,9 +66,11 @@ struct Insert {
 }
 
 impl PackedWords {
-    /// Of words whose units of `to_bits` bits come from units of `bits` bits: their low bits, or they and zeros above.
+    /// Combines words whose units of `to_bits` bits come from units of `bits` bits: the low bits of
+    /// these, or these and zeros above.
     ///
-    /// A unit is given by the name of the loaded value that it lies in, the words of that value, and its number there.
+    /// A unit is given by the name of its loaded value, the words of that value, and its number in
+    /// it.
     pub(super) fn new(
         given: &[Vec<(String, u64, u64)>],
         bits: u32,
@@ -111,7 +117,7 @@ impl PackedWords {
         steps
     }
 
-    /// Writes what comes before the words of the destination.
+    /// Writes the values that are computed before the words of the destination.
     pub(super) fn write(&self, writer: &mut Writer) {
         for (name, value) in self.constants.iter().chain(&self.lines) {
             writer.line(format_args!("let {name} = {value};"));
@@ -123,7 +129,7 @@ impl PackedWords {
         &self.words
     }
 
-    /// The number of a loaded value.
+    /// Returns the number of a loaded value.
     fn loaded(&mut self, name: &str, words: u64) -> usize {
         let known = self.values.iter().rposition(|value| value.name == name);
         known.unwrap_or_else(|| {
@@ -145,8 +151,8 @@ impl PackedWords {
         self.values.len() - 1
     }
 
-    /// Moves units apart, so that each has the low ones of `to_bits` bits: of each loaded value, one value for all units that share
-    /// such a place with as many before them.
+    /// Moves units apart, so that each has the low bits of `to_bits` bits. Each loaded value gives
+    /// one value for all units with the same number in such a place.
     fn spread(&mut self, words: &mut [Vec<Unit>], bits: u32, to_bits: u32) {
         let in_place = to_bits / bits;
         let mut apart: Vec<(usize, u32, usize)> = Vec::new();
@@ -170,7 +176,7 @@ impl PackedWords {
         }
     }
 
-    /// Puts down a plan: its values, and the words of the destination.
+    /// Adds the values of a plan, and the words of the destination.
     fn follow(&mut self, mut plan: PackPlan, bits: u32) {
         let vectors = plan.vectors();
         for step in &plan.steps {
@@ -198,7 +204,8 @@ impl PackedWords {
         }
     }
 
-    /// Ends of two words that are whole bytes, as bits of one that are inserted into the other; `None` where one shift of both does.
+    /// Returns a word made of whole bytes of two words as an insertion of bits; `None` if one shift
+    /// of each word is enough.
     fn insert(&mut self, made: &CombinedWord, words: u64) -> Option<Insert> {
         let Combine::Ends { bits, low_from, high_from } = made.combine else { return None };
         if bits % 8 != 0 || low_from + bits == 32 && high_from == 0 {
@@ -218,7 +225,7 @@ impl PackedWords {
         })
     }
 
-    /// What `insertBits` takes for these words together, where one call puts all of them together.
+    /// Returns the arguments of one `insertBits` that combines all of these words, if possible.
     pub(super) fn inserted(&self, words: Range<usize>) -> Option<[String; 4]> {
         let inserts: Vec<&Insert> =
             self.inserts.get(words)?.iter().map(Option::as_ref).collect::<Option<_>>()?;
@@ -235,13 +242,14 @@ impl PackedWords {
         Some([into, bits, format!("{offset}u"), format!("{count}u")])
     }
 
-    /// A word, as an expression.
+    /// Returns a word as an expression.
     fn name(&self, word: Word) -> String {
         let NamedValue { name, words } = &self.values[word.value];
         components(name, *words, word.component, 1)
     }
 
-    /// What a word is that is made of two, or what all components of a vector of `words` are that are made so.
+    /// Returns the expression of a word that is combined from two, or of a vector of `words` such
+    /// words.
     fn combined(&mut self, made: &CombinedWord, words: u64) -> String {
         let name = |of: Word| match words {
             1 => self.name(of),
@@ -253,7 +261,7 @@ impl PackedWords {
                 self.shifted(low, low_by * bits.cast_signed(), words)
             }
             Combine::Pairs { bits, low_by, high_by } => {
-                // Where a unit moves by an odd number of places, it comes from the other ones.
+                // A unit that moves by an odd number of places comes from the other mask's places.
                 let mut part = |name: String, by: i32, is_odd: bool| {
                     let (kind, by_one) = if is_odd { ("odd", bits) } else { ("even", 0) };
                     let kind = format!("{kind}_{}", name_of(bits));
@@ -275,7 +283,8 @@ impl PackedWords {
                     let low = self.shifted(low, -low_from, words);
                     return format!("({low}) | ({})", self.shifted(high, end, words));
                 }
-                // Of single words masks and shifts are parsed and validated in less time, which counts where there are many.
+                // Single words are parsed and validated faster with masks and shifts, which matters
+                // if there are many.
                 if (words > 1 || self.is_short)
                     && let Some(Insert { into, bits, offset, count }) = self.insert(made, words)
                 {
@@ -289,7 +298,8 @@ impl PackedWords {
         }
     }
 
-    /// The bits of `mask` of a word that is moved up by so many bits, or down; as a part of an expression.
+    /// Returns the bits of `mask` of a word that is moved up by `by` bits, or down if negative, in
+    /// parentheses.
     fn part(&mut self, word: String, by: i32, mask: u32, words: u64) -> String {
         let shifted = self.shifted(word, by, words);
         if mask == moved(u32::MAX, by) {
@@ -299,7 +309,7 @@ impl PackedWords {
         if by == 0 { format!("({shifted} & {mask})") } else { format!("(({shifted}) & {mask})") }
     }
 
-    /// `value` moved up by so many bits, or down.
+    /// Returns `value` moved up by `by` bits, or down if negative.
     fn shifted(&mut self, value: String, by: i32, words: u64) -> String {
         let amount = by.unsigned_abs();
         let amount = match words {
@@ -311,7 +321,7 @@ impl PackedWords {
         format!("{value} {} {amount}", if by > 0 { "<<" } else { ">>" })
     }
 
-    /// A mask of a word, or of each word of a vector.
+    /// Returns a mask of a word, or of each word of a vector.
     fn mask(&mut self, name: &str, mask: u32, words: u64) -> String {
         match words {
             1 => format!("0x{mask:08x}u"),
@@ -329,8 +339,8 @@ impl PackedWords {
     }
 }
 
-/// The units before each in the place of a wider one, if they are as many for all units of a word: then whole places are put together,
-/// and of these one unit each is left.
+/// Returns the number of each unit inside the place of a wider one, if it is equal for all units of
+/// a word: then whole places are combined, and one unit of each place is kept.
 fn numbers_in_place(words: &[Vec<Unit>], in_place: u32) -> Option<Vec<u32>> {
     let number = |units: &Vec<Unit>| {
         let first = units[0].place % in_place;
@@ -339,12 +349,12 @@ fn numbers_in_place(words: &[Vec<Unit>], in_place: u32) -> Option<Vec<u32>> {
     words.iter().map(number).collect()
 }
 
-/// The low bits of each `place` bits of a word.
+/// Returns the low `bits` bits of every `place` bits of a word.
 fn every(bits: u32, place: u32) -> u32 {
     (0..32 / place).fold(0, |all, at| all | (u32::MAX >> (32 - bits)) << (at * place))
 }
 
-/// What units of so many bits are called.
+/// Returns the name of units of `bits` bits.
 fn name_of(bits: u32) -> &'static str {
     match bits {
         1 => "bits",
@@ -360,7 +370,8 @@ fn name_of(bits: u32) -> &'static str {
 mod tests {
     use super::*;
 
-    /// The lines and the words of these units, each written as a value and the number of a unit in it.
+    /// Returns the lines and the words of these units; each is given as a value and the number of
+    /// the unit in it.
     fn of(words: &[&[(&str, u64)]], in_value: u64, bits: u32, to_bits: u32) -> Vec<String> {
         let unit = |&(name, number): &(&str, u64)| (name.to_owned(), in_value, number);
         let given: Vec<Vec<_>> = words.iter().map(|word| word.iter().map(unit).collect()).collect();
@@ -431,7 +442,8 @@ mod tests {
             "insertBits(halves1, halves0 >> 16u, 0u, 16u)",
         ];
         assert_eq!(of(&[&low[..4], &low[4..]], 1, 4, 8), expected);
-        // Where all units of a word have the same place in their bytes, these are put together as they are.
+        // If all units of a word have the same number in their bytes, the bytes are combined
+        // unchanged.
         let turned = |unit: u64| ["v", "w", "x", "y"].map(|name| (name, unit));
         let expected = [
             "halves0 = (v & 0x00ff00ffu) | ((w & 0x00ff00ffu) << 8u)",

@@ -10,14 +10,16 @@ use crate::{
     schedule::{Block, Schedule, Strategy},
 };
 
-/// What lowering has shown of a kernel: every access lies inside its binding, and every loop ends.
+/// The proof that every access of a kernel lies inside its binding, and that every loop ends.
 ///
-/// Sources are bounded by interval arithmetic over the window and the tiles of the source: where its guards hold, a
-/// position reads at an index of the tensor. Destinations are bounded because the blocks, the accesses of rows, or the words
-/// number the image exactly. A runner that binds at least [`Binding::size_in_bytes`] bytes may turn run-time checks off.
+/// Interval arithmetic over the window and the tiles of the source bounds the reads: a position
+/// whose guards hold reads at an index of the tensor. Writes are bounded because the blocks, the
+/// accesses of rows, or the words cover the image exactly. A runner that binds at least
+/// [`Binding::size_in_bytes`] bytes may turn run-time checks off.
 ///
-/// A proof comes with the [`Kernel`](super::Kernel) that it was made for and cannot be taken to another one. Nobody else
-/// makes one: the fields of all that it rests on, from the nest to the kernel, are private.
+/// A proof belongs to one [`Kernel`](super::Kernel) and cannot be moved to another. Only lowering
+/// creates proofs: the fields of everything that they depend on, from the nest to the kernel, are
+/// private.
 ///
 /// ```compile_fail,E0451
 /// use stridec::wgsl::Proof;
@@ -27,7 +29,7 @@ use crate::{
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Proof {
-    /// The last word of each source that is read, and the words of its binding.
+    /// The last word that is read of each source, and the words of its binding.
     sources: SmallVec<[(Option<u64>, u64); 1]>,
     last_destination_word: u64,
     destination_words: u64,
@@ -35,33 +37,33 @@ pub struct Proof {
     trips: u32,
 }
 
-/// The last word that a block loads, given the last one that holds a unit it moves.
+/// Returns the last word that a block loads, given the last word that holds a unit it moves.
 fn last_loaded(block: &Block, word: u64) -> u64 {
     let nest = block.nest();
     let access = (block.load() * u64::from(nest.src_bits())).div_ceil(32);
     let image = nest.src_bytes().div_ceil(4).next_multiple_of(access).saturating_sub(1);
     if block.reads_more() {
-        // What is read past what is moved is kept below the last of the image.
+        // Reads past the moved units are clamped to the last access of the image.
         image
     } else if block.is_shifted() {
-        // What is shifted into place: one access more is read, up to the last of the image.
+        // A shifted run reads one access more, up to the last of the image.
         ((word / access + 2) * access - 1).min(image)
     } else {
-        // The whole access that the last unit lies in.
+        // The access that holds the last unit.
         (word / access + 1) * access - 1
     }
 }
 
-/// The most loop iterations of an invocation: over its blocks and over its seams and their words, or over the words of one seam or
-/// the stores of one block.
+/// Returns the most loop iterations of an invocation: over its blocks, its seams and their words,
+/// or over the words of one seam or the stores of one block.
 fn loop_trips(block: &Block) -> u32 {
-    // A word of more than four units is put together in a loop of its own.
+    // A word of more than four units is combined in a loop of its own.
     let bits = u64::from(block.nest().dst_bits());
     let of_word = if bits < 8 { 32 / bits } else { 0 };
     let of_access = 1 + block.store() * bits / 32 * of_word;
     let of_seam = block.seam().map_or(0, |seam| seam.longest() * of_access);
     let all = match (block.rounds(), block.seam()) {
-        // Loops in loops, each of two trips or more.
+        // Nested loops, each of two iterations or more.
         (1, _) if block.moves_unit_by_unit() => {
             of_seam.max(block.rows() * block.width() * 2 * of_access)
         }
@@ -72,12 +74,12 @@ fn loop_trips(block: &Block) -> u32 {
     u32::try_from(all).unwrap_or(u32::MAX)
 }
 
-/// Trips of a loop after which some drivers end it without an error.
+/// The most iterations of a loop. Some drivers end a longer loop without an error.
 const MAX_TRIPS: u32 = 65_535;
 
 impl Proof {
-    /// The proof of a schedule whose kernel binds these buffers; `None` where there is none, as for a nest that lowering
-    /// did not make.
+    /// Returns the proof of a schedule whose kernel binds these buffers; `None` if there is none,
+    /// for example for a nest that lowering did not make.
     pub(super) fn new(schedule: &Schedule, bindings: &[Binding]) -> Option<Self> {
         let nest = schedule.nest();
         let last_word = |unit: u64, bits: u32| ((unit + 1) * u64::from(bits)).div_ceil(32) - 1;
@@ -99,7 +101,7 @@ impl Proof {
             };
             let last = match (schedule.block(), schedule.segments()) {
                 (Some(block), _) => last.map(|word| last_loaded(block, word)),
-                // Accesses of 16 bytes, up to a turn's after that in which the last unit lies.
+                // Accesses of 16 bytes, up to one turn past the last unit.
                 (None, Some(pieces)) => {
                     last.map(|word| ((word / 4 + 1 + pieces.width) * 4).min(words(number)) - 1)
                 }
@@ -129,25 +131,25 @@ impl Proof {
         })
     }
 
-    /// Number of sources.
+    /// The number of sources.
     #[must_use]
     pub fn sources(&self) -> usize {
         self.sources.len()
     }
 
-    /// The last word of the first source's binding that is read; `None` where none is.
+    /// The last word of the first source's binding that is read; `None` if none is.
     #[must_use]
     pub fn last_source_word(&self) -> Option<u64> {
         self.last_word_of_source(0)
     }
 
-    /// The last word of a source's binding that is read; `None` where none is.
+    /// The last word of a source's binding that is read; `None` if none is.
     #[must_use]
     pub fn last_word_of_source(&self, number: usize) -> Option<u64> {
         self.sources.get(number)?.0
     }
 
-    /// Words of a source's binding.
+    /// The words of a source's binding.
     #[must_use]
     pub fn words_of_source(&self, number: usize) -> u64 {
         self.sources.get(number).map_or(0, |source| source.1)
@@ -159,19 +161,19 @@ impl Proof {
         self.last_destination_word
     }
 
-    /// Words of the first source's binding.
+    /// The words of the first source's binding.
     #[must_use]
     pub fn source_words(&self) -> u64 {
         self.words_of_source(0)
     }
 
-    /// Words of the destination's binding.
+    /// The words of the destination's binding.
     #[must_use]
     pub fn destination_words(&self) -> u64 {
         self.destination_words
     }
 
-    /// Invocations that have work.
+    /// The invocations that have work.
     #[must_use]
     pub fn invocations(&self) -> u64 {
         self.invocations
@@ -209,7 +211,8 @@ impl fmt::Display for Proof {
     }
 }
 
-/// Bits of a unit of a source, as its last read counts them: those of the nest, or of the numbers that it holds.
+/// Returns the bits of a unit of a source in its last read: those of the nest, or of the numbers
+/// that it holds.
 fn unit_bits(nest: &CopyNest, source: usize) -> u32 {
     nest.loaded_bits(source).unwrap_or(nest.src_bits())
 }

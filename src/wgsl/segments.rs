@@ -1,4 +1,4 @@
-//! Kernels of several cases that go through rows of the destination, segment by segment.
+//! Kernels of several cases that copy rows of the destination, segment by segment.
 
 use super::{
     block::{access_unit_by_unit, with_offset},
@@ -15,7 +15,7 @@ use crate::{
     schedule::{RowSegments, Segment, source},
 };
 
-/// Writes a kernel whose invocations go through rows, [`RowSegments`] by segment.
+/// Writes a kernel whose invocations copy rows of [`RowSegments`].
 pub(super) fn segments(writer: &mut Writer, rows: &RowSegments) {
     let nest = &rows.nest;
     let meetings = rows.meetings();
@@ -76,7 +76,7 @@ pub(super) fn segments(writer: &mut Writer, rows: &RowSegments) {
     });
 }
 
-/// Writes what the invocations past the runs do.
+/// Writes the code of the invocations after those that copy rows.
 fn meeting(writer: &mut Writer, rows: &RowSegments, meetings: &[u64]) {
     let (runs, count) = (rows.runs(), meetings.len());
     writer.block(format_args!("if run >= {runs}u"), |writer| {
@@ -104,7 +104,7 @@ struct SegmentWriter<'a> {
     names: &'a AxisNames,
     number: usize,
     segment: &'a Segment,
-    /// The accesses that are its own: the first, and the first past them.
+    /// The first access inside the segment, and the end after the last.
     alone: (u64, u64),
 }
 
@@ -136,7 +136,7 @@ impl SegmentWriter<'_> {
         }
     }
 
-    /// The first access of the segment in a group.
+    /// Returns the first access of the segment in a group.
     fn start(&self) -> String {
         match (self.rows.groups() > 1, self.alone.0) {
             (false, low) => format!("{low}u"),
@@ -145,7 +145,7 @@ impl SegmentWriter<'_> {
         }
     }
 
-    /// The first access past those of the segment in a group, where the row reads this source; else 0.
+    /// Returns the end of the segment's accesses in a group if the row reads this source, else 0.
     fn stop(&self, writer: &mut Writer, of: Option<usize>, is_chosen: bool) -> String {
         let Self { rows, number, alone: (_, high), .. } = *self;
         let stop = match (rows.groups() > 1, high == rows.accesses) {
@@ -172,13 +172,13 @@ impl SegmentWriter<'_> {
         name
     }
 
-    /// A form at the first unit of the segment.
+    /// Returns a form at the first unit of the segment.
     fn at_first(&self, form: &Affine) -> Affine {
         let inner = Value::Axis(self.rows.nest.extents().len() - 1);
         form.substituted(inner, &Affine::constant(self.segment.first.cast_signed()))
     }
 
-    /// Writes which case this row takes, and where it reads.
+    /// Writes the choice of the row's case, and its place in the source.
     fn choose(&self, writer: &mut Writer, cases: &[Case]) {
         let number = self.number;
         writer.line(format_args!("var way{number} = {}u;", cases.len() - 1));
@@ -199,7 +199,7 @@ impl SegmentWriter<'_> {
         }
     }
 
-    /// Writes the stores of a turn: `value` gives what the access `at + n` takes.
+    /// Writes the stores of a turn; `value` returns the value of the access `at + n`.
     fn stores(&self, writer: &mut Writer, stop: &str, value: impl Fn(u64) -> String) {
         let Self { rows, alone: (low, high), .. } = *self;
         let is_whole = |access: u64| access.is_multiple_of(rows.width);
@@ -218,7 +218,7 @@ impl SegmentWriter<'_> {
         }
     }
 
-    /// Writes a turn of accesses that a source has.
+    /// Writes a turn of accesses that read a source.
     fn copy(&self, writer: &mut Writer, of: usize, stop: &str) {
         let Self { rows, number, segment, .. } = *self;
         let (units, name) = (rows.units, source_name(&rows.nest, of));
@@ -248,7 +248,8 @@ impl SegmentWriter<'_> {
         });
     }
 
-    /// Writes a turn of accesses that read nothing; which bits, where several cases have some.
+    /// Writes a turn of accesses that read nothing. If several cases have bits, it selects among
+    /// them.
     fn fill(&self, writer: &mut Writer, stop: &str) {
         let bits = self.rows.nest.dst_bits();
         let of = |take: &CaseValue| match take {

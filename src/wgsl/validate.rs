@@ -8,16 +8,16 @@ use naga::{
 
 use super::WgslError;
 
-/// Parses and validates a kernel's text with naga, without any capability beyond WebGPU's default.
+/// Parses and validates a kernel's text with naga, without capabilities beyond WebGPU's default.
 ///
 /// # Errors
 ///
-/// What naga says.
+/// Returns naga's message.
 pub fn validate(text: &str) -> Result<(), WgslError> {
     check(text).map(|_| ())
 }
 
-/// The kernel as naga has it, with what validation found out.
+/// Returns naga's module of a kernel, and the results of its validation.
 pub(crate) fn check(text: &str) -> Result<(Module, ModuleInfo), WgslError> {
     let module = wgsl::parse_str(text)
         .map_err(|error| WgslError::Parse { message: error.message().to_owned() })?;

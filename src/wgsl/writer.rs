@@ -4,15 +4,15 @@ use std::fmt::{self, Write as _};
 
 use crate::schedule::Schedule;
 
-/// Lines longer than this are broken, in characters.
+/// The longest line, in characters; longer ones are broken.
 const MAX_WIDTH: usize = 108;
 
-/// Whether a character ends a line, and with it a comment, in WGSL.
+/// Returns true if a character ends a line in WGSL, and with it a comment.
 fn ends_line(character: char) -> bool {
     matches!(character, '\n'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Builds WGSL text: one call a line, indentation follows nesting; long lines are broken.
+/// Builds WGSL text line by line. Indentation follows nesting, and long lines are broken.
 #[derive(Debug)]
 pub(super) struct Writer {
     text: String,
@@ -21,19 +21,19 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// An empty text for a kernel of this schedule.
+    /// Returns an empty text for a kernel of this schedule.
     pub(super) fn new(schedule: &Schedule) -> Self {
         let [x, y, z] = schedule.workgroups();
         let text = String::with_capacity(4096);
         Self { text, depth: 0, grid: [schedule.workgroup_size(), x, y, z] }
     }
 
-    /// Invocations of a workgroup, then workgroups in x, y and z.
+    /// Returns the invocations of a workgroup, then the workgroups in x, y and z.
     pub(super) fn grid(&self) -> [u32; 4] {
         self.grid
     }
 
-    /// Writes one line, or several where it is long: then they break before an operator or after a comma.
+    /// Writes one line; a long one breaks before operators or after commas.
     pub(super) fn line(&mut self, line: fmt::Arguments<'_>) {
         let start = self.start(self.depth);
         self.write(line);
@@ -54,7 +54,7 @@ impl Writer {
         self.indented(depth, [rest]);
     }
 
-    /// Writes code and a remark: behind it where there is room, else above it.
+    /// Writes code and a remark: after it if there is room, else above it.
     pub(super) fn noted(&mut self, code: fmt::Arguments<'_>, note: fmt::Arguments<'_>) {
         let start = self.start(self.depth);
         self.write(code);
@@ -71,9 +71,10 @@ impl Writer {
         }
     }
 
-    /// Writes a comment, its lines after the first below its text: `label` is as wide as their indentation.
+    /// Writes a comment. Its later lines are indented by the width of `label`.
     ///
-    /// Whatever WGSL takes for the end of a line starts a new line of the comment, so that no text gets out of it.
+    /// Every character that ends a line in WGSL starts a new line of the comment, so that no text
+    /// leaves the comment.
     pub(super) fn comment(&mut self, label: &str, text: fmt::Arguments<'_>) {
         let text = text.to_string();
         let room = MAX_WIDTH - 4 * self.depth - 3 - label.len();
@@ -91,7 +92,7 @@ impl Writer {
         }
     }
 
-    /// Writes `head item, item tail`, an item a line where one line is too short.
+    /// Writes `head item, item tail`, with each item on its own line if one line is too short.
     pub(super) fn list(&mut self, head: &str, items: &[String], tail: &str) {
         let length = items.iter().map(|item| item.len() + 2).sum::<usize>();
         if 4 * self.depth + head.len() + length + tail.len() <= MAX_WIDTH {
@@ -111,7 +112,7 @@ impl Writer {
         self.text.push('\n');
     }
 
-    /// Writes `head { … }` around what `body` writes.
+    /// Writes `head { … }` around the output of `body`.
     pub(super) fn block(&mut self, head: fmt::Arguments<'_>, body: impl FnOnce(&mut Self)) {
         self.line(format_args!("{head} {{"));
         self.depth += 1;
@@ -120,12 +121,12 @@ impl Writer {
         self.line(format_args!("}}"));
     }
 
-    /// The text so far.
+    /// Returns the text.
     pub(super) fn finish(self) -> String {
         self.text
     }
 
-    /// Starts a line, and returns where.
+    /// Starts a line, and returns its place in the text.
     fn start(&mut self, depth: usize) -> usize {
         let start = self.text.len();
         for _ in 0..depth {
@@ -138,7 +139,7 @@ impl Writer {
         self.text.write_fmt(text).expect("writing to a String cannot fail");
     }
 
-    /// Writes one line of these parts, as it is.
+    /// Writes one line of these parts, unchanged.
     fn indented<const PARTS: usize>(&mut self, depth: usize, parts: [&str; PARTS]) {
         self.start(depth);
         for part in parts {
@@ -148,10 +149,11 @@ impl Writer {
     }
 }
 
-/// Where to break a line of more than `room` characters: the last of `marks` that leaves no more than that before it.
+/// Returns the place to break a line of more than `room` characters: the last of `marks` that has
+/// at most `room` characters before it.
 fn break_point(line: &str, room: usize, marks: &[&str]) -> Option<usize> {
     if line.len() <= room {
-        return None; // as many characters at the most
+        return None; // at most this many characters
     }
     let (end, _) = line.char_indices().nth(room)?;
     // A comma stays on its line, an operator starts the next.
