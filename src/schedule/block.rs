@@ -54,7 +54,7 @@ pub struct Block {
     pub(super) order: BlockOrder,
     pub(super) rounds: u64,
     /// The source of each step of the interleaved axis, if the block reads several; else empty.
-    turns: SmallVec<[usize; 4]>,
+    sources: SmallVec<[usize; 4]>,
 }
 
 /// The part of one axis of the nest that a block takes.
@@ -130,11 +130,11 @@ impl Block {
             })
             .collect();
         let mut number = 0;
-        for side in &mut axes {
-            side.number = number;
-            if side.steps > 1 {
-                tile(&mut tiled, number, side.steps)?;
-                side.inside = Some(number + 1);
+        for block_axis in &mut axes {
+            block_axis.number = number;
+            if block_axis.steps > 1 {
+                tile(&mut tiled, number, block_axis.steps)?;
+                block_axis.inside = Some(number + 1);
                 number += 1;
             }
             number += 1;
@@ -153,10 +153,11 @@ impl Block {
             load,
             order,
             rounds: 1,
-            turns: smallvec![],
+            sources: smallvec![],
         };
         block.place_stores(align)?;
-        let is_backwards = |side: &BlockAxis| side.is_ragged() && side.src_stride < 0;
+        let is_backwards =
+            |block_axis: &BlockAxis| block_axis.is_ragged() && block_axis.src_stride < 0;
         if block.axes.iter().any(is_backwards) || !block.can_vary() {
             return None;
         }
@@ -171,23 +172,23 @@ impl Block {
         nest: &Arc<CopyNest>,
         interleaved: &Interleaved,
     ) -> Option<Self> {
-        let side = self.axes[interleaved.axis];
-        if side.steps != nest.extents()[interleaved.axis] || self.seam().is_some() {
+        let block_axis = self.axes[interleaved.axis];
+        if block_axis.steps != nest.extents()[interleaved.axis] || self.seam().is_some() {
             return None;
         }
-        self.tiled.without_axis(side.inside?);
+        self.tiled.without_axis(block_axis.inside?);
         self.nest = Arc::clone(nest);
-        self.turns.clone_from(&interleaved.sources);
+        self.sources.clone_from(&interleaved.sources);
         Some(self)
     }
 
     /// Returns the source of a place in the block, and the place in that source. Places count
     /// accesses of `access` units.
     pub(crate) fn source_of(&self, place: i64, access: i64) -> (usize, i64) {
-        let turn = SOURCE_DISTANCE / access;
-        let number = (place + turn / 2).div_euclid(turn);
-        let source = usize::try_from(number).ok().and_then(|number| self.turns.get(number));
-        (source.copied().unwrap_or(0), place - number * turn)
+        let distance = SOURCE_DISTANCE / access;
+        let number = (place + distance / 2).div_euclid(distance);
+        let source = usize::try_from(number).ok().and_then(|number| self.sources.get(number));
+        (source.copied().unwrap_or(0), place - number * distance)
     }
 
     /// Returns true if the kernel can detect blocks in which guards hold for some units only; it
@@ -199,7 +200,7 @@ impl Block {
         };
         let mut varying = self.varying_guards().peekable();
         varying.peek().is_none()
-            || self.axes.iter().all(|side| !side.is_ragged())
+            || self.axes.iter().all(|block_axis| !block_axis.is_ragged())
                 && self
                     .nest
                     .dst_units()
@@ -255,15 +256,17 @@ impl Block {
 
     /// Returns the part of a form that comes from the steps inside a run, for each unit of the run.
     fn steps_of(&self, form: &Affine) -> Vec<i64> {
-        self.along_run(|side| side.inside.map_or(0, |inside| form.weight(Value::Axis(inside))))
+        self.along_run(|block_axis| {
+            block_axis.inside.map_or(0, |inside| form.weight(Value::Axis(inside)))
+        })
     }
 
     /// Returns the sum of the steps of a run at each of its units; `of` gives the weight of an
     /// axis.
     fn along_run(&self, of: impl Fn(&BlockAxis) -> i64) -> Vec<i64> {
-        self.axes[self.axes.len() - self.run_axes..].iter().fold(vec![0], |units, side| {
-            let weight = of(side);
-            let steps = |unit| (0..side.steps.cast_signed()).map(move |n| unit + n * weight);
+        self.axes[self.axes.len() - self.run_axes..].iter().fold(vec![0], |units, block_axis| {
+            let weight = of(block_axis);
+            let steps = |unit| (0..block_axis.steps.cast_signed()).map(move |n| unit + n * weight);
             units.into_iter().flat_map(steps).collect()
         })
     }
@@ -273,8 +276,8 @@ impl Block {
     pub(crate) fn steps_in(&self, form: &Affine, run: &Run, access: u64) -> Vec<i64> {
         let outer = self.axes[..self.axes.len() - self.run_axes].iter().zip(&run.steps);
         let of_run: i64 = outer
-            .filter_map(|(side, at)| {
-                Some(form.weight(Value::Axis(side.inside?)) * at.cast_signed())
+            .filter_map(|(block_axis, at)| {
+                Some(form.weight(Value::Axis(block_axis.inside?)) * at.cast_signed())
             })
             .sum();
         let first = usize::try_from(access * self.store).unwrap_or(0);
@@ -284,8 +287,10 @@ impl Block {
 
     /// Returns the least and the greatest part of a form that comes from the steps inside a block.
     pub(crate) fn inside(&self, form: &Affine) -> (i64, i64) {
-        let parts = self.axes.iter().filter_map(|side| {
-            Some(form.weight(Value::Axis(side.inside?)) * (side.steps.cast_signed() - 1))
+        let parts = self.axes.iter().filter_map(|block_axis| {
+            Some(
+                form.weight(Value::Axis(block_axis.inside?)) * (block_axis.steps.cast_signed() - 1),
+            )
         });
         parts.fold((0, 0), |(low, high), part| (low + part.min(0), high + part.max(0)))
     }
@@ -308,15 +313,19 @@ impl Block {
     pub fn runs(&self) -> Vec<Run> {
         let outer = self.axes.len() - self.run_axes;
         let mut all = vec![(0, smallvec![0; self.axes.len()], 0)];
-        for (axis, side) in self.axes[..outer].iter().enumerate() {
+        for (axis, block_axis) in self.axes[..outer].iter().enumerate() {
             let longer = |(place, at, src): (u64, SmallVec<[u64; 8]>, i64)| {
-                (0..side.steps).map(move |step| {
+                (0..block_axis.steps).map(move |step| {
                     let mut at = at.clone();
                     at[axis] = step;
-                    (place + step * side.dst_stride, at, src + step.cast_signed() * side.src_stride)
+                    (
+                        place + step * block_axis.dst_stride,
+                        at,
+                        src + step.cast_signed() * block_axis.src_stride,
+                    )
                 })
             };
-            if side.steps > 1 {
+            if block_axis.steps > 1 {
                 all = all.into_iter().flat_map(longer).collect();
             }
         }
@@ -343,7 +352,7 @@ impl Block {
     /// Returns the offsets in the source of the units of a run, relative to its first.
     #[must_use]
     pub fn run_units(&self) -> Vec<i64> {
-        self.along_run(|side| side.src_stride)
+        self.along_run(|block_axis| block_axis.src_stride)
     }
 
     /// The nest that is divided into blocks.
@@ -378,13 +387,19 @@ impl Block {
     /// The units of a run of the destination.
     #[must_use]
     pub fn rows(&self) -> u64 {
-        self.axes[self.axes.len() - self.run_axes..].iter().map(|side| side.steps).product()
+        self.axes[self.axes.len() - self.run_axes..]
+            .iter()
+            .map(|block_axis| block_axis.steps)
+            .product()
     }
 
     /// The number of runs in the destination.
     #[must_use]
     pub fn width(&self) -> u64 {
-        self.axes[..self.axes.len() - self.run_axes].iter().map(|side| side.steps).product()
+        self.axes[..self.axes.len() - self.run_axes]
+            .iter()
+            .map(|block_axis| block_axis.steps)
+            .product()
     }
 
     /// The units of a load.
@@ -459,16 +474,20 @@ impl Block {
     /// Returns the bounds of forms of the tiled nest over the first units of all blocks.
     fn bounds(&self) -> Bounds {
         let mut axes: SmallVec<[(i64, i64); 8]> = smallvec![(0, 0); self.tiled.extents().len()];
-        for side in &self.axes {
-            axes[side.number].1 = side.count().cast_signed() - 1;
+        for block_axis in &self.axes {
+            axes[block_axis.number].1 = block_axis.count().cast_signed() - 1;
         }
         Bounds::of_box(&self.tiled, axes)
     }
 
     /// Returns a form of the tiled nest at the first unit of a block.
     pub(crate) fn at_first(&self, form: &Affine) -> Affine {
-        let alone = self.axes.iter().filter(|side| side.count() == 1).map(|side| side.number);
-        let zero = self.axes.iter().filter_map(|side| side.inside).chain(alone);
+        let alone = self
+            .axes
+            .iter()
+            .filter(|block_axis| block_axis.count() == 1)
+            .map(|block_axis| block_axis.number);
+        let zero = self.axes.iter().filter_map(|block_axis| block_axis.inside).chain(alone);
         let mut first = form.clone();
         for axis in zero {
             first.substitute(Value::Axis(axis), &Affine::default());

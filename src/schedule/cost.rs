@@ -105,13 +105,14 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     }
     // Stores that only whole blocks do need one test for each axis: a comparison, an `and` and a
     // branch.
-    operations += 3 * block.axes().iter().filter(|side| side.is_ragged()).count() as u64;
+    operations +=
+        3 * block.axes().iter().filter(|block_axis| block_axis.is_ragged()).count() as u64;
     let word_guards = block.word_guards();
     if let Some((guards, _)) = &word_guards {
         let words = bytes(block.rows() * block.width(), nest.dst_bits()).div_ceil(4);
         operations += 2 * words * guards.len() as u64;
     }
-    let side = |axis: usize| block.axes().iter().find(|side| side.number == axis);
+    let side = |axis: usize| block.axes().iter().find(|block_axis| block_axis.number == axis);
     let progressions = |stride: &dyn Fn(&BlockAxis) -> u64, bits| -> SmallVec<[Progression; 8]> {
         let distance = |digit: &BlockDigit| {
             let step = side(digit.axis).map_or(0, |side| stride(side).saturating_mul(side.steps));
@@ -120,7 +121,7 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
         digits.iter().map(|digit| (digit.extent, distance(digit))).collect()
     };
     let from = |side: &BlockAxis| side.src_stride.unsigned_abs();
-    let inside = block.axes().iter().filter(|side| side.steps > 1);
+    let inside = block.axes().iter().filter(|block_axis| block_axis.steps > 1);
     // A sector that several loads of an invocation and its neighbours share is fetched once.
     let (moved, unit) = match nest.src_bits() {
         bits @ 8.. => (block.rows() * block.width(), u64::from(bits / 8)),
@@ -167,7 +168,7 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
         align: steps.fold(SECTOR_BYTES, |align, step| gcd(align, step.1)),
     };
     let count: u64 = digits.iter().map(|digit| digit.extent).product();
-    let mut moved = block.axes().iter().map(|side| side.covered).product();
+    let mut moved = block.axes().iter().map(|block_axis| block_axis.covered).product();
     if let Some(seam) = block.seam().filter(|seam| seam.covered.is_none()) {
         moved = nest.dst_units().saturating_sub(seam.rows * block.store()).max(1);
     }

@@ -25,7 +25,7 @@ pub(crate) use load::{run_words, runs, shifted_accesses};
 pub use model::CostModel;
 pub(crate) use numbering::BlockDigit;
 pub(crate) use rounds::VECTOR_LANES;
-pub(crate) use row_segments::{RowSegments, Segment, source};
+pub(crate) use row_segments::{RowSegment, RowSegments, source};
 pub(crate) use schedule::MAX_SOURCES;
 pub use schedule::{Schedule, Strategy, schedule};
 pub(crate) use seam::{RowAlignment, Seam};

@@ -81,11 +81,13 @@ impl Block {
                 OrderStep::Src(most) => digits.take(by_source.iter().copied(), most),
                 OrderStep::Dst(most) => digits.take(inner.clone(), most),
                 OrderStep::SrcBytes(bytes) => {
-                    let stride = |side: &BlockAxis| side.src_stride.unsigned_abs();
+                    let stride = |block_axis: &BlockAxis| block_axis.src_stride.unsigned_abs();
                     digits.reach(by_source.iter().copied(), bytes * 8 / src_bits, stride);
                 }
                 OrderStep::DstBytes(bytes) => {
-                    digits.reach(inner.clone(), bytes * 8 / dst_bits, |side| side.dst_stride);
+                    digits.reach(inner.clone(), bytes * 8 / dst_bits, |block_axis| {
+                        block_axis.dst_stride
+                    });
                 }
                 OrderStep::SrcAxis => {
                     let mut axes = by_source.iter().copied();
@@ -126,9 +128,9 @@ impl Block {
     /// Returns the axes that have numbers past their end.
     pub fn overrun_axes(&self) -> impl Iterator<Item = &BlockAxis> {
         let digits = self.digits();
-        self.axes.iter().filter(move |side| {
-            let along = digits.iter().filter(|digit| digit.axis == side.number);
-            along.map(|digit| digit.extent).product::<u64>() > side.count()
+        self.axes.iter().filter(move |block_axis| {
+            let along = digits.iter().filter(|digit| digit.axis == block_axis.number);
+            along.map(|digit| digit.extent).product::<u64>() > block_axis.count()
         })
     }
 
@@ -186,8 +188,9 @@ impl DigitBuilder<'_> {
         stride: impl Fn(&BlockAxis) -> u64,
     ) {
         for axis in axes {
-            let side = &self.axes[axis];
-            let distance = stride(side).saturating_mul(side.steps).saturating_mul(self.step[axis]);
+            let block_axis = &self.axes[axis];
+            let distance =
+                stride(block_axis).saturating_mul(block_axis.steps).saturating_mul(self.step[axis]);
             let wanted = units / distance.max(1);
             if wanted <= 1 {
                 return;

@@ -33,12 +33,12 @@ pub(crate) struct RowSegments {
     /// The number of turns for a group of accesses that lies in one segment.
     pub(crate) turns: u64,
     /// The segments of a row, in order.
-    pub(crate) segments: Vec<Segment>,
+    pub(crate) segments: Vec<RowSegment>,
 }
 
 /// A part of every row in which no guard changes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Segment {
+pub(crate) struct RowSegment {
     /// The segment's first unit, and the end after its last.
     pub(crate) first: u64,
     pub(crate) end: u64,
@@ -47,7 +47,7 @@ pub(crate) struct Segment {
     pub(crate) cases: SmallVec<[Case; 1]>,
 }
 
-impl Segment {
+impl RowSegment {
     /// Returns the first access inside the segment and the end after the last, or `None` if every
     /// access of it is shared.
     pub(crate) fn alone(&self, units: u64) -> Option<(u64, u64)> {
@@ -93,7 +93,7 @@ impl RowSegments {
             return None;
         }
         let cuts = cuts(nest, axis, row)?;
-        let segments: Option<Vec<Segment>> =
+        let segments: Option<Vec<RowSegment>> =
             cuts.windows(2).map(|cut| segment(nest, axis, cut[0], cut[1])).collect();
         let segments = segments?;
         if segments.iter().map(|segment| segment.sources().len()).sum::<usize>() > MAX_LOOPS {
@@ -182,7 +182,7 @@ impl RowSegments {
     }
 
     /// Returns true if every access of the destination is one aligned access of its source.
-    pub(crate) fn are_aligned(&self, segment: &Segment) -> bool {
+    pub(crate) fn are_aligned(&self, segment: &RowSegment) -> bool {
         let by = self.units.cast_signed();
         let inner = Value::Axis(self.nest.extents().len() - 1);
         segment.cases.iter().all(|case| match &case.take {
@@ -220,7 +220,7 @@ fn cuts(nest: &CopyNest, axis: Value, row: u64) -> Option<SmallVec<[u64; 8]>> {
 }
 
 /// Returns the segment from unit `first` to unit `end` of a row, between which no guard changes.
-fn segment(nest: &CopyNest, axis: Value, first: u64, end: u64) -> Option<Segment> {
+fn segment(nest: &CopyNest, axis: Value, first: u64, end: u64) -> Option<RowSegment> {
     let mut cases: SmallVec<[Case; 1]> = SmallVec::new();
     let zero = Case { when: Vec::new(), take: CaseValue::Bits(0) };
     for Case { when, take } in nest.cases().iter().chain([&zero]) {
@@ -243,5 +243,5 @@ fn segment(nest: &CopyNest, axis: Value, first: u64, end: u64) -> Option<Segment
             }
         }
     }
-    Some(Segment { first, end, cases })
+    Some(RowSegment { first, end, cases })
 }

@@ -110,14 +110,14 @@ impl Block {
         // If a block has one such access in each row, the last aligned access exists in some rows
         // only.
         let outermost = self.outermost_of_run();
-        let side = &mut self.axes[outermost];
+        let block_axis = &mut self.axes[outermost];
         self.cuts_rows = self.row_alignment == RowAlignment::Fixed
             && self.store > word
             && self.store == run
-            && self.steps_per_access == side.steps
-            && side.src_stride >= 0;
+            && self.steps_per_access == block_axis.steps
+            && block_axis.src_stride >= 0;
         if self.cuts_rows {
-            side.covered = extent / self.steps_per_access * self.steps_per_access;
+            block_axis.covered = extent / self.steps_per_access * self.steps_per_access;
         }
         Some(())
     }
@@ -145,9 +145,10 @@ impl Block {
         if quotients.chain(self.tiled.reading_guards().iter().map(|guard| &guard.of)).any(moves) {
             return None;
         }
-        let is_whole =
-            |side: &BlockAxis| (side.dst_stride / unit * side.steps).is_multiple_of(whole);
-        let mut others = self.axes[..outermost].iter().filter(|side| side.count() > 1);
+        let is_whole = |block_axis: &BlockAxis| {
+            (block_axis.dst_stride / unit * block_axis.steps).is_multiple_of(whole)
+        };
+        let mut others = self.axes[..outermost].iter().filter(|block_axis| block_axis.count() > 1);
         self.row_alignment = match rows {
             1 => RowAlignment::Aligned,
             _ if others.all(is_whole) => RowAlignment::Fixed,

@@ -77,13 +77,13 @@ impl Target {
             let reason = format!("expected at most {MAX_TEXT} bytes, got {}", text.len());
             return Err(TargetError::Text { line: 1, column: 1, reason });
         }
-        let node: Node = serde_json::from_str(text).map_err(|error| {
+        let node: JsonValue = serde_json::from_str(text).map_err(|error| {
             let (line, column, text) = (error.line(), error.column(), error.to_string());
             let place = format!(" at line {line} column {column}");
             let reason = text.strip_suffix(&place).unwrap_or(&text).to_owned();
             TargetError::Text { line, column, reason }
         })?;
-        let mut fields = Fields::of(node, "")?;
+        let mut fields = ObjectFields::of(node, "")?;
         let mut target = Self {
             name: fields.text("name", 1)?,
             kind: fields.kind()?,
@@ -99,7 +99,7 @@ impl Target {
             model: CostModel::of(AdapterKind::Gpu),
             measured_on: fields.text("measured_on", 0)?,
         };
-        let mut model = Fields::of(fields.take("model", "an object")?, "model")?;
+        let mut model = ObjectFields::of(fields.take("model", "an object")?, "model")?;
         fields.finish()?;
         target.model.lanes = model.count("lanes", CostModel::MAX_LANES)?;
         let names = target.model.costs().map(|(name, _)| name);
@@ -134,18 +134,18 @@ impl Target {
 }
 
 /// The unread fields of an object.
-struct Fields {
+struct ObjectFields {
     /// The name of the object's own field.
     of: &'static str,
-    left: Vec<(String, Node)>,
+    left: Vec<(String, JsonValue)>,
     /// The names that were read.
     known: Vec<&'static str>,
 }
 
-impl Fields {
-    fn of(node: Node, of: &'static str) -> Result<Self, TargetError> {
+impl ObjectFields {
+    fn of(node: JsonValue, of: &'static str) -> Result<Self, TargetError> {
         match node {
-            Node::Object(left) => Ok(Self { of, left, known: Vec::new() }),
+            JsonValue::Object(left) => Ok(Self { of, left, known: Vec::new() }),
             other => Err(TargetError::Field {
                 field: of.to_owned(),
                 expected: "an object".to_owned(),
@@ -159,7 +159,7 @@ impl Fields {
         TargetError::Field { field, expected: expected.into(), given }
     }
 
-    fn take(&mut self, name: &'static str, expected: &str) -> Result<Node, TargetError> {
+    fn take(&mut self, name: &'static str, expected: &str) -> Result<JsonValue, TargetError> {
         self.known.push(name);
         match self.left.iter().position(|(field, _)| field == name) {
             Some(at) => Ok(self.left.remove(at).1),
@@ -185,7 +185,7 @@ impl Fields {
         let expected =
             format!("a text of {least} to {MAX_NAME} characters, none a control character");
         match self.take(name, &expected)? {
-            Node::Text(text)
+            JsonValue::Text(text)
                 if (least..=MAX_NAME).contains(&text.chars().count())
                     && !text.contains(char::is_control) =>
             {
@@ -199,7 +199,8 @@ impl Fields {
         let kinds = [AdapterKind::Gpu, AdapterKind::Cpu];
         let expected = kinds.map(|kind| format!("{:?}", kind.name())).join(" or ");
         let given = self.take("kind", &expected)?;
-        let is = |kind: &AdapterKind| matches!(&given, Node::Text(text) if text == kind.name());
+        let is =
+            |kind: &AdapterKind| matches!(&given, JsonValue::Text(text) if text == kind.name());
         let found = kinds.into_iter().find(is);
         found.ok_or_else(|| self.error("kind", expected, given.to_string()))
     }
@@ -207,7 +208,7 @@ impl Fields {
     fn whole(&mut self, name: &'static str, least: u64, most: u64) -> Result<u64, TargetError> {
         let expected = format!("a whole number from {least} to {most}");
         match self.take(name, &expected)? {
-            Node::Whole(number) if (least..=most).contains(&number) => Ok(number),
+            JsonValue::Whole(number) if (least..=most).contains(&number) => Ok(number),
             other => Err(self.error(name, expected, other.to_string())),
         }
     }
@@ -224,8 +225,8 @@ impl Fields {
         let given = self.take(name, &expected)?;
         let number = match given {
             #[expect(clippy::cast_precision_loss, reason = "a number that is too large stays so")]
-            Node::Whole(number) => number as f64,
-            Node::Fraction(number) => number,
+            JsonValue::Whole(number) => number as f64,
+            JsonValue::Fraction(number) => number,
             _ => f64::NAN,
         };
         let thousandths = (number * 1000.0).round();
@@ -243,8 +244,8 @@ impl Fields {
 }
 
 /// A value of a target's text; an object keeps repeated fields.
-enum Node {
-    Object(Vec<(String, Node)>),
+enum JsonValue {
+    Object(Vec<(String, JsonValue)>),
     Text(String),
     Whole(u64),
     Fraction(f64),
@@ -252,7 +253,7 @@ enum Node {
 }
 
 /// Writes a value as messages show it.
-impl fmt::Display for Node {
+impl fmt::Display for JsonValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Object(_) => f.write_str("an object"),
@@ -272,56 +273,56 @@ fn excerpt(text: &str) -> String {
     }
 }
 
-impl<'de> Deserialize<'de> for Node {
+impl<'de> Deserialize<'de> for JsonValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Any;
 
         impl<'de> Visitor<'de> for Any {
-            type Value = Node;
+            type Value = JsonValue;
 
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
                 f.write_str("JSON")
             }
 
-            fn visit_bool<E>(self, value: bool) -> Result<Node, E> {
-                Ok(Node::Other(if value { "true" } else { "false" }))
+            fn visit_bool<E>(self, value: bool) -> Result<JsonValue, E> {
+                Ok(JsonValue::Other(if value { "true" } else { "false" }))
             }
 
-            fn visit_unit<E>(self) -> Result<Node, E> {
-                Ok(Node::Other("null"))
+            fn visit_unit<E>(self) -> Result<JsonValue, E> {
+                Ok(JsonValue::Other("null"))
             }
 
-            fn visit_u64<E>(self, number: u64) -> Result<Node, E> {
-                Ok(Node::Whole(number))
+            fn visit_u64<E>(self, number: u64) -> Result<JsonValue, E> {
+                Ok(JsonValue::Whole(number))
             }
 
             #[expect(
                 clippy::cast_precision_loss,
                 reason = "a number below 0 is for a message only"
             )]
-            fn visit_i64<E>(self, number: i64) -> Result<Node, E> {
-                Ok(Node::Fraction(number as f64))
+            fn visit_i64<E>(self, number: i64) -> Result<JsonValue, E> {
+                Ok(JsonValue::Fraction(number as f64))
             }
 
-            fn visit_f64<E>(self, number: f64) -> Result<Node, E> {
-                Ok(Node::Fraction(number))
+            fn visit_f64<E>(self, number: f64) -> Result<JsonValue, E> {
+                Ok(JsonValue::Fraction(number))
             }
 
-            fn visit_str<E>(self, text: &str) -> Result<Node, E> {
-                Ok(Node::Text(text.to_owned()))
+            fn visit_str<E>(self, text: &str) -> Result<JsonValue, E> {
+                Ok(JsonValue::Text(text.to_owned()))
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Node, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<JsonValue, A::Error> {
                 while list.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(Node::Other("a list"))
+                Ok(JsonValue::Other("a list"))
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsonValue, A::Error> {
                 let mut fields = Vec::new();
                 while let Some(field) = map.next_entry()? {
                     fields.push(field);
                 }
-                Ok(Node::Object(fields))
+                Ok(JsonValue::Object(fields))
             }
         }
 

@@ -184,7 +184,9 @@ fn unit_by_unit(writer: &mut Writer, block: &Block) {
         let mut loops: Vec<(String, u64, u64)> = block.axes()[..run]
             .iter()
             .enumerate()
-            .map(|(axis, side)| (format!("a{axis}"), side.steps, side.dst_stride / block.store()))
+            .map(|(axis, block_axis)| {
+                (format!("a{axis}"), block_axis.steps, block_axis.dst_stride / block.store())
+            })
             .collect();
         loops.push(("access".to_owned(), block.rows() / block.store(), 1));
         loops.retain(|one| one.1 > 1);
@@ -335,11 +337,12 @@ fn introduce(writer: &mut Writer, block: &Block, names: &AxisNames) {
 
 /// Returns the explanation of the names of axes of which a block takes several steps.
 fn counters(block: &Block, names: &AxisNames) -> String {
-    let several = block.axes().iter().filter(|side| side.steps > 1 && side.count() > 1);
-    let counters = several.map(|side| {
-        let name = names.axis(side.number);
+    let several =
+        block.axes().iter().filter(|block_axis| block_axis.steps > 1 && block_axis.count() > 1);
+    let counters = several.map(|block_axis| {
+        let name = names.axis(block_axis.number);
         let of = name.split_once('_').map_or(name, |(of, _)| of);
-        format!(" `{name}` counts {of} in steps of {}.", side.steps)
+        format!(" `{name}` counts {of} in steps of {}.", block_axis.steps)
     });
     counters.collect()
 }
@@ -358,21 +361,26 @@ fn positions(writer: &mut Writer, block: &Block, names: &AxisNames) {
         .zip(texts)
         .map(|(digit, text)| (digit.axis, DigitWriter::times(text, digit.step)))
         .collect();
-    for side in block.axes().iter().filter(|side| side.count() > 1) {
-        let sum: Vec<&str> =
-            parts.iter().filter(|part| part.0 == side.number).map(|part| part.1.as_str()).collect();
+    for block_axis in block.axes().iter().filter(|block_axis| block_axis.count() > 1) {
+        let sum: Vec<&str> = parts
+            .iter()
+            .filter(|part| part.0 == block_axis.number)
+            .map(|part| part.1.as_str())
+            .collect();
         let sum = sum.join(" + ");
         let axis = crate::nest::CopyAxis {
-            extent: side.count(),
-            src_stride: side.src_stride * signed(side.steps),
-            dst_stride: side.dst_stride * side.steps,
+            extent: block_axis.count(),
+            src_stride: block_axis.src_stride * signed(block_axis.steps),
+            dst_stride: block_axis.dst_stride * block_axis.steps,
         };
         writer.noted(
-            format_args!("let {} = {sum};", names.axis(side.number)),
+            format_args!("let {} = {sum};", names.axis(block_axis.number)),
             format_args!("{}", axis_remark(&axis)),
         );
     }
-    let past = |side: &BlockAxis| format!("{} >= {}u", names.axis(side.number), side.count());
+    let past = |block_axis: &BlockAxis| {
+        format!("{} >= {}u", names.axis(block_axis.number), block_axis.count())
+    };
     let past: Vec<String> = block.overrun_axes().map(past).collect();
     if !past.is_empty() {
         writer.block(format_args!("if {}", past.join(" || ")), |writer| {
@@ -384,10 +392,13 @@ fn positions(writer: &mut Writer, block: &Block, names: &AxisNames) {
 /// Writes the place of the block's first unit, in accesses of the destination.
 fn write_place(writer: &mut Writer, block: &Block, names: &AxisNames) {
     let sum = |unit: u64, sides: &[BlockAxis]| {
-        sides.iter().filter(|side| side.count() > 1).fold(Affine::default(), |sum, side| {
-            let weight = signed(side.dst_stride * side.steps / unit);
-            sum.plus(weight, &Affine::value(Value::Axis(side.number)))
-        })
+        sides.iter().filter(|block_axis| block_axis.count() > 1).fold(
+            Affine::default(),
+            |sum, block_axis| {
+                let weight = signed(block_axis.dst_stride * block_axis.steps / unit);
+                sum.plus(weight, &Affine::value(Value::Axis(block_axis.number)))
+            },
+        )
     };
     let remark = counted_in(block.store());
     if block.row_alignment() != RowAlignment::Computed {
@@ -419,20 +430,26 @@ fn write_place(writer: &mut Writer, block: &Block, names: &AxisNames) {
 fn whole_conditions(writer: &mut Writer, block: &Block, names: &AxisNames) {
     if block.runs().iter().any(|run| run.is_cut) {
         let axis = block.outermost_of_run();
-        let side = block.axes()[axis];
+        let block_axis = block.axes()[axis];
         writer.noted(
-            format_args!("let whole{axis} = {} < {}u;", names.axis(side.number), side.count() - 1),
+            format_args!(
+                "let whole{axis} = {} < {}u;",
+                names.axis(block_axis.number),
+                block_axis.count() - 1
+            ),
             format_args!("the last block has no whole access of some rows"),
         );
     }
-    for (axis, side) in block.axes().iter().enumerate().filter(|(_, side)| side.is_ragged()) {
-        let whole = side.covered / side.steps;
+    for (axis, block_axis) in
+        block.axes().iter().enumerate().filter(|(_, block_axis)| block_axis.is_ragged())
+    {
+        let whole = block_axis.covered / block_axis.steps;
         writer.noted(
-            format_args!("let whole{axis} = {} < {whole}u;", names.axis(side.number)),
+            format_args!("let whole{axis} = {} < {whole}u;", names.axis(block_axis.number)),
             format_args!(
                 "the last block has {} of {} steps of a{axis}",
-                side.covered % side.steps,
-                side.steps
+                block_axis.covered % block_axis.steps,
+                block_axis.steps
             ),
         );
     }
@@ -464,8 +481,9 @@ fn stores(writer: &mut Writer, block: &Block, value: impl Fn(usize, u64) -> Stor
             let last = (access * block.store() + block.store() - 1) / unit;
             let at = |axis| if axis == outermost { last } else { run.steps[axis] };
             let sides = block.axes()[..=outermost].iter().enumerate();
-            let asks = sides
-                .filter(|(axis, side)| side.is_ragged() && at(*axis) >= side.covered % side.steps);
+            let asks = sides.filter(|(axis, block_axis)| {
+                block_axis.is_ragged() && at(*axis) >= block_axis.covered % block_axis.steps
+            });
             let cut = run.is_cut.then_some(outermost);
             let asks = asks.map(|(axis, _)| axis).chain(cut);
             let whole: Vec<String> = asks.map(|axis| format!("whole{axis}")).collect();

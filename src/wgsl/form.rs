@@ -29,9 +29,9 @@ impl AxisNames {
         // No expression of the kernel names the steps inside a block.
         let mut axes: SmallVec<[String; 8]> =
             block.tiled().extents().iter().map(|_| String::new()).collect();
-        for (number, side) in block.axes().iter().enumerate() {
+        for (number, block_axis) in block.axes().iter().enumerate() {
             let name = Value::Axis(number);
-            axes[side.number] = match side.steps {
+            axes[block_axis.number] = match block_axis.steps {
                 1 => name.to_string(),
                 steps => format!("{name}_by{steps}"),
             };

@@ -163,8 +163,8 @@ impl<'a> LoadedBlock<'a> {
     /// destination loads too comes next to the runs that the next block loads instead of others, so
     /// that a cache still holds it.
     fn in_turns(&self, load: i64) -> Vec<(usize, &LoadedRun)> {
-        let side = self.block.axes()[self.block.outermost_of_run()];
-        let next = side.src_stride * signed(side.steps) / load;
+        let block_axis = self.block.axes()[self.block.outermost_of_run()];
+        let next = block_axis.src_stride * signed(block_axis.steps) / load;
         let mut runs: Vec<_> = self.runs.iter().enumerate().collect();
         if self.block.row_alignment() == RowAlignment::Fixed && next > 1 {
             runs.sort_by_key(|(_, run)| (run.first.rem_euclid(next), run.first));
@@ -174,8 +174,8 @@ impl<'a> LoadedBlock<'a> {
 
     /// Returns the part of `read` that comes from the steps before a row's first aligned access.
     fn lead(&self, load: i64) -> String {
-        let side = self.block.axes()[self.block.outermost_of_run()];
-        match (self.block.row_alignment(), side.src_stride / load) {
+        let block_axis = self.block.axes()[self.block.outermost_of_run()];
+        match (self.block.row_alignment(), block_axis.src_stride / load) {
             (RowAlignment::Computed, 1) => " + lead".to_owned(),
             (RowAlignment::Computed, stride @ 1..) => format!(" + lead * {stride}u"),
             (RowAlignment::Computed, stride @ ..=-1) => {

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     nest::{ACCESS_BYTES, Affine, Case, CaseValue, Count, Value, signed, width},
-    schedule::{RowSegments, Segment, source},
+    schedule::{RowSegment, RowSegments, source},
 };
 
 /// Writes a kernel whose invocations copy rows of [`RowSegments`].
@@ -25,7 +25,7 @@ pub(super) fn segments(writer: &mut Writer, rows: &RowSegments) {
         word_function(writer, nest);
     }
     let is_shifted =
-        |segment: &Segment| segment.alone(rows.units).is_some() && !rows.are_aligned(segment);
+        |segment: &RowSegment| segment.alone(rows.units).is_some() && !rows.are_aligned(segment);
     if rows.segments.iter().any(is_shifted) {
         joined(writer, nest.src_bits());
     }
@@ -103,7 +103,7 @@ struct SegmentWriter<'a> {
     rows: &'a RowSegments,
     names: &'a AxisNames,
     number: usize,
-    segment: &'a Segment,
+    segment: &'a RowSegment,
     /// The first access inside the segment, and the end after the last.
     alone: (u64, u64),
 }
@@ -111,7 +111,7 @@ struct SegmentWriter<'a> {
 impl SegmentWriter<'_> {
     fn write(&self, writer: &mut Writer) {
         let Self { rows, number, segment, .. } = *self;
-        let Segment { first, end, cases } = segment;
+        let RowSegment { first, end, cases } = segment;
         writer.comment("", format_args!("Units {first} to {} of a row.", end - 1));
         let sources = segment.sources();
         let is_chosen = cases.len() > 1;
