@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::bounds::Interval;
 
-/// What an [`Affine`] weighs: an axis of the nest, a quotient computed from axes, or a number that a source holds.
+/// A variable of an [`Affine`]: an axis, a quotient or a lookup of the nest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Value {
     /// The position along an axis of the nest, outermost first.
@@ -17,7 +17,8 @@ pub enum Value {
     Lookup(usize),
 }
 
-/// `Σ weight · value + constant`; each value at most once, none with weight 0.
+/// An affine form, `Σ weight · value + constant`. Each value occurs at most once, with a weight
+/// different from 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Affine {
     terms: SmallVec<[(Value, i64); 8]>,
@@ -25,59 +26,60 @@ pub struct Affine {
 }
 
 impl Affine {
-    /// A number.
+    /// Returns a constant form.
     #[must_use]
     pub fn constant(constant: i64) -> Self {
         Self { terms: SmallVec::new(), constant }
     }
 
-    /// One value, with weight 1.
+    /// Returns the form of one value with weight 1.
     #[must_use]
     pub fn value(value: Value) -> Self {
         Self { terms: [(value, 1)].into_iter().collect(), constant: 0 }
     }
 
-    /// The values and their weights: axes, then quotients, then lookups.
+    /// Returns the values and their weights: axes, then quotients, then lookups.
     #[must_use]
     pub fn terms(&self) -> &[(Value, i64)] {
         &self.terms
     }
 
-    /// What is added to the weighted values.
+    /// Returns the constant term.
     #[must_use]
     pub fn offset(&self) -> i64 {
         self.constant
     }
 
-    /// The number that it is, where it weighs no value.
+    /// Returns the constant if the form has no other term.
     #[must_use]
     pub fn as_constant(&self) -> Option<i64> {
         self.terms.is_empty().then_some(self.constant)
     }
 
-    /// The weight of `value`; 0 where it does not occur.
+    /// Returns the weight of `value`, or 0 if it does not occur.
     #[must_use]
     pub fn weight(&self, value: Value) -> i64 {
         self.terms.iter().find(|term| term.0 == value).map_or(0, |term| term.1)
     }
 
-    /// `self + scale · other`.
+    /// Returns `self + scale · other`.
     ///
     /// # Panics
     ///
-    /// Where a number passes 2^63-1; the forms of a nest that was built stay far below.
+    /// Panics if a coefficient exceeds 2^63-1; the forms of a valid nest stay far below.
     #[must_use]
     pub fn plus(self, scale: i64, other: &Self) -> Self {
         self.checked_plus(scale, other).expect("forms of a nest stay below 2^60")
     }
 
-    /// `self + scale · other`; `None` where a number passes 2^63-1.
+    /// Returns `self + scale · other`; `None` if a coefficient exceeds 2^63-1.
     pub(crate) fn checked_plus(mut self, scale: i64, other: &Self) -> Option<Self> {
         self.add_all(scale, other)?;
         Some(self)
     }
 
-    /// Adds `scale · other`; `None` where a number passes 2^63-1, and `self` means nothing then.
+    /// Adds `scale · other`. If a coefficient exceeds 2^63-1 it returns `None`, and `self` is no
+    /// longer valid.
     fn add_all(&mut self, scale: i64, other: &Self) -> Option<()> {
         self.constant = self.constant.checked_add(scale.checked_mul(other.constant)?)?;
         for &(value, weight) in &other.terms {
@@ -86,11 +88,11 @@ impl Affine {
         Some(())
     }
 
-    /// Puts `by` in the place of `value`.
+    /// Replaces `value` by the form `by`.
     ///
     /// # Panics
     ///
-    /// As [`plus`](Self::plus).
+    /// Panics like [`plus`](Self::plus).
     pub(crate) fn substitute(&mut self, value: Value, by: &Self) -> &mut Self {
         let weight = self.weight(value);
         if weight != 0 {
@@ -100,14 +102,14 @@ impl Affine {
         self
     }
 
-    /// The same with `by` in the place of `value`.
+    /// Returns the form with `value` replaced by `by`.
     pub(crate) fn substituted(&self, value: Value, by: &Self) -> Self {
         let mut form = self.clone();
         form.substitute(value, by);
         form
     }
 
-    /// Gives its values other names; two values must not become one.
+    /// Renames the values; no two may get one name.
     pub(crate) fn rename(&mut self, name: impl Fn(Value) -> Value) -> &mut Self {
         for term in &mut self.terms {
             term.0 = name(term.0);
@@ -116,15 +118,16 @@ impl Affine {
         self
     }
 
-    /// The result, given the values.
+    /// Evaluates the form for these values.
     #[must_use]
     pub fn evaluate(&self, at: impl Fn(Value) -> i64) -> i64 {
         self.terms.iter().map(|&(value, weight)| weight * at(value)).sum::<i64>() + self.constant
     }
 
-    /// What the positive and what the negative parts add up to at most, each value being at most `of` away from 0.
+    /// Returns upper bounds of the sums of the positive and of the negative terms, if every value
+    /// has at most the magnitude that `of` gives.
     ///
-    /// Saturates.
+    /// The sums saturate.
     pub(crate) fn sums(&self, of: impl Fn(Value) -> u128) -> (u128, u128) {
         let constant = (self.constant, 1);
         let parts = self.terms.iter().map(|&(value, weight)| (weight, of(value)));
@@ -138,7 +141,8 @@ impl Affine {
         })
     }
 
-    /// The least and the greatest result, each value running between the two that `of` says.
+    /// Returns the least and the greatest result, if every value lies in the interval that `of`
+    /// gives.
     #[must_use]
     pub fn interval(&self, of: impl Fn(Value) -> Interval) -> Interval {
         self.terms.iter().fold((self.constant, self.constant), |(low, high), &(value, weight)| {
@@ -148,7 +152,8 @@ impl Affine {
         })
     }
 
-    /// `⌊self / by⌋`, where that is affine: what is left of every weight fits below `by`. `of` bounds the values.
+    /// Returns `⌊self / by⌋` if it is affine: if the terms that `by` does not divide add up to a
+    /// number in `0..by`, apart from a constant. `of` bounds the values.
     ///
     /// `8·a + b` over 8 is `a` for b in 0..8.
     pub(crate) fn divide(&self, by: i64, of: impl Fn(Value) -> Interval) -> Option<Self> {
@@ -222,7 +227,7 @@ impl fmt::Display for Value {
 mod tests {
     use super::*;
 
-    /// Every divisor of a small affine form, against division value by value.
+    /// Compares every quotient of small forms with the division of each value.
     #[test]
     fn divide_is_division_wherever_it_answers() {
         let extents = [3_i64, 4, 5];

@@ -1,9 +1,10 @@
-//! [`Assembly`]: a nest while it is made, case by case.
+//! [`Assembly`]: builds a nest case by case.
 //!
-//! What a program copies is found by walking its result's image and handing the index backwards, instruction by
-//! instruction. A [`WalkRegion`] is what is known on the way: the guards that led there, and how far they narrow axes and
-//! quotients. An [`Index`] is one coordinate of an index: its form, and the least and the greatest value that it takes in
-//! the region. Where a way ends, in a source or in bits, the region becomes a case.
+//! The copy of a program is found by walking the image of its result and handing the index
+//! backwards, instruction by instruction. A [`WalkRegion`] is the set of positions under
+//! consideration: the guards that lead to it, and bounds of axes and quotients under these guards.
+//! An [`Index`] is one coordinate of an index: its form, and its least and greatest value in the
+//! region. When the index reaches a source or constant bits, the region becomes a case.
 
 use smallvec::SmallVec;
 
@@ -18,50 +19,52 @@ use super::{
 };
 use crate::stride::{Coordinate, Coordinates, Forward, StrideDescriptor};
 
-/// The cases of a nest up to which an assembly makes them, where it is not told another number.
+/// The default limit of cases. A program that needs more uses scratch buffers first.
 pub(crate) const MAX_CASES: usize = 64;
-/// The quotients up to which an assembly makes them, where it is not told another number.
+/// The default limit of quotients in programs.
 const MAX_QUOTIENTS: usize = 32;
-/// The most lookups.
+/// The limit of lookups.
 pub(crate) const MAX_LOOKUPS: usize = 32;
 
-/// A nest while it is made.
+/// A nest under construction.
 #[derive(Debug)]
 pub(crate) struct Assembly {
     nest: CopyNest,
     most_cases: usize,
     most_quotients: usize,
-    /// Every form is checked by it before its bounds are asked for.
+    /// The magnitudes of the quotients: every form is checked against them before it is bounded.
     reach: Magnitude,
     /// The case of the destination's own padding, which comes last.
     padding: Option<Case>,
 }
 
-/// Positions of the walk: those where all guards hold and that no case so far has taken.
+/// A set of positions of the walk: those for which all guards hold and no earlier case applies.
 #[derive(Clone, Debug)]
 pub(crate) struct WalkRegion {
     guards: Vec<Guard>,
     bounds: Bounds,
 }
 
-/// The positions that hold an element, and the index of each.
+/// The positions that hold an element, and the index of that element.
 pub(crate) type WalkStart = (WalkRegion, Coordinates<Index>);
 
-/// What becomes of a region and a coordinate where a guard is asked.
+/// A region split by a guard, with a coordinate.
 pub(crate) struct RegionSplit {
-    /// Where it holds, and the coordinate there.
+    /// The positions for which the guard holds, and the coordinate there.
     pub(crate) inside: Option<(WalkRegion, Index)>,
-    /// Where it does not hold, once the inside is taken, and the coordinate there; `None` where it always holds.
+    /// The other positions, to be used after the inside, and the coordinate there; `None` if the
+    /// guard always holds.
     pub(crate) outside: Option<(WalkRegion, Index)>,
 }
 
 impl Assembly {
-    /// Starts with the walk over a destination's image: no case yet, and the index of its positions. `None` where the
-    /// destination holds no element.
+    /// Starts a nest without cases from the walk over a destination's image. Also returns the
+    /// positions with elements and their index, or `None` if the destination has no elements.
     ///
     /// # Errors
     ///
-    /// Where the destination's places overlap or interleave, or a size or a number of a form is too large.
+    /// Returns an error if places of the destination overlap or interleave, or if a size or a
+    /// coefficient is too large.
     pub(crate) fn new(
         destination: &StrideDescriptor,
     ) -> Result<(Self, Option<WalkStart>), NestError> {
@@ -118,21 +121,22 @@ impl Assembly {
         Ok((assembly, Some((region, index))))
     }
 
-    /// Allows this many cases.
+    /// Sets the limit of cases.
     pub(crate) fn allow_cases(&mut self, most: usize) {
         self.most_cases = most;
     }
 
-    /// Allows this many quotients.
+    /// Sets the limit of quotients.
     pub(super) fn allow_quotients(&mut self, most: usize) {
         self.most_quotients = most;
     }
 
-    /// Adds a source that cases read; gives its number.
+    /// Adds a source that cases read, and returns its number.
     ///
     /// # Errors
     ///
-    /// Where it is too large, or its elements have another width than those of other sources.
+    /// Returns an error if it is too large, or its elements differ in width from those of other
+    /// sources.
     pub(crate) fn source(&mut self, descriptor: &StrideDescriptor) -> Result<usize, NestError> {
         let (operand, given) =
             (Operand::Source(self.nest.sources.len()), descriptor.element_bits());
@@ -155,11 +159,11 @@ impl Assembly {
         self.nest.sources.len() - 1
     }
 
-    /// Adds a source of numbers, which lookups load; gives its number.
+    /// Adds a source that lookups load from, and returns its number.
     ///
     /// # Errors
     ///
-    /// Where it is too large.
+    /// Returns an error if it is too large.
     pub(crate) fn number_source(
         &mut self,
         descriptor: &StrideDescriptor,
@@ -168,15 +172,16 @@ impl Assembly {
         Ok(self.add_source(units, descriptor.image_bytes()))
     }
 
-    /// Where the number of `source` at `index` lies, which a lookup may load wherever the region is.
+    /// Returns the place of the number at `index` of `source`, for a lookup that applies in the
+    /// region.
     ///
     /// # Errors
     ///
-    /// Where a number passes 2^60, or there are too many quotients.
+    /// Returns an error if a coefficient exceeds 2^60, or there are too many quotients.
     ///
     /// # Panics
     ///
-    /// Where the index may pass the source: its instructions were not valid.
+    /// Panics if the index may exceed the source, which means that the instructions are invalid.
     pub(crate) fn load(
         &mut self,
         region: &mut WalkRegion,
@@ -189,11 +194,11 @@ impl Assembly {
         Ok(at.form)
     }
 
-    /// The value of a lookup.
+    /// Adds a lookup if it is new, and returns its value.
     ///
     /// # Errors
     ///
-    /// Where there are too many.
+    /// Returns an error if there are too many lookups.
     pub(crate) fn lookup(&mut self, lookup: Lookup) -> Result<Index, NestError> {
         let high = signed(lookup.last);
         let known = self.nest.lookups.iter().position(|known| *known == lookup);
@@ -210,11 +215,12 @@ impl Assembly {
         Ok(Index { form: Affine::value(Value::Lookup(number)), low: 0, high })
     }
 
-    /// Divides a region by whether `low <= index < end`: the inside is to be taken first.
+    /// Splits a region by the guard `low <= index < end`. The inside must become a case before the
+    /// outside does.
     ///
     /// # Errors
     ///
-    /// Where the index may pass 2^60 somewhere on the walk.
+    /// Returns an error if the index may exceed 2^60 somewhere on the walk.
     pub(crate) fn split_region(
         &self,
         region: &WalkRegion,
@@ -235,7 +241,7 @@ impl Assembly {
             return Ok(RegionSplit { inside: Some((inside, index)), outside: None });
         }
         let quotients = &self.nest.quotients;
-        // What lies on both sides of an interval is none.
+        // The outside is an interval only if it is on one side.
         let (first, last) = match (below, above) {
             (true, true) => (index.low, index.high),
             (true, false) => (index.low, low - 1),
@@ -261,11 +267,12 @@ impl Assembly {
         Ok(RegionSplit { inside, outside })
     }
 
-    /// `⌊index / by⌋` and what is left; the index is not negative.
+    /// Returns `⌊index / by⌋` and the remainder of an index that is not negative.
     ///
     /// # Errors
     ///
-    /// Where the index may pass 2^60 somewhere on the walk, or there are too many quotients.
+    /// Returns an error if the index may exceed 2^60 somewhere on the walk, or there are too many
+    /// quotients.
     pub(crate) fn divide(
         &mut self,
         region: &mut WalkRegion,
@@ -311,15 +318,15 @@ impl Assembly {
         Ok([in_region(quotient, (first, last)), in_region(rest, rests)])
     }
 
-    /// Ends a way: where the region is, positions take the element of `source` at `index`.
+    /// Adds a case: the positions of the region take the element of `source` at `index`.
     ///
     /// # Errors
     ///
-    /// Where there are too many cases, or a number passes 2^60.
+    /// Returns an error if there are too many cases, or a coefficient exceeds 2^60.
     ///
     /// # Panics
     ///
-    /// Where the index may pass the source: its instructions were not valid.
+    /// Panics if the index may exceed the source, which means that the instructions are invalid.
     pub(crate) fn read(
         &mut self,
         mut region: WalkRegion,
@@ -332,7 +339,7 @@ impl Assembly {
         self.case(region, CaseValue::Read { source, at: at.form })
     }
 
-    /// The unit of an image that the element at an index is.
+    /// Returns the number of the unit of an image that holds the element at an index.
     fn place(
         &mut self,
         region: &mut WalkRegion,
@@ -357,7 +364,7 @@ impl Assembly {
         Ok(at.cut(bounds))
     }
 
-    /// Notes that a unit of a source is read.
+    /// Records that a unit of a source is read.
     fn reads(&mut self, source: usize, at: &Index) {
         let last = at.high.unsigned_abs();
         let seen = &mut self.nest.sources[source].last_read;
@@ -367,11 +374,11 @@ impl Assembly {
         };
     }
 
-    /// Ends a way: where the region is, positions take these bits.
+    /// Adds a case: the positions of the region take these bits.
     ///
     /// # Errors
     ///
-    /// Where there are too many cases.
+    /// Returns an error if there are too many cases.
     pub(crate) fn bits(&mut self, region: WalkRegion, bits: u128) -> Result<(), NestError> {
         let mask = u128::MAX >> (128 - self.nest.dst_bits);
         self.case(region, CaseValue::Bits(bits & mask))
@@ -385,19 +392,19 @@ impl Assembly {
         Ok(())
     }
 
-    /// The cases so far, in order.
+    /// Returns the cases so far, in order.
     pub(crate) fn cases(&self) -> &[Case] {
         &self.nest.cases
     }
 
-    /// The nest, once every way has ended.
+    /// Returns the finished nest.
     ///
     /// # Errors
     ///
-    /// Where a form may pass 2^60.
+    /// Returns an error if a form may exceed 2^60.
     pub(crate) fn finish(mut self) -> Result<CopyNest, NestError> {
         self.nest.cases.extend(self.padding);
-        // What no case takes is zero already.
+        // Positions without a case are zero already.
         while let Some(Case { take: CaseValue::Bits(0), .. }) = self.nest.cases.last() {
             self.nest.cases.pop();
         }
@@ -409,20 +416,20 @@ impl Assembly {
         self.reach.check(&self.nest, Operand::Source(0), form)
     }
 
-    /// Bounds the quotients and lookups that have come since the region was made.
+    /// Adds bounds of the quotients and lookups that are newer than the region.
     fn extend(&self, region: &mut WalkRegion) {
         region.bounds.extend(&self.nest.quotients, &self.nest.lookups);
     }
 }
 
 impl NestError {
-    /// A number of a form passes what a nest counts.
+    /// The error of a coefficient beyond the limit of a nest.
     pub(crate) const PAST_LIMIT: Self = Self::Reach { operand: Operand::Source(0), limit: LIMIT };
 }
 
 const PAST_LIMIT: NestError = NestError::PAST_LIMIT;
 
-/// The coordinates in memory of an index: a split needs a quotient.
+/// Computes the coordinates in memory of an index; a split takes a quotient.
 struct CoordinateBuilder<'a> {
     assembly: &'a mut Assembly,
     region: &'a mut WalkRegion,

@@ -8,12 +8,13 @@ use super::{
     numbers::{LIMIT, signed},
 };
 
-/// The least and the greatest value, both included.
+/// An interval: the least and the greatest value, both included.
 pub(crate) type Interval = (i64, i64);
 
-/// The least and the greatest value of each axis, quotient and lookup of a nest, over a set of positions.
+/// The least and the greatest value of each axis, quotient and lookup of a nest, over a set of
+/// positions.
 ///
-/// Forms are bounded term by term, so that a bound may be wider than need be, and never too narrow.
+/// A form is bounded term by term, so its bounds may be wider than necessary, but never too narrow.
 #[derive(Clone, Debug)]
 pub(crate) struct Bounds {
     axes: SmallVec<[Interval; 8]>,
@@ -22,13 +23,13 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// Over a box of positions of a nest that has no quotients and no lookups yet.
+    /// Bounds a box of positions of a nest without quotients and lookups.
     pub(super) fn of_axes(axes: impl IntoIterator<Item = Interval>) -> Self {
         let (quotients, lookups) = (SmallVec::new(), SmallVec::new());
         Self { axes: axes.into_iter().collect(), quotients, lookups }
     }
 
-    /// Adds those of the quotients and lookups that have come since.
+    /// Adds bounds of newer quotients and lookups.
     pub(super) fn extend(&mut self, quotients: &[Quotient], lookups: &[Lookup]) {
         self.lookups.extend(lookups[self.lookups.len()..].iter().map(lookup_interval));
         for Quotient { of, by } in &quotients[self.quotients.len()..] {
@@ -37,26 +38,27 @@ impl Bounds {
         }
     }
 
-    /// Over all positions of the walk, those included where no guard holds.
+    /// Bounds all positions of the walk, including those for which no guard holds.
     pub(crate) fn of_walk(nest: &CopyNest) -> Self {
         Self::of_box(nest, nest.extents.iter().map(|&extent| (0, signed(extent) - 1)))
     }
 
-    /// Over a box of the walk: an interval of positions along each axis, outermost first.
+    /// Bounds a box of the walk: an interval of positions along each axis, outermost first.
     pub(crate) fn of_box(nest: &CopyNest, axes: impl IntoIterator<Item = Interval>) -> Self {
         let mut bounds = Self::of_axes(axes);
         bounds.extend(&nest.quotients, &nest.lookups);
         bounds
     }
 
-    /// What is known once a lookup has been looked up.
+    /// Sets the value of a lookup and bounds the quotients again.
     pub(crate) fn know(&mut self, nest: &CopyNest, lookup: usize, value: u64) {
         self.lookups[lookup] = (signed(value), signed(value));
         self.quotients.clear();
         self.extend(&nest.quotients, &nest.lookups);
     }
 
-    /// Over the positions of the walk where every guard of some case holds: there no quotient of its is negative.
+    /// Bounds the positions at which all guards of some case hold; there the quotients of that case
+    /// are not negative.
     pub(crate) fn of_guarded(nest: &CopyNest) -> Self {
         let mut bounds = Self::of_axes(nest.extents.iter().map(|&extent| (0, signed(extent) - 1)));
         bounds.lookups.extend(nest.lookups.iter().map(lookup_interval));
@@ -67,10 +69,10 @@ impl Bounds {
         bounds
     }
 
-    /// Over the positions of a relayout or a slice that read; `None` where none does.
+    /// Bounds the positions at which a relayout or a slice reads; `None` if there are none.
     ///
-    /// The guards of the reading case and the last unit that is read narrow the axes and quotients that they are made
-    /// of.
+    /// The guards of the reading case and the last unit that is read narrow the axes and quotients
+    /// in their forms.
     pub(super) fn of_reading(nest: &CopyNest) -> Option<Self> {
         let last = match nest.last_read() {
             LastRead::Nothing => return None,
@@ -78,7 +80,7 @@ impl Bounds {
             LastRead::Unknown => signed(nest.src_units()) - 1,
         };
         let mut bounds = Self::of_walk(nest);
-        // What the first round learns of quotients narrows axes in the second.
+        // The bounds of quotients found in the first round narrow axes in the second.
         for _ in 0..2 {
             for Guard { of, extent } in nest.reading_guards() {
                 bounds.narrow(of, 0, signed(*extent) - 1)?;
@@ -89,7 +91,7 @@ impl Bounds {
         Some(bounds)
     }
 
-    /// Leaves out positions where `form` is outside `low..=high`; `None` where none is left.
+    /// Excludes positions at which `form` is outside `low..=high`; `None` if none remain.
     pub(super) fn assume(
         &mut self,
         quotients: &[Quotient],
@@ -97,7 +99,7 @@ impl Bounds {
         low: i64,
         high: i64,
     ) -> Option<()> {
-        // What the first round learns of quotients narrows axes in the second.
+        // The bounds of quotients found in the first round narrow axes in the second.
         for _ in 0..2 {
             self.narrow(form, low, high)?;
             self.narrow_quotients(quotients)?;
@@ -105,7 +107,8 @@ impl Bounds {
         Some(())
     }
 
-    /// Carries what is known of quotients over to their dividends, and back.
+    /// Narrows the dividends by the bounds of their quotients, and the quotients by those of their
+    /// dividends.
     fn narrow_quotients(&mut self, quotients: &[Quotient]) -> Option<()> {
         let known = quotients.iter().enumerate().take(self.quotients.len());
         for (number, Quotient { of, by }) in known.clone().rev() {
@@ -121,12 +124,12 @@ impl Bounds {
         Some(())
     }
 
-    /// Those of a form.
+    /// Returns the bounds of a form.
     pub(crate) fn of(&self, form: &Affine) -> Interval {
         form.interval(|value| self.of_value(value))
     }
 
-    /// Those of an axis, a quotient or a lookup.
+    /// Returns the bounds of an axis, a quotient or a lookup.
     pub(crate) fn of_value(&self, value: Value) -> Interval {
         match value {
             Value::Axis(axis) => self.axes[axis],
@@ -140,7 +143,8 @@ impl Bounds {
         ((weight * low).min(weight * high), (weight * low).max(weight * high))
     }
 
-    /// Leaves out values that put `form` outside `low..=high` whatever the others are; `None` where none is left.
+    /// Excludes values that put `form` outside `low..=high` for all values of the others; `None` if
+    /// none remain.
     fn narrow(&mut self, form: &Affine, low: i64, high: i64) -> Option<()> {
         let (least, most) = self.of(form);
         if least > high || most < low {
@@ -149,7 +153,7 @@ impl Bounds {
         for &(value, weight) in form.terms() {
             let (least, most) = self.of(form);
             let own = self.weighed(value, weight);
-            // What `weight · value` may be, given the intervals of all the others.
+            // The interval of `weight · value`, given the intervals of the other terms.
             let (from, to) = (low - (most - own.1), high - (least - own.0));
             let by = weight.abs();
             let (first, last) = (-(-from).div_euclid(by), to.div_euclid(by));
@@ -159,7 +163,7 @@ impl Bounds {
         Some(())
     }
 
-    /// Leaves `low..=high` of a value's interval; `None` where nothing is left.
+    /// Intersects the interval of a value with `low..=high`; `None` if the result is empty.
     fn restrict(&mut self, value: Value, low: i64, high: i64) -> Option<()> {
         let interval = match value {
             Value::Axis(axis) => &mut self.axes[axis],
@@ -175,10 +179,11 @@ fn lookup_interval(lookup: &Lookup) -> Interval {
     (0, signed(lookup.last))
 }
 
-/// The greatest number that evaluating any form of a nest in unsigned arithmetic passes through, over the positions
-/// where its guards hold: terms of positive weight are added first, then those of negative weight are taken away.
+/// Returns the greatest intermediate result of evaluating any form of a nest in unsigned
+/// arithmetic, over the positions where its guards hold. Terms of positive weight are added first,
+/// then the others are subtracted.
 ///
-/// Saturates at 2^64-1.
+/// The result saturates at 2^64-1.
 pub(crate) fn greatest_sum(nest: &CopyNest) -> u64 {
     let bounds = Bounds::of_guarded(nest);
     let last = |value| bounds.of_value(value).1.max(1).unsigned_abs().into();
@@ -190,16 +195,17 @@ pub(crate) fn greatest_sum(nest: &CopyNest) -> u64 {
     u64::try_from(greatest).unwrap_or(u64::MAX)
 }
 
-/// How far from 0 each quotient of a nest may be, over the whole walk, padding and gaps included.
+/// The greatest magnitude of each quotient of a nest over the whole walk, including padding and
+/// gaps.
 ///
-/// Forms that stay within [`LIMIT`] there can be added up a few at a time without overflow, as the passes do.
+/// The passes add up a few forms at a time, which cannot overflow if each stays within [`LIMIT`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Magnitude {
     quotients: SmallVec<[u128; 4]>,
 }
 
 impl Magnitude {
-    /// Refuses a form of the nest that may pass the limit.
+    /// Refuses a form of the nest that may exceed the limit.
     pub(super) fn check(
         &self,
         nest: &CopyNest,
@@ -209,7 +215,7 @@ impl Magnitude {
         within(operand, self.of(nest, form))
     }
 
-    /// Refuses the next quotient of the nest where it may pass the limit, and adds it.
+    /// Adds the next quotient of the nest, or refuses it if it may exceed the limit.
     pub(super) fn add(
         &mut self,
         nest: &CopyNest,
@@ -221,7 +227,7 @@ impl Magnitude {
         Ok(())
     }
 
-    /// Saturates.
+    /// Returns the greatest magnitude of a form; it saturates.
     fn of(&self, nest: &CopyNest, form: &Affine) -> u128 {
         let (added, taken) = form.sums(|value| match value {
             Value::Axis(axis) => nest.extents[axis].into(),
@@ -239,7 +245,7 @@ fn within(operand: Operand, furthest: u128) -> Result<(), NestError> {
     Ok(())
 }
 
-/// Refuses a nest with a form that may be further from 0 than [`LIMIT`].
+/// Refuses a nest with a form whose magnitude may exceed [`LIMIT`].
 pub(super) fn check_range(nest: &CopyNest) -> Result<(), NestError> {
     let mut reach = Magnitude::default();
     for quotient in &nest.quotients {
@@ -265,7 +271,7 @@ mod tests {
     use super::*;
     use crate::{nest::build, shape::Shape, stride::StrideDescriptor, window::Window};
 
-    /// Guards narrow axes, and through them quotients.
+    /// Checks that guards narrow axes, and through them quotients.
     #[test]
     fn positions_that_read() {
         for (source, destination, axes, quotients) in [

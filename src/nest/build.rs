@@ -12,21 +12,23 @@ use crate::{
     window::Window,
 };
 
-/// Builds the nest of an operation: the destination's walk, undone to an index, through the window, to the source.
+/// Builds the nest of an operation: it walks the destination, finds the index of each position, and
+/// applies the window to get the index in the source.
 ///
-/// It is a program of one read. There is an axis for each dimension of the destination's memory, and a quotient for each
+/// The nest has an axis for each dimension of the destination's memory, and a quotient for each
 /// tile of the source that is not affine in them; the later passes simplify it.
 ///
 /// # Errors
 ///
-/// Where the types or extents of the two sides do not fit the window, or the destination's strides do not nest.
+/// Returns an error if the types or extents of the two sides do not fit the window, or the
+/// destination's strides do not nest.
 pub fn build(
     source: &StrideDescriptor,
     destination: &StrideDescriptor,
     window: &Window,
 ) -> Result<CopyNest, NestError> {
     check(source, destination, window)?;
-    // An M(n) prefix that is no whole number of elements: move parts of elements instead.
+    // If an M(n) prefix is not a whole number of elements, move parts of elements.
     let parts = source.element_bits() / unit_bits(source, destination)?;
     let (mut source, mut destination) = (Cow::Borrowed(source), Cow::Borrowed(destination));
     let mut window = Cow::Borrowed(window);
@@ -35,10 +37,10 @@ pub fn build(
         destination = Cow::Owned(destination.split_elements(parts));
         window = Cow::Owned(window.with_inner_dimension(parts.into()));
     }
-    // Of two sides that are too large, errors name the source.
+    // If both sides are too large, the error names the source.
     elements(Operand::Source(0), &source)?;
     let (mut assembly, start) = Assembly::new(&destination)?;
-    // However many tiles a layout has, an operation is one kernel.
+    // An operation is always one kernel, however many tiles a layout has.
     assembly.allow_quotients(usize::MAX);
     let number = assembly.source(&source)?;
     if let Some((region, index)) = start {
@@ -47,7 +49,8 @@ pub fn build(
     assembly.finish()
 }
 
-/// The case of the places of `padded_dimensions` past the elements; `None` where there are none, or they take zero.
+/// Returns the case of the places of `padded_dimensions` past the elements; `None` if there are
+/// none, or the padding value is zero.
 pub(super) fn padding_case(guards: &[(Guard, Unfilled)], fill: u128) -> Option<Case> {
     let pads = guards.iter().any(|(_, otherwise)| *otherwise == Unfilled::Padding);
     (fill != 0 && pads).then(|| {
@@ -57,7 +60,7 @@ pub(super) fn padding_case(guards: &[(Guard, Unfilled)], fill: u128) -> Option<C
     })
 }
 
-/// Types, ranks and extents agree, and the window stays within the source.
+/// Checks that types, ranks and extents agree, and that the window stays inside the source.
 fn check(
     source: &StrideDescriptor,
     destination: &StrideDescriptor,
@@ -82,7 +85,7 @@ fn check(
         if given != expected {
             return Err(NestError::Extents { dimension, given, expected });
         }
-        // The proof of a kernel rests on this: no index that is read passes the source.
+        // The proof of a kernel depends on this check: no index that is read exceeds the source.
         let (given, last) = (source.sizes()[dimension], along.source_indices());
         if let Some((_, last)) = last.filter(|&(_, last)| last >= given) {
             return Err(NestError::SourceExtent { dimension, given, expected: last + 1 });
@@ -91,7 +94,8 @@ fn check(
     Ok(())
 }
 
-/// Bits of what the nest moves: an element, or the widest part of one that the prefixes are a whole number of.
+/// Returns the width of a unit in bits: an element, or the widest part of one that divides the
+/// prefixes.
 fn unit_bits(source: &StrideDescriptor, destination: &StrideDescriptor) -> Result<u32, NestError> {
     let mut unit = source.element_bits();
     for side in [source, destination] {
@@ -108,7 +112,7 @@ fn unit_bits(source: &StrideDescriptor, destination: &StrideDescriptor) -> Resul
     Ok(unit)
 }
 
-/// Elements of an image and of its prefix.
+/// Returns the number of elements of an image, and of its prefix.
 pub(super) fn elements(
     operand: Operand,
     descriptor: &StrideDescriptor,
@@ -121,7 +125,7 @@ pub(super) fn elements(
     Ok((given, prefix))
 }
 
-/// The source index of a destination index.
+/// Returns the source index of a destination index.
 fn source_index(
     window: &Window,
     index: Coordinates<Index>,
@@ -130,7 +134,7 @@ fn source_index(
     dimensions
         .map(|(dimension, index)| {
             if dimension.extent() == 1 {
-                // Its step is never taken, and may be any number.
+                // The step of a dimension with extent 1 is never taken and may be any number.
                 return Ok(Index::constant(dimension.src_start()));
             }
             index
@@ -149,8 +153,8 @@ mod tests {
         StrideDescriptor::strided(ElementType::U8, 0, &[size], &[stride], offset).unwrap()
     }
 
-    /// A window is valid for the extents that it was made for. Applied to a smaller source it would read past the
-    /// image, or before it where a stride is negative.
+    /// A window is valid for the extents that it was made for. With a smaller source it would read
+    /// past the image, or before it if a stride is negative.
     #[test]
     fn a_window_that_passes_the_source_is_refused() {
         let every_second = Slice::new([1], [8], [-2]);

@@ -1,4 +1,4 @@
-//! What a position of a nest takes: the decision list of [`Case`]s.
+//! The value of a position: the decision list of [`Case`]s.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use smallvec::SmallVec;
 
 use super::Affine;
 
-/// Holds where `0 <= of < extent`.
+/// A condition: it holds if `0 <= of < extent`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Guard {
-    /// What is compared.
+    /// The form that is compared.
     pub of: Affine,
     /// The first value past the end.
     pub extent: u64,
@@ -21,45 +21,46 @@ impl fmt::Display for Guard {
     }
 }
 
-/// One entry of a nest's decision list: where all guards hold, and no earlier case applied, a position takes this.
+/// One entry of a nest's decision list: a position takes `take` if all guards hold and no earlier
+/// case applies.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Case {
-    /// What must hold.
+    /// The guards.
     pub when: Vec<Guard>,
-    /// What the position takes then.
+    /// The value of the position.
     pub take: CaseValue,
 }
 
-/// What a case gives.
+/// The value of a case: a form of the position.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CaseValue {
     /// A unit of a source.
     Read {
-        /// The source, by its number.
+        /// The number of the source.
         source: usize,
-        /// Which unit, counted from the start of the source's image.
+        /// The number of the unit, from the start of the source's image.
         at: Affine,
     },
     /// These bits, as wide as a unit of the destination.
     Bits(u128),
 }
 
-/// What one position takes, decided.
+/// The value of one position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PositionValue {
     /// A unit of a source.
     Unit {
-        /// The source, by its number.
+        /// The number of the source.
         source: usize,
-        /// Which unit, counted from the start of the source's image.
+        /// The number of the unit, from the start of the source's image.
         unit: u64,
     },
-    /// These bits: a padding value, or zero where no case holds.
+    /// These bits: a padding value, or zero if no case applies.
     Bits(u128),
 }
 
 impl PositionValue {
-    /// The unit of a source, where one is read.
+    /// Returns the unit of the source that is read; `None` for bits.
     #[must_use]
     pub fn unit(self) -> Option<u64> {
         match self {
@@ -69,17 +70,17 @@ impl PositionValue {
     }
 }
 
-/// Guards, and the bits that a position takes where one of them fails.
+/// Guards, and the bits that a position takes if one of them fails.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal<'a> {
     /// The guards, in the order of the nest.
     pub(crate) guards: SmallVec<[&'a Guard; 4]>,
-    /// What the position takes where any of them fails.
+    /// The bits that the position takes if any guard fails.
     pub(crate) bits: u128,
 }
 
-/// A list of cases as the refusals that lead to its first one, to be asked in order; `None` where the list is none: where
-/// another case than the first reads, or a case does not ask all that the next one asks.
+/// Returns the cases as refusals, to be tested in order before the first case applies. `None` if a
+/// case after the first reads, or a case lacks a guard of the next one.
 pub(super) fn refusals(cases: &[Case]) -> Option<SmallVec<[Refusal<'_>; 2]>> {
     let asks_more = |pair: &[Case]| pair[0].asks_all_of(&pair[1]);
     let (first, rest) = cases.split_first()?;
@@ -104,12 +105,12 @@ pub(super) fn refusals(cases: &[Case]) -> Option<SmallVec<[Refusal<'_>; 2]>> {
 }
 
 impl Case {
-    /// Whether it reads a source.
+    /// Returns true if it reads a source.
     pub(crate) fn reads(&self) -> bool {
         matches!(self.take, CaseValue::Read { .. })
     }
 
-    /// Whether it asks every guard that `other` asks.
+    /// Returns true if it has every guard of `other`.
     pub(super) fn asks_all_of(&self, other: &Self) -> bool {
         other.when.iter().all(|guard| self.when.contains(guard))
     }

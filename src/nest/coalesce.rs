@@ -2,13 +2,15 @@
 
 use super::{Affine, CopyNest, Value};
 
-/// Merges axes that one longer axis can replace, and drops axes of one step but for the last that is left; what every
-/// position takes stays the same.
+/// Merges axes that one longer axis can replace, and drops axes of one step, except the last axis.
+/// The value of every position is unchanged.
 ///
-/// An outer axis continues an inner one where every form, the source's offset and those of quotients and guards, weighs
-/// it `extent(inner)` times as much. The destination always continues: the walk leaves nothing out.
+/// An outer axis continues an inner one if it has `extent(inner)` times the weight of the inner one
+/// in every form: source offsets, quotients and guards. In the destination this is always so,
+/// because the walk visits every place.
 ///
-/// `f32[2,3,4]` with source rows padded to 8, strides 24, 8, 1, becomes (6: 8→4) (4: 1→1).
+/// `f32[2,3,4]` with source rows padded to 8 has strides 24, 8 and 1, and becomes (6: 8→4) (4:
+/// 1→1).
 #[must_use]
 pub fn coalesce(mut nest: CopyNest) -> CopyNest {
     for axis in (0..nest.extents.len()).rev() {
@@ -25,7 +27,7 @@ pub fn coalesce(mut nest: CopyNest) -> CopyNest {
     nest
 }
 
-/// Whether one step of `outer` lands where the next axis runs out, in every form.
+/// Returns true if one step of `outer` is the same as all steps of the next axis, in every form.
 fn continues(nest: &CopyNest, outer: usize) -> bool {
     let inner_extent = i128::from(nest.extents[outer + 1]);
     let in_form = |form: &Affine| {
@@ -35,7 +37,7 @@ fn continues(nest: &CopyNest, outer: usize) -> bool {
     nest.forms().all(in_form)
 }
 
-/// Removes an axis whose position is always 0, or that the next axis has taken over.
+/// Removes an axis that is always 0, or that was merged into the next one.
 pub(super) fn remove(nest: &mut CopyNest, axis: usize) {
     nest.extents.remove(axis);
     nest.map(|form| {

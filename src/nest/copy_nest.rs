@@ -1,4 +1,4 @@
-//! [`CopyNest`]: one operation as a loop nest, and what each position of it takes.
+//! [`CopyNest`]: one operation as a loop nest, and the value of each of its positions.
 
 use std::sync::LazyLock;
 
@@ -11,19 +11,21 @@ use super::{
     position::Position,
 };
 
-/// Where a nest without a case that reads would read.
+/// The source form of a nest in which no case reads.
 static NOWHERE: LazyLock<Affine> = LazyLock::new(Affine::default);
 
 /// A copy as a loop nest over the destination's whole memory image.
 ///
-/// The axes are the digits of a *walk*: position `p` counts the places of the image in order of address, elements,
-/// padding, gaps and tail alike, so that every place is written exactly once. Position `p` is place `p + dst_base` of the
-/// destination; a nest whose walk passes the image's ends (`dst_base` below 0, or more positions than
-/// [`dst_units`](Self::dst_units)) skips the positions outside it.
+/// The axes are the digits of a *walk*: position `p` counts all places of the image in order of
+/// address, including padding, gaps and tail, so that every place is written exactly once. Position
+/// `p` is place `p + dst_base` of the destination. Positions before or after the image (if
+/// `dst_base` is negative, or there are more positions than [`dst_units`](Self::dst_units)) are
+/// skipped.
 ///
-/// What a position takes stands in an ordered list of [`cases`](Self::cases): the first whose guards all hold decides,
-/// a unit of one of the [`sources`](Self::sources) or fixed bits. Where none holds, it takes zero. A relayout or a slice
-/// has one source, and one case that reads it.
+/// An ordered list of [`cases`](Self::cases) gives the value of a position: the first case whose
+/// guards all hold decides. The value is a unit of one of the [`sources`](Self::sources) or fixed
+/// bits; it is zero if no case applies. A relayout or a slice has one source, and one case that
+/// reads it.
 ///
 /// ```text
 /// f32[2,3]{1,0} to f32[2,3]{0,1:PAD(3,5,one)}
@@ -31,16 +33,18 @@ static NOWHERE: LazyLock<Affine> = LazyLock::new(Affine::default);
 /// a1: 3 steps, source +3, destination +1      if not a1 < 2: fill with 0x3f800000
 /// ```
 ///
-/// Every expression is linear in the axes but for [`Quotient`]s, which a tile of the source needs where it does not
-/// nest in the walk, and a reshape where its dimensions do not. A quotient means something only for the cases that it
-/// is in: where all their guards hold and no case before them applies, its dividend is not negative.
+/// Every expression is linear in the axes and in [`Quotient`]s, which occur if a tile of the source
+/// does not nest in the walk, or if dimensions of a reshape do not. A quotient is meaningful only
+/// in its cases: if all their guards hold and no earlier case applies, its dividend is not
+/// negative.
 ///
-/// A number that only a run knows, the start of a dynamic slice or an index of a gather, is a [`Lookup`]: its range is
-/// known, so that bounds hold whatever it is. Like a quotient, one that depends on the position means something only for
-/// the cases that it is in.
+/// A number that only a run knows, such as the start of a dynamic slice or an index of a gather, is
+/// a [`Lookup`]. Its range is known at compile time, so that bounds hold for every value. A lookup
+/// that depends on the position is meaningful only in its cases, like a quotient.
 ///
-/// Only lowering makes nests, from two descriptors and a window that are valid by construction, and every pass keeps
-/// what they read: that is what the proof of a kernel rests on. The fields are therefore private:
+/// Only lowering makes nests, from two descriptors and a window that are valid by construction, and
+/// every pass keeps the values of all positions. The proof of a kernel depends on both. The fields
+/// are therefore private:
 ///
 /// ```compile_fail,E0451
 /// # let nest = stridec::Operation::relayout("u8[4]".parse()?, "u8[4]".parse()?)?.nest().clone();
@@ -59,41 +63,42 @@ pub struct CopyNest {
     pub(super) extents: SmallVec<[u64; 8]>,
     /// Quotients of the axes and of earlier quotients.
     pub(super) quotients: Vec<Quotient>,
-    /// Numbers computed from what sources hold, of axes, quotients and earlier lookups.
+    /// Numbers that are loaded from sources at run time, and computed from them.
     pub(super) lookups: Vec<Lookup>,
-    /// What cases and lookups read, by number.
+    /// The images that cases and lookups read.
     pub(super) sources: SmallVec<[Source; 1]>,
     /// The decision list.
     pub(super) cases: SmallVec<[Case; 1]>,
-    /// What is added to a walk position to give the destination's unit; 0 or below.
+    /// The unit of the destination at position 0, which is at most 0.
     pub(super) dst_base: i64,
-    /// Units of the destination's image.
+    /// The number of units of the destination's image.
     pub(super) dst_units: u64,
-    /// Bytes of the destination's image.
+    /// The size of the destination's image, in bytes.
     pub(super) dst_bytes: u64,
-    /// Bits of a unit in the sources that cases read.
+    /// The width of a unit, in bits, in the sources that cases read.
     pub(super) src_bits: u32,
-    /// Bits of a unit in the destination; other than the source's only where the element size changes.
+    /// The width of a unit, in bits, in the destination; it differs only if the operation changes
+    /// the element size.
     pub(super) dst_bits: u32,
-    /// Whether widening repeats the sign.
+    /// True if signed elements are widened with their sign.
     pub(super) sign_extend: bool,
 }
 
-/// One loop of a copy: `extent` steps, each moving both cursors by a fixed stride.
+/// One loop of a copy: `extent` steps, each with a fixed stride on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CopyAxis {
-    /// Number of steps.
+    /// The number of steps.
     pub extent: u64,
-    /// Step in the source, in units.
+    /// The stride in the source, in units.
     pub src_stride: i64,
-    /// Step in the destination, in units.
+    /// The stride in the destination, in units.
     pub dst_stride: u64,
 }
 
-/// `⌊of / by⌋`.
+/// A quotient, `⌊of / by⌋`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Quotient {
-    /// The dividend, of axes and earlier quotients; not negative where the guards hold.
+    /// The dividend, a form of axes and earlier quotients; not negative if the guards hold.
     pub of: Affine,
     /// The divisor; at least 2 once refined.
     pub by: u64,
@@ -101,53 +106,53 @@ pub struct Quotient {
 
 /// An image that a nest reads.
 ///
-/// A source is read by cases, in units of the nest, or by lookups, in units of their own.
+/// Either cases read it, in units of the nest, or lookups do, in units of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
-    /// Whole units of the image; no position reads past them.
+    /// The number of whole units of the image; no position reads past them.
     pub(super) units: u64,
-    /// Bytes of the image.
+    /// The size of the image, in bytes.
     pub(super) bytes: u64,
-    /// What is known of the last unit that is read.
+    /// The last unit that is read, if known.
     pub(super) last_read: LastRead,
 }
 
 impl Source {
-    /// Whole units of the image.
+    /// Returns the number of whole units of the image.
     #[must_use]
     pub fn units(&self) -> u64 {
         self.units
     }
 
-    /// Bytes of the image.
+    /// Returns the size of the image, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// What is known of the last unit that is read.
+    /// Returns the last unit that is read, if known.
     #[must_use]
     pub fn last_read(&self) -> LastRead {
         self.last_read
     }
 }
 
-/// What is known of the last unit of the source that a nest reads.
+/// The last unit of a source that a nest reads, if known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LastRead {
     /// No position reads.
     Nothing,
-    /// No position reads past this unit: lowering has shown it.
+    /// No position reads past this unit, as lowering has proved.
     Unit(u64),
-    /// Nothing: lowering did not make the nest. Its kernels come without a proof.
+    /// Unknown, because the nest was not made by lowering. Its kernels have no proof.
     Unknown,
 }
 
 impl CopyNest {
-    /// A nest that no operation made, for tests of the passes: units of `bits` bits on both sides, and `src_units` of them
-    /// in each source that a case reads.
+    /// Returns a nest that no operation made, for tests of the passes, with units of `bits` bits on
+    /// both sides and `src_units` of them in each source.
     ///
-    /// Nothing is known of what it reads, so that its kernels have no proof.
+    /// The units that it reads are unknown, so its kernels have no proof.
     #[doc(hidden)]
     #[must_use]
     pub fn unproved(
@@ -182,13 +187,14 @@ impl CopyNest {
         }
     }
 
-    /// Extents of the axes, outermost first.
+    /// Returns the extents of the axes, outermost first.
     #[must_use]
     pub fn extents(&self) -> &[u64] {
         &self.extents
     }
 
-    /// The axes with the strides of both sides, outermost first; in the source, those of the first case that reads.
+    /// Returns the axes with their strides on both sides, outermost first. The strides in the
+    /// source are those of the first case that reads.
     #[must_use]
     pub fn axes(&self) -> impl DoubleEndedIterator<Item = CopyAxis> + '_ {
         let mut dst_stride: u64 = self.extents.iter().product();
@@ -203,44 +209,47 @@ impl CopyNest {
             .into_iter()
     }
 
-    /// Quotients of the axes and of earlier quotients, in order of computation.
+    /// Returns the quotients of the axes and of earlier quotients, in order of computation.
     #[must_use]
     pub fn quotients(&self) -> &[Quotient] {
         &self.quotients
     }
 
-    /// The numbers that are computed from what sources hold.
+    /// Returns the numbers that are computed from sources at run time.
     #[must_use]
     pub fn lookups(&self) -> &[Lookup] {
         &self.lookups
     }
 
-    /// Bits of the numbers that lookups load from a source; `None` where they load none.
+    /// Returns the width, in bits, of the numbers that lookups load from a source; `None` if they
+    /// load none.
     pub(crate) fn loaded_bits(&self, source: usize) -> Option<u32> {
         let mut loads = self.lookups.iter().flat_map(Lookup::loads);
         loads.find(|load| load.0 == source).map(|load| load.1)
     }
 
-    /// The images that cases and lookups read.
+    /// Returns the images that cases and lookups read.
     #[must_use]
     pub fn sources(&self) -> &[Source] {
         &self.sources
     }
 
-    /// The decision list: a position takes what the first case gives whose guards all hold, else zero.
+    /// Returns the decision list: the first case whose guards all hold gives the value of a
+    /// position; zero if none does.
     #[must_use]
     pub fn cases(&self) -> &[Case] {
         &self.cases
     }
 
-    /// The cases as the questions that a position is asked in turn, before it reads the one source; `None` where they are
-    /// no such questions: several cases read, or where a case lies does not follow from the guards of the next.
+    /// Returns the guards to test before a position reads the one source, with the bits to take if
+    /// they fail; `None` if several cases read, or the cases do not nest.
     pub(crate) fn refusals(&self) -> Option<SmallVec<[Refusal<'_>; 2]>> {
         let is_one = self.sources.len() == 1 && self.lookups.is_empty();
         if is_one { refusals(&self.cases) } else { None }
     }
 
-    /// Where the first case that reads does, in units from the start of its source's image.
+    /// Returns the source form of the first case that reads, in units from the start of its
+    /// source's image.
     #[must_use]
     pub fn src(&self) -> &Affine {
         let mut reads = self.cases.iter().filter_map(|case| match &case.take {
@@ -261,13 +270,13 @@ impl CopyNest {
         }
     }
 
-    /// What must hold for a position to read, by the first case.
+    /// Returns the guards of the first case, which must hold for a position to read.
     #[must_use]
     pub fn reading_guards(&self) -> &[Guard] {
         self.cases.first().map_or(&[], |case| &case.when)
     }
 
-    /// All forms of the nest: dividends, what lookups load, guards, and where it reads.
+    /// Returns all forms of the nest: dividends, forms of lookups, guards, and source offsets.
     pub fn forms(&self) -> impl Iterator<Item = &Affine> {
         let quotients = self.quotients.iter().map(|quotient| &quotient.of);
         let quotients = quotients.chain(self.lookups.iter().flat_map(Lookup::forms));
@@ -281,75 +290,76 @@ impl CopyNest {
         quotients.chain(cases)
     }
 
-    /// What is added to a position of the walk to give the destination's unit; 0 or below.
+    /// Returns the unit of the destination at position 0, which is at most 0.
     #[must_use]
     pub fn dst_base(&self) -> i64 {
         self.dst_base
     }
 
-    /// Whole units of the first source's image.
+    /// Returns the number of whole units of the first source's image.
     #[must_use]
     pub fn src_units(&self) -> u64 {
         self.sources.first().map_or(0, Source::units)
     }
 
-    /// What is known of the last unit of the first source that is read.
+    /// Returns the last unit of the first source that is read, if known.
     #[must_use]
     pub fn last_read(&self) -> LastRead {
         self.sources.first().map_or(LastRead::Nothing, Source::last_read)
     }
 
-    /// Units of the destination's image.
+    /// Returns the number of units of the destination's image.
     #[must_use]
     pub fn dst_units(&self) -> u64 {
         self.dst_units
     }
 
-    /// Bytes of the first source's image.
+    /// Returns the size of the first source's image, in bytes.
     #[must_use]
     pub fn src_bytes(&self) -> u64 {
         self.sources.first().map_or(0, Source::bytes)
     }
 
-    /// Bytes of the destination's image.
+    /// Returns the size of the destination's image, in bytes.
     #[must_use]
     pub fn dst_bytes(&self) -> u64 {
         self.dst_bytes
     }
 
-    /// Bits of a unit in the sources that cases read.
+    /// Returns the width of a unit, in bits, in the sources that cases read.
     #[must_use]
     pub fn src_bits(&self) -> u32 {
         self.src_bits
     }
 
-    /// Bits of a unit in the destination; other than the source's only where the element size changes.
+    /// Returns the width of a unit, in bits, in the destination; it differs only if the operation
+    /// changes the element size.
     #[must_use]
     pub fn dst_bits(&self) -> u32 {
         self.dst_bits
     }
 
-    /// Whether widening a unit repeats its sign.
+    /// Returns true if signed elements are widened with their sign.
     #[must_use]
     pub fn sign_extend(&self) -> bool {
         self.sign_extend
     }
 
-    /// Positions of the walk: the product of the extents.
+    /// Returns the number of positions of the walk: the product of the extents.
     #[must_use]
     pub fn positions(&self) -> u64 {
         self.extents.iter().product()
     }
 
-    /// Whether the walk visits just the places of the image.
+    /// Returns true if every position of the walk is a place of the image.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.dst_base == 0 && self.positions() == self.dst_units
     }
 
-    /// What the position takes: a unit of a source, or fixed bits. Every lookup is 0.
+    /// Returns the value of a position, with 0 for every lookup.
     ///
-    /// This is the meaning that every pass keeps.
+    /// This defines the meaning of a nest, which every pass preserves.
     #[must_use]
     pub fn read(&self, position: u64) -> PositionValue {
         let at = self.position(position, None);
@@ -362,7 +372,8 @@ impl CopyNest {
         }
     }
 
-    /// A position of the walk, given the images of the sources; without them every lookup is 0.
+    /// Returns the values of axes, quotients and lookups at a position, given the images of the
+    /// sources; without images every lookup is 0.
     pub(crate) fn position<'a>(
         &'a self,
         position: u64,
@@ -377,9 +388,10 @@ impl CopyNest {
         Position::new(self, images, axes)
     }
 
-    /// The same nest where every lookup that is one number has its value.
+    /// Replaces the lookups that are the same for all positions by their values.
     ///
-    /// One that loads where such a number says is left: below guards of that number alone it has a meaning.
+    /// A lookup whose index contains such a lookup stays, since it may be meaningful only under
+    /// guards of that index.
     pub(crate) fn with_constants_from(mut self, images: &[&[u8]]) -> Self {
         let constants: SmallVec<[bool; 4]> = self.lookups.iter().map(Lookup::is_constant).collect();
         for number in (0..constants.len()).rev().filter(|&number| constants[number]) {

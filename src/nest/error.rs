@@ -1,4 +1,4 @@
-//! Why an operation is not lowered.
+//! The errors of lowering.
 
 use super::Operand;
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     stride::StrideError,
 };
 
-/// Why an operation between two tensors cannot be lowered.
+/// An error of lowering an operation between two tensors.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NestError {
@@ -32,14 +32,14 @@ pub enum NestError {
         "expected {expected} dimensions, as many as the operation has, got {given} in the {operand}"
     )]
     Ranks {
-        /// Which side.
+        /// The side.
         operand: Operand,
         /// Its rank.
         given: usize,
-        /// The rank that fits.
+        /// The expected rank.
         expected: usize,
     },
-    /// The destination has other extents than the operation gives.
+    /// The destination's extents differ from those of the operation.
     #[error(
         "expected an extent of {expected}, which the operation gives, got {given} in dimension {dimension} of the destination"
     )]
@@ -48,7 +48,7 @@ pub enum NestError {
         dimension: usize,
         /// The destination's extent.
         given: u64,
-        /// The extent that fits.
+        /// The expected extent.
         expected: u64,
     },
     /// A window that was made for a larger source.
@@ -60,10 +60,10 @@ pub enum NestError {
         dimension: usize,
         /// The source's extent.
         given: u64,
-        /// The least extent that fits.
+        /// The least extent that the window fits.
         expected: u64,
     },
-    /// A destination whose elements all lie in one place along a dimension.
+    /// A destination with stride 0, in which elements share a place.
     #[error(
         "expected a stride of at least 1 in dimension {dimension} of the destination, got 0, which puts several elements in one place"
     )]
@@ -71,7 +71,7 @@ pub enum NestError {
         /// The dimension.
         dimension: usize,
     },
-    /// A destination that runs backwards through memory along a dimension.
+    /// A destination with a negative stride.
     #[error(
         "a negative stride is not supported in the destination; expected at least 1 in dimension {dimension}, got {stride}"
     )]
@@ -100,55 +100,56 @@ pub enum NestError {
         outer: i64,
         /// The smaller stride, in elements.
         inner: i64,
-        /// The farthest element that the smaller strides reach.
+        /// The offset of the last element that the smaller strides reach.
         reach: u64,
     },
-    /// A metadata prefix that no whole number of elements fills, while the element size changes.
+    /// A metadata prefix that is not a whole number of elements, in an operation that changes the
+    /// element size.
     #[error(
         "M({bytes}) is not supported; expected a whole number of elements of {bits} bits, or elements of one size on both sides"
     )]
     Prefix {
         /// The prefix, in bytes.
         bytes: u64,
-        /// Bits of an element on that side.
+        /// The width of an element on that side, in bits.
         bits: u32,
     },
-    /// Positions, of padding and gaps too, that the nest does not count.
+    /// Positions past the limit of a nest, counting padding and gaps.
     #[error(
         "expected positions of at most {limit}, got tiles, strides and steps of the {operand} that lead past that over the padding of both sides"
     )]
     Reach {
-        /// Which side.
+        /// The side.
         operand: Operand,
         /// The greatest position supported.
         limit: u64,
     },
-    /// Sources whose elements take different widths in memory.
+    /// Sources whose elements differ in width in memory.
     #[error(
         "elements of {given} bits in the {operand} beside those of {expected} bits in other sources are not supported in one kernel"
     )]
     Widths {
         /// The source.
         operand: Operand,
-        /// Bits of its elements.
+        /// The width of its elements, in bits.
         given: u32,
-        /// Bits of those of the other sources.
+        /// The width of the other sources' elements, in bits.
         expected: u32,
     },
-    /// More of something than a nest of several sources holds.
+    /// Too many parts of one kind in a nest.
     #[error("expected at most {limit} {what} in one kernel")]
     Bound {
-        /// What there are too many of.
+        /// The kind: `cases`, `quotients` or `lookups`, for example.
         what: &'static str,
         /// The most accepted.
         limit: usize,
     },
-    /// A tensor with more elements than the nest counts.
+    /// A tensor with more elements than a nest counts.
     #[error("expected an image of at most {limit} elements, got {given} in the {operand}")]
     TooLarge {
-        /// Which side.
+        /// The side.
         operand: Operand,
-        /// Elements of the image.
+        /// The number of elements of the image.
         given: u64,
         /// The most accepted.
         limit: u64,
@@ -156,7 +157,7 @@ pub enum NestError {
 }
 
 impl NestError {
-    /// What kind of failure it is.
+    /// Returns the kind of failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
@@ -178,7 +179,7 @@ impl NestError {
         }
     }
 
-    /// The tensor that the error is about.
+    /// Returns the tensor that the error is about.
     #[must_use]
     pub fn operand(&self) -> Operand {
         match self {
@@ -198,8 +199,8 @@ impl NestError {
         }
     }
 
-    /// The field of that tensor, by the name that an `xla.Shape` has for it, or a list of strides; `None` where it is
-    /// the whole of it.
+    /// Returns the field of that tensor, by its name in an `xla.Shape`, or the list of strides;
+    /// `None` if the error is about the whole tensor.
     #[must_use]
     pub fn field(&self) -> Option<FieldPath> {
         Some(match self {

@@ -8,8 +8,8 @@ use super::{
 
 /// One coordinate of an index over a region: a form, and the interval of its values.
 ///
-/// The interval is what proofs rest on. It starts as the extent of a dimension, is cut by every guard, and never widens
-/// but by what an operation makes of it.
+/// Proofs depend on the interval. It starts as the extent of a dimension, every guard narrows it,
+/// and operations compute it from those of their operands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Index {
     pub(super) form: Affine,
@@ -18,38 +18,38 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// A number.
+    /// Returns a constant.
     pub(crate) fn constant(value: u64) -> Self {
         let value = signed(value);
         Self { form: Affine::constant(value), low: value, high: value }
     }
 
-    /// A number that may be negative.
+    /// Returns a constant that may be negative.
     pub(crate) fn constant_signed(value: i64) -> Self {
         Self { form: Affine::constant(value), low: value, high: value }
     }
 
-    /// The least and the greatest value.
+    /// Returns the least and the greatest value.
     pub(crate) fn interval(&self) -> Interval {
         (self.low, self.high)
     }
 
-    /// The greatest value, where one is not negative.
+    /// Returns the greatest value, or `None` if it is negative.
     pub(crate) fn greatest(&self) -> Option<u64> {
         u64::try_from(self.high).ok()
     }
 
-    /// Its form.
+    /// Returns the form.
     pub(crate) fn form(&self) -> &Affine {
         &self.form
     }
 
-    /// The number that it is everywhere in its region.
+    /// Returns the value if it is the same for the whole region.
     pub(crate) fn as_constant(&self) -> Option<u64> {
         (self.low == self.high).then_some(self.low.unsigned_abs())
     }
 
-    /// `self · scale + shift`; `None` where a number passes 2^60.
+    /// Returns `self · scale + shift`; `None` if a number exceeds 2^60.
     pub(crate) fn scaled(&self, scale: i64, shift: i64) -> Option<Self> {
         let form = Affine::constant(shift).checked_plus(scale, &self.form)?;
         let at = |value: i64| value.checked_mul(scale)?.checked_add(shift);
@@ -58,7 +58,7 @@ impl Index {
         (small(a) && small(b)).then(|| Self { form, low: a.min(b), high: a.max(b) })
     }
 
-    /// `self + scale · other`; `None` where a number passes 2^60.
+    /// Returns `self + scale · other`; `None` if a number exceeds 2^60.
     pub(crate) fn plus(&self, scale: i64, other: &Self) -> Option<Self> {
         let other = other.scaled(scale, 0)?;
         let form = self.form.clone().checked_plus(1, &other.form)?;
@@ -67,10 +67,10 @@ impl Index {
         (small(low) && small(high)).then_some(Self { form, low, high })
     }
 
-    /// The same coordinate where its values are known to lie in `low..=high` too.
+    /// Narrows the interval to its part inside `low..=high`.
     pub(super) fn cut(mut self, (low, high): Interval) -> Self {
         let (low, high) = (self.low.max(low), self.high.min(high));
-        // A region that holds no position has no values; what it had before is as true.
+        // An empty region has no values; keep the interval.
         if low <= high {
             (self.low, self.high) = (low, high);
         }

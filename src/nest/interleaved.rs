@@ -1,27 +1,30 @@
-//! [`interleaved`]: a nest whose sources take turns along one axis, as a nest of one source.
+//! [`interleaved()`]: represents sources that alternate along one axis as one source.
 
 use smallvec::{SmallVec, smallvec};
 
 use super::{Affine, Case, CaseValue, CopyNest, Value};
 
-/// Units from one turn to the next: more than any kernel counts, and a multiple of every access.
+/// The distance between sources in units: larger than any count of a kernel, and a multiple of
+/// every access.
 pub(crate) const SOURCE_DISTANCE: i64 = 1 << 40;
 
-/// The most turns: more of them are no block.
+/// The greatest extent of the axis along which sources alternate; larger blocks do not pay.
 const MAX_TURNS: u64 = 16;
 
-/// A nest whose sources take turns, as one of a single source.
+/// A nest whose sources alternate along one axis, as a nest of one source.
 pub(crate) struct Interleaved {
-    /// It reads [`SOURCE_DISTANCE`] units further on with each step of the axis. It serves to choose a block; nothing runs it.
+    /// The nest of one source: each step of the axis moves the source by [`SOURCE_DISTANCE`] units.
+    /// It is used to choose a block and is never run.
     pub(crate) nest: CopyNest,
-    /// The axis along which they take turns.
+    /// The axis along which the sources alternate.
     pub(crate) axis: usize,
     /// The source that each step of the axis reads.
     pub(crate) sources: SmallVec<[usize; 4]>,
 }
 
-/// The nest with its sources as one, where each step of one axis reads one of them, at a place that is the same form for
-/// all: what a stack along the innermost dimension is.
+/// Returns the nest with its sources as one, if each step of one axis reads one source and the
+/// place in the source is the same form for all. A stack along the innermost dimension has this
+/// form.
 ///
 /// ```text
 /// a0: 8294400 steps, destination +3
@@ -61,13 +64,14 @@ pub(crate) fn interleaved(nest: &CopyNest) -> Option<Interleaved> {
 }
 
 impl CopyNest {
-    /// Forgets that an axis moves in the source, where those who use the nest know it.
+    /// Removes an axis from the source's form, for callers that add its part themselves.
     pub(crate) fn without_axis(&mut self, axis: usize) {
         self.set_src(self.src().substituted(Value::Axis(axis), &Affine::default()));
     }
 }
 
-/// The source that a turn reads, and where; `None` where the turn alone does not decide, or nothing is read.
+/// Returns the source and the place that a step of the axis reads; `None` if other axes decide too,
+/// or nothing is read.
 fn taken(nest: &CopyNest, axis: Value, turn: i64) -> Option<(usize, Affine)> {
     let at_turn = |form: &Affine| form.substituted(axis, &Affine::constant(turn));
     for Case { when, take } in &nest.cases {

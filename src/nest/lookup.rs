@@ -1,4 +1,4 @@
-//! [`Lookup`]: a number that only a run knows, computed from what sources hold.
+//! [`Lookup`]: a number that is computed from the contents of sources at run time.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use smallvec::SmallVec;
 
 use super::{Affine, Operand};
 
-/// The most numbers of a lookup.
+/// The maximum number of numbers in a lookup.
 pub(crate) const MAX_NUMBERS: usize = 64;
 
-/// A number of `0..=last` that is computed from what sources hold: where a dynamic slice starts, an index of a gather,
-/// whether a predicate holds.
+/// A number in `0..=last` that is computed from the contents of sources: the start of a dynamic
+/// slice, an index of a gather, or a predicate.
 ///
-/// JAX's `x[i]` of 8 rows takes a negative `i` from the end, and clamps what is still outside:
+/// JAX's `x[i]` with 8 rows counts a negative `i` from the end, and clamps the result:
 ///
 /// ```text
 /// l0: n3 clamped to 0..=7
@@ -23,9 +23,10 @@ pub(crate) const MAX_NUMBERS: usize = 64;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lookup {
-    /// What it is computed from, each of earlier ones; the last one is its value, before it is brought into its range.
+    /// The numbers that it is computed from, each from earlier ones. The last one is the value,
+    /// before it is brought into range.
     pub numbers: Vec<Number>,
-    /// The greatest value; greater numbers become it.
+    /// The greatest value.
     pub last: u64,
     /// The treatment of numbers outside `0..=last`.
     pub out_of_range: OutOfRange,
@@ -36,45 +37,45 @@ pub struct Lookup {
 pub enum OutOfRange {
     /// Negative numbers become 0 and greater ones `last`.
     Clamp,
-    /// Negative and greater numbers all become `last`, which then stands for "outside".
+    /// Negative and greater numbers become `last`, which then means "outside".
     Last,
 }
 
-/// An integer or a truth value that a lookup computes.
+/// An integer or predicate that a lookup computes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Number {
-    /// Its type; what does not fit wraps around.
+    /// The type; results wrap around.
     pub integer: Integer,
-    /// What it is.
+    /// The expression.
     pub of: LookupExpr,
 }
 
 /// The type of a [`Number`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Integer {
-    /// 8, 16, 32 or 64; 1 for a truth value, which takes a byte in memory.
+    /// The width in bits: 8, 16, 32 or 64; 1 for a predicate, which takes a byte in memory.
     pub bits: u32,
-    /// Whether it has a sign.
+    /// True if it is signed.
     pub is_signed: bool,
 }
 
-/// What a [`Number`] is; operands are numbers of the same lookup, by their places.
+/// The expression of a [`Number`]. Operands are numbers of the lookup, by their places in the list.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LookupExpr {
-    /// A number that a source holds.
+    /// A number in a source.
     Load {
-        /// The source, by its number; no case reads it.
+        /// The number of the source; no case reads it.
         source: usize,
-        /// Which unit of it, of as many bits as the number has in memory.
+        /// The unit of the source, counted in numbers of this width.
         at: Affine,
     },
-    /// A form, which is not negative.
+    /// A form of the position, not negative.
     Index(Affine),
-    /// A number.
+    /// A constant.
     Constant(i128),
-    /// Another number in this one's type; as a truth value, whether it is other than 0.
+    /// Another number converted to this type; as a predicate, true if it is not 0.
     Convert(usize),
-    /// The second number where the first is true, else the third.
+    /// The second number if the first is true, otherwise the third.
     Select(usize, usize, usize),
     /// An operation on two numbers of one type.
     Binary(Operator, usize, usize),
@@ -83,9 +84,9 @@ pub enum LookupExpr {
 /// An operation on two integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operator {
-    /// Of bits.
+    /// Bitwise and.
     And,
-    /// Of bits.
+    /// Bitwise or.
     Or,
     /// The sum.
     Add,
@@ -93,30 +94,30 @@ pub enum Operator {
     Subtract,
     /// The product.
     Multiply,
-    /// The quotient, cut; by 0 it is -1.
+    /// The quotient, truncated; division by 0 gives -1.
     Divide,
-    /// What division leaves, with the sign of the first; by 0 it leaves the first.
+    /// The remainder, with the sign of the dividend; division by 0 gives the dividend.
     Remainder,
     /// The lesser.
     Minimum,
     /// The greater.
     Maximum,
-    /// Whether both are the same.
+    /// True if both are equal.
     Equal,
-    /// Whether they differ.
+    /// True if they differ.
     NotEqual,
-    /// Whether the first is not less.
+    /// True if the first is greater or equal.
     GreaterEqual,
-    /// Whether the first is greater.
+    /// True if the first is greater.
     Greater,
-    /// Whether the first is not greater.
+    /// True if the first is less or equal.
     LessEqual,
-    /// Whether the first is less.
+    /// True if the first is less.
     Less,
 }
 
 impl Operator {
-    /// The result, before it wraps around.
+    /// Computes the result, before it wraps around.
     #[must_use]
     pub fn of(self, a: i128, b: i128) -> i128 {
         match self {
@@ -138,7 +139,8 @@ impl Operator {
         }
     }
 
-    /// The operator in WGSL; that of a function comes as its name.
+    /// Returns the sign of the operator, or its name for a function. Nests print it, and WGSL
+    /// writes integer operators in this way too.
     pub(crate) fn symbol(self) -> &'static str {
         match self {
             Self::And => "&",
@@ -161,16 +163,16 @@ impl Operator {
 }
 
 impl Integer {
-    /// A truth value.
+    /// The type of predicates.
     pub const PRED: Self = Self { bits: 1, is_signed: false };
 
-    /// Bits of it in memory.
+    /// Returns the width in memory, in bits.
     #[must_use]
     pub fn bits_in_memory(self) -> u32 {
         self.bits.max(8)
     }
 
-    /// A number as one of this type.
+    /// Wraps a number around to this type.
     #[must_use]
     pub fn wrap(self, number: i128) -> i128 {
         let unused = 128 - self.bits;
@@ -181,7 +183,7 @@ impl Integer {
         }
     }
 
-    /// The number in a unit of an image.
+    /// Loads the number at a unit of an image.
     fn load(self, image: &[u8], at: i64) -> i128 {
         let bytes = (self.bits_in_memory() / 8) as usize;
         let at = usize::try_from(at).unwrap_or(usize::MAX).saturating_mul(bytes);
@@ -191,7 +193,7 @@ impl Integer {
 }
 
 impl Lookup {
-    /// The forms of its numbers.
+    /// Returns the forms of its numbers.
     pub fn forms(&self) -> impl Iterator<Item = &Affine> {
         self.numbers.iter().filter_map(|number| match &number.of {
             LookupExpr::Load { at: form, .. } | LookupExpr::Index(form) => Some(form),
@@ -206,13 +208,13 @@ impl Lookup {
         })
     }
 
-    /// Whether it is one number for the whole nest.
+    /// Returns true if it is the same number for all positions.
     #[must_use]
     pub fn is_constant(&self) -> bool {
         self.forms().all(|form| form.as_constant().is_some())
     }
 
-    /// The sources that it loads from, with the bits of a number there.
+    /// Returns the sources that it loads from, with the width of the numbers there in bits.
     pub(crate) fn loads(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         self.numbers.iter().filter_map(|number| match number.of {
             LookupExpr::Load { source, .. } => Some((source, number.integer.bits_in_memory())),
@@ -220,11 +222,11 @@ impl Lookup {
         })
     }
 
-    /// The value, given the images of the nest's sources and what its forms are.
+    /// Computes the value, given the images of the nest's sources and the values of forms.
     ///
     /// # Panics
     ///
-    /// Where it loads past an image.
+    /// Panics if it loads past an image.
     pub(crate) fn value(&self, images: &[&[u8]], of_form: impl Fn(&Affine) -> i64) -> u64 {
         let mut values: SmallVec<[i128; 8]> = SmallVec::new();
         for Number { integer, of } in &self.numbers {
@@ -277,7 +279,7 @@ impl fmt::Display for Number {
     }
 }
 
-/// What it is, on one line where one number says all; the numbers below it.
+/// Writes it on one line if it has one number, otherwise with its numbers on lines of their own.
 impl fmt::Display for Lookup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { numbers, last, out_of_range } = self;
@@ -302,7 +304,7 @@ mod tests {
 
     const S32: Integer = Integer { bits: 32, is_signed: true };
 
-    /// JAX's normalisation of an index into 8 rows.
+    /// Checks JAX's normalisation of an index into 8 rows.
     #[test]
     fn negative_indices_count_from_the_end() {
         let number = |integer, of| Number { integer, of };

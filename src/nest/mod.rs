@@ -1,7 +1,8 @@
 //! The loop nest: [`CopyNest`] and the passes over it.
 //!
-//! [`lower`] reads as their order: [`build`](build::build), [`refine`](refine::refine),
-//! [`coalesce`](coalesce::coalesce), [`widen`](widen::widen). Each keeps the copy's meaning, position by position.
+//! [`lower`] applies the passes in order: [`build`](build::build), [`refine`](refine::refine),
+//! [`coalesce`](coalesce::coalesce), [`widen`](widen::widen). Each preserves the value of every
+//! position.
 
 mod affine;
 mod assembly;
@@ -58,7 +59,8 @@ use crate::{stride::StrideDescriptor, window::Window};
 ///
 /// # Errors
 ///
-/// Where the two sides do not fit the window, the destination's places overlap or interleave, or a size is too large.
+/// Returns an error if the two sides do not fit the window, the destination's places overlap or
+/// interleave, or a size is too large.
 pub fn lower(
     source: &StrideDescriptor,
     destination: &StrideDescriptor,

@@ -8,12 +8,12 @@ use std::ops::Rem;
 /// at one if an access may pass the end of the image.
 pub(crate) const ACCESS_BYTES: u64 = 16;
 
-/// The most elements of an image that a nest counts, and the greatest magnitude of any form over its walk.
+/// The maximum number of elements of an image, and of the magnitude of any form over the walk.
 ///
 /// Sums of a few forms, and of products of extents and strides, then fit 63 bits.
 pub(super) const LIMIT: u64 = 1 << 60;
 
-/// A count of a nest as a signed number.
+/// Converts a count of a nest to a signed number.
 pub(crate) fn signed(n: u64) -> i64 {
     i64::try_from(n).expect("a nest counts at most 2^60 units")
 }

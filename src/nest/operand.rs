@@ -1,11 +1,11 @@
-//! Which of an operation's tensors is meant.
+//! [`Operand`]: names a tensor of an operation.
 
 use std::fmt;
 
 /// One of an operation's tensors: a source, or the destination.
 ///
-/// Relayouts and slices have one source, number 0, which prints as `source`; a source with another number prints
-/// with it.
+/// Relayouts and slices have one source, number 0, which prints as `source`. Other sources print
+/// with their numbers.
 ///
 /// ```
 /// use stridec::nest::Operand;
@@ -15,14 +15,14 @@ use std::fmt;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operand {
-    /// A tensor that is read, by its number.
+    /// A tensor that is read; sources are numbered from 0.
     Source(usize),
     /// The tensor that is written.
     Destination,
 }
 
 impl Operand {
-    /// A source among several, as text: with its number, also where that is 0.
+    /// Returns a source as text with its number, even if that is 0.
     pub(crate) fn numbered(source: usize) -> String {
         format!("source {source}")
     }

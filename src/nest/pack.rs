@@ -1,4 +1,4 @@
-//! Images side by side in one, for kernels that bind fewer buffers than a copy reads.
+//! Packing: several images in one, for kernels that bind fewer buffers than a copy reads.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -9,7 +9,7 @@ use super::{
     refine, widen,
 };
 
-/// Where images of these lengths begin in one that holds them all, and its length, in bytes.
+/// Returns the first byte of each image in the packed image, and its length in bytes.
 fn places(images: impl Iterator<Item = u64>) -> (Vec<u64>, u64) {
     let mut end = 0;
     let place = |bytes: u64| {
@@ -20,7 +20,8 @@ fn places(images: impl Iterator<Item = u64>) -> (Vec<u64>, u64) {
     (images.map(place).collect(), end)
 }
 
-/// The copy that packs images of these lengths: one after the other, each from a multiple of 16 bytes on.
+/// Returns the copy that packs images of these lengths one after another, each at a multiple of 16
+/// bytes.
 pub(crate) fn pack(images: &[u64]) -> CopyNest {
     let (places, bytes) = places(images.iter().copied());
     let at = |place: u64| Affine::constant(-signed(place)).plus(1, &Affine::value(Value::Axis(0)));
@@ -49,13 +50,13 @@ pub(crate) fn pack(images: &[u64]) -> CopyNest {
 }
 
 impl CopyNest {
-    /// Whether lookups read a source, and no case.
+    /// Returns true if lookups read a source, and cases do not.
     pub(crate) fn is_of_numbers(&self, source: usize) -> bool {
         self.loaded_bits(source).is_some()
     }
 
-    /// The same copy where some of its sources, of numbers or of elements alone, come as one image that [`pack`] made.
-    /// It is the last of the sources; the others keep their order.
+    /// Replaces some sources by one image that [`pack`] made; either lookups read all of them, or
+    /// cases do. The packed image becomes the last source; the others keep their order.
     pub(crate) fn with_packed(mut self, packed: &[usize]) -> Self {
         let images = packed.iter().map(|&source| self.sources[source].bytes);
         let (places, bytes) = places(images);
@@ -96,8 +97,8 @@ impl CopyNest {
         self
     }
 
-    /// The last unit that is read of a packed image, in units of `bits`; with the bits of a unit of each source in it, and
-    /// where it begins.
+    /// Returns the last unit of a packed image that is read, in units of `bits`. `own_bits` and
+    /// `places` are the widths of units and the first bytes of the sources in it.
     fn last_packed(
         &self,
         bits: u32,

@@ -1,4 +1,4 @@
-//! A run of a copy as a copy of its own, which reads its source from packed rows.
+//! [`Part`]: a run of the destination as a copy of its own, which reads packed rows of the source.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -7,53 +7,56 @@ use super::{
     widen,
 };
 
-/// Rows of the source shorter than this, in bytes, are packed only where that leaves most of the source out.
+/// The length of a short row, in bytes. Short rows are packed only if that leaves out most of the
+/// source.
 const SHORT_ROW: u64 = 64;
 
-/// Short rows are packed where they take this many times fewer bytes than the span of the source that they lie in.
+/// The factor by which packing short rows must shrink the span of the source that they lie in.
 const WORTH: u64 = 8;
 
 /// A run of a copy's destination, with the rows of the source that it reads, as a copy of its own.
 ///
-/// The nest copies from one image to another: the source is the rows, packed; the destination is the run.
+/// The nest copies the packed rows to the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The copy from the packed rows to the run.
     pub nest: CopyNest,
     /// The rows of the whole source.
     pub rows: Rows,
-    /// Bits of the whole destination before the run.
+    /// The offset of the run in the destination, in bits.
     pub destination_bit: u64,
 }
 
-/// Rows of an image that are packed, each after the other.
+/// Rows of an image that are packed one after another.
 ///
-/// Row `n` is [`bits`](Self::bits) bits of the image from [`first_bit`](Self::first_bit), and byte `n · pitch` of what is
-/// packed is its first. A row may reach past either end of the image: what lies there is never read.
+/// Row `n` is [`bits`](Self::bits) bits of the image from [`first_bit`](Self::first_bit) on; its
+/// copy begins at byte `n · pitch` of the packed rows. A row may extend past either end of the
+/// image; that part is never read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rows {
-    /// Bits of a row.
+    /// The length of a row, in bits.
     pub bits: u64,
-    /// Bytes from one packed row to the next.
+    /// The distance between packed rows, in bytes.
     pub pitch: u64,
     first: i64,
-    /// Counts and steps in bits, the slowest first.
+    /// The counts and the steps in bits of the loops over rows, outermost first.
     loops: SmallVec<[(u64, i64); 4]>,
 }
 
 impl Rows {
-    /// No rows.
+    /// Returns an empty set of rows.
     fn none() -> Self {
         Self { bits: 0, pitch: 0, first: 0, loops: smallvec![(0, 0)] }
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.loops.iter().map(|&(count, _)| count).product()
     }
 
-    /// The first bit of a row in the image; below 0 where it reaches past the image's start.
+    /// Returns the first bit of a row in the image; negative if the row extends past the image's
+    /// start.
     #[must_use]
     pub fn first_bit(&self, row: u64) -> i64 {
         let mut rest = row;
@@ -65,9 +68,10 @@ impl Rows {
     }
 }
 
-/// The part of `nest` whose axes run over `ranges`, first position and count of each; these make one run of the walk.
+/// Returns the part of `nest` whose axes run over `ranges`, each a first position and a count,
+/// which make one run of the walk.
 ///
-/// `None` where the rows would pack to more than `max_source_bytes`.
+/// Returns `None` if the packed rows would exceed `max_source_bytes`.
 pub(super) fn part(nest: &CopyNest, ranges: &[(u64, u64)], max_source_bytes: u64) -> Option<Part> {
     let (own, first) = restricted(nest, ranges);
     let mut own = coalesce(refine(own));
@@ -76,16 +80,17 @@ pub(super) fn part(nest: &CopyNest, ranges: &[(u64, u64)], max_source_bytes: u64
     Some(Part { nest: widen(coalesce(refine(own))), rows, destination_bit })
 }
 
-/// The slab of `nest` over these ranges, which reads the whole source, and the bits of the destination before it.
+/// Returns the part of `nest` over these ranges, which reads the whole source, and its offset in
+/// the destination in bits.
 pub(super) fn slab(nest: &CopyNest, ranges: &[(u64, u64)]) -> (CopyNest, u64) {
     let (own, first) = restricted(nest, ranges);
     (widen(coalesce(refine(own))), first * u64::from(nest.dst_bits))
 }
 
-/// The nest over these ranges, and the first unit of the destination that it writes.
+/// Returns the nest over these ranges, and the first unit of the destination that it writes.
 ///
-/// Its source is still the whole one. Constants are taken out of quotients and guards where they can be, so that parts of
-/// one form differ in the source's offset alone.
+/// It reads the whole source. Constants are removed from quotients and guards if possible, so that
+/// parts of one form differ only in the source's offset.
 fn restricted(nest: &CopyNest, ranges: &[(u64, u64)]) -> (CopyNest, u64) {
     let mut own = nest.clone();
     let mut first = 0;
@@ -122,7 +127,8 @@ fn restricted(nest: &CopyNest, ranges: &[(u64, u64)]) -> (CopyNest, u64) {
     (own, start.unsigned_abs())
 }
 
-/// Writes a guard with the least numbers that decide the same within these bounds.
+/// Replaces a guard by one with the smallest constants that decides in the same way inside these
+/// bounds.
 fn simplify(guard: &mut Guard, bounds: &Bounds) {
     let (low, high) = bounds.of(&guard.of);
     let end = signed(guard.extent);
@@ -136,11 +142,11 @@ fn simplify(guard: &mut Guard, bounds: &Bounds) {
     }
 }
 
-/// Makes the nest read packed rows in the place of the whole source, and returns the rows; `None` where they would pack
-/// to more than `max_bytes`.
+/// Makes the nest read packed rows instead of the whole source, and returns the rows; `None` if
+/// they would exceed `max_bytes`.
 ///
-/// The source's offset is a sum over axes and quotients. Those of the greatest weights number the rows, the rest walk
-/// inside a row. As few as possible number rows, so that rows are long.
+/// The source's offset is a sum over axes and quotients. The terms of the greatest weights number
+/// the rows; the others move inside a row. Few terms number rows, so that rows are long.
 fn pack(nest: &mut CopyNest, max_bytes: u64) -> Option<Rows> {
     let Some(bounds) = Bounds::of_reading(nest) else {
         nest.set_src(Affine::default());
@@ -157,7 +163,7 @@ fn pack(nest: &mut CopyNest, max_bytes: u64) -> Option<Rows> {
     let (outer_terms, pitch) = row_shape(&moving, bits, max_bytes)?;
     let (outer, inner) = moving.split_at(outer_terms);
     let length = u64::try_from(span(inner)).ok()?;
-    // The lowest unit of a row, counted from where the row's outer terms lead.
+    // The lowest unit of a row, relative to the offset of its outer terms.
     let lowest: i64 = inner.iter().map(Moving::lowest).sum();
     let still: i64 = nest
         .src()
@@ -168,7 +174,8 @@ fn pack(nest: &mut CopyNest, max_bytes: u64) -> Option<Rows> {
         .sum();
     let first_row: i64 = outer.iter().map(|moving| moving.weight * moving.low).sum();
     let first = nest.src().offset() + still + lowest + first_row;
-    // Overflow here means that the bounds are wider than what is read: a part of fewer positions has narrower ones.
+    // An overflow here means that the bounds are wider than the units that are read; a part with
+    // fewer positions has narrower ones.
     let in_bits = |units: i64| units.checked_mul(signed(bits));
     let loops = outer.iter().map(|moving| Some((moving.count, in_bits(moving.weight)?)));
     let loops = loops.collect::<Option<_>>()?;
@@ -194,8 +201,8 @@ fn pack(nest: &mut CopyNest, max_bytes: u64) -> Option<Rows> {
     Some(rows)
 }
 
-/// The terms of the source's offset that take more than one value where the nest reads, those of the greatest weight
-/// first.
+/// Returns the terms of the source's offset that take several values at the positions that read,
+/// the greatest weight first.
 fn moving_terms(src: &Affine, bounds: &Bounds) -> SmallVec<[Moving; 8]> {
     let mut moving: SmallVec<[Moving; 8]> = src
         .terms()
@@ -210,17 +217,17 @@ fn moving_terms(src: &Affine, bounds: &Bounds) -> SmallVec<[Moving; 8]> {
     moving
 }
 
-/// How many terms number the rows, and the bytes from one packed row to the next.
+/// Returns the number of terms that number rows, and the distance between packed rows in bytes.
 ///
-/// The fewest terms with which the rows pack to at most `max_bytes`, and with which rows are not short, unless packing
-/// leaves most of the source out.
+/// This is the least number of terms with which the packed rows fit `max_bytes` and are not short,
+/// unless packing leaves out most of the source.
 fn row_shape(moving: &[Moving], bits: u64, max_bytes: u64) -> Option<(usize, u64)> {
     let contiguous = span(moving) * u128::from(bits) / 8;
     (0..=moving.len()).find_map(|outer_terms| {
         let (outer, inner) = moving.split_at(outer_terms);
         let row = u64::try_from((span(inner) * u128::from(bits)).div_ceil(8)).ok()?;
-        // Rows start where loads of several units may, unless that would make them much longer. A row of wider units is
-        // a multiple of them already.
+        // Align rows for loads of several units, unless that makes them much longer. A row of wider
+        // units is already a multiple.
         let align = if row < SHORT_ROW { 4 } else { 16 };
         let pitch = row.next_multiple_of(align);
         let packed = outer
@@ -233,7 +240,7 @@ fn row_shape(moving: &[Moving], bits: u64, max_bytes: u64) -> Option<(usize, u64
     })
 }
 
-/// Units from the lowest to the highest that these terms lead to.
+/// Returns the number of units from the lowest to the highest offset of these terms.
 fn span(terms: &[Moving]) -> u128 {
     let steps =
         |moving: &Moving| u128::from(moving.weight.unsigned_abs()) * u128::from(moving.count - 1);
@@ -244,13 +251,13 @@ fn span(terms: &[Moving]) -> u128 {
 struct Moving {
     value: Value,
     weight: i64,
-    /// The least value where the nest reads, and how many values there are.
+    /// The least value at the positions that read, and the number of values.
     low: i64,
     count: u64,
 }
 
 impl Moving {
-    /// The least that it adds to the offset.
+    /// Returns the least contribution to the offset.
     fn lowest(&self) -> i64 {
         (self.weight * self.low).min(self.weight * (self.low + signed(self.count) - 1))
     }

@@ -1,15 +1,16 @@
-//! Where the elements of one tensor lie, in a form that two tensors can be compared by.
+//! [`places`]: the places of a tensor's elements, in a form that can be compared.
 
 use super::{CopyNest, LastRead, NestError, build, coalesce, refine};
 use crate::{stride::StrideDescriptor, window::Window};
 
-/// Where each element lies, as a nest over the elements in row-major order.
+/// Returns the place of each element, as a nest over the elements in row-major order.
 ///
-/// Element types, widths and fills are left out: tensors of equal nests have their elements at equal places.
+/// Element types, widths and padding values are ignored: if two tensors have equal nests, their
+/// elements lie at equal places.
 ///
 /// # Errors
 ///
-/// Where the tensor has more elements than a nest counts.
+/// Returns an error if the tensor has more elements than a nest counts.
 pub(crate) fn places(tensor: &StrideDescriptor) -> Result<CopyNest, NestError> {
     let dense = tensor.dense();
     let nest = build(&tensor.without_prefix(), &dense, &Window::identity(tensor.sizes()))?;

@@ -1,4 +1,4 @@
-//! The second pass, [`refine`]: axes are split where the source's tiles nest in them.
+//! The second pass, [`refine`]: splits axes at the source's tiles.
 
 use smallvec::SmallVec;
 
@@ -7,17 +7,19 @@ use super::{
     numbers::{gcd, signed},
 };
 
-/// Splits axes where the source's tiles nest in them, so that quotients become axes; drops guards that always hold.
+/// Splits axes at the source's tiles, so that quotients become axes, and drops guards that always
+/// hold.
 ///
-/// Each round replaces the quotients that are affine, takes common factors out of quotients and guards, and then splits
-/// the first axis that stands in the way of another one. A tile of 8 on an axis of 24 becomes axes of 3 and 8; a tile of
-/// 128 on an axis of 300 keeps its quotient, but by 32 over an axis of 75, with an axis of 4 inside that it leaves
-/// alone. What the nest copies stays the same, position by position.
+/// Each round replaces the quotients that are affine, takes common factors out of quotients and
+/// guards, and splits the first axis that keeps a quotient from being affine. A tile of 8 on an
+/// axis of 24 becomes axes of 3 and 8. A tile of 128 on an axis of 300 keeps its quotient, but by
+/// 32 over an axis of 75, next to an inner axis of 4 that the quotient does not contain. The value
+/// of every position is unchanged.
 #[must_use]
 pub fn refine(mut nest: CopyNest) -> CopyNest {
     loop {
         while replace_quotient(&mut nest) {}
-        // A reduced quotient is the same number.
+        // The reduced quotient has an equal value.
         let bounds = Bounds::of_guarded(&nest);
         for quotient in &mut nest.quotients {
             *quotient = reduced(quotient, &bounds);
@@ -38,7 +40,7 @@ pub fn refine(mut nest: CopyNest) -> CopyNest {
     nest
 }
 
-/// Replaces one quotient that is affine by what it equals.
+/// Replaces one affine quotient by its form; returns true if there was one.
 fn replace_quotient(nest: &mut CopyNest) -> bool {
     let bounds = Bounds::of_guarded(nest);
     let affine = nest.quotients.iter().enumerate().find_map(|(number, Quotient { of, by })| {
@@ -52,7 +54,7 @@ fn replace_quotient(nest: &mut CopyNest) -> bool {
     true
 }
 
-/// Removes a quotient that nothing refers to any more.
+/// Removes a quotient that no form contains.
 fn remove_quotient(nest: &mut CopyNest, number: usize) {
     nest.quotients.remove(number);
     nest.map(|form| {
@@ -71,7 +73,7 @@ fn drop_unused_quotients(nest: &mut CopyNest) {
     }
 }
 
-/// Drops cases that ask all that an earlier one asks: it applies wherever they would.
+/// Drops cases that have all guards of an earlier case, which applies first.
 fn drop_unreachable_cases(nest: &mut CopyNest) {
     for number in (1..nest.cases.len()).rev() {
         let (earlier, rest) = nest.cases.split_at(number);
@@ -81,7 +83,8 @@ fn drop_unreachable_cases(nest: &mut CopyNest) {
     }
 }
 
-/// `⌊of / by⌋` with the greatest common factor taken out: `⌊⌊of / g⌋ / (by / g)⌋`.
+/// Returns a quotient without the greatest common factor of dividend and divisor: `⌊⌊of / g⌋ / (by
+/// / g)⌋`.
 fn reduced(quotient: &Quotient, bounds: &Bounds) -> Quotient {
     let Quotient { of, by } = quotient;
     let mut weights: SmallVec<[i64; 8]> =
@@ -100,10 +103,11 @@ fn reduced(quotient: &Quotient, bounds: &Bounds) -> Quotient {
     quotient.clone()
 }
 
-/// The first axis of a quotient that is too long to fall out of it, and the inner extent to split it at.
+/// Returns the first axis that is too long to vanish from a quotient, and the inner extent to split
+/// it at.
 ///
-/// From the greatest weight down, an axis of weight `w` ought to stay below the greatest common divisor of the divisor
-/// and of all greater weights: then it vanishes from the quotient.
+/// In order of falling weight, an axis of weight `w` vanishes from the quotient if its part stays
+/// below the greatest common divisor of the divisor and all greater weights.
 fn split_point(nest: &CopyNest, number: usize) -> Option<(usize, u64)> {
     let Quotient { of, by } = &nest.quotients[number];
     let mut terms: SmallVec<[(Value, i64); 8]> = of.terms().into();
@@ -125,7 +129,8 @@ fn split_point(nest: &CopyNest, number: usize) -> Option<(usize, u64)> {
     None
 }
 
-/// Splits an axis into an outer one and an inner one of `inner` steps; the last outer step may pass the end.
+/// Splits an axis into an outer one and an inner one of `inner` steps; the last outer step may
+/// exceed the extent.
 fn split(nest: &mut CopyNest, axis: usize, inner: u64) {
     nest.extents[axis] = nest.extents[axis].div_ceil(inner);
     nest.extents.insert(axis + 1, inner);
@@ -144,10 +149,10 @@ fn split(nest: &mut CopyNest, axis: usize, inner: u64) {
     });
 }
 
-/// Splits `inner` steps off an axis as an axis of their own that no quotient and no guard depends on.
+/// Splits an inner axis of `inner` steps off an axis, if no quotient and no guard depends on it.
 ///
-/// `None` where the extent is no multiple of `inner`, or a quotient or guard changes inside those steps. The new axis is
-/// `axis + 1`; what the nest copies stays the same, position by position.
+/// Returns `None` if the extent is not a multiple of `inner`, or a quotient or guard changes inside
+/// those steps. The new axis is `axis + 1`. The value of every position is unchanged.
 #[must_use]
 pub fn split_off(nest: &CopyNest, axis: usize, inner: u64) -> Option<CopyNest> {
     if inner == 0 || !nest.extents[axis].is_multiple_of(inner) {
@@ -160,11 +165,12 @@ pub fn split_off(nest: &CopyNest, axis: usize, inner: u64) -> Option<CopyNest> {
     guards.all(|guard| guard.of.weight(steps) == 0).then_some(halves)
 }
 
-/// Cuts an axis into tiles of `inner` steps: `axis` counts the tiles, the new `axis + 1` the steps inside one.
+/// Cuts an axis into tiles of `inner` steps: `axis` counts the tiles, the new `axis + 1` the steps
+/// in a tile.
 ///
-/// No quotient and no lookup depends on the steps, else it is `None`, and the nest means nothing. Guards do only where they
-/// change inside a tile. The last tile passes the end of an axis that is no multiple of `inner`: the forms mean something
-/// up to there.
+/// Returns `None` if a quotient or a lookup depends on the steps in a tile, and the nest is then
+/// invalid. Guards may depend on them if they change inside a tile. The last tile may exceed the
+/// extent; the forms are valid up to its end.
 pub(crate) fn tile(halves: &mut CopyNest, axis: usize, inner: u64) -> Option<()> {
     split(halves, axis, inner);
     let moves = |form: &Affine| form.weight(Value::Axis(axis + 1)) != 0;
@@ -175,8 +181,8 @@ pub(crate) fn tile(halves: &mut CopyNest, axis: usize, inner: u64) -> Option<()>
         return Some(());
     }
     let steps = Value::Axis(axis + 1);
-    // `of / by` and `of < extent` are the same of ⌊of / g⌋, where g divides them; for g of `weight · inner` the steps
-    // are below one.
+    // `of / by` and `of < extent` depend only on ⌊of / g⌋ if g divides `by` and `extent`. With g =
+    // `weight · inner` the steps in a tile add less than 1.
     let bounds = Bounds::of_guarded(halves);
     let without_steps = |of: &Affine, bound: u64| {
         let group = of.weight(steps).unsigned_abs() * inner;
@@ -186,7 +192,7 @@ pub(crate) fn tile(halves: &mut CopyNest, axis: usize, inner: u64) -> Option<()>
         let of = of.divide(signed(group), |value| bounds.of_value(value))?;
         bound.is_multiple_of(group).then(|| (of, bound / group))
     };
-    // A quotient whose dividend has lost its steps is the same number, so that the bounds stay true.
+    // A quotient without the steps has an equal value, so that the bounds stay valid.
     for Quotient { of, by } in &mut halves.quotients {
         (*of, *by) = without_steps(of, *by)?;
     }

@@ -9,20 +9,22 @@ use super::{
     part::{part, slab},
 };
 
-/// The fewest bytes that parts are cut to: a unit of 16 on each side fits with room to spare.
+/// The least size limit of a part, in bytes: a unit of 16 bytes on each side fits easily.
 const MIN_BYTES: u64 = 64;
 
-/// Cuts a copy into parts whose images have at most `max_bytes` each, or 64 where that is more: the runs of the parts,
-/// in order, are the destination, whole and without overlap.
+/// Cuts a copy into parts whose images have at most `max_bytes` bytes each, but at least 64. The
+/// runs of the parts, in order, are the whole destination, without overlap.
 ///
-/// `accept` has the last word on each part: what it refuses is cut further, and what it makes of the others comes with
-/// them. A part of one position that it refuses ends the copy with its error.
+/// `accept` decides on each part: a part that it refuses is cut further, and its result for the
+/// others is returned with them. If it refuses a part of one position, the iterator ends with its
+/// error.
 ///
-/// A run follows the walk: some outer axes stand still, one covers a range, those inside it run in full. In a transpose
-/// every run reads from all over the source; there a part's rows are short pieces of all the source's rows, so that the
-/// source is read about once in all. Most parts have one form and, where nothing else tells them apart, equal nests.
+/// A run follows the walk: outer axes are fixed, one axis covers a range, and inner axes run in
+/// full. In a transpose every run reads from all over the source; the rows of a part are then short
+/// pieces of all the source's rows, so that the source is read about once in total. Most parts have
+/// one form, and many have equal nests.
 ///
-/// 60 GiB of `u8` transposed, 245,760 by 262,144, in parts of 64 MiB:
+/// A transpose of 60 GiB of `u8`, 245,760 by 262,144, in parts of 64 MiB:
 ///
 /// ```
 /// use stridec::{Operation, nest::split};
@@ -42,9 +44,11 @@ pub fn split<T, E, F: FnMut(&CopyNest) -> Result<T, E>>(
     Split { remaining: Remaining::new(nest), max_bytes: max_bytes.max(MIN_BYTES), accept }
 }
 
-/// Cuts a copy into slabs whose runs of the destination have at most `max_bytes` each, or 64 where that is more.
+/// Cuts a copy into slabs whose runs of the destination have at most `max_bytes` bytes each, but at
+/// least 64.
 ///
-/// Each slab reads the whole source; with it comes the number of bits of the destination before its run.
+/// Each slab reads the whole source. It is returned with the offset of its run in the destination,
+/// in bits.
 pub fn slabs(nest: &CopyNest, max_bytes: u64) -> impl Iterator<Item = (CopyNest, u64)> + '_ {
     let mut remaining = Remaining::new(nest);
     let most = max_bytes.max(MIN_BYTES) * 8 / u64::from(nest.dst_bits);
@@ -67,7 +71,8 @@ impl<T, E, F: FnMut(&CopyNest) -> Result<T, E>> Iterator for Split<'_, F> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let nest = self.remaining.nest;
-        // Half of the bytes, so that the rows it reads, with what lies between them, mostly fit.
+        // Half of the bytes, so that the rows of the source, including the bytes between them,
+        // usually fit.
         let most = self.max_bytes * 4 / u64::from(nest.dst_bits);
         while let Some(positions) = self.remaining.next(most) {
             if let Some(part) = part(nest, &self.remaining.ranges(positions), self.max_bytes) {
@@ -86,7 +91,8 @@ impl<T, E, F: FnMut(&CopyNest) -> Result<T, E>> Iterator for Split<'_, F> {
     }
 }
 
-/// WalkRange of the walk from `first`: `steps` steps along `axis`, the axes inside it in full.
+/// A range of positions of the walk: from `first`, `steps` steps along `axis`, with the inner axes
+/// in full.
 #[derive(Clone, Copy, Debug)]
 struct WalkRange {
     first: u64,
@@ -94,11 +100,11 @@ struct WalkRange {
     steps: u64,
 }
 
-/// What is left of a walk.
+/// The part of a walk that is still to be cut.
 #[derive(Debug)]
 struct Remaining<'a> {
     nest: &'a CopyNest,
-    /// The next positions last.
+    /// The ranges; the next one is the last.
     left: Vec<WalkRange>,
 }
 
@@ -109,7 +115,7 @@ impl<'a> Remaining<'a> {
         Self { nest, left: if nest.dst_units == 0 { vec![] } else { vec![whole] } }
     }
 
-    /// Takes the next positions off, cut down to at most `most` units of the destination.
+    /// Removes and returns the next range, cut to at most `most` units of the destination.
     fn next(&mut self, most: u64) -> Option<WalkRange> {
         loop {
             let positions = self.left.pop()?;
@@ -124,7 +130,8 @@ impl<'a> Remaining<'a> {
         }
     }
 
-    /// The positions without the pieces of `steps` steps that lie before the destination, however many they are.
+    /// Removes the pieces of `steps` steps before the start of the destination, without a loop over
+    /// them.
     fn without_start(&self, positions: WalkRange, steps: u64) -> WalkRange {
         let inner = self.inner(positions.axis);
         let before = self.nest.dst_base.unsigned_abs().saturating_sub(positions.first) / inner;
@@ -136,29 +143,29 @@ impl<'a> Remaining<'a> {
         }
     }
 
-    /// About `steps` steps along an axis, such that blocks divide them.
+    /// Returns about `steps` steps along an axis, such that blocks divide them.
     fn even(&self, axis: usize, steps: u64) -> u64 {
         even(steps.max(1), self.inner(axis) * u64::from(self.nest.dst_bits))
     }
 
-    /// WalkRange of one step along an axis.
+    /// Returns the number of positions in one step along an axis.
     fn inner(&self, axis: usize) -> u64 {
         self.nest.extents[axis + 1..].iter().product()
     }
 
-    /// WalkRange of a positions.
+    /// Returns the number of positions in a range.
     fn positions(&self, positions: WalkRange) -> u64 {
         positions.steps * self.inner(positions.axis)
     }
 
-    /// Units of the destination that lie in a positions.
+    /// Returns the number of units of the destination in a range.
     fn units(&self, positions: WalkRange) -> u64 {
         let base = self.nest.dst_base.unsigned_abs();
         let end = positions.first + self.positions(positions);
         end.min(base + self.nest.dst_units).saturating_sub(positions.first.max(base))
     }
 
-    /// First position and count of each axis.
+    /// Returns the first position and the count of each axis.
     fn ranges(&self, positions: WalkRange) -> SmallVec<[(u64, u64); 8]> {
         let mut inner = self.nest.positions();
         let mut rest = positions.first;
@@ -175,7 +182,8 @@ impl<'a> Remaining<'a> {
         self.nest.extents.iter().enumerate().map(range).collect()
     }
 
-    /// Puts a positions back in two: about `steps` steps, and the rest; one of a single step in steps of the next axis.
+    /// Cuts a range in two and puts both back: about `steps` steps, and the rest. A range of one
+    /// step is cut along the next axis.
     fn cut(&mut self, mut positions: WalkRange, steps: u64) {
         if positions.steps == 1 && positions.axis + 1 < self.nest.extents.len() {
             positions.axis += 1;
@@ -192,8 +200,8 @@ impl<'a> Remaining<'a> {
     }
 }
 
-/// At most `steps` steps of `bits` bits each: a multiple of 16 of them and of 256 bytes in all where that can be, so
-/// that blocks divide them; else a power of two.
+/// Returns at most `steps` steps of `bits` bits each: a multiple of 16 steps and of 256 bytes if
+/// possible, so that blocks divide them; otherwise a power of two.
 fn even(steps: u64, bits: u64) -> u64 {
     let whole = (2048 >> bits.trailing_zeros().min(11)).max(16);
     if steps >= whole { steps - steps % whole } else { 1 << steps.ilog2() }

@@ -8,18 +8,19 @@ use super::{
 };
 use crate::stride::{Axis, Coordinate, Coordinates, StrideDescriptor, Undo};
 
-/// Images up to this many elements are marked place by place to tell overlap from interleaving.
+/// The largest image, in elements, whose places are marked one by one to tell overlap from
+/// interleaving.
 const MARK_LIMIT: u64 = 1 << 18;
 
-/// Every place of an image, and which element fills it.
+/// A walk over all places of an image, with the index of the element at each.
 pub(super) struct Walk {
-    /// Extents of the walk's axes, outermost first.
+    /// The extents of the walk's axes, outermost first.
     pub(super) extents: SmallVec<[u64; 8]>,
-    /// Quotients where strides, or a fold, do not divide evenly.
+    /// Quotients, which are needed if strides or a fold do not divide evenly.
     pub(super) quotients: Vec<Quotient>,
-    /// What must hold for the place to be filled by an element, and what it is otherwise.
+    /// The guards that hold at places with an element, with the kind of place if they fail.
     pub(super) guards: Vec<(Guard, Unfilled)>,
-    /// What is added to a walk position to give the image's element.
+    /// The element of the image at position 0, which is at most 0.
     pub(super) dst_base: i64,
     /// The logical index of the position.
     pub(super) index: Coordinates<Affine>,
@@ -28,14 +29,15 @@ pub(super) struct Walk {
 /// A place of the destination that no element fills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unfilled {
-    /// A gap between elements, a tile's padding, a tail, a prefix: it takes zero, also where it would be padding too.
+    /// A gap between elements, a tile's padding, a tail or a prefix: zero, even if it is padding
+    /// too.
     Gap,
-    /// A place of `padded_dimensions` past the elements: it takes the padding value.
+    /// A place of `padded_dimensions` past the elements: the padding value.
     Padding,
 }
 
 impl Walk {
-    /// Adds a quotient and returns its value; a quotient that is always 0 needs none.
+    /// Adds a quotient and returns its value; a divisor of 1 needs none.
     pub(super) fn quotient(&mut self, of: &Affine, by: u64) -> Affine {
         if by == 1 {
             return of.clone();
@@ -55,11 +57,11 @@ impl Walk {
     }
 }
 
-/// Walks an image of `elements` elements whose element at index 0 lies at `base`.
+/// Walks an image of `elements` elements in which the element at index 0 lies at `base`.
 ///
-/// The digits of a position are found greedily, from the greatest stride to the smallest: each axis whose stride divides
-/// the one before it is an axis of the walk, with positions past its extent where there is a gap. From the first that does
-/// not divide, one axis covers the rest, and quotients find the digits.
+/// The digits of a position are found greedily, in order of falling stride. An axis whose stride
+/// divides the previous one is an axis of the walk; its positions past the extent are gaps. From
+/// the first stride that does not divide, one axis covers the rest, and quotients give the digits.
 pub(super) fn walk(
     descriptor: &StrideDescriptor,
     base: u64,
@@ -116,7 +118,7 @@ pub(super) fn walk(
         walk.index[coordinate] = digit;
         (skipped, block) = (0, stride);
     }
-    // What is left of the position between two neighbours of the innermost axis.
+    // The rest of the position, between two neighbours on the innermost axis.
     if block > 1 {
         let rest = match inside {
             Some(rest) => rest,
@@ -138,7 +140,8 @@ pub(super) fn walk(
     Ok(walk)
 }
 
-/// The index of a position, from its coordinates in memory: the remainder of a partial tile needs a guard.
+/// Computes the index of a position from its coordinates in memory; the remainder of a partial tile
+/// needs a guard.
 impl Undo for Walk {
     type Value = Affine;
     type Error = PastI64;
@@ -169,11 +172,12 @@ impl Undo for Walk {
     }
 }
 
-/// A number of a form passes 2^63-1.
+/// The error of a coefficient that exceeds 2^63-1.
 #[derive(Debug)]
 pub(super) struct PastI64;
 
-/// The axes that move, by falling stride; each stride exceeds the reach of the smaller ones together.
+/// Returns the axes with more than one step, by falling stride; each stride exceeds the combined
+/// reach of the smaller ones.
 fn nested_axes(descriptor: &StrideDescriptor) -> Result<SmallVec<[Axis; 8]>, NestError> {
     if descriptor.physical_elements() == 0 {
         return Ok(smallvec![]);
@@ -203,7 +207,8 @@ fn nested_axes(descriptor: &StrideDescriptor) -> Result<SmallVec<[Axis; 8]>, Nes
     Ok(axes)
 }
 
-/// Whether two elements share a place: by marking each place of a small image, else by pairs of strides.
+/// Returns true if two elements share a place. Small images are marked place by place; for others,
+/// pairs of strides are tested.
 fn overlaps(axes: &[Axis], elements: u64) -> bool {
     let count = axes.iter().try_fold(1_u64, |n, axis| n.checked_mul(axis.extent));
     if count.is_none_or(|count| count > elements) {

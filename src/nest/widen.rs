@@ -1,15 +1,16 @@
-//! The fourth pass, [`widen`]: runs that both sides share become wider units.
+//! The fourth pass, [`widen`]: turns runs that are contiguous on both sides into wider units.
 
 use super::{
     Affine, Bounds, CaseValue, CopyNest, LastRead, Value, coalesce::remove, numbers::ACCESS_BYTES,
     refine::split_off,
 };
 
-/// Makes an inner run that both sides share a wider unit, of up to 16 bytes.
+/// Widens the unit if the innermost runs are contiguous on both sides, to at most 16 bytes.
 ///
-/// Doubles the unit as long as the innermost axis has an even extent and moves every source by one unit, and the pair of
-/// units falls out of everything else: bases, strides, quotients, guards and the length of the destination's image. Bytes
-/// copied stay the same; positions, offsets and fixed bits count wider units.
+/// Doubles the unit repeatedly if the innermost axis has an even extent, moves every source by one
+/// unit, and two divides everything else: bases, strides, quotients, guards and the length of the
+/// destination's image. The copied bytes are unchanged; positions, offsets and fixed bits count
+/// wider units.
 #[must_use]
 pub fn widen(mut nest: CopyNest) -> CopyNest {
     while let Some(wider) = doubled(&nest) {
@@ -18,7 +19,7 @@ pub fn widen(mut nest: CopyNest) -> CopyNest {
     nest
 }
 
-/// The nest with units of twice the bits, where it has one.
+/// Returns the nest with units of twice the width, if possible.
 fn doubled(nest: &CopyNest) -> Option<CopyNest> {
     let inner = nest.extents.len().checked_sub(1)?;
     let fits = nest.src_bits == nest.dst_bits
@@ -44,7 +45,8 @@ fn doubled(nest: &CopyNest) -> Option<CopyNest> {
     wider.dst_base /= 2;
     wider.dst_units /= 2;
     for (number, _) in reads(nest) {
-        // Both units of a pair are read, so that the last pair ends at the last unit or before.
+        // Both units of a pair are read, so the last pair ends at the last unit that is read, or
+        // before it.
         wider.sources[number].last_read = match nest.sources[number].last_read {
             LastRead::Unit(last) => {
                 last.div_ceil(2).checked_sub(1).map_or(LastRead::Nothing, LastRead::Unit)
@@ -56,7 +58,7 @@ fn doubled(nest: &CopyNest) -> Option<CopyNest> {
     Some(wider)
 }
 
-/// The sources that cases read, and where.
+/// Returns the sources that cases read, with their forms.
 fn reads(nest: &CopyNest) -> impl Iterator<Item = (usize, &Affine)> {
     nest.cases.iter().filter_map(|case| match &case.take {
         CaseValue::Read { source, at } => Some((*source, at)),

@@ -1,4 +1,4 @@
-//! Which element goes where, logically: [`Window`].
+//! [`Window`]: the logical mapping between the elements of source and destination.
 
 mod slice;
 #[allow(clippy::module_inception)]

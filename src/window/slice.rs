@@ -2,10 +2,11 @@
 
 use super::{Window, WindowDimension, WindowError};
 
-/// DirectML's SLICE1 (`DML_SLICE1_OPERATOR_DESC`): a window in each dimension and a stride inside it.
+/// DirectML's SLICE1 (`DML_SLICE1_OPERATOR_DESC`): a window in each dimension and a stride inside
+/// it.
 ///
-/// All lists have one value per dimension of the source, in elements. A negative stride walks back from the window's
-/// last element. On the 4×4 tensor of 1 … 16:
+/// Each list has one value for each dimension of the source, in elements. A negative stride starts
+/// at the window's last element. On the 4×4 tensor of 1 … 16:
 ///
 /// ```
 /// use stridec::window::{Slice, Window};
@@ -18,20 +19,20 @@ use super::{Window, WindowDimension, WindowError};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Slice {
-    /// First index of the window.
+    /// The first index of the window.
     pub window_offsets: Vec<u64>,
-    /// Extent of the window; at least 1.
+    /// The extent of the window; at least 1.
     pub window_sizes: Vec<u64>,
-    /// Step inside the window; not 0.
+    /// The stride inside the window; not 0.
     pub window_strides: Vec<i64>,
-    /// Extents of the output, 1 to the most that the window holds; `None` for the most.
+    /// The extents of the output, from 1 to the most that the window holds; `None` for the most.
     pub output_sizes: Option<Vec<u64>>,
 }
 
 impl Slice {
-    /// A slice whose output is the most that its windows hold.
+    /// Returns a slice whose output is as large as its windows allow.
     ///
-    /// Whether it fits a source, [`Window::slice`] says.
+    /// [`Window::slice`] checks it against a source.
     #[must_use]
     pub fn new(
         window_offsets: impl Into<Vec<u64>>,
@@ -46,10 +47,11 @@ impl Slice {
         }
     }
 
-    /// The most elements that each window holds at its stride: `1 + (size - 1) / |stride|`.
+    /// Returns the number of elements that each window holds at its stride: `1 + (size - 1) /
+    /// |stride|`.
     ///
-    /// DirectML's page divides by the signed stride, which refuses its own second example; the magnitude is meant. A
-    /// dimension whose size or stride is 0 holds none.
+    /// DirectML's page divides by the signed stride, which contradicts its own second example; the
+    /// magnitude is meant. A dimension with size or stride 0 holds none.
     #[must_use]
     pub fn max_copied_elements(&self) -> Vec<u64> {
         self.window_sizes
@@ -68,12 +70,12 @@ fn held(size: u64, stride: i64) -> u64 {
 }
 
 impl Window {
-    /// The window of a SLICE1 over a source of these sizes.
+    /// Returns the window of a SLICE1 over a source of these sizes.
     ///
     /// # Errors
     ///
-    /// Where a list has not one value per dimension, a window is empty or reaches outside, a stride is 0, or an output
-    /// size is 0 or above the most that its window holds.
+    /// Returns an error if a list does not have one value for each dimension, a window is empty or
+    /// exceeds the source, a stride is 0, or an output size is 0 or more than its window holds.
     pub fn slice(sizes: &[u64], slice: &Slice) -> Result<Self, WindowError> {
         let rank = sizes.len();
         let counts = [

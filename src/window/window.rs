@@ -1,13 +1,13 @@
-//! [`Window`]: which index of the source each index of the destination is copied from.
+//! [`Window`]: the source index that each destination index is copied from.
 
 use smallvec::SmallVec;
 
 use crate::{error_kind::ErrorKind, shape::FieldPath};
 
-/// Which index of the source each index of the destination is copied from: a relayout or a slice.
+/// The source index that each index of the destination is copied from: a relayout or a slice.
 ///
-/// Both sides have the same rank. Along each dimension, the destination's index `i` is copied from the source's index
-/// `src_start + i · src_step`: see [`WindowDimension`].
+/// Both sides have the same rank. Along each dimension, the destination's index `i` is copied from
+/// the source's index `src_start + i · src_step`: see [`WindowDimension`].
 ///
 /// ```
 /// use stridec::window::{Slice, Window};
@@ -18,13 +18,13 @@ use crate::{error_kind::ErrorKind, shape::FieldPath};
 /// # Ok::<(), stridec::window::WindowError>(())
 /// ```
 ///
-/// This is the form of one instruction. What is closed under chains of instructions is the linear expression of a nest,
-/// [`Affine`](crate::nest::Affine).
+/// A window describes one instruction. Chains of instructions need the affine expressions of a
+/// nest, [`Affine`](crate::nest::Affine).
 ///
-/// A window is valid by construction: [`identity`](Self::identity) and [`slice`](Self::slice) are the only ways to make
-/// one, and every index that it reads lies within the extents that it was made for. Lowering refuses a window whose
-/// indices pass the extents of the source that it is applied to. The proof of a kernel rests on both, and the fields are
-/// therefore private:
+/// A window is valid by construction: only [`identity`](Self::identity) and [`slice`](Self::slice)
+/// make one, and every index that it reads lies inside the extents that it was made for. Lowering
+/// refuses a window whose indices exceed the source that it is applied to. The proof of a kernel
+/// depends on both, and the fields are therefore private:
 ///
 /// ```compile_fail,E0451
 /// use stridec::window::{Window, WindowDimension};
@@ -46,41 +46,42 @@ pub struct Window {
 /// One dimension of a [`Window`]; all numbers count elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WindowDimension {
-    /// Extent of the destination.
+    /// The extent of the destination.
     pub(super) extent: u64,
     /// The source index that index 0 of the destination is copied from.
     pub(super) src_start: u64,
-    /// The step in the source; a negative one walks back.
+    /// The step in the source; negative if the source is read backwards.
     pub(super) src_step: i64,
 }
 
 impl WindowDimension {
-    /// Extent of the destination.
+    /// Returns the extent of the destination.
     #[must_use]
     pub fn extent(&self) -> u64 {
         self.extent
     }
 
-    /// The source index that index 0 of the destination is copied from.
+    /// Returns the source index that index 0 of the destination is copied from.
     #[must_use]
     pub fn src_start(&self) -> u64 {
         self.src_start
     }
 
-    /// The distance in the source between two neighbouring indices of the destination; never 0, and negative where the
-    /// source is read backwards.
+    /// Returns the distance in the source between two neighbouring indices of the destination;
+    /// never 0, and negative if the source is read backwards.
     #[must_use]
     pub fn src_step(&self) -> i64 {
         self.src_step
     }
 
-    /// The source index that the destination's `index` is copied from; `index` is below the extent.
+    /// Returns the source index that the destination's `index` is copied from; `index` is below the
+    /// extent.
     fn source_index(&self, index: u64) -> u64 {
         let walked = self.src_step.unsigned_abs() * index;
         if self.src_step < 0 { self.src_start - walked } else { self.src_start + walked }
     }
 
-    /// The least and the greatest source index that is read; `None` where the extent is 0 and none is.
+    /// Returns the least and the greatest source index that is read; `None` if the extent is 0.
     pub(crate) fn source_indices(&self) -> Option<(u64, u64)> {
         let (first, last) = (self.src_start, self.source_index(self.extent.checked_sub(1)?));
         Some((first.min(last), first.max(last)))
@@ -88,7 +89,7 @@ impl WindowDimension {
 }
 
 impl Window {
-    /// Every index is copied from itself.
+    /// Returns the window that copies every index from itself.
     #[must_use]
     pub fn identity(sizes: &[u64]) -> Self {
         let dimensions = sizes
@@ -98,18 +99,18 @@ impl Window {
         Self { dimensions }
     }
 
-    /// The dimensions, in the order of the source's and the destination's.
+    /// Returns the dimensions, in the order of the source and the destination.
     #[must_use]
     pub fn dimensions(&self) -> &[WindowDimension] {
         &self.dimensions
     }
 
-    /// Extents of the destination.
+    /// Returns the extents of the destination.
     pub fn sizes(&self) -> impl Iterator<Item = u64> + '_ {
         self.dimensions.iter().map(WindowDimension::extent)
     }
 
-    /// The same operation with one more, minor-most, dimension of `extent` on both sides that is kept as it is.
+    /// Adds an innermost dimension of `extent` on both sides, which is copied as it is.
     #[must_use]
     pub(crate) fn with_inner_dimension(&self, extent: u64) -> Self {
         let mut dimensions = self.dimensions.clone();
@@ -117,7 +118,8 @@ impl Window {
         Self { dimensions }
     }
 
-    /// The source index that the destination's `index` is copied from; `None` where the destination has no such index.
+    /// Returns the source index that the destination's `index` is copied from; `None` if the
+    /// destination has no such index.
     #[must_use]
     pub fn source_index(&self, index: &[u64]) -> Option<Vec<u64>> {
         if index.len() != self.dimensions.len() {
@@ -132,16 +134,16 @@ impl Window {
     }
 }
 
-/// Why an operation is invalid.
+/// An error of making a window.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WindowError {
-    /// A list has not one value per dimension.
+    /// A list that does not have one value for each dimension.
     #[error("{field}: expected {rank} values, one for each dimension of the source, got {given}")]
     Count {
         /// The field.
         field: &'static str,
-        /// Its number of values.
+        /// The number of its values.
         given: usize,
         /// The rank of the source.
         rank: usize,
@@ -153,19 +155,19 @@ pub enum WindowError {
     EmptyWindow {
         /// The dimension.
         dimension: usize,
-        /// The most elements that fit from the offset on.
+        /// The number of elements from the offset on.
         limit: u64,
     },
-    /// A window that reaches past the tensor.
+    /// A window that exceeds the tensor.
     #[error(
         "window_offsets[{dimension}]: expected offset + size to be at most {extent}, the extent of the source, got {offset} + {size}"
     )]
     Outside {
         /// The dimension.
         dimension: usize,
-        /// The offset that was given.
+        /// The given offset.
         offset: u64,
-        /// The size that was given.
+        /// The given size.
         size: u64,
         /// The extent of the source.
         extent: u64,
@@ -176,16 +178,16 @@ pub enum WindowError {
         /// The dimension.
         dimension: usize,
     },
-    /// An output without elements, or with more than the window holds.
+    /// An output without elements, or with more than its window holds.
     #[error(
         "output_sizes[{dimension}]: expected 1 to {limit}, which the window holds at stride {stride}, got {given}"
     )]
     OutputSize {
         /// The dimension.
         dimension: usize,
-        /// The size that was given.
+        /// The given size.
         given: u64,
-        /// The most that the window holds.
+        /// The number of elements that the window holds.
         limit: u64,
         /// The window stride.
         stride: i64,
@@ -193,7 +195,7 @@ pub enum WindowError {
 }
 
 impl WindowError {
-    /// The field that the error is about, with the dimension where it is about one.
+    /// Returns the field that the error is about, with the dimension if it is about one.
     #[must_use]
     pub fn field(&self) -> FieldPath {
         let (name, dimension) = match *self {
@@ -206,7 +208,7 @@ impl WindowError {
         FieldPath::new(name).index(dimension)
     }
 
-    /// What kind of failure it is.
+    /// Returns the kind of failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         ErrorKind::Invalid
