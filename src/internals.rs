@@ -17,3 +17,11 @@ pub use crate::schedule::candidates::in_rounds;
 pub use crate::hlo::limits::{
     MAX_COMPUTATIONS, MAX_INSTRUCTIONS, MAX_LITERAL_BYTES, MAX_MODULE_BYTES,
 };
+
+// `tests/it/passes.rs`, `kernels.rs`, `several_sources.rs` and `extremes.rs` run passes one by one.
+pub use crate::nest::{
+    build::build,
+    coalesce::coalesce,
+    refine::{refine, split_off},
+    widen::widen,
+};

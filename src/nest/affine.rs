@@ -51,8 +51,7 @@ impl Affine {
     }
 
     /// Returns the constant if the form has no other term.
-    #[must_use]
-    pub fn as_constant(&self) -> Option<i64> {
+    pub(crate) fn as_constant(&self) -> Option<i64> {
         self.terms.is_empty().then_some(self.constant)
     }
 

@@ -271,8 +271,7 @@ impl CopyNest {
     }
 
     /// Returns the guards of the first case, which must hold for a position to read.
-    #[must_use]
-    pub fn reading_guards(&self) -> &[Guard] {
+    pub(crate) fn reading_guards(&self) -> &[Guard] {
         self.cases.first().map_or(&[], |case| &case.when)
     }
 

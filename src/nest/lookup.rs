@@ -25,16 +25,16 @@ pub(crate) const MAX_NUMBERS: usize = 64;
 pub struct Lookup {
     /// The numbers that it is computed from, each from earlier ones. The last one is the value,
     /// before it is brought into range.
-    pub numbers: Vec<Number>,
+    pub(crate) numbers: Vec<Number>,
     /// The greatest value.
-    pub last: u64,
+    pub(crate) last: u64,
     /// The treatment of numbers outside `0..=last`.
-    pub out_of_range: OutOfRange,
+    pub(crate) out_of_range: OutOfRange,
 }
 
 /// The treatment of numbers outside `0..=last`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum OutOfRange {
+pub(crate) enum OutOfRange {
     /// Negative numbers become 0 and greater ones `last`.
     Clamp,
     /// Negative and greater numbers become `last`, which then means "outside".
@@ -43,25 +43,25 @@ pub enum OutOfRange {
 
 /// An integer or predicate that a lookup computes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Number {
+pub(crate) struct Number {
     /// The type; results wrap around.
-    pub integer: Integer,
+    pub(crate) integer: Integer,
     /// The expression.
-    pub of: LookupExpr,
+    pub(crate) of: LookupExpr,
 }
 
 /// The type of a [`Number`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Integer {
+pub(crate) struct Integer {
     /// The width in bits: 8, 16, 32 or 64; 1 for a predicate, which takes a byte in memory.
-    pub bits: u32,
+    pub(crate) bits: u32,
     /// True if it is signed.
-    pub is_signed: bool,
+    pub(crate) is_signed: bool,
 }
 
 /// The expression of a [`Number`]. Operands are numbers of the lookup, by their places in the list.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum LookupExpr {
+pub(crate) enum LookupExpr {
     /// A number in a source.
     Load {
         /// The number of the source; no case reads it.
@@ -83,7 +83,7 @@ pub enum LookupExpr {
 
 /// An operation on two integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Operator {
+pub(crate) enum Operator {
     /// Bitwise and.
     And,
     /// Bitwise or.
@@ -118,8 +118,7 @@ pub enum Operator {
 
 impl Operator {
     /// Computes the result, before it wraps around.
-    #[must_use]
-    pub fn of(self, a: i128, b: i128) -> i128 {
+    pub(crate) fn of(self, a: i128, b: i128) -> i128 {
         match self {
             Self::And => a & b,
             Self::Or => a | b,
@@ -164,17 +163,15 @@ impl Operator {
 
 impl Integer {
     /// The type of predicates.
-    pub const PRED: Self = Self { bits: 1, is_signed: false };
+    pub(crate) const PRED: Self = Self { bits: 1, is_signed: false };
 
     /// Returns the width in memory, in bits.
-    #[must_use]
-    pub fn bits_in_memory(self) -> u32 {
+    pub(crate) fn bits_in_memory(self) -> u32 {
         self.bits.max(8)
     }
 
     /// Wraps a number around to this type.
-    #[must_use]
-    pub fn wrap(self, number: i128) -> i128 {
+    pub(crate) fn wrap(self, number: i128) -> i128 {
         let unused = 128 - self.bits;
         match self.is_signed {
             true => number << unused >> unused,
@@ -194,7 +191,7 @@ impl Integer {
 
 impl Lookup {
     /// Returns the forms of its numbers.
-    pub fn forms(&self) -> impl Iterator<Item = &Affine> {
+    pub(crate) fn forms(&self) -> impl Iterator<Item = &Affine> {
         self.numbers.iter().filter_map(|number| match &number.of {
             LookupExpr::Load { at: form, .. } | LookupExpr::Index(form) => Some(form),
             _ => None,

@@ -128,8 +128,7 @@ impl<'m> Ways<'m> {
     }
 
     /// Returns true if the images of the parameters are known.
-    #[must_use]
-    pub fn has_parameters(&self) -> bool {
+    pub(crate) fn has_parameters(&self) -> bool {
         self.images.is_some()
     }
 

@@ -4,6 +4,7 @@
 use stridec::{
     Error, ErrorKind, Operation, Target, Tensor,
     hlo::Module,
+    internals::{build, coalesce, refine},
     nest::{self, CopyNest, PositionValue},
     notation::{DlPack, NumpyArray, PjrtMemoryLayout, memref},
     program::{Program, compile_module},
@@ -157,8 +158,8 @@ fn check_places(random: &mut Random, operation: &Operation) -> bool {
     if destination.elements() == 0 {
         return false;
     }
-    let nest = nest::build(source, destination, operation.window()).unwrap();
-    let nest: CopyNest = nest::coalesce(nest::refine(nest));
+    let nest = build(source, destination, operation.window()).unwrap();
+    let nest: CopyNest = coalesce(refine(nest));
     for _ in 0..8 {
         let index: Vec<u64> = destination
             .sizes()

@@ -2,7 +2,8 @@
 
 use stridec::{
     Kernel, Operation, Tensor,
-    nest::{self, Affine, Case, CaseValue, CopyNest, Guard, Value, coalesce, refine, split, widen},
+    internals::{coalesce, refine, widen},
+    nest::{self, Affine, Case, CaseValue, CopyNest, Guard, Value, split},
     schedule::{Strategy, Target, candidates, schedule},
     shape::ElementType,
     wgsl,

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use stridec::nest::{
-    Affine, CaseValue, CopyNest, PositionValue, Source, Value, build, coalesce, refine, split_off,
-    widen,
+use stridec::{
+    internals::{build, coalesce, refine, split_off, widen},
+    nest::{Affine, CaseValue, CopyNest, PositionValue, Source, Value},
 };
 
 use super::support::{

@@ -2,7 +2,8 @@
 
 use stridec::{
     host,
-    nest::{CopyNest, PositionValue, Source, coalesce, refine, widen},
+    internals::{coalesce, refine, widen},
+    nest::{CopyNest, PositionValue, Source},
 };
 
 use super::support::{nests::arbitrary, random::Random, scope::cases};
