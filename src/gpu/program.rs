@@ -29,18 +29,18 @@ impl Gpu {
         program: &Program,
         parameters: &[&[u8]],
     ) -> Result<Vec<Vec<u8>>, GpuError> {
-        for (number, of) in program.parameters().iter().enumerate() {
+        for (number, parameter) in program.parameters().iter().enumerate() {
             let given = parameters.get(number).map_or(0, |bytes| bytes.len());
-            check::image(Operand::Source(number), given, of.bytes())?;
+            check::image(Operand::Source(number), given, parameter.bytes())?;
         }
-        let own;
+        let compiled;
         let (program, kernels) = if program.kernels().len() == program.steps().len() {
             (program, program.kernels())
         } else {
             let program = program.clone().within_bindings().map_err(GpuError::Program)?;
             let kernels = self.compile_steps(&program)?;
-            own = (program, kernels);
-            (&own.0, &own.1[..])
+            compiled = (program, kernels);
+            (&compiled.0, &compiled.1[..])
         };
         let buffers = self.buffers(program, kernels, &BTreeMap::new())?;
         for (number, bytes) in parameters.iter().enumerate() {
@@ -52,8 +52,8 @@ impl Gpu {
         let encoder = self.encode_steps(program, kernels, &buffers)?;
         let mut encoder = Some(encoder);
         let mut results = Vec::with_capacity(program.results().len());
-        for (number, of) in program.results().iter().enumerate() {
-            let mut bytes = vec![0; usize::try_from(of.bytes()).unwrap_or(usize::MAX)];
+        for (number, result) in program.results().iter().enumerate() {
+            let mut bytes = vec![0; usize::try_from(result.bytes()).unwrap_or(usize::MAX)];
             // The first result that is read submits the kernels; reading an empty one would submit
             // nothing.
             if !bytes.is_empty() {
@@ -99,9 +99,9 @@ impl Gpu {
         }
         let parameters = (0..).map(BufferId::Parameter).zip(parameters);
         let results = (0..).map(BufferId::Result).zip(results);
-        let own: BTreeMap<BufferId, &Buffer> =
+        let given: BTreeMap<BufferId, &Buffer> =
             parameters.chain(results).map(|(value, &buffer)| (value, buffer)).collect();
-        let buffers = self.buffers(program, kernels, &own)?;
+        let buffers = self.buffers(program, kernels, &given)?;
         let encoder = self.encode_steps(program, kernels, &buffers)?;
         let doing = "running the program";
         let submission = scoped(&self.device, doing, || self.queue.submit([encoder.finish()]))?;

@@ -188,8 +188,9 @@ pub(super) fn gather(gather: &Gather, inputs: &Inputs<'_>) -> Result<Shape> {
     ascending(offset, &gather.offset_dims, rank)?;
     let mut window = window.into_iter();
     let extents = (0..rank).map(|dimension| {
-        let of = if gather.offset_dims.contains(&dimension) { window.next() } else { batch.next() };
-        of.expect("as many as there are dimensions")
+        let extent =
+            if gather.offset_dims.contains(&dimension) { window.next() } else { batch.next() };
+        extent.expect("as many as there are dimensions")
     });
     operand.with_extents(extents.collect::<Vec<_>>())
 }
