@@ -47,8 +47,7 @@ enum stridec_status stridec_compile(const uint8_t *request,
 //
 // `response` and `response_length` must come from one call of `stridec_compile` and must not have
 // been freed.
-void stridec_free(uint8_t *response,
-                  size_t response_length);
+void stridec_free(uint8_t *response, size_t response_length);
 
 #ifdef __cplusplus
 }  // extern "C"
