@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use stridec::notation::Kind;
 
-use super::{explain_args::ExplainArgs, list::List, reshard_args::ReshardArgs, target::Limit};
+use super::{
+    explain_args::ExplainArgs, list::NumberList, reshard_args::ReshardArgs, target::Limit,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -148,7 +150,7 @@ pub(super) struct OffsetArgs {
     pub(super) shape: String,
     /// A logical index, one value per dimension ('' at rank 0): prints the element offset
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
-    pub(super) index: Option<List<u64>>,
+    pub(super) index: Option<NumberList<u64>>,
     /// An element offset: prints the index of the element there, or `padding`
     #[arg(long, value_name = "OFFSET", allow_hyphen_values = true)]
     pub(super) linear: Option<u64>,
@@ -214,16 +216,16 @@ pub(super) struct OpFlags {
     pub(super) to: Option<String>,
     /// slice: the first index of the window, one per dimension
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
-    pub(super) offsets: Option<List<u64>>,
+    pub(super) offsets: Option<NumberList<u64>>,
     /// slice: the extents of the window
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
-    pub(super) sizes: Option<List<u64>>,
+    pub(super) sizes: Option<NumberList<u64>>,
     /// slice: the steps inside the window; a negative one walks back from its end
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
-    pub(super) strides: Option<List<i64>>,
+    pub(super) strides: Option<NumberList<i64>>,
     /// slice: the extents of the output; the most that the window holds unless this says fewer
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
-    pub(super) output_sizes: Option<List<u64>>,
+    pub(super) output_sizes: Option<NumberList<u64>>,
     /// The whole operation as a serialized stridec.CompileRequest, in the formats of a SHAPE's @FILE
     #[arg(
         long = "op",
@@ -303,8 +305,8 @@ pub(super) struct RunArgs {
     #[arg(short, long, value_name = "OUT")]
     pub(super) output: Vec<PathBuf>,
     /// Where to run
-    #[arg(long, value_enum, default_value_t = Device::Auto)]
-    pub(super) device: Device,
+    #[arg(long, value_enum, default_value_t = DeviceArg::Auto)]
+    pub(super) device: DeviceArg,
 }
 
 #[derive(Args, Debug)]
@@ -312,8 +314,8 @@ pub(super) struct BenchArgs {
     #[command(flatten)]
     pub(super) op: OpArgs,
     /// Where to run
-    #[arg(long, value_enum, default_value_t = Device::Auto)]
-    pub(super) device: Device,
+    #[arg(long, value_enum, default_value_t = DeviceArg::Auto)]
+    pub(super) device: DeviceArg,
     /// How often each implementation runs, taking turns with the others; at least 15
     #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u16).range(15..))]
     pub(super) repetitions: u16,
@@ -323,7 +325,7 @@ pub(super) struct BenchArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Device {
+pub(super) enum DeviceArg {
     /// A GPU where there is one that is no software driver, otherwise the host
     Auto,
     /// The best adapter, which may be a software driver
@@ -399,6 +401,6 @@ mod tests {
         let line = "stridec compile slice --from f32[4,4] --offsets 0,1 --sizes 4,3 --strides -2,2";
         let cli = Cli::try_parse_from(line.split(' ')).unwrap();
         let Command::Compile(args) = cli.command else { panic!("{cli:?}") };
-        assert_eq!(args.op.flags.strides, Some(List(vec![-2, 2])));
+        assert_eq!(args.op.flags.strides, Some(NumberList(vec![-2, 2])));
     }
 }

@@ -1,11 +1,11 @@
-//! `stridec bench`: one operation beside its device's own copy of as many bytes.
+//! `stridec bench`: times an operation and its device's own copy of the same number of bytes.
 
 use std::fmt::Write as _;
 
 use stridec::Operation;
 
 use super::{
-    args::{BenchArgs, Device},
+    args::{BenchArgs, DeviceArg},
     errors::{Exit, Failure, note, printable},
     measure::{Measured, on_host},
     output::{Output, print},
@@ -29,12 +29,12 @@ pub(super) fn bench(args: &BenchArgs) -> Result<(), Failure> {
     print(&table(&operation, &device, args.repetitions, &measured))
 }
 
-/// Times the operation on the device that was asked for, which it names.
+/// Times the operation on the device of `--device`, and returns that device's name.
 fn measure(args: &BenchArgs, operation: &Operation) -> Result<(String, Vec<Measured>), Failure> {
     let repetitions = usize::from(args.repetitions);
-    if args.device != Device::Host {
-        match device::measure(operation, repetitions, args.device == Device::Gpu) {
-            Err(failure) if failure.is_no_device() && args.device == Device::Auto => {
+    if args.device != DeviceArg::Host {
+        match device::measure(operation, repetitions, args.device == DeviceArg::Gpu) {
+            Err(failure) if failure.is_no_device() && args.device == DeviceArg::Auto => {
                 note(&failure.to_string());
             }
             done => return done,
@@ -45,7 +45,7 @@ fn measure(args: &BenchArgs, operation: &Operation) -> Result<(String, Vec<Measu
     Ok((format!("the host, threads: {threads}"), measured))
 }
 
-/// The failure of a measurement.
+/// Converts the error of a measurement into a failure.
 pub(super) fn failed(error: Box<dyn std::error::Error>) -> Failure {
     match error.downcast::<stridec::Error>() {
         Ok(error) => Failure::from(*error),
@@ -53,7 +53,7 @@ pub(super) fn failed(error: Box<dyn std::error::Error>) -> Failure {
     }
 }
 
-/// What was measured, a line for each implementation; the copy stands first.
+/// The results as text: a line for each implementation, the copy first.
 fn table(operation: &Operation, device: &str, repetitions: u16, measured: &[Measured]) -> String {
     let mut text = format!("{}\n{}\n", operation.title(), printable(device));
     let bytes = measured[0].bytes;
@@ -82,10 +82,12 @@ mod device {
     use super::{Failure, Measured, Operation, failed};
     use crate::measure::on_gpu;
 
-    /// Kernels in one submission on hardware, so that they outweigh it; a software driver's take longer.
+    /// The number of kernels in one submission to hardware. One alone takes less time than the
+    /// submission itself; a kernel on a software driver takes longer.
     const BACK_TO_BACK: u32 = 20;
 
-    /// Times on the best adapter; `software` says whether a software driver will do.
+    /// Times the operation on the best adapter, which may be a software driver if `software` is
+    /// true.
     pub(super) fn measure(
         operation: &Operation,
         repetitions: usize,

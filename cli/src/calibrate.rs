@@ -13,7 +13,7 @@ pub(super) fn calibrate(args: &CalibrateArgs) -> Result<(), Failure> {
     }
     let mut output = Output::open(&args.output)?;
     let (report, target) = device::measure(args.device == CalibrateDevice::Gpu)?;
-    // A target on stdout stands there alone.
+    // Keeps stdout for the target, so that it is valid JSON.
     if args.output == std::path::Path::new("-") {
         super::errors::note(&report);
     } else {
@@ -60,26 +60,27 @@ mod device {
         trials::{Agreement, Trial, trial},
     };
 
-    /// Time to measure in; the case that runs then is finished.
+    /// The time limit for measuring. The case that runs when it ends is finished.
     const TIME: Duration = Duration::from_secs(25);
     const REPETITIONS: usize = 9;
-    /// Fewer cases than this fit no model.
+    /// The least number of cases to fit a model to.
     const LEAST_CASES: usize = 8;
 
-    /// How much of each, on a software driver and on hardware.
+    /// The size of the measurement, which differs between software drivers and hardware.
     struct Size {
-        /// Bytes of a case.
+        /// The size of a case, in bytes.
         bytes: u64,
-        /// Kernels in a submission.
+        /// The number of kernels in a submission.
         back_to_back: u32,
-        /// Invocations that may run together.
+        /// The candidates for the number of invocations that run at once.
         lanes: &'static [u32],
     }
 
     const SOFTWARE: Size = Size { bytes: 2 << 20, back_to_back: 1, lanes: &[4, 8, 16] };
     const HARDWARE: Size = Size { bytes: 64 << 20, back_to_back: 10, lanes: &[32, 64] };
 
-    /// Measures the best adapter, and says what came of it; `software` says whether a software driver will do.
+    /// Measures the best adapter, which may be a software driver if `software` is true. Returns a
+    /// report and the target.
     pub(super) fn measure(software: bool) -> Result<(String, Target), Failure> {
         let gpu = if software { Gpu::open() } else { Gpu::open_hardware() };
         let gpu = gpu.map_err(Error::from)?;
@@ -110,7 +111,7 @@ mod device {
         }
         let before = Agreement::of(&trials, &target);
         let mut unseen = Agreement::default();
-        // Each half is judged by the model of the other.
+        // Judges each half of the trials by a model that was fitted to the other half.
         for half in 0..2 {
             let side = |wanted: usize| -> Vec<&Trial> {
                 let all = trials.iter().enumerate();
@@ -161,7 +162,7 @@ mod device {
         writeln!(text, "times differ from the fit by {:.0}%", fit.error * 100.0)
     }
 
-    /// The device, the processor where that is the device, and the date.
+    /// Returns a text that names the device, its processor if it is a CPU, and the date.
     fn origin(gpu: &Gpu, is_cpu: bool) -> String {
         let mut text = format!("{} ({})", gpu.name(), gpu.backend());
         let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -174,7 +175,7 @@ mod device {
         text.chars().filter(|c| !c.is_control()).take(200).collect()
     }
 
-    /// Today's date in UTC, `2026-11-22`.
+    /// Returns today's date in UTC, such as `2026-11-22`.
     fn date() -> String {
         let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
         let (mut days, mut year) = (seconds / 86_400, 1970);
@@ -194,7 +195,8 @@ mod device {
         format!("{year}-{:02}-{:02}", month + 1, days + 1)
     }
 
-    /// Transposes, copies of rows, slices and tiles of about so many bytes; none is one of `benches/gpu/model.rs`.
+    /// Returns transposes, copies of rows, slices and tiles of about `bytes` bytes.
+    /// `benches/gpu/model.rs` has none of them, so it can judge the model.
     pub(crate) fn cases(bytes: u64) -> Result<Vec<Operation>, Failure> {
         let permutations: [(&[u64], &[usize]); 7] = [
             (&[768, 640], &[1, 0]),
@@ -245,14 +247,14 @@ mod device {
             let (from, to) = (from.map_err(Error::from)?, to.map_err(Error::from)?);
             cases.push(Operation::relayout(from.into(), to.into())?);
         }
-        // In an order that mixes types and kinds, so that any number of the first covers both.
+        // Mixes types and kinds, so that a prefix of any length covers both.
         let count = cases.len();
         let mut mixed: Vec<_> = cases.into_iter().enumerate().collect();
         mixed.sort_by_key(|&(n, _)| n * 23 % count);
         Ok(mixed.into_iter().map(|(_, one)| one).collect())
     }
 
-    /// Sizes of about so many bytes: the first is multiplied.
+    /// Returns `sizes` with the first one multiplied until they take about `bytes` bytes.
     fn grown(sizes: &[u64], element_type: ElementType, bytes: u64) -> Vec<u64> {
         let bits = u64::from(element_type.storage_bits().unwrap_or(32));
         let one = sizes.iter().product::<u64>() * bits / 8;

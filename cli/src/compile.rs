@@ -1,4 +1,4 @@
-//! `stridec compile`: the kernel of an operation, without opening a device.
+//! `stridec compile`: prints the kernel of an operation, without opening a device.
 
 use prost::Message;
 use stridec::{
@@ -13,22 +13,25 @@ use stridec::{
 use super::{
     args::{CompileArgs, Emit, OpKind},
     errors::{Exit, Failure, note},
-    op::{Asked, Request},
+    op::{FileRequest, OperationRequest},
     output::Output,
     program,
     target::target,
 };
 
 pub(super) fn compile(args: &CompileArgs) -> Result<(), Failure> {
-    let Request { operation, target: requested, language } = match args.op.flags.asked()? {
-        Some(Asked::Program(requested)) => return program::compile(args, Some(*requested)),
-        Some(Asked::Operation(request)) => *request,
-        None if args.op.operation == Some(OpKind::Hlo) => return program::compile(args, None),
-        None => {
-            args.op.refuse_module()?;
-            args.op.request(None)?
-        }
-    };
+    let OperationRequest { operation, target: requested, language } =
+        match args.op.flags.in_file()? {
+            Some(FileRequest::Program(requested)) => {
+                return program::compile(args, Some(*requested));
+            }
+            Some(FileRequest::Operation(request)) => *request,
+            None if args.op.operation == Some(OpKind::Hlo) => return program::compile(args, None),
+            None => {
+                args.op.refuse_module()?;
+                args.op.request(None)?
+            }
+        };
     let target = target(args.target.as_deref(), &args.limits, requested)?;
     let kernel = operation.compile(&target).map_err(too_large)?;
     let shown = args.emit.language();
@@ -59,7 +62,7 @@ pub(super) fn compile(args: &CompileArgs) -> Result<(), Failure> {
 }
 
 impl Emit {
-    /// The language of the shader that it prints, where that is another than WGSL.
+    /// Returns the language to translate the kernel to, or `None` for WGSL.
     pub(super) fn language(self) -> Option<Language> {
         match self {
             Self::Spirv => Some(Language::Spirv),
@@ -71,7 +74,7 @@ impl Emit {
     }
 }
 
-/// The kernel as a message, in a language too where there is one.
+/// Returns the kernel as a message, with its translation if a language is given.
 pub(super) fn message(
     kernel: &Kernel,
     language: Option<Language>,
@@ -86,7 +89,8 @@ pub(super) fn json(kernel: &Kernel, language: Option<Language>) -> Result<Vec<u8
     Ok(to_json_with_zeros(&message(kernel, language)?)?.into_bytes())
 }
 
-/// The failure; where one kernel cannot bind the tensors, with what helps.
+/// Converts an error into a failure. If the tensors exceed the limits of one kernel, the message
+/// says what helps.
 pub(super) fn too_large(error: Error) -> Failure {
     let (refused, helps) = match &error {
         Error::Schedule(refused) => {

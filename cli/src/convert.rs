@@ -1,4 +1,4 @@
-//! `stridec convert`: the same layout in another notation.
+//! `stridec convert`: prints a layout in another notation.
 
 use stridec::Error;
 

@@ -1,4 +1,4 @@
-//! `stridec describe`: what a shape lowers to.
+//! `stridec describe`: prints the lowered form of a shape.
 
 use prost::Message;
 use stridec::{
@@ -53,7 +53,7 @@ fn digits_alone(argument: &str) -> Option<Array> {
     read(argument).ok().filter(|array| matches!(array.form(), Form::Digits))
 }
 
-/// The proto of a tensor that is a shape, its layouts written out as XLA does.
+/// Returns the proto of a shape, with default layouts written out, which is what XLA does.
 fn proto(tensor: &Tensor) -> Result<xla::Shape, Failure> {
     match tensor {
         Tensor::Shape(shape) => Ok(xla::Shape::from(&shape.clone().with_default_layouts())),
@@ -88,7 +88,7 @@ fn json(tensor: &Tensor) -> Result<serde_json::Value, Failure> {
     }
 }
 
-/// The parts of a tuple that are no tuples, each with its path; `None` for what is no tuple.
+/// Returns the leaves of a tuple, each with its path, or `None` for other shapes.
 fn leaves(tensor: &Tensor) -> Option<Vec<(String, &Shape)>> {
     match tensor {
         Tensor::Shape(shape) if shape.element_type() == ElementType::Tuple => {

@@ -1,4 +1,5 @@
-//! A tensor's memory as other systems describe it, or why they cannot.
+//! The description of a tensor's memory in other systems, or the reason why they cannot describe
+//! it.
 
 use std::fmt::Display;
 
@@ -11,9 +12,10 @@ use stridec::{
     stride::{PaddingReport, StrideDescriptor, StrideError},
 };
 
-/// The name of each form, and the form: a text, fields, or `{"unsupported": why}`.
+/// Returns each form by its name: a text, fields, or `{"unsupported": reason}`.
 ///
-/// Those of systems that describe an array by fields are fields; the others are the texts of `stridec convert`.
+/// Systems that describe an array by fields get fields; the others get the texts of `stridec
+/// convert`.
 pub(super) fn forms(array: &Array) -> Map<String, Value> {
     let descriptor = array.descriptor();
     let mut forms = Map::new();
@@ -33,7 +35,7 @@ fn or_why(form: Result<Value, impl Display>) -> Value {
     form.unwrap_or_else(|why| json!({ "unsupported": why.to_string() }))
 }
 
-/// `DML_BUFFER_TENSOR_DESC`.
+/// Returns the fields of `DML_BUFFER_TENSOR_DESC`.
 fn dml(array: &Array) -> Value {
     let desc = match array.form() {
         Form::Buffer(desc) => Ok(desc.clone()),
@@ -49,7 +51,7 @@ fn dml(array: &Array) -> Value {
     }))
 }
 
-/// `PJRT_Buffer_MemoryLayout`.
+/// Returns the fields of `PJRT_Buffer_MemoryLayout`.
 fn pjrt(array: &Array) -> Result<Value, StrideError> {
     let layout = match array.form() {
         Form::Shape(shape) => PjrtMemoryLayout::try_from(shape)?,
@@ -84,7 +86,7 @@ fn dlpack(tensor: DlPack) -> Value {
     })
 }
 
-/// How much of the memory is padding, and which dimension pays for it.
+/// Returns the share of the memory that is padding, and the dimension that causes most of it.
 pub(super) fn padding(descriptor: &StrideDescriptor) -> Value {
     let report = PaddingReport::of(descriptor);
     let dimensions: Vec<Value> = report
@@ -100,7 +102,7 @@ pub(super) fn padding(descriptor: &StrideDescriptor) -> Value {
     })
 }
 
-/// A form in one line.
+/// Returns a form as one line.
 pub(super) fn line(form: &Value) -> String {
     match form {
         Value::String(text) => text.clone(),

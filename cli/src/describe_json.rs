@@ -9,7 +9,7 @@ use stridec::{
 
 use super::describe_forms::{forms, padding};
 
-/// What a tensor lowers to; what does not apply is null.
+/// Returns the lowered form of a tensor. Fields that do not apply are null.
 pub(super) fn describe_json(array: &Array) -> Value {
     let descriptor = array.descriptor();
     let axes: Vec<Value> = descriptor
@@ -46,7 +46,7 @@ pub(super) fn describe_json(array: &Array) -> Value {
     value
 }
 
-/// A tuple: its leaves, each with the path that names it after `#`.
+/// Returns the leaves of a tuple, each with the path that names it after `#`.
 pub(super) fn leaves_json(tensor: &Tensor, leaves: &[(String, &Shape)]) -> Value {
     let leaf = |(path, shape): &(String, &Shape)| {
         let leaf = Tensor::Shape((*shape).clone());

@@ -1,4 +1,4 @@
-//! `stridec describe SHAPE --sharding SHARDING`: where the shards of an array lie.
+//! `stridec describe SHAPE --sharding SHARDING`: prints the positions of the shards of an array.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ use super::{
 pub(super) struct Sharded<'a> {
     shape: &'a Shape,
     sharding: Sharding,
-    /// `None` where boxes have no meaning.
+    /// The boxes of the devices; `None` if the sharding has none.
     placement: Option<Placement>,
 }
 
@@ -56,7 +56,7 @@ impl<'a> Sharded<'a> {
         }
     }
 
-    /// The sharding in every form that it has.
+    /// Returns the sharding in every form that it has.
     fn forms(&self) -> Vec<String> {
         let others = [self.sharding.as_tiles(), self.sharding.as_list()];
         let mut forms = vec![self.sharding.to_string()];
@@ -69,7 +69,7 @@ impl<'a> Sharded<'a> {
         forms
     }
 
-    /// What `describe` says of the shape, and of the sharding.
+    /// Returns the description of the shape and the sharding.
     pub(super) fn json(&self, tensor: &Tensor) -> Result<Value, Failure> {
         let mut value = describe_json(&Array::try_from(tensor.clone())?);
         value["sharding"] = json!(self.sharding.to_string());

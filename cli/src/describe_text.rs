@@ -1,4 +1,4 @@
-//! `describe --format text`: a line for each property, for people.
+//! `describe --format text`: prints a line for each property.
 
 use std::fmt::{Display, Write as _};
 
@@ -20,7 +20,8 @@ pub(super) fn describe_text(array: &Array) -> String {
     line("element", &format!("{}, {} in memory", descriptor.element_type(), count(bits, "bit")));
     let elements = count(descriptor.elements(), "element");
     line("dimensions", &format!("{:?}, {elements}", descriptor.sizes()));
-    // A tile of 1, or of higher rank than its array, makes coordinates that are always 0.
+    // Leaves out coordinates that are always 0, which tiles of 1 and tiles of a higher rank than
+    // the array have.
     let axes: Vec<_> = descriptor
         .axes()
         .iter()
@@ -61,7 +62,7 @@ pub(super) fn describe_text(array: &Array) -> String {
     text
 }
 
-/// How much is padding, and which dimension pays most.
+/// Returns the amount of padding, and the dimension that causes most of it.
 fn padding(descriptor: &StrideDescriptor) -> String {
     let report = PaddingReport::of(descriptor);
     let (bytes, of, percent) = (report.padding_bytes, report.allocation_bytes, report.percent());
@@ -75,7 +76,7 @@ fn padding(descriptor: &StrideDescriptor) -> String {
     format!("{bytes} of {}, {percent:.1} %{costliest}", count(of, "byte"))
 }
 
-/// `1 byte`, `60 bytes`.
+/// Returns a number with its noun, such as `1 byte` or `60 bytes`.
 fn count(n: impl Into<u64>, what: &str) -> String {
     let n = n.into();
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })

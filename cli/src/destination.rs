@@ -1,4 +1,4 @@
-//! `--to`: a `SHAPE`, or a layout alone for the elements that the operation gives.
+//! The argument `--to`: a `SHAPE`, or a layout for the sizes and elements of the operation.
 
 use stridec::{
     Error, Tensor,
@@ -9,7 +9,8 @@ use stridec::{
 
 use super::{errors::Failure, shape_arg::tensor};
 
-/// Reads `--to`: a shape; or a layout, `{1,3,2,0}` or `NHWC` or `NHWC over NCHW`, of `sizes` of the source's elements.
+/// Reads `--to`: a shape, or a layout such as `{1,3,2,0}`, `NHWC` or `NHWC over NCHW` for an array
+/// of `sizes` with the elements of `source`.
 pub(super) fn destination(
     argument: &str,
     source: &StrideDescriptor,
@@ -31,8 +32,9 @@ pub(super) fn destination(
     Ok(Tensor::Shape(shape.map_err(Error::from)?))
 }
 
-/// The layout that someone has in mind who gives the extents in the order of memory, `f32[2,4,5,3]` for `f32[2,3,4,5]` in
-/// NHWC; `None` where the extents are not the source's in another order.
+/// Returns the layout that the user probably means by extents in the order of memory, such as
+/// `f32[2,4,5,3]` for `f32[2,3,4,5]` in NHWC. Returns `None` if the extents are not those of the
+/// source in another order.
 pub(super) fn meant(source: &[u64], destination: &[u64]) -> Option<String> {
     if source == destination || source.len() != destination.len() {
         return None;
@@ -47,7 +49,7 @@ pub(super) fn meant(source: &[u64], destination: &[u64]) -> Option<String> {
     Some(if layout == "'{1,3,2,0}'" { format!("{layout} or NHWC") } else { layout })
 }
 
-/// The order that letters give; elements stay as wide as they are.
+/// Returns the layout that letters describe, with elements as wide as in the source.
 fn from_letters(text: &str, source: &StrideDescriptor, rank: usize) -> Result<Layout, Failure> {
     let (order, over) = match text.split_once(" over ") {
         Some((order, over)) => (order.trim(), Some(over.trim())),

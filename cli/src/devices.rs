@@ -1,4 +1,4 @@
-//! `stridec devices`: what there is to run on.
+//! `stridec devices`: the adapters of this machine, and the host.
 
 use serde_json::{Value, json};
 use stridec::Target;
@@ -28,7 +28,7 @@ pub(super) fn devices(args: &DevicesArgs) -> Result<(), Failure> {
     }
 }
 
-/// An adapter as text: its name, then one line for each property.
+/// Returns an adapter as text: its name, then one line for each property.
 fn describe(adapter: &Value) -> String {
     let shown = |value: &Value| match value {
         Value::String(text) => printable(text).replace('\n', " "),
@@ -67,7 +67,7 @@ fn adapters() -> Vec<Value> {
     Vec::new()
 }
 
-/// What the machine's best adapter allows a kernel.
+/// Returns the target of the machine's best adapter.
 #[cfg(feature = "gpu")]
 pub(super) fn adapter_target() -> Result<Target, Failure> {
     let adapters = stridec::gpu::Adapters::enumerate();
@@ -75,13 +75,13 @@ pub(super) fn adapter_target() -> Result<Target, Failure> {
     Ok(adapter.limits().target("adapter"))
 }
 
-/// What the machine's best adapter allows a kernel.
+/// Returns the target of the machine's best adapter.
 #[cfg(not(feature = "gpu"))]
 pub(super) fn adapter_target() -> Result<Target, Failure> {
     Err(without_gpu())
 }
 
-/// A GPU was asked for that this build cannot look for.
+/// Returns the failure for a GPU that this build has no support for.
 #[cfg(not(feature = "gpu"))]
 pub(super) fn without_gpu() -> Failure {
     let why = "no GPU: this stridec was built without the feature `gpu`";

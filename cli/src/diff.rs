@@ -1,4 +1,4 @@
-//! `stridec diff`: what changed between two snapshots, stage by stage, or between two modules.
+//! `stridec diff`: compares two snapshots stage by stage, or the memory of two modules.
 
 use std::{fmt::Write as _, path::Path, process::ExitCode, time::Duration};
 
@@ -12,7 +12,8 @@ use super::{
     output::print,
 };
 
-/// All stages, in order: `program` is the name of a program, and `text` that of a kernel.
+/// All stages, in order: `program` is the stage with the name of a program, and `text` the one with
+/// a kernel's WGSL.
 const ORDER: [&str; 10] = [
     "operation",
     "source",
@@ -26,23 +27,24 @@ const ORDER: [&str; 10] = [
     "text",
 ];
 
-/// The stages of an operation or of a program as a whole, before those of its kernels.
+/// The number of stages in [`ORDER`] that describe an operation or a whole program; the stages of
+/// single kernels follow.
 const WHOLE: usize = 6;
 
 /// The stages that every operation has.
 const STAGES: [&str; 5] = ["source", "destination", "nest", "schedule", "kernel"];
 
-/// How long the shortest difference of a stage is looked for.
+/// The time limit of the search for the shortest difference of a stage.
 const DEADLINE: Duration = Duration::from_secs(1);
 
-/// Prints the difference; returns whether it is to count as a failure.
+/// Prints the difference. The exit code is a failure if the two differ and `--exit-code` is given.
 pub(super) fn diff(args: &DiffArgs) -> Result<ExitCode, Failure> {
     let difference = match (read(&args.old)?, read(&args.new)?) {
-        (Side::Snapshot(old), Side::Snapshot(new)) => {
+        (DiffInput::Snapshot(old), DiffInput::Snapshot(new)) => {
             check((&args.old, &old), (&args.new, &new))?;
             compare(&old, &new)
         }
-        (Side::Module(old), Side::Module(new)) => old.difference(&new),
+        (DiffInput::Module(old), DiffInput::Module(new)) => old.difference(&new),
         _ => {
             let reason = "expected two snapshots or two modules, got one of each";
             return Err(Failure::invalid(reason));
@@ -53,35 +55,38 @@ pub(super) fn diff(args: &DiffArgs) -> Result<ExitCode, Failure> {
     Ok(if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// One of the two that are compared.
-enum Side {
-    /// Stages as text.
+/// One of the two inputs.
+enum DiffInput {
+    /// A text with stages.
     Snapshot(String),
-    /// What a module takes.
+    /// The memory of a module.
     Module(MemoryReport),
 }
 
-fn read(path: &Path) -> Result<Side, Failure> {
-    // Other commands take files with a sign before them.
+fn read(path: &Path) -> Result<DiffInput, Failure> {
+    // Accepts `@FILE` too, which is how other commands name files.
     let named = path.to_str().and_then(|path| path.strip_prefix('@')).map(Path::new);
     let path = named.filter(|_| !path.exists()).unwrap_or(path);
     let file = ModuleFile::read(path)?;
-    // What a snapshot shows may hold characters that text does not have.
+    // Recognises a snapshot first, because it may contain characters that `contents` takes for
+    // binary.
     if let Some(text) = file.utf8().filter(|text| text.contains("\n== ")) {
-        return Ok(Side::Snapshot(text.replace("\r\n", "\n")));
+        return Ok(DiffInput::Snapshot(text.replace("\r\n", "\n")));
     }
     match file.contents()? {
-        Contents::Text(text) if !is_module(text) => Ok(Side::Snapshot(text.replace("\r\n", "\n"))),
-        _ => file.memory().map(Side::Module),
+        Contents::Text(text) if !is_module(text) => {
+            Ok(DiffInput::Snapshot(text.replace("\r\n", "\n")))
+        }
+        _ => file.memory().map(DiffInput::Module),
     }
 }
 
-/// Whether a text is HLO: no snapshot has these words at the start of a line.
+/// Returns true if a text is HLO. No snapshot has a line that starts with these words.
 fn is_module(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("HloModule ") || line.starts_with("ENTRY "))
 }
 
-/// Checks that both texts have the stages of an operation, or both those of a program.
+/// Checks that both texts have the stages of an operation, or both the stages of a program.
 fn check(old: (&Path, &str), new: (&Path, &str)) -> Result<(), Failure> {
     let mut are_programs = Vec::new();
     for (path, text) in [old, new] {
@@ -106,14 +111,15 @@ fn check(old: (&Path, &str), new: (&Path, &str)) -> Result<(), Failure> {
 
 /// A stage and its text.
 struct Stage<'a> {
-    /// The buffer that the kernel of this stage writes, such as `result 0`, in a program; empty elsewhere.
+    /// The buffer that the kernel of this stage writes, such as `result 0`, if it is part of a
+    /// program; otherwise empty.
     buffer: &'a str,
     name: &'a str,
     text: String,
 }
 
 impl Stage<'_> {
-    /// `nest`, or in a program `nest of result 0`.
+    /// Returns the heading of the stage: `nest`, or `nest of result 0` in a program.
     fn title(&self) -> String {
         match self.buffer {
             "" => self.name.to_owned(),
@@ -122,14 +128,15 @@ impl Stage<'_> {
     }
 }
 
-/// The place of a stage's name in the order of all.
+/// Returns the index of a stage's name in [`ORDER`].
 fn rank(name: &str) -> usize {
     ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len() - 1)
 }
 
-/// The stages of a snapshot: the operation or the program, each `== name`, and the text of each kernel by itself.
+/// Splits a snapshot into its stages: the operation or the program, each `== name`, and each
+/// kernel's WGSL as a stage of its own.
 fn stages(text: &str) -> Vec<Stage<'_>> {
-    // insta's own header says nothing of the kernel.
+    // Skips insta's own header, which says nothing about the kernel.
     let text = text
         .strip_prefix("---\n")
         .and_then(|rest| rest.split_once("\n---\n"))
@@ -149,14 +156,15 @@ fn stages(text: &str) -> Vec<Stage<'_>> {
             |name, text: &str| stages.push(Stage { buffer, name, text: text.trim().to_owned() });
         match (name, body.split_once("\n\n")) {
             ("kernel", Some((facts, text))) => {
-                // The text's header repeats the stages before it; the proof stands nowhere else.
+                // Skips the comments at the top of the WGSL, which repeat earlier stages, except
+                // for the proof, which is written only there.
                 let code = text.find("\n@").map_or(text, |at| &text[at + 1..]);
                 let header = &text[..text.len() - code.len()];
                 let proof = header.find("// proof").map_or("", |at| &header[at..]);
                 push("kernel", &format!("{}\n{}", facts.trim(), proof.trim()));
                 push("text", code);
             }
-            // The target stands in the heading.
+            // Keeps the heading, which names the target.
             ("schedule", _) => push(name, part),
             _ => push(name, body),
         }
@@ -164,7 +172,7 @@ fn stages(text: &str) -> Vec<Stage<'_>> {
     stages
 }
 
-/// What a change means, by the first of the stages that changed.
+/// Returns what a change means, judged by the first stage that changed.
 fn meaning(changed: &[&Stage<'_>], is_program: bool) -> &'static str {
     let (whole, kernels): (Vec<usize>, Vec<usize>) =
         changed.iter().map(|stage| rank(stage.name)).partition(|&rank| rank < WHOLE);
@@ -181,7 +189,7 @@ fn meaning(changed: &[&Stage<'_>], is_program: bool) -> &'static str {
     }
 }
 
-/// A summary line, then the lines of each stage that changed; `None` where none did.
+/// Returns a summary line and the changed lines of each stage, or `None` if nothing changed.
 fn compare(old: &str, new: &str) -> Option<String> {
     let (old, new) = (stages(old), stages(new));
     let find = |stages: &[Stage<'_>], of: &Stage<'_>| {
@@ -196,7 +204,7 @@ fn compare(old: &str, new: &str) -> Option<String> {
             buffers.push(stage.buffer);
         }
     }
-    // Kernel by kernel, and the stages of each in order.
+    // Sorts by kernel, and within a kernel by stage.
     let buffer = |stage: &Stage<'_>| buffers.iter().position(|known| *known == stage.buffer);
     all.sort_by_key(|stage| (buffer(stage), rank(stage.name)));
     let is_program = all.iter().any(|stage| stage.name == "buffers");
@@ -217,7 +225,8 @@ fn compare(old: &str, new: &str) -> Option<String> {
         let _ = writeln!(text, "\n== {}", stage.title());
         let side = |stages| find(stages, stage).unwrap_or_default();
         let (old, new) = (side(&old), side(&new));
-        // Past the deadline the rest is said to differ, which is true, if not the shortest.
+        // After the deadline the rest counts as different: the result is still correct, but may not
+        // be the shortest.
         let diff = TextDiff::configure().timeout(DEADLINE).diff_lines(&old, &new);
         for (number, group) in diff.grouped_ops(2).iter().enumerate() {
             if number > 0 {
@@ -258,7 +267,7 @@ mod tests {
         assert!(shown.contains("\n- d1: 96 places, stride 64\n"), "{shown}");
         assert!(!shown.contains("== source"), "{shown}");
         assert!(shown.contains("\nAnother operation, and so another kernel.\n"), "{shown}");
-        // The header of the text says nothing new; its proof does.
+        // The comments at the top are left out, the proof is not.
         assert!(!shown.contains("// nest") && shown.contains("\n+ // proof "), "{shown}");
     }
 

@@ -1,4 +1,4 @@
-//! From the arguments to an exit code.
+//! Runs the command that the arguments name, and turns its result into an exit code.
 
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ use super::{
     explain, memory, mistakes, offset, reshard, run as run_command, serve, shell,
 };
 
-/// Runs the command that the arguments name; errors go to stderr.
+/// Runs the command that the arguments name. Errors are printed on stderr.
 pub(crate) fn run() -> ExitCode {
     match Cli::try_parse() {
         Ok(Cli { command }) => match execute(&command) {
@@ -25,7 +25,8 @@ pub(crate) fn run() -> ExitCode {
     }
 }
 
-/// Runs a command. Only `diff --exit-code` and `reshard run` give another code than success without an error.
+/// Runs a command. Only `diff --exit-code` and `reshard run` return an exit code for a failure that
+/// they have already reported.
 fn execute(command: &Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Describe(args) => describe::describe(args),
@@ -48,14 +49,15 @@ fn execute(command: &Command) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints what clap has to say: help on stdout, errors on stderr with what the user typed escaped.
+/// Prints help on stdout, or a usage error on stderr with the user's text escaped.
 fn usage(error: &clap::Error) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        // A reader that went away has seen enough.
+        // A closed pipe is no failure.
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
-    // clap repeats arguments as they are: the error of the escaped ones is the same, on lines of its own.
+    // clap prints arguments unescaped. Parsing the escaped arguments gives the same error, safe to
+    // print.
     let args = mistakes::arguments();
     if let Some(message) = mistakes::explained(&args) {
         let failure = Failure::invalid(message);
@@ -66,7 +68,7 @@ fn usage(error: &clap::Error) -> ExitCode {
         Err(escaped) => escaped.render().to_string(),
         Ok(_) => error.render().to_string(),
     };
-    // Where nobody reads stderr, the exit code still tells.
+    // If stderr is closed, the exit code still reports the failure.
     let _ = std::io::Write::write_all(&mut std::io::stderr(), printable(&text).as_bytes());
     ExitCode::from(2)
 }

@@ -1,4 +1,4 @@
-//! `stridec doctor`: what there is to run on, and what to install where there is nothing.
+//! `stridec doctor`: lists drivers and adapters, and what to install if there are none.
 
 use std::{env, fmt::Write as _, fs};
 
@@ -7,11 +7,11 @@ use super::{
     output::print,
 };
 
-/// Where Vulkan's loader looks for drivers on Linux.
+/// The folders in which Vulkan's loader looks for drivers on Linux.
 const MANIFESTS: [&str; 3] =
     ["/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/etc/vulkan/icd.d"];
 
-/// Variables that hide or replace drivers.
+/// Environment variables that hide or replace drivers.
 const VARIABLES: [&str; 6] = [
     "VK_ICD_FILENAMES",
     "VK_DRIVER_FILES",
@@ -37,7 +37,7 @@ pub(super) fn doctor() -> Result<(), Failure> {
     print(&printable(&text))
 }
 
-/// The drivers that Vulkan's loader finds, by their manifests.
+/// Returns the drivers that Vulkan's loader finds, by their manifests.
 fn manifests() -> Vec<String> {
     let entries = MANIFESTS.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten();
     let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
@@ -81,7 +81,7 @@ fn adapters() -> String {
     "this stridec was built without the feature `gpu`: it runs on the host alone\n".to_owned()
 }
 
-/// What to install.
+/// Returns the advice on what to install.
 #[cfg(feature = "gpu")]
 fn advice() -> String {
     let mut text = String::new();

@@ -13,28 +13,28 @@ use stridec::{
     shape::{ParseError, ShapeError},
 };
 
-/// Characters of a notation shown on each side of its caret.
+/// The number of characters shown on each side of a caret.
 const CONTEXT: usize = 50;
 
-/// Bytes of a message that are shown.
+/// The maximum length of a printed message, in bytes.
 const LONGEST_MESSAGE: usize = 1200;
 
 /// The exit codes of a command that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exit {
-    /// The run failed: a device was lost, an output could not be written.
+    /// The run failed: for example, a device was lost or an output could not be written.
     Failed = 1,
-    /// The arguments, a shape, an operation or an input file is invalid.
+    /// The arguments, a shape, an operation or an input file are invalid.
     Invalid = 2,
-    /// Valid, and more than stridec does.
+    /// The input is valid, but stridec does not support it.
     Unsupported = 3,
-    /// The device that was asked for is not there.
+    /// The requested device does not exist.
     NoDevice = 4,
 }
 
 #[cfg(feature = "mpi")]
 impl Exit {
-    /// The one that has this code.
+    /// Returns the exit code with this number.
     pub(super) fn of(code: u8) -> Option<Self> {
         [Self::Failed, Self::Invalid, Self::Unsupported, Self::NoDevice]
             .into_iter()
@@ -42,18 +42,18 @@ impl Exit {
     }
 }
 
-/// Why a command failed.
+/// The failure of a command.
 #[derive(Clone, Debug)]
 pub(super) struct Failure {
     exit: Exit,
-    /// What is wrong and what would be accepted.
+    /// The message: the problem, and what would be accepted.
     message: String,
-    place: Option<Place>,
+    caret: Option<Caret>,
 }
 
-/// Part of a text that a caret points at.
+/// The part of a text that a caret points at.
 #[derive(Clone, Debug)]
-struct Place {
+struct Caret {
     text: String,
     offset: usize,
     len: usize,
@@ -61,14 +61,14 @@ struct Place {
 
 impl Failure {
     pub(super) fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Self { exit, message: message.into(), place: None }
+        Self { exit, message: message.into(), caret: None }
     }
 
     pub(super) fn invalid(message: impl Into<String>) -> Self {
         Self::new(Exit::Invalid, message)
     }
 
-    /// A notation that does not parse.
+    /// Creates the failure of a notation that does not parse.
     pub(super) fn notation(text: &str, error: &ParseError) -> Self {
         let exit = match error.kind() {
             ErrorKind::Unsupported => Exit::Unsupported,
@@ -77,13 +77,14 @@ impl Failure {
         Self::new(exit, error.reason()).at(text, error.offset(), error.len())
     }
 
-    /// A text that is wrong from a byte on.
+    /// Creates the failure of a text with an error at the byte `offset`.
     pub(super) fn in_text(text: &str, offset: usize, reason: &str) -> Self {
         let len = text[offset.min(text.len())..].chars().next().map_or(0, char::len_utf8);
         Self::invalid(reason).at(text, offset, len)
     }
 
-    /// A message in a file that is invalid; errors with a line and a column show the line.
+    /// Creates the failure of an invalid message in a file. If the error has a line and a column,
+    /// the line is shown.
     pub(super) fn message(text: &str, error: &ShapeError) -> Self {
         let failure = Self::invalid(error.to_string());
         let ShapeError::Text { line, column, .. } = error else { return failure };
@@ -93,29 +94,29 @@ impl Failure {
         }
     }
 
-    /// An input that cannot be read.
+    /// Creates the failure of an input that cannot be read.
     pub(super) fn unreadable(path: &Path, error: &io::Error) -> Self {
         Self::invalid(format!("{}: cannot be read: {error}", input_name(path)))
     }
 
-    /// An output that cannot be written.
+    /// Creates the failure of an output that cannot be written.
     pub(super) fn unwritable(path: &Path, error: &io::Error) -> Self {
         Self::new(Exit::Failed, format!("{}: cannot be written: {error}", name(path)))
     }
 
-    /// The same failure, its message after what it is about.
+    /// Returns the failure with its subject before the message.
     pub(super) fn about(mut self, subject: impl fmt::Display) -> Self {
         self.message = format!("{subject}: {}", self.message);
         self
     }
 
-    /// The same failure, with a caret under `len` bytes of `text` from `offset`.
+    /// Returns the failure with a caret under `len` bytes of `text` from `offset`.
     fn at(mut self, text: &str, offset: usize, len: usize) -> Self {
-        self.place = Some(Place { text: text.into(), offset, len });
+        self.caret = Some(Caret { text: text.into(), offset, len });
         self
     }
 
-    /// Whether the device that was asked for is not there.
+    /// Returns true if the requested device does not exist.
     pub(super) fn is_no_device(&self) -> bool {
         self.exit == Exit::NoDevice
     }
@@ -133,15 +134,15 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&excerpt(&printable(&self.message)))?;
-        if let Some(place) = &self.place {
-            write!(f, "\n{place}")?;
+        if let Some(caret) = &self.caret {
+            write!(f, "\n{caret}")?;
         }
         Ok(())
     }
 }
 
-impl fmt::Display for Place {
-    /// Two lines, the text and the carets; a long text is cut to what stands around them.
+impl fmt::Display for Caret {
+    /// Writes two lines, the text and the carets. A long text is cut to the part around the carets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (before, rest) = split(&self.text, self.offset);
         let (marked, after) = split(rest, self.len);
@@ -162,13 +163,13 @@ impl fmt::Display for Place {
     }
 }
 
-/// Splits at a byte, or at the next boundary of a character.
+/// Splits a text at a byte, or at the next character boundary.
 fn split(text: &str, at: usize) -> (&str, &str) {
     let at = (at..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
     text.split_at(at)
 }
 
-/// One column for each character, so that a caret stands where it should.
+/// Replaces each character by one of one column, so that the caret is in the right column.
 fn ascii(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
@@ -180,13 +181,13 @@ fn ascii(text: &str) -> String {
     out
 }
 
-/// The text with everything escaped that a terminal would obey; lines stay lines.
+/// Escapes everything that a terminal would interpret, except line breaks.
 pub(super) fn printable(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
         match c {
             '\n' => out.push(c),
-            // Marks that reorder the text around them are as good as escape sequences.
+            // Marks that reorder the text around them are as dangerous as escape sequences.
             '\u{61c}'
             | '\u{200e}'
             | '\u{200f}'
@@ -199,22 +200,22 @@ pub(super) fn printable(text: &str) -> String {
     out
 }
 
-/// A path as messages show it.
+/// Returns a path as messages show it.
 pub(super) fn name(path: &Path) -> String {
     quoted(&path.to_string_lossy())
 }
 
-/// The path of an input as messages show it.
+/// Returns the path of an input as messages show it.
 pub(super) fn input_name(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { name(path) }
 }
 
-/// An argument as messages show it: on one line.
+/// Returns an argument as messages show it, on one line.
 pub(super) fn quoted(text: &str) -> String {
     printable(text).replace('\n', "\\n")
 }
 
-/// The text; of a very long one, the beginning and the end.
+/// Returns the text, or the beginning and the end of a very long one.
 fn excerpt(text: &str) -> Cow<'_, str> {
     if text.len() <= LONGEST_MESSAGE {
         return text.into();
@@ -225,7 +226,7 @@ fn excerpt(text: &str) -> Cow<'_, str> {
     format!("{start} … {end}").into()
 }
 
-/// Prints a failure to stderr, with colour where that is a terminal and `NO_COLOR` is not set.
+/// Prints a failure on stderr, in colour if that is a terminal and `NO_COLOR` is not set.
 pub(super) fn report(failure: &Failure) {
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
         || std::env::var_os("TERM").is_some_and(|value| value == "dumb")
@@ -234,11 +235,11 @@ pub(super) fn report(failure: &Failure) {
     let mut text = String::new();
     // Writing to a string succeeds.
     let _ = writeln!(text, "{label} {failure}");
-    // Where nobody reads stderr, the exit code still tells.
+    // If stderr is closed, the exit code still reports the failure.
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
-/// Prints a line to stderr that is no error.
+/// Prints a remark on stderr.
 pub(super) fn note(text: &str) {
     let _ = writeln!(io::stderr(), "{}", printable(text));
 }

@@ -1,26 +1,26 @@
-//! Running an operation on the device that `--device` names, with a bar of progress.
+//! Runs an operation on the device that `--device` names, with a progress bar.
 
 use stridec::{
     Error, Operation,
-    run::{Device as Where, Ran},
+    run::{Device, Ran},
 };
 
-use super::{args::Device, errors::Failure, progress::bar};
+use super::{args::DeviceArg, errors::Failure, progress::bar};
 
-/// Runs the operation; returns what ran it.
+/// Runs the operation and returns the device that ran it.
 pub(super) fn execute(
     operation: &Operation,
-    device: Device,
+    device: DeviceArg,
     source: &[u8],
     destination: &mut [u8],
 ) -> Result<Ran, Failure> {
     let device = match device {
-        Device::Auto => Where::Auto,
-        Device::Host => Where::Host,
+        DeviceArg::Auto => Device::Auto,
+        DeviceArg::Host => Device::Host,
         #[cfg(feature = "gpu")]
-        Device::Gpu => Where::Gpu,
+        DeviceArg::Gpu => Device::Gpu,
         #[cfg(not(feature = "gpu"))]
-        Device::Gpu => return Err(super::devices::without_gpu()),
+        DeviceArg::Gpu => return Err(super::devices::without_gpu()),
     };
     let bytes = destination.len() as u64;
     let mut shown = None;
@@ -35,7 +35,8 @@ pub(super) fn execute(
     ran.map_err(beyond_limits)
 }
 
-/// The failure; where the GPU's limits are the reason, it names what has none.
+/// Converts an error into a failure. If the limits of the GPU are too low, the message suggests the
+/// host.
 fn beyond_limits(error: Error) -> Failure {
     #[cfg(feature = "gpu")]
     if let Error::Gpu(error) = &error

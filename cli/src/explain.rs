@@ -1,4 +1,4 @@
-//! `stridec explain`: pictures of a layout, an operation, a program or a reshard.
+//! `stridec explain`: draws a layout, an operation, a program or a reshard.
 
 use std::io::{self, IsTerminal};
 
@@ -16,18 +16,18 @@ use super::{
     errors::Failure,
     explain_args::{ExplainArgs, ExplainCommand, ExplainReshardArgs, PictureFiles, ProgramFlags},
     image_file::ImageFile,
-    list::List,
-    op::{Asked, Request, unexpected},
+    list::NumberList,
+    op::{FileRequest, OperationRequest, unexpected},
     output::{Output, print},
     program,
-    reshard::{Sides, sides},
+    reshard::{ReshardSides, sides},
     shape_arg::tensor,
     sharding_arg::sharding,
 };
 
-/// Columns of a picture that does not go to a terminal.
+/// The width of a drawing that is not printed on a terminal, in columns.
 const COLUMNS: usize = 80;
-/// The widest picture; wider ones are harder to read.
+/// The maximum width of a drawing, in columns. Wider ones are harder to read.
 const MAX_COLUMNS: usize = 120;
 
 pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
@@ -36,11 +36,11 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
     }
     let given = args.operation.as_deref();
     let kind = given.map(|operation| (operation, OpKind::from_str(operation, false)));
-    let asked = args.flags.asked()?;
-    let asked = match (asked, &kind) {
-        (Some(Asked::Program(requested)), _) => return program(args, Some(requested.module)),
+    let in_file = args.flags.in_file()?;
+    let in_file = match (in_file, &kind) {
+        (Some(FileRequest::Program(requested)), _) => return program(args, Some(requested.module)),
         (None, Some((_, Ok(OpKind::Hlo)))) => return program(args, None),
-        (Some(Asked::Operation(request)), _) => Some(*request),
+        (Some(FileRequest::Operation(request)), _) => Some(*request),
         (None, _) => None,
     };
     if let Some(flag) = args.program.given() {
@@ -69,8 +69,8 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
         }
         operation => {
             let kind = operation.and_then(|(_, kind)| kind.ok());
-            let request = asked.map_or_else(|| args.flags.request(kind, None), Ok)?;
-            let Request { operation, target, language: _ } = request;
+            let request = in_file.map_or_else(|| args.flags.request(kind, None), Ok)?;
+            let OperationRequest { operation, target, language: _ } = request;
             let page = || Ok(operation.page(&target.unwrap_or_default())?);
             operation.draw(|picture| {
                 write(
@@ -103,7 +103,7 @@ fn program(args: &ExplainArgs, requested: Option<Module>) -> Result<(), Failure>
     if let Some(result) = chosen {
         picture = picture.result(result);
     }
-    if let Some(List(index)) = element {
+    if let Some(NumberList(index)) = element {
         let Some(result) = chosen else {
             return Err(Failure::invalid(format!(
                 "--element: expected --output N with it, the number of one of the {results} results"
@@ -124,7 +124,7 @@ fn program(args: &ExplainArgs, requested: Option<Module>) -> Result<(), Failure>
 
 /// Draws the plan from one sharding to another.
 fn reshard(ExplainReshardArgs { sides: args, files }: &ExplainReshardArgs) -> Result<(), Failure> {
-    let Sides { shape, from, to } = sides(args)?;
+    let ReshardSides { shape, from, to } = sides(args)?;
     let plan = plan(&shape, &from.0, &to.0).map_err(Error::from)?;
     let name = |text: &str, layout: &Option<String>| -> Result<String, Failure> {
         let sharding = sharding(text)?;
@@ -139,7 +139,7 @@ fn reshard(ExplainReshardArgs { sides: args, files }: &ExplainReshardArgs) -> Re
     write(files, |width| picture.terminal(width), || picture.svg(), || Ok(picture.html()))
 }
 
-/// Writes what was asked for: files, or else text on stdout.
+/// Writes the requested files, or prints the drawing on stdout if there are none.
 fn write(
     files: &PictureFiles,
     terminal: impl FnOnce(usize) -> String,
@@ -162,7 +162,8 @@ fn write(
     Ok(())
 }
 
-/// Draws on stdout, with colour where that is a terminal which has any and `NO_COLOR` is not set.
+/// Prints a drawing on stdout, in colour if that is a terminal with colours and `NO_COLOR` is not
+/// set.
 fn show(draw: impl FnOnce(usize) -> String) -> Result<(), Failure> {
     let stdout = io::stdout();
     let columns = terminal_size::terminal_size().map_or(COLUMNS, |(width, _)| width.0.into());

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::{
     args::{Layouts, OpFlags},
-    list::List,
+    list::NumberList,
     reshard_args::SidesArgs,
 };
 
@@ -65,7 +65,7 @@ pub(super) struct ProgramFlags {
     pub(super) output: Option<PathBuf>,
     /// hlo: the index of the element whose way is shown
     #[arg(long, value_name = "LIST")]
-    pub(super) element: Option<List<u64>>,
+    pub(super) element: Option<NumberList<u64>>,
     /// hlo: the parameters, as for `run`, for starts of slices that only a run knows; they are 0 where this is left out
     #[arg(short, long, value_name = "IN")]
     pub(super) input: Vec<PathBuf>,

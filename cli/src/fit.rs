@@ -1,46 +1,49 @@
-//! Fits a cost model to what candidates took.
+//! Fits a cost model to the measured times of candidates.
 //!
-//! A cost is a sum of what an invocation does, each part times a number of the model. So is a time, with what a dispatch
-//! takes besides: the least squares of the relative errors, no number below 0, give what each part takes.
+//! A cost is a sum over the parts of an invocation's work, each multiplied by a number of the
+//! model. The time of a candidate is modelled in the same way, plus the time of a dispatch. The
+//! numbers are the non-negative ones with the least sum of squared relative errors.
 
 use stridec::{Target, schedule::CostModel};
 
 use super::trials::Trial;
 
-/// An operation, the costs of a model in the order of [`CostModel::costs`], and a dispatch.
+/// The number of unknowns: the time of an operation, one for each cost in the order of
+/// [`CostModel::costs`], and the time of a dispatch.
 const UNKNOWNS: usize = DISPATCH + 1;
 const DISPATCH: usize = CostModel::COSTS + 1;
 
-/// How often the equations are gone through.
+/// The number of iterations of the solver.
 const ROUNDS: usize = 20_000;
 
-/// A candidate: how much it does of each part for a word, and what it took.
-struct Row {
+/// A candidate: the amount of each part of its work for each word, and its time.
+struct Sample {
     parts: [f64; UNKNOWNS],
-    /// Nanoseconds of a word.
+    /// The time for each word, in nanoseconds.
     time: f64,
     weight: f64,
 }
 
-/// What was fitted.
+/// A fitted model.
 pub(super) struct Fit {
     pub(super) model: CostModel,
-    /// Nanoseconds of an operation in each lane.
+    /// The time of an operation in each lane, in nanoseconds.
     pub(super) operation: f64,
-    /// Nanoseconds of a dispatch.
+    /// The time of a dispatch, in nanoseconds.
     pub(super) dispatch: f64,
-    /// The root of the mean square of the relative errors.
+    /// The root mean square of the relative errors.
     pub(super) error: f64,
 }
 
-/// The model that explains the trials best, of so many `lanes`.
+/// Returns the model that fits the trials best, with one of the numbers in `lanes`.
 pub(super) fn fit(trials: &[&Trial], target: &Target, lanes: &[u32]) -> Option<Fit> {
     let fits = lanes.iter().map(|&lanes| {
         let mut target = target.clone();
         target.model.lanes = lanes;
-        let rows: Vec<Row> = trials.iter().flat_map(|trial| rows(trial, &target)).collect();
-        let found = solve(&rows);
-        Fit { error: error(&rows, &found), ..Fit::of(found, target.model) }
+        let samples: Vec<Sample> =
+            trials.iter().flat_map(|trial| samples(trial, &target)).collect();
+        let found = solve(&samples);
+        Fit { error: error(&samples, &found), ..Fit::of(found, target.model) }
     });
     fits.min_by(|a, b| a.error.total_cmp(&b.error))
 }
@@ -49,7 +52,7 @@ impl Fit {
     fn of(found: [f64; UNKNOWNS], mut model: CostModel) -> Self {
         let most = f64::from(CostModel::MAX_COST) / 1000.0;
         let largest = found[1..DISPATCH].iter().copied().fold(0.0, f64::max);
-        // Where operations hide behind the accesses they still cost something.
+        // Operations are never free, even if memory accesses hide their time.
         let operation = found[0].max(largest / most).max(f64::MIN_POSITIVE);
         for (cost, found) in model.costs_mut().into_iter().zip(&found[1..]) {
             let thousandths = (found / operation * 1000.0).round();
@@ -61,8 +64,9 @@ impl Fit {
     }
 }
 
-/// What the candidates of a trial do, read off the costs that models with a single number give.
-fn rows(trial: &Trial, target: &Target) -> Vec<Row> {
+/// Returns the work of a trial's candidates, derived from the costs under models that have a single
+/// non-zero number.
+fn samples(trial: &Trial, target: &Target) -> Vec<Sample> {
     let mut free = target.clone();
     free.model.costs_mut().into_iter().for_each(|cost| *cost = 0);
     let least = trial.times.iter().copied().fold(f64::INFINITY, f64::min);
@@ -78,17 +82,18 @@ fn rows(trial: &Trial, target: &Target) -> Vec<Row> {
             *part = (cost(&one) - cost(&free)) / (f64::from(CostModel::MAX_COST) / 1000.0);
         }
         parts[DISPATCH] = 1.0 / trial.words;
-        // The choice is among the best.
-        Row { parts, time, weight: least / time }
+        // Weighs fast candidates more, because the choice is among them.
+        Sample { parts, time, weight: least / time }
     })
     .collect()
 }
 
-/// The parts' times, none below 0, that make the weighted sum of the squares of relative errors least.
-fn solve(rows: &[Row]) -> [f64; UNKNOWNS] {
+/// Returns the non-negative times of the parts with the least weighted sum of squared relative
+/// errors.
+fn solve(samples: &[Sample]) -> [f64; UNKNOWNS] {
     let mut products = [[0.0; UNKNOWNS]; UNKNOWNS];
     let mut sums = [0.0; UNKNOWNS];
-    for Row { parts, time, weight } in rows {
+    for Sample { parts, time, weight } in samples {
         for a in 0..UNKNOWNS {
             sums[a] += weight * parts[a] / time;
             for b in 0..UNKNOWNS {
@@ -109,9 +114,9 @@ fn solve(rows: &[Row]) -> [f64; UNKNOWNS] {
     found
 }
 
-fn error(rows: &[Row], found: &[f64; UNKNOWNS]) -> f64 {
+fn error(samples: &[Sample], found: &[f64; UNKNOWNS]) -> f64 {
     let (mut sum, mut weights) = (0.0, 0.0);
-    for Row { parts, time, weight } in rows {
+    for Sample { parts, time, weight } in samples {
         let expected: f64 = parts.iter().zip(found).map(|(part, found)| part * found).sum();
         sum += weight * (expected / time - 1.0).powi(2);
         weights += weight;
@@ -127,12 +132,13 @@ mod tests {
     use super::*;
     use crate::calibrate::cases;
 
-    /// Nanoseconds of an operation, and of a dispatch for each byte that it moves: enough to be seen beside costs that are
-    /// rounded to hundredths of an operation.
+    /// The time of an operation, in nanoseconds, and of a dispatch for each byte that it moves. It
+    /// is large enough to matter beside costs that are rounded to hundredths of an operation.
     const OPERATION: f64 = 0.4;
     const OF_DISPATCH: f64 = 0.03;
 
-    /// Trials on a device that takes what `truth` says, but for `noise` in either direction.
+    /// Returns trials on a device whose times follow `truth`, with relative errors of at most
+    /// `noise`.
     fn trials(truth: &Target, bytes: u64, noise: f64) -> Vec<Trial> {
         let mut state = 7_u64;
         let mut random = || {
@@ -190,7 +196,8 @@ mod tests {
         }
     }
 
-    /// Noise of a tenth leaves choices that are within it of the best ones, on operations that were not fitted.
+    /// With noise of a tenth, the choices are within a tenth of the best ones, on operations that
+    /// the model was not fitted to.
     #[test]
     fn noise_changes_choices_little() {
         for (truth, bytes, lanes) in devices() {
@@ -209,7 +216,7 @@ mod tests {
         let (truth, bytes, lanes) = devices()[0].clone();
         let mut all = trials(&truth, bytes, 0.0);
         for (n, trial) in all.iter_mut().enumerate() {
-            // All the same, whatever is done; or none at all.
+            // All times are equal, or nearly zero.
             trial.times.fill(if n % 2 == 0 { 1.0 } else { 1e-9 });
         }
         let mut target = truth.clone();

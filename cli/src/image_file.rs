@@ -6,19 +6,20 @@ use stridec::stride::StrideDescriptor;
 
 use super::{
     errors::Failure,
-    input::{Bytes, Input},
+    input::{Input, InputBytes},
     npy::{self, Header},
 };
 
-/// The image of a tensor, in a `.npy` file or alone.
+/// The image of a tensor, in a `.npy` file or raw.
 pub(super) struct ImageFile {
-    bytes: Bytes,
-    /// Where the image starts: behind the header of a `.npy` file.
+    bytes: InputBytes,
+    /// The start of the image in the file: after the header of a `.npy` file, otherwise 0.
     start: usize,
 }
 
 impl ImageFile {
-    /// Opens the file of a tensor, which messages call `shape`; of a program's parameter, with its number.
+    /// Opens the file of a tensor, which messages call `shape`. `parameter` is the number of a
+    /// program's parameter.
     pub(super) fn open(
         path: &Path,
         tensor: &StrideDescriptor,

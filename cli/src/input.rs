@@ -1,4 +1,4 @@
-//! The input of a run: a file mapped into memory, or what a pipe gives.
+//! The input of a run: a mapped file, or the contents of a pipe.
 
 use std::{
     fs::File,
@@ -16,11 +16,11 @@ use super::{
     stdin,
 };
 
-/// An input that is open, and not yet read.
+/// An open input that has not been read yet.
 pub(super) struct Input {
     path: PathBuf,
     from: From,
-    /// What [`read_start`](Self::read_start) has read of a pipe.
+    /// The bytes of a pipe that [`read_start`](Self::read_start) has read.
     start: Vec<u8>,
 }
 
@@ -30,12 +30,12 @@ enum From {
 }
 
 /// The bytes of an input.
-pub(super) enum Bytes {
+pub(super) enum InputBytes {
     Mapped(Mmap),
     Read(Vec<u8>),
 }
 
-impl Deref for Bytes {
+impl Deref for InputBytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -47,7 +47,7 @@ impl Deref for Bytes {
 }
 
 impl Input {
-    /// Opens a file, or stdin for `-`.
+    /// Opens a file, or stdin if the path is `-`.
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
         refuse_archive(path)?;
         let from = if path == Path::new("-") {
@@ -58,17 +58,18 @@ impl Input {
         Ok(Self { path: path.into(), from, start: Vec::new() })
     }
 
-    /// Whether the name says that it is numpy's.
+    /// Returns true if the name ends in `.npy`.
     pub(super) fn is_npy(&self) -> bool {
         is_npy(&self.path)
     }
 
-    /// What messages call it.
+    /// Returns the name of the input in messages.
     pub(super) fn name(&self) -> String {
         input_name(&self.path)
     }
 
-    /// Reads the start of the input, as much as the longest header of a `.npy` file; all of it where it is mapped.
+    /// Reads the start of a pipe, up to the longest header of a `.npy` file. Returns all bytes of a
+    /// mapped file.
     pub(super) fn read_start(&mut self) -> Result<&[u8], Failure> {
         match &mut self.from {
             From::Mapped(map) => Ok(map),
@@ -82,18 +83,18 @@ impl Input {
         }
     }
 
-    /// Reads the input, which is to have `header` bytes, then an image of `expected` bytes and nothing more. A pipe is
-    /// read up to one byte past these.
+    /// Reads an input that consists of `header` bytes and an image of `expected` bytes. A pipe is
+    /// read up to one byte after these, to notice that there is more.
     pub(super) fn read_image(
         self,
         header: usize,
         expected: u64,
         tensor: &str,
-    ) -> Result<Bytes, Failure> {
+    ) -> Result<InputBytes, Failure> {
         let Self { path, from, start } = self;
         let mut more = "";
         let bytes = match from {
-            From::Mapped(map) => Bytes::Mapped(map),
+            From::Mapped(map) => InputBytes::Mapped(map),
             From::Pipe(pipe) => {
                 let mut bytes = start;
                 let limit = (header as u64).saturating_add(expected).saturating_add(1);
@@ -101,7 +102,7 @@ impl Input {
                     .read_to_end(&mut bytes)
                     .map_err(|error| Failure::unreadable(&path, &error))?;
                 more = " or more";
-                Bytes::Read(bytes)
+                InputBytes::Read(bytes)
             }
         };
         let given = bytes.len().saturating_sub(header) as u64;
@@ -117,16 +118,16 @@ impl Input {
 
 impl Input {
     /// Reads all of the input, at most `limit` bytes.
-    pub(super) fn read_all(self, limit: u64) -> Result<Bytes, Failure> {
+    pub(super) fn read_all(self, limit: u64) -> Result<InputBytes, Failure> {
         let Self { path, from, start } = self;
         let bytes = match from {
-            From::Mapped(map) => Bytes::Mapped(map),
+            From::Mapped(map) => InputBytes::Mapped(map),
             From::Pipe(pipe) => {
                 let mut bytes = start;
                 pipe.take(limit.saturating_add(1))
                     .read_to_end(&mut bytes)
                     .map_err(|error| Failure::unreadable(&path, &error))?;
-                Bytes::Read(bytes)
+                InputBytes::Read(bytes)
             }
         };
         if bytes.len() as u64 > limit {
@@ -137,12 +138,12 @@ impl Input {
     }
 }
 
-/// Whether a path has numpy's ending.
+/// Returns true if a path ends in `.npy`.
 pub(super) fn is_npy(path: &Path) -> bool {
     has_ending(path, "npy")
 }
 
-/// Refuses the name of an archive, which would otherwise be taken for raw memory.
+/// Refuses the name of an archive, which would otherwise be read as raw memory.
 pub(super) fn refuse_archive(path: &Path) -> Result<(), Failure> {
     if has_ending(path, "npz") {
         let reason = "a .npz file is a zip archive of .npy files; expected one .npy file, as `unzip` extracts them";
@@ -161,7 +162,7 @@ fn open_file(path: &Path) -> io::Result<From> {
     if kind.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
-    // Some file systems map nothing, and some of their files have no length.
+    // Some file systems do not support mapping, and some files there have no length.
     if kind.is_file()
         && kind.len() > 0
         && let Ok(map) = map(&file)

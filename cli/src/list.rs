@@ -2,11 +2,11 @@
 
 use std::{fmt::Display, str::FromStr};
 
-/// A list of numbers, the empty one for rank 0.
+/// A list of numbers, which is empty for rank 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct List<T>(pub(super) Vec<T>);
+pub(super) struct NumberList<T>(pub(super) Vec<T>);
 
-impl<T: Display> Display for List<T> {
+impl<T: Display> Display for NumberList<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (position, value) in self.0.iter().enumerate() {
             let comma = if position == 0 { "" } else { "," };
@@ -16,7 +16,7 @@ impl<T: Display> Display for List<T> {
     }
 }
 
-impl FromStr for List<i64> {
+impl FromStr for NumberList<i64> {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -24,7 +24,7 @@ impl FromStr for List<i64> {
     }
 }
 
-impl FromStr for List<u64> {
+impl FromStr for NumberList<u64> {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -32,15 +32,15 @@ impl FromStr for List<u64> {
     }
 }
 
-fn list<T: FromStr>(text: &str, expected: &str) -> Result<List<T>, String> {
+fn list<T: FromStr>(text: &str, expected: &str) -> Result<NumberList<T>, String> {
     if text.trim().is_empty() {
-        return Ok(List(Vec::new()));
+        return Ok(NumberList(Vec::new()));
     }
     let entry = |(position, entry): (usize, &str)| {
         let entry = entry.trim();
         entry.parse().map_err(|_| format!("`{entry}`, entry {position}: {expected}"))
     };
-    text.split(',').enumerate().map(entry).collect::<Result<_, _>>().map(List)
+    text.split(',').enumerate().map(entry).collect::<Result<_, _>>().map(NumberList)
 }
 
 #[cfg(test)]
@@ -49,9 +49,9 @@ mod tests {
 
     #[test]
     fn lists_read_and_print() {
-        assert_eq!("-2, 2".parse::<List<i64>>().unwrap().to_string(), "-2,2");
-        assert_eq!("".parse(), Ok(List::<u64>(vec![])));
-        assert!("1,-2".parse::<List<u64>>().unwrap_err().starts_with("`-2`, entry 1: "));
-        assert!("1,".parse::<List<u64>>().is_err());
+        assert_eq!("-2, 2".parse::<NumberList<i64>>().unwrap().to_string(), "-2,2");
+        assert_eq!("".parse(), Ok(NumberList::<u64>(vec![])));
+        assert!("1,-2".parse::<NumberList<u64>>().unwrap_err().starts_with("`-2`, entry 1: "));
+        assert!("1,".parse::<NumberList<u64>>().is_err());
     }
 }

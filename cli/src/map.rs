@@ -5,7 +5,7 @@ use std::{fs::File, io};
 
 use memmap2::{Mmap, MmapMut};
 
-/// Maps a whole file, to read.
+/// Maps a whole file for reading.
 pub(super) fn map(file: &File) -> io::Result<Mmap> {
     // SAFETY: the map is only read, as bytes, of which any value is valid. Another process that writes the file
     // meanwhile may change what is copied, and one that shortens it ends this process with SIGBUS: both are the
@@ -14,7 +14,7 @@ pub(super) fn map(file: &File) -> io::Result<Mmap> {
     unsafe { Mmap::map(file) }
 }
 
-/// Maps a whole file that this process made, to write.
+/// Maps a whole file of this process for writing.
 pub(super) fn map_to_write(file: &File) -> io::Result<MmapMut> {
     // SAFETY: the file is a temporary one that nobody else was told of, and its blocks are allocated, so that no write
     // meets a full disk. Its bytes may be anything.

@@ -1,4 +1,5 @@
-//! Timing an operation beside its device's own copy of as many bytes; `stridec bench` and `benches/gpu` share it.
+//! Times an operation and its device's own copy of the same number of bytes. `stridec bench` and
+//! `benches/gpu` share this file.
 
 use std::{
     error::Error,
@@ -10,23 +11,23 @@ use stridec::{Operation, Tensor, shape::ElementType};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// What one implementation took.
+/// The measured times of one implementation.
 pub(super) struct Measured {
     pub(super) implementation: String,
-    /// Bytes that must move, read and written.
+    /// The bytes that are read, plus the bytes that are written.
     pub(super) bytes: u64,
     pub(super) best: Duration,
     pub(super) median: Duration,
 }
 
 impl Measured {
-    /// Bytes a second at best, in 10^9.
+    /// Returns the best throughput, in 10^9 bytes per second.
     #[expect(clippy::cast_precision_loss, reason = "2^53 bytes take days")]
     pub(super) fn rate(&self) -> f64 {
         self.bytes as f64 / self.best.as_secs_f64() / 1e9
     }
 
-    /// The line of a file of results.
+    /// Returns the line of a file of results.
     pub(super) fn json(&self, case: &str, device: &str) -> serde_json::Value {
         serde_json::json!({
             "case": case,
@@ -39,10 +40,10 @@ impl Measured {
     }
 }
 
-/// One implementation: its name, and a run that says what it took.
+/// An implementation: its name, and a function that runs it once and returns the time.
 pub(super) type Implementation<'a> = (String, Box<dyn FnMut() -> Result<Duration> + 'a>);
 
-/// Lets the implementations take turns, `repetitions` times, after a turn that is not counted.
+/// Runs the implementations in turns, `repetitions` times each, after one turn that is not counted.
 pub(super) fn in_turns(
     bytes: u64,
     repetitions: usize,
@@ -64,13 +65,14 @@ pub(super) fn in_turns(
     Ok(implementations.into_iter().zip(times).map(measured).collect())
 }
 
-/// A copy of `bytes` bytes as an operation.
+/// Returns the operation that copies `bytes` bytes.
 pub(super) fn identity(bytes: u64) -> Result<Operation> {
     let flat = || Tensor::dense(ElementType::U8, [bytes]);
     Ok(Operation::relayout(flat()?, flat()?)?)
 }
 
-/// Bytes without a pattern: the source's image, or as many as a copy to the destination reads, if these are more.
+/// Returns bytes without a pattern: the image of the source, or the source of a copy as large as
+/// the destination if that is longer.
 fn noise(operation: &Operation) -> Result<Vec<u8>> {
     let bytes = operation.source().image_bytes().max(operation.destination().image_bytes());
     let mut image = zeroed(bytes.saturating_add(7) / 8 * 8)?;
@@ -84,7 +86,8 @@ fn noise(operation: &Operation) -> Result<Vec<u8>> {
     Ok(image)
 }
 
-/// Memory for a benchmark's image; too little memory is an error, not the end of the process.
+/// Allocates zeroed memory for an image. A failed allocation is an error and does not end the
+/// process.
 fn zeroed(bytes: u64) -> Result<Vec<u8>> {
     let too_much = || format!("there is not enough memory for an image of {bytes} bytes");
     let length = usize::try_from(bytes).map_err(|_| too_much())?;
@@ -94,7 +97,8 @@ fn zeroed(bytes: u64) -> Result<Vec<u8>> {
     Ok(image)
 }
 
-/// Times an operation on the host: `memcpy` on one thread, our copy of as many bytes, and the operation.
+/// Times an operation on the host: `memcpy` on one thread, stridec's copy of the same number of
+/// bytes, and the operation.
 pub(super) fn on_host(operation: &Operation, repetitions: usize) -> Result<Vec<Measured>> {
     let noise = noise(operation)?;
     let source = &noise[..usize::try_from(operation.source().image_bytes())?];
@@ -124,8 +128,9 @@ fn host(operation: &Operation, source: &[u8], destination: &mut [u8]) -> Result<
     Ok(start.elapsed())
 }
 
-/// Times an operation on a GPU: its buffer copy, our kernel for a copy of as many bytes, and the operation's kernel,
-/// each `back_to_back` times in one submission. The result is compared with the host's first, byte by byte.
+/// Times an operation on a GPU: the device's buffer copy, stridec's kernel for a copy of the same
+/// number of bytes, and the operation's kernel. Each runs `back_to_back` times in one submission.
+/// First the result is compared with the host's, byte by byte.
 #[cfg(feature = "gpu")]
 pub(super) fn on_gpu(
     gpu: &stridec::gpu::Gpu,
@@ -137,7 +142,7 @@ pub(super) fn on_gpu(
     kernels_on_gpu(gpu, operation, &[("stridec".into(), kernel)], repetitions, back_to_back)
 }
 
-/// The same for kernels of one operation, by their names.
+/// Times the given kernels of one operation, each with its name, in the same way as [`on_gpu`].
 #[cfg(feature = "gpu")]
 pub(super) fn kernels_on_gpu(
     gpu: &stridec::gpu::Gpu,

@@ -1,4 +1,4 @@
-//! `stridec memory`: what every buffer of a module takes, and what padding costs.
+//! `stridec memory`: the size of every buffer of a module, and the cost of its padding.
 
 use std::path::Path;
 
@@ -16,10 +16,10 @@ use super::{
     shape_arg::tensor,
 };
 
-/// Instructions of a table where the arguments do not say how many.
+/// The default number of instructions in a table.
 const TOP: usize = 20;
 
-/// The endings of files that hold a shape and no module.
+/// The endings of files that hold a shape, not a module.
 const SHAPES: [&str; 4] = ["textproto", "pbtxt", "txtpb", "json"];
 
 pub(super) fn memory(args: &MemoryArgs) -> Result<(), Failure> {

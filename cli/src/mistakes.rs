@@ -1,18 +1,19 @@
-//! Common mistakes on the command line that clap's message does not explain, and what to write instead.
+//! Common mistakes that clap's message does not explain, and the command that the user meant.
 
 use super::errors::quoted;
 
-/// The arguments of this process, as messages show them.
+/// Returns the arguments of this process as messages show them.
 pub(super) fn arguments() -> Vec<String> {
     std::env::args_os().map(|argument| quoted(&argument.to_string_lossy())).collect()
 }
 
-/// What to tell the user instead of clap's message; `None` where clap says it best.
+/// Returns a message to print instead of clap's, or `None` if clap's is better.
 pub(super) fn explained(args: &[String]) -> Option<String> {
     taken_apart(args).or_else(|| shape_without_flag(args))
 }
 
-/// `f32[2,3]{0,1}` without quotes: the shell makes `f32[2,3]0 f32[2,3]1` of it, and `1 3 2 0` of `{1,3,2,0}`.
+/// Recognises `f32[2,3]{0,1}` without quotes, which the shell expands to `f32[2,3]0 f32[2,3]1`, and
+/// `{1,3,2,0}`, which it expands to `1 3 2 0`.
 fn taken_apart(args: &[String]) -> Option<String> {
     let (start, first) = args.iter().enumerate().find(|&(at, arg)| {
         let is_shape = arg.contains('[');
@@ -27,7 +28,7 @@ fn taken_apart(args: &[String]) -> Option<String> {
         split_number(arg).filter(|&(its, _)| its == prefix).map(|(_, number)| number)
     });
     let braces = format!("{{{}}}", numbers.collect::<Vec<_>>().join(","));
-    // `--from=f32[2,3]{0,1}` becomes two flags.
+    // The shell expands `--from=f32[2,3]{0,1}` to two flags.
     let shape = match prefix.split_once('=') {
         Some((flag, shape)) if flag.starts_with('-') => shape,
         _ => prefix,
@@ -37,7 +38,7 @@ fn taken_apart(args: &[String]) -> Option<String> {
     ))
 }
 
-/// What stands before the number that ends an argument, and the number.
+/// Splits an argument into the number at its end and the text before it.
 fn split_number(arg: &str) -> Option<(&str, &str)> {
     let at = arg
         .rfind(|c: char| !c.is_ascii_digit())
@@ -45,12 +46,12 @@ fn split_number(arg: &str) -> Option<(&str, &str)> {
     (at < arg.len()).then(|| arg.split_at(at))
 }
 
-/// Whether `next` is `prefix` and another number.
+/// Returns true if `next` is `prefix` with another number.
 fn follows(prefix: &str, next: &str) -> bool {
     split_number(next).is_some_and(|(its, _)| its == prefix)
 }
 
-/// `relayout SHAPE SHAPE`, as other programs take their operands.
+/// Recognises `relayout SHAPE SHAPE`, the order in which other programs take their operands.
 fn shape_without_flag(args: &[String]) -> Option<String> {
     let operation = args.iter().position(|arg| arg == "relayout" || arg == "slice")?;
     let (before, shape) = (args.get(operation)?, args.get(operation + 1)?);

@@ -9,21 +9,21 @@ use stridec::{
 
 use super::{
     errors::{Failure, input_name},
-    input::{Bytes, Input},
+    input::{Input, InputBytes},
 };
 
-/// The most bytes of a module.
+/// The maximum size of a module, in bytes.
 const MAX_BYTES: u64 = 1 << 30;
 
 /// A file that holds a module, or text.
 pub(super) struct ModuleFile<'a> {
     path: &'a Path,
-    bytes: Bytes,
-    /// What the ending of the name says.
+    bytes: InputBytes,
+    /// True if the file name has the ending of a text, false if it has the ending of a message.
     is_text: Option<bool>,
 }
 
-/// What is in a file.
+/// The contents of a file.
 pub(super) enum Contents<'a> {
     /// A serialized message.
     Proto(&'a [u8]),
@@ -32,7 +32,7 @@ pub(super) enum Contents<'a> {
 }
 
 impl<'a> ModuleFile<'a> {
-    /// Reads a file, or standard input for `-`.
+    /// Reads a file, or standard input if the path is `-`.
     pub(super) fn read(path: &'a Path) -> Result<Self, Failure> {
         let bytes = Input::open(path)?.read_all(MAX_BYTES)?;
         let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
@@ -44,8 +44,8 @@ impl<'a> ModuleFile<'a> {
         Ok(Self { path, bytes, is_text })
     }
 
-    /// What the name says: text for `.txt` and `.hlo`, a message for `.pb` and `.binpb`. Otherwise text is what has
-    /// nothing in it that text does not have.
+    /// Returns the contents: text if the name ends in `.txt` or `.hlo`, a message if it ends in
+    /// `.pb` or `.binpb`. With other endings, a file without control characters is text.
     pub(super) fn contents(&self) -> Result<Contents<'_>, Failure> {
         let is_text = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
         if !self.is_text.unwrap_or_else(|| self.bytes.iter().all(is_text)) {
@@ -61,12 +61,12 @@ impl<'a> ModuleFile<'a> {
         }
     }
 
-    /// All of it, where it is UTF-8.
+    /// Returns the whole file if it is UTF-8.
     pub(super) fn utf8(&self) -> Option<&str> {
         std::str::from_utf8(&self.bytes).ok()
     }
 
-    /// The module.
+    /// Decodes or parses the module.
     pub(super) fn module(&self) -> Result<Module, Failure> {
         self.checked(match self.contents()? {
             Contents::Proto(bytes) => Module::decode(bytes),
@@ -74,7 +74,7 @@ impl<'a> ModuleFile<'a> {
         })
     }
 
-    /// What the module takes.
+    /// Returns the memory that the module takes.
     pub(super) fn memory(&self) -> Result<MemoryReport, Failure> {
         self.checked(match self.contents()? {
             Contents::Proto(bytes) => MemoryReport::of_proto(bytes),

@@ -1,4 +1,4 @@
-//! `stridec offset`: an index to its element offset, and back; or the offset of every index.
+//! `stridec offset`: converts an index to the offset of its element, or back, or lists all offsets.
 
 use std::{
     fmt::Write as _,
@@ -11,12 +11,12 @@ use stridec::{Error, stride::StrideDescriptor, xla::index_util::bump_indices};
 use super::{
     args::{OffsetArgs, OffsetsFormat},
     errors::Failure,
-    list::List,
+    list::NumberList,
     output::print,
     shape_arg::array,
 };
 
-/// Bytes that are written at a time.
+/// The size of a write, in bytes.
 const BLOCK: usize = 1 << 16;
 
 pub(super) fn offset(args: &OffsetArgs) -> Result<(), Failure> {
@@ -25,7 +25,7 @@ pub(super) fn offset(args: &OffsetArgs) -> Result<(), Failure> {
     let place = match (&args.index, args.linear) {
         (Some(index), _) => descriptor.offset(&index.0).map_err(Error::from)?.to_string(),
         (None, Some(linear)) => match descriptor.index(linear).map_err(Error::from)? {
-            Some(index) => List(index).to_string(),
+            Some(index) => NumberList(index).to_string(),
             None => "padding".to_owned(),
         },
         (None, None) if args.all => return all(descriptor, args.format),
@@ -34,7 +34,7 @@ pub(super) fn offset(args: &OffsetArgs) -> Result<(), Failure> {
     print(&format!("{place}\n"))
 }
 
-/// The offset of every index, in row-major order.
+/// Prints the offset of every index, in row-major order.
 fn all(descriptor: &StrideDescriptor, format: OffsetsFormat) -> Result<(), Failure> {
     let mut output = io::stdout().lock();
     let (mut text, mut bytes) = (String::new(), Vec::new());
@@ -51,7 +51,7 @@ fn all(descriptor: &StrideDescriptor, format: OffsetsFormat) -> Result<(), Failu
         if left == 0 || text.len() >= BLOCK || bytes.len() >= BLOCK {
             match output.write_all(text.as_bytes()).and_then(|()| output.write_all(&bytes)) {
                 Ok(()) => {}
-                // A reader that has gone away has seen enough.
+                // A closed pipe is no failure.
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
                 Err(error) => return Err(Failure::unwritable(Path::new("-"), &error)),
             }

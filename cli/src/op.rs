@@ -1,4 +1,4 @@
-//! `OP`: from the arguments or a request to an operation.
+//! The arguments `OP` and `--op`: reads an operation from flags or from a request.
 
 use std::path::Path;
 
@@ -17,37 +17,37 @@ use super::{
     args::{OpArgs, OpFlags, OpKind},
     destination::{destination, meant},
     errors::{Exit, Failure, name, quoted},
-    list::List,
+    list::NumberList,
     mistakes,
     proto_file::Serialized,
     shape_arg::tensor,
 };
 
-/// The flag of a slice that has a default.
+/// The slice flag that may be left out.
 const OUTPUT_SIZES: &str = "--output-sizes";
 
-/// Where a program is no operation.
+/// The end of a message that refuses a program.
 const ONLY_OPERATIONS: &str = "only `run`, `compile` and `explain` take a program";
 
-/// What is asked: an operation, and the target and the language that a request names.
-pub(super) struct Request {
+/// A request: an operation, with the target and the language if it names them.
+pub(super) struct OperationRequest {
     pub(super) operation: Operation,
     pub(super) target: Option<Target>,
-    /// `None` for WGSL.
+    /// The language to translate to; `None` for WGSL.
     pub(super) language: Option<Language>,
 }
 
-/// What a file asks for.
-pub(super) enum Asked {
-    Operation(Box<Request>),
-    Program(Box<Requested>),
+/// The request in a file.
+pub(super) enum FileRequest {
+    Operation(Box<OperationRequest>),
+    Program(Box<ProgramRequest>),
 }
 
-/// A program, and the target and the language that its request names.
-pub(super) struct Requested {
+/// A requested program, with the target and the language if the request names them.
+pub(super) struct ProgramRequest {
     pub(super) module: Module,
     pub(super) target: Option<Target>,
-    /// `None` for WGSL.
+    /// The language to translate to; `None` for WGSL.
     pub(super) language: Option<Language>,
 }
 
@@ -70,12 +70,12 @@ impl From<Error> for Failure {
 }
 
 impl OpArgs {
-    /// The operation; it reads `source` where `--from` says nothing.
-    pub(super) fn request(&self, source: Option<Tensor>) -> Result<Request, Failure> {
+    /// Returns the requested operation. Without `--from`, its source is `source`.
+    pub(super) fn request(&self, source: Option<Tensor>) -> Result<OperationRequest, Failure> {
         self.flags.request(self.operation, source)
     }
 
-    /// Refuses what only a program takes.
+    /// Refuses an argument that only a program takes.
     pub(super) fn refuse_module(&self) -> Result<(), Failure> {
         match &self.module {
             Some(module) => Err(unexpected(module)),
@@ -84,7 +84,7 @@ impl OpArgs {
     }
 }
 
-/// An argument where only `hlo` takes one.
+/// Returns the failure for a module that the operation does not take.
 pub(super) fn unexpected(module: &str) -> Failure {
     let mistake = mistakes::explained(&mistakes::arguments());
     Failure::invalid(mistake.unwrap_or_else(|| {
@@ -93,29 +93,30 @@ pub(super) fn unexpected(module: &str) -> Failure {
 }
 
 impl OpFlags {
-    /// The operation of a kind, or of a file where there is none; it reads `source` where `--from` says nothing.
+    /// Returns the operation of `kind`, or of the file of `--op`. Without `--from`, its source is
+    /// `source`.
     pub(super) fn request(
         &self,
         kind: Option<OpKind>,
         source: Option<Tensor>,
-    ) -> Result<Request, Failure> {
-        match self.asked()? {
-            Some(Asked::Operation(request)) => return Ok(*request),
-            Some(Asked::Program(_)) => {
+    ) -> Result<OperationRequest, Failure> {
+        match self.in_file()? {
+            Some(FileRequest::Operation(request)) => return Ok(*request),
+            Some(FileRequest::Program(_)) => {
                 return Err(Failure::invalid(format!("--op: {ONLY_OPERATIONS}")));
             }
             None => {}
         }
         let operation = self.operation(kind, source)?;
-        Ok(Request { operation, target: None, language: None })
+        Ok(OperationRequest { operation, target: None, language: None })
     }
 
-    /// What the file of `--op` asks for, where there is one.
-    pub(super) fn asked(&self) -> Result<Option<Asked>, Failure> {
+    /// Returns the request in the file of `--op`, if the flag is given.
+    pub(super) fn in_file(&self) -> Result<Option<FileRequest>, Failure> {
         self.request.as_deref().map(from_file).transpose()
     }
 
-    /// The first flag that was given.
+    /// Returns the first flag that is given.
     pub(super) fn given(&self) -> Option<&'static str> {
         let sides = [("--from", self.from.is_some()), ("--to", self.to.is_some())];
         let mut flags = sides.into_iter().chain(self.slice_flags());
@@ -172,7 +173,8 @@ impl OpFlags {
         }
     }
 
-    /// What `--to` says, of the elements and sizes that the operation gives.
+    /// Returns the tensor of `--to`, if the flag is given. A layout alone applies to the elements
+    /// of the source and to `sizes`.
     fn destination(
         &self,
         source: &StrideDescriptor,
@@ -183,7 +185,7 @@ impl OpFlags {
     }
 
     fn slice(&self) -> Result<Slice, Failure> {
-        let (Some(List(offsets)), Some(List(sizes)), Some(List(strides))) =
+        let (Some(NumberList(offsets)), Some(NumberList(sizes)), Some(NumberList(strides))) =
             (&self.offsets, &self.sizes, &self.strides)
         else {
             let needed = self.slice_flags().into_iter().filter(|&(flag, _)| flag != OUTPUT_SIZES);
@@ -198,7 +200,7 @@ impl OpFlags {
         Ok(slice)
     }
 
-    /// The flags that only a slice has, and whether they are given.
+    /// Returns the flags that only a slice has, each with true if it is given.
     fn slice_flags(&self) -> [(&'static str, bool); 4] {
         [
             ("--offsets", self.offsets.is_some()),
@@ -209,7 +211,8 @@ impl OpFlags {
     }
 }
 
-/// The tensor of a flag, once it is known to lower, so that an error names the flag.
+/// Returns the tensor of a flag, after checking that it can be lowered, so that an error names the
+/// flag.
 fn lowered(tensor: Result<Tensor, Failure>, flag: &str) -> Result<Tensor, Failure> {
     let tensor = tensor.map_err(|failure| failure.about(flag))?;
     match tensor.descriptor() {
@@ -218,7 +221,7 @@ fn lowered(tensor: Result<Tensor, Failure>, flag: &str) -> Result<Tensor, Failur
     }
 }
 
-fn from_file(argument: &str) -> Result<Asked, Failure> {
+fn from_file(argument: &str) -> Result<FileRequest, Failure> {
     let Some(file) = argument.strip_prefix('@') else {
         return Err(Failure::invalid(format!(
             "--op: expected @FILE, a serialized stridec.CompileRequest, got `{}`",
@@ -236,8 +239,8 @@ fn from_file(argument: &str) -> Result<Asked, Failure> {
     if let Some(Kind::HloModule(module)) = &request.operation {
         let about = |error: HloError| Failure::from(Error::from(error)).about("hlo_module");
         let module = Module::decode(module).map_err(|error| about(error).about(name(path)))?;
-        return Ok(Asked::Program(Requested { module, target, language }.into()));
+        return Ok(FileRequest::Program(ProgramRequest { module, target, language }.into()));
     }
     let operation = Operation::try_from(&request).map_err(about)?;
-    Ok(Asked::Operation(Request { operation, target, language }.into()))
+    Ok(FileRequest::Operation(OperationRequest { operation, target, language }.into()))
 }

@@ -1,4 +1,4 @@
-//! Results: on stdout, or in a file that appears whole or not at all.
+//! Results, on stdout or in a file. A file appears complete or not at all.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -16,7 +16,7 @@ use super::{
     replacement::Replacement,
 };
 
-/// Links that are followed from one to the next, as many as Linux follows.
+/// The maximum number of symbolic links in a chain, the same as on Linux.
 const MAX_LINKS: usize = 40;
 
 /// Prints text on stdout.
@@ -26,26 +26,26 @@ pub(super) fn print(text: &str) -> Result<(), Failure> {
     output.finish()
 }
 
-/// A place for a result, opened before the work starts so that it fails early.
+/// The destination of a result, opened before the work starts so that errors come early.
 pub(super) struct Output {
     path: PathBuf,
     sink: Sink,
 }
 
 enum Sink {
-    /// Stdout; a reader that has gone away is no error.
+    /// Standard output. A closed pipe is no failure.
     Stdout,
-    /// A pipe or a device, which no rename may replace.
+    /// A pipe or a device, which must not be replaced.
     Through(File),
-    /// A file in the destination's folder, which gets its name at the end.
+    /// A new file in the destination's folder, which gets its name at the end.
     Replace(Replacement),
 }
 
-/// The bytes of a result while they are made: zero at first.
+/// The bytes of a result, zero at first.
 pub(super) enum Image {
-    /// Those of the file itself, behind its header.
+    /// The mapped file; the image begins after the header, at `start`.
     Mapped { map: MmapMut, start: usize },
-    /// Those of a pipe, or of a file that cannot be mapped.
+    /// Memory, for a pipe or for a file that cannot be mapped.
     Memory(Vec<u8>),
 }
 
@@ -70,7 +70,7 @@ impl DerefMut for Image {
 }
 
 impl Output {
-    /// Opens an output; a file that is already there stays untouched until [`finish`](Self::finish).
+    /// Opens an output. An existing file stays untouched until [`finish`](Self::finish).
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
         let failed = |error| Failure::unwritable(path, &error);
         if path == Path::new("-") || path == Path::new("/dev/stdout") {
@@ -79,7 +79,7 @@ impl Output {
         let sink = match fs::metadata(path) {
             Ok(found) if found.is_file() && !is_descriptor(path) => {
                 let target = fs::canonicalize(path).map_err(failed)?;
-                // A file that its owner protected is not replaced either.
+                // Opening it for writing checks that its owner did not protect it.
                 OpenOptions::new().write(true).open(&target).map_err(failed)?;
                 let file = Replacement::new(folder_of(&target)).map_err(failed)?;
                 file.file().set_permissions(found.permissions()).map_err(failed)?;
@@ -110,9 +110,11 @@ impl Output {
         self.checked(written)
     }
 
-    /// Writes `header`, and gives room for an image of `bytes` bytes behind it: in the file itself, where that is one.
+    /// Writes `header` and returns space for an image of `bytes` bytes after it. The space is in
+    /// the mapped file if the output is a file.
     ///
-    /// A file gets all its blocks here, so that a full disk is found before the work starts.
+    /// All blocks of a file are allocated here, so that a full disk is noticed before the work
+    /// starts.
     pub(super) fn image(&mut self, header: &[u8], bytes: u64) -> Result<Image, Failure> {
         self.write(header)?;
         if let Sink::Replace(file) = &self.sink
@@ -120,14 +122,14 @@ impl Output {
         {
             let (file, start) = (file.file(), header.len());
             let length = (start as u64).saturating_add(bytes);
-            // Blocks do not make a length everywhere.
+            // On some file systems, allocating blocks does not change the length.
             match file.allocate(length).and_then(|()| file.set_len(length)) {
                 Ok(()) => {
                     if let Ok(map) = map_to_write(file) {
                         return Ok(Image::Mapped { map, start });
                     }
                 }
-                // Some file systems allocate nothing in advance.
+                // Some file systems cannot allocate blocks in advance.
                 Err(error) if error.kind() == ErrorKind::Unsupported => {}
                 Err(error) => return Err(Failure::unwritable(&self.path, &error)),
             }
@@ -135,10 +137,11 @@ impl Output {
         zeroed(bytes).map(Image::Memory)
     }
 
-    /// Writes an image that [`image`](Self::image) gave room for.
+    /// Writes an image that [`image`](Self::image) returned.
     pub(super) fn write_image(&mut self, image: Image) -> Result<(), Failure> {
         match image {
-            // Unmapped, it is the file's: some systems rename no file that is mapped.
+            // Dropping the map leaves the bytes in the file. Some systems cannot rename a mapped
+            // file.
             Image::Mapped { map, .. } => {
                 drop(map);
                 Ok(())
@@ -147,7 +150,7 @@ impl Output {
         }
     }
 
-    /// Makes the result appear.
+    /// Makes the result visible under its name.
     pub(super) fn finish(self) -> Result<(), Failure> {
         match self.sink {
             Sink::Stdout => self.checked(io::stdout().flush()),
@@ -168,7 +171,8 @@ impl Output {
     }
 }
 
-/// Memory for an image; too little memory is an error, not the end of the process.
+/// Allocates zeroed memory for an image. A failed allocation is an error and does not end the
+/// process.
 fn zeroed(bytes: u64) -> Result<Vec<u8>, Failure> {
     let no_memory = || {
         let message = format!("there is not enough memory for the destination, {bytes} bytes");
@@ -181,13 +185,13 @@ fn zeroed(bytes: u64) -> Result<Vec<u8>, Failure> {
     Ok(image)
 }
 
-/// Whether the path names an open descriptor, `/dev/fd/3` or `/proc/self/fd/3`, whatever that is open on.
+/// Returns true if the path names an open descriptor, such as `/dev/fd/3` or `/proc/self/fd/3`.
 fn is_descriptor(path: &Path) -> bool {
     let in_process = path.starts_with("/proc") && path.iter().any(|part| part == "fd");
     in_process || ["/dev/fd", "/dev/stderr"].iter().any(|folder| path.starts_with(folder))
 }
 
-/// The folder that a file is in.
+/// Returns the folder of a file.
 fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
@@ -195,7 +199,7 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// The path that a link, or a chain of links, leads to, where no file need be.
+/// Follows a chain of symbolic links and returns the path at its end, which need not exist.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {

@@ -1,4 +1,4 @@
-//! `stridec run hlo` and `stridec compile hlo`: a module on files, and its kernels.
+//! `stridec run hlo` and `stridec compile hlo`: runs a module on files, or prints its kernels.
 
 use std::path::{Path, PathBuf};
 
@@ -8,23 +8,24 @@ use stridec::{
     backend::translate,
     hlo::Module,
     program::{ArrayBuffer, Program, compile_module},
-    run::Device as Where,
+    run::Device,
 };
 
 use super::{
-    args::{CompileArgs, Device, Emit, Layouts, OpArgs, OpFlags, RunArgs},
+    args::{CompileArgs, DeviceArg, Emit, Layouts, OpArgs, OpFlags, RunArgs},
     compile::{json, message, too_large},
     errors::{Failure, input_name, note, quoted},
     image_file::ImageFile,
     input::{is_npy, refuse_archive},
     module_file::ModuleFile,
     npy,
-    op::{Requested, unexpected},
+    op::{ProgramRequest, unexpected},
     output::Output,
     target::target,
 };
 
-/// The module that was requested, or that of the arguments, with the layouts that are asked for.
+/// Returns the requested module, or the one that the arguments name, with the layouts that the
+/// flags give.
 pub(super) fn module(
     requested: Option<Module>,
     argument: Option<&str>,
@@ -59,7 +60,7 @@ fn from_file(argument: Option<&str>, flags: &OpFlags) -> Result<Module, Failure>
 }
 
 /// Runs a program on files.
-pub(super) fn run(args: &RunArgs, requested: Option<Requested>) -> Result<(), Failure> {
+pub(super) fn run(args: &RunArgs, requested: Option<ProgramRequest>) -> Result<(), Failure> {
     let OpArgs { module, layouts, flags, .. } = &args.op;
     let requested = requested.map(|requested| requested.module);
     let program = Program::lower(&self::module(requested, module.as_deref(), *layouts, flags)?)?;
@@ -78,12 +79,12 @@ pub(super) fn run(args: &RunArgs, requested: Option<Requested>) -> Result<(), Fa
         outputs.push(Output::open(path)?);
     }
     let device = match args.device {
-        Device::Auto => Where::Auto,
-        Device::Host => Where::Host,
+        DeviceArg::Auto => Device::Auto,
+        DeviceArg::Host => Device::Host,
         #[cfg(feature = "gpu")]
-        Device::Gpu => Where::Gpu,
+        DeviceArg::Gpu => Device::Gpu,
         #[cfg(not(feature = "gpu"))]
-        Device::Gpu => return Err(super::devices::without_gpu()),
+        DeviceArg::Gpu => return Err(super::devices::without_gpu()),
     };
     let (results, ran) = program.run(device, &images)?;
     note(&format!("ran on {ran}"));
@@ -104,11 +105,11 @@ pub(super) fn run(args: &RunArgs, requested: Option<Requested>) -> Result<(), Fa
         output.write(&result)?;
         written.push(output);
     }
-    // No file appears before all are whole.
+    // Files get their names only after all of them are complete.
     written.into_iter().try_for_each(Output::finish)
 }
 
-/// The parameters, a file for each.
+/// Opens the parameters, one file for each.
 pub(super) fn parameters(files: &[PathBuf], program: &Program) -> Result<Vec<ImageFile>, Failure> {
     count("--input", "parameter", files, program.parameters())?;
     let files = files.iter().zip(program.parameters()).enumerate();
@@ -120,13 +121,8 @@ pub(super) fn parameters(files: &[PathBuf], program: &Program) -> Result<Vec<Ima
         .collect()
 }
 
-/// Refuses another number of files than the program has parameters or results.
-fn count(
-    flag: &str,
-    noun: &str,
-    files: &[PathBuf],
-    buffers: &[ArrayBuffer],
-) -> Result<(), Failure> {
+/// Checks that the number of files is the number of parameters or results.
+fn count(flag: &str, noun: &str, files: &[PathBuf], buffers: &[ArrayBuffer]) -> Result<(), Failure> {
     if files.len() == buffers.len() {
         return Ok(());
     }
@@ -141,10 +137,13 @@ fn count(
 }
 
 /// Prints the kernels of a program, or all of its stages.
-pub(super) fn compile(args: &CompileArgs, requested: Option<Requested>) -> Result<(), Failure> {
+pub(super) fn compile(
+    args: &CompileArgs,
+    requested: Option<ProgramRequest>,
+) -> Result<(), Failure> {
     let OpArgs { module, layouts, flags, .. } = &args.op;
     let (requested, wanted, translated) = match requested {
-        Some(Requested { module, target, language }) => (Some(module), target, language),
+        Some(ProgramRequest { module, target, language }) => (Some(module), target, language),
         None => (None, None, None),
     };
     let module = self::module(requested, module.as_deref(), *layouts, flags)?;
@@ -189,7 +188,7 @@ pub(super) fn compile(args: &CompileArgs, requested: Option<Requested>) -> Resul
     write(file, &shaders?.join(&b'\n'))
 }
 
-/// The number of a result.
+/// Parses the number of a result.
 pub(super) fn result(given: &Path, program: &Program) -> Result<usize, Failure> {
     let results = program.results().len();
     let number = given.to_str().and_then(|given| given.parse().ok());

@@ -2,7 +2,8 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A bar over so many bytes, on stderr where that is a terminal; to be cleared at the end.
+/// Returns a progress bar for `bytes` bytes, shown if stderr is a terminal. The caller clears it at
+/// the end.
 pub(super) fn bar(bytes: u64) -> ProgressBar {
     let style = ProgressStyle::with_template(
         "{wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",

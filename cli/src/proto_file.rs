@@ -1,4 +1,4 @@
-//! `@FILE`: a serialized message, in the format that the ending of the name says; `@-` is standard input.
+//! `@FILE`: a serialized message. The ending of the name gives the format; `@-` is standard input.
 
 use std::{fs::File, io::Read, path::Path};
 
@@ -10,9 +10,9 @@ use super::{
     stdin,
 };
 
-/// How a message is written.
+/// The serialization of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
+enum MessageFormat {
     Binary,
     Text,
     Json,
@@ -21,12 +21,12 @@ enum Format {
 /// The bytes of a file that holds a message.
 pub(super) struct Serialized<'a> {
     path: &'a Path,
-    format: Format,
+    format: MessageFormat,
     bytes: Vec<u8>,
 }
 
 impl<'a> Serialized<'a> {
-    /// Reads a file, or stdin for `-`.
+    /// Reads a file, or stdin if the path is `-`.
     pub(super) fn read(path: &'a Path) -> Result<Self, Failure> {
         if path == Path::new("-") {
             let bytes = limited(path, stdin::take()?)?;
@@ -34,9 +34,9 @@ impl<'a> Serialized<'a> {
         }
         let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         let format = match ending {
-            "pb" | "binpb" => Format::Binary,
-            "textproto" | "pbtxt" | "txtpb" => Format::Text,
-            "json" => Format::Json,
+            "pb" | "binpb" => MessageFormat::Binary,
+            "textproto" | "pbtxt" | "txtpb" => MessageFormat::Text,
+            "json" => MessageFormat::Json,
             _ => {
                 return Err(Failure::invalid(format!(
                     "{}: expected a file name that ends in .pb or .binpb (binary), in .textproto, .pbtxt or .txtpb (text \
@@ -49,34 +49,38 @@ impl<'a> Serialized<'a> {
         Ok(Self { path, format, bytes: limited(path, file)? })
     }
 
-    /// Whether there is nothing in it, which is a message without any field.
+    /// Returns true if the file is empty, which is a message without fields.
     pub(super) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// What a JSON file holds, whatever it is; `None` where the file is none.
+    /// Returns the value in a JSON file, or `None` if it is in another format.
     pub(super) fn json(&self) -> Option<serde_json::Value> {
-        if self.format == Format::Json { serde_json::from_slice(&self.bytes).ok() } else { None }
+        if self.format == MessageFormat::Json {
+            serde_json::from_slice(&self.bytes).ok()
+        } else {
+            None
+        }
     }
 
-    /// The message.
+    /// Decodes the message.
     pub(super) fn message<M: Message + Name + Default>(&self) -> Result<M, Failure> {
         let about = |failure: Failure| failure.about(input_name(self.path));
-        if self.format == Format::Binary {
+        if self.format == MessageFormat::Binary {
             return shape::decode(&self.bytes)
                 .map_err(|error| about(Failure::invalid(error.to_string())));
         }
         let text = std::str::from_utf8(&self.bytes)
             .map_err(|error| about(Failure::invalid(format!("expected UTF-8, got {error}"))))?;
         let message = match self.format {
-            Format::Json => shape::from_json(text),
+            MessageFormat::Json => shape::from_json(text),
             _ => shape::from_textproto(text),
         };
         message.map_err(|error| about(Failure::message(text, &error)))
     }
 }
 
-/// Reads up to one byte past the limit, for the decoder to refuse.
+/// Reads up to one byte more than the limit, so that the decoder notices the excess.
 pub(super) fn limited(path: &Path, from: impl Read) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     from.take(MAX_INPUT_BYTES as u64 + 1)
@@ -85,18 +89,18 @@ pub(super) fn limited(path: &Path, from: impl Read) -> Result<Vec<u8>, Failure> 
     Ok(bytes)
 }
 
-/// The format of a message without a name.
+/// Detects the format of a message that comes without a file name.
 ///
-/// A binary message that is valid here says an element type or a data type, and the bytes before these, 0x10 and 0x08,
-/// stand in no text. JSON begins with a brace, which begins no textproto.
-fn detected(bytes: &[u8]) -> Format {
+/// Every valid binary message has an element type or a data type, whose field tags 0x10 and 0x08 do
+/// not occur in text. JSON begins with a brace, and textproto does not.
+fn detected(bytes: &[u8]) -> MessageFormat {
     let is_text = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
     if !bytes.iter().all(is_text) || std::str::from_utf8(bytes).is_err() {
-        return Format::Binary;
+        return MessageFormat::Binary;
     }
     match bytes.trim_ascii_start().first() {
-        Some(b'{') => Format::Json,
-        _ => Format::Text,
+        Some(b'{') => MessageFormat::Json,
+        _ => MessageFormat::Text,
     }
 }
 
@@ -111,10 +115,10 @@ mod tests {
         for shape in ["f32[]", "pred[10]", "f32[100,11]{0,1:PAD(120,11,one)}", "(s4[3], b(f32[2]))"]
         {
             let bytes = shape.parse::<Shape>().unwrap().encode();
-            assert_eq!(detected(&bytes), Format::Binary, "{shape}");
+            assert_eq!(detected(&bytes), MessageFormat::Binary, "{shape}");
         }
-        assert_eq!(detected(b"\n # a shape\r\nelement_type: F32\t"), Format::Text);
-        assert_eq!(detected(b"\n {\"element_type\": \"F32\"}"), Format::Json);
-        assert_eq!(detected(b"a\xff"), Format::Binary);
+        assert_eq!(detected(b"\n # a shape\r\nelement_type: F32\t"), MessageFormat::Text);
+        assert_eq!(detected(b"\n {\"element_type\": \"F32\"}"), MessageFormat::Json);
+        assert_eq!(detected(b"a\xff"), MessageFormat::Binary);
     }
 }

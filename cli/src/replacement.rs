@@ -1,4 +1,4 @@
-//! [`Replacement`]: a new file that takes its name, maybe from another file, once it is whole.
+//! A new file that gets its name, and replaces another file, once it is complete.
 
 use std::{
     fs::{self, File},
@@ -8,10 +8,10 @@ use std::{
 
 use tempfile::{Builder, NamedTempFile};
 
-/// A new file, written before it has its name.
+/// A new file without its final name.
 ///
-/// Where the system can, it has no name at all until then, so that a process that is killed leaves nothing behind. Elsewhere
-/// it is a temporary file beside the other.
+/// On systems with unnamed files it has no name until then, so that a killed process leaves nothing
+/// behind. On others it is a temporary file in the same folder.
 pub(super) enum Replacement {
     #[cfg(target_os = "linux")]
     Unnamed(File),
@@ -19,7 +19,7 @@ pub(super) enum Replacement {
 }
 
 impl Replacement {
-    /// A new file in a folder, with the permissions that a new file gets there.
+    /// Creates a file in a folder, with the permissions that new files get there.
     pub(super) fn new(folder: &Path) -> io::Result<Self> {
         #[cfg(target_os = "linux")]
         if let Some(file) = unnamed(folder) {
@@ -42,12 +42,13 @@ impl Replacement {
         }
     }
 
-    /// Gives the file the name `path`, in the folder that it was made in; a file of that name is replaced.
+    /// Gives the file the name `path`, which must be in its folder. An existing file of that name
+    /// is replaced.
     pub(super) fn appear(self, path: &Path, folder: &Path) -> io::Result<()> {
         match self {
             #[cfg(target_os = "linux")]
             Self::Unnamed(file) => match link(&file, path) {
-                // A link replaces nothing; a rename does.
+                // A link cannot replace a file; a rename can.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     let whole = prefixed().make_in(folder, |name| link(&file, name));
                     persist(whole.map_err(without_name)?, path)
@@ -72,7 +73,8 @@ fn persist<F>(file: NamedTempFile<F>, path: &Path) -> io::Result<()> {
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
-/// A file without a name, if the file system has such and `/proc`, by which it gets one, is there.
+/// Creates a file without a name. This needs support by the file system, and `/proc`, through which
+/// the file gets its name.
 #[cfg(target_os = "linux")]
 fn unnamed(folder: &Path) -> Option<File> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -89,14 +91,15 @@ fn descriptor(file: &File) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
-/// Gives an unnamed file a name that no file has.
+/// Links an unnamed file to a name that no file has.
 #[cfg(target_os = "linux")]
 fn link(file: &File, path: &Path) -> io::Result<()> {
     use rustix::fs::{AtFlags, CWD, linkat};
     Ok(linkat(CWD, descriptor(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
 }
 
-/// The error of the system alone: tempfile adds the name of the temporary file, which says nothing to the user.
+/// Returns the system's error without the name of the temporary file, which means nothing to the
+/// user.
 fn without_name(error: io::Error) -> io::Error {
     let source = error.get_ref().and_then(|inner| inner.source());
     match source.and_then(|source| source.downcast_ref::<io::Error>()) {

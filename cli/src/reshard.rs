@@ -1,4 +1,4 @@
-//! `stridec reshard`: from any sharding of an array to any other.
+//! `stridec reshard`: plans or runs the change from one sharding of an array to another.
 
 use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
 
@@ -22,11 +22,11 @@ use super::{
     sharding_arg::sharding,
 };
 
-/// Plans or moves; only `run` gives another code than success without an error, which it has printed.
+/// Plans or moves. Only `run` returns an exit code for a failure that it has already reported.
 pub(super) fn reshard(args: &ReshardArgs) -> Result<ExitCode, Failure> {
     match &args.command {
         ReshardCommand::Plan(args) => {
-            let Sides { shape, from, to } = sides(&args.sides)?;
+            let ReshardSides { shape, from, to } = sides(&args.sides)?;
             let plan = plan(&shape, &from.0, &to.0).map_err(Error::from)?;
             print_plan(&plan, args.format)
         }
@@ -42,17 +42,17 @@ pub(super) fn reshard(args: &ReshardArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where the shards of a side lie, and how.
-pub(super) type Side = (Placement, Shards);
+/// The boxes of a side, and the layout of its shards.
+pub(super) type ShardedSide = (Placement, Shards);
 
-/// The array and its sides.
-pub(super) struct Sides {
+/// The array, and its placement and shards on both sides.
+pub(super) struct ReshardSides {
     pub(super) shape: Shape,
-    pub(super) from: Side,
-    pub(super) to: Side,
+    pub(super) from: ShardedSide,
+    pub(super) to: ShardedSide,
 }
 
-pub(super) fn sides(args: &SidesArgs) -> Result<Sides, Failure> {
+pub(super) fn sides(args: &SidesArgs) -> Result<ReshardSides, Failure> {
     let Tensor::Shape(shape) = tensor(&args.shape)? else {
         return Err(Failure::invalid("--shape: expected an XLA shape, got strides"));
     };
@@ -60,7 +60,7 @@ pub(super) fn sides(args: &SidesArgs) -> Result<Sides, Failure> {
                 text: &str,
                 devices: Option<u64>,
                 layout: &Option<String>|
-     -> Result<Side, Failure> {
+     -> Result<ShardedSide, Failure> {
         let sharding = sharding(text).map_err(|failure| failure.about(flag))?;
         let placement = sharding.place(&shape, devices.or(args.devices));
         let placement = placement.map_err(|error| Failure::from(Error::from(error)).about(flag))?;
@@ -73,13 +73,13 @@ pub(super) fn sides(args: &SidesArgs) -> Result<Sides, Failure> {
     };
     let from = side("--from", &args.from, args.from_devices, &args.from_layout)?;
     let to = side("--to", &args.to, args.to_devices, &args.to_layout)?;
-    Ok(Sides { shape, from, to })
+    Ok(ReshardSides { shape, from, to })
 }
 
 /// Moves the files of all devices in this process.
 fn simulated(args: &MoveArgs) -> Result<(), Failure> {
-    let Sides { shape, from, to } = sides(&args.sides)?;
-    // What is refused is refused before any file is opened.
+    let ReshardSides { shape, from, to } = sides(&args.sides)?;
+    // Plans first, so that an unsupported reshard fails before any file is opened.
     plan(&shape, &from.0, &to.0).map_err(Error::from)?;
     let inputs = files(&args.input, "--input", &shape, &from)?;
     let outputs = files(&args.output, "--output", &shape, &to)?;
@@ -102,7 +102,7 @@ fn simulated(args: &MoveArgs) -> Result<(), Failure> {
         }
         output.write(&moved.remove(device).unwrap_or_default())?;
     }
-    // Only when all are written does the first appear.
+    // Files get their names only after all of them are complete.
     let count = opened.len();
     for output in opened {
         output.finish()?;
@@ -116,23 +116,28 @@ pub(super) struct ShardFile {
     pub(super) device: u64,
     pub(super) path: PathBuf,
     pub(super) tensor: StrideDescriptor,
-    /// The shard's shape, for messages.
+    /// The shape of the shard as text, for messages.
     pub(super) name: String,
 }
 
-/// The file of every shard of a side.
-fn files(pattern: &str, flag: &str, shape: &Shape, side: &Side) -> Result<Vec<ShardFile>, Failure> {
+/// Returns the files of all shards of a side.
+fn files(
+    pattern: &str,
+    flag: &str,
+    shape: &Shape,
+    side: &ShardedSide,
+) -> Result<Vec<ShardFile>, Failure> {
     let devices: Vec<u64> = side.0.regions().map(|(device, _)| device).collect();
     let files = devices.iter().map(|&device| file(pattern, flag, shape, side, device));
     Ok(files.collect::<Result<Vec<_>, Failure>>()?.into_iter().flatten().collect())
 }
 
-/// The file of the shard of a device; `None` where it has none.
+/// Returns the file of a device's shard, or `None` if the device has no shard.
 pub(super) fn file(
     pattern: &str,
     flag: &str,
     shape: &Shape,
-    (placement, shards): &Side,
+    (placement, shards): &ShardedSide,
     device: u64,
 ) -> Result<Option<ShardFile>, Failure> {
     let count = placement.regions().take(2).count();

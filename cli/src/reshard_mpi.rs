@@ -1,4 +1,4 @@
-//! `stridec reshard run`: the files of all ranks over MPI, each rank its own.
+//! `stridec reshard run`: moves the files of one rank over MPI.
 
 use std::process::ExitCode;
 
@@ -10,19 +10,20 @@ use super::{
     input::{is_npy, refuse_archive},
     npy,
     output::Output,
-    reshard::{ShardFile, Sides, file, sides},
+    reshard::{ReshardSides, ShardFile, file, sides},
     reshard_args::{MoveArgs, SidesArgs},
     sharding_arg::sharding,
 };
 
-/// Moves this rank's part. A failure is printed while MPI runs: a rank that ends it early may be ended by the launcher.
+/// Moves this rank's part. A failure is printed before MPI ends, because the launcher may end a
+/// rank that leaves early.
 pub(super) fn run(args: &MoveArgs) -> Result<ExitCode, Failure> {
     let world = World::join().map_err(failure)?;
     match moved(&world, args) {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(failure) => {
             report(&failure);
-            // Every rank has printed its failure before the first ends.
+            // Waits until every rank has printed its failure.
             let _ = world.agreed(None);
             Ok(failure.exit_code())
         }
@@ -32,7 +33,7 @@ pub(super) fn run(args: &MoveArgs) -> Result<ExitCode, Failure> {
 fn moved(world: &World, args: &MoveArgs) -> Result<(), Failure> {
     let operation = operation(args);
     let read = agreed(world, operation.and_then(|text| Ok((text, sides(&args.sides)?))))?;
-    let (operation, Sides { shape, from, to }) = read;
+    let (operation, ReshardSides { shape, from, to }) = read;
     agreed(world, same(world, &operation))?;
     let exchange = Exchange::new(world, &shape, (&from.0, &from.1), (&to.0, &to.1), args.staging);
     let exchange = agreed(world, exchange.map_err(failure))?;
@@ -63,7 +64,7 @@ fn moved(world: &World, args: &MoveArgs) -> Result<(), Failure> {
         output.write_image(image)?;
         Ok(output)
     });
-    // Only when all ranks have written does the first output appear.
+    // Files get their names only after all ranks have written theirs.
     let output = agreed(world, written.transpose())?;
     agreed(world, output.map_or(Ok(()), Output::finish))?;
     if rank == 0 {
@@ -73,7 +74,8 @@ fn moved(world: &World, args: &MoveArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What this rank is to do, in words that are the same where the operation is.
+/// Describes the operation of this rank in a text that is equal on all ranks with the same
+/// operation.
 fn operation(MoveArgs { sides: args, staging, .. }: &MoveArgs) -> Result<String, Failure> {
     let SidesArgs { shape, devices, from_devices, to_devices, from_layout, to_layout, .. } = args;
     let (from, to) = (sharding(&args.from), sharding(&args.to));
@@ -99,7 +101,7 @@ fn operation(MoveArgs { sides: args, staging, .. }: &MoveArgs) -> Result<String,
     .join("\n"))
 }
 
-/// Checks that this rank is to do what rank 0 is.
+/// Checks that this rank has the same operation as rank 0.
 fn same(world: &World, operation: &str) -> Result<(), Failure> {
     let Some(first) = told(world, world.other_than_first(operation)) else { return Ok(()) };
     let mut lines = first.lines().zip(operation.lines());
@@ -108,7 +110,8 @@ fn same(world: &World, operation: &str) -> Result<(), Failure> {
     Err(Failure::invalid(reason))
 }
 
-/// The result of this rank, if no rank failed; otherwise its own failure, or that of the first that did.
+/// Returns the result of this rank if no rank failed, and otherwise its own failure or the first
+/// one of another rank.
 fn agreed<T>(world: &World, own: Result<T, Failure>) -> Result<T, Failure> {
     let message = own.as_ref().err().map(|failure| (failure.code(), failure.to_string()));
     let message = message.as_ref().map(|(code, message)| (*code, &message[..]));
@@ -121,7 +124,8 @@ fn agreed<T>(world: &World, own: Result<T, Failure>) -> Result<T, Failure> {
     }
 }
 
-/// What MPI told, or the end of all ranks, which would wait for this one.
+/// Returns the result of an MPI call. If it failed, ends all ranks, which would otherwise wait for
+/// this one.
 fn told<T>(world: &World, result: Result<T, MpiError>) -> T {
     result.unwrap_or_else(|error| world.abort(&error.to_string()))
 }

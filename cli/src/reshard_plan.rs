@@ -1,4 +1,4 @@
-//! `stridec reshard plan`: a plan for people and for programs.
+//! `stridec reshard plan`: prints a plan for people or for programs.
 
 use std::fmt::Write as _;
 
@@ -19,7 +19,7 @@ use super::{
     reshard_args::PlanFormat,
 };
 
-/// Transfers that the text for people shows.
+/// The maximum number of transfers in the text for people.
 const SHOWN: usize = 40;
 
 pub(super) fn print_plan(plan: &ReshardPlan, format: PlanFormat) -> Result<(), Failure> {
@@ -93,18 +93,20 @@ fn bounds_json(bounds: Cost) -> Value {
     })
 }
 
-/// A count of bytes; those past 2^64, which no machine moves, are the greatest number.
+/// Converts a byte count to 64 bits. Larger counts, which no machine moves, become the maximum.
 fn number(bytes: u128) -> u64 {
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
-/// `{"DEVICE": [[start, limit], …]}`, the devices in order; the ranges of a dimension in place of one, where there are several.
+/// Returns `{"DEVICE": [[start, limit], …]}`, with the devices in order. A dimension with several
+/// ranges has a list of them.
 pub(super) fn tiles(placement: &Placement) -> Value {
     let tiles = placement.regions().map(|(device, region)| (device.to_string(), part(&region).1));
     Value::Object(tiles.collect::<Map<_, _>>())
 }
 
-/// `"box"` and `[[start, limit], …]`, or else `"ranges"` and the list of ranges of each dimension.
+/// Returns `"box"` with `[[start, limit], …]`, or `"ranges"` with the list of ranges of each
+/// dimension.
 fn part(region: &Region) -> (&'static str, Value) {
     match region.as_box() {
         Some(region) => ("box", json!(region.ranges())),

@@ -1,4 +1,4 @@
-//! `stridec run`: an operation on a file, or a program on several.
+//! `stridec run`: runs an operation on a file, or a program on several files.
 
 use std::path::{Path, PathBuf};
 
@@ -8,24 +8,24 @@ use super::{
     args::{OpKind, RunArgs},
     errors::{Failure, note},
     execute::execute,
-    input::{Bytes, Input, is_npy, refuse_archive},
+    input::{Input, InputBytes, is_npy, refuse_archive},
     npy::{self, Header},
-    op::Asked,
+    op::FileRequest,
     output::Output,
     program,
 };
 
 pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
-    let known = match args.op.flags.asked()? {
-        Some(Asked::Program(requested)) => return program::run(args, Some(*requested)),
-        Some(Asked::Operation(request)) => Some(request.operation),
+    let known = match args.op.flags.in_file()? {
+        Some(FileRequest::Program(requested)) => return program::run(args, Some(*requested)),
+        Some(FileRequest::Operation(request)) => Some(request.operation),
         None if args.op.operation == Some(OpKind::Hlo) => return program::run(args, None),
         None => None,
     };
     args.op.refuse_module()?;
     let (input, path) = (the_one(&args.input, "--input")?, the_one(&args.output, "--output")?);
     refuse_archive(path)?;
-    let source = Source::open(args, input, known)?;
+    let source = OperationInput::open(args, input, known)?;
     let image = source.image();
     let destination = source.operation.destination();
     let header = if is_npy(path) { npy::header_of(destination).write() } else { vec![] };
@@ -37,7 +37,7 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
     output.finish()
 }
 
-/// The one file of a flag that only programs take several times.
+/// Returns the file of a flag that only programs may repeat.
 fn the_one<'a>(paths: &'a [PathBuf], flag: &str) -> Result<&'a Path, Failure> {
     match paths {
         [path] => Ok(path),
@@ -49,16 +49,16 @@ fn the_one<'a>(paths: &'a [PathBuf], flag: &str) -> Result<&'a Path, Failure> {
     }
 }
 
-/// The operation, and the input that it reads.
-struct Source {
+/// The operation and its input.
+struct OperationInput {
     operation: Operation,
-    bytes: Bytes,
-    /// Where the image starts: behind the header of a `.npy` file.
+    bytes: InputBytes,
+    /// The start of the image in the file: after the header of a `.npy` file, otherwise 0.
     start: usize,
 }
 
-impl Source {
-    /// Opens the input and checks it against the operation, which may be known already.
+impl OperationInput {
+    /// Opens the input and checks it against the operation, if that is already known.
     fn open(args: &RunArgs, path: &Path, known: Option<Operation>) -> Result<Self, Failure> {
         let operation = |source| match known {
             Some(operation) => Ok(operation),
@@ -88,8 +88,8 @@ impl Source {
     }
 }
 
-/// Reads an input that holds `header` bytes and the source's image.
-fn read_image(input: Input, header: usize, operation: &Operation) -> Result<Bytes, Failure> {
+/// Reads an input that consists of `header` bytes and the source's image.
+fn read_image(input: Input, header: usize, operation: &Operation) -> Result<InputBytes, Failure> {
     let tensor = operation.source_tensor().to_string();
     input.read_image(header, operation.source().image_bytes(), &tensor)
 }

@@ -1,4 +1,4 @@
-//! `stridec serve`: a stream of requests on stdin, a stream of responses on stdout.
+//! `stridec serve`: answers a stream of requests on stdin with a stream of responses on stdout.
 
 use std::io;
 
@@ -7,7 +7,8 @@ use stridec::service::{self, ServeError};
 use super::errors::{Exit, Failure};
 
 pub(super) fn serve() -> Result<(), Failure> {
-    // Unbuffered on purpose: `serve` flushes what it writes as soon as nothing else is ready.
+    // Input and output need no buffer here: `serve` has its own, and flushes whenever no further
+    // answer is ready.
     match service::serve(io::stdin(), io::stdout().lock()) {
         Ok(_) => Ok(()),
         Err(error @ ServeError::Framing { .. }) => Err(Failure::invalid(error.to_string())),

@@ -1,4 +1,4 @@
-//! A `SHAPE` argument: a notation, or `@FILE` with an `xla.Shape`.
+//! The argument `SHAPE`: a notation, or `@FILE` with an `xla.Shape`.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ pub(super) fn array(argument: &str) -> Result<Array, Failure> {
     read(argument).map_err(|error| Failure::notation(argument, &error))
 }
 
-/// Reads the shape in a file, or with `#1,0` behind the name, a part of the tuple in it.
+/// Reads the shape in a file. If the name ends in `#1,0`, returns that part of the tuple.
 fn shape_in_file(file: &str) -> Result<Shape, Failure> {
     let (file, part) = match file.rsplit_once('#') {
         Some((file, part)) if !part.contains(['.', '/']) => (file, Some(part)),

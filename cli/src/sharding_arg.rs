@@ -1,4 +1,5 @@
-//! A `SHARDING` argument: XLA's text, Shardy's, or `@FILE` with an `xla.OpSharding` or with boxes.
+//! The argument `SHARDING`: XLA's text, Shardy's, or `@FILE` with an `xla.OpSharding` or with
+//! boxes.
 
 use std::path::Path;
 
@@ -29,7 +30,7 @@ pub(super) fn sharding(argument: &str) -> Result<Sharding, Failure> {
     Sharding::try_from(&proto).map_err(|error| about(Error::from(error).into()))
 }
 
-/// The failure of a text, with a caret where its place is known.
+/// Returns the failure of a text, with a caret if the position is known.
 fn failure(text: &str, error: ShardingError) -> Failure {
     match &error {
         ShardingError::Syntax { offset, reason } => Failure::in_text(text, *offset, reason),
@@ -37,7 +38,8 @@ fn failure(text: &str, error: ShardingError) -> Failure {
     }
 }
 
-/// The sharding of a JSON object whose names are the numbers of devices; `None` where it is no such object.
+/// Returns the sharding of a JSON object whose names are device numbers, or `None` for other
+/// values.
 fn boxes(value: Value) -> Option<Result<Sharding, Failure>> {
     let Value::Object(devices) = value else { return None };
     let is_number = |name: &String| name.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! `stridec completions` and `stridec man`: shell completions and the manual page, made from the arguments.
+//! `stridec completions` and `stridec man`: prints shell completions and the manual page.
 
 use clap::CommandFactory;
 
@@ -14,7 +14,7 @@ pub(super) fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
     print(&String::from_utf8_lossy(&script))
 }
 
-/// One page: the program, then each of its commands.
+/// Prints one page: the program, then each of its commands.
 pub(super) fn man() -> Result<(), Failure> {
     let mut program = Cli::command();
     program.build();

@@ -1,4 +1,4 @@
-//! Standard input, which one argument of a command line may name.
+//! Standard input, which only one argument of a command line may name.
 
 use std::{
     io,
@@ -7,10 +7,10 @@ use std::{
 
 use super::errors::Failure;
 
-/// Whether an argument has taken standard input already.
+/// True if an argument has already taken standard input.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Standard input, for the one argument that reads it.
+/// Returns standard input, for the one argument that reads it.
 pub(super) fn take() -> Result<io::Stdin, Failure> {
     if TAKEN.swap(true, Ordering::Relaxed) {
         return Err(Failure::invalid(

@@ -1,4 +1,4 @@
-//! What `compile` compiles for: `--target`, and each `--limit` that changes it.
+//! The target of `compile`: `--target`, and each `--limit` that changes it.
 
 use std::{fs::File, path::Path, str::FromStr};
 
@@ -11,14 +11,14 @@ use super::{
     stdin,
 };
 
-/// A flag's `NAME=VALUE`: a limit of a target.
+/// The value `NAME=VALUE` of a flag: a limit of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Limit {
     field: &'static str,
     value: u64,
 }
 
-/// The limits of a target.
+/// The names of a target's limits.
 pub(super) const LIMITS: [&str; 3] = [
     "max_storage_buffer_binding_size",
     "max_compute_workgroups_per_dimension",
@@ -61,7 +61,7 @@ impl FromStr for Limit {
     }
 }
 
-/// A number, in units of 1024, 1024² or 1024³ where KiB, MiB or GiB follow it.
+/// Parses a number, which KiB, MiB or GiB may follow.
 pub(super) fn bytes(text: &str) -> Option<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -75,7 +75,8 @@ pub(super) fn bytes(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(factor)
 }
 
-/// The target of a name with limits of the user's, or of a request, or the default.
+/// Returns the named target, or else the request's, or else the default, with the limits of the
+/// flags.
 pub(super) fn target(
     named: Option<&str>,
     limits: &[Limit],
@@ -98,7 +99,7 @@ pub(super) fn target(
     Ok(target)
 }
 
-/// The target of a file that `stridec calibrate` wrote; `-` is stdin.
+/// Reads the target from a file that `stridec calibrate` wrote, or from stdin if the path is `-`.
 fn from_file(path: &Path) -> Result<Target, Failure> {
     let bytes = if path == Path::new("-") {
         limited(path, stdin::take()?)?

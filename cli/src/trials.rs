@@ -1,5 +1,5 @@
-//! Every way to run an operation, timed, and whether a cost model orders them as the device does; `stridec calibrate` and
-//! `benches/gpu` share it.
+//! Times all candidates of an operation, and compares their order with that of a cost model.
+//! `stridec calibrate` and `benches/gpu` share this file.
 
 use std::{error::Error, fmt};
 
@@ -12,18 +12,18 @@ use stridec::{
 
 use super::measure::{Measured, kernels_on_gpu};
 
-/// Candidates of one operation, in the order that the target's model expects, with what each took for a word.
+/// The candidates of one operation, cheapest first by the target's model, with their times.
 pub(super) struct Trial {
-    /// The operation's.
+    /// The title of the operation.
     pub(super) title: String,
-    /// Words of the destination.
+    /// The number of words in the destination.
     pub(super) words: f64,
     pub(super) candidates: Vec<Candidate>,
-    /// Nanoseconds of a word, for each candidate.
+    /// The time of each candidate for each word, in nanoseconds.
     pub(super) times: Vec<f64>,
 }
 
-/// Runs every candidate of an operation that fits the target, and says what was measured too.
+/// Runs every candidate of an operation that the target supports. Also returns the measurements.
 pub(super) fn trial(
     gpu: &Gpu,
     operation: &Operation,
@@ -41,7 +41,7 @@ pub(super) fn trial(
         Err(_) => false,
     });
     let mut measured = kernels_on_gpu(gpu, operation, &kernels, repetitions, back_to_back)?;
-    // The first two are the copy and the identity kernel.
+    // The first two measurements are of the copy and the identity kernel.
     let own = measured.split_off(2);
     #[expect(clippy::cast_precision_loss, reason = "2^53 bytes are more than a device binds")]
     let words = operation.destination().image_bytes() as f64 / 4.0;
@@ -51,7 +51,7 @@ pub(super) fn trial(
 }
 
 impl Trial {
-    /// The candidate that `target` would choose, and the one that took least.
+    /// Returns the candidate that `target` would choose, and the fastest one.
     pub(super) fn chosen_and_best(&self, target: &Target) -> Option<[usize; 2]> {
         let all = 0..self.times.len();
         let chosen = all.clone().min_by_key(|&n| self.candidates[n].cost_by(target))?;
@@ -59,14 +59,15 @@ impl Trial {
         Some([chosen, best])
     }
 
-    /// The time of the candidate that `target` would choose, as a multiple of the best one's.
+    /// Returns the time of the candidate that `target` would choose, as a multiple of the fastest
+    /// one's.
     pub(super) fn regret(&self, target: &Target) -> f64 {
         let both = self.chosen_and_best(target);
         both.map_or(1.0, |[chosen, best]| self.times[chosen] / self.times[best])
     }
 }
 
-/// How well a target's model orders what was measured.
+/// The agreement of a target's cost model with measured times.
 #[derive(Default)]
 pub(super) struct Agreement {
     regrets: Vec<f64>,
@@ -75,7 +76,7 @@ pub(super) struct Agreement {
 }
 
 impl Agreement {
-    /// Of all these trials.
+    /// Returns the agreement over all the trials.
     pub(super) fn of<'a>(trials: impl IntoIterator<Item = &'a Trial>, target: &Target) -> Self {
         let mut agreement = Self::default();
         trials.into_iter().for_each(|trial| agreement.add(trial, target));
@@ -86,7 +87,7 @@ impl Agreement {
         self.regrets.push(trial.regret(target));
         let times = &trial.times;
         let costs: Vec<u64> = trial.candidates.iter().map(|one| one.cost_by(target)).collect();
-        // Pairs that differ by more than noise: whether the model orders them as the device does.
+        // Counts pairs of candidates whose times differ by more than noise.
         for a in 0..times.len() {
             let differ = |b: usize| (times[a] / times[b]).ln().abs() > 0.1 && costs[a] != costs[b];
             for b in (0..a).filter(|&b| differ(b)) {

@@ -1,10 +1,11 @@
-//! Between numpy's type strings and element types.
+//! Conversions between numpy's type strings and element types.
 
 use stridec::{shape::ElementType, stride::StrideDescriptor};
 
-/// The type string of a tensor's elements: numpy's own type, or the unsigned integer of the element's width.
+/// Returns the type string of a tensor's elements: numpy's own type if it has one, otherwise the
+/// unsigned integer of the same width.
 ///
-/// Elements of less than a byte are written as the bytes that hold them.
+/// Elements smaller than a byte are written as the bytes that contain them.
 pub(super) fn of(tensor: &StrideDescriptor) -> String {
     let bits = tensor.element_bits();
     match natural(tensor.element_type()) {
@@ -17,10 +18,10 @@ pub(super) fn of(tensor: &StrideDescriptor) -> String {
     }
 }
 
-/// Whether a file of this type holds the elements of a tensor, bit for bit.
+/// Returns true if a file of this type can hold the elements of a tensor, bit for bit.
 ///
-/// What numpy lacks also comes as an opaque `V` of the same width, as `ml_dtypes` saves it, and a small signed integer
-/// in a byte as `i1`.
+/// Types that numpy lacks may also be stored as an opaque `V` of the same width, which is how
+/// `ml_dtypes` saves them, and small signed integers in bytes as `i1`.
 pub(super) fn holds(tensor: &StrideDescriptor, descr: &str) -> bool {
     let (expected, descr) = (of(tensor), normal(descr));
     let bits = tensor.element_bits();
@@ -33,7 +34,7 @@ pub(super) fn holds(tensor: &StrideDescriptor, descr: &str) -> bool {
     !natural && bits >= 8 && (descr == opaque || small && descr == "|i1")
 }
 
-/// The element type that numpy's type is.
+/// Returns the element type of a numpy type string.
 pub(super) fn element_type(descr: &str) -> Result<ElementType, String> {
     let descr = normal(descr);
     let known = ElementType::ALL.into_iter().find(|&kind| natural(kind) == Some(&descr));
@@ -50,7 +51,7 @@ pub(super) fn element_type(descr: &str) -> Result<ElementType, String> {
     })
 }
 
-/// Refuses numbers with their bytes the other way round.
+/// Refuses numbers in the other byte order.
 pub(super) fn check_byte_order(descr: &str) -> Result<(), String> {
     let foreign = if cfg!(target_endian = "little") { '>' } else { '<' };
     match descr.strip_prefix(foreign) {
@@ -65,7 +66,7 @@ pub(super) fn check_byte_order(descr: &str) -> Result<(), String> {
     }
 }
 
-/// The type string with the byte order that numpy itself writes.
+/// Returns the type string with the byte order that numpy itself writes.
 fn normal(descr: &str) -> String {
     match descr.strip_prefix(['<', '>', '=', '|']) {
         Some(rest @ ("u1" | "i1" | "b1")) => format!("|{rest}"),
@@ -75,7 +76,7 @@ fn normal(descr: &str) -> String {
     }
 }
 
-/// The type that numpy has for an element type.
+/// Returns numpy's type for an element type, if there is one.
 fn natural(kind: ElementType) -> Option<&'static str> {
     Some(match kind {
         ElementType::Pred => "|b1",

@@ -1,4 +1,4 @@
-//! The header of a `.npy` file: format versions 1 to 3, by numpy's `numpy.lib.format`.
+//! The header of a `.npy` file: format versions 1 to 3, as `numpy.lib.format` documents them.
 //!
 //! ```text
 //! \x93NUMPY  major  minor  length (2 bytes, from version 2 on 4)  {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }  \n
@@ -8,28 +8,29 @@ use std::{fmt::Write as _, str::CharIndices};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// No dtype and no key is longer, in bytes.
+/// The maximum length of a dtype or a key, in bytes.
 const MAX_STRING: usize = 64;
 
-/// The most bytes before the data. numpy's own headers take a few hundred.
+/// The maximum size of a header, in bytes. numpy's own headers take a few hundred.
 pub(crate) const MAX_HEADER: usize = 1 << 20;
 
-/// Data starts at a multiple of this, so that it can be mapped.
+/// The alignment of the data in a file, in bytes, so that it can be mapped.
 const ALIGNMENT: usize = 64;
 
-/// What the header says.
+/// The fields of a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
-    /// The type of the elements, `<f4`.
+    /// The element type, such as `<f4`.
     pub(super) descr: String,
-    /// Whether the first dimension is the most minor one.
+    /// True if the first dimension is the most minor one.
     pub(super) fortran_order: bool,
-    /// Extents.
+    /// The extents.
     pub(super) shape: Vec<u64>,
 }
 
 impl Header {
-    /// Reads the header at the start of a file; returns it and where the data starts, which is at most [`MAX_HEADER`].
+    /// Reads the header at the start of a file. Returns it and the offset of the data, which is at
+    /// most [`MAX_HEADER`].
     pub(crate) fn read(file: &[u8]) -> Result<(Self, usize), String> {
         let rest =
             file.strip_prefix(MAGIC).ok_or("expected \\x93NUMPY at the start of the file")?;
@@ -47,10 +48,10 @@ impl Header {
         let end = start + length;
         let text = file.get(start..end).ok_or("ends inside its header")?;
         let text = std::str::from_utf8(text).map_err(|error| format!("its header: {error}"))?;
-        Ok((Parser::new(text).header()?, end))
+        Ok((DictParser::new(text).header()?, end))
     }
 
-    /// The bytes before the data.
+    /// Returns the bytes of the header.
     pub(crate) fn write(&self) -> Vec<u8> {
         let mut shape = String::new();
         for extent in &self.shape {
@@ -65,7 +66,7 @@ impl Header {
         let descr = &self.descr;
         let mut text =
             format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': ({shape}), }}");
-        // At most 64 extents of 20 digits: the two bytes of version 1 hold the length.
+        // 64 extents of 20 digits fit the two-byte length of version 1.
         let blanks = ALIGNMENT - (MAGIC.len() + 4 + text.len() + 1) % ALIGNMENT;
         text.extend(std::iter::repeat_n(' ', blanks % ALIGNMENT));
         text.push('\n');
@@ -76,13 +77,13 @@ impl Header {
     }
 }
 
-/// Reads the one dict of Python that headers are, in any order of its keys.
-struct Parser<'a> {
+/// Parses the Python dict of a header, with its keys in any order.
+struct DictParser<'a> {
     text: &'a str,
     rest: std::iter::Peekable<CharIndices<'a>>,
 }
 
-impl<'a> Parser<'a> {
+impl<'a> DictParser<'a> {
     fn new(text: &'a str) -> Self {
         Self { text, rest: text.char_indices().peekable() }
     }
@@ -140,7 +141,7 @@ impl<'a> Parser<'a> {
         self.expect('(')?;
         while !self.eat(')') {
             let word = self.word();
-            // Python 2 wrote long integers as 3L.
+            // Python 2 writes long integers as 3L.
             let extent = word.strip_suffix('L').unwrap_or(word).parse();
             shape.push(extent.map_err(|_| {
                 format!("shape[{}]: expected a number from 0 to 2^64-1, got `{word}`", shape.len())
@@ -178,13 +179,13 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Letters, digits and signs.
+    /// Reads letters, digits and signs.
     fn word(&mut self) -> &'a str {
         self.blanks();
         let start = self.position();
         while self.rest.next_if(|&(_, c)| c.is_alphanumeric() || c == '-').is_some() {}
         let word = &self.text[start..self.position()];
-        // No word that is accepted is as long: the start of one that is not says enough.
+        // All accepted words are shorter; the start of a longer one is enough for the message.
         word.char_indices().nth(MAX_STRING).map_or(word, |(end, _)| &word[..end])
     }
 

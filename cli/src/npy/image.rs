@@ -1,4 +1,4 @@
-//! Which arrays are the image of a tensor in memory.
+//! Decides which arrays are the image of a tensor in memory.
 
 use stridec::{
     shape::{Layout, Shape},
@@ -7,13 +7,13 @@ use stridec::{
 
 use super::{Header, descr};
 
-/// More extents than this are printed without the others.
+/// The maximum number of extents in a message.
 const MAX_SHOWN: usize = 16;
 
-/// The header of the file that holds a tensor's image.
+/// Returns the header of the file that holds a tensor's image.
 ///
-/// Memory that is no array of the tensor's extents is one dimension of elements; packed elements, and those behind a
-/// prefix of bytes, are one of bytes.
+/// If memory is not an array of the tensor's extents, it is one dimension of elements. Packed
+/// elements, and elements after a prefix, are one dimension of bytes.
 pub(crate) fn header_of(tensor: &StrideDescriptor) -> Header {
     let header = |descr: String, shape| Header { descr, fortran_order: false, shape };
     if tensor.element_bits() < 8 || tensor.prefix_bytes() > 0 {
@@ -23,8 +23,9 @@ pub(crate) fn header_of(tensor: &StrideDescriptor) -> Header {
     header(descr::of(tensor), shape)
 }
 
-/// Checks that a file's array is a tensor's image: the array of its memory, or the tensor itself in an order that its
-/// layout describes. `parameter` is the number of a program's parameter; without it, the tensor is the source of an operation.
+/// Checks that a file's array is the image of a tensor: either the array of its memory, or the
+/// tensor itself in an order that its layout describes. `parameter` is the number of a program's
+/// parameter; `None` means the source of an operation.
 pub(crate) fn check(
     header: &Header,
     tensor: &StrideDescriptor,
@@ -79,7 +80,7 @@ pub(crate) fn check(
     ))
 }
 
-/// Extents in a message, which stays short where they are many.
+/// Returns extents as text for a message, shortened if there are many.
 fn shown(extents: &[u64]) -> String {
     match extents {
         _ if extents.len() > MAX_SHOWN => {
@@ -90,17 +91,19 @@ fn shown(extents: &[u64]) -> String {
     }
 }
 
-/// Whether the file of a tensor is the tensor itself as an array: its memory has its elements in order, and no more.
+/// Returns true if the memory of a tensor has its elements in order and nothing else, so that its
+/// file is the tensor as an array.
 pub(crate) fn is_array(tensor: &StrideDescriptor) -> bool {
     header_of(tensor).shape == tensor.sizes() && lies_in_order(tensor, false)
 }
 
-/// Whether the array has the tensor's extents and its elements lie as the layout says.
+/// Returns true if the array has the tensor's extents and its elements have the order of the
+/// layout.
 fn is_logical(header: &Header, tensor: &StrideDescriptor) -> bool {
     header.shape == tensor.sizes() && lies_in_order(tensor, header.fortran_order)
 }
 
-/// The order of a file, `C` or `Fortran`, that describes the tensor's memory.
+/// Returns the order of a file, `C` or `Fortran`, that describes the tensor's memory.
 fn file_order(tensor: &StrideDescriptor) -> Option<&'static str> {
     match (lies_in_order(tensor, false), lies_in_order(tensor, true)) {
         (true, _) => Some("C"),
@@ -109,7 +112,8 @@ fn file_order(tensor: &StrideDescriptor) -> Option<&'static str> {
     }
 }
 
-/// Whether the tensor's memory is its elements alone, the last dimension most minor, or the first.
+/// Returns true if the tensor's memory has only its elements, with the last dimension most minor,
+/// or the first if `fortran_order` is true.
 fn lies_in_order(tensor: &StrideDescriptor, fortran_order: bool) -> bool {
     if tensor.elements() == 0 {
         return tensor.physical_elements() == 0;
@@ -129,7 +133,7 @@ fn lies_in_order(tensor: &StrideDescriptor, fortran_order: bool) -> bool {
         })
 }
 
-/// The shape that a file says by itself.
+/// Returns the shape of an array, from its header alone.
 pub(crate) fn tensor_of(header: &Header) -> Result<Shape, String> {
     descr::check_byte_order(&header.descr)?;
     let element_type = descr::element_type(&header.descr)?;

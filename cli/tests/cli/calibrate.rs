@@ -18,7 +18,7 @@ fn a_file_of_a_target_is_a_target() {
     }
 }
 
-/// The numbers of the model alone choose another kernel.
+/// Changing only the numbers of the model changes the chosen kernel.
 #[test]
 fn the_model_chooses_the_kernel() {
     let sandbox = Sandbox::new();

@@ -196,7 +196,7 @@ fn a_shader_and_what_it_binds_in_one_run() {
     assert_eq!(sandbox.stridec(&[&RELAYOUT[..], &emit].concat()).text(), "");
     assert_eq!(sandbox.read("k.spv")[..4], [0x03, 0x02, 0x23, 0x07]);
     let json: serde_json::Value = serde_json::from_slice(&sandbox.read("k.json")).unwrap();
-    // Zeros are written.
+    // The JSON has fields that are zero.
     let expected =
         serde_json::json!({"group": 0, "binding": 0, "writable": false, "sizeInBytes": "96"});
     for (key, value) in expected.as_object().unwrap() {

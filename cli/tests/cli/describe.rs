@@ -94,7 +94,7 @@ fn the_proto_of_a_shape_reads_back_in_each_form() {
     }
 }
 
-/// XLA writes the default layout, of a tuple's parts and a buffer's array too.
+/// XLA writes default layouts out, also for the parts of a tuple and the array of a buffer.
 #[test]
 fn protos_have_layouts() {
     let sandbox = Sandbox::new();

@@ -1,4 +1,4 @@
-//! HLO text on the command line.
+//! HLO text as an input of commands.
 
 use crate::sandbox::Sandbox;
 
