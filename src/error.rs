@@ -1,4 +1,4 @@
-//! The crate's error: an error of any module, with its kind and the field that it is about.
+//! The crate's error: an error of any module, with its kind and its field.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ use crate::{
     window::WindowError,
 };
 
-/// Why an operation was not compiled, or did not run: an error of one of the modules.
+/// An error of one of the modules.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -35,7 +35,7 @@ pub enum Error {
     /// A tensor without strides.
     #[error(transparent)]
     Stride(#[from] StrideError),
-    /// An array that a notation cannot say.
+    /// An array that a notation cannot describe.
     #[error(transparent)]
     Notation(#[from] NotationError),
     /// Layouts of CuTe that do not fit each other.
@@ -50,14 +50,14 @@ pub enum Error {
     /// An operation whose sides do not fit.
     #[error(transparent)]
     Nest(#[from] NestError),
-    /// An operation that the target does not run.
+    /// An operation that exceeds the limits of a target.
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
     /// A target's JSON that is refused.
     #[cfg(feature = "text-protos")]
     #[error(transparent)]
     Target(#[from] crate::schedule::TargetError),
-    /// A kernel that naga refuses: a defect of stridec.
+    /// A kernel that naga refuses, which is a defect of stridec.
     #[error(transparent)]
     Wgsl(#[from] WgslError),
     /// A kernel that has no translation.
@@ -67,21 +67,21 @@ pub enum Error {
     /// An incomplete request.
     #[error(transparent)]
     Request(#[from] RequestError),
-    /// An error about a part of an operation or of a request, with the place of that part.
+    /// An error about a part of an operation or of a request, with the path of that part.
     #[error("{}", Located { outer, error })]
     Located {
-        /// The path of the part. [`Error::field`] is the whole path, down to the field that is wrong.
+        /// The path of the part. [`Error::field`] is the whole path of the wrong field.
         outer: FieldPath,
-        /// What is wrong there.
+        /// The error about that part.
         error: Box<Error>,
     },
-    /// An invalid module, or one that is more than stridec reads.
+    /// An invalid module, or one that stridec does not support.
     #[error(transparent)]
     Hlo(#[from] HloError),
-    /// A module that is not compiled, or does not run.
+    /// A program that cannot be compiled or run.
     #[error(transparent)]
     Program(ProgramError),
-    /// A run on the host with buffers of other sizes.
+    /// A run on the host with buffers of wrong lengths.
     #[error(transparent)]
     Host(#[from] HostError),
     /// A run on a device.
@@ -102,7 +102,7 @@ impl From<ProgramError> for Error {
 }
 
 impl Error {
-    /// What kind of failure it is.
+    /// Returns the kind of failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
@@ -131,7 +131,8 @@ impl Error {
         }
     }
 
-    /// The field that the error is about, as a path from the operation, message or description that was given.
+    /// Returns the field that the error is about, as a path from the given operation, message or
+    /// description.
     ///
     /// ```
     /// use stridec::{Error, Operation};
@@ -160,7 +161,7 @@ impl Error {
         }
     }
 
-    /// The field that the message begins with; those of [`NestError`] begin with none.
+    /// Returns the field that the message begins with. Messages of [`NestError`] begin with none.
     fn leading_field(&self) -> Option<FieldPath> {
         match self {
             Self::Parse(error) => error.invalid_shape()?.field().cloned(),
@@ -176,7 +177,7 @@ impl Error {
         }
     }
 
-    /// The same error, about the part of an operation or a request at `outer`; as it is where that is empty.
+    /// Returns the error with the path `outer` before its field, or unchanged if `outer` is empty.
     pub(crate) fn below(self, outer: &FieldPath) -> Self {
         if outer.is_empty() {
             return self;
@@ -198,7 +199,7 @@ impl From<ReshardError> for Error {
     }
 }
 
-/// The message of an error after the path of what it is about.
+/// The message of an error, after the path of its part.
 struct Located<'a> {
     outer: &'a FieldPath,
     error: &'a Error,

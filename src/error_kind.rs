@@ -1,15 +1,16 @@
-//! What kind of failure an error is.
+//! The kinds of failure.
 
-/// What kind of failure an [`Error`](crate::Error), or the error of a module, is.
+/// The kind of failure of an [`Error`](crate::Error), or of an error of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The input is wrong, or a function was called with what it does not take.
+    /// The input is wrong, or a function was called with invalid arguments.
     Invalid,
-    /// The input is valid, but more than stridec, or the target, does.
+    /// The input is valid, but stridec or the target does not support it.
     Unsupported,
     /// There is no device.
     NoDevice,
-    /// The run failed: the device was lost, or memory ran out. Where nothing runs, it is a defect of stridec.
+    /// The run failed: the device was lost, or memory ran out. If nothing runs, this is a defect of
+    /// stridec.
     Failed,
 }

@@ -1,4 +1,4 @@
-//! Runs an operation where it runs best: on a GPU or on the host, whole or in parts.
+//! Runs an operation on a GPU or on the host, whole or in parts.
 
 use std::fmt;
 
@@ -12,15 +12,16 @@ use crate::{
     request::Operation,
 };
 
-/// Bytes of the destination that the host writes between two reports of progress.
+/// The number of bytes that the host writes between two reports of progress. Larger slabs report
+/// less often; every slab starts its own parallel run.
 const SLAB: u64 = 256 << 20;
 
-/// Where an operation may run.
+/// The devices that may run an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Device {
-    /// A GPU where there is one that can run the operation, otherwise the host. Software drivers are left out: they
-    /// share the host's cores and are slower than the host itself.
+    /// A GPU if one can run the operation, otherwise the host. Software drivers are left out: they
+    /// use the host's cores and are slower than the host itself.
     #[default]
     Auto,
     /// The best adapter of the machine, which may be a software driver.
@@ -30,7 +31,7 @@ pub enum Device {
     Host,
 }
 
-/// What ran an operation; it prints as `the host` or `the GPU: NAME, BACKEND`.
+/// The device that ran an operation. It prints as `the host` or `the GPU: NAME, BACKEND`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ran {
@@ -41,12 +42,12 @@ pub enum Ran {
         name: String,
         /// The interface that drives it: `vulkan`, `metal`, `dx12` or `gl`.
         backend: &'static str,
-        /// The number of kernels that the copy took: 1 where it ran whole.
+        /// The number of kernels, which is 1 if the copy ran whole.
         parts: usize,
     },
     /// The CPU.
     OnHost {
-        /// Why no GPU ran it, where one was looked for.
+        /// The reason why no GPU ran the operation, if one was tried.
         why: Option<String>,
     },
 }
@@ -69,10 +70,10 @@ impl fmt::Display for Ran {
 impl Operation {
     /// Runs the operation from one whole image to the other, on the device that `device` allows.
     ///
-    /// A GPU runs it whole where one kernel can bind both images, and otherwise in parts; see
-    /// `Gpu::run_nest`. With [`Device::Auto`], the host takes over where no GPU opens and
-    /// where the operation exceeds the GPU's limits or memory. Both write the same bytes. `progress` is told how many
-    /// bytes of the destination have been written so far.
+    /// A GPU runs it whole if one kernel can bind both images, and otherwise in parts; see
+    /// `Gpu::run_nest`. With [`Device::Auto`], the host takes over if no GPU opens or if the
+    /// operation exceeds the limits or the memory of the GPU. Both write equal bytes. `progress` is
+    /// called with the number of bytes of the destination that have been written so far.
     ///
     /// Each call opens a device. To run many operations, open a `Gpu` once and use its methods.
     ///
@@ -87,8 +88,9 @@ impl Operation {
     ///
     /// # Errors
     ///
-    /// Where a buffer does not have the length of its image. With `Device::Gpu`, where no adapter opens or the
-    /// operation exceeds its limits. Where a GPU fails during the run; the destination's contents are then unspecified.
+    /// Returns an error if a buffer does not have the length of its image. With `Device::Gpu`, also
+    /// if no adapter opens or the operation exceeds its limits. If a GPU fails during the run, the
+    /// contents of the destination are unspecified.
     pub fn run(
         &self,
         device: Device,
@@ -123,15 +125,18 @@ impl Operation {
 }
 
 impl Program {
-    /// Runs the program on the device that `device` allows: the image of each parameter, to the image of each result.
+    /// Runs the program on the device that `device` allows, from the images of the parameters to
+    /// those of the results.
     ///
-    /// With [`Device::Auto`], the host takes over where no GPU opens and where the program exceeds the GPU's limits or
-    /// memory. Both write the same bytes. Each call opens a device; to run many programs, open a `Gpu` once.
+    /// With [`Device::Auto`], the host takes over if no GPU opens or if the program exceeds the
+    /// limits or the memory of the GPU. Both write equal bytes. Each call opens a device. To run
+    /// many programs, open a `Gpu` once and use its methods.
     ///
     /// # Errors
     ///
-    /// Where there are more or fewer buffers than parameters, or one has not the length of its image. With `Device::Gpu`,
-    /// where no adapter opens or the program exceeds its limits. Where a GPU fails during the run.
+    /// Returns an error if the number of buffers is not the number of parameters, or if a buffer
+    /// does not have the length of its image. With `Device::Gpu`, also if no adapter opens or the
+    /// program exceeds its limits, and if a GPU fails during the run.
     pub fn run(&self, device: Device, parameters: &[&[u8]]) -> Result<(Vec<Vec<u8>>, Ran), Error> {
         self.check_parameters(parameters)?;
         let why = match device {
@@ -178,7 +183,8 @@ fn on_gpu(
     Ok(Ran::OnGpu { name: gpu.name(), backend: gpu.backend(), parts })
 }
 
-/// Runs on the host; a copy of more than `slab_bytes` is cut into slabs, so that there is progress to report.
+/// Runs a copy on the host. A copy of more than `slab_bytes` is cut into slabs, so that there is
+/// progress to report.
 fn on_host(
     nest: &CopyNest,
     slab_bytes: u64,
@@ -188,7 +194,7 @@ fn on_host(
 ) -> Result<(), Error> {
     let slabs: Vec<_> = slabs(nest, slab_bytes).collect();
     let (mut written, mut rest) = (0, destination);
-    // A slab of elements below a byte may start inside a byte.
+    // With elements smaller than a byte, a slab may start inside a byte.
     let in_bytes = slabs.iter().all(|(_, bit)| bit % 8 == 0);
     if slabs.len() < 2 || !in_bytes || rest.len() as u64 != nest.dst_bytes() {
         host::run(nest, source, rest)?;

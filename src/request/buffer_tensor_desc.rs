@@ -1,4 +1,4 @@
-//! Conversions between `stridec.BufferTensorDesc` and its proto.
+//! Conversions between [`BufferTensorDesc`] and its proto.
 
 use crate::{
     notation::dml::{BufferTensorDesc, DmlError, TensorDataType},
@@ -10,7 +10,7 @@ impl TryFrom<&proto::BufferTensorDesc> for BufferTensorDesc {
 
     /// Reads a description; every rule of `DML_BUFFER_TENSOR_DESC` is checked.
     ///
-    /// No strides mean packed.
+    /// Without strides the tensor is packed.
     ///
     /// ```
     /// use stridec::{notation::dml::BufferTensorDesc, proto};

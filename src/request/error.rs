@@ -1,28 +1,28 @@
-//! The error of this module: fields of a request that are missing or have no meaning.
+//! The error of this module: missing or meaningless fields of a request.
 
 use crate::{error_kind::ErrorKind, shape::FieldPath};
 
-/// Why a request is incomplete.
+/// An error in a request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
-    /// A field that a request needs.
+    /// A required field is missing.
     #[error("{field}: missing; expected {accepted}")]
     Missing {
-        /// The field's path.
+        /// The path of the field.
         field: &'static str,
-        /// What it takes.
+        /// The accepted values.
         accepted: &'static str,
     },
-    /// A type number that names no type.
+    /// A number that names no element type.
     #[error("{field}: expected a number of xla.PrimitiveType that has elements, got {given}")]
     ElementType {
-        /// The field's path.
+        /// The path of the field.
         field: &'static str,
         /// The number.
         given: i32,
     },
-    /// An HLO module where one operation is asked for.
+    /// An HLO module instead of a single operation.
     #[error("hlo_module: expected a relayout or a slice, one operation, got a module")]
     Program,
     /// A number that names no language.
@@ -37,7 +37,7 @@ pub enum RequestError {
         /// The number.
         given: i32,
     },
-    /// A language other than WGSL, asked of a library without the feature `backends`.
+    /// A language different from WGSL in a build without the feature `backends`.
     #[error(
         "language: {language} needs the feature `backends`, which this library was built without; ask for WGSL, or build with it"
     )]
@@ -48,7 +48,7 @@ pub enum RequestError {
 }
 
 impl RequestError {
-    /// The path of the field that the error is about.
+    /// Returns the path of the field that the error is about.
     #[must_use]
     pub fn field(&self) -> FieldPath {
         match self {
@@ -59,7 +59,7 @@ impl RequestError {
         }
     }
 
-    /// What kind of failure it is.
+    /// Returns the kind of failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {

@@ -1,4 +1,5 @@
-//! An [`Operation`] between two [`Tensor`]s, from values or from protos, lowered and ready to be compiled.
+//! Operations between two [`Tensor`]s: built from values or from protos, lowered, and ready to be
+//! compiled.
 
 mod buffer_tensor_desc;
 mod error;

@@ -1,4 +1,4 @@
-//! An operation: two tensors and a window, lowered to a nest.
+//! Operations: two tensors and a window, lowered to a nest.
 
 use super::Tensor;
 use crate::{
@@ -31,15 +31,15 @@ pub struct Operation {
     pub(super) nest: CopyNest,
 }
 
-/// Where the parts of an operation stand, for errors.
+/// The paths of the parts of an operation, for errors.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Paths {
-    /// The message of the operation; empty where there is none.
+    /// The message of the operation; empty if the operation does not come from a message.
     pub(super) operation: FieldPath,
 }
 
 impl Paths {
-    /// The path of one of the tensors; in a message, of the field that says how it is described.
+    /// Returns the path of a tensor, including the field that holds it if there is a message.
     fn tensor(&self, operand: Operand, tensor: &Tensor) -> FieldPath {
         let path = self.operation.clone().field(match operand {
             Operand::Source(_) => "source",
@@ -56,16 +56,16 @@ impl Paths {
 }
 
 impl Operation {
-    /// A copy of every element of `source` to the same logical index of `destination`.
+    /// Creates a copy of every element of `source` to the same logical index of `destination`.
     ///
     /// # Errors
     ///
-    /// Where a side cannot be lowered, or the element types or extents of the two differ.
+    /// Returns an error if the element types or the extents of the two differ.
     pub fn relayout(source: Tensor, destination: Tensor) -> Result<Self, Error> {
         Self::relayout_at(&Paths::default(), source, destination)
     }
 
-    /// A relayout whose errors name the parts of a message.
+    /// Creates a relayout whose errors name the parts of a message.
     pub(super) fn relayout_at(
         paths: &Paths,
         source: Tensor,
@@ -77,16 +77,18 @@ impl Operation {
         Self::lower(paths, title, (source, from), destination, window)
     }
 
-    /// DirectML's SLICE1 of `source`.
+    /// Creates DirectML's SLICE1 of `source`.
     ///
-    /// Where `destination` is `None` it is what the output sizes take in the default layout, elements as wide as in
-    /// the source; of a `BufferTensorDesc`, one that is packed.
+    /// If `destination` is `None`, it has the output sizes, the default layout and elements as wide
+    /// as in the source. For a `BufferTensorDesc` it is packed.
     ///
-    /// SLICE1 takes one element or more. An XLA slice may be empty: there is nothing to compile then.
+    /// SLICE1 needs at least one element. An XLA slice may be empty, and then there is nothing to
+    /// compile.
     ///
     /// # Errors
     ///
-    /// Where a side cannot be lowered, the window does not fit the source, or the destination does not fit the output.
+    /// Returns an error if the window does not fit the source, or the destination does not fit the
+    /// output.
     pub fn slice(
         source: Tensor,
         slice: &Slice,
@@ -95,7 +97,7 @@ impl Operation {
         Self::slice_at(&Paths::default(), source, slice, destination)
     }
 
-    /// A slice whose errors name the parts of a message.
+    /// Creates a slice whose errors name the parts of a message.
     pub(super) fn slice_at(
         paths: &Paths,
         source: Tensor,
@@ -137,62 +139,62 @@ impl Operation {
         Ok(Self { title, source, destination: (destination, to), window, nest })
     }
 
-    /// The operation in one line.
+    /// Returns the operation as one line.
     #[must_use]
     pub fn title(&self) -> &str {
         &self.title
     }
 
-    /// The source as it was given.
+    /// Returns the source tensor.
     #[must_use]
     pub fn source_tensor(&self) -> &Tensor {
         &self.source.0
     }
 
-    /// The destination as it was given, or as a slice's output sizes say.
+    /// Returns the destination tensor.
     #[must_use]
     pub fn destination_tensor(&self) -> &Tensor {
         &self.destination.0
     }
 
-    /// The source's strides.
+    /// Returns the strides of the source.
     #[must_use]
     pub fn source(&self) -> &StrideDescriptor {
         &self.source.1
     }
 
-    /// The destination's strides.
+    /// Returns the strides of the destination.
     #[must_use]
     pub fn destination(&self) -> &StrideDescriptor {
         &self.destination.1
     }
 
-    /// Which element goes where.
+    /// Returns the window: the source index of each destination index.
     #[must_use]
     pub fn window(&self) -> &Window {
         &self.window
     }
 
-    /// The loop nest that every kernel of this operation, and the host, runs.
+    /// Returns the loop nest, which every kernel of this operation and the host run.
     #[must_use]
     pub fn nest(&self) -> &CopyNest {
         &self.nest
     }
 
-    /// How the nest becomes invocations of `target`.
+    /// Returns the schedule of the nest on `target`.
     ///
     /// # Errors
     ///
-    /// Where the target's limits are too low.
+    /// Returns an error if the limits of the target are too low.
     pub fn schedule(&self, target: &Target) -> Result<Schedule, Error> {
         Ok(schedule(self.nest.clone(), target)?)
     }
 
-    /// The kernel, its text validated by naga.
+    /// Returns the kernel, after naga has validated its text.
     ///
     /// # Errors
     ///
-    /// Where the target's limits are too low.
+    /// Returns an error if the limits of the target are too low.
     pub fn compile(&self, target: &Target) -> Result<Kernel, Error> {
         validated(self.compile_unvalidated(target)?)
     }
@@ -206,11 +208,12 @@ impl Operation {
         validated(self.emit(schedule, target))
     }
 
-    /// The kernel, for callers that validate its text themselves, as wgpu does.
+    /// Returns the kernel without validation, for callers that validate its text themselves, which
+    /// wgpu does.
     ///
     /// # Errors
     ///
-    /// Where the target's limits are too low.
+    /// Returns an error if the limits of the target are too low.
     pub fn compile_unvalidated(&self, target: &Target) -> Result<Kernel, Error> {
         span!("emit");
         Ok(self.emit(&self.schedule(target)?, target))
@@ -225,14 +228,14 @@ impl Operation {
     ///
     /// # Errors
     ///
-    /// Where the length of a buffer is not that of its image.
+    /// Returns an error if a buffer does not have the length of its image.
     pub fn run_on_host(&self, source: &[u8], destination: &mut [u8]) -> Result<(), Error> {
         span!("run");
         Ok(crate::host::run(&self.nest, source, destination)?)
     }
 }
 
-/// The kernel, if naga accepts its text.
+/// Returns the kernel if naga accepts its text.
 fn validated(kernel: Kernel) -> Result<Kernel, Error> {
     if !kernel.dispatches.is_empty() {
         span!("validate");
@@ -246,7 +249,7 @@ mod tests {
     use super::*;
     use crate::notation::dml::{BufferTensorDesc, TensorDataType};
 
-    /// Two elements in a byte stay two in a byte: 15 of 4 bits take 8 bytes.
+    /// Two elements still share a byte: 15 elements of 4 bits take 8 bytes.
     #[test]
     fn the_default_destination_of_a_slice_is_as_wide_as_the_source() {
         let desc = BufferTensorDesc::new(TensorDataType::Uint4, &[3, 5], None).unwrap();

@@ -1,4 +1,4 @@
-//! A request from its proto.
+//! Conversions of requests from their protos.
 
 use super::{Operation, RequestError, Tensor, operation::Paths};
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 impl TryFrom<&proto::CompileRequest> for Operation {
     type Error = Error;
 
-    /// Lowers the operation of a request; its target is [`Target::try_from`] of the request's target.
+    /// Lowers the operation of a request. [`Target::try_from`] converts the target of the request.
     fn try_from(request: &proto::CompileRequest) -> Result<Self, Error> {
         use proto::compile_request::Operation as Kind;
         match &request.operation {
@@ -49,7 +49,8 @@ impl TryFrom<&proto::CompileRequest> for Operation {
 impl TryFrom<&proto::Target> for Target {
     type Error = Error;
 
-    /// The preset, `webgpu` where none is named, with what the proto gives in its place.
+    /// Returns the preset, which is `webgpu` if none is named, with the fields of the proto that
+    /// are set.
     fn try_from(proto: &proto::Target) -> Result<Self, Error> {
         let preset = if proto.preset.is_empty() { "webgpu" } else { &proto.preset };
         let mut target = Self::preset(preset)
@@ -93,7 +94,7 @@ impl TryFrom<&proto::Target> for Target {
     }
 }
 
-/// Takes what is given, where something is.
+/// Replaces a field if a value is given.
 fn replace<T: Clone>(field: &mut T, given: Option<&T>) {
     if let Some(given) = given {
         field.clone_from(given);
@@ -101,7 +102,7 @@ fn replace<T: Clone>(field: &mut T, given: Option<&T>) {
 }
 
 impl From<&Target> for proto::Target {
-    /// Every field, so that no preset matters.
+    /// Sets every field, so that the preset does not matter.
     fn from(target: &Target) -> Self {
         let [access, word, line, byte, spill] = target.model.costs().map(|(_, cost)| cost);
         let kind = match target.kind {
@@ -134,7 +135,7 @@ fn missing(field: &'static str, accepted: &'static str) -> Error {
     RequestError::Missing { field, accepted }.into()
 }
 
-/// A tensor that must be there; errors name the field below `field`.
+/// Returns a required tensor. Errors name the field below `field`.
 fn required(field: &'static str, tensor: Option<&proto::Tensor>) -> Result<Tensor, Error> {
     let tensor = tensor
         .filter(|tensor| tensor.kind.is_some())

@@ -1,4 +1,4 @@
-//! An operation as text: the header of its kernel, and every stage for a reviewer.
+//! Operations as text: the header of the kernel, and every stage for a reviewer.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Operation {
-    /// The comment above the kernel: both tensors with their strides, and the nest.
+    /// Returns the comment above the kernel: both tensors with their strides, and the nest.
     pub(super) fn header(&self) -> Vec<(&'static str, String)> {
         vec![
             ("", self.title.clone()),
@@ -23,7 +23,7 @@ impl Operation {
         ]
     }
 
-    /// What the nest moves, in elements.
+    /// Returns a line about the size of a unit, in elements.
     fn unit_line(&self) -> String {
         let (unit, element) = (self.nest.dst_bits(), self.destination.1.element_bits());
         match (unit / element, element / unit) {
@@ -33,13 +33,14 @@ impl Operation {
         }
     }
 
-    /// Every stage of the operation as text, from the shapes to the kernel: what a snapshot holds.
+    /// Returns every stage of the operation as text, from the shapes to the kernel. Snapshots
+    /// contain this text.
     ///
-    /// The text depends on the operation and the target alone.
+    /// The text depends only on the operation and the target.
     ///
     /// # Errors
     ///
-    /// Where the target's limits are too low.
+    /// Returns an error if the limits of the target are too low.
     pub fn stages(&self, target: &Target) -> Result<String, Error> {
         let schedule = self.schedule(target)?;
         let kernel = self.compile_scheduled(&schedule, target)?;
@@ -101,7 +102,7 @@ impl Operation {
     }
 }
 
-/// The candidates of least cost, as many as fit a line, and how many there are beside them.
+/// Returns the cheapest candidates, as many as fit one line, and the number of the others.
 fn costs(nest: &CopyNest, target: &Target) -> String {
     const SHOWN: usize = 3;
     const WIDTH: usize = 75;
@@ -116,7 +117,7 @@ fn costs(nest: &CopyNest, target: &Target) -> String {
     }
 }
 
-/// Strides in one line: a stride for each dimension, or the digits of a tiled one.
+/// Returns the strides in one line: one for each dimension, or the digits of a tiled layout.
 fn strides(descriptor: &StrideDescriptor) -> String {
     let mut line = "strides [".to_owned();
     if descriptor.steps().is_empty() {
@@ -150,7 +151,7 @@ fn strides(descriptor: &StrideDescriptor) -> String {
     line
 }
 
-/// A tensor and the axes of its memory, major to minor.
+/// Returns a tensor and the axes of its memory, major to minor.
 fn describe(tensor: &Tensor, descriptor: &StrideDescriptor) -> String {
     let mut text = format!("{tensor}\n");
     for axis in descriptor.axes() {
@@ -187,7 +188,7 @@ fn describe(tensor: &Tensor, descriptor: &StrideDescriptor) -> String {
     text
 }
 
-/// A window, dimension by dimension.
+/// Returns a window, one line for each dimension.
 fn window(window: &Window) -> String {
     let mut text = String::new();
     for (number, dimension) in window.dimensions().iter().enumerate() {

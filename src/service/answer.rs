@@ -1,4 +1,4 @@
-//! Kernels and programs as the proto messages of responses.
+//! Conversions from kernels and programs to the messages of responses.
 
 use super::language;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     wgsl::Kernel,
 };
 
-/// A compiled program as a proto, each kernel with its translation where `language` is not WGSL.
+/// Converts a compiled program, each kernel with its translation if `language` is not WGSL.
 pub(super) fn program(
     program: &Program,
     language: proto::Language,

@@ -1,15 +1,15 @@
-//! Messages with their length before them.
+//! Reads messages that follow their length.
 
 use std::io::{self, BufRead, Read};
 
-/// Why a stream has no further message.
+/// The reason why a stream has no further message.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrameError {
     /// The stream ends inside a length or a message.
     #[error("the input ends {missing} bytes before the end of a message")]
     Truncated {
-        /// Bytes that are missing, at least.
+        /// The number of missing bytes, at least.
         missing: u64,
     },
     /// A length of more than 64 bits.
@@ -20,16 +20,17 @@ pub enum FrameError {
     Read(#[from] io::Error),
 }
 
-/// One message of a stream.
+/// A message of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Frame {
-    /// Its bytes.
+    /// The bytes of a message.
     Message(Vec<u8>),
-    /// The length of one that passes the limit; it was skipped.
+    /// The length of a skipped message that exceeds the limit.
     TooLong(u64),
 }
 
-/// Reads the next message: a varint, and as many bytes. `None` where the stream ends before it.
+/// Reads the next message: its length as a varint, then its bytes. Returns `None` at the end of the
+/// stream.
 pub(super) fn read_frame(
     input: &mut impl BufRead,
     limit: usize,
@@ -51,7 +52,8 @@ fn complete(length: u64, read: u64) -> Result<(), FrameError> {
     }
 }
 
-/// Seven bits a byte, low ones first; the high bit says that another byte follows.
+/// Reads a varint: seven bits in each byte, low ones first. The high bit is set if another byte
+/// follows.
 fn read_varint(input: &mut impl BufRead) -> Result<Option<u64>, FrameError> {
     let mut value = 0_u64;
     for shift in (0..u64::BITS).step_by(7) {

@@ -1,8 +1,8 @@
-//! The language that a request asks for, and the kernel in it.
+//! The language of a request, and the kernel in that language.
 
 use crate::{proto::stridec as proto, request::RequestError, wgsl::Kernel};
 
-/// The language of a number in a request.
+/// Returns the language with this number in the proto.
 pub(super) fn language(given: i32) -> Result<proto::Language, RequestError> {
     let language =
         proto::Language::try_from(given).map_err(|_| RequestError::Language { given })?;
@@ -12,7 +12,7 @@ pub(super) fn language(given: i32) -> Result<proto::Language, RequestError> {
     Ok(language)
 }
 
-/// The kernel as a proto, with its translation where `language` is not WGSL.
+/// Converts the kernel, with its translation if `language` is not WGSL.
 #[cfg(not(feature = "backends"))]
 #[expect(clippy::unnecessary_wraps)] // with the feature, a translation may fail
 pub(super) fn answer(
@@ -33,7 +33,7 @@ mod translated {
         error::Error,
     };
 
-    /// The kernel as a proto, with its translation where `language` is not WGSL.
+    /// Converts the kernel, with its translation if `language` is not WGSL.
     pub(in super::super) fn answer(
         kernel: &Kernel,
         language: proto::Language,
@@ -45,7 +45,7 @@ mod translated {
     }
 
     impl proto::Language {
-        /// The language to translate to; `None` for WGSL.
+        /// Returns the language to translate to, or `None` for WGSL.
         #[must_use]
         pub fn translation(self) -> Option<Language> {
             match self {
@@ -70,7 +70,7 @@ mod translated {
     }
 
     impl From<(&Kernel, &Translated)> for proto::Kernel {
-        /// The kernel with its translation, and each binding with its slot there.
+        /// Converts the kernel with its translation, and each binding with its slot there.
         fn from((kernel, translated): (&Kernel, &Translated)) -> Self {
             let mut proto = Self::from(kernel);
             for (binding, &slot) in proto.bindings.iter_mut().zip(&translated.slots) {

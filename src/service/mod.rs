@@ -1,7 +1,7 @@
 //! The compiler as a service: serialized requests in, serialized responses out.
 //!
-//! [`respond`] answers one request, and [`serve`] a stream of them. The C interface and `stridec serve` are made of
-//! these two.
+//! [`respond`] answers one request, and [`serve`] a stream of them. The C interface and `stridec
+//! serve` call these two functions.
 
 mod answer;
 mod frame;

@@ -1,4 +1,4 @@
-//! The whole compiler behind one function: a serialized request in, a serialized response out.
+//! The whole compiler as one function from a serialized request to a serialized response.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -22,8 +22,8 @@ use crate::{
 
 /// Answers a serialized `stridec.CompileRequest` with a serialized `stridec.CompileResponse`.
 ///
-/// Every input gets a response: bytes that are not a request get an error, and so does a panic inside stridec. The same
-/// bytes get the same response on every machine.
+/// Every input gets a response. Bytes that are not a request get an error, and so does a request on
+/// which stridec panics. Equal bytes get equal responses on every machine.
 ///
 /// ```
 /// use prost::Message;
@@ -121,7 +121,7 @@ mod tests {
         request::Tensor,
     };
 
-    /// The tensor of a notation; of `dml`, two by three integers of DirectML.
+    /// Returns the tensor of a notation. `dml` is a DirectML tensor of two by three integers.
     fn tensor(text: &str) -> proto::Tensor {
         if text == "dml" {
             let desc = BufferTensorDesc::new(TensorDataType::Int32, &[2, 3], None);

@@ -18,16 +18,19 @@ use crate::{
     shape::{FieldPath, MAX_INPUT_BYTES, ShapeError},
 };
 
-/// The most requests that one task answers. Waking a thread for each request would cost a tenth of its compile time.
+/// The maximum number of requests that one task answers. Waking a thread for each request would
+/// cost a tenth of its compile time.
 const TOGETHER: usize = 8;
 
-/// Tasks queued for each thread ahead of the one whose answers are being written: enough to keep the threads busy.
+/// The number of tasks queued for each thread before the one whose answers are being written:
+/// enough to keep the threads busy.
 const AHEAD: usize = 4;
 
-/// The size in bytes of the input buffer, and of the answers that are collected before they are written.
+/// The size of the input buffer, in bytes, and of the answers that are collected before they are
+/// written.
 const BUFFERED: usize = 64 << 10;
 
-/// Why a stream ended before its input did.
+/// The reason why a stream ended before its input did.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
@@ -37,9 +40,9 @@ pub enum ServeError {
     /// The input is not a sequence of messages, so the next one cannot be found. The last response says so too.
     #[error("message {number}: {error}")]
     Framing {
-        /// The message, from 1.
+        /// The number of the message, from 1.
         number: u64,
-        /// What is wrong with it.
+        /// The error.
         error: FrameError,
     },
     /// The output cannot be written.
@@ -47,7 +50,7 @@ pub enum ServeError {
     Output(#[source] io::Error),
 }
 
-/// Responses in order, each with its length before it.
+/// Responses in order, each after its length.
 #[derive(Default)]
 struct Answers {
     count: u64,
@@ -56,24 +59,27 @@ struct Answers {
 
 impl Answers {
     fn push(&mut self, response: &[u8]) {
-        // A vector grows as it must: writing to it does not fail.
+        // Writing to a vector cannot fail.
         let _ = prost::encode_length_delimiter(response.len(), &mut self.bytes);
         self.bytes.extend(response);
         self.count += 1;
     }
 }
 
-/// What the reading thread hands to the writing one: a channel for answers that are being made, or the stream's error.
+/// An item that the reading thread passes to the writing one: a channel for the answers of a task,
+/// or the error that ends the stream.
 type Pending = Result<Receiver<Answers>, ServeError>;
 
-/// Answers each `stridec.CompileRequest` of `input` with a `stridec.CompileResponse` on `output`, until the input ends;
-/// returns how many.
+/// Answers each `stridec.CompileRequest` of `input` with a `stridec.CompileResponse` on `output`
+/// until the input ends. Returns the number of answers.
 ///
-/// Before each message, in both directions, stands its length as a varint, as protobuf's `writeDelimitedTo` and
-/// `SerializeDelimitedToOstream` write it. Requests are compiled in parallel, on rayon's threads, and answered in
-/// order. The output is flushed before `serve` waits for more input, so a client may wait for each response before it
-/// sends the next request. A message that is not a request, or is longer than [`MAX_INPUT_BYTES`], is answered with an
-/// error, and the stream goes on. It ends without an error when the reader of `output` closes it.
+/// Every message follows its length as a varint, in both directions, as protobuf's
+/// `writeDelimitedTo` and `SerializeDelimitedToOstream` write it. Requests are compiled in
+/// parallel, on rayon's threads, and answered in order. The output is flushed before `serve` waits
+/// for more input, so a client may wait for each response before it sends the next request. Bytes
+/// that are not a request, and messages longer than [`MAX_INPUT_BYTES`], are answered with an
+/// error, and the stream goes on. The stream ends without an error if the reader of `output` closes
+/// it.
 ///
 /// ```
 /// use prost::Message;
@@ -92,7 +98,8 @@ type Pending = Result<Receiver<Answers>, ServeError>;
 ///
 /// # Errors
 ///
-/// Where the input fails or ends inside a message, or the output fails. What was read before is answered first.
+/// Returns an error if the input fails or ends inside a message, or if the output fails. All
+/// messages before that are answered first.
 pub fn serve(input: impl Read + Send + 'static, mut output: impl Write) -> Result<u64, ServeError> {
     let (sender, pending) = sync_channel(AHEAD * rayon::current_num_threads());
     // This thread is not joined: it may still be waiting for input after the output is closed.
@@ -141,7 +148,7 @@ fn read(mut input: BufReader<impl Read>, sender: &SyncSender<Pending>) {
     }
 }
 
-/// Whether the next message can be read without waiting for more input.
+/// Returns true if the next message can be read without waiting for more input.
 fn holds_message(mut buffer: &[u8]) -> bool {
     prost::decode_length_delimiter(&mut buffer).is_ok_and(|length| length <= buffer.len())
 }
