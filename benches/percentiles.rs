@@ -16,7 +16,12 @@ mod timing;
 
 use std::{hint::black_box, time::Instant};
 
-use stridec::{Operation, Target, Tensor, hlo::Module, program::Program, shape::ElementType};
+use stridec::{
+    Operation, Target, Tensor,
+    hlo::Module,
+    program::Program,
+    shape::{ElementType, Shape},
+};
 use support::{
     hlo_cases::hlo_cases,
     random::{self, Random},
@@ -63,7 +68,8 @@ fn modules() {
 fn ttc() -> Vec<(Tensor, Tensor)> {
     let cases = permutation::ttc(include_str!("data/ttc57_24MiB.json")).expect("cases in JSON");
     let sides = cases.iter().map(|case| case.sides(ElementType::F32).expect("two shapes"));
-    sides.map(|[source, destination]| (source.into(), destination.into())).collect()
+    let tensor = |shape: Shape| Tensor::try_from(shape).expect("a shape with memory");
+    sides.map(|[source, destination]| (tensor(source), tensor(destination))).collect()
 }
 
 /// Prints the percentiles of pairs, in microseconds, without and with validation.

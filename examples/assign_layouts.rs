@@ -90,6 +90,6 @@ fn edge(have: &Shape, want: &Shape) -> Result<Edge, Error> {
     if reshape_is_bitcast(have, want, false)? {
         return Ok(Edge::Bitcast);
     }
-    let operation = Operation::relayout(have.clone().into(), want.clone().into())?;
+    let operation = Operation::relayout(have.clone().try_into()?, want.clone().try_into()?)?;
     Ok(Edge::Relayout(operation.compile(&Target::webgpu())?.into()))
 }

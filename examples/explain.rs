@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         file.iter().try_for_each(|file| std::fs::write(file, svg(picture)))
     };
     match &shapes[..] {
-        [layout] => layout.parse::<Tensor>()?.draw(draw)??,
+        [layout] => layout.parse::<Tensor>()?.draw(draw)?,
         [from, to] => Operation::relayout(from.parse()?, to.parse()?)?.draw(draw)?,
         _ => return Err("one shape, or two for a relayout between them".into()),
     }

@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let gpu = Gpu::from_device(device.clone(), queue.clone()).with_cache_capacity(64);
 
     let (source, destination): (Shape, Shape) = ("f32[4,6]".parse()?, "f32[4,6]{0,1}".parse()?);
-    let operation = Operation::relayout(source.into(), destination.into())?;
+    let operation = Operation::relayout(source.try_into()?, destination.try_into()?)?;
     // wgpu validates the shader when it creates the pipeline, so it need not be validated here.
     let kernel = operation.compile_unvalidated(&gpu.limits().target("my device"))?;
 

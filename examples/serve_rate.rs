@@ -2,22 +2,21 @@
 //!
 //! All requests are different, in extents, layouts, types and windows. Every kernel is validated.
 
-use std::{collections::HashSet, error::Error, io::Cursor, thread, time::Instant};
+use std::{collections::HashSet, io::Cursor, thread, time::Instant};
 
 use prost::Message;
 use stridec::{
-    Tensor,
+    Error, Tensor,
     proto::stridec::{
         CompileRequest, CompileResponse, Relayout, Slice, compile_request::Operation,
         compile_response,
     },
     service::serve,
-    shape::ParseError,
 };
 
 const REQUESTS: u32 = 20_000;
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut input = vec![];
     for number in 0..REQUESTS {
         request(number)?.encode_length_delimited(&mut input)?;
@@ -34,12 +33,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// A slice or relayout of an image; a different one for each number.
-fn request(number: u32) -> Result<CompileRequest, ParseError> {
+fn request(number: u32) -> Result<CompileRequest, Error> {
     let kind = ["f32", "bf16", "s8", "f64"][number as usize % 4];
     let (height, width) = (8 + u64::from(number) / 100, 8 + u64::from(number) % 100);
-    let tensor = |layout: &str| -> Result<_, ParseError> {
+    let tensor = |layout: &str| -> Result<_, Error> {
         let text = format!("{kind}[2,{height},{width},16]{layout}");
-        Ok(Some((&text.parse::<Tensor>()?).into()))
+        Ok(Some((&text.parse::<Tensor>()?).try_into()?))
     };
     let source = tensor("{3,2,1,0}")?;
     let operation = match number % 3 {
@@ -58,7 +57,7 @@ fn request(number: u32) -> Result<CompileRequest, ParseError> {
 }
 
 /// The distinct kernels; a response without a kernel is an error.
-fn texts(mut output: &[u8]) -> Result<HashSet<String>, Box<dyn Error>> {
+fn texts(mut output: &[u8]) -> Result<HashSet<String>, Box<dyn std::error::Error>> {
     let mut texts = HashSet::new();
     while !output.is_empty() {
         match CompileResponse::decode_length_delimited(&mut output)?.result {

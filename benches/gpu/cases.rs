@@ -73,6 +73,6 @@ pub fn ttc(json: &str, element_type: ElementType) -> Result<Vec<Case>, Box<dyn s
 
 fn case(permutation: Permutation, element_type: ElementType) -> Result<Case, Error> {
     let [source, destination] = permutation.sides(element_type)?;
-    let operation = Operation::relayout(source.into(), destination.into())?;
+    let operation = Operation::relayout(source.try_into()?, destination.try_into()?)?;
     Ok(Case { name: permutation.name, operation })
 }

@@ -114,7 +114,7 @@ fn case(
         "copy" => Operation::relayout(source.clone(), source),
         "transpose" => {
             let turned = Shape::new(element_type, sizes, Layout::new([0, 1]))?;
-            Operation::relayout(source, turned.into())
+            Operation::relayout(source, turned.try_into()?)
         }
         // Seven eighths of each row.
         _ => {

@@ -95,7 +95,8 @@ fn transposes() -> Result<Vec<Everyday>, Box<dyn Error>> {
                 named.iter().filter(|(number, ..)| permutation.name.starts_with(number))
             {
                 let [source, to] = permutation.sides(*element_type)?;
-                let operation = Operation::relayout(Tensor::from(source), Tensor::from(to))?;
+                let operation =
+                    Operation::relayout(Tensor::try_from(source)?, Tensor::try_from(to)?)?;
                 cases.push(Everyday { name: (*name).to_owned(), operation });
             }
         }

@@ -100,7 +100,10 @@ fn cases(named: Option<&str>) -> Result<Vec<(String, Operation)>, Box<dyn Error>
     if named != Some("everyday") {
         for one in permutation::ttc(include_str!("../data/ttc57_24MiB.json"))? {
             let [source, destination] = one.sides(ElementType::F32)?;
-            cases.push((one.name, Operation::relayout(source.into(), destination.into())?));
+            cases.push((
+                one.name,
+                Operation::relayout(source.try_into()?, destination.try_into()?)?,
+            ));
         }
     }
     if named != Some("ttc24") {

@@ -55,7 +55,7 @@ pub fn operation(arguments: &[&str]) -> Result<Operation, Box<dyn Error>> {
             let layout: Layout = flag("--to")?.parse()?;
             let sizes = StrideDescriptor::try_from(&source)?.sizes().to_vec();
             let destination = Shape::new(source.element_type(), sizes, layout)?;
-            Ok(Operation::relayout(source.into(), destination.into())?)
+            Ok(Operation::relayout(source.try_into()?, destination.try_into()?)?)
         }
         Some(&"slice") => {
             let slice = Slice::new(
@@ -63,7 +63,7 @@ pub fn operation(arguments: &[&str]) -> Result<Operation, Box<dyn Error>> {
                 numbers(flag("--sizes")?)?,
                 numbers::<i64>(flag("--strides")?)?,
             );
-            Ok(Operation::slice(Tensor::from(source), &slice, None)?)
+            Ok(Operation::slice(Tensor::try_from(source)?, &slice, None)?)
         }
         other => Err(format!("expected relayout or slice, got {other:?}").into()),
     }

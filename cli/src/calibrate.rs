@@ -223,7 +223,7 @@ mod device {
                 let destination =
                     Shape::new(element_type, grown(sizes, element_type, bytes), Some(layout))
                         .map_err(Error::from)?;
-                cases.push(Operation::relayout(source.into(), destination.into())?);
+                cases.push(relayout(source, destination)?);
             }
         }
         for (window, strides) in [([600, 500], [1, 1]), ([720, 768], [1, 2]), ([720, 768], [2, -1])]
@@ -245,13 +245,17 @@ mod device {
             let shape = |layout| format!("{element_type}[{},{}]{layout}", sizes[0], sizes[1]);
             let [from, to] = [from, to].map(|layout| shape(layout).parse::<Shape>());
             let (from, to) = (from.map_err(Error::from)?, to.map_err(Error::from)?);
-            cases.push(Operation::relayout(from.into(), to.into())?);
+            cases.push(relayout(from, to)?);
         }
         // Mixes types and kinds, so that a prefix of any length covers both.
         let count = cases.len();
         let mut mixed: Vec<_> = cases.into_iter().enumerate().collect();
         mixed.sort_by_key(|&(n, _)| n * 23 % count);
         Ok(mixed.into_iter().map(|(_, one)| one).collect())
+    }
+
+    fn relayout(from: Shape, to: Shape) -> Result<Operation, Error> {
+        Operation::relayout(from.try_into()?, to.try_into()?)
     }
 
     /// Returns `sizes` with the first one multiplied until they take about `bytes` bytes.

@@ -33,13 +33,14 @@ pub(super) fn compile(args: &CompileArgs) -> Result<(), Failure> {
             }
         };
     let target = target(args.target.as_deref(), &args.limits, requested)?;
-    let kernel = operation.compile(&target).map_err(too_large)?;
+    let compilation = operation.compilation(&target).map_err(too_large)?;
+    let kernel = compilation.kernel();
     let shown = args.emit.language();
     let bytes = match (args.emit, shown) {
-        (_, Some(language)) => translate(&kernel, language).map_err(Error::from)?.code,
-        (Emit::Stages, None) => operation.stages(&target)?.into_bytes(),
-        (Emit::Json, None) => json(&kernel, language)?,
-        (Emit::Pb, None) => message(&kernel, language)?.encode_to_vec(),
+        (_, Some(language)) => translate(kernel, language).map_err(Error::from)?.code,
+        (Emit::Stages, None) => compilation.stages().into_bytes(),
+        (Emit::Json, None) => json(kernel, language)?,
+        (Emit::Pb, None) => message(kernel, language)?.encode_to_vec(),
         (_, None) => kernel.wgsl.clone().into_bytes(),
     };
     if kernel.dispatches.is_empty() && args.emit != Emit::Stages {
@@ -54,7 +55,7 @@ pub(super) fn compile(args: &CompileArgs) -> Result<(), Failure> {
     let mut output = Output::open(path)?;
     if let Some(path) = &args.json {
         let mut output = Output::open(path)?;
-        output.write(&json(&kernel, shown.or(language))?)?;
+        output.write(&json(kernel, shown.or(language))?)?;
         output.finish()?;
     }
     output.write(&bytes)?;

@@ -2,9 +2,9 @@
 
 use stridec::Error;
 
-use super::{args::ConvertArgs, errors::Failure, output::print, shape_arg::array};
+use super::{args::ConvertArgs, errors::Failure, output::print, shape_arg::any_tensor};
 
 pub(super) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
-    let text = array(&args.shape)?.write(args.kind).map_err(Error::from)?;
+    let text = any_tensor(&args.shape)?.write(args.kind).map_err(Error::from)?;
     print(&format!("{text}\n"))
 }

@@ -5,8 +5,9 @@ use std::fmt::Display;
 
 use serde_json::{Map, Value, json};
 use stridec::{
+    Tensor,
     notation::{
-        Array, DlPack, Form, Kind, NumpyArray, PjrtMemoryLayout, dml::BufferTensorDesc,
+        DlPack, Kind, NumpyArray, PjrtMemoryLayout, TensorForm, dml::BufferTensorDesc,
         memory_formats,
     },
     stride::{PaddingReport, StrideDescriptor, StrideError},
@@ -16,15 +17,15 @@ use stridec::{
 ///
 /// Systems that describe an array by fields get fields; the others get the texts of `stridec
 /// convert`.
-pub(super) fn forms(array: &Array) -> Map<String, Value> {
-    let descriptor = array.descriptor();
+pub(super) fn forms(tensor: &Tensor) -> Map<String, Value> {
+    let descriptor = tensor.descriptor();
     let mut forms = Map::new();
-    forms.insert("dml".into(), dml(array));
-    forms.insert("pjrt".into(), or_why(pjrt(array)));
+    forms.insert("dml".into(), dml(tensor));
+    forms.insert("pjrt".into(), or_why(pjrt(tensor)));
     forms.insert("numpy".into(), or_why(NumpyArray::try_from(descriptor).map(numpy)));
     forms.insert("dlpack".into(), or_why(DlPack::try_from(descriptor).map(dlpack)));
     for kind in Kind::ALL {
-        let text = array.write(kind).map(Value::from).map_err(|error| error.reason().to_owned());
+        let text = tensor.write(kind).map(Value::from).map_err(|error| error.reason().to_owned());
         forms.entry(kind.name()).or_insert_with(|| or_why(text));
     }
     forms.insert("torch_memory_formats".into(), json!(memory_formats(descriptor)));
@@ -36,10 +37,10 @@ fn or_why(form: Result<Value, impl Display>) -> Value {
 }
 
 /// Returns the fields of `DML_BUFFER_TENSOR_DESC`.
-fn dml(array: &Array) -> Value {
-    let desc = match array.form() {
-        Form::Buffer(desc) => Ok(desc.clone()),
-        _ => BufferTensorDesc::try_from(array.descriptor()),
+fn dml(tensor: &Tensor) -> Value {
+    let desc = match tensor.form() {
+        TensorForm::Buffer(desc) => Ok(desc.clone()),
+        _ => BufferTensorDesc::try_from(tensor.descriptor()),
     };
     or_why(desc.map(|desc| {
         json!({
@@ -52,10 +53,10 @@ fn dml(array: &Array) -> Value {
 }
 
 /// Returns the fields of `PJRT_Buffer_MemoryLayout`.
-fn pjrt(array: &Array) -> Result<Value, StrideError> {
-    let layout = match array.form() {
-        Form::Shape(shape) => PjrtMemoryLayout::try_from(shape)?,
-        _ => PjrtMemoryLayout::try_from(array.descriptor())?,
+fn pjrt(tensor: &Tensor) -> Result<Value, StrideError> {
+    let layout = match tensor.form() {
+        TensorForm::Shape(shape) => PjrtMemoryLayout::try_from(shape)?,
+        _ => PjrtMemoryLayout::try_from(tensor.descriptor())?,
     };
     Ok(match layout {
         PjrtMemoryLayout::Tiled { minor_to_major, tile_dims, tile_dim_sizes } => json!({

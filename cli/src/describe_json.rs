@@ -1,17 +1,13 @@
 //! `describe --format json`.
 
 use serde_json::{Value, json};
-use stridec::{
-    Tensor,
-    notation::{Array, Form},
-    shape::Shape,
-};
+use stridec::{Tensor, notation::TensorForm, shape::Shape};
 
 use super::describe_forms::{forms, padding};
 
 /// Returns the lowered form of a tensor. Fields that do not apply are null.
-pub(super) fn describe_json(array: &Array) -> Value {
-    let descriptor = array.descriptor();
+pub(super) fn describe_json(tensor: &Tensor) -> Value {
+    let descriptor = tensor.descriptor();
     let axes: Vec<Value> = descriptor
         .axes()
         .iter()
@@ -24,10 +20,10 @@ pub(super) fn describe_json(array: &Array) -> Value {
         })
         .collect();
     let mut value = json!({
-        "shape": array.to_string(),
+        "shape": tensor.to_string(),
         "element_type": descriptor.element_type().name(),
         "dimensions": descriptor.sizes(),
-        "minor_to_major": minor_to_major(array),
+        "minor_to_major": minor_to_major(tensor),
         "element_bits": descriptor.element_bits(),
         "axes": axes,
         "strides": descriptor.strides().collect::<Vec<_>>(),
@@ -40,20 +36,19 @@ pub(super) fn describe_json(array: &Array) -> Value {
         "packed": descriptor.is_packed(),
     });
     value["padding"] = padding(descriptor);
-    for (name, form) in forms(array) {
+    for (name, form) in forms(tensor) {
         value[name] = form;
     }
     value
 }
 
 /// Returns the leaves of a tuple, each with the path that names it after `#`.
-pub(super) fn leaves_json(tensor: &Tensor, leaves: &[(String, &Shape)]) -> Value {
+pub(super) fn leaves_json(tuple: &Shape, leaves: &[(String, &Shape)]) -> Value {
     let leaf = |(path, shape): &(String, &Shape)| {
-        let leaf = Tensor::Shape((*shape).clone());
-        let mut value = match Array::try_from(leaf.clone()) {
-            Ok(array) => describe_json(&array),
+        let mut value = match Tensor::try_from((*shape).clone()) {
+            Ok(tensor) => describe_json(&tensor),
             Err(error) => json!({
-                "shape": leaf.to_string(),
+                "shape": shape.to_string(),
                 "element_type": shape.element_type().name(),
                 "unsupported": error.to_string(),
             }),
@@ -62,15 +57,15 @@ pub(super) fn leaves_json(tensor: &Tensor, leaves: &[(String, &Shape)]) -> Value
         value
     };
     json!({
-        "shape": tensor.to_string(),
+        "shape": tuple.to_string(),
         "element_type": "tuple",
         "leaves": leaves.iter().map(leaf).collect::<Vec<_>>(),
     })
 }
 
-fn minor_to_major(array: &Array) -> Option<Vec<usize>> {
-    match array.form() {
-        Form::Shape(shape) => Some(match shape.layout() {
+fn minor_to_major(tensor: &Tensor) -> Option<Vec<usize>> {
+    match tensor.form() {
+        TensorForm::Shape(shape) => Some(match shape.layout() {
             Some(layout) => layout.minor_to_major.to_vec(),
             None => (0..shape.rank()).rev().collect(),
         }),

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use stridec::{
     Error, ErrorKind, Tensor,
-    notation::Array,
     reshard::MAX_DEVICES,
     shape::Shape,
     sharding::{NotWhole, Placement, Sharding},
@@ -15,7 +14,8 @@ use super::{
     describe_json::describe_json,
     errors::{Exit, Failure},
     reshard_plan::tiles,
-    sharding_arg::sharding,
+    shape_arg::ShapeArg,
+    sharding_arg,
 };
 
 /// An array and its sharding.
@@ -28,15 +28,15 @@ pub(super) struct Sharded<'a> {
 
 impl<'a> Sharded<'a> {
     pub(super) fn new(
-        tensor: &'a Tensor,
-        argument: &str,
+        argument: &'a ShapeArg,
+        sharding: &str,
         devices: Option<u64>,
     ) -> Result<Self, Failure> {
-        let Tensor::Shape(shape) = tensor else {
+        let Some(shape) = argument.xla() else {
             return Err(Failure::invalid("--sharding: expected an XLA shape, got strides"));
         };
         let about = |failure: Failure| failure.about("--sharding");
-        let sharding = sharding(argument).map_err(about)?;
+        let sharding = sharding_arg::sharding(sharding).map_err(about)?;
         let placement = match sharding.place(shape, devices) {
             Ok(placement) => Some(placement),
             Err(error) if error.kind() == ErrorKind::Unsupported => None,
@@ -70,14 +70,14 @@ impl<'a> Sharded<'a> {
     }
 
     /// Returns the description of the shape and the sharding.
-    pub(super) fn json(&self, tensor: &Tensor) -> Result<Value, Failure> {
-        let mut value = describe_json(&Array::try_from(tensor.clone())?);
+    pub(super) fn json(&self, tensor: &Tensor) -> Value {
+        let mut value = describe_json(tensor);
         value["sharding"] = json!(self.sharding.to_string());
         value["sharding_forms"] = json!(self.forms());
         value["not_whole"] = self.sharding.not_whole().into_iter().map(NotWhole::name).collect();
         value["tile_shape"] = json!(self.tile_shape());
         value["devices"] = self.placement.as_ref().map_or(Value::Null, tiles);
-        Ok(value)
+        value
     }
 
     pub(super) fn text(&self) -> String {

@@ -3,15 +3,15 @@
 use std::fmt::{Display, Write as _};
 
 use stridec::{
-    notation::Array,
+    Tensor,
     stride::{PaddingReport, StrideDescriptor},
 };
 
 use super::describe_forms::{self, forms};
 
-pub(super) fn describe_text(array: &Array) -> String {
-    let descriptor = array.descriptor();
-    let mut text = format!("{array}\n");
+pub(super) fn describe_text(tensor: &Tensor) -> String {
+    let descriptor = tensor.descriptor();
+    let mut text = format!("{tensor}\n");
     let mut line = |name: &str, value: &dyn Display| {
         // Writing to a string succeeds.
         let _ = writeln!(text, "  {name:<12} {value}");
@@ -56,7 +56,7 @@ pub(super) fn describe_text(array: &Array) -> String {
     }
     line("packed", &if descriptor.is_packed() { "yes: every place is one element" } else { "no" });
     line("padding", &padding(descriptor));
-    for (name, form) in forms(array) {
+    for (name, form) in forms(tensor) {
         line(&name, &describe_forms::line(&form));
     }
     text

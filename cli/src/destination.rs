@@ -29,7 +29,7 @@ pub(super) fn destination(
         return tensor(argument);
     };
     let shape = Shape::new(source.element_type(), sizes.iter().copied(), layout);
-    Ok(Tensor::Shape(shape.map_err(Error::from)?))
+    Ok(Tensor::try_from(shape.map_err(Error::from)?).map_err(Error::from)?)
 }
 
 /// Returns the layout that the user probably means by extents in the order of memory, such as

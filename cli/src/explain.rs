@@ -65,7 +65,7 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
                     || explain::svg(picture),
                     page,
                 )
-            })?
+            })
         }
         operation => {
             let kind = operation.and_then(|(_, kind)| kind.ok());

@@ -3,17 +3,14 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use stridec::{
-    Tensor,
-    hlo::{InstructionMemory, MemoryReport, cheapest_order},
-};
+use stridec::hlo::{InstructionMemory, MemoryReport, cheapest_order};
 
 use super::{
     args::{MemoryArgs, MemoryFormat},
     errors::{Failure, input_name, printable},
     module_file::ModuleFile,
     output::print,
-    shape_arg::tensor,
+    shape_arg::ShapeArg,
 };
 
 /// The default number of instructions in a table.
@@ -26,16 +23,16 @@ pub(super) fn memory(args: &MemoryArgs) -> Result<(), Failure> {
     let report = match args.module.strip_prefix('@').map(Path::new) {
         Some(path) if !is_shape(path) => ModuleFile::read(path)?.memory()?,
         _ => {
-            let tensor = tensor(&args.module).map_err(|failure| {
+            let argument = ShapeArg::read(&args.module).map_err(|failure| {
                 if !Path::new(&args.module).is_file() {
                     return failure;
                 }
                 let name = input_name(Path::new(&args.module));
                 Failure::invalid(format!("expected a shape, or @{name} for the file"))
             })?;
-            let Tensor::Shape(shape) = &tensor else {
+            let Some(shape) = argument.xla() else {
                 let reason = format!(
-                    "{tensor}: expected an XLA shape, got strides; `describe` measures these"
+                    "{argument}: expected an XLA shape, got strides; `describe` measures these"
                 );
                 return Err(Failure::invalid(reason));
             };

@@ -13,15 +13,15 @@ use super::{
     errors::Failure,
     list::NumberList,
     output::print,
-    shape_arg::array,
+    shape_arg::any_tensor,
 };
 
 /// The size of a write, in bytes.
 const BLOCK: usize = 1 << 16;
 
 pub(super) fn offset(args: &OffsetArgs) -> Result<(), Failure> {
-    let array = array(&args.shape)?;
-    let descriptor = array.descriptor();
+    let tensor = any_tensor(&args.shape)?;
+    let descriptor = tensor.descriptor();
     let place = match (&args.index, args.linear) {
         (Some(index), _) => descriptor.offset(&index.0).map_err(Error::from)?.to_string(),
         (None, Some(linear)) => match descriptor.index(linear).map_err(Error::from)? {

@@ -132,7 +132,7 @@ impl OpFlags {
             return Err(Failure::invalid(format!("hlo: {ONLY_OPERATIONS}")));
         }
         let source = match (&self.from, source) {
-            (Some(argument), _) => lowered(tensor(argument), "--from")?,
+            (Some(argument), _) => tensor(argument).map_err(|failure| failure.about("--from"))?,
             (None, Some(source)) => source,
             (None, None) => {
                 return Err(Failure::invalid(
@@ -142,10 +142,10 @@ impl OpFlags {
         };
         if kind == Some(OpKind::Slice) {
             let slice = self.slice()?;
-            let descriptor = source.descriptor()?;
+            let descriptor = source.descriptor();
             let window = Window::slice(descriptor.sizes(), &slice).map_err(Error::from)?;
             let sizes: Vec<u64> = window.sizes().collect();
-            let destination = self.destination(&descriptor, &sizes)?;
+            let destination = self.destination(descriptor, &sizes)?;
             return Ok(Operation::slice(source, &slice, destination)?);
         }
         if let Some((flag, _)) = self.slice_flags().into_iter().find(|&(_, given)| given) {
@@ -153,11 +153,10 @@ impl OpFlags {
                 "{flag}: only a slice takes this flag; a relayout takes --from and --to"
             )));
         }
-        let descriptor = source.descriptor()?;
-        match self.destination(&descriptor, descriptor.sizes())? {
+        let descriptor = source.descriptor();
+        match self.destination(descriptor, descriptor.sizes())? {
             Some(destination) => {
-                let sizes = destination.descriptor()?;
-                let hint = meant(descriptor.sizes(), sizes.sizes());
+                let hint = meant(descriptor.sizes(), destination.descriptor().sizes());
                 Operation::relayout(source, destination).map_err(|error| match hint {
                     Some(layout) => {
                         let hint =
@@ -181,7 +180,8 @@ impl OpFlags {
         sizes: &[u64],
     ) -> Result<Option<Tensor>, Failure> {
         let Some(argument) = &self.to else { return Ok(None) };
-        lowered(destination(argument, source, sizes), "--to").map(Some)
+        let tensor = destination(argument, source, sizes);
+        tensor.map_err(|failure| failure.about("--to")).map(Some)
     }
 
     fn slice(&self) -> Result<Slice, Failure> {
@@ -208,16 +208,6 @@ impl OpFlags {
             ("--strides", self.strides.is_some()),
             (OUTPUT_SIZES, self.output_sizes.is_some()),
         ]
-    }
-}
-
-/// Returns the tensor of a flag, after checking that it can be lowered, so that an error names the
-/// flag.
-fn lowered(tensor: Result<Tensor, Failure>, flag: &str) -> Result<Tensor, Failure> {
-    let tensor = tensor.map_err(|failure| failure.about(flag))?;
-    match tensor.descriptor() {
-        Ok(_) => Ok(tensor),
-        Err(error) => Err(Failure::from(error).about(flag)),
     }
 }
 

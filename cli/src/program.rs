@@ -122,7 +122,12 @@ pub(super) fn parameters(files: &[PathBuf], program: &Program) -> Result<Vec<Ima
 }
 
 /// Checks that the number of files is the number of parameters or results.
-fn count(flag: &str, noun: &str, files: &[PathBuf], buffers: &[ArrayBuffer]) -> Result<(), Failure> {
+fn count(
+    flag: &str,
+    noun: &str,
+    files: &[PathBuf],
+    buffers: &[ArrayBuffer],
+) -> Result<(), Failure> {
     if files.len() == buffers.len() {
         return Ok(());
     }

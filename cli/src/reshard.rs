@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
 
 use stridec::{
-    Error, Tensor,
+    Error,
     reshard::{Shards, plan, simulate},
     shape::{Layout, Shape},
     sharding::Placement,
@@ -18,7 +18,7 @@ use super::{
     output::Output,
     reshard_args::{MoveArgs, ReshardArgs, ReshardCommand, ShardExtent, SidesArgs},
     reshard_plan::print_plan,
-    shape_arg::tensor,
+    shape_arg::ShapeArg,
     sharding_arg::sharding,
 };
 
@@ -53,7 +53,8 @@ pub(super) struct ReshardSides {
 }
 
 pub(super) fn sides(args: &SidesArgs) -> Result<ReshardSides, Failure> {
-    let Tensor::Shape(shape) = tensor(&args.shape)? else {
+    let argument = ShapeArg::read(&args.shape)?;
+    let Some(shape) = argument.xla().cloned() else {
         return Err(Failure::invalid("--shape: expected an XLA shape, got strides"));
     };
     let side = |flag: &str,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use stridec::{Operation, Tensor};
+use stridec::{Error, Operation, Tensor};
 
 use super::{
     args::{OpKind, RunArgs},
@@ -74,7 +74,10 @@ impl OperationInput {
         let invalid = |reason: String| Failure::invalid(reason).about(&name);
         let (header, start) = Header::read(input.read_start()?).map_err(invalid)?;
         let source = match (&args.op.flags.from, &args.op.flags.request) {
-            (None, None) => Some(Tensor::Shape(npy::tensor_of(&header).map_err(invalid)?)),
+            (None, None) => {
+                let shape = npy::tensor_of(&header).map_err(invalid)?;
+                Some(Tensor::try_from(shape).map_err(Error::from)?)
+            }
             _ => None,
         };
         let operation = operation(source)?;

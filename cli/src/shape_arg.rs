@@ -1,12 +1,12 @@
 //! The argument `SHAPE`: a notation, or `@FILE` with an `xla.Shape`.
 
-use std::path::Path;
+use std::{fmt, path::Path};
 
 use stridec::{
-    Tensor,
-    notation::{Array, read},
+    Error, Tensor,
+    notation::{TensorForm, read},
     proto::{stridec::CompileRequest, xla},
-    shape::{Shape, parse_leaf_path},
+    shape::{Notation, Shape, parse_leaf_path},
 };
 
 use super::{
@@ -14,18 +14,76 @@ use super::{
     proto_file::Serialized,
 };
 
-/// Reads a `SHAPE` argument.
-pub(super) fn tensor(argument: &str) -> Result<Tensor, Failure> {
-    match argument.strip_prefix('@') {
-        Some(file) => Ok(Tensor::Shape(shape_in_file(file)?)),
-        None => argument.parse().map_err(|error| Failure::notation(argument, &error)),
+/// The argument `SHAPE`.
+pub(super) enum ShapeArg {
+    Tensor(Tensor),
+    /// An XLA shape that has no memory, such as a tuple, and the error that says so.
+    Abstract(Shape, Error),
+}
+
+impl ShapeArg {
+    /// Reads the argument.
+    pub(super) fn read(argument: &str) -> Result<Self, Failure> {
+        if let Some(file) = argument.strip_prefix('@') {
+            return Ok(Self::from(shape_in_file(file)?));
+        }
+        match argument.parse() {
+            Ok(tensor) => Ok(Self::Tensor(tensor)),
+            Err(Error::Parse(error)) => Err(Failure::notation(argument, &error)),
+            Err(error) => match argument.parse() {
+                Ok(Notation::Shape(shape)) => Ok(Self::Abstract(shape, error)),
+                _ => Err(error.into()),
+            },
+        }
+    }
+
+    /// Returns the tensor.
+    pub(super) fn tensor(self) -> Result<Tensor, Failure> {
+        match self {
+            Self::Tensor(tensor) => Ok(tensor),
+            Self::Abstract(_, error) => Err(error.into()),
+        }
+    }
+
+    /// Returns the XLA shape; `None` if the argument has strides or is a buffer of DirectML.
+    pub(super) fn xla(&self) -> Option<&Shape> {
+        match self {
+            Self::Tensor(tensor) => match tensor.form() {
+                TensorForm::Shape(shape) => Some(shape),
+                _ => None,
+            },
+            Self::Abstract(shape, _) => Some(shape),
+        }
     }
 }
 
-/// Reads a `SHAPE` argument whose elements have places, also those that no operation takes.
-pub(super) fn array(argument: &str) -> Result<Array, Failure> {
+impl From<Shape> for ShapeArg {
+    fn from(shape: Shape) -> Self {
+        match Tensor::try_from(shape.clone()) {
+            Ok(tensor) => Self::Tensor(tensor),
+            Err(error) => Self::Abstract(shape, error.into()),
+        }
+    }
+}
+
+impl fmt::Display for ShapeArg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tensor(tensor) => tensor.fmt(f),
+            Self::Abstract(shape, _) => shape.fmt(f),
+        }
+    }
+}
+
+/// Reads a `SHAPE` argument of an operation.
+pub(super) fn tensor(argument: &str) -> Result<Tensor, Failure> {
+    ShapeArg::read(argument)?.tensor()
+}
+
+/// Reads a `SHAPE` argument, including layouts that no operation takes.
+pub(super) fn any_tensor(argument: &str) -> Result<Tensor, Failure> {
     if argument.starts_with('@') {
-        return Ok(Array::try_from(tensor(argument)?)?);
+        return tensor(argument);
     }
     read(argument).map_err(|error| Failure::notation(argument, &error))
 }

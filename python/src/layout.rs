@@ -5,13 +5,14 @@ use std::borrow::Cow;
 use pyo3::{intern, prelude::*, types::PyString};
 use stridec::{
     Tensor,
+    notation::TensorForm,
     shape::{Dimension, Layout, Shape as XlaShape},
 };
 
 use crate::{
     errors::{invalid, raised},
     numbers::{numbers, shown},
-    shape::Shape,
+    shape::{Described, Shape},
 };
 
 /// The text that an argument is.
@@ -54,15 +55,20 @@ pub(crate) fn layout(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Optio
     Ok(Some(made))
 }
 
-/// The tensor that an argument means: text, or a `Shape`.
-pub(crate) fn tensor(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Tensor> {
+/// Returns the shape that an argument means: text, or a `Shape`.
+pub(crate) fn described(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Described> {
     if let Ok(shape) = given.cast::<Shape>() {
-        return Ok(shape.get().tensor.clone());
+        return Ok(shape.get().described.clone());
     }
     match text(given) {
-        Some(text) => text.parse().map_err(raised),
+        Some(text) => Described::parse(&text).map_err(raised),
         None => Shape::from_object(given, argument),
     }
+}
+
+/// Returns the tensor that an argument means: text, or a `Shape`.
+pub(crate) fn tensor(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Tensor> {
+    described(given, argument)?.tensor().cloned().map_err(raised)
 }
 
 /// Where the elements of `source`, or of a window of these extents, go: a whole shape, or a layout of the source's type.
@@ -78,11 +84,12 @@ pub(crate) fn destination(
         return tensor(given, argument);
     }
     let layout = layout(given, argument)?;
-    let element_type = match source {
-        Tensor::Shape(shape) => shape.element_type(),
-        Tensor::Strided(shape) => shape.element_type(),
+    let element_type = match source.form() {
+        TensorForm::Shape(shape) => shape.element_type(),
+        TensorForm::Strided(shape) => shape.element_type(),
         _ => return Err(invalid(argument, "a whole shape", "a layout")),
     };
     let extents = sizes.iter().map(|&size| Dimension::Fixed(size));
-    Ok(Tensor::Shape(XlaShape::array(element_type, extents, layout).map_err(raised)?))
+    let shape = XlaShape::array(element_type, extents, layout).map_err(raised)?;
+    Tensor::try_from(shape).map_err(raised)
 }

@@ -18,7 +18,7 @@ use crate::{
     layout::{destination, tensor},
     numbers::numbers,
     picture, recent,
-    shape::Shape,
+    shape::{Described, Shape},
 };
 
 /// A relayout or a slice between two layouts, to be compiled or run.
@@ -46,7 +46,7 @@ impl Operation {
         let to = match to {
             None => None,
             Some(to) => {
-                let window = Window::slice(&sizes(&source)?, window).map_err(raised)?;
+                let window = Window::slice(&sizes(&source), window).map_err(raised)?;
                 let extents: Vec<u64> = window.sizes().collect();
                 Some(destination(to, &source, &extents, "to")?)
             }
@@ -102,13 +102,13 @@ impl Operation {
     /// The source's layout.
     #[getter]
     fn source(&self) -> Shape {
-        Shape { tensor: self.lowered.source_tensor().clone() }
+        Shape { described: Described::Tensor(self.lowered.source_tensor().clone()) }
     }
 
     /// The destination's layout.
     #[getter]
     fn destination(&self) -> Shape {
-        Shape { tensor: self.lowered.destination_tensor().clone() }
+        Shape { described: Described::Tensor(self.lowered.destination_tensor().clone()) }
     }
 
     /// The kernel for a target, its text checked by naga.
@@ -183,8 +183,8 @@ fn window(
     Ok(Slice::new(numbers::<u64>(offsets, "offsets")?, sizes, strides))
 }
 
-fn sizes(tensor: &Tensor) -> PyResult<Vec<u64>> {
-    Ok(tensor.descriptor().map_err(raised)?.sizes().to_vec())
+fn sizes(tensor: &Tensor) -> Vec<u64> {
+    tensor.descriptor().sizes().to_vec()
 }
 
 /// An array whose strides are whole elements: a copy where those of `array` are not.
@@ -200,7 +200,7 @@ fn described<'py>(
 ) -> PyResult<(HostArray, Tensor)> {
     let found = HostArray::of(array, "array")?;
     let tensor = tensor(source, "source")?;
-    Image::of(&tensor.descriptor().map_err(raised)?).check(&found, "array")?;
+    Image::of(tensor.descriptor()).check(&found, "array")?;
     Ok((found, tensor))
 }
 

@@ -126,7 +126,7 @@ fn image<'a>(py: Python<'_>, array: &'a HostArray, buffer: &ArrayBuffer) -> PyRe
     if lies_as(array, buffer.descriptor())? {
         return Ok(Cow::Borrowed(array.bytes()?));
     }
-    let to = Tensor::Shape(buffer.shape().clone());
+    let to = Tensor::try_from(buffer.shape().clone()).map_err(raised)?;
     let operation = Operation::relayout(array.tensor()?, to).map_err(raised)?;
     let mut image = vec![0; usize::try_from(buffer.bytes())?];
     let source = array.bytes()?;
@@ -149,8 +149,9 @@ fn logical<'py>(py: Python<'py>, room: Room<'py>, of: &ArrayBuffer) -> PyResult<
     let shape = of.shape();
     let sizes = layout.sizes().iter().copied();
     let plain = XlaShape::new(shape.element_type(), sizes, None).map_err(raised)?;
-    let operation =
-        Operation::relayout(Tensor::Shape(shape.clone()), Tensor::Shape(plain)).map_err(raised)?;
+    let from = Tensor::try_from(shape.clone()).map_err(raised)?;
+    let to = Tensor::try_from(plain).map_err(raised)?;
+    let operation = Operation::relayout(from, to).map_err(raised)?;
     let made = Room::of(py, operation.destination(), None, &[&room.array])?;
     let (from, to) = (room.array.bytes()?, made.array.bytes_mut("result")?);
     py.detach(|| Device::Host.copy(&operation, from, to)).map_err(raised)?;
@@ -307,5 +308,5 @@ impl Program {
 }
 
 fn shapes(buffers: &[ArrayBuffer]) -> Vec<Shape> {
-    buffers.iter().map(|of| Shape { tensor: Tensor::Shape(of.shape().clone()) }).collect()
+    buffers.iter().map(|of| Shape::of_shape(of.shape().clone())).collect()
 }

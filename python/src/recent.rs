@@ -3,9 +3,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::{prelude::*, types::PyString};
-use stridec::{Operation, Tensor, shape::ElementType};
+use stridec::{Operation, shape::ElementType};
 
-use crate::{array::HostArray, shape::Shape};
+use crate::{
+    array::HostArray,
+    shape::{Described, Shape},
+};
 
 /// Operations that are kept. They are looked through one by one, which takes less than lowering one.
 const KEPT: usize = 16;
@@ -24,7 +27,7 @@ struct Entry {
 #[derive(PartialEq)]
 enum To {
     Text(String),
-    Shape(Box<Tensor>),
+    Shape(Box<Described>),
 }
 
 impl Entry {
@@ -37,7 +40,9 @@ impl Entry {
                 To::Text(text) => {
                     to.cast::<PyString>().is_ok_and(|to| to.to_string_lossy() == *text)
                 }
-                To::Shape(tensor) => to.cast::<Shape>().is_ok_and(|to| to.get().tensor == **tensor),
+                To::Shape(shape) => {
+                    to.cast::<Shape>().is_ok_and(|to| to.get().described == **shape)
+                }
             }
     }
 }
@@ -57,7 +62,7 @@ pub(crate) fn relayout(
     let operation = Arc::new(lower()?);
     let key = match (to.cast::<PyString>(), to.cast::<Shape>()) {
         (Ok(text), _) => To::Text(text.to_string_lossy().into_owned()),
-        (_, Ok(shape)) => To::Shape(Box::new(shape.get().tensor.clone())),
+        (_, Ok(shape)) => To::Shape(Box::new(shape.get().described.clone())),
         _ => return Ok(operation),
     };
     let entry = Entry {

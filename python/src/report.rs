@@ -7,12 +7,16 @@ use pyo3::{
     types::{PyDict, PyString},
 };
 use stridec::{
-    Tensor,
     hlo::{InstructionMemory, MemoryReport as Measured, cheapest_order},
     xla::human_readable_num_bytes as num_bytes,
 };
 
-use crate::{errors::invalid, module::Given, picture, shape::Shape};
+use crate::{
+    errors::invalid,
+    module::Given,
+    picture,
+    shape::{Described, Shape},
+};
 
 /// Buffers that a table shows.
 const TOP: usize = 20;
@@ -277,15 +281,17 @@ fn colour(line: &str) -> Option<&'static str> {
 #[pyo3(signature = (module, /))]
 pub(crate) fn memory(py: Python<'_>, module: &Bound<'_, PyAny>) -> PyResult<MemoryReport> {
     let shape = match module.cast::<Shape>() {
-        Ok(shape) => Some(shape.get().tensor.clone()),
+        Ok(shape) => Some(shape.get().described.clone()),
         Err(_) => match module.cast::<PyString>() {
-            Ok(text) => text.to_string_lossy().parse::<Tensor>().ok(),
+            Ok(text) => Described::parse(&text.to_string_lossy()).ok(),
             Err(_) => None,
         },
     };
     let measured = match shape {
-        Some(Tensor::Shape(shape)) => Measured::of_shape(&shape),
-        Some(strided) => return Err(invalid("module", "an XLA shape", strided)),
+        Some(described) => match described.xla() {
+            Some(shape) => Measured::of_shape(shape),
+            None => return Err(invalid("module", "an XLA shape", described)),
+        },
         None => Given::of(module, "module")?.memory(py)?,
     };
     Ok(MemoryReport { measured })

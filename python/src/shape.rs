@@ -1,14 +1,17 @@
 //! `stridec.Shape`.
 
+use std::fmt;
+
 use pyo3::{
     IntoPyObjectExt, intern,
     prelude::*,
     types::{PyBytes, PyDict, PyList, PyString, PyTuple, PyType},
 };
 use stridec::{
-    Tensor,
-    explain::{html, svg},
-    shape::{Dimension, Layout, Shape as XlaShape, TileDimension},
+    Error, Tensor,
+    explain::{Picture, html, svg},
+    notation::TensorForm,
+    shape::{Dimension, Layout, Notation, Shape as XlaShape, TileDimension},
     stride::{PaddingReport, StrideDescriptor},
 };
 
@@ -41,15 +44,81 @@ use crate::{
 #[pyclass(frozen, module = "stridec", eq, hash)]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Shape {
-    pub(crate) tensor: Tensor,
+    pub(crate) described: Described,
+}
+
+/// A tensor, or an XLA shape that has no memory, such as a tuple.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Described {
+    Tensor(Tensor),
+    Abstract(XlaShape),
+}
+
+impl Described {
+    /// Reads a notation.
+    pub(crate) fn parse(text: &str) -> Result<Self, Error> {
+        match text.parse() {
+            Ok(tensor) => Ok(Self::Tensor(tensor)),
+            Err(error @ Error::Parse(_)) => Err(error),
+            Err(error) => match text.parse() {
+                Ok(Notation::Shape(shape)) => Ok(Self::Abstract(shape)),
+                _ => Err(error),
+            },
+        }
+    }
+
+    /// Returns the tensor.
+    pub(crate) fn tensor(&self) -> Result<&Tensor, Error> {
+        match self {
+            Self::Tensor(tensor) => Ok(tensor),
+            Self::Abstract(shape) => match Tensor::try_from(shape.clone()) {
+                Err(error) => Err(error.into()),
+                Ok(_) => unreachable!("a shape with memory is a tensor"),
+            },
+        }
+    }
+
+    /// Returns the XLA shape; `None` for an array with strides.
+    pub(crate) fn xla(&self) -> Option<&XlaShape> {
+        match self {
+            Self::Tensor(tensor) => match tensor.form() {
+                TensorForm::Shape(shape) => Some(shape),
+                _ => None,
+            },
+            Self::Abstract(shape) => Some(shape),
+        }
+    }
+}
+
+impl From<XlaShape> for Described {
+    fn from(shape: XlaShape) -> Self {
+        match Tensor::try_from(shape.clone()) {
+            Ok(tensor) => Self::Tensor(tensor),
+            Err(_) => Self::Abstract(shape),
+        }
+    }
+}
+
+impl fmt::Display for Described {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tensor(tensor) => tensor.fmt(f),
+            Self::Abstract(shape) => shape.fmt(f),
+        }
+    }
 }
 
 impl Shape {
-    /// The tensor of an object that says its type, extents and layout, or of an array.
-    pub(crate) fn from_object(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Tensor> {
+    /// Returns the shape of an XLA shape.
+    pub(crate) fn of_shape(shape: XlaShape) -> Self {
+        Self { described: shape.into() }
+    }
+
+    /// Returns the shape of an object that has a type, extents and a layout, or of an array.
+    pub(crate) fn from_object(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Described> {
         let py = given.py();
         if let Ok(bytes) = given.cast::<PyBytes>() {
-            return Ok(Tensor::Shape(XlaShape::decode(bytes.as_bytes()).map_err(raised)?));
+            return Ok(XlaShape::decode(bytes.as_bytes()).map_err(raised)?.into());
         }
         // What JAX has says its layout in `format`; of a struct that may be nothing.
         let format = given.getattr_opt(intern!(py, "format"))?;
@@ -63,32 +132,29 @@ impl Shape {
             let expected = "extents too: Shape((16, 256), dtype=\"bf16\", layout=layout)";
             return Err(invalid(argument, expected, "a layout alone"));
         }
-        HostArray::of(given, argument)?.tensor()
+        Ok(Described::Tensor(HostArray::of(given, argument)?.tensor()?))
     }
 
     fn described(
         given: &Bound<'_, PyAny>,
         format: &Bound<'_, PyAny>,
         argument: &str,
-    ) -> PyResult<Tensor> {
+    ) -> PyResult<Described> {
         let py = given.py();
         let dtype = given.getattr(intern!(py, "dtype"))?;
         let element_type = element_type(&dtype, &format!("{argument}.dtype"))?;
         let sizes: Vec<u64> =
             numbers(&given.getattr(intern!(py, "shape"))?, &format!("{argument}.shape"))?;
         let layout = layout(format, &format!("{argument}.format"))?;
-        Ok(Tensor::Shape(XlaShape::new(element_type, sizes, layout).map_err(raised)?))
+        Ok(XlaShape::new(element_type, sizes, layout).map_err(raised)?.into())
     }
 
-    pub(crate) fn descriptor(&self) -> PyResult<StrideDescriptor> {
-        self.tensor.descriptor().map_err(raised)
+    pub(crate) fn descriptor(&self) -> PyResult<&StrideDescriptor> {
+        Ok(self.described.tensor().map_err(raised)?.descriptor())
     }
 
     fn xla(&self) -> Option<&XlaShape> {
-        match &self.tensor {
-            Tensor::Shape(shape) => Some(shape),
-            _ => None,
-        }
+        self.described.xla()
     }
 
     /// The layout of an array's shape; an array with strides has none.
@@ -96,15 +162,20 @@ impl Shape {
         self.xla().filter(|shape| shape.is_array()).map(XlaShape::layout_or_default)
     }
 
+    /// Draws the layout; `None` if the shape has no memory.
+    fn draw<T>(&self, draw: impl FnOnce(&Picture<'_>) -> T) -> Option<T> {
+        self.described.tensor().ok().map(|tensor| tensor.draw(draw))
+    }
+
     fn with_layout(self, given: &Bound<'_, PyAny>) -> PyResult<Self> {
         let shape = self.xla().filter(|shape| shape.is_array());
         let Some(shape) = shape else {
-            return Err(invalid("layout", "an array's shape to give it to", &self.tensor));
+            return Err(invalid("layout", "an array's shape to give it to", &self.described));
         };
         let layout = layout(given, "layout")?;
         let dimensions: Vec<Dimension> = shape.dimensions().to_vec();
         let made = XlaShape::array(shape.element_type(), dimensions, layout).map_err(raised)?;
-        Ok(Self { tensor: Tensor::Shape(made) })
+        Ok(Self::of_shape(made))
     }
 }
 
@@ -118,11 +189,11 @@ impl Shape {
         layout: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let extents = source.is_instance_of::<PyTuple>() || source.is_instance_of::<PyList>();
-        let tensor = match dtype {
+        let described = match dtype {
             Some(dtype) if extents => {
                 let element_type = element_type(dtype, "dtype")?;
                 let sizes: Vec<u64> = numbers(source, "source")?;
-                Tensor::Shape(XlaShape::new(element_type, sizes, None).map_err(raised)?)
+                XlaShape::new(element_type, sizes, None).map_err(raised)?.into()
             }
             Some(dtype) => {
                 return Err(invalid("dtype", "None where the source says it", shown(dtype)));
@@ -130,9 +201,9 @@ impl Shape {
             None if extents => {
                 return Err(invalid("dtype", "an element type beside extents", "None"));
             }
-            None => crate::layout::tensor(source, "source")?,
+            None => crate::layout::described(source, "source")?,
         };
-        let shape = Self { tensor };
+        let shape = Self { described };
         match layout {
             None => Ok(shape),
             Some(layout) => shape.with_layout(layout),
@@ -149,27 +220,30 @@ impl Shape {
     #[classmethod]
     #[pyo3(signature = (array, /))]
     fn from_array(_class: &Bound<'_, PyType>, array: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Self { tensor: HostArray::of(array, "array")?.tensor()? })
+        Ok(Self { described: Described::Tensor(HostArray::of(array, "array")?.tensor()?) })
     }
 
     /// The element type as XLA calls it.
     #[getter]
     fn dtype(&self) -> &'static str {
-        match &self.tensor {
-            Tensor::Shape(shape) => shape.element_type().name(),
-            Tensor::Strided(shape) => shape.element_type().name(),
-            _ => "",
+        match &self.described {
+            Described::Abstract(shape) => shape.element_type().name(),
+            Described::Tensor(tensor) => match tensor.form() {
+                TensorForm::Shape(shape) => shape.element_type().name(),
+                TensorForm::Strided(shape) => shape.element_type().name(),
+                _ => "",
+            },
         }
     }
 
     /// The extents; None for one that is not known.
     #[getter]
     fn dimensions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        match &self.tensor {
-            Tensor::Shape(shape) => {
-                PyTuple::new(py, shape.dimensions().iter().map(|extent| extent.bound()))
-            }
-            Tensor::Strided(shape) => PyTuple::new(py, shape.sizes()),
+        if let Some(shape) = self.xla() {
+            return PyTuple::new(py, shape.dimensions().iter().map(|extent| extent.bound()));
+        }
+        match self.described.tensor().map(Tensor::form) {
+            Ok(TensorForm::Strided(shape)) => PyTuple::new(py, shape.sizes()),
             _ => PyTuple::new(py, [0_u64; 0]),
         }
     }
@@ -195,7 +269,7 @@ impl Shape {
     /// Bytes of the memory that hold no element.
     #[getter]
     fn padding(&self) -> PyResult<u64> {
-        Ok(PaddingReport::of(&self.descriptor()?).padding_bytes)
+        Ok(PaddingReport::of(self.descriptor()?).padding_bytes)
     }
 
     /// Dimension numbers, the most minor first; None for an array with strides.
@@ -248,36 +322,33 @@ impl Shape {
     fn to_proto<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let Some(shape) = self.xla() else {
             let expected = "a shape that XLA can describe, without explicit strides";
-            return Err(unsupported("shape", expected, &self.tensor));
+            return Err(unsupported("shape", expected, &self.described));
         };
         Ok(PyBytes::new(py, &shape.encode()))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let class = PyType::new::<Self>(py).into_any();
-        let arguments = (PyString::new(py, &self.tensor.to_string()),).into_bound_py_any(py)?;
+        let arguments = (PyString::new(py, &self.described.to_string()),).into_bound_py_any(py)?;
         PyTuple::new(py, [class, arguments])
     }
 
     fn __str__(&self) -> String {
-        self.tensor.to_string()
+        self.described.to_string()
     }
 
     fn __repr__(&self) -> String {
-        picture::text(
-            &format!("Shape('{}')", self.tensor),
-            self.tensor.draw(picture::terminal).ok(),
-        )
+        picture::text(&format!("Shape('{}')", self.described), self.draw(picture::terminal))
     }
 
     /// The page to explore, for a notebook; None where the shape has no memory to draw.
     fn _repr_html_(&self) -> Option<String> {
-        self.tensor.draw(|drawn| picture::frame(&html(drawn, None))).ok()
+        self.draw(|drawn| picture::frame(&html(drawn, None)))
     }
 
     /// The drawing as an SVG document; None where the shape has no memory to draw.
     fn _repr_svg_(&self) -> Option<String> {
-        self.tensor.draw(svg).ok()
+        self.draw(svg)
     }
 
     /// The drawing as text, SVG and page.

@@ -23,7 +23,7 @@
 //! ```
 //! use stridec::{Tensor, explain::terminal};
 //! let tensor: Tensor = "f32[2,3]{0,1:PAD(3,5,zero)}".parse()?;
-//! let text = tensor.draw(|picture| terminal(picture, 80))?;
+//! let text = tensor.draw(|picture| terminal(picture, 80));
 //! assert!(text.contains("9 of 15 places are padding"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -36,6 +36,7 @@ mod html;
 mod marks;
 mod mosaic;
 mod movement;
+mod operation;
 mod paint;
 mod picture;
 mod program;

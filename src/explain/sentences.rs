@@ -317,7 +317,7 @@ mod tests {
         assert_eq!(words("f32[]").example, None);
         let reversed: crate::Tensor = "f32[4,6] strided<[-6,1], offset: 18>".parse().unwrap();
         assert_eq!(
-            Sentences::of(&reversed.descriptor().unwrap()).example.unwrap(),
+            Sentences::of(reversed.descriptor()).example.unwrap(),
             "The last element, (3,5), lies at 3·(-6) + 5·1 + 18 = 5."
         );
     }

@@ -6,7 +6,7 @@
 //! `is_subbyte_type_padded` is true.
 
 use super::{
-    Array,
+    Tensor,
     cursor::{Cursor, Result},
     literal::{NamedValues, Value, ValueKind, value},
     strides::{byte_offset, packed_strides, plain_strides, refusal},
@@ -92,7 +92,7 @@ impl DlPack {
 const NAMES: [&str; 7] =
     ["code", "bits", "lanes", "shape", "strides", "byte_offset", "is_subbyte_type_padded"];
 
-pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
+pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     let map = value(cursor)?;
     cursor.end()?;
     let ValueKind::Map(fields) = &map.kind else {
@@ -132,7 +132,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
     let bits = if own < 8 && element_type.name() != "pred" && !is_padded { own } else { 0 };
     let storage = if bits == 0 { element_type.storage_bits().unwrap_or(8) } else { bits };
     let offset = offset(cursor, field("byte_offset"), storage)?;
-    Array::strided(element_type, bits.into(), &sizes, &strides, offset, place)
+    Tensor::strided(element_type, bits.into(), &sizes, &strides, offset, place)
 }
 
 /// Converts an offset in bytes to elements of `bits`.
@@ -154,7 +154,7 @@ fn is_true(cursor: &Cursor<'_>, fields: &NamedValues<'_>, name: &str) -> Result<
     }
 }
 
-pub(super) fn write(array: &Array) -> std::result::Result<String, String> {
+pub(super) fn write(array: &Tensor) -> std::result::Result<String, String> {
     let DlPack { shape, strides, code, bits, lanes, byte_offset, is_subbyte_type_padded, .. } =
         DlPack::try_from(array.descriptor()).map_err(|error| error.to_string())?;
     let padded = if is_subbyte_type_padded { ", \"is_subbyte_type_padded\": true" } else { "" };

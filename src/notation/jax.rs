@@ -7,11 +7,11 @@
 //! integers smaller than a byte are packed.
 
 use super::{
-    Array,
-    array::broken_rule,
+    Tensor,
     cursor::{Cursor, Result},
     literal::{NamedValues, Value, ValueKind, value},
     prefix::{Prefix, written},
+    tensor::broken_rule,
     xla,
 };
 use crate::shape::{ElementType, Layout, ParseError, Shape, Tile, TileDimension};
@@ -25,7 +25,7 @@ const BITS: [&str; 2] = ["sub_byte_element_size_in_bits", "_sub_byte_element_siz
 
 /// Reads `f32[2,3] Layout(major_to_minor=(1, 0), …)`, or a `Format(layout=…, sharding=…)` that
 /// contains a layout.
-pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
+pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     let prefix = Prefix::plain(cursor)?;
     let outer = value(cursor)?;
     cursor.end()?;
@@ -57,7 +57,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
     }
     let shape = Shape::new(prefix.element_type, prefix.sizes, layout)
         .map_err(|error| broken_rule(fields.place.clone(), error.kind(), error))?;
-    Array::of_shape(shape, fields.place.clone())
+    Tensor::of_shape(shape, fields.place.clone())
 }
 
 /// Returns the layout of a value that may contain a sharding too.
@@ -122,7 +122,7 @@ fn own_bits(element_type: ElementType) -> u64 {
 /// Writes `f32[2,3] Layout(…)` as JAX 0.7.1 and later versions print it.
 ///
 /// The alignment of the tail and the memory space are left out; neither changes an offset.
-pub(super) fn write(array: &Array) -> std::result::Result<String, String> {
+pub(super) fn write(array: &Tensor) -> std::result::Result<String, String> {
     let shape = xla::shape(array)?;
     let layout = shape.layout_or_default();
     let (element_type, bits) = (shape.element_type(), layout.element_size_in_bits);

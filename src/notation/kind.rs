@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use super::{
-    Array,
+    Tensor,
     cursor::{Cursor, Result},
     cute, dlpack, dml, jax, memref,
     named::{self, CUDNN, ONNXRUNTIME, TENSORRT},
@@ -82,7 +82,7 @@ impl Kind {
     }
 
     /// Reads a text of this notation, from `cursor` to the end of the text.
-    fn read(self, cursor: &mut Cursor<'_>) -> Result<Array> {
+    fn read(self, cursor: &mut Cursor<'_>) -> Result<Tensor> {
         match self {
             Self::Xla => xla::read(cursor),
             Self::Jax => jax::read(cursor),
@@ -101,7 +101,7 @@ impl Kind {
     }
 
     /// Returns the text, or the reason why the notation cannot describe the array.
-    pub(super) fn write(self, array: &Array) -> std::result::Result<String, String> {
+    pub(super) fn write(self, array: &Tensor) -> std::result::Result<String, String> {
         let bytes = array.descriptor().prefix_bytes();
         if bytes != 0 && self != Self::Xla {
             return Err(format!(
@@ -187,7 +187,7 @@ pub(crate) fn is_other(text: &str) -> Result<bool> {
 ///
 /// Returns an error, with the place in the text, if the text is wrong or does not give each element
 /// a place.
-pub fn read(text: &str) -> Result<Array> {
+pub fn read(text: &str) -> Result<Tensor> {
     let (kind, start) = Kind::of(text)?.unwrap_or((Kind::Xla, 0));
     kind.read(&mut Cursor::new(text, start)?)
 }

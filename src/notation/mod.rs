@@ -1,8 +1,8 @@
 //! The layouts of other systems, as data and as text: `KIND:TEXT`, the text as that system writes
 //! it.
 //!
-//! Each system is a file of this module. Texts are read to and written from one model: an
-//! [`Array`], whose [`StrideDescriptor`](crate::stride::StrideDescriptor) gives the place of each
+//! Each system is a file of this module. Texts are read to and written from one model: a
+//! [`Tensor`], whose [`StrideDescriptor`](crate::stride::StrideDescriptor) gives the place of each
 //! element. So a layout can be converted from any notation to any other that can describe it, with
 //! equal offsets for every index.
 //!
@@ -15,7 +15,6 @@
 //!
 //! [`crate::Tensor`] parses these texts too. `docs/notations.md` has an example of each.
 
-mod array;
 mod chain;
 mod cursor;
 mod cute;
@@ -34,12 +33,12 @@ mod pitched;
 mod pjrt;
 mod prefix;
 mod strides;
+mod tensor;
 mod torch;
 mod triton;
 mod types;
 mod xla;
 
-pub use array::{Array, Form};
 pub use cute::{CuteError, CuteLayout, Mode};
 pub use dlpack::DlPack;
 pub use error::NotationError;
@@ -49,4 +48,5 @@ pub use memref::memref;
 pub use numpy::NumpyArray;
 pub use pjrt::PjrtMemoryLayout;
 pub use strides::from_byte_strides;
+pub use tensor::{Tensor, TensorForm};
 pub use torch::memory_formats;

@@ -6,7 +6,7 @@
 //! in a block (`MlasNchwcGetBlockSize`): it follows the name, 8 or 16.
 
 use super::{
-    Array,
+    Tensor,
     cursor::{Cursor, Result},
     prefix::{Prefix, written},
 };
@@ -130,7 +130,7 @@ fn filters(sizes: &[u64], size: u64) -> Option<Layout> {
     (sizes.len() == 4).then_some(blocks)
 }
 
-pub(super) fn read(cursor: &mut Cursor<'_>, formats: NamedFormats) -> Result<Array> {
+pub(super) fn read(cursor: &mut Cursor<'_>, formats: NamedFormats) -> Result<Tensor> {
     let Prefix { element_type, element_bits, sizes } = Prefix::read(cursor)?;
     cursor.skip_blanks();
     let start = cursor.position();
@@ -146,11 +146,11 @@ pub(super) fn read(cursor: &mut Cursor<'_>, formats: NamedFormats) -> Result<Arr
     })?;
     let shape = Shape::new(element_type, sizes, layout.element_size(element_bits))
         .map_err(|error| ParseError::invalid(place.clone(), error))?;
-    Array::of_shape(shape, place)
+    Tensor::of_shape(shape, place)
 }
 
 /// Returns the first name of a layout with equal offsets and an equal size of memory.
-pub(super) fn write(array: &Array, formats: NamedFormats) -> std::result::Result<String, String> {
+pub(super) fn write(array: &Tensor, formats: NamedFormats) -> std::result::Result<String, String> {
     let tensor = array.descriptor();
     let (element_type, sizes) = (tensor.element_type(), tensor.sizes());
     let is_same = |format: &&NamedFormat| {

@@ -5,12 +5,12 @@
 //! buffer. `offset=` is the offset of index 0 in bytes, as for `numpy.ndarray`.
 
 use super::{
-    Array,
-    array::broken_rule,
+    Tensor,
     cursor::{Cursor, Result},
     jax::tuple,
     literal::{NamedValues, Value, ValueKind, assignments, value},
     strides::{byte_offset, expect_element_bits, from_byte_strides, packed_strides, plain_strides},
+    tensor::broken_rule,
     types::{from_numpy_dtype, from_numpy_typestr, numpy_dtype},
 };
 use crate::{
@@ -90,7 +90,7 @@ impl NumpyArray {
 const NAMES: [&str; 8] =
     ["shape", "strides", "dtype", "typestr", "offset", "data", "version", "descr"];
 
-pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
+pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     cursor.skip_blanks();
     let start = cursor.position();
     let fields = if cursor.peek() == Some('{') {
@@ -122,7 +122,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
     let strides = array.strides().flatten();
     let shape = StridedShape::new(element_type, sizes, strides, array.base_offset(), 0)
         .map_err(|error| broken_rule(place.clone(), error.kind(), error))?;
-    Array::try_from(shape).map_err(|error| broken_rule(place, error.kind(), error))
+    Tensor::try_from(shape).map_err(|error| broken_rule(place, error.kind(), error))
 }
 
 /// Returns a field if it is present and not `None`.
@@ -148,7 +148,7 @@ fn dtype(cursor: &Cursor<'_>, given: &Value<'_>) -> Result<ElementType> {
     })
 }
 
-pub(super) fn write(array: &Array) -> std::result::Result<String, String> {
+pub(super) fn write(array: &Tensor) -> std::result::Result<String, String> {
     let descriptor = array.descriptor();
     let NumpyArray { dtype, shape, strides, offset, .. } =
         NumpyArray::try_from(descriptor).map_err(|error| error.to_string())?;

@@ -13,11 +13,11 @@
 use std::ops::Range;
 
 use super::{
-    Array,
-    array::broken_rule,
+    Tensor,
     cursor::{Cursor, Result},
     pitched::Pitched,
     prefix::{Prefix, written},
+    tensor::broken_rule,
 };
 use crate::{
     shape::{ElementType, ParseError},
@@ -43,7 +43,7 @@ const ALIASES: [(&str, &str); 6] = [
     ("gIOdhw2i8o16i2o", "aBCdef2c8b16c2b"),
 ];
 
-pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
+pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     let mut ahead = cursor.clone();
     if ahead.eat("dims") {
         return of_strides(ahead);
@@ -115,7 +115,7 @@ impl Tag {
 
     /// Returns the array of these extents: the blocks innermost, and outside them the quotients of
     /// the dimensions.
-    pub(super) fn array(&self, prefix: &Prefix) -> Result<Array> {
+    pub(super) fn array(&self, prefix: &Prefix) -> Result<Tensor> {
         let too_large = || ParseError::new(self.place.clone(), "expected at most 2^63-1 elements");
         let Prefix { element_type, element_bits, sizes } = prefix;
         let mut digits: Vec<Vec<Digit>> = vec![Vec::new(); sizes.len()];
@@ -136,7 +136,7 @@ impl Tag {
                 tensor.with_physical_elements(elements)
             })
             .map_err(|error| broken_rule(self.place.clone(), error.kind(), error))?;
-        Array::of_descriptor(&tensor, self.place.clone())
+        Tensor::of_descriptor(&tensor, self.place.clone())
     }
 }
 
@@ -155,7 +155,7 @@ fn domain(names: &str) -> Option<&'static str> {
 }
 
 /// Reads `dims 2x3x1 strides 5x1x7`. The memory counts whole pitches, as in oneDNN.
-fn of_strides(mut cursor: Cursor<'_>) -> Result<Array> {
+fn of_strides(mut cursor: Cursor<'_>) -> Result<Tensor> {
     let start = cursor.position();
     let numbers = |cursor: &mut Cursor<'_>| {
         let mut numbers = vec![cursor.natural(0)?.0];
@@ -179,10 +179,10 @@ fn of_strides(mut cursor: Cursor<'_>) -> Result<Array> {
             tensor.with_physical_elements(memory.max(least))
         })
         .map_err(|error| broken_rule(place.clone(), error.kind(), error))?;
-    Array::of_descriptor(&tensor, place)
+    Tensor::of_descriptor(&tensor, place)
 }
 
-pub(super) fn write(array: &Array) -> std::result::Result<String, String> {
+pub(super) fn write(array: &Tensor) -> std::result::Result<String, String> {
     let tensor = array.descriptor();
     let prefix = written(tensor.element_type(), tensor.element_bits(), tensor.sizes());
     Ok(format!("{prefix} {}", tag(tensor)?))

@@ -4,7 +4,7 @@
 //! Strides and offsets count elements. A `memory_format` may replace the strides.
 
 use super::{
-    Array,
+    Tensor,
     cursor::{Cursor, Result},
     jax::tuple,
     literal::{NamedValues, Value, ValueKind, assignments, value},
@@ -24,7 +24,7 @@ const MEMORY_FORMATS: [(&str, usize, &[usize]); 2] =
 const NAMES: [&str; 7] =
     ["size", "stride", "storage_offset", "offset", "dtype", "memory_format", "device"];
 
-pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
+pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     let mut ahead = cursor.clone();
     let (name, _) = ahead.word(|letter| letter.is_ascii_alphanumeric() || letter == '_');
     if !name.is_empty() && ahead.peek() == Some('[') {
@@ -54,7 +54,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
 }
 
 /// Reads `f32[2, 3][3, 1]cuda:0`, in which the device is optional.
-fn of_graph(cursor: &mut Cursor<'_>) -> Result<Array> {
+fn of_graph(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     let (name, place) = cursor.word(|letter| letter.is_ascii_alphanumeric() || letter == '_');
     let element_type = from_torch_abbreviation(name).ok_or_else(|| {
         cursor.wrong(place, "an element type as fx prints it, such as f32, i64 or b8")
@@ -67,14 +67,14 @@ fn of_graph(cursor: &mut Cursor<'_>) -> Result<Array> {
     cursor.end()?;
     let strides: Vec<i64> =
         strides.into_iter().filter_map(|stride| i64::try_from(stride).ok()).collect();
-    Array::strided(element_type, 0, &sizes, &strides, 0, whole)
+    Tensor::strided(element_type, 0, &sizes, &strides, 0, whole)
 }
 
 fn of_fields(
     cursor: &Cursor<'_>,
     fields: &NamedValues<'_>,
     positions: Option<[usize; 4]>,
-) -> Result<Array> {
+) -> Result<Tensor> {
     fields.only(&NAMES, if positions.is_some() { 5 } else { 0 })?;
     let [size, stride, offset, dtype] = positions.unwrap_or([usize::MAX; 4]);
     let sizes = numbers(fields.require(&["size"], size)?).naturals(cursor)?;
@@ -94,7 +94,7 @@ fn of_fields(
             .ok_or_else(|| given.wrong(cursor, "a dtype that XLA has, such as torch.float32"))?,
         None => ElementType::F32,
     };
-    Array::strided(element_type, 0, &sizes, &strides, offset, fields.place.clone())
+    Tensor::strided(element_type, 0, &sizes, &strides, offset, fields.place.clone())
 }
 
 /// Returns the list in `torch.Size([2, 3])`, or else the value itself.
@@ -181,7 +181,7 @@ fn of_name(given: &Value<'_>) -> Option<ElementType> {
     from_torch_dtype(name)
 }
 
-pub(super) fn write(array: &Array) -> std::result::Result<String, String> {
+pub(super) fn write(array: &Tensor) -> std::result::Result<String, String> {
     let descriptor = array.descriptor();
     let element_type = descriptor.element_type();
     let dtype = torch_dtype(element_type)

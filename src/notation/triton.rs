@@ -15,7 +15,7 @@
 use std::ops::Range;
 
 use super::{
-    Array,
+    Tensor,
     cursor::{Cursor, Result},
     pitched::Pitched,
     prefix::{element_type, written},
@@ -30,7 +30,7 @@ fn in_name(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_'
 }
 
-pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
+pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     cursor.skip_blanks();
     let (element_type, bits) = match cursor.peek() {
         Some(letter) if letter.is_ascii_alphabetic() => element_type(cursor)?,
@@ -82,8 +82,8 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
         ParseError::unsupported(place.clone(), reason)
     })?;
     let tensor = StrideDescriptor::of_digits(element_type, bits, &sizes, &digits, 0)
-        .map_err(|error| super::array::broken_rule(place.clone(), error.kind(), error))?;
-    Array::of_digits(tensor, place)
+        .map_err(|error| super::tensor::broken_rule(place.clone(), error.kind(), error))?;
+    Tensor::of_digits(tensor, place)
 }
 
 /// Reads lines such as `- offset=1 -> (0, 1)`, or `- offset is a size 1 dimension`: a vector for
@@ -146,7 +146,7 @@ fn out_dims(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
     })
 }
 
-pub(super) fn write(array: &Array) -> std::result::Result<String, String> {
+pub(super) fn write(array: &Tensor) -> std::result::Result<String, String> {
     let tensor = array.descriptor();
     let not_linear =
         "expected dimensions, tiles and pitches that are powers of two, and no padding";

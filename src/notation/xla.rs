@@ -1,23 +1,22 @@
 //! XLA's own notation.
 
 use super::{
-    Array, Form,
-    array::broken_rule,
-    chain,
+    Tensor, TensorForm, chain,
     cursor::{Cursor, Result},
+    tensor::broken_rule,
 };
 use crate::shape::{Notation, ParseError, Shape};
 
 /// Reads a shape, or an array with explicit strides.
-pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
+pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     let start = cursor.position();
     let notation: Notation =
         cursor.rest().parse().map_err(|error: ParseError| error.shifted(start))?;
-    Array::try_from(notation)
+    Tensor::try_from(notation)
         .map_err(|error| broken_rule(start..start + cursor.rest().len(), error.kind(), error))
 }
 
-pub(super) fn write(array: &Array) -> std::result::Result<String, String> {
+pub(super) fn write(array: &Tensor) -> std::result::Result<String, String> {
     Ok(shape(array)?.to_string())
 }
 
@@ -27,8 +26,8 @@ pub(super) fn write(array: &Array) -> std::result::Result<String, String> {
 /// # Errors
 ///
 /// Returns the reason why no XLA layout describes the array.
-pub(super) fn shape(array: &Array) -> std::result::Result<Shape, String> {
-    if let Form::Shape(shape) = array.form()
+pub(super) fn shape(array: &Tensor) -> std::result::Result<Shape, String> {
+    if let TensorForm::Shape(shape) = array.form()
         && shape.layout().is_none_or(|layout| !layout.has_padding())
     {
         return Ok(shape.clone().with_default_layouts());

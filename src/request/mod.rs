@@ -2,14 +2,13 @@
 //! compiled.
 
 mod buffer_tensor_desc;
-mod error;
+mod compilation;
 mod operation;
-#[cfg(feature = "explain")]
-mod picture;
 mod proto;
 mod stages;
 mod tensor;
 
-pub use error::RequestError;
+pub use compilation::Compilation;
 pub use operation::Operation;
-pub use tensor::Tensor;
+
+pub use crate::{error::RequestError, notation::Tensor};

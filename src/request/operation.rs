@@ -1,9 +1,10 @@
 //! Operations: two tensors and a window, lowered to a nest.
 
-use super::Tensor;
+use super::{Tensor, compilation::validate};
 use crate::{
     error::Error,
     nest::{self, CopyNest, Operand},
+    notation::{NotationError, TensorForm},
     schedule::{Schedule, Target, schedule},
     shape::FieldPath,
     stride::StrideDescriptor,
@@ -25,8 +26,8 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Operation {
     pub(super) title: String,
-    pub(super) source: (Tensor, StrideDescriptor),
-    pub(super) destination: (Tensor, StrideDescriptor),
+    pub(super) source: Tensor,
+    pub(super) destination: Tensor,
     pub(super) window: Window,
     pub(super) nest: CopyNest,
 }
@@ -40,18 +41,12 @@ pub(super) struct Paths {
 
 impl Paths {
     /// Returns the path of a tensor, including the field that holds it if there is a message.
-    fn tensor(&self, operand: Operand, tensor: &Tensor) -> FieldPath {
+    pub(super) fn tensor(&self, operand: Operand, kind: &'static str) -> FieldPath {
         let path = self.operation.clone().field(match operand {
             Operand::Source(_) => "source",
             Operand::Destination => "destination",
         });
-        if self.operation.is_empty() { path } else { path.field(tensor.kind()) }
-    }
-
-    /// Lowers one of the tensors.
-    fn descriptor(&self, operand: Operand, tensor: &Tensor) -> Result<StrideDescriptor, Error> {
-        let lowered = tensor.descriptor();
-        lowered.map_err(|error| error.below(&self.tensor(operand, tensor)))
+        if self.operation.is_empty() { path } else { path.field(kind) }
     }
 }
 
@@ -72,9 +67,8 @@ impl Operation {
         destination: Tensor,
     ) -> Result<Self, Error> {
         let title = format!("relayout {source} to {destination}");
-        let from = paths.descriptor(Operand::Source(0), &source)?;
-        let window = Window::identity(from.sizes());
-        Self::lower(paths, title, (source, from), destination, window)
+        let window = Window::identity(source.descriptor().sizes());
+        Self::lower(paths, title, source, destination, window)
     }
 
     /// Creates DirectML's SLICE1 of `source`.
@@ -104,39 +98,46 @@ impl Operation {
         slice: &Slice,
         destination: Option<Tensor>,
     ) -> Result<Self, Error> {
-        let from = paths.descriptor(Operand::Source(0), &source)?;
-        let window = Window::slice(from.sizes(), slice)
+        let window = Window::slice(source.descriptor().sizes(), slice)
             .map_err(|error| Error::from(error).below(&paths.operation))?;
         let destination = match destination {
             Some(destination) => destination,
-            None => source.dense_like(window.sizes())?,
+            None => source.dense_like(paths, window.sizes())?,
         };
         let title = format!(
             "slice {source} at {:?} of {:?} by {:?} to {destination}",
             slice.window_offsets, slice.window_sizes, slice.window_strides
         );
-        Self::lower(paths, title, (source, from), destination, window)
+        Self::lower(paths, title, source, destination, window)
     }
 
     fn lower(
         paths: &Paths,
         title: String,
-        source: (Tensor, StrideDescriptor),
+        source: Tensor,
         destination: Tensor,
         window: Window,
     ) -> Result<Self, Error> {
         span!("lower");
-        let to = paths.descriptor(Operand::Destination, &destination)?;
-        let nest = nest::lower(&source.1, &to, &window).map_err(|error| {
+        for (operand, tensor) in
+            [(Operand::Source(0), &source), (Operand::Destination, &destination)]
+        {
+            if *tensor.form() == TensorForm::Digits {
+                let error = Error::from(NotationError::Digits);
+                return Err(error.below(&paths.tensor(operand, tensor.kind())));
+            }
+        }
+        let lowered = nest::lower(source.descriptor(), destination.descriptor(), &window);
+        let nest = lowered.map_err(|error| {
             let tensor = match error.operand() {
-                Operand::Source(_) => &source.0,
+                Operand::Source(_) => &source,
                 Operand::Destination => &destination,
             };
             let field = tensor.field(error.field().unwrap_or_default());
-            let outer = field.below(&paths.tensor(error.operand(), tensor));
+            let outer = field.below(&paths.tensor(error.operand(), tensor.kind()));
             Error::from(error).below(&outer)
         })?;
-        Ok(Self { title, source, destination: (destination, to), window, nest })
+        Ok(Self { title, source, destination, window, nest })
     }
 
     /// Returns the operation as one line.
@@ -148,25 +149,25 @@ impl Operation {
     /// Returns the source tensor.
     #[must_use]
     pub fn source_tensor(&self) -> &Tensor {
-        &self.source.0
+        &self.source
     }
 
     /// Returns the destination tensor.
     #[must_use]
     pub fn destination_tensor(&self) -> &Tensor {
-        &self.destination.0
+        &self.destination
     }
 
     /// Returns the strides of the source.
     #[must_use]
     pub fn source(&self) -> &StrideDescriptor {
-        &self.source.1
+        self.source.descriptor()
     }
 
     /// Returns the strides of the destination.
     #[must_use]
     pub fn destination(&self) -> &StrideDescriptor {
-        &self.destination.1
+        self.destination.descriptor()
     }
 
     /// Returns the window: the source index of each destination index.
@@ -196,16 +197,9 @@ impl Operation {
     ///
     /// Returns an error if the limits of the target are too low.
     pub fn compile(&self, target: &Target) -> Result<Kernel, Error> {
-        validated(self.compile_unvalidated(target)?)
-    }
-
-    /// The kernel of this schedule, which is the operation's for this target.
-    pub(super) fn compile_scheduled(
-        &self,
-        schedule: &Schedule,
-        target: &Target,
-    ) -> Result<Kernel, Error> {
-        validated(self.emit(schedule, target))
+        let kernel = self.compile_unvalidated(target)?;
+        validate(&kernel)?;
+        Ok(kernel)
     }
 
     /// Returns the kernel without validation, for callers that validate its text themselves, which
@@ -219,7 +213,7 @@ impl Operation {
         Ok(self.emit(&self.schedule(target)?, target))
     }
 
-    /// The same, of this schedule, which is the operation's for this target.
+    /// Returns the kernel of the operation's schedule for `target`.
     pub(super) fn emit(&self, schedule: &Schedule, target: &Target) -> Kernel {
         wgsl::emit(schedule, target, &self.header())
     }
@@ -235,15 +229,6 @@ impl Operation {
     }
 }
 
-/// Returns the kernel if naga accepts its text.
-fn validated(kernel: Kernel) -> Result<Kernel, Error> {
-    if !kernel.dispatches.is_empty() {
-        span!("validate");
-        wgsl::validate(&kernel.wgsl)?;
-    }
-    Ok(kernel)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,7 +240,7 @@ mod tests {
         let desc = BufferTensorDesc::new(TensorDataType::Uint4, &[3, 5], None).unwrap();
         let whole = Slice::new([0, 0], [3, 5], [1, 1]);
         for (source, bytes) in [
-            (Tensor::from(desc.clone()), 8),
+            (Tensor::try_from(desc.clone()).unwrap(), 8),
             ("u4[3,5]{0,1:E(4)}".parse().unwrap(), 8),
             ("u4[3,5]{:E(4)} strided<[1,3]>".parse().unwrap(), 8),
             ("u4[3,5]".parse().unwrap(), 15),
@@ -264,8 +249,8 @@ mod tests {
             let operation = Operation::slice(source.clone(), &whole, None).unwrap();
             assert_eq!(operation.destination().image_bytes(), bytes, "{source}");
         }
-        let operation = Operation::slice(desc.clone().into(), &whole, None).unwrap();
-        assert_eq!(operation.destination.0, Tensor::Buffer(desc));
+        let operation = Operation::slice(desc.clone().try_into().unwrap(), &whole, None).unwrap();
+        assert_eq!(operation.destination, Tensor::try_from(desc).unwrap());
     }
 
     #[test]
@@ -283,9 +268,8 @@ mod tests {
     /// Levels that are all dense say nothing that a layout without them does not.
     #[test]
     fn dense_levels_are_a_dense_array() {
-        let relayout = |from: &str| {
-            Operation::relayout(from.parse().unwrap(), "f32[2,3]{0,1}".parse().unwrap())
-        };
+        let relayout =
+            |from: &str| Operation::relayout(from.parse()?, "f32[2,3]{0,1}".parse().unwrap());
         let dense = relayout("f32[2,3]{1,0:D(D,D)}").unwrap();
         assert_eq!(dense.nest(), relayout("f32[2,3]").unwrap().nest());
         for sparse in

@@ -3,7 +3,7 @@
 use super::{Operation, RequestError, Tensor, operation::Paths};
 use crate::{
     error::Error,
-    notation::dml::BufferTensorDesc,
+    notation::{NotationError, TensorForm, dml::BufferTensorDesc},
     proto::{stridec as proto, xla},
     schedule::{AdapterKind, Target},
     shape::{ElementType, FieldPath, Shape, StridedShape},
@@ -152,12 +152,15 @@ impl TryFrom<&proto::Tensor> for Tensor {
             None => Err(missing("kind", "a shape, a buffer_tensor_desc or strided sizes")),
             Some(Kind::Shape(shape)) => {
                 let path = FieldPath::new("shape");
-                Ok(Self::Shape(Shape::try_from(shape).map_err(|error| error.below(&path))?))
+                let shape = Shape::try_from(shape).map_err(|error| error.below(&path))?;
+                Self::try_from(shape).map_err(|error| Error::from(error).below(&path))
             }
-            Some(Kind::BufferTensorDesc(desc)) => match BufferTensorDesc::try_from(desc) {
-                Ok(desc) => Ok(desc.into()),
-                Err(error) => Err(Error::from(error).below(&FieldPath::new("buffer_tensor_desc"))),
-            },
+            Some(Kind::BufferTensorDesc(desc)) => {
+                let path = FieldPath::new("buffer_tensor_desc");
+                let desc = BufferTensorDesc::try_from(desc)
+                    .map_err(|error| Error::from(error).below(&path))?;
+                Self::try_from(desc).map_err(|error| Error::from(error).below(&path))
+            }
             Some(Kind::Strided(strided)) => {
                 let given = strided.element_type;
                 let element_type = ElementType::ALL
@@ -172,19 +175,23 @@ impl TryFrom<&proto::Tensor> for Tensor {
                     strided.element_size_in_bits.into(),
                 );
                 let path = FieldPath::new("strided");
-                Ok(Self::Strided(shape.map_err(|error| error.below(&path))?))
+                let shape = shape.map_err(|error| error.below(&path))?;
+                Self::try_from(shape).map_err(|error| Error::from(error).below(&path))
             }
         }
     }
 }
 
-impl From<&Tensor> for proto::Tensor {
-    fn from(tensor: &Tensor) -> Self {
+impl TryFrom<&Tensor> for proto::Tensor {
+    type Error = NotationError;
+
+    /// Fails for [`TensorForm::Digits`], which no message describes.
+    fn try_from(tensor: &Tensor) -> Result<Self, NotationError> {
         use proto::tensor::Kind;
-        let kind = match tensor {
-            Tensor::Shape(shape) => Kind::Shape(xla::Shape::from(shape)),
-            Tensor::Buffer(desc) => Kind::BufferTensorDesc(desc.into()),
-            Tensor::Strided(shape) => Kind::Strided(proto::StridedTensor {
+        let kind = match tensor.form() {
+            TensorForm::Shape(shape) => Kind::Shape(xla::Shape::from(shape)),
+            TensorForm::Buffer(desc) => Kind::BufferTensorDesc(desc.into()),
+            TensorForm::Strided(shape) => Kind::Strided(proto::StridedTensor {
                 element_type: shape.element_type() as i32,
                 sizes: shape.sizes().to_vec(),
                 strides: shape.strides().to_vec(),
@@ -192,7 +199,8 @@ impl From<&Tensor> for proto::Tensor {
                 element_size_in_bits: u32::try_from(shape.element_size_in_bits())
                     .unwrap_or(u32::MAX),
             }),
+            TensorForm::Digits => return Err(NotationError::Digits),
         };
-        Self { kind: Some(kind) }
+        Ok(Self { kind: Some(kind) })
     }
 }

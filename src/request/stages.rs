@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use super::{Operation, Tensor};
 use crate::{
     error::Error,
-    nest::{CopyNest, Count, width},
-    schedule::{Schedule, Target, candidates},
+    nest::{Count, width},
+    schedule::{Candidate, Schedule, Target},
     stride::StrideDescriptor,
     wgsl::Kernel,
     window::Window,
@@ -17,15 +17,15 @@ impl Operation {
     pub(super) fn header(&self) -> Vec<(&'static str, String)> {
         vec![
             ("", self.title.clone()),
-            ("source", strides(&self.source.1)),
-            ("destination", strides(&self.destination.1)),
+            ("source", strides(self.source())),
+            ("destination", strides(self.destination())),
             ("nest", self.nest.to_string()),
         ]
     }
 
     /// Returns a line about the size of a unit, in elements.
     fn unit_line(&self) -> String {
-        let (unit, element) = (self.nest.dst_bits(), self.destination.1.element_bits());
+        let (unit, element) = (self.nest.dst_bits(), self.destination().element_bits());
         match (unit / element, element / unit) {
             (1, _) => "a unit is one element\n".to_owned(),
             (0, parts) => format!("a unit is a part of an element, of {parts}\n"),
@@ -42,71 +42,66 @@ impl Operation {
     ///
     /// Returns an error if the limits of the target are too low.
     pub fn stages(&self, target: &Target) -> Result<String, Error> {
-        let schedule = self.schedule(target)?;
-        let kernel = self.compile_scheduled(&schedule, target)?;
-        Ok(self.stages_of(&schedule, &kernel, target))
-    }
-
-    /// The stages, of which the last two are these.
-    pub(super) fn stages_of(
-        &self,
-        schedule: &Schedule,
-        kernel: &Kernel,
-        target: &Target,
-    ) -> String {
-        let mut text = format!("{}\n", self.title);
-        for (name, (tensor, descriptor)) in
-            [("source", &self.source), ("destination", &self.destination)]
-        {
-            let _ = write!(text, "\n== {name}\n{}", describe(tensor, descriptor));
-        }
-        let identity = Window::identity(self.source.1.sizes());
-        if self.window != identity {
-            let _ = write!(text, "\n== window\n{}", window(&self.window));
-        }
-        let _ =
-            writeln!(text, "\n== nest: loops over the places of the destination, outermost first");
-        let _ = write!(text, "{}{}", self.unit_line(), self.nest);
-        let _ = write!(text, "\n== schedule for {}\n{schedule}\n", target.name);
-        if kernel.dispatches.is_empty() {
-            text.push_str("\n== kernel\nnothing to dispatch\n");
-            return text;
-        }
-        let _ = writeln!(text, "operations/word: {}", costs(&self.nest, target));
-        let _ = writeln!(text, "\n== kernel");
-        for binding in &kernel.bindings {
-            let access = if binding.writable { "written" } else { "read" };
-            let _ = writeln!(
-                text,
-                "binding {} of group {}: {access}, {} bytes",
-                binding.binding, binding.group, binding.size_in_bytes
-            );
-        }
-        for dispatch in &kernel.dispatches {
-            let [x, y, z] = dispatch.workgroups;
-            let _ = writeln!(
-                text,
-                "dispatch {x} x {y} x {z} workgroups of {} x {} x {} invocations",
-                kernel.workgroup_size[0], kernel.workgroup_size[1], kernel.workgroup_size[2]
-            );
-        }
-        for region in &kernel.copy_regions {
-            let _ = writeln!(
-                text,
-                "or one buffer copy: {} bytes from byte {} of the source to byte {} of the destination",
-                region.size, region.source_offset, region.destination_offset
-            );
-        }
-        let _ = write!(text, "\n{}", kernel.wgsl);
-        text
+        Ok(self.compilation(target)?.stages())
     }
 }
 
+/// Returns every stage of a compiled operation as text.
+pub(super) fn stages(
+    operation: &Operation,
+    target: &Target,
+    schedule: &Schedule,
+    costs: &str,
+    kernel: &Kernel,
+) -> String {
+    let mut text = format!("{}\n", operation.title);
+    for (name, tensor) in [("source", &operation.source), ("destination", &operation.destination)] {
+        let _ = write!(text, "\n== {name}\n{}", describe(tensor));
+    }
+    let identity = Window::identity(operation.source().sizes());
+    if operation.window != identity {
+        let _ = write!(text, "\n== window\n{}", window(&operation.window));
+    }
+    let _ = writeln!(text, "\n== nest: loops over the places of the destination, outermost first");
+    let _ = write!(text, "{}{}", operation.unit_line(), operation.nest);
+    let _ = write!(text, "\n== schedule for {}\n{schedule}\n", target.name);
+    if kernel.dispatches.is_empty() {
+        text.push_str("\n== kernel\nnothing to dispatch\n");
+        return text;
+    }
+    let _ = writeln!(text, "operations/word: {costs}");
+    let _ = writeln!(text, "\n== kernel");
+    for binding in &kernel.bindings {
+        let access = if binding.writable { "written" } else { "read" };
+        let _ = writeln!(
+            text,
+            "binding {} of group {}: {access}, {} bytes",
+            binding.binding, binding.group, binding.size_in_bytes
+        );
+    }
+    for dispatch in &kernel.dispatches {
+        let [x, y, z] = dispatch.workgroups;
+        let _ = writeln!(
+            text,
+            "dispatch {x} x {y} x {z} workgroups of {} x {} x {} invocations",
+            kernel.workgroup_size[0], kernel.workgroup_size[1], kernel.workgroup_size[2]
+        );
+    }
+    for region in &kernel.copy_regions {
+        let _ = writeln!(
+            text,
+            "or one buffer copy: {} bytes from byte {} of the source to byte {} of the destination",
+            region.size, region.source_offset, region.destination_offset
+        );
+    }
+    let _ = write!(text, "\n{}", kernel.wgsl);
+    text
+}
+
 /// Returns the cheapest candidates, as many as fit one line, and the number of the others.
-fn costs(nest: &CopyNest, target: &Target) -> String {
+pub(super) fn costs(candidates: &[Candidate]) -> String {
     const SHOWN: usize = 3;
     const WIDTH: usize = 75;
-    let candidates = candidates(nest.clone(), target);
     let mut shown: Vec<String> = candidates.iter().take(SHOWN).map(ToString::to_string).collect();
     while shown.iter().map(String::len).sum::<usize>() > WIDTH {
         shown.pop();
@@ -152,13 +147,14 @@ fn strides(descriptor: &StrideDescriptor) -> String {
 }
 
 /// Returns a tensor and the axes of its memory, major to minor.
-fn describe(tensor: &Tensor, descriptor: &StrideDescriptor) -> String {
+fn describe(tensor: &Tensor) -> String {
+    let descriptor = tensor.descriptor();
     let mut text = format!("{tensor}\n");
     for axis in descriptor.axes() {
         let name = descriptor.coordinate_name(axis.coordinate);
         let values = descriptor.extents()[axis.coordinate];
         if name == "0" {
-            continue; // What a tile of 1 leaves: it has one place and no index.
+            continue; // A tile of 1 leaves a coordinate with one place and no index.
         }
         let _ = write!(text, "{name}: {}, stride {}", Count(axis.extent, "place"), axis.stride);
         if values < axis.extent {

@@ -1,61 +1,54 @@
-//! A tensor of an operation, in any of the forms that stridec accepts.
+//! Tensors as operands of an operation.
 
-use std::{fmt, str::FromStr};
+use std::str::FromStr;
 
+use super::operation::Paths;
 use crate::{
     error::Error,
+    nest::Operand,
     notation::{
-        self, Array, Form, NotationError,
+        self, NotationError, Tensor, TensorForm,
         dml::{BufferTensorDesc, DmlError},
     },
-    shape::{ElementType, FieldPath, Layout, Notation, ParseError, Shape, StridedShape},
-    stride::StrideDescriptor,
+    shape::{ElementType, FieldPath, Layout, ParseError, Shape},
+    stride::StrideError,
 };
 
-/// One tensor's type, extents and memory layout, in any of the forms that stridec accepts.
-///
-/// ```
-/// use stridec::request::Tensor;
-/// let rows: Tensor = "f32[2,3] strided<[5,1]>".parse()?;
-/// assert_eq!(rows.descriptor()?.physical_elements(), 8);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[allow(clippy::large_enum_variant)] // few live at a time
-#[non_exhaustive]
-pub enum Tensor {
-    /// An XLA shape.
-    Shape(Shape),
-    /// Sizes, strides and an offset.
-    Strided(StridedShape),
-    /// DirectML's description of a buffer.
-    Buffer(BufferTensorDesc),
-}
-
 impl Tensor {
-    /// The dense, row-major tensor of these sizes.
+    /// Creates the dense, row-major tensor of these sizes.
     ///
     /// # Errors
     ///
-    /// Where the type has no elements, or a size does not fit.
+    /// Returns an error if the type has no elements, or if a size is too large.
     pub fn dense(
         element_type: ElementType,
         sizes: impl IntoIterator<Item = u64>,
     ) -> Result<Self, Error> {
-        Ok(Self::Shape(Shape::new(element_type, sizes, None)?))
+        Ok(Self::try_from(Shape::new(element_type, sizes, None)?)?)
     }
 
-    /// The densest tensor of these sizes that is described as this one is, in elements as wide as its own.
+    /// Creates the dense destination of these sizes, in the form of this tensor and with elements of
+    /// the same width.
     ///
-    /// A shape has the default layout then, and so has what had strides; a DirectML description is packed.
-    pub(super) fn dense_like(&self, sizes: impl IntoIterator<Item = u64>) -> Result<Self, Error> {
-        let (element_type, bits) = match self {
-            Self::Shape(shape) => (
-                shape.element_type(),
-                shape.layout().map_or(0, |layout| layout.element_size_in_bits),
-            ),
-            Self::Strided(shape) => (shape.element_type(), shape.element_size_in_bits()),
-            Self::Buffer(desc) => {
+    /// A shape or strides give a shape with the default layout; a DirectML description gives a
+    /// packed one.
+    pub(super) fn dense_like(
+        &self,
+        paths: &Paths,
+        sizes: impl IntoIterator<Item = u64>,
+    ) -> Result<Self, Error> {
+        let located = |kind| {
+            let path = paths.tensor(Operand::Destination, kind);
+            move |error: StrideError| Error::from(error).below(&path)
+        };
+        let descriptor = self.descriptor();
+        let bits = match self.form() {
+            TensorForm::Shape(shape) => {
+                shape.layout().map_or(0, |layout| layout.element_size_in_bits)
+            }
+            TensorForm::Strided(shape) => shape.element_size_in_bits(),
+            TensorForm::Digits => descriptor.element_bits().into(),
+            TensorForm::Buffer(desc) => {
                 let sizes: Result<Vec<u32>, DmlError> = sizes
                     .into_iter()
                     .enumerate()
@@ -64,123 +57,56 @@ impl Tensor {
                             .map_err(|_| DmlError::SizeTooLarge { dimension, given })
                     })
                     .collect();
-                return Ok(BufferTensorDesc::new(desc.data_type(), &sizes?, None)?.into());
+                let packed = BufferTensorDesc::new(desc.data_type(), &sizes?, None)?;
+                return Self::try_from(packed).map_err(located("buffer_tensor_desc"));
             }
         };
         let sizes: Vec<u64> = sizes.into_iter().collect();
         let layout = (bits != 0).then(|| Layout::default_for_rank(sizes.len()).element_size(bits));
-        Ok(Self::Shape(Shape::new(element_type, sizes, layout)?))
+        let shape = Shape::new(descriptor.element_type(), sizes, layout)?;
+        Self::try_from(shape).map_err(located("shape"))
     }
 
-    /// Lowers it to strides.
-    ///
-    /// # Errors
-    ///
-    /// Where it has no elements, or fields that cannot be expressed by strides.
-    pub fn descriptor(&self) -> Result<StrideDescriptor, Error> {
-        Ok(match self {
-            Self::Shape(shape) => StrideDescriptor::try_from(shape)?,
-            Self::Strided(shape) => StrideDescriptor::try_from(shape)?,
-            Self::Buffer(desc) => StrideDescriptor::try_from(desc)?,
-        })
-    }
-}
-
-impl Tensor {
-    /// The field of `proto::Tensor` that holds it.
+    /// Returns the field of `proto::Tensor` that holds the tensor. No message holds
+    /// [`TensorForm::Digits`].
     pub(super) fn kind(&self) -> &'static str {
-        match self {
-            Self::Shape(_) => "shape",
-            Self::Strided(_) => "strided",
-            Self::Buffer(_) => "buffer_tensor_desc",
+        match self.form() {
+            TensorForm::Shape(_) => "shape",
+            TensorForm::Strided(_) | TensorForm::Digits => "strided",
+            TensorForm::Buffer(_) => "buffer_tensor_desc",
         }
     }
 
-    /// The path of a field in the message that describes the tensor; `field` has the name that a shape has for it.
+    /// Returns the path of a field in the message that describes the tensor. `field` has the field's
+    /// name in a shape.
     pub(super) fn field(&self, field: FieldPath) -> FieldPath {
-        match self {
-            Self::Shape(_) => field,
-            Self::Strided(_) => field.renamed(&[("dimensions", "sizes")]),
-            Self::Buffer(_) => {
+        match self.form() {
+            TensorForm::Shape(_) => field,
+            TensorForm::Strided(_) | TensorForm::Digits => {
+                field.renamed(&[("dimensions", "sizes")])
+            }
+            TensorForm::Buffer(_) => {
                 field.renamed(&[("dimensions", "sizes"), ("element_type", "data_type")])
             }
         }
     }
 }
 
-impl From<Notation> for Tensor {
-    fn from(notation: Notation) -> Self {
-        match notation {
-            Notation::Shape(shape) => Self::Shape(shape),
-            Notation::Strided(shape) => Self::Strided(shape),
-        }
-    }
-}
-
-impl From<Shape> for Tensor {
-    fn from(shape: Shape) -> Self {
-        Self::Shape(shape)
-    }
-}
-
-impl From<StridedShape> for Tensor {
-    fn from(shape: StridedShape) -> Self {
-        Self::Strided(shape)
-    }
-}
-
-impl From<BufferTensorDesc> for Tensor {
-    fn from(desc: BufferTensorDesc) -> Self {
-        Self::Buffer(desc)
-    }
-}
-
-impl TryFrom<Array> for Tensor {
-    type Error = NotationError;
-
-    /// The form in which operations take an array, where there is one.
-    fn try_from(array: Array) -> Result<Self, NotationError> {
-        Ok(match array.into_form() {
-            Form::Shape(shape) => Self::Shape(shape),
-            Form::Strided(shape) => Self::Strided(shape),
-            Form::Buffer(desc) => Self::Buffer(desc),
-            Form::Digits => return Err(NotationError::Digits),
-        })
-    }
-}
-
-impl TryFrom<Tensor> for Array {
-    type Error = Error;
-
-    /// The array with the place of each element.
-    fn try_from(tensor: Tensor) -> Result<Self, Error> {
-        Ok(match tensor {
-            Tensor::Shape(shape) => Self::try_from(shape)?,
-            Tensor::Strided(shape) => Self::try_from(shape)?,
-            Tensor::Buffer(desc) => Self::try_from(desc)?,
-        })
-    }
-}
-
 impl FromStr for Tensor {
-    type Err = ParseError;
+    type Err = Error;
 
     /// Reads XLA's notation, or `KIND:TEXT`, the notation of another system; see [`notation`].
-    fn from_str(text: &str) -> Result<Self, ParseError> {
-        if notation::is_other(text)? {
-            return Self::try_from(notation::read(text)?)
-                .map_err(|error| ParseError::unsupported(0..text.len(), error.to_string()));
+    ///
+    /// Refuses [`TensorForm::Digits`], which no operation takes; [`notation::read`] reads it.
+    fn from_str(text: &str) -> Result<Self, Error> {
+        if !notation::is_other(text)? {
+            return Ok(Self::try_from(text.parse::<crate::shape::Notation>()?)?);
         }
-        Ok(text.parse::<Notation>()?.into())
-    }
-}
-
-impl fmt::Display for Tensor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Shape(shape) => shape.fmt(f),
-            Self::Strided(shape) => shape.fmt(f),
-            Self::Buffer(desc) => desc.fmt(f),
+        let tensor = notation::read(text)?;
+        if *tensor.form() == TensorForm::Digits {
+            let reason = NotationError::Digits.to_string();
+            return Err(ParseError::unsupported(0..text.len(), reason).into());
         }
+        Ok(tensor)
     }
 }

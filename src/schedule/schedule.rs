@@ -163,8 +163,18 @@ fn units_of_word(nest: &CopyNest) -> u64 {
 /// Returns an error if an image is larger than a binding of the target or needs more than 32-bit
 /// indices, or if the target dispatches nothing.
 pub fn schedule(nest: CopyNest, target: &Target) -> Result<Schedule, ScheduleError> {
+    schedule_with(nest, target, |_| ())
+}
+
+/// Returns the result of [`schedule`], after passing the candidates to `inspect`, cheapest first.
+pub(crate) fn schedule_with(
+    nest: CopyNest,
+    target: &Target,
+    inspect: impl FnOnce(&[Candidate]),
+) -> Result<Schedule, ScheduleError> {
     target.check()?;
     let mut all = candidates(nest, target);
+    inspect(&all);
     let least = all.remove(0);
     // Larger blocks need fewer workgroups: if the cheapest candidate exceeds a limit, try the
     // others.

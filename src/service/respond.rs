@@ -125,9 +125,9 @@ mod tests {
     fn tensor(text: &str) -> proto::Tensor {
         if text == "dml" {
             let desc = BufferTensorDesc::new(TensorDataType::Int32, &[2, 3], None);
-            return (&Tensor::Buffer(desc.unwrap())).into();
+            return (&Tensor::try_from(desc.unwrap()).unwrap()).try_into().unwrap();
         }
-        (&text.parse::<Tensor>().unwrap()).into()
+        (&text.parse::<Tensor>().unwrap()).try_into().unwrap()
     }
 
     fn answer(operation: Kind, target: Option<proto::Target>) -> Answer {

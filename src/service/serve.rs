@@ -242,7 +242,9 @@ mod tests {
     use crate::request::Tensor;
 
     fn request(columns: u64) -> Vec<u8> {
-        let tensor = |text: String| -> proto::Tensor { (&text.parse::<Tensor>().unwrap()).into() };
+        let tensor = |text: String| -> proto::Tensor {
+            (&text.parse::<Tensor>().unwrap()).try_into().unwrap()
+        };
         let operation = proto::compile_request::Operation::Relayout(proto::Relayout {
             source: Some(tensor(format!("f32[4,{columns}]"))),
             destination: Some(tensor(format!("f32[4,{columns}]{{0,1}}"))),

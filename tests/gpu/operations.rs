@@ -89,7 +89,7 @@ fn every_element_type() {
         ];
         if bits.is_power_of_two() && bits < 8 {
             let layout = Layout::new([1, 0]).element_size(bits.into());
-            sides.push(Shape::new(kind, [24, 40], layout).unwrap().into());
+            sides.push(Shape::new(kind, [24, 40], layout).unwrap().try_into().unwrap());
         }
         for from in &sides {
             for (to, target) in sides.iter().zip(targets().iter().cycle()) {

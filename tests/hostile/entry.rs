@@ -7,7 +7,7 @@ use prost::Message;
 use stridec::{
     Error, Operation, Tensor,
     hlo::{MemoryReport, Module},
-    notation::dml::minor_to_major_from_letters,
+    notation::{TensorForm, dml::minor_to_major_from_letters},
     proto::{
         stridec::{
             CompileRequest, CompileResponse, compile_response::Result as Answer, error::Code,
@@ -39,22 +39,30 @@ pub(crate) fn shape(bytes: &[u8]) -> bool {
 pub(crate) fn notation(bytes: &[u8]) -> bool {
     let text = &String::from_utf8_lossy(bytes);
     let is_tensor = match text.parse::<Tensor>() {
-        Ok(Tensor::Shape(shape)) => accepted(shape),
-        // A description from DirectML prints as its strides, which are another form of it.
-        Ok(tensor @ Tensor::Buffer(_)) => {
-            assert!(tensor.to_string().parse::<Tensor>().is_ok(), "{tensor}");
-            lowered(&tensor);
-            true
-        }
-        Ok(tensor) => {
-            assert_eq!(tensor.to_string().parse::<Tensor>().as_ref(), Ok(&tensor), "{tensor}");
-            lowered(&tensor);
-            true
-        }
-        Err(error) => {
+        Ok(tensor) => match tensor.form() {
+            TensorForm::Shape(shape) => accepted(shape.clone()),
+            // A description of DirectML's prints as its strides, which are another form of it.
+            TensorForm::Buffer(_) => {
+                assert!(tensor.to_string().parse::<Tensor>().is_ok(), "{tensor}");
+                lowered(&tensor);
+                true
+            }
+            _ => {
+                assert_eq!(tensor.to_string().parse::<Tensor>().as_ref(), Ok(&tensor), "{tensor}");
+                lowered(&tensor);
+                true
+            }
+        },
+        Err(Error::Parse(error)) => {
             assert!(error.offset() <= text.len() && text.is_char_boundary(error.offset()));
             refused(&error.to_string())
         }
+        // A shape without memory, such as a tuple, still prints as what it is read from.
+        Err(error @ (Error::Stride(_) | Error::Shape(_) | Error::Dml(_))) => {
+            refused(&error.to_string());
+            text.parse::<Shape>().is_ok_and(accepted)
+        }
+        Err(error) => panic!("{text}: {error}"),
     };
     if let Err(error) = text.parse::<Layout>() {
         refused(&error.to_string());
@@ -220,21 +228,17 @@ fn accepted(shape: Shape) -> bool {
         assert_eq!(again.map(|again| again.to_string()).as_ref(), Ok(&text));
     }
     assert_eq!(Shape::decode(&shape.encode()).as_ref(), Ok(&shape), "{text}");
-    lowered(&shape.into());
+    match Tensor::try_from(shape) {
+        Ok(tensor) => lowered(&tensor),
+        Err(error) => drop(refused(&error.to_string())),
+    }
     true
 }
 
 /// The first and the last place of a tensor's memory lead to an index that leads back, if they lead
 /// to one.
 fn lowered(tensor: &Tensor) {
-    let descriptor = match tensor.descriptor() {
-        Ok(descriptor) => descriptor,
-        Err(error @ (Error::Stride(_) | Error::Shape(_) | Error::Dml(_))) => {
-            refused(&error.to_string());
-            return;
-        }
-        Err(error) => panic!("{tensor}: {error}"),
-    };
+    let descriptor = tensor.descriptor();
     let last: Vec<u64> = descriptor.sizes().iter().map(|size| size.saturating_sub(1)).collect();
     if descriptor.sizes().contains(&0) {
         return;

@@ -2,7 +2,7 @@
 
 use prost::Message;
 use stridec::{
-    Tensor,
+    Error, Tensor,
     proto::xla,
     shape::{MAX_DEPTH, MAX_INPUT_BYTES, MAX_RANK, MAX_SHAPES, MAX_TILES, Shape},
     sharding::Sharding,
@@ -27,7 +27,10 @@ fn token() -> xla::Shape {
 }
 
 fn notation(text: &str) -> String {
-    text.parse::<Tensor>().unwrap_err().reason().to_owned()
+    match text.parse::<Tensor>() {
+        Err(Error::Parse(error)) => error.reason().to_owned(),
+        other => panic!("{text}: {other:?}"),
+    }
 }
 
 #[test]

@@ -154,7 +154,7 @@ fn texts<E: std::fmt::Debug>(
 
 fn requests() -> Vec<CompileRequest> {
     let unsigned = |of: &[i64]| of.iter().map(|n| n.unsigned_abs()).collect();
-    let tensor = |text: &str| Some((&text.parse::<Tensor>().unwrap()).into());
+    let tensor = |text: &str| Some((&text.parse::<Tensor>().unwrap()).try_into().unwrap());
     let requests = OPERATIONS.iter().map(|&(from, to, slice)| {
         let (source, destination) = (tensor(from), tensor(to));
         match slice {
@@ -177,9 +177,10 @@ fn requests() -> Vec<CompileRequest> {
         ..Default::default()
     })
     .unwrap()
-    .into();
+    .try_into()
+    .unwrap();
     let dml = Operation::Relayout(Relayout {
-        source: Some((&dml).into()),
+        source: Some((&dml).try_into().unwrap()),
         destination: tensor("f32[2,3]{0,1}"),
     });
     let target = Target {

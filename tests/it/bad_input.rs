@@ -146,31 +146,31 @@ const RELAYOUTS: [(&str, &str, ErrorKind, &str); 25] = [
         "s8[4]{0:E(4)}",
         "s8[4]",
         Unsupported,
-        "source.layout.element_size_in_bits: elements of 4 bits are not supported for s8; expected at least 8 bits",
+        "layout.element_size_in_bits: elements of 4 bits are not supported for s8; expected at least 8 bits",
     ),
     (
         "s4[4]{0:E(42)}",
         "s4[4]",
         Unsupported,
-        "source.layout.element_size_in_bits: E(42) is not supported; expected 1, 2, 4, 8, 16, 32, 64 or 128",
+        "layout.element_size_in_bits: E(42) is not supported; expected 1, 2, 4, 8, 16, 32, 64 or 128",
     ),
     (
         "f32[?]",
         "f32[?]",
         Unsupported,
-        "source.dimensions[0]: ? is not supported; expected an extent, or a bound such as <=128",
+        "dimensions[0]: ? is not supported; expected an extent, or a bound such as <=128",
     ),
     (
         "token[]",
         "token[]",
         Unsupported,
-        "source.element_type: expected an array, got token, which has no elements to move",
+        "element_type: expected an array, got token, which has no elements to move",
     ),
     (
         "(f32[2], s8[3])",
         "f32[2]",
         Unsupported,
-        "source.element_type: expected an array, got tuple, which has no elements to move; #0 after it names its first part",
+        "element_type: expected an array, got tuple, which has no elements to move; #0 after it names its first part",
     ),
     (
         "f32[40000000]",
@@ -203,41 +203,41 @@ fn huge_extents() {
             format!("u8[{N}]"),
             format!("u8[{N}]"),
             Invalid,
-            "source.dimensions: expected at most 2^63-1 bits of memory, got extents whose product is more"
+            "dimensions: expected at most 2^63-1 bits of memory, got extents whose product is more"
                 .to_owned(),
         ),
         (
             format!("u8[2]{{0:PAD({N})}}"),
             "u8[2]".to_owned(),
             Invalid,
-            "source.layout.padded_dimensions: expected at most 2^63-1 bits of memory, got extents whose product is more"
+            "layout.padded_dimensions: expected at most 2^63-1 bits of memory, got extents whose product is more"
                 .to_owned(),
         ),
         (
             format!("u8[2,2]{{1,0:PAD({N},{N})}}"),
             "u8[2,2]".to_owned(),
             Invalid,
-            "source.layout.padded_dimensions: expected at most 2^63-1 bits of memory, got extents whose product is more"
+            "layout.padded_dimensions: expected at most 2^63-1 bits of memory, got extents whose product is more"
                 .to_owned(),
         ),
         (
             format!("u8[3,3] strided<[{N},{N}]>"),
             "u8[3,3]".to_owned(),
             Invalid,
-            "source.strides: expected at most 2^63-1 bits of memory, got extents whose product is more".to_owned(),
+            "strides: expected at most 2^63-1 bits of memory, got extents whose product is more".to_owned(),
         ),
         (
             format!("u8[2]{{0:T({N})}}"),
             "u8[2]".to_owned(),
             Invalid,
-            "source.dimensions: expected at most 2^63-1 bits of memory, got extents whose product is more"
+            "dimensions: expected at most 2^63-1 bits of memory, got extents whose product is more"
                 .to_owned(),
         ),
         (
             format!("u8[2]{{0:L({N})}}"),
             "u8[2]".to_owned(),
             Invalid,
-            "source.dimensions: expected at most 2^63-1 bits of memory, got extents whose product is more"
+            "dimensions: expected at most 2^63-1 bits of memory, got extents whose product is more"
                 .to_owned(),
         ),
         (
@@ -250,7 +250,8 @@ fn huge_extents() {
         check(relayout(&from, &to), kind, &text);
     }
     // The strides of an array without elements are checked too.
-    let text = "source.dimensions: expected at most 2^63-1 bits of memory, got extents whose product is more";
+    let text =
+        "dimensions: expected at most 2^63-1 bits of memory, got extents whose product is more";
     check(relayout("f64[4611686018427387904,4,0]", "f64[4611686018427387904,4,0]"), Invalid, text);
 }
 
@@ -357,7 +358,8 @@ fn requests() {
     let request = |operation| {
         Operation::try_from(&proto::CompileRequest { operation, ..Default::default() }).map(|_| ())
     };
-    let tensor = |text: &str| Some(proto::Tensor::from(&text.parse::<Tensor>().unwrap()));
+    let tensor =
+        |text: &str| Some(proto::Tensor::try_from(&text.parse::<Tensor>().unwrap()).unwrap());
     let relayout = |source, destination| {
         let relayout = proto::Relayout { source, destination };
         request(Some(proto::compile_request::Operation::Relayout(relayout)))

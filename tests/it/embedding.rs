@@ -47,8 +47,8 @@ fn operations_and_targets_are_keys() {
 fn protos_convert_both_ways() {
     let shape: Shape = "bf16[4,8]{1,0:T(8,128)(2,1)}".parse().unwrap();
     assert_eq!(Shape::try_from(proto::xla::Shape::from(&shape)), Ok(shape.clone()));
-    let tensor = Tensor::from(shape);
-    let back = Tensor::try_from(&proto::stridec::Tensor::from(&tensor)).unwrap();
+    let tensor = Tensor::try_from(shape).unwrap();
+    let back = Tensor::try_from(&proto::stridec::Tensor::try_from(&tensor).unwrap()).unwrap();
     assert_eq!(back, tensor);
     let request = proto::stridec::CompileRequest::default();
     assert!(Operation::try_from(&request).is_err());
@@ -85,7 +85,7 @@ fn each_stage_has_a_span() {
         fn exit(&self, _: &Id) {}
     }
 
-    let tensor = |text: &str| Some((&text.parse::<Tensor>().unwrap()).into());
+    let tensor = |text: &str| Some((&text.parse::<Tensor>().unwrap()).try_into().unwrap());
     let operation =
         proto::stridec::compile_request::Operation::Relayout(proto::stridec::Relayout {
             source: tensor("f32[2,3]"),

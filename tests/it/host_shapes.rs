@@ -147,7 +147,8 @@ fn rows_that_guards_cut() {
 fn relayout(element_type: ElementType, sizes: &[u64], from: Layout, to: Layout) {
     let shape = |layout| Shape::new(element_type, sizes.iter().copied(), Some(layout)).unwrap();
     let (source, destination) = (shape(from), shape(to));
-    let operation = Operation::relayout(source.into(), destination.clone().into());
+    let operation =
+        Operation::relayout(source.try_into().unwrap(), destination.clone().try_into().unwrap());
     check(&operation.unwrap(), Some(&destination));
 }
 

@@ -27,7 +27,7 @@ fn modules() -> Vec<Vec<u8>> {
 }
 
 fn tensor(side: &Side) -> Tensor {
-    (&side.tensor()).into()
+    (&side.tensor()).try_into().unwrap()
 }
 
 fn request(random: &mut Random, modules: &[Vec<u8>]) -> Vec<u8> {

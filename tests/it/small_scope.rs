@@ -14,6 +14,7 @@
 
 use rayon::prelude::*;
 use stridec::{
+    Error,
     request::Operation,
     schedule::{Strategy, Target},
     shape::{ElementType, Layout, PaddingValue, Shape, TileDimension},
@@ -172,11 +173,15 @@ fn relayout(
     run(unit, shape(from), &shape(to))
 }
 
+fn relayout_of(source: Shape, destination: Shape) -> Result<Operation, Error> {
+    Operation::relayout(source.try_into()?, destination.try_into()?)
+}
+
 /// Runs one relayout on the host and in the oracle; returns false if the type lacks the padding
 /// value.
 fn run(unit: ElementType, source: Shape, destination: &Shape) -> bool {
     let name = format!("{source} to {destination}");
-    let operation = match Operation::relayout(source.into(), destination.clone().into()) {
+    let operation = match relayout_of(source, destination.clone()) {
         Ok(operation) => operation,
         Err(error) => {
             let text = error.to_string();
@@ -218,8 +223,8 @@ fn every_empty_relayout_compiles_to_no_dispatch() {
         };
         let rank = extents.len();
         let operation = Operation::relayout(
-            shape((0..rank).collect()).into(),
-            shape((0..rank).rev().collect()).into(),
+            shape((0..rank).collect()).try_into().unwrap(),
+            shape((0..rank).rev().collect()).try_into().unwrap(),
         );
         let kernel = operation.unwrap().compile(&Target::webgpu()).unwrap();
         assert!(kernel.dispatches.is_empty() && kernel.strategy == Strategy::Empty, "{extents:?}");

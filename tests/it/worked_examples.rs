@@ -24,7 +24,7 @@ fn relayout(from: &str, to: &str) -> Operation {
 }
 
 fn descriptor(text: &str) -> StrideDescriptor {
-    text.parse::<Tensor>().unwrap().descriptor().unwrap()
+    text.parse::<Tensor>().unwrap().descriptor().clone()
 }
 
 fn strides(descriptor: &StrideDescriptor) -> Vec<i64> {
@@ -183,7 +183,8 @@ proptest! {
         seed: u8,
     ) {
         let shape = |extents: &[u64], layout: Layout| -> Tensor {
-            Shape::new(ElementType::S8, extents.iter().copied(), layout).unwrap().into()
+            let shape = Shape::new(ElementType::S8, extents.iter().copied(), layout).unwrap();
+            shape.try_into().unwrap()
         };
         let dense = |extents: &[u64]| shape(extents, Layout::default_for_rank(extents.len()));
         let count = usize::try_from(extents.iter().product::<u64>()).unwrap();

@@ -57,8 +57,8 @@ impl Side {
     /// The side in a request.
     pub fn tensor(&self) -> Tensor {
         match self {
-            Side::Shape(shape) => Tensor::Shape(Shape::clone(shape)),
-            Side::Strided(shape) => Tensor::Strided(shape.clone()),
+            Side::Shape(shape) => Shape::clone(shape).try_into().unwrap(),
+            Side::Strided(shape) => shape.clone().try_into().unwrap(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What the page asks: texts as the reader wrote them, by the names of the page's fields.
 
 use serde_json::Value;
-use stridec::{Operation, Target, Tensor, hlo::Module, window::Slice};
+use stridec::{Error, Operation, Target, Tensor, hlo::Module, window::Slice};
 
 use crate::fault::{Fault, Field};
 
@@ -44,7 +44,10 @@ impl<'a> Asked<'a> {
     /// The layout that a field holds.
     pub(crate) fn tensor(&self, field: Field) -> Result<Tensor, Fault> {
         let text = self.text(field.name());
-        text.parse().map_err(|error| Fault::notation(field, text, &error))
+        text.parse().map_err(|error| match error {
+            Error::Parse(error) => Fault::notation(field, text, &error),
+            error => Fault::new(field, error),
+        })
     }
 
     /// The relayout or the slice.

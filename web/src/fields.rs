@@ -3,15 +3,23 @@
 use serde_json::{Value, json};
 use stridec::{
     Tensor,
-    shape::{Dimension, Format, Layout, Shape, StridedShape},
+    notation::TensorForm,
+    shape::{Dimension, Format, Layout, Notation, Shape, StridedShape},
 };
 
-/// The parts of a layout; null where it has others than the controls show.
-pub(crate) fn fields(tensor: &Tensor) -> Value {
-    match tensor {
-        Tensor::Shape(shape) if shape.is_array() => of_shape(shape),
-        Tensor::Strided(shape) => of_strided(shape),
-        _ => Value::Null,
+/// Returns the parts of a layout; null if it has others than the controls show.
+pub(crate) fn fields(text: &str) -> Value {
+    let of_shape = |shape: &Shape| if shape.is_array() { of_shape(shape) } else { Value::Null };
+    match text.parse::<Tensor>().as_ref().map(Tensor::form) {
+        Ok(TensorForm::Shape(shape)) => of_shape(shape),
+        Ok(TensorForm::Strided(shape)) => of_strided(shape),
+        Ok(_) => Value::Null,
+        // The controls can correct a layout that parses and has no memory.
+        Err(_) => match text.parse() {
+            Ok(Notation::Shape(shape)) => of_shape(&shape),
+            Ok(Notation::Strided(shape)) => of_strided(&shape),
+            Err(_) => Value::Null,
+        },
     }
 }
 

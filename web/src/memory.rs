@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use stridec::{
-    Tensor,
     hlo::{InstructionMemory, MemoryReport, cheapest_order},
+    shape::Notation,
     xla::human_readable_num_bytes as num_bytes,
 };
 
@@ -21,7 +21,7 @@ pub(crate) fn report(asked: &Asked<'_>) -> Result<Value, Fault> {
         None => MemoryReport::of_proto(asked.bytes())
             .map_err(|error| Fault::new(Field::Module, error))?,
         Some(text) => match text.trim().parse() {
-            Ok(Tensor::Shape(shape)) => MemoryReport::of_shape(&shape),
+            Ok(Notation::Shape(shape)) => MemoryReport::of_shape(&shape),
             _ => MemoryReport::of_text(text).map_err(|error| Fault::hlo(text, &error))?,
         },
     };

@@ -36,8 +36,7 @@ pub(crate) fn show(input: &[u8]) -> Vec<u8> {
             let mut answer =
                 answer(&asked).unwrap_or_else(|fault| json!({ "error": fault.json() }));
             for field in [Field::From, Field::To] {
-                let fields = asked.tensor(field).map_or(Value::Null, |tensor| fields(&tensor));
-                answer["fields"][field.name()] = fields;
+                answer["fields"][field.name()] = fields(asked.text(field.name()));
             }
             answer
         }
@@ -51,8 +50,7 @@ fn answer(asked: &Asked<'_>) -> Result<Value, Fault> {
     match asked.text("kind") {
         "layout" => {
             let tensor = asked.tensor(Field::From)?;
-            let drawn = tensor.draw(|picture| drawn(picture, is_below));
-            drawn.map_err(|error| Fault::new(Field::From, error))
+            Ok(tensor.draw(|picture| drawn(picture, is_below)))
         }
         "relayout" | "slice" => {
             let (operation, target) = (asked.operation()?, asked.target()?);

@@ -148,7 +148,7 @@ fn messages_that_are_no_shape() {
     let sandbox = Sandbox::new();
     sandbox.write("empty.pb", "");
     sandbox.write("empty.json", "{}");
-    let tensor = |text: &str| Some((&text.parse::<stridec::Tensor>().unwrap()).into());
+    let tensor = |text: &str| Some((&text.parse::<stridec::Tensor>().unwrap()).try_into().unwrap());
     let relayout =
         proto::Relayout { source: tensor("f32[2,3]"), destination: tensor("f32[2,3]{0,1}") };
     let request = proto::CompileRequest {

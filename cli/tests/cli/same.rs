@@ -56,7 +56,7 @@ fn any_number_of_threads_gives_the_same_bytes() {
 fn a_stream_of_requests_gives_the_same_bytes() {
     use prost::Message;
     use stridec::{Tensor, proto::stridec as proto, service::respond};
-    let tensor = |text: String| Some((&text.parse::<Tensor>().unwrap()).into());
+    let tensor = |text: String| Some((&text.parse::<Tensor>().unwrap()).try_into().unwrap());
     let (mut stream, mut expected) = (vec![], vec![]);
     for n in 1..200_u32 {
         let relayout = proto::Relayout {

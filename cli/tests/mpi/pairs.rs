@@ -118,8 +118,8 @@ impl Side {
         let region = self.placement.region(device).unwrap();
         let part = part(array, whole, &region);
         if !self.shards.whole_tiles || region.is_empty() {
-            let tensor = Tensor::from(shape);
-            let bytes = tensor.descriptor().unwrap().image_bytes();
+            let tensor = Tensor::try_from(shape).unwrap();
+            let bytes = tensor.descriptor().image_bytes();
             if region.is_empty() {
                 return Some(vec![0; usize::try_from(bytes).unwrap()]);
             }
@@ -128,7 +128,8 @@ impl Side {
         }
         // The rows of a whole tile, which are bytes here, have a pitch of their own.
         let sizes: Vec<u64> = region.sizes().collect();
-        let tensor = Tensor::from(shape).descriptor().unwrap();
+        let tensor = Tensor::try_from(shape).unwrap();
+        let tensor = tensor.descriptor();
         let mut image = vec![0; usize::try_from(tensor.image_bytes()).unwrap()];
         for (number, byte) in (0..).zip(&part) {
             let place = tensor.offset(&[number / sizes[1], number % sizes[1]]).unwrap();
@@ -148,7 +149,10 @@ fn part(array: &Shape, whole: &[u8], region: &Region) -> Vec<u8> {
         let starts: Vec<u64> = tile.ranges().iter().map(|(start, _)| *start).collect();
         let ones = vec![1; sizes.len()];
         let slice = Slice::new(starts, sizes, ones);
-        return run(&Operation::slice(array.clone().into(), &slice, None).unwrap(), whole);
+        return run(
+            &Operation::slice(array.clone().try_into().unwrap(), &slice, None).unwrap(),
+            whole,
+        );
     }
     // Row by row, range by range, of matrices whose elements are whole bytes.
     let [rows, columns] = &region.dimensions().collect::<Vec<_>>()[..] else { panic!("a matrix") };
@@ -177,7 +181,7 @@ fn run(operation: &Operation, source: &[u8]) -> Vec<u8> {
 
 fn check(launcher: &Launcher, Pair { shape, shardings: [from, to], layouts, more }: &Pair) {
     let array: Shape = shape.parse().unwrap();
-    let bytes = Tensor::from(array.clone()).descriptor().unwrap().image_bytes();
+    let bytes = Tensor::try_from(array.clone()).unwrap().descriptor().image_bytes();
     let low = if shape.starts_with("u4") { 15 } else { 255 };
     let mut state = 1_u32;
     let whole: Vec<u8> = (0..bytes)

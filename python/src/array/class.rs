@@ -8,7 +8,10 @@ use pyo3::{
 use stridec::shape::ElementType;
 
 use super::{HostArray, dlpack::CPU, export};
-use crate::{errors::unsupported, shape::Shape};
+use crate::{
+    errors::unsupported,
+    shape::{Described, Shape},
+};
 
 /// An array in host memory, without a copy: read by any of the protocols, and given on by DLPack and numpy's interface.
 ///
@@ -60,7 +63,7 @@ impl Array {
     /// The layout of the array's memory.
     #[getter]
     fn layout(&self) -> PyResult<Shape> {
-        Ok(Shape { tensor: self.array.tensor()? })
+        Ok(Shape { described: Described::Tensor(self.array.tensor()?) })
     }
 
     /// A DLPack capsule: of version 1.1 where `max_version` allows it, otherwise as before versions.

@@ -160,8 +160,8 @@ impl HostArray {
             StridedShape::new(self.element_type, sizes, strides, lowered.base_offset(), 0)
                 .map_err(raised)?;
         Ok(match strided.to_shape() {
-            Some(shape) => Tensor::Shape(shape),
-            None => Tensor::Strided(strided),
+            Some(shape) => Tensor::try_from(shape).map_err(raised)?,
+            None => Tensor::try_from(strided).map_err(raised)?,
         })
     }
 

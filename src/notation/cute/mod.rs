@@ -14,12 +14,12 @@
 //! ```
 
 mod algebra;
-mod array;
 mod composition;
 mod layout;
 #[cfg(test)]
 mod samples;
+mod tensor;
 mod text;
 
-pub(super) use array::{read, write};
 pub use layout::{CuteError, CuteLayout, Mode};
+pub(super) use tensor::{read, write};

@@ -3,10 +3,10 @@
 
 use super::{BufferTensorDesc, TensorDataType};
 use crate::notation::{
-    Array, Form,
-    array::broken_rule,
+    Tensor, TensorForm,
     cursor::{Cursor, Result},
     literal::{Value, ValueKind, value},
+    tensor::broken_rule,
 };
 
 const NAMES: [&str; 6] = [
@@ -18,7 +18,7 @@ const NAMES: [&str; 6] = [
     "guaranteed_base_offset_alignment",
 ];
 
-pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
+pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     let map = value(cursor)?;
     cursor.end()?;
     let ValueKind::Map(fields) = &map.kind else {
@@ -54,7 +54,7 @@ pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
             .with_guaranteed_base_offset_alignment(uint32(cursor, bytes)?)
             .map_err(|error| broken_rule(bytes.place.clone(), error.kind(), error))?;
     }
-    Array::try_from(desc).map_err(|error| broken_rule(map.place.clone(), error.kind(), error))
+    Tensor::try_from(desc).map_err(|error| broken_rule(map.place.clone(), error.kind(), error))
 }
 
 fn numbers(cursor: &Cursor<'_>, list: &Value<'_>) -> Result<Vec<u32>> {
@@ -66,9 +66,9 @@ fn uint32(cursor: &Cursor<'_>, value: &Value<'_>) -> Result<u32> {
     u32::try_from(value.natural(cursor)?).map_err(|_| value.wrong(cursor, "a number below 2^32"))
 }
 
-pub(in crate::notation) fn write(array: &Array) -> std::result::Result<String, String> {
+pub(in crate::notation) fn write(array: &Tensor) -> std::result::Result<String, String> {
     let desc = match array.form() {
-        Form::Buffer(desc) => Ok(desc.clone()),
+        TensorForm::Buffer(desc) => Ok(desc.clone()),
         _ => BufferTensorDesc::try_from(array.descriptor()),
     };
     let desc = desc.map_err(|error| error.to_string())?;

@@ -9,18 +9,18 @@ use std::ops::Range;
 use super::expression::{GreatestValues, Sum, dimension, sum};
 use crate::{
     notation::{
-        Array,
-        array::broken_rule,
+        Tensor,
         cursor::{Cursor, Result},
         literal::{ValueKind, value},
         strides::packed_strides,
+        tensor::broken_rule,
         types::mlir_type,
     },
     shape::{ElementType, MAX_RANK, ParseError},
     stride::{StrideDescriptor, digits_of_terms},
 };
 
-pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
+pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     cursor.skip_blanks();
     let start = cursor.position();
     cursor.expect("memref")?;
@@ -54,7 +54,7 @@ pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
     }
     let strides = packed_strides(&sizes, 1)
         .ok_or_else(|| ParseError::new(whole.clone(), "expected at most 2^63-1 elements"))?;
-    Array::strided(element_type, 0, &sizes, &strides, 0, whole)
+    Tensor::strided(element_type, 0, &sizes, &strides, 0, whole)
 }
 
 fn is_layout(cursor: &Cursor<'_>) -> bool {
@@ -138,7 +138,7 @@ fn strided(
     element_type: ElementType,
     sizes: &[u64],
     start: usize,
-) -> Result<Array> {
+) -> Result<Tensor> {
     cursor.expect("<")?;
     cursor.expect("[")?;
     let strides = cursor.list("]", MAX_RANK, "strides", static_number)?;
@@ -152,7 +152,7 @@ fn strided(
     let place = start..cursor.position();
     let offset = u64::try_from(offset)
         .map_err(|_| ParseError::new(place.clone(), "expected an offset from 0 on"))?;
-    Array::strided(element_type, 0, sizes, &strides, offset, place)
+    Tensor::strided(element_type, 0, sizes, &strides, offset, place)
 }
 
 /// Reads a number, and refuses `?`.
@@ -172,7 +172,7 @@ fn map(
     element_type: ElementType,
     sizes: &[u64],
     start: usize,
-) -> Result<Array> {
+) -> Result<Tensor> {
     cursor.expect("<")?;
     cursor.expect("(")?;
     let mut rank = 0;
@@ -194,7 +194,7 @@ fn map(
     cursor.expect(">")?;
     let place = start..cursor.position();
     let tensor = lowered(element_type, sizes, &results, &place)?;
-    Array::of_digits(tensor, place)
+    Tensor::of_digits(tensor, place)
 }
 
 /// Returns the descriptor with the offsets that a map gives.

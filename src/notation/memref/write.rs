@@ -3,7 +3,7 @@
 
 use crate::{
     notation::{
-        Array,
+        Tensor,
         pitched::Pitched,
         strides::{expect_element_bits, plain_strides},
         types::mlir_type,
@@ -62,7 +62,7 @@ fn is_row_major(sizes: &[u64], strides: &[i64]) -> bool {
     })
 }
 
-pub(in crate::notation) fn write(array: &Array) -> Result<String, String> {
+pub(in crate::notation) fn write(array: &Tensor) -> Result<String, String> {
     let tensor = array.descriptor();
     if tensor.element_type() == ElementType::S1 {
         return Err("expected a type that MLIR has, got s1: its i1 is pred".to_owned());

@@ -120,9 +120,9 @@ pub(crate) fn all() -> Vec<Case> {
         let tensor: stridec::Tensor = notation.parse().unwrap();
         cases.push(Case {
             name: notation.into(),
-            page: tensor.draw(|picture| html(picture, None)).unwrap(),
+            page: tensor.draw(|picture| html(picture, None)),
             expected: "none",
-            places: [Some(places(&tensor.descriptor().unwrap())), None],
+            places: [Some(places(tensor.descriptor())), None],
         });
     }
     cases.extend(PROGRAMS.iter().map(|text| program(text)));

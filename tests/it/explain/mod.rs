@@ -37,7 +37,7 @@ const LAYOUTS: [&str; 22] = [
 
 /// Lowers a notation.
 fn lower(notation: &str) -> StrideDescriptor {
-    notation.parse::<stridec::Tensor>().unwrap().descriptor().unwrap()
+    notation.parse::<stridec::Tensor>().unwrap().descriptor().clone()
 }
 
 /// Lowers a relayout and draws it.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use stridec::{
     Tensor,
-    notation::{Array, CuteLayout, Kind, memory_formats, read},
+    notation::{CuteLayout, Kind, memory_formats, read},
 };
 
 use super::table;
@@ -50,7 +50,7 @@ fn crc32(offsets: &[i64]) -> String {
 }
 
 /// Checks that the array has the offsets of the case.
-fn lies_there(fact: &Fact, array: &Array) {
+fn lies_there(fact: &Fact, array: &Tensor) {
     let tensor = array.descriptor();
     let dimensions: Vec<u64> = serde_json::from_value(fact.0["dimensions"].clone()).unwrap();
     assert_eq!(tensor.sizes(), dimensions);
@@ -79,7 +79,7 @@ fn lies_there(fact: &Fact, array: &Array) {
 }
 
 /// Reads a text of the array in another notation, and checks that it has the same offsets.
-fn is_the_same(array: &Array, text: &str) {
+fn is_the_same(array: &Tensor, text: &str) {
     let again = read(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     assert_eq!(again.descriptor().sizes(), array.descriptor().sizes(), "{text}");
     if array.descriptor().elements() < 1 << 18 {
@@ -126,7 +126,7 @@ fn layout(fact: &Fact) {
 /// An XLA shape, written in the other notations.
 fn written(fact: &Fact) {
     let tensor: Tensor = fact.text("text").unwrap().parse().unwrap();
-    let array = Array::try_from(tensor).unwrap();
+    let array = tensor;
     lies_there(fact, &array);
     let expected = &fact.0["write"];
     let jax = array.write(Kind::Jax).unwrap();

@@ -108,7 +108,7 @@ fn layout(random: &mut Random, rank: usize, packed: bool) -> Option<Layout> {
 
 /// The image of a part of `array`, as a shard of `shape`.
 fn part(array: &Shape, image: &[u8], region: &Region, shape: &Shape) -> Vec<u8> {
-    let destination = Tensor::from(shape.clone());
+    let destination = Tensor::try_from(shape.clone()).unwrap();
     let operation = if region.is_empty() {
         let empty = Tensor::dense(array.element_type(), region.sizes()).unwrap();
         Operation::relayout(empty, destination).unwrap()
@@ -117,10 +117,10 @@ fn part(array: &Shape, image: &[u8], region: &Region, shape: &Shape) -> Vec<u8> 
         let sizes: Vec<u64> = tile.sizes().collect();
         let ones = vec![1; sizes.len()];
         let slice = Slice::new(starts, sizes, ones);
-        Operation::slice(array.clone().into(), &slice, Some(destination)).unwrap()
+        Operation::slice(array.clone().try_into().unwrap(), &slice, Some(destination)).unwrap()
     } else {
         let dense = dense(array, region.sizes());
-        let bytes = Tensor::from(dense.clone()).descriptor().unwrap().image_bytes();
+        let bytes = Tensor::try_from(dense.clone()).unwrap().descriptor().image_bytes();
         let mut collected = vec![0; usize::try_from(bytes).unwrap()];
         collect(array, image, region, &dense, &mut collected);
         return part(&dense, &collected, &whole(region.sizes()), shape);
@@ -146,9 +146,8 @@ fn whole(sizes: impl IntoIterator<Item = u64>) -> Region {
 /// Copies the elements of a part of an array to the front of a dense one, bit by bit, in the order
 /// of their indices.
 fn collect(array: &Shape, image: &[u8], region: &Region, to: &Shape, bytes: &mut [u8]) {
-    let [of_array, of_part] =
-        [array, to].map(|shape| Tensor::from(shape.clone()).descriptor().unwrap());
-    let bits = u64::from(of_array.element_bits());
+    let [of_array, of_part] = [array, to].map(|shape| Tensor::try_from(shape.clone()).unwrap());
+    let bits = u64::from(of_array.descriptor().element_bits());
     let coordinates: Vec<Vec<u64>> = region
         .dimensions()
         .map(|ranges| ranges.iter().flat_map(|&(start, limit)| start..limit).collect())
@@ -163,8 +162,10 @@ fn collect(array: &Shape, image: &[u8], region: &Region, to: &Shape, bytes: &mut
         let places = index.iter().zip(&coordinates);
         let there: Vec<u64> =
             places.map(|(&at, coordinates)| coordinates[usize::try_from(at).unwrap()]).collect();
-        let (to, from) =
-            (of_part.offset(&index).unwrap() * bits, of_array.offset(&there).unwrap() * bits);
+        let (to, from) = (
+            of_part.descriptor().offset(&index).unwrap() * bits,
+            of_array.descriptor().offset(&there).unwrap() * bits,
+        );
         for bit in 0..bits {
             let at = |bit: u64| (usize::try_from(bit / 8).unwrap(), bit % 8);
             let ((from, from_bit), (to, to_bit)) = (at(from + bit), at(to + bit));
@@ -223,7 +224,7 @@ fn simulated_moves_equal_the_relayout_of_the_whole() {
         let all = Layout::default_for_rank(array.rank()).element_size(if packed { 4 } else { 0 });
         let sizes = array.dimensions().iter().map(|size| size.bound().unwrap());
         let all = Shape::new(array.element_type(), sizes, all).unwrap();
-        let length = Tensor::from(all.clone()).descriptor().unwrap().image_bytes();
+        let length = Tensor::try_from(all.clone()).unwrap().descriptor().image_bytes();
         let mut image: Vec<u8> =
             (0..length).map(|_| u8::try_from(random.below(256)).unwrap()).collect();
         let elements: u64 = array.dimensions().iter().map(|size| size.bound().unwrap()).product();
@@ -295,7 +296,8 @@ fn shard(
     }
     let sizes: Vec<u64> = shape.dimensions().iter().map(|size| size.bound().unwrap()).collect();
     let dense = dense(array, sizes.iter().copied());
-    let descriptor = Tensor::from(dense.clone()).descriptor().unwrap();
+    let tensor = Tensor::try_from(dense.clone()).unwrap();
+    let descriptor = tensor.descriptor();
     let mut noise: Vec<u8> =
         (0..descriptor.image_bytes()).map(|_| u8::try_from(random.below(2)).unwrap()).collect();
     collect(array, image, region, &dense, &mut noise);

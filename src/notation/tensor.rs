@@ -1,4 +1,4 @@
-//! [`Array`]: the common model of all notations.
+//! [`Tensor`]: the common model of all notations.
 
 use std::{
     fmt::{self, Display},
@@ -12,18 +12,18 @@ use crate::{
     stride::{StrideDescriptor, StrideError},
 };
 
-/// An array in memory: the place of each element, and the form that operations accept.
+/// A tensor in memory: the place of each element, and the form that operations accept.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Array {
+pub struct Tensor {
     descriptor: StrideDescriptor,
-    form: Form,
+    form: TensorForm,
 }
 
 /// The forms of an array that operations accept.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(clippy::large_enum_variant)] // few live at a time
 #[non_exhaustive]
-pub enum Form {
+pub enum TensorForm {
     /// An XLA shape.
     Shape(Shape),
     /// Sizes, strides and an offset.
@@ -34,7 +34,7 @@ pub enum Form {
     Digits,
 }
 
-impl Array {
+impl Tensor {
     /// Returns the place of each element.
     #[must_use]
     pub fn descriptor(&self) -> &StrideDescriptor {
@@ -43,21 +43,15 @@ impl Array {
 
     /// Returns the form that operations accept.
     #[must_use]
-    pub fn form(&self) -> &Form {
+    pub fn form(&self) -> &TensorForm {
         &self.form
-    }
-
-    /// Returns the form alone.
-    #[must_use]
-    pub fn into_form(self) -> Form {
-        self.form
     }
 
     /// Returns the array as text in the notation `kind`, without the `KIND:` before it.
     ///
     /// ```
-    /// use stridec::notation::{Array, Kind};
-    /// let array = Array::try_from("f32[2,3]{0,1:T(5,3)}".parse::<stridec::shape::Shape>()?)?;
+    /// use stridec::notation::{Kind, Tensor};
+    /// let array = Tensor::try_from("f32[2,3]{0,1:T(5,3)}".parse::<stridec::shape::Shape>()?)?;
     /// let text = "f32[2,3] Layout(major_to_minor=(1, 0), tiling=((5, 3),), sub_byte_element_size_in_bits=0)";
     /// assert_eq!(array.write(Kind::Jax)?, text);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -107,7 +101,7 @@ impl Array {
         if is_strided || chain::layout(&descriptor).is_ok() {
             return Self::of_descriptor(&descriptor, place);
         }
-        Ok(Self { descriptor, form: Form::Digits })
+        Ok(Self { descriptor, form: TensorForm::Digits })
     }
 
     /// Returns an array of strides, whose text is at `place`.
@@ -134,13 +128,13 @@ pub(super) fn broken_rule(place: Range<usize>, kind: ErrorKind, error: impl Disp
     }
 }
 
-impl Display for Array {
+impl Display for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.form {
-            Form::Shape(shape) => shape.fmt(f),
-            Form::Strided(shape) => shape.fmt(f),
-            Form::Buffer(desc) => desc.fmt(f),
-            Form::Digits => match self.write(Kind::Cute) {
+            TensorForm::Shape(shape) => shape.fmt(f),
+            TensorForm::Strided(shape) => shape.fmt(f),
+            TensorForm::Buffer(desc) => desc.fmt(f),
+            TensorForm::Digits => match self.write(Kind::Cute) {
                 Ok(text) => write!(f, "cute:{text}"),
                 Err(_) => {
                     write!(f, "{}{:?}", self.descriptor.element_type(), self.descriptor.sizes())
@@ -150,31 +144,34 @@ impl Display for Array {
     }
 }
 
-impl TryFrom<Shape> for Array {
+impl TryFrom<Shape> for Tensor {
     type Error = StrideError;
 
     fn try_from(shape: Shape) -> std::result::Result<Self, StrideError> {
-        Ok(Self { descriptor: StrideDescriptor::try_from(&shape)?, form: Form::Shape(shape) })
+        Ok(Self { descriptor: StrideDescriptor::try_from(&shape)?, form: TensorForm::Shape(shape) })
     }
 }
 
-impl TryFrom<StridedShape> for Array {
+impl TryFrom<StridedShape> for Tensor {
     type Error = StrideError;
 
     fn try_from(shape: StridedShape) -> std::result::Result<Self, StrideError> {
-        Ok(Self { descriptor: StrideDescriptor::try_from(&shape)?, form: Form::Strided(shape) })
+        Ok(Self {
+            descriptor: StrideDescriptor::try_from(&shape)?,
+            form: TensorForm::Strided(shape),
+        })
     }
 }
 
-impl TryFrom<BufferTensorDesc> for Array {
+impl TryFrom<BufferTensorDesc> for Tensor {
     type Error = StrideError;
 
     fn try_from(desc: BufferTensorDesc) -> std::result::Result<Self, StrideError> {
-        Ok(Self { descriptor: StrideDescriptor::try_from(&desc)?, form: Form::Buffer(desc) })
+        Ok(Self { descriptor: StrideDescriptor::try_from(&desc)?, form: TensorForm::Buffer(desc) })
     }
 }
 
-impl TryFrom<Notation> for Array {
+impl TryFrom<Notation> for Tensor {
     type Error = StrideError;
 
     fn try_from(notation: Notation) -> std::result::Result<Self, StrideError> {

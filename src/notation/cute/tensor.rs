@@ -5,17 +5,17 @@
 use super::{CuteLayout, Mode, text::layout};
 use crate::{
     notation::{
-        Array,
-        array::broken_rule,
+        Tensor,
         cursor::{Cursor, Result},
         prefix::{self, element_type, extents, written},
+        tensor::broken_rule,
     },
     shape::{ElementType, ParseError},
     stride::{Digit, StrideDescriptor},
 };
 
 /// Reads a layout, with a swizzle before it if it has no effect.
-pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
+pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Tensor> {
     cursor.skip_blanks();
     let has_type = cursor.peek().is_some_and(|letter| letter.is_ascii_alphabetic())
         && !cursor.rest().starts_with("Sw<");
@@ -55,7 +55,7 @@ pub(in crate::notation) fn read(cursor: &mut Cursor<'_>) -> Result<Array> {
     let sizes = sizes.unwrap_or_else(|| layout.modes().iter().map(Mode::size).collect());
     let tensor = StrideDescriptor::of_digits(element_type, element_bits, &sizes, &digits, offset)
         .map_err(|error| broken_rule(place.clone(), error.kind(), error))?;
-    Array::of_digits(tensor, place)
+    Tensor::of_digits(tensor, place)
 }
 
 /// Reads `Sw<B,M,S> o offset o`. Returns the limit below which the swizzle does not change offsets,
@@ -82,7 +82,7 @@ fn swizzle(cursor: &mut Cursor<'_>) -> Result<Option<(u64, u64)>> {
 }
 
 /// Writes each dimension as a mode, and each of its digits as a part of the mode.
-pub(in crate::notation) fn write(array: &Array) -> std::result::Result<String, String> {
+pub(in crate::notation) fn write(array: &Tensor) -> std::result::Result<String, String> {
     let tensor = array.descriptor();
     if tensor.rank() == 0 || tensor.elements() == 0 {
         return Err("a layout has modes of at least one coordinate".to_owned());

@@ -1,0 +1,106 @@
+//! Pictures and pages of tensors and operations.
+
+use super::{Compiled, Content, Movement, Picture, Side, below, content, html};
+use crate::{
+    error::Error,
+    request::{Compilation, Operation, Tensor},
+    schedule::Target,
+};
+
+impl Tensor {
+    /// Draws the layout with [`svg`](super::svg), [`terminal`](super::terminal) or
+    /// [`html`](super::html).
+    ///
+    /// ```
+    /// use stridec::{Tensor, explain::svg};
+    /// let tensor: Tensor = "f32[2,3]{0,1:PAD(3,5,zero)}".parse()?;
+    /// assert!(tensor.draw(svg).starts_with("<svg "));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn draw<T>(&self, draw: impl FnOnce(&Picture<'_>) -> T) -> T {
+        let notation = self.to_string();
+        draw(&Picture::layout(Side { notation: &notation, descriptor: self.descriptor() }))
+    }
+}
+
+impl Operation {
+    /// Draws both layouts and the movement of elements, with [`svg`](super::svg) or
+    /// [`terminal`](super::terminal).
+    ///
+    /// ```
+    /// use stridec::{Operation, explain::terminal};
+    /// let operation = Operation::relayout("f32[2,3]".parse()?, "f32[2,3]{0,1}".parse()?)?;
+    /// println!("{}", operation.draw(|picture| terminal(picture, 80)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn draw<T>(&self, draw: impl FnOnce(&Picture<'_>) -> T) -> T {
+        let notations = [self.source_tensor(), self.destination_tensor()].map(ToString::to_string);
+        let side = Side { notation: &notations[0], descriptor: self.source() };
+        let movement = Movement {
+            destination: Side { notation: &notations[1], descriptor: self.destination() },
+            window: self.window(),
+            nest: self.nest(),
+        };
+        draw(&Picture::operation(self.title(), side, movement))
+    }
+
+    /// Returns the picture as a page that shows the kernel and runs it in a browser.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the limits of the target are too low.
+    pub fn page(&self, target: &Target) -> Result<String, Error> {
+        self.draw_compiled(target, html)
+    }
+
+    /// Returns the content of that page, for a document that has its scripts;
+    /// [`page_below`](Self::page_below) returns the rest.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the limits of the target are too low.
+    pub fn page_content(&self, target: &Target) -> Result<Content, Error> {
+        // The content has no text of the kernel, so neither validation nor stages are needed.
+        let compilation = self.compilation_unvalidated(target)?;
+        Ok(self.draw_kernel(&compilation, "", content))
+    }
+
+    /// Returns the markup below the content of that page: the picture that needs no script, and the
+    /// kernel.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the limits of the target are too low.
+    pub fn page_below(&self, target: &Target) -> Result<String, Error> {
+        self.draw_compiled(target, below)
+    }
+
+    fn draw_compiled<T>(
+        &self,
+        target: &Target,
+        draw: impl FnOnce(&Picture<'_>, Option<&Compiled<'_>>) -> T,
+    ) -> Result<T, Error> {
+        let compilation = self.compilation(target)?;
+        Ok(self.draw_kernel(&compilation, &compilation.stages(), draw))
+    }
+
+    fn draw_kernel<T>(
+        &self,
+        compilation: &Compilation<'_>,
+        stages: &str,
+        draw: impl FnOnce(&Picture<'_>, Option<&Compiled<'_>>) -> T,
+    ) -> T {
+        let kernel = compilation.kernel();
+        let dispatches: Vec<_> = kernel.dispatches.iter().map(|d| d.workgroups).collect();
+        let compiled = Compiled {
+            wgsl: &kernel.wgsl,
+            entry_point: &kernel.entry_point,
+            workgroup_size: kernel.workgroup_size,
+            binding_bytes: [0, 1].map(|n| kernel.bindings.get(n).map_or(0, |b| b.size_in_bytes)),
+            dispatches: &dispatches,
+            schedule: &compilation.schedule().to_string(),
+            stages,
+        };
+        self.draw(|picture| draw(picture, Some(&compiled)))
+    }
+}

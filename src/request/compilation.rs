@@ -1,0 +1,87 @@
+//! An operation compiled for a target, with all of its stages.
+
+use super::{
+    Operation,
+    stages::{costs, stages},
+};
+use crate::{
+    error::Error,
+    schedule::{Schedule, Target, schedule_with},
+    trace::span,
+    wgsl::{self, Kernel},
+};
+
+/// An operation compiled for a target: the schedule, the kernel, and every stage as text.
+#[derive(Clone, Debug)]
+pub struct Compilation<'a> {
+    operation: &'a Operation,
+    target: &'a Target,
+    /// The costs of the candidates, as one line.
+    costs: String,
+    schedule: Schedule,
+    kernel: Kernel,
+}
+
+impl Compilation<'_> {
+    /// Returns the schedule of the nest on the target.
+    #[must_use]
+    pub fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    /// Returns the kernel, whose text naga has validated.
+    #[must_use]
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// Returns every stage as text; see [`Operation::stages`].
+    #[must_use]
+    pub fn stages(&self) -> String {
+        stages(self.operation, self.target, &self.schedule, &self.costs, &self.kernel)
+    }
+}
+
+impl Operation {
+    /// Compiles the operation once, for callers that need both the kernel and its stages.
+    ///
+    /// ```
+    /// use stridec::{Operation, Target};
+    /// let (source, destination) = ("f32[2,3]".parse()?, "f32[2,3]{0,1}".parse()?);
+    /// let (operation, target) = (Operation::relayout(source, destination)?, Target::webgpu());
+    /// let compilation = operation.compilation(&target)?;
+    /// assert!(compilation.stages().ends_with(&compilation.kernel().wgsl));
+    /// # Ok::<(), stridec::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the limits of the target are too low.
+    pub fn compilation<'a>(&'a self, target: &'a Target) -> Result<Compilation<'a>, Error> {
+        let compilation = self.compilation_unvalidated(target)?;
+        validate(&compilation.kernel)?;
+        Ok(compilation)
+    }
+
+    /// Compiles the operation without validating the text of the kernel.
+    pub(crate) fn compilation_unvalidated<'a>(
+        &'a self,
+        target: &'a Target,
+    ) -> Result<Compilation<'a>, Error> {
+        span!("emit");
+        let mut line = String::new();
+        let schedule =
+            schedule_with(self.nest.clone(), target, |candidates| line = costs(candidates))?;
+        let kernel = self.emit(&schedule, target);
+        Ok(Compilation { operation: self, target, costs: line, schedule, kernel })
+    }
+}
+
+/// Checks that naga accepts the text of a kernel.
+pub(super) fn validate(kernel: &Kernel) -> Result<(), Error> {
+    if !kernel.dispatches.is_empty() {
+        span!("validate");
+        wgsl::validate(&kernel.wgsl)?;
+    }
+    Ok(())
+}
