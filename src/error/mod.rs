@@ -1,6 +1,10 @@
 //! The crate's error: an error of any module, with its kind and its field.
 
+mod request;
+
 use std::fmt;
+
+pub use request::RequestError;
 
 use crate::{
     error_kind::ErrorKind,
@@ -9,7 +13,6 @@ use crate::{
     nest::{NestError, Operand},
     notation::{CuteError, NotationError, dml::DmlError},
     program::ProgramError,
-    request::RequestError,
     reshard::ReshardError,
     schedule::ScheduleError,
     shape::{FieldPath, ParseError, ShapeError},
@@ -139,7 +142,7 @@ impl Error {
     /// let (source, destination) = ("f32[2,3]".parse()?, "f32[2,4]".parse()?);
     /// let error = Operation::relayout(source, destination).unwrap_err();
     /// assert_eq!(error.field().unwrap().to_string(), "destination.dimensions[1]");
-    /// let error = Error::from("f32[2,3]{1,1}".parse::<stridec::Tensor>().unwrap_err());
+    /// let error = "f32[2,3]{1,1}".parse::<stridec::Tensor>().unwrap_err();
     /// assert_eq!(error.field().unwrap().to_string(), "layout.minor_to_major[1]");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -1,4 +1,4 @@
-//! The error of this module: missing or meaningless fields of a request.
+//! [`RequestError`]: missing or meaningless fields of a request.
 
 use crate::{error_kind::ErrorKind, shape::FieldPath};
 
