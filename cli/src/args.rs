@@ -204,7 +204,7 @@ pub(super) enum Layouts {
     Default,
 }
 
-/// What an operation is made of.
+/// The flags of an operation.
 #[derive(Args, Debug)]
 pub(super) struct OpFlags {
     /// The layout that is read: a shape; `run` takes it from a .npy input where it is left out

@@ -54,7 +54,7 @@ pub(super) struct ExplainReshardArgs {
     pub(super) files: PictureFiles,
 }
 
-/// What is drawn of a program.
+/// The flags of a picture of a program.
 #[derive(Args, Debug)]
 pub(super) struct ProgramFlags {
     /// hlo: the layouts of the parameters and the result

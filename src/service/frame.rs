@@ -22,7 +22,7 @@ pub enum FrameError {
 
 /// A message of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Frame {
+pub(super) enum StreamItem {
     /// The bytes of a message.
     Message(Vec<u8>),
     /// The length of a skipped message that exceeds the limit.
@@ -34,15 +34,15 @@ pub(super) enum Frame {
 pub(super) fn read_frame(
     input: &mut impl BufRead,
     limit: usize,
-) -> Result<Option<Frame>, FrameError> {
+) -> Result<Option<StreamItem>, FrameError> {
     let Some(length) = read_varint(input)? else { return Ok(None) };
     if length > limit as u64 {
         let skipped = io::copy(&mut input.take(length), &mut io::sink())?;
-        return complete(length, skipped).map(|()| Some(Frame::TooLong(length)));
+        return complete(length, skipped).map(|()| Some(StreamItem::TooLong(length)));
     }
     let mut message = Vec::new();
     let read = input.take(length).read_to_end(&mut message)?;
-    complete(length, read as u64).map(|()| Some(Frame::Message(message)))
+    complete(length, read as u64).map(|()| Some(StreamItem::Message(message)))
 }
 
 fn complete(length: u64, read: u64) -> Result<(), FrameError> {
@@ -78,21 +78,21 @@ fn read_varint(input: &mut impl BufRead) -> Result<Option<u64>, FrameError> {
 mod tests {
     use super::*;
 
-    fn frame(bytes: &[u8]) -> Result<Option<Frame>, FrameError> {
+    fn frame(bytes: &[u8]) -> Result<Option<StreamItem>, FrameError> {
         read_frame(&mut &bytes[..], 300)
     }
 
     #[test]
     fn a_length_is_a_varint() {
         assert_eq!(frame(&[]).unwrap(), None);
-        assert_eq!(frame(&[0]).unwrap(), Some(Frame::Message(vec![])));
-        assert_eq!(frame(&[2, 8, 9, 7]).unwrap(), Some(Frame::Message(vec![8, 9])));
+        assert_eq!(frame(&[0]).unwrap(), Some(StreamItem::Message(vec![])));
+        assert_eq!(frame(&[2, 8, 9, 7]).unwrap(), Some(StreamItem::Message(vec![8, 9])));
         let mut long = vec![0xac, 0x02];
         long.resize(302, 1);
-        assert_eq!(frame(&long).unwrap(), Some(Frame::Message(vec![1; 300])));
+        assert_eq!(frame(&long).unwrap(), Some(StreamItem::Message(vec![1; 300])));
         long[0] = 0xad;
         long.push(1);
-        assert_eq!(frame(&long).unwrap(), Some(Frame::TooLong(301)));
+        assert_eq!(frame(&long).unwrap(), Some(StreamItem::TooLong(301)));
     }
 
     #[test]

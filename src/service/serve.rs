@@ -10,7 +10,7 @@ use std::{
 use prost::Message;
 
 use super::{
-    frame::{Frame, FrameError, read_frame},
+    frame::{FrameError, StreamItem, read_frame},
     respond,
 };
 use crate::{
@@ -153,12 +153,12 @@ fn holds_message(mut buffer: &[u8]) -> bool {
     prost::decode_length_delimiter(&mut buffer).is_ok_and(|length| length <= buffer.len())
 }
 
-fn answer(frames: &[Frame]) -> Answers {
+fn answer(frames: &[StreamItem]) -> Answers {
     let mut answers = Answers::default();
     for frame in frames {
         match frame {
-            Frame::Message(request) => answers.push(&respond(request)),
-            Frame::TooLong(length) => {
+            StreamItem::Message(request) => answers.push(&respond(request)),
+            StreamItem::TooLong(length) => {
                 let given = usize::try_from(*length).unwrap_or(usize::MAX);
                 answers.push(&refusal(&too_long(given).into()));
             }
@@ -314,7 +314,8 @@ mod tests {
         let (mut requests, mut responses) = (client.1, BufReader::new(server.0));
         for columns in 1..20 {
             requests.write_all(&request(columns)).unwrap();
-            let Ok(Some(Frame::Message(response))) = read_frame(&mut responses, MAX_INPUT_BYTES)
+            let Ok(Some(StreamItem::Message(response))) =
+                read_frame(&mut responses, MAX_INPUT_BYTES)
             else {
                 panic!("no response")
             };

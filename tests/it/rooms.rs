@@ -104,6 +104,12 @@ fn sources() -> Vec<Source> {
     sources
 }
 
+/// The source files of the command line, which the published package lacks.
+fn command_line() -> Vec<Source> {
+    let is_there = Path::new(env!("CARGO_MANIFEST_DIR")).join("cli").is_dir();
+    if is_there { sources_in("cli/src") } else { Vec::new() }
+}
+
 /// The source files in a folder of the repository.
 fn sources_in(top: &str) -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -219,6 +225,14 @@ fn the_table_keeps_the_invariants() {
     assert!(!sees("nest").contains(&"schedule"));
 }
 
+/// The command line is an embedder like any other.
+#[test]
+fn the_command_line_names_nothing_hidden() {
+    for Source { path, code, .. } in command_line() {
+        assert!(!code.contains("internals"), "{path} names `stridec::internals`");
+    }
+}
+
 #[test]
 fn each_crate_is_named_in_its_own_rooms() {
     for Source { path, room, code } in sources() {
@@ -238,10 +252,7 @@ fn each_crate_is_named_in_its_own_rooms() {
 
 #[test]
 fn unsafe_code_stays_in_its_files() {
-    // The published package has no command line.
-    let command_line = Path::new(env!("CARGO_MANIFEST_DIR")).join("cli").is_dir();
-    let command_line = if command_line { sources_in("cli/src") } else { Vec::new() };
-    for Source { path, code, .. } in sources().into_iter().chain(command_line) {
+    for Source { path, code, .. } in sources().into_iter().chain(command_line()) {
         let allows = code.contains("allow(unsafe_code)") || code.contains("expect(unsafe_code)");
         assert!(!allows || UNSAFE.contains(&path.as_str()), "{path} allows unsafe code");
     }
