@@ -13,6 +13,13 @@ use crate::{
 };
 
 /// A tensor in memory: the place of each element, and the form that operations accept.
+///
+/// ```
+/// use stridec::Tensor;
+/// let rows: Tensor = "f32[2,3] strided<[5,1]>".parse()?;
+/// assert_eq!(rows.descriptor().physical_elements(), 8);
+/// # Ok::<(), stridec::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tensor {
     descriptor: StrideDescriptor,

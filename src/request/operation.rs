@@ -265,6 +265,20 @@ mod tests {
         assert_eq!(distinct.len(), 2);
     }
 
+    /// `notation::read` takes digits that no operation does, and `parse` refuses them.
+    #[test]
+    fn digits_are_no_operand() {
+        let text = "cute:((3,4),(4,3)):((1,3),(3,1))";
+        let digits = crate::notation::read(text).unwrap();
+        assert_eq!(*digits.form(), TensorForm::Digits);
+        let error = Operation::relayout(digits, "f32[12,12]".parse().unwrap()).unwrap_err();
+        let reason = "a dimension has more than one stride, and no XLA layout says them";
+        assert_eq!(error.to_string(), format!("source: {reason}"));
+        assert_eq!(error.kind(), crate::ErrorKind::Unsupported);
+        let error = text.parse::<Tensor>().unwrap_err();
+        assert_eq!(error.to_string(), format!("{reason} (at byte 0)"));
+    }
+
     /// Levels that are all dense say nothing that a layout without them does not.
     #[test]
     fn dense_levels_are_a_dense_array() {

@@ -2,8 +2,10 @@
 
 use serde_json::{Value, json};
 use stridec::{
+    Tensor,
     hlo::{InstructionMemory, MemoryReport, cheapest_order},
-    shape::Notation,
+    notation::TensorForm,
+    shape::{Notation, Shape},
     xla::human_readable_num_bytes as num_bytes,
 };
 
@@ -20,9 +22,9 @@ pub(crate) fn report(asked: &Asked<'_>) -> Result<Value, Fault> {
     let report = match asked.module_text() {
         None => MemoryReport::of_proto(asked.bytes())
             .map_err(|error| Fault::new(Field::Module, error))?,
-        Some(text) => match text.trim().parse() {
-            Ok(Notation::Shape(shape)) => MemoryReport::of_shape(&shape),
-            _ => MemoryReport::of_text(text).map_err(|error| Fault::hlo(text, &error))?,
+        Some(text) => match shape(text.trim()) {
+            Some(shape) => MemoryReport::of_shape(&shape),
+            None => MemoryReport::of_text(text).map_err(|error| Fault::hlo(text, &error))?,
         },
     };
     let measured = report.instructions.iter().filter(|it| it.has_buffer && it.memory.is_some());
@@ -39,6 +41,18 @@ pub(crate) fn report(asked: &Asked<'_>) -> Result<Value, Fault> {
             ["of it padding", num_bytes(report.total_padding_bytes)],
         ],
     }))
+}
+
+/// Returns the XLA shape of a notation, which may have no memory, such as a tuple.
+fn shape(text: &str) -> Option<Shape> {
+    match text.parse::<Tensor>().as_ref().map(Tensor::form) {
+        Ok(TensorForm::Shape(shape)) => Some(shape.clone()),
+        Ok(_) => None,
+        Err(_) => match text.parse() {
+            Ok(Notation::Shape(shape)) => Some(shape),
+            _ => None,
+        },
+    }
 }
 
 fn buffer(instruction: &InstructionMemory) -> Value {
