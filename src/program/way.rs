@@ -128,6 +128,7 @@ impl<'m> Ways<'m> {
     }
 
     /// Returns true if the images of the parameters are known.
+    #[cfg(feature = "explain")]
     pub(crate) fn has_parameters(&self) -> bool {
         self.images.is_some()
     }
