@@ -54,7 +54,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("capi", &["service"]),
     ("run", &["error", "gpu", "host", "nest", "program", "request"]),
     ("guide", &[]),
-    ("internals", &["schedule"]),
+    ("internals", &["nest", "hlo", "schedule"]),
     ("lib", &[]),
     ("trace", &[]),
     ("error_kind", &[]),
