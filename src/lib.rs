@@ -178,6 +178,7 @@ pub mod service;
 pub mod shape;
 pub mod sharding;
 pub mod stride;
+mod text;
 mod trace;
 pub mod wgsl;
 pub mod window;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     reshard::{ReshardPlan, Transfer},
-    xla::human_readable_num_bytes,
+    text::human_readable_num_bytes,
 };
 
 /// The bytes of a plan between groups of devices.

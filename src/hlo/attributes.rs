@@ -245,7 +245,7 @@ fn compare(proto: &xla::HloInstructionProto) -> Result<Opcode> {
     let direction = ComparisonDirection::from_name(&proto.comparison_direction);
     let direction = direction.ok_or_else(|| InstructionError::Unknown {
         field: FieldPath::new("comparison_direction"),
-        given: format!("`{}`", crate::shape::excerpt(&proto.comparison_direction, 40)),
+        given: format!("`{}`", crate::text::excerpt(&proto.comparison_direction, 40)),
         accepted: "EQ, NE, GE, GT, LE or LT",
     })?;
     let total_order = proto.comparison_type == "TOTALORDER";

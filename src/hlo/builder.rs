@@ -5,7 +5,10 @@ use super::{
     MAX_INSTRUCTIONS, MAX_LITERAL_BYTES, Module, Opcode, SourceLine,
     infer::{Inputs, infer},
 };
-use crate::shape::{FieldPath, Shape, excerpt};
+use crate::{
+    shape::{FieldPath, Shape},
+    text::excerpt,
+};
 
 /// The maximum number of characters of a name in an error message.
 const MAX_PRINTED: usize = 80;

@@ -1,7 +1,10 @@
 //! Computations: functions of their parameters.
 
 use super::{HloError, Instruction, MAX_CALL_DEPTH, Opcode};
-use crate::shape::{FieldPath, Shape, excerpt};
+use crate::{
+    shape::{FieldPath, Shape},
+    text::excerpt,
+};
 
 /// A function of its parameters: a list of instructions, with the one that gives the result.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,11 @@
-//! [`Cursor`]: a text, read from the front a word, a number or a sign at a time.
+//! The [`Cursor`] of the notations of other systems.
 
 use std::ops::Range;
 
-use crate::shape::{ParseError, excerpt};
+use crate::{
+    shape::{ParseError, ShapeCursor},
+    text::excerpt,
+};
 
 pub(super) type Result<T> = std::result::Result<T, ParseError>;
 
@@ -12,101 +15,30 @@ pub(super) const MAX_TEXT_BYTES: usize = 1 << 20;
 /// Characters of a text that messages show.
 const MAX_PRINTED: usize = 40;
 
-/// A text and the position up to which it was read.
-#[derive(Clone, Debug)]
-pub(super) struct Cursor<'a> {
-    text: &'a str,
-    position: usize,
-}
+pub(super) type Cursor<'a> = ShapeCursor<'a>;
 
-impl<'a> Cursor<'a> {
+impl<'a> ShapeCursor<'a> {
     /// Reads `text` from byte `start` on; places count from the start of the text.
-    pub(super) fn new(text: &'a str, start: usize) -> Result<Self> {
-        if text.len() > MAX_TEXT_BYTES {
-            let reason = format!("expected at most {MAX_TEXT_BYTES} bytes, got {}", text.len());
-            return Err(ParseError::new(0..0, reason));
-        }
-        Ok(Self { text, position: start })
+    pub(super) fn starting_at(text: &'a str, start: usize) -> Result<Self> {
+        let mut cursor = Self::limited(text, MAX_TEXT_BYTES)?;
+        cursor.set_position(start);
+        Ok(cursor)
     }
 
-    /// Where the next character stands, as bytes of the text.
-    pub(super) fn position(&self) -> usize {
-        self.position
-    }
-
-    /// What was not read yet.
-    pub(super) fn rest(&self) -> &'a str {
-        &self.text[self.position..]
-    }
-
-    /// The text between two positions.
-    pub(super) fn text(&self, place: Range<usize>) -> &'a str {
-        &self.text[place]
-    }
-
-    /// The next character.
+    /// The next character, which may be blank.
     pub(super) fn peek(&self) -> Option<char> {
         self.rest().chars().next()
     }
 
     /// The place of the next character; empty at the end.
     pub(super) fn place(&self) -> Range<usize> {
-        self.position..self.position + self.peek().map_or(0, char::len_utf8)
+        let start = self.position();
+        start..start + self.peek().map_or(0, char::len_utf8)
     }
 
-    pub(super) fn skip_blanks(&mut self) {
-        self.position += self.rest().len() - self.rest().trim_ascii_start().len();
-    }
-
-    /// Goes on behind the next character.
+    /// Skips one character.
     pub(super) fn skip(&mut self) {
-        self.position = self.place().end;
-    }
-
-    /// Reads `sign` where it stands next, blanks before it left out.
-    pub(super) fn eat(&mut self, sign: &str) -> bool {
-        let start = self.rest().trim_ascii_start();
-        let there = start.starts_with(sign);
-        if there {
-            self.position = self.text.len() - start.len() + sign.len();
-        }
-        there
-    }
-
-    pub(super) fn expect(&mut self, sign: &str) -> Result<()> {
-        if self.eat(sign) {
-            return Ok(());
-        }
-        Err(self.unexpected(&format!("`{sign}`")))
-    }
-
-    /// Characters that `is_part` accepts, from the next that is no blank on; none where that is another.
-    pub(super) fn word(&mut self, is_part: impl Fn(char) -> bool) -> (&'a str, Range<usize>) {
-        self.skip_blanks();
-        let rest = self.rest();
-        let len = rest.find(|letter| !is_part(letter)).unwrap_or(rest.len());
-        let place = self.position..self.position + len;
-        self.position = place.end;
-        (&rest[..len], place)
-    }
-
-    /// A decimal number with an optional minus that an int64 holds.
-    pub(super) fn number(&mut self) -> Result<(i64, Range<usize>)> {
-        self.skip_blanks();
-        let digits = self.rest().strip_prefix('-').unwrap_or(self.rest());
-        if !digits.starts_with(|digit: char| digit.is_ascii_digit()) {
-            return Err(self.unexpected("a number"));
-        }
-        let start = self.position;
-        self.position = self.text.len() - digits.len();
-        self.word(|letter| letter.is_ascii_digit());
-        let place = start..self.position;
-        let number = self.text(place.clone()).parse().map_err(|_| {
-            let reason =
-                "expected a number from -2^63 to 2^63-1, got one that an int64 does not hold";
-            ParseError::new(place.clone(), reason)
-        })?;
-        Ok((number, place))
+        self.set_position(self.place().end);
     }
 
     /// A number that is not below `least`.
@@ -121,42 +53,24 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// What `read` reads between commas, up to `close`: at most `most` of what `name` names.
-    pub(super) fn list<T>(
+    /// Reads items with commas between them, up to `close`. `name` names them in the error about more than `most`.
+    pub(super) fn limited_list<T>(
         &mut self,
         close: &str,
         most: usize,
         name: &str,
         mut read: impl FnMut(&mut Self) -> Result<T>,
     ) -> Result<Vec<T>> {
-        let mut list = Vec::new();
-        while !self.eat(close) {
-            if !list.is_empty() && !self.eat(",") {
-                return Err(self.unexpected(&format!("`,` or `{close}`")));
-            }
-            if list.len() == most {
+        let mut items = Vec::new();
+        self.list(close, |cursor| {
+            if items.len() == most {
                 let reason = format!("expected at most {most} {name}, got more");
-                return Err(ParseError::new(self.place(), reason));
+                return Err(ParseError::new(cursor.place(), reason));
             }
-            list.push(read(self)?);
-        }
-        Ok(list)
-    }
-
-    /// Refuses text after what was read.
-    pub(super) fn end(&mut self) -> Result<()> {
-        self.skip_blanks();
-        if self.rest().is_empty() { Ok(()) } else { Err(self.unexpected("the end")) }
-    }
-
-    /// The error that something else stands next.
-    pub(super) fn unexpected(&mut self, expected: &str) -> ParseError {
-        self.skip_blanks();
-        let got = match self.peek() {
-            None => "the end".to_owned(),
-            Some(letter) => format!("{letter:?}"),
-        };
-        ParseError::new(self.place(), format!("expected {expected}, got {got}"))
+            items.push(read(cursor)?);
+            Ok(())
+        })?;
+        Ok(items)
     }
 
     /// The error that the text at `place` is something else.
@@ -179,17 +93,17 @@ mod tests {
             ("-x", Err((0, 1))),
             ("", Err((0, 0))),
         ] {
-            let read = Cursor::new(text, 0).unwrap().number();
+            let read = Cursor::starting_at(text, 0).unwrap().number();
             assert_eq!(read.map_err(|error| (error.offset(), error.len())), expected, "{text}");
         }
-        assert!(Cursor::new("-1", 0).unwrap().natural(0).is_err());
+        assert!(Cursor::starting_at("-1", 0).unwrap().natural(0).is_err());
     }
 
     #[test]
     fn a_list_ends_where_its_bracket_closes() {
         let list = |text| {
-            let mut cursor = Cursor::new(text, 0).unwrap();
-            cursor.list("]", 3, "numbers", |cursor| Ok(cursor.number()?.0))
+            let mut cursor = Cursor::starting_at(text, 0).unwrap();
+            cursor.limited_list("]", 3, "numbers", |cursor| Ok(cursor.number()?.0))
         };
         for (text, expected) in [
             ("]", Ok(vec![])),
@@ -210,8 +124,8 @@ mod tests {
     #[test]
     fn what_is_wrong_is_shown_shortly() {
         let text = "ä".repeat(100);
-        let cursor = Cursor::new(&text, 0).unwrap();
+        let cursor = Cursor::starting_at(&text, 0).unwrap();
         assert!(cursor.wrong(0..200, "b").reason().len() < 120);
-        assert!(Cursor::new(&" ".repeat(MAX_TEXT_BYTES + 1), 0).is_err());
+        assert!(Cursor::starting_at(&" ".repeat(MAX_TEXT_BYTES + 1), 0).is_err());
     }
 }

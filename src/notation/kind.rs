@@ -189,5 +189,5 @@ pub(crate) fn is_other(text: &str) -> Result<bool> {
 /// a place.
 pub fn read(text: &str) -> Result<Tensor> {
     let (kind, start) = Kind::of(text)?.unwrap_or((Kind::Xla, 0));
-    kind.read(&mut Cursor::new(text, start)?)
+    kind.read(&mut Cursor::starting_at(text, start)?)
 }

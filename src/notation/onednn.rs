@@ -90,7 +90,7 @@ impl Tag {
         }
         let dimension = |letter: char| domain.find(letter.to_ascii_lowercase());
         let outer: Vec<usize> = names.chars().filter_map(dimension).collect();
-        let mut rest = Cursor::new(spelled, letters.len())?;
+        let mut rest = Cursor::starting_at(spelled, letters.len())?;
         let mut blocks = Vec::new();
         let inside =
             |_| cursor.wrong(place.clone(), "blocks behind the letters, each a size and a letter");

@@ -59,7 +59,7 @@ pub(super) fn bits(cursor: &mut Cursor<'_>) -> Result<u64> {
 /// Reads `[2,3]`.
 pub(super) fn extents(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
     cursor.expect("[")?;
-    cursor.list("]", MAX_RANK, "dimensions", |cursor| Ok(cursor.natural(0)?.0))
+    cursor.limited_list("]", MAX_RANK, "dimensions", |cursor| Ok(cursor.natural(0)?.0))
 }
 
 /// Returns a prefix as text: `f32[2,3]`.

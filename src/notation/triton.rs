@@ -105,7 +105,8 @@ fn bases(cursor: &mut Cursor<'_>) -> Result<Vec<(Vec<u64>, Range<usize>)>> {
         cursor.expect("(")?;
         cursor.skip_blanks();
         let start = cursor.position();
-        let basis = cursor.list(")", MAX_RANK, "numbers", |cursor| Ok(cursor.natural(0)?.0))?;
+        let basis =
+            cursor.limited_list(")", MAX_RANK, "numbers", |cursor| Ok(cursor.natural(0)?.0))?;
         bases.push((basis, start..cursor.position().saturating_sub(1)));
         let mut ahead = cursor.clone();
         let (next, place) = ahead.word(in_name);
@@ -131,7 +132,7 @@ fn bases(cursor: &mut Cursor<'_>) -> Result<Vec<(Vec<u64>, Range<usize>)>> {
 fn out_dims(cursor: &mut Cursor<'_>) -> Result<Vec<u64>> {
     cursor.expect("where out dims are:")?;
     cursor.expect("[")?;
-    cursor.list("]", MAX_RANK, "out dims", |cursor| {
+    cursor.limited_list("]", MAX_RANK, "out dims", |cursor| {
         let (name, _) = cursor.word(in_name);
         if name.is_empty() {
             return Err(cursor.unexpected("the name of an out dim"));

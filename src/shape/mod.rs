@@ -13,7 +13,6 @@ mod convert;
 mod dimension_number;
 mod element_type;
 mod error;
-mod excerpt;
 mod field_path;
 mod float;
 mod layout;
@@ -30,13 +29,13 @@ mod wire;
 pub(crate) use dimension_number::{dimension_number, dimension_numbers, permutation, signed};
 pub use element_type::ElementType;
 pub use error::ShapeError;
-pub(crate) use excerpt::excerpt;
 pub use field_path::FieldPath;
 pub use layout::{
     DimLevelType, Format, Layout, PaddingValue, Sparse, SplitConfig, Tile, TileDimension,
 };
 pub use shape::{Dimension, Shape};
 pub use strided::StridedShape;
+pub(crate) use text::ShapeCursor;
 pub use text::{Notation, ParseError, parse_leaf_path};
 #[cfg(feature = "text-protos")]
 pub use text_protos::{from_json, from_textproto, to_json, to_json_with_zeros, to_textproto};

@@ -9,10 +9,10 @@ use prost_reflect::{
 };
 
 use super::{
-    MAX_INPUT_BYTES, ShapeError, excerpt,
+    MAX_INPUT_BYTES, ShapeError,
     wire::{check_size, decode_error},
 };
-use crate::proto::DESCRIPTORS;
+use crate::{proto::DESCRIPTORS, text::excerpt};
 
 /// Brackets inside one another that a text may have: the parsers descend by recursion.
 ///

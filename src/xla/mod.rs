@@ -14,8 +14,7 @@
 pub mod index_util;
 mod layout_field;
 pub mod layout_util;
-mod num_bytes;
 pub mod permutation_util;
 pub mod shape_util;
 
-pub use num_bytes::human_readable_num_bytes;
+pub use crate::text::human_readable_num_bytes;

@@ -6,10 +6,7 @@ use std::{
 };
 
 use super::{InstructionMemory, MemoryReport};
-use crate::{
-    shape::Shape,
-    xla::{human_readable_num_bytes as num_bytes, shape_util},
-};
+use crate::{shape::Shape, text::human_readable_num_bytes as num_bytes, xla::shape_util};
 
 /// The opcodes that only move elements.
 const COPIES: [&str; 3] = ["copy", "transpose", "copy-start"];

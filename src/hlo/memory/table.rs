@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{InstructionMemory, MemoryReport, cheapest_order};
-use crate::xla::human_readable_num_bytes as num_bytes;
+use crate::text::human_readable_num_bytes as num_bytes;
 
 impl MemoryReport {
     /// Formats the `top` buffers with the most padding, and the sums. If another order of

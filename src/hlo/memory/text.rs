@@ -15,7 +15,7 @@ use crate::{
         },
     },
     shape::{Layout, Shape},
-    xla::human_readable_num_bytes as num_bytes,
+    text::human_readable_num_bytes as num_bytes,
 };
 
 type Result<T> = std::result::Result<T, HloError>;
@@ -51,11 +51,11 @@ pub(super) fn scan(text: &str) -> Result<ScannedModule<'_>> {
     scan.buffers = header(&mut cursor)?.1;
     let mut numbers = HashMap::new();
     let mut applied = Vec::new();
-    while cursor.peek()?.is_some() {
-        if table(&mut cursor)?.is_some() {
+    while !cursor.is_at_end() {
+        if table(&mut cursor).is_some() {
             continue;
         }
-        let is_entry = cursor.eat_word("ENTRY")?;
+        let is_entry = cursor.eat_word("ENTRY");
         let name = computation_name(&mut cursor)?;
         let number = i64::try_from(scan.count()).unwrap_or(i64::MAX);
         numbers.insert(name, number);
@@ -64,14 +64,14 @@ pub(super) fn scan(text: &str) -> Result<ScannedModule<'_>> {
             scan.entry = Some(number);
         }
         let (mut has_root, mut is_empty) = (false, true);
-        while !cursor.eat("}")? {
+        while !cursor.eat("}") {
             has_root |= instruction(&mut cursor, &mut scan, &mut applied)?;
             is_empty = false;
         }
         if !has_root && !is_empty {
             scan.mark_last_as_root();
         }
-        while cursor.eat(",")? {
+        while cursor.eat(",") {
             attribute(&mut cursor)?;
         }
     }
@@ -91,16 +91,16 @@ fn instruction<'a>(
     scan: &mut ScannedModule<'a>,
     applied: &mut Vec<&'a str>,
 ) -> Result<bool> {
-    let is_root = cursor.eat_word("ROOT")?;
+    let is_root = cursor.eat_word("ROOT");
     let name = cursor.name()?;
     cursor.expect("=")?;
     let (start, shape) = cursor.shape_text()?;
-    let opcode = cursor.word("an opcode")?;
-    if cursor.peek()? != Some(b'(') {
+    let opcode = cursor.expect_word("an opcode")?;
+    if !cursor.sees("(") {
         return Err(cursor.unexpected("`(`"));
     }
     cursor.balanced()?;
-    while cursor.eat(",")? {
+    while cursor.eat(",") {
         let (attribute, _, value) = attribute(cursor)?;
         if CALLEES.contains(&attribute) && !runs_callees(opcode) {
             let names = value.trim_matches(['{', '}']).split(',');

@@ -80,7 +80,7 @@ fn list<'a>(
 ) -> Result<()> {
     cursor.expect("{")?;
     let mut first = true;
-    while !cursor.eat("}")? {
+    while !cursor.eat("}") {
         if !std::mem::take(&mut first) {
             cursor.expect(",")?;
         }
@@ -97,7 +97,7 @@ fn slice(cursor: &mut Cursor<'_>) -> Result<Vec<SliceDimensions>> {
         let start = cursor.number("the first index")?;
         cursor.expect(":")?;
         let limit = cursor.number("the index past the last")?;
-        let stride = if cursor.eat(":")? { cursor.number("a stride")? } else { 1 };
+        let stride = if cursor.eat(":") { cursor.number("a stride")? } else { 1 };
         cursor.expect("]")?;
         dimensions.push(SliceDimensions { start, limit, stride });
         Ok(())

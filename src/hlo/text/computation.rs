@@ -12,7 +12,8 @@ use crate::{
         attributes::{OpcodeContext, opcode},
     },
     proto::xla,
-    shape::{FieldPath, Shape, excerpt},
+    shape::{FieldPath, Shape},
+    text::excerpt,
     xla::shape_util,
 };
 
@@ -38,16 +39,16 @@ impl<'a> Reader<'a> {
         self.builder.begin(name);
         let (mut root, mut last) = (None, None);
         let mut names = HashMap::new();
-        while !self.cursor.eat("}")? {
+        while !self.cursor.eat("}") {
             let begin = self.cursor.start()?;
-            let is_root = self.cursor.eat_word("ROOT")?;
+            let is_root = self.cursor.eat_word("ROOT");
             let place = self.instruction(begin, &mut names)?;
             last = Some(place);
             if is_root && root.replace(place).is_some() {
                 return Err(self.cursor.error(begin, "expected one `ROOT`, got another"));
             }
         }
-        while self.cursor.eat(",")? {
+        while self.cursor.eat(",") {
             attribute(&mut self.cursor)?;
         }
         let Some(root) = root.or(last) else {
@@ -65,7 +66,7 @@ impl<'a> Reader<'a> {
     /// Reads an instruction after `ROOT` and adds it; returns its place.
     fn instruction(&mut self, start: usize, names: &mut HashMap<&'a str, usize>) -> Result<usize> {
         let draft = self.draft()?;
-        self.cursor.within_limit()?;
+        self.within_limit()?;
         if names.contains_key(draft.name) {
             let reason =
                 format!("an instruction before this one is called `{}`", shown(draft.name));
@@ -91,7 +92,7 @@ impl<'a> Reader<'a> {
         let name = cursor.name()?;
         cursor.expect("=")?;
         let shape = cursor.shape()?;
-        let opcode = cursor.word("an opcode")?;
+        let opcode = cursor.expect_word("an opcode")?;
         let proto = xla::HloInstructionProto { opcode: opcode.to_owned(), ..Default::default() };
         cursor.expect("(")?;
         let (literal, operands, called) = (None, Vec::new(), Vec::new());
@@ -101,10 +102,10 @@ impl<'a> Reader<'a> {
             "constant" => {
                 let start = cursor.position();
                 draft.literal = literal::literal(cursor, &draft.shape)?;
-                cursor.count_literal(start);
+                self.literal_bytes += cursor.position() - start;
             }
             _ => {
-                while cursor.peek()? != Some(b')') {
+                while !cursor.sees(")") {
                     if !draft.operands.is_empty() {
                         cursor.expect(",")?;
                     }
@@ -113,7 +114,7 @@ impl<'a> Reader<'a> {
             }
         }
         cursor.expect(")")?;
-        while cursor.eat(",")? {
+        while cursor.eat(",") {
             let (attribute, start, value) = attribute(cursor)?;
             let part = &mut cursor.over(start, value);
             attributes::read(attribute, value, part, &mut draft.proto, &mut draft.called)?;
@@ -160,16 +161,17 @@ impl<'a> Reader<'a> {
 
 /// Reads an operand: `[shape] name`.
 fn operand<'a>(cursor: &mut super::cursor::Cursor<'a>) -> Result<(Option<Shape>, &'a str)> {
-    let shape = match cursor.peek()? {
-        Some(b'%') => None,
-        Some(b'(') => Some(cursor.shape()?),
-        _ => {
-            let start = cursor.position();
-            let word = cursor.word("an operand")?;
-            let is_shape = cursor.at_sign('[') || word == "b" && cursor.at_sign('(');
-            cursor.go_back(start);
-            is_shape.then(|| cursor.shape()).transpose()?
-        }
+    let shape = if cursor.sees("%") {
+        None
+    } else if cursor.sees("(") {
+        Some(cursor.shape()?)
+    } else {
+        let start = cursor.start()?;
+        let word = cursor.expect_word("an operand")?;
+        let rest = cursor.rest();
+        let is_shape = rest.starts_with('[') || word == "b" && rest.starts_with('(');
+        cursor.set_position(start);
+        is_shape.then(|| cursor.shape()).transpose()?
     };
     Ok((shape, cursor.name()?))
 }

@@ -3,7 +3,8 @@
 use super::{cursor::Cursor, values};
 use crate::{
     hlo::{HloError, Literal, MAX_LITERAL_BYTES, infer::is_dynamic},
-    shape::{ElementType, Shape, excerpt},
+    shape::{ElementType, Shape},
+    text::excerpt,
     xla::shape_util,
 };
 
@@ -16,17 +17,17 @@ pub(super) fn literal(cursor: &mut Cursor<'_>, shape: &Shape) -> Result<Option<L
     let start = cursor.position();
     if is_dynamic(shape) {
         // The value is not needed, but its end is: skip from the bracket before it.
-        cursor.go_back(start - 1);
+        cursor.set_position(start - 1);
         cursor.balanced()?;
-        cursor.go_back(cursor.position() - 1);
+        cursor.set_position(cursor.position() - 1);
         return Ok(None);
     }
-    if cursor.peek()? == Some(b'{') {
+    if cursor.sees("{") {
         let elided = cursor.balanced()?;
         if elided.trim_matches(['{', '}', ' ']) == "..." {
             return Ok(None);
         }
-        cursor.go_back(start);
+        cursor.set_position(start);
     }
     let mut reader = ConstantReader { cursor, bytes: Vec::new() };
     reader.value(shape)?;
@@ -53,11 +54,11 @@ impl ConstantReader<'_, '_> {
             return self.cursor.expect(")");
         }
         // Before 2019, XLA repeated the type here.
-        let start = self.cursor.position();
-        if self.cursor.peek()?.is_some_and(|byte| byte.is_ascii_alphabetic()) {
-            self.cursor.word("a value")?;
-            let repeats = self.cursor.at_sign('[');
-            self.cursor.go_back(start);
+        let start = self.cursor.start()?;
+        if self.cursor.rest().starts_with(|letter: char| letter.is_ascii_alphabetic()) {
+            self.cursor.expect_word("a value")?;
+            let repeats = self.cursor.rest().starts_with('[');
+            self.cursor.set_position(start);
             if repeats {
                 self.cursor.shape()?;
             }
@@ -65,7 +66,7 @@ impl ConstantReader<'_, '_> {
         let Some(extents) = shape_util::bounds(shape).filter(|_| shape.is_array()) else {
             return Err(self.cursor.unexpected("a constant of fixed extents"));
         };
-        if extents.contains(&0) && self.cursor.peek()? == Some(b'{') {
+        if extents.contains(&0) && self.cursor.sees("{") {
             self.cursor.balanced()?;
             return Ok(());
         }
@@ -93,7 +94,7 @@ impl ConstantReader<'_, '_> {
             _ => return self.number(element_type),
         };
         // A real number may omit its imaginary part.
-        if !self.cursor.eat("(")? {
+        if !self.cursor.eat("(") {
             self.number(part)?;
             return self.push(part, 0);
         }
@@ -104,8 +105,7 @@ impl ConstantReader<'_, '_> {
     }
 
     fn number(&mut self, element_type: ElementType) -> Result<()> {
-        self.cursor.skip_blanks()?;
-        let start = self.cursor.position();
+        let start = self.cursor.start()?;
         let text = self.cursor.number_text();
         match values::bits(element_type, text) {
             Some(bits) => self.push(element_type, bits),

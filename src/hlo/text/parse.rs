@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{cursor::Cursor, source};
 use crate::{
-    hlo::{Builder, HloError, Module, source_line::StackFrames},
+    hlo::{Builder, HloError, MAX_MODULE_BYTES, Module, source_line::StackFrames},
     shape::{FieldPath, Shape},
 };
 
@@ -41,7 +41,8 @@ impl Module {
         let mut cursor = Cursor::new(text);
         let (name, buffers) = header(&mut cursor)?;
         let (builder, frames) = (Builder::new(name), StackFrames::default());
-        let mut reader = Reader { cursor, builder, names: HashMap::new(), frames };
+        let mut reader =
+            Reader { cursor, literal_bytes: 0, builder, names: HashMap::new(), frames };
         let entry = reader.computations()?;
         let Reader { builder, cursor, .. } = reader;
         let Some(entry) = entry else {
@@ -67,9 +68,9 @@ pub(in crate::hlo) fn header<'a>(
         return Err(cursor.error(start, reason));
     }
     let (mut name, mut buffers) = ("", None);
-    if cursor.eat_word("HloModule")? {
+    if cursor.eat_word("HloModule") {
         name = cursor.name()?;
-        while cursor.eat(",")? {
+        while cursor.eat(",") {
             let (attribute, start, value) = attribute(cursor)?;
             if attribute == "entry_computation_layout" {
                 buffers = Some(entry_layout(&mut cursor.over(start, value))?);
@@ -83,31 +84,25 @@ pub(in crate::hlo) fn header<'a>(
 pub(in crate::hlo) fn attribute<'a>(
     cursor: &mut Cursor<'a>,
 ) -> Result<(&'a str, usize, &'a str), HloError> {
-    let name = cursor.word("an attribute")?;
+    let name = cursor.expect_word("an attribute")?;
     cursor.expect("=")?;
     let (start, value) = cursor.value()?;
     Ok((name, start, value))
 }
 
 /// Reads a table of source locations, if one is next: its name and its contents.
-pub(in crate::hlo) fn table<'a>(
-    cursor: &mut Cursor<'a>,
-) -> Result<Option<(&'static str, &'a str)>, HloError> {
-    for name in TABLES {
-        if cursor.eat_word(name)? {
-            return Ok(Some((name, cursor.paragraph())));
-        }
-    }
-    Ok(None)
+pub(in crate::hlo) fn table<'a>(cursor: &mut Cursor<'a>) -> Option<(&'static str, &'a str)> {
+    let name = TABLES.into_iter().find(|name| cursor.eat_word(name))?;
+    Some((name, cursor.paragraph()))
 }
 
 /// Reads a computation's name and everything up to its first instruction.
 pub(in crate::hlo) fn computation_name<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str, HloError> {
     let name = cursor.name()?;
-    if cursor.peek()? == Some(b'(') {
+    if cursor.sees("(") {
         cursor.balanced()?;
     }
-    if cursor.eat("->")? {
+    if cursor.eat("->") {
         cursor.shape_text()?;
     }
     cursor.expect("{")?;
@@ -119,7 +114,7 @@ fn entry_layout(cursor: &mut Cursor<'_>) -> Result<EntryBuffers, HloError> {
     cursor.expect("{")?;
     cursor.expect("(")?;
     let mut parameters = Vec::new();
-    while !cursor.eat(")")? {
+    while !cursor.eat(")") {
         if !parameters.is_empty() {
             cursor.expect(",")?;
         }
@@ -134,6 +129,8 @@ fn entry_layout(cursor: &mut Cursor<'_>) -> Result<EntryBuffers, HloError> {
 /// The state of reading a module.
 pub(super) struct Reader<'a> {
     pub(super) cursor: Cursor<'a>,
+    /// Bytes of the text so far that are constants.
+    pub(super) literal_bytes: usize,
     pub(super) builder: Builder,
     /// The computations by name.
     pub(super) names: HashMap<&'a str, usize>,
@@ -142,17 +139,26 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// Checks how much was read beside constants.
+    pub(super) fn within_limit(&self) -> Result<(), HloError> {
+        let (given, limit) = (self.cursor.position() - self.literal_bytes, MAX_MODULE_BYTES);
+        if given > limit {
+            return Err(HloError::TooManyBytes { given, limit });
+        }
+        Ok(())
+    }
+
     /// Reads the computations; returns the entry. Without `ENTRY`, a single computation is the
     /// entry.
     fn computations(&mut self) -> Result<Option<usize>, HloError> {
         let mut entry = None;
-        while self.cursor.peek()?.is_some() {
-            if let Some((name, body)) = table(&mut self.cursor)? {
+        while !self.cursor.is_at_end() {
+            if let Some((name, body)) = table(&mut self.cursor) {
                 source::read_table(name, body, &mut self.frames);
                 continue;
             }
             let start = self.cursor.start()?;
-            let is_entry = self.cursor.eat_word("ENTRY")?;
+            let is_entry = self.cursor.eat_word("ENTRY");
             let computation = self.computation()?;
             if is_entry && entry.replace(computation).is_some() {
                 let reason = "expected one `ENTRY`, got another";

@@ -42,7 +42,7 @@ impl FromStr for CuteLayout {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self> {
-        let mut cursor = Cursor::new(text, 0)?;
+        let mut cursor = Cursor::starting_at(text, 0)?;
         let layout = layout(&mut cursor)?;
         cursor.end()?;
         Ok(layout)

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::DmlError;
-use crate::shape::excerpt;
+use crate::text::excerpt;
 
 /// The letters that need no `over`, in the order of the logical dimensions: those of DirectML, and
 /// XLA's `p z y x`.

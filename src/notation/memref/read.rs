@@ -141,7 +141,7 @@ fn strided(
 ) -> Result<Tensor> {
     cursor.expect("<")?;
     cursor.expect("[")?;
-    let strides = cursor.list("]", MAX_RANK, "strides", static_number)?;
+    let strides = cursor.limited_list("]", MAX_RANK, "strides", static_number)?;
     let mut offset = 0;
     if cursor.eat(",") {
         cursor.expect("offset")?;
@@ -176,7 +176,7 @@ fn map(
     cursor.expect("<")?;
     cursor.expect("(")?;
     let mut rank = 0;
-    cursor.list(")", MAX_RANK, "dimensions", |cursor| {
+    cursor.limited_list(")", MAX_RANK, "dimensions", |cursor| {
         let (number, place) = dimension(cursor)?;
         if number != rank {
             return Err(ParseError::new(place, format!("expected d{rank}")));
@@ -190,7 +190,8 @@ fn map(
     }
     cursor.expect("->")?;
     cursor.expect("(")?;
-    let results = cursor.list(")", 2 * MAX_RANK, "results", |cursor| sum(cursor, rank, 0))?;
+    let results =
+        cursor.limited_list(")", 2 * MAX_RANK, "results", |cursor| sum(cursor, rank, 0))?;
     cursor.expect(">")?;
     let place = start..cursor.position();
     let tensor = lowered(element_type, sizes, &results, &place)?;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{error_kind::ErrorKind, shape::ShapeError};
+use crate::{error_kind::ErrorKind, shape::ShapeError, text::TextError};
 
 /// What is wrong with a notation, and where.
 ///
@@ -26,6 +26,16 @@ pub struct ParseError {
     kind: ErrorKind,
     #[source]
     invalid: Option<Box<ShapeError>>,
+}
+
+impl TextError for ParseError {
+    fn in_text(_: &str, place: Range<usize>, reason: String) -> Self {
+        Self::new(place, reason)
+    }
+
+    fn quoted(rest: &str) -> String {
+        rest.chars().next().map_or_else(String::new, |letter| format!("{letter:?}"))
+    }
 }
 
 impl ParseError {

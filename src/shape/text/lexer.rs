@@ -1,9 +1,9 @@
-//! Splits the notation into words, numbers and signs; blanks and comments lie between them.
+//! Splits XLA's notation into words, numbers and signs.
 
 use std::{fmt, ops::Range};
 
 use super::ParseError;
-use crate::shape::excerpt;
+use crate::text::{Cursor, excerpt};
 
 /// Characters of a word that messages show.
 const MAX_PRINTED: usize = 40;
@@ -31,77 +31,56 @@ impl fmt::Display for Token<'_> {
     }
 }
 
-/// Reads tokens from the front of a text.
-#[derive(Clone, Debug)]
-pub(super) struct Lexer<'a> {
-    text: &'a str,
-    position: usize,
-}
-
 const SIGNS: &str = "[](){}<>,:*?#+~";
 
-impl<'a> Lexer<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
-        Self { text, position: 0 }
-    }
+/// A text in XLA's notation, or in one of the others that [`notation`](crate::notation) reads.
+pub(crate) type ShapeCursor<'a> = Cursor<'a, ParseError>;
 
-    /// The next token and the bytes that it takes.
-    pub(super) fn next(&mut self) -> Result<(Token<'a>, Range<usize>), ParseError> {
-        self.skip_blanks()?;
-        let start = self.position;
-        let rest = &self.text[start..];
-        let Some(first) = rest.chars().next() else {
-            return Ok((Token::End, start..start));
-        };
-        let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
-        let len = match first {
-            'a'..='z' | 'A'..='Z' | '_' => {
-                rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count()
-            }
-            '0'..='9' => digits(rest),
-            '-' if digits(&rest[1..]) > 0 => 1 + digits(&rest[1..]),
-            '<' if rest.starts_with("<=") => 2,
-            sign if SIGNS.contains(sign) => 1,
-            other => {
-                let place = start..start + other.len_utf8();
-                let reason = format!("expected letters, digits and {SIGNS}, got {other:?}");
-                return Err(ParseError::new(place, reason));
-            }
-        };
-        self.position += len;
-        let (place, text) = (start..self.position, &rest[..len]);
-        let token = match first {
-            '0'..='9' | '-' => Token::Number(text.parse().map_err(|_| {
-                let reason =
-                    "expected a number from -2^63 to 2^63-1, got one that an int64 does not hold";
-                ParseError::new(place.clone(), reason)
-            })?),
-            letter if letter.is_ascii_alphabetic() || letter == '_' => Token::Word(text),
-            _ => Token::Sign(text),
-        };
-        Ok((token, place))
+impl ShapeCursor<'_> {
+    /// Reads a decimal number with an optional minus, which an int64 holds.
+    pub(crate) fn number(&mut self) -> Result<(i64, Range<usize>), ParseError> {
+        let place = self.digits().ok_or_else(|| self.unexpected("a number"))?;
+        let number = self.text(place.clone()).parse().map_err(|_| {
+            let reason =
+                "expected a number from -2^63 to 2^63-1, got one that an int64 does not hold";
+            ParseError::new(place.clone(), reason)
+        })?;
+        Ok((number, place))
     }
+}
 
-    fn skip_blanks(&mut self) -> Result<(), ParseError> {
-        loop {
-            let rest = &self.text[self.position..];
-            let skipped = if rest.starts_with("/*") {
-                let end = rest.find("*/").ok_or_else(|| {
-                    let place = self.position..self.position + 2;
-                    ParseError::new(place, "the comment does not end; `*/` ends it")
-                })?;
-                end + 2
-            } else if rest.starts_with("//") {
-                rest.find('\n').unwrap_or(rest.len())
-            } else {
-                rest.bytes().take_while(u8::is_ascii_whitespace).count()
-            };
-            if skipped == 0 {
-                return Ok(());
-            }
-            self.position += skipped;
+/// Reads the next token; returns it with its place.
+pub(super) fn next<'a>(
+    cursor: &mut ShapeCursor<'a>,
+) -> Result<(Token<'a>, Range<usize>), ParseError> {
+    cursor.skip_whole_blanks()?;
+    let start = cursor.position();
+    let rest = cursor.rest();
+    let Some(first) = rest.chars().next() else {
+        return Ok((Token::End, start..start));
+    };
+    let is_number =
+        rest.strip_prefix('-').unwrap_or(rest).starts_with(|digit: char| digit.is_ascii_digit());
+    let length = match first {
+        'a'..='z' | 'A'..='Z' | '_' => {
+            let (word, place) =
+                cursor.word(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+            return Ok((Token::Word(word), place));
         }
-    }
+        '0'..='9' | '-' if is_number => {
+            let (number, place) = cursor.number()?;
+            return Ok((Token::Number(number), place));
+        }
+        '<' if rest.starts_with("<=") => 2,
+        sign if SIGNS.contains(sign) => 1,
+        other => {
+            let place = start..start + other.len_utf8();
+            let reason = format!("expected letters, digits and {SIGNS}, got {other:?}");
+            return Err(ParseError::new(place, reason));
+        }
+    };
+    cursor.set_position(start + length);
+    Ok((Token::Sign(&rest[..length]), start..start + length))
 }
 
 #[cfg(test)]
@@ -109,8 +88,8 @@ mod tests {
     use super::*;
 
     fn tokens(text: &str) -> Result<Vec<Token<'_>>, ParseError> {
-        let mut lexer = Lexer::new(text);
-        std::iter::from_fn(|| match lexer.next() {
+        let mut cursor = Cursor::new(text);
+        std::iter::from_fn(|| match next(&mut cursor) {
             Ok((Token::End, _)) => None,
             token => Some(token.map(|(token, _)| token)),
         })

@@ -31,6 +31,7 @@ mod parser;
 mod print;
 
 pub use error::ParseError;
+pub(crate) use lexer::ShapeCursor;
 pub use notation::{Notation, parse_leaf_path};
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{
     ParseError,
-    lexer::{Lexer, Token},
+    lexer::{self, ShapeCursor, Token},
 };
 use crate::shape::{FieldPath, MAX_INPUT_BYTES, MAX_SHAPES, ShapeError};
 
@@ -12,7 +12,7 @@ pub(super) type Result<T> = std::result::Result<T, ParseError>;
 
 /// A text and the next token in it.
 pub(super) struct Parser<'a> {
-    lexer: Lexer<'a>,
+    cursor: ShapeCursor<'a>,
     token: Token<'a>,
     place: Range<usize>,
     /// Where the token before the next one ended.
@@ -25,13 +25,9 @@ pub(super) struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     pub(super) fn new(text: &'a str) -> Result<Self> {
-        if text.len() > MAX_INPUT_BYTES {
-            let reason = format!("expected at most {MAX_INPUT_BYTES} bytes, got {}", text.len());
-            return Err(ParseError::new(0..0, reason));
-        }
-        let mut lexer = Lexer::new(text);
-        let (token, place) = lexer.next()?;
-        Ok(Self { lexer, token, place, end: 0, depth: 0, shapes: 0 })
+        let mut cursor = ShapeCursor::limited(text, MAX_INPUT_BYTES)?;
+        let (token, place) = lexer::next(&mut cursor)?;
+        Ok(Self { cursor, token, place, end: 0, depth: 0, shapes: 0 })
     }
 
     /// What `read` makes of the whole of `text`.
@@ -64,7 +60,7 @@ impl<'a> Parser<'a> {
     pub(super) fn advance(&mut self) -> Result<Range<usize>> {
         let place = self.place();
         self.end = place.end;
-        (self.token, self.place) = self.lexer.next()?;
+        (self.token, self.place) = lexer::next(&mut self.cursor)?;
         Ok(place)
     }
 

@@ -1,107 +1,56 @@
-//! Reads pieces from the front of a text; blanks and comments lie between them.
+//! The [`Cursor`] of shardings.
 
-use crate::{shape::excerpt, sharding::ShardingError};
+use std::ops::Range;
+
+use crate::{
+    sharding::ShardingError,
+    text::{self, TextError, excerpt},
+};
 
 type Result<T> = std::result::Result<T, ShardingError>;
 
 /// Characters that an error quotes.
 const MAX_QUOTED: usize = 20;
 
-pub(super) struct Cursor<'a> {
-    text: &'a str,
-    at: usize,
+pub(super) type Cursor<'a> = text::Cursor<'a, ShardingError>;
+
+impl TextError for ShardingError {
+    fn in_text(_: &str, place: Range<usize>, reason: String) -> Self {
+        Self::Syntax { offset: place.start, reason }
+    }
+
+    fn quoted(rest: &str) -> String {
+        format!("`{}`", excerpt(rest, MAX_QUOTED))
+    }
 }
 
-impl<'a> Cursor<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
-        Self { text, at: 0 }
-    }
-
-    /// What is left, from the next piece on.
-    pub(super) fn rest(&mut self) -> &'a str {
-        loop {
-            let rest = &self.text[self.at..];
-            let blanks = rest.len() - rest.trim_start().len();
-            let comment = match rest[blanks..].strip_prefix("/*").and_then(|text| text.find("*/")) {
-                Some(length) => length + 4,
-                None => 0,
-            };
-            if blanks + comment == 0 {
-                return rest;
-            }
-            self.at += blanks + comment;
-        }
-    }
-
-    /// The byte of the next piece.
+impl<'a> text::Cursor<'a, ShardingError> {
+    /// Skips blanks; returns the position of the next sign or word.
     pub(super) fn place(&mut self) -> usize {
-        self.rest();
-        self.at
+        self.skip_blanks();
+        self.position()
     }
 
-    pub(super) fn unexpected(&mut self, expected: &str) -> ShardingError {
-        let rest = self.rest();
-        let given = match excerpt(rest, MAX_QUOTED) {
-            text if text.is_empty() => "the end".to_owned(),
-            text => format!("`{text}`"),
-        };
-        let reason = format!("expected {expected}, got {given}");
-        ShardingError::Syntax { offset: self.at, reason }
+    /// Reads letters and underscores; empty if none come next.
+    pub(super) fn keyword(&mut self) -> &'a str {
+        self.word(|letter| letter.is_ascii_alphabetic() || letter == '_').0
     }
 
-    /// Whether `piece` stands next.
-    pub(super) fn sees(&mut self, piece: &str) -> bool {
-        self.rest().starts_with(piece)
-    }
-
-    /// Reads `piece` where it stands next.
-    pub(super) fn eat(&mut self, piece: &str) -> bool {
-        let there = self.sees(piece);
-        if there {
-            self.at += piece.len();
-        }
-        there
-    }
-
-    pub(super) fn expect(&mut self, piece: &str) -> Result<()> {
-        if self.eat(piece) { Ok(()) } else { Err(self.unexpected(&format!("`{piece}`"))) }
-    }
-
-    pub(super) fn end(&mut self) -> Result<()> {
-        if self.rest().is_empty() { Ok(()) } else { Err(self.unexpected("the end")) }
-    }
-
-    /// Letters and underscores; empty where none stand next.
-    pub(super) fn word(&mut self) -> &'a str {
-        let rest = self.rest();
-        let letter = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_';
-        let word = &rest[..rest.bytes().take_while(letter).count()];
-        self.at += word.len();
-        word
-    }
-
-    /// The word that stands next, which is read only by [`Cursor::word`].
-    pub(super) fn peek_word(&mut self) -> &'a str {
-        let at = self.place();
-        let word = self.word();
-        self.at = at;
-        word
+    /// Returns the word that comes next, and leaves it unread.
+    pub(super) fn peek_keyword(&self) -> &'a str {
+        self.clone().keyword()
     }
 
     pub(super) fn number(&mut self) -> Result<i64> {
-        let rest = self.rest();
-        let sign = usize::from(rest.starts_with('-'));
-        let digits = rest.bytes().skip(sign).take_while(u8::is_ascii_digit).count();
-        let number = rest[..sign + digits].parse();
-        if digits == 0 {
-            return Err(self.unexpected("a number"));
-        }
-        let number = number.map_err(|_| self.unexpected("a number from -2^63 to 2^63-1"))?;
-        self.at += sign + digits;
-        Ok(number)
+        let start = self.place();
+        let place = self.digits().ok_or_else(|| self.unexpected("a number"))?;
+        self.text(place).parse().map_err(|_| {
+            self.set_position(start);
+            self.unexpected("a number from -2^63 to 2^63-1")
+        })
     }
 
-    /// Numbers with commas between them, none where `close` stands next; `close` is read too.
+    /// Reads numbers with commas between them, and `close` after them.
     pub(super) fn numbers(&mut self, close: &str) -> Result<Vec<i64>> {
         let mut numbers = Vec::new();
         self.list(close, |cursor| {
@@ -111,28 +60,9 @@ impl<'a> Cursor<'a> {
         Ok(numbers)
     }
 
-    /// Items with commas between them, none where `close` stands next; `close` is read too.
-    pub(super) fn list(
-        &mut self,
-        close: &str,
-        mut item: impl FnMut(&mut Self) -> Result<()>,
-    ) -> Result<()> {
-        if self.eat(close) {
-            return Ok(());
-        }
-        loop {
-            item(self)?;
-            if self.eat(close) {
-                return Ok(());
-            }
-            if !self.eat(",") {
-                return Err(self.unexpected(&format!("`,` or `{close}`")));
-            }
-        }
-    }
-
-    /// A name in single or double quotes.
+    /// Reads a name in single or double quotes.
     pub(super) fn name(&mut self) -> Result<String> {
+        let start = self.place();
         let rest = self.rest();
         let quote = rest.chars().next().filter(|quote| ['\'', '"'].contains(quote));
         let Some(quote) = quote else {
@@ -141,14 +71,15 @@ impl<'a> Cursor<'a> {
         let Some(length) = rest[1..].find(quote) else {
             return Err(self.unexpected(&format!("a name that ends in {quote}")));
         };
-        self.at += length + 2;
+        self.set_position(start + length + 2);
         Ok(rest[1..=length].to_owned())
     }
 
-    /// Skips what stands up to the brace that closes one already read; braces in strings are none.
+    /// Skips the rest of a block in braces, after its opening brace. Braces in strings do not count.
     pub(super) fn skip_braces(&mut self) -> Result<()> {
         let (mut depth, mut quoted, mut escaped) = (1, false, false);
-        for (at, byte) in self.text.bytes().enumerate().skip(self.at) {
+        let start = self.position();
+        for (i, byte) in self.rest().bytes().enumerate() {
             match byte {
                 _ if escaped => escaped = false,
                 b'\\' if quoted => escaped = true,
@@ -158,11 +89,11 @@ impl<'a> Cursor<'a> {
                 _ => {}
             }
             if depth == 0 {
-                self.at = at + 1;
+                self.set_position(start + i + 1);
                 return Ok(());
             }
         }
-        self.at = self.text.len();
+        self.set_position(start + self.rest().len());
         Err(self.unexpected("`}`"))
     }
 }

@@ -61,9 +61,5 @@ impl FromStr for Sharding {
 
 /// The cursor of a text that is not too long.
 fn whole(text: &str) -> Result<Cursor<'_>, ShardingError> {
-    if text.len() > MAX_INPUT_BYTES {
-        let reason = format!("expected at most {MAX_INPUT_BYTES} bytes, got {}", text.len());
-        return Err(ShardingError::Syntax { offset: 0, reason });
-    }
-    Ok(Cursor::new(text))
+    Cursor::limited(text, MAX_INPUT_BYTES)
 }

@@ -135,14 +135,14 @@ pub(super) fn named(cursor: &mut Cursor<'_>) -> Result<OpSharding> {
             cursor.expect(",")?;
         }
         let axes = Axes::of(&mesh);
-        match cursor.peek_word() {
-            "replicated" => _ = cursor.word(),
+        match cursor.peek_keyword() {
+            "replicated" => _ = cursor.keyword(),
             "manual" => {
-                cursor.word();
+                cursor.keyword();
                 proto.manual_axes = axes.all();
             }
             "unreduced" => {
-                cursor.word();
+                cursor.keyword();
                 proto.unreduced_axes = axes.all();
             }
             _ => {
@@ -167,7 +167,7 @@ pub(super) fn lists(
     proto: &mut NamedShardingProto,
 ) -> Result<()> {
     while cursor.eat(",") {
-        let (offset, word) = (cursor.place(), cursor.word());
+        let (offset, word) = (cursor.place(), cursor.keyword());
         let list = match word {
             "replicated" => &mut proto.replicated_axes,
             "unreduced" => &mut proto.unreduced_axes,

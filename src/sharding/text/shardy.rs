@@ -33,7 +33,7 @@ pub fn parse_shardy(text: &str, mesh: Option<&str>) -> Result<Sharding> {
     cursor.expect("<")?;
     let offset = cursor.place();
     let mesh = if cursor.eat("@") {
-        let name = name(&mut cursor)?;
+        let name = name(&mut cursor);
         let Some(mesh) = mesh else {
             let reason = format!(
                 "expected the mesh itself, as in <mesh<[\"x\"=2]>, …>, got the name {name:?}"
@@ -62,12 +62,8 @@ pub fn parse_shardy(text: &str, mesh: Option<&str>) -> Result<Sharding> {
 }
 
 /// Reads the name of a mesh, after its `@`.
-fn name<'a>(cursor: &mut Cursor<'a>) -> Result<&'a str> {
-    let rest = cursor.rest();
-    let letter = |byte: &u8| byte.is_ascii_alphanumeric() || b"_$.-".contains(byte);
-    let name = &rest[..rest.bytes().take_while(letter).count()];
-    cursor.expect(name)?;
-    Ok(name)
+fn name<'a>(cursor: &mut Cursor<'a>) -> &'a str {
+    cursor.word(|letter| letter.is_ascii_alphanumeric() || "_$.-".contains(letter)).0
 }
 
 /// Reads a mesh whose text may start with its name.
@@ -76,7 +72,7 @@ fn named_mesh(text: &str, wanted: &str) -> Result<MeshProto> {
     if cursor.eat("sdy.mesh") {
         cursor.expect("@")?;
         let offset = cursor.place();
-        let given = name(&mut cursor)?;
+        let given = name(&mut cursor);
         if given != wanted {
             let reason = format!("expected the mesh {wanted:?}, got {given:?}");
             return Err(ShardingError::Syntax { offset, reason });

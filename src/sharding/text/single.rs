@@ -36,13 +36,13 @@ pub(super) fn sharding(cursor: &mut Cursor<'_>) -> Result<(OpSharding, Option<Ve
 
 /// Reads the sharding of one array, after its opening brace.
 fn single(cursor: &mut Cursor<'_>) -> Result<(OpSharding, Option<Vec<i64>>)> {
-    if ["mesh", "maximal_mesh"].contains(&cursor.peek_word()) {
+    if ["mesh", "maximal_mesh"].contains(&cursor.peek_keyword()) {
         return Ok((named(cursor)?, None));
     }
     let mut proto = OpSharding::default();
     let (mut kind, mut blocks) = (None, None);
     while !cursor.eat("}") {
-        let (place, word) = (cursor.place(), cursor.word());
+        let (place, word) = (cursor.place(), cursor.keyword());
         let given = match word {
             "replicated" => Some(Type::Replicated),
             "manual" => Some(Type::Manual),
@@ -150,13 +150,13 @@ fn last_tile_dims(cursor: &mut Cursor<'_>, proto: &mut OpSharding) -> Result<()>
     cursor.expect("=")?;
     cursor.expect("{")?;
     cursor.list("}", |cursor| {
-        let kind = match cursor.peek_word() {
+        let kind = match cursor.peek_keyword() {
             "manual" => Type::Manual,
             "replicated" => Type::Replicated,
             "unreduced" => Type::Unreduced,
             _ => return Err(cursor.unexpected("manual, replicated or unreduced")),
         };
-        cursor.word();
+        cursor.keyword();
         proto.last_tile_dims.push(kind as i32);
         Ok(())
     })
