@@ -6,8 +6,7 @@ use super::{
 };
 use crate::{
     proto::xla,
-    shape::{FieldPath, Shape, ShapeError},
-    xla::shape_util,
+    shape::{FieldPath, Shape, ShapeError, queries},
 };
 
 type Result<T> = std::result::Result<T, InstructionError>;
@@ -112,7 +111,7 @@ pub(super) fn opcode(
 }
 
 fn returns_its_operand(context: &OpcodeContext<'_>) -> bool {
-    matches!(context.operands, [operand] if shape_util::compatible(operand, context.shape))
+    matches!(context.operands, [operand] if queries::compatible(operand, context.shape))
 }
 
 fn other(proto: &xla::HloInstructionProto, computations: Vec<usize>) -> Opcode {

@@ -3,10 +3,7 @@
 use smallvec::SmallVec;
 
 use super::InstructionError;
-use crate::{
-    shape::{Dimension, ElementType, FieldPath, Layout, Shape, ShapeError},
-    xla::shape_util,
-};
+use crate::shape::{Dimension, ElementType, FieldPath, Layout, Shape, ShapeError, queries};
 
 /// The value of a constant: an array, or a tuple of values.
 ///
@@ -131,7 +128,7 @@ fn without_layouts(shape: &Shape) -> Result<Shape, ShapeError> {
 fn byte_count(shape: &Shape) -> Option<u64> {
     let mut parts = shape.tuple_shapes().iter();
     let own = match shape.element_type().storage_bits() {
-        Some(bits) => shape_util::elements_in(shape)?.checked_mul(u64::from(bits / 8))?,
+        Some(bits) => queries::elements_in(shape)?.checked_mul(u64::from(bits / 8))?,
         None => 0,
     };
     parts.try_fold(own, |sum, part| sum.checked_add(byte_count(part)?))
@@ -166,7 +163,7 @@ fn is_row_major(layout: &Layout) -> bool {
 
 /// Reorders the bytes of a literal from the order `minor_to_major` to row-major order.
 fn row_major(literal: &Literal, minor_to_major: &[usize]) -> Vec<u8> {
-    let extents = shape_util::bounds(&literal.shape).unwrap_or_default();
+    let extents = queries::bounds(&literal.shape).unwrap_or_default();
     let elements = extents.iter().product::<u64>();
     let Some(width) = (literal.bytes.len() as u64).checked_div(elements) else {
         return Vec::new();

@@ -5,8 +5,7 @@ use prost::Message;
 use super::{InstructionError, Literal, wire::WireFields};
 use crate::{
     proto::xla,
-    shape::{ElementType, FieldPath, MAX_DEPTH, Shape, ShapeError},
-    xla::shape_util,
+    shape::{ElementType, FieldPath, MAX_DEPTH, Shape, ShapeError, queries},
 };
 
 type Result<T> = std::result::Result<T, InstructionError>;
@@ -49,7 +48,7 @@ fn literal(bytes: &[u8], depth: usize) -> Result<Literal> {
     let part = |(i, bytes)| {
         let field = field.clone().index(i);
         let part = literal(bytes, depth + 1).map_err(|error| error.below(&field))?;
-        if shape_util::compatible(part.shape(), &shape.tuple_shapes()[i]) {
+        if queries::compatible(part.shape(), &shape.tuple_shapes()[i]) {
             return Ok(part);
         }
         let (expected, given) = (shape.tuple_shapes()[i].clone(), part.shape().clone());
@@ -115,7 +114,7 @@ fn values(element_type: ElementType, proto: &xla::LiteralProto) -> (&'static str
 
 fn array(shape: &Shape, proto: &xla::LiteralProto) -> Result<Literal> {
     let (field, each, bytes) = values(shape.element_type(), proto);
-    let elements = shape_util::elements_in(shape).unwrap_or(u64::MAX);
+    let elements = queries::elements_in(shape).unwrap_or(u64::MAX);
     let width = u64::from(shape.element_type().storage_bits().unwrap_or(0) / 8);
     let size = elements.saturating_mul(width);
     if bytes.len() as u64 == size {

@@ -1,10 +1,7 @@
 //! Modules: computations, the entry among them, and the layouts of the program's buffers.
 
 use super::{Computation, HloError, Instruction};
-use crate::{
-    shape::{ElementType, FieldPath, Shape},
-    xla::shape_util,
-};
+use crate::shape::{ElementType, FieldPath, Shape, queries};
 
 /// A program, valid by construction: see [the module's page](super) for the rules.
 ///
@@ -40,7 +37,7 @@ impl Module {
             });
         }
         let fits = |field: FieldPath, expected: &Shape, given: &Shape| {
-            if shape_util::compatible(expected, given) {
+            if queries::compatible(expected, given) {
                 return Ok(());
             }
             let (expected, given) = (expected.clone().into(), given.clone().into());

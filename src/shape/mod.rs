@@ -17,6 +17,7 @@ mod field_path;
 mod float;
 mod layout;
 mod padding;
+pub(crate) mod queries;
 #[allow(clippy::module_inception)]
 mod shape;
 mod strided;

@@ -7,6 +7,7 @@ mod index;
 mod linear;
 mod lower;
 mod padding_report;
+pub(crate) mod size;
 mod steps;
 
 pub(crate) use descriptor::packed_elements;

@@ -3,8 +3,7 @@
 use super::{Inputs, Result, structure::unknown_computation};
 use crate::{
     hlo::{Computation, InstructionError},
-    shape::{ElementType, FieldPath, Shape, ShapeError},
-    xla::shape_util,
+    shape::{ElementType, FieldPath, Shape, ShapeError, queries},
 };
 
 /// An array: its type and its fixed extents.
@@ -65,7 +64,7 @@ impl<'a> Inputs<'a> {
 
     /// Checks that an operand has another operand's type and extents.
     pub(super) fn expect_same(&self, operand: usize, other: &ArrayShape<'_>) -> Result<()> {
-        if shape_util::compatible(self.operands[operand], other.shape) {
+        if queries::compatible(self.operands[operand], other.shape) {
             return Ok(());
         }
         Err(self.operand_error(operand, other.shape.without_layout().to_string()))
@@ -94,7 +93,7 @@ impl<'a> Inputs<'a> {
 }
 
 fn array(shape: &Shape) -> Option<ArrayShape<'_>> {
-    let extents = shape.is_array().then(|| shape_util::bounds(shape)).flatten()?;
+    let extents = shape.is_array().then(|| queries::bounds(shape)).flatten()?;
     Some(ArrayShape { shape, element_type: shape.element_type(), extents })
 }
 

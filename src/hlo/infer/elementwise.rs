@@ -6,8 +6,7 @@ use super::{
 };
 use crate::{
     hlo::{Binary, Unary},
-    shape::{ElementType, Shape},
-    xla::shape_util,
+    shape::{ElementType, Shape, queries},
 };
 
 pub(super) fn convert(inputs: &Inputs<'_>) -> Result<Shape> {
@@ -30,7 +29,7 @@ pub(super) fn compare(inputs: &Inputs<'_>) -> Result<Shape> {
 pub(super) fn select(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(3)?;
     let (predicate, on_true) = (inputs.array(0)?, inputs.array(1)?);
-    let fits = predicate.rank() == 0 || shape_util::same_dimensions(predicate.shape, on_true.shape);
+    let fits = predicate.rank() == 0 || queries::same_dimensions(predicate.shape, on_true.shape);
     if predicate.element_type != ElementType::Pred || !fits {
         let expected = on_true.with_type(ElementType::Pred)?;
         return Err(inputs.operand_error(0, expected.to_string()));

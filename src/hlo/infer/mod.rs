@@ -9,10 +9,7 @@ mod reduce;
 mod structure;
 
 use super::{Computation, InstructionError, Opcode};
-use crate::{
-    shape::{Dimension, FieldPath, Shape},
-    xla::shape_util,
-};
+use crate::shape::{Dimension, FieldPath, Shape, queries};
 
 type Result<T> = std::result::Result<T, InstructionError>;
 
@@ -56,7 +53,7 @@ pub(super) fn is_dynamic(shape: &Shape) -> bool {
 pub(super) fn infer(opcode: &Opcode, inputs: &Inputs<'_>) -> Result<Shape> {
     let inferred = infer_undeclared(opcode, inputs)?;
     match inputs.declared {
-        Some(declared) if !shape_util::compatible(&inferred, declared) => {
+        Some(declared) if !queries::compatible(&inferred, declared) => {
             Err(checks::mismatch(inferred.without_layout().to_string(), declared))
         }
         _ => Ok(inferred),

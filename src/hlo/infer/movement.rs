@@ -6,8 +6,8 @@ use super::{
 };
 use crate::{
     hlo::{InstructionError, PaddingDimension, SliceDimension},
-    shape::{ElementType, FieldPath, Shape, ShapeError},
-    xla::shape_util,
+    shape::{ElementType, FieldPath, Shape, ShapeError, queries},
+    stride::size,
 };
 
 fn dimensions_field() -> FieldPath {
@@ -30,8 +30,7 @@ pub(super) fn bitcast(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let (from, to) = (inputs.array(0)?, inputs.declared_array()?);
     // A layout without strides is refused later, if the instruction is needed at all.
-    if let (Ok(expected), Ok(given)) =
-        (shape_util::array_size(from.shape), shape_util::array_size(to.shape))
+    if let (Ok(expected), Ok(given)) = (size::array_size(from.shape), size::array_size(to.shape))
         && expected != given
     {
         return Err(mismatch(format!("a shape of {expected} bytes"), to.shape));
@@ -46,7 +45,7 @@ pub(super) fn bitcast_convert(inputs: &Inputs<'_>) -> Result<Shape> {
         let expected = "an array whose elements are complex where those of the result are";
         return Err(inputs.operand_error(0, expected));
     }
-    let bits = |array: &ArrayShape<'_>| shape_util::packed_bits(array.element_type).unwrap_or(0);
+    let bits = |array: &ArrayShape<'_>| queries::packed_bits(array.element_type).unwrap_or(0);
     let (old, new) = (bits(&from), bits(&to));
     if old == new {
         return from.with_type(to.element_type);
@@ -75,8 +74,8 @@ pub(super) fn bitcast_convert(inputs: &Inputs<'_>) -> Result<Shape> {
 pub(super) fn reshape(inputs: &Inputs<'_>) -> Result<Shape> {
     inputs.expect(1)?;
     let (from, to) = (inputs.array(0)?, inputs.declared_array()?);
-    let elements = shape_util::elements_in(from.shape);
-    if elements != shape_util::elements_in(to.shape) {
+    let elements = queries::elements_in(from.shape);
+    if elements != queries::elements_in(to.shape) {
         let elements = elements.unwrap_or(u64::MAX);
         let expected = format!("an array of {elements} elements of {}", from.element_type);
         return Err(mismatch(expected, to.shape));

@@ -6,8 +6,7 @@ use super::{
 };
 use crate::{
     hlo::{InstructionError, Literal},
-    shape::{ElementType, FieldPath, Shape},
-    xla::shape_util,
+    shape::{ElementType, FieldPath, Shape, queries},
 };
 
 pub(super) fn parameter(inputs: &Inputs<'_>) -> Result<Shape> {
@@ -35,10 +34,7 @@ pub(super) fn tuple(inputs: &Inputs<'_>) -> Result<Shape> {
     let parts = declared.tuple_shapes();
     let fits = declared.element_type() == ElementType::Tuple
         && parts.len() == inputs.operands.len()
-        && parts
-            .iter()
-            .zip(inputs.operands)
-            .all(|(part, given)| shape_util::compatible(part, given));
+        && parts.iter().zip(inputs.operands).all(|(part, given)| queries::compatible(part, given));
     if fits {
         return Ok(declared.clone());
     }
@@ -62,7 +58,7 @@ pub(super) fn call(computation: usize, inputs: &Inputs<'_>) -> Result<Shape> {
     for (number, (given, expected)) in
         inputs.operands.iter().zip(callee.parameter_shapes()).enumerate()
     {
-        if !shape_util::compatible(expected, given) {
+        if !queries::compatible(expected, given) {
             let expected =
                 format!("{}, as parameter {number} of the callee", expected.without_layout());
             return Err(inputs.operand_error(number, expected));

@@ -6,7 +6,10 @@ use std::{
 };
 
 use super::{InstructionMemory, MemoryReport};
-use crate::{shape::Shape, text::human_readable_num_bytes as num_bytes, xla::shape_util};
+use crate::{
+    shape::{Shape, queries},
+    text::human_readable_num_bytes as num_bytes,
+};
 
 /// The opcodes that only move elements.
 const COPIES: [&str; 3] = ["copy", "transpose", "copy-start"];
@@ -78,9 +81,7 @@ fn layouts(old: &MemoryReport, new: &MemoryReport) -> String {
         let key = (instruction.computation.as_ref(), instruction.name.as_ref());
         let Some(before) = by_name.get(&key) else { continue };
         let (a, b): (&Shape, &Shape) = (&before.shape, &instruction.shape);
-        if before.opcode == instruction.opcode
-            && shape_util::compatible(a, b)
-            && !shape_util::equal(a, b)
+        if before.opcode == instruction.opcode && queries::compatible(a, b) && !queries::equal(a, b)
         {
             changes.push((*before, instruction));
         }

@@ -1,6 +1,9 @@
 //! The memory that a shape takes.
 
-use crate::{shape::Shape, xla::shape_util};
+use crate::{
+    shape::{Shape, queries},
+    stride::size,
+};
 
 /// The memory that a shape takes; for a tuple, the sum over its elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -27,9 +30,9 @@ impl Footprint {
     pub fn of(shape: &Shape) -> Option<Self> {
         if shape.is_array() {
             return Some(Self {
-                elements: shape_util::elements_in(shape)?,
-                unpadded_bytes: shape_util::byte_size_of(shape).ok()?,
-                bytes: shape_util::array_size(shape).ok()?,
+                elements: queries::elements_in(shape)?,
+                unpadded_bytes: size::byte_size_of(shape).ok()?,
+                bytes: size::array_size(shape).ok()?,
             });
         }
         shape.tuple_shapes().iter().try_fold(Self::default(), |sum, part| {

@@ -12,9 +12,8 @@ use crate::{
         attributes::{OpcodeContext, opcode},
     },
     proto::xla,
-    shape::{FieldPath, Shape},
+    shape::{FieldPath, Shape, queries},
     text::excerpt,
-    xla::shape_util,
 };
 
 type Result<T> = std::result::Result<T, HloError>;
@@ -136,7 +135,7 @@ impl<'a> Reader<'a> {
                 names.get(name).ok_or_else(|| unknown("operand_ids", i, name, accepted))?;
             let given = instructions[place].shape();
             if let Some(shape) = shape
-                && !shape_util::compatible(shape, given)
+                && !queries::compatible(shape, given)
             {
                 let expected = format!("{}, as stands before its name", shape.without_layout());
                 let given = given.clone().into();

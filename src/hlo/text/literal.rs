@@ -3,9 +3,8 @@
 use super::{cursor::Cursor, values};
 use crate::{
     hlo::{HloError, Literal, MAX_LITERAL_BYTES, infer::is_dynamic},
-    shape::{ElementType, Shape},
+    shape::{ElementType, Shape, queries},
     text::excerpt,
-    xla::shape_util,
 };
 
 type Result<T> = std::result::Result<T, HloError>;
@@ -63,7 +62,7 @@ impl ConstantReader<'_, '_> {
                 self.cursor.shape()?;
             }
         }
-        let Some(extents) = shape_util::bounds(shape).filter(|_| shape.is_array()) else {
+        let Some(extents) = queries::bounds(shape).filter(|_| shape.is_array()) else {
             return Err(self.cursor.unexpected("a constant of fixed extents"));
         };
         if extents.contains(&0) && self.cursor.sees("{") {

@@ -8,8 +8,7 @@ use std::{
 use super::{cursor::is_word, source, values::PrintedScalar};
 use crate::{
     hlo::{Computation, Gather, Instruction, Literal, Module, Opcode, Scatter},
-    shape::{ElementType, Shape},
-    xla::shape_util,
+    shape::{ElementType, Shape, queries},
 };
 
 /// Prints the module as XLA does, so that [`Module::parse`] reads the same module. Names that the
@@ -50,7 +49,7 @@ impl Module {
         let mut text = String::new();
         let operand = |operand: usize| instructions[operand].name().to_owned();
         let literal = |text: &mut String, literal: &Literal| {
-            let elements = shape_util::elements_in(literal.shape()).unwrap_or(u64::MAX);
+            let elements = queries::elements_in(literal.shape()).unwrap_or(u64::MAX);
             if elements > MOST_ELEMENTS {
                 text.write_str("{...}")
             } else {
@@ -253,7 +252,7 @@ struct Elements<'a> {
 
 impl Elements<'_> {
     fn print(&self, f: &mut impl Write) -> fmt::Result {
-        let extents = shape_util::bounds(self.shape).unwrap_or_default();
+        let extents = queries::bounds(self.shape).unwrap_or_default();
         if extents.contains(&0) {
             return f.write_str("{}");
         }

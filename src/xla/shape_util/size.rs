@@ -1,69 +1,12 @@
 //! Sizes and strides of arrays and tuples in bytes.
 
-use super::{bounds, elements_in};
 use crate::{
     shape::{ElementType, Shape},
     stride::{StrideDescriptor, StrideError},
     xla::index_util::multidimensional_index_to_linear_index,
 };
 
-/// Bytes of the elements alone, whatever the layout; those of a tuple's parts together: `ByteSizeOf`.
-///
-/// XLA's takes the size of a pointer too, and adds one for each part of a tuple.
-///
-/// ```
-/// use stridec::xla::shape_util::byte_size_of;
-/// assert_eq!(byte_size_of(&"(s32[16,32,64], s8[16,32,64])".parse()?)?, 163_840);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// # Errors
-///
-/// Where an extent is not known, or the bytes pass 2^63-1.
-pub fn byte_size_of(shape: &Shape) -> Result<u64, StrideError> {
-    if !shape.tuple_shapes().is_empty() {
-        return shape.tuple_shapes().iter().try_fold(0_u64, |sum, part| {
-            let sum = sum.checked_add(byte_size_of(part)?).filter(|&sum| sum >> 63 == 0);
-            sum.ok_or(StrideError::TooLarge { what: "tuple_shapes" })
-        });
-    }
-    if shape.element_type().bits().is_none() {
-        return Ok(0);
-    }
-    let layout = shape.layout().map_or(0, |layout| layout.element_size_in_bits);
-    let sizes = sizes(shape)?;
-    let strides = vec![0; sizes.len()];
-    let element = StrideDescriptor::strided(shape.element_type(), layout, &sizes, &strides, 0)?;
-    let bits =
-        elements_in(shape).and_then(|elements| elements.checked_mul(element.element_bits().into()));
-    bits.map(|bits| bits.div_ceil(8)).ok_or(StrideError::TooLarge { what: "dimensions" })
-}
-
-fn sizes(shape: &Shape) -> Result<Vec<u64>, StrideError> {
-    bounds(shape).ok_or_else(|| StrideError::Unsupported {
-        field: "dimensions",
-        value: "?".into(),
-        accepted: "expected an extent, or a bound such as <=128",
-    })
-}
-
-/// Bytes of an array's allocation, every kind of padding and a metadata prefix included: `ArraySize`.
-///
-/// XLA's own result is smaller in two cases: it ignores `L(n)` without tiles, and the padding of a tile inside a tile.
-///
-/// ```
-/// use stridec::xla::shape_util::array_size;
-/// assert_eq!(array_size(&"f32[10,20]{1,0:PAD(15,21)}".parse()?)?, 1260);
-/// assert_eq!(array_size(&"u8[20]{0:T(6)(4)}".parse()?)?, 32); // 4 tiles of ⌈6/4⌉·4
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// # Errors
-///
-/// Where the shape cannot be lowered.
-pub fn array_size(shape: &Shape) -> Result<u64, StrideError> {
-    Ok(StrideDescriptor::try_from(shape)?.image_bytes())
-}
+pub use crate::stride::size::{array_size, byte_size_of};
 
 /// Bytes up to the array's last element, without the padding after it or a prefix: `ArrayDataSize`.
 ///

@@ -1,0 +1,103 @@
+//! Counts and comparisons of shapes that look at types, extents and layouts, and at no offset.
+//!
+//! The public functions are users' as `xla::shape_util`.
+
+use super::{Dimension, ElementType, Layout, Shape};
+
+/// Returns the number of elements, a bounded dimension counted at its bound: `ElementsIn`. Shapes without elements have 0.
+///
+/// Returns `None` if an extent is not known or the product exceeds 2^64-1.
+#[must_use]
+pub fn elements_in(shape: &Shape) -> Option<u64> {
+    if shape.element_type().bits().is_none() || is_zero_element_array(shape) {
+        return Some(0);
+    }
+    shape
+        .dimensions()
+        .iter()
+        .try_fold(1_u64, |product, extent| product.checked_mul(extent.bound()?))
+}
+
+/// Returns the extents, a bounded dimension at its bound, or `None` if one is not known.
+#[must_use]
+pub fn bounds(shape: &Shape) -> Option<Vec<u64>> {
+    shape.dimensions().iter().map(|extent| extent.bound()).collect()
+}
+
+/// Returns true if an extent of the array is 0.
+#[must_use]
+pub fn is_zero_element_array(shape: &Shape) -> bool {
+    shape.dimensions().contains(&Dimension::Fixed(0))
+        || shape.dimensions().contains(&Dimension::AtMost(0))
+}
+
+/// Returns the bits of an element in XLA's tightest packing: `StorageBitWidth`. A `pred` is a byte.
+#[must_use]
+pub fn packed_bits(element_type: ElementType) -> Option<u32> {
+    match element_type {
+        ElementType::Pred => Some(8),
+        _ => element_type.bits(),
+    }
+}
+
+/// Returns true if two shapes have the same types and extents: `Compatible`. Layouts are ignored, and a bound equals an
+/// exact extent.
+#[must_use]
+pub fn compatible(a: &Shape, b: &Shape) -> bool {
+    a.element_type() == b.element_type()
+        && same_dimensions(a, b)
+        && a.tuple_shapes().len() == b.tuple_shapes().len()
+        && a.tuple_shapes().iter().zip(b.tuple_shapes()).all(|(a, b)| compatible(a, b))
+}
+
+/// Returns true if two arrays have the same extents: `SameDimensions`. A bound equals an exact extent.
+#[must_use]
+pub fn same_dimensions(a: &Shape, b: &Shape) -> bool {
+    a.dimensions().iter().map(|n| n.bound()).eq(b.dimensions().iter().map(|n| n.bound()))
+}
+
+/// Returns true if two shapes are equal: `Equal`. A missing layout is the default one.
+///
+/// ```
+/// use stridec::xla::shape_util::equal;
+/// assert!(equal(&"f32[2,3]".parse()?, &"f32[2,3]{1,0}".parse()?));
+/// assert!(!equal(&"f32[<=2,3]".parse()?, &"f32[2,3]".parse()?));
+/// # Ok::<(), stridec::shape::ParseError>(())
+/// ```
+#[must_use]
+pub fn equal(a: &Shape, b: &Shape) -> bool {
+    equal_by(a, b, &|a, b| a == b)
+}
+
+/// Returns true if two shapes are equal and `same_layout` accepts the layouts of their arrays.
+pub(crate) fn equal_by(
+    a: &Shape,
+    b: &Shape,
+    same_layout: &impl Fn(&Layout, &Layout) -> bool,
+) -> bool {
+    a.element_type() == b.element_type()
+        && a.dimensions() == b.dimensions()
+        && same_layout(&a.layout_or_default(), &b.layout_or_default())
+        && a.tuple_shapes().len() == b.tuple_shapes().len()
+        && a.tuple_shapes().iter().zip(b.tuple_shapes()).all(|(a, b)| equal_by(a, b, same_layout))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements() {
+        for (text, elements) in [
+            ("f32[]", Some(1)),
+            ("f32[3,5]", Some(15)),
+            ("f32[3,0,5]", Some(0)),
+            ("f32[<=3,5]", Some(15)),
+            ("f32[?,5]", None),
+            ("f32[4611686018427387904,0,4611686018427387904]", Some(0)),
+            ("token[]", Some(0)),
+        ] {
+            assert_eq!(elements_in(&text.parse().unwrap()), elements, "{text}");
+        }
+    }
+}
