@@ -9,28 +9,28 @@ use crate::{
 
 pub(super) type Result<T> = std::result::Result<T, ParseError>;
 
-/// The longest text that is read, in bytes.
+/// The longest text, in bytes.
 pub(super) const MAX_TEXT_BYTES: usize = 1 << 20;
 
-/// Characters of a text that messages show.
+/// The largest number of characters of a text in a message.
 const MAX_PRINTED: usize = 40;
 
 pub(super) type Cursor<'a> = ShapeCursor<'a>;
 
 impl<'a> ShapeCursor<'a> {
-    /// Reads `text` from byte `start` on; places count from the start of the text.
+    /// Returns a cursor at byte `start` of `text`. Places count from the start of the text.
     pub(super) fn starting_at(text: &'a str, start: usize) -> Result<Self> {
         let mut cursor = Self::limited(text, MAX_TEXT_BYTES)?;
         cursor.set_position(start);
         Ok(cursor)
     }
 
-    /// The next character, which may be blank.
+    /// Returns the next character, which may be a blank.
     pub(super) fn peek(&self) -> Option<char> {
         self.rest().chars().next()
     }
 
-    /// The place of the next character; empty at the end.
+    /// Returns the place of the next character; empty at the end.
     pub(super) fn place(&self) -> Range<usize> {
         let start = self.position();
         start..start + self.peek().map_or(0, char::len_utf8)
@@ -41,7 +41,7 @@ impl<'a> ShapeCursor<'a> {
         self.set_position(self.place().end);
     }
 
-    /// A number that is not below `least`.
+    /// Reads a number, at least `least`.
     pub(super) fn natural(&mut self, least: u64) -> Result<(u64, Range<usize>)> {
         let (given, place) = self.number()?;
         match u64::try_from(given) {
@@ -53,7 +53,8 @@ impl<'a> ShapeCursor<'a> {
         }
     }
 
-    /// Reads items with commas between them, up to `close`. `name` names them in the error about more than `most`.
+    /// Reads at most `most` items with commas between them, and `close` after them. An error calls
+    /// the items `name`.
     pub(super) fn limited_list<T>(
         &mut self,
         close: &str,
@@ -73,7 +74,7 @@ impl<'a> ShapeCursor<'a> {
         Ok(items)
     }
 
-    /// The error that the text at `place` is something else.
+    /// Returns the error that the text at `place` is not the expected one.
     pub(super) fn wrong(&self, place: Range<usize>, expected: &str) -> ParseError {
         let got = excerpt(self.text(place.clone()), MAX_PRINTED).into_owned();
         ParseError::new(place, format!("expected {expected}, got {got:?}"))
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_shown_shortly() {
+    fn a_long_text_is_cut_in_messages() {
         let text = "ä".repeat(100);
         let cursor = Cursor::starting_at(&text, 0).unwrap();
         assert!(cursor.wrong(0..200, "b").reason().len() < 120);

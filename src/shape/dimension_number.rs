@@ -2,29 +2,30 @@
 
 use super::{FieldPath, MAX_RANK, ShapeError};
 
-/// The dimension that a number names; a negative one counts from the end, -1 the last.
+/// Returns the dimension that a number names. Negative numbers count from the end, -1 being the
+/// last.
 ///
 /// # Errors
 ///
-/// Where the number is not in `-rank..rank`.
+/// Returns an error if the number is not in `-rank..rank`.
 pub(crate) fn dimension_number(dimension: i64, rank: usize) -> Result<usize, ShapeError> {
     numbered(|| FieldPath::new("dimension"), dimension, rank)
 }
 
-/// The dimensions that numbers name, each at most once.
+/// Returns the dimensions that numbers name, each at most once.
 ///
 /// # Errors
 ///
-/// Where a number is not in `-rank..rank`, or two name one dimension.
+/// Returns an error if a number is not in `-rank..rank` or two name one dimension.
 pub(crate) fn dimension_numbers(dimensions: &[i64], rank: usize) -> Result<Vec<usize>, ShapeError> {
     distinct("dimensions", dimensions, rank)
 }
 
-/// The dimensions of a permutation of `rank` numbers; negative ones count from the end.
+/// Returns the dimensions of a permutation of `rank` numbers. Negative numbers count from the end.
 ///
 /// # Errors
 ///
-/// Where there are not `rank` numbers, or they do not name each dimension once.
+/// Returns an error if there are not `rank` numbers or they do not name each dimension once.
 pub(crate) fn permutation(permutation: &[i64], rank: usize) -> Result<Vec<usize>, ShapeError> {
     if permutation.len() != rank {
         return Err(ShapeError::Count {
@@ -37,12 +38,12 @@ pub(crate) fn permutation(permutation: &[i64], rank: usize) -> Result<Vec<usize>
     distinct("permutation", permutation, rank)
 }
 
-/// Dimension numbers as the functions that accept negative ones take them.
+/// Converts dimension numbers for functions that also accept negative ones.
 pub(crate) fn signed(dimensions: &[usize]) -> Vec<i64> {
     dimensions.iter().filter_map(|&dimension| i64::try_from(dimension).ok()).collect()
 }
 
-/// As [`dimension_numbers`], the numbers being those of the list `name`.
+/// Does what [`dimension_numbers`] does; errors name the list `name`.
 fn distinct(name: &'static str, dimensions: &[i64], rank: usize) -> Result<Vec<usize>, ShapeError> {
     let mut seen = [false; MAX_RANK];
     let mut named = Vec::with_capacity(dimensions.len());

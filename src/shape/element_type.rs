@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The type of an array's elements, or the kind of a shape that has none.
+/// The type of an array's elements, or the kind of a shape without elements.
 ///
 /// The discriminants are the numbers of XLA's `PrimitiveType`.
 ///
@@ -95,7 +95,7 @@ impl ElementType {
         Self::F6e2m3fn,
     ];
 
-    /// The name in XLA's notation.
+    /// Returns the name in XLA's notation.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -138,7 +138,8 @@ impl ElementType {
         }
     }
 
-    /// The type that XLA's notation calls `name`; not a tuple or a buffer, which are brackets there.
+    /// Returns the type that XLA's notation calls `name`. Tuples and buffers have no name there:
+    /// they are brackets.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL
@@ -147,15 +148,16 @@ impl ElementType {
             .find(|kind| kind.name() == name)
     }
 
-    /// The type with this number in XLA's `PrimitiveType`; `None` for 0 and for numbers it does not have.
+    /// Returns the type with this number in XLA's `PrimitiveType`, or `None` for 0 and for unknown
+    /// numbers.
     #[must_use]
     pub fn from_number(number: i32) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as i32 == number)
     }
 
-    /// Bits of one value; `None` where a shape of this kind has no elements.
+    /// Returns the bits of one value, or `None` if shapes of this kind have no elements.
     ///
-    /// `pred` counts as 1, as in XLA's `BitWidth`.
+    /// A `pred` has 1 bit, as in XLA's `BitWidth`.
     #[must_use]
     pub fn bits(self) -> Option<u32> {
         Some(match self {
@@ -181,13 +183,13 @@ impl ElementType {
         })
     }
 
-    /// Bits of one element in memory where the layout gives no `E(n)`: whole bytes.
+    /// Returns the bits of one element in memory if the layout has no `E(n)`: whole bytes.
     #[must_use]
     pub fn storage_bits(self) -> Option<u32> {
         self.bits().map(|bits| bits.next_multiple_of(8))
     }
 
-    /// Whether the type is an unsigned integer, as the types of sparse indices are.
+    /// Returns true if the type is an unsigned integer. Sparse indices have such types.
     #[must_use]
     pub(crate) fn is_unsigned_integer(self) -> bool {
         matches!(
@@ -196,7 +198,7 @@ impl ElementType {
         )
     }
 
-    /// Whether widening an element repeats its sign: the `s` types.
+    /// Returns true for the `s` types: widening an element repeats its sign.
     #[must_use]
     pub fn is_signed_integer(self) -> bool {
         matches!(

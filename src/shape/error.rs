@@ -1,62 +1,63 @@
-//! Why a shape is invalid.
+//! The errors of shapes.
 
 use super::{ElementType, FieldPath, PaddingValue};
 use crate::error_kind::ErrorKind;
 
-/// Why a shape is invalid, or cannot be read.
+/// The error of a shape that is invalid or cannot be read.
 ///
-/// Every message names the field, the value and what is accepted; [`ShapeError::field`] gives the field alone.
+/// Every message names the field, the value and the accepted values. [`ShapeError::field`] returns
+/// the field alone.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShapeError {
-    /// A token, opaque value, tuple or buffer where an array is needed.
+    /// A token, opaque value, tuple or buffer in place of an array.
     #[error("{field}: expected a type with elements, got {element_type}")]
     NoElements {
         /// The field that gives the type.
         field: FieldPath,
-        /// The kind that was given.
+        /// The given kind.
         element_type: ElementType,
     },
-    /// More of something than stridec accepts: dimensions, tiles, nested or counted shapes, bytes of input.
+    /// Too many dimensions, tiles, shapes or bytes of input.
     #[error("{field}: expected at most {limit} {what}, got {given}")]
     TooMany {
         /// The field.
         field: FieldPath,
-        /// What there are too many of.
+        /// The name of the things.
         what: &'static str,
-        /// How many there are, or the first count above the limit.
+        /// Their number, or the first number above the limit.
         given: usize,
-        /// The greatest accepted.
+        /// The largest accepted number.
         limit: usize,
     },
-    /// A list that needs one entry per dimension, with another count.
+    /// A list that needs one entry per dimension and has another number of them.
     #[error("{field}: expected {rank} entries, {accepted}, got {given}")]
     Count {
         /// The list.
         field: FieldPath,
-        /// Its entries.
+        /// The number of its entries.
         given: usize,
-        /// Dimensions of the array.
+        /// The number of dimensions.
         rank: usize,
-        /// Whether the list may also be empty, in words.
+        /// The accepted numbers of entries, in words.
         accepted: &'static str,
     },
-    /// A number outside what its field accepts.
+    /// A number outside the range of its field.
     #[error("{field}: expected {}, got {given}", span(*least, *greatest))]
     Range {
         /// The field.
         field: FieldPath,
         /// The number.
         given: i128,
-        /// The least accepted.
+        /// The least accepted number.
         least: i64,
-        /// The greatest accepted; below `least` where nothing is.
+        /// The greatest accepted number; below `least` if none is.
         greatest: i64,
     },
     /// A dimension number that its list names twice.
     #[error("{field}: expected each dimension once, got {given} twice")]
     Duplicate {
-        /// The second of the two.
+        /// The second entry that names it.
         field: FieldPath,
         /// The dimension number.
         given: u64,
@@ -75,7 +76,7 @@ pub enum ShapeError {
         /// Its extent.
         extent: u64,
     },
-    /// Padding for an extent that is not known.
+    /// Padding for an unknown extent.
     #[error(
         "{field}: padding needs an extent; expected `n` or `<=n` in dimension {dimension}, got `?`"
     )]
@@ -85,7 +86,7 @@ pub enum ShapeError {
         /// The logical dimension.
         dimension: usize,
     },
-    /// A split index that does not come after the one before it.
+    /// A split index that does not exceed the one before it.
     #[error("{field}: expected an index greater than {previous}, the one before it, got {given}")]
     NotAscending {
         /// The index's field.
@@ -95,7 +96,7 @@ pub enum ShapeError {
         /// The one before it.
         previous: u64,
     },
-    /// An array whose bytes cannot be counted in an int64, as XLA's validator demands.
+    /// An array of 2^63 bytes or more, which XLA's validator refuses.
     #[error("{field}: expected an array of fewer than 2^63 bytes, got more")]
     Size {
         /// The extents.
@@ -116,13 +117,13 @@ pub enum ShapeError {
         /// The last extent.
         field: FieldPath,
     },
-    /// A dense level whose coordinates are said to repeat or to come unordered.
+    /// A dense level whose flags allow repeated or unordered coordinates.
     #[error("{field}: expected true, as a dense level is unique and ordered, got false")]
     DenseLevel {
         /// The flag.
         field: FieldPath,
     },
-    /// A type for sparse indices or positions that is no unsigned integer.
+    /// A type of sparse indices or positions, different from the unsigned integers.
     #[error("{field}: expected an unsigned integer, u1 to u64, got {element_type}")]
     IndexType {
         /// The field.
@@ -141,22 +142,22 @@ pub enum ShapeError {
     /// A buffer that does not hold exactly one array.
     #[error("{field}: expected one array in a buffer, got {given}")]
     BufferContent {
-        /// The parts.
+        /// The field of the parts.
         field: FieldPath,
-        /// What it holds, in words.
+        /// The content, in words.
         given: String,
     },
-    /// A number that the enum does not have.
+    /// A number that its enum lacks.
     #[error("{field}: expected a number of {accepted}, got {given}")]
     UnknownEnum {
         /// The field.
         field: FieldPath,
         /// The number.
         given: i32,
-        /// The enum, and the numbers that it has.
+        /// The enum and its numbers.
         accepted: &'static str,
     },
-    /// A static extent of the minimum of int64, which stands for `?`.
+    /// A static extent of -2^63, which means `?`.
     #[error(
         "{field}: {given} stands for an unknown extent; expected is_dynamic_dimension[{dimension}] to be true then, got \
          false"
@@ -164,19 +165,19 @@ pub enum ShapeError {
     StaticUnbounded {
         /// The extent.
         field: FieldPath,
-        /// The number that was given.
+        /// The given number.
         given: i64,
         /// The dimension.
         dimension: usize,
     },
-    /// A path that names no part of a tuple.
+    /// A path to a part that the tuple lacks.
     #[error("#{}: {}", joined(path), parts(*element_type, *count))]
     NoSuchPart {
-        /// The path up to the part that is missing.
+        /// The path up to the missing part.
         path: Vec<usize>,
-        /// The kind of the shape that was to have it.
+        /// The kind of the shape that lacks it.
         element_type: ElementType,
-        /// How many parts it has.
+        /// The number of parts of that shape.
         count: usize,
     },
     /// A padding value that the element type lacks.
@@ -188,44 +189,44 @@ pub enum ShapeError {
         element_type: ElementType,
         /// The padding value.
         value: PaddingValue,
-        /// What the type accepts, in words.
+        /// The accepted values, in words.
         accepted: &'static str,
     },
     /// Bytes that are no serialized message.
     #[error("{field}: {reason}; expected a serialized {message}")]
     Decode {
-        /// The fields down to where decoding failed, `bytes` where that is the outermost message.
+        /// The path of the field that cannot be decoded; `bytes` for the outermost message.
         field: String,
-        /// What is wrong there.
+        /// The reason that the decoder gives.
         reason: String,
         /// The message's name.
         message: String,
     },
-    /// A message without a descriptor: none of `proto/`.
+    /// A message that `proto/` lacks, and so has no descriptor.
     #[error("{message}: expected xla.Shape or a message of package stridec")]
     UnknownMessage {
         /// The message's name.
         message: String,
     },
-    /// Text that is no message.
+    /// A text that is no message.
     #[error(
         "line {line}, column {column}: {reason}; expected the {format} of the message {message}"
     )]
     Text {
         /// `textproto` or `JSON`.
         format: &'static str,
-        /// From 1.
+        /// The line, from 1.
         line: usize,
-        /// From 1, in bytes.
+        /// The column, from 1, in bytes.
         column: usize,
-        /// What is wrong there.
+        /// The reason that the parser gives.
         reason: String,
         /// The message's name.
         message: String,
     },
 }
 
-/// The variants that are about one field.
+/// The variants about one field.
 macro_rules! about {
     ($field:ident) => {
         Self::NoElements { $field, .. }
@@ -250,13 +251,13 @@ macro_rules! about {
 }
 
 impl ShapeError {
-    /// What kind of failure it is.
+    /// Returns the kind of the failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         ErrorKind::Invalid
     }
 
-    /// The field that the error is about; `None` where it is about no single one.
+    /// Returns the field that the error is about, or `None` if it is about no single field.
     #[must_use]
     pub fn field(&self) -> Option<&FieldPath> {
         match self {
@@ -265,9 +266,9 @@ impl ShapeError {
         }
     }
 
-    /// The same error, its field seen from the message that holds this one at `outer`.
-    #[must_use]
-    pub fn below(mut self, outer: &FieldPath) -> Self {
+    /// Returns the error for the message that holds this one at `outer`: its path begins with
+    /// `outer`.
+    pub(crate) fn below(mut self, outer: &FieldPath) -> Self {
         if let about!(field) = &mut self {
             *field = std::mem::take(field).below(outer);
         }

@@ -1,14 +1,14 @@
-//! The path of a field of a proto, for errors.
+//! The path of a field in a proto, for errors.
 
 use std::fmt;
 
-/// Where in a shape a value stands, as its proto names it: `tuple_shapes[1].layout.minor_to_major[2]`.
+/// The path of a value in a shape, in the names of its proto:
+/// `tuple_shapes[1].layout.minor_to_major[2]`.
 ///
 /// ```
-/// use stridec::shape::FieldPath;
-/// let path = FieldPath::new("layout").field("tiles").index(0).field("dimensions").index(1);
-/// assert_eq!(path.to_string(), "layout.tiles[0].dimensions[1]");
-/// assert_eq!(path.within("tuple_shapes", 2).to_string(), "tuple_shapes[2].layout.tiles[0].dimensions[1]");
+/// let error = "(f32[2], f32[2]{0:T(0)})".parse::<stridec::shape::Shape>().unwrap_err();
+/// let field = error.invalid_shape().and_then(|error| error.field()).unwrap();
+/// assert_eq!(field.to_string(), "layout.tiles[0].dimensions[0]");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldPath(Vec<Segment>);
@@ -19,48 +19,38 @@ enum Segment {
     Index(usize),
 }
 
-/// More segments than this are printed with their middle left out.
+/// The largest number of segments that are printed. The middle of a longer path is left out.
 const MAX_PRINTED: usize = 24;
 
 impl FieldPath {
-    /// The field `name` of the outermost message.
-    #[must_use]
-    pub fn new(name: &'static str) -> Self {
+    /// Returns the path of the field `name` of the outermost message.
+    pub(crate) fn new(name: &'static str) -> Self {
         Self::default().field(name)
     }
 
-    /// The field `name` of the message at this path.
-    #[must_use]
-    pub fn field(mut self, name: &'static str) -> Self {
+    /// Returns the path of the field `name` of the message at this path.
+    pub(crate) fn field(mut self, name: &'static str) -> Self {
         self.0.push(Segment::Field(name));
         self
     }
 
-    /// Entry `index` of the list at this path.
-    #[must_use]
-    pub fn index(mut self, index: usize) -> Self {
+    /// Returns the path of entry `index` of the list at this path.
+    pub(crate) fn index(mut self, index: usize) -> Self {
         self.0.push(Segment::Index(index));
         self
     }
 
-    /// The same path, seen from the message that holds this one as entry `index` of its list `name`.
-    #[must_use]
-    pub fn within(mut self, name: &'static str, index: usize) -> Self {
-        self.0.splice(0..0, [Segment::Field(name), Segment::Index(index)]);
-        self
-    }
-
-    /// The path of the field that a text such as `layout.tiles` names.
+    /// Returns the path of the field that a text such as `layout.tiles` names.
     pub(crate) fn of(names: &'static str) -> Self {
         names.split('.').fold(Self::default(), Self::field)
     }
 
-    /// Whether this is the outermost message itself.
+    /// Returns true if this is the outermost message itself.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The same path with other names for its first field: those beside it, where `names` has it.
+    /// Renames the first field, if `names` has a new name for it.
     pub(crate) fn renamed(self, names: &[(&str, &'static str)]) -> Self {
         let Some(Segment::Field(first)) = self.0.first().copied() else { return self };
         match names.iter().find(|(from, _)| *from == first) {
@@ -69,13 +59,13 @@ impl FieldPath {
         }
     }
 
-    /// The same path, seen from the message that holds this one at `outer`.
+    /// Returns the path in the message that holds this one at `outer`.
     pub(crate) fn below(mut self, outer: &Self) -> Self {
         self.0.splice(0..0, outer.0.iter().copied());
         self
     }
 
-    /// The path without its last segment; `None` where nothing is left.
+    /// Returns the path without its last segment, or `None` if nothing is left.
     pub(crate) fn parent(mut self) -> Option<Self> {
         self.0.pop()?;
         (!self.0.is_empty()).then_some(self)
@@ -108,7 +98,9 @@ mod tests {
 
     #[test]
     fn a_deep_path_stays_short() {
-        let deep = (0..60).fold(FieldPath::new("layout"), |path, _| path.within("tuple_shapes", 7));
+        let deep = (0..60).fold(FieldPath::new("layout"), |path, _| {
+            path.below(&FieldPath::new("tuple_shapes").index(7))
+        });
         let text = deep.to_string();
         assert!(text.starts_with("tuple_shapes[7].tuple_shapes[7]"), "{text}");
         assert!(text.ends_with("[7].layout") && text.contains('…'), "{text}");

@@ -1,11 +1,12 @@
-//! Floats of every width: their bits, and the numbers that these stand for.
+//! Floats of every width: conversion between bits and numbers.
 
 use super::ElementType;
 
-/// How the bits of a float are read.
+/// The binary format of a float.
 ///
-/// The bits are a sign, `exponent_bits` and `mantissa_bits`, and a value's exponent is stored with the bias added, so
-/// that 1 is the bias with a mantissa of 0.
+/// From the most significant bit: a sign, `exponent_bits` bits and `mantissa_bits` bits. The
+/// exponent is stored with the bias added, so that 1 has the exponent field `bias` and the mantissa
+/// 0.
 pub(super) struct FloatFormat {
     exponent_bits: u32,
     mantissa_bits: u32,
@@ -13,13 +14,14 @@ pub(super) struct FloatFormat {
     greatest: Greatest,
 }
 
-/// What the greatest pattern of exponent and mantissa, sign aside, stands for.
+/// The meaning of the greatest pattern of exponent and mantissa, without the sign.
 enum Greatest {
-    /// A NaN, as every pattern whose exponent is all ones, but for the first: infinity. IEEE 754.
+    /// IEEE 754: a NaN. Every pattern whose exponent is all ones is one, except the first,
+    /// infinity.
     IeeeNan,
-    /// A NaN, the only one of its sign: `fn`.
+    /// `fn`: a NaN, the only one of its sign.
     Nan,
-    /// A finite value; NaN is where −0 would be (`fnuz`), or there is none.
+    /// A finite value. The pattern of −0 is the NaN (`fnuz`), or there is no NaN.
     Finite,
 }
 
@@ -51,7 +53,7 @@ impl FloatFormat {
         u128::from(self.bias) << self.mantissa_bits
     }
 
-    /// Infinity, or the greatest finite value.
+    /// Returns the bits of infinity, or of the greatest finite value if there is no infinity.
     pub(super) fn highest(&self) -> u128 {
         let all = ones(self.exponent_bits + self.mantissa_bits);
         match self.greatest {
@@ -61,19 +63,19 @@ impl FloatFormat {
         }
     }
 
-    /// −∞, or the least finite value.
+    /// Returns the bits of −∞, or of the least finite value if there is no infinity.
     pub(super) fn lowest(&self) -> u128 {
         self.highest() | 1 << (self.exponent_bits + self.mantissa_bits)
     }
 }
 
-/// As many ones in the low bits.
+/// Returns a number whose `bits` low bits are ones.
 pub(super) fn ones(bits: u32) -> u128 {
     (1 << bits) - 1
 }
 
 impl FloatFormat {
-    /// The greatest pattern of exponent and mantissa that stands for a number.
+    /// Returns the greatest pattern of exponent and mantissa that is a finite number.
     fn greatest_number(&self) -> u128 {
         match self.greatest {
             Greatest::IeeeNan => self.highest() - 1,
@@ -85,8 +87,9 @@ impl FloatFormat {
         1 << (self.exponent_bits + self.mantissa_bits)
     }
 
-    /// The pattern, sign aside, of the number nearest to a positive one; ties go to the even pattern. Where that is
-    /// past the greatest number, it is some greater pattern.
+    /// Returns the pattern, without the sign, of the value nearest to a positive number; ties go to
+    /// the even pattern. If the number is too large, the pattern is greater than
+    /// [`greatest_number`](Self::greatest_number).
     fn nearest(&self, number: f64) -> u128 {
         let bits = number.to_bits();
         let (exponent, fraction) = (int(bits >> 52), bits & ((1 << 52) - 1));
@@ -102,7 +105,7 @@ impl FloatFormat {
         let least = 1 - int(u64::from(self.bias));
         let mantissa_bits = int(u64::from(self.mantissa_bits));
         let binade = magnitude.max(least);
-        // What a step of the mantissa is worth there, in digits.
+        // A step of the mantissa in this binade is 2^shift digits.
         let shift = binade - mantissa_bits - scale;
         let steps = match u32::try_from(shift) {
             Err(_) => u128::from(digits) << shift.unsigned_abs(),
@@ -119,7 +122,7 @@ impl FloatFormat {
         (exponent << self.mantissa_bits) + steps
     }
 
-    /// The bits of a number of a type whose NaN is where -0 would be.
+    /// Returns the bits of a number in a type whose NaN has the pattern of −0.
     fn fnuz_bits(&self, number: f64, sign: u128) -> u128 {
         match self.nearest(number.abs()) {
             _ if !number.is_finite() => self.sign_bit(),
@@ -130,19 +133,19 @@ impl FloatFormat {
     }
 }
 
-/// A small number.
+/// Converts a number that is known to be small.
 fn int(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Whether the type's only NaN is where -0 would be.
+/// Returns true if the type's only NaN has the pattern of −0.
 fn is_fnuz(element_type: ElementType) -> bool {
     use ElementType as E;
     matches!(element_type, E::F8e4m3b11fnuz | E::F8e4m3fnuz | E::F8e5m2fnuz)
 }
 
 impl ElementType {
-    /// The number that the bits of a float stand for, exactly; `None` where the type is no float.
+    /// Returns the exact value of a float's bits, or `None` if the type is not a float.
     pub(crate) fn float_value(self, bits: u128) -> Option<f64> {
         if self == Self::F8e8m0fnu {
             let exponent = int(u64::try_from(bits).ok()?);
@@ -171,10 +174,11 @@ impl ElementType {
         Some(if negative { -magnitude } else { magnitude })
     }
 
-    /// The bits of the float nearest to a number, ties to even; `None` where the type is no float, or has no NaN and
-    /// the number is one.
+    /// Returns the bits of the float nearest to a number; ties go to even. Returns `None` if the
+    /// type is not a float, or if the number is NaN and the type has none.
     ///
-    /// What is past the greatest number is an infinity where the type has one, else NaN, else the greatest number.
+    /// A number above the greatest value becomes infinity; NaN if the type has no infinity; the
+    /// greatest value if it has neither.
     pub(crate) fn float_bits(self, number: f64) -> Option<u128> {
         if self == Self::F8e8m0fnu {
             return Some(exponent_bits(number));
@@ -205,7 +209,7 @@ impl ElementType {
         Some(sign | pattern)
     }
 
-    /// The bits of a NaN with a payload, its sign apart; `None` where the type has no such NaN.
+    /// Returns the bits of a NaN with a sign and a payload, or `None` if the type has no such NaN.
     pub(crate) fn nan_bits(self, negative: bool, payload: u64) -> Option<u128> {
         let format = FloatFormat::of(self)?;
         let fits = payload != 0 && u128::from(payload) <= ones(format.mantissa_bits);
@@ -214,7 +218,7 @@ impl ElementType {
             .then(|| sign | format.highest() | u128::from(payload))
     }
 
-    /// The sign and the payload of a NaN; `None` where it is the one that `nan` stands for, its sign aside.
+    /// Returns the payload of a NaN, or `None` if it is the NaN that is written `nan`.
     pub(crate) fn nan_payload(self, bits: u128) -> Option<u64> {
         let format = FloatFormat::of(self)?;
         let payload = bits & ones(format.mantissa_bits);
@@ -224,13 +228,14 @@ impl ElementType {
     }
 }
 
-/// 2 to a power from -1022 to 1023.
+/// Returns 2 to the power of `exponent`, which is from -1022 to 1023.
 fn power(exponent: i64) -> f64 {
     f64::from_bits((exponent + 1023).unsigned_abs() << 52)
 }
 
-/// The bits of the `f8e8m0fnu` nearest to a number, as XLA rounds it: the middle between two powers of two goes to the
-/// greater one, and what lies above the least power is a whole number of times the next.
+/// Returns the bits of the `f8e8m0fnu` nearest to a number, rounded as in XLA: the middle between
+/// two powers of two goes to the greater one, and any number between the least power and the next
+/// is rounded up.
 fn exponent_bits(number: f64) -> u128 {
     if number.is_nan() || number <= 0.0 {
         return 0xff;
@@ -241,7 +246,7 @@ fn exponent_bits(number: f64) -> u128 {
         return (number > power(-127)).into();
     }
     let exponent = exponent + i64::from(fraction >= 1 << 51);
-    // Past the greatest is NaN, whose exponent is all ones.
+    // Larger numbers become NaN, whose exponent is all ones.
     exponent.min(0xff).unsigned_abs().into()
 }
 
@@ -282,7 +287,7 @@ mod tests {
                     break;
                 }
                 let middle = f64::midpoint(low, high);
-                // Powers of two have no fraction: half of the way goes to the greater one.
+                // f8e8m0fnu has no mantissa, and its middles go to the greater power.
                 let even = if bits % 2 == 0 && !is_scale { bits } else { bits + 1 };
                 assert_eq!(kind.float_bits(middle), Some(even), "{kind} {middle}");
                 assert_eq!(kind.float_bits(middle.next_up()), Some(bits + 1), "{kind} {middle}");
@@ -292,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn wide_floats_are_the_language_s() {
+    fn wide_floats_agree_with_rust() {
         let samples = [0.0, -0.0, 1.5, 3.4e38, 3.5e38, 1e-45, 6e-46, 1e-40, f64::MAX, -7.25e-9];
         for number in samples {
             #[allow(clippy::cast_possible_truncation)] // rounds to nearest
@@ -306,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_past_the_greatest_number() {
+    fn numbers_beyond_the_greatest_and_the_least() {
         use ElementType as E;
         assert_eq!(E::F16.float_bits(65519.0), Some(0x7bff));
         assert_eq!(E::F16.float_bits(-65520.0), Some(0xfc00));
@@ -319,7 +324,7 @@ mod tests {
         for (number, bits) in [(f64::MAX, 0xff), (0.0, 0xff), (1e-300, 0), (-1.0, 0xff)] {
             assert_eq!(E::F8e8m0fnu.float_bits(number), Some(bits), "{number}");
         }
-        // 2^-127 is the least power; 2^-126 stands above it from the next number on.
+        // A number just above the least power, 2^-127, is rounded up to 2^-126.
         assert_eq!(E::F8e8m0fnu.float_bits(power(-127)), Some(0));
         assert_eq!(E::F8e8m0fnu.float_bits(power(-127).next_up()), Some(1));
         assert_eq!(E::F8e5m2.float_bits(f64::NEG_INFINITY), Some(0xfc));

@@ -1,4 +1,4 @@
-//! A layout: the order of the dimensions in memory, tiles, padding and packing.
+//! Layouts: the order of the dimensions in memory, tiles, padding and packing.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::{ElementType, Shape};
 
-/// How an array lies in memory: XLA's `Layout`, with TensorFlow 1.x's padding.
+/// The layout of an array in memory: XLA's `Layout`, with TensorFlow 1.x's padding.
 ///
 /// [`Shape::new`] checks a layout against the array's rank and extents.
 ///
@@ -20,33 +20,35 @@ use super::{ElementType, Shape};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Layout {
-    /// Dimension numbers, the most minor first: one per dimension, or none where `format` is
+    /// Dimension numbers, the most minor first: one per dimension, or none if `format` is
     /// [`Format::Sparse`].
     pub minor_to_major: SmallVec<[usize; 8]>,
-    /// Physical extents in elements, one per logical dimension; empty where nothing is padded (TensorFlow 1.x).
+    /// Physical extents in elements, one per logical dimension; empty without padding (TensorFlow
+    /// 1.x).
     pub padded_dimensions: SmallVec<[u64; 8]>,
-    /// What the padded cells hold; `None` where the proto gives no value.
+    /// The value of the padding cells; `None` if the proto gives none.
     pub padding_value: Option<PaddingValue>,
-    /// Tiles, the first applied first.
+    /// Tiles, in the order in which they are applied.
     pub tiles: Vec<Tile>,
-    /// Bits that an element takes in memory, `E(n)`; 0 for the type's own, in whole bytes.
+    /// The bits of an element in memory, `E(n)`; 0 for the type's own bits, in whole bytes.
     pub element_size_in_bits: u64,
-    /// The number of elements is rounded up to a multiple of this, `L(n)`; 1 for no rounding, at least 1.
+    /// The multiple that the number of elements is rounded up to, `L(n)`; at least 1, and 1 for no
+    /// rounding.
     pub tail_padding_alignment_in_elements: u64,
     /// Bytes of metadata before the data, `M(n)`.
     pub dynamic_shape_metadata_prefix_bytes: u64,
-    /// A memory space, `S(n)`; it changes no address.
+    /// The memory space, `S(n)`. It changes no address.
     pub memory_space: i64,
     /// Splits between memories, `SC(…)`.
     pub split_configs: Vec<SplitConfig>,
-    /// Whether the array is dense, as TensorFlow 1.7 to the XLA of 2022 wrote it.
+    /// Dense or sparse, as written from TensorFlow 1.7 to the XLA of 2022.
     pub format: Format,
-    /// The fields of sparse arrays, where any is set.
+    /// The fields of sparse arrays, if any is set.
     pub sparse: Option<Box<Sparse>>,
 }
 
 impl Layout {
-    /// The layout with these dimension numbers, the most minor first, and nothing else.
+    /// Makes a layout of dimension numbers alone, the most minor first.
     #[must_use]
     pub fn new(minor_to_major: impl IntoIterator<Item = usize>) -> Self {
         Self {
@@ -64,13 +66,13 @@ impl Layout {
         }
     }
 
-    /// The default layout: dimension numbers N-1 … 0, row-major.
+    /// Returns the default layout, row-major: dimension numbers N-1 … 0.
     #[must_use]
     pub fn default_for_rank(rank: usize) -> Self {
         Self::new((0..rank).rev())
     }
 
-    /// With physical extents, one per logical dimension, and the value of the cells that they add.
+    /// Sets the physical extents, one per logical dimension, and the value of the padding cells.
     #[must_use]
     pub fn padded(
         mut self,
@@ -82,21 +84,21 @@ impl Layout {
         self
     }
 
-    /// With one more tile, its extents major to minor; applied after those there already.
+    /// Adds a tile, its extents major to minor. It is applied after the tiles before it.
     #[must_use]
     pub fn tiled(mut self, extents: impl IntoIterator<Item = impl Into<TileDimension>>) -> Self {
         self.tiles.push(Tile::new(extents));
         self
     }
 
-    /// With elements of this many bits in memory; 0 for the type's own, in whole bytes.
+    /// Sets the bits of an element in memory; 0 for the type's own bits, in whole bytes.
     #[must_use]
     pub fn element_size(mut self, bits: u64) -> Self {
         self.element_size_in_bits = bits;
         self
     }
 
-    /// Whether the array is dense: no level is stored sparsely, and no other field of sparse arrays is set.
+    /// Returns true if no level is stored sparsely and no other field of sparse arrays is set.
     ///
     /// ```
     /// use stridec::shape::Layout;
@@ -110,16 +112,16 @@ impl Layout {
         self.format != Format::Sparse && self.sparse.as_ref().is_none_or(|fields| fields.is_dense())
     }
 
-    /// Whether the layout gives padded dimensions or a padding value, as TensorFlow 1.x had them.
+    /// Returns true if the layout has padded dimensions or a padding value, as in TensorFlow 1.x.
     #[must_use]
     pub(crate) fn has_padding(&self) -> bool {
         !self.padded_dimensions.is_empty() || self.padding_value.is_some()
     }
 }
 
-/// What the cells between an array's extents and its padded dimensions hold.
+/// The value of the cells between an array's extents and its padded dimensions.
 ///
-/// [`ElementType::padding_bits`] gives the bits.
+/// [`ElementType::padding_bits`] returns its bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // the names are XLA's
 pub enum PaddingValue {
@@ -136,7 +138,7 @@ impl PaddingValue {
     pub const ALL: [Self; 6] =
         [Self::Invalid, Self::Zero, Self::One, Self::Lowest, Self::Highest, Self::Unknown];
 
-    /// The word in `PAD(…)`.
+    /// Returns the word in `PAD(…)`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -149,7 +151,7 @@ impl PaddingValue {
         }
     }
 
-    /// The value that `PAD(…)` calls `name`.
+    /// Returns the value that `PAD(…)` calls `name`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|value| value.name() == name)
@@ -162,7 +164,7 @@ impl fmt::Display for PaddingValue {
     }
 }
 
-/// One tile: extents, the most major first.
+/// A tile: extents, the most major first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tile {
     /// Extents, the most major first.
@@ -170,19 +172,20 @@ pub struct Tile {
 }
 
 impl Tile {
-    /// The tile with these extents, the most major first.
+    /// Makes a tile of these extents, the most major first.
     #[must_use]
     pub fn new(extents: impl IntoIterator<Item = impl Into<TileDimension>>) -> Self {
         Self { dimensions: extents.into_iter().map(Into::into).collect() }
     }
 }
 
-/// One extent of a tile.
+/// An extent of a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TileDimension {
-    /// Splits the dimension into whole tiles of this many elements; at least 1.
+    /// The number of elements along this dimension of the tile; at least 1.
     Size(u64),
-    /// `*`: folds the dimension into the next more minor one; never the last of a tile.
+    /// `*`: folds the dimension into the next more minor one. It is never the last extent of a
+    /// tile.
     Combine,
 }
 
@@ -192,16 +195,16 @@ impl From<u64> for TileDimension {
     }
 }
 
-/// Where one physical dimension is split between memories.
+/// The split of one physical dimension between memories.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SplitConfig {
-    /// A physical dimension; 0 is the most major.
+    /// The physical dimension; 0 is the most major.
     pub dimension: u64,
-    /// The first index of each part but the first, ascending.
+    /// The first index of each part after the first, ascending.
     pub split_indices: Vec<u64>,
 }
 
-/// Whether an array is dense.
+/// The storage of an array: dense or sparse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // the names are XLA's
 pub enum Format {
@@ -210,7 +213,7 @@ pub enum Format {
     Sparse = 2,
 }
 
-/// How one dimension of a sparse array is stored.
+/// The storage of one dimension of a sparse array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // the names are XLA's
 pub enum DimLevelType {
@@ -225,7 +228,7 @@ impl DimLevelType {
     pub const ALL: [Self; 4] =
         [Self::Dense, Self::Compressed, Self::Singleton, Self::LooseCompressed];
 
-    /// The letter in `D(…)`.
+    /// Returns the letter in `D(…)`.
     #[must_use]
     pub fn letter(self) -> &'static str {
         match self {
@@ -237,17 +240,17 @@ impl DimLevelType {
     }
 }
 
-/// The fields of sparse arrays: read, printed and written back; lowering refuses them.
+/// The fields of sparse arrays. They are read, printed and written back; lowering refuses them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Sparse {
-    /// Room for elements (TensorFlow 1.x).
+    /// The largest number of elements that the array can hold (TensorFlow 1.x).
     pub max_sparse_elements: u64,
-    /// One per dimension, or none.
+    /// The storage of each dimension; empty if not given.
     pub dim_level_types: Vec<DimLevelType>,
-    /// One per dimension, or none.
+    /// True for each dimension whose coordinates are unique; empty if not given.
     pub dim_unique: Vec<bool>,
-    /// One per dimension, or none.
+    /// True for each dimension whose coordinates are ordered; empty if not given.
     pub dim_ordered: Vec<bool>,
     /// The type of indices, `#(u32)`.
     pub index_primitive_type: Option<ElementType>,
@@ -258,9 +261,9 @@ pub struct Sparse {
 }
 
 impl Sparse {
-    /// Whether every level is dense, and nothing else is said.
+    /// Returns true if every level is dense and no other field is set.
     fn is_dense(&self) -> bool {
-        // A dense level is unique and ordered, which `validate` demands: the flags say nothing more.
+        // `validate` requires that dense levels are unique and ordered, so the flags need no check.
         self.dim_level_types.iter().all(|&level| level == DimLevelType::Dense)
             && self.max_sparse_elements == 0
             && self.index_primitive_type.is_none()

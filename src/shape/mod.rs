@@ -1,6 +1,7 @@
-//! What a tensor is: [`ElementType`], [`Shape`] and [`Layout`], XLA's notation for them, and the protos.
+//! Tensors as XLA describes them: [`ElementType`], [`Shape`] and [`Layout`], their notation and
+//! their protos.
 //!
-//! A [`Shape`] is valid by construction, whether it is made from values, parsed from text or decoded from bytes:
+//! A [`Shape`] is valid by construction: values, text and bytes are checked by the same rules.
 //!
 //! ```
 //! use stridec::shape::Shape;
@@ -42,16 +43,17 @@ pub use text::{Notation, ParseError, parse_leaf_path};
 pub use text_protos::{from_json, from_textproto, to_json, to_json_with_zeros, to_textproto};
 pub use wire::{MAX_INPUT_BYTES, decode, decode_with_limit};
 
-/// The greatest rank that stridec accepts.
+/// The largest rank of an array.
 pub const MAX_RANK: usize = 64;
 
-/// How many shapes may lie inside one another: tuples, buffers, and (counted twice) physical shapes.
+/// The deepest nesting of shapes: tuples, buffers, and physical shapes, which count twice.
 ///
-/// A serialized shape of this depth stays below the recursion limit that protobuf's decoders have, 100 messages.
+/// A serialized shape of this depth stays below the recursion limit of protobuf's decoders, 100
+/// messages.
 pub const MAX_DEPTH: usize = 64;
 
-/// How many shapes a tuple may hold, itself and its parts' parts included.
+/// The largest number of shapes in a tuple, itself and the parts of its parts included.
 pub const MAX_SHAPES: usize = 65_536;
 
-/// How many tiles a layout may have.
+/// The largest number of tiles in a layout.
 pub const MAX_TILES: usize = 64;

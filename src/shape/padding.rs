@@ -1,4 +1,4 @@
-//! The bits of XLA's padding values, for each element type.
+//! The bits of XLA's padding values in each element type.
 
 use super::{
     ElementType, FieldPath, PaddingValue, ShapeError,
@@ -6,11 +6,12 @@ use super::{
 };
 
 impl ElementType {
-    /// The bits of one element that holds `value`, as a number: bit 0 is the lowest bit of the first byte.
+    /// Returns the bits of one element that holds `value`. Bit 0 is the lowest bit of the first
+    /// byte.
     ///
-    /// `Lowest` and `Highest` are −∞ and +∞ where the type has them, else its least and greatest value. `Unknown`
-    /// stands for anything: 0, so that output is reproducible. Complex numbers are a real part in the low half and an
-    /// imaginary one in the high half.
+    /// `Lowest` and `Highest` are −∞ and +∞ if the type has them, and its least and greatest values
+    /// otherwise. `Unknown` is 0, so that output is reproducible. Complex numbers have the real
+    /// part in the low half and the imaginary part in the high half.
     ///
     /// ```
     /// use stridec::shape::{ElementType, PaddingValue};
@@ -21,8 +22,8 @@ impl ElementType {
     ///
     /// # Errors
     ///
-    /// Where the type lacks the value: a zero in `f8e8m0fnu`, a one in `s1`, a least or greatest complex number; where
-    /// `value` is `Invalid`; where the type has no elements.
+    /// Returns an error if the type has no elements, if `value` is `Invalid`, or if the type lacks
+    /// the value: a zero in `f8e8m0fnu`, a one in `s1`, a least or greatest complex number.
     pub fn padding_bits(self, value: PaddingValue) -> Result<u128, ShapeError> {
         use PaddingValue::{Highest, Invalid, Lowest, One, Unknown, Zero};
         let lacks = |accepted| {
@@ -67,7 +68,8 @@ mod tests {
     use super::*;
     use PaddingValue::{Highest, Invalid, Lowest, One, Unknown, Zero};
 
-    /// Each type's zero, one, lowest and highest, as the type's own publication gives the bits.
+    /// The bits of each type's zero, one, lowest and highest value, from the publication of the
+    /// type.
     const TABLE: [(&str, [Option<u128>; 4]); 28] = {
         const fn all(zero: u128, one: u128, lowest: u128, highest: u128) -> [Option<u128>; 4] {
             [Some(zero), Some(one), Some(lowest), Some(highest)]
@@ -114,8 +116,9 @@ mod tests {
         }
     }
 
-    /// What a pattern of a small float stands for, by the name's own grammar: `f8e4m3b11fnuz` has 4 exponent bits, 3
-    /// of mantissa and a bias of 11; `fn` is finite with NaN, `uz` has its NaN at −0; `u` has no sign.
+    /// Returns the value of a small float's pattern, read from the grammar of the type's name:
+    /// `f8e4m3b11fnuz` has 4 exponent bits, 3 mantissa bits and a bias of 11; `fn` is finite with
+    /// NaN; `uz` uses −0 as NaN; `u` has no sign.
     fn decode(name: &str, pattern: u32) -> f64 {
         if name == "f8e8m0fnu" {
             return if pattern == 0xff { f64::NAN } else { (f64::from(pattern) - 127.0).exp2() };
@@ -178,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn wide_floats_agree_with_the_language() {
+    fn wide_floats_agree_with_rust() {
         let f64s = [Zero, One, Lowest, Highest].map(|v| ElementType::F64.padding_bits(v).unwrap());
         let expected = [0.0, 1.0, f64::NEG_INFINITY, f64::INFINITY].map(|v| v.to_bits().into());
         assert_eq!(f64s, expected);

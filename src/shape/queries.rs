@@ -4,7 +4,8 @@
 
 use super::{Dimension, ElementType, Layout, Shape};
 
-/// Returns the number of elements, a bounded dimension counted at its bound: `ElementsIn`. Shapes without elements have 0.
+/// Returns the number of elements, a bounded dimension counted at its bound: `ElementsIn`. Shapes
+/// without elements have 0.
 ///
 /// Returns `None` if an extent is not known or the product exceeds 2^64-1.
 #[must_use]
@@ -40,8 +41,8 @@ pub fn packed_bits(element_type: ElementType) -> Option<u32> {
     }
 }
 
-/// Returns true if two shapes have the same types and extents: `Compatible`. Layouts are ignored, and a bound equals an
-/// exact extent.
+/// Returns true if two shapes have the same types and extents: `Compatible`. Layouts are ignored,
+/// and a bound equals an exact extent.
 #[must_use]
 pub fn compatible(a: &Shape, b: &Shape) -> bool {
     a.element_type() == b.element_type()
@@ -50,7 +51,8 @@ pub fn compatible(a: &Shape, b: &Shape) -> bool {
         && a.tuple_shapes().iter().zip(b.tuple_shapes()).all(|(a, b)| compatible(a, b))
 }
 
-/// Returns true if two arrays have the same extents: `SameDimensions`. A bound equals an exact extent.
+/// Returns true if two arrays have the same extents: `SameDimensions`. A bound equals an exact
+/// extent.
 #[must_use]
 pub fn same_dimensions(a: &Shape, b: &Shape) -> bool {
     a.dimensions().iter().map(|n| n.bound()).eq(b.dimensions().iter().map(|n| n.bound()))

@@ -1,4 +1,4 @@
-//! A tensor's type, extents and layout, as XLA describes it.
+//! Shapes: the type, extents and layout of a tensor, as XLA describes them.
 
 use std::borrow::Cow;
 
@@ -6,10 +6,11 @@ use smallvec::SmallVec;
 
 use super::{ElementType, FieldPath, Layout, MAX_DEPTH, MAX_SHAPES, ShapeError, validate};
 
-/// XLA's `Shape`: an array's element type, extents and layout; or a tuple, token, opaque value or buffer.
+/// XLA's `Shape`: an array's element type, extents and layout; or a tuple, token, opaque value or
+/// buffer.
 ///
-/// A `Shape` is valid by construction: its layout fits its rank and its extents, and it is nested at most
-/// [`MAX_DEPTH`] deep. It prints and parses in XLA's notation.
+/// A `Shape` is valid by construction: its layout fits its rank and its extents, and it is nested
+/// at most [`MAX_DEPTH`] deep. It prints and parses in XLA's notation.
 ///
 /// ```
 /// use stridec::shape::{ElementType, Layout, Shape};
@@ -30,25 +31,27 @@ pub struct Shape {
     dimensions: SmallVec<[Dimension; 8]>,
     layout: Option<Layout>,
     tuple_shapes: Vec<Shape>,
-    /// Shapes inside one another, this one included; a physical shape counts twice, as its layout is a message too.
+    /// The depth of nested shapes, this one included. A physical shape counts twice, because its
+    /// layout is a message too.
     depth: usize,
-    /// Shapes in all, this one included.
+    /// The total number of shapes, this one included.
     shapes: usize,
 }
 
-/// One logical extent, in elements.
+/// A logical extent, in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dimension {
-    /// Exactly this many.
+    /// A known number.
     Fixed(u64),
-    /// `<=n`: at most this many; memory is allocated for all of them.
+    /// `<=n`: a bound. Memory is allocated for `n` elements.
     AtMost(u64),
-    /// `?`: not known.
+    /// `?`: unknown.
     Unbounded,
 }
 
 impl Dimension {
-    /// Elements that memory is allocated for; `None` where the extent is not known.
+    /// Returns the number of elements that memory is allocated for, or `None` if the extent is
+    /// unknown.
     #[must_use]
     pub fn bound(self) -> Option<u64> {
         match self {
@@ -59,11 +62,11 @@ impl Dimension {
 }
 
 impl Shape {
-    /// An array of fixed extents: XLA's `MakeShape`.
+    /// Makes an array of fixed extents: XLA's `MakeShape`.
     ///
     /// # Errors
     ///
-    /// Where the type has no elements, or the layout does not fit the extents.
+    /// Returns an error if the type has no elements or the layout does not fit the extents.
     pub fn new(
         element_type: ElementType,
         dimensions: impl IntoIterator<Item = u64>,
@@ -72,11 +75,11 @@ impl Shape {
         Self::array(element_type, dimensions.into_iter().map(Dimension::Fixed), layout)
     }
 
-    /// An array whose extents may be bounds or unknown.
+    /// Makes an array whose extents may be bounds or unknown.
     ///
     /// # Errors
     ///
-    /// Where the type has no elements, or the layout does not fit the extents.
+    /// Returns an error if the type has no elements or the layout does not fit the extents.
     pub fn array(
         element_type: ElementType,
         dimensions: impl IntoIterator<Item = Dimension>,
@@ -99,21 +102,22 @@ impl Shape {
         shape.checked(&FieldPath::new("layout").field("physical_shape"))
     }
 
-    /// A tuple of these parts; none is accepted.
+    /// Makes a tuple of these parts. A tuple may be empty.
     ///
     /// # Errors
     ///
-    /// Where it would be nested deeper than [`MAX_DEPTH`], or hold more than [`MAX_SHAPES`].
+    /// Returns an error if the tuple is nested deeper than [`MAX_DEPTH`] or holds more than
+    /// [`MAX_SHAPES`] shapes.
     pub fn tuple(parts: impl IntoIterator<Item = Shape>) -> Result<Self, ShapeError> {
         Self::without_elements(ElementType::Tuple, parts.into_iter().collect())
             .checked(&FieldPath::new("tuple_shapes"))
     }
 
-    /// A buffer that holds an array, `b(f32[2])`.
+    /// Makes a buffer that holds an array, `b(f32[2])`.
     ///
     /// # Errors
     ///
-    /// Where `content` is no array.
+    /// Returns an error if `content` is not an array.
     pub fn buffer(content: Shape) -> Result<Self, ShapeError> {
         let field = FieldPath::new("tuple_shapes");
         if content.element_type.bits().is_none() {
@@ -123,13 +127,13 @@ impl Shape {
         Self::without_elements(ElementType::Buffer, vec![content]).checked(&field)
     }
 
-    /// A token, which orders side effects: `token[]`.
+    /// Returns a token, which orders side effects: `token[]`.
     #[must_use]
     pub fn token() -> Self {
         Self::without_elements(ElementType::Token, Vec::new())
     }
 
-    /// An opaque value: `opaque[]`.
+    /// Returns an opaque value: `opaque[]`.
     #[must_use]
     pub fn opaque() -> Self {
         Self::without_elements(ElementType::Opaque, Vec::new())
@@ -161,38 +165,39 @@ impl Shape {
         Ok(self)
     }
 
-    /// The type of the elements, or the kind of a shape that has none.
+    /// The type of the elements, or the kind of a shape without elements.
     #[must_use]
     pub fn element_type(&self) -> ElementType {
         self.element_type
     }
 
-    /// Logical extents, in elements.
+    /// The logical extents, in elements.
     #[must_use]
     pub fn dimensions(&self) -> &[Dimension] {
         &self.dimensions
     }
 
-    /// Number of logical dimensions.
+    /// The number of logical dimensions.
     #[must_use]
     pub fn rank(&self) -> usize {
         self.dimensions.len()
     }
 
-    /// The layout; `None` stands for the default, N-1 … 0.
+    /// The layout; `None` means the default, N-1 … 0.
     #[must_use]
     pub fn layout(&self) -> Option<&Layout> {
         self.layout.as_ref()
     }
 
-    /// The layout, or the default for the rank where there is none.
+    /// Returns the layout, or the default for the rank if there is none.
     #[must_use]
     pub fn layout_or_default(&self) -> Cow<'_, Layout> {
         self.layout()
             .map_or_else(|| Cow::Owned(Layout::default_for_rank(self.rank())), Cow::Borrowed)
     }
 
-    /// Whether an array's physical extents exceed the logical ones anywhere: TensorFlow 1.x's `IsPadded`.
+    /// Returns true if a physical extent of an array exceeds the logical one: TensorFlow 1.x's
+    /// `IsPadded`.
     #[must_use]
     pub fn is_padded(&self) -> bool {
         let padded = self.layout().map_or(&[][..], |layout| &layout.padded_dimensions);
@@ -202,13 +207,13 @@ impl Shape {
             .any(|(&n, extent)| extent.bound().is_some_and(|m| n > m))
     }
 
-    /// A tuple's parts, or the array in a buffer.
+    /// The parts of a tuple, or the array in a buffer.
     #[must_use]
     pub fn tuple_shapes(&self) -> &[Shape] {
         &self.tuple_shapes
     }
 
-    /// The same shape with a layout for every array, the default one where there was none: so XLA writes its protos.
+    /// Gives every array without a layout the default one. XLA writes its protos so.
     ///
     /// ```
     /// use stridec::shape::Shape;
@@ -225,18 +230,18 @@ impl Shape {
         Self { tuple_shapes: parts.map(Self::with_default_layouts).collect(), ..self }
     }
 
-    /// Shapes in all, this one included.
+    /// The total number of shapes, this one included.
     pub(crate) fn shapes(&self) -> usize {
         self.shapes
     }
 
-    /// Whether the shape has elements of its own: no tuple, token, opaque value or buffer.
+    /// Returns true if the shape has elements of its own: no tuple, token, opaque value or buffer.
     #[must_use]
     pub fn is_array(&self) -> bool {
         self.element_type.bits().is_some()
     }
 
-    /// The part that `path` leads to, one number per level of tuples: XLA's `ShapeIndex`.
+    /// Returns the part at `path`, one number per level of tuples: XLA's `ShapeIndex`.
     ///
     /// ```
     /// use stridec::shape::Shape;
@@ -246,7 +251,7 @@ impl Shape {
     ///
     /// # Errors
     ///
-    /// Where a number is not below the count of parts.
+    /// Returns an error if a number is not below the number of parts.
     pub fn leaf(&self, path: &[usize]) -> Result<&Shape, ShapeError> {
         path.iter().enumerate().try_fold(self, |shape, (level, &part)| {
             shape.tuple_shapes.get(part).ok_or_else(|| ShapeError::NoSuchPart {
@@ -274,7 +279,7 @@ mod tests {
             matches!(error, ShapeError::TooMany { given, limit: MAX_DEPTH, .. } if given == MAX_DEPTH + 1)
         );
         if cfg!(miri) {
-            return; // so many shapes take it minutes
+            return; // Miri needs minutes for this many shapes
         }
         assert!(Shape::tuple(vec![Shape::token(); MAX_SHAPES - 1]).is_ok());
         let error = Shape::tuple(vec![Shape::token(); MAX_SHAPES]).unwrap_err();

@@ -1,11 +1,12 @@
-//! An array with explicit strides.
+//! Arrays with explicit strides.
 
 use super::{Dimension, ElementType, FieldPath, Layout, Shape, ShapeError, validate};
 
-/// An array with explicit strides, which no XLA shape can say: sizes, strides and an offset, all in elements.
+/// An array with explicit strides, which XLA shapes cannot express: sizes, strides and an offset,
+/// all in elements.
 ///
-/// Element `(i, j, …)` lies `offset + i·strides[0] + j·strides[1] + …` elements into memory. A stride may be 0, which
-/// broadcasts, or negative; whether a destination may have it is decided when lowering.
+/// Element `(i, j, …)` has the offset `offset + i·strides[0] + j·strides[1] + …`. A stride may be
+/// 0, which broadcasts, or negative; lowering decides if a destination may have it.
 ///
 /// ```
 /// use stridec::shape::{ElementType, StridedShape};
@@ -24,13 +25,15 @@ pub struct StridedShape {
 }
 
 impl StridedShape {
-    /// An array of `sizes`, its neighbours `strides` elements apart, its first element after `offset` others.
+    /// Makes an array from its sizes, its strides and the offset of its first element.
     ///
-    /// `element_size_in_bits` is what an element takes in memory, 0 for the type's own in whole bytes.
+    /// `element_size_in_bits` is the size of an element in memory; 0 for the type's own bits, in
+    /// whole bytes.
     ///
     /// # Errors
     ///
-    /// Where the type has no elements, strides are not as many as sizes, or a number does not fit an int64.
+    /// Returns an error if the type has no elements, sizes and strides differ in number, or a
+    /// number does not fit an int64.
     pub fn new(
         element_type: ElementType,
         sizes: impl IntoIterator<Item = u64>,
@@ -68,41 +71,41 @@ impl StridedShape {
         self.element_type
     }
 
-    /// Logical extents, in elements.
+    /// The logical extents, in elements.
     #[must_use]
     pub fn sizes(&self) -> &[u64] {
         &self.sizes
     }
 
-    /// Distances between neighbours, in elements, one per dimension.
+    /// The distance between neighbours along each dimension, in elements.
     #[must_use]
     pub fn strides(&self) -> &[i64] {
         &self.strides
     }
 
-    /// Elements before the element at index 0.
+    /// The offset of the element at index 0, in elements.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Bits that an element takes in memory; 0 for the type's own, in whole bytes.
+    /// The bits of an element in memory; 0 for the type's own bits, in whole bytes.
     #[must_use]
     pub fn element_size_in_bits(&self) -> u64 {
         self.element_size_in_bits
     }
 
-    /// Number of logical dimensions.
+    /// The number of logical dimensions.
     #[must_use]
     pub fn rank(&self) -> usize {
         self.sizes.len()
     }
 
-    /// The same array as an XLA shape, where its memory is its elements and nothing else, in some order of the
-    /// dimensions.
+    /// Returns the array as an XLA shape, or `None` if its memory is not exactly its elements in
+    /// some order of the dimensions.
     ///
-    /// A stride over fewer than two elements means nothing: such a dimension is a major one, or in its place where the
-    /// others are in row-major order.
+    /// The stride of a dimension of fewer than two elements has no effect. If the other dimensions
+    /// are in row-major order, such a dimension keeps its place; otherwise it becomes a major one.
     ///
     /// ```
     /// use stridec::shape::{ElementType::F32, StridedShape};

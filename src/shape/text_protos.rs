@@ -1,4 +1,4 @@
-//! The protos as text: textproto, and protobuf's JSON.
+//! Protos as text: textproto, and protobuf's JSON.
 
 use std::{io, sync::LazyLock, thread};
 
@@ -14,16 +14,19 @@ use super::{
 };
 use crate::{proto::DESCRIPTORS, text::excerpt};
 
-/// Brackets inside one another that a text may have: the parsers descend by recursion.
+/// The deepest nesting of brackets in a text. It bounds the recursion of the parsers.
 ///
-/// prost-reflect's text parser has no limit of its own, and that of `serde_json` is too low for the deepest shape. The deepest
-/// message that prost decodes, of 100 levels, has at most two brackets per level: `[{`.
+/// prost-reflect's text parser has no limit of its own, and the limit of `serde_json` is too low
+/// for the deepest shape. The deepest message that prost decodes, of 100 levels, has at most two
+/// brackets per level: `[{`.
 const MAX_NESTING: usize = 200;
 
-/// Characters of a parser's reason that are kept: it may quote the input.
+/// The largest number of characters of a parser's reason in a message, because it may quote the
+/// input.
 const MAX_REASON: usize = 300;
 
-/// Bytes of stack for a parser: [`MAX_NESTING`] levels of it, compiled without optimisation, pass 2 MiB.
+/// The stack of a parser, in bytes. Without optimisation, [`MAX_NESTING`] levels need more than 2
+/// MiB.
 const STACK_BYTES: usize = 16 << 20;
 
 /// Reads a message of `proto/` from a textproto.
@@ -38,7 +41,7 @@ const STACK_BYTES: usize = 16 << 20;
 ///
 /// # Errors
 ///
-/// Where the text is more than 16 MiB, nested too deep, or no such message.
+/// Returns an error if the text is longer than 16 MiB, nested too deep or not such a message.
 pub fn from_textproto<M: Message + Name + Default>(text: &str) -> Result<M, ShapeError> {
     check_text::<M>("textproto", text, Some(b'#'))?;
     let failed =
@@ -54,21 +57,22 @@ pub fn from_textproto<M: Message + Name + Default>(text: &str) -> Result<M, Shap
     on_deep_stack(parse).unwrap_or_else(|error| Err(failed(0, error.to_string())))
 }
 
-/// Writes a message of `proto/` as a textproto, one field a line.
+/// Writes a message of `proto/` as a textproto, one field on each line.
 ///
 /// # Errors
 ///
-/// Where the message is none of `proto/`.
+/// Returns an error if `proto/` lacks the message.
 pub fn to_textproto<M: Message + Name>(message: &M) -> Result<String, ShapeError> {
     let text = dynamic(message)?.to_text_format_with_options(&FormatOptions::new().pretty(true));
     Ok(text + "\n")
 }
 
-/// Reads a message of `proto/` from protobuf's JSON; fields may have their proto or their JSON name.
+/// Reads a message of `proto/` from protobuf's JSON; fields may have their proto or their JSON
+/// name.
 ///
 /// # Errors
 ///
-/// Where the text is more than 16 MiB, nested too deep, or no such message.
+/// Returns an error if the text is longer than 16 MiB, nested too deep or not such a message.
 pub fn from_json<M: Message + Name + Default>(text: &str) -> Result<M, ShapeError> {
     check_text::<M>("JSON", text, None)?;
     let parse = || {
@@ -83,7 +87,7 @@ pub fn from_json<M: Message + Name + Default>(text: &str) -> Result<M, ShapeErro
         .unwrap_or_else(|error| Err(text_error::<M>("JSON", (1, 1), &error.to_string())))
 }
 
-/// Runs a parser that descends by recursion on a stack that is deep enough, whatever the caller's.
+/// Runs a recursive parser on a thread with a stack of [`STACK_BYTES`].
 fn on_deep_stack<T: Send>(parse: impl FnOnce() -> T + Send) -> io::Result<T> {
     thread::scope(|scope| {
         let parser = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, parse)?;
@@ -91,21 +95,22 @@ fn on_deep_stack<T: Send>(parse: impl FnOnce() -> T + Send) -> io::Result<T> {
     })
 }
 
-/// Writes a message of `proto/` as protobuf's JSON, one field a line.
+/// Writes a message of `proto/` as protobuf's JSON, one field on each line.
 ///
 /// # Errors
 ///
-/// Where the message is none of `proto/`.
+/// Returns an error if `proto/` lacks the message.
 pub fn to_json<M: Message + Name>(message: &M) -> Result<String, ShapeError> {
     let text = serde_json::to_string_pretty(&dynamic(message)?);
     text.map(|text| text + "\n").map_err(|error| json_error::<M>(&error))
 }
 
-/// The same with every field: those that [`to_json`] leaves out, because they are zero or empty, are written too.
+/// Writes the JSON of [`to_json`] with the fields that it leaves out because they are zero or
+/// empty.
 ///
 /// # Errors
 ///
-/// Where the message is none of `proto/`.
+/// Returns an error if `proto/` lacks the message.
 pub fn to_json_with_zeros<M: Message + Name>(message: &M) -> Result<String, ShapeError> {
     let options = SerializeOptions::new().skip_default_fields(false);
     let mut text = Vec::new();
@@ -134,7 +139,7 @@ fn dynamic<M: Message + Name>(message: &M) -> Result<DynamicMessage, ShapeError>
     Ok(dynamic)
 }
 
-/// The text is not too long, nor nested too deep for a parser.
+/// Refuses a text that is too long, or nested too deep for a parser.
 fn check_text<M: Name>(
     format: &'static str,
     text: &str,
@@ -165,43 +170,44 @@ fn json_error<M: Name>(error: &serde_json::Error) -> ShapeError {
     text_error::<M>("JSON", place, text.strip_suffix(&suffix).unwrap_or(&text))
 }
 
-/// Line and column of a byte, both from 1.
+/// Returns the line and column of a byte, both from 1.
 fn position(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
     (before.matches('\n').count() + 1, before.len() - line_start + 1)
 }
 
-/// The bracket that is nested too deep, if any; brackets in strings, and in comments from `comment` on, are none.
+/// Finds the first bracket that is nested too deep. Brackets in strings do not count, nor do
+/// comments, which begin with `comment`.
 fn too_deep(text: &str, comment: Option<u8>) -> Option<usize> {
-    enum Place {
+    enum ScanState {
         Between,
         Comment,
         String { quote: u8, escaped: bool },
     }
-    let (mut place, mut depth) = (Place::Between, 0_usize);
+    let (mut state, mut depth) = (ScanState::Between, 0_usize);
     for (offset, byte) in text.bytes().enumerate() {
-        place = match (place, byte) {
+        state = match (state, byte) {
             // A newline ends a comment; in a string the parsers refuse it.
-            (Place::Comment | Place::String { .. }, b'\n') => Place::Between,
-            (Place::String { quote, escaped: false }, _) if byte == quote => Place::Between,
-            (Place::String { quote, escaped }, _) => {
-                Place::String { quote, escaped: byte == b'\\' && !escaped }
+            (ScanState::Comment | ScanState::String { .. }, b'\n') => ScanState::Between,
+            (ScanState::String { quote, escaped: false }, _) if byte == quote => ScanState::Between,
+            (ScanState::String { quote, escaped }, _) => {
+                ScanState::String { quote, escaped: byte == b'\\' && !escaped }
             }
-            (Place::Between, byte) if Some(byte) == comment => Place::Comment,
-            (Place::Between, b'"' | b'\'') => Place::String { quote: byte, escaped: false },
-            (Place::Between, b'{' | b'[' | b'<') => {
+            (ScanState::Between, byte) if Some(byte) == comment => ScanState::Comment,
+            (ScanState::Between, b'"' | b'\'') => ScanState::String { quote: byte, escaped: false },
+            (ScanState::Between, b'{' | b'[' | b'<') => {
                 depth += 1;
                 if depth > MAX_NESTING {
                     return Some(offset);
                 }
-                Place::Between
+                ScanState::Between
             }
-            (Place::Between, b'}' | b']' | b'>') => {
+            (ScanState::Between, b'}' | b']' | b'>') => {
                 depth = depth.saturating_sub(1);
-                Place::Between
+                ScanState::Between
             }
-            (place, _) => place,
+            (state, _) => state,
         };
     }
     None
@@ -308,7 +314,7 @@ mod tests {
         for open in ["{\"tuple_shapes\": [", "[", "{\"layout\": {\"physical_shape\":"] {
             assert!(from_json::<xla::Shape>(&open.repeat(20_000)).is_err());
         }
-        // Deeper than a message may be, yet shallow enough to parse.
+        // Too deep for a message, and shallow enough for the parser.
         let text = "tuple_shapes { ".repeat(MAX_NESTING) + &"}".repeat(MAX_NESTING);
         let error = from_textproto::<xla::Shape>(&text).unwrap_err().to_string();
         assert!(error.contains("recursion limit reached") && error.len() < 300, "{error}");

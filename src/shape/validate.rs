@@ -1,8 +1,8 @@
-//! The rules that every [`Shape`](super::Shape) keeps; its constructors call them.
+//! The rules of every [`Shape`](super::Shape). Its constructors check them.
 //!
-//! They are XLA's `ValidateShape` and `ValidateLayoutForShape`, TensorFlow 1.x's rules for padding, and refusals of
-//! what aborts XLA (`L(0)`, `T(2,-2)`). Index types, levels and physical shapes are kept although today's XLA has no
-//! sparse arrays.
+//! They are XLA's `ValidateShape` and `ValidateLayoutForShape`, TensorFlow 1.x's rules for padding,
+//! and refusals of values that abort XLA (`L(0)`, `T(2,-2)`). Index types, levels and physical
+//! shapes are accepted although today's XLA has no sparse arrays.
 
 use super::{
     DimLevelType, Dimension, ElementType, FieldPath, Format, Layout, MAX_RANK, MAX_TILES,
@@ -11,7 +11,7 @@ use super::{
 
 type Result = std::result::Result<(), ShapeError>;
 
-/// Extents fit an int64, and so do the bytes of all the elements.
+/// Checks that the extents and the bytes of all elements fit an int64.
 pub(super) fn array(element_type: ElementType, dimensions: &[Dimension]) -> Result {
     let Some(bits) = element_type.storage_bits() else {
         return Err(ShapeError::NoElements { field: FieldPath::new("element_type"), element_type });
@@ -30,7 +30,7 @@ pub(super) fn array(element_type: ElementType, dimensions: &[Dimension]) -> Resu
     Ok(())
 }
 
-/// At most [`MAX_RANK`] extents, each an int64.
+/// Checks that there are at most [`MAX_RANK`] extents and each fits an int64.
 pub(super) fn extents(
     field: &FieldPath,
     extents: impl ExactSizeIterator<Item = Option<u64>>,
@@ -44,23 +44,24 @@ pub(super) fn extents(
     })
 }
 
-/// The layout fits the array's rank and extents.
+/// Checks that the layout fits the array's rank and extents.
 ///
-/// An empty `dimensions` stands for extents that are not known: then those are not looked at.
+/// If the extents are not known, `dimensions` is empty and they are not checked.
 pub(super) fn layout(layout: &Layout, rank: usize, dimensions: &[Dimension]) -> Result {
     minor_to_major(layout, rank)?;
     padded_dimensions(layout, rank, dimensions)?;
     tiles(&layout.tiles)?;
-    int64(|| at("element_size_in_bits"), layout.element_size_in_bits, 0, i64::MAX)?;
+    int64(|| layout_field("element_size_in_bits"), layout.element_size_in_bits, 0, i64::MAX)?;
     let alignment = layout.tail_padding_alignment_in_elements;
-    int64(|| at("tail_padding_alignment_in_elements"), alignment, 1, i64::MAX)?;
+    int64(|| layout_field("tail_padding_alignment_in_elements"), alignment, 1, i64::MAX)?;
     let prefix = layout.dynamic_shape_metadata_prefix_bytes;
-    int64(|| at("dynamic_shape_metadata_prefix_bytes"), prefix, 0, i64::MAX)?;
+    int64(|| layout_field("dynamic_shape_metadata_prefix_bytes"), prefix, 0, i64::MAX)?;
     split_configs(layout, rank, dimensions)?;
     layout.sparse.as_ref().map_or(Ok(()), |fields| sparse(fields, rank))
 }
 
-fn at(name: &'static str) -> FieldPath {
+/// Returns the path of a field of the layout.
+fn layout_field(name: &'static str) -> FieldPath {
     FieldPath::new("layout").field(name)
 }
 
@@ -76,7 +77,7 @@ pub(super) fn int64(
     }
 }
 
-/// Checks that `index` is in range and was not seen before.
+/// Checks that `index` is in range and not in `seen`, and adds it.
 fn dimension(field: impl FnOnce() -> FieldPath, index: u64, seen: &mut [bool]) -> Result {
     let Some(seen) = usize::try_from(index).ok().and_then(|index| seen.get_mut(index)) else {
         let greatest = i64::try_from(seen.len()).unwrap_or(i64::MAX) - 1;
@@ -88,13 +89,14 @@ fn dimension(field: impl FnOnce() -> FieldPath, index: u64, seen: &mut [bool]) -
     Ok(())
 }
 
-/// A permutation of the dimension numbers; a sparse array of TensorFlow 1.x has none.
+/// Checks that the list is a permutation of the dimension numbers. Sparse arrays of TensorFlow 1.x
+/// have an empty list.
 fn minor_to_major(layout: &Layout, rank: usize) -> Result {
     let order = &layout.minor_to_major;
     if order.is_empty() && layout.format == Format::Sparse {
         return Ok(());
     }
-    let field = || at("minor_to_major");
+    let field = || layout_field("minor_to_major");
     if order.len() != rank {
         let accepted = "one for each dimension";
         return Err(ShapeError::Count { field: field(), given: order.len(), rank, accepted });
@@ -105,9 +107,9 @@ fn minor_to_major(layout: &Layout, rank: usize) -> Result {
     })
 }
 
-/// Physical extents, each at least the logical one.
+/// Checks that each physical extent is at least the logical one.
 fn padded_dimensions(layout: &Layout, rank: usize, dimensions: &[Dimension]) -> Result {
-    let list = || at("padded_dimensions");
+    let list = || layout_field("padded_dimensions");
     let padded = &layout.padded_dimensions;
     one_each_or_none(list, padded.len(), rank)?;
     for (dimension, &given) in padded.iter().enumerate() {
@@ -133,14 +135,14 @@ fn one_each_or_none(field: impl FnOnce() -> FieldPath, given: usize, rank: usize
 }
 
 fn tiles(tiles: &[Tile]) -> Result {
-    let (field, given) = (at("tiles"), tiles.len());
+    let (field, given) = (layout_field("tiles"), tiles.len());
     if given > MAX_TILES {
         return Err(ShapeError::TooMany { field, what: "tiles", given, limit: MAX_TILES });
     }
     tiles.iter().enumerate().try_for_each(|(i, tile)| self::tile(&field.clone().index(i), tile))
 }
 
-/// At least one extent, each `*` or at least 1, the last no `*`.
+/// Checks that a tile has an extent, that each is `*` or at least 1, and that the last is not `*`.
 pub(super) fn tile(field: &FieldPath, tile: &Tile) -> Result {
     let (field, given) = (field.clone(), tile.dimensions.len());
     if given == 0 {
@@ -164,13 +166,14 @@ pub(super) fn tile(field: &FieldPath, tile: &Tile) -> Result {
     Ok(())
 }
 
-/// Each physical dimension once, its indices ascending and inside its extent.
+/// Checks that each physical dimension is named once, and that its indices ascend and are inside
+/// its extent.
 fn split_configs(layout: &Layout, rank: usize, dimensions: &[Dimension]) -> Result {
     let mut seen = [false; MAX_RANK];
     for (i, SplitConfig { dimension: number, split_indices }) in
         layout.split_configs.iter().enumerate()
     {
-        let config = || at("split_configs").index(i);
+        let config = || layout_field("split_configs").index(i);
         dimension(|| config().field("dimension"), *number, &mut seen[..rank])?;
         let logical =
             layout.minor_to_major.iter().rev().nth(usize::try_from(*number).unwrap_or(rank));
@@ -192,15 +195,15 @@ fn split_configs(layout: &Layout, rank: usize, dimensions: &[Dimension]) -> Resu
 }
 
 fn sparse(sparse: &Sparse, rank: usize) -> Result {
-    int64(|| at("max_sparse_elements"), sparse.max_sparse_elements, 0, i64::MAX)?;
-    one_each_or_none(|| at("dim_level_types"), sparse.dim_level_types.len(), rank)?;
+    int64(|| layout_field("max_sparse_elements"), sparse.max_sparse_elements, 0, i64::MAX)?;
+    one_each_or_none(|| layout_field("dim_level_types"), sparse.dim_level_types.len(), rank)?;
     for (name, flags) in [("dim_unique", &sparse.dim_unique), ("dim_ordered", &sparse.dim_ordered)]
     {
-        one_each_or_none(|| at(name), flags.len(), rank)?;
+        one_each_or_none(|| layout_field(name), flags.len(), rank)?;
         for (i, flag) in flags.iter().enumerate() {
             let level = sparse.dim_level_types.get(i).copied().unwrap_or(DimLevelType::Dense);
             if level == DimLevelType::Dense && !flag {
-                return Err(ShapeError::DenseLevel { field: at(name).index(i) });
+                return Err(ShapeError::DenseLevel { field: layout_field(name).index(i) });
             }
         }
     }
@@ -209,7 +212,7 @@ fn sparse(sparse: &Sparse, rank: usize) -> Result {
         ("pointer_primitive_type", sparse.pointer_primitive_type),
     ] {
         if let Some(element_type) = element_type.filter(|kind| !kind.is_unsigned_integer()) {
-            return Err(ShapeError::IndexType { field: at(name), element_type });
+            return Err(ShapeError::IndexType { field: layout_field(name), element_type });
         }
     }
     Ok(())
@@ -231,7 +234,8 @@ mod tests {
         shape.err().map(|error| error.to_string())
     }
 
-    /// What XLA's or TensorFlow's validator says of the layout, as far as it is put the same way here.
+    /// Compares a refusal with a part of its message, `expected`; `None` if XLA's or TensorFlow's
+    /// validator accepts it.
     fn check(refusal: Option<String>, expected: Option<&str>) {
         match (refusal, expected) {
             (None, None) => {}

@@ -1,17 +1,18 @@
-//! Serialized messages: decoding that survives hostile bytes, and the short error for those it refuses.
+//! Serialized messages: decoding of untrusted bytes, with short errors.
 
 use prost::{DecodeError, Message, Name};
 
 use super::{FieldPath, Shape, ShapeError};
 use crate::proto::xla;
 
-/// The longest input that is read, in bytes: 16 MiB.
+/// The longest input, in bytes: 16 MiB.
 ///
-/// Decoding a message can take up to 144 times as much memory and parsing a text up to 224 times, because the smallest
-/// fields expand that much. A service can set a lower limit with [`decode_with_limit`]; a text it can measure itself.
+/// The memory for decoding a message can be 144 times its size, and for parsing a text 224 times,
+/// because the smallest fields expand most. A service can set a lower limit for messages with
+/// [`decode_with_limit`].
 pub const MAX_INPUT_BYTES: usize = 16 << 20;
 
-/// More fields than this are printed with their middle left out.
+/// The largest number of fields that are printed. The middle of a longer path is left out.
 const MAX_PRINTED_FIELDS: usize = 8;
 
 impl Shape {
@@ -26,13 +27,14 @@ impl Shape {
     ///
     /// # Errors
     ///
-    /// Where `bytes` are more than [`MAX_INPUT_BYTES`] or no such message, or the shape is invalid.
+    /// Returns an error if `bytes` are more than [`MAX_INPUT_BYTES`] or not such a message, or if
+    /// the shape is invalid.
     pub fn decode(bytes: &[u8]) -> Result<Self, ShapeError> {
         Self::try_from(&decode::<xla::Shape>(bytes)?)
     }
 
-    /// Writes the serialized `xla.Shape`, byte for byte as today's XLA does; as TensorFlow 1.x did where the layout
-    /// has padding.
+    /// Writes the serialized `xla.Shape`, byte for byte as today's XLA does, or as TensorFlow 1.x
+    /// did if the layout has padding.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         xla::Shape::from(self).encode_to_vec()
@@ -43,7 +45,7 @@ impl Shape {
 ///
 /// # Errors
 ///
-/// Where `bytes` are more than [`MAX_INPUT_BYTES`], or no such message.
+/// Returns an error if `bytes` are more than [`MAX_INPUT_BYTES`] or not such a message.
 pub fn decode<M: Message + Name + Default>(bytes: &[u8]) -> Result<M, ShapeError> {
     decode_with_limit(bytes, MAX_INPUT_BYTES)
 }
@@ -52,7 +54,7 @@ pub fn decode<M: Message + Name + Default>(bytes: &[u8]) -> Result<M, ShapeError
 ///
 /// # Errors
 ///
-/// Where `bytes` are more than `limit`, or no such message.
+/// Returns an error if `bytes` are more than `limit` or not such a message.
 pub fn decode_with_limit<M: Message + Name + Default>(
     bytes: &[u8],
     limit: usize,
@@ -69,7 +71,7 @@ pub(super) fn check_size(given: usize, limit: usize) -> Result<(), ShapeError> {
     Ok(())
 }
 
-/// Takes prost's error apart: it lists the fields innermost first, up to a hundred of them.
+/// Converts prost's error, whose text lists the fields from the innermost, up to a hundred of them.
 pub(super) fn decode_error<M: Name>(error: &DecodeError) -> ShapeError {
     let text = error.to_string();
     let mut reason = text.split_once("message: ").map_or(text.as_str(), |(_, rest)| rest);
@@ -78,7 +80,7 @@ pub(super) fn decode_error<M: Name>(error: &DecodeError) -> ShapeError {
         && let Some((_, field)) = place.split_once('.')
         && !place.contains(' ')
     {
-        fields.push(field.trim_start_matches("r#")); // `type`, which Rust does not take as a name
+        fields.push(field.trim_start_matches("r#")); // `r#type`, because `type` is a keyword
         reason = rest;
     }
     fields.reverse();
@@ -97,7 +99,8 @@ mod tests {
     #[test]
     fn truncated_bytes_name_the_field() {
         let bytes = "f32[2,3]{0,1:T(2,2)}".parse::<Shape>().unwrap().encode();
-        // Between two fields the bytes are a message: the type alone, then the extents, then the layout.
+        // Bytes cut between two fields are a message: the type alone, with the extents, with the
+        // layout.
         let whole: Vec<usize> =
             (0..bytes.len()).filter(|&len| Shape::decode(&bytes[..len]).is_ok()).collect();
         assert_eq!(whole, [2, 6, 21]);
@@ -120,7 +123,7 @@ mod tests {
         assert!(error.contains("recursion limit reached") && error.len() < 300, "{error}");
     }
 
-    /// Eight names are shown; of more, four and four.
+    /// Eight names are shown, or the first and last four of a longer path.
     #[test]
     fn the_middle_of_a_long_path_is_left_out() {
         let mut bytes = vec![0x08];

@@ -6,7 +6,8 @@ use crate::shape::{
     queries::{bounds, elements_in},
 };
 
-/// Returns the bytes of the elements alone, whatever the layout: `ByteSizeOf`. The parts of a tuple are added up.
+/// Returns the bytes of the elements alone, whatever the layout: `ByteSizeOf`. The parts of a tuple
+/// are added up.
 ///
 /// XLA's function takes the size of a pointer too, and adds one for each part of a tuple.
 ///
@@ -46,9 +47,11 @@ fn sizes(shape: &Shape) -> Result<Vec<u64>, StrideError> {
     })
 }
 
-/// Returns the bytes of an array's allocation, with all padding and the metadata prefix: `ArraySize`.
+/// Returns the bytes of an array's allocation, with all padding and the metadata prefix:
+/// `ArraySize`.
 ///
-/// XLA's own result is smaller in two cases: it ignores `L(n)` without tiles, and the padding of a tile inside a tile.
+/// XLA's own result is smaller in two cases: it ignores `L(n)` without tiles, and the padding of a
+/// tile inside a tile.
 ///
 /// ```
 /// use stridec::xla::shape_util::array_size;

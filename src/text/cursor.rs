@@ -1,4 +1,5 @@
-//! A position in a text, and the rules that all grammars share: blanks, comments, signs, words and lists.
+//! A position in a text, and the rules that all grammars share: blanks, comments, signs, words and
+//! lists.
 
 use std::{marker::PhantomData, ops::Range};
 
@@ -11,9 +12,11 @@ pub(crate) trait TextError: Sized {
     fn quoted(rest: &str) -> String;
 }
 
-/// A text that is read from the front. Blanks and comments, `/*…*/` and `//…`, may come before each sign and word.
+/// A text that is read from the front. Blanks and comments, `/*…*/` and `//…`, may come before each
+/// sign and word.
 ///
-/// A comment without an end is an error: nothing skips it, no grammar accepts its `/*`, and [`unexpected`](Self::unexpected) names it.
+/// A comment without an end is an error: nothing skips it, no grammar accepts its `/*`, and
+/// [`unexpected`](Self::unexpected) names it.
 #[derive(Clone)]
 pub(crate) struct Cursor<'a, E> {
     text: &'a str,
@@ -35,7 +38,8 @@ impl<'a, E: TextError> Cursor<'a, E> {
         Ok(Self::new(text))
     }
 
-    /// Returns a cursor over a part of the text. Its positions count from the start of the whole text.
+    /// Returns a cursor over a part of the text. Its positions count from the start of the whole
+    /// text.
     pub(crate) fn part(&self, place: Range<usize>) -> Self {
         Self { text: &self.text[..place.end], position: place.start, error: PhantomData }
     }
@@ -55,7 +59,7 @@ impl<'a, E: TextError> Cursor<'a, E> {
         &self.text[place]
     }
 
-    /// The text that is not read yet, blanks included.
+    /// The unread text, blanks included.
     pub(crate) fn rest(&self) -> &'a str {
         &self.text[self.position..]
     }
@@ -114,13 +118,14 @@ impl<'a, E: TextError> Cursor<'a, E> {
         if self.eat(sign) { Ok(()) } else { Err(self.unexpected(&format!("`{sign}`"))) }
     }
 
-    /// Refuses text after what was read.
+    /// Refuses more text, blanks and comments excepted.
     pub(crate) fn end(&mut self) -> Result<(), E> {
         self.skip_blanks();
         if self.rest().is_empty() { Ok(()) } else { Err(self.unexpected("the end")) }
     }
 
-    /// Reads the characters that `is_part` accepts, after blanks. The word is empty if the next character is none of them.
+    /// Reads the characters that `is_part` accepts, after blanks. The word is empty if the next
+    /// character is none of them.
     pub(crate) fn word(&mut self, is_part: impl Fn(char) -> bool) -> (&'a str, Range<usize>) {
         self.skip_blanks();
         let rest = self.rest();

@@ -1,8 +1,8 @@
-//! Parts of an input in messages, which stay short whatever the input is.
+//! Excerpts of inputs, which keep messages short.
 
 use std::borrow::Cow;
 
-/// The start of `text`, at most `most` characters, and `…` where more follows.
+/// Returns the first characters of `text`, at most `most`, and `…` if there are more.
 pub(crate) fn excerpt(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         None => Cow::Borrowed(text),
@@ -15,7 +15,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_longer_is_cut_between_characters() {
+    fn longer_texts_are_cut_between_characters() {
         assert_eq!(excerpt("äöü", 3), "äöü");
         assert_eq!(excerpt("äöüß", 3), "äöü…");
         assert_eq!(excerpt("", 0), "");

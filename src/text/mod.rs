@@ -1,4 +1,5 @@
-//! Text in general: a [`Cursor`] that every parser of the crate reads with, and what messages and reports print.
+//! Text in general: a [`Cursor`] that every parser of the crate reads with, and what messages and
+//! reports print.
 
 mod cursor;
 mod excerpt;

@@ -1,7 +1,8 @@
-//! Numbers of bytes as XLA prints them.
+//! Numbers of bytes in the format of XLA's reports.
 
-/// A number of bytes as XLA's reports have it: `HumanReadableNumBytes`. Units are powers of 1024; kilobytes have one
-/// decimal and larger units two, and ties go to the even digit, as with `printf`.
+/// Formats a number of bytes as in XLA's reports: `HumanReadableNumBytes`. Units are powers of
+/// 1024. Kilobytes have one decimal and larger units two, and ties are rounded to even, as by
+/// `printf`.
 ///
 /// ```
 /// use stridec::xla::human_readable_num_bytes;

@@ -1,13 +1,14 @@
 //! Indices and linear offsets: XLA's `IndexUtil`, for padded and tiled arrays too.
 //!
-//! A multidimensional index has one value per logical dimension; a linear index counts elements of memory.
+//! A multidimensional index has one value per logical dimension; a linear index counts elements of
+//! memory.
 
 use crate::{
     shape::{Shape, dimension_number},
     stride::{StrideDescriptor, StrideError},
 };
 
-/// The offset of the element at `index`, in elements: `MultidimensionalIndexToLinearIndex`.
+/// Returns the offset of the element at `index`, in elements: `MultidimensionalIndexToLinearIndex`.
 ///
 /// ```
 /// use stridec::xla::index_util::multidimensional_index_to_linear_index as linear;
@@ -18,7 +19,7 @@ use crate::{
 ///
 /// # Errors
 ///
-/// Where the shape cannot be lowered, or the index is outside it.
+/// Returns an error if the shape cannot be lowered or the index is outside it.
 pub fn multidimensional_index_to_linear_index(
     shape: &Shape,
     index: &[u64],
@@ -26,11 +27,12 @@ pub fn multidimensional_index_to_linear_index(
     StrideDescriptor::try_from(shape)?.offset(index)
 }
 
-/// The index of the element at an offset: `LinearIndexToMultidimensionalIndex`; `None` for padding.
+/// Returns the index of the element at an offset, or `None` for padding:
+/// `LinearIndexToMultidimensionalIndex`.
 ///
 /// # Errors
 ///
-/// Where the shape cannot be lowered, or the offset is outside its memory.
+/// Returns an error if the shape cannot be lowered or the offset is outside its memory.
 pub fn linear_index_to_multidimensional_index(
     shape: &Shape,
     linear: u64,
@@ -38,9 +40,11 @@ pub fn linear_index_to_multidimensional_index(
     StrideDescriptor::try_from(shape)?.index(linear)
 }
 
-/// The stride of a dimension, in elements: `GetDimensionStride`; `None` where a tile splits the dimension.
+/// Returns the stride of a dimension, in elements, or `None` if a tile splits the dimension:
+/// `GetDimensionStride`.
 ///
-/// The stride of a dimension of one element has no effect; the layout's is returned. Negative numbers count from the end.
+/// A dimension of one element has the stride that the layout gives it, although it has no effect.
+/// Negative numbers count from the end.
 ///
 /// ```
 /// use stridec::xla::index_util::get_dimension_stride;
@@ -50,13 +54,14 @@ pub fn linear_index_to_multidimensional_index(
 ///
 /// # Errors
 ///
-/// Where the shape cannot be lowered, or has no such dimension.
+/// Returns an error if the shape cannot be lowered or has no such dimension.
 pub fn get_dimension_stride(shape: &Shape, dimension: i64) -> Result<Option<i64>, StrideError> {
     let dimension = dimension_number(dimension, shape.rank())?;
     Ok(StrideDescriptor::try_from(shape)?.strides().nth(dimension).flatten())
 }
 
-/// Moves an index to the next in row-major order, whatever the layout: `BumpIndices`; `false` after the last.
+/// Moves an index to the next one in row-major order, whatever the layout: `BumpIndices`. Returns
+/// false after the last.
 ///
 /// ```
 /// use stridec::xla::index_util::bump_indices;
@@ -75,16 +80,17 @@ pub fn bump_indices(sizes: &[u64], index: &mut [u64]) -> bool {
     true
 }
 
-/// Whether an index has one value per dimension, each below its extent: `IndexInBounds`.
+/// Returns true if an index has one value per dimension, each below its extent: `IndexInBounds`.
 #[must_use]
 pub fn index_in_bounds(sizes: &[u64], index: &[u64]) -> bool {
     index.len() == sizes.len() && index.iter().zip(sizes).all(|(at, size)| at < size)
 }
 
-/// Calls `visit` with each index from `base`, in steps of `increments`, that lies below `base + counts`:
-/// `ForEachIndex`, in row-major order.
+/// Calls `visit` with each index from `base` to below `base + counts`, in steps of `increments` and
+/// in row-major order: `ForEachIndex`.
 ///
-/// A dimension whose increment or count is 0 stays at its base, as in XLA. Lists of different lengths have no index.
+/// A dimension whose increment or count is 0 stays at its base, as in XLA. Lists of different
+/// lengths have no index.
 ///
 /// ```
 /// let mut visited = Vec::new();
@@ -114,7 +120,8 @@ pub fn for_each_index(
     }
 }
 
-/// Calls `visit` with every index of an array, in row-major order; none where an extent is 0.
+/// Calls `visit` with every index of an array, in row-major order. There is no index if an extent
+/// is 0.
 pub fn for_each_index_of(sizes: &[u64], visit: impl FnMut(&[u64])) {
     if !sizes.contains(&0) {
         for_each_index(&vec![0; sizes.len()], sizes, &vec![1; sizes.len()], visit);

@@ -1,8 +1,8 @@
-//! What a comparison of layouts may leave out.
+//! Comparison of layouts with some fields left out.
 
 use crate::shape::{Format, Layout, Sparse};
 
-/// What a comparison of layouts may leave out: the options of XLA's `Layout::Equal`.
+/// A field that a comparison of layouts can leave out: an option of XLA's `Layout::Equal`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LayoutField {
     /// `T(…)`.
@@ -17,18 +17,18 @@ pub enum LayoutField {
     MemorySpace,
     /// `SC(…)`.
     SplitConfigs,
-    /// `P(…)`, the level types, and the rest of the sparse fields.
+    /// `P(…)`, the level types and the other sparse fields.
     PhysicalShape,
     /// `M(n)`.
     Prefix,
     /// `PAD(…)`.
     Padding,
-    /// Whether the array is said to be dense.
+    /// The field `format`: dense or sparse.
     Format,
 }
 
 impl LayoutField {
-    /// Everything but the order of the dimensions: `MinorToMajorOnly`.
+    /// Every field except the order of the dimensions: `MinorToMajorOnly`.
     pub const ALL: [Self; 10] = [
         Self::Tiles,
         Self::TailPadding,
@@ -42,7 +42,7 @@ impl LayoutField {
         Self::Format,
     ];
 
-    /// Sets the field to what a plain layout has.
+    /// Sets the field to its value in a plain layout.
     fn clear(self, layout: &mut Layout) {
         match self {
             Self::Tiles => layout.tiles.clear(),
@@ -67,9 +67,8 @@ impl LayoutField {
     }
 }
 
-/// The layout with these fields as a plain layout has them.
-#[must_use]
-pub fn without_fields(layout: &Layout, fields: &[LayoutField]) -> Layout {
+/// Returns the layout with these fields set to their values in a plain layout.
+pub(crate) fn without_fields(layout: &Layout, fields: &[LayoutField]) -> Layout {
     let mut layout = layout.clone();
     for field in fields {
         field.clear(&mut layout);
@@ -77,7 +76,7 @@ pub fn without_fields(layout: &Layout, fields: &[LayoutField]) -> Layout {
     layout
 }
 
-/// Whether two layouts are equal but for the fields that are left out; strict where none is: `Layout::Equal`.
+/// Returns true if two layouts are equal, except in the fields that are left out: `Layout::Equal`.
 ///
 /// ```
 /// use stridec::xla::layout_util::{LayoutField, equal};

@@ -1,58 +1,61 @@
 //! Queries and changes of layouts: XLA's `LayoutUtil`.
 //!
-//! A shape without a layout has the default one. Dimension numbers may be negative: they count from the end.
+//! A shape without a layout has the default one. Dimension numbers may be negative: they count from
+//! the end.
 
 use super::{permutation_util, shape_util};
 use crate::shape::{Layout, Shape, ShapeError, dimension_number};
 
-pub use super::layout_field::{LayoutField, equal, without_fields};
+pub(super) use super::layout_field::without_fields;
+pub use super::layout_field::{LayoutField, equal};
 
-/// Dimension 0 is the most minor: {0, 1, …}.
+/// Returns the layout whose dimension 0 is the most minor: {0, 1, …}.
 #[must_use]
 pub fn make_ascending_layout(rank: usize) -> Layout {
     Layout::new(0..rank)
 }
 
-/// Dimension 0 is the most major, as in the default: {…, 1, 0}.
+/// Returns the default layout, whose dimension 0 is the most major: {…, 1, 0}.
 #[must_use]
 pub fn make_descending_layout(rank: usize) -> Layout {
     Layout::default_for_rank(rank)
 }
 
-/// Whether every array of the shape has a layout of its own: `HasLayout`.
+/// Returns true if every array of the shape has a layout of its own: `HasLayout`.
 #[must_use]
 pub fn has_layout(shape: &Shape) -> bool {
     shape.layout().is_some()
         || shape.element_type().bits().is_none() && shape.tuple_shapes().iter().all(has_layout)
 }
 
-/// The logical dimension at physical dimension `place`, where 0 is the most major: `Major`.
+/// Returns the logical dimension at physical dimension `place`; 0 is the most major: `Major`.
 ///
 /// # Errors
 ///
-/// Where `place` is out of range.
+/// Returns an error if `place` is out of range.
 pub fn major(layout: &Layout, place: i64) -> Result<usize, ShapeError> {
     let rank = layout.minor_to_major.len();
     Ok(layout.minor_to_major[rank - 1 - dimension_number(place, rank)?])
 }
 
-/// The logical dimension `place` dimensions from the most minor, where 0 is the most minor itself: `Minor`.
+/// Returns the logical dimension at `place` from the most minor; 0 is the most minor: `Minor`.
 ///
 /// # Errors
 ///
-/// Where `place` is out of range.
+/// Returns an error if `place` is out of range.
 pub fn minor(layout: &Layout, place: i64) -> Result<usize, ShapeError> {
     let rank = layout.minor_to_major.len();
     Ok(layout.minor_to_major[dimension_number(place, rank)?])
 }
 
-/// Dimension numbers, the most major first: the logical dimension of each physical one.
+/// Returns the dimension numbers, the most major first: the logical dimension of each physical one.
 #[must_use]
 pub fn major_to_minor(layout: &Layout) -> Vec<usize> {
     layout.minor_to_major.iter().rev().copied().collect()
 }
 
-/// The physical dimension of each logical one, 0 the most major: `MakeLogicalToPhysical`.
+/// Returns the physical dimension of each logical one; 0 is the most major:
+/// `MakeLogicalToPhysical`.
 ///
 /// ```
 /// use stridec::{shape::Layout, xla::layout_util::make_logical_to_physical};
@@ -63,19 +66,19 @@ pub fn make_logical_to_physical(layout: &Layout) -> Vec<usize> {
     permutation_util::inverse(&major_to_minor(layout))
 }
 
-/// Whether dimension 0 is the most minor, then 1, …: `IsMonotonicWithDim0Minor`.
+/// Returns true if dimension 0 is the most minor, 1 the next, …: `IsMonotonicWithDim0Minor`.
 #[must_use]
 pub fn is_monotonic_with_dim0_minor(layout: &Layout) -> bool {
     layout.minor_to_major.is_sorted()
 }
 
-/// Whether the last dimension is the most minor, as in the default layout: `IsMonotonicWithDim0Major`.
+/// Returns true if dimension 0 is the most major, 1 the next, …: `IsMonotonicWithDim0Major`.
 #[must_use]
 pub fn is_monotonic_with_dim0_major(layout: &Layout) -> bool {
     layout.minor_to_major.iter().rev().is_sorted()
 }
 
-/// The layout with a dimension moved to the most major place: `MoveDimToMajor`.
+/// Moves a dimension to the most major place: `MoveDimToMajor`.
 ///
 /// ```
 /// use stridec::{shape::Layout, xla::layout_util::move_dim_to_major};
@@ -85,7 +88,7 @@ pub fn is_monotonic_with_dim0_major(layout: &Layout) -> bool {
 ///
 /// # Errors
 ///
-/// Where there is no such dimension.
+/// Returns an error if there is no such dimension.
 pub fn move_dim_to_major(layout: &Layout, dimension: i64) -> Result<Layout, ShapeError> {
     let dimension = dimension_number(dimension, layout.minor_to_major.len())?;
     let mut moved = layout.clone();
@@ -94,11 +97,11 @@ pub fn move_dim_to_major(layout: &Layout, dimension: i64) -> Result<Layout, Shap
     Ok(moved)
 }
 
-/// The layout with a dimension moved to the most minor place: `MoveDimToMinor`.
+/// Moves a dimension to the most minor place: `MoveDimToMinor`.
 ///
 /// # Errors
 ///
-/// Where there is no such dimension.
+/// Returns an error if there is no such dimension.
 pub fn move_dim_to_minor(layout: &Layout, dimension: i64) -> Result<Layout, ShapeError> {
     let dimension = dimension_number(dimension, layout.minor_to_major.len())?;
     let mut moved = layout.clone();
@@ -107,17 +110,17 @@ pub fn move_dim_to_minor(layout: &Layout, dimension: i64) -> Result<Layout, Shap
     Ok(moved)
 }
 
-/// The layout without a dimension, and without its padding and splits: `DeleteDimension`.
+/// Deletes a dimension with its padding and splits: `DeleteDimension`.
 ///
 /// # Errors
 ///
-/// Where there is no such dimension.
+/// Returns an error if there is no such dimension.
 pub fn delete_dimension(layout: &Layout, dimension: i64) -> Result<Layout, ShapeError> {
     let dimension = dimension_number(dimension, layout.minor_to_major.len())?;
     Ok(without_dimension(layout, dimension))
 }
 
-/// As [`delete_dimension`]; the dimension exists.
+/// Deletes a dimension that exists; see [`delete_dimension`].
 pub(super) fn without_dimension(layout: &Layout, dimension: usize) -> Layout {
     let physical = physical_number(layout, dimension);
     let mut layout = layout.clone();
@@ -137,16 +140,18 @@ pub(super) fn without_dimension(layout: &Layout, dimension: usize) -> Layout {
     layout
 }
 
-/// The physical dimension of a logical one; a sparse array of TensorFlow 1.x has none.
+/// Returns the physical dimension of a logical one. Sparse arrays of TensorFlow 1.x have none.
 fn physical_number(layout: &Layout, dimension: usize) -> Option<u64> {
     make_logical_to_physical(layout).get(dimension).map(|&physical| physical as u64)
 }
 
-/// The destination with the layouts of the source: `CopyLayoutBetweenShapes`. Extents and types need not agree.
+/// Returns the destination with the layouts of the source: `CopyLayoutBetweenShapes`. Extents and
+/// types may differ.
 ///
 /// # Errors
 ///
-/// Where ranks or the structure of tuples differ, or padding or splits do not fit the destination's extents.
+/// Returns an error if the ranks or the structure of the tuples differ, or if padding or splits do
+/// not fit the extents of the destination.
 pub fn copy_layout_between_shapes(
     source: &Shape,
     destination: &Shape,
@@ -154,7 +159,8 @@ pub fn copy_layout_between_shapes(
     shape_util::with_layouts(destination, source)
 }
 
-/// The greatest number of elements between neighbouring splits of a dimension: `MaxSplitSize`.
+/// Returns the greatest number of elements between two splits of a dimension, or `None` if the
+/// extent is not known: `MaxSplitSize`.
 ///
 /// ```
 /// use stridec::xla::layout_util::max_split_size;
@@ -164,11 +170,9 @@ pub fn copy_layout_between_shapes(
 /// # Ok::<(), stridec::shape::ParseError>(())
 /// ```
 ///
-/// `None` where the extent is not known.
-///
 /// # Errors
 ///
-/// Where there is no such dimension.
+/// Returns an error if there is no such dimension.
 pub fn max_split_size(shape: &Shape, dimension: i64) -> Result<Option<u64>, ShapeError> {
     let dimension = dimension_number(dimension, shape.rank())?;
     let Some(extent) = shape.dimensions()[dimension].bound() else { return Ok(None) };
@@ -184,9 +188,9 @@ pub fn max_split_size(shape: &Shape, dimension: i64) -> Result<Option<u64>, Shap
     Ok(starts.zip(ends).map(|(start, end)| end - start).max())
 }
 
-/// The greatest number of elements of one part of a split array: `MaxElementsInPerSplit`.
+/// Returns the greatest number of elements in one part of a split array: `MaxElementsInPerSplit`.
 ///
-/// `None` where an extent is not known, or the product passes 2^64-1.
+/// Returns `None` if an extent is not known or the product exceeds 2^64-1.
 #[must_use]
 pub fn max_elements_in_per_split(shape: &Shape) -> Option<u64> {
     (0..).take(shape.rank()).try_fold(1_u64, |product, dimension| {

@@ -1,7 +1,7 @@
 //! XLA's utilities for layouts, shapes and indices, under XLA's own names.
 //!
-//! The modules are named after XLA's headers. Where XLA looks at the order of the dimensions alone, these functions
-//! lower the shapes, so that their answers hold for padded and tiled arrays too.
+//! The modules are named after XLA's headers. XLA often looks at the order of the dimensions alone;
+//! these functions lower the shapes, so that the answers are right for padded and tiled arrays too.
 //!
 //! ```
 //! use stridec::xla::{layout_util, shape_util};

@@ -1,17 +1,17 @@
-//! Permutations of dimension numbers, as XLA's `permutation_util.h` has them.
+//! Permutations of dimension numbers: XLA's `permutation_util.h`.
 //!
-//! A permutation `p` makes `out[i] = in[p[i]]`. TensorFlow 1.x's `Permute` went the other way, as
+//! A permutation `p` means `out[i] = in[p[i]]`. TensorFlow 1.x's `Permute` did the opposite, as
 //! [`permute_inverse`] does.
 
 use crate::shape::{ShapeError, dimension_number, permutation as checked};
 
-/// Whether each of 0 … n-1 occurs once: `IsPermutation`.
+/// Returns true if each of 0 … n-1 occurs once: `IsPermutation`.
 #[must_use]
 pub fn is_permutation(permutation: &[i64]) -> bool {
     permutation.iter().all(|&n| n >= 0) && checked(permutation, permutation.len()).is_ok()
 }
 
-/// `out[i] = input[permutation[i]]`: `Permute`.
+/// Returns `out[i] = input[permutation[i]]`: `Permute`.
 ///
 /// ```
 /// use stridec::xla::permutation_util::{permute, permute_inverse};
@@ -22,46 +22,46 @@ pub fn is_permutation(permutation: &[i64]) -> bool {
 ///
 /// # Errors
 ///
-/// Where `permutation` is none of the input's length.
+/// Returns an error if `permutation` is not a permutation of the input's length.
 pub fn permute<T: Clone>(input: &[T], permutation: &[i64]) -> Result<Vec<T>, ShapeError> {
     Ok(checked(permutation, input.len())?.into_iter().map(|i| input[i].clone()).collect())
 }
 
-/// `out[permutation[i]] = input[i]`: `PermuteInverse`.
+/// Returns `out[permutation[i]] = input[i]`: `PermuteInverse`.
 ///
 /// # Errors
 ///
-/// Where `permutation` is none of the input's length.
+/// Returns an error if `permutation` is not a permutation of the input's length.
 pub fn permute_inverse<T: Clone>(input: &[T], permutation: &[i64]) -> Result<Vec<T>, ShapeError> {
     let inverse = inverse(&checked(permutation, input.len())?);
     Ok(inverse.into_iter().map(|i| input[i].clone()).collect())
 }
 
-/// The permutation that undoes this one: `InversePermutation`.
+/// Returns the permutation that undoes this one: `InversePermutation`.
 ///
 /// # Errors
 ///
-/// Where it is none.
+/// Returns an error if it is not a permutation.
 pub fn inverse_permutation(permutation: &[i64]) -> Result<Vec<usize>, ShapeError> {
     Ok(inverse(&checked(permutation, permutation.len())?))
 }
 
-/// First `p1`, then `p2`: `out[i] = p1[p2[i]]`, `ComposePermutations`.
+/// Composes two permutations, `out[i] = p1[p2[i]]`: `ComposePermutations`.
 ///
 /// # Errors
 ///
-/// Where the two are not permutations of one length.
+/// Returns an error if the two are not permutations of the same length.
 pub fn compose_permutations(p1: &[i64], p2: &[i64]) -> Result<Vec<usize>, ShapeError> {
     permute(&checked(p1, p1.len())?, p2)
 }
 
-/// Whether it changes nothing: `IsIdentityPermutation`.
+/// Returns true if the permutation changes nothing: `IsIdentityPermutation`.
 #[must_use]
 pub fn is_identity_permutation(permutation: &[i64]) -> bool {
     permutation.iter().copied().eq((0..).take(permutation.len()))
 }
 
-/// The entry at place `from` moved to place `to`, those between moving up: `move_single`.
+/// Moves the entry at `from` to `to` and shifts the entries between them: `move_single`.
 ///
 /// ```
 /// use stridec::xla::permutation_util::move_single;
@@ -71,7 +71,7 @@ pub fn is_identity_permutation(permutation: &[i64]) -> bool {
 ///
 /// # Errors
 ///
-/// Where a place is outside; negative ones count from the end.
+/// Returns an error if a position is out of range. Negative positions count from the end.
 pub fn move_single<T: Clone>(entries: &[T], from: i64, to: i64) -> Result<Vec<T>, ShapeError> {
     let from = dimension_number(from, entries.len())?;
     let to = dimension_number(to, entries.len())?;
@@ -81,7 +81,7 @@ pub fn move_single<T: Clone>(entries: &[T], from: i64, to: i64) -> Result<Vec<T>
     Ok(moved)
 }
 
-/// The inverse of what has been checked.
+/// Returns the inverse of a permutation that is already checked.
 pub(super) fn inverse(permutation: &[usize]) -> Vec<usize> {
     let mut inverse = vec![0; permutation.len()];
     for (i, &to) in permutation.iter().enumerate() {

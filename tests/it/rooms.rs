@@ -15,7 +15,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("sharding", &["proto", "shape", "text"]),
     ("reshard", &["proto", "shape", "sharding", "stride", "window", "nest", "host"]),
     ("mpi", &["reshard", "shape", "sharding"]),
-    ("stride", &["shape", "text"]),
+    ("stride", &["shape"]),
     ("notation", &["shape", "stride", "text"]),
     ("window", &["shape"]),
     ("nest", &["shape", "stride", "window"]),

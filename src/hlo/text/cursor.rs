@@ -10,7 +10,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// Characters of a token that messages show.
+/// The largest number of characters of a token in a message.
 const MAX_PRINTED: usize = 40;
 
 pub(in crate::hlo) type Cursor<'a> = text::Cursor<'a, HloError>;
@@ -33,40 +33,40 @@ impl TextError for HloError {
 }
 
 impl<'a> text::Cursor<'a, HloError> {
-    /// A cursor over a part of the same text, whose errors have their places in the whole.
+    /// Returns a cursor over a part of the text. Its errors have places in the whole text.
     pub(in crate::hlo) fn over(&self, start: usize, part: &str) -> Self {
         self.part(start..start + part.len())
     }
 
-    /// Skips blanks; returns the place of the next token.
+    /// Skips blanks; returns the position of the next token.
     pub(in crate::hlo) fn start(&mut self) -> Result<usize> {
         self.skip_whole_blanks()?;
         Ok(self.position())
     }
 
-    /// Whether what follows is a module of MLIR, which JAX prints where nothing else is asked for.
+    /// Returns true if an MLIR module is next. JAX prints MLIR by default.
     pub(in crate::hlo) fn is_mlir(&self) -> bool {
         let starts =
             ["module @", "module {", "module attributes ", "#loc", "#map", "builtin.module"];
         starts.iter().any(|start| self.rest().starts_with(start))
     }
 
-    /// The line of a place, from 1.
+    /// Returns the line of a position, from 1.
     pub(in crate::hlo) fn line(&self, position: usize) -> usize {
         1 + self.text(0..position).matches('\n').count()
     }
 
-    /// The error of what stands at a place.
+    /// Returns an error at a position.
     pub(in crate::hlo) fn error(&self, position: usize, reason: impl Into<String>) -> HloError {
         HloError::in_text(self.text(0..position), position..position, reason.into())
     }
 
-    /// Skips bytes after the next token's start.
+    /// Skips `bytes` bytes.
     fn advance(&mut self, bytes: usize) {
         self.set_position(self.position() + bytes);
     }
 
-    /// Reads `word` if it comes next and no more letters follow it.
+    /// Reads `word` if it is next and no more letters follow it.
     pub(in crate::hlo) fn eat_word(&mut self, word: &str) -> bool {
         self.skip_blanks();
         let found = self.rest().strip_prefix(word).is_some_and(|rest| !rest.starts_with(is_word));
@@ -76,7 +76,7 @@ impl<'a> text::Cursor<'a, HloError> {
         found
     }
 
-    /// Reads letters, digits, `_`, `.` and `-`; not the `-` of an arrow.
+    /// Reads letters, digits, `_`, `.` and `-`, except the `-` of an arrow.
     pub(in crate::hlo) fn expect_word(&mut self, expected: &str) -> Result<&'a str> {
         self.skip_blanks();
         let rest = self.rest();
@@ -91,7 +91,8 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok(&rest[..length])
     }
 
-    /// What a number is written with, `nan(0x1)` and `1e+10` too; empty where none is.
+    /// Reads the text of a number, such as `-1`, `1e+10` or `nan(0x1)`. It is empty if there is no
+    /// number.
     pub(in crate::hlo) fn number_text(&mut self) -> &'a str {
         let rest = self.rest();
         let is_digit = |letter: char| is_word(letter) || letter == '+';
@@ -103,7 +104,7 @@ impl<'a> text::Cursor<'a, HloError> {
         &rest[..length]
     }
 
-    /// The name of an instruction or a computation, with or without `%`.
+    /// Reads the name of an instruction or a computation, with or without `%`.
     pub(in crate::hlo) fn name(&mut self) -> Result<&'a str> {
         self.skip_blanks();
         if self.rest().starts_with('%') {
@@ -121,20 +122,20 @@ impl<'a> text::Cursor<'a, HloError> {
         })
     }
 
-    /// A shape, with or without layouts.
+    /// Reads a shape, with or without layouts.
     pub(in crate::hlo) fn shape(&mut self) -> Result<Shape> {
         let (start, text) = self.shape_text()?;
         self.shape_at(start, text)
     }
 
-    /// What a text that stands at a place says.
+    /// Parses the text of a shape that begins at `start`.
     pub(in crate::hlo) fn shape_at(&self, start: usize, text: &str) -> Result<Shape> {
         text.parse().map_err(|error: crate::shape::ParseError| {
             self.error(start + error.offset().min(text.len()), error.reason())
         })
     }
 
-    /// The text of a shape, and where it begins.
+    /// Reads the text of a shape; returns it with its position.
     pub(in crate::hlo) fn shape_text(&mut self) -> Result<(usize, &'a str)> {
         let start = self.start()?;
         if self.rest().starts_with('(') {
@@ -156,15 +157,15 @@ impl<'a> text::Cursor<'a, HloError> {
         Ok((start, self.text(start..self.position())))
     }
 
-    /// Whether a brace begins a layout and not a block.
+    /// Returns true if a layout is next, and not a block in braces.
     fn layout_follows(&self) -> bool {
         let Some(inside) = self.rest().strip_prefix('{') else { return false };
         let inside = inside.trim_ascii_start();
         inside.starts_with(|letter: char| letter.is_ascii_digit() || ":}".contains(letter))
     }
 
-    /// Reads a bracket and all up to the one that closes it; returns both and what is between them. Strings may hold
-    /// brackets.
+    /// Reads a bracket and everything up to the bracket that closes it, both included. Brackets in
+    /// strings do not count.
     pub(in crate::hlo) fn balanced(&mut self) -> Result<&'a str> {
         let (start, bytes) = (self.start()?, self.rest().as_bytes());
         let (mut depth, mut at) = (0_usize, 0);
@@ -196,7 +197,7 @@ impl<'a> text::Cursor<'a, HloError> {
         Err(self.error(start, "the bracket is not closed"))
     }
 
-    /// Skips a string, whose opening quote is next.
+    /// Skips a string. Its opening quote is next.
     fn skip_string(&mut self) -> Result<()> {
         let (start, bytes) = (self.position(), self.rest().as_bytes());
         let mut at = 1;
@@ -214,7 +215,8 @@ impl<'a> text::Cursor<'a, HloError> {
         Err(self.error(start, "the string does not end"))
     }
 
-    /// Reads an attribute's value: all up to a comma, a blank or a closing bracket that is its own.
+    /// Reads an attribute's value, up to a comma, a blank or an unmatched closing bracket; returns
+    /// it with its position.
     pub(in crate::hlo) fn value(&mut self) -> Result<(usize, &'a str)> {
         let start = self.start()?;
         loop {
@@ -230,7 +232,7 @@ impl<'a> text::Cursor<'a, HloError> {
         }
     }
 
-    /// Reads all before the next empty line.
+    /// Reads everything before the next empty line.
     pub(in crate::hlo) fn paragraph(&mut self) -> &'a str {
         let rest = self.rest();
         let end = rest.find("\n\n").or_else(|| rest.find("\n\r\n")).unwrap_or(rest.len());
@@ -239,7 +241,7 @@ impl<'a> text::Cursor<'a, HloError> {
     }
 }
 
-/// Whether names and words have a letter.
+/// Returns true for the characters of names and words.
 pub(in crate::hlo) fn is_word(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || "_.-".contains(letter)
 }

@@ -43,7 +43,7 @@ fn shape(proto: &xla::Shape, depth: usize) -> Result<Shape> {
         let dimensions = dimensions(proto)?;
         let field = FieldPath::new("layout");
         let layout = match proto.layout.as_deref() {
-            // An empty message says what no message says, but for a scalar: its layout is empty.
+            // An empty message means no layout, except for a scalar, whose layout is empty.
             Some(layout) if *layout != xla::Layout::default() || dimensions.is_empty() => {
                 Some(self::layout(layout, depth).map_err(|error| error.below(&field))?)
             }
@@ -125,7 +125,7 @@ fn naturals(name: &'static str, given: &[i64]) -> Result<Vec<u64>> {
     given.iter().enumerate().map(|(i, &n)| natural(|| field(i), n, 0)).collect()
 }
 
-/// The value of an enum that counts up from 0.
+/// Returns the value of an enum whose numbers count up from 0.
 fn enumerator<T: Copy>(
     field: impl FnOnce() -> FieldPath,
     given: i32,
@@ -156,7 +156,7 @@ fn layout(proto: &xla::Layout, depth: usize) -> Result<Layout> {
         padding_value: proto.padding_value.map(padding_value).transpose()?,
         tiles: proto.tiles.iter().enumerate().map(tile).collect::<Result<_>>()?,
         element_size_in_bits: size("element_size_in_bits", proto.element_size_in_bits)?,
-        // 0 is what writers before 2024 left out: no rounding.
+        // Writers before 2024 left the field out, so that 0 means no rounding.
         tail_padding_alignment_in_elements: alignment.max(1),
         dynamic_shape_metadata_prefix_bytes: size(
             "dynamic_shape_metadata_prefix_bytes",

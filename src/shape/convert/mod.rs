@@ -1,9 +1,10 @@
-//! Between [`Shape`](super::Shape) and its proto; every error names the field by its path.
+//! Conversions between [`Shape`](super::Shape) and its proto. Every error has the path of its
+//! field.
 
 mod from_proto;
 #[cfg(test)]
 mod tests;
 mod to_proto;
 
-/// `?` in a dimension and `*` in a tile.
+/// The number for `?` in a dimension and for `*` in a tile.
 const UNBOUNDED: i64 = i64::MIN;

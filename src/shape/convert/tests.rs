@@ -1,4 +1,4 @@
-//! The wire bytes of both eras, and what hostile protos are told.
+//! The wire bytes of both eras, and the errors of hostile protos.
 
 use crate::{
     proto::xla,
@@ -10,7 +10,7 @@ fn bytes(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(digit).collect()
 }
 
-/// Bytes as Google's protobuf writes them, and the shape that they say.
+/// Bytes as Google's protobuf writes them, with the shape.
 const MODERN: [(&str, &str); 9] = [
     ("100b1a0202032a070a02010080010132020000", "f32[2,3]{1,0}"),
     (
@@ -95,7 +95,7 @@ fn every_field_survives_the_proto() {
     assert_eq!(Shape::decode(&shape.encode()), Ok(shape));
 }
 
-/// Changes a valid proto, and gives what the conversion then says.
+/// Changes a valid proto and returns the error of its conversion.
 fn refusal(change: impl FnOnce(&mut xla::Shape, &mut xla::Layout)) -> String {
     let shape: Shape = "f32[2,3]{1,0:T(2,2)SC(0:1)P(s32[])}".parse().unwrap();
     let mut proto = xla::Shape::from(&shape);

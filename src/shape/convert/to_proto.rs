@@ -1,4 +1,5 @@
-//! Shapes to protos: as today's XLA writes them, or as TensorFlow 1.x did where the layout has padding.
+//! Conversion to protos: as today's XLA writes them, or as TensorFlow 1.x did if the layout has
+//! padding.
 
 use super::UNBOUNDED;
 use crate::{
@@ -6,8 +7,9 @@ use crate::{
     shape::{Dimension, ElementType, Layout, Shape, SplitConfig, Tile, TileDimension},
 };
 
-/// As today's XLA writes it, which names every dimension's dynamism and a tail alignment of 1; as TensorFlow 1.x
-/// wrote it, which knew neither field, where the layout has padding.
+/// Writes a shape as today's XLA does, with `is_dynamic_dimension` for each dimension and a tail
+/// alignment of 1. If the layout has padding, it leaves these two out, because TensorFlow 1.x had
+/// neither.
 impl From<&Shape> for xla::Shape {
     fn from(shape: &Shape) -> Self {
         let dynamic = |dimension: &Dimension| !matches!(dimension, Dimension::Fixed(_));
@@ -73,7 +75,8 @@ fn split_proto(config: &SplitConfig) -> xla::SplitConfig {
     xla::SplitConfig { dimension: int64(config.dimension), split_indices }
 }
 
-/// Every number of a valid shape fits; one of a layout that no shape holds is cut off at the greatest.
+/// Converts a number, at most 2^63-1 in a valid shape. A layout outside a shape may hold more,
+/// which is cut off.
 fn int64(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -1,4 +1,5 @@
-//! Reads shapes: arrays, tuples, buffers, tokens and opaque values, and arrays with explicit strides.
+//! Parses shapes: arrays, tuples, buffers, tokens and opaque values, and arrays with explicit
+//! strides.
 
 use smallvec::SmallVec;
 
@@ -6,12 +7,12 @@ use super::{
     Notation, ParseError,
     attributes::layout,
     lexer::Token,
-    parser::{Parser, Places, Result},
+    parser::{FieldPlaces, Result, ShapeParser},
 };
 use crate::shape::{Dimension, ElementType, FieldPath, Layout, MAX_DEPTH, Shape, StridedShape};
 
-/// A shape in XLA's own notation.
-pub(super) fn shape(parser: &mut Parser<'_>) -> Result<Shape> {
+/// Reads a shape in XLA's own notation.
+pub(super) fn shape(parser: &mut ShapeParser<'_>) -> Result<Shape> {
     let start = parser.place();
     match notation(parser, false)? {
         Notation::Shape(shape) => Ok(shape),
@@ -21,8 +22,8 @@ pub(super) fn shape(parser: &mut Parser<'_>) -> Result<Shape> {
     }
 }
 
-/// A shape, or an array with strides where `strided` permits it.
-pub(super) fn notation(parser: &mut Parser<'_>, strided: bool) -> Result<Notation> {
+/// Reads a shape, or an array with strides if `strided` permits it.
+pub(super) fn notation(parser: &mut ShapeParser<'_>, strided: bool) -> Result<Notation> {
     parser.begin_shape()?;
     if parser.depth >= MAX_DEPTH {
         let reason = format!("expected shapes nested at most {MAX_DEPTH} levels deep, got more");
@@ -38,7 +39,7 @@ pub(super) fn notation(parser: &mut Parser<'_>, strided: bool) -> Result<Notatio
     shape
 }
 
-fn tuple(parser: &mut Parser<'_>) -> Result<Shape> {
+fn tuple(parser: &mut ShapeParser<'_>) -> Result<Shape> {
     let start = parser.expect("(")?.start;
     let mut parts = Vec::new();
     parser.list(")", |parser, _| {
@@ -48,7 +49,7 @@ fn tuple(parser: &mut Parser<'_>) -> Result<Shape> {
     Shape::tuple(parts).map_err(|error| ParseError::invalid(parser.since(start), error))
 }
 
-fn buffer(parser: &mut Parser<'_>) -> Result<Shape> {
+fn buffer(parser: &mut ShapeParser<'_>) -> Result<Shape> {
     parser.advance()?;
     parser.expect("(")?;
     let start = parser.place().start;
@@ -58,10 +59,10 @@ fn buffer(parser: &mut Parser<'_>) -> Result<Shape> {
     Shape::buffer(content).map_err(|error| ParseError::invalid(place, error))
 }
 
-fn array(parser: &mut Parser<'_>, may_be_strided: bool) -> Result<Notation> {
+fn array(parser: &mut ShapeParser<'_>, may_be_strided: bool) -> Result<Notation> {
     let start = parser.place().start;
     let element_type = element_type(parser)?;
-    let mut places = Places::default();
+    let mut places = FieldPlaces::default();
     let dimensions = dimensions(parser, &mut places)?;
     if element_type.bits().is_none() {
         let whole = parser.since(start);
@@ -91,8 +92,8 @@ fn array(parser: &mut Parser<'_>, may_be_strided: bool) -> Result<Notation> {
     shape.map(Notation::Shape).map_err(|error| places.locate(error, parser.since(start)))
 }
 
-/// The name of an element type, `token` or `opaque`.
-pub(super) fn element_type(parser: &mut Parser<'_>) -> Result<ElementType> {
+/// Reads the name of an element type, `token` or `opaque`.
+pub(super) fn element_type(parser: &mut ShapeParser<'_>) -> Result<ElementType> {
     let known = match parser.token() {
         Token::Word(name) => ElementType::from_name(name),
         _ => None,
@@ -111,7 +112,8 @@ pub(super) fn element_type(parser: &mut Parser<'_>) -> Result<ElementType> {
     Ok(known)
 }
 
-/// The element type that numpy, `PyTorch`, MLIR or C calls `name`: `float32`, `i32` and `F32` are f32, s32 and f32.
+/// Returns the element type that numpy, `PyTorch`, MLIR or C calls `name`: `float32`, `i32` and
+/// `F32` are f32, s32 and f32.
 fn meant(name: &str) -> Option<ElementType> {
     let name = name.to_ascii_lowercase().replace('_', "");
     let name = match name.as_str() {
@@ -127,7 +129,7 @@ fn meant(name: &str) -> Option<ElementType> {
         "cdouble" | "complex128" => "c128",
         name => name,
     };
-    // The longer names come first: `uint8` begins with `u` too.
+    // Longer prefixes come first, because `uint8` begins with `ui` too.
     let prefixes =
         [("bfloat", "bf"), ("float", "f"), ("uint", "u"), ("ui", "u"), ("int", "s"), ("i", "s")];
     ElementType::from_name(name).or_else(|| {
@@ -138,7 +140,10 @@ fn meant(name: &str) -> Option<ElementType> {
     })
 }
 
-fn dimensions(parser: &mut Parser<'_>, places: &mut Places) -> Result<SmallVec<[Dimension; 8]>> {
+fn dimensions(
+    parser: &mut ShapeParser<'_>,
+    places: &mut FieldPlaces,
+) -> Result<SmallVec<[Dimension; 8]>> {
     let field = FieldPath::new("dimensions");
     let mut dimensions = SmallVec::new();
     let start = parser.expect("[")?.start;
@@ -161,11 +166,11 @@ fn dimensions(parser: &mut Parser<'_>, places: &mut Places) -> Result<SmallVec<[
     Ok(dimensions)
 }
 
-/// A layout where one stands next; `{no layout}` is none.
+/// Reads a layout if one is next. `{no layout}` is no layout.
 fn optional_layout(
-    parser: &mut Parser<'_>,
+    parser: &mut ShapeParser<'_>,
     rank: usize,
-    places: &mut Places,
+    places: &mut FieldPlaces,
 ) -> Result<Option<Layout>> {
     match parser.token() {
         Token::Sign("{") | Token::Word("dense") => layout(parser, Some(rank), places),
@@ -178,14 +183,14 @@ fn optional_layout(
     }
 }
 
-/// `strided<[15,15,5,1], offset: 227>`, whose word stands next.
+/// Reads `strided<[15,15,5,1], offset: 227>`.
 fn strided(
-    parser: &mut Parser<'_>,
+    parser: &mut ShapeParser<'_>,
     start: usize,
     element_type: ElementType,
     dimensions: &[Dimension],
     layout: Option<Layout>,
-    mut places: Places,
+    mut places: FieldPlaces,
 ) -> Result<StridedShape> {
     let layout = layout.unwrap_or_else(|| Layout::new([]));
     let element_size_in_bits = layout.element_size_in_bits;

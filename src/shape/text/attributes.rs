@@ -1,4 +1,4 @@
-//! Reads layouts: `{1,0:T(8,128)(2,1)E(4)}`.
+//! Parses layouts: `{1,0:T(8,128)(2,1)E(4)}`.
 
 use smallvec::SmallVec;
 
@@ -6,21 +6,21 @@ use super::{
     ParseError,
     array::{element_type, shape},
     lexer::Token,
-    parser::{Parser, Places, Result},
+    parser::{FieldPlaces, Result, ShapeParser},
 };
 use crate::shape::{
     DimLevelType, ElementType, FieldPath, Format, Layout, PaddingValue, Sparse, SplitConfig, Tile,
     TileDimension,
 };
 
-/// The attributes in the order that XLA demands, then stridec's own.
+/// The attributes in the order that XLA requires, and stridec's own after them.
 const ORDER: [&str; 11] = ["D", "T", "L", "#", "*", "E", "S", "SC", "P", "M", "PAD"];
 
-/// A layout for an array of this rank; `None` for `{no layout}`.
+/// Reads the layout of an array of this rank; `None` for `{no layout}`.
 pub(super) fn layout(
-    parser: &mut Parser<'_>,
+    parser: &mut ShapeParser<'_>,
     rank: Option<usize>,
-    places: &mut Places,
+    places: &mut FieldPlaces,
 ) -> Result<Option<Layout>> {
     let start = parser.place().start;
     let mut layout = Layout::new([]);
@@ -44,18 +44,19 @@ pub(super) fn layout(
     Ok(Some(layout))
 }
 
-fn at(name: &'static str) -> FieldPath {
+/// Returns the path of a field of the layout.
+fn layout_field(name: &'static str) -> FieldPath {
     FieldPath::new("layout").field(name)
 }
 
-/// Dimension numbers up to `:` or `}`, which stays unread.
+/// Reads dimension numbers up to `:` or `}`, which stays unread.
 fn minor_to_major(
-    parser: &mut Parser<'_>,
+    parser: &mut ShapeParser<'_>,
     rank: Option<usize>,
     layout: &mut Layout,
-    places: &mut Places,
+    places: &mut FieldPlaces,
 ) -> Result<()> {
-    let field = at("minor_to_major");
+    let field = layout_field("minor_to_major");
     let start = parser.place().start;
     let greatest = rank.and_then(|rank| i64::try_from(rank).ok()).map_or(i64::MAX, |rank| rank - 1);
     while let Token::Number(_) = parser.token() {
@@ -79,7 +80,11 @@ fn minor_to_major(
     Ok(())
 }
 
-fn attributes(parser: &mut Parser<'_>, layout: &mut Layout, places: &mut Places) -> Result<()> {
+fn attributes(
+    parser: &mut ShapeParser<'_>,
+    layout: &mut Layout,
+    places: &mut FieldPlaces,
+) -> Result<()> {
     let mut next = 0;
     loop {
         let (Token::Word(name) | Token::Sign(name @ ("#" | "*"))) = parser.token() else {
@@ -133,30 +138,34 @@ fn sparse(layout: &mut Layout) -> &mut Sparse {
     layout.sparse.get_or_insert_default()
 }
 
-/// `(n)`
-fn count(parser: &mut Parser<'_>, name: &'static str, least: i64) -> Result<u64> {
+/// Reads `(n)`.
+fn count(parser: &mut ShapeParser<'_>, name: &'static str, least: i64) -> Result<u64> {
     parser.expect("(")?;
-    let (number, _) = parser.natural(|| at(name), least, i64::MAX)?;
+    let (number, _) = parser.natural(|| layout_field(name), least, i64::MAX)?;
     parser.expect(")")?;
     Ok(number)
 }
 
-/// `(u32)`
+/// Reads `(u32)`.
 fn unsigned_type(
-    parser: &mut Parser<'_>,
+    parser: &mut ShapeParser<'_>,
     name: &'static str,
-    places: &mut Places,
+    places: &mut FieldPlaces,
 ) -> Result<ElementType> {
     parser.expect("(")?;
     let start = parser.place().start;
     let kind = element_type(parser)?;
-    places.add(at(name), parser.since(start));
+    places.add(layout_field(name), parser.since(start));
     parser.expect(")")?;
     Ok(kind)
 }
 
-/// `(C+,D,S~)`
-fn levels(parser: &mut Parser<'_>, sparse: &mut Sparse, places: &mut Places) -> Result<()> {
+/// Reads `(C+,D,S~)`.
+fn levels(
+    parser: &mut ShapeParser<'_>,
+    sparse: &mut Sparse,
+    places: &mut FieldPlaces,
+) -> Result<()> {
     let start = parser.expect("(")?.start;
     parser.list(")", |parser, i| {
         let start = parser.place().start;
@@ -170,18 +179,22 @@ fn levels(parser: &mut Parser<'_>, sparse: &mut Sparse, places: &mut Places) -> 
         sparse.dim_unique.push(!parser.eat("+")?);
         sparse.dim_ordered.push(!parser.eat("~")?);
         for name in ["dim_level_types", "dim_unique", "dim_ordered"] {
-            places.add(at(name).index(i), parser.since(start));
+            places.add(layout_field(name).index(i), parser.since(start));
         }
         Ok(())
     })?;
-    places.add(at("dim_level_types"), parser.since(start));
+    places.add(layout_field("dim_level_types"), parser.since(start));
     Ok(())
 }
 
-/// `(8,128)(2,1)`
-fn tiles(parser: &mut Parser<'_>, layout: &mut Layout, places: &mut Places) -> Result<()> {
+/// Reads `(8,128)(2,1)`.
+fn tiles(
+    parser: &mut ShapeParser<'_>,
+    layout: &mut Layout,
+    places: &mut FieldPlaces,
+) -> Result<()> {
     loop {
-        let field = at("tiles").index(layout.tiles.len());
+        let field = layout_field("tiles").index(layout.tiles.len());
         layout.tiles.push(tile(parser, &field, places)?);
         if parser.token() != Token::Sign("(") {
             return Ok(());
@@ -189,11 +202,11 @@ fn tiles(parser: &mut Parser<'_>, layout: &mut Layout, places: &mut Places) -> R
     }
 }
 
-/// `(8,*,128)`, the value of `field`.
+/// Reads `(8,*,128)`, the value of `field`.
 pub(super) fn tile(
-    parser: &mut Parser<'_>,
+    parser: &mut ShapeParser<'_>,
     field: &FieldPath,
-    places: &mut Places,
+    places: &mut FieldPlaces,
 ) -> Result<Tile> {
     let start = parser.expect("(")?.start;
     let mut tile = Tile { dimensions: SmallVec::new() };
@@ -214,10 +227,14 @@ pub(super) fn tile(
     Ok(tile)
 }
 
-/// `(0:10)(1:4,5)`
-fn split_configs(parser: &mut Parser<'_>, layout: &mut Layout, places: &mut Places) -> Result<()> {
+/// Reads `(0:10)(1:4,5)`.
+fn split_configs(
+    parser: &mut ShapeParser<'_>,
+    layout: &mut Layout,
+    places: &mut FieldPlaces,
+) -> Result<()> {
     loop {
-        let config = at("split_configs").index(layout.split_configs.len());
+        let config = layout_field("split_configs").index(layout.split_configs.len());
         parser.expect("(")?;
         let field = || config.clone().field("dimension");
         let (dimension, place) = parser.natural(field, 0, i64::MAX)?;
@@ -238,8 +255,8 @@ fn split_configs(parser: &mut Parser<'_>, layout: &mut Layout, places: &mut Plac
     }
 }
 
-/// `(s32[10,20]{1,0})`
-fn physical_shape(parser: &mut Parser<'_>, sparse: &mut Sparse) -> Result<()> {
+/// Reads `(s32[10,20]{1,0})`.
+fn physical_shape(parser: &mut ShapeParser<'_>, sparse: &mut Sparse) -> Result<()> {
     parser.expect("(")?;
     parser.depth += 1;
     sparse.physical_shape = Some(shape(parser)?);
@@ -247,9 +264,13 @@ fn physical_shape(parser: &mut Parser<'_>, sparse: &mut Sparse) -> Result<()> {
     parser.expect(")").map(drop)
 }
 
-/// `(3,5,zero)`
-fn padding(parser: &mut Parser<'_>, layout: &mut Layout, places: &mut Places) -> Result<()> {
-    let list = at("padded_dimensions");
+/// Reads `(3,5,zero)`.
+fn padding(
+    parser: &mut ShapeParser<'_>,
+    layout: &mut Layout,
+    places: &mut FieldPlaces,
+) -> Result<()> {
+    let list = layout_field("padded_dimensions");
     let start = parser.expect("(")?.start;
     parser.list(")", |parser, i| {
         if let Token::Number(_) = parser.token()

@@ -1,12 +1,13 @@
-//! The error of parsing: a reason, and the range of the text that it is about.
+//! The error of parsing: a reason and a place in the text.
 
 use std::ops::Range;
 
 use crate::{error_kind::ErrorKind, shape::ShapeError, text::TextError};
 
-/// What is wrong with a notation, and where.
+/// An error in a notation, with its place.
 ///
-/// It prints as one line; [`offset`](Self::offset) and [`len`](Self::len) say where a caret goes.
+/// It prints as one line. [`offset`](Self::offset) and [`len`](Self::len) are the place for a
+/// caret.
 ///
 /// ```
 /// use stridec::shape::Shape;
@@ -49,7 +50,7 @@ impl ParseError {
         }
     }
 
-    /// A text that is well formed, and says more than stridec does.
+    /// Makes the error of a well-formed text that stridec does not support.
     pub(crate) fn unsupported(place: Range<usize>, reason: impl Into<String>) -> Self {
         Self { kind: ErrorKind::Unsupported, ..Self::new(place, reason) }
     }
@@ -59,38 +60,38 @@ impl ParseError {
         Self { invalid: Some(Box::new(error)), ..Self::new(place, reason) }
     }
 
-    /// The same error of a text that starts `by` bytes into another.
+    /// Returns the error for a text in which this one starts at byte `by`.
     #[must_use]
     pub(crate) fn shifted(self, by: usize) -> Self {
         Self { offset: self.offset + by, ..self }
     }
 
-    /// The first offending byte, counted from the start of the notation; its length where the text ends too early.
+    /// The first offending byte of the notation; the length of the notation if it ends too early.
     #[must_use]
     pub fn offset(&self) -> usize {
         self.offset
     }
 
-    /// Offending bytes; 0 where something is missing.
+    /// The number of offending bytes; 0 if something is missing.
     #[must_use]
     #[allow(clippy::len_without_is_empty)] // a length, of no collection
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// What is wrong and what would be accepted, without the place.
+    /// The message, without the place.
     #[must_use]
     pub fn reason(&self) -> &str {
         &self.reason
     }
 
-    /// Whether the text is wrong, or well formed and more than stridec does.
+    /// The kind of failure: an invalid text, or a well-formed one that stridec does not support.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// The rule that the shape breaks, where the notation itself is well formed.
+    /// The rule that the shape breaks, if the notation itself is well formed.
     #[must_use]
     pub fn invalid_shape(&self) -> Option<&ShapeError> {
         self.invalid.as_deref()

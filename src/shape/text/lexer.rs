@@ -5,15 +5,15 @@ use std::{fmt, ops::Range};
 use super::ParseError;
 use crate::text::{Cursor, excerpt};
 
-/// Characters of a word that messages show.
+/// The largest number of characters of a word in a message.
 const MAX_PRINTED: usize = 40;
 
-/// One piece of the notation.
+/// A token of the notation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token<'a> {
     /// A letter, then letters and digits.
     Word(&'a str),
-    /// A decimal number with an optional minus; it fits an int64.
+    /// A decimal number with an optional minus, which fits an int64.
     Number(i64),
     /// One character, or `<=`.
     Sign(&'a str),
@@ -33,11 +33,11 @@ impl fmt::Display for Token<'_> {
 
 const SIGNS: &str = "[](){}<>,:*?#+~";
 
-/// A text in XLA's notation, or in one of the others that [`notation`](crate::notation) reads.
+/// The cursor of a text in XLA's notation, or in a notation of [`notation`](crate::notation).
 pub(crate) type ShapeCursor<'a> = Cursor<'a, ParseError>;
 
 impl ShapeCursor<'_> {
-    /// Reads a decimal number with an optional minus, which an int64 holds.
+    /// Reads a decimal number with an optional minus, which must fit an int64.
     pub(crate) fn number(&mut self) -> Result<(i64, Range<usize>), ParseError> {
         let place = self.digits().ok_or_else(|| self.unexpected("a number"))?;
         let number = self.text(place.clone()).parse().map_err(|_| {
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_token_is_pointed_at() {
+    fn the_error_points_at_what_is_no_token() {
         for (text, offset, len) in
             [("f32[é]", 4, 2), ("f32 /* 1", 4, 2), ("[9223372036854775808]", 1, 19), ("T(-)", 2, 1)]
         {

@@ -1,4 +1,4 @@
-//! XLA's notation, both ways.
+//! XLA's notation, parsed and printed.
 //!
 //! ```text
 //! notation  = (shape | array ["{:E(" n ")}"] strided) ["#" n ("," n)*]
@@ -20,7 +20,8 @@
 //! strided   = "strided<[" [n ("," n)*] "]" [", offset:" n] ">"
 //! ```
 //!
-//! Attributes come in this order. Blanks and `/*comments*/` may stand between any two tokens.
+//! Attributes come in this order. Blanks and comments, `/*…*/` and `//…`, may come between any two
+//! tokens.
 
 mod array;
 mod attributes;

@@ -1,4 +1,4 @@
-//! Parsing the notation: the entry points, and `FromStr` for each type that is written in it.
+//! The entry points of the parser, and `FromStr` for each type of the notation.
 
 use std::{
     fmt::{self, Display, Formatter},
@@ -9,13 +9,13 @@ use std::{
 use super::{
     ParseError, array, attributes,
     lexer::Token,
-    parser::{Parser, Places, Result},
+    parser::{FieldPlaces, Result, ShapeParser},
 };
 use crate::shape::{FieldPath, Layout, MAX_RANK, Shape, ShapeError, StridedShape, Tile, validate};
 
-/// Everything that the notation can say: an XLA shape, or an array with explicit strides.
+/// A tensor in the notation: an XLA shape, or an array with explicit strides.
 ///
-/// A tuple's part is named by `#` and one number per level.
+/// `#` and one number per level select a part of a tuple.
 ///
 /// ```
 /// use stridec::shape::Notation;
@@ -28,9 +28,9 @@ use crate::shape::{FieldPath, Layout, MAX_RANK, Shape, ShapeError, StridedShape,
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(clippy::large_enum_variant)] // few live at a time
 pub enum Notation {
-    /// A shape that XLA can say.
+    /// An XLA shape.
     Shape(Shape),
-    /// An array with explicit strides, which it cannot.
+    /// An array with explicit strides.
     Strided(StridedShape),
 }
 
@@ -47,7 +47,7 @@ impl FromStr for Notation {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self> {
-        Parser::whole(text, |parser| {
+        ShapeParser::whole(text, |parser| {
             let notation = array::notation(parser, true)?;
             let sign = parser.place();
             if !parser.eat("#")? {
@@ -70,16 +70,16 @@ impl FromStr for Notation {
     }
 }
 
-/// Reads the numbers after `#`, `1,0`, which lead to a part of a tuple; see [`Shape::leaf`].
+/// Reads the numbers after `#`, such as `1,0`, which select a part of a tuple; see [`Shape::leaf`].
 ///
 /// # Errors
 ///
-/// Where the text is no list of numbers with commas between them.
+/// Returns an error if the text is not a list of numbers with commas between them.
 pub fn parse_leaf_path(text: &str) -> Result<Vec<usize>> {
-    Parser::whole(text, |parser| Ok(leaf_path(parser)?.0))
+    ShapeParser::whole(text, |parser| Ok(leaf_path(parser)?.0))
 }
 
-fn leaf_path(parser: &mut Parser<'_>) -> Result<(Vec<usize>, Vec<Range<usize>>)> {
+fn leaf_path(parser: &mut ShapeParser<'_>) -> Result<(Vec<usize>, Vec<Range<usize>>)> {
     let (mut path, mut places) = (Vec::new(), Vec::new());
     loop {
         let (number, place) = parser.number()?;
@@ -99,17 +99,17 @@ impl FromStr for Shape {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self> {
-        Parser::whole(text, array::shape)
+        ShapeParser::whole(text, array::shape)
     }
 }
 
-/// Reads a layout alone, `{1,0:T(8,128)}`: all that can be checked without extents is.
+/// Reads a layout alone, `{1,0:T(8,128)}`, and checks all rules that need no extents.
 impl FromStr for Layout {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self> {
-        Parser::whole(text, |parser| {
-            let (start, mut places) = (parser.place(), Places::default());
+        ShapeParser::whole(text, |parser| {
+            let (start, mut places) = (parser.place(), FieldPlaces::default());
             if !matches!(parser.token(), Token::Sign("{") | Token::Word("dense")) {
                 return Err(parser.unexpected("`{`"));
             }
@@ -137,9 +137,9 @@ impl FromStr for Tile {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self> {
-        Parser::whole(text, |parser| {
+        ShapeParser::whole(text, |parser| {
             let (start, field) = (parser.place().start, FieldPath::new("tile"));
-            let mut places = Places::default();
+            let mut places = FieldPlaces::default();
             let tile = attributes::tile(parser, &field, &mut places)?;
             validate::tile(&field, &tile)
                 .map_err(|error| places.locate(error, parser.since(start)))?;
@@ -152,7 +152,7 @@ impl FromStr for StridedShape {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self> {
-        Parser::whole(text, |parser| {
+        ShapeParser::whole(text, |parser| {
             let start = parser.place().start;
             match array::notation(parser, true)? {
                 Notation::Strided(shape) => Ok(shape),

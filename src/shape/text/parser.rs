@@ -1,4 +1,4 @@
-//! The parser's state: one token of lookahead, and the range of the text that each field came from.
+//! The state of the parser: a token of lookahead, and the places of the fields in the text.
 
 use std::ops::Range;
 
@@ -10,27 +10,27 @@ use crate::shape::{FieldPath, MAX_INPUT_BYTES, MAX_SHAPES, ShapeError};
 
 pub(super) type Result<T> = std::result::Result<T, ParseError>;
 
-/// A text and the next token in it.
-pub(super) struct Parser<'a> {
+/// A text and its next token.
+pub(super) struct ShapeParser<'a> {
     cursor: ShapeCursor<'a>,
     token: Token<'a>,
     place: Range<usize>,
-    /// Where the token before the next one ended.
+    /// The end of the token before the next one.
     end: usize,
-    /// Shapes around the next token; see [`MAX_DEPTH`](crate::shape::MAX_DEPTH).
+    /// The number of shapes around the next token; see [`MAX_DEPTH`](crate::shape::MAX_DEPTH).
     pub(super) depth: usize,
-    /// Shapes begun so far.
+    /// The number of shapes begun so far.
     shapes: usize,
 }
 
-impl<'a> Parser<'a> {
+impl<'a> ShapeParser<'a> {
     pub(super) fn new(text: &'a str) -> Result<Self> {
         let mut cursor = ShapeCursor::limited(text, MAX_INPUT_BYTES)?;
         let (token, place) = lexer::next(&mut cursor)?;
         Ok(Self { cursor, token, place, end: 0, depth: 0, shapes: 0 })
     }
 
-    /// What `read` makes of the whole of `text`.
+    /// Reads the whole of `text` with `read`.
     pub(super) fn whole<T>(text: &'a str, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let mut parser = Self::new(text)?;
         let value = read(&mut parser)?;
@@ -48,7 +48,7 @@ impl<'a> Parser<'a> {
         self.place.clone()
     }
 
-    /// From `start` to the end of the last token read.
+    /// Returns the range from `start` to the end of the last token read.
     pub(super) fn since(&self, start: usize) -> Range<usize> {
         start..self.end.max(start)
     }
@@ -64,7 +64,7 @@ impl<'a> Parser<'a> {
         Ok(place)
     }
 
-    /// Reads `sign` where it stands next.
+    /// Reads `sign` if it is next.
     pub(super) fn eat(&mut self, sign: &str) -> Result<bool> {
         let there = self.token == Token::Sign(sign);
         if there {
@@ -94,7 +94,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A number of `field` that is no less than `least`, and not negative.
+    /// Reads a natural number, at least `least`. An error names `field` and the range up to
+    /// `greatest`.
     pub(super) fn natural(
         &mut self,
         field: impl FnOnce() -> FieldPath,
@@ -112,7 +113,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Items with commas between them, none if `close` stands next; `close` is read too.
+    /// Reads items with commas between them, and `close` after them. There may be no item.
     pub(super) fn list(
         &mut self,
         close: &str,
@@ -144,21 +145,22 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Where each field stood in the text, so that an error about a value can point at it.
+/// The places of the fields in the text, so that an error about a value can point at it.
 #[derive(Default)]
-pub(super) struct Places(Vec<(FieldPath, Range<usize>)>);
+pub(super) struct FieldPlaces(Vec<(FieldPath, Range<usize>)>);
 
-impl Places {
+impl FieldPlaces {
     pub(super) fn add(&mut self, field: FieldPath, place: Range<usize>) {
         self.0.push((field, place));
     }
 
-    /// Where `field` itself stood.
+    /// Returns the place of `field` itself.
     pub(super) fn place(&self, field: &FieldPath) -> Option<Range<usize>> {
         self.0.iter().find(|(known, _)| known == field).map(|(_, place)| place.clone())
     }
 
-    /// The error, at its field or the closest one around it that the text shows; else at `whole`.
+    /// Returns the error at the place of its field or of the closest field around it; `whole` if
+    /// the text has neither.
     pub(super) fn locate(&self, error: ShapeError, whole: Range<usize>) -> ParseError {
         let mut field = error.field().cloned();
         while let Some(path) = field {

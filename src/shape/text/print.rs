@@ -1,4 +1,4 @@
-//! Prints shapes as XLA's `HumanStringWithLayout` does.
+//! Prints shapes like XLA's `HumanStringWithLayout`.
 
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -7,7 +7,7 @@ use crate::shape::{
     TileDimension,
 };
 
-/// XLA puts `/*index=5*/` before every fifth part of a tuple.
+/// The number of parts of a tuple between two comments such as `/*index=5*/`, as in XLA.
 const ANNOTATION_INTERVAL: usize = 5;
 
 impl Shape {
@@ -31,7 +31,8 @@ impl Display for WithoutLayout<'_> {
     }
 }
 
-/// As XLA's `HumanStringWithLayout`: `bf16[2,3,4]{1,2,0:T(16,256)(2,1)}`; nothing follows where there is no layout.
+/// Prints like XLA's `HumanStringWithLayout`: `bf16[2,3,4]{1,2,0:T(16,256)(2,1)}`, or `bf16[2,3,4]`
+/// without a layout.
 impl Display for Shape {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         shape(f, self, true)
@@ -59,7 +60,7 @@ fn shape(f: &mut Formatter<'_>, shape: &Shape, with_layout: bool) -> fmt::Result
             f.write_str(")")
         }
         element_type => {
-            write!(f, "{element_type}[{}]", List(shape.dimensions()))?;
+            write!(f, "{element_type}[{}]", CommaList(shape.dimensions()))?;
             match shape.layout() {
                 Some(layout) if with_layout && !(shape.rank() == 0 && prints_nothing(layout)) => {
                     layout.fmt(f)
@@ -70,15 +71,15 @@ fn shape(f: &mut Formatter<'_>, shape: &Shape, with_layout: bool) -> fmt::Result
     }
 }
 
-/// Whether the braces of a scalar's layout would be empty; XLA leaves those out.
+/// Returns true if the braces of a scalar's layout would be empty. XLA leaves them out.
 fn prints_nothing(layout: &Layout) -> bool {
     layout.to_string() == "{}"
 }
 
 /// Items with commas between them.
-struct List<'a, T>(&'a [T]);
+struct CommaList<'a, T>(&'a [T]);
 
-impl<T: Display> Display for List<'_, T> {
+impl<T: Display> Display for CommaList<'_, T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.0.iter().enumerate().try_for_each(|(i, item)| {
             let comma = if i == 0 { "" } else { "," };
@@ -98,9 +99,11 @@ impl Display for Dimension {
     }
 }
 
-/// As XLA's `Layout::ToString`: `{1,0:T(8,128)(2,1)E(4)}`; then `PAD(…)`, which XLA lacks.
+/// Prints like XLA's `Layout::ToString`: `{1,0:T(8,128)(2,1)E(4)}`, and `PAD(…)` after it, which
+/// XLA lacks.
 ///
-/// TensorFlow's word for a dense array is not repeated, and its `sparse{n}` prints but does not parse.
+/// TensorFlow's word for a dense array is left out. Its `sparse{n}` is printed, and the parser
+/// refuses it.
 impl Display for Layout {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if self.format == Format::Sparse && self.minor_to_major.is_empty() {
@@ -110,14 +113,14 @@ impl Display for Layout {
         let mut attributes = String::new();
         write_attributes(&mut attributes, self)?;
         let colon = if attributes.is_empty() { "" } else { ":" };
-        write!(f, "{{{}{colon}{attributes}}}", List(&self.minor_to_major))
+        write!(f, "{{{}{colon}{attributes}}}", CommaList(&self.minor_to_major))
     }
 }
 
 fn write_attributes(f: &mut String, layout: &Layout) -> fmt::Result {
     let sparse = layout.sparse.as_deref();
     if let Some(sparse) = sparse.filter(|sparse| !sparse.dim_level_types.is_empty()) {
-        write!(f, "D({})", List(&levels(sparse)))?;
+        write!(f, "D({})", CommaList(&levels(sparse)))?;
     }
     if !layout.tiles.is_empty() {
         f.write_str("T")?;
@@ -141,7 +144,7 @@ fn write_attributes(f: &mut String, layout: &Layout) -> fmt::Result {
     if !layout.split_configs.is_empty() {
         f.write_str("SC")?;
         for SplitConfig { dimension, split_indices } in &layout.split_configs {
-            write!(f, "({dimension}:{})", List(split_indices))?;
+            write!(f, "({dimension}:{})", CommaList(split_indices))?;
         }
     }
     if let Some(physical) = sparse.and_then(|sparse| sparse.physical_shape.as_ref()) {
@@ -156,12 +159,12 @@ fn write_attributes(f: &mut String, layout: &Layout) -> fmt::Result {
             _ => "",
         };
         let value = layout.padding_value.map_or("", |value| value.name());
-        write!(f, "PAD({}{comma}{value})", List(&layout.padded_dimensions))?;
+        write!(f, "PAD({}{comma}{value})", CommaList(&layout.padded_dimensions))?;
     }
     Ok(())
 }
 
-/// `D`, `C+` (not unique), `S~` (not ordered) or `H+~`, one per dimension.
+/// Returns `D`, `C+` (not unique), `S~` (not ordered) or `H+~` for each dimension.
 fn levels(sparse: &Sparse) -> Vec<String> {
     let mark = |flags: &[bool], level: usize, mark| match flags.get(level) {
         Some(false) => mark,
@@ -182,7 +185,7 @@ fn levels(sparse: &Sparse) -> Vec<String> {
 /// `(8,128)`.
 impl Display for Tile {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "({})", List(&self.dimensions))
+        write!(f, "({})", CommaList(&self.dimensions))
     }
 }
 
@@ -196,14 +199,14 @@ impl Display for TileDimension {
     }
 }
 
-/// `f32[1,3,224,224] strided<[153228,51076,226,1], offset: 227>`, after MLIR's attribute.
+/// `f32[1,3,224,224] strided<[153228,51076,226,1], offset: 227>`, like MLIR's attribute.
 impl Display for StridedShape {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}[{}]", self.element_type(), List(self.sizes()))?;
+        write!(f, "{}[{}]", self.element_type(), CommaList(self.sizes()))?;
         if self.element_size_in_bits() != 0 {
             write!(f, "{{:E({})}}", self.element_size_in_bits())?;
         }
-        write!(f, " strided<[{}]", List(self.strides()))?;
+        write!(f, " strided<[{}]", CommaList(self.strides()))?;
         if self.offset() != 0 {
             write!(f, ", offset: {}", self.offset())?;
         }

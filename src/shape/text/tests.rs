@@ -1,4 +1,4 @@
-//! The notation against what XLA and TensorFlow print, accept and refuse.
+//! Tests of the notation against texts that XLA and TensorFlow print, accept and refuse.
 
 use super::{Notation, ParseError, parse_leaf_path};
 use crate::shape::{
@@ -119,7 +119,7 @@ fn layouts_can_be_left_out_of_print() {
     assert_eq!(printed, "((opaque[], f32[], u32[1,2], s32[3,4]), b(u32[1,2]), f32[])");
 }
 
-/// Each text, the part of it that the error points at, and a piece of what the error says.
+/// Each text, the part of it that the error points at, and a part of the message.
 const REFUSED: &[(&str, &str, &str)] = &[
     ("f32[123,456]foobar{0,1}", "foobar", "expected the end"),
     ("f32[123,456]{foo}", "foo", "a dimension number"),
@@ -265,7 +265,7 @@ fn hostile_nesting_and_counts_are_errors() {
     assert!(tiles(65).parse::<Shape>().is_err());
 }
 
-/// Whatever the text, there is an answer; and what is accepted prints as what parses to the same.
+/// Every text is read or refused, and the print of an accepted one reads as the same.
 #[test]
 fn no_text_panics() {
     const SEEDS: [&str; 6] = [

@@ -9,7 +9,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, ShardingError>;
 
-/// Characters that an error quotes.
+/// The largest number of characters of the text in a message.
 const MAX_QUOTED: usize = 20;
 
 pub(super) type Cursor<'a> = text::Cursor<'a, ShardingError>;
@@ -31,12 +31,12 @@ impl<'a> text::Cursor<'a, ShardingError> {
         self.position()
     }
 
-    /// Reads letters and underscores; empty if none come next.
+    /// Reads letters and underscores. The word is empty if there are none.
     pub(super) fn keyword(&mut self) -> &'a str {
         self.word(|letter| letter.is_ascii_alphabetic() || letter == '_').0
     }
 
-    /// Returns the word that comes next, and leaves it unread.
+    /// Returns the next word and leaves it unread.
     pub(super) fn peek_keyword(&self) -> &'a str {
         self.clone().keyword()
     }
@@ -75,7 +75,8 @@ impl<'a> text::Cursor<'a, ShardingError> {
         Ok(rest[1..=length].to_owned())
     }
 
-    /// Skips the rest of a block in braces, after its opening brace. Braces in strings do not count.
+    /// Skips the rest of a block in braces, after its opening brace. Braces in strings do not
+    /// count.
     pub(super) fn skip_braces(&mut self) -> Result<()> {
         let (mut depth, mut quoted, mut escaped) = (1, false, false);
         let start = self.position();

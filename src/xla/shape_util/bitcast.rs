@@ -1,8 +1,9 @@
-//! Whether an operation leaves memory as it is: XLA's `ReshapeIsBitcast`, `TransposeIsBitcast` and related functions.
+//! Bitcasts: XLA's `ReshapeIsBitcast`, `TransposeIsBitcast` and related functions.
 //!
-//! XLA compares only the order of the dimensions, so its answers are wrong for tiled and padded arrays. Here two arrays
-//! are the same memory if every element, counted in row-major order, has the same offset in both. Each side is lowered
-//! to a copy into a dense buffer; the coalesced source expression of that nest is the offset of element *i*.
+//! A bitcast leaves memory unchanged. XLA compares only the order of the dimensions, so that its
+//! answers are wrong for tiled and padded arrays. Here two arrays have the same memory if every
+//! element, counted in row-major order, has the same offset in both. Each side is lowered to a copy
+//! into a dense buffer; the coalesced source expression of that nest is the offset of element *i*.
 
 use super::{
     bounds, common_factors, make_shape_with_descending_layout_and_same_physical_layout,
@@ -15,7 +16,8 @@ use crate::{
     xla::{layout_util, permutation_util},
 };
 
-/// Whether a reshape leaves memory as it is: `ReshapeIsBitcast`, for padded and tiled layouts too.
+/// Returns true if a reshape leaves memory unchanged: `ReshapeIsBitcast`, for padded and tiled
+/// layouts too.
 ///
 /// ```
 /// use stridec::xla::shape_util::reshape_is_bitcast;
@@ -28,7 +30,7 @@ use crate::{
 ///
 /// # Errors
 ///
-/// Where a shape cannot be lowered.
+/// Returns an error if a shape cannot be lowered.
 pub fn reshape_is_bitcast(
     input: &Shape,
     output: &Shape,
@@ -38,7 +40,8 @@ pub fn reshape_is_bitcast(
     same_memory(&a, &b, ignore_element_type)
 }
 
-/// Whether a transpose leaves memory as it is: `TransposeIsBitcast`, for padded and tiled layouts too.
+/// Returns true if a transpose leaves memory unchanged: `TransposeIsBitcast`, for padded and tiled
+/// layouts too.
 ///
 /// Dimension `i` of the output is dimension `permutation[i]` of the input.
 ///
@@ -52,7 +55,8 @@ pub fn reshape_is_bitcast(
 ///
 /// # Errors
 ///
-/// Where a shape cannot be lowered, or the permutation does not name each dimension once.
+/// Returns an error if a shape cannot be lowered or the permutation does not name each dimension
+/// once.
 pub fn transpose_is_bitcast(
     input: &Shape,
     output: &Shape,
@@ -66,8 +70,8 @@ pub fn transpose_is_bitcast(
     reshape_is_bitcast(&permuted, output, ignore_element_type)
 }
 
-/// The permutation that makes a transpose from one array to the other a bitcast, where there is one:
-/// `DeduceTransposeDimensionsForBitcast`.
+/// Returns a permutation that makes the transpose from one array to the other a bitcast:
+/// `DeduceTransposeDimensionsForBitcast`. Returns `None` if there is none.
 ///
 /// ```
 /// use stridec::xla::shape_util::deduce_transpose_dimensions;
@@ -79,7 +83,7 @@ pub fn transpose_is_bitcast(
 ///
 /// # Errors
 ///
-/// Where a shape cannot be lowered.
+/// Returns an error if a shape cannot be lowered.
 pub fn deduce_transpose_dimensions(
     input: &Shape,
     output: &Shape,
@@ -87,7 +91,8 @@ pub fn deduce_transpose_dimensions(
     if input.rank() != output.rank() {
         return Ok(None);
     }
-    // The dimensions in the order of memory, and then with those of one element, which lie anywhere, taken out.
+    // Try the dimensions in the order of memory. A dimension of one element can have any place in
+    // that order, so try the other dimensions alone too, with those of one element after them.
     let order = |shape: &Shape| layout_util::major_to_minor(&shape.layout_or_default());
     let apart = |shape: &Shape| {
         let one = |&d: &usize| shape.dimensions()[d].bound() == Some(1);
@@ -104,11 +109,12 @@ pub fn deduce_transpose_dimensions(
     Ok(None)
 }
 
-/// Whether one array's memory read as the other is a reshape or a transpose: `IsReshapeOrTransposeBitcast`.
+/// Returns true if a bitcast between the arrays is a reshape or a transpose:
+/// `IsReshapeOrTransposeBitcast`.
 ///
 /// # Errors
 ///
-/// Where a shape cannot be lowered.
+/// Returns an error if a shape cannot be lowered.
 pub fn is_reshape_or_transpose_bitcast(input: &Shape, output: &Shape) -> Result<bool, NestError> {
     Ok(reshape_is_bitcast(input, output, false)?
         || deduce_transpose_dimensions(input, output)?.is_some())
@@ -122,24 +128,26 @@ pub enum BitcastDecomposition {
     Reshape,
     /// A transpose by this permutation.
     Transpose(Vec<usize>),
-    /// A transpose, a reshape and a transpose, each a bitcast of the one before.
+    /// A transpose, a reshape and a transpose, each a bitcast.
     TransposeReshapeTranspose {
-        /// Puts the input's dimensions in the order of memory.
+        /// The permutation that puts the input's dimensions in the order of memory.
         transpose1: Vec<usize>,
-        /// The result of the first transpose, its layout descending.
+        /// The result of the first transpose; its layout is descending.
         transpose1_shape: Shape,
-        /// The result of the reshape, its layout descending: the output's dimensions in the order of memory.
+        /// The result of the reshape: the output's dimensions in the order of memory, with a
+        /// descending layout.
         reshape_shape: Shape,
-        /// Puts those in the order of the output.
+        /// The permutation from there to the order of the output.
         transpose2: Vec<usize>,
     },
 }
 
-/// Decomposes a bitcast between arrays of equal memory: `DecomposeBitcast`. `None` where it has no such decomposition.
+/// Decomposes a bitcast between arrays of equal memory: `DecomposeBitcast`. Returns `None` if there
+/// is no decomposition.
 ///
 /// # Errors
 ///
-/// Where a shape cannot be lowered.
+/// Returns an error if a shape cannot be lowered.
 pub fn decompose_bitcast(
     input: &Shape,
     output: &Shape,
@@ -163,7 +171,8 @@ pub fn decompose_bitcast(
     }))
 }
 
-/// The layout that makes a reshape to these extents a bitcast: `AlignLayouts`; `None` where no order of dimensions does.
+/// Returns the layout that makes a reshape to these extents a bitcast, or `None` if there is none:
+/// `AlignLayouts`.
 ///
 /// ```
 /// use stridec::xla::shape_util::align_layouts;
@@ -176,12 +185,12 @@ pub fn decompose_bitcast(
 ///
 /// # Errors
 ///
-/// Where the shape cannot be lowered, or the extents make no shape.
+/// Returns an error if the shape cannot be lowered or the extents are invalid.
 pub fn align_layouts(input: &Shape, output: &[u64]) -> Result<Option<Layout>, NestError> {
     let Some(groups) = bounds(input).and_then(|dims| common_factors(&dims, output)) else {
         return Ok(None);
     };
-    // Each group of output dimensions lies where the most major of its input dimensions does.
+    // Each group of output dimensions takes the place of the most major of its input dimensions.
     let physical = layout_util::make_logical_to_physical(&input.layout_or_default());
     let mut order: Vec<(usize, usize)> = Vec::with_capacity(output.len());
     for pair in groups.windows(2) {
@@ -196,7 +205,8 @@ pub fn align_layouts(input: &Shape, output: &[u64]) -> Result<Option<Layout>, Ne
     Ok(reshape_is_bitcast(input, &shape, false)?.then_some(layout))
 }
 
-/// Whether a copy reads one contiguous run of the source: a slice that is a bitcast of a part of its operand.
+/// Returns true if a copy reads one contiguous run of the source: a slice that is a bitcast of a
+/// part of its operand.
 ///
 /// ```
 /// use stridec::{
@@ -271,9 +281,9 @@ mod tests {
             // The orders are the same, and XLA finds no permutation of the extents.
             ("f32[2,1]{1,0}", "f32[1,2]{1,0}", Some(vec![1, 0])),
             ("f32[8,8]{1,0:T(2,2)}", "f32[8,8]{0,1:T(2,2)}", Some(vec![1, 0])),
-            // Only once the dimensions of one element are taken out.
+            // Found only without the dimensions of one element.
             ("f32[3,2,1]{0,1,2}", "f32[2,1,3]{2,1,0}", Some(vec![1, 2, 0])),
-            // XLA looks at the orders alone, and says [1, 0].
+            // XLA compares only the orders, and returns [1, 0].
             ("f32[5,3]{1,0:T(2,2)}", "f32[3,5]{0,1}", None),
             ("f32[5,3]{1,0:PAD(8,3)}", "f32[3,5]{0,1:PAD(3,8)}", Some(vec![1, 0])),
             ("f32[5,3]", "f32[15]", None),
@@ -303,7 +313,7 @@ mod tests {
             let nest = lower(&from, &to, &window).unwrap();
             assert_eq!(is_contiguous(&nest), expected, "{source} {destination}\n{nest}");
         }
-        // Rows that are one row read twice.
+        // One row that is read twice.
         let repeated = StrideDescriptor::strided(ElementType::F32, 0, &[2, 3], &[0, 1], 0).unwrap();
         let dense = StrideDescriptor::try_from(&shape("f32[2,3]")).unwrap();
         assert!(!is_contiguous(&lower(&repeated, &dense, &Window::identity(&[2, 3])).unwrap()));

@@ -1,4 +1,4 @@
-//! Changing element types and layouts; the extents stay.
+//! Changes of element types and layouts.
 
 use super::packed_bits;
 use crate::{
@@ -6,13 +6,13 @@ use crate::{
     xla::layout_util::{self, LayoutField},
 };
 
-/// The same extents and layout with another type: `ChangeElementType`.
+/// Changes the element type and keeps extents and layout: `ChangeElementType`.
 ///
-/// `E(n)` stays where the new type is one that XLA packs and `n` bits hold it; it goes otherwise.
+/// `E(n)` is kept if the new type has fewer than 8 bits and fits into `n` bits.
 ///
 /// # Errors
 ///
-/// Where the type or the shape has no elements.
+/// Returns an error if the type or the shape has no elements.
 pub fn change_element_type(shape: &Shape, element_type: ElementType) -> Result<Shape, ShapeError> {
     let mut layout = shape.layout().cloned();
     if let Some(layout) = &mut layout {
@@ -25,11 +25,12 @@ pub fn change_element_type(shape: &Shape, element_type: ElementType) -> Result<S
     Shape::array(element_type, shape.dimensions().iter().copied(), layout)
 }
 
-/// The shape that the host sees: no tiles, `E`, `S`, `P`, `L` or `M`: `DeviceShapeToHostShape`.
+/// Returns the shape on the host, without tiles, `E`, `S`, `P`, `L` and `M`:
+/// `DeviceShapeToHostShape`.
 ///
 /// # Errors
 ///
-/// Never for valid shapes.
+/// Returns no error for a valid shape.
 pub fn device_shape_to_host_shape(shape: &Shape) -> Result<Shape, ShapeError> {
     use LayoutField::{
         ElementSize, IndexTypes, MemorySpace, PhysicalShape, Prefix, TailPadding, Tiles,
@@ -41,7 +42,7 @@ pub fn device_shape_to_host_shape(shape: &Shape) -> Result<Shape, ShapeError> {
     })
 }
 
-/// The shape with every array changed.
+/// Changes every array of the shape.
 fn map_arrays(
     shape: &Shape,
     change: &impl Fn(&Shape) -> Result<Shape, ShapeError>,
@@ -61,7 +62,7 @@ fn map_arrays(
     }
 }
 
-/// `shape` with the layouts of `source`, whose ranks and tuples are the same.
+/// Returns `shape` with the layouts of `source`, which must have the same ranks and tuples.
 pub(in crate::xla) fn with_layouts(shape: &Shape, source: &Shape) -> Result<Shape, ShapeError> {
     let is_array = |shape: &Shape| shape.element_type().bits().is_some();
     let (given, rank) = match (is_array(source), is_array(shape)) {

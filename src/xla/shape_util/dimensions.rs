@@ -1,4 +1,4 @@
-//! Inserting, deleting and permuting dimensions, with the layout.
+//! Insertion, deletion and permutation of dimensions, with the layout.
 
 use crate::{
     shape::{
@@ -7,17 +7,17 @@ use crate::{
     xla::{layout_util, permutation_util},
 };
 
-/// The array without its dimensions of one element: `DropDegenerateDimensions`.
+/// Deletes the dimensions of one element: `DropDegenerateDimensions`.
 ///
 /// # Errors
 ///
-/// Where the layout has fields that do not fit the remaining dimensions.
+/// Returns an error if the layout has fields that do not fit the remaining dimensions.
 pub fn drop_degenerate_dimensions(shape: &Shape) -> Result<Shape, ShapeError> {
     let kept = |dimension: usize| shape.dimensions()[dimension].bound() != Some(1);
     delete_where(shape, |dimension| !kept(dimension))
 }
 
-/// The array without these dimensions, the order of the others in memory kept: `DeleteDimensions`.
+/// Deletes dimensions and keeps the order of the others in memory: `DeleteDimensions`.
 ///
 /// ```
 /// use stridec::xla::shape_util::delete_dimensions;
@@ -28,7 +28,7 @@ pub fn drop_degenerate_dimensions(shape: &Shape) -> Result<Shape, ShapeError> {
 ///
 /// # Errors
 ///
-/// Where a number names no dimension, or two name one.
+/// Returns an error if a number names no dimension or two name the same one.
 pub fn delete_dimensions(shape: &Shape, dimensions: &[i64]) -> Result<Shape, ShapeError> {
     let deleted = dimension_numbers(dimensions, shape.rank())?;
     delete_where(shape, |dimension| deleted.contains(&dimension))
@@ -43,9 +43,11 @@ fn delete_where(shape: &Shape, deleted: impl Fn(usize) -> bool) -> Result<Shape,
     Shape::array(shape.element_type(), kept, layout)
 }
 
-/// The array with new dimensions before dimension `at`, -1 standing for after the last: `InsertDimensionsAtIndex`.
+/// Inserts dimensions before dimension `at`, or after the last if `at` is -1:
+/// `InsertDimensionsAtIndex`.
 ///
-/// In memory they lie just outside the dimension that they precede, in order; those after the last are most minor.
+/// In memory they are just more major than the dimension that they precede, in order. New
+/// dimensions after the last are the most minor.
 ///
 /// ```
 /// use stridec::xla::shape_util::insert_dimensions_at_index;
@@ -57,7 +59,7 @@ fn delete_where(shape: &Shape, deleted: impl Fn(usize) -> bool) -> Result<Shape,
 ///
 /// # Errors
 ///
-/// Where there is no such place, or the array would be too large.
+/// Returns an error if `at` is out of range or the array would be too large.
 pub fn insert_dimensions_at_index(
     shape: &Shape,
     at: i64,
@@ -91,39 +93,40 @@ fn insert_dimension(layout: &mut Layout, at: usize, bound: u64) {
     }
 }
 
-/// The array with one more dimension, the first and the most major: `PrependMajorDimension`.
+/// Adds a first dimension, which is the most major: `PrependMajorDimension`.
 ///
 /// # Errors
 ///
-/// Where the array would be too large.
+/// Returns an error if the array would be too large.
 pub fn prepend_major_dimension(bound: u64, shape: &Shape) -> Result<Shape, ShapeError> {
     let prepended = insert_dimensions_at_index(shape, 0, &[bound])?;
     move_dim_to_major(&prepended, 0)
 }
 
-/// The array with one more dimension, the last and the most minor: `AppendMinorDimension`.
+/// Adds a last dimension, which is the most minor: `AppendMinorDimension`.
 ///
 /// # Errors
 ///
-/// Where the array would be too large.
+/// Returns an error if the array would be too large.
 pub fn append_minor_dimension(bound: u64, shape: &Shape) -> Result<Shape, ShapeError> {
     insert_dimensions_at_index(shape, -1, &[bound])
 }
 
-/// The array with one dimension moved to the most major place in memory: `MoveDimToMajor`.
+/// Moves a dimension to the most major place in memory: `MoveDimToMajor`.
 ///
 /// # Errors
 ///
-/// Where there is no such dimension.
+/// Returns an error if there is no such dimension.
 pub fn move_dim_to_major(shape: &Shape, dimension: i64) -> Result<Shape, ShapeError> {
     let layout = layout_util::move_dim_to_major(&shape.layout_or_default(), dimension)?;
     Shape::array(shape.element_type(), shape.dimensions().iter().copied(), layout)
 }
 
-/// The array with its dimensions in another order and its memory as it was: `PermuteDimensions`.
+/// Permutes the dimensions and leaves memory unchanged: `PermuteDimensions`,
+/// `ReorderLogicalDimensions`.
 ///
-/// Dimension `i` of the result is dimension `permutation[i]`, and the transpose between the two is a bitcast. XLA's
-/// `ReorderLogicalDimensions` is the same.
+/// Dimension `i` of the result is dimension `permutation[i]`, and the transpose between the two is
+/// a bitcast.
 ///
 /// ```
 /// use stridec::xla::shape_util::permute_dimensions;
@@ -135,7 +138,7 @@ pub fn move_dim_to_major(shape: &Shape, dimension: i64) -> Result<Shape, ShapeEr
 ///
 /// # Errors
 ///
-/// Where the permutation does not name each dimension once.
+/// Returns an error if the permutation does not name each dimension once.
 pub fn permute_dimensions(permutation: &[i64], shape: &Shape) -> Result<Shape, ShapeError> {
     let order = shape::permutation(permutation, shape.rank())?;
     let new_number = permutation_util::inverse(&order);
@@ -151,11 +154,12 @@ pub fn permute_dimensions(permutation: &[i64], shape: &Shape) -> Result<Shape, S
     Shape::array(shape.element_type(), dimensions, layout)
 }
 
-/// The array with its dimensions in another order and its layout as it was: `PermuteDimensionsIgnoringLayout`.
+/// Permutes the dimensions and leaves the layout unchanged: `PermuteDimensionsIgnoringLayout`.
 ///
 /// # Errors
 ///
-/// Where the permutation does not name each dimension once, or the layout's padding does not fit the new extents.
+/// Returns an error if the permutation does not name each dimension once, or if the layout's
+/// padding does not fit the new extents.
 pub fn permute_dimensions_ignoring_layout(
     permutation: &[i64],
     shape: &Shape,
@@ -164,7 +168,8 @@ pub fn permute_dimensions_ignoring_layout(
     Shape::array(shape.element_type(), dimensions, shape.layout().cloned())
 }
 
-/// The array over the same memory whose dimensions lie in order: `MakeShapeWithDescendingLayoutAndSamePhysicalLayout`.
+/// Returns the array over the same memory whose dimensions are in the order of memory:
+/// `MakeShapeWithDescendingLayoutAndSamePhysicalLayout`.
 ///
 /// ```
 /// use stridec::xla::shape_util::make_shape_with_descending_layout_and_same_physical_layout;
@@ -176,7 +181,7 @@ pub fn permute_dimensions_ignoring_layout(
 ///
 /// # Errors
 ///
-/// Where the shape is no array.
+/// Returns an error if the shape is not an array.
 pub fn make_shape_with_descending_layout_and_same_physical_layout(
     shape: &Shape,
 ) -> Result<Shape, ShapeError> {

@@ -1,7 +1,7 @@
 //! Queries and changes of shapes: XLA's `ShapeUtil`.
 //!
-//! Functions that change the dimensions of an array change its layout along with them, so that the remaining elements
-//! keep their order in memory. Dimension numbers may be negative: they count from the end.
+//! Functions that change the dimensions of an array also change its layout, so that the remaining
+//! elements keep their order in memory. Negative dimension numbers count from the end.
 
 mod bitcast;
 mod change;

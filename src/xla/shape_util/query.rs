@@ -9,7 +9,7 @@ pub use crate::shape::queries::{
     bounds, compatible, elements_in, equal, is_zero_element_array, packed_bits, same_dimensions,
 };
 
-/// Number of dimensions of more than one element: `TrueNumDimensions`.
+/// Returns the number of dimensions of more than one element: `TrueNumDimensions`.
 ///
 /// ```
 /// use stridec::xla::shape_util::true_rank;
@@ -21,17 +21,18 @@ pub fn true_rank(shape: &Shape) -> usize {
     shape.dimensions().iter().filter(|extent| extent.bound() != Some(1)).count()
 }
 
-/// Whether any dimension has one element: `HasDegenerateDimensions`.
+/// Returns true if a dimension has one element: `HasDegenerateDimensions`.
 #[must_use]
 pub fn has_degenerate_dimensions(shape: &Shape) -> bool {
     true_rank(shape) < shape.rank()
 }
 
-/// Whether only dimensions of one element lie outside a dimension: `IsEffectivelyMostMajorDimension`.
+/// Returns true if all dimensions more major than this one have one element:
+/// `IsEffectivelyMostMajorDimension`.
 ///
 /// # Errors
 ///
-/// Where there is no such dimension.
+/// Returns an error if there is no such dimension.
 pub fn is_effectively_most_major_dimension(
     shape: &Shape,
     dimension: i64,
@@ -43,14 +44,14 @@ pub fn is_effectively_most_major_dimension(
     Ok(first == Some(dimension))
 }
 
-/// Whether the last dimension is the most minor in memory: `LastDimIsMinorMost`.
+/// Returns true if the last dimension is the most minor in memory: `LastDimIsMinorMost`.
 #[must_use]
 pub fn last_dim_is_minor_most(shape: &Shape) -> bool {
     let minor = shape.layout_or_default().minor_to_major.first().copied();
     minor.is_some_and(|minor| minor + 1 == shape.rank())
 }
 
-/// As [`equal`], with fields of the layout left out.
+/// Does what [`equal`] does, with some fields of the layouts left out.
 #[must_use]
 pub fn equal_ignoring(a: &Shape, b: &Shape, ignoring: &[LayoutField]) -> bool {
     equal_by(a, b, &|a, b| layout_util::equal(a, b, ignoring))

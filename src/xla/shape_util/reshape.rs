@@ -1,19 +1,18 @@
-//! Which dimensions a reshape or a transpose changes, computed from the extents alone.
+//! The dimensions that a reshape or a transpose changes, computed from the extents alone.
 
 use crate::shape::{self, ShapeError};
 
-/// Splits two lists of extents at every place where the products so far are equal: XLA's `CommonFactors`.
+/// Splits two lists of extents after equal partial products: XLA's `CommonFactors`.
 ///
-/// Gives the pairs of places, from (0, 0) to the two lengths. `[3,8,5,7]` and `[4,3,2,35]` are split at (0,0), (2,3), (4,4).
-/// If an extent is 0, the only pairs are the first and the last.
+/// Returns pairs of positions, from (0, 0) to the two lengths: `[3,8,5,7]` and `[4,3,2,35]` are
+/// split at (0,0), (2,3) and (4,4). If an extent is 0, the only pairs are the first and the last.
+/// Returns `None` if the products differ or exceed 2^128-1.
 ///
 /// ```
 /// use stridec::xla::shape_util::common_factors;
 /// assert_eq!(common_factors(&[3, 8, 5, 7], &[4, 3, 2, 35]), Some(vec![(0, 0), (2, 3), (4, 4)]));
 /// assert_eq!(common_factors(&[3], &[4]), None);
 /// ```
-///
-/// `None` where the products differ, or pass 2^128-1.
 #[must_use]
 pub fn common_factors(a: &[u64], b: &[u64]) -> Option<Vec<(usize, usize)>> {
     let product = |extents: &[u64]| {
@@ -31,7 +30,8 @@ pub fn common_factors(a: &[u64], b: &[u64]) -> Option<Vec<(usize, usize)>> {
     let mut places = vec![(0, 0)];
     let (mut i, mut j) = (0, 0);
     while i < a.len() || j < b.len() {
-        // Equal extents, ones included, end a factor at once; otherwise the side with the smaller product goes on.
+        // Equal extents, ones included, end a factor at once. Otherwise, extend the side with the
+        // smaller product.
         let (mut left, mut right) = (1_u128, 1_u128);
         let (next_a, next_b) = (a.get(i), b.get(j));
         match (next_a, next_b) {
@@ -58,7 +58,8 @@ pub fn common_factors(a: &[u64], b: &[u64]) -> Option<Vec<(usize, usize)>> {
     Some(places)
 }
 
-/// The dimensions that a reshape leaves as they are, as pairs (before, after): `DimensionsUnmodifiedByReshape`.
+/// Returns the dimensions that a reshape leaves unchanged, as pairs (before, after):
+/// `DimensionsUnmodifiedByReshape`.
 ///
 /// ```
 /// use stridec::xla::shape_util::dimensions_unmodified_by_reshape;
@@ -71,9 +72,10 @@ pub fn dimensions_unmodified_by_reshape(before: &[u64], after: &[u64]) -> Vec<(u
     places.windows(2).filter(|pair| alone(pair)).map(|pair| pair[0]).collect()
 }
 
-/// The dimensions of one element that a reshape deletes and inserts: `InsertedOrDeleted1SizedDimensions`.
+/// Returns the dimensions of one element that a reshape deletes and inserts:
+/// `InsertedOrDeleted1SizedDimensions`.
 ///
-/// `None` where the reshape does more than that.
+/// Returns `None` if the reshape does more.
 ///
 /// ```
 /// use stridec::xla::shape_util::inserted_or_deleted_1_sized_dimensions as ones;
@@ -94,8 +96,9 @@ pub fn inserted_or_deleted_1_sized_dimensions(
     (all_ones(&deleted, before) && all_ones(&inserted, after)).then_some((deleted, inserted))
 }
 
-/// A transpose without dimensions of one element, and with those merged that stay together: the extents of the output
-/// and the permutation, `GetNormalizedLogicalTransposeShape`.
+/// Normalizes a transpose: `GetNormalizedLogicalTransposeShape`. Returns the extents of the output
+/// and the permutation, without dimensions of one element, and with neighbours merged that remain
+/// neighbours.
 ///
 /// ```
 /// use stridec::xla::shape_util::normalized_transpose;
@@ -106,7 +109,7 @@ pub fn inserted_or_deleted_1_sized_dimensions(
 ///
 /// # Errors
 ///
-/// Where the permutation does not name each dimension once.
+/// Returns an error if the permutation does not name each dimension once.
 pub fn normalized_transpose(
     dimensions: &[u64],
     permutation: &[i64],

@@ -1,4 +1,4 @@
-//! Whether two tensors hold the same elements at the same places.
+//! Comparison of two tensors: the same elements at the same offsets.
 
 use crate::{
     nest::{NestError, places},
@@ -6,18 +6,19 @@ use crate::{
     xla::index_util::bump_indices,
 };
 
-/// How many elements are compared one by one where the two nests differ in form.
+/// The number of elements to compare one by one if the two nests differ in form.
 const COMPARE_LIMIT: u64 = 1 << 22;
 
-/// Whether two tensors hold the same elements, in row-major order, at the same places of equal memories.
+/// Returns true if two tensors hold the same elements, in row-major order, at the same offsets of
+/// equal memories.
 ///
-/// The padding between the elements must be the same too. With `ignore_element_type`, types and element widths are
-/// ignored. `true` is always exact. `false` can be wrong in one case: tilings of different form over more than 2^22
-/// elements that agree on the first 2^22.
+/// The padding between the elements must be the same too. `ignore_element_type` ignores types and
+/// element widths. True is always exact. False can be wrong in one case: tilings of different form
+/// over more than 2^22 elements that agree on the first 2^22.
 ///
 /// # Errors
 ///
-/// Where a tensor has more elements than a nest counts.
+/// Returns an error if a tensor has more elements than a nest can count.
 pub(super) fn same_memory(
     a: &StrideDescriptor,
     b: &StrideDescriptor,
@@ -42,7 +43,7 @@ pub(super) fn same_memory(
     Ok(agree_one_by_one(a, b))
 }
 
-/// Elements of the padded array, padding included; the tail lies after them.
+/// Returns the number of elements of the padded array, padding included and without the tail.
 fn padded_elements(tensor: &StrideDescriptor) -> u64 {
     tensor.axes().iter().map(|axis| axis.extent).product()
 }
@@ -66,9 +67,9 @@ mod tests {
     use super::*;
     use crate::{nest::build, shape::Shape, window::Window};
 
-    /// The answer, against the places of all the elements.
+    /// Compares the answer with the offsets of all elements.
     #[test]
-    fn the_answer_is_that_of_the_places() {
+    fn the_answer_agrees_with_all_offsets() {
         let layouts = [
             "{2,1,0}",
             "{0,1,2}",
@@ -102,13 +103,13 @@ mod tests {
     }
 
     #[test]
-    fn places_behind_the_elements_count() {
+    fn places_after_the_elements_count() {
         let [plain, tail] = ["u8[2,3]", "u8[2,3]{1,0:L(8)}"]
             .map(|text| StrideDescriptor::try_from(&text.parse::<Shape>().unwrap()).unwrap());
         assert_eq!(same_memory(&plain, &tail, true), Ok(false));
     }
 
-    /// Bytes before the elements are compared, and count as no elements: there may be more of them than a nest holds.
+    /// Prefixes are compared as bytes, because they may be longer than a nest can count.
     #[test]
     fn prefixes_are_equal_whatever_their_size() {
         let [none, short, long] = ["", "M(4)", "M(1152921504606846900)"].map(|prefix| {

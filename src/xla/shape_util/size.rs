@@ -8,11 +8,12 @@ use crate::{
 
 pub use crate::stride::size::{array_size, byte_size_of};
 
-/// Bytes up to the array's last element, without the padding after it or a prefix: `ArrayDataSize`.
+/// Returns the bytes up to the array's last element, without the padding after it and without a
+/// prefix: `ArrayDataSize`.
 ///
 /// # Errors
 ///
-/// Where the shape cannot be lowered.
+/// Returns an error if the shape cannot be lowered.
 pub fn array_data_size(shape: &Shape) -> Result<u64, StrideError> {
     let descriptor = StrideDescriptor::try_from(shape)?;
     if descriptor.elements() == 0 {
@@ -23,9 +24,9 @@ pub fn array_data_size(shape: &Shape) -> Result<u64, StrideError> {
     Ok((elements * u64::from(descriptor.element_bits())).div_ceil(8))
 }
 
-/// The stride of each dimension in bytes: `ByteStrides`.
+/// Returns the stride of each dimension in bytes: `ByteStrides`.
 ///
-/// `None` where a tile splits a dimension, or an element is not a whole number of bytes.
+/// Returns `None` if a tile splits a dimension, or if an element is not a whole number of bytes.
 ///
 /// ```
 /// use stridec::xla::shape_util::byte_strides;
@@ -36,12 +37,12 @@ pub fn array_data_size(shape: &Shape) -> Result<u64, StrideError> {
 ///
 /// # Errors
 ///
-/// Where the shape cannot be lowered.
+/// Returns an error if the shape cannot be lowered.
 pub fn byte_strides(shape: &Shape) -> Result<Option<Vec<i64>>, StrideError> {
     Ok(StrideDescriptor::try_from(shape)?.byte_strides())
 }
 
-/// Whether byte strides are those of the default layout: `ByteStridesIsMajorToMinor`.
+/// Returns true if the default layout has these byte strides: `ByteStridesIsMajorToMinor`.
 #[must_use]
 pub fn byte_strides_is_major_to_minor(
     byte_strides: &[i64],
