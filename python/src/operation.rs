@@ -80,7 +80,7 @@ impl Operation {
         to: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
         let source = tensor(source, "source")?;
-        let sizes = sizes(&source)?;
+        let sizes = sizes(&source);
         let to = destination(to, &source, &sizes, "to")?;
         Self::between(source, to)
     }
@@ -230,7 +230,7 @@ pub(crate) fn relayout<'py>(
     let device = Device::of(device)?;
     if let Some(source) = source {
         let (array, from) = described(array, source)?;
-        let to = destination(to, &from, &sizes(&from)?, "to")?;
+        let to = destination(to, &from, &sizes(&from), "to")?;
         return run_on(py, &Operation::between(from, to)?.lowered, &array, out, device);
     }
     let array = whole(array)?;
@@ -290,7 +290,7 @@ pub(crate) fn compile(
     target: &str,
 ) -> PyResult<Kernel> {
     let source = tensor(source, "source")?;
-    let extents = sizes(&source)?;
+    let extents = sizes(&source);
     let to = destination(to, &source, &extents, "to")?;
     Operation::between(source, to)?.compile(py, target)
 }
