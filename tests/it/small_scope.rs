@@ -186,7 +186,7 @@ fn run(unit: ElementType, source: Shape, destination: &Shape) -> bool {
         Err(error) => {
             let text = error.to_string();
             assert!(
-                unit == ElementType::C128 && text.starts_with("destination.layout.padding_value"),
+                unit == ElementType::C128 && text.starts_with("layout.padding_value"),
                 "{name}: {text}"
             );
             return false;
