@@ -71,7 +71,8 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
             let kind = operation.and_then(|(_, kind)| kind.ok());
             let request = in_file.map_or_else(|| args.flags.request(kind, None), Ok)?;
             let OperationRequest { operation, target, language: _ } = request;
-            let page = || Ok(operation.page(&target.unwrap_or_default())?);
+            let target = target.unwrap_or_default();
+            let page = || Ok(operation.compilation(&target)?.page());
             operation.draw(|picture| {
                 write(
                     &args.files,

@@ -149,7 +149,9 @@ impl Operation {
 
     /// The page for a notebook, with the kernel for `webgpu` and a button that runs it.
     fn _repr_html_(&self) -> Option<String> {
-        self.lowered.page(&stridec::Target::webgpu()).ok().map(|page| picture::frame(&page))
+        let target = stridec::Target::webgpu();
+        let compilation = self.lowered.compilation(&target).ok()?;
+        Some(picture::frame(&compilation.page()))
     }
 
     /// The drawing as an SVG document.

@@ -122,7 +122,11 @@ fn argument(given: &Bound<'_, PyAny>, buffer: &ArrayBuffer, number: usize) -> Py
 }
 
 /// The memory of a parameter: the array's own where its elements lie as the layout has them, otherwise a copy.
-fn image<'a>(py: Python<'_>, array: &'a HostArray, buffer: &ArrayBuffer) -> PyResult<Cow<'a, [u8]>> {
+fn image<'a>(
+    py: Python<'_>,
+    array: &'a HostArray,
+    buffer: &ArrayBuffer,
+) -> PyResult<Cow<'a, [u8]>> {
     if lies_as(array, buffer.descriptor())? {
         return Ok(Cow::Borrowed(array.bytes()?));
     }

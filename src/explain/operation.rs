@@ -1,11 +1,7 @@
 //! Pictures and pages of tensors and operations.
 
 use super::{Compiled, Content, Movement, Picture, Side, below, content, html};
-use crate::{
-    error::Error,
-    request::{Compilation, Operation, Tensor},
-    schedule::Target,
-};
+use crate::request::{Compilation, Operation, Tensor};
 
 impl Tensor {
     /// Draws the layout with [`svg`](super::svg), [`terminal`](super::terminal) or
@@ -43,54 +39,37 @@ impl Operation {
         };
         draw(&Picture::operation(self.title(), side, movement))
     }
+}
 
-    /// Returns the picture as a page that shows the kernel and runs it in a browser.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the limits of the target are too low.
-    pub fn page(&self, target: &Target) -> Result<String, Error> {
-        self.draw_compiled(target, html)
+impl Compilation<'_> {
+    /// Returns the picture of the operation as a page that shows the kernel and runs it in a
+    /// browser.
+    #[must_use]
+    pub fn page(&self) -> String {
+        self.draw(&self.stages(), html)
     }
 
     /// Returns the content of that page, for a document that has its scripts;
-    /// [`page_below`](Self::page_below) returns the rest.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the limits of the target are too low.
-    pub fn page_content(&self, target: &Target) -> Result<Content, Error> {
-        // The content has no text of the kernel, so neither validation nor stages are needed.
-        let compilation = self.compilation_unvalidated(target)?;
-        Ok(self.draw_kernel(&compilation, "", content))
+    /// [`page_below`](Self::page_below) returns the rest. It has no text of the kernel, so that a
+    /// kernel without validation suffices.
+    #[must_use]
+    pub fn page_content(&self) -> Content {
+        self.draw("", content)
     }
 
     /// Returns the markup below the content of that page: the picture that needs no script, and the
     /// kernel.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the limits of the target are too low.
-    pub fn page_below(&self, target: &Target) -> Result<String, Error> {
-        self.draw_compiled(target, below)
+    #[must_use]
+    pub fn page_below(&self) -> String {
+        self.draw(&self.stages(), below)
     }
 
-    fn draw_compiled<T>(
+    fn draw<T>(
         &self,
-        target: &Target,
-        draw: impl FnOnce(&Picture<'_>, Option<&Compiled<'_>>) -> T,
-    ) -> Result<T, Error> {
-        let compilation = self.compilation(target)?;
-        Ok(self.draw_kernel(&compilation, &compilation.stages(), draw))
-    }
-
-    fn draw_kernel<T>(
-        &self,
-        compilation: &Compilation<'_>,
         stages: &str,
         draw: impl FnOnce(&Picture<'_>, Option<&Compiled<'_>>) -> T,
     ) -> T {
-        let kernel = compilation.kernel();
+        let kernel = self.kernel();
         let dispatches: Vec<_> = kernel.dispatches.iter().map(|d| d.workgroups).collect();
         let compiled = Compiled {
             wgsl: &kernel.wgsl,
@@ -98,9 +77,9 @@ impl Operation {
             workgroup_size: kernel.workgroup_size,
             binding_bytes: [0, 1].map(|n| kernel.bindings.get(n).map_or(0, |b| b.size_in_bytes)),
             dispatches: &dispatches,
-            schedule: &compilation.schedule().to_string(),
+            schedule: &self.schedule().to_string(),
             stages,
         };
-        self.draw(|picture| draw(picture, Some(&compiled)))
+        self.operation().draw(|picture| draw(picture, Some(&compiled)))
     }
 }

@@ -23,13 +23,20 @@ pub struct Compilation<'a> {
 }
 
 impl Compilation<'_> {
+    /// Returns the operation that was compiled.
+    #[must_use]
+    pub fn operation(&self) -> &Operation {
+        self.operation
+    }
+
     /// Returns the schedule of the nest on the target.
     #[must_use]
     pub fn schedule(&self) -> &Schedule {
         &self.schedule
     }
 
-    /// Returns the kernel, whose text naga has validated.
+    /// Returns the kernel. Naga has validated its text, except in a compilation that
+    /// [`Operation::compilation_unvalidated`] returned.
     #[must_use]
     pub fn kernel(&self) -> &Kernel {
         &self.kernel
@@ -63,8 +70,13 @@ impl Operation {
         Ok(compilation)
     }
 
-    /// Compiles the operation without validating the text of the kernel.
-    pub(crate) fn compilation_unvalidated<'a>(
+    /// Compiles the operation without validation, for callers that do not use the text of the
+    /// kernel or validate it themselves.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the limits of the target are too low.
+    pub fn compilation_unvalidated<'a>(
         &'a self,
         target: &'a Target,
     ) -> Result<Compilation<'a>, Error> {

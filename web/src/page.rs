@@ -55,9 +55,10 @@ fn answer(asked: &Asked<'_>) -> Result<Value, Fault> {
         "relayout" | "slice" => {
             let (operation, target) = (asked.operation()?, asked.target()?);
             let compiled = if is_below {
-                operation.page_below(&target).map(below)
+                operation.compilation(&target).map(|compilation| below(compilation.page_below()))
             } else {
-                operation.page_content(&target).map(json)
+                let compilation = operation.compilation_unvalidated(&target);
+                compilation.map(|compilation| json(compilation.page_content()))
             };
             Ok(compiled.unwrap_or_else(|error| {
                 // The layouts are seen all the same.

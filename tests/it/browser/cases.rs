@@ -171,7 +171,7 @@ fn relayout(from: &str, to: &str) -> Operation {
 fn case(operation: &Operation, expected: &'static str) -> Case {
     Case {
         name: operation.title().into(),
-        page: operation.page(&Target::webgpu()).unwrap(),
+        page: operation.compilation(&Target::webgpu()).unwrap().page(),
         expected,
         places: [Some(places(operation.source())), Some(places(operation.destination()))],
     }
