@@ -1,13 +1,15 @@
-//! The axes of a box, sorted into the two groups of a plane and the loops around it.
+//! Sorts the axes of a box into the rows and columns of a plane and the loops around it.
 
 use smallvec::SmallVec;
 
 use super::{shuffle::Shuffle, simd::Simd, stream::LINE};
 
-/// Units that are selected from a load each in less time than squares are transposed, at the most.
+/// The longest shorter side of a matrix, in units, for which selections are at least as fast as
+/// masked squares: squares gain nothing for pixels of 5 bytes and take 0.73 to 0.22 of the time for
+/// 6 to 14 channels (`benches/NOTES.md`, "Pixels of 5 to 16 bytes").
 const FEW_UNITS: usize = 4;
 
-/// One loop: its steps, and what a step moves each side by.
+/// One loop: the number of its steps, and the bytes by which a step moves each side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PlanAxis {
     pub(super) extent: usize,
@@ -15,25 +17,26 @@ pub(super) struct PlanAxis {
     pub(super) dst: isize,
 }
 
-/// Axes flattened into one: whole inner axes, and blocks of an outer one.
+/// Axes flattened into one: all inner axes, and blocks of the outermost one.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
     /// The outermost axis.
     pub(super) axis: PlanAxis,
-    /// Steps of it that make a tile.
+    /// Steps of the outermost axis in a tile.
     pub(super) block: usize,
-    /// Positions in each step.
+    /// Positions in one step of the outermost axis.
     pub(super) inner: usize,
-    /// Where the positions of a tile are read, from its start.
+    /// The source offset of each position of a tile, from the start of the tile.
     pub(super) src: Vec<isize>,
-    /// Where they are written.
+    /// The destination offset of each position of a tile.
     pub(super) dst: Vec<isize>,
-    /// Steps between the positions on both sides, where all are alike and lead on.
+    /// The steps between positions in source and destination, if both are constant and positive.
     pub(super) step: Option<(usize, usize)>,
 }
 
-/// Whether a matrix of units of `unit` bytes is transposed although its shorter side does not fill a square: that side has at least
-/// `narrow` bytes, where there are instructions for it.
+/// Returns true if a matrix of units of `unit` bytes is transposed under masks although its shorter
+/// side does not fill a square. That side must have at least `narrow` bytes; `None` if the
+/// processor has no instructions for it.
 pub(super) fn is_narrow(rows: usize, columns: usize, unit: usize, narrow: Option<usize>) -> bool {
     let shorter = rows.min(columns);
     matches!(unit, 1 | 2)
@@ -42,11 +45,11 @@ pub(super) fn is_narrow(rows: usize, columns: usize, unit: usize, narrow: Option
         && narrow.is_some_and(|least| shorter * unit >= least)
 }
 
-/// The axes of a box, while they are sorted into the two groups of a plane and the loops around it.
+/// The axes of a box while they are sorted into rows, columns and the loops around them.
 pub(super) struct Plane {
-    /// Length of a unit.
+    /// The unit size, in bytes.
     unit: usize,
-    /// Bytes of a tile along the destination and along the source, where there are as many.
+    /// The bytes that a tile should have along the destination and along the source.
     tile: (usize, usize),
     /// The loops around the plane, outermost first.
     pub(super) axes: SmallVec<[PlanAxis; 8]>,
@@ -54,7 +57,7 @@ pub(super) struct Plane {
     pub(super) rows: SmallVec<[PlanAxis; 8]>,
     /// The columns' axes, innermost first.
     pub(super) columns: SmallVec<[PlanAxis; 8]>,
-    /// What a reversed axis adds to the start of each side.
+    /// The offset of the start on each side, which a reversed axis moves.
     pub(super) start: (isize, isize),
 }
 
@@ -68,7 +71,7 @@ impl Plane {
         Self { unit, tile, axes, rows, columns: SmallVec::new(), start: (0, 0) }.sorted()
     }
 
-    /// A plane of columns alone, in tiles of so many bytes.
+    /// Returns a plane that has only columns, in tiles of `bytes` bytes.
     pub(super) fn of_columns(axes: SmallVec<[PlanAxis; 8]>, unit: usize, bytes: usize) -> Self {
         let (rows, columns) = (SmallVec::new(), SmallVec::new());
         Self { unit, tile: (0, bytes), axes, rows, columns, start: (0, 0) }.sorted()
@@ -80,9 +83,10 @@ impl Plane {
         self
     }
 
-    /// Whether the first of the columns' axes serves better as a further axis of the rows, where it continues them in
-    /// the destination: both groups are shorter than a cache line, or a row is shorter than a register, which shuffles
-    /// fill from several columns. Neither holds where the rows and columns are transposed as they are, see [`is_narrow`].
+    /// Returns true if the first column axis is better used as one more row axis. It must continue
+    /// the rows in the destination, and either both groups are shorter than a cache line, or a row
+    /// is shorter than a register and shuffles fill the register from several columns. Returns
+    /// false if the rows and columns are transposed under masks, see [`is_narrow`].
     pub(super) fn is_joined_better(&self, simd: Option<Simd>, narrow: Option<usize>) -> bool {
         let Some(&column) = self.columns.first() else { return false };
         let [units, columns] = [&self.rows, &self.columns].map(|axes| length(axes));
@@ -94,7 +98,7 @@ impl Plane {
             && !(row <= 16 && is_narrow(units, columns, self.unit, narrow))
     }
 
-    /// Makes the first of the columns' axes the outermost of the rows', and looks for other columns.
+    /// Makes the first column axis the outermost row axis, and chooses other columns.
     pub(super) fn join(&mut self) {
         self.rows.push(self.columns.remove(0));
         self.axes.append(&mut self.columns);
@@ -103,7 +107,8 @@ impl Plane {
         self.grow();
     }
 
-    /// Moves the axis nearest in the source to the columns, where it is nearer than the row's own steps.
+    /// Moves the axis with the smallest source stride to the columns, if that stride is smaller
+    /// than the row's own.
     fn take_nearest(&mut self) {
         self.start = (0, 0);
         let row = self.rows.last().filter(|_| self.rows.len() == 1).map_or(0, |row| row.src.abs());
@@ -121,7 +126,7 @@ impl Plane {
         self.start = (last * axis.src, last * axis.dst);
     }
 
-    /// Adds the axes that go on where a group ends, until its lines are used as a whole.
+    /// Adds the axes that continue a group, until the group uses whole lines.
     fn grow(&mut self) {
         let Self { unit, tile: (row_bytes, column_bytes), axes, rows, columns, .. } = self;
         let find = |axes: &[PlanAxis], group: &[PlanAxis], side: Side, bytes: usize| {
@@ -140,15 +145,15 @@ impl Plane {
     }
 }
 
-/// The step of an axis on one side.
+/// Selects the stride of an axis on one side.
 type Side = fn(&PlanAxis) -> isize;
 
-/// Positions of a group.
+/// Returns the number of positions of a group.
 fn length(group: &[PlanAxis]) -> usize {
     group.iter().map(|axis| axis.extent).product()
 }
 
-/// Where a group would go on.
+/// Returns the stride of an axis that would continue a group.
 fn next(group: &[PlanAxis], side: Side) -> Option<isize> {
     group.last().map(|last| side(last) * last.extent.cast_signed())
 }
@@ -162,7 +167,7 @@ impl Group {
         };
         let count: usize = inner.iter().map(|axis| axis.extent).product();
         let block = length.div_ceil(count);
-        // A last block much shorter than the others costs more than a longer one.
+        // A last block much shorter than the others costs more than a longer block.
         let block = if 2 * axis.extent <= 3 * block { axis.extent } else { block.max(1) };
         let (mut src, mut dst) = (vec![0], vec![0]);
         for axis in inner.iter().chain([&PlanAxis { extent: block, ..axis }]) {
@@ -183,7 +188,7 @@ impl Group {
     }
 }
 
-/// Drops axes of one step, and merges axes that continue each other on both sides.
+/// Drops axes of extent 1, and merges axes that continue each other on both sides.
 pub(super) fn merged(axes: impl IntoIterator<Item = PlanAxis>) -> SmallVec<[PlanAxis; 8]> {
     let mut out: SmallVec<[PlanAxis; 8]> = SmallVec::new();
     for axis in axes.into_iter().filter(|axis| axis.extent > 1) {

@@ -1,21 +1,22 @@
-//! [`reads`]: a nest as boxes of positions, for those who walk it the other way.
+//! Resolves a nest into boxes of positions, for copies from the destination back to the source.
 
 use smallvec::SmallVec;
 
 use super::boxes::{Bound, Resolved, WalkBox, resolve};
 use crate::nest::{CaseValue, CopyNest, PositionValue, Value};
 
-/// A box of positions that read units at steps of their own.
+/// A box of positions whose source units follow constant strides.
 pub(crate) struct Reads {
-    /// The first position.
+    /// The first position of the box.
     pub(crate) position: u64,
-    /// The unit of the source that it reads.
+    /// The source unit that the first position reads.
     pub(crate) unit: u64,
-    /// For each axis, outermost first: how many steps, and how far each leads in the destination and in the source.
+    /// The extent of each axis, outermost first, with its destination and source strides in units.
     pub(crate) steps: SmallVec<[(u64, i64, i64); 8]>,
 }
 
-/// Calls `each` for boxes that cover the positions of a nest without lookups that read, each once.
+/// Calls `each` for boxes that together cover every position of the nest that reads, once. The nest
+/// must not have lookups that read the sources.
 pub(crate) fn reads(nest: &CopyNest, mut each: impl FnMut(&Reads)) {
     let of = Bound { nest, images: &[] };
     resolve(of, WalkBox::whole(nest), false, &mut |found| {

@@ -1,4 +1,5 @@
-//! Boxes that repeat: the rows of a period are worked out once, and moved at each of its places.
+//! Moves boxes that repeat: the rows of one period are computed once and moved at every place of
+//! the period.
 
 use smallvec::SmallVec;
 
@@ -9,10 +10,12 @@ use super::{
     simd::Simd,
 };
 
-/// Bytes that one selection makes of a row that does not repeat.
+/// The bytes of a row that one selection makes if the row does not repeat. Longer parts have larger
+/// tables, which may be refused; shorter parts need more selections for a row. Other values have
+/// not been measured.
 const PART_BYTES: usize = 1 << 9;
 
-/// How often a period comes along an axis, and what each moves both sides by, in bytes.
+/// The number of periods along an axis, and the bytes from one period to the next on each side.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Repeat {
     pub(super) times: usize,
@@ -20,18 +23,20 @@ pub(super) struct Repeat {
     pub(super) dst: isize,
 }
 
-/// Boxes that are alike and follow each other by equal steps on both sides.
+/// Boxes of equal extents that follow each other by equal steps on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Series {
     pub(super) count: usize,
-    /// The axis along which they follow each other, and its steps and the units of the source from one to the next.
+    /// The axis along which they follow each other, and the steps of that axis and the source units
+    /// from each box to the next.
     pub(super) axis: usize,
     pub(super) steps: i64,
     pub(super) units: i64,
 }
 
 impl Series {
-    /// As many of these boxes, each with the unit that its first position reads, as follow the first.
+    /// Returns the longest series at the start of `boxes`. Each box is given with the unit that its
+    /// first position reads.
     pub(super) fn of(boxes: &[(WalkBox, u64)]) -> Self {
         let next = |of: &[(WalkBox, u64)]| {
             let [(first, read), (second, read_next), ..] = of else { return None };
@@ -53,30 +58,31 @@ impl Series {
     }
 }
 
-/// The rows of a period, and its places.
+/// The rows of a period, and the places where the period repeats.
 pub(super) struct Pattern {
     unit: usize,
     rows: Vec<Row>,
-    /// Outermost first.
+    /// The repeats, outermost first.
     repeats: SmallVec<[Repeat; 8]>,
 }
 
-/// Units side by side in the destination.
+/// Units that are contiguous in the destination.
 struct Row {
-    /// Where the first unit is written and read, from the period's place on.
+    /// The destination and source offsets of the first unit, from the place of the period.
     to: isize,
     from: isize,
-    /// Where the units are read, from the first on.
+    /// The source offset of each unit, from the first unit.
     offsets: Vec<isize>,
-    /// How often the row continues itself in the destination, and what that moves the source by.
+    /// The number of times the row follows itself in the destination, and the source offset from
+    /// each time to the next.
     times: usize,
     advance: isize,
     shuffle: Option<Shuffle>,
 }
 
 impl Pattern {
-    /// The pattern of a period of units of `unit` bytes, each given as where it is written and where it is read, in the
-    /// order of the destination.
+    /// Returns the pattern of a period of units of `unit` bytes. Each unit is given by its
+    /// destination and source offsets, in the order of the destination.
     pub(super) fn new(
         simd: Option<Simd>,
         unit: usize,
@@ -89,7 +95,7 @@ impl Pattern {
         let rows: Vec<&[(isize, isize)]> = units.chunk_by(touch).collect();
         let length = rows.first().map_or(0, |row| row.len());
         let alike = rows.iter().all(|row| row.len() == length);
-        // Where the next period continues every row, a selection makes the rows of all of them.
+        // If the next period continues every row, one selection makes the rows of all periods.
         let along = repeats.iter().position(|repeat| {
             alike && repeat.times > 1 && repeat.dst == (length * unit).cast_signed()
         });
@@ -108,7 +114,7 @@ impl Pattern {
         Self { unit, rows, repeats }
     }
 
-    /// About how many bytes it takes to remember.
+    /// Returns about how many bytes the pattern occupies.
     pub(super) fn bytes(&self) -> usize {
         let of_row = |row: &Row| {
             let shuffle = row.shuffle.as_ref().map_or(0, Shuffle::bytes);
@@ -117,7 +123,8 @@ impl Pattern {
         self.rows.iter().map(of_row).sum()
     }
 
-    /// Moves every period, the first of which is at byte `from` of the source and byte `to` of the destination.
+    /// Moves every period. The first period is at byte `from` of the source and byte `to` of the
+    /// destination.
     pub(super) fn run(&self, source: &[u8], from: isize, destination: &mut Pieces, to: isize) {
         each_period(&self.repeats, from, to, &mut |from, to| {
             for row in &self.rows {
@@ -128,7 +135,7 @@ impl Pattern {
     }
 }
 
-/// Calls `period` for every place of the periods.
+/// Calls `period` with the source and destination offsets of every period.
 fn each_period(repeats: &[Repeat], from: isize, to: isize, period: &mut impl FnMut(isize, isize)) {
     let [Repeat { times, src, dst }, inner @ ..] = repeats else { return period(from, to) };
     for time in 0..times.cast_signed() {
@@ -154,7 +161,7 @@ impl Row {
         self.shuffle.is_some()
     }
 
-    /// Fills the row of a period whose place in the source is `from`.
+    /// Fills the row of a period at byte `from` of the source.
     fn fill(&self, unit: usize, source: &[u8], from: isize, bytes: &mut [u8]) {
         let from = from + self.from;
         if let Some(shuffle) = &self.shuffle {

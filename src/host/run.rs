@@ -1,4 +1,4 @@
-//! The run of a nest: its destination is shared out to the threads.
+//! Runs a nest: divides its destination into shares for the threads.
 
 use rayon::prelude::*;
 
@@ -17,48 +17,58 @@ use super::{
 };
 use crate::nest::{CopyNest, Operand};
 
-/// Destinations from this share of the last-level cache on are written past the caches where units are long: as fast as
-/// they come, and nothing is read for them.
+/// The smallest destination that is written with non-temporal stores if units are long, as the
+/// number by which the last-level cache is divided. Non-temporal stores save reading the
+/// destination, and long units fill whole lines. A smaller number leaves more copies to the cache:
+/// runs of 128 bytes, 12 MiB in all, have 0.34 of the rate of memcpy through it and 0.56 past it
+/// (`benches/NOTES.md`, "Streaming stores").
 const LONG_SHARE: usize = 32;
 
-/// The same where units are short: what is smaller is faster through the cache.
+/// The corresponding number for short units. A larger number streams destinations that the cache
+/// can hold: `f16[64,512,7,7]` to NHWC (3 MiB) has 0.27 of the rate of memcpy with non-temporal
+/// stores and 0.41 without (`benches/NOTES.md`, "Streaming stores").
 const SHORT_SHARE: usize = 4;
 
-/// The same where units are long and begin or end inside of lines, of the cache's size as the system names it: the cut
-/// lines are written twice, so that those that the cache can hold wait there for their other part. Below it long runs
-/// that both sides have in one order are left to the system's own copy.
+/// The corresponding number for long units that begin or end inside cache lines, relative to the
+/// cache size that the system reports. These units write their first and last lines twice, so it
+/// pays to leave a destination to a cache that holds such a line until its other part is written;
+/// long runs in the same order on both sides are then left to memcpy. A smaller number leaves
+/// larger copies to the cache: with 16, heads of bf16 went from 17.5 to 26.8 GB/s on an Intel Xeon
+/// (family 6, model 207).
 const CUT_SHARE: usize = 16;
 
 /// Fills `destination`, the whole image, from `source`, the whole image of the other side.
 ///
-/// Every byte of the destination is written, gaps and tails with zero, so that the result is the same on every run.
-/// Large images are shared out to the threads of the current rayon pool. Besides the images a thread needs room for
-/// tiles of a few ten KiB, keeps about 1 MiB for tiles of units below a byte, and remembers how it made its last small copies, in at
-/// most 2 MiB.
+/// Writes every byte of the destination, gaps and tails with zero, so that every run has the same
+/// result. Large images are divided among the threads of the current rayon pool. Besides the
+/// images, a thread needs a few ten KiB for tiles, keeps about 1 MiB for tiles of units below a
+/// byte, and caches the steps of its last small copies in at most 2 MiB.
 ///
 /// # Errors
 ///
-/// Where a buffer has not the length of its image.
+/// Returns [`HostError::Length`] if the length of a buffer differs from the size of its image.
 ///
 /// # Panics
 ///
-/// Where the nest has not one source: [`run_sources`] runs those.
+/// Panics if the nest does not have exactly one source; use [`run_sources`] for such a nest.
 pub fn run(nest: &CopyNest, source: &[u8], destination: &mut [u8]) -> Result<(), HostError> {
     assert_eq!(nest.sources().len(), 1, "one source");
     run_sources(nest, &[source], destination)
 }
 
-/// Fills `destination`, the whole image, from `sources`, the whole images of the nest's sources in their order.
+/// Fills `destination`, the whole image, from `sources`, the whole images of the nest's sources in
+/// their order.
 ///
-/// What a nest looks up once in its sources is known here before the first position is copied. Otherwise as [`run`].
+/// Lookups that do not depend on the position are evaluated once, before the first position is
+/// copied. Everything else is as in [`run`].
 ///
 /// # Errors
 ///
-/// Where a buffer has not the length of its image.
+/// Returns [`HostError::Length`] if the length of a buffer differs from the size of its image.
 ///
 /// # Panics
 ///
-/// Where there are not as many sources as the nest has.
+/// Panics if the number of sources differs from the number that the nest has.
 pub fn run_sources(
     nest: &CopyNest,
     sources: &[&[u8]],
@@ -94,7 +104,7 @@ fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
     if nest.dst_bits() < 8
         && let Some(last) = destination.last_mut()
     {
-        *last = 0; // The bits behind the last unit belong to no cell.
+        *last = 0; // The bits after the last unit belong to no place.
     }
     let whole_bytes = nest.src_bits() == nest.dst_bits() && nest.dst_bits() >= 8;
     let bytes = destination.len();
@@ -116,7 +126,8 @@ fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
         return fill_small(&task, destination);
     }
     let shares = shares(nest, destination, rayon::current_num_threads());
-    // One at a time: rayon would have a thread take several, which no other can then relieve it of.
+    // One share at a time: otherwise rayon gives a thread several shares, which no other thread can
+    // take over.
     shares.into_par_iter().with_max_len(1).for_each(|share| {
         if long || large(SHORT_SHARE) {
             streaming(|stream| task.run(share, Some(stream), &mut Record::none()));
@@ -126,7 +137,8 @@ fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
     });
 }
 
-/// Fills a destination that is not shared out, by the steps that this thread took before where it did.
+/// Fills a destination that is one share, with cached steps if this thread has copied the nest
+/// before.
 fn fill_small(task: &Task, destination: &mut [u8]) {
     if let Some(kept) = kept::find(task.nest) {
         let mut work = Work::new(task, Pieces::whole(destination), None);

@@ -1,4 +1,5 @@
-//! Divides the destination into shares, one for a thread at a time, of which none writes where another does.
+//! Divides the destination into shares. A thread fills one share at a time, and no two shares
+//! overlap.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -8,47 +9,57 @@ use super::{
 };
 use crate::nest::CopyNest;
 
-/// The least that is worth another thread, in bytes.
+/// The smallest share that is worth another thread, in bytes. Smaller shares spend more time on
+/// handing work over; larger shares leave threads idle in copies of medium size.
 const SHARE_BYTES: usize = 1 << 17;
 
-/// Shares of a destination, at the least, before it is worth a second thread: where units are whole bytes, and where they are not,
-/// which takes longer. A smaller one is copied before another thread wakes up, and its steps are kept.
+/// The number of shares from which a destination is worth a second thread, for units of whole bytes
+/// and for other units, which take longer to copy. A smaller destination is copied before another
+/// thread wakes up, and its steps are cached. With 2 instead of 4 shares of bytes, `f32[256,256]`
+/// took 11.6 instead of 7.8 µs, because its plan was not cached; two threads gain from 512 KiB on
+/// (`benches/NOTES.md`, "Squares of whole cache lines").
 const SHARES_OF_BYTES: usize = 4;
 const SHARES_OF_BITS: usize = 2;
 
-/// Shares for each thread, so that a slow one does not hold up the others.
+/// The number of shares for each thread. With fewer shares, a slow thread holds up the others; with
+/// more, each share has shorter runs.
 const SHARES_PER_THREAD: usize = 4;
 
-/// Bytes of the source that only one share reads: the two cache lines that processors fetch together.
+/// The alignment of shares in the source, in bytes: a pair of cache lines that processors fetch
+/// together. With less, two threads read the same lines.
 const NEIGHBOURS: usize = 128;
 
-/// Bytes from which on a share's runs are long enough on both sides.
+/// The length from which the contiguous runs of a share count as long enough, in bytes. With 16
+/// KiB, case 50 of `f32` in the TTC cases took 1.96 instead of 1.31 ms on two threads; 256 KiB
+/// changed nothing (`benches/NOTES.md`, "Runs of a share").
 const RUN: u64 = 1 << 16;
 
-/// The most pieces of a share; each is a slice to look up.
+/// The largest number of slices of a share. More slices make shares possible along more axes; each
+/// slice has an entry in the table that writes look up.
 const PIECES: u64 = 1 << 12;
 
-/// What one thread fills at a time.
+/// The part of the destination that one thread fills at a time.
 pub(super) struct Share<'a> {
-    /// Boxes of the walk.
+    /// The boxes of the walk that the share covers.
     pub(super) boxes: SmallVec<[WalkBox; 1]>,
-    /// Where their cells lie.
+    /// The slices of the destination that hold the places of the boxes.
     pub(super) pieces: Pieces<'a>,
-    /// Cells of the walk before the first piece.
+    /// The position of the walk at which the first slice begins.
     pub(super) first: u64,
-    /// The axes outside of this one lead from piece to piece.
+    /// The number of axes whose steps lead from slice to slice; they are the outermost ones.
     pub(super) axis: usize,
 }
 
-/// Whether a destination of so many bytes is one share, whatever the number of threads.
+/// Returns true if a destination of `bytes` bytes is one share, whatever the number of threads.
 pub(super) fn is_small(bytes: usize, whole_bytes: bool) -> bool {
     bytes < SHARE_BYTES * if whole_bytes { SHARES_OF_BYTES } else { SHARES_OF_BITS }
 }
 
-/// Shares the destination out to threads.
+/// Divides the destination into shares.
 ///
-/// The shares are steps of one axis of the walk, whatever lies around it: of one that has enough of them without two
-/// shares reading of the same cache lines, and whose steps are not short runs on either side.
+/// Each share has some steps of one axis of the walk, and all steps of the axes around it. The axis
+/// has enough steps, two shares do not read the same cache lines, and the steps are not short runs
+/// on either side.
 ///
 /// ```text
 /// axes (16: 1 → 331776) (12: 16 → 27648) (12: 192 → 2304) …, extent: source → destination, of 8-byte cells
@@ -69,15 +80,15 @@ pub(super) fn shares<'a>(
     }
 }
 
-/// An axis cut into shares.
+/// An axis divided into shares.
 struct Cut {
     axis: usize,
     extent: u64,
-    /// Cells of the destination that a step of the axis moves over.
+    /// The number of places in the destination from one step of the axis to the next.
     stride: u64,
-    /// Steps of a share.
+    /// The steps of the axis in one share.
     steps: u64,
-    /// Bits of a place in a piece.
+    /// The number of low bits of an address that are an offset in a slice.
     shift: u32,
 }
 
@@ -112,8 +123,9 @@ impl Cut {
     }
 }
 
-/// The axis to cut into shares: of those that give the most, up to as many as are wanted, the one whose shares are the
-/// longest runs on both sides; the outermost of several that are long enough.
+/// Chooses the axis to divide. Of the axes with the most shares, up to `wanted`, it is the one
+/// whose shares have the longest runs on both sides; if several axes have runs that are long
+/// enough, it is the outermost one.
 fn cut(nest: &CopyNest, wanted: u64, threads: u64) -> Option<Cut> {
     if !nest.is_exact() {
         return None;
@@ -132,7 +144,8 @@ fn cut(nest: &CopyNest, wanted: u64, threads: u64) -> Option<Cut> {
         let steps = (of.extent / wanted).max(1).next_multiple_of(granule);
         let steps = evenly(of.extent, steps, granule, threads);
         let steps = whole_periods(nest, axis, steps, of.extent / wanted.min(2));
-        // Places count bytes or cells, whichever are more. A loop's last step leads up to a whole tensor past the end.
+        // An offset counts bytes, or units if they are smaller. The last step of a loop ends up to
+        // a whole tensor past the end.
         let shift = isize::BITS - 4 - around.ilog2();
         let cells = steps * of.dst_stride;
         let fits = (cells * u64::from(nest.dst_bits().div_ceil(8))) >> shift == 0;
@@ -154,14 +167,15 @@ fn cut(nest: &CopyNest, wanted: u64, threads: u64) -> Option<Cut> {
     best.map(|(cut, _)| cut)
 }
 
-/// At most so many steps of an axis, whole granules, of which every thread gets as many shares where that can be.
+/// Returns the largest number of steps up to `steps`, in whole granules, that gives every thread
+/// the same number of shares; `steps` if there is none.
 fn evenly(extent: u64, steps: u64, granule: u64, threads: u64) -> u64 {
     let mut fewer = (1..=steps / granule).rev().map(|granules| granules * granule);
     fewer.find(|&steps| extent.div_ceil(steps).is_multiple_of(threads)).unwrap_or(steps)
 }
 
-/// Steps of an axis, made whole periods of the nest's quotients where those are at most so many: what repeats is worked out
-/// once for each share, and once more for what is left of a period.
+/// Rounds the steps of an axis up to whole periods of the quotients of the nest, if these are at
+/// most `most` steps. Each share computes a period once, and once more for a partial period.
 fn whole_periods(nest: &CopyNest, axis: usize, steps: u64, most: u64) -> u64 {
     if nest.quotients().is_empty() {
         return steps;
@@ -170,7 +184,8 @@ fn whole_periods(nest: &CopyNest, axis: usize, steps: u64, most: u64) -> u64 {
     if whole <= most { whole } else { steps }
 }
 
-/// Contiguous shares: cut at bytes, and between whole steps of an outer axis of the walk where it can be.
+/// Returns contiguous shares, divided at bytes and, if possible, between whole steps of an outer
+/// axis of the walk.
 fn ranges<'a>(nest: &CopyNest, destination: &'a mut [u8], wanted: usize) -> Vec<Share<'a>> {
     let bits = u64::from(nest.dst_bits());
     let per_byte = (8 / bits).max(1);
@@ -188,7 +203,7 @@ fn ranges<'a>(nest: &CopyNest, destination: &'a mut [u8], wanted: usize) -> Vec<
     out
 }
 
-/// One slice, from cell `first` of the image on.
+/// Returns the share of one slice, which begins at place `first` of the image.
 pub(super) fn contiguous<'a>(nest: &CopyNest, slice: &'a mut [u8], first: u64) -> Share<'a> {
     let base = nest.dst_base().unsigned_abs();
     let cells = slice.len() as u64 * 8 / u64::from(nest.dst_bits());
@@ -197,7 +212,7 @@ pub(super) fn contiguous<'a>(nest: &CopyNest, slice: &'a mut [u8], first: u64) -
     Share { boxes, pieces: Pieces::whole(slice), first: base + first, axis: 0 }
 }
 
-/// A buffer in memory has a length that fits.
+/// Converts a count to a length. Lengths of buffers in memory always fit.
 fn length(n: u64) -> usize {
     usize::try_from(n).unwrap_or(usize::MAX)
 }
@@ -208,7 +223,7 @@ mod tests {
 
     #[test]
     fn threads_get_as_many_shares_each_where_an_axis_allows_it() {
-        assert_eq!(evenly(18, 2, 1, 2), 1); // 18 shares in place of 9.
+        assert_eq!(evenly(18, 2, 1, 2), 1); // 18 shares instead of 9.
         assert_eq!(evenly(32, 4, 1, 2), 4);
         assert_eq!(evenly(39, 4, 1, 2), 4); // 10 shares, the last one shorter.
         assert_eq!(evenly(13, 1, 1, 2), 1); // 13 shares, whatever is done.

@@ -1,8 +1,9 @@
-//! Rows of the destination put together from loads of whole registers.
+//! Makes rows of the destination from loads of whole registers.
 //!
-//! Where the bytes of a row lie near each other in the source, as those of pixels of three channels, of every second
-//! element or of a mirrored row do, a register of the destination is a fixed selection from a few loads. The selection
-//! is worked out here, once for a kernel; `simd` knows the instructions that make it.
+//! If the bytes of a row are close together in the source, as in pixels of three channels, every
+//! second element or a mirrored row, a register of the destination is a fixed selection from a few
+//! loads. The selection is computed here, once for a plan; `simd` has the instructions that execute
+//! it.
 //!
 //! ```text
 //! planes of 3 channels of bytes to pixels, registers of 16 bytes, loads from three planes:
@@ -19,29 +20,35 @@ use super::{
 };
 use crate::nest::gcd;
 
-/// Bytes of the selections of a row, at the most: they stay in the first cache beside what they move.
+/// The largest size of the selection tables of a row, in bytes. Larger tables push the data that
+/// they move out of the first-level cache; a smaller limit leaves more rows to copies unit by unit,
+/// as 15 channels of bytes at 2.0 GB/s (`benches/NOTES.md`, "Pixels of 5 to 16 bytes").
 const SELECTION_BYTES: usize = 1 << 13;
 
-/// Bytes of the destination from a row to the one whose lines are asked for meanwhile, where rows are shorter.
+/// The prefetch distance for rows shorter than this, in bytes of the destination. Prefetching only
+/// the next row was slower: pixels to planes of `u8` went from 31 and 24 to 36 and 39 GB/s with 4
+/// KiB (`benches/NOTES.md`, "Selections of one register").
 const LATER: usize = 1 << 12;
 
-/// Loads for 16 bytes of the destination, at the most.
+/// The largest number of loads for 16 bytes of the destination. More loads for a register may take
+/// longer than copies of its units.
 const MOST_TERMS: usize = 8;
 
-/// Rows of a tile, each a selection from the source.
+/// The selection that makes each row of a tile from the source.
 #[derive(Clone, Debug)]
 pub(super) struct Shuffle {
-    /// Bytes of a unit.
+    /// The unit size, in bytes.
     unit: usize,
-    /// Bytes of a step in the row and in the source, where a selection repeats.
+    /// The bytes of a step in the row and in the source, if the selection repeats.
     step: Option<(usize, isize)>,
     selection: Selection,
 }
 
 impl Shuffle {
-    /// The selection for rows of `count` steps of `step` bytes of the source, where each step has units at `offsets`.
+    /// Returns the selection for rows of `count` steps of `step` bytes of the source. Each step has
+    /// units at `offsets`.
     ///
-    /// `None` where unit by unit is as fast: units are far apart, or too few.
+    /// Returns `None` if copies of single units are as fast, because units are far apart or few.
     pub(super) fn new(
         simd: Simd,
         unit: usize,
@@ -55,7 +62,8 @@ impl Shuffle {
         if unit >= width || row < width {
             return None;
         }
-        // Whole registers, and where they are paired an even number of them.
+        // Periods are whole registers; an instruction set that makes registers in pairs needs an
+        // even number.
         let span = width * simd.registers_at_once();
         let steps = span / gcd(span, step_bytes);
         let repeats = steps <= count;
@@ -77,7 +85,7 @@ impl Shuffle {
             }
         }
         if (registers, terms) == (TRIPLE, TRIPLE) {
-            // Loads that all registers can take their bytes from are made once for them.
+            // Loads that serve all registers are made once.
             let shared = cover((0..row.min(registers * width)).map(read), width);
             if shared.len() == terms {
                 windows.fill(shared);
@@ -87,7 +95,7 @@ impl Shuffle {
         let mut places = Vec::with_capacity(registers * terms * width);
         for term in 0..terms {
             for (register, starts) in windows.iter().enumerate() {
-                // A register that needs fewer loads repeats one, and takes nothing from it.
+                // A register with fewer loads repeats one, and takes no byte from it.
                 let start = *starts.get(term).or(starts.first()).unwrap_or(&0);
                 loads.push(start);
                 places.extend((register * width..(register + 1) * width).map(|byte| {
@@ -103,24 +111,25 @@ impl Shuffle {
         Some(Self { unit, step, selection })
     }
 
-    /// The same from several sources, in place of one in which they lie `pitch` bytes apart; see
-    /// [`Selection::of_several`].
+    /// Returns the selection for several sources, from one for a single source in which they are
+    /// `pitch` bytes apart; see [`Selection::of_several`].
     pub(super) fn of_several(&self, pitch: isize) -> Self {
         Self { selection: self.selection.of_several(pitch), ..*self }
     }
 
-    /// Fills a row whose first unit is read at byte `from`, counted from the place of each source.
+    /// Fills a row whose first unit is at byte `from` after the start of each source.
     pub(super) fn fill(&self, sources: &[Place], from: isize, row: &mut [u8]) {
         self.selection.fill(sources, (from, None), row, None);
     }
 
-    /// Whether rows can be streamed whose first cache line begins after so many bytes: after whole steps.
+    /// Returns true if rows can be streamed whose first cache line begins after `gap` bytes, that
+    /// is, if these are whole steps.
     pub(super) fn streams_after(&self, gap: usize) -> bool {
         gap == 0 || self.step.is_some_and(|(bytes, _)| gap.is_multiple_of(bytes))
     }
 
-    /// Fills a row, its cache lines past the caches where they begin after whole steps; the row after it is read from byte
-    /// `next` on.
+    /// Fills a row, with non-temporal stores if its cache lines begin after whole steps. The
+    /// following row is read from byte `next`.
     fn stream(
         &self,
         sources: &[Place],
@@ -137,8 +146,8 @@ impl Shuffle {
         self.selection.fill(sources, places, lines, Some(stream));
     }
 
-    /// Fills the rows of a tile, past the caches where there is a stream; then their lines begin after whole steps. The tile
-    /// after it is read from byte `next` on.
+    /// Fills the rows of a tile. With a stream, it uses non-temporal stores, and the lines of every
+    /// row must begin after whole steps. The following tile is read from byte `next`.
     pub(super) fn rows(
         &self,
         sources: &[Place],
@@ -164,17 +173,17 @@ impl Shuffle {
         }
     }
 
-    /// Bytes of its tables.
+    /// Returns the size of the tables, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.selection.bytes()
     }
 
-    /// Asks for the lines that a row read from byte `from` on begins with.
+    /// Prefetches the first lines of a row that is read from byte `from`.
     pub(super) fn fetch(&self, source: &[u8], from: isize) {
         self.selection.fetch(source, from);
     }
 
-    /// Loads for a register that are worth less than the copies of its units.
+    /// Returns the largest number of loads for a register that is faster than copies of its units.
     pub(super) fn most_terms(simd: Simd, unit: usize) -> usize {
         let width = simd.width();
         (width / unit).saturating_sub(1).min(MOST_TERMS * width / 16)
@@ -187,7 +196,7 @@ impl Mover for Shuffle {
     }
 }
 
-/// Starts of loads that give all of these bytes.
+/// Returns the starts of loads that contain all of `bytes`.
 fn cover(bytes: impl Iterator<Item = isize>, width: usize) -> SmallVec<[isize; 8]> {
     let mut bytes: SmallVec<[isize; 64]> = bytes.collect();
     bytes.sort_unstable();
@@ -195,14 +204,14 @@ fn cover(bytes: impl Iterator<Item = isize>, width: usize) -> SmallVec<[isize; 8
     let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else { return starts };
     for byte in bytes {
         if !starts.last().is_some_and(|&start| holds(start, width, byte)) {
-            // Not past the last byte, where there is room before it: it may be the image's last.
+            // A load ends at the last byte if it can, since this may be the last byte of the image.
             starts.push(byte.min(last + 1 - width.cast_signed()).max(first));
         }
     }
     starts
 }
 
-/// Whether a load from `start` gives a byte.
+/// Returns true if a load from `start` contains a byte.
 fn holds(start: isize, width: usize, byte: isize) -> bool {
     (start..start + width.cast_signed()).contains(&byte)
 }
@@ -211,7 +220,8 @@ fn holds(start: isize, width: usize, byte: isize) -> bool {
 mod tests {
     use super::{super::stream::streaming, *};
 
-    /// Every instruction set of this processor, on rows of any length at any place of the source, against plain copies.
+    /// Tests every instruction set of this processor on rows of different lengths and starts
+    /// against plain copies.
     #[test]
     fn rows_are_what_their_units_are() {
         let source: Vec<u8> = (0..3000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
@@ -231,7 +241,8 @@ mod tests {
         assert!(accepted > 0 || Simd::best().is_none());
     }
 
-    /// Offsets of the units of a step, and the step: channels from planes, every second to fifth unit, mirrored ones.
+    /// Returns the unit offsets of a step, and the step: channels from planes, every second to
+    /// fifth unit, and mirrored units.
     fn patterns(unit: usize) -> Vec<(Vec<isize>, isize)> {
         let unit = unit.cast_signed();
         let mut patterns: Vec<(Vec<isize>, isize)> =
@@ -245,7 +256,8 @@ mod tests {
         patterns
     }
 
-    /// Channels from images of their own, past the caches and through them, against plain copies.
+    /// Tests channels from separate images, with and without non-temporal stores, against plain
+    /// copies.
     #[test]
     fn rows_of_several_sources_are_what_their_units_are() {
         let byte = |n: usize| ((n * 167) >> 3) as u8;
@@ -294,7 +306,7 @@ mod tests {
         let units = offsets.len() * count;
         let (low, high) = (0..units).map(of_unit).fold((0, 0), |(l, h), n| (n.min(l), n.max(h)));
         let last = source.len().cast_signed() - high - unit.cast_signed();
-        // At the very start and the very end of the source, and between.
+        // The start of the source, its end, and a place between.
         for from in [-low, -low + 1, (last - low) / 2, last - 1, last]
             .into_iter()
             .filter(|n| (-low..=last).contains(n))

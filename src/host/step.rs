@@ -1,4 +1,4 @@
-//! The steps that fill a share, one after the other.
+//! The steps that fill a share, in order.
 
 use std::rc::Rc;
 
@@ -18,22 +18,23 @@ use super::{
     weave::Weave,
 };
 
-/// One step: where it writes is an address of the share, where it reads one of a source.
+/// One step of a share. It writes at an address of the share and reads at a byte of a source.
 pub(super) enum Step {
-    /// The cells of a box are copied by a plan.
+    /// Copies a box by a plan.
     Copy { plan: Rc<Plan>, source: usize, from: isize, to: isize },
-    /// Boxes that repeat are moved as a pattern.
+    /// Moves repeating boxes by a pattern.
     Pattern { pattern: Pattern, source: usize, to: isize },
-    /// The cells of a box, of these extents and strides, take one value.
+    /// Fills a box of the given extents and strides with one value.
     Fill { value: u128, axes: SmallVec<[(usize, isize); 8]>, to: isize },
-    /// What several boxes read from places of sources on is brought side by side, and copied as from one source.
+    /// Packs the bytes that several boxes read into one buffer, and copies from there as from one
+    /// source.
     Together { plan: Rc<Plan>, reach: Reach, places: Vec<(usize, isize)>, to: isize },
-    /// Rows are woven from what several boxes read from places of sources on.
+    /// Weaves rows from the bytes that several boxes read.
     Weave { weave: Box<Weave>, places: Vec<(usize, isize)>, to: isize },
 }
 
 impl Step {
-    /// About how many bytes it takes to remember.
+    /// Returns about how many bytes the step occupies.
     pub(super) fn bytes(&self) -> usize {
         size_of::<Self>()
             + match self {
@@ -46,14 +47,15 @@ impl Step {
     }
 }
 
-/// A share at work.
+/// Runs the steps of a share.
 pub(super) struct Work<'a, 'b> {
     pub(super) task: &'a Task<'a>,
     pub(super) pieces: Pieces<'b>,
-    /// What streams, and whether all pieces begin alike within their lines.
+    /// The stream, if non-temporal stores are used, and true if all slices have the same alignment
+    /// to cache lines.
     pub(super) stream: Option<(&'a Stream, bool)>,
     room: Room,
-    /// Where what several boxes read lies side by side.
+    /// The buffer into which the bytes that several boxes read are packed.
     side: Vec<u8>,
 }
 
@@ -66,7 +68,7 @@ impl<'a, 'b> Work<'a, 'b> {
         Self { task, pieces, stream, room: Room::default(), side: Vec::new() }
     }
 
-    /// Takes a step.
+    /// Runs one step.
     pub(super) fn step(&mut self, step: &Step) {
         let task = self.task;
         match *step {
@@ -96,7 +98,7 @@ impl<'a, 'b> Work<'a, 'b> {
         }
     }
 
-    /// Copies the cells of a box from an image.
+    /// Copies a box from an image.
     fn copy(&mut self, plan: &Plan, (source, from): (&[u8], isize), to: isize) {
         let nest = self.task.nest;
         let (src, dst) = (nest.src_bits(), nest.dst_bits());

@@ -1,16 +1,17 @@
-//! Writes past the caches, and lines asked for before they are read.
-#![allow(unsafe_code)] // The instructions take pointers; this file alone knows them.
+//! Non-temporal stores, called *streaming* in this module, and prefetches.
+#![allow(unsafe_code)] // The intrinsics take pointers.
 
-/// Bytes of a cache line.
+/// The size of a cache line, in bytes.
 pub(super) const LINE: usize = 64;
 
-/// Bytes of a page.
+/// The size of a page, in bytes.
 pub(super) const PAGE: usize = 1 << 12;
 
-/// Writes that other threads see once the scope that lent it has ended.
+/// The permission to use non-temporal stores, which a fence makes visible to other threads at the
+/// end of [`streaming`].
 pub(super) struct Stream(());
 
-/// Calls `each` with the right to stream, and makes what it wrote visible.
+/// Calls `each` with a stream, then makes its non-temporal stores visible to other threads.
 pub(super) fn streaming(each: impl FnOnce(&Stream)) {
     each(&Stream(()));
     #[cfg(target_arch = "x86_64")]
@@ -22,9 +23,11 @@ pub(super) fn streaming(each: impl FnOnce(&Stream)) {
 
 #[expect(clippy::unused_self, reason = "a stream is the right to leave writes unfenced")]
 impl Stream {
-    /// Copies equally long slices, whole cache lines of the destination past the caches.
+    /// Copies between slices of equal length, with non-temporal stores for whole cache lines of the
+    /// destination.
     ///
-    /// A line that is not read first saves a third of the traffic of a copy.
+    /// Non-temporal stores do not read the destination first, which saves a third of the traffic of
+    /// a copy.
     #[inline]
     pub(super) fn copy(&self, destination: &mut [u8], source: &[u8]) {
         let gap = destination.as_ptr().addr().wrapping_neg() % LINE;
@@ -40,7 +43,7 @@ impl Stream {
         copy_small(&mut destination[lines..], &source[lines..]);
     }
 
-    /// Copies a known number of bytes, whole cache lines of the destination past the caches.
+    /// Copies `N` bytes, with non-temporal stores for whole cache lines of the destination.
     #[inline]
     pub(super) fn copy_chunk<const N: usize>(&self, destination: &mut [u8; N], source: &[u8; N]) {
         if destination.as_ptr().addr().is_multiple_of(LINE) && N.is_multiple_of(LINE) {
@@ -50,9 +53,9 @@ impl Stream {
         }
     }
 
-    /// Copies a run of a line at the least to a place of a slice, where the run before it ended with `before`: the line that
-    /// both have a part of is written whole. What the run has of a line that it does not fill is left to the run after it,
-    /// but for the last.
+    /// Copies a run of at least one line to byte `place` of a slice. `before` is the end of the
+    /// preceding run: the line that both runs share is written whole. The last bytes of the run
+    /// that do not fill a line are left to the next run, unless `last` is set.
     #[inline]
     pub(super) fn copy_run(
         &self,
@@ -76,7 +79,7 @@ impl Stream {
     }
 }
 
-/// Copies whole lines to a place that begins with one.
+/// Copies whole lines to an aligned destination.
 #[inline]
 fn copy_lines(destination: &mut [u8], source: &[u8]) {
     let lines = destination.as_chunks_mut::<LINE>().0;
@@ -85,7 +88,7 @@ fn copy_lines(destination: &mut [u8], source: &[u8]) {
     }
 }
 
-/// Asks for the cache line of a byte that will be read soon.
+/// Prefetches the cache line of a byte.
 #[inline]
 pub(super) fn fetch(source: &[u8], at: usize) {
     if let Some(byte) = source.get(at) {
@@ -93,7 +96,7 @@ pub(super) fn fetch(source: &[u8], at: usize) {
     }
 }
 
-/// Asks for the cache line of an address, which need not be one of memory.
+/// Prefetches the cache line of an address, which may lie outside any allocation.
 #[inline(always)]
 pub(super) fn ahead(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
@@ -106,7 +109,7 @@ pub(super) fn ahead(address: *const u8) {
     let _ = address;
 }
 
-/// Copies less than a line, in the pieces that a tile's buffer was written in.
+/// Copies less than a line, in the 16-byte parts in which the buffer of a tile was written.
 #[inline]
 fn copy_small(destination: &mut [u8], source: &[u8]) {
     let (pieces, last) = destination.as_chunks_mut::<16>();
@@ -119,7 +122,7 @@ fn copy_small(destination: &mut [u8], source: &[u8]) {
     }
 }
 
-/// Copies a line to an aligned place.
+/// Copies a line to an aligned destination.
 #[cfg(target_arch = "x86_64")]
 #[expect(
     clippy::cast_ptr_alignment,
@@ -131,7 +134,8 @@ fn copy_line(line: &mut [u8; LINE], source: &[u8; LINE]) {
     let (to, from) = (line.as_mut_ptr().cast::<__m128i>(), source.as_ptr().cast::<__m128i>());
     debug_assert!(to.addr() % LINE == 0);
     for piece in 0..4 {
-        // SAFETY: both arrays hold four pieces; `copy` begins its lines at a multiple of 64; `streaming` fences.
+        // SAFETY: both arrays hold four pieces; `copy` begins its lines at a multiple of 64;
+        // `streaming` fences.
         unsafe { _mm_stream_si128(to.add(piece), _mm_loadu_si128(from.add(piece))) };
     }
 }
@@ -152,7 +156,8 @@ mod tests {
         for start in 0..70 {
             for length in (64..200).chain([500]) {
                 let mut out = vec![0xa5; 1700];
-                // Runs three bytes apart; only the first one begins and only the last one ends a part of a line.
+                // The runs are three bytes apart in the source; only the first run begins and only
+                // the last run ends inside a line.
                 let run = |number: usize| &source[number * (length + 3)..][..length];
                 streaming(|stream| {
                     for number in 0..3_usize {

@@ -1,4 +1,4 @@
-//! Tiles whose columns are streamed line by line.
+//! Moves tiles whose columns are written line by line with non-temporal stores.
 
 use super::{
     box_copy::Room,
@@ -9,20 +9,24 @@ use super::{
     tile::Tile,
 };
 
-/// Lines of a column that are put together at a time, where columns begin at various bytes of a line.
+/// The number of lines of a column that the buffer collects at a time, if columns are not all
+/// aligned alike. For odd matrices of `f16`, 1, 2, 4 and 8 lines were equally fast; bytes gained
+/// from columns that keep 4 lines in the first-level cache, 9.7 to 11.7 GB/s (`benches/NOTES.md`,
+/// "Odd matrices of f16").
 const LINES: usize = 4;
 
-/// Whether lines of columns that begin at various bytes of a line are joined in registers.
+/// Returns true if the lines of columns that are not aligned to cache lines are joined in
+/// registers.
 pub(super) fn joins(simd: Simd) -> bool {
     simd.joins_lines() && streams_single_lines()
 }
 
-/// Tiles of contiguous rows and columns on their way past the caches.
+/// Tiles of contiguous rows and columns that are written with non-temporal stores.
 pub(super) struct Strips<'a, 'd> {
     pub(super) simd: Simd,
-    /// Whether lines of columns that begin at various bytes are joined in registers.
+    /// True if the lines of columns that are not aligned to cache lines are joined in registers.
     pub(super) joins: bool,
-    /// Length of a unit, and how the bytes inside of it are permuted, where they are.
+    /// The unit size in bytes, and the permutation of the bytes in a unit, if there is one.
     pub(super) of: (usize, Option<&'a Inner>),
     pub(super) source: &'a [u8],
     pub(super) destination: &'a mut Pieces<'d>,
@@ -31,9 +35,11 @@ pub(super) struct Strips<'a, 'd> {
 }
 
 impl Strips<'_, '_> {
-    /// Moves a tile: cut lines at the columns' ends through the caches, the others past them.
+    /// Moves a tile: partial lines at the ends of columns with ordinary stores, all others with
+    /// non-temporal stores.
     ///
-    /// False where some of it is not moved: the tile is smaller than a register, or too short for a line.
+    /// Returns false if part of the tile is not moved, because it is smaller than a register or too
+    /// short for a line.
     pub(super) fn tile(&mut self, tile: &Tile) -> bool {
         let Tile { from, to, rows: (rows, _), columns: (_, writes), .. } = *tile;
         let (unit, _) = self.of;
@@ -43,7 +49,7 @@ impl Strips<'_, '_> {
             return false;
         };
         let pages = self.joins && unit <= SHORT_UNIT && columns.are_pages_apart();
-        // Short rows that are whole lines are looked at no more than that takes.
+        // For short rows of whole lines, the checks that follow would take too long.
         if !pages && length.is_multiple_of(LINE) {
             let reads = (self.source, from, rows);
             if self.simd.stream_transpose(self.of, reads, (&mut columns, 0), self.stream) {
@@ -57,7 +63,7 @@ impl Strips<'_, '_> {
         }
     }
 
-    /// Streams lines straight from registers: all columns have `gap` bytes before their first one.
+    /// Streams lines directly from registers. All columns have `gap` bytes before their first line.
     fn through_registers(&mut self, tile: &Tile, gap: usize) -> bool {
         let (unit, _) = self.of;
         let rows = tile.rows.0.len();
@@ -65,7 +71,7 @@ impl Strips<'_, '_> {
         let head = (gap / unit).min(rows);
         let lines = (rows - head) * unit / LINE * LINE / unit;
         let tail = rows - head - lines;
-        // A register at the least, of which others write a part again.
+        // At least a register, part of which is written again.
         let last = (rows - tail).min(rows - edge);
         if head > 0 && !self.through_caches(tile, 0, head.max(edge))
             || tail > 0 && !self.through_caches(tile, last, rows)
@@ -96,8 +102,8 @@ impl Strips<'_, '_> {
         })
     }
 
-    /// Puts the lines of each column together in the room, where the end of what was there before waits for the rest of
-    /// its line.
+    /// Collects the lines of each column in the buffer, which keeps the end of the previous lines
+    /// until the rest of that line arrives.
     fn through_room(&mut self, tile: &Tile) -> bool {
         let Tile { from, to, rows: (rows, _), columns: (_, writes), .. } = *tile;
         let (unit, _) = self.of;
@@ -122,7 +128,7 @@ impl Strips<'_, '_> {
                 return false;
             }
             for ((room, write), &place) in bytes.chunks_exact_mut(pitch).zip(writes).zip(&places) {
-                // What of the line is already there, in the room and in front of it.
+                // The bytes of the line that the buffer holds already, in front of the new ones.
                 let held = if first == 0 { 0 } else { place };
                 let length = count * LINE + held - place;
                 let at = to + write + (first * LINE - held).cast_signed();
@@ -142,7 +148,7 @@ impl Strips<'_, '_> {
         strips * height == rows.len() || self.through_caches(tile, last, rows.len())
     }
 
-    /// Moves some rows of a tile through the caches.
+    /// Moves the rows from `start` to `end` with ordinary stores.
     fn through_caches(&mut self, tile: &Tile, start: usize, end: usize) -> bool {
         let Self { simd, of, source, ref mut destination, .. } = *self;
         let rows = tile.rows.0;

@@ -1,4 +1,5 @@
-//! Fills one share of a destination: its boxes are filled, copied by plans, or moved as patterns that repeat.
+//! Fills one share of a destination: each box is filled, copied by a plan, or moved as a pattern
+//! that repeats.
 
 use std::rc::Rc;
 
@@ -19,40 +20,42 @@ use super::{
 };
 use crate::nest::{Case, CaseValue, CopyNest, PositionValue, Value};
 
-/// Plans that a share keeps for boxes of the same extents.
+/// The number of plans that a share caches. If a share needs more, it drops all of them and makes
+/// them again; a search compares every cached plan.
 const KEPT: usize = 16;
 
-/// Fills shares of a nest's destination.
+/// Fills shares of the destination of a nest.
 pub(super) struct Task<'a> {
     pub(super) nest: &'a CopyNest,
     pub(super) sources: &'a [&'a [u8]],
-    /// The shuffles of bytes to use, for cells of whole bytes.
+    /// The instruction set for shuffles of bytes; `None` if units are not whole bytes.
     pub(super) simd: Option<Simd>,
-    /// What is streamed.
+    /// The copies that use non-temporal stores.
     pub(super) streams: Streams,
 }
 
-/// Extents of a box.
+/// The extents of a box.
 type Extents = SmallVec<[usize; 8]>;
 
-/// What a plan is for: boxes of a case, or as many boxes as an extent says from those of a case on, side by side.
+/// The boxes that a plan copies: a box of one case, or several boxes, one for each step of an
+/// additional axis, that were packed into one buffer `pitch` bytes apart.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Of {
     Case(usize),
     Side { case: usize, axis: usize, pitch: usize },
 }
 
-/// A plan, with what it is for, the start and the extents of the boxes.
+/// A plan with its key: the boxes that it copies, their alignment to cache lines, and their
+/// extents.
 type Kept = ((Of, Start), Extents, Rc<Plan>);
 
-/// Steps of the axes on both sides.
+/// The source and destination strides of each axis.
 type Strides = [(isize, isize)];
 
-/// The same, kept.
 type Steps = SmallVec<[(isize, isize); 8]>;
 
 impl Task<'_> {
-    /// Fills a share of the destination of whole images, and writes down how.
+    /// Fills a share of the destination, and records the steps.
     pub(super) fn run(&self, share: Share, stream: Option<&Stream>, record: &mut Record) {
         let Share { boxes, pieces, first, axis } = share;
         let pitch = axis.checked_sub(1).and_then(|outer| self.nest.axes().nth(outer));
@@ -63,7 +66,8 @@ impl Task<'_> {
             _ => self.offset(of.dst_stride.cast_signed()),
         });
         let dst: SmallVec<[isize; 8]> = dst.collect();
-        // Those of a case that reads nothing, or of no case, move the destination alone.
+        // Strides of a case that does not read, and of positions without a case, move only in the
+        // destination.
         let cases = self.nest.cases().iter().map(|case| self.strides(Some(case), &dst));
         let strides: SmallVec<[_; 2]> = cases.chain([self.strides(None, &dst)]).collect();
         let stream = stream.map(|stream| (stream, pieces.are_even()));
@@ -92,7 +96,7 @@ impl Task<'_> {
         }
     }
 
-    /// The steps of the axes on both sides, in the source where a case reads.
+    /// Returns the strides of the axes; those in the source are zero unless the case reads.
     fn strides(&self, case: Option<&Case>, dst: &[isize]) -> Steps {
         let src = |axis: usize| match case.map(|case| &case.take) {
             Some(CaseValue::Read { at, .. }) => self.offset(at.weight(Value::Axis(axis))),
@@ -101,7 +105,7 @@ impl Task<'_> {
         dst.iter().enumerate().map(|(axis, &dst)| (src(axis), dst)).collect()
     }
 
-    /// The pattern of boxes that repeat.
+    /// Returns the pattern of boxes that repeat.
     fn pattern(&self, of: &Repeated, strides: &Strides) -> Pattern {
         let mut units = Vec::new();
         for (walk_box, from) in &of.boxes {
@@ -128,7 +132,7 @@ impl Task<'_> {
         Pattern::new(self.simd, self.scale(), &units, repeats.collect())
     }
 
-    /// The plan for a box of a case, or of several.
+    /// Returns the plan for a box of one case, or for several packed boxes.
     fn plan<'k>(
         &self,
         kept: &'k mut Vec<Kept>,
@@ -151,47 +155,48 @@ impl Task<'_> {
         &kept[found].2
     }
 
-    /// Whether a unit has the same whole number of bytes on both sides.
+    /// Returns true if a unit has the same whole number of bytes on both sides.
     fn is_whole_bytes(&self) -> bool {
         let (src_bits, dst_bits) = (self.nest.src_bits(), self.nest.dst_bits());
         src_bits == dst_bits && dst_bits.is_multiple_of(8)
     }
 
-    /// What a unit moves an address by: its bytes, where both sides have the same whole number, else 1.
+    /// Returns the size of a unit in an address: its bytes if both sides have the same whole number
+    /// of them, and 1 otherwise.
     pub(super) fn scale(&self) -> usize {
         if self.is_whole_bytes() { self.nest.dst_bits() as usize / 8 } else { 1 }
     }
 
-    /// An offset, from units. Images fit the address space.
+    /// Converts an offset in units to one in addresses. Images fit the address space.
     fn offset(&self, units: i64) -> isize {
         units as isize * self.scale().cast_signed()
     }
 }
 
-/// One share while it is filled.
+/// A share while it is filled.
 struct Filling<'a, 'b, 'c> {
     work: Work<'a, 'b>,
-    /// The address of the walk's position 0.
+    /// The address of position 0 of the walk.
     first: isize,
-    /// What is streamed, of boxes that begin anywhere.
+    /// The copies that use non-temporal stores, for boxes of unknown alignment.
     streams: Streams,
-    /// Steps of the axes in the destination.
+    /// The destination strides of the axes.
     dst: SmallVec<[isize; 8]>,
-    /// Those on both sides, for each case and for none.
+    /// The strides on both sides, for each case and for positions without a case.
     strides: SmallVec<[Steps; 2]>,
     plans: Vec<Kept>,
     record: &'c mut Record,
 }
 
 impl Filling<'_, '_, '_> {
-    /// The address of a box's first position.
+    /// Returns the address of the first position of a box.
     fn place(&self, walk_box: &WalkBox) -> isize {
         let ranges = walk_box.ranges.iter().zip(&self.dst);
         let steps = ranges.map(|(&(low, _), stride)| low as isize * stride);
         steps.sum::<isize>() - self.first
     }
 
-    /// Fills what was found.
+    /// Fills the boxes that were found.
     fn take(&mut self, found: &Resolved) {
         let task = self.work.task;
         let step = match *found {
@@ -213,8 +218,8 @@ impl Filling<'_, '_, '_> {
         self.step(step);
     }
 
-    /// Copies each box of a period at all of its places: these are further axes, each around that of the box. Boxes that follow
-    /// each other by equal steps are one axis more.
+    /// Copies each box of a period at all places of the period: each axis of the box gets an axis
+    /// of repeats around it. Boxes that follow each other by equal steps become one more axis.
     fn large(&mut self, of: &Repeated, case: usize) {
         let task = self.work.task;
         let CaseValue::Read { source, .. } = task.nest.cases()[case].take else { return };
@@ -248,7 +253,7 @@ impl Filling<'_, '_, '_> {
         self.record.add(step);
     }
 
-    /// The step that copies a box.
+    /// Returns the step that copies a box.
     fn read(&mut self, walk_box: &WalkBox, source: usize, unit: u64, case: usize) -> Step {
         let task = self.work.task;
         let (to, extents) = (self.place(walk_box), walk_box.extents().collect());
@@ -257,7 +262,7 @@ impl Filling<'_, '_, '_> {
         Step::Copy { plan, source, from: task.offset(unit.cast_signed()), to }
     }
 
-    /// How a box that is written from an address on is streamed.
+    /// Returns the use of non-temporal stores for a box that is written from address `to`.
     fn streams(&mut self, to: isize) -> Streams {
         let start = match self.work.stream {
             Some((_, true)) if self.work.pieces.begins_line(to) => Start::Line,
@@ -267,7 +272,8 @@ impl Filling<'_, '_, '_> {
         Streams { start, ..self.streams }
     }
 
-    /// Fills a strip of the walk: boxes that are alike together, the others one by one.
+    /// Fills a strip of the walk. Boxes with equal extents and strides are copied together, others
+    /// one by one.
     fn strip(&mut self, strip: WalkBox) {
         let task = self.work.task;
         let mut boxes: Vec<Reading> = Vec::new();
@@ -295,7 +301,8 @@ impl Filling<'_, '_, '_> {
         }
     }
 
-    /// Weaves the rows of a box of the walk, where boxes that are alike make all of it. Returns whether it did.
+    /// Weaves the rows of a box of the walk, if it consists of boxes with equal extents and
+    /// strides. Returns true if it did.
     fn weave(&mut self, walk_box: &WalkBox) -> bool {
         let task = self.work.task;
         let (mut boxes, mut reads) = (Vec::new(), true);
@@ -323,7 +330,8 @@ impl Filling<'_, '_, '_> {
         true
     }
 
-    /// The step that copies boxes that follow each other along an axis as one. `None` where that is no gain.
+    /// Returns the step that copies boxes along an axis as one. Returns `None` if that is not
+    /// faster.
     fn together(&mut self, group: &[Reading], axis: usize) -> Option<Step> {
         let task = self.work.task;
         let [first, _, ..] = group else { return None };
@@ -337,14 +345,14 @@ impl Filling<'_, '_, '_> {
         Some(Step::Together { plan, reach, places: group.iter().map(place).collect(), to })
     }
 
-    /// What a box reads.
+    /// Returns the part of a source that a box reads.
     fn reach(&self, Reading { walk_box, case, .. }: &Reading) -> Reach {
         let axes = walk_box.extents().zip(&self.strides[*case]).map(|(extent, of)| (extent, of.0));
         Reach::of(axes, self.work.task.scale())
     }
 
-    /// Extents and steps of boxes that follow each other along an axis, as if what they read lay `pitch` bytes apart: the
-    /// boxes are one more axis, around that one.
+    /// Returns the extents and strides of boxes along `axis` as if their sources were `pitch` bytes
+    /// apart. The number of the box becomes one more axis, directly outside `axis`.
     fn side_by_side(&self, group: &[Reading], axis: usize, pitch: isize) -> (Extents, Steps) {
         let Reading { walk_box, case, .. } = &group[0];
         let mut strides = self.strides[*case].clone();

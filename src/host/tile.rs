@@ -1,4 +1,5 @@
-//! Tiles, the units at the crossings of rows and columns, and the ways to move them without special instructions.
+//! Tiles, which are the units at the crossings of rows and columns, and portable code that moves
+//! them.
 
 use super::{
     micro::transpose,
@@ -8,40 +9,40 @@ use super::{
 
 /// The units at the crossings of some rows and some columns.
 ///
-/// Where the tile starts on both sides, and the offsets of its positions along both groups of axes.
+/// A tile has a start on both sides, and the offsets of its rows and columns from there.
 #[derive(Clone, Copy)]
 pub(super) struct Tile<'a> {
     pub(super) from: isize,
     pub(super) to: isize,
-    /// Neighbours in the destination: where they are read and where they are written.
+    /// The offsets of neighbours in the destination: in the source, and in the destination.
     pub(super) rows: (&'a [isize], &'a [isize]),
-    /// Neighbours in the source: where they are read and where they are written.
+    /// The offsets of neighbours in the source: in the source, and in the destination.
     pub(super) columns: (&'a [isize], &'a [isize]),
-    /// Steps between the rows' positions on both sides, where all are alike and lead on; likewise the columns'. A step
-    /// as long as a piece leads to the next one.
+    /// The source and destination steps between rows, if they are constant and positive; likewise
+    /// for the columns. A step as long as a slice leads to the next slice.
     pub(super) steps: [Option<(usize, usize)>; 2],
 }
 
-/// A way to move a tile.
+/// Moves tiles.
 pub(super) trait Mover {
     fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &Tile);
 }
 
-/// Unit by unit of `N` bytes.
+/// Moves single units of `N` bytes.
 pub(super) struct Units<const N: usize>;
 
-/// Units of any size.
+/// Moves single units of the given number of bytes.
 pub(super) struct Runs(pub(super) usize);
 
-/// Contiguous rows and columns in squares of `E` by `E` units of `N` bytes, `L` rows at a time; what is too small for
-/// that, unit by unit.
+/// Moves contiguous rows and columns in squares of `E` by `E` units of `N` bytes, `L` rows at a
+/// time; smaller tiles are moved unit by unit.
 pub(super) struct Squares<const N: usize, const E: usize, const L: usize>;
 
-/// Contiguous rows and columns of units of `N` bytes by the processor's own shuffles, and as the other mover does where
-/// it has none, or the tile is too small for them.
+/// Transposes contiguous rows and columns of units of `N` bytes with shuffle instructions. If the
+/// processor has none or the tile is too small, `plain` moves it.
 pub(super) struct Transpose<M, const N: usize> {
     pub(super) simd: Option<Simd>,
-    /// How the bytes of a unit are permuted, where they are.
+    /// The permutation of the bytes in a unit, if there is one.
     pub(super) inner: Option<Inner>,
     pub(super) plain: M,
 }
@@ -71,7 +72,7 @@ impl<const N: usize> Mover for Units<N> {
     #[inline(never)]
     fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &Tile) {
         let Tile { rows, columns, steps, .. } = *tile;
-        // The longer loop runs inside.
+        // The longer loop is the inner one.
         let turned = rows.0.len() < columns.0.len();
         let (inner, outer) = if turned { (columns, rows) } else { (rows, columns) };
         let piece = destination.place(tile.to).0.len();
@@ -112,7 +113,7 @@ impl<const N: usize, const E: usize, const L: usize> Mover for Squares<N, E, L> 
     }
 }
 
-/// Calls `each` with the places of every unit of a tile.
+/// Calls `each` with the source and destination addresses of every unit of a tile.
 #[inline(always)]
 pub(super) fn each_unit(tile: &Tile, mut each: impl FnMut(usize, isize)) {
     for (&from, &to) in tile.columns.0.iter().zip(tile.columns.1) {
@@ -123,7 +124,8 @@ pub(super) fn each_unit(tile: &Tile, mut each: impl FnMut(usize, isize)) {
     }
 }
 
-/// Moves squares; those at the ends overlap their neighbours. There must be at least `L` rows and `E` columns.
+/// Moves squares; the last ones overlap their neighbours. The tile must have at least `L` rows and
+/// `E` columns.
 #[inline(never)]
 fn squares<const N: usize, const E: usize, const L: usize>(
     source: &[u8],
@@ -165,7 +167,7 @@ fn square<const N: usize, const E: usize, const L: usize>(
     to: isize,
     writes: &[isize; E],
 ) {
-    // Plain counting: iterators over these arrays would keep them out of registers.
+    // Loops count explicitly, because iterators over these arrays would keep them out of registers.
     let mut out = [[[0; 16]; 4]; E];
     let mut square = 0;
     while square < L / E {
@@ -195,7 +197,7 @@ fn square<const N: usize, const E: usize, const L: usize>(
     }
 }
 
-/// A place that the nest says lies inside the image.
+/// Converts an offset that the nest guarantees to lie inside the image.
 #[inline(always)]
 pub(super) fn at(offset: isize) -> usize {
     offset.cast_unsigned()

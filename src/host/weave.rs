@@ -1,7 +1,7 @@
-//! Rows that several sources make together, a few bytes of each in turns, woven in registers.
+//! Weaves rows in registers from several sources that each contribute a few bytes in turn.
 //!
-//! A plan for boxes that lie side by side in one image, far apart, says how their rows are shuffled. Each of its loads lies
-//! in one of the boxes, so that it can read that box's own image instead.
+//! The rows are planned as if the boxes were in one image, far apart, so that each load of the plan
+//! lies in one box. Each load then reads the image of its own box instead.
 //!
 //! ```text
 //! pixels of three planes r, g and b, registers of 16 bytes:
@@ -17,19 +17,20 @@ use super::{
     stream::Stream,
 };
 
-/// How rows are woven.
+/// A plan and a shuffle that weave rows.
 pub(super) struct Weave {
     plan: Plan,
     shuffle: Shuffle,
 }
 
 impl Weave {
-    /// From a plan for boxes `pitch` bytes apart, more than twice what a box reads and a register besides. `None` where it
-    /// shuffles no rows, or none that all boxes have a part of.
+    /// Makes a weave from a plan for boxes `pitch` bytes apart, more than twice the bytes that a
+    /// box reads and a register in addition. Returns `None` if the plan shuffles no rows, or if a
+    /// step leaves its box.
     pub(super) fn new(plan: Plan, pitch: isize) -> Option<Self> {
         let Way::Shuffle(shuffle) = &plan.way else { return None };
         let inside = |step: &isize| step.abs() < pitch / 2;
-        // A selection that repeats moves on in every box, and from none to the next.
+        // A selection that repeats moves on inside every box, and never from box to box.
         let stays = inside(&plan.rows.axis.src)
             && plan.columns.src.iter().all(inside)
             && plan.loops.iter().all(|around| inside(&around.src));
@@ -37,13 +38,13 @@ impl Weave {
         stays.then_some(Self { plan, shuffle })
     }
 
-    /// About how many bytes it takes to remember.
+    /// Returns about how many bytes the weave occupies.
     pub(super) fn bytes(&self) -> usize {
         self.plan.bytes() + self.shuffle.bytes()
     }
 
-    /// Writes the rows from byte `to` on, where each box reads from its place on; past the caches where there is a stream
-    /// and their lines allow it.
+    /// Writes the rows from byte `to`. Each box reads from its own place. Non-temporal stores are
+    /// used if there is a stream and the lines of the rows allow it.
     pub(super) fn run(
         &self,
         places: &[Place],
