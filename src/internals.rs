@@ -25,3 +25,10 @@ pub use crate::nest::{
     refine::{refine, split_off},
     widen::widen,
 };
+
+// `tests/it/hlo/decode.rs` changes the messages of modules.
+pub mod hlo_proto {
+    //! XLA's messages of HLO modules.
+
+    pub use crate::proto::hlo::*;
+}

@@ -6,6 +6,14 @@ pub mod xla {
     include!(concat!(env!("OUT_DIR"), "/xla.rs"));
 }
 
+/// XLA's messages of HLO modules.
+#[allow(clippy::all, clippy::pedantic, missing_docs, unreachable_pub)]
+pub(crate) mod hlo {
+    pub use super::xla::*;
+
+    include!(concat!(env!("OUT_DIR"), "/hlo/xla.rs"));
+}
+
 /// stridec's own messages.
 #[allow(clippy::all, clippy::pedantic, missing_docs)]
 pub mod stridec {

@@ -5,7 +5,7 @@ use super::{
     PaddingDimension, Scatter, SliceDimension, Unary, infer::is_dynamic,
 };
 use crate::{
-    proto::xla,
+    proto::hlo as proto,
     shape::{FieldPath, Shape, ShapeError, queries},
 };
 
@@ -38,7 +38,7 @@ pub(super) struct OpcodeContext<'a> {
 
 /// Converts the fields of an instruction to an opcode with its attributes.
 pub(super) fn opcode(
-    proto: &xla::HloInstructionProto,
+    proto: &proto::HloInstructionProto,
     context: OpcodeContext<'_>,
 ) -> Result<Opcode> {
     let dimensions = || naturals(|| FieldPath::new("dimensions"), &proto.dimensions);
@@ -114,7 +114,7 @@ fn returns_its_operand(context: &OpcodeContext<'_>) -> bool {
     matches!(context.operands, [operand] if queries::compatible(operand, context.shape))
 }
 
-fn other(proto: &xla::HloInstructionProto, computations: Vec<usize>) -> Opcode {
+fn other(proto: &proto::HloInstructionProto, computations: Vec<usize>) -> Opcode {
     let target = match proto.opcode.as_str() {
         "custom-call" => proto.custom_call_target.clone(),
         _ => String::new(),
@@ -166,8 +166,8 @@ fn naturals<T: TryFrom<i64>>(field: impl Fn() -> FieldPath, given: &[i64]) -> Re
     given.iter().enumerate().map(|(i, &n)| natural(|| field().index(i), n)).collect()
 }
 
-fn slice(proto: &xla::HloInstructionProto) -> Result<Vec<SliceDimension>> {
-    let convert = |(i, slice): (usize, &xla::hlo_instruction_proto::SliceDimensions)| {
+fn slice(proto: &proto::HloInstructionProto) -> Result<Vec<SliceDimension>> {
+    let convert = |(i, slice): (usize, &proto::hlo_instruction_proto::SliceDimensions)| {
         let field = |name| FieldPath::new("slice_dimensions").index(i).field(name);
         Ok(SliceDimension {
             start: natural(|| field("start"), slice.start)?,
@@ -178,11 +178,11 @@ fn slice(proto: &xla::HloInstructionProto) -> Result<Vec<SliceDimension>> {
     proto.slice_dimensions.iter().enumerate().map(convert).collect()
 }
 
-fn padding(proto: &xla::HloInstructionProto) -> Result<Vec<PaddingDimension>> {
+fn padding(proto: &proto::HloInstructionProto) -> Result<Vec<PaddingDimension>> {
     let accepted = "what pad adds to each dimension";
     let config = proto.padding_config.as_ref();
     let config = config.ok_or_else(|| missing("padding_config", accepted))?;
-    let convert = |(i, pad): (usize, &xla::padding_config::PaddingConfigDimension)| {
+    let convert = |(i, pad): (usize, &proto::padding_config::PaddingConfigDimension)| {
         let field = || {
             let field = FieldPath::new("padding_config").field("dimensions");
             field.index(i).field("interior_padding")
@@ -196,7 +196,7 @@ fn padding(proto: &xla::HloInstructionProto) -> Result<Vec<PaddingDimension>> {
     config.dimensions.iter().enumerate().map(convert).collect()
 }
 
-fn gather(proto: &xla::HloInstructionProto) -> Result<Gather> {
+fn gather(proto: &proto::HloInstructionProto) -> Result<Gather> {
     let name = "gather_dimension_numbers";
     let numbers = proto.gather_dimension_numbers.as_ref();
     let numbers = numbers.ok_or_else(|| missing(name, "how indices and slices lie"))?;
@@ -217,7 +217,7 @@ fn gather(proto: &xla::HloInstructionProto) -> Result<Gather> {
     })
 }
 
-fn scatter(proto: &xla::HloInstructionProto, computation: usize) -> Result<Scatter> {
+fn scatter(proto: &proto::HloInstructionProto, computation: usize) -> Result<Scatter> {
     let name = "scatter_dimension_numbers";
     let numbers = proto.scatter_dimension_numbers.as_ref();
     let numbers = numbers.ok_or_else(|| missing(name, "how indices and updates lie"))?;
@@ -240,7 +240,7 @@ fn scatter(proto: &xla::HloInstructionProto, computation: usize) -> Result<Scatt
     })
 }
 
-fn compare(proto: &xla::HloInstructionProto) -> Result<Opcode> {
+fn compare(proto: &proto::HloInstructionProto) -> Result<Opcode> {
     let direction = ComparisonDirection::from_name(&proto.comparison_direction);
     let direction = direction.ok_or_else(|| InstructionError::Unknown {
         field: FieldPath::new("comparison_direction"),

@@ -17,7 +17,7 @@ use super::{
     wire::{WireFields, malformed},
 };
 use crate::{
-    proto::xla,
+    proto::hlo as proto,
     shape::{FieldPath, Shape},
 };
 
@@ -62,7 +62,7 @@ impl Module {
                 accepted: "the shapes of the entry computation's parameters and result",
             });
         };
-        let parameter = |(i, shape): (usize, &xla::Shape)| {
+        let parameter = |(i, shape): (usize, &proto::Shape)| {
             let field = || field.clone().field("parameters").index(i);
             Shape::try_from(shape).map_err(|error| error.below(&field()))
         };
@@ -96,7 +96,7 @@ pub(super) fn module_message(bytes: &[u8]) -> Result<&[u8], HloError> {
 struct ModuleParts<'a> {
     name: &'a str,
     computations: Vec<&'a [u8]>,
-    buffers: Option<xla::ProgramShape>,
+    buffers: Option<proto::ProgramShape>,
     entry: i64,
     frames: StackFrames,
 }
@@ -110,7 +110,7 @@ impl<'a> ModuleParts<'a> {
             entry: 0,
             frames: StackFrames::default(),
         };
-        let mut frames = xla::StackFrameIndexProto::default();
+        let mut frames = proto::StackFrameIndexProto::default();
         for field in WireFields::of(bytes) {
             let field = field?;
             match field.number {
@@ -219,7 +219,7 @@ fn low_bits(id: i64) -> u32 {
 
 /// Adds an instruction.
 fn instruction(
-    proto: xla::HloInstructionProto,
+    proto: proto::HloInstructionProto,
     literal: Option<&[u8]>,
     builder: &mut Builder,
     ids: &mut HashMap<u32, usize>,
@@ -264,9 +264,9 @@ fn instruction(
 fn split_literal(
     bytes: &[u8],
     decoded: &mut usize,
-) -> Result<(xla::HloInstructionProto, Option<Vec<u8>>), HloError> {
+) -> Result<(proto::HloInstructionProto, Option<Vec<u8>>), HloError> {
     let mut literal: Option<Vec<u8>> = None;
-    let mut rest = xla::HloInstructionProto::default();
+    let mut rest = proto::HloInstructionProto::default();
     for field in WireFields::of(bytes) {
         let field = field?;
         if field.number == 8 {

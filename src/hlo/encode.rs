@@ -3,19 +3,19 @@
 use prost::Message;
 
 use super::{Computation, Instruction, Module, Opcode, literal_proto};
-use crate::{proto::xla, shape::Shape};
+use crate::{proto::hlo as proto, shape::Shape};
 
 impl Module {
     /// Writes a serialized `xla.HloModuleProto`, with every layout explicit. [`Module::decode`]
     /// reads it as the same module.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let program_shape = xla::ProgramShape {
+        let program_shape = proto::ProgramShape {
             parameters: self.parameters().iter().map(shape).collect(),
             result: Some(shape(self.result())),
             parameter_names: parameter_names(self.entry()),
         };
-        let module = xla::HloModuleProto {
+        let module = proto::HloModuleProto {
             name: self.name().to_owned(),
             entry_computation_name: self.entry().name().to_owned(),
             host_program_shape: Some(program_shape),
@@ -55,12 +55,12 @@ fn push(bytes: &mut Vec<u8>, tag: u8, message: &[u8]) {
 /// Serializes a computation whose instructions are numbered from `first`.
 fn encoded(computation: &Computation, id: i64, first: i64) -> Vec<u8> {
     let number = |place: usize| first + int64(place as u64);
-    let program_shape = xla::ProgramShape {
+    let program_shape = proto::ProgramShape {
         parameters: computation.parameter_shapes().map(shape).collect(),
         result: Some(shape(computation.root_shape())),
         parameter_names: parameter_names(computation),
     };
-    let message = xla::HloComputationProto {
+    let message = proto::HloComputationProto {
         name: computation.name().to_owned(),
         instructions: Vec::new(),
         program_shape: Some(program_shape),
@@ -69,7 +69,7 @@ fn encoded(computation: &Computation, id: i64, first: i64) -> Vec<u8> {
     };
     let mut bytes = message.encode_to_vec();
     for (place, instruction) in computation.instructions().iter().enumerate() {
-        let message = xla::HloInstructionProto {
+        let message = proto::HloInstructionProto {
             id: number(place),
             operand_ids: instruction.operands().iter().map(|&place| number(place)).collect(),
             ..self::instruction(instruction)
@@ -80,7 +80,7 @@ fn encoded(computation: &Computation, id: i64, first: i64) -> Vec<u8> {
 }
 
 /// Converts a shape, with default layouts made explicit as XLA writes them.
-fn shape(shape: &Shape) -> xla::Shape {
+fn shape(shape: &Shape) -> proto::Shape {
     (&shape.clone().with_default_layouts()).into()
 }
 
@@ -103,14 +103,14 @@ fn sizes(list: &[u64]) -> Vec<i64> {
 }
 
 /// Converts an instruction; its number and its operands' numbers are left unset.
-fn instruction(instruction: &Instruction) -> xla::HloInstructionProto {
+fn instruction(instruction: &Instruction) -> proto::HloInstructionProto {
     let opcode = instruction.opcode();
-    let mut proto = xla::HloInstructionProto {
+    let mut proto = proto::HloInstructionProto {
         name: instruction.name().to_owned(),
         opcode: opcode.name().to_owned(),
         shape: Some(shape(instruction.shape())),
         called_computation_ids: numbers(opcode.computations()),
-        metadata: instruction.source().map(|source| xla::OpMetadata {
+        metadata: instruction.source().map(|source| proto::OpMetadata {
             source_file: source.file().to_owned(),
             source_line: i32::try_from(source.line()).unwrap_or(i32::MAX),
             ..Default::default()
@@ -129,7 +129,7 @@ fn instruction(instruction: &Instruction) -> xla::HloInstructionProto {
         | Opcode::Reduce { dimensions, .. } => proto.dimensions = numbers(dimensions),
         Opcode::Slice { dimensions } => {
             let slice =
-                |slice: &super::SliceDimension| xla::hlo_instruction_proto::SliceDimensions {
+                |slice: &super::SliceDimension| proto::hlo_instruction_proto::SliceDimensions {
                     start: int64(slice.start),
                     limit: int64(slice.limit),
                     stride: int64(slice.stride),
@@ -137,18 +137,19 @@ fn instruction(instruction: &Instruction) -> xla::HloInstructionProto {
             proto.slice_dimensions = dimensions.iter().map(slice).collect();
         }
         Opcode::Pad { dimensions } => {
-            let pad = |pad: &super::PaddingDimension| xla::padding_config::PaddingConfigDimension {
-                edge_padding_low: pad.edge_padding_low,
-                edge_padding_high: pad.edge_padding_high,
-                interior_padding: int64(pad.interior_padding),
-            };
+            let pad =
+                |pad: &super::PaddingDimension| proto::padding_config::PaddingConfigDimension {
+                    edge_padding_low: pad.edge_padding_low,
+                    edge_padding_high: pad.edge_padding_high,
+                    interior_padding: int64(pad.interior_padding),
+                };
             let dimensions = dimensions.iter().map(pad).collect();
-            proto.padding_config = Some(xla::PaddingConfig { dimensions });
+            proto.padding_config = Some(proto::PaddingConfig { dimensions });
         }
         Opcode::DynamicSlice { sizes: list } => proto.dynamic_slice_sizes = sizes(list),
         Opcode::Gather(gather) => {
             proto.gather_slice_sizes = sizes(&gather.slice_sizes);
-            proto.gather_dimension_numbers = Some(xla::GatherDimensionNumbers {
+            proto.gather_dimension_numbers = Some(proto::GatherDimensionNumbers {
                 offset_dims: numbers(&gather.offset_dims),
                 collapsed_slice_dims: numbers(&gather.collapsed_slice_dims),
                 start_index_map: numbers(&gather.start_index_map),
@@ -158,7 +159,7 @@ fn instruction(instruction: &Instruction) -> xla::HloInstructionProto {
             });
         }
         Opcode::Scatter(scatter) => {
-            proto.scatter_dimension_numbers = Some(xla::ScatterDimensionNumbers {
+            proto.scatter_dimension_numbers = Some(proto::ScatterDimensionNumbers {
                 update_window_dims: numbers(&scatter.update_window_dims),
                 inserted_window_dims: numbers(&scatter.inserted_window_dims),
                 scatter_dims_to_operand_dims: numbers(&scatter.scatter_dims_to_operand_dims),

@@ -4,7 +4,7 @@ use prost::Message;
 
 use super::{InstructionError, Literal, wire::WireFields};
 use crate::{
-    proto::xla,
+    proto::hlo as proto,
     shape::{ElementType, FieldPath, MAX_DEPTH, Shape, ShapeError, queries},
 };
 
@@ -17,7 +17,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Literal> {
 }
 
 fn literal(bytes: &[u8], depth: usize) -> Result<Literal> {
-    let mut proto = xla::LiteralProto::default();
+    let mut proto = proto::LiteralProto::default();
     let mut parts = Vec::new();
     for field in WireFields::of(bytes) {
         let field = field?;
@@ -63,7 +63,7 @@ fn malformed(error: &prost::DecodeError) -> ShapeError {
 
 /// Returns the field that holds a type's values, the count of its numbers in one element (0 if the
 /// field is bytes), and the values as bytes.
-fn values(element_type: ElementType, proto: &xla::LiteralProto) -> (&'static str, u64, Vec<u8>) {
+fn values(element_type: ElementType, proto: &proto::LiteralProto) -> (&'static str, u64, Vec<u8>) {
     use ElementType as E;
     macro_rules! numbers {
         ($field:ident, $each:literal) => {
@@ -112,7 +112,7 @@ fn values(element_type: ElementType, proto: &xla::LiteralProto) -> (&'static str
     }
 }
 
-fn array(shape: &Shape, proto: &xla::LiteralProto) -> Result<Literal> {
+fn array(shape: &Shape, proto: &proto::LiteralProto) -> Result<Literal> {
     let (field, each, bytes) = values(shape.element_type(), proto);
     let elements = queries::elements_in(shape).unwrap_or(u64::MAX);
     let width = u64::from(shape.element_type().storage_bits().unwrap_or(0) / 8);
@@ -132,10 +132,10 @@ fn array(shape: &Shape, proto: &xla::LiteralProto) -> Result<Literal> {
 }
 
 /// Converts a literal to a message in row-major order.
-pub(super) fn encode(literal: &Literal) -> xla::LiteralProto {
+pub(super) fn encode(literal: &Literal) -> proto::LiteralProto {
     use ElementType as E;
     let shape = literal.shape().clone().with_default_layouts();
-    let mut proto = xla::LiteralProto { shape: Some((&shape).into()), ..Default::default() };
+    let mut proto = proto::LiteralProto { shape: Some((&shape).into()), ..Default::default() };
     let bytes = literal.bytes();
     macro_rules! numbers {
         ($field:ident, $kind:ty) => {

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::proto::xla;
+use crate::proto::hlo as proto;
 
 /// A line of a source file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -62,7 +62,7 @@ impl StackFrames {
     }
 
     /// Finds the source line of an instruction: in its metadata, or through its stack frame.
-    pub(super) fn line(&self, metadata: &xla::OpMetadata) -> Option<SourceLine> {
+    pub(super) fn line(&self, metadata: &proto::OpMetadata) -> Option<SourceLine> {
         if !metadata.source_file.is_empty() {
             return line_number(metadata.source_line)
                 .map(|line| SourceLine::new(metadata.source_file.as_str(), line));
@@ -73,8 +73,8 @@ impl StackFrames {
     }
 }
 
-impl From<xla::StackFrameIndexProto> for StackFrames {
-    fn from(index: xla::StackFrameIndexProto) -> Self {
+impl From<proto::StackFrameIndexProto> for StackFrames {
+    fn from(index: proto::StackFrameIndexProto) -> Self {
         let locations = index.file_locations.iter();
         Self {
             files: index.file_names.into_iter().map(Arc::from).collect(),

@@ -9,7 +9,7 @@ use crate::{
         decode::module_message,
         wire::{WireFields, malformed},
     },
-    proto::xla,
+    proto::hlo as proto,
     shape::{FieldPath, Shape},
 };
 
@@ -37,7 +37,7 @@ pub(super) fn scan(bytes: &[u8]) -> Result<ScannedModule<'_>> {
 
 fn buffers(bytes: &[u8]) -> Result<Option<(Vec<Shape>, Shape)>> {
     let path = FieldPath::new("host_program_shape");
-    let program: xla::ProgramShape = decoded("host_program_shape", bytes)?;
+    let program: proto::ProgramShape = decoded("host_program_shape", bytes)?;
     let Some(result) = &program.result else { return Ok(None) };
     let result =
         Shape::try_from(result).map_err(|error| error.below(&path.clone().field("result")))?;
@@ -91,7 +91,7 @@ fn instruction<'a>(bytes: &'a [u8], root: i64, scan: &mut ScannedModule<'a>) -> 
     }
     if !runs_callees(opcode) {
         for field in called {
-            let fields: xla::HloInstructionProto =
+            let fields: proto::HloInstructionProto =
                 decoded("computations.instructions.called_computation_ids", field)?;
             scan.applied.extend(fields.called_computation_ids);
         }
@@ -103,7 +103,7 @@ fn instruction<'a>(bytes: &'a [u8], root: i64, scan: &mut ScannedModule<'a>) -> 
         return Err(HloError::Field { field: path(), given, accepted });
     };
     scan.instruction(name, opcode, id as u32 == root as u32, shape, || {
-        let proto: xla::Shape = decoded("computations.instructions.shape", shape)?;
+        let proto: proto::Shape = decoded("computations.instructions.shape", shape)?;
         Ok(Shape::try_from(&proto).map_err(|error| error.below(&path()))?)
     })
 }

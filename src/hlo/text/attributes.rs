@@ -3,7 +3,7 @@
 use super::{cursor::Cursor, source};
 use crate::{
     hlo::HloError,
-    proto::xla::{
+    proto::hlo::{
         HloInstructionProto, PaddingConfig, hlo_instruction_proto::SliceDimensions,
         padding_config::PaddingConfigDimension,
     },

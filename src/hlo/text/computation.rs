@@ -11,7 +11,7 @@ use crate::{
         HloError, InstructionError, Literal, Opcode,
         attributes::{OpcodeContext, opcode},
     },
-    proto::xla,
+    proto::hlo as proto,
     shape::{FieldPath, Shape, queries},
     text::excerpt,
 };
@@ -22,7 +22,7 @@ type Result<T> = std::result::Result<T, HloError>;
 struct Draft<'a> {
     name: &'a str,
     shape: Shape,
-    proto: xla::HloInstructionProto,
+    proto: proto::HloInstructionProto,
     literal: Option<Literal>,
     /// The operands' names, with their shapes if these are written.
     operands: Vec<(Option<Shape>, &'a str)>,
@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
         cursor.expect("=")?;
         let shape = cursor.shape()?;
         let opcode = cursor.expect_word("an opcode")?;
-        let proto = xla::HloInstructionProto { opcode: opcode.to_owned(), ..Default::default() };
+        let proto = proto::HloInstructionProto { opcode: opcode.to_owned(), ..Default::default() };
         cursor.expect("(")?;
         let (literal, operands, called) = (None, Vec::new(), Vec::new());
         let mut draft = Draft { name, shape, proto, literal, operands, called };

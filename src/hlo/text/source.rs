@@ -6,7 +6,7 @@ use std::fmt::{self, Write};
 
 use crate::{
     hlo::{SourceLine, source_line::StackFrames},
-    proto::xla,
+    proto::hlo as proto,
 };
 
 /// Reads the table called `name`. Each line of `body` has the number of an entry, and the entry.
@@ -24,8 +24,8 @@ pub(super) fn read_table(name: &str, body: &str, frames: &mut StackFrames) {
 }
 
 /// Reads the source fields of an instruction's `metadata`.
-pub(super) fn metadata(value: &str) -> xla::OpMetadata {
-    xla::OpMetadata {
+pub(super) fn metadata(value: &str) -> proto::OpMetadata {
+    proto::OpMetadata {
         source_file: field(value, "source_file").map(unescaped).unwrap_or_default(),
         source_line: number(value, "source_line"),
         stack_frame_id: number(value, "stack_frame_id"),
@@ -118,7 +118,7 @@ mod tests {
         for broken in
             ["{", "{source_line}", "{source_file=\"x", "{source_line=99999999999}", "\u{fc}="]
         {
-            assert_eq!(metadata(broken), xla::OpMetadata::default(), "{broken}");
+            assert_eq!(metadata(broken), proto::OpMetadata::default(), "{broken}");
         }
     }
 
@@ -145,7 +145,8 @@ mod tests {
             "\n1 {file_location_id=1 parent_frame_id=1}\n2 {file_location_id=9}\n",
             &mut frames,
         );
-        let line = |id| frames.line(&xla::OpMetadata { stack_frame_id: id, ..Default::default() });
+        let line =
+            |id| frames.line(&proto::OpMetadata { stack_frame_id: id, ..Default::default() });
         assert_eq!(line(1), Some(SourceLine::new("b.py", 10)));
         assert_eq!([0, 2, 3, -1].map(line), [None, None, None, None]);
     }

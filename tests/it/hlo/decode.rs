@@ -5,8 +5,9 @@ use prost::Message;
 use stridec::{
     ErrorKind,
     hlo::{Module, SourceLine},
-    internals::{MAX_COMPUTATIONS, MAX_INSTRUCTIONS, MAX_LITERAL_BYTES, MAX_MODULE_BYTES},
-    proto::xla,
+    internals::{
+        MAX_COMPUTATIONS, MAX_INSTRUCTIONS, MAX_LITERAL_BYTES, MAX_MODULE_BYTES, hlo_proto,
+    },
     shape::Shape,
     xla::shape_util,
 };
@@ -123,7 +124,7 @@ fn each_bound_has_an_error_of_its_own() {
 }
 
 /// The line of the instruction `y`, in a message.
-fn line_of(module: &xla::HloModuleProto) -> Option<SourceLine> {
+fn line_of(module: &hlo_proto::HloModuleProto) -> Option<SourceLine> {
     let module = Module::decode(&module.encode_to_vec()).unwrap();
     let line = |module: &Module| module.entry().instructions()[1].source().cloned();
     let found = line(&module);
@@ -136,20 +137,20 @@ fn line_of(module: &xla::HloModuleProto) -> Option<SourceLine> {
 fn source_lines_stand_with_the_instruction_or_in_stack_frames() {
     let text = "ENTRY main {\n x = f32[2]{0} parameter(0)\n ROOT y = f32[2]{0} negate(x)\n}\n";
     let mut module =
-        xla::HloModuleProto::decode(&Module::parse(text).unwrap().encode()[..]).unwrap();
+        hlo_proto::HloModuleProto::decode(&Module::parse(text).unwrap().encode()[..]).unwrap();
     assert_eq!(line_of(&module), None);
-    module.stack_frame_index = Some(xla::StackFrameIndexProto {
+    module.stack_frame_index = Some(hlo_proto::StackFrameIndexProto {
         file_names: vec!["a.py".into(), "b.py".into()],
-        file_locations: vec![xla::stack_frame_index_proto::FileLocation {
+        file_locations: vec![hlo_proto::stack_frame_index_proto::FileLocation {
             file_name_id: 2,
             line: 9,
         }],
-        stack_frames: vec![xla::stack_frame_index_proto::StackFrame { file_location_id: 1 }],
+        stack_frames: vec![hlo_proto::stack_frame_index_proto::StackFrame { file_location_id: 1 }],
     });
     let mut with = |source_file: &str, source_line, stack_frame_id| {
         let source_file = source_file.to_owned();
         module.computations[0].instructions[1].metadata =
-            Some(xla::OpMetadata { source_file, source_line, stack_frame_id });
+            Some(hlo_proto::OpMetadata { source_file, source_line, stack_frame_id });
         line_of(&module)
     };
     assert_eq!(with("", 0, 1), Some(SourceLine::new("b.py", 9)));
