@@ -11,8 +11,7 @@ use super::{
 };
 
 /// The bytes of a row that one selection makes if the row does not repeat. Longer parts have larger
-/// tables, which may be refused; shorter parts need more selections for a row. Other values have
-/// not been measured.
+/// tables, which may be refused; shorter parts need more selections for a row.
 const PART_BYTES: usize = 1 << 9;
 
 /// The number of periods along an axis, and the bytes from one period to the next on each side.

@@ -1,4 +1,4 @@
-//! Where the columns of a matrix are written, in one slice or several.
+//! The destinations of the columns of a matrix, in one slice or several.
 
 use std::marker::PhantomData;
 
@@ -6,7 +6,8 @@ use smallvec::SmallVec;
 
 use super::super::stream::{LINE, PAGE};
 
-/// Where the columns of a matrix are written: runs of one length in the slices of a destination.
+/// The destinations of the columns of a matrix: runs of equal length in the slices of a
+/// destination.
 pub(in crate::host) struct Columns<'a> {
     pub(super) starts: Starts<'a>,
     pub(super) count: usize,
@@ -14,24 +15,25 @@ pub(in crate::host) struct Columns<'a> {
     of: PhantomData<&'a mut [u8]>,
 }
 
-/// Where each column begins.
+/// The start of each column.
 pub(super) enum Starts<'a> {
-    /// In one slice, at offsets.
+    /// Offsets in one slice.
     Offsets(*mut u8, &'a [isize]),
-    /// In several.
+    /// Pointers into several slices.
     Pointers(Vec<*mut u8>),
 }
 
-/// The step between offsets, where all are alike: those between the first and the last lie between them.
+/// Returns the step between offsets if it is constant. All offsets are then between the first and
+/// the last.
 pub(super) fn pitch(offsets: &[isize]) -> Option<isize> {
     let [first, rest @ ..] = offsets else { return None };
     let pitch = rest.first()?.wrapping_sub(*first);
-    // All steps together do not wrap around either.
+    // The sum of all steps must not wrap around.
     let last = first.checked_add(pitch.checked_mul(rest.len().cast_signed())?)?;
     if rest.last() != Some(&last) {
         return None;
     }
-    // Not left early, so that several are looked at in one instruction.
+    // No early exit, so that the loop is vectorized.
     let other = |other: isize, (before, after): (&isize, &isize)| {
         other | (after.wrapping_sub(*before) ^ pitch)
     };
@@ -40,8 +42,9 @@ pub(super) fn pitch(offsets: &[isize]) -> Option<isize> {
 }
 
 impl<'a> Columns<'a> {
-    /// Runs of `length` bytes, `offsets` after the address `to`. The bits of an address from `shift` on are the number of
-    /// its slice. `None` where a run does not lie in its slice.
+    /// Returns runs of `length` bytes at `offsets` from the address `to`. The bits of an address
+    /// from `shift` up are the number of its slice. Returns `None` if a run does not lie in its
+    /// slice.
     pub(in crate::host) fn new(
         slices: impl IntoIterator<Item = &'a mut [u8]>,
         shift: u32,
@@ -67,7 +70,7 @@ impl<'a> Columns<'a> {
             let start = to.wrapping_sub((first << shift).cast_signed());
             Starts::Offsets(slice.as_mut_ptr().wrapping_offset(start), offsets)
         } else {
-            // One pointer for each slice, from which those of its columns are made.
+            // Each slice gives one pointer, from which the pointers of its columns are derived.
             let slices: SmallVec<[(*mut u8, usize); 8]> = slices
                 .take((last + 1).checked_sub(first)?)
                 .map(|slice| (slice.as_mut_ptr(), slice.len()))
@@ -83,13 +86,14 @@ impl<'a> Columns<'a> {
         Some(Self { starts, count: offsets.len(), length, of: PhantomData })
     }
 
-    /// Bytes from the start of every column to its first cache line; `None` where columns differ.
+    /// Returns the bytes from the start of every column to its first cache line, or `None` if
+    /// columns differ.
     pub(in crate::host) fn gap(&self) -> Option<usize> {
         let gap = |start: *mut u8| start.addr().wrapping_neg() % LINE;
         match &self.starts {
             &Starts::Offsets(start, offsets) => {
                 let first = *offsets.first()?;
-                // Not left early either.
+                // No early exit here either.
                 let other = offsets.iter().fold(0, |other, of| other | (of ^ first));
                 (other % LINE.cast_signed() == 0).then(|| gap(start.wrapping_offset(first)))
             }
@@ -100,7 +104,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// Whether the first columns begin whole pages apart.
+    /// Returns true if the first columns begin whole pages apart.
     pub(in crate::host) fn are_pages_apart(&self) -> bool {
         let apart = match &self.starts {
             Starts::Offsets(_, [first, second, ..]) => first.abs_diff(*second),
@@ -112,7 +116,7 @@ impl<'a> Columns<'a> {
         apart != 0 && apart.is_multiple_of(PAGE)
     }
 
-    /// Whether matrices of so many rows fit from byte `at` of the columns on.
+    /// Returns true if a matrix of `rows` rows fits from byte `at` of the columns.
     pub(super) fn hold(&self, at: usize, rows: usize, unit: usize) -> bool {
         let end = rows.checked_mul(unit).and_then(|bytes| at.checked_add(bytes));
         end.is_some_and(|end| end <= self.length)
@@ -132,7 +136,7 @@ mod tests {
         assert_eq!(pitch(&[0, 9, 16, 24, 32]), None);
         assert_eq!(pitch(&[4]), None);
         assert_eq!(pitch(&[]), None);
-        // What lies between the first and the last would not lie between them.
+        // Offsets between the first and the last would be outside their range.
         assert_eq!(pitch(&[0, isize::MAX, -2, isize::MAX - 2]), None);
         assert_eq!(pitch(&[isize::MAX - 3, isize::MAX - 1, isize::MIN]), None);
     }

@@ -1,5 +1,6 @@
-//! Matrices transposed past the caches whose columns begin at various bytes of a line: each line is joined in a register
-//! from what the strip before it left over of its column, and from this strip.
+//! Transposes matrices with non-temporal stores into columns that are not aligned to cache lines.
+//! Each line is joined in a register from the bytes that the previous strip left over in its
+//! column, and from this strip.
 #![allow(unsafe_code)] // Loads and stores of registers take pointers, and an instruction set must be there.
 #![cfg_attr(
     not(target_arch = "x86_64"),
@@ -24,7 +25,8 @@ use super::{
     x86::{high_64, lanes_64, low_64, permute_64, stream_64, write_64},
 };
 
-/// 0, 1, 2, …: from byte `LINE - n` on the places that join the last `n` bytes of a line and the first of another.
+/// The bytes 0, 1, 2, … The 64 bytes from `LINE - n` are the permutation that joins the last `n`
+/// bytes of a line and the first bytes of another.
 static PLACES: [u8; 2 * LINE] = {
     let (mut places, mut n) = ([0; 2 * LINE], 0);
     while n < 2 * LINE {
@@ -34,14 +36,16 @@ static PLACES: [u8; 2 * LINE] = {
     places
 };
 
-/// Lines of a column that are streamed together where columns are whole pages apart.
+/// The number of lines of a column that are streamed together if columns are whole pages apart.
+/// Four lines and blocks of 64 bytes load each line of the source once.
 const LINES: usize = 4;
 
-/// Bytes of units of which they are, at the most.
+/// The largest unit, in bytes, of which several lines are streamed together. Blocks for longer
+/// units were slower or no faster.
 pub(in crate::host) const SHORT_UNIT: usize = 2;
 
 impl Simd {
-    /// Whether [`Self::stream_joined`] can be done.
+    /// Returns true if [`Self::stream_joined`] has instructions.
     pub(in crate::host) fn joins_lines(self) -> bool {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
@@ -50,11 +54,12 @@ impl Simd {
         }
     }
 
-    /// Transposes as [`Self::transpose`] from the start of the columns on, whole lines past the caches. `held` is room for a
-    /// line of each column.
+    /// Transposes as [`Self::transpose`] does, from the start of the columns, with non-temporal
+    /// stores for whole lines. `held` has room for a line of each column.
     ///
-    /// False, and nothing is written, where there is no instruction set for it, where the matrix has fewer columns than a
-    /// register has units or does not fill a line of one, or where it does not lie inside the source and the columns.
+    /// Returns false and writes nothing if there are no instructions for it, if the matrix has
+    /// fewer columns than a register has units or does not fill a line of a column, or if it does
+    /// not lie inside the source and the columns.
     pub(in crate::host) fn stream_joined(
         self,
         (unit, inner): (usize, Option<&Inner>),
@@ -74,8 +79,9 @@ impl Simd {
         }
         let from = source.as_ptr().wrapping_offset(from);
         let held = held.as_mut_ptr();
-        // SAFETY: the set has the features; every row of the matrix lies inside the source and every column inside the
-        // destination, and both are long enough; there is room for each column's line.
+        // SAFETY: the set has the features; every row of the matrix lies inside the source and
+        // every column inside the destination, and both are long enough; there is room for each
+        // column's line.
         #[cfg(target_arch = "x86_64")]
         unsafe {
             by_unit!(self.join_units, unit, inner, from, rows, held, columns);
@@ -83,11 +89,11 @@ impl Simd {
         true
     }
 
-    /// The same.
+    /// Calls [`each`] for the kind of the columns, with or without a permutation.
     ///
     /// # Safety
     ///
-    /// As [`joined`], but for the features.
+    /// As for [`joined`], except that the features need not be enabled.
     #[cfg(target_arch = "x86_64")]
     #[expect(clippy::unused_self, reason = "the set is known to have the features")]
     unsafe fn join_units<const N: usize, const E: usize>(
@@ -123,11 +129,11 @@ impl Simd {
     }
 }
 
-/// Transposes a matrix as [`joined`] does, the most of it four lines of a column at a time where that is faster.
+/// Transposes a matrix as [`joined`] does, and moves most of it in [`blocks`] if that is faster.
 ///
 /// # Safety
 ///
-/// As [`joined`].
+/// As for [`joined`].
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 unsafe fn each<const N: usize, const E: usize, const INNER: bool>(
@@ -151,13 +157,13 @@ unsafe fn each<const N: usize, const E: usize, const INNER: bool>(
     }
 }
 
-/// Transposes the first strips of a matrix as [`joined`] does, [`LINES`] of them at a time, in blocks of 64 bytes of the source:
-/// rows that are nearly whole pages apart too have few places in the first cache, so that each line of them is loaded once.
-/// Returns how many strips it were.
+/// Transposes the first strips of a matrix as [`joined`] does, [`LINES`] at a time, in blocks of 64
+/// bytes of the source. Rows that are nearly whole pages apart share few sets of the first-level
+/// cache, so each of their lines is loaded once. Returns the number of strips.
 ///
 /// # Safety
 ///
-/// As [`joined`]; there are at least `4 * E` columns.
+/// As for [`joined`]; there are at least `4 * E` columns.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 unsafe fn blocks<const N: usize, const E: usize, const INNER: bool>(
@@ -188,7 +194,8 @@ unsafe fn blocks<const N: usize, const E: usize, const INNER: bool>(
                 }
             }
             for (number, lines) in (column..).zip(&block[..4 * E]).skip(done - column) {
-                // SAFETY: lines lie in their column but for the first one, of which the part that does is written.
+                // SAFETY: lines lie in their column but for the first one, of which the part that
+                // does is written.
                 unsafe {
                     let (start, held) = (start(number), held.wrapping_add(number * LINE));
                     let place = start.addr() % LINE;
@@ -207,7 +214,7 @@ unsafe fn blocks<const N: usize, const E: usize, const INNER: bool>(
                     write_64(held, lines[LINES - 1]);
                 }
             }
-            // The last block overlaps the one before it.
+            // The last block overlaps the previous one.
             done = column + 4 * E;
             if done == columns {
                 break;
@@ -218,15 +225,17 @@ unsafe fn blocks<const N: usize, const E: usize, const INNER: bool>(
     count * LINES
 }
 
-/// Transposes the matrix of `columns` columns of units of `N` bytes, `E` of which fill 16 bytes, whose rows begin at offsets
-/// from an address, from one of its strips on.
+/// Transposes a matrix of `columns` columns of units of `N` bytes, `E` of which fill 16 bytes, from
+/// strip `first`. The rows begin at offsets from an address.
 ///
-/// The rows of a strip are read side by side, as [`Simd::stream_transpose`] does, while those of the next one are asked for.
+/// The rows of a strip are read together, as in [`Simd::stream_transpose`], while the rows of the
+/// next strip are prefetched.
 ///
 /// # Safety
 ///
-/// There are at least `E` columns and rows for a line; every row may be read and every column written as a whole, and
-/// `held` has room for a line of each, and has what the strip before left over of them.
+/// There are at least `E` columns and rows for a line; every row may be read and every column
+/// written as a whole, and `held` has room for a line of each, and has what the strip before left
+/// over of them.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 unsafe fn joined<const N: usize, const E: usize, const INNER: bool>(
@@ -244,7 +253,7 @@ unsafe fn joined<const N: usize, const E: usize, const INNER: bool>(
     let written = strips * LINE;
     let over = rows.len() - strips * height;
     let mut lines: [*const u8; LINE] = [from; LINE];
-    // Rows that are left over end a strip of their own, whose first ones others wrote.
+    // Remaining rows end a strip of their own, whose first rows are written already.
     for strip in first..strips + usize::from(over > 0) {
         let first = (strip * height).min(rows.len() - height);
         for (line, offset) in lines.iter_mut().zip(&rows[first..first + height]) {
@@ -260,8 +269,8 @@ unsafe fn joined<const N: usize, const E: usize, const INNER: bool>(
                     ahead(from.wrapping_offset(*row).wrapping_add(column * N));
                 }
             }
-            // SAFETY: the square's rows and columns are among the caller's; a line that is streamed lies in its column,
-            // since a whole strip was written before it and this one follows.
+            // SAFETY: the square's rows and columns are among the caller's; a line that is streamed
+            // lies in its column, since a whole strip was written before it and this one follows.
             unsafe {
                 let square: [_; E] = square!(
                     lanes_64,
@@ -279,7 +288,7 @@ unsafe fn joined<const N: usize, const E: usize, const INNER: bool>(
                     let (start, held) = (start(number), held.wrapping_add(number * LINE));
                     let place = start.addr() % LINE;
                     if column + line < done {
-                        // Written by the square before.
+                        // Written by the previous square.
                     } else if strip == strips {
                         let rest = !0 << (LINE - over * N);
                         _mm512_mask_storeu_epi8(start.add(first * N).cast(), rest, bytes);
@@ -298,7 +307,7 @@ unsafe fn joined<const N: usize, const E: usize, const INNER: bool>(
                     line += 1;
                 }
             }
-            // The last square overlaps the one before it.
+            // The last square overlaps the previous one.
             done = column + E;
             if done == columns {
                 break;

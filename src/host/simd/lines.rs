@@ -1,9 +1,12 @@
-//! Matrices transposed in squares of whole cache lines: as many rows as columns, of 64 bytes each.
+//! Transposes matrices in squares of whole cache lines: lines of 64 bytes in as many rows as
+//! columns.
 //!
-//! Rows and columns whose lines are a power of two apart have few places in the first cache. Read 16 bytes at a time, a line
-//! of such a row is gone before its other bytes are needed, and so is a line of a column that is written in two parts with
-//! other columns between. Here each line is loaded once, squares follow each other along the columns, and in long matrices
-//! all but the first begin with a line on both sides, where its rows and its columns allow that.
+//! Rows and columns that are a power of two apart share few sets of the first-level cache. If such
+//! a row is read 16 bytes at a time, its line is evicted before the other bytes are needed; the
+//! same happens to a line of a column that is written in two parts with other columns in between.
+//! Here each line is loaded once and squares follow each other along the columns. In long matrices
+//! all squares except the first begin with a line on both sides, if the alignment of rows and
+//! columns permits it.
 #![allow(unsafe_code)] // Loads and stores of registers take pointers, and an instruction set must be there.
 
 use std::arch::x86_64::{__m512i, _mm512_shuffle_i32x4};
@@ -17,15 +20,18 @@ use super::{
     x86::{high_64, lanes_64, low_64, permute_64, whole_64, write_64},
 };
 
-/// Squares of a side, at the least, before it is worth another one that the others begin with lines.
+/// The shortest side, in squares, for which an additional square is worth aligning the others to
+/// lines. The additional square is a larger part of shorter sides; a longer limit leaves more
+/// squares that cross lines. Other values have not been recorded.
 const LONG_SIDE: usize = 8;
 
-/// Transposes a matrix of `columns` columns of units of `N` bytes, `E` of which fill 16 bytes, whose rows begin at offsets from
-/// an address. Each column is written from byte `at` on.
+/// Transposes a matrix of `columns` columns of units of `N` bytes, `E` of which fill 16 bytes. The
+/// rows begin at offsets from an address; each column is written from its byte `at`.
 ///
 /// # Safety
 ///
-/// There are at least `4 * E` rows and columns; every row may be read and every column written as a whole.
+/// There are at least `4 * E` rows and columns; every row may be read and every column written as a
+/// whole.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 pub(super) unsafe fn transpose_lines<const N: usize, const E: usize, const INNER: bool>(
     inner: &Inner,
@@ -71,38 +77,41 @@ pub(super) unsafe fn transpose_lines<const N: usize, const E: usize, const INNER
     }
 }
 
-/// Units of a matrix in one direction, and the squares that they are moved in.
+/// The starts of the squares along one side of a matrix.
 struct Side {
     count: usize,
     edge: usize,
-    /// Units before the first that begins a line, in long sides of lines that all begin alike; else 0.
+    /// The units before the first one that begins a line, if the side is long and all its lines are
+    /// aligned alike; 0 otherwise.
     gap: usize,
 }
 
 impl Side {
-    /// Of lines of `count` units of `unit` bytes, which begin at these addresses.
+    /// Returns the starts for lines of `count` units of `unit` bytes, which begin at the addresses
+    /// `lines`.
     fn new(count: usize, edge: usize, unit: usize, mut lines: impl Iterator<Item = usize>) -> Self {
         let first = lines.next().unwrap_or(0);
         let gap = first.wrapping_neg() % LINE;
         let is_long = count >= LONG_SIDE * edge && gap.is_multiple_of(unit);
-        // Not left early, so that several are looked at in one instruction.
+        // No early exit, so that the loop is vectorized.
         let alike = || lines.fold(0, |other, line| other | (line ^ first)) % LINE == 0;
         Self { count, edge, gap: if is_long && alike() { gap / unit } else { 0 } }
     }
 
-    /// The first unit of the square behind the one that begins with unit `first`; the last one may overlap others.
+    /// Returns the first unit of the square after the one that begins with unit `first`. The last
+    /// square may overlap others.
     fn next(&self, first: usize) -> Option<usize> {
         let next = if first == 0 && self.gap > 0 { self.gap } else { first + self.edge };
         (first + self.edge < self.count).then(|| next.min(self.count - self.edge))
     }
 }
 
-/// Transposes a square of units of `N` bytes: 64 bytes of each of `4 * E` lines, permuted by a table where `INNER` says so.
-/// `write` is given each column.
+/// Transposes a square of units of `N` bytes: 64 bytes of each of `4 * E` lines, permuted by a
+/// table if `INNER` is set. `write` receives each column.
 ///
 /// # Safety
 ///
-/// 64 bytes may be read from each place on.
+/// 64 bytes may be read from each place.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 pub(super) unsafe fn square_of_lines<const N: usize, const E: usize, const INNER: bool>(
@@ -127,7 +136,7 @@ pub(super) unsafe fn square_of_lines<const N: usize, const E: usize, const INNER
     }
 }
 
-/// Lane `n` of register `m` from lane `m` of register `n`.
+/// Transposes lanes: lane `n` of register `m` comes from lane `m` of register `n`.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn turned([a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {

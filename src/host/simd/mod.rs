@@ -1,9 +1,9 @@
-//! The processor's shuffles of bytes, found at run time.
+//! Shuffles of bytes with instructions that are detected at run time.
 //!
-//! `set` says which instruction sets there are, `x86` and `neon` know their instructions, and three files use them: `transpose`
-//! for matrices of small units (`columns` is where they are written, `lines` moves whole lines,
-//! `narrow` few rows or columns), `joined` for those whose columns
-//! begin anywhere in a line, `select` for rows put together from a few loads.
+//! `set` detects the instruction sets; `x86` and `neon` wrap their instructions. `transpose`
+//! transposes matrices of small units into the columns of `columns`, with whole cache lines in
+//! `lines` and with few rows or columns in `narrow`. `joined` transposes into columns that are not
+//! aligned to cache lines. `select` makes rows from a few loads.
 
 #[macro_use]
 mod select;

@@ -1,7 +1,7 @@
-//! Matrices transposed that have fewer rows, or fewer columns, than 16 bytes have units: pixels of 5 to 15 bytes to planes and
-//! back.
+//! Transposes matrices with fewer rows or fewer columns than 16 bytes have units, such as pixels of
+//! 5 to 15 bytes to planes and back.
 //!
-//! A square is moved as if it were whole; what it has of the matrix is loaded and stored under masks.
+//! A square is moved as if it were whole. Masks restrict its loads and stores to the matrix.
 #![allow(unsafe_code)] // Loads and stores of registers take pointers, and an instruction set must be there.
 
 use std::arch::x86_64::{
@@ -15,12 +15,13 @@ use super::{
     x86::{high_64, lanes_64, low_64, permute_64},
 };
 
-/// Transposes a matrix of fewer than `E` rows of `columns` units of `N` bytes, `E` of which fill 16 bytes; the rows begin at
-/// offsets from an address. Each column is written from byte `at` on.
+/// Transposes a matrix of fewer than `E` rows of `columns` units of `N` bytes, `E` of which fill 16
+/// bytes. The rows begin at offsets from an address; each column is written from its byte `at`.
 ///
 /// # Safety
 ///
-/// There is a row, and there are fewer than `E`; every row may be read and every column written as a whole.
+/// There is a row, and there are fewer than `E`; every row may be read and every column written as
+/// a whole.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
 pub(super) unsafe fn transpose_few_rows<const N: usize, const E: usize, const INNER: bool>(
     inner: &Inner,
@@ -38,7 +39,7 @@ pub(super) unsafe fn transpose_few_rows<const N: usize, const E: usize, const IN
         let read = u64::MAX >> (64 - here * N);
         let mut square = [table; E];
         for (line, register) in square.iter_mut().enumerate() {
-            // The rows that there are not are not written.
+            // Rows past the last one are masked out of the store.
             let row = rows.get(line).unwrap_or(&rows[0]);
             let place = from.wrapping_offset(*row).wrapping_add(first * N);
             // SAFETY: bytes of the caller's rows.
@@ -71,11 +72,12 @@ pub(super) unsafe fn transpose_few_rows<const N: usize, const E: usize, const IN
     }
 }
 
-/// The same of fewer than `E` columns, and of any rows.
+/// Transposes a matrix of fewer than `E` columns and any number of rows.
 ///
 /// # Safety
 ///
-/// There is a row and a column, and there are fewer columns than `E`; every row may be read and every column written as a whole.
+/// There is a row and a column, and there are fewer columns than `E`; every row may be read and
+/// every column written as a whole.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
 pub(super) unsafe fn transpose_few_columns<const N: usize, const E: usize, const INNER: bool>(
     inner: &Inner,
@@ -91,7 +93,7 @@ pub(super) unsafe fn transpose_few_columns<const N: usize, const E: usize, const
     for (number, rows) in rows.chunks(4 * E).enumerate() {
         let last = rows.len() - 1;
         let load = |line: usize, lane: usize| {
-            // The rows that there are not are not written.
+            // Rows past the last one are masked out of the store.
             let place = from.wrapping_offset(rows[(lane * E + line).min(last)]);
             // SAFETY: bytes of the caller's rows.
             unsafe { _mm_maskz_loadu_epi8(read, place.cast()) }

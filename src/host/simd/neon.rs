@@ -1,4 +1,4 @@
-//! The instructions of Arm.
+//! Instructions of Arm.
 #![allow(unsafe_code)] // They take pointers, and must be there.
 
 use std::arch::aarch64::{
@@ -21,7 +21,7 @@ select!(neon, "neon", 1, 16, vdupq_n_u8(0), term, store, write_16);
 
 transpose!(transpose_16, "neon", 1, lanes_16, low_16, high_16, permute_16, write_16);
 
-// Writes are not kept out of the caches.
+// These stores are ordinary ones.
 strips!(strips_16, "neon", 1, lanes_16, low_16, high_16, permute_16, write_16);
 
 #[inline]

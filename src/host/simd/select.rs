@@ -1,4 +1,4 @@
-//! Rows selected byte by byte from a few loads, with the shuffles of an instruction set.
+//! Makes rows from the bytes of a few loads, with the shuffles of an instruction set.
 #![allow(unsafe_code)] // Loads of registers take pointers, and an instruction set must be there.
 #![cfg_attr(
     not(any(target_arch = "x86_64", target_arch = "aarch64")),
@@ -17,13 +17,13 @@ use super::{
     set::{Set, Simd},
 };
 
-/// A byte that a load does not give.
+/// The place of a byte that a load does not contain.
 pub(in crate::host) const NONE: u8 = 0x80;
 
-/// A source, and the byte of it that a row is read after.
+/// A source, and the byte of it at which rows start.
 pub(in crate::host) type Place<'a> = (&'a [u8], isize);
 
-/// The loops over few terms are unrolled.
+/// Unrolls the loops over few terms.
 macro_rules! by_terms {
     ($module:ident::$function:ident, $of:expr, $start:expr, $row:expr, $ahead:expr) => {
         match $of.terms {
@@ -36,46 +36,49 @@ macro_rules! by_terms {
     };
 }
 
-/// Bytes from a load to the line that is asked for meanwhile: processors do not foresee rows that are read backwards, nor
-/// the next page.
+/// The prefetch distance, in bytes: processors do not foresee rows that are read backwards, nor the
+/// next page. Mirrored pixels have 0.52 of the rate of memcpy with 4 KiB and 0.31 without
+/// prefetches; 1 KiB and 8 KiB lie between (`benches/NOTES.md`, "Asking for lines ahead").
 const AHEAD: isize = 1 << 12;
 
-/// Which bytes of which loads make the registers of a row.
+/// The bytes of loads that make the registers of a row.
 ///
-/// A selection covers a *period*, some registers of the row. A longer row repeats it, each time `advance` bytes further in
-/// the source, or in each of several.
+/// A selection covers a *period* of some registers of the row. A longer row repeats it, each time
+/// `advance` bytes further in every source.
 #[derive(Clone, Debug)]
 pub(in crate::host) struct Selection {
     simd: Simd,
-    /// Loads for each register of the row.
+    /// The number of loads for each register of the row.
     pub(super) terms: usize,
-    /// Registers of a period.
+    /// The number of registers of a period.
     pub(super) registers: usize,
-    /// Where each load starts, from where the period starts: the first load of every register, then the second of
-    /// every register.
+    /// The start of each load, from the start of the period: the first load of every register, then
+    /// the second of every register.
     pub(super) loads: Vec<isize>,
-    /// Which source each load reads; none are given where all read one.
+    /// The source that each load reads; empty if there is one source.
     sources: Vec<usize>,
-    /// What each load gives, in the same order: for each byte of the register its place in the load, or from [`NONE`] on where it
-    /// gives none. In cache lines, so that no table is loaded from two.
+    /// The table of each load, in the same order: for each byte of the register its place in the
+    /// load, or at least [`NONE`] if the load does not contain it. Tables are aligned to cache
+    /// lines, so that none crosses a line.
     places: Vec<u64x8>,
-    /// The first byte that a period's loads read, and the first past the last.
+    /// The range of bytes that the loads of a period read, from its start; the end is exclusive.
     reach: (isize, isize),
-    /// What a period moves the source by.
+    /// The bytes from one period to the next in the source.
     pub(super) advance: isize,
-    /// Whether all registers of a period take their bytes from the same loads.
+    /// True if all registers of a period take their bytes from the same loads.
     pub(super) shares_loads: bool,
-    /// From a load to the line to ask for, which a later one of the row reads.
+    /// The distance from a load to the line to prefetch, which a later load of the row reads.
     ahead: isize,
 }
 
 impl Selection {
-    /// A selection of as many loads as are given for `registers` registers.
+    /// Returns a selection of the given loads for `registers` registers.
     ///
     /// # Panics
     ///
-    /// Where the loads are none or not as many for each register, have not as many places as a register has bytes, or
-    /// the registers cannot be made as many at a time as the instructions make.
+    /// Panics if there are no loads, if registers have different numbers of loads, if a table does
+    /// not have as many places as a register has bytes, or if `registers` is not a multiple of the
+    /// registers that are made at a time.
     pub(in crate::host) fn new(
         simd: Simd,
         registers: usize,
@@ -84,7 +87,7 @@ impl Selection {
         advance: isize,
     ) -> Self {
         let width = simd.width();
-        // What a load does not give keeps its place among the bytes of the loads before it.
+        // A byte that a load does not contain keeps the byte of the previous loads.
         for (byte, place) in places.iter_mut().enumerate().filter(|(_, place)| **place >= NONE) {
             *place = NONE | 64 | (byte % width) as u8;
         }
@@ -105,8 +108,9 @@ impl Selection {
         Self { simd, terms, registers, loads, sources, places, reach, advance, shares_loads, ahead }
     }
 
-    /// The selection from several sources, where this one is from a source in which they lie `pitch` bytes apart: more
-    /// than twice what a row reads of each, and a register besides.
+    /// Returns the selection for several sources, from one for a single source in which they are
+    /// `pitch` bytes apart. The pitch is more than twice the bytes that a row reads of each, and a
+    /// register in addition.
     pub(in crate::host) fn of_several(&self, pitch: isize) -> Self {
         let source = |load: &isize| (load + pitch / 2) / pitch;
         let sources: Vec<usize> =
@@ -117,31 +121,31 @@ impl Selection {
         Self { sources, ..selection }
     }
 
-    /// Bytes of its tables.
+    /// Returns the size of the tables, in bytes.
     pub(in crate::host) fn bytes(&self) -> usize {
         let loads = size_of_val(&self.loads[..]) + size_of_val(&self.sources[..]);
         loads + size_of_val(&self.places[..])
     }
 
-    /// What each load gives, register by register.
+    /// Returns the tables of the loads.
     pub(super) fn places(&self) -> &[u8] {
         bytemuck::cast_slice(&self.places)
     }
 
-    /// Asks for the lines that a row read from byte `from` on begins with.
+    /// Prefetches the first lines of a row that is read from byte `from`.
     pub(in crate::host) fn fetch(&self, source: &[u8], from: isize) {
         let start = from + self.reach.0.max(0) + if self.ahead < 0 { self.ahead } else { 0 };
         let lines = source.as_ptr().wrapping_offset(start);
         (0..AHEAD.unsigned_abs()).step_by(64).for_each(|line| ahead(lines.wrapping_add(line)));
     }
 
-    /// Fills `row`; the first period is read from byte `from` on after the place of each source, and the row after it from
-    /// byte `next` on, whose lines are asked for at the end of this one. A row that begins with a cache line is written past
-    /// the caches where there is a stream.
+    /// Fills `row`. The first period is read from byte `from` after the start of each source. The
+    /// next row is read from byte `next`; its lines are prefetched at the end of this one. If there
+    /// is a stream and the row begins with a cache line, it is written with non-temporal stores.
     ///
     /// # Panics
     ///
-    /// Where there are not as many sources as the selection has.
+    /// Panics if the number of sources differs from the number that the selection has.
     pub(in crate::host) fn fill(
         &self,
         sources: &[Place],
@@ -160,7 +164,7 @@ impl Selection {
             let (low, end) = (moved(number) + self.reach.0, moved(number) + self.reach.1);
             before + low >= 0 && end <= after
         };
-        // The periods whose loads lie inside the sources follow each other.
+        // Periods whose loads lie inside the sources are consecutive.
         let first = (0..count).find(|&number| fits(number)).unwrap_or(count);
         let end = (first..count).rfind(|&number| fits(number)).map_or(first, |last| last + 1);
         let (before, rest) = row.split_at_mut((first * period).min(row.len()));
@@ -174,9 +178,9 @@ impl Selection {
                 continue;
             }
             let start = |(source, at): Place| source.as_ptr().wrapping_offset(at + moved(first));
-            // SAFETY: the loads of the first and of the last period lie inside the sources, so that those between them do
-            // too; there is a start for each load. A period has whole registers, so that those of a row that begins with
-            // a line are aligned.
+            // SAFETY: the loads of the first and of the last period lie inside the sources, so that
+            // those between them do too; there is a start for each load. A period has whole
+            // registers, so that those of a row that begins with a line are aligned.
             unsafe {
                 if self.sources.is_empty() {
                     let start = start(sources[0]);
@@ -195,8 +199,9 @@ impl Selection {
         self.byte_by_byte(sources, moved(end), after);
     }
 
-    /// The first of `count` periods from which on lines of the row read from byte `next` on are to be asked for, and how far
-    /// they are from a load: as far ahead as those of this row were, or one row where that is less.
+    /// Returns the first of `count` periods that prefetches lines of the next row, which is read
+    /// from byte `next`, and the distance from its loads to those lines. The distance is that of
+    /// this row, or one row if that is less.
     fn ahead_of_end(&self, from: isize, next: Option<isize>, count: usize) -> (usize, isize) {
         let length = count.cast_signed() * self.advance;
         let Some(next) = next.filter(|&next| next != from + length) else {
@@ -209,11 +214,12 @@ impl Selection {
         (count - last.min(count), self.ahead + next - (from + length))
     }
 
-    /// Fills periods, of the first of which `start` says where each load begins.
+    /// Fills periods. `start` returns the start of each load of the first period.
     ///
     /// # Safety
     ///
-    /// Every load may be read; a row that is streamed begins with a cache line or a whole number of registers after one.
+    /// Every load may be read; a row that is streamed begins with a cache line or a whole number of
+    /// registers after one.
     unsafe fn periods(
         &self,
         start: impl Fn(usize) -> *const u8,
@@ -231,11 +237,11 @@ impl Selection {
         }
     }
 
-    /// The same.
+    /// Calls the function of the instruction set.
     ///
     /// # Safety
     ///
-    /// The same.
+    /// As for [`Self::periods`].
     unsafe fn periods_by_set<const STREAM: bool>(
         &self,
         start: impl Fn(usize) -> *const u8,
@@ -257,7 +263,7 @@ impl Selection {
         }
     }
 
-    /// What the instructions do, for periods of which a load would reach past a source.
+    /// Fills periods byte by byte, if a load would end outside a source.
     fn byte_by_byte(&self, sources: &[Place], mut from: isize, row: &mut [u8]) {
         let width = self.simd.width();
         for period in row.chunks_mut(self.registers * width) {
@@ -278,17 +284,19 @@ impl Selection {
     }
 }
 
-/// Terms whose number the compiler does not know.
+/// The value of `TERMS` for a number of terms that the compiler does not know.
 pub(super) const MANY: usize = 0;
 
-/// Registers of a period that are made of as many loads, all of the same.
+/// The number of registers of a period, and of their loads, for which all registers use the same
+/// loads.
 pub(in crate::host) const TRIPLE: usize = 3;
 
-/// A function that fills rows with an instruction set: `WIDTH` bytes of `REGISTER` at a time, each term of which
-/// `term` adds.
+/// Defines a function that fills rows with an instruction set: `WIDTH` bytes of `REGISTER` at a
+/// time. `term` adds the bytes of one load.
 ///
-/// Its safety: the processor has the features, and every load of the periods of `row` may be read; `start` says where those
-/// of the first begin. A row that is streamed begins at a multiple of the bytes that are written at a time.
+/// Its safety: the processor has the features, and every load of the periods of `row` may be read;
+/// `start` returns the start of each load of the first period. A row that is streamed begins at a
+/// multiple of the bytes that are written at a time.
 macro_rules! select {
     ($name:ident, $features:literal, $registers:literal, $width:literal, $zero:expr, $term:ident, $store:ident, $stream:ident) => {
         #[target_feature(enable = $features)]
@@ -304,7 +312,7 @@ macro_rules! select {
             let (whole, rest) = row.split_at_mut(row.len() / period * period);
             let mut moved = 0;
             if of.registers == $registers && TERMS != MANY {
-                // Where each load starts, and what it gives, stay in registers.
+                // The starts and tables of the loads stay in registers.
                 let mut starts = [[std::ptr::null(); $registers]; TERMS];
                 let mut tables = [[0; BYTES]; TERMS];
                 for (load, start_of) in starts.as_flattened_mut().iter_mut().enumerate() {
@@ -330,7 +338,8 @@ macro_rules! select {
                     moved += of.advance;
                 }
             } else if of.shares_loads && of.registers == TRIPLE * $registers && TERMS == TRIPLE {
-                // Pixels of three planes: three loads give three registers, whose tables stay in others.
+                // Pixels of three planes: three loads serve three registers, and the tables stay in
+                // others.
                 let mut tables = [[[0; BYTES]; TRIPLE]; TRIPLE];
                 tables
                     .as_flattened_mut()
@@ -364,8 +373,9 @@ macro_rules! select {
                         let mut bytes = $zero;
                         for term in 0..terms {
                             let load = term * of.registers + number * $registers;
-                            // SAFETY: `Selection::new` saw a load and its places for every term and register; a set
-                            // that makes several registers at once has a multiple of them in a period.
+                            // SAFETY: `Selection::new` saw a load and its places for every term and
+                            // register; a set that makes several registers at once has a multiple
+                            // of them in a period.
                             bytes = unsafe {
                                 let places = of.places().as_ptr().add(load * $width);
                                 let at =
@@ -421,13 +431,14 @@ mod tests {
             let places = vec![0; registers * simd.width()];
             Selection::new(simd, registers, vec![0; registers], places, advance)
         };
-        // A hundred periods of 64 bytes, then a row that begins 10,000 bytes after this one: the last 4 KiB are 64 periods.
+        // A hundred periods of 64 bytes, then a row that begins 10,000 bytes after this one. The
+        // last 4 KiB are 64 periods.
         assert_eq!(of(64).ahead_of_end(5, Some(10_005), 100), (36, 4096 + 10_000 - 6400));
         assert_eq!(of(-64).ahead_of_end(5, Some(10_005), 100), (36, -4096 + 10_000 + 6400));
-        // Rows that follow each other are read like one.
+        // Contiguous rows are read like one.
         assert_eq!(of(64).ahead_of_end(5, Some(6405), 100), (100, 4096));
         assert_eq!(of(64).ahead_of_end(5, None, 100), (100, 4096));
-        // A short row asks for the whole next one.
+        // A short row prefetches the whole next one.
         assert_eq!(of(64).ahead_of_end(5, Some(10_005), 10), (0, 10_000));
         assert_eq!(of(0).ahead_of_end(5, Some(10_005), 1), (0, 10_000));
     }

@@ -1,4 +1,4 @@
-//! The instruction sets for shuffling bytes, and which of them this processor has.
+//! The instruction sets for shuffles of bytes, and their detection.
 
 /// An instruction set that this processor has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(super) enum Set {
 }
 
 impl Simd {
-    /// The instruction sets of this processor that shuffle bytes, the best last.
+    /// Returns the instruction sets of this processor that shuffle bytes, the best last.
     #[cfg(target_arch = "x86_64")]
     pub(in crate::host) fn all() -> impl DoubleEndedIterator<Item = Self> {
         let sets = [
@@ -37,24 +37,24 @@ impl Simd {
         sets.into_iter().filter(|&(_, found)| found).map(|(set, _)| Self(set))
     }
 
-    /// The instruction sets of this processor that shuffle bytes, the best last.
+    /// Returns the instruction sets of this processor that shuffle bytes, the best last.
     #[cfg(target_arch = "aarch64")]
     pub(in crate::host) fn all() -> impl DoubleEndedIterator<Item = Self> {
         std::arch::is_aarch64_feature_detected!("neon").then_some(Self(Set::Neon)).into_iter()
     }
 
-    /// The instruction sets of this processor that shuffle bytes, the best last.
+    /// Returns the instruction sets of this processor that shuffle bytes, the best last.
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     pub(in crate::host) fn all() -> impl DoubleEndedIterator<Item = Self> {
         std::iter::empty()
     }
 
-    /// The best of them; `None` where there is none.
+    /// Returns the best instruction set, or `None` if the processor has none.
     pub(in crate::host) fn best() -> Option<Self> {
         Self::all().next_back()
     }
 
-    /// Bytes of a register that one load fills and one shuffle permutes.
+    /// Returns the size in bytes of a register that one load fills and one shuffle permutes.
     pub(in crate::host) fn width(self) -> usize {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
@@ -66,7 +66,7 @@ impl Simd {
         }
     }
 
-    /// Registers that are made at a time.
+    /// Returns the number of registers that are made at a time.
     pub(in crate::host) fn registers_at_once(self) -> usize {
         match self.0 {
             #[cfg(target_arch = "x86_64")]

@@ -1,4 +1,4 @@
-//! Matrices transposed in registers, with the unpacking instructions of an instruction set.
+//! Transposes matrices in registers, with the unpack instructions of an instruction set.
 #![allow(unsafe_code)] // Loads and stores of registers take pointers, and an instruction set must be there.
 #![cfg_attr(
     not(any(target_arch = "x86_64", target_arch = "aarch64")),
@@ -18,14 +18,15 @@ use super::{
     set::{Set, Simd},
 };
 
-/// Bytes from what is read of a row to the line that is asked for meanwhile: where the row ends before, in the rows of the
-/// strips that follow.
+/// The prefetch distance along a row, in bytes. Past the end of a row it continues in the rows of
+/// the following strips. It gains up to a tenth; 512 and 1024 bytes were no faster in TTC cases of
+/// `f64` (`benches/NOTES.md`, "Transposes in strips", "Lines streamed in pairs").
 pub(super) const AHEAD: usize = 256;
 
-/// A permutation inside of units: where each byte of 16 comes from.
+/// A permutation of the bytes of units: the place from which each of 16 bytes is taken.
 pub(in crate::host) type Inner = [u8; 16];
 
-/// Calls a function for units of as many bytes, with or without a permutation inside.
+/// Calls a function for the unit size, with or without a permutation.
 macro_rules! by_unit {
     ($self:ident.$function:ident, $unit:expr, $($argument:expr),*) => {
         match $unit {
@@ -39,7 +40,8 @@ macro_rules! by_unit {
     };
 }
 
-/// Calls a function of an instruction set with or without a permutation, for columns in one slice or several.
+/// Calls a function of an instruction set with or without a permutation, for columns in one slice
+/// or several.
 macro_rules! by_inner {
     ($module:ident::$function:ident $(<$squares:literal>)?, $inner:ident, $columns:ident, $($argument:expr),*) => {
         match ($inner, &$columns.starts) {
@@ -64,7 +66,7 @@ macro_rules! by_inner {
 }
 
 impl Simd {
-    /// Whether matrices are transposed in squares of whole cache lines, where they are as large.
+    /// Returns true if sufficiently large matrices are transposed in squares of whole cache lines.
     pub(in crate::host) fn transposes_lines(self) -> bool {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
@@ -73,7 +75,7 @@ impl Simd {
         }
     }
 
-    /// Whether matrices are transposed that are smaller than a register in one direction.
+    /// Returns true if matrices are transposed that are smaller than a register in one direction.
     pub(in crate::host) fn transposes_narrow(self) -> bool {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
@@ -82,11 +84,13 @@ impl Simd {
         }
     }
 
-    /// Transposes a matrix of units of 1, 2, 4, 8 or 16 bytes: the unit of row `r` and column `c` is read `rows[r]` bytes
-    /// and `c` units after `from`, and written `r` units after byte `at` of the column, its bytes permuted as `inner` says.
+    /// Transposes a matrix of units of 1, 2, 4, 8 or 16 bytes. The unit of row `r` and column `c`
+    /// is read `rows[r]` bytes and `c` units after `from`, and written `r` units after byte `at` of
+    /// the column, with its bytes permuted by `inner`.
     ///
-    /// False, and nothing is written, where the matrix is smaller than a register in both directions, or in one that is not
-    /// [allowed for](Self::transposes_narrow), or does not lie inside the source and the columns.
+    /// Returns false and writes nothing if the matrix is smaller than a register in both
+    /// directions, if it is smaller in one and that is [not supported](Self::transposes_narrow), or
+    /// if it does not lie inside the source and the columns.
     pub(in crate::host) fn transpose(
         self,
         (unit, inner): (usize, Option<&Inner>),
@@ -103,16 +107,18 @@ impl Simd {
             return false;
         }
         let from = source.as_ptr().wrapping_offset(from);
-        // SAFETY: the set was found on this processor; every row of the matrix lies inside the source and every column
-        // inside the destination; both are at least as long as an edge, or one is where that is allowed.
+        // SAFETY: the set was found on this processor; every row of the matrix lies inside the
+        // source and every column inside the destination; both are at least as long as an edge, or
+        // one is where that is allowed.
         unsafe { by_unit!(self.transpose_units, unit, inner, from, rows, at, columns) };
         true
     }
 
-    /// The same past the caches, where the matrix begins with a cache line in every column and fills whole ones.
+    /// Transposes with non-temporal stores. The matrix must begin with a cache line in every column
+    /// and fill whole lines.
     ///
-    /// False, and nothing is written, where it does not, where there are fewer columns than a register has units, or where
-    /// the matrix does not lie inside the source and the columns.
+    /// Returns false and writes nothing if it does not, if there are fewer columns than a register
+    /// has units, or if the matrix does not lie inside the source and the columns.
     pub(in crate::host) fn stream_transpose(
         self,
         (unit, inner): (usize, Option<&Inner>),
@@ -135,11 +141,11 @@ impl Simd {
         true
     }
 
-    /// With the widest registers.
+    /// Calls the function with the widest registers.
     ///
     /// # Safety
     ///
-    /// As the functions that it calls, but for the features.
+    /// As for the functions that it calls, except that the features need not be enabled.
     unsafe fn stream_units<const N: usize, const E: usize>(
         self,
         inner: Option<&Inner>,
@@ -148,7 +154,7 @@ impl Simd {
         at: usize,
         columns: &Columns,
     ) {
-        // Lines of long units are written in pairs.
+        // Long units are written in pairs of lines.
         let pair = if N >= paired_bytes() { 2 * LINE / N } else { usize::MAX };
         let (pairs, others) = rows.split_at(rows.len() / pair * pair);
         let after = at + pairs.len() * N;
@@ -174,11 +180,11 @@ impl Simd {
         }
     }
 
-    /// With the widest registers that the rows fill.
+    /// Calls the function with the widest registers that the rows fill.
     ///
     /// # Safety
     ///
-    /// As the functions that it calls, but for the features.
+    /// As for the functions that it calls, except that the features need not be enabled.
     unsafe fn transpose_units<const N: usize, const E: usize>(
         self,
         inner: Option<&Inner>,
@@ -187,7 +193,8 @@ impl Simd {
         at: usize,
         columns: &Columns,
     ) {
-        // SAFETY: a set has the features of those before it; rows are as many as the function takes at once.
+        // SAFETY: a set has the features of those before it; rows are as many as the function takes
+        // at once.
         unsafe {
             match self.0 {
                 #[cfg(target_arch = "x86_64")]
@@ -206,7 +213,8 @@ impl Simd {
                 {
                     by_inner!(lines::transpose_lines, inner, columns, from, rows, at);
                 }
-                // Lines are written whole. Bytes are faster in registers of 32 bytes on one processor, of 64 on another.
+                // Lines are written whole. Bytes are faster in registers of 32 bytes on one
+                // processor, and in registers of 64 on another.
                 #[cfg(target_arch = "x86_64")]
                 Set::Avx512Vbmi if N > 1 && rows.len() >= 4 * E => {
                     by_inner!(x86::transpose_64, inner, columns, from, rows, at);
@@ -228,7 +236,7 @@ impl Simd {
     }
 }
 
-/// Whether runs of `length` bytes at these offsets from `start` lie inside a slice.
+/// Returns true if runs of `length` bytes at these offsets from `start` lie inside a slice.
 pub(super) fn inside(slice: &[u8], start: isize, offsets: &[isize], length: usize) -> bool {
     let Some(last) = slice.len().checked_sub(length) else { return false };
     let lies = |offset: &isize| (start + offset).cast_unsigned() <= last;
@@ -238,8 +246,8 @@ pub(super) fn inside(slice: &[u8], start: isize, offsets: &[isize], length: usiz
     }
 }
 
-/// A square of `$n`-byte units in each lane of `$e` registers, transposed, and permuted by a table where there is one;
-/// `$place` says where a lane of a line is read.
+/// Transposes a square of `$n`-byte units in each lane of `$e` registers, permuted by a table if
+/// there is one. `$place` returns the address of a lane of a line.
 macro_rules! square {
     ($load:ident, $low:ident, $high:ident, $permute:ident, $n:ident, $e:ident, $table:expr, $place:expr) => {{
         let place = $place;
@@ -251,7 +259,8 @@ macro_rules! square {
     }};
 }
 
-/// The squares in each lane of `$e` registers, transposed: perfect shuffles bring unit j of row i to unit i of row j.
+/// Transposes the squares in each lane of `$e` registers: perfect shuffles bring unit j of row i to
+/// unit i of row j.
 macro_rules! turn {
     ($low:ident, $high:ident, $n:ident, $e:ident, $square:expr) => {{
         let mut square = $square;
@@ -271,8 +280,8 @@ macro_rules! turn {
     }};
 }
 
-/// Moves the squares of a strip of rows, while those below are asked for; `$place` says where a column is read, of a line in
-/// each lane.
+/// Moves the squares of a strip of rows while the rows below are prefetched. `$place` returns the
+/// address of a column in a line of each lane.
 macro_rules! squares {
     ($load:ident, $low:ident, $high:ident, $permute:ident, $store:ident, $n:ident, $e:ident, $table:expr, ($start:expr, $at:expr), $columns:expr, ($from:expr, $below:expr), $place:expr) => {{
         let place = $place;
@@ -293,7 +302,7 @@ macro_rules! squares {
                     line += 1;
                 }
             }
-            // The last square overlaps the one before it.
+            // The last square overlaps the previous one.
             if column + $e == $columns {
                 break;
             }
@@ -302,11 +311,11 @@ macro_rules! squares {
     }};
 }
 
-/// A function that transposes matrices of units of `N` bytes with an instruction set: squares of `E` units, an edge, in
-/// each of the `LANES` lanes of 16 bytes of a register.
+/// Defines a function that transposes matrices of units of `N` bytes with an instruction set:
+/// squares of `E` units, an edge, in each of the `LANES` lanes of 16 bytes of a register.
 ///
-/// Its safety: the processor has the features; there are at least `E` columns and `E * LANES` rows; every row may be read
-/// and every column written as a whole.
+/// Its safety: the processor has the features; there are at least `E` columns and `E * LANES` rows;
+/// every row may be read and every column written as a whole.
 macro_rules! transpose {
     ($name:ident, $features:literal, $lanes:literal, $load:ident, $low:ident, $high:ident, $permute:ident, $store:ident) => {
         #[target_feature(enable = $features)]
@@ -322,7 +331,7 @@ macro_rules! transpose {
             let table = unsafe { $load(|_| inner.as_ptr()) };
             let height = E * $lanes;
             let asks = asks_for_rows();
-            // Few rows are kept as one address and a pitch, more of them as addresses.
+            // Few rows are kept as one address and a pitch, more rows as addresses.
             let pitch = if E <= 4 { super::columns::pitch(rows) } else { None };
             let mut lines: [*const u8; 16 * $lanes] = [from; 16 * $lanes];
             let mut row = 0;
@@ -377,14 +386,15 @@ macro_rules! transpose {
     };
 }
 
-/// A function that transposes strips of rows which fill cache lines of every column: `LANES` as for `transpose`, `SQUARES`
-/// registers along a column.
+/// Defines a function that transposes strips of rows that fill cache lines of every column: `LANES`
+/// as for `transpose`, `SQUARES` registers along a column.
 ///
-/// The rows of a strip are read side by side, each by an instruction of its own, so that the processor foresees them; the
-/// lines of the destination are written as a whole.
+/// The rows of a strip are read together, each by its own instruction, so that the processor
+/// foresees them; the lines of the destination are written whole.
 ///
-/// Its safety: the processor has the features; there are at least `E` columns, and rows for whole strips; every row may be
-/// read and every column written as a whole, and columns begin with cache lines.
+/// Its safety: the processor has the features; there are at least `E` columns, and rows for whole
+/// strips; every row may be read and every column written as a whole, and columns begin with cache
+/// lines.
 macro_rules! strips {
     ($name:ident, $features:literal, $lanes:literal, $load:ident, $low:ident, $high:ident, $permute:ident, $store:ident) => {
         #[target_feature(enable = $features)]
@@ -405,7 +415,7 @@ macro_rules! strips {
             let table = unsafe { $load(|_| inner.as_ptr()) };
             let (height, width) = (SQUARES * $lanes * E, (columns * N).next_multiple_of(LINE));
             let (strips_ahead, bytes_ahead) = (AHEAD / width, AHEAD % width);
-            // A strip that is one run of a page at the most is foreseen.
+            // The processor foresees a strip that is one run of at most a page.
             let run = matches!(rows, [first, second, ..] if second - first == width.cast_signed());
             let asks = !run || height * width > PAGE;
             let mut lines: [*const u8; LINE] = [from; LINE];
@@ -431,7 +441,7 @@ macro_rules! strips {
                     }
                     // SAFETY: the squares' rows and columns are among the caller's.
                     unsafe {
-                        // A closure that an array is made by would not be inlined here.
+                        // A closure passed to an array constructor would not be inlined here.
                         macro_rules! read {
                             ($number:expr) => {
                                 square!(
@@ -465,7 +475,7 @@ macro_rules! strips {
                             line += 1;
                         }
                     }
-                    // The last squares overlap those before them.
+                    // The last squares overlap the previous ones.
                     if column + E == columns {
                         break;
                     }

@@ -1,4 +1,4 @@
-//! The instructions of x86-64.
+//! Instructions of x86-64.
 #![allow(unsafe_code)] // They take pointers, and must be there.
 
 use std::arch::x86_64::{
@@ -40,7 +40,7 @@ select!(
 
 transpose!(transpose_16, "ssse3", 1, lanes_16, low_16, high_16, permute_16, write_16);
 transpose!(transpose_32, "avx2", 2, lanes_32, low_32, high_32, permute_32, write_32);
-// With 32 registers, so that squares of bytes need no room on the stack.
+// AVX-512VL has 32 registers, so that squares of bytes need no stack.
 transpose!(
     transpose_32_of_many,
     "avx2,avx512bw,avx512vl",
@@ -152,7 +152,7 @@ pub(super) unsafe fn lanes_64(lane: impl Fn(usize) -> *const u8) -> __m512i {
     }
 }
 
-/// The 64 bytes from the first lane's place on.
+/// Loads 64 bytes from the place of the first lane.
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) unsafe fn whole_64(lane: impl Fn(usize) -> *const u8) -> __m512i {
@@ -245,7 +245,7 @@ fn store_16(to: &mut [u8; 16], bytes: __m128i) {
     unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), bytes) }
 }
 
-/// The loads of two registers that follow each other.
+/// Adds the loads of two registers that follow each other.
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn term_32(bytes: __m256i, load: impl Fn(usize) -> *const u8, places: *const u8) -> __m256i {
@@ -273,7 +273,7 @@ unsafe fn term_64(bytes: __m512i, load: impl Fn(usize) -> *const u8, places: *co
     unsafe {
         let loaded = _mm512_loadu_si512(load(0).cast());
         let places = _mm512_loadu_si512(places.cast());
-        // From 64 on they are those of the bytes that there are.
+        // Indexes from 64 select from `bytes`.
         _mm512_permutex2var_epi8(loaded, places, bytes)
     }
 }

@@ -1,9 +1,10 @@
-//! Matrices whose columns begin at every byte of a line.
+//! Tests matrices whose columns begin at every byte of a line.
 
 use super::*;
 use crate::host::stream::streaming;
 
-/// On columns in one slice and in several, with and without a permutation inside of units, rows left over and none.
+/// Tests columns in one slice and in several, with and without a permutation in units, with and
+/// without remaining rows.
 #[test]
 fn columns_that_begin_anywhere_are_written_and_nothing_else() {
     let Some(simd) = Simd::best().filter(|simd| simd.joins_lines()) else { return };

@@ -3,11 +3,11 @@
 use super::*;
 use crate::host::stream::streaming;
 
-/// Of addresses in one slice.
+/// The shift of addresses in one slice.
 const SHIFT: u32 = isize::BITS - 2;
 
-/// Every instruction set of this processor, on matrices of every size around its registers, every second with the bytes of its units in
-/// the opposite order.
+/// Tests every instruction set of this processor with matrices of every size around its registers.
+/// Every second matrix has the bytes of its units reversed.
 #[test]
 fn matrices_are_transposed_and_nothing_else_is_written() {
     let source: Vec<u8> = (0..60_000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
@@ -46,7 +46,8 @@ fn matrices_are_transposed_and_nothing_else_is_written() {
     }
 }
 
-/// Sides of many registers, whose lines begin whole cache lines apart, from places before and behind the start of one.
+/// Tests sides of many registers whose lines are whole cache lines apart, from places before and
+/// after the start of a line.
 #[test]
 fn long_matrices_are_transposed_and_nothing_else_is_written() {
     let source: Vec<u8> = (0..400_000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
@@ -100,7 +101,7 @@ fn matrices_outside_of_their_slices_are_refused() {
     }
 }
 
-/// Every instruction set, on columns in several slices, whose first lines begin at any byte.
+/// Tests every instruction set with columns in several slices, whose first lines begin at any byte.
 #[test]
 fn lines_are_streamed_and_nothing_else_is_written() {
     let source: Vec<u8> = (0..80_000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
