@@ -11,8 +11,8 @@ use super::{
     pieces::{Destination as _, Pieces},
     plan::Plan,
     simd::Simd,
-    stream::{LINE, Stream, fetch},
-    tile::{Tile, at, each_unit},
+    stream::{LINE, Stream, prefetch_byte},
+    tile::{CopyTile, byte_index, each_unit},
 };
 
 /// Units of a run that are spread out at a time.
@@ -78,7 +78,7 @@ impl Bits {
         unit: usize,
         source: &[u8],
         destination: &mut Pieces,
-        tile: &Tile,
+        tile: &CopyTile,
         (room, stream): (&mut Room, Option<&Stream>),
     ) {
         let per = 8 / self.dst as usize;
@@ -122,13 +122,13 @@ impl Bits {
         self,
         source: &[u8],
         destination: &mut Pieces,
-        (tile, next): (&Tile, Option<isize>),
+        (tile, next): (&CopyTile, Option<isize>),
         room: &mut Room,
         stream: Option<&Stream>,
     ) -> bool {
         let per = (8 / self.src) as usize;
         let (rows, columns) = (tile.rows.0.len(), tile.columns.0.len());
-        let starts = tile.rows.0.iter().map(|row| at(tile.from + row));
+        let starts = tile.rows.0.iter().map(|row| byte_index(tile.from + row));
         let whole = |first: usize| first.is_multiple_of(per);
         let Some(simd) = Simd::best() else { return false };
         if !whole(columns) || !starts.clone().all(whole) {
@@ -158,7 +158,7 @@ impl Bits {
         {
             for (number, write) in writes.iter().enumerate() {
                 for n in asked.by_ref().take(share) {
-                    fetch(source, at(reads[n / width] + ahead) + n % width * LINE);
+                    prefetch_byte(source, byte_index(reads[n / width] + ahead) + n % width * LINE);
                 }
                 let shift = number * self.src as usize;
                 let out = destination.bytes(tile.to + write, rows);
@@ -181,7 +181,7 @@ impl Bits {
         plan: &Plan,
         source: &[u8],
         destination: &mut Pieces,
-        tile: &Tile,
+        tile: &CopyTile,
         room: &mut Room,
     ) {
         let (rows, columns) = (tile.rows.0.len(), tile.columns.0.len());
@@ -189,10 +189,10 @@ impl Bits {
         for (line, read) in room.spread.chunks_exact_mut(columns).zip(tile.rows.0) {
             let from = tile.from + read;
             if plan.columns_touch {
-                self.unpack(source, at(from), line);
+                self.unpack(source, byte_index(from), line);
             } else {
                 for (byte, column) in line.iter_mut().zip(tile.columns.0) {
-                    *byte = self.resize_byte(unit(source, at(from + column), self.src));
+                    *byte = self.resize_byte(unit(source, byte_index(from + column), self.src));
                 }
             }
         }
@@ -218,7 +218,7 @@ impl Bits {
         unit: usize,
         source: &[u8],
         destination: &mut Pieces,
-        tile: &Tile,
+        tile: &CopyTile,
     ) {
         let source = source.as_chunks::<S>().0;
         each_unit(tile, |from, to| {

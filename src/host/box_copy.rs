@@ -8,9 +8,9 @@ use super::{
     plan::{LONG, Loop, Plan, Way},
     shuffle::Shuffle,
     simd::Simd,
-    stream::{LINE, Stream, fetch},
+    stream::{LINE, Stream, prefetch_byte},
     strips::{Strips, joins},
-    tile::{Mover, Runs, Squares, Tile, Transpose, Units, at, each_unit},
+    tile::{CopyTile, DynamicUnits, MoveTile, Squares, Transpose, Units, byte_index, each_unit},
 };
 
 const _: () = assert!(align_of::<u64x8>() == LINE, "lines of a room begin with those of the cache");
@@ -71,12 +71,12 @@ impl BoxCopy<'_, '_> {
             (Way::Units, 32) => self.tiles(from, to, &Units::<32>),
             (Way::Units, 48) => self.tiles(from, to, &Units::<48>),
             (Way::Units, 64) => self.tiles(from, to, &Units::<64>),
-            (Way::Units, _) => self.tiles(from, to, &Runs(unit)),
+            (Way::Units, _) => self.tiles(from, to, &DynamicUnits(unit)),
         }
     }
 
     /// Moves every tile; where the destination is streamed, past the caches.
-    fn tiles(mut self, from: isize, to: isize, mover: &impl Mover) {
+    fn tiles(mut self, from: isize, to: isize, mover: &impl MoveTile) {
         let Plan { rows_touch, .. } = *self.plan;
         match self.stream.take().filter(|_| rows_touch) {
             None => each_tile(self.plan, from, to, &mut |tile| {
@@ -138,10 +138,10 @@ impl BoxCopy<'_, '_> {
                 for (&column, &write) in tile.columns.0.iter().zip(tile.columns.1) {
                     let from = tile.from + column;
                     let before = row.checked_sub(1).map(|row| {
-                        let end = at(from + reads[row]) + unit;
+                        let end = byte_index(from + reads[row]) + unit;
                         source[..end].last_chunk().expect("a line")
                     });
-                    let start = at(from + read);
+                    let start = byte_index(from + read);
                     let to = destination.place(tile.to + write + (row * unit).cast_signed());
                     stream.copy_run(to, &source[start..start + unit], before, last);
                 }
@@ -155,7 +155,7 @@ impl BoxCopy<'_, '_> {
         from: isize,
         to: isize,
         simd: Option<Simd>,
-        plain: impl Mover,
+        plain: impl MoveTile,
     ) {
         let Self { plan, source, destination, stream } = self;
         let mover = Transpose::<_, N> { simd, inner: plan.inner, plain };
@@ -182,13 +182,13 @@ impl BoxCopy<'_, '_> {
         self,
         from: isize,
         to: isize,
-        mover: &impl Mover,
+        mover: &impl MoveTile,
         stream: &Stream,
         room: &mut Room,
     ) {
         let Self { plan, source, destination, .. } = self;
         let pitch = room.make(plan);
-        let mut full: Option<Tile> = None;
+        let mut full: Option<CopyTile> = None;
         each_tile(plan, from, to, &mut |tile| {
             // A tile leaves the buffer while the lines of the next one are on their way.
             if let Some(full) = &full {
@@ -198,7 +198,7 @@ impl BoxCopy<'_, '_> {
             let columns = (tile.columns.0, &room.rows[..tile.columns.0.len()]);
             let [rows_step, columns_step] = tile.steps;
             let steps = [rows_step, columns_step.map(|(src, _)| (src, pitch))];
-            let in_room = Tile { to: 0, columns, steps, ..tile };
+            let in_room = CopyTile { to: 0, columns, steps, ..tile };
             let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut room.lines);
             mover.tile(source, bytes, &in_room);
             full = Some(tile);
@@ -250,7 +250,7 @@ impl Room {
     fn write(
         &self,
         plan: &Plan,
-        tile: &Tile,
+        tile: &CopyTile,
         pitch: usize,
         destination: &mut Pieces,
         stream: &Stream,
@@ -280,7 +280,7 @@ impl Room {
 }
 
 /// How many times [`Room::write`] calls what happens meanwhile, about.
-fn writes(plan: &Plan, tile: &Tile) -> usize {
+fn writes(plan: &Plan, tile: &CopyTile) -> usize {
     let columns = tile.columns.0.len();
     if plan.rows_join {
         (columns * tile.rows.0.len() * plan.unit).div_ceil(JOINED)
@@ -293,7 +293,7 @@ fn writes(plan: &Plan, tile: &Tile) -> usize {
 struct Fetch<'a> {
     plan: &'a Plan,
     source: &'a [u8],
-    tile: Tile<'a>,
+    tile: CopyTile<'a>,
     /// Rows asked for at a time, and the next of them.
     share: usize,
     next: usize,
@@ -301,17 +301,17 @@ struct Fetch<'a> {
 
 impl<'a> Fetch<'a> {
     /// The lines of `tile`, asked for in so many times.
-    fn new(plan: &'a Plan, source: &'a [u8], tile: Tile<'a>, times: usize) -> Self {
+    fn new(plan: &'a Plan, source: &'a [u8], tile: CopyTile<'a>, times: usize) -> Self {
         let share = tile.rows.0.len().div_ceil(times).max(1);
         Self { plan, source, tile, share, next: 0 }
     }
 
     fn some(&mut self) {
-        let Tile { from, rows, columns, .. } = self.tile;
+        let CopyTile { from, rows, columns, .. } = self.tile;
         if let Way::Shuffle(shuffle) = &self.plan.way {
             // What follows the start of a row is asked for while it is read.
             if let Some(row) = columns.0.get(self.next) {
-                shuffle.fetch(self.source, from + row);
+                shuffle.prefetch(self.source, from + row);
             }
             self.next += 1;
             return;
@@ -319,7 +319,7 @@ impl<'a> Fetch<'a> {
         let width = columns.0.len() * self.plan.unit;
         for row in rows.0.iter().skip(self.next).take(self.share) {
             let lines = (0..width).step_by(LINE);
-            lines.for_each(|line| fetch(self.source, at(from + row) + line));
+            lines.for_each(|line| prefetch_byte(self.source, byte_index(from + row) + line));
         }
         self.next += self.share;
     }
@@ -330,7 +330,7 @@ pub(super) fn each_tile<'k>(
     plan: &'k Plan,
     from: isize,
     to: isize,
-    each: &mut impl FnMut(Tile<'k>),
+    each: &mut impl FnMut(CopyTile<'k>),
 ) {
     let Plan { loops, rows, columns, .. } = plan;
     let steps = [rows.step, columns.step];
@@ -339,7 +339,7 @@ pub(super) fn each_tile<'k>(
         let (row, column) = (..extents[0] * rows.inner, ..extents[1] * columns.inner);
         let rows = (&rows.src[row], &rows.dst[row]);
         let columns = (&columns.src[column], &columns.dst[column]);
-        each(Tile { from, to, rows, columns, steps });
+        each(CopyTile { from, to, rows, columns, steps });
     });
 }
 
@@ -348,9 +348,9 @@ pub(super) fn each_tile_before<'k>(
     plan: &'k Plan,
     from: isize,
     to: isize,
-    each: &mut impl FnMut(Tile<'k>, Option<isize>),
+    each: &mut impl FnMut(CopyTile<'k>, Option<isize>),
 ) {
-    let mut before: Option<Tile> = None;
+    let mut before: Option<CopyTile> = None;
     each_tile(plan, from, to, &mut |tile| {
         if let Some(before) = before.replace(tile) {
             each(before, Some(tile.from));

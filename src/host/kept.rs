@@ -5,7 +5,7 @@
 
 use std::{cell::RefCell, rc::Rc};
 
-use super::step::Step;
+use super::step::CopyStep;
 use crate::nest::CopyNest;
 
 /// Copies that a thread remembers.
@@ -17,7 +17,7 @@ const BYTES: usize = 1 << 18;
 /// A copy with its steps.
 pub(super) struct Kept {
     nest: CopyNest,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<CopyStep>,
 }
 
 thread_local! {
@@ -36,7 +36,7 @@ pub(super) fn find(nest: &CopyNest) -> Option<Rc<Kept>> {
 
 /// The steps of a copy while they are taken; none where they are not to be kept.
 pub(super) struct Record {
-    steps: Option<Vec<Step>>,
+    steps: Option<Vec<CopyStep>>,
     bytes: usize,
 }
 
@@ -52,7 +52,7 @@ impl Record {
     }
 
     /// Adds a step. Where all of them are too many, none is kept.
-    pub(super) fn add(&mut self, step: Step) {
+    pub(super) fn add(&mut self, step: CopyStep) {
         let Some(steps) = &mut self.steps else { return };
         self.bytes += step.bytes();
         steps.push(step);
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn steps_of_many_bytes_are_not_kept() {
         let mut record = Record::of(&transpose(2));
-        let fill = || Step::Fill { value: 0, axes: SmallVec::new(), to: 0 };
+        let fill = || CopyStep::Fill { value: 0, axes: SmallVec::new(), to: 0 };
         let count = BYTES / fill().bytes();
         (0..count).for_each(|_| record.add(fill()));
         assert!(record.steps.is_some());

@@ -40,5 +40,5 @@ mod tile;
 mod weave;
 
 pub use error::HostError;
-pub(crate) use reads::reads;
+pub(crate) use reads::each_read_box;
 pub use run::{run, run_sources};

@@ -2,7 +2,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::{simd::Columns, stream::LINE};
+use super::{simd::ColumnPointers, stream::LINE};
 
 /// A part of the destination that one thread writes: slices of it, all but the last as long.
 ///
@@ -49,7 +49,7 @@ pub(super) trait Destination {
         to: isize,
         offsets: &'a [isize],
         length: usize,
-    ) -> Option<Columns<'a>>;
+    ) -> Option<ColumnPointers<'a>>;
 }
 
 impl Destination for Pieces<'_> {
@@ -64,9 +64,9 @@ impl Destination for Pieces<'_> {
         to: isize,
         offsets: &'a [isize],
         length: usize,
-    ) -> Option<Columns<'a>> {
+    ) -> Option<ColumnPointers<'a>> {
         let slices = self.slices.iter_mut().map(|slice| &mut **slice);
-        Columns::new(slices, self.shift, to, offsets, length)
+        ColumnPointers::new(slices, self.shift, to, offsets, length)
     }
 }
 
@@ -81,7 +81,7 @@ impl Destination for [u8] {
         to: isize,
         offsets: &'a [isize],
         length: usize,
-    ) -> Option<Columns<'a>> {
-        Columns::new([self], isize::BITS - 2, to, offsets, length)
+    ) -> Option<ColumnPointers<'a>> {
+        ColumnPointers::new([self], isize::BITS - 2, to, offsets, length)
     }
 }

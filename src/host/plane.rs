@@ -129,7 +129,7 @@ impl Plane {
     /// Adds the axes that continue a group, until the group uses whole lines.
     fn grow(&mut self) {
         let Self { unit, tile: (row_bytes, column_bytes), axes, rows, columns, .. } = self;
-        let find = |axes: &[PlanAxis], group: &[PlanAxis], side: Side, bytes: usize| {
+        let find = |axes: &[PlanAxis], group: &[PlanAxis], side: StrideOf, bytes: usize| {
             let place = next(group, side).filter(|_| length(group) * *unit < bytes)?;
             axes.iter().position(|axis| side(axis) == place)
         };
@@ -146,7 +146,7 @@ impl Plane {
 }
 
 /// Selects the stride of an axis on one side.
-type Side = fn(&PlanAxis) -> isize;
+type StrideOf = fn(&PlanAxis) -> isize;
 
 /// Returns the number of positions of a group.
 fn length(group: &[PlanAxis]) -> usize {
@@ -154,7 +154,7 @@ fn length(group: &[PlanAxis]) -> usize {
 }
 
 /// Returns the stride of an axis that would continue a group.
-fn next(group: &[PlanAxis], side: Side) -> Option<isize> {
+fn next(group: &[PlanAxis], side: StrideOf) -> Option<isize> {
     group.last().map(|last| side(last) * last.extent.cast_signed())
 }
 

@@ -6,7 +6,7 @@ use super::boxes::{Bound, Resolved, WalkBox, resolve};
 use crate::nest::{CaseValue, CopyNest, PositionValue, Value};
 
 /// A box of positions whose source units follow constant strides.
-pub(crate) struct Reads {
+pub(crate) struct ReadBox {
     /// The first position of the box.
     pub(crate) position: u64,
     /// The source unit that the first position reads.
@@ -17,7 +17,7 @@ pub(crate) struct Reads {
 
 /// Calls `each` for boxes that together cover every position of the nest that reads, once. The nest
 /// must not have lookups that read the sources.
-pub(crate) fn reads(nest: &CopyNest, mut each: impl FnMut(&Reads)) {
+pub(crate) fn each_read_box(nest: &CopyNest, mut each: impl FnMut(&ReadBox)) {
     let of = Bound { nest, images: &[] };
     resolve(of, WalkBox::whole(nest), false, &mut |found| {
         let Resolved::Box(walk_box, PositionValue::Unit { unit, .. }, case) = found else { return };
@@ -31,6 +31,6 @@ pub(crate) fn reads(nest: &CopyNest, mut each: impl FnMut(&Reads)) {
                 at.weight(Value::Axis(number)),
             ));
         }
-        each(&Reads { position, unit, steps });
+        each(&ReadBox { position, unit, steps });
     });
 }

@@ -60,13 +60,13 @@ impl Series {
 /// The rows of a period, and the places where the period repeats.
 pub(super) struct Pattern {
     unit: usize,
-    rows: Vec<Row>,
+    rows: Vec<PatternRow>,
     /// The repeats, outermost first.
     repeats: SmallVec<[Repeat; 8]>,
 }
 
 /// Units that are contiguous in the destination.
-struct Row {
+struct PatternRow {
     /// The destination and source offsets of the first unit, from the place of the period.
     to: isize,
     from: isize,
@@ -100,24 +100,25 @@ impl Pattern {
         });
         let long = along.and_then(|along| {
             let Repeat { times, src, .. } = repeats[along];
-            let row =
-                |row: &&[_]| Some(Row::new(simd, unit, row, times, src)).filter(Row::is_selected);
+            let row = |row: &&[_]| {
+                Some(PatternRow::new(simd, unit, row, times, src)).filter(PatternRow::is_selected)
+            };
             let rows = rows.iter().map(row).collect::<Option<Vec<_>>>()?;
             repeats[along].times = 1;
             Some(rows)
         });
         let rows = long.unwrap_or_else(|| {
             let parts = rows.iter().flat_map(|row| row.chunks((PART_BYTES / unit).max(1)));
-            parts.map(|part| Row::new(simd, unit, part, 1, 0)).collect()
+            parts.map(|part| PatternRow::new(simd, unit, part, 1, 0)).collect()
         });
         Self { unit, rows, repeats }
     }
 
     /// Returns about how many bytes the pattern occupies.
     pub(super) fn bytes(&self) -> usize {
-        let of_row = |row: &Row| {
+        let of_row = |row: &PatternRow| {
             let shuffle = row.shuffle.as_ref().map_or(0, Shuffle::bytes);
-            size_of::<Row>() + size_of_val(&row.offsets[..]) + shuffle
+            size_of::<PatternRow>() + size_of_val(&row.offsets[..]) + shuffle
         };
         self.rows.iter().map(of_row).sum()
     }
@@ -142,7 +143,7 @@ fn each_period(repeats: &[Repeat], from: isize, to: isize, period: &mut impl FnM
     }
 }
 
-impl Row {
+impl PatternRow {
     fn new(
         simd: Option<Simd>,
         unit: usize,

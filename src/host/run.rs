@@ -11,7 +11,7 @@ use super::{
     plan::{Start, Streams},
     share::{contiguous, is_small, shares},
     simd::Simd,
-    step::Work,
+    step::StepRunner,
     stream::streaming,
     task::Task,
 };
@@ -141,8 +141,8 @@ fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
 /// before.
 fn fill_small(task: &Task, destination: &mut [u8]) {
     if let Some(kept) = kept::find(task.nest) {
-        let mut work = Work::new(task, Pieces::whole(destination), None);
-        return kept.steps.iter().for_each(|step| work.step(step));
+        let mut runner = StepRunner::new(task, Pieces::whole(destination), None);
+        return kept.steps.iter().for_each(|step| runner.run(step));
     }
     let mut record = Record::of(task.nest);
     task.run(contiguous(task.nest, destination, 0), None, &mut record);

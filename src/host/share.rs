@@ -27,23 +27,23 @@ const SHARES_PER_THREAD: usize = 4;
 
 /// The alignment of shares in the source, in bytes: a pair of cache lines that processors fetch
 /// together. With less, two threads read the same lines.
-const NEIGHBOURS: usize = 128;
+const LINE_PAIR_BYTES: usize = 128;
 
 /// The length from which the contiguous runs of a share count as long enough, in bytes. With 16
 /// KiB, case 50 of `f32` in the TTC cases took 1.96 instead of 1.31 ms on two threads; 256 KiB
 /// changed nothing (`benches/NOTES.md`, "Runs of a share").
-const RUN: u64 = 1 << 16;
+const LONG_RUN_BYTES: u64 = 1 << 16;
 
 /// The largest number of slices of a share. More slices make shares possible along more axes; each
 /// slice has an entry in the table that writes look up.
-const PIECES: u64 = 1 << 12;
+const MOST_SLICES: u64 = 1 << 12;
 
 /// The part of the destination that one thread fills at a time.
 pub(super) struct Share<'a> {
     /// The boxes of the walk that the share covers.
     pub(super) boxes: SmallVec<[WalkBox; 1]>,
     /// The slices of the destination that hold the places of the boxes.
-    pub(super) pieces: Pieces<'a>,
+    pub(super) destination: Pieces<'a>,
     /// The position of the walk at which the first slice begins.
     pub(super) first: u64,
     /// The number of axes whose steps lead from slice to slice; they are the outermost ones.
@@ -74,8 +74,9 @@ pub(super) fn shares<'a>(
     if threads == 1 {
         return vec![contiguous(nest, destination, 0)];
     }
-    match cut(nest, wanted as u64, threads as u64).filter(|cut| cut.shares() >= threads as u64) {
-        Some(cut) => cut.parts_of(nest, destination),
+    match cut(nest, wanted as u64, threads as u64).filter(|cut| cut.share_count() >= threads as u64)
+    {
+        Some(cut) => cut.divide(nest, destination),
         None => ranges(nest, destination, wanted),
     }
 }
@@ -93,11 +94,11 @@ struct Cut {
 }
 
 impl Cut {
-    fn shares(&self) -> u64 {
+    fn share_count(&self) -> u64 {
         self.extent.div_ceil(self.steps)
     }
 
-    fn parts_of<'a>(&self, nest: &CopyNest, destination: &'a mut [u8]) -> Vec<Share<'a>> {
+    fn divide<'a>(&self, nest: &CopyNest, destination: &'a mut [u8]) -> Vec<Share<'a>> {
         let &Self { axis, extent, stride, steps, shift } = self;
         let bytes = |cells: u64| length(cells * u64::from(nest.dst_bits()) / 8);
         let mut shares: Vec<Share> = (0..extent)
@@ -108,7 +109,7 @@ impl Cut {
                     (start.cast_signed(), (start + steps).min(extent).cast_signed());
                 Share {
                     boxes: smallvec![whole],
-                    pieces: Pieces { slices: SmallVec::new(), shift },
+                    destination: Pieces { slices: SmallVec::new(), shift },
                     first: start * stride,
                     axis,
                 }
@@ -116,7 +117,7 @@ impl Cut {
             .collect();
         for around in destination.chunks_mut(bytes(extent * stride)) {
             for (share, piece) in shares.iter_mut().zip(around.chunks_mut(bytes(steps * stride))) {
-                share.pieces.slices.push(piece);
+                share.destination.slices.push(piece);
             }
         }
         shares
@@ -133,16 +134,16 @@ fn cut(nest: &CopyNest, wanted: u64, threads: u64) -> Option<Cut> {
     let (mut best, mut around) = (None::<(Cut, (u64, u64))>, 1);
     for (axis, of) in nest.axes().enumerate() {
         let whole_bytes = (of.dst_stride * u64::from(nest.dst_bits())).is_multiple_of(8);
-        if around > PIECES || !whole_bytes {
+        if around > MOST_SLICES || !whole_bytes {
             break;
         }
-        let line = (NEIGHBOURS * 8) as u64 / u64::from(nest.src_bits());
+        let line = (LINE_PAIR_BYTES * 8) as u64 / u64::from(nest.src_bits());
         let granule = match of.src_stride.unsigned_abs() {
             0 => 1,
             stride => line.div_ceil(stride),
         };
         let steps = (of.extent / wanted).max(1).next_multiple_of(granule);
-        let steps = evenly(of.extent, steps, granule, threads);
+        let steps = even_steps(of.extent, steps, granule, threads);
         let steps = whole_periods(nest, axis, steps, of.extent / wanted.min(2));
         // An offset counts bytes, or units if they are smaller. The last step of a loop ends up to
         // a whole tensor past the end.
@@ -150,15 +151,15 @@ fn cut(nest: &CopyNest, wanted: u64, threads: u64) -> Option<Cut> {
         let cells = steps * of.dst_stride;
         let fits = (cells * u64::from(nest.dst_bits().div_ceil(8))) >> shift == 0;
         let read = match of.src_stride.unsigned_abs() {
-            0 => RUN,
+            0 => LONG_RUN_BYTES,
             stride => steps.saturating_mul(stride).saturating_mul(nest.src_bits().into()) / 8,
         };
-        let run = read.min(cells * u64::from(nest.dst_bits()) / 8).min(RUN);
+        let run = read.min(cells * u64::from(nest.dst_bits()) / 8).min(LONG_RUN_BYTES);
         let cut = Cut { axis, extent: of.extent, stride: of.dst_stride, steps, shift };
-        let worth = (cut.shares().min(wanted), run);
+        let worth = (cut.share_count().min(wanted), run);
         if fits && best.as_ref().is_none_or(|&(_, least)| least < worth) {
             best = Some((cut, worth));
-            if worth == (wanted, RUN) {
+            if worth == (wanted, LONG_RUN_BYTES) {
                 break;
             }
         }
@@ -169,7 +170,7 @@ fn cut(nest: &CopyNest, wanted: u64, threads: u64) -> Option<Cut> {
 
 /// Returns the largest number of steps up to `steps`, in whole granules, that gives every thread
 /// the same number of shares; `steps` if there is none.
-fn evenly(extent: u64, steps: u64, granule: u64, threads: u64) -> u64 {
+fn even_steps(extent: u64, steps: u64, granule: u64, threads: u64) -> u64 {
     let mut fewer = (1..=steps / granule).rev().map(|granules| granules * granule);
     fewer.find(|&steps| extent.div_ceil(steps).is_multiple_of(threads)).unwrap_or(steps)
 }
@@ -209,7 +210,7 @@ pub(super) fn contiguous<'a>(nest: &CopyNest, slice: &'a mut [u8], first: u64) -
     let cells = slice.len() as u64 * 8 / u64::from(nest.dst_bits());
     let end = base + (first + cells).min(nest.dst_units());
     let boxes = cover(nest, base + first, end);
-    Share { boxes, pieces: Pieces::whole(slice), first: base + first, axis: 0 }
+    Share { boxes, destination: Pieces::whole(slice), first: base + first, axis: 0 }
 }
 
 /// Converts a count to a length. Lengths of buffers in memory always fit.
@@ -219,15 +220,15 @@ fn length(n: u64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::evenly;
+    use super::even_steps;
 
     #[test]
     fn threads_get_as_many_shares_each_where_an_axis_allows_it() {
-        assert_eq!(evenly(18, 2, 1, 2), 1); // 18 shares instead of 9.
-        assert_eq!(evenly(32, 4, 1, 2), 4);
-        assert_eq!(evenly(39, 4, 1, 2), 4); // 10 shares, the last one shorter.
-        assert_eq!(evenly(13, 1, 1, 2), 1); // 13 shares, whatever is done.
-        assert_eq!(evenly(100, 16, 16, 2), 16); // 7 shares of whole granules.
-        assert_eq!(evenly(36, 4, 2, 4), 4); // 18 shares would be divided no better than 9.
+        assert_eq!(even_steps(18, 2, 1, 2), 1); // 18 shares instead of 9.
+        assert_eq!(even_steps(32, 4, 1, 2), 4);
+        assert_eq!(even_steps(39, 4, 1, 2), 4); // 10 shares, the last one shorter.
+        assert_eq!(even_steps(13, 1, 1, 2), 1); // 13 shares, whatever is done.
+        assert_eq!(even_steps(100, 16, 16, 2), 16); // 7 shares of whole granules.
+        assert_eq!(even_steps(36, 4, 2, 4), 4); // 18 shares would be divided no better than 9.
     }
 }

@@ -14,9 +14,9 @@ use smallvec::SmallVec;
 
 use super::{
     pieces::Destination,
-    simd::{NONE, Place, Selection, Simd, TRIPLE},
+    simd::{NO_BYTE, Selection, Simd, SourceStart, TRIPLE},
     stream::{LINE, Stream},
-    tile::{Mover, Tile},
+    tile::{CopyTile, MoveTile},
 };
 use crate::nest::gcd;
 
@@ -99,9 +99,13 @@ impl Shuffle {
                 let start = *starts.get(term).or(starts.first()).unwrap_or(&0);
                 loads.push(start);
                 places.extend((register * width..(register + 1) * width).map(|byte| {
-                    let place = if repeats || byte < row { read(byte) } else { return NONE };
+                    let place = if repeats || byte < row { read(byte) } else { return NO_BYTE };
                     let gives = starts.iter().position(|&start| holds(start, width, place));
-                    if gives == Some(term) { (place - start).cast_unsigned() as u8 } else { NONE }
+                    if gives == Some(term) {
+                        (place - start).cast_unsigned() as u8
+                    } else {
+                        NO_BYTE
+                    }
                 }));
             }
         }
@@ -112,13 +116,13 @@ impl Shuffle {
     }
 
     /// Returns the selection for several sources, from one for a single source in which they are
-    /// `pitch` bytes apart; see [`Selection::of_several`].
-    pub(super) fn of_several(&self, pitch: isize) -> Self {
-        Self { selection: self.selection.of_several(pitch), ..*self }
+    /// `pitch` bytes apart; see [`Selection::for_sources`].
+    pub(super) fn for_sources(&self, pitch: isize) -> Self {
+        Self { selection: self.selection.for_sources(pitch), ..*self }
     }
 
     /// Fills a row whose first unit is at byte `from` after the start of each source.
-    pub(super) fn fill(&self, sources: &[Place], from: isize, row: &mut [u8]) {
+    pub(super) fn fill(&self, sources: &[SourceStart], from: isize, row: &mut [u8]) {
         self.selection.fill(sources, (from, None), row, None);
     }
 
@@ -132,7 +136,7 @@ impl Shuffle {
     /// following row is read from byte `next`.
     fn stream(
         &self,
-        sources: &[Place],
+        sources: &[SourceStart],
         (from, next): (isize, Option<isize>),
         row: &mut [u8],
         stream: &Stream,
@@ -150,9 +154,9 @@ impl Shuffle {
     /// row must begin after whole steps. The following tile is read from byte `next`.
     pub(super) fn rows(
         &self,
-        sources: &[Place],
+        sources: &[SourceStart],
         destination: &mut (impl Destination + ?Sized),
-        (tile, next): (&Tile, Option<isize>),
+        (tile, next): (&CopyTile, Option<isize>),
         stream: Option<&Stream>,
     ) {
         let length = tile.rows.0.len() * self.unit;
@@ -179,8 +183,8 @@ impl Shuffle {
     }
 
     /// Prefetches the first lines of a row that is read from byte `from`.
-    pub(super) fn fetch(&self, source: &[u8], from: isize) {
-        self.selection.fetch(source, from);
+    pub(super) fn prefetch(&self, source: &[u8], from: isize) {
+        self.selection.prefetch(source, from);
     }
 
     /// Returns the largest number of loads for a register that is faster than copies of its units.
@@ -190,8 +194,8 @@ impl Shuffle {
     }
 }
 
-impl Mover for Shuffle {
-    fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &Tile) {
+impl MoveTile for Shuffle {
+    fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &CopyTile) {
         self.rows(&[(source, 0)], destination, (tile, None), None);
     }
 }
@@ -274,9 +278,9 @@ mod tests {
                     continue;
                 };
                 accepted += 1;
-                let shuffle = shuffle.of_several(pitch);
+                let shuffle = shuffle.for_sources(pitch);
                 let first = if step < 0 { 1990 - unit.cast_signed() } else { 0 };
-                let places: Vec<Place> = images.iter().map(|of| (&of[..], first)).collect();
+                let places: Vec<SourceStart> = images.iter().map(|of| (&of[..], first)).collect();
                 let mut out = vec![0xa5; offsets.len() * unit * count + 64];
                 for start in [0, 5, 16, 24, 48] {
                     let row = &mut out[start..][..offsets.len() * unit * count];

@@ -12,28 +12,28 @@ use super::{
     pieces::Pieces,
     plan::Plan,
     repeat::Pattern,
-    simd::Place,
+    simd::SourceStart,
     stream::Stream,
     task::Task,
     weave::Weave,
 };
 
 /// One step of a share. It writes at an address of the share and reads at a byte of a source.
-pub(super) enum Step {
+pub(super) enum CopyStep {
     /// Copies a box by a plan.
     Copy { plan: Rc<Plan>, source: usize, from: isize, to: isize },
     /// Moves repeating boxes by a pattern.
     Pattern { pattern: Pattern, source: usize, to: isize },
     /// Fills a box of the given extents and strides with one value.
     Fill { value: u128, axes: SmallVec<[(usize, isize); 8]>, to: isize },
-    /// Packs the bytes that several boxes read into one buffer, and copies from there as from one
+    /// Copies the bytes that several boxes read into a staging buffer, and from there as from one
     /// source.
-    Together { plan: Rc<Plan>, reach: Reach, places: Vec<(usize, isize)>, to: isize },
+    Staged { plan: Rc<Plan>, reach: Reach, places: Vec<(usize, isize)>, to: isize },
     /// Weaves rows from the bytes that several boxes read.
     Weave { weave: Box<Weave>, places: Vec<(usize, isize)>, to: isize },
 }
 
-impl Step {
+impl CopyStep {
     /// Returns about how many bytes the step occupies.
     pub(super) fn bytes(&self) -> usize {
         size_of::<Self>()
@@ -41,59 +41,59 @@ impl Step {
                 Self::Copy { plan, .. } => plan.bytes(),
                 Self::Pattern { pattern, .. } => pattern.bytes(),
                 Self::Fill { .. } => 0,
-                Self::Together { plan, places, .. } => plan.bytes() + size_of_val(&places[..]),
+                Self::Staged { plan, places, .. } => plan.bytes() + size_of_val(&places[..]),
                 Self::Weave { weave, places, .. } => weave.bytes() + size_of_val(&places[..]),
             }
     }
 }
 
 /// Runs the steps of a share.
-pub(super) struct Work<'a, 'b> {
+pub(super) struct StepRunner<'a, 'b> {
     pub(super) task: &'a Task<'a>,
-    pub(super) pieces: Pieces<'b>,
+    pub(super) destination: Pieces<'b>,
     /// The stream, if non-temporal stores are used, and true if all slices have the same alignment
     /// to cache lines.
     pub(super) stream: Option<(&'a Stream, bool)>,
     room: Room,
-    /// The buffer into which the bytes that several boxes read are packed.
-    side: Vec<u8>,
+    /// The buffer for bytes that several boxes read.
+    staging: Vec<u8>,
 }
 
-impl<'a, 'b> Work<'a, 'b> {
+impl<'a, 'b> StepRunner<'a, 'b> {
     pub(super) fn new(
         task: &'a Task<'a>,
-        pieces: Pieces<'b>,
+        destination: Pieces<'b>,
         stream: Option<(&'a Stream, bool)>,
     ) -> Self {
-        Self { task, pieces, stream, room: Room::default(), side: Vec::new() }
+        Self { task, destination, stream, room: Room::default(), staging: Vec::new() }
     }
 
     /// Runs one step.
-    pub(super) fn step(&mut self, step: &Step) {
+    pub(super) fn run(&mut self, step: &CopyStep) {
         let task = self.task;
         match *step {
-            Step::Copy { ref plan, source, from, to } => {
+            CopyStep::Copy { ref plan, source, from, to } => {
                 self.copy(plan, (task.sources[source], from), to);
             }
-            Step::Pattern { ref pattern, source, to } => {
-                pattern.run(task.sources[source], 0, &mut self.pieces, to);
+            CopyStep::Pattern { ref pattern, source, to } => {
+                pattern.run(task.sources[source], 0, &mut self.destination, to);
             }
-            Step::Fill { value, ref axes, to } => {
+            CopyStep::Fill { value, ref axes, to } => {
                 let fill = Fill { bits: task.nest.dst_bits(), scale: task.scale(), value };
-                fill.write(axes, to, &mut self.pieces);
+                fill.write(axes, to, &mut self.destination);
             }
-            Step::Together { ref plan, reach, ref places, to } => {
-                let mut side = std::mem::take(&mut self.side);
+            CopyStep::Staged { ref plan, reach, ref places, to } => {
+                let mut staging = std::mem::take(&mut self.staging);
                 let places = places.iter().map(|&(source, from)| (task.sources[source], from));
-                reach.bring(places, &mut side);
-                self.copy(plan, (&side, reach.from()), to);
-                self.side = side;
+                reach.bring(places, &mut staging);
+                self.copy(plan, (&staging, reach.from()), to);
+                self.staging = staging;
             }
-            Step::Weave { ref weave, ref places, to } => {
-                let places: SmallVec<[Place; 8]> =
+            CopyStep::Weave { ref weave, ref places, to } => {
+                let places: SmallVec<[SourceStart; 8]> =
                     places.iter().map(|&(source, from)| (task.sources[source], from)).collect();
                 let stream = self.stream.map(|(stream, _)| stream);
-                weave.run(&places, &mut self.pieces, to, stream);
+                weave.run(&places, &mut self.destination, to, stream);
             }
         }
     }
@@ -102,7 +102,7 @@ impl<'a, 'b> Work<'a, 'b> {
     fn copy(&mut self, plan: &Plan, (source, from): (&[u8], isize), to: isize) {
         let nest = self.task.nest;
         let (src, dst) = (nest.src_bits(), nest.dst_bits());
-        let destination = &mut self.pieces;
+        let destination = &mut self.destination;
         if src == dst && dst >= 8 {
             let stream = self.stream.filter(|_| plan.streams);
             let stream = stream.map(|(stream, _)| (stream, &mut self.room));

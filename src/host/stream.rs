@@ -90,15 +90,15 @@ fn copy_lines(destination: &mut [u8], source: &[u8]) {
 
 /// Prefetches the cache line of a byte.
 #[inline]
-pub(super) fn fetch(source: &[u8], at: usize) {
+pub(super) fn prefetch_byte(source: &[u8], at: usize) {
     if let Some(byte) = source.get(at) {
-        ahead(byte);
+        prefetch(byte);
     }
 }
 
 /// Prefetches the cache line of an address, which may lie outside any allocation.
 #[inline(always)]
-pub(super) fn ahead(address: *const u8) {
+pub(super) fn prefetch(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

@@ -6,17 +6,16 @@ use super::{
     pieces::{Destination as _, Pieces},
     simd::{Inner, SHORT_UNIT, Simd},
     stream::{LINE, Stream},
-    tile::Tile,
+    tile::CopyTile,
 };
 
 /// The number of lines of a column that the buffer collects at a time, if columns are not all
-/// aligned alike. For odd matrices of `f16`, 1, 2, 4 and 8 lines were equally fast; bytes gained
-/// from columns that keep 4 lines in the first-level cache, 9.7 to 11.7 GB/s (`benches/NOTES.md`,
-/// "Odd matrices of f16").
+/// aligned alike. Odd matrices of `f16` are equally fast with strips of 1, 2, 4 and 8 lines. Bytes
+/// gain from 128 columns that keep 4 lines in the first-level cache: 9.7 to 11.7 GB/s
+/// (`benches/NOTES.md`, "Odd matrices of f16").
 const LINES: usize = 4;
 
-/// Returns true if the lines of columns that are not aligned to cache lines are joined in
-/// registers.
+/// Returns true if lines are joined in registers when columns are not aligned to cache lines.
 pub(super) fn joins(simd: Simd) -> bool {
     simd.joins_lines() && streams_single_lines()
 }
@@ -24,7 +23,7 @@ pub(super) fn joins(simd: Simd) -> bool {
 /// Tiles of contiguous rows and columns that are written with non-temporal stores.
 pub(super) struct Strips<'a, 'd> {
     pub(super) simd: Simd,
-    /// True if the lines of columns that are not aligned to cache lines are joined in registers.
+    /// True if lines are joined in registers when columns are not aligned to cache lines.
     pub(super) joins: bool,
     /// The unit size in bytes, and the permutation of the bytes in a unit, if there is one.
     pub(super) of: (usize, Option<&'a Inner>),
@@ -40,8 +39,8 @@ impl Strips<'_, '_> {
     ///
     /// Returns false if part of the tile is not moved, because it is smaller than a register or too
     /// short for a line.
-    pub(super) fn tile(&mut self, tile: &Tile) -> bool {
-        let Tile { from, to, rows: (rows, _), columns: (_, writes), .. } = *tile;
+    pub(super) fn tile(&mut self, tile: &CopyTile) -> bool {
+        let CopyTile { from, to, rows: (rows, _), columns: (_, writes), .. } = *tile;
         let (unit, _) = self.of;
         let length = rows.len() * unit;
         let columns = self.destination.columns(to, writes, length);
@@ -64,14 +63,14 @@ impl Strips<'_, '_> {
     }
 
     /// Streams lines directly from registers. All columns have `gap` bytes before their first line.
-    fn through_registers(&mut self, tile: &Tile, gap: usize) -> bool {
+    fn through_registers(&mut self, tile: &CopyTile, gap: usize) -> bool {
         let (unit, _) = self.of;
         let rows = tile.rows.0.len();
         let edge = 16 / unit;
         let head = (gap / unit).min(rows);
         let lines = (rows - head) * unit / LINE * LINE / unit;
         let tail = rows - head - lines;
-        // At least a register, part of which is written again.
+        // At least a register, whose other part is written again.
         let last = (rows - tail).min(rows - edge);
         if head > 0 && !self.through_caches(tile, 0, head.max(edge))
             || tail > 0 && !self.through_caches(tile, last, rows)
@@ -92,9 +91,9 @@ impl Strips<'_, '_> {
     }
 
     /// Joins the lines of each column in registers.
-    fn joined(&mut self, tile: &Tile) -> bool {
+    fn joined(&mut self, tile: &CopyTile) -> bool {
         let Self { simd, of, source, ref mut destination, stream, ref mut room, .. } = *self;
-        let Tile { from, to, rows: (rows, _), columns: (_, writes), .. } = *tile;
+        let CopyTile { from, to, rows: (rows, _), columns: (_, writes), .. } = *tile;
         let (held, _) = room.columns(writes.len(), LINE);
         let columns = destination.columns(to, writes, rows.len() * of.0);
         columns.is_some_and(|mut columns| {
@@ -104,8 +103,8 @@ impl Strips<'_, '_> {
 
     /// Collects the lines of each column in the buffer, which keeps the end of the previous lines
     /// until the rest of that line arrives.
-    fn through_room(&mut self, tile: &Tile) -> bool {
-        let Tile { from, to, rows: (rows, _), columns: (_, writes), .. } = *tile;
+    fn through_room(&mut self, tile: &CopyTile) -> bool {
+        let CopyTile { from, to, rows: (rows, _), columns: (_, writes), .. } = *tile;
         let (unit, _) = self.of;
         let height = LINE / unit;
         let strips = rows.len() / height;
@@ -149,7 +148,7 @@ impl Strips<'_, '_> {
     }
 
     /// Moves the rows from `start` to `end` with ordinary stores.
-    fn through_caches(&mut self, tile: &Tile, start: usize, end: usize) -> bool {
+    fn through_caches(&mut self, tile: &CopyTile, start: usize, end: usize) -> bool {
         let Self { simd, of, source, ref mut destination, .. } = *self;
         let rows = tile.rows.0;
         let columns = destination.columns(tile.to, tile.columns.1, rows.len() * of.0);

@@ -14,7 +14,7 @@ use super::{
     repeat::{Pattern, Repeat, Series},
     share::Share,
     simd::Simd,
-    step::{Step, Work},
+    step::{CopyStep, StepRunner},
     stream::Stream,
     weave::Weave,
 };
@@ -22,7 +22,7 @@ use crate::nest::{Case, CaseValue, CopyNest, PositionValue, Value};
 
 /// The number of plans that a share caches. If a share needs more, it drops all of them and makes
 /// them again; a search compares every cached plan.
-const KEPT: usize = 16;
+const CACHED_PLANS: usize = 16;
 
 /// Fills shares of the destination of a nest.
 pub(super) struct Task<'a> {
@@ -37,31 +37,34 @@ pub(super) struct Task<'a> {
 /// The extents of a box.
 type Extents = SmallVec<[usize; 8]>;
 
-/// The boxes that a plan copies: a box of one case, or several boxes, one for each step of an
-/// additional axis, that were packed into one buffer `pitch` bytes apart.
+/// The boxes that a plan copies: a box of one case, or several boxes along `axis` whose sources are
+/// `pitch` bytes apart in a staging buffer.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Of {
+enum PlanKey {
     Case(usize),
-    Side { case: usize, axis: usize, pitch: usize },
+    Staged { case: usize, axis: usize, pitch: usize },
 }
 
 /// A plan with its key: the boxes that it copies, their alignment to cache lines, and their
 /// extents.
-type Kept = ((Of, Start), Extents, Rc<Plan>);
+struct CachedPlan {
+    key: PlanKey,
+    start: Start,
+    extents: Extents,
+    plan: Rc<Plan>,
+}
 
 /// The source and destination strides of each axis.
-type Strides = [(isize, isize)];
-
-type Steps = SmallVec<[(isize, isize); 8]>;
+type AxisStrides = SmallVec<[(isize, isize); 8]>;
 
 impl Task<'_> {
     /// Fills a share of the destination, and records the steps.
     pub(super) fn run(&self, share: Share, stream: Option<&Stream>, record: &mut Record) {
-        let Share { boxes, pieces, first, axis } = share;
+        let Share { boxes, destination, first, axis } = share;
         let pitch = axis.checked_sub(1).and_then(|outer| self.nest.axes().nth(outer));
         let dst = self.nest.axes().enumerate().map(|(number, of)| match pitch {
             Some(pitch) if number < axis => {
-                ((of.dst_stride / pitch.dst_stride) as usize).cast_signed() << pieces.shift
+                ((of.dst_stride / pitch.dst_stride) as usize).cast_signed() << destination.shift
             }
             _ => self.offset(of.dst_stride.cast_signed()),
         });
@@ -70,10 +73,10 @@ impl Task<'_> {
         // destination.
         let cases = self.nest.cases().iter().map(|case| self.strides(Some(case), &dst));
         let strides: SmallVec<[_; 2]> = cases.chain([self.strides(None, &dst)]).collect();
-        let stream = stream.map(|stream| (stream, pieces.are_even()));
-        let apart = pitch.map(|of| (pieces.shift, self.offset(of.dst_stride.cast_signed())));
+        let stream = stream.map(|stream| (stream, destination.are_even()));
+        let apart = pitch.map(|of| (destination.shift, self.offset(of.dst_stride.cast_signed())));
         let mut filling = Filling {
-            work: Work::new(self, pieces, stream),
+            runner: StepRunner::new(self, destination, stream),
             first: self.offset(first.cast_signed()),
             streams: Streams { pieces: apart, ..self.streams },
             dst,
@@ -97,7 +100,7 @@ impl Task<'_> {
     }
 
     /// Returns the strides of the axes; those in the source are zero unless the case reads.
-    fn strides(&self, case: Option<&Case>, dst: &[isize]) -> Steps {
+    fn strides(&self, case: Option<&Case>, dst: &[isize]) -> AxisStrides {
         let src = |axis: usize| match case.map(|case| &case.take) {
             Some(CaseValue::Read { at, .. }) => self.offset(at.weight(Value::Axis(axis))),
             _ => 0,
@@ -106,7 +109,7 @@ impl Task<'_> {
     }
 
     /// Returns the pattern of boxes that repeat.
-    fn pattern(&self, of: &Repeated, strides: &Strides) -> Pattern {
+    fn pattern(&self, of: &Repeated, strides: &[(isize, isize)]) -> Pattern {
         let mut units = Vec::new();
         for (walk_box, from) in &of.boxes {
             let lows =
@@ -132,27 +135,29 @@ impl Task<'_> {
         Pattern::new(self.simd, self.scale(), &units, repeats.collect())
     }
 
-    /// Returns the plan for a box of one case, or for several packed boxes.
+    /// Returns the plan for a box of one case, or for several staged boxes.
     fn plan<'k>(
         &self,
-        kept: &'k mut Vec<Kept>,
-        (of, streams): (Of, Streams),
+        cache: &'k mut Vec<CachedPlan>,
+        (key, streams): (PlanKey, Streams),
         extents: Extents,
-        strides: &Strides,
+        strides: &[(isize, isize)],
     ) -> &'k Rc<Plan> {
-        let of = (of, streams.start);
-        let same = |kept: &Kept| kept.0 == of && kept.1 == extents;
-        let found = kept.iter().position(same).unwrap_or_else(|| {
-            if kept.len() == KEPT {
-                kept.clear();
+        let start = streams.start;
+        let same = |cached: &CachedPlan| {
+            cached.key == key && cached.start == start && cached.extents == extents
+        };
+        let found = cache.iter().position(same).unwrap_or_else(|| {
+            if cache.len() == CACHED_PLANS {
+                cache.clear();
             }
             let axes = extents.iter().zip(strides);
             let axes = axes.map(|(&extent, &(src, dst))| PlanAxis { extent, src, dst });
-            let plan = Plan::new(axes, self.scale(), self.simd, streams);
-            kept.push((of, extents, Rc::new(plan)));
-            kept.len() - 1
+            let plan = Rc::new(Plan::new(axes, self.scale(), self.simd, streams));
+            cache.push(CachedPlan { key, start, extents, plan });
+            cache.len() - 1
         });
-        &kept[found].2
+        &cache[found].plan
     }
 
     /// Returns true if a unit has the same whole number of bytes on both sides.
@@ -175,7 +180,7 @@ impl Task<'_> {
 
 /// A share while it is filled.
 struct Filling<'a, 'b, 'c> {
-    work: Work<'a, 'b>,
+    runner: StepRunner<'a, 'b>,
     /// The address of position 0 of the walk.
     first: isize,
     /// The copies that use non-temporal stores, for boxes of unknown alignment.
@@ -183,8 +188,8 @@ struct Filling<'a, 'b, 'c> {
     /// The destination strides of the axes.
     dst: SmallVec<[isize; 8]>,
     /// The strides on both sides, for each case and for positions without a case.
-    strides: SmallVec<[Steps; 2]>,
-    plans: Vec<Kept>,
+    strides: SmallVec<[AxisStrides; 2]>,
+    plans: Vec<CachedPlan>,
     record: &'c mut Record,
 }
 
@@ -198,7 +203,7 @@ impl Filling<'_, '_, '_> {
 
     /// Fills the boxes that were found.
     fn take(&mut self, found: &Resolved) {
-        let task = self.work.task;
+        let task = self.runner.task;
         let step = match *found {
             Resolved::Box(walk_box, PositionValue::Unit { source, unit }, case) => {
                 self.read(walk_box, source, unit, case)
@@ -206,13 +211,13 @@ impl Filling<'_, '_, '_> {
             Resolved::Box(walk_box, PositionValue::Bits(value), case) => {
                 let strides = self.strides[case].iter().map(|&(_, stride)| stride);
                 let axes = walk_box.extents().zip(strides).collect();
-                Step::Fill { value, axes, to: self.place(walk_box) }
+                CopyStep::Fill { value, axes, to: self.place(walk_box) }
             }
             Resolved::Repeated(of, case) if !of.small => return self.large(of, case),
             Resolved::Repeated(of, case) => {
                 let CaseValue::Read { source, .. } = task.nest.cases()[case].take else { return };
                 let pattern = task.pattern(of, &self.strides[case]);
-                Step::Pattern { pattern, source, to: self.place(&of.first) }
+                CopyStep::Pattern { pattern, source, to: self.place(&of.first) }
             }
         };
         self.step(step);
@@ -221,7 +226,7 @@ impl Filling<'_, '_, '_> {
     /// Copies each box of a period at all places of the period: each axis of the box gets an axis
     /// of repeats around it. Boxes that follow each other by equal steps become one more axis.
     fn large(&mut self, of: &Repeated, case: usize) {
-        let task = self.work.task;
+        let task = self.runner.task;
         let CaseValue::Read { source, .. } = task.nest.cases()[case].take else { return };
         let mut rest = &of.boxes[..];
         while let [(walk_box, unit), ..] = rest {
@@ -243,29 +248,29 @@ impl Filling<'_, '_, '_> {
                 axes.push(PlanAxis { extent, src, dst });
             }
             let plan = Rc::new(Plan::new(axes, task.scale(), task.simd, streams));
-            self.step(Step::Copy { plan, source, from: task.offset(unit.cast_signed()), to });
+            self.step(CopyStep::Copy { plan, source, from: task.offset(unit.cast_signed()), to });
             rest = &rest[count..];
         }
     }
 
-    fn step(&mut self, step: Step) {
-        self.work.step(&step);
+    fn step(&mut self, step: CopyStep) {
+        self.runner.run(&step);
         self.record.add(step);
     }
 
     /// Returns the step that copies a box.
-    fn read(&mut self, walk_box: &WalkBox, source: usize, unit: u64, case: usize) -> Step {
-        let task = self.work.task;
+    fn read(&mut self, walk_box: &WalkBox, source: usize, unit: u64, case: usize) -> CopyStep {
+        let task = self.runner.task;
         let (to, extents) = (self.place(walk_box), walk_box.extents().collect());
-        let of = (Of::Case(case), self.streams(to));
+        let of = (PlanKey::Case(case), self.streams(to));
         let plan = task.plan(&mut self.plans, of, extents, &self.strides[case]).clone();
-        Step::Copy { plan, source, from: task.offset(unit.cast_signed()), to }
+        CopyStep::Copy { plan, source, from: task.offset(unit.cast_signed()), to }
     }
 
     /// Returns the use of non-temporal stores for a box that is written from address `to`.
     fn streams(&mut self, to: isize) -> Streams {
-        let start = match self.work.stream {
-            Some((_, true)) if self.work.pieces.begins_line(to) => Start::Line,
+        let start = match self.runner.stream {
+            Some((_, true)) if self.runner.destination.begins_line(to) => Start::Line,
             Some((_, true)) => Start::Inside,
             _ => Start::Uneven,
         };
@@ -275,7 +280,7 @@ impl Filling<'_, '_, '_> {
     /// Fills a strip of the walk. Boxes with equal extents and strides are copied together, others
     /// one by one.
     fn strip(&mut self, strip: WalkBox) {
-        let task = self.work.task;
+        let task = self.runner.task;
         let mut boxes: Vec<Reading> = Vec::new();
         let of = Bound { nest: task.nest, images: task.sources };
         resolve(of, strip, false, &mut |found| match found {
@@ -288,7 +293,7 @@ impl Filling<'_, '_, '_> {
         while !rest.is_empty() {
             let (count, axis) = alike(rest, |a, b| self.strides[a] == self.strides[b]);
             let (group, others) = rest.split_at(count);
-            match self.together(group, axis) {
+            match self.staged(group, axis) {
                 Some(step) => self.step(step),
                 None => {
                     for Reading { walk_box, source, unit, case } in group {
@@ -304,7 +309,7 @@ impl Filling<'_, '_, '_> {
     /// Weaves the rows of a box of the walk, if it consists of boxes with equal extents and
     /// strides. Returns true if it did.
     fn weave(&mut self, walk_box: &WalkBox) -> bool {
-        let task = self.work.task;
+        let task = self.runner.task;
         let (mut boxes, mut reads) = (Vec::new(), true);
         let of = Bound { nest: task.nest, images: task.sources };
         resolve(of, walk_box.clone(), false, &mut |found| match found {
@@ -318,7 +323,7 @@ impl Filling<'_, '_, '_> {
             return false;
         }
         let Some(pitch) = self.reach(&boxes[0]).apart(count) else { return false };
-        let (extents, strides) = self.side_by_side(&boxes, axis, pitch);
+        let (extents, strides) = self.staged_axes(&boxes, axis, pitch);
         let axes = extents.iter().zip(strides);
         let axes = axes.map(|(&extent, (src, dst))| PlanAxis { extent, src, dst });
         let plan = Plan::new(axes, task.scale(), task.simd, self.streams);
@@ -326,34 +331,34 @@ impl Filling<'_, '_, '_> {
         let places = boxes.iter().map(|of| (of.source, task.offset(of.unit.cast_signed())));
         let places = places.collect();
         let to = self.place(&boxes[0].walk_box);
-        self.step(Step::Weave { weave: Box::new(weave), places, to });
+        self.step(CopyStep::Weave { weave: Box::new(weave), places, to });
         true
     }
 
     /// Returns the step that copies boxes along an axis as one. Returns `None` if that is not
     /// faster.
-    fn together(&mut self, group: &[Reading], axis: usize) -> Option<Step> {
-        let task = self.work.task;
+    fn staged(&mut self, group: &[Reading], axis: usize) -> Option<CopyStep> {
+        let task = self.runner.task;
         let [first, _, ..] = group else { return None };
         let reach = self.reach(first);
         let pitch = reach.pitch()?;
-        let (extents, strides) = self.side_by_side(group, axis, pitch.cast_signed());
+        let (extents, strides) = self.staged_axes(group, axis, pitch.cast_signed());
         let to = self.place(&first.walk_box);
-        let of = (Of::Side { case: first.case, axis, pitch }, self.streams(to));
+        let of = (PlanKey::Staged { case: first.case, axis, pitch }, self.streams(to));
         let plan = task.plan(&mut self.plans, of, extents, &strides).clone();
         let place = |of: &Reading| (of.source, task.offset(of.unit.cast_signed()));
-        Some(Step::Together { plan, reach, places: group.iter().map(place).collect(), to })
+        Some(CopyStep::Staged { plan, reach, places: group.iter().map(place).collect(), to })
     }
 
     /// Returns the part of a source that a box reads.
     fn reach(&self, Reading { walk_box, case, .. }: &Reading) -> Reach {
         let axes = walk_box.extents().zip(&self.strides[*case]).map(|(extent, of)| (extent, of.0));
-        Reach::of(axes, self.work.task.scale())
+        Reach::of(axes, self.runner.task.scale())
     }
 
     /// Returns the extents and strides of boxes along `axis` as if their sources were `pitch` bytes
     /// apart. The number of the box becomes one more axis, directly outside `axis`.
-    fn side_by_side(&self, group: &[Reading], axis: usize, pitch: isize) -> (Extents, Steps) {
+    fn staged_axes(&self, group: &[Reading], axis: usize, pitch: isize) -> (Extents, AxisStrides) {
         let Reading { walk_box, case, .. } = &group[0];
         let mut strides = self.strides[*case].clone();
         let mut extents: Extents = walk_box.extents().collect();

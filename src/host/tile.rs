@@ -11,7 +11,7 @@ use super::{
 ///
 /// A tile has a start on both sides, and the offsets of its rows and columns from there.
 #[derive(Clone, Copy)]
-pub(super) struct Tile<'a> {
+pub(super) struct CopyTile<'a> {
     pub(super) from: isize,
     pub(super) to: isize,
     /// The offsets of neighbours in the destination: in the source, and in the destination.
@@ -24,15 +24,15 @@ pub(super) struct Tile<'a> {
 }
 
 /// Moves tiles.
-pub(super) trait Mover {
-    fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &Tile);
+pub(super) trait MoveTile {
+    fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &CopyTile);
 }
 
 /// Moves single units of `N` bytes.
 pub(super) struct Units<const N: usize>;
 
 /// Moves single units of the given number of bytes.
-pub(super) struct Runs(pub(super) usize);
+pub(super) struct DynamicUnits(pub(super) usize);
 
 /// Moves contiguous rows and columns in squares of `E` by `E` units of `N` bytes, `L` rows at a
 /// time; smaller tiles are moved unit by unit.
@@ -47,10 +47,10 @@ pub(super) struct Transpose<M, const N: usize> {
     pub(super) plain: M,
 }
 
-impl<M: Mover, const N: usize> Mover for Transpose<M, N> {
-    fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &Tile) {
+impl<M: MoveTile, const N: usize> MoveTile for Transpose<M, N> {
+    fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &CopyTile) {
         let Self { simd, inner, plain } = self;
-        let Tile { from, to, rows: (rows, _), columns: (_, writes), .. } = *tile;
+        let CopyTile { from, to, rows: (rows, _), columns: (_, writes), .. } = *tile;
         let done = simd.is_some_and(|simd| {
             destination.columns(to, writes, rows.len() * N).is_some_and(|mut columns| {
                 simd.transpose((N, inner.as_ref()), (source, from, rows), (&mut columns, 0))
@@ -68,32 +68,33 @@ impl<M: Mover, const N: usize> Mover for Transpose<M, N> {
     }
 }
 
-impl<const N: usize> Mover for Units<N> {
+impl<const N: usize> MoveTile for Units<N> {
     #[inline(never)]
-    fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &Tile) {
-        let Tile { rows, columns, steps, .. } = *tile;
+    fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &CopyTile) {
+        let CopyTile { rows, columns, steps, .. } = *tile;
         // The longer loop is the inner one.
         let turned = rows.0.len() < columns.0.len();
         let (inner, outer) = if turned { (columns, rows) } else { (rows, columns) };
         let piece = destination.place(tile.to).0.len();
         let even = |&(src, dst): &(usize, usize)| src % N == 0 && dst % N == 0 && dst < piece;
         let Some((src, dst)) = steps[usize::from(turned)].filter(even) else {
-            let tile = Tile { rows: inner, columns: outer, ..*tile };
+            let tile = CopyTile { rows: inner, columns: outer, ..*tile };
             return each_unit(&tile, |from, to| {
                 destination.bytes(to, N).copy_from_slice(&source[from..from + N]);
             });
         };
         for (&read, &write) in outer.0.iter().zip(outer.1) {
             let (slice, to) = destination.place(tile.to + write);
-            let from = source[at(tile.from + read)..].as_chunks::<N>().0.iter().step_by(src / N);
+            let from =
+                source[byte_index(tile.from + read)..].as_chunks::<N>().0.iter().step_by(src / N);
             let to = slice[to..].as_chunks_mut::<N>().0.iter_mut().step_by(dst / N);
             to.zip(from).take(inner.0.len()).for_each(|(to, from)| *to = *from);
         }
     }
 }
 
-impl Mover for Runs {
-    fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &Tile) {
+impl MoveTile for DynamicUnits {
+    fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &CopyTile) {
         let Self(unit) = *self;
         each_unit(tile, |from, to| {
             destination.bytes(to, unit).copy_from_slice(&source[from..from + unit]);
@@ -101,8 +102,8 @@ impl Mover for Runs {
     }
 }
 
-impl<const N: usize, const E: usize, const L: usize> Mover for Squares<N, E, L> {
-    fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &Tile) {
+impl<const N: usize, const E: usize, const L: usize> MoveTile for Squares<N, E, L> {
+    fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &CopyTile) {
         match (tile.rows.0.len(), tile.columns.0.len()) {
             (rows, columns) if rows < E || columns < E => {
                 Units::<N>.tile(source, destination, tile);
@@ -115,11 +116,11 @@ impl<const N: usize, const E: usize, const L: usize> Mover for Squares<N, E, L> 
 
 /// Calls `each` with the source and destination addresses of every unit of a tile.
 #[inline(always)]
-pub(super) fn each_unit(tile: &Tile, mut each: impl FnMut(usize, isize)) {
+pub(super) fn each_unit(tile: &CopyTile, mut each: impl FnMut(usize, isize)) {
     for (&from, &to) in tile.columns.0.iter().zip(tile.columns.1) {
         let (from, to) = (tile.from + from, tile.to + to);
         for (&read, &write) in tile.rows.0.iter().zip(tile.rows.1) {
-            each(at(from + read), to + write);
+            each(byte_index(from + read), to + write);
         }
     }
 }
@@ -130,7 +131,7 @@ pub(super) fn each_unit(tile: &Tile, mut each: impl FnMut(usize, isize)) {
 fn squares<const N: usize, const E: usize, const L: usize>(
     source: &[u8],
     destination: &mut (impl Destination + ?Sized),
-    tile: &Tile,
+    tile: &CopyTile,
 ) {
     let (rows, columns) = (tile.rows.0, tile.columns.1);
     let width = columns.len() * N;
@@ -140,7 +141,7 @@ fn squares<const N: usize, const E: usize, const L: usize>(
         let to = tile.to + (row * N).cast_signed();
         let mut strip: [&[u8]; L] = [&[]; L];
         for (line, offset) in strip.iter_mut().zip(reads) {
-            let from = at(tile.from + offset);
+            let from = byte_index(tile.from + offset);
             *line = &source[from..from + width];
         }
         let lines = strip.map(|line| line.as_chunks().0);
@@ -199,6 +200,6 @@ fn square<const N: usize, const E: usize, const L: usize>(
 
 /// Converts an offset that the nest guarantees to lie inside the image.
 #[inline(always)]
-pub(super) fn at(offset: isize) -> usize {
+pub(super) fn byte_index(offset: isize) -> usize {
     offset.cast_unsigned()
 }

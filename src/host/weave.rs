@@ -13,7 +13,7 @@ use super::{
     pieces::Pieces,
     plan::{Plan, Way},
     shuffle::Shuffle,
-    simd::Place,
+    simd::SourceStart,
     stream::Stream,
 };
 
@@ -34,7 +34,7 @@ impl Weave {
         let stays = inside(&plan.rows.axis.src)
             && plan.columns.src.iter().all(inside)
             && plan.loops.iter().all(|around| inside(&around.src));
-        let shuffle = shuffle.of_several(pitch);
+        let shuffle = shuffle.for_sources(pitch);
         stays.then_some(Self { plan, shuffle })
     }
 
@@ -47,7 +47,7 @@ impl Weave {
     /// used if there is a stream and the lines of the rows allow it.
     pub(super) fn run(
         &self,
-        places: &[Place],
+        places: &[SourceStart],
         destination: &mut Pieces,
         to: isize,
         stream: Option<&Stream>,

@@ -93,7 +93,7 @@ fn is_whole_bytes(nest: &CopyNest) -> bool {
 #[expect(clippy::cast_possible_truncation)] // images fit the address space
 fn scatter_boxes(nest: &CopyNest, message: &[u8], image: &mut [u8]) {
     let unit = nest.src_bits() as usize / 8;
-    host::reads(nest, |reads| {
+    host::each_read_box(nest, |reads| {
         // Strides are not negative, because the slice takes every element in ascending order.
         let bytes = |units: i64| units.unsigned_abs() as usize * unit;
         let mut steps: SmallVec<[BoxAxis; 8]> = reads

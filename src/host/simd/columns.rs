@@ -8,7 +8,7 @@ use super::super::stream::{LINE, PAGE};
 
 /// The destinations of the columns of a matrix: runs of equal length in the slices of a
 /// destination.
-pub(in crate::host) struct Columns<'a> {
+pub(in crate::host) struct ColumnPointers<'a> {
     pub(super) starts: Starts<'a>,
     pub(super) count: usize,
     length: usize,
@@ -41,7 +41,7 @@ pub(super) fn pitch(offsets: &[isize]) -> Option<isize> {
     even.then_some(pitch)
 }
 
-impl<'a> Columns<'a> {
+impl<'a> ColumnPointers<'a> {
     /// Returns runs of `length` bytes at `offsets` from the address `to`. The bits of an address
     /// from `shift` up are the number of its slice. Returns `None` if a run does not lie in its
     /// slice.

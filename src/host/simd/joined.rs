@@ -14,8 +14,8 @@ use std::arch::x86_64::{
 };
 
 use super::{
-    super::stream::{LINE, Stream, ahead},
-    columns::{Columns, Starts},
+    super::stream::{LINE, Stream, prefetch},
+    columns::{ColumnPointers, Starts},
     set::{Set, Simd},
     transpose::{Inner, inside},
 };
@@ -36,12 +36,14 @@ static PLACES: [u8; 2 * LINE] = {
     places
 };
 
-/// The number of lines of a column that are streamed together if columns are whole pages apart.
-/// Four lines and blocks of 64 bytes load each line of the source once.
+/// The number of lines of a column that are streamed together if columns are whole pages apart, so
+/// that each line of the source is loaded once. `bf16[2048,2049]` has 20 GB/s with single lines, 23
+/// with two and 22 to 30 with four (`benches/NOTES.md`).
 const LINES: usize = 4;
 
-/// The largest unit, in bytes, of which several lines are streamed together. Blocks for longer
-/// units were slower or no faster.
+/// The largest unit, in bytes, of which several lines of a column are streamed together. Longer
+/// units do not need it: `f32[4096,4096]` has 23 GB/s with single lines and 16 with four
+/// (`benches/NOTES.md`, at `bf16[2048,2049]`).
 pub(in crate::host) const SHORT_UNIT: usize = 2;
 
 impl Simd {
@@ -64,7 +66,7 @@ impl Simd {
         self,
         (unit, inner): (usize, Option<&Inner>),
         (source, from, rows): (&[u8], isize, &[isize]),
-        (columns, held): (&mut Columns, &mut [u8]),
+        (columns, held): (&mut ColumnPointers, &mut [u8]),
         _: &Stream,
     ) -> bool {
         let count = columns.count;
@@ -89,7 +91,7 @@ impl Simd {
         true
     }
 
-    /// Calls [`each`] for the kind of the columns, with or without a permutation.
+    /// Calls [`join_columns`] for the kind of the columns, with or without a permutation.
     ///
     /// # Safety
     ///
@@ -102,7 +104,7 @@ impl Simd {
         from: *const u8,
         rows: &[isize],
         held: *mut u8,
-        columns: &Columns,
+        columns: &ColumnPointers,
     ) {
         let plain = [0; 16];
         // SAFETY: the caller's matrix and room; the index is that of a column.
@@ -110,19 +112,19 @@ impl Simd {
             match (inner, &columns.starts) {
                 (Some(inner), &Starts::Offsets(start, offsets)) => {
                     let column = |n: usize| start.wrapping_offset(*offsets.get_unchecked(n));
-                    each::<N, E, true>(inner, from, rows, held, columns, column);
+                    join_columns::<N, E, true>(inner, from, rows, held, columns, column);
                 }
                 (None, &Starts::Offsets(start, offsets)) => {
                     let column = |n: usize| start.wrapping_offset(*offsets.get_unchecked(n));
-                    each::<N, E, false>(&plain, from, rows, held, columns, column);
+                    join_columns::<N, E, false>(&plain, from, rows, held, columns, column);
                 }
                 (Some(inner), Starts::Pointers(starts)) => {
                     let column = |n: usize| *starts.get_unchecked(n);
-                    each::<N, E, true>(inner, from, rows, held, columns, column);
+                    join_columns::<N, E, true>(inner, from, rows, held, columns, column);
                 }
                 (None, Starts::Pointers(starts)) => {
                     let column = |n: usize| *starts.get_unchecked(n);
-                    each::<N, E, false>(&plain, from, rows, held, columns, column);
+                    join_columns::<N, E, false>(&plain, from, rows, held, columns, column);
                 }
             }
         }
@@ -136,12 +138,12 @@ impl Simd {
 /// As for [`joined`].
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-unsafe fn each<const N: usize, const E: usize, const INNER: bool>(
+unsafe fn join_columns<const N: usize, const E: usize, const INNER: bool>(
     inner: &Inner,
     from: *const u8,
     rows: &[isize],
     held: *mut u8,
-    columns: &Columns,
+    columns: &ColumnPointers,
     start: impl Fn(usize) -> *mut u8,
 ) {
     let count = columns.count;
@@ -266,7 +268,7 @@ unsafe fn joined<const N: usize, const E: usize, const INNER: bool>(
                 && column * N % LINE < E * N
             {
                 for row in below {
-                    ahead(from.wrapping_offset(*row).wrapping_add(column * N));
+                    prefetch(from.wrapping_offset(*row).wrapping_add(column * N));
                 }
             }
             // SAFETY: the square's rows and columns are among the caller's; a line that is streamed

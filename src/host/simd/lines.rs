@@ -14,7 +14,7 @@ use std::arch::x86_64::{__m512i, _mm512_shuffle_i32x4};
 use super::{
     super::{
         cache::asks_for_rows,
-        stream::{LINE, ahead},
+        stream::{LINE, prefetch},
     },
     transpose::Inner,
     x86::{high_64, lanes_64, low_64, permute_64, whole_64, write_64},
@@ -46,9 +46,9 @@ pub(super) unsafe fn transpose_lines<const N: usize, const E: usize, const INNER
     let edge = 4 * E;
     let asks = asks_for_rows();
     let place = |row: &isize| from.wrapping_offset(*row);
-    let reads = Side::new(columns, edge, N, rows.iter().map(|row| place(row).addr()));
+    let reads = SquareStarts::new(columns, edge, N, rows.iter().map(|row| place(row).addr()));
     let starts = (0..columns).map(|column| start(column).addr().wrapping_add(at));
-    let writes = Side::new(rows.len(), edge, N, starts);
+    let writes = SquareStarts::new(rows.len(), edge, N, starts);
     let mut column = Some(0);
     while let Some(first) = column {
         let mut to: [*mut u8; LINE] = [start(first).wrapping_add(at); LINE];
@@ -60,7 +60,7 @@ pub(super) unsafe fn transpose_lines<const N: usize, const E: usize, const INNER
             row = writes.next(top);
             if let Some(next) = row.filter(|_| asks) {
                 for row in &rows[next..next + edge] {
-                    ahead(place(row).wrapping_add(first * N));
+                    prefetch(place(row).wrapping_add(first * N));
                 }
             }
             let lines = &rows[top..top + edge];
@@ -78,7 +78,7 @@ pub(super) unsafe fn transpose_lines<const N: usize, const E: usize, const INNER
 }
 
 /// The starts of the squares along one side of a matrix.
-struct Side {
+struct SquareStarts {
     count: usize,
     edge: usize,
     /// The units before the first one that begins a line, if the side is long and all its lines are
@@ -86,7 +86,7 @@ struct Side {
     gap: usize,
 }
 
-impl Side {
+impl SquareStarts {
     /// Returns the starts for lines of `count` units of `unit` bytes, which begin at the addresses
     /// `lines`.
     fn new(count: usize, edge: usize, unit: usize, mut lines: impl Iterator<Item = usize>) -> Self {

@@ -21,8 +21,8 @@ mod set;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-pub(super) use columns::Columns;
+pub(super) use columns::ColumnPointers;
 pub(super) use joined::SHORT_UNIT;
-pub(super) use select::{NONE, Place, Selection, TRIPLE};
+pub(super) use select::{NO_BYTE, Selection, SourceStart, TRIPLE};
 pub(super) use set::Simd;
 pub(super) use transpose::Inner;

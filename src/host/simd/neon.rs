@@ -11,7 +11,7 @@ use std::arch::aarch64::{
 use super::{
     super::{
         cache::asks_for_rows,
-        stream::{LINE, PAGE, ahead},
+        stream::{LINE, PAGE, prefetch},
     },
     select::{MANY, Selection, TRIPLE},
     transpose::{AHEAD, Inner},

@@ -13,15 +13,15 @@ use super::neon;
 #[cfg(target_arch = "x86_64")]
 use super::x86;
 use super::{
-    super::stream::{LINE, Stream, ahead},
+    super::stream::{LINE, Stream, prefetch},
     set::{Set, Simd},
 };
 
 /// The place of a byte that a load does not contain.
-pub(in crate::host) const NONE: u8 = 0x80;
+pub(in crate::host) const NO_BYTE: u8 = 0x80;
 
 /// A source, and the byte of it at which rows start.
-pub(in crate::host) type Place<'a> = (&'a [u8], isize);
+pub(in crate::host) type SourceStart<'a> = (&'a [u8], isize);
 
 /// Unrolls the loops over few terms.
 macro_rules! by_terms {
@@ -58,7 +58,7 @@ pub(in crate::host) struct Selection {
     /// The source that each load reads; empty if there is one source.
     sources: Vec<usize>,
     /// The table of each load, in the same order: for each byte of the register its place in the
-    /// load, or at least [`NONE`] if the load does not contain it. Tables are aligned to cache
+    /// load, or at least [`NO_BYTE`] if the load does not contain it. Tables are aligned to cache
     /// lines, so that none crosses a line.
     places: Vec<u64x8>,
     /// The range of bytes that the loads of a period read, from its start; the end is exclusive.
@@ -88,8 +88,8 @@ impl Selection {
     ) -> Self {
         let width = simd.width();
         // A byte that a load does not contain keeps the byte of the previous loads.
-        for (byte, place) in places.iter_mut().enumerate().filter(|(_, place)| **place >= NONE) {
-            *place = NONE | 64 | (byte % width) as u8;
+        for (byte, place) in places.iter_mut().enumerate().filter(|(_, place)| **place >= NO_BYTE) {
+            *place = NO_BYTE | 64 | (byte % width) as u8;
         }
         let terms = loads.len() / registers;
         assert!(terms > 0 && loads.len() == terms * registers, "{} loads", loads.len());
@@ -111,7 +111,7 @@ impl Selection {
     /// Returns the selection for several sources, from one for a single source in which they are
     /// `pitch` bytes apart. The pitch is more than twice the bytes that a row reads of each, and a
     /// register in addition.
-    pub(in crate::host) fn of_several(&self, pitch: isize) -> Self {
+    pub(in crate::host) fn for_sources(&self, pitch: isize) -> Self {
         let source = |load: &isize| (load + pitch / 2) / pitch;
         let sources: Vec<usize> =
             self.loads.iter().map(|load| source(load).cast_unsigned()).collect();
@@ -133,10 +133,10 @@ impl Selection {
     }
 
     /// Prefetches the first lines of a row that is read from byte `from`.
-    pub(in crate::host) fn fetch(&self, source: &[u8], from: isize) {
+    pub(in crate::host) fn prefetch(&self, source: &[u8], from: isize) {
         let start = from + self.reach.0.max(0) + if self.ahead < 0 { self.ahead } else { 0 };
         let lines = source.as_ptr().wrapping_offset(start);
-        (0..AHEAD.unsigned_abs()).step_by(64).for_each(|line| ahead(lines.wrapping_add(line)));
+        (0..AHEAD.unsigned_abs()).step_by(64).for_each(|line| prefetch(lines.wrapping_add(line)));
     }
 
     /// Fills `row`. The first period is read from byte `from` after the start of each source. The
@@ -148,7 +148,7 @@ impl Selection {
     /// Panics if the number of sources differs from the number that the selection has.
     pub(in crate::host) fn fill(
         &self,
-        sources: &[Place],
+        sources: &[SourceStart],
         (from, next): (isize, Option<isize>),
         row: &mut [u8],
         stream: Option<&Stream>,
@@ -157,7 +157,7 @@ impl Selection {
         let period = self.registers * self.simd.width();
         let count = row.len().div_ceil(period);
         let moved = |number: usize| from + number.cast_signed() * self.advance;
-        let lengths = |&(source, at): &Place| (at, source.len().cast_signed() - at);
+        let lengths = |&(source, at): &SourceStart| (at, source.len().cast_signed() - at);
         let room = sources.iter().map(lengths).reduce(|a, b| (a.0.min(b.0), a.1.min(b.1)));
         let (before, after) = room.expect("a source");
         let fits = |number: usize| {
@@ -177,7 +177,8 @@ impl Selection {
             if periods.is_empty() {
                 continue;
             }
-            let start = |(source, at): Place| source.as_ptr().wrapping_offset(at + moved(first));
+            let start =
+                |(source, at): SourceStart| source.as_ptr().wrapping_offset(at + moved(first));
             // SAFETY: the loads of the first and of the last period lie inside the sources, so that
             // those between them do too; there is a start for each load. A period has whole
             // registers, so that those of a row that begins with a line are aligned.
@@ -264,7 +265,7 @@ impl Selection {
     }
 
     /// Fills periods byte by byte, if a load would end outside a source.
-    fn byte_by_byte(&self, sources: &[Place], mut from: isize, row: &mut [u8]) {
+    fn byte_by_byte(&self, sources: &[SourceStart], mut from: isize, row: &mut [u8]) {
         let width = self.simd.width();
         for period in row.chunks_mut(self.registers * width) {
             for (register, bytes) in period.chunks_mut(width).enumerate() {
@@ -273,7 +274,7 @@ impl Selection {
                     let start = at + from + self.loads[load];
                     let places = &self.places()[load * width..(load + 1) * width];
                     for (byte, &place) in bytes.iter_mut().zip(places) {
-                        if place < NONE {
+                        if place < NO_BYTE {
                             *byte = source[(start + isize::from(place)).cast_unsigned()];
                         }
                     }
@@ -325,7 +326,7 @@ macro_rules! select {
                         // SAFETY: the caller's loads; a table has the places of each.
                         bytes = unsafe {
                             let at = |number: usize| starts[number].wrapping_offset(moved);
-                            ahead(at(0).wrapping_offset(to_ahead));
+                            prefetch(at(0).wrapping_offset(to_ahead));
                             $term(bytes, at, table.as_ptr())
                         };
                     }
@@ -350,7 +351,7 @@ macro_rules! select {
                     let mut bytes = [$zero; TRIPLE];
                     for (start, tables) in starts.iter().zip(&tables) {
                         let start = start.wrapping_offset(moved);
-                        ahead(start.wrapping_offset(to_ahead));
+                        prefetch(start.wrapping_offset(to_ahead));
                         for (bytes, table) in bytes.iter_mut().zip(tables) {
                             // SAFETY: the caller's loads; a table has the places of each.
                             *bytes = unsafe { $term(*bytes, |_| start, table.as_ptr()) };
@@ -380,7 +381,7 @@ macro_rules! select {
                                 let places = of.places().as_ptr().add(load * $width);
                                 let at =
                                     |number: usize| start(load + number).wrapping_offset(moved);
-                                ahead(at(0).wrapping_offset(to_ahead));
+                                prefetch(at(0).wrapping_offset(to_ahead));
                                 $term(bytes, at, places)
                             };
                         }
@@ -402,7 +403,7 @@ macro_rules! select {
                     bytes = unsafe {
                         let places = of.places().as_ptr().add(load * $width);
                         let at = |number: usize| start(load + number).wrapping_offset(moved);
-                        ahead(at(0).wrapping_offset(to_ahead));
+                        prefetch(at(0).wrapping_offset(to_ahead));
                         $term(bytes, at, places)
                     };
                 }

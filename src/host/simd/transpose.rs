@@ -14,7 +14,7 @@ use super::{
         cache::paired_bytes,
         stream::{LINE, Stream},
     },
-    columns::{Columns, Starts, pitch},
+    columns::{ColumnPointers, Starts, pitch},
     set::{Set, Simd},
 };
 
@@ -95,7 +95,7 @@ impl Simd {
         self,
         (unit, inner): (usize, Option<&Inner>),
         (source, from, rows): (&[u8], isize, &[isize]),
-        (columns, at): (&mut Columns, usize),
+        (columns, at): (&mut ColumnPointers, usize),
     ) -> bool {
         let (edge, count) = (16 / unit, columns.count);
         let [shorter, longer] = [rows.len().min(count), rows.len().max(count)];
@@ -123,7 +123,7 @@ impl Simd {
         self,
         (unit, inner): (usize, Option<&Inner>),
         (source, from, rows): (&[u8], isize, &[isize]),
-        (columns, at): (&mut Columns, usize),
+        (columns, at): (&mut ColumnPointers, usize),
         _: &Stream,
     ) -> bool {
         let count = columns.count;
@@ -152,7 +152,7 @@ impl Simd {
         from: *const u8,
         rows: &[isize],
         at: usize,
-        columns: &Columns,
+        columns: &ColumnPointers,
     ) {
         // Long units are written in pairs of lines.
         let pair = if N >= paired_bytes() { 2 * LINE / N } else { usize::MAX };
@@ -191,7 +191,7 @@ impl Simd {
         from: *const u8,
         rows: &[isize],
         at: usize,
-        columns: &Columns,
+        columns: &ColumnPointers,
     ) {
         // SAFETY: a set has the features of those before it; rows are as many as the function takes
         // at once.
@@ -289,7 +289,7 @@ macro_rules! squares {
         loop {
             if column * $n % LINE < $e * $n {
                 for row in $below {
-                    ahead($from.wrapping_offset(*row).wrapping_add(column * $n));
+                    prefetch($from.wrapping_offset(*row).wrapping_add(column * $n));
                 }
             }
             // SAFETY: the square's rows and columns are among the caller's.
@@ -436,7 +436,7 @@ macro_rules! strips {
                         let (asked, place) =
                             if place < width { (same, place) } else { (next, place - width) };
                         for row in asked.unwrap_or_default() {
-                            ahead(from.wrapping_offset(*row).wrapping_add(place));
+                            prefetch(from.wrapping_offset(*row).wrapping_add(place));
                         }
                     }
                     // SAFETY: the squares' rows and columns are among the caller's.

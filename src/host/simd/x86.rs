@@ -19,7 +19,7 @@ use std::arch::x86_64::{
 use super::{
     super::{
         cache::asks_for_rows,
-        stream::{LINE, PAGE, ahead},
+        stream::{LINE, PAGE, prefetch},
     },
     select::{MANY, Selection, TRIPLE},
     transpose::{AHEAD, Inner},

@@ -29,7 +29,7 @@ fn columns_that_begin_anywhere_are_written_and_nothing_else() {
                 .map(|of| ((of / each) << 20 | (of % each * pitch + 2)).cast_signed())
                 .collect();
             let pieces = out.chunks_exact_mut(each * pitch);
-            let mut columns = Columns::new(pieces, 20, 0, &to, length).unwrap();
+            let mut columns = ColumnPointers::new(pieces, 20, 0, &to, length).unwrap();
             let (given, few) = ((source.as_slice(), 5, from.as_slice()), vec![0; count * LINE - 1]);
             streaming(|stream| {
                 let (of, mut few, mut held) = ((unit, inner), few, vec![0; count * LINE]);

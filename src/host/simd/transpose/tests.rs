@@ -23,7 +23,7 @@ fn matrices_are_transposed_and_nothing_else_is_written() {
             };
             let (from, to) = (starts(rows, read), starts(columns, write));
             let mut out = vec![0xa5; 7 + columns * write];
-            let runs = Columns::new([&mut out[..]], SHIFT, 7, &to, rows * unit);
+            let runs = ColumnPointers::new([&mut out[..]], SHIFT, 7, &to, rows * unit);
             let mut runs = runs.expect("columns inside");
             let done = simd.transpose((unit, inner), (&source, 11, &from), (&mut runs, 0));
             let shorter = if simd.transposes_narrow() { 1 } else { edge };
@@ -70,8 +70,13 @@ fn long_matrices_are_transposed_and_nothing_else_is_written() {
             let (from, to) = (start + from, out.as_ptr().addr().wrapping_neg() % LINE + to);
             let mut expected = out.clone();
             let given = (source.as_slice(), from.cast_signed(), lines.as_slice());
-            let mut runs =
-                Columns::new([&mut out[..]], SHIFT, to.cast_signed(), &to_lines, rows * unit);
+            let mut runs = ColumnPointers::new(
+                [&mut out[..]],
+                SHIFT,
+                to.cast_signed(),
+                &to_lines,
+                rows * unit,
+            );
             let done =
                 simd.transpose((unit, None), given, (runs.as_mut().expect("columns inside"), 0));
             assert!(done, "{simd:?} {unit}: {rows} by {columns}");
@@ -91,9 +96,9 @@ fn matrices_outside_of_their_slices_are_refused() {
     let lines: Vec<isize> = (0..16).map(|line| line * 16).collect();
     for simd in Simd::all() {
         for to in [-1, 45] {
-            assert!(Columns::new([&mut out[..]], SHIFT, to, &lines, 16).is_none());
+            assert!(ColumnPointers::new([&mut out[..]], SHIFT, to, &lines, 16).is_none());
         }
-        let mut columns = Columns::new([&mut out[..]], SHIFT, 44, &lines, 16).unwrap();
+        let mut columns = ColumnPointers::new([&mut out[..]], SHIFT, 44, &lines, 16).unwrap();
         for (from, at) in [(-1, 0), (45, 0), (0, 1), (0, usize::MAX)] {
             assert!(!simd.transpose((1, None), (&source, from, &lines), (&mut columns, at)));
         }
@@ -124,7 +129,7 @@ fn lines_are_streamed_and_nothing_else_is_written() {
                 .map(|of| ((of / each) << 20 | (of % each * pitch)).cast_signed())
                 .collect();
             let pieces = out[gap..].chunks_exact_mut(each * pitch);
-            let mut columns = Columns::new(pieces, 20, 0, &to, pitch).unwrap();
+            let mut columns = ColumnPointers::new(pieces, 20, 0, &to, pitch).unwrap();
             let given = (source.as_slice(), 5, from.as_slice());
             streaming(|stream| {
                 assert!(!simd.stream_transpose((unit, inner), given, (&mut columns, 8), stream));
