@@ -1,5 +1,7 @@
 //! The oracle: the result of an operation, element by element, from `offset()` alone.
 
+use std::ops::Range;
+
 use stridec::{shape::Shape, stride::StrideDescriptor, window::Window};
 
 /// Returns the destination's image after the operation.
@@ -49,6 +51,9 @@ pub fn each_index(sizes: &[u64], mut each: impl FnMut(&[u64])) {
 }
 
 fn resize(value: u128, from: u32, to: u32, signed: bool) -> u128 {
+    if from == to {
+        return value;
+    }
     let negative = signed && value >> (from - 1) & 1 == 1;
     (0..to).fold(0, |out, bit| {
         let set = if bit < from { value >> bit & 1 == 1 } else { negative };
@@ -56,8 +61,21 @@ fn resize(value: u128, from: u32, to: u32, signed: bool) -> u128 {
     })
 }
 
-/// Bit by bit, on purpose.
+/// The range of an element that begins and ends with a byte.
+fn bytes(prefix: u64, offset: u64, bits: u32) -> Option<Range<usize>> {
+    let first = prefix + offset * u64::from(bits);
+    let is_whole = first.is_multiple_of(8) && bits.is_multiple_of(8);
+    is_whole.then(|| {
+        let first = usize::try_from(first / 8).unwrap();
+        first..first + usize::try_from(bits / 8).unwrap()
+    })
+}
+
+/// Returns the bits of an element, the first one lowest.
 fn get(image: &[u8], prefix: u64, offset: u64, bits: u32) -> u128 {
+    if let Some(bytes) = bytes(prefix, offset, bits) {
+        return image[bytes].iter().rev().fold(0, |value, byte| value << 8 | u128::from(*byte));
+    }
     (0..bits).fold(0, |value, bit| {
         let at = prefix + offset * u64::from(bits) + u64::from(bit);
         let set = image[usize::try_from(at / 8).unwrap()] >> (at % 8) & 1;
@@ -66,6 +84,11 @@ fn get(image: &[u8], prefix: u64, offset: u64, bits: u32) -> u128 {
 }
 
 fn put(image: &mut [u8], prefix: u64, offset: u64, bits: u32, value: u128) {
+    if let Some(bytes) = bytes(prefix, offset, bits) {
+        let length = bytes.len();
+        image[bytes].copy_from_slice(&value.to_le_bytes()[..length]);
+        return;
+    }
     for bit in 0..bits {
         let at = prefix + offset * u64::from(bits) + u64::from(bit);
         let byte = &mut image[usize::try_from(at / 8).unwrap()];

@@ -1,4 +1,5 @@
-//! Maps of `memref`, judged by an evaluation of their expressions that shares no code with the reader.
+//! Maps of `memref`, judged by an evaluation of their expressions that shares no code with the
+//! reader.
 
 use stridec::notation::{Kind, read};
 
@@ -94,8 +95,8 @@ fn memref(sizes: &[i64], results: &[Expression]) -> String {
     format!("memref<{extents}i8, affine_map<({dimensions}) -> ({results})>>")
 }
 
-/// The parts of a dimension, in which tiles of random extents nest: those of `(3, 4)` are `d floordiv 12`,
-/// `(d mod 12) floordiv 4` and `d mod 4`.
+/// The parts of a dimension, in which tiles of random extents nest: for `(3, 4)` they are
+/// `d floordiv 12`, `(d mod 12) floordiv 4` and `d mod 4`.
 fn parts(random: &mut Random, dimension: usize) -> Vec<Expression> {
     let mut parts = Vec::new();
     let mut by = 1;
@@ -208,7 +209,8 @@ fn tiles_larger_than_their_dimension() {
     assert_eq!(xla, "f32[1,16,14,14]{3,2,1,0:T(32,64)}");
 }
 
-/// MLIR finds the first extent for some of these, and for others one that depends on the other results.
+/// MLIR finds the first extent for some of these, and for others one that depends on the other
+/// results.
 #[test]
 fn extents_that_are_not_certain_are_refused() {
     for (map, extents) in [

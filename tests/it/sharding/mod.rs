@@ -8,4 +8,4 @@ mod moves;
 mod mutations;
 mod plans;
 
-use super::support::base64;
+use super::support::{self, base64};

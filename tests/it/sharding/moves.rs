@@ -13,7 +13,7 @@ use stridec::{
     window::Slice,
 };
 
-use super::mutations::Random;
+use super::{mutations::Random, support::scope};
 
 /// A sharding of `rank` dimensions over a mesh of 1 to 4 axes and 1 to 64 devices, in one of the
 /// forms.
@@ -212,8 +212,7 @@ fn pair(random: &mut Random) -> Pair {
 
 #[test]
 fn simulated_moves_equal_the_relayout_of_the_whole() {
-    let cases = std::env::var("STRIDEC_CASES").ok().filter(|count| !count.is_empty());
-    let count = cases.map_or(400, |count| count.parse().unwrap());
+    let count = usize::try_from(scope::cases(400)).unwrap();
     let seed = std::env::var("STRIDEC_SEED").map_or(1, |seed| seed.parse::<u64>().unwrap());
     let mut random = Random(0x2545_f491_4f6c_dd1d ^ seed << 20);
     let (mut shards, mut bytes, mut staged, mut dealt) = (0, 0, 0, 0);
