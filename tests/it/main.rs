@@ -25,6 +25,7 @@ mod kernels;
 mod notations;
 mod passes;
 mod programs;
+mod prose;
 mod random_programs;
 mod requests;
 mod rooms;

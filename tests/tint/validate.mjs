@@ -1,5 +1,6 @@
-// Asks Tint, through Dawn's package for Node, whether it accepts every kernel of the files and folders that are given:
-// `.wgsl` files, and `.snap` files, whose last part is a kernel. A pipeline is made of each, on Dawn's null backend.
+// Asks Tint, through Dawn's package for Node, whether it accepts every kernel of the files and
+// folders that are given: `.wgsl` files, and `.snap` files, whose last part is a kernel. A pipeline
+// is made of each, on Dawn's null backend.
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";

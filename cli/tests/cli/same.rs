@@ -1,4 +1,4 @@
-//! The same arguments and bytes give the same output, in every process and with any number of
+//! Equal arguments and bytes give equal output, in every process and with any number of
 //! threads.
 
 use crate::sandbox::Sandbox;

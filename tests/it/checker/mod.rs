@@ -1,7 +1,7 @@
 //! Judges kernels by their text alone: naga parses the text, and an interpreter runs every
 //! invocation.
 //!
-//! For each kernel it checks that the accesses stay in the bindings and within the proof, that no
+//! It checks for each kernel that the accesses stay in the bindings and within the proof, that no
 //! number leaves `u32`, that loops end at their bounds, that the dispatch keeps the target's
 //! limits, that every word of the destination is written exactly once, and that the words are the
 //! oracle's. It shares no code with lowering: it knows the kernel's text, and the numbers that a
