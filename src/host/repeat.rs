@@ -51,9 +51,9 @@ impl Series {
         let Some(step) = next(boxes) else {
             return Self { count: 1, axis: 0, steps: 0, units: 0 };
         };
-        let alike = (1..boxes.len()).take_while(|&n| next(&boxes[n..]) == Some(step)).count();
+        let further = (1..boxes.len()).take_while(|&n| next(&boxes[n..]) == Some(step)).count();
         let (axis, steps, units) = step;
-        Self { count: alike + 2, axis, steps, units }
+        Self { count: further + 2, axis, steps, units }
     }
 }
 
@@ -93,10 +93,10 @@ impl Pattern {
         };
         let rows: Vec<&[(isize, isize)]> = units.chunk_by(touch).collect();
         let length = rows.first().map_or(0, |row| row.len());
-        let alike = rows.iter().all(|row| row.len() == length);
+        let equal_lengths = rows.iter().all(|row| row.len() == length);
         // If the next period continues every row, one selection makes the rows of all periods.
         let along = repeats.iter().position(|repeat| {
-            alike && repeat.times > 1 && repeat.dst == (length * unit).cast_signed()
+            equal_lengths && repeat.times > 1 && repeat.dst == (length * unit).cast_signed()
         });
         let long = along.and_then(|along| {
             let Repeat { times, src, .. } = repeats[along];

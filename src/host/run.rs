@@ -19,22 +19,23 @@ use crate::nest::{CopyNest, Operand};
 
 /// The smallest destination that is written with non-temporal stores if units are long, as the
 /// number by which the last-level cache is divided. Non-temporal stores save reading the
-/// destination, and long units fill whole lines. A smaller number leaves more copies to the cache:
-/// runs of 128 bytes, 12 MiB in all, have 0.34 of the rate of memcpy through it and 0.56 past it
+/// destination, and long units fill whole lines. A larger number streams destinations that the
+/// cache can hold. A smaller number leaves more copies to the cache: runs of 128 bytes, 12 MiB in
+/// all, have 0.34 of the rate of memcpy through it and 0.56 with non-temporal stores
 /// (`benches/NOTES.md`, "Streaming stores").
 const LONG_SHARE: usize = 32;
 
-/// The corresponding number for short units. A larger number streams destinations that the cache
-/// can hold: `f16[64,512,7,7]` to NHWC (3 MiB) has 0.27 of the rate of memcpy with non-temporal
-/// stores and 0.41 without (`benches/NOTES.md`, "Streaming stores").
+/// The corresponding number for short units. A smaller number leaves more copies to the cache. A
+/// larger number streams destinations that the cache can hold: `f16[64,512,7,7]` to NHWC (3 MiB)
+/// has 0.27 of the rate of memcpy with non-temporal stores and 0.41 without (`benches/NOTES.md`,
+/// "Streaming stores").
 const SHORT_SHARE: usize = 4;
 
 /// The corresponding number for long units that begin or end inside cache lines, relative to the
-/// cache size that the system reports. These units write their first and last lines twice, so it
-/// pays to leave a destination to a cache that holds such a line until its other part is written;
-/// long runs in the same order on both sides are then left to memcpy. A smaller number leaves
-/// larger copies to the cache: with 16, heads of bf16 went from 17.5 to 26.8 GB/s on an Intel Xeon
-/// (family 6, model 207).
+/// cache size that the system reports. The first and last lines of these units are written twice,
+/// so a larger number streams lines that the cache could complete. A smaller number leaves more
+/// copies to the cache and, if both sides have long runs in one order, to memcpy: with 16, heads of
+/// `bf16` went from 17.5 to 26.8 GB/s on an Intel Xeon (family 6, model 207).
 const CUT_SHARE: usize = 16;
 
 /// Fills `destination`, the whole image, from `source`, the whole image of the other side.

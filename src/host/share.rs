@@ -13,12 +13,13 @@ use crate::nest::CopyNest;
 /// handing work over; larger shares leave threads idle in copies of medium size.
 const SHARE_BYTES: usize = 1 << 17;
 
-/// The number of shares from which a destination is worth a second thread, for units of whole bytes
-/// and for other units, which take longer to copy. A smaller destination is copied before another
-/// thread wakes up, and its steps are cached. With 2 instead of 4 shares of bytes, `f32[256,256]`
-/// took 11.6 instead of 7.8 µs, because its plan was not cached; two threads gain from 512 KiB on
-/// (`benches/NOTES.md`, "Squares of whole cache lines").
+/// The number of shares of whole bytes from which a destination is worth a second thread. A smaller
+/// destination is copied before another thread wakes up, and its steps are cached. With 2 instead
+/// of 4, `f32[256,256]` took 11.6 instead of 7.8 µs, because its plan was not cached; two threads
+/// gain from 512 KiB on (`benches/NOTES.md`, "Squares of whole cache lines").
 const SHARES_OF_BYTES: usize = 4;
+
+/// The corresponding number for other units, which take longer to copy.
 const SHARES_OF_BITS: usize = 2;
 
 /// The number of shares for each thread. With fewer shares, a slow thread holds up the others; with
@@ -62,8 +63,10 @@ pub(super) fn is_small(bytes: usize, whole_bytes: bool) -> bool {
 /// on either side.
 ///
 /// ```text
-/// axes (16: 1 → 331776) (12: 16 → 27648) (12: 192 → 2304) …, extent: source → destination, of 8-byte cells
-/// a share: one step of the second axis, in 16 pieces of 27648 cells; the first axis is what the source has side by side
+/// axes, as extent: source stride → destination stride, in units of 8 bytes:
+/// (16: 1 → 331776) (12: 16 → 27648) (12: 192 → 2304) …
+/// a share: one step of the second axis, in 16 slices of 27648 units;
+/// the first axis is contiguous in the source
 /// ```
 pub(super) fn shares<'a>(
     nest: &CopyNest,

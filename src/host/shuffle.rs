@@ -7,7 +7,9 @@
 //!
 //! ```text
 //! planes of 3 channels of bytes to pixels, registers of 16 bytes, loads from three planes:
-//! r0 g0 b0 r1 g1 b1 … r5  =  r0 … r15 at 0, -, -, 1, -, -, …   g0 … g15 at -, 0, -, -, 1, -, …   b0 … b15 at -, -, 0, …
+//! r0 g0 b0 r1 g1 b1 … r5  =  r0 … r15 at 0, -, -, 1, -, -, …
+//!                            g0 … g15 at -, 0, -, -, 1, -, …
+//!                            b0 … b15 at -, -, 0, -, -, 1, …
 //! ```
 
 use smallvec::SmallVec;
@@ -25,9 +27,10 @@ use crate::nest::gcd;
 /// as 15 channels of bytes at 2.0 GB/s (`benches/NOTES.md`, "Pixels of 5 to 16 bytes").
 const SELECTION_BYTES: usize = 1 << 13;
 
-/// The prefetch distance for rows shorter than this, in bytes of the destination. Prefetching only
-/// the next row was slower: pixels to planes of `u8` went from 31 and 24 to 36 and 39 GB/s with 4
-/// KiB (`benches/NOTES.md`, "Selections of one register").
+/// The prefetch distance for rows that are shorter than this, in bytes of the destination. Before
+/// it, and before the tables stayed in registers, only the next row was prefetched and pixels to
+/// planes of `u8` had 24 to 31 GB/s instead of 36 to 39 (`benches/NOTES.md`, "Selections of one
+/// register").
 const LATER: usize = 1 << 12;
 
 /// The largest number of loads for 16 bytes of the destination. More loads for a register may take

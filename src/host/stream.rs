@@ -1,4 +1,4 @@
-//! Non-temporal stores, called *streaming* in this module, and prefetches.
+//! Non-temporal stores, called *streaming* in `host`, and prefetches.
 #![allow(unsafe_code)] // The intrinsics take pointers.
 
 /// The size of a cache line, in bytes.

@@ -94,7 +94,7 @@ impl Task<'_> {
         } else {
             for walk_box in boxes {
                 let repeats = self.is_whole_bytes();
-                resolve(of, walk_box, repeats, &mut |found| filling.take(&found));
+                resolve(of, walk_box, repeats, &mut |found| filling.fill(&found));
             }
         }
     }
@@ -202,7 +202,7 @@ impl Filling<'_, '_, '_> {
     }
 
     /// Fills the boxes that were found.
-    fn take(&mut self, found: &Resolved) {
+    fn fill(&mut self, found: &Resolved) {
         let task = self.runner.task;
         let step = match *found {
             Resolved::Box(walk_box, PositionValue::Unit { source, unit }, case) => {
@@ -287,7 +287,7 @@ impl Filling<'_, '_, '_> {
             Resolved::Box(walk_box, PositionValue::Unit { source, unit }, case) => {
                 boxes.push(Reading { walk_box: walk_box.clone(), source, unit, case });
             }
-            found => self.take(&found),
+            found => self.fill(&found),
         });
         let mut rest = &boxes[..];
         while !rest.is_empty() {

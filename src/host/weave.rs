@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! pixels of three planes r, g and b, registers of 16 bytes:
-//! r0 g0 b0 r1 g1 b1 … r5  =  16 bytes of r, 16 bytes of g and 16 bytes of b, shuffled and put together
+//! r0 g0 b0 r1 g1 b1 … r5  =  16 bytes of r, 16 bytes of g and 16 bytes of b, shuffled and joined
 //! ```
 
 use super::{

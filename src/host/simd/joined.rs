@@ -1,7 +1,7 @@
 //! Transposes matrices with non-temporal stores into columns that are not aligned to cache lines.
 //! Each line is joined in a register from the bytes that the previous strip left over in its
 //! column, and from this strip.
-#![allow(unsafe_code)] // Loads and stores of registers take pointers, and an instruction set must be there.
+#![allow(unsafe_code)] // Register loads and stores take pointers.
 #![cfg_attr(
     not(target_arch = "x86_64"),
     allow(unused, unreachable_patterns) // There is no instruction set, and nothing to call.
@@ -37,13 +37,13 @@ static PLACES: [u8; 2 * LINE] = {
 };
 
 /// The number of lines of a column that are streamed together if columns are whole pages apart, so
-/// that each line of the source is loaded once. `bf16[2048,2049]` has 20 GB/s with single lines, 23
-/// with two and 22 to 30 with four (`benches/NOTES.md`).
+/// that each line of the source is loaded once. In C, `bf16[2048,2049]` has 20 GB/s with single
+/// lines, 23 with two and 22 to 30 with four (`benches/NOTES.md`).
 const LINES: usize = 4;
 
-/// The largest unit, in bytes, of which several lines of a column are streamed together. Longer
-/// units do not need it: `f32[4096,4096]` has 23 GB/s with single lines and 16 with four
-/// (`benches/NOTES.md`, at `bf16[2048,2049]`).
+/// The largest unit, in bytes, of which several lines of a column are streamed together. With more
+/// than 2 bytes this gains nothing: in C, `f32[4096,4096]` has 23 GB/s with single lines and 16
+/// with four, `f64[2048,2048]` 25 and 26 (`benches/NOTES.md`, at `bf16[2048,2049]`).
 pub(in crate::host) const SHORT_UNIT: usize = 2;
 
 impl Simd {

@@ -7,7 +7,7 @@
 //! Here each line is loaded once and squares follow each other along the columns. In long matrices
 //! all squares except the first begin with a line on both sides, if the alignment of rows and
 //! columns permits it.
-#![allow(unsafe_code)] // Loads and stores of registers take pointers, and an instruction set must be there.
+#![allow(unsafe_code)] // Register loads and stores take pointers.
 
 use std::arch::x86_64::{__m512i, _mm512_shuffle_i32x4};
 

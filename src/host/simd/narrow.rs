@@ -2,7 +2,7 @@
 //! 5 to 15 bytes to planes and back.
 //!
 //! A square is moved as if it were whole. Masks restrict its loads and stores to the matrix.
-#![allow(unsafe_code)] // Loads and stores of registers take pointers, and an instruction set must be there.
+#![allow(unsafe_code)] // Register loads and stores take pointers.
 
 use std::arch::x86_64::{
     __m512i, _mm_mask_storeu_epi8, _mm_maskz_loadu_epi8, _mm512_castsi128_si512,

@@ -1,5 +1,5 @@
 //! Instructions of Arm.
-#![allow(unsafe_code)] // They take pointers, and must be there.
+#![allow(unsafe_code)] // The intrinsics take pointers.
 
 use std::arch::aarch64::{
     uint8x16_t, vdupq_n_u8, vld1q_u8, vorrq_u8, vqtbl1q_u8, vreinterpretq_u8_u16,

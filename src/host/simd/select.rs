@@ -1,5 +1,5 @@
 //! Makes rows from the bytes of a few loads, with the shuffles of an instruction set.
-#![allow(unsafe_code)] // Loads of registers take pointers, and an instruction set must be there.
+#![allow(unsafe_code)] // Register loads take pointers.
 #![cfg_attr(
     not(any(target_arch = "x86_64", target_arch = "aarch64")),
     allow(unused, unreachable_patterns) // There is no instruction set, and nothing to call.

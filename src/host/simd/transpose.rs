@@ -1,5 +1,5 @@
 //! Transposes matrices in registers, with the unpack instructions of an instruction set.
-#![allow(unsafe_code)] // Loads and stores of registers take pointers, and an instruction set must be there.
+#![allow(unsafe_code)] // Register loads and stores take pointers.
 #![cfg_attr(
     not(any(target_arch = "x86_64", target_arch = "aarch64")),
     allow(unused, unreachable_patterns) // There is no instruction set, and nothing to call.

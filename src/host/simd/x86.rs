@@ -1,5 +1,5 @@
 //! Instructions of x86-64.
-#![allow(unsafe_code)] // They take pointers, and must be there.
+#![allow(unsafe_code)] // The intrinsics take pointers.
 
 use std::arch::x86_64::{
     __m128i, __m256i, __m512i, _mm_loadu_si128, _mm_or_si128, _mm_setzero_si128, _mm_shuffle_epi8,
