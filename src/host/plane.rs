@@ -9,7 +9,7 @@ use super::{shuffle::Shuffle, simd::Simd, stream::LINE};
 /// 6 to 14 channels (`benches/NOTES.md`, "Pixels of 5 to 16 bytes").
 const FEW_UNITS: usize = 4;
 
-/// One loop: the number of its steps, and the bytes by which a step moves each side.
+/// One loop: the number of its steps, and the distance by which a step moves each side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PlanAxis {
     pub(super) extent: usize,
