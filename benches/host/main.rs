@@ -34,6 +34,7 @@ mod timing;
 use rayon::ThreadPoolBuilder;
 use stridec::{
     Operation, Tensor, host,
+    internals::Inspect,
     nest::{CopyNest, PositionValue},
     window::Slice,
 };

@@ -5,6 +5,7 @@ use std::error::Error;
 use naga::front::wgsl;
 use stridec::{
     Kernel, Operation, Target,
+    internals::Inspect,
     nest::{CopyNest, PositionValue},
 };
 

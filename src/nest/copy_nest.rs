@@ -131,8 +131,7 @@ impl Source {
     }
 
     /// Returns the last unit that is read, if known.
-    #[must_use]
-    pub fn last_read(&self) -> LastRead {
+    pub(crate) fn last_read(&self) -> LastRead {
         self.last_read
     }
 }
@@ -210,14 +209,12 @@ impl CopyNest {
     }
 
     /// Returns the quotients of the axes and of earlier quotients, in order of computation.
-    #[must_use]
-    pub fn quotients(&self) -> &[Quotient] {
+    pub(crate) fn quotients(&self) -> &[Quotient] {
         &self.quotients
     }
 
     /// Returns the numbers that are computed from sources at run time.
-    #[must_use]
-    pub fn lookups(&self) -> &[Lookup] {
+    pub(crate) fn lookups(&self) -> &[Lookup] {
         &self.lookups
     }
 
@@ -250,8 +247,7 @@ impl CopyNest {
 
     /// Returns the source form of the first case that reads, in units from the start of its
     /// source's image.
-    #[must_use]
-    pub fn src(&self) -> &Affine {
+    pub(crate) fn src(&self) -> &Affine {
         let mut reads = self.cases.iter().filter_map(|case| match &case.take {
             CaseValue::Read { at, .. } => Some(at),
             CaseValue::Bits(_) => None,
@@ -290,32 +286,27 @@ impl CopyNest {
     }
 
     /// Returns the unit of the destination at position 0, which is at most 0.
-    #[must_use]
-    pub fn dst_base(&self) -> i64 {
+    pub(crate) fn dst_base(&self) -> i64 {
         self.dst_base
     }
 
     /// Returns the number of whole units of the first source's image.
-    #[must_use]
-    pub fn src_units(&self) -> u64 {
+    pub(crate) fn src_units(&self) -> u64 {
         self.sources.first().map_or(0, Source::units)
     }
 
     /// Returns the last unit of the first source that is read, if known.
-    #[must_use]
-    pub fn last_read(&self) -> LastRead {
+    pub(crate) fn last_read(&self) -> LastRead {
         self.sources.first().map_or(LastRead::Nothing, Source::last_read)
     }
 
     /// Returns the number of units of the destination's image.
-    #[must_use]
-    pub fn dst_units(&self) -> u64 {
+    pub(crate) fn dst_units(&self) -> u64 {
         self.dst_units
     }
 
     /// Returns the size of the first source's image, in bytes.
-    #[must_use]
-    pub fn src_bytes(&self) -> u64 {
+    pub(crate) fn src_bytes(&self) -> u64 {
         self.sources.first().map_or(0, Source::bytes)
     }
 
@@ -326,21 +317,18 @@ impl CopyNest {
     }
 
     /// Returns the width of a unit, in bits, in the sources that cases read.
-    #[must_use]
-    pub fn src_bits(&self) -> u32 {
+    pub(crate) fn src_bits(&self) -> u32 {
         self.src_bits
     }
 
     /// Returns the width of a unit, in bits, in the destination; it differs only if the operation
     /// changes the element size.
-    #[must_use]
-    pub fn dst_bits(&self) -> u32 {
+    pub(crate) fn dst_bits(&self) -> u32 {
         self.dst_bits
     }
 
     /// Returns true if signed elements are widened with their sign.
-    #[must_use]
-    pub fn sign_extend(&self) -> bool {
+    pub(crate) fn sign_extend(&self) -> bool {
         self.sign_extend
     }
 
@@ -351,8 +339,7 @@ impl CopyNest {
     }
 
     /// Returns true if every position of the walk is a place of the image.
-    #[must_use]
-    pub fn is_exact(&self) -> bool {
+    pub(crate) fn is_exact(&self) -> bool {
         self.dst_base == 0 && self.positions() == self.dst_units
     }
 

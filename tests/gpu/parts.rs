@@ -6,6 +6,7 @@ use stridec::{
     Error, ErrorKind, Operation, Target,
     gpu::GpuError,
     host,
+    internals::Inspect,
     nest::{self, CopyNest, Operand},
     schedule::ScheduleError,
 };

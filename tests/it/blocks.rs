@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use stridec::{
-    internals::{Block, RowAlignment, block_of_candidate, block_of_schedule},
+    internals::{Block, Inspect, RowAlignment, block_of_candidate, block_of_schedule},
     nest::{self, PositionValue, Value},
     request::{Operation, Tensor},
     schedule::{Strategy, Target, candidates},

@@ -4,7 +4,7 @@
 use stridec::{
     Error, ErrorKind, Operation, Target, Tensor,
     hlo::Module,
-    internals::{build, coalesce, refine},
+    internals::{Inspect, build, coalesce, refine, slabs},
     nest::{self, CopyNest, PositionValue},
     notation::{DlPack, NumpyArray, PjrtMemoryLayout, TensorForm, memref},
     program::{Program, compile_module},
@@ -208,7 +208,7 @@ fn compile(random: &mut Random, operation: Result<Operation, Error>) -> bool {
         let accept = |part: &CopyNest| schedule(part.clone(), &Target::webgpu()).map(drop);
         let mut parts = nest::split(operation.nest(), 1 << 20, accept).take(3);
         assert!(parts.all(|part| part.is_ok()), "{}", operation.title());
-        nest::slabs(operation.nest(), 1 << 20).take(3).for_each(drop);
+        slabs(operation.nest(), 1 << 20).take(3).for_each(drop);
     }
     check_places(random, &operation)
 }

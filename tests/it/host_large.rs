@@ -3,6 +3,7 @@
 
 use stridec::{
     host,
+    internals::Inspect,
     nest::{self, CopyNest, PositionValue},
     shape::{ElementType, Layout, PaddingValue, Shape},
     stride::StrideDescriptor,

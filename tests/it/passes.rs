@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use stridec::{
-    internals::{build, coalesce, refine, split_off, widen},
+    internals::{Inspect, build, coalesce, refine, split_off, widen},
     nest::{Affine, CaseValue, CopyNest, PositionValue, Source, Value},
 };
 

@@ -2,7 +2,7 @@
 
 use stridec::{
     host,
-    internals::{coalesce, refine, widen},
+    internals::{Inspect, coalesce, refine, widen},
     nest::{CopyNest, PositionValue, Source},
 };
 

@@ -2,7 +2,8 @@
 
 use stridec::{
     Operation as Relayout, Tensor, host,
-    nest::{self, CopyNest, LastRead, Part, Rows, split},
+    internals::{Inspect, LastRead, slabs},
+    nest::{self, CopyNest, Part, Rows, split},
     schedule::{Target, schedule},
     shape::Shape,
     stride::StrideDescriptor,
@@ -201,7 +202,7 @@ fn slabs_are_the_copy() {
         let bytes = random.pick(&[64, 100, 600, 2000]);
         let mut out = vec![0; expected.len()];
         let mut end = 0;
-        for (slab, before) in nest::slabs(&nest, bytes) {
+        for (slab, before) in slabs(&nest, bytes) {
             assert!(before == end && slab.dst_bytes() <= bytes, "{nest}\n{slab}");
             end = run_into(&mut out, before, &slab, &image);
             count += 1;

@@ -4,6 +4,7 @@ use stridec::{
     Target,
     hlo::Module,
     host,
+    internals::Inspect,
     program::{BufferId, compile_module},
 };
 

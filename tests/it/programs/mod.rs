@@ -6,7 +6,7 @@ mod gathers;
 mod interleave;
 mod scratch;
 
-use stridec::{ErrorKind, hlo::Module, program::Program};
+use stridec::{ErrorKind, hlo::Module, internals::Inspect, program::Program};
 
 use super::support::{
     self,

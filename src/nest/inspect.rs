@@ -1,0 +1,97 @@
+//! The parts of a nest that stridec's own tests and benchmarks look at.
+
+use super::{
+    Affine, CopyNest, Lookup,
+    copy_nest::{LastRead, Quotient},
+};
+
+/// Shows the parts of a nest that users have no need of.
+pub trait Inspect {
+    /// Returns the quotients of the axes and of earlier quotients, in order of computation.
+    fn quotients(&self) -> &[Quotient];
+
+    /// Returns the numbers that are computed from sources at run time.
+    fn lookups(&self) -> &[Lookup];
+
+    /// Returns the unit of the destination at position 0, which is at most 0.
+    fn dst_base(&self) -> i64;
+
+    /// Returns the number of whole units of the first source's image.
+    fn src_units(&self) -> u64;
+
+    /// Returns the number of units of the destination's image.
+    fn dst_units(&self) -> u64;
+
+    /// Returns the size of the first source's image, in bytes.
+    fn src_bytes(&self) -> u64;
+
+    /// Returns the width of a unit, in bits, in the sources that cases read.
+    fn src_bits(&self) -> u32;
+
+    /// Returns the width of a unit, in bits, in the destination; it differs only if the operation
+    /// changes the element size.
+    fn dst_bits(&self) -> u32;
+
+    /// Returns true if signed elements are widened with their sign.
+    fn sign_extend(&self) -> bool;
+
+    /// Returns true if every position of the walk is a place of the image.
+    fn is_exact(&self) -> bool;
+
+    /// Returns the last unit of the first source that is read, if known.
+    fn last_read(&self) -> LastRead;
+
+    /// Returns the source form of the first case that reads, in units from the start of its
+    /// source's image.
+    fn src(&self) -> &Affine;
+}
+
+impl Inspect for CopyNest {
+    fn quotients(&self) -> &[Quotient] {
+        self.quotients()
+    }
+
+    fn lookups(&self) -> &[Lookup] {
+        self.lookups()
+    }
+
+    fn dst_base(&self) -> i64 {
+        self.dst_base()
+    }
+
+    fn src_units(&self) -> u64 {
+        self.src_units()
+    }
+
+    fn dst_units(&self) -> u64 {
+        self.dst_units()
+    }
+
+    fn src_bytes(&self) -> u64 {
+        self.src_bytes()
+    }
+
+    fn src_bits(&self) -> u32 {
+        self.src_bits()
+    }
+
+    fn dst_bits(&self) -> u32 {
+        self.dst_bits()
+    }
+
+    fn sign_extend(&self) -> bool {
+        self.sign_extend()
+    }
+
+    fn is_exact(&self) -> bool {
+        self.is_exact()
+    }
+
+    fn last_read(&self) -> LastRead {
+        self.last_read()
+    }
+
+    fn src(&self) -> &Affine {
+        self.src()
+    }
+}
