@@ -8,8 +8,8 @@ use super::{
     box_copy::{each_tile, each_tile_before},
     micro::transpose,
     packed::{pack, spread, unit},
-    pieces::{Destination as _, Pieces},
-    plan::Plan,
+    pieces::{Destination as _, DestinationSlices},
+    plan::TilePlan,
     simd::Simd,
     stream::{LINE, Stream, prefetch_byte},
     tile::{CopyTile, byte_index, each_unit},
@@ -34,9 +34,9 @@ impl Bits {
     /// a byte past the caches where there is a stream.
     pub(super) fn copy(
         self,
-        plan: &Plan,
+        plan: &TilePlan,
         (source, from): (&[u8], isize),
-        (destination, to): (&mut Pieces, isize),
+        (destination, to): (&mut DestinationSlices, isize),
         stream: Option<&Stream>,
     ) {
         let (from, to) = (from + plan.start.0, to + plan.start.1);
@@ -77,7 +77,7 @@ impl Bits {
         self,
         unit: usize,
         source: &[u8],
-        destination: &mut Pieces,
+        destination: &mut DestinationSlices,
         tile: &CopyTile,
         (room, stream): (&mut Room, Option<&Stream>),
     ) {
@@ -121,7 +121,7 @@ impl Bits {
     fn turned(
         self,
         source: &[u8],
-        destination: &mut Pieces,
+        destination: &mut DestinationSlices,
         (tile, next): (&CopyTile, Option<isize>),
         room: &mut Room,
         stream: Option<&Stream>,
@@ -178,9 +178,9 @@ impl Bits {
     /// Units of at most a byte: a tile is spread out to bytes, transposed, and packed again.
     fn small(
         self,
-        plan: &Plan,
+        plan: &TilePlan,
         source: &[u8],
-        destination: &mut Pieces,
+        destination: &mut DestinationSlices,
         tile: &CopyTile,
         room: &mut Room,
     ) {
@@ -217,7 +217,7 @@ impl Bits {
         self,
         unit: usize,
         source: &[u8],
-        destination: &mut Pieces,
+        destination: &mut DestinationSlices,
         tile: &CopyTile,
     ) {
         let source = source.as_chunks::<S>().0;
@@ -379,12 +379,12 @@ mod tests {
             }
             store(&mut expected, to, bits.dst, bits.resize(load(source, from, bits.src)));
         }
-        let plan = Plan::new(axes.iter().copied(), 1, None, Streams::NONE);
+        let plan = TilePlan::new(axes.iter().copied(), 1, None, Streams::NONE);
         let mut out = [vec![0; bytes], vec![0; bytes]];
         let [through, past] = &mut out;
-        bits.copy(&plan, (source, 8), (&mut Pieces::whole(through), 0), None);
+        bits.copy(&plan, (source, 8), (&mut DestinationSlices::whole(through), 0), None);
         streaming(|stream| {
-            bits.copy(&plan, (source, 8), (&mut Pieces::whole(past), 0), Some(stream));
+            bits.copy(&plan, (source, 8), (&mut DestinationSlices::whole(past), 0), Some(stream));
         });
         for out in out {
             assert_eq!(out, expected, "{bits:?} {axes:?}");

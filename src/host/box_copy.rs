@@ -4,8 +4,8 @@ use wide::u64x8;
 
 use super::{
     cache::streams_runs,
-    pieces::{Destination as _, Pieces},
-    plan::{LONG, Loop, Plan, Way},
+    pieces::{Destination as _, DestinationSlices},
+    plan::{LONG, Loop, Mover, TilePlan},
     shuffle::Shuffle,
     simd::Simd,
     stream::{LINE, Stream, prefetch_byte},
@@ -20,9 +20,9 @@ const JOINED: usize = 1 << 9;
 
 /// A plan at work between two images, in bytes.
 pub(super) struct BoxCopy<'a, 'd> {
-    pub(super) plan: &'a Plan,
+    pub(super) plan: &'a TilePlan,
     pub(super) source: &'a [u8],
-    pub(super) destination: &'a mut Pieces<'d>,
+    pub(super) destination: &'a mut DestinationSlices<'d>,
     /// Where the destination is too large for the caches: what writes past them, and room for a tile.
     pub(super) stream: Option<(&'a Stream, &'a mut Room)>,
 }
@@ -38,46 +38,46 @@ pub(super) struct Room {
 impl BoxCopy<'_, '_> {
     /// Moves the cells of a box that starts at byte `from` of the source and byte `to` of the destination.
     pub(super) fn run(self, from: isize, to: isize) {
-        let Plan { unit, ref way, start, .. } = *self.plan;
+        let TilePlan { unit, ref mover, start, .. } = *self.plan;
         let (from, to) = (from + start.0, to + start.1);
-        match (way, unit) {
-            (Way::Shuffle(shuffle), _) => self.shuffled(from, to, shuffle),
-            (Way::Transpose(simd) | Way::Strips(simd), 1) => {
+        match (mover, unit) {
+            (Mover::Shuffle(shuffle), _) => self.shuffled(from, to, shuffle),
+            (Mover::Transpose(simd) | Mover::Strips(simd), 1) => {
                 self.squares::<1>(from, to, *simd, Squares::<1, 16, 16>);
             }
-            (Way::Transpose(simd) | Way::Strips(simd), 2) => {
+            (Mover::Transpose(simd) | Mover::Strips(simd), 2) => {
                 self.squares::<2>(from, to, *simd, Squares::<2, 8, 16>);
             }
-            (Way::Transpose(simd) | Way::Strips(simd), 4) => {
+            (Mover::Transpose(simd) | Mover::Strips(simd), 4) => {
                 self.squares::<4>(from, to, *simd, Squares::<4, 4, 8>);
             }
-            (Way::Transpose(simd) | Way::Strips(simd), 8) => {
+            (Mover::Transpose(simd) | Mover::Strips(simd), 8) => {
                 self.squares::<8>(from, to, *simd, Squares::<8, 2, 4>);
             }
-            (Way::Transpose(simd) | Way::Strips(simd), _) => {
+            (Mover::Transpose(simd) | Mover::Strips(simd), _) => {
                 self.squares::<16>(from, to, *simd, Units::<16>);
             }
-            (Way::OrderedUnits, _) => self.ordered_units(from, to),
-            (Way::OrderedRuns, _) => self.ordered_runs(from, to),
-            (Way::Units, 1) => self.tiles(from, to, &Units::<1>),
-            (Way::Units, 2) => self.tiles(from, to, &Units::<2>),
-            (Way::Units, 3) => self.tiles(from, to, &Units::<3>),
-            (Way::Units, 4) => self.tiles(from, to, &Units::<4>),
-            (Way::Units, 6) => self.tiles(from, to, &Units::<6>),
-            (Way::Units, 8) => self.tiles(from, to, &Units::<8>),
-            (Way::Units, 12) => self.tiles(from, to, &Units::<12>),
-            (Way::Units, 16) => self.tiles(from, to, &Units::<16>),
-            (Way::Units, 24) => self.tiles(from, to, &Units::<24>),
-            (Way::Units, 32) => self.tiles(from, to, &Units::<32>),
-            (Way::Units, 48) => self.tiles(from, to, &Units::<48>),
-            (Way::Units, 64) => self.tiles(from, to, &Units::<64>),
-            (Way::Units, _) => self.tiles(from, to, &DynamicUnits(unit)),
+            (Mover::OrderedUnits, _) => self.ordered_units(from, to),
+            (Mover::OrderedRuns, _) => self.ordered_runs(from, to),
+            (Mover::Units, 1) => self.tiles(from, to, &Units::<1>),
+            (Mover::Units, 2) => self.tiles(from, to, &Units::<2>),
+            (Mover::Units, 3) => self.tiles(from, to, &Units::<3>),
+            (Mover::Units, 4) => self.tiles(from, to, &Units::<4>),
+            (Mover::Units, 6) => self.tiles(from, to, &Units::<6>),
+            (Mover::Units, 8) => self.tiles(from, to, &Units::<8>),
+            (Mover::Units, 12) => self.tiles(from, to, &Units::<12>),
+            (Mover::Units, 16) => self.tiles(from, to, &Units::<16>),
+            (Mover::Units, 24) => self.tiles(from, to, &Units::<24>),
+            (Mover::Units, 32) => self.tiles(from, to, &Units::<32>),
+            (Mover::Units, 48) => self.tiles(from, to, &Units::<48>),
+            (Mover::Units, 64) => self.tiles(from, to, &Units::<64>),
+            (Mover::Units, _) => self.tiles(from, to, &DynamicUnits(unit)),
         }
     }
 
     /// Moves every tile; where the destination is streamed, past the caches.
     fn tiles(mut self, from: isize, to: isize, mover: &impl MoveTile) {
-        let Plan { rows_touch, .. } = *self.plan;
+        let TilePlan { rows_touch, .. } = *self.plan;
         match self.stream.take().filter(|_| rows_touch) {
             None => each_tile(self.plan, from, to, &mut |tile| {
                 mover.tile(self.source, self.destination, &tile);
@@ -159,8 +159,8 @@ impl BoxCopy<'_, '_> {
     ) {
         let Self { plan, source, destination, stream } = self;
         let mover = Transpose::<_, N> { simd, inner: plan.inner, plain };
-        match (&plan.way, stream) {
-            (&Way::Strips(Some(simd)), Some((stream, room))) => {
+        match (&plan.mover, stream) {
+            (&Mover::Strips(Some(simd)), Some((stream, room))) => {
                 let of = (plan.unit, plan.inner.as_ref());
                 let joins = joins(simd);
                 let mut strips = Strips { simd, joins, of, source, destination, stream, room };
@@ -211,9 +211,9 @@ impl BoxCopy<'_, '_> {
 
 /// Moves units of as many bytes as one or two cache lines past the caches.
 fn lines<const N: usize>(
-    plan: &Plan,
+    plan: &TilePlan,
     (source, from): (&[u8], isize),
-    (destination, to): (&mut Pieces, isize),
+    (destination, to): (&mut DestinationSlices, isize),
     stream: &Stream,
 ) {
     each_tile(plan, from, to, &mut |tile| {
@@ -227,7 +227,7 @@ fn lines<const N: usize>(
 
 impl Room {
     /// Makes room for a tile of a plan; returns the distance of its rows.
-    fn make(&mut self, plan: &Plan) -> usize {
+    fn make(&mut self, plan: &TilePlan) -> usize {
         let row = plan.rows.dst.len() * plan.unit;
         // A line more for each row, so that rows do not meet in one set of the cache.
         let pitch = if plan.rows_join { row } else { row.next_multiple_of(LINE) + LINE };
@@ -249,10 +249,10 @@ impl Room {
     /// Streams the tile that the room holds to its place, and calls `meanwhile` before every row.
     fn write(
         &self,
-        plan: &Plan,
+        plan: &TilePlan,
         tile: &CopyTile,
         pitch: usize,
-        destination: &mut Pieces,
+        destination: &mut DestinationSlices,
         stream: &Stream,
         mut meanwhile: impl FnMut(),
     ) {
@@ -280,7 +280,7 @@ impl Room {
 }
 
 /// How many times [`Room::write`] calls what happens meanwhile, about.
-fn writes(plan: &Plan, tile: &CopyTile) -> usize {
+fn writes(plan: &TilePlan, tile: &CopyTile) -> usize {
     let columns = tile.columns.0.len();
     if plan.rows_join {
         (columns * tile.rows.0.len() * plan.unit).div_ceil(JOINED)
@@ -291,7 +291,7 @@ fn writes(plan: &Plan, tile: &CopyTile) -> usize {
 
 /// Asks for the lines that a tile will read, some at a time.
 struct Fetch<'a> {
-    plan: &'a Plan,
+    plan: &'a TilePlan,
     source: &'a [u8],
     tile: CopyTile<'a>,
     /// Rows asked for at a time, and the next of them.
@@ -301,14 +301,14 @@ struct Fetch<'a> {
 
 impl<'a> Fetch<'a> {
     /// The lines of `tile`, asked for in so many times.
-    fn new(plan: &'a Plan, source: &'a [u8], tile: CopyTile<'a>, times: usize) -> Self {
+    fn new(plan: &'a TilePlan, source: &'a [u8], tile: CopyTile<'a>, times: usize) -> Self {
         let share = tile.rows.0.len().div_ceil(times).max(1);
         Self { plan, source, tile, share, next: 0 }
     }
 
     fn some(&mut self) {
         let CopyTile { from, rows, columns, .. } = self.tile;
-        if let Way::Shuffle(shuffle) = &self.plan.way {
+        if let Mover::Shuffle(shuffle) = &self.plan.mover {
             // What follows the start of a row is asked for while it is read.
             if let Some(row) = columns.0.get(self.next) {
                 shuffle.prefetch(self.source, from + row);
@@ -327,12 +327,12 @@ impl<'a> Fetch<'a> {
 
 /// Calls `each` for the tiles of a box.
 pub(super) fn each_tile<'k>(
-    plan: &'k Plan,
+    plan: &'k TilePlan,
     from: isize,
     to: isize,
     each: &mut impl FnMut(CopyTile<'k>),
 ) {
-    let Plan { loops, rows, columns, .. } = plan;
+    let TilePlan { loops, rows, columns, .. } = plan;
     let steps = [rows.step, columns.step];
     let mut extents = plan.extents.clone();
     walk(loops, &mut extents, from, to, &mut |extents, from, to| {
@@ -345,7 +345,7 @@ pub(super) fn each_tile<'k>(
 
 /// The same, with where the tile after it is read.
 pub(super) fn each_tile_before<'k>(
-    plan: &'k Plan,
+    plan: &'k TilePlan,
     from: isize,
     to: isize,
     each: &mut impl FnMut(CopyTile<'k>, Option<isize>),

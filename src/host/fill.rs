@@ -1,21 +1,27 @@
-//! Fills units with one value, side by side or along the axes of a box.
+//! Fills contiguous units, or those of a box, with one value.
 
-use super::pieces::{Destination as _, Pieces};
+use super::pieces::{Destination as _, DestinationSlices};
 
-/// Units of one value, side by side or along axes.
+/// A value to be written to units that are contiguous or lie along axes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fill {
-    /// Bits of a unit.
+    /// The size of a unit, in bits.
     pub(super) bits: u32,
-    /// What a unit moves an address by.
+    /// The distance of two contiguous units in addresses.
     pub(super) scale: usize,
-    /// Bits of the value.
+    /// The bits of the value.
     pub(super) value: u128,
 }
 
 impl Fill {
-    /// Writes the units of a box: its steps and their strides, outermost first, and the address of its first unit.
-    pub(super) fn write(self, axes: &[(usize, isize)], to: isize, destination: &mut Pieces) {
+    /// Writes the units of a box. `axes` has the extents and strides, outermost first, and `to` is
+    /// the address of the first unit.
+    pub(super) fn write(
+        self,
+        axes: &[(usize, isize)],
+        to: isize,
+        destination: &mut DestinationSlices,
+    ) {
         let (mut outer, mut run) = (axes.len(), self.scale);
         while let Some(&(extent, stride)) = axes[..outer].last()
             && (extent == 1 || stride == run.cast_signed())
@@ -26,7 +32,13 @@ impl Fill {
         self.each_run(&axes[..outer], run / self.scale, to, destination);
     }
 
-    fn each_run(self, axes: &[(usize, isize)], run: usize, to: isize, destination: &mut Pieces) {
+    fn each_run(
+        self,
+        axes: &[(usize, isize)],
+        run: usize,
+        to: isize,
+        destination: &mut DestinationSlices,
+    ) {
         match axes {
             [] => {
                 let (slice, place) = destination.place(to);
@@ -40,7 +52,7 @@ impl Fill {
         }
     }
 
-    /// Writes `count` units from the unit at `first` on.
+    /// Writes `count` contiguous units, from number `first` on.
     fn run(self, first: usize, count: usize, destination: &mut [u8]) {
         let bits = self.bits as usize;
         if let Some(bytes) = bits.checked_div(8).filter(|&bytes| bytes > 0) {
@@ -55,7 +67,7 @@ impl Fill {
             }
             return;
         }
-        // Every unit of a byte is the same, so that the ends alone need masks.
+        // All units of a byte have the same value, so only the first and the last byte need masks.
         let unit = self.value.to_le_bytes()[0];
         let byte = (0..8 / bits).fold(0, |byte, n| byte | unit << (n * bits));
         let (start, end) = (first * bits, (first + count) * bits);
@@ -93,7 +105,7 @@ mod tests {
             {
                 let mut image = vec![0xa5; 256];
                 let fill = Fill { bits: bits as u32, scale: 1, value };
-                let mut pieces = Pieces::whole(&mut image);
+                let mut pieces = DestinationSlices::whole(&mut image);
                 fill.write(&[(rows, 10), (steps, 1)], first.cast_signed(), &mut pieces);
                 drop(pieces);
                 for n in 0..image.len() * 8 / bits {

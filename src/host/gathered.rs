@@ -1,5 +1,7 @@
-//! Nests that look up, at every position or every row, where it comes from: `table[ids]`, `jnp.take`. Boxes would be of one
-//! position or one row each; here forms are evaluated for many of them at a time, column by column.
+//! Nests that look up the source of every position or row, such as `table[ids]` and `jnp.take`.
+//!
+//! Boxes would have one position or one row each. Here each form is evaluated for many rows at a
+//! time, column by column.
 
 use rayon::prelude::*;
 use smallvec::SmallVec;
@@ -10,14 +12,17 @@ use super::{
 };
 use crate::nest::{Affine, Case, CaseValue, CopyNest, Lookup, Value, signed};
 
-/// Bytes of the destination that a thread takes at a time, about.
+/// The approximate size of a thread's share of the destination, in bytes.
 const SHARE_BYTES: usize = 256 << 10;
 
-/// The case of a row that none holds for.
+/// The number that marks a row to which no case applies.
 const NO_CASE: u8 = u8::MAX;
 
-/// Fills the destination where every way of the nest looks up, and its rows can be copied as they are: a row is what the
-/// innermost axis makes where nothing is looked up along it, else one unit. Returns whether it did.
+/// Fills the destination if every case of the nest depends on a lookup and whole rows can be
+/// copied.
+///
+/// A row has all units of the innermost axis if no lookup depends on that axis, and otherwise one
+/// unit. Returns false, with nothing written, if the nest has another form.
 pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) -> bool {
     let Some((row, is_whole)) = row(nest) else { return false };
     let unit = nest.dst_bits() as usize / 8;
@@ -46,14 +51,15 @@ pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) -
     true
 }
 
-/// Units of a row, and whether it is all that the innermost axis makes; `None` where another way is better.
+/// Returns the number of units in a row, and true if the row spans the innermost axis; `None` if
+/// boxes are better for the nest.
 fn row(nest: &CopyNest) -> Option<(usize, bool)> {
     let (&extent, inner) = (nest.extents().last()?, Value::Axis(nest.extents().len() - 1));
     let numbers = || nest.lookups().iter().flat_map(|lookup| &lookup.numbers);
     if numbers().any(|number| number.integer.bits > 32) {
         return None;
     }
-    // What is read without a lookup is better moved in boxes.
+    // Positions that are read without a lookup are better moved in boxes.
     let mut asks = false;
     for Case { when, take } in nest.cases() {
         asks |= when.iter().any(|guard| looks_up(nest, &guard.of));
@@ -76,13 +82,13 @@ fn row(nest: &CopyNest) -> Option<(usize, bool)> {
         };
         return nest.cases().iter().all(is_run).then_some((extent as usize, true));
     }
-    // An axis that moves no lookup has boxes.
+    // Boxes are better if no lookup depends on the axis.
     let moves =
         nest.lookups().iter().flat_map(Lookup::forms).any(|form| depends(nest, form, inner));
     moves.then_some((1, false))
 }
 
-/// Whether a form depends on a lookup.
+/// Returns true if a form depends on a lookup.
 fn looks_up(nest: &CopyNest, form: &Affine) -> bool {
     form.terms().iter().any(|&(value, _)| match value {
         Value::Axis(_) => false,
@@ -91,7 +97,7 @@ fn looks_up(nest: &CopyNest, form: &Affine) -> bool {
     })
 }
 
-/// Whether a form depends on an axis.
+/// Returns true if a form depends on an axis.
 fn depends(nest: &CopyNest, form: &Affine, axis: Value) -> bool {
     form.terms().iter().any(|&(value, _)| match value {
         Value::Axis(_) => value == axis,
@@ -102,19 +108,20 @@ fn depends(nest: &CopyNest, form: &Affine, axis: Value) -> bool {
     })
 }
 
+/// A nest and its images, to be filled row by row.
 struct Gathered<'a> {
     nest: &'a CopyNest,
     sources: &'a [&'a [u8]],
-    /// Units of a row.
+    /// The number of units in a row.
     row: usize,
-    /// Whether a row is all that the innermost axis makes.
+    /// True if a row spans the innermost axis.
     is_whole: bool,
-    /// Bytes of a unit.
+    /// The size of a unit, in bytes.
     unit: usize,
 }
 
 impl Gathered<'_> {
-    /// Fills what lies from a position on.
+    /// Fills a share, whose first position is `first`.
     fn share<L: Lane>(&self, first: usize, out: &mut [u8]) {
         let bytes = self.row * self.unit;
         let mut digits: SmallVec<[i64; 8]> = SmallVec::new();
@@ -133,7 +140,7 @@ impl Gathered<'_> {
         }
     }
 
-    /// Fills rows whose steps along the axes are known; `values` has room for a number of each.
+    /// Fills the rows at which `columns` was started; `values` is scratch space, one number a row.
     fn rows<L: Lane>(&self, columns: &mut Columns<L>, values: &mut [L], out: &mut [u8]) {
         let mut of_all = [NO_CASE; LANES];
         let case_of = &mut of_all[..values.len()];
@@ -170,7 +177,7 @@ impl Gathered<'_> {
         }
     }
 
-    /// Writes bits to the units of some rows.
+    /// Writes a constant to the units of the rows for which `takes` is true.
     fn bits(&self, bits: u128, takes: impl Fn(usize) -> bool, out: &mut [u8]) {
         let bytes = bits.to_le_bytes();
         for (row, out) in out.chunks_exact_mut(self.row * self.unit).enumerate() {
@@ -181,7 +188,7 @@ impl Gathered<'_> {
         }
     }
 
-    /// Copies some rows, from these units on.
+    /// Copies the rows for which `takes` is true. Row `n` begins at unit `units[n]` of the source.
     fn copy<L: Lane>(
         &self,
         source: &[u8],
@@ -208,7 +215,7 @@ impl Gathered<'_> {
     }
 }
 
-/// Copies units of so many bytes.
+/// Copies units of `BYTES` bytes.
 fn each<const BYTES: usize, L: Lane>(
     source: &[u8],
     units: &[L],

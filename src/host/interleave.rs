@@ -1,13 +1,15 @@
-//! Rows that are put together from several boxes, strip by strip.
+//! Short rows that are assembled from several boxes, strip by strip.
 //!
-//! Where cases divide short rows, as a stack along the innermost axis does, each box writes some bytes of every cache line.
-//! What [`weave`](super::weave) does not take, as boxes that are not all alike, is moved here. The walk is cut into strips that stay in the cache until all boxes have written to them. Boxes that lie one after the
-//! other along an axis and walk their sources alike become one: what they read of a strip is brought side by side, and
-//! moved as from one source, for which there are permutations in registers.
+//! If cases divide short rows, as in a stack along the innermost axis, each box writes a few bytes
+//! of every cache line. [`weave`](super::weave) handles boxes of equal form; the others are moved
+//! here. The walk is cut into strips, each of which stays in the cache until all boxes have written
+//! to it. Boxes that follow each other along an axis, with equal extents and strides, become one:
+//! the bytes that they read for a strip are staged in one buffer, and moved from there with
+//! permutations in registers.
 //!
 //! ```text
 //! pixels of three planes r, g and b, a strip of 1000 pixels:
-//! r0 … r999, g0 … g999, b0 … b999 side by side   →   r0 g0 b0 r1 g1 b1 …
+//! r0 … r999, g0 … g999, b0 … b999 in one buffer   →   r0 g0 b0 r1 g1 b1 …
 //! ```
 
 use smallvec::SmallVec;
@@ -15,19 +17,21 @@ use smallvec::SmallVec;
 use super::{boxes::WalkBox, stream::LINE};
 use crate::nest::{Affine, CopyNest, Value};
 
-/// Bytes of a row that is short, at the most, where cases divide it.
+/// The largest size of a short row, in bytes. Cases that divide longer rows are copied box by box.
 const SHORT_ROW: u64 = 1 << 9;
 
-/// Bytes of a strip.
+/// The size of a strip, in bytes. A larger strip leaves the cache before all boxes have written to
+/// it; a smaller one has more overhead.
 const STRIP: u64 = 1 << 16;
 
-/// Bytes between what two boxes have side by side, at the least: a load of a register may reach as far.
+/// The least distance between the bytes of two boxes in the buffer. A load of a whole register may
+/// read this far past the end.
 const GAP: usize = 2 * LINE;
 
-/// Bytes brought side by side for each that is moved, at the most.
+/// The most bytes staged for each byte that is moved. With more, boxes are copied one by one.
 const MOST_BYTES: usize = 2;
 
-/// Whether guards of a nest divide rows that are short.
+/// Returns true if guards of a nest divide short rows.
 pub(super) fn divides_rows(nest: &CopyNest) -> bool {
     let bytes = u64::from(nest.dst_bits() / 8);
     let mut short = nest.axes().map(|axis| axis.extent * axis.dst_stride * bytes <= SHORT_ROW);
@@ -43,7 +47,8 @@ pub(super) fn divides_rows(nest: &CopyNest) -> bool {
         && nest.cases().iter().flat_map(|case| &case.when).any(|guard| divides(&guard.of))
 }
 
-/// Calls `each` for the strips of a box, in order: steps of one axis, whole along those inside of it.
+/// Calls `each` for the strips of a box, in order. A strip has a few steps of one axis and spans
+/// the axes inside it.
 pub(super) fn each_strip(nest: &CopyNest, walk_box: WalkBox, each: &mut impl FnMut(WalkBox)) {
     let bytes = u64::from(nest.dst_bits() / 8);
     let strides: SmallVec<[u64; 8]> = nest.axes().map(|axis| axis.dst_stride * bytes).collect();
@@ -52,6 +57,8 @@ pub(super) fn each_strip(nest: &CopyNest, walk_box: WalkBox, each: &mut impl FnM
     cut(walk_box, 0, axis, steps, each);
 }
 
+/// Calls `each` for the parts of a box with one step along the axes before `last`, and with at most
+/// `steps` along `last`.
 fn cut(walk_box: WalkBox, axis: usize, last: usize, steps: i64, each: &mut impl FnMut(WalkBox)) {
     let Some(&(low, end)) = walk_box.ranges.get(axis).filter(|_| axis <= last) else {
         return each(walk_box);
@@ -66,16 +73,20 @@ fn cut(walk_box: WalkBox, axis: usize, last: usize, steps: i64, each: &mut impl 
     }
 }
 
-/// A box that reads: a source, the unit that its first position takes, and the case.
+/// A box that reads from a source.
 #[derive(Clone)]
 pub(super) struct Reading {
     pub(super) walk_box: WalkBox,
+    /// The number of the source.
     pub(super) source: usize,
+    /// The unit that the first position reads.
     pub(super) unit: u64,
+    /// The number of the case.
     pub(super) case: usize,
 }
 
-/// How many boxes from the first on are one after the other along an axis, alike in extents and strides; and the axis.
+/// Returns the number of leading boxes that follow each other along one axis with equal extents and
+/// strides, and that axis.
 pub(super) fn alike(
     boxes: &[Reading],
     same_strides: impl Fn(usize, usize) -> bool,
@@ -95,18 +106,19 @@ pub(super) fn alike(
     (1 + boxes.windows(2).take_while(|pair| follows(pair)).count(), axis)
 }
 
-/// What a box reads of an image, as bytes from where its first position reads.
+/// The bytes of an image that a box reads, relative to the first byte of its first position.
 #[derive(Clone, Copy)]
-pub(super) struct Reach {
-    /// The first byte; 0 or below.
+pub(super) struct SourceSpan {
+    /// The first byte, at most 0.
     low: isize,
     length: usize,
-    /// Bytes that are moved.
+    /// The number of bytes that are moved.
     moved: usize,
 }
 
-impl Reach {
-    /// That of axes of `(extent, stride)`, with strides in bytes, and units of `unit` bytes.
+impl SourceSpan {
+    /// Returns the span of axes of `(extent, stride)`, with strides and the size of a unit in
+    /// bytes.
     pub(super) fn of(axes: impl Iterator<Item = (usize, isize)>, unit: usize) -> Self {
         let (mut low, mut high, mut moved) = (0, unit.cast_signed(), unit);
         for (extent, stride) in axes {
@@ -118,29 +130,31 @@ impl Reach {
         Self { low, length: (high - low).cast_unsigned(), moved }
     }
 
-    /// Bytes from what one box reads to what the next one does, when they are brought side by side. `None` where too much
-    /// lies between what is read for that.
+    /// Returns the distance between two boxes in the buffer, in bytes; `None` if the span has too
+    /// many bytes that are not moved.
     pub(super) fn pitch(self) -> Option<usize> {
         (self.length <= self.moved * MOST_BYTES).then_some(self.spread())
     }
 
+    /// Returns the size of a box in the buffer, in bytes.
     fn spread(self) -> usize {
         self.length.next_multiple_of(LINE) + GAP
     }
 
-    /// The same for so many boxes so far apart that an offset says which of them it lies in; see
-    /// [`Weave`](super::weave::Weave). `None` where addresses are not enough.
+    /// Returns the distance of `boxes` boxes whose offsets tell which box they belong to; see
+    /// [`Weave`](super::weave::Weave). `None` if addresses are too narrow for that.
     pub(super) fn apart(self, boxes: usize) -> Option<isize> {
         let pitch = isize::try_from(self.spread()).ok()?.checked_mul(2)?;
         pitch.checked_mul(isize::try_from(boxes).ok()?).and(Some(pitch))
     }
 
-    /// Where the first position of the first box is then read.
+    /// Returns the offset in the buffer of the first position of the first box.
     pub(super) fn from(self) -> isize {
         -self.low
     }
 
-    /// Brings what boxes read from these places on side by side.
+    /// Copies the bytes that the boxes read into the buffer `side`. `places` has the source of each
+    /// box and the offset of its first position.
     pub(super) fn bring<'a>(
         self,
         places: impl ExactSizeIterator<Item = (&'a [u8], isize)>,

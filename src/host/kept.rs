@@ -1,32 +1,32 @@
-//! The steps of the last small copies of a thread, for when it makes them again.
+//! The steps of a thread's last small copies, which it reuses when it runs an equal nest again.
 //!
-//! A copy of some hundred bytes takes less time than to find out its boxes and plans. Those depend on the nest alone where
-//! it has no lookups, so that a thread that runs an equal nest again takes the same steps.
+//! For a copy of a few hundred bytes, planning takes longer than copying. The steps of a nest
+//! without lookups depend on the nest alone.
 
 use std::{cell::RefCell, rc::Rc};
 
 use super::step::CopyStep;
 use crate::nest::CopyNest;
 
-/// Copies that a thread remembers.
+/// The number of copies that a thread remembers.
 const COPIES: usize = 8;
 
-/// Bytes that the steps of one may take, at the most.
+/// The largest size of the steps of one copy, in bytes.
 const BYTES: usize = 1 << 18;
 
 /// A copy with its steps.
-pub(super) struct Kept {
+pub(super) struct CachedCopy {
     nest: CopyNest,
     pub(super) steps: Vec<CopyStep>,
 }
 
 thread_local! {
-    /// The last one first.
-    static LAST: RefCell<Vec<Rc<Kept>>> = const { RefCell::new(Vec::new()) };
+    /// The most recent copy first.
+    static LAST: RefCell<Vec<Rc<CachedCopy>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The copy of a nest, where this thread remembers it.
-pub(super) fn find(nest: &CopyNest) -> Option<Rc<Kept>> {
+/// Returns the copy of a nest if this thread remembers it.
+pub(super) fn find(nest: &CopyNest) -> Option<Rc<CachedCopy>> {
     LAST.with_borrow_mut(|last| {
         let found = last.iter().position(|kept| kept.nest == *nest)?;
         last[..=found].rotate_right(1);
@@ -34,24 +34,24 @@ pub(super) fn find(nest: &CopyNest) -> Option<Rc<Kept>> {
     })
 }
 
-/// The steps of a copy while they are taken; none where they are not to be kept.
+/// The steps of a copy while it runs, to be kept afterwards; `None` if they are not kept.
 pub(super) struct Record {
     steps: Option<Vec<CopyStep>>,
     bytes: usize,
 }
 
 impl Record {
-    /// Nothing is written down.
+    /// Returns a record that keeps nothing.
     pub(super) fn none() -> Self {
         Self { steps: None, bytes: 0 }
     }
 
-    /// The steps of a nest are, where they are the same whatever its sources hold.
+    /// Returns an empty record of a nest, which keeps nothing if the nest has lookups.
     pub(super) fn of(nest: &CopyNest) -> Self {
         Self { steps: nest.lookups().is_empty().then(Vec::new), bytes: 0 }
     }
 
-    /// Adds a step. Where all of them are too many, none is kept.
+    /// Adds a step. If the steps become too large, none is kept.
     pub(super) fn add(&mut self, step: CopyStep) {
         let Some(steps) = &mut self.steps else { return };
         self.bytes += step.bytes();
@@ -61,10 +61,10 @@ impl Record {
         }
     }
 
-    /// Remembers the steps as those of a nest, in place of those that were taken least recently.
+    /// Remembers the steps of a nest, in place of the least recently used ones.
     pub(super) fn keep(self, nest: &CopyNest) {
         let Some(steps) = self.steps else { return };
-        let kept = Rc::new(Kept { nest: nest.clone(), steps });
+        let kept = Rc::new(CachedCopy { nest: nest.clone(), steps });
         LAST.with_borrow_mut(|last| {
             last.truncate(COPIES - 1);
             last.insert(0, kept);
@@ -85,7 +85,7 @@ mod tests {
         operation.expect("a relayout").nest().clone()
     }
 
-    /// The second run takes the steps of the first, on other bytes, whatever was run between.
+    /// The second run reuses the steps of the first on different bytes.
     #[test]
     fn steps_that_are_taken_again_copy_what_the_source_then_holds() {
         let nests: Vec<CopyNest> = (2..2 * COPIES as u64).map(transpose).collect();

@@ -1,34 +1,34 @@
-//! The numbers that columns have: of 64 bits, or of 32 where those hold every number that a nest computes, which is four times
-//! as fast.
+//! The numbers of columns: 64 bits wide, or 32 if these hold every number that a nest computes.
+//! Narrow columns are four times as fast.
 
 use std::ops::{BitAnd, BitOr};
 
 use crate::nest::{Bounds, CopyNest, Integer, LookupExpr, signed};
 
-/// A number of a row. Sums and products wrap around.
+/// A number of a row. Sums and products wrap.
 pub(super) trait Lane:
     Copy + Default + Ord + BitAnd<Output = Self> + BitOr<Output = Self>
 {
-    /// The low bits of a number.
+    /// Returns the low bits of a number.
     fn of(value: i64) -> Self;
 
-    /// The unit of this number; far past every image's end where it is negative.
+    /// Returns the number as the index of a unit; a negative one becomes an index past every image.
     fn place(self) -> usize;
 
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
 
-    /// The quotient rounded towards negative infinity, by a positive number.
+    /// Returns the quotient by a positive number, rounded towards negative infinity.
     fn floor(self, by: Self) -> Self;
 
-    /// The quotient rounded towards zero; -1 of a division by 0.
+    /// Returns the quotient rounded towards zero; -1 for a division by 0.
     fn divided(self, by: Self) -> Self;
 
-    /// What is left over then; all of it in a division by 0.
+    /// Returns the remainder of [`divided`](Self::divided); the number itself for a division by 0.
     fn remainder(self, by: Self) -> Self;
 
-    /// The number in a type.
+    /// Returns the number converted to an integer type.
     fn wrapped(self, integer: Integer) -> Self;
 }
 
@@ -90,7 +90,7 @@ macro_rules! lane {
 
 lane!(i32, i64);
 
-/// Whether 32 bits hold every number that a nest computes.
+/// Returns true if 32 bits hold every number that a nest computes.
 pub(super) fn is_narrow(nest: &CopyNest) -> bool {
     let most = u128::from(i32::MAX.unsigned_abs());
     let fits = |integer: Integer| integer.bits < 32 || integer.bits == 32 && integer.is_signed;

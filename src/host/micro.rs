@@ -1,4 +1,4 @@
-//! Squares transposed in registers of 16 bytes, with the instructions that every processor of the build has.
+//! Squares transposed in 16-byte registers, with the instructions that the build target guarantees.
 
 use bytemuck::cast;
 use wide::{u8x16, u16x8, u32x4, u64x2};
@@ -6,13 +6,14 @@ use wide::{u8x16, u16x8, u32x4, u64x2};
 /// A register.
 type Bytes = [u8; 16];
 
-/// Transposes `16 / N` rows of `16 / N` units of `N` bytes each, where that is 1, 2, 4 or 8.
+/// Transposes `16 / N` rows of `16 / N` units of `N` bytes, for `N` of 1, 2, 4 and 8.
 #[inline(always)]
 pub(super) fn transpose<const N: usize, const E: usize>(rows: &[Bytes; E]) -> [Bytes; E] {
     let mut out = [[0; 16]; E];
     match N {
         1 => {
-            // Four perfect shuffles of the rows' halves bring unit j of row i to unit i of row j.
+            // Four perfect shuffles of the halves of the rows move unit j of row i to unit i of row
+            // j.
             let mut rows: [u8x16; E] = std::array::from_fn(|row| u8x16::new(rows[row]));
             for _ in 0..4 {
                 let halves = rows;

@@ -1,11 +1,12 @@
-//! Units of 1, 2 and 4 bits, spread out to bytes and packed again.
+//! Unpacking of units of 1, 2 and 4 bits to bytes, and packing.
 
 use wide::{i16x8, u8x16, u16x8};
 
-/// Whether the first of two bytes is the lower half of a word.
+/// True if the first of two bytes is the lower half of a word.
 const LITTLE: bool = cfg!(target_endian = "little");
 
-/// Spreads units of `BITS` bits, `PER` in a byte, from the unit at `first` on.
+/// Unpacks units of `BITS` bits, `PER` in a byte, from number `first` on: one unit for each byte of
+/// `out`.
 pub(super) fn spread<const BITS: usize, const PER: usize>(
     source: &[u8],
     first: usize,
@@ -16,7 +17,7 @@ pub(super) fn spread<const BITS: usize, const PER: usize>(
     let (whole, after) = out.as_chunks_mut::<8>();
     let (start, last) = (first + head, first + head + whole.len() * 8);
     let rest = &source[start / PER..];
-    // Halves of a byte are spread 16 bytes at a time.
+    // Units of 4 bits are unpacked 16 bytes at a time.
     let halves = if BITS == 4 && LITTLE { spread_halves(rest, whole) } else { 0 };
     let packed = rest[halves * BITS..].as_chunks::<BITS>().0;
     for (units, packed) in whole[halves..].iter_mut().zip(packed) {
@@ -34,7 +35,7 @@ pub(super) fn spread<const BITS: usize, const PER: usize>(
     }
 }
 
-/// Spreads units of 4 bits, four times eight at a time, and returns how many times eight.
+/// Unpacks units of 4 bits, 32 at a time, and returns the number of groups of eight.
 fn spread_halves(source: &[u8], units: &mut [[u8; 8]]) -> usize {
     let low_half = u8x16::splat(0xf);
     let blocks = units.as_chunks_mut::<4>().0.iter_mut().zip(source.as_chunks::<16>().0);
@@ -52,7 +53,7 @@ fn spread_halves(source: &[u8], units: &mut [[u8; 8]]) -> usize {
     count
 }
 
-/// Packs the low halves of bytes, four times eight at a time, and returns how many times eight.
+/// Packs the low halves of bytes, 32 at a time, and returns the number of groups of eight.
 fn gather_halves(units: &[[u8; 8]], packed: &mut [u8]) -> usize {
     let (low, high) = (u16x8::splat(0xf), u16x8::splat(0xf0));
     let blocks = units.as_chunks::<4>().0.iter().zip(packed.as_chunks_mut::<16>().0);
@@ -67,12 +68,13 @@ fn gather_halves(units: &[[u8; 8]], packed: &mut [u8]) -> usize {
     count
 }
 
-/// A mask of the low `ones` bits of every lane of so many bits.
+/// Returns a mask of the low `ones` bits of every lane of `lane` bits.
 const fn lanes(lane: usize, ones: usize) -> u64 {
     u64::MAX / (u64::MAX >> (64 - lane)) * (u64::MAX >> (64 - ones))
 }
 
-/// Packs the low bits of bytes, each a unit, from the unit at `first` of the destination on; its other units stay.
+/// Packs the low bits of each byte into the units of the destination from number `first` on. Its
+/// other units keep their values.
 pub(super) fn pack(values: &[u8], destination: &mut [u8], first: usize, bits: u32) {
     match bits {
         1 => gather::<1, 8>(values, destination, first),
@@ -82,6 +84,7 @@ pub(super) fn pack(values: &[u8], destination: &mut [u8], first: usize, bits: u3
     }
 }
 
+/// Packs units of `BITS` bits, `PER` in a byte; see [`pack`].
 fn gather<const BITS: usize, const PER: usize>(
     values: &[u8],
     destination: &mut [u8],
@@ -111,7 +114,7 @@ fn gather<const BITS: usize, const PER: usize>(
     }
 }
 
-/// The unit at `index` of an image of units below or at a byte.
+/// Returns unit `index` of an image whose units have at most 8 bits.
 pub(super) fn unit(image: &[u8], index: usize, bits: u32) -> u8 {
     let per = 8 / bits as usize;
     image[index / per] >> (index % per * bits as usize) & u8::MAX >> (8 - bits)

@@ -1,49 +1,50 @@
-//! The slices of the destination that a part owns, and the addresses of the units in them.
+//! The slices of the destination that a share owns, and the addresses of the units in them.
 
 use smallvec::{SmallVec, smallvec};
 
 use super::{simd::ColumnPointers, stream::LINE};
 
-/// A part of the destination that one thread writes: slices of it, all but the last as long.
+/// The slices of the destination that one thread writes. All have the same length, except for the
+/// last.
 ///
-/// An address counts units from the first cell of a piece, and `1 << shift` for each piece before it, so that the loops
-/// of a kernel add strides alone, also where a step leads from piece to piece.
-pub(super) struct Pieces<'a> {
+/// The address of a unit is its number within its slice, plus the number of the slice times
+/// `1 << shift`. So loops only add strides, even if a step leads to another slice.
+pub(super) struct DestinationSlices<'a> {
     pub(super) slices: SmallVec<[&'a mut [u8]; 1]>,
     pub(super) shift: u32,
 }
 
-impl<'a> Pieces<'a> {
-    /// One piece.
+impl<'a> DestinationSlices<'a> {
+    /// Returns the whole destination as one slice.
     pub(super) fn whole(slice: &'a mut [u8]) -> Self {
         Self { slices: smallvec![slice], shift: isize::BITS - 3 }
     }
 
-    /// Whether a byte begins a cache line.
+    /// Returns true if the byte at an address begins a cache line.
     pub(super) fn begins_line(&mut self, address: isize) -> bool {
         self.bytes(address, 1).as_ptr().addr().is_multiple_of(LINE)
     }
 
-    /// Whether all slices begin alike within their cache lines.
+    /// Returns true if all slices have the same alignment to cache lines.
     pub(super) fn are_even(&self) -> bool {
         let mut gaps = self.slices.iter().map(|slice| slice.as_ptr().addr() % LINE);
         gaps.next().is_none_or(|first| gaps.all(|gap| gap == first))
     }
 }
 
-/// What tiles are written to.
+/// Memory to which tiles are written.
 pub(super) trait Destination {
-    /// The slice that an address lies in, and its place there.
+    /// Returns the slice of an address, and the index in it.
     fn place(&mut self, address: isize) -> (&mut [u8], usize);
 
-    /// The bytes from an address on; addresses count bytes.
+    /// Returns `length` bytes from an address on. Addresses are in bytes.
     #[inline(always)]
     fn bytes(&mut self, address: isize, length: usize) -> &mut [u8] {
         let (slice, place) = self.place(address);
         &mut slice[place..place + length]
     }
 
-    /// The columns of a matrix, at offsets from an address; `None` where one does not lie in its slice.
+    /// Returns the columns of a matrix, at offsets from an address; `None` if one leaves its slice.
     fn columns<'a>(
         &'a mut self,
         to: isize,
@@ -52,7 +53,7 @@ pub(super) trait Destination {
     ) -> Option<ColumnPointers<'a>>;
 }
 
-impl Destination for Pieces<'_> {
+impl Destination for DestinationSlices<'_> {
     #[inline(always)]
     fn place(&mut self, address: isize) -> (&mut [u8], usize) {
         let address = address.cast_unsigned();

@@ -1,10 +1,10 @@
-//! The plan of a box: which of its axes make a tile, how a tile is moved, and the loops around it.
+//! The plan of a box: the axes of a tile, the mover of a tile, and the loops around it.
 
 use smallvec::SmallVec;
 
 use super::{
     cache::{streams_pages, streams_runs},
-    pieces::{Destination as _, Pieces},
+    pieces::{Destination as _, DestinationSlices},
     plane::{Group, PlanAxis, Plane, is_narrow, merged},
     shuffle::Shuffle,
     simd::{Inner, SHORT_UNIT, Simd},
@@ -13,179 +13,197 @@ use super::{
 };
 use crate::nest::gcd;
 
-/// Bytes along the destination and along the source of a tile that is streamed line by line as it is read: rows that are
-/// long in the source are foreseen by the processor.
+// The sizes below are in bytes if their names do not say units, columns or pages. Those of a tile
+// are pairs: along the destination, and along the source. They were chosen with the everyday shapes
+// and the transposes of TTC, in `cargo bench --bench host`.
+
+/// The tile of a copy that streams whole lines in the order of the source. Longer rows of the
+/// source are left to the hardware prefetcher.
 const STRIPS_TILE: (usize, usize) = (1 << 14, 1 << 11);
 
-/// Units of such a tile along the destination, at the least, where they are whole lines and its columns lie in one piece: an
-/// axis that would make rows longer leads away from what the source has next, or makes its runs shorter. Columns of several
-/// pieces are looked up one by one, which takes as long as moving so few units of each.
+/// The least number of units of such a tile along the destination if they fill whole lines and no
+/// column leaves its slice. Longer rows would leave the order of the source, or make its runs
+/// shorter. Columns of several slices are looked up one by one, which costs as much as moving a few
+/// units.
 const SHORT_ROW_UNITS: usize = 32;
 
-/// Units of such a tile along the destination, at the most.
+/// The largest number of units of such a tile along the destination.
 const STRIP_UNITS: usize = 1 << 12;
 
-/// Bytes along the source of such a tile whose columns begin at various bytes of a line, and its columns, at the most: some
-/// lines of each wait in the first cache.
+/// The largest tile along the source, and the largest number of columns, if the columns are aligned
+/// differently to cache lines. Some lines of each column wait in the L1 cache.
 const UNEVEN_BYTES: usize = 1 << 9;
 const UNEVEN_COLUMNS: usize = 1 << 7;
 
-/// Such columns, at the most, where lines are joined in registers: one line of each waits in the first cache.
+/// The largest number of such columns if lines are joined in registers. One line of each column
+/// waits in the L1 cache.
 const JOINED_COLUMNS: usize = 1 << 9;
 
-/// Bytes of rows that are streamed so, at the least.
+/// The shortest row that is streamed with joined lines.
 const JOINED_ROW: usize = 1 << 10;
 
-/// Bytes of the source that are streamed unit by unit in their order.
+/// The bytes of the source that are streamed unit by unit, in the order of the source.
 const UNITS_TILE: usize = 1 << 12;
 
-/// Runs of a row that are streamed in their order, at the most, and bytes of the source that lie between one and the next: as
-/// many as the processor foresees, of which the second cache still has the end of the run before.
+/// The largest number of runs of a row that are streamed in order, and the largest distance between
+/// two in the source. The hardware prefetcher follows this many, and the L2 cache still has the end
+/// of the run before.
 const RUNS: usize = 1 << 9;
 const RUNS_TILE: usize = 1 << 16;
 
-/// Pages that are written in turns, at the most.
+/// The largest number of pages that are written in turn. More exceed the addresses that the
+/// processor keeps.
 const PAGES: usize = 1 << 9;
 
-/// Bytes of rows of which the first and the last line may be cut, at the least, where lines are streamed.
+/// The shortest row whose first and last line may be partial if lines are streamed.
 const LONG_ROW: usize = 1 << 11;
 
-/// Bytes of a run that the system's own copy moves best, where it does.
+/// The shortest run for which the system's `memcpy` is best, on processors where it is.
 pub(super) const LONG: usize = 1 << 12;
 
-/// Bytes of units of which the first and the last line may be cut, at the least, where units are streamed.
+/// The smallest unit whose first and last line may be partial if units are streamed.
 const LONG_UNIT: usize = 1 << 8;
 
-/// Bytes of a tile along the destination and along the source, of units up to [`SMALL`]: runs on both sides long enough
-/// that few lines are shared with other tiles and that the processor foresees the next ones.
+/// The tile of units of at most [`SMALL`] bytes. Its runs are long enough on both sides that few
+/// lines are shared with other tiles and that the hardware prefetcher finds the next ones.
 const SMALL_TILE: (usize, usize) = (1 << 10, 1 << 9);
 
-/// The same where whole lines are transposed: half of the squares that overlap others.
+/// The same tile if whole lines are transposed. It halves the number of squares that overlap
+/// others.
 const LINES_TILE: (usize, usize) = (1 << 10, 1 << 10);
 
-/// The same for larger units.
+/// The tile of larger units.
 const LARGE_TILE: (usize, usize) = (1 << 8, 1 << 7);
 
-/// Bytes of a small unit, at the most.
+/// The largest small unit.
 const SMALL: usize = 16;
 
-/// Small units of a tile along the destination, at the least: as many as are under way from the source at a time.
+/// The least number of small units of a tile along the destination: the number of loads from the
+/// source that are in flight at a time.
 const ROW_UNITS: usize = 64;
 
-/// Bytes of a tile whose rows are short, at the least.
+/// The smallest tile whose rows are short.
 const TILE_BYTES: usize = 1 << 12;
 
-/// Bytes of a row or a column that is transposed as a part of a square, at the least, through the caches and past them: what is
-/// shorter is shuffled.
+/// The shortest row or column that is transposed as a part of a square, without and with streaming.
+/// Shorter ones are shuffled.
 const NARROW: usize = 6;
 const STREAMED_NARROW: usize = 9;
 
-/// Bytes of a tile whose rows are shuffled, through the caches and past them: there each row begins and ends with a cut line.
+/// The tile of shuffled rows, without and with streaming. With streaming, each row begins and ends
+/// with a partial line.
 const SHUFFLED_BYTES: usize = 1 << 12;
 const STREAMED_BYTES: usize = 1 << 14;
 
-/// Blocks of each level that make one of the next: caches and pages are met on the way, whatever their sizes.
+/// The number of blocks of one level that make a block of the next. The levels fit caches and pages
+/// of any size.
 const LEVEL: usize = 16;
 
-/// How the cells of a box are moved: loops around tiles of a plane of units.
+/// The plan of a box: loops around tiles of a plane of units.
 ///
-/// A unit is a run that both sides share. The plane spans two groups of axes: `rows`, along which the destination is
-/// contiguous where it can be, and `columns`, along which the source is. A group is flattened, so that cache lines of
-/// either side are used as a whole even where extents are tiny.
+/// A unit is a run that is contiguous on both sides. The plane spans two groups of axes: along
+/// `rows` the destination is contiguous if possible, and along `columns` the source. The axes of a
+/// group are flattened, so that whole cache lines are used on both sides even if extents are small.
 ///
 /// ```text
-/// axes (64: 4 → 8192) (2048: 256 → 4) of 4-byte cells, extent: source → destination
+/// axes (64: 4 → 8192) (2048: 256 → 4) of 4-byte units, extent: source → destination
 /// rows: 64 steps of 256 → 4     columns: 32 steps of 4 → 8192     loops: 32 of rows in 2, 2 of columns
 /// ```
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
-pub(super) struct Plan {
-    /// Length of a unit.
+pub(super) struct TilePlan {
+    /// The length of a unit.
     pub(super) unit: usize,
-    /// How the bytes inside of a unit are permuted, where they are: in squares and strips alone.
+    /// The permutation of the bytes inside a unit, if there is one. Only squares and strips have
+    /// one.
     pub(super) inner: Option<Inner>,
-    /// How a tile is moved.
-    pub(super) way: Way,
+    /// The way in which a tile is moved.
+    pub(super) mover: Mover,
     /// The loops around a tile, outermost first.
     pub(super) loops: SmallVec<[Loop; 16]>,
-    /// Steps along each axis that the loops walk; the rows' axis first, then the columns'.
+    /// The extents of the axes that the loops walk: the axis of the rows, that of the columns, and
+    /// the others.
     pub(super) extents: SmallVec<[usize; 8]>,
-    /// The units that neighbours of the destination read.
+    /// The axes along which the destination is contiguous if possible.
     pub(super) rows: Group,
-    /// The units that neighbours of the source write.
+    /// The axes along which the source is contiguous if possible.
     pub(super) columns: Group,
-    /// What a reversed axis adds to the start of each side.
+    /// The offsets that reversed axes add to the start of the source and of the destination.
     pub(super) start: (isize, isize),
-    /// Whether the units of a row lie side by side in the destination.
+    /// True if the units of a row are contiguous in the destination.
     pub(super) rows_touch: bool,
-    /// Whether the units of a column lie side by side in the source.
+    /// True if the units of a column are contiguous in the source.
     pub(super) columns_touch: bool,
-    /// Whether the rows of a tile lie side by side in the destination too.
+    /// True if the rows of a tile are contiguous in the destination too.
     pub(super) rows_join: bool,
-    /// Whether the destination is streamed.
+    /// True if the destination is written with non-temporal stores.
     pub(super) streams: bool,
 }
 
-/// Where a box begins in the cache lines of its destination.
+/// The alignment of a box to the cache lines of its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Start {
-    /// The pieces of the destination begin at various bytes of a line.
+pub(super) enum LineAlignment {
+    /// The slices of the destination are aligned differently.
     Uneven,
-    /// They begin alike, and the box inside of a line.
+    /// The slices are aligned alike, and the box begins inside a line.
     Inside,
-    /// They begin alike, and the box with a line.
+    /// The slices are aligned alike, and the box begins with a line.
     Line,
 }
 
-/// How a destination is written.
+/// The kinds of copies that write a destination with non-temporal stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a threshold of its own")]
 pub(super) struct Streams {
-    /// Whether it is streamed where units are short, where they are long, where long ones do not fill whole lines, and
-    /// where rows of short ones are shuffled.
+    /// True if short units are streamed.
     pub(super) short: bool,
+    /// True if long units are streamed.
     pub(super) long: bool,
+    /// True if long units that do not fill whole lines are streamed.
     pub(super) cut: bool,
+    /// True if shuffled rows of short units are streamed.
     pub(super) shuffled: bool,
-    /// Where the box begins.
-    pub(super) start: Start,
-    /// Where there are several pieces, the bit of an address from which on it has a piece's number, and the bytes from one
-    /// piece to the next.
+    /// The alignment of the box.
+    pub(super) start: LineAlignment,
+    /// The first bit of the slice's number in an address, and the distance between two slices in
+    /// bytes, if there are several slices.
     pub(super) pieces: Option<(u32, isize)>,
 }
 
-/// How a tile is moved.
+/// A way to move a tile.
 #[derive(Clone, Debug)]
-pub(super) enum Way {
+pub(super) enum Mover {
     /// Squares of 16 bytes in each direction are transposed in registers.
     Transpose(Option<Simd>),
-    /// Rows are put together from loads of registers.
+    /// Rows are assembled in registers from a few loads.
     Shuffle(Shuffle),
-    /// The same in strips that fill a cache line of every column, which is streamed.
+    /// Squares are transposed in strips that fill whole cache lines of every column, which are
+    /// streamed.
     Strips(Option<Simd>),
-    /// Unit by unit.
+    /// Units are copied one by one, in the order of the destination.
     Units,
-    /// The same in the order of the source.
+    /// Units are copied one by one, in the order of the source.
     OrderedUnits,
-    /// The same, the units of a row one after the other: the lines that two of them have a part of are put together.
+    /// The units of a row are copied in order, and lines that two of them share are joined.
     OrderedRuns,
 }
 
-/// Blocks of an axis, or of a block of it.
+/// A loop over the blocks of an axis, or over the smaller blocks of a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Loop {
-    /// Position of the axis in [`Plan::extents`].
+    /// The index of the axis in [`TilePlan::extents`].
     pub(super) axis: usize,
-    /// Steps of the axis that make a block.
+    /// The number of steps of the axis in a block.
     pub(super) step: usize,
-    /// What a block moves each side by.
+    /// The distance of two blocks in the source.
     pub(super) src: isize,
+    /// The distance of two blocks in the destination.
     pub(super) dst: isize,
 }
 
-impl Plan {
-    /// Sorts the axes of a box, outermost first, of cells of length `unit`. Cells of whole bytes are shuffled where
-    /// there is `simd`.
+impl TilePlan {
+    /// Returns the plan of a box with the given axes, outermost first, and units of length `unit`.
+    /// Units of whole bytes are shuffled if there is `simd`.
     pub(super) fn new(
         axes: impl IntoIterator<Item = PlanAxis>,
         mut unit: usize,
@@ -199,19 +217,24 @@ impl Plan {
             unit *= extent;
             axes.pop();
         }
-        // Units that are dense on both sides, in two orders, are moved as one.
+        // Units that are contiguous on both sides, in two orders, are moved as one.
         if let Some((inner_unit, inner, outer)) = simd.and_then(|_| dense(&axes, unit)) {
             let plan = Self::of_axes(outer, inner_unit, simd, streams);
-            if matches!(plan.way, Way::Transpose(_) | Way::Strips(_)) {
+            if matches!(plan.mover, Mover::Transpose(_) | Mover::Strips(_)) {
                 return Self { inner: Some(inner), ..plan };
             }
         }
         Self::of_axes(axes, unit, simd, streams)
     }
 
-    /// Whether the rows of a shuffle, of which the first is written from byte `to` on, can be streamed from registers: all
-    /// begin alike within their cache lines, and those after whole steps.
-    pub(super) fn streams_rows(&self, shuffle: &Shuffle, of: &mut Pieces, to: isize) -> bool {
+    /// Returns true if the rows of a shuffle can be streamed from registers. The first is written
+    /// to byte `to`. All rows must be aligned alike, at a position that the shuffle can start from.
+    pub(super) fn streams_rows(
+        &self,
+        shuffle: &Shuffle,
+        of: &mut DestinationSlices,
+        to: isize,
+    ) -> bool {
         let loops = self.loops.iter().map(|around| around.dst);
         let mut steps = loops.chain(self.columns.dst.iter().copied());
         steps.all(|step| step % LINE.cast_signed() == 0)
@@ -219,17 +242,17 @@ impl Plan {
             && shuffle.streams_after(of.bytes(to, 1).as_ptr().addr().wrapping_neg() % LINE)
     }
 
-    /// About how many bytes it takes to remember.
+    /// Returns the approximate size of the plan, in bytes.
     pub(super) fn bytes(&self) -> usize {
         let offsets = |group: &Group| size_of_val(&group.src[..]) + size_of_val(&group.dst[..]);
-        let way = match &self.way {
-            Way::Shuffle(shuffle) => shuffle.bytes(),
+        let mover = match &self.mover {
+            Mover::Shuffle(shuffle) => shuffle.bytes(),
             _ => 0,
         };
-        size_of::<Self>() + offsets(&self.rows) + offsets(&self.columns) + way
+        size_of::<Self>() + offsets(&self.rows) + offsets(&self.columns) + mover
     }
 
-    /// The plan of axes that are merged, of units that are moved as they are.
+    /// Returns the plan of merged axes, without a permutation inside units.
     fn of_axes(
         axes: SmallVec<[PlanAxis; 8]>,
         unit: usize,
@@ -240,7 +263,7 @@ impl Plan {
             return plan;
         }
         if unit > SMALL && streams.long && (unit >= LONG_UNIT || streams.lines(unit, &axes)) {
-            // Runs that both sides have in one order are foreseen where they are written too.
+            // The hardware prefetcher follows the writes of runs that both sides have in one order.
             let in_order = |pair: &[PlanAxis]| pair[0].src.abs() >= pair[1].src.abs();
             let ordered = axes.windows(2).all(in_order);
             let streamed = streams.cut || streams.lines(unit, &axes) || !ordered;
@@ -266,7 +289,7 @@ impl Plan {
         let least = if unit > SMALL { 1 } else { ROW_UNITS };
         let rows = Group::new(&plane.rows, (tile.0 / unit).max(least));
         let row = rows.dst.len() * unit;
-        // Columns that lie close together count with what lies between them.
+        // The bytes between columns that are close together count too.
         let close = |axis: &&PlanAxis| (unit..LINE).contains(&axis.src.unsigned_abs());
         let column = plane.columns.first().filter(close);
         let column = column.map_or(unit, |axis| axis.src.unsigned_abs());
@@ -279,9 +302,10 @@ impl Plan {
         });
         let shuffle = simd.filter(|_| rows_touch && !square).and_then(|simd| {
             let bytes = if streams.shuffled { STREAMED_BYTES } else { SHUFFLED_BYTES };
-            // In whole lines, so that the rows after the first begin like it.
+            // Rows are whole lines long, so that all are aligned like the first.
             let lines = LINE / gcd(LINE, rows.inner * unit) * rows.inner;
-            // Columns that are pages apart share nothing that is at hand: rows are long before there are several.
+            // Columns that are pages apart share no cache lines, so that long rows are better than
+            // several columns.
             let far = plane.columns.first().is_none_or(|axis| axis.src.unsigned_abs() >= PAGE);
             let side_by_side = if far { 1 } else { columns.dst.len() };
             let length = (bytes / unit / side_by_side).max(rows.dst.len());
@@ -292,26 +316,27 @@ impl Plan {
             let columns = if far { Group::new(&plane.columns, few) } else { columns.clone() };
             Some((long, columns, shuffle))
         });
-        let (rows, columns, way, streamed) = match shuffle {
+        let (rows, columns, mover, streamed) = match shuffle {
             Some((rows, columns, shuffle)) => {
                 let streamed = if unit > SMALL { streamed } else { streams.shuffled };
-                (rows, columns, Way::Shuffle(shuffle), streamed)
+                (rows, columns, Mover::Shuffle(shuffle), streamed)
             }
-            None if square => (rows, columns, Way::Transpose(simd), streamed),
-            None => (rows, columns, Way::Units, streamed),
+            None if square => (rows, columns, Mover::Transpose(simd), streamed),
+            None => (rows, columns, Mover::Units, streamed),
         };
-        Self::around(unit, way, rows, columns, plane, streamed)
+        Self::around(unit, mover, rows, columns, plane, streamed)
     }
 
-    /// Units in the order of the source, past the caches or through them.
+    /// Returns a plan of units in the order of the source, with or without streaming.
     fn of_units(axes: SmallVec<[PlanAxis; 8]>, unit: usize, streamed: bool) -> Self {
         let plane = Plane::of_columns(axes, unit, UNITS_TILE);
         let rows = Group::new(&plane.rows, 1);
         let columns = Group::new(&plane.columns, UNITS_TILE / unit);
-        Self::around(unit, Way::OrderedUnits, rows, columns, plane, streamed)
+        Self::around(unit, Mover::OrderedUnits, rows, columns, plane, streamed)
     }
 
-    /// Rows of runs that are streamed, in the order of the source, where they begin or end inside of lines.
+    /// Returns a plan of rows of runs that begin or end inside lines, streamed in the order of the
+    /// source; `None` if it does not apply.
     fn of_runs(axes: &[PlanAxis], unit: usize, streams: Streams) -> Option<Self> {
         let long = LINE..if streams_runs() { usize::MAX } else { LONG };
         if !streams.cut || !long.contains(&unit) || streams.lines(unit, axes) {
@@ -322,10 +347,11 @@ impl Plan {
         let columns = Group::new(&plane.columns, (RUNS_TILE / unit).min(PAGES));
         let in_order = plane.rows.iter().all(|axis| axis.src >= 0);
         let runs = in_order && touch(&rows.dst, unit) && rows.dst.len() * unit >= LONG_ROW;
-        runs.then(|| Self::around(unit, Way::OrderedRuns, rows, columns, plane, true))
+        runs.then(|| Self::around(unit, Mover::OrderedRuns, rows, columns, plane, true))
     }
 
-    /// Strips of rows that are streamed: from registers where the columns' lines begin together, else through a room.
+    /// Returns a plan of streamed strips of rows; `None` if it does not apply. Lines are stored
+    /// from registers if all columns are aligned alike, and otherwise through a buffer.
     fn of_strips(axes: &[PlanAxis], unit: usize, simd: Simd, streams: Streams) -> Option<Self> {
         let edge = edge(unit, true)?;
         let of = |row_bytes| {
@@ -333,7 +359,7 @@ impl Plan {
             let rows = Group::new(&plane.rows, (STRIPS_TILE.0 / unit).min(STRIP_UNITS));
             (plane, rows)
         };
-        let (plane, rows) = (streams.start == Start::Line)
+        let (plane, rows) = (streams.start == LineAlignment::Line)
             .then(|| of(SHORT_ROW_UNITS * unit))
             .filter(|(plane, rows)| {
                 let pieces = plane.columns.iter().any(|axis| streams.leaves_piece(axis.dst));
@@ -342,7 +368,7 @@ impl Plan {
             .unwrap_or_else(|| of(SMALL_TILE.0));
         let mut columns = Group::new(&plane.columns, STRIPS_TILE.1 / unit);
         let row = rows.dst.len() * unit;
-        let streamed = if streams.start != Start::Uneven
+        let streamed = if streams.start != LineAlignment::Uneven
             && columns.dst.iter().all(|offset| offset % LINE.cast_signed() == 0)
         {
             (row >= LONG_ROW || streams.lines(row, &plane.axes))
@@ -362,13 +388,13 @@ impl Plan {
             && touch(&rows.dst, unit)
             && touch(&columns.src, unit)
             && columns.src.len() >= edge;
-        strips.then(|| Self::around(unit, Way::Strips(Some(simd)), rows, columns, plane, true))
+        strips.then(|| Self::around(unit, Mover::Strips(Some(simd)), rows, columns, plane, true))
     }
 
-    /// A plan with the loops around its groups.
+    /// Returns a plan with the loops around its groups.
     fn around(
         unit: usize,
-        way: Way,
+        mover: Mover,
         rows: Group,
         columns: Group,
         plane: Plane,
@@ -379,13 +405,14 @@ impl Plan {
         let rows_join = rows_touch && rows.block == rows.axis.extent && touch(&columns.dst, row);
         let groups = [(rows.axis, rows.block), (columns.axis, columns.block)];
         let all = groups.into_iter().chain(plane.axes.into_iter().map(|axis| (axis, 1)));
-        let of_source = matches!(way, Way::Strips(_) | Way::OrderedUnits | Way::OrderedRuns);
+        let of_source =
+            matches!(mover, Mover::Strips(_) | Mover::OrderedUnits | Mover::OrderedRuns);
         let (loops, extents) = loops(all, of_source);
         let start = plane.start;
         Self {
             unit,
             inner: None,
-            way,
+            mover,
             loops,
             extents,
             rows,
@@ -400,18 +427,18 @@ impl Plan {
 }
 
 impl Streams {
-    /// Nothing is streamed.
+    /// No copy is streamed.
     #[cfg(test)]
     pub(super) const NONE: Self = Self {
         short: false,
         long: false,
         cut: false,
         shuffled: false,
-        start: Start::Uneven,
+        start: LineAlignment::Uneven,
         pieces: None,
     };
 
-    /// Whether a step of the destination moves by whole pages of the memory.
+    /// Returns true if a step of the destination moves by whole pages of memory.
     fn whole_pages(self, step: isize) -> bool {
         let bytes = match self.pieces {
             Some((shift, pitch)) => (step >> shift) * pitch + (step & ((1 << shift) - 1)),
@@ -420,21 +447,22 @@ impl Streams {
         bytes % PAGE.cast_signed() == 0
     }
 
-    /// Whether a step of the destination leads to another piece.
+    /// Returns true if a step of the destination leads to another slice.
     fn leaves_piece(self, step: isize) -> bool {
         self.pieces.is_some_and(|(shift, _)| step >> shift != 0)
     }
 
-    /// Whether runs of so many bytes along the axes are whole cache lines.
+    /// Returns true if runs of `run` bytes along the axes are whole cache lines.
     fn lines(self, run: usize, axes: &[PlanAxis]) -> bool {
         let line = |bytes: usize| bytes.is_multiple_of(LINE);
-        self.start == Start::Line
+        self.start == LineAlignment::Line
             && line(run)
             && axes.iter().all(|axis| line(axis.dst.unsigned_abs()))
     }
 }
 
-/// Units along the edge of a square that is transposed in registers, where there can be one.
+/// Returns the number of units along the edge of a square that is transposed in registers; `None`
+/// if there is no such square.
 fn edge(unit: usize, simd: bool) -> Option<usize> {
     match unit {
         1 | 2 | 4 | 8 => Some(16 / unit),
@@ -443,8 +471,8 @@ fn edge(unit: usize, simd: bool) -> Option<usize> {
     }
 }
 
-/// The innermost axes whose units fill as many bytes on both sides, in two orders: the bytes, how they are permuted, and
-/// the axes around them.
+/// Finds innermost axes whose units fill the same number of contiguous bytes on both sides, in two
+/// orders. Returns the number of bytes, their permutation and the other axes.
 fn dense(axes: &[PlanAxis], unit: usize) -> Option<(usize, Inner, SmallVec<[PlanAxis; 8]>)> {
     let (mut reads, mut best) = (vec![0], None);
     for (number, axis) in axes.iter().enumerate().rev() {
@@ -468,16 +496,16 @@ fn dense(axes: &[PlanAxis], unit: usize) -> Option<(usize, Inner, SmallVec<[Plan
     best.map(|(bytes, inner, number)| (bytes, inner, axes[..number].into()))
 }
 
-/// Whether units at these offsets lie side by side.
+/// Returns true if units at these offsets are contiguous.
 fn touch(offsets: &[isize], unit: usize) -> bool {
     offsets.iter().enumerate().all(|(n, &offset)| offset == (n * unit).cast_signed())
 }
 
-/// Loops over axes in blocks of so many steps, and the extents of the axes.
+/// Returns the loops over the blocks of axes, and the extents of the axes.
 ///
-/// In the order of the source each axis is one loop, as [`in_order`] sorts them. Else long axes become loops of several
-/// levels, and what is nearest on either side runs innermost, so that lines and pages of both sides are used up while
-/// they are at hand.
+/// In the order of the source, each axis is one loop, sorted by [`in_order`]. Otherwise long axes
+/// become loops of several levels, and the loop with the smallest distance on either side is
+/// innermost, so that lines and pages of both sides are used while they are in the caches.
 fn loops(
     axes: impl Iterator<Item = (PlanAxis, usize)>,
     of_source: bool,
@@ -499,8 +527,8 @@ fn loops(
     (loops, extents)
 }
 
-/// Sorts loops in the order of the source, but for those that come back to pages of the destination after more pages than
-/// the processor keeps addresses of: they run inside of the loops that lead from page to page.
+/// Sorts loops in the order of the source. A loop that returns to pages of the destination after
+/// more than [`PAGES`] others runs inside the loops that lead from page to page.
 fn in_order(mut loops: SmallVec<[Loop; 16]>, extents: &[usize]) -> SmallVec<[Loop; 16]> {
     loops.sort_by_key(|of| of.src.abs());
     let (mut inner, mut pages): (SmallVec<[Loop; 16]>, usize) = (SmallVec::new(), 1);

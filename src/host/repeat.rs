@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::{
     boxes::WalkBox,
-    pieces::{Destination as _, Pieces},
+    pieces::{Destination as _, DestinationSlices},
     shuffle::Shuffle,
     simd::Simd,
 };
@@ -125,7 +125,13 @@ impl Pattern {
 
     /// Moves every period. The first period is at byte `from` of the source and byte `to` of the
     /// destination.
-    pub(super) fn run(&self, source: &[u8], from: isize, destination: &mut Pieces, to: isize) {
+    pub(super) fn run(
+        &self,
+        source: &[u8],
+        from: isize,
+        destination: &mut DestinationSlices,
+        to: isize,
+    ) {
         each_period(&self.repeats, from, to, &mut |from, to| {
             for row in &self.rows {
                 let length = row.offsets.len() * row.times * self.unit;

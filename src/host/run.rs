@@ -7,8 +7,8 @@ use super::{
     cache::{last_level_bytes, named_bytes, shuffled_share},
     gathered,
     kept::{self, Record},
-    pieces::Pieces,
-    plan::{Start, Streams},
+    pieces::DestinationSlices,
+    plan::{LineAlignment, Streams},
     share::{contiguous, is_small, shares},
     simd::Simd,
     step::StepRunner,
@@ -119,7 +119,7 @@ fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
         cut: long && bytes >= named_bytes() / CUT_SHARE,
         short: reaches(SHORT_SHARE),
         shuffled: reaches(shuffled_share()),
-        start: Start::Uneven,
+        start: LineAlignment::Uneven,
         pieces: None,
     };
     let task = Task { nest, sources, simd, streams };
@@ -142,7 +142,7 @@ fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
 /// before.
 fn fill_small(task: &Task, destination: &mut [u8]) {
     if let Some(kept) = kept::find(task.nest) {
-        let mut runner = StepRunner::new(task, Pieces::whole(destination), None);
+        let mut runner = StepRunner::new(task, DestinationSlices::whole(destination), None);
         return kept.steps.iter().for_each(|step| runner.run(step));
     }
     let mut record = Record::of(task.nest);

@@ -5,7 +5,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::{
     boxes::{WalkBox, cover, period_steps},
-    pieces::Pieces,
+    pieces::DestinationSlices,
 };
 use crate::nest::CopyNest;
 
@@ -44,7 +44,7 @@ pub(super) struct Share<'a> {
     /// The boxes of the walk that the share covers.
     pub(super) boxes: SmallVec<[WalkBox; 1]>,
     /// The slices of the destination that hold the places of the boxes.
-    pub(super) destination: Pieces<'a>,
+    pub(super) destination: DestinationSlices<'a>,
     /// The position of the walk at which the first slice begins.
     pub(super) first: u64,
     /// The number of axes whose steps lead from slice to slice; they are the outermost ones.
@@ -112,7 +112,7 @@ impl Cut {
                     (start.cast_signed(), (start + steps).min(extent).cast_signed());
                 Share {
                     boxes: smallvec![whole],
-                    destination: Pieces { slices: SmallVec::new(), shift },
+                    destination: DestinationSlices { slices: SmallVec::new(), shift },
                     first: start * stride,
                     axis,
                 }
@@ -213,7 +213,7 @@ pub(super) fn contiguous<'a>(nest: &CopyNest, slice: &'a mut [u8], first: u64) -
     let cells = slice.len() as u64 * 8 / u64::from(nest.dst_bits());
     let end = base + (first + cells).min(nest.dst_units());
     let boxes = cover(nest, base + first, end);
-    Share { boxes, destination: Pieces::whole(slice), first: base + first, axis: 0 }
+    Share { boxes, destination: DestinationSlices::whole(slice), first: base + first, axis: 0 }
 }
 
 /// Converts a count to a length. Lengths of buffers in memory always fit.

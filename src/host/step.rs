@@ -8,9 +8,9 @@ use super::{
     bits::Bits,
     box_copy::{BoxCopy, Room},
     fill::Fill,
-    interleave::Reach,
-    pieces::Pieces,
-    plan::Plan,
+    interleave::SourceSpan,
+    pieces::DestinationSlices,
+    plan::TilePlan,
     repeat::Pattern,
     simd::SourceStart,
     stream::Stream,
@@ -21,14 +21,14 @@ use super::{
 /// One step of a share. It writes at an address of the share and reads at a byte of a source.
 pub(super) enum CopyStep {
     /// Copies a box by a plan.
-    Copy { plan: Rc<Plan>, source: usize, from: isize, to: isize },
+    Copy { plan: Rc<TilePlan>, source: usize, from: isize, to: isize },
     /// Moves repeating boxes by a pattern.
     Pattern { pattern: Pattern, source: usize, to: isize },
     /// Fills a box of the given extents and strides with one value.
     Fill { value: u128, axes: SmallVec<[(usize, isize); 8]>, to: isize },
     /// Copies the bytes that several boxes read into a staging buffer, and from there as from one
     /// source.
-    Staged { plan: Rc<Plan>, reach: Reach, places: Vec<(usize, isize)>, to: isize },
+    Staged { plan: Rc<TilePlan>, reach: SourceSpan, places: Vec<(usize, isize)>, to: isize },
     /// Weaves rows from the bytes that several boxes read.
     Weave { weave: Box<Weave>, places: Vec<(usize, isize)>, to: isize },
 }
@@ -50,7 +50,7 @@ impl CopyStep {
 /// Runs the steps of a share.
 pub(super) struct StepRunner<'a, 'b> {
     pub(super) task: &'a Task<'a>,
-    pub(super) destination: Pieces<'b>,
+    pub(super) destination: DestinationSlices<'b>,
     /// The stream, if non-temporal stores are used, and true if all slices have the same alignment
     /// to cache lines.
     pub(super) stream: Option<(&'a Stream, bool)>,
@@ -62,7 +62,7 @@ pub(super) struct StepRunner<'a, 'b> {
 impl<'a, 'b> StepRunner<'a, 'b> {
     pub(super) fn new(
         task: &'a Task<'a>,
-        destination: Pieces<'b>,
+        destination: DestinationSlices<'b>,
         stream: Option<(&'a Stream, bool)>,
     ) -> Self {
         Self { task, destination, stream, room: Room::default(), staging: Vec::new() }
@@ -99,7 +99,7 @@ impl<'a, 'b> StepRunner<'a, 'b> {
     }
 
     /// Copies a box from an image.
-    fn copy(&mut self, plan: &Plan, (source, from): (&[u8], isize), to: isize) {
+    fn copy(&mut self, plan: &TilePlan, (source, from): (&[u8], isize), to: isize) {
         let nest = self.task.nest;
         let (src, dst) = (nest.src_bits(), nest.dst_bits());
         let destination = &mut self.destination;

@@ -3,7 +3,7 @@
 use super::{
     box_copy::Room,
     cache::streams_single_lines,
-    pieces::{Destination as _, Pieces},
+    pieces::{Destination as _, DestinationSlices},
     simd::{Inner, SHORT_UNIT, Simd},
     stream::{LINE, Stream},
     tile::CopyTile,
@@ -28,7 +28,7 @@ pub(super) struct Strips<'a, 'd> {
     /// The unit size in bytes, and the permutation of the bytes in a unit, if there is one.
     pub(super) of: (usize, Option<&'a Inner>),
     pub(super) source: &'a [u8],
-    pub(super) destination: &'a mut Pieces<'d>,
+    pub(super) destination: &'a mut DestinationSlices<'d>,
     pub(super) stream: &'a Stream,
     pub(super) room: &'a mut Room,
 }

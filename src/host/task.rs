@@ -7,9 +7,9 @@ use smallvec::SmallVec;
 
 use super::{
     boxes::{Bound, Repeated, Resolved, WalkBox, resolve},
-    interleave::{Reach, Reading, alike, divides_rows, each_strip},
+    interleave::{Reading, SourceSpan, alike, divides_rows, each_strip},
     kept::Record,
-    plan::{Plan, Start, Streams},
+    plan::{LineAlignment, Streams, TilePlan},
     plane::PlanAxis,
     repeat::{Pattern, Repeat, Series},
     share::Share,
@@ -49,9 +49,9 @@ enum PlanKey {
 /// extents.
 struct CachedPlan {
     key: PlanKey,
-    start: Start,
+    start: LineAlignment,
     extents: Extents,
-    plan: Rc<Plan>,
+    plan: Rc<TilePlan>,
 }
 
 /// The source and destination strides of each axis.
@@ -142,7 +142,7 @@ impl Task<'_> {
         (key, streams): (PlanKey, Streams),
         extents: Extents,
         strides: &[(isize, isize)],
-    ) -> &'k Rc<Plan> {
+    ) -> &'k Rc<TilePlan> {
         let start = streams.start;
         let same = |cached: &CachedPlan| {
             cached.key == key && cached.start == start && cached.extents == extents
@@ -153,7 +153,7 @@ impl Task<'_> {
             }
             let axes = extents.iter().zip(strides);
             let axes = axes.map(|(&extent, &(src, dst))| PlanAxis { extent, src, dst });
-            let plan = Rc::new(Plan::new(axes, self.scale(), self.simd, streams));
+            let plan = Rc::new(TilePlan::new(axes, self.scale(), self.simd, streams));
             cache.push(CachedPlan { key, start, extents, plan });
             cache.len() - 1
         });
@@ -247,7 +247,7 @@ impl Filling<'_, '_, '_> {
                 }
                 axes.push(PlanAxis { extent, src, dst });
             }
-            let plan = Rc::new(Plan::new(axes, task.scale(), task.simd, streams));
+            let plan = Rc::new(TilePlan::new(axes, task.scale(), task.simd, streams));
             self.step(CopyStep::Copy { plan, source, from: task.offset(unit.cast_signed()), to });
             rest = &rest[count..];
         }
@@ -270,9 +270,9 @@ impl Filling<'_, '_, '_> {
     /// Returns the use of non-temporal stores for a box that is written from address `to`.
     fn streams(&mut self, to: isize) -> Streams {
         let start = match self.runner.stream {
-            Some((_, true)) if self.runner.destination.begins_line(to) => Start::Line,
-            Some((_, true)) => Start::Inside,
-            _ => Start::Uneven,
+            Some((_, true)) if self.runner.destination.begins_line(to) => LineAlignment::Line,
+            Some((_, true)) => LineAlignment::Inside,
+            _ => LineAlignment::Uneven,
         };
         Streams { start, ..self.streams }
     }
@@ -326,7 +326,7 @@ impl Filling<'_, '_, '_> {
         let (extents, strides) = self.staged_axes(&boxes, axis, pitch);
         let axes = extents.iter().zip(strides);
         let axes = axes.map(|(&extent, (src, dst))| PlanAxis { extent, src, dst });
-        let plan = Plan::new(axes, task.scale(), task.simd, self.streams);
+        let plan = TilePlan::new(axes, task.scale(), task.simd, self.streams);
         let Some(weave) = Weave::new(plan, pitch) else { return false };
         let places = boxes.iter().map(|of| (of.source, task.offset(of.unit.cast_signed())));
         let places = places.collect();
@@ -351,9 +351,9 @@ impl Filling<'_, '_, '_> {
     }
 
     /// Returns the part of a source that a box reads.
-    fn reach(&self, Reading { walk_box, case, .. }: &Reading) -> Reach {
+    fn reach(&self, Reading { walk_box, case, .. }: &Reading) -> SourceSpan {
         let axes = walk_box.extents().zip(&self.strides[*case]).map(|(extent, of)| (extent, of.0));
-        Reach::of(axes, self.runner.task.scale())
+        SourceSpan::of(axes, self.runner.task.scale())
     }
 
     /// Returns the extents and strides of boxes along `axis` as if their sources were `pitch` bytes

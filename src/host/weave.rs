@@ -10,8 +10,8 @@
 
 use super::{
     box_copy::each_tile_before,
-    pieces::Pieces,
-    plan::{Plan, Way},
+    pieces::DestinationSlices,
+    plan::{Mover, TilePlan},
     shuffle::Shuffle,
     simd::SourceStart,
     stream::Stream,
@@ -19,7 +19,7 @@ use super::{
 
 /// A plan and a shuffle that weave rows.
 pub(super) struct Weave {
-    plan: Plan,
+    plan: TilePlan,
     shuffle: Shuffle,
 }
 
@@ -27,8 +27,8 @@ impl Weave {
     /// Makes a weave from a plan for boxes `pitch` bytes apart, more than twice the bytes that a
     /// box reads and a register in addition. Returns `None` if the plan shuffles no rows, or if a
     /// step leaves its box.
-    pub(super) fn new(plan: Plan, pitch: isize) -> Option<Self> {
-        let Way::Shuffle(shuffle) = &plan.way else { return None };
+    pub(super) fn new(plan: TilePlan, pitch: isize) -> Option<Self> {
+        let Mover::Shuffle(shuffle) = &plan.mover else { return None };
         let inside = |step: &isize| step.abs() < pitch / 2;
         // A selection that repeats moves on inside every box, and never from box to box.
         let stays = inside(&plan.rows.axis.src)
@@ -48,7 +48,7 @@ impl Weave {
     pub(super) fn run(
         &self,
         places: &[SourceStart],
-        destination: &mut Pieces,
+        destination: &mut DestinationSlices,
         to: isize,
         stream: Option<&Stream>,
     ) {

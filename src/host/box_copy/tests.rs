@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::host::{
-    plan::{Start, Streams},
+    plan::{LineAlignment, Streams},
     plane::PlanAxis,
     stream::streaming,
 };
@@ -83,20 +83,20 @@ fn boxes_are_moved_and_nothing_else_is_written() {
             cut: streamed,
             shuffled: streamed,
             start: match first {
-                _ if !streamed => Start::Uneven,
-                0 => Start::Line,
-                _ => Start::Inside,
+                _ if !streamed => LineAlignment::Uneven,
+                0 => LineAlignment::Line,
+                _ => LineAlignment::Inside,
             },
             pieces: None,
         };
-        let plan = Plan::new(axes.iter().copied(), unit, simd, streams);
+        let plan = TilePlan::new(axes.iter().copied(), unit, simd, streams);
         let uneven = plan.columns.dst.iter().any(|offset| offset % LINE.cast_signed() != 0);
         let uneven = if uneven { "Uneven" } else { "" };
         ways.insert(
-            format!("{uneven}{:?} {}", plan.way, plan.inner.is_some())
+            format!("{uneven}{:?} {}", plan.mover, plan.inner.is_some())
                 .replace(char::is_numeric, ""),
         );
-        let mut destination = Pieces::whole(&mut out[line..line + bytes]);
+        let mut destination = DestinationSlices::whole(&mut out[line..line + bytes]);
         let mut room = Room::default();
         streaming(|stream| {
             let stream = plan.streams.then_some((stream, &mut room));
@@ -139,7 +139,7 @@ fn tiles_cover_a_box() {
             };
             expected = expected.into_iter().flat_map(step).collect();
         }
-        let plan = Plan::new(axes.iter().copied(), 1, None, Streams::NONE);
+        let plan = TilePlan::new(axes.iter().copied(), 1, None, Streams::NONE);
         let mut found = Vec::new();
         let base = 10_000;
         each_tile(&plan, base + plan.start.0, plan.start.1, &mut |tile| {
