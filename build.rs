@@ -24,8 +24,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut config = prost_build::Config::new();
     config.enable_type_names().out_dir(out.join("hlo"));
     for file in files.file.iter().filter(|file| file.name() == "xla_data.proto") {
-        let messages = file.message_type.iter().map(|message| message.name());
-        for name in messages.chain(file.enum_type.iter().map(|found| found.name())) {
+        let messages = file.message_type.iter().filter_map(|message| message.name.as_deref());
+        for name in messages.chain(file.enum_type.iter().filter_map(|found| found.name.as_deref()))
+        {
             config.extern_path(format!(".xla.{name}"), format!("crate::proto::xla::{name}"));
         }
     }

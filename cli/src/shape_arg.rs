@@ -18,7 +18,7 @@ use super::{
 pub(super) enum ShapeArg {
     Tensor(Tensor),
     /// An XLA shape that has no memory, such as a tuple, and the error that says so.
-    Abstract(Shape, Error),
+    Abstract(Shape, Box<Error>),
 }
 
 impl ShapeArg {
@@ -31,7 +31,7 @@ impl ShapeArg {
             Ok(tensor) => Ok(Self::Tensor(tensor)),
             Err(Error::Parse(error)) => Err(Failure::notation(argument, &error)),
             Err(error) => match argument.parse() {
-                Ok(Notation::Shape(shape)) => Ok(Self::Abstract(shape, error)),
+                Ok(Notation::Shape(shape)) => Ok(Self::Abstract(shape, Box::new(error))),
                 _ => Err(error.into()),
             },
         }
@@ -41,7 +41,7 @@ impl ShapeArg {
     pub(super) fn tensor(self) -> Result<Tensor, Failure> {
         match self {
             Self::Tensor(tensor) => Ok(tensor),
-            Self::Abstract(_, error) => Err(error.into()),
+            Self::Abstract(_, error) => Err((*error).into()),
         }
     }
 
@@ -61,7 +61,7 @@ impl From<Shape> for ShapeArg {
     fn from(shape: Shape) -> Self {
         match Tensor::try_from(shape.clone()) {
             Ok(tensor) => Self::Tensor(tensor),
-            Err(error) => Self::Abstract(shape, error.into()),
+            Err(error) => Self::Abstract(shape, Box::new(error.into())),
         }
     }
 }

@@ -63,7 +63,7 @@ impl Gpu {
         let mut in_flight = VecDeque::with_capacity(PARTS_IN_FLIGHT);
         let mut finish = |PartInFlight { download, destination_bit, bits, buffers }| {
             self.finish_download(download, |run| {
-                write_bits(destination, destination_bit, run, bits)
+                write_bits(destination, destination_bit, run, bits);
             })?;
             progress((destination_bit + bits) / 8);
             Ok::<_, GpuError>(buffers)

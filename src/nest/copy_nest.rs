@@ -19,7 +19,7 @@ static NOWHERE: LazyLock<Affine> = LazyLock::new(Affine::default);
 /// The axes are the digits of a *walk*: position `p` counts all places of the image in order of
 /// address, including padding, gaps and tail, so that every place is written exactly once. Position
 /// `p` is place `p + dst_base` of the destination. Positions before or after the image (if
-/// `dst_base` is negative, or there are more positions than [`dst_units`](Self::dst_units)) are
+/// `dst_base` is negative, or there are more positions than units of the destination) are
 /// skipped.
 ///
 /// An ordered list of [`cases`](Self::cases) gives the value of a position: the first case whose

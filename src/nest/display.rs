@@ -93,7 +93,7 @@ impl CopyNest {
             }
             match take {
                 CaseValue::Read { source, at } => {
-                    writeln!(f, "{} at {at}", Operand::numbered(*source))?
+                    writeln!(f, "{} at {at}", Operand::numbered(*source))?;
                 }
                 CaseValue::Bits(bits) => writeln!(f, "0x{bits:x}")?,
             }

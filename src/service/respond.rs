@@ -127,14 +127,12 @@ mod tests {
             let desc = BufferTensorDesc::new(TensorDataType::Int32, &[2, 3], None);
             return (&Tensor::try_from(desc.unwrap()).unwrap()).try_into().unwrap();
         }
-        match text.parse::<Tensor>() {
-            Ok(tensor) => (&tensor).try_into().unwrap(),
-            // A shape without memory has a message too.
-            Err(_) => {
-                let shape = text.parse::<shape::Shape>().unwrap();
-                proto::Tensor { kind: Some(proto::tensor::Kind::Shape((&shape).into())) }
-            }
+        if let Ok(tensor) = text.parse::<Tensor>() {
+            return (&tensor).try_into().unwrap();
         }
+        // A shape without memory has a message too.
+        let shape = text.parse::<shape::Shape>().unwrap();
+        proto::Tensor { kind: Some(proto::tensor::Kind::Shape((&shape).into())) }
     }
 
     fn answer(operation: Kind, target: Option<proto::Target>) -> Answer {

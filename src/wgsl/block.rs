@@ -216,12 +216,11 @@ pub(super) fn access_unit_by_unit(writer: &mut Writer, bits: u32, units: u64, pl
             _ => format!("{name}({place} * {calls}u + {n}u)"),
         })
         .collect();
-    match &parts[..] {
-        [one] => writer.line(format_args!("destination[{place}] = {one};")),
-        _ => {
-            let head = format!("destination[{place}] = {}(", type_name(units * bits));
-            writer.list(&head, &parts, ");");
-        }
+    if let [one] = &parts[..] {
+        writer.line(format_args!("destination[{place}] = {one};"));
+    } else {
+        let head = format!("destination[{place}] = {}(", type_name(units * bits));
+        writer.list(&head, &parts, ");");
     }
 }
 

@@ -107,7 +107,7 @@ fn check(block: &Block) {
             // Each guard has one result for the whole block.
             match (reads[0], read) {
                 (PositionValue::Bits(first), PositionValue::Bits(bits)) => {
-                    assert_eq!(bits, first, "{}", context())
+                    assert_eq!(bits, first, "{}", context());
                 }
                 (PositionValue::Unit { .. }, PositionValue::Unit { unit: read, .. }) => {
                     assert_eq!(read.cast_signed(), base + offset, "{}", context());

@@ -202,7 +202,7 @@ fn sentences(paragraph: &str) -> Vec<String> {
     let last = pieces.len() - 1;
     for (number, piece) in pieces.iter_mut().enumerate() {
         if number % 2 == 1 && number < last {
-            *piece = "X".to_owned();
+            "X".clone_into(piece);
         } else if number % 2 == 1 {
             piece.insert(0, '`');
         }
@@ -315,7 +315,7 @@ impl Counts {
                 let begins = |first: &&str| {
                     text.strip_prefix(*first).is_some_and(|after| !after.starts_with(is_of_word))
                 };
-                if FIRST_WORDS.iter().any(|first| begins(&first)) {
+                if FIRST_WORDS.iter().any(begins) {
                     self.first_words += 1;
                     self.found.push((10, format!("{name}:{line}: begins with: {text}")));
                 }

@@ -11,7 +11,7 @@ pub(super) struct Sorting<'a> {
     places: Vec<Vec<usize>>,
     /// True for a digit that a tile has padded.
     is_padded: Vec<bool>,
-    /// The units that no tile has taken_units yet, major to minor.
+    /// The units that no tile has taken yet, major to minor.
     units: Vec<usize>,
 }
 

@@ -5,15 +5,15 @@
 //! Without Chromium the tests print that they are skipped; with `STRIDEC_REQUIRE_BROWSER=1` they
 //! fail instead. `STRIDEC_CHROMIUM` names another browser.
 
-mod browser;
 mod cases;
+mod chromium;
 
 use cases::Case;
 
 #[test]
 fn every_page_passes_its_own_check() {
     let cases = cases::all();
-    let Some(answers) = browser::answers(&cases) else { return };
+    let Some(answers) = chromium::answers(&cases) else { return };
     let mut failures = vec![];
     for (case, answer) in cases.iter().zip(&answers) {
         eprintln!("{}: {} {}", case.name, answer.verdict, answer.text);
@@ -30,7 +30,7 @@ fn every_page_passes_its_own_check() {
 #[test]
 fn a_wrong_kernel_is_caught() {
     let cases: Vec<Case> = cases::wrong();
-    let Some(answers) = browser::answers(&cases) else { return };
+    let Some(answers) = chromium::answers(&cases) else { return };
     for (case, answer) in cases.iter().zip(&answers) {
         assert_eq!(answer.verdict, "fail", "{}: {}", case.name, answer.text);
         eprintln!("{}: {}", case.name, answer.text);

@@ -88,7 +88,7 @@ fn offsets(sizes: &[i64], results: &[Expression]) -> Vec<i64> {
 }
 
 fn memref(sizes: &[i64], results: &[Expression]) -> String {
-    let extents: String = sizes.iter().map(|size| format!("{size}x")).collect();
+    let extents = sizes.iter().fold(String::new(), |text, size| text + &size.to_string() + "x");
     let dimensions: Vec<String> = (0..sizes.len()).map(|number| format!("d{number}")).collect();
     let results: Vec<String> = results.iter().map(Expression::text).collect();
     let (dimensions, results) = (dimensions.join(", "), results.join(", "));
@@ -127,7 +127,7 @@ fn every_offset_of_random_maps() {
     let count = cases(4_000);
     for _ in 0..count {
         let sizes: Vec<i64> =
-            (0..1 + random.below(3)).map(|_| 1 + random.below(9) as i64).collect();
+            (0..=random.below(3)).map(|_| 1 + random.below(9).cast_signed()).collect();
         let mut all: Vec<Expression> =
             (0..sizes.len()).flat_map(|dimension| parts(&mut random, dimension)).collect();
         let mut results = Vec::new();
