@@ -33,7 +33,7 @@ pub(super) fn describe(args: &DescribeArgs) -> Result<(), Failure> {
             DescribeFormat::Text => print(&sharded.text()),
             DescribeFormat::Json => match &shape {
                 ShapeArg::Tensor(tensor) => print(&format!("{:#}\n", sharded.json(tensor))),
-                ShapeArg::Abstract(_, error) => Err(Failure::from((**error).clone())),
+                ShapeArg::Abstract(_, error) => Err(error.clone().into()),
             },
             _ => Err(Failure::invalid("--format: expected text or json with --sharding")),
         };
@@ -71,7 +71,7 @@ fn text(shape: &ShapeArg) -> Result<String, Failure> {
     match shape {
         ShapeArg::Tensor(tensor) => Ok(describe_text(tensor)),
         ShapeArg::Abstract(shape, error) => {
-            let leaves = leaves(shape).ok_or_else(|| Failure::from((**error).clone()))?;
+            let leaves = leaves(shape).ok_or_else(|| Failure::from(error.clone()))?;
             let leaves = leaves.iter().map(|(path, shape)| leaf_text(path, shape));
             Ok(format!("{shape}\n{}", leaves.collect::<String>()))
         }
@@ -91,7 +91,7 @@ fn json(shape: &ShapeArg) -> Result<serde_json::Value, Failure> {
         ShapeArg::Tensor(tensor) => Ok(describe_json(tensor)),
         ShapeArg::Abstract(shape, error) => match leaves(shape) {
             Some(leaves) => Ok(leaves_json(shape, &leaves)),
-            None => Err(Failure::from((**error).clone())),
+            None => Err(error.clone().into()),
         },
     }
 }

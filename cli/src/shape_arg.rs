@@ -15,10 +15,11 @@ use super::{
 };
 
 /// The argument `SHAPE`.
+#[expect(clippy::large_enum_variant, reason = "a command has one")]
 pub(super) enum ShapeArg {
     Tensor(Tensor),
     /// An XLA shape that has no memory, such as a tuple, and the error that says so.
-    Abstract(Shape, Box<Error>),
+    Abstract(Shape, Error),
 }
 
 impl ShapeArg {
@@ -31,7 +32,7 @@ impl ShapeArg {
             Ok(tensor) => Ok(Self::Tensor(tensor)),
             Err(Error::Parse(error)) => Err(Failure::notation(argument, &error)),
             Err(error) => match argument.parse() {
-                Ok(Notation::Shape(shape)) => Ok(Self::Abstract(shape, Box::new(error))),
+                Ok(Notation::Shape(shape)) => Ok(Self::Abstract(shape, error)),
                 _ => Err(error.into()),
             },
         }
@@ -41,7 +42,7 @@ impl ShapeArg {
     pub(super) fn tensor(self) -> Result<Tensor, Failure> {
         match self {
             Self::Tensor(tensor) => Ok(tensor),
-            Self::Abstract(_, error) => Err((*error).into()),
+            Self::Abstract(_, error) => Err(error.into()),
         }
     }
 
@@ -61,7 +62,7 @@ impl From<Shape> for ShapeArg {
     fn from(shape: Shape) -> Self {
         match Tensor::try_from(shape.clone()) {
             Ok(tensor) => Self::Tensor(tensor),
-            Err(error) => Self::Abstract(shape, Box::new(error.into())),
+            Err(error) => Self::Abstract(shape, error.into()),
         }
     }
 }
