@@ -16,7 +16,7 @@ const SHARE_BYTES: usize = 1 << 17;
 /// The number of shares of whole bytes from which a destination is worth a second thread. A smaller
 /// destination is copied before another thread wakes up, and its steps are cached. With 2 instead
 /// of 4, `f32[256,256]` took 11.6 instead of 7.8 µs, because its plan was not cached; two threads
-/// gain from 512 KiB on (`benches/NOTES.md`, "Squares of whole cache lines").
+/// gain from 512 KiB on (`benches/NOTES.md`).
 const SHARES_OF_BYTES: usize = 4;
 
 /// The corresponding number for other units, which take longer to copy.
