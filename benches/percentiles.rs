@@ -1,9 +1,10 @@
-//! How long single compilations take: the 57 cases of the TTC benchmark, 10,000 random pairs of layouts, and the modules of
-//! `tests/data/hlo_cases.jsonl`, from their serialized protos to the WGSL of every kernel.
+//! Times of single compilations: the 57 cases of the TTC benchmark, 10,000 random pairs of layouts,
+//! and the modules of `tests/data/hlo_cases.jsonl`, from their serialized protos to the WGSL of
+//! every kernel.
 //!
 //! `cargo bench --no-default-features --bench percentiles -- [--cases 10000]`
 //!
-//! Each case is compiled five times, from its two shapes on, and counts with the shortest.
+//! Each case is compiled five times, starting from its two shapes, and its shortest time counts.
 
 #![allow(unreachable_pub)]
 

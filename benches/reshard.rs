@@ -1,4 +1,5 @@
-//! How long planning takes: `cargo bench --bench reshard`. With `--paper FILE.svg`, plans of up to 65,536 devices, and a plot.
+//! Times of planning reshards: `cargo bench --bench reshard`. With `--paper FILE.svg`, plans for up
+//! to 65,536 devices, and a plot.
 
 use std::{hint::black_box, time::Instant};
 

@@ -9,7 +9,7 @@ use std::{
 
 use stridec::gpu::{Buffer, Gpu};
 
-/// A pipeline, what is bound to it, and the workgroups to dispatch.
+/// A pipeline with its bind group, and the workgroups to dispatch.
 pub struct Bare {
     pipeline: wgpu::ComputePipeline,
     group: wgpu::BindGroup,

@@ -37,7 +37,8 @@ struct ByHand {
     workgroups: [u32; 3],
 }
 
-/// Runs the kernels of a folder whose case's name contains `only`, those of one case in turns.
+/// Runs the kernels of a folder whose cases contain `only` in their names. Kernels of one case take
+/// turns.
 pub fn measure(
     gpu: &Gpu,
     folder: &str,

@@ -14,7 +14,8 @@ pub struct Case {
 
 /// The eight cases of `benches/README.md`, of elements of `element_type`.
 ///
-/// The innermost extent is cut or grown so that the bytes stay those of f32.
+/// Returns the eight cases. The innermost extent changes with the element type, so that each case
+/// has as many bytes as with f32.
 pub fn eight(element_type: ElementType) -> Result<Vec<Case>, Error> {
     let permutations: [(&str, &[u64], &[usize]); 6] = [
         ("4096x4096 transposed", &[4096, 4096], &[1, 0]),

@@ -132,7 +132,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Writes results to the file that was asked for, a line each.
+/// Writes results to the file of `--json`, one per line.
 fn write_json(
     json: &mut Option<File>,
     case: &str,
@@ -150,7 +150,7 @@ struct Options {
     target: Option<String>,
     /// The folder that `--cases by-hand` takes kernels from.
     kernels: Option<String>,
-    /// What the names of the cases contain that are run.
+    /// A part of the names of the cases to run.
     only: String,
     repetitions: usize,
     back_to_back: u32,

@@ -1,4 +1,5 @@
-//! What the cost model expects of each candidate, beside what it takes; and what the choice costs.
+//! The estimates of the cost model for each candidate, beside the measured times, and the price of
+//! the choice.
 
 use std::{error::Error, fs::File};
 

@@ -1,4 +1,5 @@
-//! What a byte costs, from 1 MiB to the largest tensor that one kernel takes, and on the host to `--largest`.
+//! The time that a byte takes, from 1 MiB to the largest tensor of one kernel, and on the host to
+//! `--largest`.
 
 use std::{error::Error, fs::File, io::Write as _};
 
@@ -21,7 +22,7 @@ const OFTEN: u64 = 32;
 pub struct Line {
     pub operation: &'static str,
     pub element_type: ElementType,
-    /// Whole bytes of the destination, and nanoseconds for each of them.
+    /// The size of the destination, in bytes, and the nanoseconds per byte.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -37,7 +38,7 @@ pub struct Panel {
     pub lines: Vec<Line>,
 }
 
-/// Measures all lines, on the host and on the GPU where there is one.
+/// Measures all lines, on the host and on the GPU if there is one.
 pub fn measure(
     gpu: Option<&Gpu>,
     repetitions: u64,

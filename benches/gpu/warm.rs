@@ -1,5 +1,5 @@
-//! What a warm run costs beside what it cannot do without: an empty submission, and the kernel; and beside the same
-//! dispatch through wgpu alone, everything made beforehand.
+//! The time of a warm run, beside its parts (an empty submission and the kernel) and beside the
+//! same dispatch through wgpu alone with everything made in advance.
 
 use std::{
     error::Error,

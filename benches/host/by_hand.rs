@@ -1,8 +1,9 @@
-//! `--cases by-hand`: everyday cases and transposes of TTC that fall short of a goal, each beside a loop that is written for it
-//! alone, on one thread, or on as many as `--threads` says where the loop is of a transpose.
+//! `--cases by-hand`: everyday cases and transposes of TTC that miss a goal, each beside a loop
+//! written for it alone. They run on one thread; loops for transposes also run on the number of
+//! threads of `--threads`.
 //!
-//! In the everyday cases runs are moved by the system's copy, as numpy moves them, and all stores are ordinary ones; those of
-//! TTC are streamed, as HPTT does.
+//! In everyday cases, runs are moved by the system's `memcpy`, as numpy does, and all stores are
+//! ordinary ones. The transposes of TTC are streamed, as HPTT does.
 #![allow(unsafe_code)] // Streamed stores take pointers.
 
 use std::error::Error;
@@ -104,8 +105,8 @@ fn transposes() -> Result<Vec<Everyday>, Box<dyn Error>> {
     Ok(cases)
 }
 
-/// Times each case, its loop and a copy of as many bytes, each on its own: a last-level cache that holds the images of one
-/// does not have to hold those of all, as in numpy's process.
+/// Times each case, its loop and a copy of the same size, one after the other: the last-level cache
+/// can hold the images of one contender, as in numpy's process, even if not those of all.
 pub fn measure(repetitions: usize) -> Result<(), Box<dyn Error>> {
     let only = option("--only").unwrap_or_default();
     let mut report = Report::new("host");
@@ -208,7 +209,7 @@ fn unpack_turned(source: &[u8], to: &mut [u8]) {
                 }
                 for (lines, bytes) in lines.as_chunks_mut::<2>().0.iter_mut().zip(square) {
                     for (line, shift) in lines.iter_mut().zip([0, 4]) {
-                        // The sign of four bits is that of the byte.
+                        // The upper half of the byte has the sign in its highest bit.
                         let halves = bytes
                             .to_array()
                             .map(|byte| ((byte >> shift & 0xf) ^ 8).wrapping_sub(8));
@@ -237,7 +238,8 @@ fn outermost<const N: usize>(
     });
 }
 
-/// `[a, B, C, D, e] by [1, 3, 2, 0, 4]`, where `e` units are 128 bytes: in the order of the source, on one thread.
+/// Copies `[a, B, C, D, e] by [1, 3, 2, 0, 4]` in the order of the source, on one thread. `e` units
+/// have 128 bytes.
 fn runs_of_128_bytes<const B: usize, const C: usize, const D: usize>(source: &[u8], to: &mut [u8]) {
     let to = to.as_chunks_mut::<128>().0;
     let all = to.len() / (B * C * D);
@@ -276,9 +278,9 @@ fn planes<const N: usize>(source: &[u8], to: &mut [u8], [d, e, f]: [usize; 3]) {
     });
 }
 
-/// A matrix of units of 4 or 8 bytes whose rows are so many units apart, past the caches: 16 rows of 16 bytes at a time, transposed in
-/// registers, in the order of the source, of which what is 256 bytes further is asked for. Columns are so many units apart in the
-/// destination.
+/// Transposes a matrix of units of 4 or 8 bytes with non-temporal stores: 16 rows of 16 bytes at a
+/// time in registers, in the order of the source, with prefetches 256 bytes ahead. The distances of
+/// rows and columns are in units.
 fn turned_past_caches<const N: usize>(
     source: &[[u8; N]],
     to: &mut [[u8; N]],
@@ -312,7 +314,7 @@ fn turned_past_caches<const N: usize>(
     }
 }
 
-/// The columns of a square of units of 4 bytes, or of 8, of which two rows count.
+/// Returns the columns of a square of units of 4 bytes, or of 8 bytes in its first two rows.
 #[inline]
 fn turned_square<const N: usize>(rows: [[u8; 16]; 4]) -> [[u8; 16]; 4] {
     if N == 4 {
@@ -337,7 +339,7 @@ fn stream(to: &mut [u8], from: &[u8]) {
     to.copy_from_slice(from);
 }
 
-/// Makes what was streamed visible to other threads.
+/// Makes non-temporal stores visible to other threads.
 fn fence() {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a fence has no precondition; SSE is part of x86-64.

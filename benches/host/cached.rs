@@ -5,10 +5,10 @@ use super::{
     timing::{Contender, Report, round_robin},
 };
 
-/// Bytes that a repetition moves, at the least: a call alone is too short to time.
+/// The least number of bytes that a repetition moves: a single call is too short to time.
 const REPETITION_BYTES: usize = 1 << 23;
 
-/// Calls of a repetition, at the most.
+/// The largest number of calls in a repetition.
 const MOST_CALLS: usize = 1 << 14;
 
 /// From and to, and the share of memcpy to reach.

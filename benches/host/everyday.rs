@@ -14,10 +14,11 @@ use super::{
 /// The numbers of threads that are measured.
 const THREADS: [usize; 2] = [1, 2];
 
-/// Repetitions that numpy's figures are the best of, where nothing else is asked for.
+/// The default number of repetitions for numpy; the best one counts.
 const NUMPY_REPETITIONS: usize = 15;
 
-/// Times every case on each number of threads; prints the table, and writes it and its plot where asked.
+/// Times every case on each number of threads, and prints the table. Options also write it, and its
+/// plot, to files.
 pub fn measure(repetitions: usize) -> Result<(), Box<dyn Error>> {
     let only = option("--only").unwrap_or_default();
     let numpy = option("--numpy").map(fs::read_to_string).transpose()?;

@@ -8,13 +8,13 @@ use stridec::{hlo::Module, program::Program};
 
 use super::timing::{Contender, Report, option, round_robin};
 
-/// Rows of `width` elements, of which `count` are taken.
+/// A gather of `count` rows of `width` elements.
 struct Case {
     name: &'static str,
     rows: usize,
     width: usize,
     count: usize,
-    /// Whether an index that is outside gives what is no number, as `jnp.take` does, or the nearest row.
+    /// True if an index out of range gives NaN, as in `jnp.take`, and not the nearest row.
     fills: bool,
 }
 
@@ -26,7 +26,7 @@ const CASES: [Case; 4] = [
 ];
 
 impl Case {
-    /// What JAX 0.10.2 lowers the function to, with fewer calls.
+    /// Returns the HLO text that JAX 0.10.2 lowers the function to, with fewer calls.
     fn text(&self) -> String {
         let Self { rows, width, count, .. } = self;
         let taken = "ROOT taken = f32[N,W] gather(x, vectors), offset_dims={1},

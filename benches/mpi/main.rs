@@ -106,7 +106,7 @@ fn best(mut run: impl FnMut()) -> (f64, f64) {
     let mut times: Vec<f64> = (0..RUNS)
         .map(|_| {
             let mut longest = 0_u64;
-            // SAFETY: MPI runs, and the pointers are those of one number each.
+            // SAFETY: MPI is initialised, and each pointer points to one number.
             unsafe {
                 assert_eq!(MPI_Barrier(RSMPI_COMM_WORLD), MPI_SUCCESS.cast_signed());
                 let start = Instant::now();

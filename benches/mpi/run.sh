@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Four ranks, Open MPI: stridec beside plain C, ScaLAPACK (libscalapack-openmpi-dev) and mpi4py (where PYTHON has it), one after the other.
-# `LAUNCH='chrt -f 5'` runs all of it before other programs, which ranks that wait for each other need on a busy machine.
+# Times reshards on four ranks with Open MPI: stridec, plain C, ScaLAPACK (libscalapack-openmpi-dev)
+# and mpi4py (if PYTHON has it) run one after the other. On a busy machine, `LAUNCH='chrt -f 5'`
+# gives all of them priority, since ranks wait for each other.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

@@ -5,7 +5,7 @@ use naga::BinaryOperator as Op;
 /// A scalar, by its number; what it is computed from has lower ones.
 pub type Id = usize;
 
-/// How a scalar comes from others.
+/// The origin of a scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     Constant(u32),
@@ -14,13 +14,13 @@ pub enum Kind {
     Binary(Op),
     /// The least of two.
     Min,
-    /// One instruction, of so many kinds.
+    /// An operation of this number of instructions.
     Other(u32),
     /// None: the same bits, or a condition turned around.
     Free(u32),
 }
 
-/// Who needs a scalar.
+/// A user of a scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
     Node(Id),
@@ -54,7 +54,7 @@ pub fn counted(nodes: &[Node]) -> Vec<u64> {
 
 struct Fusing<'a> {
     nodes: &'a [Node],
-    /// Whether something needs the scalar in the end.
+    /// True for scalars with a user that has an effect.
     live: Vec<bool>,
 }
 
@@ -73,13 +73,13 @@ impl Fusing<'_> {
         }
     }
 
-    /// Who needs it in the end.
+    /// Returns the users of a scalar that have an effect.
     fn uses(&self, id: Id) -> impl Iterator<Item = Use> {
         let uses = self.nodes[id].uses.iter().copied();
         uses.filter(|of| !matches!(*of, Use::Node(user) if !self.live[user]))
     }
 
-    /// Whether only scalars need it of which this holds.
+    /// Returns true if all users are scalars for which `holds` is true.
     fn is_only_for(&self, id: Id, holds: impl Fn(Id) -> bool) -> bool {
         self.uses(id).all(|of| matches!(of, Use::Node(user) if holds(user)))
     }
@@ -93,7 +93,7 @@ impl Fusing<'_> {
         }
     }
 
-    /// Whether a sum is a part of the one sum that needs it.
+    /// Returns true if a sum is a part of its only user, which is a sum.
     fn is_inner(&self, id: Id) -> bool {
         let joins = self.joins(id);
         joins.is_some()
@@ -101,7 +101,7 @@ impl Fusing<'_> {
             && self.is_only_for(id, |user| self.joins(user) == joins)
     }
 
-    /// Whether a product, a shift or a mask is a part of each sum that needs it.
+    /// Returns true if a product, a shift or a mask is a part of every user, all of which are sums.
     fn is_factor(&self, id: Id) -> bool {
         let is = |joins| move |user| self.joins(user) == Some(joins);
         let by_constant = self.nodes[id].of.get(1).is_some_and(|&by| self.constant(by).is_some());
@@ -115,7 +115,7 @@ impl Fusing<'_> {
         }
     }
 
-    /// Whether a sum is a part of each `min` that needs it.
+    /// Returns true if a sum is a part of every user, all of which are `min`.
     fn is_bounded(&self, id: Id) -> bool {
         self.joins(id) == Some(Op::Add)
             && self.sum(id) == 1
@@ -140,8 +140,8 @@ impl Fusing<'_> {
         }
     }
 
-    /// A sum of products and others: an instruction for each product, one of which others are added to, and one for each two that
-    /// are added to a third.
+    /// Returns the instructions of a sum: one for each product, which also adds one other term, and
+    /// one for each two further terms.
     fn sum(&self, id: Id) -> u64 {
         let (mut products, mut others, mut constants) = (0, 0_u64, 0);
         let (mut shifts, mut funnels): (Vec<i64>, u64) = (vec![], 0);
@@ -165,14 +165,14 @@ impl Fusing<'_> {
                 others += 1;
             }
         }
-        // As a part of an address a constant is added to where the buffer begins.
+        // A constant in an address is added to the start of the buffer.
         if self.uses(id).all(|of| of == Use::Address) {
             constants = 0;
         }
         products + (others + constants).saturating_sub(1).div_ceil(2) - funnels
     }
 
-    /// How far a shift moves up; one down by so many that both together are 32 is the same, and negative.
+    /// Returns the distance of a left shift. A right shift by `n` is a left shift by `n - 32`.
     fn shift(&self, id: Id) -> Option<i64> {
         let by = i64::from(self.constant(*self.nodes[id].of.get(1)?)?);
         match self.op(id)? {
@@ -183,8 +183,9 @@ impl Fusing<'_> {
     }
 }
 
-/// Instructions of a division of a `u32` by a constant: the upper half of a product with a number of 32 bits and a shift. Where none
-/// is exact for all dividends, an even divisor has them shifted before, and an odd one has the product's upper half corrected.
+/// Returns the instructions of a division of a `u32` by a constant: the upper half of a product
+/// with a 32-bit number, and a shift. If no such number is exact for all dividends, dividends are
+/// shifted first for an even divisor, and the upper half is corrected for an odd one.
 fn division(by: u32) -> u64 {
     let by = u64::from(by);
     let is_exact = |shift: u32| {

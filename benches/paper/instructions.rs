@@ -1,23 +1,28 @@
-//! [`Instructions`]: what a GPU's compiler makes of a kernel's text.
+//! [`Instructions`]: the instructions that a GPU's compiler makes of a kernel.
 //!
-//! Operators are counted as NVIDIA's compiler leaves them for the processor that the caches are modelled on. The rules were read out
-//! of its machine code (`sm_90`, CUDA 12.9), for the kernels of the everyday cases as CUDA C and for the examples of the tests:
+//! Operators are counted as NVIDIA's compiler leaves them for the processor that the caches are
+//! modelled on. The rules were read from its machine code (`sm_90`, CUDA 12.9), for the everyday
+//! kernels as CUDA C and for the examples of the tests:
 //!
-//! - Functions are parts of their callers. What is computed twice is computed once, what nothing needs is not computed.
-//! - Sums are computed in any order. A product, or a shift by a constant, that is only added to something is a part of the addition
-//!   (`IMAD`, `LEA`, `LEA.HI`); one addition takes three operands (`IADD3`). `|` is counted in the same way: shifts are parts of it, and
-//!   so are masks (`LOP3`), but a shift that is masked is an instruction, and so is a variable one.
-//! - A word that is put together from two, from a bit on that is known, is one funnel shift (`SHF`). From a bit that is not, it is not.
-//! - A sum of two of which the least is taken, with a bound, is a part of that (`VIADDMNMX`).
-//! - Masks and shifts of bytes become permutations (`PRMT`) only where a product of one instruction would do as well. `insertBits` of
-//!   whole bytes is always one.
-//! - An address is one multiplication and addition, which its access counts. A constant that is added to the index is a part of
-//!   it: as bytes it is added to the place where the buffer begins, which is the same for all invocations.
-//! - A division by a constant is the upper half of a product and a shift, with one shift more, or two corrections, for some
-//!   divisors; by a power of two it is a shift. A remainder is what a division leaves: one instruction behind it.
+//! - Functions are inlined. Common subexpressions are computed once, and unused ones are dropped.
+//! - Sums are computed in any order. A product, or a shift by a constant, that is only added to
+//!   something is a part of the addition (`IMAD`, `LEA`, `LEA.HI`). An addition takes three
+//!   operands (`IADD3`). `|` is counted in the same way: it includes shifts and masks (`LOP3`), but
+//!   a masked shift and a variable shift are instructions of their own.
+//! - A word that is assembled from two words at a constant bit is one funnel shift (`SHF`). At a
+//!   variable bit it is not.
+//! - The minimum of a sum of two terms and a bound is one instruction (`VIADDMNMX`).
+//! - Masks and shifts of bytes become permutations (`PRMT`) only if a product of one instruction
+//!   would do as well. `insertBits` of whole bytes always is one.
+//! - An address is one multiply-add, which its access counts. A constant in the index is added to
+//!   the start of the buffer, which is the same for all invocations.
+//! - A division by a constant is the upper half of a product and a shift; some divisors need
+//!   another shift or two corrections. By a power of two it is a shift. A remainder takes one
+//!   instruction after the division.
 //!
-//! That compiler makes an address once for accesses a constant apart where it can show that the index does not wrap, and two
-//! instructions of each where it cannot: one each is between them. Moves between registers are not counted.
+//! That compiler computes one address for accesses a constant apart if it can show that the index
+//! does not wrap, and two instructions for each access if it cannot. One for each access is between
+//! these. Moves between registers are not counted.
 
 use std::collections::HashMap;
 
@@ -42,7 +47,7 @@ struct Call {
 }
 
 impl Instructions {
-    /// Of a module with this entry point.
+    /// Returns the instructions of a module with this entry point.
     pub fn new(module: &Module, entry: &Function) -> Self {
         let mut walk =
             Walk { module, nodes: vec![], known: HashMap::new(), scope: vec![], calls: vec![] };
@@ -78,7 +83,7 @@ struct Walk<'a> {
     nodes: Vec<Node>,
     /// Scalars that are computed before the next statement, wherever that runs.
     known: HashMap<(Kind, Ids), Id>,
-    /// What became known, the last at the end.
+    /// The values that became known, the latest at the end.
     scope: Vec<(Kind, Ids)>,
     calls: Vec<Call>,
 }
@@ -132,7 +137,7 @@ impl<'a> Walk<'a> {
         }
         self.block(&mut frame, &function.body);
         let (value, returns) = frame.returned;
-        // What several statements return is none of their values.
+        // The result of several return statements is none of their values.
         let value = if returns > 1 { value.iter().map(|_| self.opaque()).collect() } else { value };
         (call, value)
     }
@@ -324,7 +329,8 @@ impl<'a> Walk<'a> {
             .collect()
     }
 
-    /// An operator: of powers of two shifts and masks, and remainders by what a division leaves.
+    /// Adds an operator. Operations by powers of two are shifts and masks, and a remainder follows
+    /// its division.
     fn operator(&mut self, op: Op, left: Id, right: Id, home: Option<(usize, usize)>) -> Id {
         let constant = match self.nodes[right].kind {
             Kind::Constant(bits) => bits,
@@ -349,7 +355,7 @@ impl<'a> Walk<'a> {
                 self.operator(Op::Subtract, left, whole, home)
             }
             Op::ShiftLeft | Op::ShiftRight if constant == 0 && self.is_constant(right) => left,
-            // Of two shifts by constants one is left.
+            // Two shifts by constants become one.
             Op::ShiftRight if constant > 0 && self.nodes[left].kind == Kind::Binary(op) => {
                 let [of, by] = self.nodes[left].of[..] else { unreachable!("two operands") };
                 match self.nodes[by].kind {

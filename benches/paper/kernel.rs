@@ -16,7 +16,7 @@ use crate::{
     warp::{LANES, Running},
 };
 
-/// What passed on one way, and the least that would do, in sectors.
+/// The sectors that passed between two levels of memory, and the least number that would suffice.
 #[derive(Clone, Copy, Debug)]
 pub struct Way {
     passed: Traffic,
@@ -38,7 +38,7 @@ impl Way {
     }
 }
 
-/// What the waves that were run did.
+/// The traffic and the instructions of the waves that were run.
 #[derive(Clone, Copy, Debug)]
 pub struct Counts {
     pub cache: Way,
@@ -48,7 +48,8 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Of a lane, where every lane of a warp takes as long as the busiest.
+    /// Returns the instructions per 16 bytes. Every lane of a warp takes as long as the busiest
+    /// one.
     pub fn operations_per_16_bytes(&self) -> f64 {
         (self.operations * u64::from(LANES)) as f64 * 4.0 / self.words as f64
     }

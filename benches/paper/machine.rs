@@ -1,8 +1,8 @@
 //! The caches of a GPU, and what passes between them: a first-level cache for each core, a second-level cache for all.
 //!
-//! Numbers are those of an H100. Caches keep the sectors that were used last. The first level keeps what was read; writes
-//! go through it, each request for itself. The second level keeps both, and a sector that is written reaches the memory
-//! once for each time that it leaves the cache.
+//! The numbers are of an H100. Caches keep the most recently used sectors. The first level keeps
+//! sectors that were read, and passes each write on. The second level keeps both; a written sector
+//! reaches the memory whenever it leaves this cache.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -84,7 +84,7 @@ impl Machine {
         Self::of(FIRST_LEVEL_BYTES, SECOND_LEVEL_BYTES)
     }
 
-    /// The same with caches of so many bytes.
+    /// Returns a machine with caches of these sizes, in bytes.
     pub fn of(first_level: usize, second_level: usize) -> Self {
         Self {
             first: (0..CORES).map(|_| Cache::new(first_level)).collect(),
@@ -143,7 +143,7 @@ impl Machine {
         [0, 1].map(|way: usize| self.seen[way].len() as f64)
     }
 
-    /// What the second level still has to write.
+    /// Writes the remaining sectors of the second level to memory.
     pub fn finish(&mut self) {
         self.memory.written += self.dirty.drain().count() as u64;
     }

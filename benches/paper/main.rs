@@ -5,11 +5,12 @@
 //!     [--table FILE.md] [--texts]
 //! ```
 //!
-//! The interpreter of `tests/it/checker` runs every invocation of as many waves of workgroups as `--waves` says, from the
-//! middle of the dispatch; `machine.rs` says which caches stand between them and the memory. Two counts are shown as
-//! multiples of what is needed at least: the sectors of 32 bytes that pass between the cores and the second-level cache,
-//! and those between it and the memory. Operations are the instructions of a warp (`instructions.rs`), for each 16 bytes of
-//! the destination, as multiples of the identity kernel's.
+//! The interpreter of `tests/it/checker` runs every invocation of some waves of workgroups, from
+//! the middle of the dispatch; `--waves` sets their number. `machine.rs` models the caches between
+//! them and the memory. Two counts are multiples of the least that would suffice: the sectors of 32
+//! bytes between the cores and the second-level cache, and those between this cache and the memory.
+//! Operations are the instructions of a warp (`instructions.rs`) per 16 bytes of the destination,
+//! as multiples of those of the identity kernel.
 
 #![allow(unreachable_pub, clippy::cast_precision_loss)]
 
@@ -79,7 +80,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Prints what each case may become, and its kernel.
+/// Prints the candidates of each case, and its kernel.
 fn texts(cases: &[(String, Operation)], target: &Target) -> Result<(), Box<dyn Error>> {
     for (name, operation) in cases {
         println!("// {name}");

@@ -1,4 +1,4 @@
-//! What the 32 invocations of a warp do together.
+//! The 32 invocations of a warp, in step.
 
 use super::{
     instructions::Instructions,
@@ -16,13 +16,13 @@ pub type Sector = u32;
 #[derive(Debug)]
 pub struct Request {
     site: usize,
-    /// How often the invocation was there before.
+    /// The number of earlier visits of the invocation.
     turn: usize,
     pub is_write: bool,
     pub sectors: Vec<Sector>,
 }
 
-/// What a warp does.
+/// The accesses and instructions of a warp.
 #[derive(Debug, Default)]
 pub struct Warp {
     pub requests: Vec<Request>,
@@ -32,7 +32,7 @@ pub struct Warp {
     pub words_written: u64,
     /// The request after the last one of the invocation that runs.
     next: usize,
-    /// Where that invocation made accesses.
+    /// The sites of the accesses of that invocation.
     sites: Vec<usize>,
     running: u64,
 }
@@ -55,7 +55,7 @@ impl Warp {
         std::mem::take(self)
     }
 
-    /// The invocation that runs takes so many instructions.
+    /// Adds instructions of the running invocation.
     fn take(&mut self, instructions: u64) {
         self.running += instructions;
     }

@@ -1,4 +1,4 @@
-//! Transposes by their sizes and an order, and those of the TTC benchmark.
+//! Transposes, given by sizes and an order, and those of the TTC benchmark.
 #![allow(dead_code)] // each bench uses a part
 
 use stridec::shape::{ElementType, Layout, Shape, ShapeError};
@@ -11,7 +11,8 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// The same array twice: its dimensions in the default order, and `order[0]` the most major.
+    /// Returns the shapes of both sides. The source has its dimensions in the default order, and
+    /// `order[0]` is the most major dimension of the destination.
     pub fn sides(&self, element_type: ElementType) -> Result<[Shape; 2], ShapeError> {
         let side = |layout| Shape::new(element_type, self.sizes.iter().copied(), layout);
         let turned = Layout::new(self.order.iter().rev().copied());

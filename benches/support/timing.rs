@@ -18,7 +18,7 @@ pub struct Contender<'a> {
     pub run: Box<dyn FnMut() + 'a>,
 }
 
-/// What a contender took.
+/// The times of a contender.
 pub struct Timing {
     /// Its name in the report.
     pub name: String,
@@ -69,7 +69,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// A report on `device`, as the command line asks for it.
+    /// Creates a report on `device`, formatted by the options of the command line.
     pub fn new(device: &str) -> Self {
         let json = option("--json").map(|path| File::create(path).expect("the report's file"));
         Self { json, device: device.to_owned() }
@@ -96,7 +96,7 @@ impl Report {
     }
 }
 
-/// The processor's name and its count of cores, where the system says them.
+/// Returns the name of the processor and the number of its cores, if the system reports them.
 pub fn processor() -> String {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

@@ -1,7 +1,7 @@
 // case: every second row and third column, f16
 // workgroups: 43 1 1
-// Accesses of 16 bytes of four rows, which begin at different words of them; each row is stored as soon as it is loaded. What rows
-// share is left to the first block of each.
+// Accesses of 16 bytes of four rows, which begin at different words of them. Each row is stored as
+// soon as it is loaded. The words that rows share are left to the first block of each row.
 @group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read_write> destination: array<vec4<u32>>;
 
@@ -56,7 +56,8 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
             pair(row3_2.z, row3_2.w),
         );
         for (var left = select(12u, 0u, run == 0u); left < 12u; left++) {
-            // Of the row's 683 words, three: those before its first whole access, and those after its last.
+            // Three of the row's 683 words: those before its first whole access and those after its
+            // last one.
             let row = rows * 4u + left / 3u;
             let word = select(680u, 0u, left % 3u < left / 3u) + left % 3u;
             let from_word = row * 4096u + word * 3u;

@@ -41,7 +41,7 @@ impl<'a> Plan<'a> {
         assert!(source.len() == length && destination.len() == length);
         let ints = |of: &[usize]| of.iter().map(|&n| n as c_int).collect::<Vec<_>>();
         let (permutation, sizes) = (ints(permutation), ints(sizes));
-        // SAFETY: the buffers are as long as the sizes say, and live as long as the plan.
+        // SAFETY: the buffers have the sizes that the plan is made for, and outlive it.
         let plan = unsafe {
             hptt_estimate(
                 bytes as c_int,

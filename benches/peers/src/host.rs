@@ -71,7 +71,7 @@ fn strided<T: Copy + Send + Sync + 'static>(
     strided_perm::copy_into(&mut out, &view, exec).expect("a copy");
 }
 
-/// What the command line asks for.
+/// The options of the command line.
 struct Options {
     cases: Vec<Case>,
     only: Option<Vec<usize>>,
