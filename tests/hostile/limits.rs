@@ -55,7 +55,7 @@ fn tuple_depth() {
     let error = proto(&nested(MAX_DEPTH + 1));
     assert!(error.ends_with("expected at most 64 shapes inside one another, got 65"), "{error}");
     let text = |depth: usize| format!("{}token[]{}", "(".repeat(depth - 1), ")".repeat(depth - 1));
-    assert!(text(MAX_DEPTH).parse::<Tensor>().is_ok());
+    assert!(text(MAX_DEPTH).parse::<Shape>().is_ok());
     let error = notation(&text(MAX_DEPTH + 1));
     assert_eq!(error, "expected shapes nested at most 64 levels deep, got more");
     // Deeper than protobuf itself decodes: still a short error.
@@ -73,7 +73,7 @@ fn shapes_of_a_tuple() {
         "tuple_shapes: expected at most 65536 shapes in all, got 65537"
     );
     let text = |count: usize| format!("({})", vec!["token[]"; count].join(","));
-    assert!(text(MAX_SHAPES - 1).parse::<Tensor>().is_ok());
+    assert!(text(MAX_SHAPES - 1).parse::<Shape>().is_ok());
     let error = notation(&text(MAX_SHAPES));
     assert_eq!(error, "expected at most 65536 shapes, got more");
 }

@@ -152,9 +152,19 @@ fn texts<E: std::fmt::Debug>(
     shapes.chain(requests).map(|text| text.unwrap().into_bytes()).collect()
 }
 
+/// Returns the message of a tensor, or of a shape that has no memory.
+fn message(text: &str) -> stridec::proto::stridec::Tensor {
+    use stridec::proto::stridec::tensor::Kind;
+    if let Ok(tensor) = text.parse::<Tensor>() {
+        return (&tensor).try_into().unwrap();
+    }
+    let shape: Shape = text.parse().unwrap();
+    stridec::proto::stridec::Tensor { kind: Some(Kind::Shape((&shape).into())) }
+}
+
 fn requests() -> Vec<CompileRequest> {
     let unsigned = |of: &[i64]| of.iter().map(|n| n.unsigned_abs()).collect();
-    let tensor = |text: &str| Some((&text.parse::<Tensor>().unwrap()).try_into().unwrap());
+    let tensor = |text: &str| Some(message(text));
     let requests = OPERATIONS.iter().map(|&(from, to, slice)| {
         let (source, destination) = (tensor(from), tensor(to));
         match slice {
