@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Cargo for WebAssembly: `web/cargo.sh build …`. With rustup's wasm32-unknown-unknown where it is installed, otherwise with
-# Debian's compiler and standard library, which is compiled first; `web/cargo.sh --debian build …` takes these in any case.
+# Runs Cargo for WebAssembly: `web/cargo.sh build …`. It uses rustup's wasm32-unknown-unknown if
+# that is installed, and otherwise Debian's compiler with a standard library that is compiled first.
+# `web/cargo.sh --debian build …` always uses the latter.
 set -euo pipefail
 cd "$(dirname "$0")"
 target=wasm32-unknown-unknown

@@ -33,7 +33,7 @@ except ImportError:
     torch = None
 
 EVERYDAY = pathlib.Path(__file__).resolve().parents[2] / "benches/data/everyday.jsonl"
-# What a caller holds in memory without padding, tiles and packing: numpy, JAX and PyTorch have it too.
+# The element types that numpy, JAX and PyTorch have too: no padding, no tiles, no packing.
 DTYPES = {"u8": "uint8", "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "c128": "complex128"}
 DENSE = re.compile(r"(\w+)\[([\d,]+)\]$")
 

@@ -1,4 +1,4 @@
-//! Where copies and programs run.
+//! The devices that run copies and programs.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -8,12 +8,13 @@ use stridec::{Error, Operation, gpu::Gpu, program::Program};
 
 use crate::errors::invalid;
 
-/// What `device=` says.
+/// The values of the argument `device`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Device {
     Host,
     Gpu,
-    /// A GPU where there is one that can run it, otherwise the host. Software drivers are left out.
+    /// A GPU if there is one that can run the kernels, otherwise the host. Software drivers are
+    /// left out.
     Auto,
 }
 
@@ -82,7 +83,8 @@ impl Device {
 
 type Found = Result<Arc<Gpu>, stridec::gpu::GpuError>;
 
-/// What opening a device gave, and the process that did it: a device does not outlive a fork.
+/// The result of opening a device, and the process that opened it: a device does not outlive a
+/// fork.
 struct Opened {
     process: u32,
     found: Found,
@@ -111,7 +113,8 @@ pub(crate) fn loaded() {
     LOADED_BY.get_or_init(std::process::id);
 }
 
-/// Runs on the host's threads; after a fork on new ones, as those of the pool before it do not exist here.
+/// Runs a function on the host's threads. After a fork it starts new threads, since those of the
+/// parent's pool do not exist in the child.
 fn on_host<T: Send>(run: impl FnOnce() -> T + Send) -> T {
     static AFTER_FORK: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
     let process = std::process::id();

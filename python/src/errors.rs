@@ -33,7 +33,8 @@ pub(crate) fn raised(error: impl Into<Error>) -> PyErr {
     exception(&error.into(), None)
 }
 
-/// The exception of an error of the library, about this argument where the error itself names no field.
+/// Returns the exception for an error of the library. It is about `argument` if the error names no
+/// field.
 pub(crate) fn about(argument: &str, error: impl Into<Error>) -> PyErr {
     exception(&error.into(), Some(argument))
 }
@@ -51,7 +52,7 @@ fn exception(error: &Error, argument: Option<&str>) -> PyErr {
     with_attributes(raised, field, value)
 }
 
-/// The exception for an argument that is not what it should be.
+/// Returns the exception for an invalid argument.
 pub(crate) fn invalid(field: &str, expected: &str, given: impl Display) -> PyErr {
     let given = given.to_string();
     let raised = InvalidInput::new_err(format!("{field}: expected {expected}, got {given}"));
@@ -76,7 +77,8 @@ fn with_attributes(raised: PyErr, field: Option<String>, value: Option<String>) 
     })
 }
 
-/// What a message says was given: it follows `got`, up to where it lies and to advice.
+/// Returns the part of a message that quotes the given value: it follows `got`, and ends before a
+/// position or advice.
 fn given(message: &str) -> Option<&str> {
     const ENDS: [&str; 6] = ["; ", ", which", " (at byte ", " in the ", " in dimension ", " twice"];
     let (_, given) = message.rsplit_once(", got ")?;

@@ -41,7 +41,7 @@ impl Kernel {
 
 #[pymethods]
 impl Kernel {
-    /// The shader in WGSL; empty where there is nothing to dispatch.
+    /// The shader in WGSL; empty if there is nothing to dispatch.
     #[getter]
     fn wgsl(&self) -> &str {
         &self.kernel.wgsl
@@ -53,7 +53,7 @@ impl Kernel {
         &self.kernel.entry_point
     }
 
-    /// What an invocation does: "copy", "rows", "transpose" or "gather".
+    /// The strategy of an invocation: "copy", "rows", "transpose" or "gather".
     #[getter]
     fn strategy(&self) -> &'static str {
         self.kernel.strategy.name()
@@ -85,14 +85,15 @@ impl Kernel {
         self.kernel.dispatches.iter().map(|dispatch| dispatch.workgroups.into()).collect()
     }
 
-    /// The whole operation as buffer copies, where it is one: source offset, destination offset and size, in bytes.
+    /// The operation as buffer copies, if these can do it: source offset, destination offset and
+    /// size, in bytes.
     #[getter]
     fn copy_regions(&self) -> Vec<(u64, u64, u64)> {
         let regions = self.kernel.copy_regions.iter();
         regions.map(|it| (it.source_offset, it.destination_offset, it.size)).collect()
     }
 
-    /// Bytes of the source's image; of those of all sources together.
+    /// The size of the source's image, in bytes; with several sources, of all of them together.
     #[getter]
     fn source_bytes(&self) -> u64 {
         self.kernel.source_bytes
@@ -104,8 +105,8 @@ impl Kernel {
         self.kernel.destination_bytes
     }
 
-    /// What lowering has shown of the kernel's accesses: the last words read and written, and how many words a binding
-    /// must have. None where there is nothing to dispatch.
+    /// The proved bounds of the kernel: the last words that it reads and writes, and the least
+    /// number of words of each binding. None if there is nothing to dispatch.
     #[getter]
     fn proof<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(proof) = self.kernel.proof() else { return Ok(None) };

@@ -20,7 +20,7 @@ fn text<'a>(given: &'a Bound<'_, PyAny>) -> Option<Cow<'a, str>> {
     given.cast::<PyString>().ok().map(PyStringMethods::to_string_lossy)
 }
 
-/// The layout that an argument gives; `None` where it gives none.
+/// Returns the layout of an argument; `None` if the argument has no layout.
 pub(crate) fn layout(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Option<Layout>> {
     let py = given.py();
     if given.is_none() {
@@ -71,7 +71,8 @@ pub(crate) fn tensor(given: &Bound<'_, PyAny>, argument: &str) -> PyResult<Tenso
     described(given, argument)?.tensor().cloned().map_err(raised)
 }
 
-/// Where the elements of `source`, or of a window of these extents, go: a whole shape, or a layout of the source's type.
+/// Returns the destination of `source`, or of a window of these extents: a whole shape, or a layout
+/// with the source's type.
 pub(crate) fn destination(
     given: &Bound<'_, PyAny>,
     source: &Tensor,

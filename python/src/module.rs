@@ -29,7 +29,7 @@ enum Source {
 pub(crate) struct Call {
     arguments: Py<PyAny>,
     results: Py<PyAny>,
-    /// The numbers of the flat arguments that the module has; `None` where it has all of them.
+    /// The numbers of the flat arguments that the module has; `None` if it has all of them.
     kept: Option<Vec<usize>>,
 }
 
@@ -125,8 +125,9 @@ impl Call {
     }
 }
 
-/// The arguments that JAX kept. It leaves out those that a function does not use, and says which in parts of its own that
-/// may change: where they are not found, the module has to have every argument.
+/// Returns the arguments that JAX kept. JAX drops arguments that a function does not use, and
+/// records them in private attributes that may change. Without these, the module must have every
+/// argument.
 fn kept(given: &Bound<'_, PyAny>) -> Option<Vec<usize>> {
     let found = given
         .getattr("_lowering")

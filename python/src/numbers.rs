@@ -5,7 +5,8 @@ use stridec::shape::MAX_RANK;
 
 use crate::errors::invalid;
 
-/// The numbers of a sequence, at most as many as an array may have dimensions; other arguments cost no memory.
+/// Reads the numbers of a sequence, at most one for each possible dimension. Other arguments
+/// allocate no memory.
 pub(crate) fn numbers<'py, T: FromPyObjectOwned<'py>>(
     given: &Bound<'py, PyAny>,
     argument: &str,

@@ -189,7 +189,8 @@ fn sizes(tensor: &Tensor) -> Vec<u64> {
     tensor.descriptor().sizes().to_vec()
 }
 
-/// An array whose strides are whole elements: a copy where those of `array` are not.
+/// Returns an array whose strides are whole elements. It is a copy if the strides of `array` are
+/// not.
 fn whole(array: &Bound<'_, PyAny>) -> PyResult<HostArray> {
     let found = HostArray::of(array, "array")?;
     if found.has_whole_strides() { Ok(found) } else { found.packed(array) }
@@ -209,8 +210,8 @@ fn described<'py>(
 /// Copies an array into another memory layout, and returns that memory.
 ///
 /// `to` is a layout such as "{0,1:T(8,128)}", dimension numbers with the most minor first, a whole shape, or JAX's
-/// `Layout` or `Format`. The result is a numpy array with a dimension for each one of the memory, the most major first;
-/// or `out`, where the caller gives memory. `source` says the layout of `array` where that is the memory of one.
+/// `Layout` or `Format`. The result is a numpy array with the dimensions of the memory, most major
+/// first, or `out` if the caller gives it. If `array` is the memory of a layout, `source` names it.
 ///
 /// >>> import numpy, stridec
 /// >>> x = numpy.arange(6, dtype=numpy.int32).reshape(2, 3)
@@ -246,7 +247,8 @@ pub(crate) fn relayout<'py>(
 
 /// Copies a window of an array, in steps, as DirectML's SLICE1 does; a negative step walks back from the window's end.
 ///
-/// The other arguments are those of `relayout`; the result is in row-major order where `to` says nothing else.
+/// The other arguments are those of `relayout`. The result is in row-major order unless `to` says
+/// another.
 ///
 /// >>> import numpy, stridec
 /// >>> x = numpy.arange(16, dtype=numpy.uint8).reshape(4, 4)

@@ -1,4 +1,4 @@
-//! What a notebook and a terminal show.
+//! Drawings for notebooks and terminals.
 
 use anstream::adapter::strip_str;
 use pyo3::{prelude::*, types::PyDict};
@@ -12,12 +12,12 @@ pub(crate) fn terminal(picture: &Picture<'_>) -> String {
     strip_str(&explain::terminal(picture, COLUMNS)).to_string()
 }
 
-/// The drawing, or the name of what has none.
+/// Returns the drawing, or the name if there is none.
 pub(crate) fn text(name: &str, drawing: Option<String>) -> String {
     drawing.map_or_else(|| name.to_owned(), |drawing| drawing.trim_end().to_owned())
 }
 
-/// A whole page as a part of another: its scripts run apart from those of the notebook.
+/// Embeds a page in another one. Its scripts run apart from those of the notebook.
 pub(crate) fn frame(page: &str) -> String {
     let page = escaped(page);
     format!(
@@ -25,12 +25,12 @@ pub(crate) fn frame(page: &str) -> String {
     )
 }
 
-/// Text as it stands in HTML, in an attribute too.
+/// Escapes text for HTML, including attributes.
 pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// The forms of one thing under their media types, those that it has.
+/// Returns the available forms of a drawing by their media types.
 pub(crate) fn bundle(
     py: Python<'_>,
     text: String,

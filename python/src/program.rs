@@ -30,9 +30,9 @@ use crate::{
 
 /// A module that moves data, as kernels, to be called on arrays.
 ///
-/// `module` is a serialized `HloModuleProto`, HLO text, or what `jax.jit(f).lower(x)` or its `compile()` gave; a program of
-/// JAX takes and returns what the function does. `layouts="default"` gives parameters and results row-major memory
-/// in place of the layouts that the module says.
+/// `module` is a serialized `HloModuleProto`, HLO text, or the result of `jax.jit(f).lower(x)` or of
+/// its `compile()`. A program of JAX takes and returns the values of its function. With
+/// `layouts="default"`, parameters and results are in row-major order, whatever the module says.
 ///
 /// >>> import numpy, stridec
 /// >>> program = stridec.Program('''
@@ -54,7 +54,7 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// The kernels, compiled when first asked for.
+    /// Returns the kernels, which are compiled on the first call.
     fn compiled(&self, py: Python<'_>) -> PyResult<&[stridec::Kernel]> {
         if let Some(kernels) = self.kernels.get() {
             return Ok(kernels);
@@ -121,7 +121,8 @@ fn argument(given: &Bound<'_, PyAny>, buffer: &ArrayBuffer, number: usize) -> Py
     Ok(array)
 }
 
-/// The memory of a parameter: the array's own where its elements lie as the layout has them, otherwise a copy.
+/// Returns the memory of a parameter: the array's own if its elements are at the places of the
+/// layout, and a copy otherwise.
 fn image<'a>(
     py: Python<'_>,
     array: &'a HostArray,
@@ -138,7 +139,8 @@ fn image<'a>(
     Ok(Cow::Owned(image))
 }
 
-/// A result as the array of its indices: a view of its memory where that has the elements alone, otherwise a copy.
+/// Returns a result as the array of its indices: a view if the memory has the elements and nothing
+/// else, and a copy otherwise.
 fn logical<'py>(py: Python<'py>, room: Room<'py>, of: &ArrayBuffer) -> PyResult<Bound<'py, PyAny>> {
     let layout = of.descriptor();
     if let Some(order) = order(layout) {
@@ -162,7 +164,8 @@ fn logical<'py>(py: Python<'py>, room: Room<'py>, of: &ArrayBuffer) -> PyResult<
     Ok(made.object)
 }
 
-/// The dimensions of memory, major to minor, where that is the array's elements in an order of its dimensions.
+/// Returns the dimensions of the memory, major to minor, if it has the elements in some order of
+/// the dimensions.
 fn order(layout: &StrideDescriptor) -> Option<Vec<usize>> {
     let natural = layout.element_type().storage_bits() == Some(layout.element_bits());
     let cells = layout.physical_dimensions()?;
@@ -206,7 +209,7 @@ impl Program {
         self.lowered.name()
     }
 
-    /// The arrays that it reads, in order; those of a tuple one by one.
+    /// The arrays that the program reads, in order. A tuple counts as its leaves.
     #[getter]
     fn parameters(&self) -> Vec<Shape> {
         shapes(self.lowered.parameters())
@@ -241,8 +244,8 @@ impl Program {
         self.run_flat(py, &arguments, Device::of(device)?)
     }
 
-    /// Runs the program on the host: takes and returns what the function of JAX does, and otherwise an array for each
-    /// parameter and for the result, or a tuple of those of a tuple.
+    /// Runs the program on the host. A program of JAX takes and returns the values of its function;
+    /// any other takes an array for each parameter, and returns an array or a tuple of arrays.
     #[pyo3(signature = (*args, **kwargs))]
     fn __call__<'py>(
         &self,
@@ -284,8 +287,8 @@ impl Program {
         )
     }
 
-    /// The page for a notebook: where the elements of each result come from, and the kernels; None where there is nothing to
-    /// draw or the target's limits are too low.
+    /// The page for a notebook: the origin of each element of the results, and the kernels. None if
+    /// there is nothing to draw or the limits of the target are too low.
     fn _repr_html_(&self, py: Python<'_>) -> Option<String> {
         py.detach(|| {
             let ways = Ways::new(&self.module).ok()?;
@@ -293,7 +296,8 @@ impl Program {
         })
     }
 
-    /// Where the elements of each result come from, as an SVG document; None where there is nothing to draw.
+    /// The origin of each element of the results as an SVG document; None if there is nothing to
+    /// draw.
     fn _repr_svg_(&self, py: Python<'_>) -> Option<String> {
         py.detach(|| Ways::new(&self.module).ok().map(|ways| ProgramPicture::new(&ways).svg()))
     }

@@ -10,7 +10,7 @@ use crate::{
     shape::{Described, Shape},
 };
 
-/// Operations that are kept. They are looked through one by one, which takes less than lowering one.
+/// The number of operations that are kept. Comparing all of them takes less time than lowering one.
 const KEPT: usize = 16;
 
 static RECENT: Mutex<(Vec<Entry>, usize)> = Mutex::new((Vec::new(), 0));

@@ -21,7 +21,7 @@ use crate::{
 /// Buffers that a table shows.
 const TOP: usize = 20;
 
-/// What the buffers of a module take, and what padding costs; `str` is the table of the worst.
+/// The memory of a module's buffers, and the share of padding. `str` is the table of the largest.
 ///
 /// >>> import stridec
 /// >>> report = stridec.memory("f32[1024,3]{1,0:T(8,128)}")
@@ -61,7 +61,7 @@ impl MemoryReport {
         self.measured.results_bytes
     }
 
-    /// Bytes of what is neither.
+    /// The bytes of the buffers that are neither parameters nor results.
     #[getter]
     fn temporaries_bytes(&self) -> u64 {
         self.measured.temporaries_bytes()
@@ -184,7 +184,7 @@ fn bars(report: &Measured) -> String {
     svg
 }
 
-/// What changed between two modules; it is true where anything did, and `str` says what.
+/// The changes between two modules. It is true if there are any, and `str` lists them.
 #[pyclass(frozen, module = "stridec", eq)]
 #[derive(PartialEq)]
 pub(crate) struct Difference {
@@ -219,7 +219,7 @@ impl Difference {
         html
     }
 
-    /// The same text as an SVG document.
+    /// The text as an SVG document.
     fn _repr_svg_(&self) -> String {
         let lines: Vec<&str> = self.__str__().lines().collect();
         let longest = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
@@ -268,8 +268,8 @@ fn colour(line: &str) -> Option<&'static str> {
     }
 }
 
-/// Measures what the buffers of a module take: of a serialized module, HLO text, what JAX lowered or compiled, XLA's report
-/// that memory ran out, or one shape.
+/// Measures the memory of a module's buffers. `module` is a serialized module, HLO text, a function
+/// that JAX lowered or compiled, XLA's report that memory ran out, or one shape.
 ///
 /// >>> import stridec
 /// >>> print(stridec.memory("f32[128,6]{1,0:T(8,128)}"))

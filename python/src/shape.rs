@@ -120,7 +120,7 @@ impl Shape {
         if let Ok(bytes) = given.cast::<PyBytes>() {
             return Ok(XlaShape::decode(bytes.as_bytes()).map_err(raised)?.into());
         }
-        // What JAX has says its layout in `format`; of a struct that may be nothing.
+        // Arrays of JAX have their layout in `format`, which may be None in a struct.
         let format = given.getattr_opt(intern!(py, "format"))?;
         let has_type = given.hasattr("dtype")? && given.hasattr("shape")?;
         if let Some(format) = format.filter(|_| has_type) {
@@ -210,7 +210,8 @@ impl Shape {
         }
     }
 
-    /// The layout of an array's own memory: dimensions in order where its elements lie densely, otherwise strides.
+    /// The layout of an array's memory: an order of the dimensions if the elements have no gaps, and
+    /// strides otherwise.
     ///
     /// >>> import numpy, stridec
     /// >>> str(stridec.Shape.from_array(numpy.zeros((2, 3), numpy.float32, order="F")))
@@ -236,7 +237,7 @@ impl Shape {
         }
     }
 
-    /// The extents; None for one that is not known.
+    /// The extents; None for an unknown one.
     #[getter]
     fn dimensions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         if let Some(shape) = self.xla() {
@@ -254,7 +255,7 @@ impl Shape {
         PyTuple::new(py, self.descriptor()?.strides().collect::<Vec<_>>())
     }
 
-    /// Where the element at index 0 lies, in elements.
+    /// The place of the element at index 0, in elements.
     #[getter]
     fn base_offset(&self) -> PyResult<u64> {
         Ok(self.descriptor()?.base_offset())
@@ -341,12 +342,12 @@ impl Shape {
         picture::text(&format!("Shape('{}')", self.described), self.draw(picture::terminal))
     }
 
-    /// The page to explore, for a notebook; None where the shape has no memory to draw.
+    /// The page for a notebook; None if the shape has no memory.
     fn _repr_html_(&self) -> Option<String> {
         self.draw(|drawn| picture::frame(&html(drawn, None)))
     }
 
-    /// The drawing as an SVG document; None where the shape has no memory to draw.
+    /// The drawing as an SVG document; None if the shape has no memory.
     fn _repr_svg_(&self) -> Option<String> {
         self.draw(svg)
     }

@@ -1,4 +1,4 @@
-//! What a kernel is compiled for.
+//! The targets of kernels.
 
 use pyo3::prelude::*;
 use stridec::Target;

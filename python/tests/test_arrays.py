@@ -122,7 +122,7 @@ def test_dlpack_to_jax_and_back(dtype):
     try:
         given = jnp.asarray(x)
         back = stridec.relayout(given, to="{1,0}")
-        # JAX leaves the bits above a small integer 0, where ml_dtypes repeats its sign.
+        # JAX clears the bits above a small integer, and ml_dtypes repeats the sign in them.
         assert back.tolist() == x.tolist() if dtype.name in ("int2", "int4") else same(back, x)
         if dtype.name.startswith(("float4", "int2", "int4", "uint2", "uint4")):
             return  # JAX has no DLPack type for these, or reads them packed

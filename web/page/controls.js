@@ -1,6 +1,6 @@
 "use strict";
-// Controls for the parts of a layout. They are made of what the compiler read in the text, and write a text: the text is
-// what counts.
+// Controls for the parts of a layout. They are made from the layout that the compiler read, and
+// each change writes a new text: the text is the state.
 
 const TYPES = ["f32", "bf16", "f16", "f64", "s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64", "pred", "s4", "u4", "s2", "u2", "f8e4m3fn", "f8e5m2", "f4e2m1fn", "c64", "c128"];
 const TILES = ["", "(8,128)", "(8,128)(2,1)", "(8,128)(4,1)", "(2,128)", "(4,128)", "(1024)", "(2,2)"];

@@ -90,7 +90,7 @@ const REPORTED = /\s+(?=(?:Size|Operator|Shape|Unpadded size|Extra memory due to
 
 /** A link to what the lines of a report take, where a text in the field of a layout is such lines. */
 function reportOf(text) {
-  // A field of one line has blanks where the lines ended.
+  // A field of one line has blanks in place of line ends.
   const lines = ` ${text}`.replace(REPORTED, "\n").trim();
   if (!/^Shape: /m.test(lines)) return [];
   return [make("p", {}, make("a", { href: hashOf({ kind: "memory", module: lines }) }, "This is from an out-of-memory report: see what takes less ›"))];

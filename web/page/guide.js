@@ -1,6 +1,7 @@
 "use strict";
-// Ten steps from strides to tiles of tiles, and an exercise. Each shows a layout, which the reader may change, and asks something: where that
-// is the place of an element of the layout, its index and its offset stand behind the answer.
+// Ten steps from strides to tiles of tiles, and an exercise. Each step shows a layout, which the
+// reader may change, and has a question. If the answer is the place of an element, its index and
+// its offset follow the answer.
 
 const GUIDE = [
   {
@@ -110,7 +111,7 @@ function showGuide(root, state, layoutOf, reveal) {
   const entries = [...GUIDE, EXERCISE];
   const entry = entries[at];
   root.hidden = !entry;
-  // Who goes on by the keyboard goes on from here.
+  // Keyboard focus continues from here.
   const wasIn = root.contains(document.activeElement);
   if (!entry) return root.replaceChildren();
   const link = (to, text) => make("a", { href: hashOf(stateOfStep(to)) }, text);

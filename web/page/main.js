@@ -19,7 +19,7 @@
   /** Writes the state into the address: over the last one while the reader types, as a new one where `push` says so. */
   function writeAddress(push = false) {
     clearTimeout(waiting);
-    // Another address may have been set that is not read yet.
+    // A newer address may be waiting to be read.
     if (location.hash !== address) return;
     const hash = hashOf(state);
     const tooLong = hash.length > LONGEST_LINK || dropped !== null;
@@ -67,7 +67,7 @@
     const inField = fields.showError(said.error);
     fields.showParts(said.fields);
     place("whole-fault").replaceChildren(...(said.error && !inField ? faultOf("", { ...said.error, place: null }) : []));
-    // While a text is not yet a layout, what was there before stays, and is marked.
+    // A text that is not yet a layout leaves the previous picture in place, marked as stale.
     answerRoot.classList.toggle("stale", Boolean(said.error));
     if (said.error) return;
     end();
@@ -86,7 +86,7 @@
         waiting = setTimeout(writeAddress, 250);
       });
     }
-    // What stands below comes after the next frame: who types waits for what can be seen, and for no more.
+    // The part below is drawn after the next frame, so that typing waits only for the visible part.
     const number = ++answered;
     const run = first.querySelector("#run");
     if (run) run.disabled = true;
@@ -124,7 +124,7 @@
   /** The links to the kinds. They stay the same ones, as a pointer may be on its way down on one. */
   function showKinds() {
     const links = Object.entries(KINDS).map(([kind, { name, fields: first }]) => {
-      // What the reader wrote goes along to where it fits.
+      // The reader's own text moves along to fields of the same kind.
       const kept = Object.keys(first).filter((field) => field in state && (field !== "module" || state.kind === kind));
       const to = { kind, ...first, ...Object.fromEntries(kept.map((field) => [field, state[field]])) };
       return { name, href: hashOf(to), isCurrent: kind === state.kind && !state.step };
@@ -141,7 +141,7 @@
   }
 
   function render() {
-    // What was shown of another kind says nothing of this one.
+    // The answer to a question of another kind does not apply here.
     if (fields.kind !== state.kind) {
       answered += 1;
       answerRoot.removeAttribute("aria-busy");

@@ -1,5 +1,5 @@
 "use strict";
-// What buffers take, and the layouts that take less.
+// The memory that buffers take, and layouts that take less.
 
 /** The dimensions of a shape as XLA writes it, the major one first. */
 const majorToMinor = (shape) => /{([\d,]*)/.exec(shape)[1].split(",").reverse();
@@ -21,7 +21,7 @@ function showMemory(root, { buffers, more, unknown, sums }) {
   const table = make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...buffers.map(row)));
   const total = make("table", {}, make("tbody", {}, ...sums.map(([name, bytes]) => make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, bytes)))));
   const notes = [];
-  // The answer to the first question of who runs out of memory, where a narrow screen shows it too.
+  // The most urgent answer comes first, so that a narrow screen shows it too.
   const [worst] = buffers;
   const answer = worst?.cheapest && make("p", { class: "answer" }, `${worst.name || "It"} takes ${worst.bytes} for ${worst.unpadded} of elements, and `,
     make("strong", {}, `${worst.cheapest.saved} less`), " in the order ", link(worst.cheapest.shape, { kind: "relayout", from: worst.shape, to: worst.cheapest.shape }), ". ", copyButton("Copy the layout", () => worst.cheapest.shape),

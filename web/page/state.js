@@ -1,5 +1,5 @@
 "use strict";
-// What the page shows, as the address says it: `#relayout?from=…&to=…`. Every part of it is text.
+// The state of the page, as its address has it: `#relayout?from=…&to=…`. Every part is text.
 
 /** The fields of each kind, in the order that the page has them, with what they hold at first. */
 const KINDS = {
@@ -51,7 +51,7 @@ function hashOf(state) {
   for (const name of [...Object.keys(KINDS[state.kind].fields), ...EXTRAS]) {
     if (state[name] !== undefined && !(EXTRAS.includes(name) && state[name] === "")) query.set(name, state[name]);
   }
-  // What notations are made of stays readable.
+  // The characters of notations stay readable.
   const text = query.toString().replace(/%(5B|5D|7B|7D|2C|3A|28|29|2A)/g, decodeURIComponent);
   return `#${state.kind}?${text}`;
 }

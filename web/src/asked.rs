@@ -1,4 +1,4 @@
-//! What the page asks: texts as the reader wrote them, by the names of the page's fields.
+//! The questions of the page: texts as the reader typed them, by the names of the page's fields.
 
 use serde_json::Value;
 use stridec::{Error, Operation, Target, Tensor, hlo::Module, window::Slice};
@@ -21,12 +21,12 @@ impl<'a> Asked<'a> {
         Ok(Self { fields, module: module.get(1..).unwrap_or_default() })
     }
 
-    /// The text of a field; empty where there is none.
+    /// Returns the text of a field; empty if there is none.
     pub(crate) fn text(&self, name: &str) -> &str {
         self.fields[name].as_str().unwrap_or_default()
     }
 
-    /// What the question is about: of a translation, what is translated.
+    /// Returns the kind of the question; for a translation, the kind of the translated operation.
     pub(crate) fn kind(&self) -> &str {
         match self.text("kind") {
             "translate" => self.text("of"),
@@ -92,7 +92,7 @@ impl<'a> Asked<'a> {
         self.module
     }
 
-    /// The module as text, where it is text: a serialized message has bytes that text has not.
+    /// Returns the module as text; `None` for a serialized message, whose bytes text never has.
     pub(crate) fn module_text(&self) -> Option<&'a str> {
         let is_text = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
         let is_text = self.module.iter().all(is_text);

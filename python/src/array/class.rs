@@ -54,7 +54,7 @@ impl Array {
         PyTuple::new(py, &self.array.byte_strides)
     }
 
-    /// Whether the array may not be written.
+    /// True if the array may not be written.
     #[getter]
     fn readonly(&self) -> bool {
         self.array.is_read_only()

@@ -57,7 +57,7 @@ pub(super) struct Versioned {
     pub(super) tensor: Tensor,
 }
 
-/// Whether an error says that DLPack has no word for the array, so that another protocol may.
+/// Returns true if DLPack has no type for the array, so that another protocol may be tried.
 pub(super) fn is_limit(py: Python<'_>, error: &PyErr) -> bool {
     let ours = error.is_instance_of::<crate::errors::InvalidInput>(py);
     !ours && !error.is_instance_of::<Unsupported>(py)
@@ -76,7 +76,7 @@ pub(super) fn read(
         let given = format!("an array on a device of kind {kind}");
         return Err(unsupported(argument, "an array in host memory; copy it there first", given));
     }
-    // PyTorch gives the memory of a negated view to DLPack, where the signs are those of before.
+    // PyTorch exports the memory of a negated view, with the signs before the negation.
     if let Some(is_negated) = object.getattr_opt(intern!(py, "is_neg"))?
         && is_negated.call0()?.is_truthy()?
     {
@@ -93,7 +93,8 @@ pub(super) fn read(
     let found = capsule.cast::<PyCapsule>().map_err(|_| broken())?;
     let (tensor, flags) = if found.is_valid_checked(Some(VERSIONED_NAME)) {
         let pointer = found.pointer_checked(Some(VERSIONED_NAME))?;
-        // SAFETY: a capsule of this name points to such a tensor, which lives as long as it.
+        // SAFETY: a capsule of this name points to such a tensor, which lives at least until the
+        // capsule is freed.
         let managed = unsafe { pointer.cast::<Versioned>().as_ref() };
         if managed.major != 1 {
             let given = format!("{}.{}", managed.major, managed.minor);
@@ -152,7 +153,7 @@ fn view(
     let element_type = DlPack::element_type(code, bits).filter(|_| tensor.lanes == 1);
     let packed = bits < 8 && flags.unwrap_or_default() & SUBBYTE_PADDED == 0;
     let Some(element_type) = element_type.filter(|_| !packed) else {
-        // Not an error of stridec's own kind, so that numpy may be asked.
+        // Not an error of stridec's own kind, so that numpy is tried next.
         let given = format!("type {code} of {bits} bits, {} lanes", tensor.lanes);
         return Err(PyBufferError::new_err(format!(
             "{argument}.dtype: expected an element type of XLA in whole bytes, got DLPack's {given}"

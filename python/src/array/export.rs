@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{errors::raised, exit::drop_attached};
 
-/// What a tensor's pointers point to, and what keeps its memory alive.
+/// The arrays that a tensor points to, and the owner of its memory.
 struct Kept {
     shape: Vec<i64>,
     strides: Vec<i64>,
@@ -67,8 +67,8 @@ pub(super) fn capsule<'py>(
             let deleter = Some(delete as unsafe extern "C" fn(*mut Managed));
             (Box::into_raw(Box::new(Managed { tensor, context, deleter })).cast(), NAME, destroy)
         };
-    // SAFETY: the pointer is that of a tensor of the kind that the name says; the destructor is called once, with the
-    // capsule, and frees it where nobody took it.
+    // SAFETY: the pointer is to a tensor of the kind that the name says. The destructor is called
+    // once, with the capsule, and frees the tensor if nobody took it.
     unsafe {
         let capsule = ffi::PyCapsule_New(pointer, name.as_ptr(), Some(destructor));
         Ok(Bound::from_owned_ptr_or_err(py, capsule)?.cast_into_unchecked())

@@ -1,4 +1,4 @@
-//! [`HostArray`]: where the elements of somebody's array lie.
+//! [`HostArray`]: the memory and the layout of an array that another library owns.
 #![allow(unsafe_code)]
 
 use pyo3::{intern, prelude::*, types::PyMemoryView};
@@ -29,14 +29,14 @@ pub(crate) struct HostArray {
     pub(super) element_type: ElementType,
     pub(super) sizes: Vec<u64>,
     pub(super) byte_strides: Vec<i64>,
-    /// Where the element at index 0 lies.
+    /// The address of the element at index 0.
     pub(super) data: *mut u8,
     pub(super) access: Access,
-    /// What keeps the memory alive.
+    /// The object that keeps the memory alive.
     pub(super) owner: Py<PyAny>,
 }
 
-// SAFETY: the pointer is that of memory which the owner keeps alive, on whatever thread.
+// SAFETY: the owner keeps the memory alive, on every thread.
 unsafe impl Send for HostArray {}
 // SAFETY: nothing in it changes.
 unsafe impl Sync for HostArray {}
@@ -131,14 +131,14 @@ impl HostArray {
         u64::from(self.element_type.storage_bits().unwrap_or(8) / 8)
     }
 
-    /// Whether the strides are whole elements, which is what a layout can say.
+    /// Returns true if the strides are whole elements, as in a layout.
     pub(crate) fn has_whole_strides(&self) -> bool {
         let bytes = self.element_bytes().cast_signed();
         let mut moving = self.byte_strides.iter().zip(&self.sizes).filter(|(_, size)| **size > 1);
         moving.all(|(stride, _)| stride % bytes == 0)
     }
 
-    /// The same elements in row-major order, in memory of their own, where `object` is this array.
+    /// Returns a copy of the elements in row-major order. `object` is this array.
     pub(crate) fn packed(&self, object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = object.py();
         let copy =
@@ -151,7 +151,8 @@ impl HostArray {
         from_byte_strides(self.element_type, &self.sizes, &self.byte_strides, None).map_err(raised)
     }
 
-    /// The layout as a tensor: an XLA shape where the memory is the elements and nothing else, and otherwise strides.
+    /// Returns the layout as a tensor: an XLA shape if the memory has the elements and nothing
+    /// else, and strides otherwise.
     pub(crate) fn tensor(&self) -> PyResult<Tensor> {
         let lowered = self.descriptor()?;
         let strides = lowered.strides().flatten();
@@ -165,7 +166,7 @@ impl HostArray {
         })
     }
 
-    /// Whether the elements lie in row-major order without a gap.
+    /// Returns true if the elements are in row-major order without a gap.
     pub(crate) fn is_row_major(&self) -> bool {
         if self.sizes.contains(&0) {
             return true;
@@ -190,7 +191,7 @@ impl HostArray {
             let sum = far.and_then(|far| end.checked_add(far));
             *end = sum.ok_or_else(|| invalid("strides", "memory below 2^63 bytes", "more"))?;
         }
-        // The two are within i64, which is isize where these protocols are.
+        // Both are within i64, and isize is as wide on the platforms of these protocols.
         Ok((isize::try_from(reach.0)?, isize::try_from(reach.1)?))
     }
 
@@ -221,7 +222,7 @@ impl HostArray {
         Ok(unsafe { std::slice::from_raw_parts_mut(self.data.offset(low), length) })
     }
 
-    /// Whether the memory of two arrays overlaps.
+    /// Returns true if the memory of two arrays overlaps.
     pub(crate) fn overlaps(&self, other: &Self) -> PyResult<bool> {
         let (a, b) = (self.bytes()?.as_ptr_range(), other.bytes()?.as_ptr_range());
         Ok(!a.is_empty() && !b.is_empty() && a.start < b.end && b.start < a.end)

@@ -9,7 +9,7 @@ use crate::errors::invalid;
 /// The most dimensions of numpy's arrays, in all of its versions.
 const MAX_RANK: usize = 32;
 
-/// How a layout's memory is seen as an array.
+/// The memory of a layout, seen as an array.
 pub(crate) struct Image<'a> {
     layout: &'a StrideDescriptor,
     dtype: &'static str,
@@ -37,8 +37,9 @@ impl<'a> Image<'a> {
         Self { layout, dtype, sizes }
     }
 
-    /// Checks that an array is the memory of the layout: its cells, all of them in one dimension, its bytes, or the
-    /// logical array with its elements where the layout has them.
+    /// Checks that an array is the memory of the layout. It may have the extents of the memory, one
+    /// dimension of elements or of bytes, or the logical extents if its elements are at the places
+    /// of the layout.
     pub(crate) fn check(&self, array: &HostArray, argument: &str) -> PyResult<()> {
         let layout = self.layout;
         let given = array.sizes();
@@ -63,7 +64,8 @@ impl<'a> Image<'a> {
         Err(invalid(&format!("{argument}.shape"), &expected, format!("{}{order}", tuple(given))))
     }
 
-    /// Whether the array's elements are the layout's, bit for bit; what numpy lacks may be an unsigned integer as wide.
+    /// Returns true if the array's elements are those of the layout, bit for bit. Types that numpy
+    /// lacks may be unsigned integers of the same width.
     fn holds(&self, array: &HostArray) -> bool {
         use ElementType as E;
         let (given, bits) = (array.element_type(), self.layout.element_bits());
@@ -82,7 +84,7 @@ impl<'a> Image<'a> {
     }
 }
 
-/// Where a result goes: the array that a caller gave, or a new one.
+/// The array of a result: the caller's or a new one.
 pub(crate) struct Room<'py> {
     pub(crate) object: Bound<'py, PyAny>,
     pub(crate) array: HostArray,
@@ -118,12 +120,12 @@ impl<'py> Room<'py> {
     }
 }
 
-/// Whether elements take as many bits as their type by itself.
+/// Returns true if an element takes the bits that its type has in storage.
 fn is_natural(layout: &StrideDescriptor) -> bool {
     layout.element_type().storage_bits() == Some(layout.element_bits())
 }
 
-/// Whether numpy has the type without `ml_dtypes`.
+/// Returns true if numpy has the type without `ml_dtypes`.
 fn is_numpys(element_type: ElementType) -> bool {
     use ElementType as E;
     matches!(
@@ -145,7 +147,7 @@ fn is_numpys(element_type: ElementType) -> bool {
     )
 }
 
-/// Whether the array has the layout's extents, and its elements lie where the layout has them, with nothing between.
+/// Returns true if the array has the layout's extents and strides, and no gaps.
 pub(crate) fn lies_as(array: &HostArray, layout: &StrideDescriptor) -> PyResult<bool> {
     if array.sizes() != layout.sizes() || !layout.is_packed() || !array.has_whole_strides() {
         return Ok(false);

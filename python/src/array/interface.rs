@@ -36,7 +36,8 @@ pub(super) fn read(
 ) -> PyResult<HostArray> {
     let broken = || invalid(argument, "`__array_struct__` as numpy gives it", "another value");
     let pointer = found.cast::<PyCapsule>().map_err(|_| broken())?.pointer_checked(None)?;
-    // SAFETY: a nameless capsule in `__array_struct__` points to a `PyArrayInterface`, which lives as long as it.
+    // SAFETY: a nameless capsule in `__array_struct__` points to a `PyArrayInterface`, which lives
+    // at least until the capsule is freed.
     let given = unsafe { pointer.cast::<Interface>().as_ref() };
     let rank = usize::try_from(given.nd).ok().filter(|_| given.two == 2).ok_or_else(broken)?;
     if rank > 0 && (given.shape.is_null() || given.strides.is_null()) {

@@ -1,4 +1,4 @@
-//! numpy, asked for arrays and types. It is imported when the first array is passed.
+//! Arrays and types of numpy, which is imported when the first array is passed.
 
 use pyo3::{
     intern,
