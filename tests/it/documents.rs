@@ -58,6 +58,7 @@ fn every_path_exists() {
         ("ARCHITECTURE.md", 30),
         ("CONTRIBUTING.md", 15),
         ("SECURITY.md", 1),
+        ("docs/command_line.md", 3),
         ("docs/embedding.md", 6),
         ("docs/protos.md", 4),
         ("docs/compilers.md", 5),
@@ -95,7 +96,7 @@ fn every_room_and_test_is_named() {
 
 #[test]
 fn the_architecture_stays_short() {
-    assert!(read("ARCHITECTURE.md").lines().count() <= 200);
+    assert!(read("ARCHITECTURE.md").lines().count() <= 240);
 }
 
 #[test]
