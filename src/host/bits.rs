@@ -1,4 +1,4 @@
-//! Units below a byte, and units of another width on the two sides.
+//! Units that are smaller than a byte, or that have different widths on the two sides.
 
 use std::cell::RefCell;
 
@@ -15,23 +15,23 @@ use super::{
     tile::{CopyTile, byte_index, each_unit},
 };
 
-/// Units of a run that are spread out at a time.
+/// The number of units of a run that are unpacked at a time.
 const RUN: usize = 1 << 12;
 
-/// Moves units that are below a byte, or of another width on the two sides.
+/// A copy of units that are smaller than a byte or change their width.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bits {
-    /// Bits of a unit of the source.
+    /// The size of a unit of the source, in bits.
     pub(super) src: u32,
-    /// Bits of a unit of the destination.
+    /// The size of a unit of the destination, in bits.
     pub(super) dst: u32,
-    /// Whether widening repeats the sign.
+    /// True if widening repeats the sign.
     pub(super) sign_extend: bool,
 }
 
 impl Bits {
-    /// Moves the cells of a box that starts at unit `from` of the source and unit `to` of the destination; units of at most
-    /// a byte past the caches where there is a stream.
+    /// Copies a box that starts at unit `from` of the source and unit `to` of the destination.
+    /// Units of at most a byte are written with non-temporal stores if there is a stream.
     pub(super) fn copy(
         self,
         plan: &TilePlan,
@@ -41,7 +41,7 @@ impl Bits {
     ) {
         let (from, to) = (from + plan.start.0, to + plan.start.1);
         if let (1 | 2 | 4 | 8, 1 | 2 | 4 | 8) = (self.src, self.dst) {
-            return ROOM.with_borrow_mut(|room| {
+            return BUFFERS.with_borrow_mut(|room| {
                 each_tile_before(plan, from, to, &mut |tile, next| {
                     if plan.unit > 1 {
                         return self.runs(plan.unit, source, destination, &tile, (room, stream));
@@ -72,19 +72,19 @@ impl Bits {
         });
     }
 
-    /// Runs of units of at most a byte: spread out to bytes and packed again.
+    /// Copies runs of units of at most a byte: unpacks them to bytes, and packs them again.
     fn runs(
         self,
         unit: usize,
         source: &[u8],
         destination: &mut DestinationSlices,
         tile: &CopyTile,
-        (room, stream): (&mut Room, Option<&Stream>),
+        (room, stream): (&mut UnpackBuffer, Option<&Stream>),
     ) {
         let per = 8 / self.dst as usize;
         each_unit(tile, |from, to| {
             let (slice, to) = destination.place(to);
-            // The first part ends where a cache line does.
+            // The first part ends at a cache line.
             let gap = slice.as_ptr().addr().wrapping_add(to / per).wrapping_neg() % LINE;
             let (mut done, mut count) = (0, gap * per + RUN);
             while done < unit {
@@ -114,16 +114,18 @@ impl Bits {
         });
     }
 
-    /// Units below a byte to bytes, where rows lie side by side in the destination and columns in the source: the bytes of
-    /// a tile are transposed as they are, and each line is spread out to those of its units.
+    /// Unpacks units to bytes in tiles whose rows are contiguous in the destination and whose
+    /// columns are contiguous in the source. The bytes of a tile are transposed with several units
+    /// in each, and every line is then unpacked.
     ///
-    /// False, and nothing is written, where rows begin inside of bytes or the tile is smaller than a register.
+    /// Returns false, with nothing written, if rows begin inside bytes or the tile is smaller than
+    /// a register.
     fn turned(
         self,
         source: &[u8],
         destination: &mut DestinationSlices,
         (tile, next): (&CopyTile, Option<isize>),
-        room: &mut Room,
+        room: &mut UnpackBuffer,
         stream: Option<&Stream>,
     ) -> bool {
         let per = (8 / self.src) as usize;
@@ -136,7 +138,7 @@ impl Bits {
         }
         let reads: SmallVec<[isize; 1024]> =
             starts.map(|first| (first / per).cast_signed()).collect();
-        // A line more, so that lines do not meet in one set of the cache.
+        // One more line, so that lines do not map to one set of the cache.
         let pitch = rows.next_multiple_of(LINE) + LINE;
         let lines: SmallVec<[isize; 512]> =
             (0..columns / per).map(|line| (line * pitch).cast_signed()).collect();
@@ -148,7 +150,7 @@ impl Bits {
         if !moved {
             return false;
         }
-        // The lines of the next tile are asked for meanwhile.
+        // The lines of the next tile are prefetched meanwhile.
         let ahead = next.map_or(0, |next| (next - tile.from) / per.cast_signed());
         let width = (columns / per).div_ceil(LINE);
         let mut asked = 0..next.map_or(0, |_| rows * width);
@@ -175,14 +177,14 @@ impl Bits {
         true
     }
 
-    /// Units of at most a byte: a tile is spread out to bytes, transposed, and packed again.
+    /// Copies units of at most a byte: a tile is unpacked to bytes, transposed, and packed again.
     fn small(
         self,
         plan: &TilePlan,
         source: &[u8],
         destination: &mut DestinationSlices,
         tile: &CopyTile,
-        room: &mut Room,
+        room: &mut UnpackBuffer,
     ) {
         let (rows, columns) = (tile.rows.0.len(), tile.columns.0.len());
         room.spread.resize(rows * columns, 0);
@@ -212,7 +214,7 @@ impl Bits {
         }
     }
 
-    /// Units of `S` bytes to units of `D` bytes.
+    /// Copies units of `S` bytes to units of `D` bytes.
     fn bytes<const S: usize, const D: usize>(
         self,
         unit: usize,
@@ -231,7 +233,7 @@ impl Bits {
         });
     }
 
-    /// Spreads units out to bytes of the destination's width.
+    /// Unpacks units to bytes that have the width of the destination.
     fn unpack(self, source: &[u8], first: usize, out: &mut [u8]) {
         match self.src {
             1 => spread::<1, 8>(source, first, out),
@@ -246,13 +248,13 @@ impl Bits {
         }
     }
 
-    /// A source unit's bits at the width of the destination, neither above a byte.
+    /// Returns a unit of the source in the destination's width. Both have at most 8 bits.
     fn resize_byte(self, value: u8) -> u8 {
         let sign = u8::from(self.sign_extend) << (self.src - 1);
         (value ^ sign).wrapping_sub(sign) & u8::MAX >> (8 - self.dst)
     }
 
-    /// A source unit's bits at the width of the destination.
+    /// Returns a unit of the source in the destination's width.
     fn resize(self, value: u128) -> u128 {
         let sign = self.sign_extend && value >> (self.src - 1) & 1 == 1;
         let wide = self.dst > self.src;
@@ -262,12 +264,14 @@ impl Bits {
 }
 
 thread_local! {
-    /// A thread's room, kept from copy to copy: to get the pages of a new one takes longer than to move a tile.
-    static ROOM: RefCell<Room> = const { RefCell::new(Room { spread: Vec::new(), turned: Vec::new() }) };
+    /// The thread's buffers, kept from copy to copy: the pages of new ones cost more time than a
+    /// tile.
+    static BUFFERS: RefCell<UnpackBuffer> =
+        const { RefCell::new(UnpackBuffer { spread: Vec::new(), turned: Vec::new() }) };
 }
 
-/// Room for a tile as bytes, before and after it is transposed.
-struct Room {
+/// Buffers for the bytes of a tile, before and after it is transposed.
+struct UnpackBuffer {
     spread: Vec<u8>,
     turned: Vec<u8>,
 }
@@ -311,12 +315,12 @@ fn transpose_bytes(from: &[u8], columns: usize, to: &mut [u8], rows: usize) {
     }
 }
 
-/// Replaces bytes.
+/// Replaces bytes by values.
 fn set(bytes: &mut [u8], values: impl Iterator<Item = u8>) {
     bytes.iter_mut().zip(values).for_each(|(byte, value)| *byte = value);
 }
 
-/// The unit at `index` of an image of units of any width.
+/// Returns unit `index` of an image of units of any width.
 fn load(image: &[u8], index: usize, bits: u32) -> u128 {
     if bits < 8 {
         return unit(image, index, bits).into();
@@ -326,7 +330,7 @@ fn load(image: &[u8], index: usize, bits: u32) -> u128 {
     unit.iter().rev().fold(0, |value, &byte| value << 8 | u128::from(byte))
 }
 
-/// Writes the unit at `index`.
+/// Writes unit `index` of an image of units of any width.
 fn store(image: &mut [u8], index: usize, bits: u32, value: u128) {
     let value = value.to_le_bytes();
     if bits < 8 {
@@ -343,7 +347,8 @@ mod tests {
         *,
     };
 
-    /// Matrices and runs, past the caches and through them, against units that are moved one by one.
+    /// Compares matrices and runs, with and without streaming, with units that are moved one by
+    /// one.
     #[test]
     fn units_below_a_byte_are_moved_past_the_caches_as_through_them() {
         let source: Vec<u8> = (0..20_000_u32).map(|n| ((n * 167) >> 3) as u8).collect();

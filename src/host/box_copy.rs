@@ -1,4 +1,5 @@
-//! A plan at work: the tiles of a box are moved one after the other, past the caches where the destination is large.
+//! The execution of a plan: the tiles of a box are moved one after the other, with non-temporal
+//! stores if the destination is large.
 
 use wide::u64x8;
 
@@ -15,28 +16,28 @@ use super::{
 
 const _: () = assert!(align_of::<u64x8>() == LINE, "lines of a room begin with those of the cache");
 
-/// Bytes of rows that join which are streamed at a time.
+/// The bytes of contiguous rows that are streamed at a time.
 const JOINED: usize = 1 << 9;
 
-/// A plan at work between two images, in bytes.
+/// The execution of a plan between two images, in bytes.
 pub(super) struct BoxCopy<'a, 'd> {
     pub(super) plan: &'a TilePlan,
     pub(super) source: &'a [u8],
     pub(super) destination: &'a mut DestinationSlices<'d>,
-    /// Where the destination is too large for the caches: what writes past them, and room for a tile.
-    pub(super) stream: Option<(&'a Stream, &'a mut Room)>,
+    /// The stream and a buffer for a tile, if the destination is too large for the caches.
+    pub(super) stream: Option<(&'a Stream, &'a mut TileBuffer)>,
 }
 
-/// Room for a tile, row by row, in cache lines.
+/// A buffer for a tile, row by row, aligned to cache lines.
 #[derive(Default)]
-pub(super) struct Room {
+pub(super) struct TileBuffer {
     lines: Vec<u64x8>,
-    /// Where each row starts.
+    /// The offset of each row.
     rows: Vec<isize>,
 }
 
 impl BoxCopy<'_, '_> {
-    /// Moves the cells of a box that starts at byte `from` of the source and byte `to` of the destination.
+    /// Copies a box that starts at byte `from` of the source and byte `to` of the destination.
     pub(super) fn run(self, from: isize, to: isize) {
         let TilePlan { unit, ref mover, start, .. } = *self.plan;
         let (from, to) = (from + start.0, to + start.1);
@@ -75,7 +76,7 @@ impl BoxCopy<'_, '_> {
         }
     }
 
-    /// Moves every tile; where the destination is streamed, past the caches.
+    /// Moves every tile, through the buffer if the destination is streamed.
     fn tiles(mut self, from: isize, to: isize, mover: &impl MoveTile) {
         let TilePlan { rows_touch, .. } = *self.plan;
         match self.stream.take().filter(|_| rows_touch) {
@@ -86,7 +87,7 @@ impl BoxCopy<'_, '_> {
         }
     }
 
-    /// Shuffles the rows of every tile; past the caches straight from registers, where their lines allow it.
+    /// Shuffles the rows of every tile. They are streamed from registers if all are aligned alike.
     fn shuffled(self, from: isize, to: isize, shuffle: &Shuffle) {
         let Self { plan, source, destination, stream } = self;
         if stream.is_some() && !plan.streams_rows(shuffle, destination, to) {
@@ -98,13 +99,14 @@ impl BoxCopy<'_, '_> {
         });
     }
 
-    /// Moves unit by unit in the order of the source, past the caches where there is a stream.
+    /// Copies units one by one in the order of the source, with non-temporal stores if there is a
+    /// stream.
     fn ordered_units(self, from: isize, to: isize) {
         let Self { plan, source, destination, stream } = self;
-        // What is read again comes from the cache, and only the writing counts.
+        // Units that are read again come from the cache, so that only writes count.
         let again = plan.loops.iter().any(|of| of.src == 0);
         let streams = again || plan.unit < LONG || streams_runs();
-        // The compiler unrolls copies whose length it knows.
+        // The compiler unrolls copies of a constant length.
         match (&stream, plan.unit) {
             (Some((stream, _)), 64) if streams => {
                 return lines::<64>(plan, (source, from), (destination, to), stream);
@@ -126,7 +128,8 @@ impl BoxCopy<'_, '_> {
         });
     }
 
-    /// Moves units of rows in the order of the source past the caches, whole lines where two of them meet.
+    /// Copies units of rows in the order of the source with non-temporal stores. Lines that two
+    /// units share are joined.
     fn ordered_runs(self, from: isize, to: isize) {
         let Some((stream, _)) = &self.stream else { return self.ordered_units(from, to) };
         let Self { plan, source, destination, .. } = self;
@@ -149,7 +152,7 @@ impl BoxCopy<'_, '_> {
         });
     }
 
-    /// Moves tiles of squares: in strips that are streamed where the plan says so.
+    /// Moves tiles of squares, in streamed strips if the plan has them.
     fn squares<const N: usize>(
         self,
         from: isize,
@@ -165,7 +168,7 @@ impl BoxCopy<'_, '_> {
                 let joins = joins(simd);
                 let mut strips = Strips { simd, joins, of, source, destination, stream, room };
                 each_tile(plan, from, to, &mut |tile| {
-                    // What does not allow it goes through the caches.
+                    // Tiles that cannot be streamed are written through the caches.
                     if !strips.tile(&tile) {
                         mover.tile(source, strips.destination, &tile);
                     }
@@ -184,13 +187,13 @@ impl BoxCopy<'_, '_> {
         to: isize,
         mover: &impl MoveTile,
         stream: &Stream,
-        room: &mut Room,
+        room: &mut TileBuffer,
     ) {
         let Self { plan, source, destination, .. } = self;
         let pitch = room.make(plan);
         let mut full: Option<CopyTile> = None;
         each_tile(plan, from, to, &mut |tile| {
-            // A tile leaves the buffer while the lines of the next one are on their way.
+            // A tile leaves the buffer while the lines of the next one are loaded.
             if let Some(full) = &full {
                 let mut next = Fetch::new(plan, source, tile, writes(plan, full));
                 room.write(plan, full, pitch, destination, stream, || next.some());
@@ -209,7 +212,7 @@ impl BoxCopy<'_, '_> {
     }
 }
 
-/// Moves units of as many bytes as one or two cache lines past the caches.
+/// Copies units of one or two cache lines with non-temporal stores.
 fn lines<const N: usize>(
     plan: &TilePlan,
     (source, from): (&[u8], isize),
@@ -225,17 +228,17 @@ fn lines<const N: usize>(
     });
 }
 
-impl Room {
-    /// Makes room for a tile of a plan; returns the distance of its rows.
+impl TileBuffer {
+    /// Allocates the buffer for a tile of a plan, and returns the distance of its rows.
     fn make(&mut self, plan: &TilePlan) -> usize {
         let row = plan.rows.dst.len() * plan.unit;
-        // A line more for each row, so that rows do not meet in one set of the cache.
+        // One more line for each row, so that rows do not map to one set of the cache.
         let pitch = if plan.rows_join { row } else { row.next_multiple_of(LINE) + LINE };
         self.columns(plan.columns.src.len(), pitch);
         pitch
     }
 
-    /// Columns `pitch` bytes apart: their bytes, and where each begins.
+    /// Returns the bytes of columns `pitch` bytes apart, and the offset of each.
     pub(super) fn columns(&mut self, count: usize, pitch: usize) -> (&mut [u8], &[isize]) {
         let lines = (count * pitch).div_ceil(LINE);
         if self.lines.len() < lines {
@@ -246,7 +249,7 @@ impl Room {
         (bytemuck::cast_slice_mut(&mut self.lines), &self.rows)
     }
 
-    /// Streams the tile that the room holds to its place, and calls `meanwhile` before every row.
+    /// Streams the tile in the buffer to the destination, and calls `meanwhile` before every row.
     fn write(
         &self,
         plan: &TilePlan,
@@ -262,7 +265,7 @@ impl Room {
             let length = tile.columns.0.len() * length;
             let mut to = destination.bytes(tile.to, length);
             let mut bytes = &bytes[..length];
-            // In parts that end with a line.
+            // The parts end at cache lines.
             let mut part = JOINED + to.as_ptr().addr().wrapping_neg() % LINE;
             while !to.is_empty() {
                 meanwhile();
@@ -279,7 +282,7 @@ impl Room {
     }
 }
 
-/// How many times [`Room::write`] calls what happens meanwhile, about.
+/// Returns the approximate number of times that [`TileBuffer::write`] calls its closure.
 fn writes(plan: &TilePlan, tile: &CopyTile) -> usize {
     let columns = tile.columns.0.len();
     if plan.rows_join {
@@ -289,18 +292,18 @@ fn writes(plan: &TilePlan, tile: &CopyTile) -> usize {
     }
 }
 
-/// Asks for the lines that a tile will read, some at a time.
+/// A prefetch of the lines that a tile will read, a few at a time.
 struct Fetch<'a> {
     plan: &'a TilePlan,
     source: &'a [u8],
     tile: CopyTile<'a>,
-    /// Rows asked for at a time, and the next of them.
+    /// The number of rows to prefetch at a time.
     share: usize,
     next: usize,
 }
 
 impl<'a> Fetch<'a> {
-    /// The lines of `tile`, asked for in so many times.
+    /// Returns a prefetch of the lines of `tile`, in `times` steps.
     fn new(plan: &'a TilePlan, source: &'a [u8], tile: CopyTile<'a>, times: usize) -> Self {
         let share = tile.rows.0.len().div_ceil(times).max(1);
         Self { plan, source, tile, share, next: 0 }
@@ -309,7 +312,7 @@ impl<'a> Fetch<'a> {
     fn some(&mut self) {
         let CopyTile { from, rows, columns, .. } = self.tile;
         if let Mover::Shuffle(shuffle) = &self.plan.mover {
-            // What follows the start of a row is asked for while it is read.
+            // The hardware prefetcher loads the rest of a row.
             if let Some(row) = columns.0.get(self.next) {
                 shuffle.prefetch(self.source, from + row);
             }
@@ -343,7 +346,7 @@ pub(super) fn each_tile<'k>(
     });
 }
 
-/// The same, with where the tile after it is read.
+/// Calls `each` for the tiles of a box, with the start of the tile after it in the source.
 pub(super) fn each_tile_before<'k>(
     plan: &'k TilePlan,
     from: isize,
@@ -361,7 +364,7 @@ pub(super) fn each_tile_before<'k>(
     }
 }
 
-/// Calls `each` for every step of the loops, with what is left of each axis in a block.
+/// Calls `each` for every step of the loops, with the remaining steps of each axis in a block.
 fn walk(
     loops: &[Loop],
     extents: &mut [usize],

@@ -1,4 +1,4 @@
-//! Boxes of a walk, cut until all positions of a box take their values in one way.
+//! Boxes of a walk, cut until all positions of a box take their values in the same way.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -14,24 +14,24 @@ pub(super) struct WalkBox {
 }
 
 impl WalkBox {
-    /// Every position of a walk.
+    /// Returns the box of every position of a walk.
     pub(super) fn whole(nest: &CopyNest) -> Self {
         Self { ranges: nest.extents().iter().map(|&extent| (0, signed(extent))).collect() }
     }
 
-    /// Steps along each axis.
+    /// Returns the number of steps along each axis.
     pub(super) fn extents(&self) -> impl Iterator<Item = usize> + '_ {
         self.ranges.iter().map(|(low, end)| usize::try_from(end - low).unwrap_or_default())
     }
 }
 
-/// Boxes that cover the positions `first..end` of the walk, each once.
+/// Returns boxes that cover the positions `first..end` of the walk, each once.
 pub(super) fn cover(nest: &CopyNest, first: u64, end: u64) -> SmallVec<[WalkBox; 1]> {
     let mut out = SmallVec::new();
     let strides: SmallVec<[u64; 8]> = nest.axes().map(|axis| axis.dst_stride).collect();
     let mut position = first;
     while position < end {
-        // The outermost axis of which whole steps fit from here.
+        // The outermost axis with whole steps that fit from here on.
         let step = strides
             .iter()
             .position(|&stride| position.is_multiple_of(stride) && position + stride <= end);
@@ -56,49 +56,54 @@ pub(super) fn cover(nest: &CopyNest, first: u64, end: u64) -> SmallVec<[WalkBox;
     out
 }
 
-/// Boxes whose positions all take their values in one way.
+/// Boxes whose positions all take their values in the same way.
 pub(super) enum Resolved<'a> {
-    /// One box, with what its first position takes: a unit of a source, from where the direct weights of the axes lead
-    /// on, or the bits that all its positions take. With it comes the number of the case that applies.
+    /// One box, the value of its first position and the number of the case. The value is a unit of
+    /// a source, from which the direct weights of the axes lead on, or bits that all positions
+    /// take.
     Box(&'a WalkBox, PositionValue, usize),
     /// Boxes that repeat along the axes, and the number of the case that reads them.
     Repeated(&'a Repeated, usize),
 }
 
-/// The boxes of a period, and how often they repeat: tilings that do not nest have a common period.
+/// The boxes of a period, and the number of its repetitions. Tilings that do not nest have a common
+/// period.
 ///
 /// ```text
-/// tiles of 6 by 10 to tiles of 4 by 8: 12 by 40 elements are 3 by 5 tiles of the destination, then all repeats
+/// tiles of 6 by 10 to tiles of 4 by 8: the period is 12 by 40 elements,
+/// 3 by 5 tiles of the destination
 /// ```
 pub(super) struct Repeated {
     /// The first period.
     pub(super) first: Box<WalkBox>,
-    /// Its boxes, with the unit that the first position of each reads.
+    /// The boxes of the period, with the unit that the first position of each reads.
     pub(super) boxes: Vec<(WalkBox, u64)>,
-    /// For each axis the number of periods, and what each moves the source by, in units.
+    /// For each axis, the number of periods and the distance of two in the source, in units.
     pub(super) repeats: Vec<(usize, i64)>,
-    /// Whether the boxes are better moved together, as the rows of a period.
+    /// True if the boxes are better moved together, as the rows of a period.
     pub(super) small: bool,
 }
 
-/// Positions of a period that is worked out once, at the most.
+/// The largest number of positions in a period that is resolved once.
 const MOST_OF_PERIOD: i64 = 1 << 14;
 
-/// Periods for which it is worth it, at the least.
+/// The least number of periods for which that is worth the time.
 const LEAST_REPEATS: i64 = 4;
 
-/// Positions of a box from which on each box is better moved by a plan of its own, at all of its places.
+/// The number of positions from which on a box of a period gets a plan of its own, for all of its
+/// repetitions.
 const LARGE_BOX: usize = 64;
 
-/// A nest, with the images of its sources.
+/// A nest with the images of its sources.
 #[derive(Clone, Copy)]
 pub(super) struct Bound<'a> {
     pub(super) nest: &'a CopyNest,
     pub(super) images: &'a [&'a [u8]],
 }
 
-/// Calls `each` for boxes that cover the positions of a box, each once: in each every guard is decided and every quotient
-/// and lookup is constant. Boxes that repeat come together where `repeats` says so.
+/// Calls `each` for boxes that cover the positions of a box, each once. In each of them every guard
+/// is decided, and every quotient and lookup is constant. Boxes that repeat come together if
+/// `repeats` is true.
 pub(super) fn resolve(
     of: Bound,
     walk_box: WalkBox,
@@ -117,7 +122,7 @@ pub(super) fn resolve(
         Decision::LookedUp { axes, case } => look_up(of, &walk_box, &axes, case, each),
         Decision::Repeated { first, repeats, case } => {
             let mut boxes = Vec::new();
-            // Every position of the box reads by the one case: the guards are decided.
+            // Every position of the box reads by this case: the guards are decided.
             resolve_boxes(of, WalkBox::clone(&first), &mut |found| {
                 if let Resolved::Box(walk_box, PositionValue::Unit { unit, .. }, _) = found {
                     boxes.push((walk_box.clone(), unit));
@@ -129,13 +134,13 @@ pub(super) fn resolve(
     }
 }
 
-/// Calls `each` for boxes alone.
+/// Calls `each` for single boxes only.
 fn resolve_boxes(of: Bound, walk_box: WalkBox, each: &mut dyn FnMut(Resolved)) {
     resolve(of, walk_box, false, &mut |found| each(found));
 }
 
-/// Calls `each` for the boxes of a box all of which one case reads: those of one step along each axis that its lookups
-/// depend on.
+/// Calls `each` for the parts of a box that one case reads. A part has one step along each axis
+/// that the lookups depend on.
 fn look_up(
     Bound { nest, images }: Bound,
     walk_box: &WalkBox,
@@ -151,7 +156,7 @@ fn look_up(
     loop {
         let unit = Position::new(nest, Some(images), first.clone()).form(at).unsigned_abs();
         each(Resolved::Box(&inner, PositionValue::Unit { source: *source, unit }, case));
-        // The next step, of the innermost axis first.
+        // The next step, innermost axis first.
         let next = moving().rev().find(|&axis| {
             first[axis] += 1;
             let ends = first[axis] == walk_box.ranges[axis].1;
@@ -167,7 +172,7 @@ fn look_up(
     }
 }
 
-/// What all positions of a box take, or where to cut it.
+/// The value of all positions of a box, or a place to cut it.
 enum Decision {
     Taken(PositionValue, usize),
     Cut {
@@ -179,15 +184,15 @@ enum Decision {
         repeats: Vec<(usize, i64)>,
         case: usize,
     },
-    /// All positions read by the case, whose lookups depend on these axes.
+    /// All positions are read by the case, whose lookups depend on these axes.
     LookedUp {
         axes: SmallVec<[bool; 8]>,
         case: usize,
     },
 }
 
-/// How a box that reads repeats where its quotients vary: whole periods, or where to cut the rest off. `None` where
-/// periods are too long or too few.
+/// Finds the repetition of a box that reads and whose quotients vary: whole periods, or a place to
+/// cut the rest off. `None` if periods are too long or too few.
 fn period(
     nest: &CopyNest,
     (case, src): (usize, &Affine),
@@ -200,7 +205,7 @@ fn period(
     for (axis, (low, end)) in first.ranges.iter_mut().enumerate().rev() {
         let extent = *end - *low;
         let Period { steps, advance, moves } = period_of_axis(nest, src, bounds, axis, extent);
-        // An axis that moves no quotient is part of the period, or repeats it.
+        // An axis that moves no quotient is a part of the period, or repeats it.
         let inside = !moves && size.saturating_mul(extent) <= MOST_OF_PERIOD;
         let steps = if inside || extent < 2 * steps { extent } else { steps };
         let times = extent / steps;
@@ -218,7 +223,8 @@ fn period(
     pays.then_some(Decision::Repeated { first, repeats, case })
 }
 
-/// The least steps of an axis of the walk that move every quotient by a whole number; all that it has where it has no such.
+/// Returns the least number of steps of an axis that moves every quotient by a whole number; all of
+/// its steps if there is no such number.
 pub(super) fn period_steps(nest: &CopyNest, axis: usize) -> u64 {
     let extent = signed(nest.extents()[axis]);
     let bounds = Bounds::of_box(nest, nest.extents().iter().map(|&extent| (0, signed(extent) - 1)));
@@ -226,13 +232,13 @@ pub(super) fn period_steps(nest: &CopyNest, axis: usize) -> u64 {
     period_of_axis(nest, &of, &bounds, axis, extent).steps.unsigned_abs()
 }
 
-/// The least steps of an axis that move every quotient by a whole number.
+/// The least number of steps of an axis that moves every quotient by a whole number.
 struct Period {
-    /// As many as the axis has, where it has no whole period.
+    /// The number of steps; all steps of the axis if it has no whole period.
     steps: i64,
-    /// What they move the source by.
+    /// The distance of the steps in the source.
     advance: i64,
-    /// Whether the axis moves a quotient that varies.
+    /// True if the axis moves a quotient that varies.
     moves: bool,
 }
 
@@ -243,7 +249,7 @@ fn period_of_axis(
     axis: usize,
     extent: i64,
 ) -> Period {
-    // What the steps move each quotient by.
+    // The distance of the steps in each quotient.
     let (mut steps, mut moves): (i64, SmallVec<[i64; 4]>) = (1, SmallVec::new());
     let moved = |form: &Affine, steps: i64, moves: &[i64]| {
         let direct = form.weight(Value::Axis(axis)) * steps;
@@ -268,7 +274,8 @@ fn period_of_axis(
     Period { steps, advance, moves: moves.iter().any(|&of| of != 0) }
 }
 
-/// Asks the cases of the nest in order; the first that does not fail for the whole box decides.
+/// Evaluates the cases of the nest in order. The first one that does not fail for the whole box
+/// decides.
 fn decide(of: Bound, walk_box: &WalkBox, repeats: bool) -> Decision {
     let nest = of.nest;
     let mut bounds = Bounds::of_box(nest, walk_box.ranges.iter().map(|&(low, end)| (low, end - 1)));
@@ -290,8 +297,9 @@ fn decide(of: Bound, walk_box: &WalkBox, repeats: bool) -> Decision {
         if let Some(&(form, threshold)) = open.iter().find(|(form, _)| is_linear(form, &bounds)) {
             return cut(form, threshold, walk_box, &bounds);
         }
-        // What is read, and what is left open, depends on quotients and lookups: they have to be constant first. Those of
-        // the first guard that is left open have a meaning here, of others and of what is read where none is open.
+        // The value and the open guards depend on quotients and lookups, which must be constant
+        // first. Only those of the first open guard, or of the value if none is open, have a
+        // meaning here.
         let read = match take {
             CaseValue::Read { at, .. } => Some(at),
             CaseValue::Bits(_) => None,
@@ -340,7 +348,7 @@ fn decide(of: Bound, walk_box: &WalkBox, repeats: bool) -> Decision {
     Decision::Taken(PositionValue::Bits(0), nest.cases().len())
 }
 
-/// Which quotients and lookups forms depend on, through other ones too.
+/// The quotients and lookups that forms depend on, also through other ones.
 struct Depends {
     quotients: SmallVec<[bool; 8]>,
     lookups: SmallVec<[bool; 4]>,
@@ -378,10 +386,10 @@ impl Depends {
     }
 }
 
-/// What moves the lookups that forms depend on.
+/// The axes that move the lookups of forms.
 struct Moves {
     axes: SmallVec<[bool; 8]>,
-    /// Whether quotients vary with lookups.
+    /// True if quotients vary with lookups.
     quotients: bool,
 }
 
@@ -402,7 +410,7 @@ impl Moves {
     }
 }
 
-/// Whether the quotients of a form are constant, so that the axes alone move it.
+/// Returns true if the quotients of a form are constant, so that only the axes move it.
 fn is_linear(form: &Affine, bounds: &Bounds) -> bool {
     form.terms().iter().all(|&(value, _)| match value {
         Value::Axis(_) => true,
@@ -415,8 +423,8 @@ fn is_constant(value: Value, bounds: &Bounds) -> bool {
     low == high
 }
 
-/// Where to cut a box so that the first of these quotients that varies in it takes fewer values; `None` where none varies
-/// but with lookups that do.
+/// Returns a place to cut a box so that the first varying quotient takes fewer values; `None` if
+/// none varies, lookups aside.
 fn cut_quotient(
     nest: &CopyNest,
     depends: &Depends,
@@ -433,7 +441,7 @@ fn cut_quotient(
     )
 }
 
-/// Whether a form depends on no lookup that varies.
+/// Returns true if a form depends on no lookup that varies.
 fn is_known(nest: &CopyNest, form: &Affine, bounds: &Bounds) -> bool {
     if nest.lookups().is_empty() {
         return true;
@@ -443,7 +451,7 @@ fn is_known(nest: &CopyNest, form: &Affine, bounds: &Bounds) -> bool {
         .all(|of| !depends.lookups[of] || is_constant(Value::Lookup(of), bounds))
 }
 
-/// The form at the first position of a box whose quotients are constant.
+/// Returns the value of a form at the first position of a box with constant quotients.
 fn first_value(form: &Affine, walk_box: &WalkBox, bounds: &Bounds) -> i64 {
     form.evaluate(|value| match value {
         Value::Axis(axis) => walk_box.ranges[axis].0,
@@ -451,11 +459,11 @@ fn first_value(form: &Affine, walk_box: &WalkBox, bounds: &Bounds) -> i64 {
     })
 }
 
-/// What a guard says of all positions of a box.
+/// The state of a guard in a box.
 enum Standing {
     Holds,
     Fails,
-    /// Some hold and some may not: the two sides of the threshold differ.
+    /// Some positions pass and others may fail: the two sides of the threshold differ.
     Open {
         threshold: i64,
     },
@@ -475,7 +483,8 @@ fn standing(guard: &Guard, bounds: &Bounds) -> Standing {
     }
 }
 
-/// Where to cut a box so that a part of it, at best, lies on one side of a threshold that the form crosses.
+/// Returns a place to cut a box so that one part is on one side of a threshold of a form, if
+/// possible.
 fn cut(form: &Affine, threshold: i64, walk_box: &WalkBox, bounds: &Bounds) -> Decision {
     let (low, high) = bounds.of(form);
     let mut best = (0, 0, 0);

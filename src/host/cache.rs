@@ -1,25 +1,27 @@
-//! The size of the processor's last-level cache, and its maker, asked for once.
+//! The size of the processor's last-level cache, and its maker, read once.
 //!
-//! What a large cache keeps for a few cores is less than its size: many others share it, of other virtual machines too, which
-//! the system doesn't say.
+//! A few cores can keep less in a large cache than its size: other cores share it, also those of
+//! other virtual machines, which the system does not report.
 
 use std::{fs, sync::OnceLock};
 
-/// What a last-level cache keeps, at the most; assumed where the system does not say.
+/// The largest size to assume for the last-level cache, in bytes, and the size if the system
+/// reports none. With the full size of a large shared cache fewer copies are streamed
+/// (`benches/NOTES.md`).
 const MOST: usize = 32 << 20;
 
-/// Bytes that the last-level cache keeps.
+/// Returns the usable size of the last-level cache, in bytes.
 pub(super) fn last_level_bytes() -> usize {
     named_bytes().min(MOST)
 }
 
-/// The size of the last-level cache as the system names it, whoever else uses it.
+/// Returns the size of the last-level cache that the system reports, in bytes.
 pub(super) fn named_bytes() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();
     *BYTES.get_or_init(|| caches().max().map_or(MOST, |(_, bytes)| bytes))
 }
 
-/// The levels of the caches that hold data, and their bytes, as Linux names them.
+/// Returns the level and the size in bytes of each data cache, as Linux reports them.
 fn caches() -> impl Iterator<Item = (usize, usize)> {
     let read = |index: usize, name: &str| {
         let path = format!("/sys/devices/system/cpu/cpu0/cache/index{index}/{name}");
@@ -33,19 +35,21 @@ fn caches() -> impl Iterator<Item = (usize, usize)> {
         })
 }
 
-/// Whether lines that are whole pages apart are streamed in turns as fast as others.
+/// Returns true if lines that are whole pages apart are streamed in turn as fast as others.
 ///
-/// On an AMD EPYC of family 26 they take 1.6 times as long as through a buffer that makes longer runs of them, on one of family
-/// 25 and on an Intel Xeon of family 6 0.6 times (`benches/NOTES.md`). Of others nothing is known.
+/// On an AMD EPYC of family 26 they take 1.6 times as long as through a buffer that makes longer
+/// runs; on family 25 and on an Intel Xeon of family 6, 0.6 times (`benches/NOTES.md`). Other
+/// processors were not measured.
 pub(super) fn streams_pages() -> bool {
     is_intel() || family() == 25
 }
 
-/// Bytes of a unit, at the least, of which two cache lines of a column are streamed together.
+/// Returns the smallest unit, in bytes, for which two cache lines of a column are streamed
+/// together.
 ///
-/// Two lines of units of 4 bytes take 32 rows side by side. By that an AMD EPYC of family 26, whose first cache has 48 KiB, gains up
-/// to a third, one of family 25 with 32 KiB takes 1.15 times as long, and an Intel Xeon of family 6 loses a twentieth
-/// (`benches/NOTES.md`).
+/// For units of 4 bytes, two lines need 32 rows at a time. An AMD EPYC of family 26, whose L1 cache
+/// has 48 KiB, gains up to a third by it. Family 25, with 32 KiB, takes 1.15 times as long, and an
+/// Intel Xeon of family 6 loses a twentieth (`benches/NOTES.md`).
 pub(super) fn paired_bytes() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();
     *BYTES.get_or_init(|| {
@@ -54,51 +58,57 @@ pub(super) fn paired_bytes() -> usize {
     })
 }
 
-/// Whether long runs that both sides have in one order are streamed faster than the system copies them.
+/// Returns true if long runs in one order on both sides are streamed faster than the system's
+/// `memcpy` copies them.
 ///
-/// On an AMD EPYC of family 25 the system's copy takes 1.3 to 2 times as long, on an Intel Xeon of family 6 0.8 to 0.95 times
-/// (`benches/NOTES.md`). Of other makers nothing is known.
+/// On an AMD EPYC of family 25 `memcpy` takes 1.3 to 2 times as long, on an Intel Xeon of family 6
+/// 0.8 to 0.95 times (`benches/NOTES.md`). Other makers were not measured.
 pub(super) fn streams_runs() -> bool {
     !is_intel()
 }
 
-/// The share of the last-level cache from which on destinations whose rows are shuffled are written past the caches, as a
-/// divisor.
+/// Returns the divisor of the last-level cache from which on destinations of shuffled rows are
+/// streamed.
 ///
-/// From a quarter to a half of it an AMD EPYC of family 25 takes 0.5 to 0.7 times as long past the caches, an Intel Xeon of
-/// family 6 1.2 to 1.6 times (`benches/NOTES.md`). Of other makers nothing is known.
+/// Between a quarter and a half of the cache, an AMD EPYC of family 25 takes 0.5 to 0.7 times as
+/// long with streaming, an Intel Xeon of family 6 1.2 to 1.6 times (`benches/NOTES.md`). Other
+/// makers were not measured.
 pub(super) fn shuffled_share() -> usize {
     if is_intel() { 2 } else { 4 }
 }
 
-/// Whether single lines of hundreds of columns, which begin at various bytes of a line, are streamed in turns as fast as
-/// several lines of each.
+/// Returns true if single lines of hundreds of columns, aligned differently, are streamed in turn
+/// as fast as several lines of each column.
 ///
-/// On an Intel Xeon of family 6 they take 1.5 to 2.8 times as long, on an AMD EPYC of family 26 half as long
-/// (`benches/NOTES.md`). Of other makers nothing is known.
+/// On an Intel Xeon of family 6 they take 1.5 to 2.8 times as long, on an AMD EPYC of family 26
+/// half as long (`benches/NOTES.md`). Other makers were not measured.
 pub(super) fn streams_single_lines() -> bool {
     !is_intel()
 }
 
-/// Whether rows that are transposed next are asked for: hundreds of bytes of each, which are not foreseen.
+/// Returns true if the rows that are transposed next are prefetched: hundreds of bytes of each,
+/// which the hardware prefetcher does not load.
 ///
-/// On an Intel Xeon of family 6 that takes up to half as long again, on an AMD EPYC of family 25 up to a fifth, on one of
-/// family 26 two thirds of the time (`benches/NOTES.md`). Of other makers nothing is known.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))] // Where there are registers to transpose in.
+/// On an Intel Xeon of family 6 that takes up to 1.5 times as long, on an AMD EPYC of family 25 up
+/// to 1.2 times, on family 26 two thirds of the time (`benches/NOTES.md`). Other makers were not
+/// measured.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))] // these transpose in registers
 pub(super) fn asks_for_rows() -> bool {
     !is_intel() && family() != 25
 }
 
-/// Whether matrices are transposed in squares of whole cache lines, where registers are as long.
+/// Returns true if matrices are transposed in squares of whole cache lines, given registers of that
+/// size.
 ///
-/// On an AMD EPYC of family 25 that takes 0.4 to 0.9 times as long (`benches/NOTES.md`). Other processors were not measured:
-/// on Intel's, which shuffle 64 bytes in one unit alone, what was measured there stays.
+/// On an AMD EPYC of family 25 that takes 0.4 to 0.9 times as long (`benches/NOTES.md`). Other
+/// processors were not measured. On Intel, which shuffles 64 bytes on one port only, the squares of
+/// the other size stay.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn transposes_lines() -> bool {
     !is_intel()
 }
 
-/// Whether `cpuid` names Intel as the processor's maker.
+/// Returns true if `cpuid` names Intel as the maker of the processor.
 fn is_intel() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
@@ -113,7 +123,7 @@ fn is_intel() -> bool {
     false
 }
 
-/// The processor's family as `cpuid` numbers it, 0 where it doesn't.
+/// Returns the family of the processor by `cpuid`; 0 if it has none.
 fn family() -> u32 {
     #[cfg(target_arch = "x86_64")]
     {
@@ -128,7 +138,7 @@ fn family() -> u32 {
     0
 }
 
-/// Bytes of a size as Linux writes it, `32768K`.
+/// Parses a size as Linux writes it, such as `32768K`, to bytes.
 fn bytes(size: &str) -> Option<usize> {
     let kibibytes: usize = size.trim().strip_suffix('K')?.parse().ok()?;
     (kibibytes > 0).then_some(kibibytes << 10)

@@ -1,32 +1,34 @@
-//! The forms of a nest at many positions of its walk at a time, column by column.
+//! The forms of a nest, evaluated for many positions of its walk at a time, column by column.
 
 use super::lane::Lane;
 use crate::nest::{
     Affine, CopyNest, Integer, Lookup, LookupExpr, Operator, OutOfRange, Quotient, Value, signed,
 };
 
-/// Rows that are evaluated at a time.
+/// The number of rows that are evaluated at a time.
 pub(super) const LANES: usize = 256;
 
-/// A number of each row.
+/// One number for each row.
 type Column<L> = Vec<L>;
 
-/// The forms of a nest at rows of its walk. Axes are filled, all else is computed when it is first asked for.
+/// The forms of a nest at rows of its walk. The columns of axes are filled at the start, all others
+/// on first use.
 ///
-/// What a guard keeps out may have no meaning: it is some number here, and no one asks for it.
-pub(super) struct Columns<'a, L> {
+/// A form may have no meaning in a row that a guard excludes. Its number is arbitrary there, and
+/// not used.
+pub(super) struct RowValues<'a, L> {
     nest: &'a CopyNest,
     sources: &'a [&'a [u8]],
-    /// How many rows there are.
+    /// The number of rows.
     rows: usize,
     axes: Vec<Column<L>>,
     quotients: Vec<Known<L>>,
     lookups: Vec<Known<L>>,
-    /// The numbers of each lookup; those of constants stay.
+    /// The numbers of each lookup. RowValues of constants stay filled.
     numbers: Vec<Vec<Column<L>>>,
 }
 
-/// A column, and whether it is computed.
+/// A column, with a mark that it is computed.
 struct Known<L> {
     is_known: bool,
     column: Column<L>,
@@ -38,12 +40,12 @@ impl<L: Lane> Known<L> {
     }
 }
 
-/// A column of zeros.
+/// Returns a column of zeros.
 pub(super) fn column<L: Lane>() -> Column<L> {
     vec![L::default(); LANES]
 }
 
-impl<'a, L: Lane> Columns<'a, L> {
+impl<'a, L: Lane> RowValues<'a, L> {
     pub(super) fn new(nest: &'a CopyNest, sources: &'a [&'a [u8]]) -> Self {
         let number = |of: &LookupExpr| match of {
             LookupExpr::Constant(value) => vec![L::of(*value as i64); LANES],
@@ -62,22 +64,22 @@ impl<'a, L: Lane> Columns<'a, L> {
         }
     }
 
-    /// Starts with so many rows from these digits on, and moves the digits behind them. A row is a position, or all that
-    /// the innermost axis makes: then its digit is 0.
+    /// Starts at the given digits with `rows` rows, and advances the digits past them. A row is a
+    /// position, or the whole innermost axis, whose digit is then 0.
     pub(super) fn start(&mut self, digits: &mut [i64], is_whole: bool, rows: usize) {
         self.rows = rows;
         for known in self.quotients.iter_mut().chain(&mut self.lookups) {
             known.is_known = false;
         }
         let extents = self.nest.extents();
-        // Axes that rows step along.
+        // The axes along which rows step.
         let stepped = if is_whole { digits.len().saturating_sub(1) } else { digits.len() };
         if is_whole && let Some(inner) = self.axes.last_mut() {
             inner[..rows].fill(L::default());
         }
         let mut lane = 0;
         while lane < rows {
-            // How far the innermost of these axes goes on.
+            // The remaining steps of the innermost of these axes.
             let last = stepped.checked_sub(1);
             let steps = last.map_or(1, |last| signed(extents[last]) - digits[last]);
             let steps = (rows - lane).min(usize::try_from(steps).unwrap_or(usize::MAX));
@@ -102,7 +104,7 @@ impl<'a, L: Lane> Columns<'a, L> {
         }
     }
 
-    /// The value of a form at each row.
+    /// Writes the value of a form at each row to `sum`.
     pub(super) fn form(&mut self, form: &Affine, sum: &mut [L]) {
         for &(value, _) in form.terms() {
             self.prepare(value);
@@ -114,7 +116,7 @@ impl<'a, L: Lane> Columns<'a, L> {
             Value::Lookup(number) => &self.lookups[number].column[..],
         };
         let mut terms = form.terms().iter();
-        // One value alone is the most frequent form.
+        // A single value is the most frequent form.
         match form.terms().first() {
             Some(&(value, 1)) if form.offset() == 0 => {
                 sum.copy_from_slice(&column(value)[..self.rows]);
@@ -130,7 +132,7 @@ impl<'a, L: Lane> Columns<'a, L> {
         }
     }
 
-    /// Computes a value that forms have.
+    /// Computes the column of a value, if that is not done.
     fn prepare(&mut self, value: Value) {
         match value {
             Value::Quotient(number) if !self.quotients[number].is_known => {
@@ -198,7 +200,7 @@ fn set<L>(column: &mut [L], values: impl Iterator<Item = L>) {
     }
 }
 
-/// Replaces units by the numbers there in an image; by 0 past its end.
+/// Replaces the indices of units by the numbers of an image; by 0 past its end.
 fn load<L: Lane>(image: &[u8], integer: Integer, column: &mut [L]) {
     fn each<const BYTES: usize, L: Lane>(
         image: &[u8],
@@ -207,7 +209,7 @@ fn load<L: Lane>(image: &[u8], integer: Integer, column: &mut [L]) {
     ) {
         let (image, _) = image.as_chunks::<BYTES>();
         let number = |bytes: &[u8; BYTES]| L::of(number(*bytes));
-        // Units that follow each other are most frequent.
+        // Consecutive units are most frequent.
         let first = column.first().map_or(0, |first| first.place());
         let other =
             |other: usize, (n, at): (usize, &L)| other | (at.place() ^ first.wrapping_add(n));
@@ -233,7 +235,7 @@ fn load<L: Lane>(image: &[u8], integer: Integer, column: &mut [L]) {
     }
 }
 
-/// An operation on two numbers of each row.
+/// Applies an operator to two numbers of each row.
 fn binary<L: Lane>(
     operator: Operator,
     integer: Integer,
@@ -249,7 +251,7 @@ fn binary<L: Lane>(
     match operator {
         Operator::And => each!(|(a, b)| a & b),
         Operator::Or => each!(|(a, b)| a | b),
-        // The low bits are right, also where those of a lane are not enough.
+        // The low bits are right even if the numbers exceed those of a lane.
         Operator::Add => each!(|(a, b)| a.plus(b)),
         Operator::Subtract => each!(|(a, b)| a.minus(b)),
         Operator::Multiply => each!(|(a, b)| a.times(b)),
@@ -264,13 +266,13 @@ fn binary<L: Lane>(
         Operator::LessEqual => each!(|(a, b)| truth(a <= b)),
         Operator::Less => each!(|(a, b)| truth(a < b)),
     }
-    // The others give one of their operands, or what both have.
+    // The other operators return an operand, or bits that both operands have.
     if let Operator::Add | Operator::Subtract | Operator::Multiply | Operator::Divide = operator {
         wrap(integer, column);
     }
 }
 
-/// Numbers as those of a type.
+/// Converts numbers to an integer type.
 fn wrap<L: Lane>(integer: Integer, column: &mut [L]) {
     for value in column {
         *value = value.wrapped(integer);

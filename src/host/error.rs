@@ -1,25 +1,25 @@
-//! Why a run on the host is refused.
+//! The error of runs on the host.
 
 use crate::{error_kind::ErrorKind, nest::Operand};
 
-/// Why a run on the host was refused.
+/// The reason why a run on the host was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostError {
-    /// A buffer whose length is not that of its image.
+    /// A buffer with another length than its image.
     #[error("{operand}: expected a buffer of {expected} bytes, the whole image, got {given}")]
     Length {
-        /// Which side.
+        /// The side of the buffer.
         operand: Operand,
-        /// Bytes of the buffer.
+        /// The length of the buffer, in bytes.
         given: usize,
-        /// Bytes of the image.
+        /// The size of the image, in bytes.
         expected: u64,
     },
 }
 
 impl HostError {
-    /// What kind of failure it is.
+    /// Returns the kind of the failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {

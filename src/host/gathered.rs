@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use super::{
-    columns::{Columns, LANES, column},
+    columns::{LANES, RowValues, column},
     lane::{Lane, is_narrow},
 };
 use crate::nest::{Affine, Case, CaseValue, CopyNest, Lookup, Value, signed};
@@ -131,7 +131,7 @@ impl Gathered<'_> {
             rest /= extent;
         }
         digits.reverse();
-        let mut columns = Columns::<L>::new(self.nest, self.sources);
+        let mut columns = RowValues::<L>::new(self.nest, self.sources);
         let mut values = column();
         for out in out.chunks_mut(LANES * bytes) {
             let rows = out.len() / bytes;
@@ -141,7 +141,7 @@ impl Gathered<'_> {
     }
 
     /// Fills the rows at which `columns` was started; `values` is scratch space, one number a row.
-    fn rows<L: Lane>(&self, columns: &mut Columns<L>, values: &mut [L], out: &mut [u8]) {
+    fn rows<L: Lane>(&self, columns: &mut RowValues<L>, values: &mut [L], out: &mut [u8]) {
         let mut of_all = [NO_CASE; LANES];
         let case_of = &mut of_all[..values.len()];
         for (case, number) in self.nest.cases().iter().zip(0..) {

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::{
     bits::Bits,
-    box_copy::{BoxCopy, Room},
+    box_copy::{BoxCopy, TileBuffer},
     fill::Fill,
     interleave::SourceSpan,
     pieces::DestinationSlices,
@@ -54,7 +54,7 @@ pub(super) struct StepRunner<'a, 'b> {
     /// The stream, if non-temporal stores are used, and true if all slices have the same alignment
     /// to cache lines.
     pub(super) stream: Option<(&'a Stream, bool)>,
-    room: Room,
+    room: TileBuffer,
     /// The buffer for bytes that several boxes read.
     staging: Vec<u8>,
 }
@@ -65,7 +65,7 @@ impl<'a, 'b> StepRunner<'a, 'b> {
         destination: DestinationSlices<'b>,
         stream: Option<(&'a Stream, bool)>,
     ) -> Self {
-        Self { task, destination, stream, room: Room::default(), staging: Vec::new() }
+        Self { task, destination, stream, room: TileBuffer::default(), staging: Vec::new() }
     }
 
     /// Runs one step.

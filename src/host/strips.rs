@@ -1,7 +1,7 @@
 //! Moves tiles whose columns are written line by line with non-temporal stores.
 
 use super::{
-    box_copy::Room,
+    box_copy::TileBuffer,
     cache::streams_single_lines,
     pieces::{Destination as _, DestinationSlices},
     simd::{Inner, SHORT_UNIT, Simd},
@@ -30,7 +30,7 @@ pub(super) struct Strips<'a, 'd> {
     pub(super) source: &'a [u8],
     pub(super) destination: &'a mut DestinationSlices<'d>,
     pub(super) stream: &'a Stream,
-    pub(super) room: &'a mut Room,
+    pub(super) room: &'a mut TileBuffer,
 }
 
 impl Strips<'_, '_> {

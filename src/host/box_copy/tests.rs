@@ -97,7 +97,7 @@ fn boxes_are_moved_and_nothing_else_is_written() {
                 .replace(char::is_numeric, ""),
         );
         let mut destination = DestinationSlices::whole(&mut out[line..line + bytes]);
-        let mut room = Room::default();
+        let mut room = TileBuffer::default();
         streaming(|stream| {
             let stream = plan.streams.then_some((stream, &mut room));
             BoxCopy { plan: &plan, source: &source, destination: &mut destination, stream }
