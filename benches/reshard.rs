@@ -27,7 +27,8 @@ fn microseconds(mut f: impl FnMut()) -> f64 {
     best
 }
 
-/// The shapes of a transformer's weights, and how 64 and 48 devices share them: experts and vocabulary, columns, rows.
+/// The shapes of a transformer's weights, and how 64 and 48 devices share them: experts and
+/// vocabulary, columns, rows.
 fn transformer() -> Vec<(Shape, &'static str, &'static str)> {
     let kinds = [
         ("bf16[12288,12288]", "{devices=[8,8]<=[64]}", "{devices=[4,12]<=[48]}"),
@@ -88,7 +89,8 @@ fn main() {
     }
 }
 
-/// Plans of all devices and of one, from rows to a square grid, for 16 to 65,536 devices; in time and in bytes.
+/// Plans of all devices and of one, from rows to a square grid, for 16 to 65,536 devices; in time
+/// and in bytes.
 fn paper(path: &str) {
     let shape: Shape = "bf16[65536,65536]".parse().unwrap();
     let (mut whole, mut own) = (Vec::new(), Vec::new());

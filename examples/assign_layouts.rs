@@ -1,5 +1,5 @@
-//! The layout assignment of a toy compiler. Some operations require a layout; where two operations disagree, stridec
-//! compiles a relayout between them, unless both layouts are the same bytes.
+//! The layout assignment of a toy compiler. Some operations require a layout; where two operations
+//! disagree, stridec compiles a relayout between them, unless both layouts are the same bytes.
 //!
 //! `cargo run --no-default-features --example assign_layouts`
 
@@ -21,7 +21,8 @@ struct Node {
 const NCHW: &[usize] = &[3, 2, 1, 0];
 const NHWC: &[usize] = &[1, 3, 2, 0];
 
-/// An image network. After pooling the shape is `[8,64,1,1]`, for which NCHW and NHWC are the same bytes.
+/// An image network. After pooling the shape is `[8,64,1,1]`, for which NCHW and NHWC are the same
+/// bytes.
 const GRAPH: [Node; 6] = [
     Node { name: "image", input: None, extents: &[8, 64, 56, 56], wants: Some(NCHW) },
     Node { name: "convolution", input: Some(0), extents: &[8, 64, 56, 56], wants: Some(NHWC) },
@@ -31,7 +32,7 @@ const GRAPH: [Node; 6] = [
     Node { name: "image gradient", input: Some(2), extents: &[8, 64, 56, 56], wants: Some(NCHW) },
 ];
 
-/// What to do between a node and one that reads it.
+/// The layout change between a node and a reader of it.
 enum Edge {
     /// Both have the same layout.
     Same,

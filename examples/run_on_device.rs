@@ -7,7 +7,7 @@ use std::error::Error;
 use stridec::{Operation, gpu::Gpu, shape::Shape};
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 
-/// Where the result starts in the pool: a multiple of 256, which every device accepts.
+/// The offset of the result in the pool, in bytes: a multiple of 256, which every device accepts.
 const PLACE: u64 = 1024;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -63,8 +63,8 @@
 //! </div>
 //!
 //! **Loop nest.** An [`Operation`] has a source and a destination. Its [`nest::CopyNest`] visits
-//! the destination's memory in order of address and says what every place holds. A place is room for
-//! one element:
+//! the destination's memory in order of address and says what every place holds. A place is room
+//! for one element:
 //!
 //! ```
 //! use stridec::Operation;
@@ -78,8 +78,8 @@
 //! ```
 //!
 //! **Schedule and kernel.** [`Operation::schedule`] chooses a strategy for a target, and
-//! [`Operation::compile`] writes the kernel. [`Operation::stages`] returns all stages as text, for a
-//! snapshot:
+//! [`Operation::compile`] writes the kernel. [`Operation::stages`] returns all stages as text, for
+//! a snapshot:
 //!
 //! ```
 //! # use stridec::{Operation, Target};

@@ -1,6 +1,8 @@
-//! Spans for the crate `tracing`, behind the feature of that name. Without the feature they compile to nothing.
+//! Spans for the crate `tracing`, behind the feature of that name. Without the feature they compile
+//! to nothing.
 
-/// Enters the span of a stage until the end of the block: `decode`, `lower`, `emit`, `validate` or `run`.
+/// Enters the span of a stage until the end of the block: `decode`, `lower`, `emit`, `validate` or
+/// `run`.
 macro_rules! span {
     ($stage:literal) => {
         #[cfg(feature = "tracing")]

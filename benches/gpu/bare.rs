@@ -25,7 +25,8 @@ impl Bare {
     /// Without them, for a text of this repository whose accesses lie inside its buffers.
     pub fn unchecked(gpu: &Gpu, wgsl: &str, workgroups: [u32; 3], buffers: &[&Buffer]) -> Self {
         let checks = wgpu::ShaderRuntimeChecks::unchecked();
-        // SAFETY: the kernels in `by_hand/` stay inside the images of their cases, and their loops end.
+        // SAFETY: the kernels in `by_hand/` stay inside the images of their cases, and their loops
+        // end.
         let module = unsafe { gpu.device().create_shader_module_trusted(descriptor(wgsl), checks) };
         Self::new(gpu, &module, workgroups, buffers)
     }

@@ -1,8 +1,10 @@
-//! `--cases by-hand`: kernels written by hand for single cases, beside the one that stridec compiles.
+//! `--cases by-hand`: kernels written by hand for single cases, beside the one that stridec
+//! compiles.
 //!
-//! Each file of `by_hand/` begins with the case that it is for, and with its workgroups. A case is one of the eight or of the
-//! everyday ones, arguments such as `relayout --from f32[512,512] --to {0,1}`, or a program of `benches/data/programs.jsonl`, such as
-//! `program f32 concatenate 4, columns`, whose parameters are the first bindings:
+//! Each file of `by_hand/` begins with the case that it is for, and with its workgroups. A case is
+//! one of the eight or of the everyday ones, arguments such as `relayout --from f32[512,512] --to
+//! {0,1}`, or a program of `benches/data/programs.jsonl`, such as `program f32 concatenate 4,
+//! columns`, whose parameters are the first bindings:
 //!
 //! ```text
 //! // case: 4096x4096 transposed

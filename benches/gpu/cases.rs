@@ -44,7 +44,8 @@ pub fn eight(element_type: ElementType) -> Result<Vec<Case>, Error> {
     Ok(cases)
 }
 
-/// Sizes of as many bytes: the first extent grows for narrow types, the last but one shrinks for wide ones.
+/// Sizes of as many bytes: the first extent grows for narrow types, the last but one shrinks for
+/// wide ones.
 fn scaled(sizes: &[u64], element_type: ElementType) -> Vec<u64> {
     let bits = u64::from(element_type.storage_bits().unwrap_or(32));
     let mut sizes = sizes.to_vec();

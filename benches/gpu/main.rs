@@ -8,8 +8,8 @@
 //! cargo bench --bench relayout -- --cases scale [--plot FILE.svg] [--largest 512] [--repetitions 15] [--json FILE]
 //! ```
 //!
-//! Uploads and first dispatches are left out; implementations take turns; every output is compared in full. GB/s counts
-//! the bytes of both sides that must move.
+//! Uploads and first dispatches are left out; implementations take turns; every output is compared
+//! in full. GB/s counts the bytes of both sides that must move.
 
 #![allow(unreachable_pub, clippy::cast_precision_loss)]
 

@@ -36,7 +36,8 @@ pub fn measure(
     Ok(())
 }
 
-/// The eight cases; then transposes, copies of rows and slices, of units of every width, a few MiB each.
+/// The eight cases; then transposes, copies of rows and slices, of units of every width, a few MiB
+/// each.
 fn cases() -> Result<Vec<Case>, Box<dyn Error>> {
     let mut cases = eight(ElementType::F32)?;
     let permutations: [(&[u64], &[usize]); 7] = [

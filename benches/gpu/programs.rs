@@ -1,4 +1,5 @@
-//! `--cases programs`: functions that JAX wrote as HLO modules, beside the copy and the identity kernel of the bytes written.
+//! `--cases programs`: functions that JAX wrote as HLO modules, beside the copy and the identity
+//! kernel of the bytes written.
 
 use std::{error::Error, fs::File, time::Instant};
 
@@ -38,7 +39,8 @@ pub fn images(program: &Program) -> Vec<Vec<u8>> {
     program.parameters().iter().map(image).collect()
 }
 
-/// Times every module of `benches/data/programs.jsonl`, in the default layouts; a result is compared with the host's first.
+/// Times every module of `benches/data/programs.jsonl`, in the default layouts; a result is
+/// compared with the host's first.
 pub fn measure(
     gpu: &Gpu,
     repetitions: usize,

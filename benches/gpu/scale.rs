@@ -15,7 +15,8 @@ use crate::{
     write_json,
 };
 
-/// Sizes, in MiB, that are measured the full number of times; larger ones less often, for as many bytes in all.
+/// Sizes, in MiB, that are measured the full number of times; larger ones less often, for as many
+/// bytes in all.
 const OFTEN: u64 = 32;
 
 /// The points of one operation on one device.
@@ -101,7 +102,8 @@ fn panel(
 
 /// An operation on a matrix of about `bytes` bytes, as near a square as can be.
 ///
-/// Sides are odd multiples of 8: rows of a power of two would show how a cache maps addresses, and nothing else.
+/// Sides are odd multiples of 8: rows of a power of two would show how a cache maps addresses, and
+/// nothing else.
 fn case(
     operation: &str,
     element_type: ElementType,

@@ -18,7 +18,8 @@ use crate::{
 /// Dispatches in one submission, for a kernel's own time.
 const TIMES: u32 = 100;
 
-/// Measures cached kernels of growing images: one run, waited for, beside an empty submission, waited for.
+/// Measures cached kernels of growing images: one run, waited for, beside an empty submission,
+/// waited for.
 pub fn measure(
     gpu: &Gpu,
     repetitions: usize,

@@ -187,7 +187,8 @@ fn mirrored(source: &[u8], to: &mut [u8]) {
     }
 }
 
-/// Squares of 16 by 16 bytes in registers, four of them for a cache line of each column; then the halves of each byte.
+/// Squares of 16 by 16 bytes in registers, four of them for a cache line of each column; then the
+/// halves of each byte.
 fn unpack_turned(source: &[u8], to: &mut [u8]) {
     const ROWS: usize = 4096;
     const PITCH: usize = ROWS / 2;

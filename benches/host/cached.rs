@@ -1,4 +1,5 @@
-//! `--cases cached`: copies that lie in the caches, beside memcpy of as many bytes that lie there too, and calls on 64 bytes.
+//! `--cases cached`: copies that lie in the caches, beside memcpy of as many bytes that lie there
+//! too, and calls on 64 bytes.
 
 use super::{
     Run,

@@ -108,8 +108,8 @@ fn one(run: &mut Run, repetitions: usize, name: &str, report: &mut Report) -> (f
     (rate(&timings[0]), timings[1].best_ms / timings[0].best_ms)
 }
 
-/// The rate of one case in GB/s where nothing else runs between its repetitions, as in numpy's process: a last-level cache that
-/// holds its images does not have to hold a copy's too.
+/// The rate of one case in GB/s where nothing else runs between its repetitions, as in numpy's
+/// process: a last-level cache that holds its images does not have to hold a copy's too.
 fn alone(run: &mut Run, repetitions: usize) -> f64 {
     rate(&round_robin(repetitions.max(NUMPY_REPETITIONS), false, vec![run.contender()])[0])
 }

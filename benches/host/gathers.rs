@@ -1,5 +1,5 @@
-//! `--cases gathers`: rows and single elements taken by indices, in the forms that JAX gives `table[ids]` and `jnp.take`,
-//! beside a loop over the indices.
+//! `--cases gathers`: rows and single elements taken by indices, in the forms that JAX gives
+//! `table[ids]` and `jnp.take`, beside a loop over the indices.
 
 use std::error::Error;
 

@@ -10,8 +10,8 @@
 //! cargo bench --no-default-features --bench host -- --cases gathers [--only TEXT] [--repetitions 15]
 //! ```
 //!
-//! Contenders take turns; every output is compared with the meaning of its nest. Transposes beside other crates:
-//! `benches/peers`.
+//! Contenders take turns; every output is compared with the meaning of its nest. Transposes beside
+//! other crates: `benches/peers`.
 
 #![allow(unreachable_pub, clippy::cast_precision_loss, clippy::cast_possible_truncation)]
 

@@ -1,4 +1,5 @@
-//! `--cases programs`: functions that JAX wrote as HLO modules, beside a copy of as many bytes and beside JAX's own run.
+//! `--cases programs`: functions that JAX wrote as HLO modules, beside a copy of as many bytes and
+//! beside JAX's own run.
 
 use std::{error::Error, fs};
 

@@ -1,4 +1,5 @@
-//! Reshards of 256 and 512 MiB over four ranks, from memory to memory; `benches/mpi/run.sh` runs it beside others.
+//! Reshards of 256 and 512 MiB over four ranks, from memory to memory; `benches/mpi/run.sh` runs it
+//! beside others.
 #![allow(unsafe_code)]
 
 use std::time::Instant;

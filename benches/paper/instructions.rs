@@ -33,7 +33,8 @@ use naga::{
 
 use super::fuse::{Id, Kind, Node, Use, counted};
 
-/// Instructions of every expression of a kernel: of the entry point, and of each call of a function for itself.
+/// Instructions of every expression of a kernel: of the entry point, and of each call of a function
+/// for itself.
 #[derive(Debug)]
 pub struct Instructions {
     calls: Vec<Call>,
@@ -77,7 +78,8 @@ impl Instructions {
 /// The scalars of a value.
 type Ids = Vec<Id>;
 
-/// Walks the statements of a kernel, once each, and gives every scalar a number: equal ones the same.
+/// Walks the statements of a kernel, once each, and gives every scalar a number: equal ones the
+/// same.
 struct Walk<'a> {
     module: &'a Module,
     nodes: Vec<Node>,
@@ -142,7 +144,8 @@ impl<'a> Walk<'a> {
         (call, value)
     }
 
-    /// Walks a block that may not run: what it computes is not known behind it, and neither is what it assigns.
+    /// Walks a block that may not run: what it computes is not known behind it, and neither is what
+    /// it assigns.
     fn branch(&mut self, frame: &mut Frame<'a>, block: &'a Block) {
         let (depth, locals) = (self.scope.len(), frame.locals.clone());
         self.block(frame, block);

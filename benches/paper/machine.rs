@@ -1,4 +1,5 @@
-//! The caches of a GPU, and what passes between them: a first-level cache for each core, a second-level cache for all.
+//! The caches of a GPU, and what passes between them: a first-level cache for each core, a
+//! second-level cache for all.
 //!
 //! The numbers are of an H100. Caches keep the most recently used sectors. The first level keeps
 //! sectors that were read, and passes each write on. The second level keeps both; a written sector
@@ -96,7 +97,8 @@ impl Machine {
         }
     }
 
-    /// Runs a wave: the warps of each of its workgroups, dealt to the cores in turn. All warps take turns, a request each.
+    /// Runs a wave: the warps of each of its workgroups, dealt to the cores in turn. All warps take
+    /// turns, a request each.
     pub fn run(&mut self, groups: &[Vec<Warp>]) {
         let most = groups.iter().flatten().map(|warp| warp.requests.len()).max().unwrap_or(0);
         for turn in 0..most {

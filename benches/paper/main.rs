@@ -1,4 +1,5 @@
-//! A GPU on paper: what its memory and its cores would see of our kernels, counted by running their text.
+//! A GPU on paper: what its memory and its cores would see of our kernels, counted by running their
+//! text.
 //!
 //! ```text
 //! cargo bench --no-default-features --bench paper -- [--cases ttc24|everyday] [--only TEXT] [--waves 2] [--target NAME]

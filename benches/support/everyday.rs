@@ -1,4 +1,5 @@
-//! The everyday cases: relayouts and slices of the shapes that real tensors have, from `benches/data/everyday.jsonl`.
+//! The everyday cases: relayouts and slices of the shapes that real tensors have, from
+//! `benches/data/everyday.jsonl`.
 //!
 //! Each line is an object: `name`, and in `op` the arguments that `stridec bench` takes.
 #![allow(dead_code)] // each bench uses a part
@@ -37,8 +38,8 @@ fn case(line: &str) -> Result<Everyday, Box<dyn Error>> {
     Ok(Everyday { name, operation })
 }
 
-/// The operation that arguments of the command line describe: `relayout --from SHAPE --to LAYOUT`, or
-/// `slice --from SHAPE --offsets=… --sizes=… --strides=…`.
+/// The operation that arguments of the command line describe: `relayout --from SHAPE --to LAYOUT`,
+/// or `slice --from SHAPE --offsets=… --sizes=… --strides=…`.
 pub fn operation(arguments: &[&str]) -> Result<Operation, Box<dyn Error>> {
     let flag = |name: &str| -> Result<&str, Box<dyn Error>> {
         let mut rest =

@@ -3,7 +3,8 @@
 
 use stridec::shape::{ElementType, Layout, Shape, ShapeError};
 
-/// Dimension `d` of the result is dimension `order[d]` of the source: the copy that a framework's transpose makes.
+/// Dimension `d` of the result is dimension `order[d]` of the source: the copy that a framework's
+/// transpose makes.
 pub struct Permutation {
     pub name: String,
     pub sizes: Vec<u64>,

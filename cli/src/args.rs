@@ -30,7 +30,8 @@ these; adapter for the best adapter of this machine; or @FILE, which `stridec ca
 
 Exit codes: 0 done, 1 the run failed, 2 invalid input, 3 valid but not supported, 4 no such device.";
 
-/// Compiles tensor layout changes: XLA shapes in, one specialised WGSL kernel out, run on a GPU or on the host
+/// Compiles tensor layout changes: XLA shapes in, one specialised WGSL kernel out, run on a GPU or
+/// on the host
 #[derive(Debug, Parser)]
 #[command(name = "stridec", bin_name = "stridec", version, after_help = EXAMPLES, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -58,14 +59,15 @@ pub(super) enum Command {
     Devices(DevicesArgs),
     /// Draws a layout, or an operation between two: here, as SVG, or as a page that runs the kernel
     Explain(Box<ExplainArgs>),
-    /// Answers each request on stdin with a response on stdout: protos, each after its length as a varint
+    /// Answers each request on stdin with a response on stdout: protos, each after its length as a
+    /// varint
     Serve,
     /// Plans and runs the way from one sharding of an array over many devices to another
     Reshard(ReshardArgs),
     /// Shows what every buffer of a module takes, the worst first, and what padding costs
     Memory(MemoryArgs),
-    /// Shows what changed between two snapshots, or outputs of `compile --emit stages`, stage by stage; or between two
-    /// modules: layouts, copies and bytes
+    /// Shows what changed between two snapshots, or outputs of `compile --emit stages`, stage by
+    /// stage; or between two modules: layouts, copies and bytes
     Diff(DiffArgs),
     /// Says which drivers and adapters there are, and what to install where there is none
     Doctor,
@@ -88,8 +90,8 @@ pub(super) struct DiffArgs {
 
 #[derive(Args, Debug)]
 pub(super) struct MemoryArgs {
-    /// A module, @FILE: a proto of XLA (.pb), HLO text or XLA's report that memory ran out (.txt, .hlo);
-    /// `@-` is stdin. Or one shape; `stridec --help` shows the notations
+    /// A module, @FILE: a proto of XLA (.pb), HLO text or XLA's report that memory ran out (.txt,
+    /// .hlo); `@-` is stdin. Or one shape; `stridec --help` shows the notations
     #[arg(value_name = "@FILE|SHAPE")]
     pub(super) module: String,
     /// How many instructions to show [default: 20 in a table, all for programs]
@@ -118,7 +120,8 @@ pub(super) struct CompletionsArgs {
 pub(super) struct DescribeArgs {
     /// The shape; `stridec --help` shows the notations
     pub(super) shape: String,
-    /// How the array is sharded: shows the box of every device; `stridec reshard plan --help` shows the notations
+    /// How the array is sharded: shows the box of every device; `stridec reshard plan --help` shows
+    /// the notations
     #[arg(long, value_name = "SHARDING")]
     pub(super) sharding: Option<String>,
     /// The number of devices, where the sharding does not say it
@@ -210,8 +213,8 @@ pub(super) struct OpFlags {
     /// The layout that is read: a shape; `run` takes it from a .npy input where it is left out
     #[arg(long, value_name = "SHAPE")]
     pub(super) from: Option<String>,
-    /// The layout that is written: a shape with the extents of `--from`, or a layout alone, such as '{1,3,2,0}' or
-    /// NHWC. A slice writes the default layout where this is left out
+    /// The layout that is written: a shape with the extents of `--from`, or a layout alone, such as
+    /// '{1,3,2,0}' or NHWC. A slice writes the default layout where this is left out
     #[arg(long, value_name = "SHAPE")]
     pub(super) to: Option<String>,
     /// slice: the first index of the window, one per dimension
@@ -226,7 +229,8 @@ pub(super) struct OpFlags {
     /// slice: the extents of the output; the most that the window holds unless this says fewer
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(super) output_sizes: Option<NumberList<u64>>,
-    /// The whole operation as a serialized stridec.CompileRequest, in the formats of a SHAPE's @FILE
+    /// The whole operation as a serialized stridec.CompileRequest, in the formats of a SHAPE's
+    /// @FILE
     #[arg(
         long = "op",
         id = "request",
@@ -253,21 +257,24 @@ pub(super) struct CompileArgs {
     /// What to print
     #[arg(long, value_enum, default_value_t = Emit::Wgsl)]
     pub(super) emit: Emit,
-    /// What to compile for: webgpu, webgpu-cpu (any software driver), lavapipe, swiftshader, adapter (this machine's),
-    /// or @FILE, as `calibrate` writes it [default: webgpu]
+    /// What to compile for: webgpu, webgpu-cpu (any software driver), lavapipe, swiftshader,
+    /// adapter (this machine's), or @FILE, as `calibrate` writes it [default: webgpu]
     #[arg(long, value_name = "NAME|@FILE")]
     pub(super) target: Option<String>,
-    /// Another limit for the target, such as `max_storage_buffer_binding_size=1GiB`; may be repeated. The others are
-    /// `max_compute_workgroups_per_dimension` and `max_compute_invocations_per_workgroup`
+    /// Another limit for the target, such as `max_storage_buffer_binding_size=1GiB`; may be
+    /// repeated. The others are `max_compute_workgroups_per_dimension` and
+    /// `max_compute_invocations_per_workgroup`
     #[arg(long = "limit", value_name = "LIMIT=VALUE")]
     pub(super) limits: Vec<Limit>,
-    /// Also writes the kernel as JSON: what to bind and to dispatch, in the language that `--emit` prints; `-` is stdout
+    /// Also writes the kernel as JSON: what to bind and to dispatch, in the language that `--emit`
+    /// prints; `-` is stdout
     #[arg(long, value_name = "FILE")]
     pub(super) json: Option<PathBuf>,
     /// Where to write; `-`, the default, is stdout
     #[arg(short = 'o', value_name = "FILE")]
     pub(super) file: Option<PathBuf>,
-    /// hlo: the number of the result whose kernel is printed; of other operations, the file to write
+    /// hlo: the number of the result whose kernel is printed; of other operations, the file to
+    /// write
     #[arg(long, value_name = "N|FILE")]
     pub(super) output: Option<PathBuf>,
 }
@@ -296,12 +303,13 @@ pub(super) enum Emit {
 pub(super) struct RunArgs {
     #[command(flatten)]
     pub(super) op: OpArgs,
-    /// The input: a .npy file, or the raw memory of `--from`; `-` is stdin, raw. A program takes one for each parameter
+    /// The input: a .npy file, or the raw memory of `--from`; `-` is stdin, raw. A program takes
+    /// one for each parameter
     #[arg(short, long, value_name = "IN")]
     pub(super) input: Vec<PathBuf>,
-    /// The output: a .npy file, or the raw memory of `--to`; `-` is stdout, raw. A .npy file has the memory's shape, its
-    /// dimensions from major to minor and padding included: 'f32[2,3]{0,1}' loads as an array of (3, 2). A program takes
-    /// one for each result
+    /// The output: a .npy file, or the raw memory of `--to`; `-` is stdout, raw. A .npy file has
+    /// the memory's shape, its dimensions from major to minor and padding included: 'f32[2,3]{0,1}'
+    /// loads as an array of (3, 2). A program takes one for each result
     #[arg(short, long, value_name = "OUT")]
     pub(super) output: Vec<PathBuf>,
     /// Where to run

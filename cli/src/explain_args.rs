@@ -35,14 +35,16 @@ pub(super) struct PictureFiles {
     /// Writes an SVG document; `-` is stdout
     #[arg(long, value_name = "FILE")]
     pub(super) svg: Option<PathBuf>,
-    /// Writes a page that works in a browser, and runs the kernel there where there is one; `-` is stdout
+    /// Writes a page that works in a browser, and runs the kernel there where there is one; `-` is
+    /// stdout
     #[arg(long, value_name = "FILE")]
     pub(super) html: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ExplainCommand {
-    /// Draws the way from one sharding to another: the array by device on both sides, and who sends how much to whom
+    /// Draws the way from one sharding to another: the array by device on both sides, and who sends
+    /// how much to whom
     Reshard(ExplainReshardArgs),
 }
 
@@ -66,7 +68,8 @@ pub(super) struct ProgramFlags {
     /// hlo: the index of the element whose way is shown
     #[arg(long, value_name = "LIST")]
     pub(super) element: Option<NumberList<u64>>,
-    /// hlo: the parameters, as for `run`, for starts of slices that only a run knows; they are 0 where this is left out
+    /// hlo: the parameters, as for `run`, for starts of slices that only a run knows; they are 0
+    /// where this is left out
     #[arg(short, long, value_name = "IN")]
     pub(super) input: Vec<PathBuf>,
 }

@@ -14,7 +14,8 @@ pub(super) enum ReshardCommand {
     Plan(PlanArgs),
     /// Moves the shards in the files of every device, with all devices in this process
     Simulate(MoveArgs),
-    /// Moves the shards over MPI, each rank its own: `mpirun -n N stridec reshard run …`. Needs a build with MPI
+    /// Moves the shards over MPI, each rank its own: `mpirun -n N stridec reshard run …`. Needs a
+    /// build with MPI
     Run(MoveArgs),
 }
 
@@ -24,9 +25,10 @@ pub(super) struct SidesArgs {
     /// The whole array
     #[arg(long, value_name = "SHAPE")]
     pub(super) shape: String,
-    /// How the array is sharded: XLA's text, such as '{devices=[4,1]<=[4]}' or "{mesh['x'=4], [{'x'}, {}]}"; Shardy's,
-    /// such as '<mesh<["x"=4]>, [{"x"}, {}]>'; blocks dealt out in turn, '{devices=[2,2]<=[4] blocks=[36,36]}'; or @FILE,
-    /// an xla.OpSharding (.pb, .textproto, .json) or boxes (.json: {"0": [[start, limit], …], …})
+    /// How the array is sharded: XLA's text, such as '{devices=[4,1]<=[4]}' or "{mesh['x'=4],
+    /// [{'x'}, {}]}"; Shardy's, such as '<mesh<["x"=4]>, [{"x"}, {}]>'; blocks dealt out in turn,
+    /// '{devices=[2,2]<=[4] blocks=[36,36]}'; or @FILE, an xla.OpSharding (.pb, .textproto, .json)
+    /// or boxes (.json: {"0": [[start, limit], …], …})
     #[arg(long, value_name = "SHARDING")]
     pub(super) from: String,
     /// How it is to be sharded
@@ -41,7 +43,8 @@ pub(super) struct SidesArgs {
     /// The number of devices that are to have it
     #[arg(long, value_name = "N", conflicts_with = "devices")]
     pub(super) to_devices: Option<u64>,
-    /// The layout of the shards that are read, such as '{0,1}' or '{1,0:T(8,128)}' [default: that of --shape]
+    /// The layout of the shards that are read, such as '{0,1}' or '{1,0:T(8,128)}' [default: that
+    /// of --shape]
     #[arg(long, value_name = "LAYOUT")]
     pub(super) from_layout: Option<String>,
     /// The layout of the shards that are written [default: that of --shape]

@@ -1,5 +1,5 @@
-//! The end of the interpreter. A thread that attaches to Python after it has begun is ended or hangs, which depends on
-//! CPython's version, so that nothing here attaches from then on.
+//! The end of the interpreter. A thread that attaches to Python after it has begun is ended, or
+//! hangs: that depends on the version of Python. So nothing here attaches from then on.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
@@ -13,7 +13,8 @@ use pyo3::{prelude::*, types::PyCFunction};
 static EXITING: AtomicBool = AtomicBool::new(false);
 /// The number of threads that are attached, or are about to attach, to drop a value.
 static DROPPING: AtomicUsize = AtomicUsize::new(0);
-/// The longest wait for other threads. A child process inherits the count by a fork, but not the threads.
+/// The longest wait for other threads. A child process inherits the count by a fork, but not the
+/// threads.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// Registers a function with `atexit` that makes [`drop_attached`] leak its values from then on.
@@ -31,8 +32,8 @@ pub(crate) fn watch(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// Drops a value that holds Python objects, on any thread. The value is leaked if the interpreter is exiting: its memory
-/// ends with the process.
+/// Drops a value that holds Python objects, on any thread. If the interpreter is exiting, the value
+/// is leaked: its memory ends with the process.
 pub(crate) fn drop_attached<T>(value: T) {
     DROPPING.fetch_add(1, SeqCst);
     let value = std::mem::ManuallyDrop::new(value);

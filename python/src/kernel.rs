@@ -65,7 +65,8 @@ impl Kernel {
         self.kernel.workgroup_size.into()
     }
 
-    /// The buffers to bind, each with `group`, `binding`, `writable` and `size_in_bytes`, the least bytes.
+    /// The buffers to bind, each with `group`, `binding`, `writable` and `size_in_bytes`, the least
+    /// bytes.
     #[getter]
     fn bindings<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let binding = |given: &stridec::wgsl::Binding| {

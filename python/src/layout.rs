@@ -1,4 +1,5 @@
-//! Layouts as callers write them: XLA's notation, dimension numbers, or JAX's `Layout` and `Format`.
+//! Layouts as callers write them: XLA's notation, dimension numbers, or JAX's `Layout` and
+//! `Format`.
 
 use std::borrow::Cow;
 

@@ -1,8 +1,8 @@
-//! The extension module of the Python package `stridec`: the library's shapes, operations, programs and reports on the
-//! arrays of `numpy`, JAX and `PyTorch`.
+//! The extension module of the Python package `stridec`: the library's shapes, operations, programs
+//! and reports on the arrays of `numpy`, JAX and `PyTorch`.
 //!
-//! One file for each class. `array/` is the only part with `unsafe`: it reads and writes the C structures of numpy's array
-//! interface and of DLPack.
+//! One file for each class. `array/` is the only part with `unsafe`: it reads and writes the C
+//! structures of numpy's array interface and of DLPack.
 
 use pyo3::prelude::*;
 

@@ -85,7 +85,8 @@ impl Operation {
         Self::between(source, to)
     }
 
-    /// DirectML's SLICE1: the elements of a window, in steps; a negative step walks back from the window's end.
+    /// DirectML's SLICE1: the elements of a window, in steps; a negative step walks back from the
+    /// window's end.
     #[classmethod]
     #[pyo3(name = "slice", signature = (source, offsets, sizes, strides=None, *, to=None))]
     fn of_slice(
@@ -209,9 +210,10 @@ fn described<'py>(
 
 /// Copies an array into another memory layout, and returns that memory.
 ///
-/// `to` is a layout such as "{0,1:T(8,128)}", dimension numbers with the most minor first, a whole shape, or JAX's
-/// `Layout` or `Format`. The result is a numpy array with the dimensions of the memory, most major
-/// first, or `out` if the caller gives it. If `array` is the memory of a layout, `source` names it.
+/// `to` is a layout such as "{0,1:T(8,128)}", dimension numbers with the most minor first, a whole
+/// shape, or JAX's `Layout` or `Format`. The result is a numpy array with the dimensions of the
+/// memory, most major first, or `out` if the caller gives it. If `array` is the memory of a layout,
+/// `source` names it.
 ///
 /// >>> import numpy, stridec
 /// >>> x = numpy.arange(6, dtype=numpy.int32).reshape(2, 3)
@@ -245,7 +247,8 @@ pub(crate) fn relayout<'py>(
     run_on(py, &operation, &array, out, device)
 }
 
-/// Copies a window of an array, in steps, as DirectML's SLICE1 does; a negative step walks back from the window's end.
+/// Copies a window of an array, in steps, as DirectML's SLICE1 does; a negative step walks back
+/// from the window's end.
 ///
 /// The other arguments are those of `relayout`. The result is in row-major order unless `to` says
 /// another.

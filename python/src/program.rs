@@ -30,8 +30,8 @@ use crate::{
 
 /// A module that moves data, as kernels, to be called on arrays.
 ///
-/// `module` is a serialized `HloModuleProto`, HLO text, or the result of `jax.jit(f).lower(x)` or of
-/// its `compile()`. A program of JAX takes and returns the values of its function. With
+/// `module` is a serialized `HloModuleProto`, HLO text, or the result of `jax.jit(f).lower(x)` or
+/// of its `compile()`. A program of JAX takes and returns the values of its function. With
 /// `layouts="default"`, parameters and results are in row-major order, whatever the module says.
 ///
 /// >>> import numpy, stridec
@@ -233,7 +233,8 @@ impl Program {
         self.lowered.stages(&self.target).map_err(raised)
     }
 
-    /// Runs the program on one array for each parameter, and returns one for each result, as numpy arrays.
+    /// Runs the program on one array for each parameter, and returns one for each result, as numpy
+    /// arrays.
     #[pyo3(signature = (*arguments, device="host"))]
     fn run<'py>(
         &self,

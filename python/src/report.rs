@@ -1,4 +1,5 @@
-//! `stridec.MemoryReport` and `stridec.Difference`, and the functions `memory` and `diff` that give them.
+//! `stridec.MemoryReport` and `stridec.Difference`, and the functions `memory` and `diff` that give
+//! them.
 
 use std::fmt::Write as _;
 
@@ -67,8 +68,9 @@ impl MemoryReport {
         self.measured.temporaries_bytes()
     }
 
-    /// Every instruction, the one with the most padding first: its `name`, `computation`, `opcode`, `shape`, `bytes`,
-    /// `unpadded_bytes` and `has_buffer`, and as `cheapest` the shape that takes fewer bytes, of the first twenty.
+    /// Every instruction, the one with the most padding first: its `name`, `computation`, `opcode`,
+    /// `shape`, `bytes`, `unpadded_bytes` and `has_buffer`, and as `cheapest` the shape that takes
+    /// fewer bytes, of the first twenty.
     #[getter]
     fn instructions<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let instructions = self.measured.instructions.iter().enumerate();

@@ -25,9 +25,10 @@ use crate::{
 
 /// An array's element type, extents and memory layout.
 ///
-/// `source` is text in XLA's notation; the bytes of a serialized `xla.Shape`; an array, whose strides are read; a
-/// `jax.ShapeDtypeStruct` or `jax.Array`; or extents, with `dtype`. `layout` replaces the layout: text such as
-/// "{0,1:T(8,128)}", dimension numbers with the most minor first, or JAX's `Layout` or `Format`.
+/// `source` is text in XLA's notation; the bytes of a serialized `xla.Shape`; an array, whose
+/// strides are read; a `jax.ShapeDtypeStruct` or `jax.Array`; or extents, with `dtype`. `layout`
+/// replaces the layout: text such as "{0,1:T(8,128)}", dimension numbers with the most minor first,
+/// or JAX's `Layout` or `Format`.
 ///
 /// >>> import stridec
 /// >>> shape = stridec.Shape("f32[3,5]{1,0:T(2,2)}")
@@ -49,6 +50,7 @@ pub(crate) struct Shape {
 
 /// A tensor, or an XLA shape that has no memory, such as a tuple.
 #[derive(Clone, PartialEq, Eq, Hash)]
+#[expect(clippy::large_enum_variant, reason = "a call has one")]
 pub(crate) enum Described {
     Tensor(Tensor),
     Abstract(XlaShape),
@@ -210,8 +212,8 @@ impl Shape {
         }
     }
 
-    /// The layout of an array's memory: an order of the dimensions if the elements have no gaps, and
-    /// strides otherwise.
+    /// The layout of an array's memory: an order of the dimensions if the elements have no gaps,
+    /// and strides otherwise.
     ///
     /// >>> import numpy, stridec
     /// >>> str(stridec.Shape.from_array(numpy.zeros((2, 3), numpy.float32, order="F")))
@@ -249,7 +251,8 @@ impl Shape {
         }
     }
 
-    /// Elements between neighbours along each dimension; None for a dimension that a tile takes apart.
+    /// Elements between neighbours along each dimension; None for a dimension that a tile takes
+    /// apart.
     #[getter]
     fn strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.descriptor()?.strides().collect::<Vec<_>>())
@@ -279,7 +282,8 @@ impl Shape {
         self.layout().map(|layout| PyTuple::new(py, &layout.minor_to_major)).transpose()
     }
 
-    /// The extents of each tile; None for a dimension that is folded into the next one, `*` in the notation.
+    /// The extents of each tile; None for a dimension that is folded into the next one, `*` in the
+    /// notation.
     #[getter]
     fn tiles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let layout = self.layout();

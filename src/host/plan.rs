@@ -23,8 +23,8 @@ const STRIPS_TILE: (usize, usize) = (1 << 14, 1 << 11);
 
 /// The least number of units of such a tile along the destination if they fill whole lines and no
 /// column leaves its slice. Longer rows would leave the order of the source, or make its runs
-/// shorter. RowValues of several slices are looked up one by one, which costs as much as moving a few
-/// units.
+/// shorter. RowValues of several slices are looked up one by one, which costs as much as moving a
+/// few units.
 const SHORT_ROW_UNITS: usize = 32;
 
 /// The largest number of units of such a tile along the destination.
@@ -304,8 +304,8 @@ impl TilePlan {
             let bytes = if streams.shuffled { STREAMED_BYTES } else { SHUFFLED_BYTES };
             // Rows are whole lines long, so that all are aligned like the first.
             let lines = LINE / gcd(LINE, rows.inner * unit) * rows.inner;
-            // RowValues that are pages apart share no cache lines, so that long rows are better than
-            // several columns.
+            // RowValues that are pages apart share no cache lines, so that long rows are better
+            // than several columns.
             let far = plane.columns.first().is_none_or(|axis| axis.src.unsigned_abs() >= PAGE);
             let side_by_side = if far { 1 } else { columns.dst.len() };
             let length = (bytes / unit / side_by_side).max(rows.dst.len());

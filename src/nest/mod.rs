@@ -1,7 +1,7 @@
 //! The loop nest: [`CopyNest`] and the passes over it.
 //!
-//! [`lower`] applies the passes in order: `build`, `refine`, `coalesce`, `widen`. Each preserves the
-//! value of every position.
+//! [`lower`] applies the passes in order: `build`, `refine`, `coalesce`, `widen`. Each preserves
+//! the value of every position.
 
 mod affine;
 mod assembly;

@@ -27,8 +27,8 @@ impl Tensor {
         Ok(Self::try_from(Shape::new(element_type, sizes, None)?)?)
     }
 
-    /// Creates the dense destination of these sizes, in the form of this tensor and with elements of
-    /// the same width.
+    /// Creates the dense destination of these sizes, in the form of this tensor and with elements
+    /// of the same width.
     ///
     /// A shape or strides give a shape with the default layout; a DirectML description gives a
     /// packed one.
@@ -77,8 +77,8 @@ impl Tensor {
         }
     }
 
-    /// Returns the path of a field in the message that describes the tensor. `field` has the field's
-    /// name in a shape.
+    /// Returns the path of a field in the message that describes the tensor. `field` has the
+    /// field's name in a shape.
     pub(super) fn field(&self, field: FieldPath) -> FieldPath {
         match self.form() {
             TensorForm::Shape(_) => field,

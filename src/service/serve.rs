@@ -37,7 +37,8 @@ pub enum ServeError {
     /// The input cannot be read.
     #[error("the input cannot be read: {0}")]
     Input(#[source] io::Error),
-    /// The input is not a sequence of messages, so the next one cannot be found. The last response says so too.
+    /// The input is not a sequence of messages, so the next one cannot be found. The last response
+    /// says so too.
     #[error("message {number}: {error}")]
     Framing {
         /// The number of the message, from 1.

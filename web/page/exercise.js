@@ -1,5 +1,6 @@
 "use strict";
-// The end of the guide: a tiling that is new to the reader, and an element whose offset is to be found.
+// The end of the guide: a tiling that is new to the reader, and an element whose offset is to be
+// found.
 
 /** Layouts of two tiles or partial ones, none of which the guide has. */
 const EXERCISES = [

@@ -1,5 +1,6 @@
 "use strict";
-// Puts the page together: the address is the state, the fields change it, and the compiler answers it.
+// Puts the page together: the address is the state, the fields change it, and the compiler answers
+// it.
 
 {
   const place = (id) => document.getElementById(id);

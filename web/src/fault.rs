@@ -1,4 +1,4 @@
-//! What is wrong, and where in the reader's text.
+//! A mistake in the reader's text, and its position.
 
 use std::{fmt::Display, ops::Range};
 
@@ -8,7 +8,7 @@ use stridec::{Error, hlo::HloError, shape::ParseError};
 /// A field of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Field {
-    /// Of no field, or of several.
+    /// No field, or several.
     None,
     From,
     To,
@@ -63,7 +63,7 @@ impl Fault {
         Self { field, message: message.to_string(), place: None }
     }
 
-    /// The same, about some bytes of the field's text.
+    /// A mistake in some bytes of a field's text.
     pub(crate) fn at(mut self, text: &str, bytes: Range<usize>) -> Self {
         let units = |end: usize| {
             let end = (0..=end.min(text.len())).rev().find(|&end| text.is_char_boundary(end));

@@ -40,7 +40,7 @@ fn of_shape(shape: &Shape) -> Value {
     })
 }
 
-/// Whether order, tiles, padding and width are all that a layout says.
+/// Returns true if order, tiles, padding and width describe the layout completely.
 fn is_plain(layout: &Layout) -> bool {
     let mut rest = layout.clone();
     rest.tail_padding_alignment_in_elements = 1;

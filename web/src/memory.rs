@@ -1,4 +1,4 @@
-//! What the buffers of a module or of a report take.
+//! The memory of the buffers of a module or of a report.
 
 use serde_json::{Value, json};
 use stridec::{

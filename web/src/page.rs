@@ -11,9 +11,10 @@
 //! | `text` | a serialized module | its text |
 //! | `targets` | | the names of the targets |
 //!
-//! The first four may ask for one `part`: `below` answers with the markup that stands below the content, which takes longer.
-//! A question may have a `target` too. An answer may have `error` instead: `field`, `message`, `place`. That of an operation for
-//! which the target's limits are too low has its picture, and `refused`, the reason why there is no kernel.
+//! The first four may ask for one `part`: `below` answers with the markup that stands below the
+//! content, which takes longer. A question may have a `target` too. An answer may have `error`
+//! instead: `field`, `message`, `place`. That of an operation for which the target's limits are too
+//! low has its picture, and `refused`, the reason why there is no kernel.
 
 use serde_json::{Value, json};
 use stridec::{

@@ -1,7 +1,7 @@
 //! Tests of the library where `usize` has 32 bits; `run.mjs` beside this file calls them.
 //!
-//! They run on one thread in the order of their names. A failure ends the module, so that the first of them sends panics
-//! to the host, and the last says that it was reached.
+//! They run on one thread in the order of their names. A failure ends the module, so that the first
+//! of them sends panics to the host, and the last says that it was reached.
 #![allow(missing_docs)]
 
 #[path = "../../tests/it/extremes.rs"]

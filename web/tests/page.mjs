@@ -1,6 +1,6 @@
-// Opens the page in Chromium and uses it as a reader does: `node page.mjs SITE [WORD]`, the folder of the site, and a
-// word that the names of the steps have which are to run. Stops at the first thing that is wrong. The packages that it uses lie
-// in the current folder.
+// Opens the page in Chromium and uses it as a reader does: `node page.mjs SITE [WORD]`, the folder
+// of the site, and a word that the names of the steps have which are to run. Stops at the first
+// thing that is wrong. The packages that it uses lie in the current folder.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
@@ -291,7 +291,8 @@ const steps = {
   },
 
   async "figures of other pages"(page) {
-    // XLA's: its formula says them. CuTe's: as print2D and print1D print them, then the vectors, then the matrices.
+    // XLA's: its formula says them. CuTe's: as print2D and print1D print them, then the vectors,
+    // then the matrices.
     const figures = [
       ["f32[3,5]{1,0:T(2,2)}", "0 1 4 5 8 | 2 3 6 7 10 | 12 13 16 17 20", { "2,3": 17 }],
       ["f32[4,8]{1,0:T(2,4)(2,1)}", "0 2 4 6 8 10 12 14 | 1 3 5 7 9 11 13 15 | 16 18 20 22 24 26 28 30 | 17 19 21 23 25 27 29 31"],
@@ -362,7 +363,8 @@ const steps = {
     assert.equal(await page.$eval("#answer td.text a[href^='#relayout']", (link) => link.textContent), other);
     await page.click("#answer .answer a");
     await page.waitForFunction((to) => document.getElementById("field-to")?.value === to, {}, other);
-    // Lines of a report in the field of a layout, as a field of one line has them, are one click from their answer.
+    // Lines of a report in the field of a layout, as a field of one line has them, are one click
+    // from their answer.
     await go(page, "#layout");
     await paste(page, "from", "     Shape: u32[12582912,1]{1,0:T(8,128)}      Unpadded size: 48.00M      Extra memory due to padding: 5.95G (128.0x expansion)");
     await page.click("#fault-from a");
@@ -432,7 +434,8 @@ const steps = {
         const [field, state] = kind === "layout" ? ["from", { from: layout }] : ["to", { from: layout.replace(/{.*/, ""), to: layout }];
         await go(page, `#${kind}?${new URLSearchParams(state)}`);
         const times = [];
-        // The least says what the work takes; where the machine does much besides, it takes more presses to see it.
+        // The least says what the work takes; where the machine does much besides, it takes more
+        // presses to see it.
         for (let press = 0; press < 20 || (press < 200 && Math.min(...times) > 10); press++) {
           times.push(await paste(page, field, layout + " ".repeat(press % 2)));
         }

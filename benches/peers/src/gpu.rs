@@ -1,7 +1,7 @@
 //! The cases of `benches/gpu`: stridec's kernels beside CubeCL's `into_contiguous`, on one device.
 //!
-//! Uploads and first dispatches are left out; implementations take turns, each waits for its result; the last output of
-//! each is compared in full.
+//! Uploads and first dispatches are left out; implementations take turns, each waits for its
+//! result; the last output of each is compared in full.
 
 #[path = "../../gpu/cases.rs"]
 mod cases;
@@ -32,7 +32,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let repetitions = option("--repetitions").map_or(Ok(15), |n| n.parse())?;
 
-    // CubeCL opens the device, as it needs more of the adapter's features than stridec, which adopts it.
+    // CubeCL opens the device, as it needs more of the adapter's features than stridec, which
+    // adopts it.
     let device = WgpuDevice::default();
     let setup = init_setup::<AutoGraphicsApi>(&device, RuntimeOptions::default());
     let client = Device::Wgpu(device).client();
@@ -116,7 +117,8 @@ fn compare(
     Ok(timings)
 }
 
-/// The source as CubeCL sees it: the dimensions of the destination, the most major first, with the source's strides.
+/// The source as CubeCL sees it: the dimensions of the destination, the most major first, with the
+/// source's strides.
 fn view(operation: &Operation, source: &Handle) -> TensorBinding {
     let mut dimensions: Vec<_> = operation
         .window()

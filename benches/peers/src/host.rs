@@ -1,4 +1,5 @@
-//! The 57 transposes of the TTC benchmark: stridec on the host beside HPTT, `strided-perm` and a plain copy.
+//! The 57 transposes of the TTC benchmark: stridec on the host beside HPTT, `strided-perm` and a
+//! plain copy.
 
 mod estimate;
 #[path = "../../support/permutation.rs"]
@@ -47,7 +48,8 @@ fn cases(path: &str) -> Vec<Case> {
         .collect()
 }
 
-/// The case as a change of layout: dimensions of the source, in the order of the permutation in memory.
+/// The case as a change of layout: dimensions of the source, in the order of the permutation in
+/// memory.
 fn nest(case: &Case, element_type: ElementType) -> CopyNest {
     let sides = case.permutation.sides(element_type).expect("two shapes");
     let [source, destination] =

@@ -13,7 +13,8 @@ use crate::{
     shape::{Described, Shape},
 };
 
-/// An array in host memory, without a copy: read by any of the protocols, and given on by DLPack and numpy's interface.
+/// An array in host memory, without a copy: read by any of the protocols, and given on by DLPack
+/// and numpy's interface.
 ///
 /// numpy gives no bfloat16 and no 8-bit float to DLPack; this does.
 ///
@@ -66,7 +67,8 @@ impl Array {
         Ok(Shape { described: Described::Tensor(self.array.tensor()?) })
     }
 
-    /// A DLPack capsule: of version 1.1 where `max_version` allows it, otherwise as before versions.
+    /// A DLPack capsule: of version 1.1 where `max_version` allows it, otherwise as before
+    /// versions.
     #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
     fn __dlpack__<'py>(
         &self,

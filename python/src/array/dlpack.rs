@@ -63,7 +63,8 @@ pub(super) fn is_limit(py: Python<'_>, error: &PyErr) -> bool {
     !ours && !error.is_instance_of::<Unsupported>(py)
 }
 
-/// The array that `object.__dlpack__` gives. Its capsule is kept and not consumed: dropping it returns the memory.
+/// The array that `object.__dlpack__` gives. Its capsule is kept and not consumed: dropping it
+/// returns the memory.
 pub(super) fn read(
     object: &Bound<'_, PyAny>,
     method: &Bound<'_, PyAny>,

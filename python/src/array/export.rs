@@ -91,7 +91,8 @@ unsafe extern "C" fn delete_versioned(managed: *mut Versioned) {
     }
 }
 
-/// Frees the memory that [`capsule`] made. A deleter may be called on any thread, and after the interpreter has ended.
+/// Frees the memory that [`capsule`] made. A deleter may be called on any thread, and after the
+/// interpreter has ended.
 unsafe fn drop_kept(context: *mut c_void) {
     // SAFETY: `capsule` made it from a box, and it is freed here alone.
     let kept = unsafe { Box::from_raw(context.cast::<Kept>()) };
@@ -99,7 +100,8 @@ unsafe fn drop_kept(context: *mut c_void) {
 }
 
 unsafe extern "C" fn destroy(capsule: *mut ffi::PyObject) {
-    // SAFETY: Python calls this with the capsule. Whoever took the tensor has given it another name, and deletes it.
+    // SAFETY: Python calls this with the capsule. Whoever took the tensor has given it another
+    // name, and deletes it.
     unsafe {
         if ffi::PyCapsule_IsValid(capsule, NAME.as_ptr()) == 1 {
             delete(ffi::PyCapsule_GetPointer(capsule, NAME.as_ptr()).cast());

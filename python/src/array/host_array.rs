@@ -23,8 +23,8 @@ pub(super) enum Access {
 
 /// An array in host memory that a Python object keeps alive.
 ///
-/// The memory is somebody else's: where another thread writes to it during a copy, the copy has some of the old elements
-/// and some of the new ones.
+/// The memory is somebody else's: where another thread writes to it during a copy, the copy has
+/// some of the old elements and some of the new ones.
 pub(crate) struct HostArray {
     pub(super) element_type: ElementType,
     pub(super) sizes: Vec<u64>,
@@ -42,7 +42,8 @@ unsafe impl Send for HostArray {}
 unsafe impl Sync for HostArray {}
 
 impl HostArray {
-    /// The array that an object is, by `__array_struct__`, DLPack, `__array_interface__` or the buffer protocol.
+    /// The array that an object is, by `__array_struct__`, DLPack, `__array_interface__` or the
+    /// buffer protocol.
     pub(crate) fn of(object: &Bound<'_, PyAny>, argument: &str) -> PyResult<Self> {
         let py = object.py();
         if let Ok(array) = object.cast::<super::Array>() {
@@ -106,8 +107,8 @@ impl HostArray {
         self.access != Access::Writable
     }
 
-    /// Takes numpy's word on writes if the array's own protocol says nothing: `numpy.asarray(object)`, if it is a view of
-    /// the same memory.
+    /// Takes numpy's word on writes if the array's own protocol says nothing:
+    /// `numpy.asarray(object)`, if it is a view of the same memory.
     pub(super) fn resolve_access(&mut self, object: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = object.py();
         if self.access != Access::Unknown || !object.hasattr(intern!(py, "__array__"))? {
@@ -179,7 +180,8 @@ impl HostArray {
         })
     }
 
-    /// Distances in bytes from the element at index 0 to the first byte of the array and past its last one.
+    /// Distances in bytes from the element at index 0 to the first byte of the array and past its
+    /// last one.
     fn reach(&self) -> PyResult<(isize, isize)> {
         if self.sizes.contains(&0) {
             return Ok((0, 0));
@@ -202,8 +204,8 @@ impl HostArray {
         if length == 0 {
             return Ok(&[]);
         }
-        // SAFETY: the protocols promise that every element of the array is in memory which the owner keeps alive, and
-        // these are the bytes between two of them, in one allocation.
+        // SAFETY: the protocols promise that every element of the array is in memory which the
+        // owner keeps alive, and these are the bytes between two of them, in one allocation.
         Ok(unsafe { std::slice::from_raw_parts(self.data.offset(low), length) })
     }
 

@@ -17,8 +17,8 @@ pub(crate) struct Image<'a> {
 }
 
 impl<'a> Image<'a> {
-    /// Cells of the memory, major to minor; memory that is no array of its extents is one dimension of elements, and
-    /// packed elements, or those behind a prefix of bytes, are one of bytes.
+    /// Cells of the memory, major to minor; memory that is no array of its extents is one dimension
+    /// of elements, and packed elements, or those behind a prefix of bytes, are one of bytes.
     pub(crate) fn of(layout: &'a StrideDescriptor) -> Self {
         let bits = layout.element_bits();
         if bits < 8 || layout.prefix_bytes() > 0 {

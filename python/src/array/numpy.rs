@@ -17,7 +17,8 @@ pub(super) fn numpy(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
     Ok(module.bind(py))
 }
 
-/// The dtype of this name, of `numpy` or of `ml_dtypes`; where `ml_dtypes` is missing, unsigned integers as wide.
+/// The dtype of this name, of `numpy` or of `ml_dtypes`; where `ml_dtypes` is missing, unsigned
+/// integers as wide.
 pub(crate) fn dtype<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     static KNOWN: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
     let known = KNOWN.get_or_init(py, || PyDict::new(py).unbind()).bind(py);

@@ -1,8 +1,9 @@
 "use strict";
-// A layout's arithmetic: index to place and back, and from one layout to the other. A layout is what the page's data
-// says: `sizes`, `steps` (a split of a coordinate, a fold of two, or a unit), `axes` (a stride for a coordinate each),
-// `offset`. It is written here a second time, in another language, because a reader may point at any of millions of
-// indices, and because the check of a kernel must not rest on the code that made the kernel.
+// A layout's arithmetic: index to place and back, and from one layout to the other. A layout is
+// what the page's data says: `sizes`, `steps` (a split of a coordinate, a fold of two, or a unit),
+// `axes` (a stride for a coordinate each), `offset`. It is written here a second time, in another
+// language, because a reader may point at any of millions of indices, and because the check of a
+// kernel must not rest on the code that made the kernel.
 
 /** Values of every coordinate at `index`: the dimensions, then what each step makes. */
 function coordinates(layout, index) {

@@ -1,5 +1,6 @@
 "use strict";
-// Puts a picture's page together: the explorer, the strides that mark lines of the kernel, and the button that runs it.
+// Puts a picture's page together: the explorer, the strides that mark lines of the kernel, and the
+// button that runs it.
 
 /**
  * Makes the content `root` of a picture work, as `page` describes it; returns what ends that. `start` is the index of the

@@ -1,7 +1,7 @@
 "use strict";
-// The page of a program: the way of the element that the reader points at, and the button that runs the kernels. The
-// results must be those that the host computed from the same inputs when the page was written: the page has a sum for
-// each block of them.
+// The page of a program: the way of the element that the reader points at, and the button that runs
+// the kernels. The results must be those that the host computed from the same inputs when the page
+// was written: the page has a sum for each block of them.
 
 /** Shows the way of an element of a result in its table. */
 function showWay(page, section, result, at) {

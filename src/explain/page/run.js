@@ -1,6 +1,7 @@
 "use strict";
-// Runs the page's kernel in this browser and checks every word of what it writes. The expected image is worked out
-// here, element by element, from the strides and the window in the page's data: it shares nothing with the kernel.
+// Runs the page's kernel in this browser and checks every word of what it writes. The expected
+// image is worked out here, element by element, from the strides and the window in the page's data:
+// it shares nothing with the kernel.
 
 /** Bytes past which the check would take longer than a reader waits. */
 const MOST_BYTES = 1 << 28;

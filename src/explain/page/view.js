@@ -1,5 +1,6 @@
 "use strict";
-// The explorer: for each layout a window onto the array, an overview of it, and the memory around the chosen element.
+// The explorer: for each layout a window onto the array, an overview of it, and the memory around
+// the chosen element.
 
 const ROWS = 16;
 /** The least height and width of an overview, in pixels. */

@@ -16,8 +16,8 @@ fn numbers(mut state: u64) -> impl FnMut(u64) -> u64 {
     }
 }
 
-/// Boxes of dense images whose axes come in two orders, with every instruction set, streamed and not, to places that
-/// begin anywhere in a cache line, against loops over the axes.
+/// Boxes of dense images whose axes come in two orders, with every instruction set, streamed and
+/// not, to places that begin anywhere in a cache line, against loops over the axes.
 #[test]
 fn boxes_are_moved_and_nothing_else_is_written() {
     let mut below = numbers(11);
