@@ -165,7 +165,7 @@ impl Block {
         Some(block)
     }
 
-    /// Returns this block of an [`Woven`] nest as a block of `nest`, which has several sources.
+    /// Returns this block of an [`Interleaved`] nest as a block of `nest`, which has several sources.
     /// Returns `None` if the block does not read all of them, or leaves words to seams.
     pub(super) fn with_sources(
         mut self,

@@ -235,7 +235,7 @@ const NARROWEST: u32 = 4;
 const WHOLE_ROW_BITS: u64 = 1024;
 
 /// Adds the blocks of a nest, by the lengths of their runs in the destination and in the source. If
-/// `woven` is given, these are blocks of several sources.
+/// `interleaved` is given, these are blocks of several sources.
 fn add_blocks(
     whole: &Arc<CopyNest>,
     interleaved: Option<&Interleaved>,
@@ -406,7 +406,7 @@ fn add_repeated(
     list.extend(cheapest.into_iter().chain(unit.flatten()).chain(aligned));
 }
 
-/// Returns the block with these steps, of several sources if `woven` is given.
+/// Returns the block with these steps, of several sources if `interleaved` is given.
 fn block_of_steps(
     whole: &Arc<CopyNest>,
     interleaved: Option<&Interleaved>,
