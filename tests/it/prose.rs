@@ -63,9 +63,10 @@ const AREAS: [Area; 4] = [
     Area {
         name: "src",
         paths: &["src", "cli/src"],
-        markers: 24,
-        first_words: 530,
-        long_lines: 825,
+        markers: 4,
+        // The help of the command line.
+        first_words: 34,
+        long_lines: 41,
     },
     Area {
         name: "tests",
@@ -77,11 +78,11 @@ const AREAS: [Area; 4] = [
     Area {
         name: "benches, packages and examples",
         paths: &["benches", "python", "web", "examples", "fuzz", "build.rs", "cli/build.rs"],
-        markers: 29,
-        first_words: 70,
-        long_lines: 185,
+        markers: 7,
+        first_words: 0,
+        long_lines: 60,
     },
-    Area { name: "Markdown", paths: &["."], markers: 15, first_words: 0, long_lines: usize::MAX },
+    Area { name: "Markdown", paths: &["."], markers: 6, first_words: 0, long_lines: usize::MAX },
 ];
 
 /// The type names that several modules use with the same meaning, each with the reason. At most 15.
@@ -93,12 +94,6 @@ const SHARED_NAMES: &[(&str, &str)] = &[
     ("Source", "a buffer that a nest reads, and the file for it"),
     ("Step", "one step of a plan or of a descriptor's construction"),
     ("Tile", "a tile of a layout, and the part of a copy that is moved at a time"),
-];
-
-/// The type names that still have several meanings. This list only ever becomes shorter.
-const TO_RENAME: &[&str] = &[
-    "Bytes", "Columns", "Decision", "Digits", "Form", "Kept", "Kind", "Known", "Lane", "List",
-    "Pieces", "Place", "Plan", "Room", "Row", "Runs", "Side", "Start", "Steps", "Way", "Work",
 ];
 
 fn root() -> &'static Path {
@@ -407,7 +402,7 @@ fn type_names_have_one_meaning() {
             let module = inside.components().next().unwrap().as_os_str().to_str().unwrap();
             let module = format!("{folder}/{}", module.trim_end_matches(".rs"));
             for name in file.lines().filter_map(declared) {
-                if !LEFT_OUT.contains(&name) && !TO_RENAME.contains(&name) {
+                if !LEFT_OUT.contains(&name) {
                     places.entry(name.to_owned()).or_default().push(module.clone());
                 }
             }
