@@ -24,7 +24,7 @@ pub(super) struct RowValues<'a, L> {
     axes: Vec<Column<L>>,
     quotients: Vec<Known<L>>,
     lookups: Vec<Known<L>>,
-    /// The numbers of each lookup. RowValues of constants stay filled.
+    /// The numbers of each lookup. Columns of constants stay filled.
     numbers: Vec<Vec<Column<L>>>,
 }
 

@@ -23,7 +23,7 @@ const STRIPS_TILE: (usize, usize) = (1 << 14, 1 << 11);
 
 /// The least number of units of such a tile along the destination if they fill whole lines and no
 /// column leaves its slice. Longer rows would leave the order of the source, or make its runs
-/// shorter. RowValues of several slices are looked up one by one, which costs as much as moving a
+/// shorter. Columns of several slices are looked up one by one, which costs as much as moving a
 /// few units.
 const SHORT_ROW_UNITS: usize = 32;
 
