@@ -73,7 +73,7 @@
 //! let axes = operation.nest().axes();
 //! let steps: Vec<_> = axes.map(|axis| (axis.extent, axis.src_stride)).collect();
 //! assert_eq!(steps, [(5, 1), (3, 3)]);
-//! assert_eq!(operation.nest().reading_guards().len(), 2); // past 3 columns or 2 rows is padding
+//! assert_eq!(operation.nest().cases()[0].when.len(), 2); // past 3 columns or 2 rows is padding
 //! # Ok::<(), stridec::Error>(())
 //! ```
 //!

@@ -304,7 +304,7 @@ impl TilePlan {
             let bytes = if streams.shuffled { STREAMED_BYTES } else { SHUFFLED_BYTES };
             // Rows are whole lines long, so that all are aligned like the first.
             let lines = LINE / gcd(LINE, rows.inner * unit) * rows.inner;
-            // RowValues that are pages apart share no cache lines, so that long rows are better
+            // Columns that are pages apart share no cache lines, so that long rows are better
             // than several columns.
             let far = plane.columns.first().is_none_or(|axis| axis.src.unsigned_abs() >= PAGE);
             let side_by_side = if far { 1 } else { columns.dst.len() };
