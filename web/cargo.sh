@@ -21,7 +21,10 @@ export RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1
 # Debian's compiler does not bring `rust-lld`, its default linker for this target.
 export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld
 crates=std,panic_abort
+flags=()
 if [[ "$1" == test ]]; then
     crates+=,test
+    # Otherwise `core` is built for both ways to panic, and rustc finds two of them.
+    flags=(-Z panic-abort-tests)
 fi
-exec /usr/bin/cargo "$1" --locked --target $target -Z "build-std=$crates" "${@:2}"
+exec /usr/bin/cargo "$1" --locked --target $target -Z "build-std=$crates" "${flags[@]}" "${@:2}"

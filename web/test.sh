@@ -29,7 +29,7 @@ echo "the page: $bytes bytes as Brotli"
 ((bytes <= 1000000)) || { echo "expected at most 1000000 bytes" >&2; exit 1; }
 
 # The test program is the file that Cargo's messages name. Its standard library has the crate `test`
-# too, and a folder of its own: rustc refuses to choose between two versions of `core` in one.
+# too, and is built in a folder of its own.
 program=$(CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/wasm-tests \
     ./cargo.sh test --release --no-run --message-format json | node tests/executable.mjs)
 (cd .. && STRIDEC_REQUESTS=$folder/requests cargo test --locked "${@:---all-features}" --test it requests::)
