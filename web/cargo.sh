@@ -21,10 +21,9 @@ export RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1
 # Debian's compiler does not bring `rust-lld`, its default linker for this target.
 export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld
 crates=std,panic_abort
-flags=()
 if [[ "$1" == test ]]; then
     crates+=,test
-    # Otherwise `core` is built for both ways to panic, and rustc finds two of them.
-    flags=(-Z panic-abort-tests)
+    # Tests are built for unwinding. With dependencies that abort, rustc would find two versions of `core`.
+    export CARGO_PROFILE_RELEASE_PANIC=unwind
 fi
-exec /usr/bin/cargo "$1" --locked --target $target -Z "build-std=$crates" "${flags[@]}" "${@:2}"
+exec /usr/bin/cargo "$1" --locked --target $target -Z "build-std=$crates" "${@:2}"
