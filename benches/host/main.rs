@@ -8,6 +8,7 @@
 //! cargo bench --no-default-features --bench host -- --cases cached [--repetitions 15] [--json FILE]
 //! cargo bench --no-default-features --bench host -- --cases programs [--only TEXT] [--jax FILE.json] [--repetitions 15]
 //! cargo bench --no-default-features --bench host -- --cases gathers [--only TEXT] [--repetitions 15]
+//! cargo bench --no-default-features --bench host -- --cases sweep [--seed 1] [--count 160] [--threads 1] [--only TEXT]
 //! ```
 //!
 //! Contenders take turns; every output is compared with the meaning of its nest. Transposes beside
@@ -28,6 +29,9 @@ mod gathers;
 #[path = "../support/permutation.rs"]
 mod permutation;
 mod programs;
+mod sweep;
+#[path = "../support/sweep.rs"]
+mod sweep_cases;
 #[path = "../support/timing.rs"]
 mod timing;
 
@@ -41,7 +45,7 @@ use stridec::{
 use timing::{Contender, Report, option, round_robin};
 
 fn main() {
-    let number = |name, or| option(name).map_or(or, |n| n.parse().expect("a number"));
+    let number = |name: &str, or| option(name).map_or(or, |n| n.parse().expect("a number"));
     let repetitions = number("--repetitions", 15);
     println!("{}", timing::processor());
     let cases = option("--cases");
@@ -51,8 +55,11 @@ fn main() {
         Some("by-hand") => return by_hand::measure(repetitions).expect("the loops by hand"),
         Some("programs") => return programs::measure(repetitions).expect("the programs"),
         Some("gathers") => return gathers::measure(repetitions).expect("the gathers"),
+        Some("sweep") => return sweep::measure(number),
         Some(other) => {
-            panic!("--cases {other}: expected by-hand, cached, everyday, programs or gathers")
+            panic!(
+                "--cases {other}: expected by-hand, cached, everyday, gathers, programs or sweep"
+            )
         }
     }
     let pool = ThreadPoolBuilder::new().num_threads(number("--threads", 1)).build();

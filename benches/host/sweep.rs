@@ -1,0 +1,170 @@
+//! `--cases sweep`: random operations, each as a share of a copy of as many bytes by as many
+//! threads.
+
+use std::time::Instant;
+
+use rayon::{ThreadPoolBuilder, prelude::*};
+use stridec::{
+    host,
+    internals::Inspect,
+    nest::{CopyNest, PositionValue},
+    program::Program,
+};
+
+use super::{
+    sweep_cases::{What, cases},
+    timing::{geomean, option},
+};
+
+/// The rate of a copy in cache above which a share is of this rate, in GB/s read and written.
+const MOST_RATE: f64 = 40.0;
+
+/// The number of cases that are printed with their rates.
+const WORST: usize = 30;
+
+/// The time that the repetitions of one contender take at least, in seconds. The best one counts.
+const LEAST_SECONDS: f64 = 0.03;
+
+/// The largest number of positions whose bytes are compared with the meaning of the nest.
+const CHECKED: u64 = 20_000;
+
+/// A measured case.
+struct Row {
+    name: String,
+    share: f64,
+    rate: f64,
+}
+
+/// Measures random cases and prints the slowest ones.
+pub fn measure(number: impl Fn(&str, usize) -> usize) {
+    let threads = number("--threads", 1);
+    let (seed, count) = (number("--seed", 1) as u64, number("--count", 160));
+    let only = option("--only").unwrap_or_default();
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+    let rows: Vec<Row> = pool.install(|| {
+        let cases = cases(seed, count).into_iter().filter(|case| case.name.contains(&only));
+        cases.map(|case| row(case.name, &case.what, threads)).collect()
+    });
+    report(rows, threads);
+}
+
+/// Prints the worst rows and a summary, by family and in all.
+fn report(mut rows: Vec<Row>, threads: usize) {
+    rows.sort_by(|a, b| a.share.total_cmp(&b.share));
+    for Row { name, share, rate } in rows.iter().take(WORST) {
+        println!("{share:6.3} {rate:7.2} GB/s  {name}");
+    }
+    let family = |row: &Row| row.name.split('/').next().unwrap_or_default().to_owned();
+    let mut families: Vec<String> = rows.iter().map(family).collect();
+    families.sort_unstable();
+    families.dedup();
+    for of in families {
+        let shares: Vec<f64> =
+            rows.iter().filter(|row| family(row) == of).map(|row| row.share).collect();
+        println!("{of:12} {}", summary(&shares));
+    }
+    let shares: Vec<f64> = rows.iter().map(|row| row.share).collect();
+    println!("{} cases, {threads} threads: {}", shares.len(), summary(&shares));
+}
+
+/// Describes shares in ascending order.
+fn summary(shares: &[f64]) -> String {
+    format!(
+        "geometric mean {:.3}, 5th percentile {:.3}, least {:.3}",
+        geomean(shares.iter().copied()),
+        shares[shares.len() / 20],
+        shares[0]
+    )
+}
+
+fn image(bytes: u64) -> Vec<u8> {
+    (0..bytes).map(|n| (n.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect()
+}
+
+fn row(name: String, what: &What, threads: usize) -> Row {
+    let (bytes, mut run): (usize, Box<dyn FnMut()>) = match what {
+        What::Operation(operation) => {
+            let nest = operation.nest().clone();
+            let source = image(nest.src_bytes());
+            let mut destination = vec![0xa5; nest.dst_bytes() as usize];
+            host::run(&nest, &source, &mut destination).expect("a run");
+            check(&name, &nest, &source, &destination);
+            let bytes = destination.len();
+            (bytes, Box::new(move || host::run(&nest, &source, &mut destination).expect("a run")))
+        }
+        What::Program(program) => of_program(program),
+    };
+    let (from, mut to) = (vec![1; bytes], vec![0xa5; bytes]);
+    let share = bytes.div_ceil(threads).next_multiple_of(4096);
+    let mut copy = || {
+        if bytes < 1 << 19 {
+            to.copy_from_slice(&from);
+        } else {
+            let chunks = to.par_chunks_mut(share).zip(from.par_chunks(share));
+            chunks.for_each(|(to, from): (&mut [u8], _)| to.copy_from_slice(from));
+        }
+    };
+    let [mut ours, mut copied] = [f64::INFINITY; 2];
+    let start = Instant::now();
+    let mut repetition = 0;
+    while repetition < 5 || start.elapsed().as_secs_f64() < LEAST_SECONDS {
+        ours = ours.min(seconds(&mut *run));
+        copied = copied.min(seconds(&mut copy));
+        repetition += 1;
+    }
+    let moved = 2.0 * bytes as f64 / 1e9;
+    let rate = moved / ours;
+    Row { name, share: rate / (moved / copied).min(MOST_RATE), rate }
+}
+
+fn seconds(run: &mut dyn FnMut()) -> f64 {
+    let start = Instant::now();
+    run();
+    start.elapsed().as_secs_f64()
+}
+
+/// Returns the bytes of the results of a program, and a closure that runs it.
+fn of_program(program: &Program) -> (usize, Box<dyn FnMut() + '_>) {
+    let parameters: Vec<Vec<u8>> =
+        program.parameters().iter().map(|buffer| image(buffer.bytes())).collect();
+    let mut results: Vec<Vec<u8>> =
+        program.results().iter().map(|buffer| image(buffer.bytes())).collect();
+    let bytes = results.iter().map(Vec::len).sum();
+    let run = move || {
+        let parameters: Vec<&[u8]> = parameters.iter().map(Vec::as_slice).collect();
+        let mut results: Vec<&mut [u8]> = results.iter_mut().map(Vec::as_mut_slice).collect();
+        program.run_on_host_into(&parameters, &mut results).expect("a run");
+    };
+    (bytes, Box::new(run))
+}
+
+/// Compares some places of the destination with the meaning of the nest: those of every so many
+/// positions, and the last ones.
+fn check(name: &str, nest: &CopyNest, source: &[u8], destination: &[u8]) {
+    let bits = |image: &[u8], unit: u64, bits: u32| {
+        let value = |bit: u64| u128::from(image[(bit / 8) as usize] >> (bit % 8) & 1);
+        (0..u64::from(bits)).map(|n| value(unit * u64::from(bits) + n) << n).sum::<u128>()
+    };
+    let units = nest.dst_units();
+    let step = (units / CHECKED).max(1) | 1;
+    for unit in (0..units).step_by(step as usize).chain(units.saturating_sub(300)..units) {
+        let (src, dst) = (nest.src_bits(), nest.dst_bits());
+        let expected = match nest.read(unit + nest.dst_base().unsigned_abs()) {
+            PositionValue::Unit { unit: from, .. } if src == dst && dst.is_multiple_of(8) => {
+                let bytes = dst as usize / 8;
+                let [from, to] = [from, unit].map(|unit| unit as usize * bytes);
+                let equal = destination[to..to + bytes] == source[from..from + bytes];
+                assert!(equal, "{name}: unit {unit}");
+                continue;
+            }
+            PositionValue::Unit { unit, .. } => {
+                let value = bits(source, unit, src);
+                let sign = nest.sign_extend() && value >> (src - 1) & 1 == 1;
+                let value = if sign && src < dst { value | u128::MAX << src } else { value };
+                value & (u128::MAX >> (128 - dst))
+            }
+            PositionValue::Bits(value) => value,
+        };
+        assert_eq!(bits(destination, unit, dst), expected, "{name}: unit {unit}");
+    }
+}
