@@ -3,12 +3,17 @@
 //! The families take turns: transposes, tiles, blocked formats, padding, slices, mirrored rows,
 //! packed elements, strided sources, and programs of one instruction. Images have 64 KiB to 24 MiB.
 #![allow(dead_code)] // each bench uses a part
+#![allow(clippy::cast_sign_loss, clippy::cast_precision_loss, clippy::cast_possible_truncation)] // positive sizes
 
 use std::fmt::Display;
 
 use fastrand::Rng;
 use stridec::{
-    Operation, hlo::Module, internals::Inspect as _, program::Program, window::Slice,
+    Operation,
+    hlo::Module,
+    internals::Inspect as _,
+    program::{ArrayBuffer, Program},
+    window::Slice,
 };
 
 /// A random operation with a text that says what it is.
@@ -23,8 +28,11 @@ pub enum What {
     Program(Box<Program>),
 }
 
+/// Draws an operation with its text; `None` if stridec refuses what was drawn.
+type Draw = fn(&mut Rng) -> Option<(String, What)>;
+
 /// The families, in the order in which they take turns.
-const FAMILIES: [(&str, fn(&mut Rng) -> Option<(String, What)>); 9] = [
+const FAMILIES: [(&str, Draw); 9] = [
     ("transpose", transpose),
     ("tiles", tiles),
     ("blocked", blocked),
@@ -53,9 +61,8 @@ pub fn cases(seed: u64, count: usize) -> Vec<Case> {
 }
 
 /// Extents that powers of two and registers do not divide.
-const ODD: [u64; 20] = [
-    3, 5, 7, 11, 13, 17, 31, 63, 65, 97, 127, 129, 197, 255, 257, 511, 577, 1001, 1023, 1025,
-];
+const ODD: [u64; 20] =
+    [3, 5, 7, 11, 13, 17, 31, 63, 65, 97, 127, 129, 197, 255, 257, 511, 577, 1001, 1023, 1025];
 
 /// Extents that registers divide.
 const EVEN: [u64; 15] = [2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 384, 512, 1024];
@@ -130,7 +137,7 @@ fn natural(rank: usize) -> Vec<usize> {
     (0..rank).rev().collect()
 }
 
-fn relayout(from: String, to: String) -> Option<(String, What)> {
+fn relayout(from: &str, to: &str) -> Option<(String, What)> {
     let operation = Operation::relayout(from.parse().ok()?, to.parse().ok()?).ok()?;
     let most = operation.nest().src_bytes().max(operation.nest().dst_bytes());
     let fits = most <= MOST_BYTES;
@@ -138,7 +145,7 @@ fn relayout(from: String, to: String) -> Option<(String, What)> {
 }
 
 /// A relayout in one of the two directions.
-fn either_way(rng: &mut Rng, share: f64, plain: String, other: String) -> Option<(String, What)> {
+fn either_way(rng: &mut Rng, share: f64, plain: &str, other: &str) -> Option<(String, What)> {
     if rng.f64() < share { relayout(plain, other) } else { relayout(other, plain) }
 }
 
@@ -150,7 +157,7 @@ fn transpose(rng: &mut Rng) -> Option<(String, What)> {
     let from = if rng.f64() < 0.6 { natural(rank) } else { order(rng, rank) };
     let to = other_order(rng, &from);
     let text = |order: &[usize]| format!("{of}[{}]{{{}}}", list(&sizes), list(order));
-    relayout(text(&from), text(&to))
+    relayout(&text(&from), &text(&to))
 }
 
 fn tiles(rng: &mut Rng) -> Option<(String, What)> {
@@ -176,7 +183,7 @@ fn tiles(rng: &mut Rng) -> Option<(String, What)> {
     } else {
         format!("{of}[{sizes}]{{{}}}", list(natural(rank)))
     };
-    either_way(rng, 0.6, plain, tiled)
+    either_way(rng, 0.6, &plain, &tiled)
 }
 
 fn blocked(rng: &mut Rng) -> Option<(String, What)> {
@@ -196,7 +203,7 @@ fn blocked(rng: &mut Rng) -> Option<(String, What)> {
     ];
     let blocked = format!("onednn:{of}[{}] {}", list(sizes), blocks[rng.usize(..blocks.len())]);
     let plain = format!("onednn:{of}[{}] {}", list(sizes), pick(rng, &["abcd", "acdb"]));
-    either_way(rng, 0.6, plain, blocked)
+    either_way(rng, 0.6, &plain, &blocked)
 }
 
 fn padding(rng: &mut Rng) -> Option<(String, What)> {
@@ -213,13 +220,13 @@ fn padding(rng: &mut Rng) -> Option<(String, What)> {
     let order = if rng.f64() < 0.6 { natural(rank) } else { order(rng, rank) };
     let plain = format!("{of}[{}]", list(&sizes));
     let other = format!("{plain}{{{}:PAD({},zero)}}", list(order), list(padded));
-    either_way(rng, 0.6, plain, other)
+    either_way(rng, 0.6, &plain, &other)
 }
 
 /// A slice, with the destination in the default order or in another one.
 fn of_slice(
     rng: &mut Rng,
-    of: String,
+    of: &str,
     [offsets, sizes]: [Vec<u64>; 2],
     strides: Vec<i64>,
     turned: f64,
@@ -250,12 +257,13 @@ fn slice(rng: &mut Rng) -> Option<(String, What)> {
     let sizes = extents(rng, rank, target);
     let strides = sizes.iter().map(|_| pick(rng, &[1, 1, 1, 2, 3, -1, -1, -2])).collect();
     let offsets: Vec<u64> = sizes.iter().map(|size| pick(rng, &[0, 0, 1, size / 4])).collect();
-    let window = sizes.iter().zip(&offsets).map(|(size, offset)| {
-        size.saturating_sub(offset + pick(rng, &[0, 0, 1, 2])).max(1)
-    });
+    let window = sizes
+        .iter()
+        .zip(&offsets)
+        .map(|(size, offset)| size.saturating_sub(offset + pick(rng, &[0, 0, 1, 2])).max(1));
     let window = window.collect();
     let of = format!("{of}[{}]", list(sizes));
-    of_slice(rng, of, [offsets, window], strides, 0.35)
+    of_slice(rng, &of, [offsets, window], strides, 0.35)
 }
 
 fn mirrored(rng: &mut Rng) -> Option<(String, What)> {
@@ -269,7 +277,7 @@ fn mirrored(rng: &mut Rng) -> Option<(String, What)> {
         strides.push(pick(rng, &[1, -1]));
     }
     let of = format!("{of}[{}]", list(&sizes));
-    of_slice(rng, of, [vec![0; sizes.len()], sizes], strides, 0.0)
+    of_slice(rng, &of, [vec![0; sizes.len()], sizes], strides, 0.0)
 }
 
 fn packed(rng: &mut Rng) -> Option<(String, What)> {
@@ -283,7 +291,7 @@ fn packed(rng: &mut Rng) -> Option<(String, What)> {
         format!("{of}[{sizes}]{{{order}{packing}}}")
     };
     let (from, to) = (side(), side());
-    relayout(from, to)
+    relayout(&from, &to)
 }
 
 fn strided(rng: &mut Rng) -> Option<(String, What)> {
@@ -305,7 +313,7 @@ fn strided(rng: &mut Rng) -> Option<(String, What)> {
     }
     let sizes = list(to.iter().map(|&of| sizes[of]));
     let strides = list(to.iter().map(|&of| strides[of]));
-    relayout(format!("{of}[{sizes}] strided<[{strides}]>"), format!("{of}[{sizes}]"))
+    relayout(&format!("{of}[{sizes}] strided<[{strides}]>"), &format!("{of}[{sizes}]"))
 }
 
 /// A module of one instruction: a concatenation, a pad, a broadcast, a stack, or rows by index.
@@ -338,12 +346,15 @@ fn program(rng: &mut Rng) -> Option<(String, What)> {
                     [edge(rng), edge(rng), pick(rng, &[0, 0, 0, 1])]
                 })
                 .collect();
-            let padded = sizes.iter().zip(&edges).map(|(size, [low, high, interior])| {
-                size + low + high + interior * (size - 1)
-            });
+            let padded = sizes
+                .iter()
+                .zip(&edges)
+                .map(|(size, [low, high, interior])| size + low + high + interior * (size - 1));
             let padded = padded.collect();
-            let edges: Vec<String> =
-                edges.iter().map(|[low, high, interior]| format!("{low}_{high}_{interior}")).collect();
+            let edges: Vec<String> = edges
+                .iter()
+                .map(|[low, high, interior]| format!("{low}_{high}_{interior}"))
+                .collect();
             (padded, format!("pad, padding={}", edges.join("x")), vec![sizes.clone(), vec![]])
         }
         2 => {
@@ -373,18 +384,16 @@ fn program(rng: &mut Rng) -> Option<(String, What)> {
     };
     let (opcode, attributes) = instruction.split_once(", ")?;
     let parameters: Vec<String> = parameters.iter().map(|of| shape(of)).collect();
-    let lines: String = parameters
-        .iter()
-        .enumerate()
-        .map(|(number, shape)| format!("  p{number} = {shape} parameter({number})\n"))
-        .collect();
+    let lines = parameters.iter().enumerate().fold(String::new(), |lines, (number, shape)| {
+        lines + &format!("  p{number} = {shape} parameter({number})\n")
+    });
     let operands = list((0..parameters.len()).map(|number| format!("p{number}")));
     let result = shape(&result);
     let text = format!(
         "HloModule m\n\nENTRY e {{\n{lines}  ROOT r = {result} {opcode}({operands}), {attributes}\n}}\n"
     );
     let program = Program::lower(&Module::parse(&text).ok()?.with_default_layouts()).ok()?;
-    let bytes = program.results().iter().map(|of| of.bytes()).max()?;
+    let bytes = program.results().iter().map(ArrayBuffer::bytes).max()?;
     let name = format!("{result} {opcode}({}), {attributes}", parameters.join(" "));
     (bytes <= MOST_BYTES).then(|| (name, What::Program(Box::new(program))))
 }

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::{
     box_copy::{each_tile, each_tile_before},
     micro::transpose,
-    packed::{pack, spread, unit},
+    packed::{move_units, pack, put, spread, take, turn_units, unit},
     pieces::{Destination as _, DestinationSlices},
     plan::TilePlan,
     simd::Simd,
@@ -46,10 +46,9 @@ impl Bits {
                     if plan.unit > 1 {
                         return self.runs(plan.unit, source, destination, &tile, (room, stream));
                     }
-                    let squares = plan.rows_touch && plan.columns_touch && self.dst == 8;
-                    let done =
-                        squares && self.turned(source, destination, (&tile, next), room, stream);
-                    if !done {
+                    if plan.rows_touch && plan.columns_touch {
+                        self.matrix(source, destination, (&tile, next), room, stream);
+                    } else {
                         self.small(plan, source, destination, &tile, room);
                     }
                 });
@@ -84,6 +83,9 @@ impl Bits {
         let per = 8 / self.dst as usize;
         each_unit(tile, |from, to| {
             let (slice, to) = destination.place(to);
+            if self.src == self.dst {
+                return move_units((source, from), (slice, to), unit, self.src);
+            }
             // The first part ends at a cache line.
             let gap = slice.as_ptr().addr().wrapping_add(to / per).wrapping_neg() % LINE;
             let (mut done, mut count) = (0, gap * per + RUN);
@@ -114,67 +116,124 @@ impl Bits {
         });
     }
 
-    /// Unpacks units to bytes in tiles whose rows are contiguous in the destination and whose
-    /// columns are contiguous in the source. The bytes of a tile are transposed with several units
-    /// in each, and every line is then unpacked.
+    /// Copies a tile whose rows are contiguous in the destination and whose columns are contiguous
+    /// in the source, in units of the narrower of the two widths.
     ///
-    /// Returns false, with nothing written, if rows begin inside bytes or the tile is smaller than
-    /// a register.
-    fn turned(
+    /// Each column is brought to the start of a line of a buffer. Between lines, the units of each
+    /// byte are then turned, so that a byte has units that follow each other along a row. What is
+    /// left is to transpose bytes.
+    ///
+    /// ```text
+    /// units of 4 bits, lines of two columns:  a0 a1 | a2 a3 | …     a0 b0 | a2 b2 | …
+    ///                                         b0 b1 | b2 b3 | …  →  a1 b1 | a3 b3 | …
+    /// ```
+    fn matrix(
         self,
         source: &[u8],
         destination: &mut DestinationSlices,
         (tile, next): (&CopyTile, Option<isize>),
         room: &mut UnpackBuffer,
         stream: Option<&Stream>,
-    ) -> bool {
-        let per = (8 / self.src) as usize;
+    ) {
+        if self.src == 8 {
+            return self.bytes_of_matrix(source, destination, tile, room);
+        }
+        let bits = self.src.min(self.dst);
+        let per = (8 / bits) as usize;
         let (rows, columns) = (tile.rows.0.len(), tile.columns.0.len());
-        let starts = tile.rows.0.iter().map(|row| byte_index(tile.from + row));
-        let whole = |first: usize| first.is_multiple_of(per);
-        let Some(simd) = Simd::best() else { return false };
-        if !whole(columns) || !starts.clone().all(whole) {
-            return false;
-        }
-        let reads: SmallVec<[isize; 1024]> =
-            starts.map(|first| (first / per).cast_signed()).collect();
+        let (groups, width) = (rows.div_ceil(per), columns.div_ceil(per));
         // One more line, so that lines do not map to one set of the cache.
-        let pitch = rows.next_multiple_of(LINE) + LINE;
-        let lines: SmallVec<[isize; 512]> =
-            (0..columns / per).map(|line| (line * pitch).cast_signed()).collect();
-        room.spread.resize(lines.len() * pitch, 0);
-        room.turned.resize(rows, 0);
-        let moved = room.spread[..].columns(0, &lines, pitch).is_some_and(|mut columns| {
-            simd.transpose((1, None), (source, 0, &reads), (&mut columns, 0))
-        });
-        if !moved {
-            return false;
+        let pitch = width.next_multiple_of(LINE) + LINE;
+        room.spread.resize(groups * per * pitch, 0);
+        let lines = room.spread.chunks_exact_mut(pitch);
+        for (line, row) in lines.zip(tile.rows.0) {
+            let first = byte_index(tile.from + row);
+            self.narrow(source, first, (&mut line[..width], columns), &mut room.bytes);
+            // The row of the next tile.
+            if let Some(next) = next {
+                let first = byte_index(next + row) / (8 / self.src) as usize;
+                let length = columns / (8 / self.src) as usize;
+                (0..=length).step_by(LINE).for_each(|at| prefetch_byte(source, first + at));
+            }
         }
-        // The lines of the next tile are prefetched meanwhile.
-        let ahead = next.map_or(0, |next| (next - tile.from) / per.cast_signed());
-        let width = (columns / per).div_ceil(LINE);
-        let mut asked = 0..next.map_or(0, |_| rows * width);
-        let mask = u8::MAX >> (8 - self.src);
-        let share = (rows * width).div_ceil(columns);
-        for (line, writes) in room.spread.chunks_exact(pitch).zip(tile.columns.1.chunks_exact(per))
-        {
-            for (number, write) in writes.iter().enumerate() {
-                for n in asked.by_ref().take(share) {
-                    prefetch_byte(source, byte_index(reads[n / width] + ahead) + n % width * LINE);
+        turn_units(&mut room.spread, pitch, bits);
+        let joined = tile.steps[1].is_some_and(|(_, dst)| dst == rows);
+        if joined && rows.is_multiple_of(per) && self.dst == bits {
+            // The rows of the tile follow each other in the destination.
+            let reads: SmallVec<[isize; 512]> = (0..per)
+                .flat_map(|number| (0..groups).map(move |group| group * per + number))
+                .map(|line| (line * pitch).cast_signed())
+                .collect();
+            room.turned.resize(width * rows, 0);
+            transpose_bytes((&room.spread, &reads), width, &mut room.turned);
+            let (slice, to) = destination.place(tile.to + tile.columns.1[0]);
+            return put(&room.turned, columns * rows, slice, to, bits);
+        }
+        for number in 0..per.min(columns) {
+            let lines = (columns - number).div_ceil(per);
+            let reads: SmallVec<[isize; 512]> =
+                (0..groups).map(|group| ((group * per + number) * pitch).cast_signed()).collect();
+            room.turned.resize(lines * groups, 0);
+            transpose_bytes((&room.spread, &reads), lines, &mut room.turned);
+            let writes = tile.columns.1.iter().skip(number).step_by(per);
+            for (line, write) in room.turned.chunks_exact(groups).zip(writes) {
+                let (slice, to) = destination.place(tile.to + write);
+                if self.dst == bits {
+                    put(line, rows, slice, to, bits);
+                    continue;
                 }
-                let shift = number * self.src as usize;
-                let out = destination.bytes(tile.to + write, rows);
-                let units = line[..rows].iter().map(|byte| self.resize_byte(byte >> shift & mask));
+                if self.dst == 8 && stream.is_none() {
+                    self.unpack(line, 0, &mut slice[to..to + rows]);
+                    continue;
+                }
+                room.bytes.resize(rows, 0);
+                self.unpack(line, 0, &mut room.bytes);
                 match stream {
-                    Some(stream) => {
-                        set(&mut room.turned, units);
-                        stream.copy(out, &room.turned);
+                    Some(stream) if self.dst == 8 => {
+                        stream.copy(&mut slice[to..to + rows], &room.bytes);
                     }
-                    None => set(out, units),
+                    _ => pack(&room.bytes, slice, to, self.dst),
                 }
             }
         }
-        true
+    }
+
+    /// Copies a tile whose source has a byte for each unit: transposes bytes, and packs lines.
+    fn bytes_of_matrix(
+        self,
+        source: &[u8],
+        destination: &mut DestinationSlices,
+        tile: &CopyTile,
+        room: &mut UnpackBuffer,
+    ) {
+        let rows = tile.rows.0.len();
+        for (part, writes) in tile.columns.1.chunks(LINE).enumerate() {
+            let first = tile.from + (part * LINE).cast_signed();
+            let reads: SmallVec<[isize; 512]> = tile.rows.0.iter().map(|row| first + row).collect();
+            room.turned.resize(rows * writes.len(), 0);
+            transpose_bytes((source, &reads), writes.len(), &mut room.turned);
+            for (line, write) in room.turned.chunks_exact(rows).zip(writes) {
+                let (slice, to) = destination.place(tile.to + write);
+                pack(line, slice, to, self.dst);
+            }
+        }
+    }
+
+    /// Copies `count` units from unit `first` of the source to the start of a line, in units of the
+    /// narrower of the two widths.
+    fn narrow(
+        self,
+        source: &[u8],
+        first: usize,
+        (line, count): (&mut [u8], usize),
+        bytes: &mut Vec<u8>,
+    ) {
+        if self.src <= self.dst {
+            return take(source, first, line, self.src);
+        }
+        bytes.resize(count, 0);
+        self.unpack(source, first, bytes);
+        pack(bytes, line, 0, self.dst);
     }
 
     /// Copies units of at most a byte: a tile is unpacked to bytes, transposed, and packed again.
@@ -199,7 +258,9 @@ impl Bits {
             }
         }
         room.turned.resize(rows * columns, 0);
-        transpose_bytes(&room.spread, columns, &mut room.turned, rows);
+        let reads: SmallVec<[isize; 512]> =
+            (0..rows).map(|row| (row * columns).cast_signed()).collect();
+        transpose_bytes((&room.spread, &reads), columns, &mut room.turned);
         for (line, write) in room.turned.chunks_exact(rows).zip(tile.columns.1) {
             let to = tile.to + write;
             if plan.rows_touch {
@@ -267,28 +328,36 @@ thread_local! {
     /// The thread's buffers, kept from copy to copy: the pages of new ones cost more time than a
     /// tile.
     static BUFFERS: RefCell<UnpackBuffer> =
-        const { RefCell::new(UnpackBuffer { spread: Vec::new(), turned: Vec::new() }) };
+        const { RefCell::new(UnpackBuffer::new()) };
 }
 
-/// Buffers for the bytes of a tile, before and after it is transposed.
+/// Buffers for the bytes of a tile, before and after it is transposed, and of a line.
 struct UnpackBuffer {
     spread: Vec<u8>,
     turned: Vec<u8>,
+    /// The bytes of a run or of a line, one for each unit.
+    bytes: Vec<u8>,
 }
 
-/// Transposes a dense matrix of bytes.
-fn transpose_bytes(from: &[u8], columns: usize, to: &mut [u8], rows: usize) {
+impl UnpackBuffer {
+    const fn new() -> Self {
+        Self { spread: Vec::new(), turned: Vec::new(), bytes: Vec::new() }
+    }
+}
+
+/// Transposes a matrix of bytes, whose rows begin at `reads`, to lines that are contiguous.
+fn transpose_bytes((from, reads): (&[u8], &[isize]), columns: usize, to: &mut [u8]) {
+    let rows = reads.len();
     if let Some(simd) = Simd::best() {
-        let starts = |count: usize, length: usize| -> SmallVec<[isize; 512]> {
-            (0..count).map(|line| (line * length).cast_signed()).collect()
-        };
-        let (read, write) = (starts(rows, columns), starts(columns, rows));
+        let write: SmallVec<[isize; 512]> =
+            (0..columns).map(|line| (line * rows).cast_signed()).collect();
         if let Some(mut columns) = to.columns(0, &write, rows)
-            && simd.transpose((1, None), (from, 0, &read), (&mut columns, 0))
+            && simd.transpose((1, None), (from, 0, reads), (&mut columns, 0))
         {
             return;
         }
     }
+    let starts: SmallVec<[usize; 512]> = reads.iter().map(|&read| byte_index(read)).collect();
     let mut row = 0;
     while row < rows {
         let wide = row + 16 <= rows;
@@ -296,9 +365,8 @@ fn transpose_bytes(from: &[u8], columns: usize, to: &mut [u8], rows: usize) {
         while column < columns {
             if wide && column + 16 <= columns {
                 let mut square = [[0; 16]; 16];
-                for (n, line) in square.iter_mut().enumerate() {
-                    let start = (row + n) * columns + column;
-                    line.copy_from_slice(&from[start..start + 16]);
+                for (line, start) in square.iter_mut().zip(&starts[row..]) {
+                    line.copy_from_slice(&from[start + column..][..16]);
                 }
                 for (n, line) in transpose::<1, 16>(&square).iter().enumerate() {
                     let start = (column + n) * rows + row;
@@ -307,17 +375,12 @@ fn transpose_bytes(from: &[u8], columns: usize, to: &mut [u8], rows: usize) {
                 column += 16;
             } else {
                 let until = if wide { row + 16 } else { rows };
-                (row..until).for_each(|row| to[column * rows + row] = from[row * columns + column]);
+                (row..until).for_each(|row| to[column * rows + row] = from[starts[row] + column]);
                 column += 1;
             }
         }
         row = if wide { row + 16 } else { rows };
     }
-}
-
-/// Replaces bytes by values.
-fn set(bytes: &mut [u8], values: impl Iterator<Item = u8>) {
-    bytes.iter_mut().zip(values).for_each(|(byte, value)| *byte = value);
 }
 
 /// Returns unit `index` of an image of units of any width.
@@ -351,9 +414,14 @@ mod tests {
     /// one.
     #[test]
     fn units_below_a_byte_are_moved_past_the_caches_as_through_them() {
-        let source: Vec<u8> = (0..20_000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
-        for (src, dst) in [(4, 8), (2, 8), (1, 8), (8, 4), (8, 2), (8, 1)] {
+        let source: Vec<u8> = (0..40_000_u32).map(|n| ((n * 167) >> 3) as u8).collect();
+        for (src, dst) in
+            [1, 2, 4, 8].into_iter().flat_map(|src| [1, 2, 4, 8].map(|dst| (src, dst)))
+        {
             for sign_extend in [false, true] {
+                if (src, dst) == (8, 8) {
+                    continue;
+                }
                 let bits = Bits { src, dst, sign_extend };
                 for (rows, columns) in [(40, 64), (70, 136), (129, 96), (64, 33), (17, 1000)] {
                     let axis = |extent: usize, src: usize, dst: usize| PlanAxis {

@@ -95,7 +95,7 @@ impl BoxCopy<'_, '_> {
         }
         let stream = stream.as_ref().map(|(stream, _)| *stream);
         each_tile_before(plan, from, to, &mut |tile, next| {
-            shuffle.rows(&[(source, 0)], destination, (&tile, next), stream);
+            shuffle.rows(source, destination, (&tile, next), stream);
         });
     }
 

@@ -191,6 +191,16 @@ enum Decision {
     },
 }
 
+impl Decision {
+    /// Returns the axis that is cut.
+    fn axis(&self) -> Option<usize> {
+        match *self {
+            Self::Cut { axis, .. } => Some(axis),
+            _ => None,
+        }
+    }
+}
+
 /// Finds the repetition of a box that reads and whose quotients vary: whole periods, or a place to
 /// cut the rest off. `None` if periods are too long or too few.
 fn period(
@@ -294,8 +304,13 @@ fn decide(of: Bound, walk_box: &WalkBox, repeats: bool) -> Decision {
             number += 1;
             continue;
         }
-        if let Some(&(form, threshold)) = open.iter().find(|(form, _)| is_linear(form, &bounds)) {
-            return cut(form, threshold, walk_box, &bounds);
+        // Cutting the outermost axis first leaves boxes that differ along inner axes alone.
+        let cuts = open
+            .iter()
+            .filter(|(form, _)| is_linear(form, &bounds))
+            .map(|&(form, threshold)| cut(form, threshold, walk_box, &bounds));
+        if let Some(first) = cuts.min_by_key(Decision::axis) {
+            return first;
         }
         // The value and the open guards depend on quotients and lookups, which must be constant
         // first. Only those of the first open guard, or of the value if none is open, have a

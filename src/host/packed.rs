@@ -1,4 +1,4 @@
-//! Unpacking of units of 1, 2 and 4 bits to bytes, and packing.
+//! Units of 1, 2 and 4 bits: unpacking to bytes and packing, and moves of several in a byte.
 
 use wide::{i16x8, u8x16, u16x8};
 
@@ -118,4 +118,153 @@ fn gather<const BITS: usize, const PER: usize>(
 pub(super) fn unit(image: &[u8], index: usize, bits: u32) -> u8 {
     let per = 8 / bits as usize;
     image[index / per] >> (index % per * bits as usize) & u8::MAX >> (8 - bits)
+}
+
+/// Copies the units from number `first` on to the start of `line`. Bits past the end of the source
+/// are zero.
+pub(super) fn take(source: &[u8], first: usize, line: &mut [u8], bits: u32) {
+    let start = first * bits as usize;
+    let (source, shift) = (&source[start / 8..], start % 8);
+    let length = line.len().min(source.len());
+    let (inside, past) = line.split_at_mut(length);
+    past.fill(0);
+    if shift == 0 {
+        return inside.copy_from_slice(&source[..length]);
+    }
+    let after = source.get(1..).unwrap_or_default();
+    let (most, last) = inside.split_at_mut(length.min(after.len()));
+    for ((to, low), high) in most.iter_mut().zip(source).zip(after) {
+        *to = low >> shift | high << (8 - shift);
+    }
+    for (to, low) in last.iter_mut().zip(&source[after.len().min(length)..]) {
+        *to = low >> shift;
+    }
+}
+
+/// Copies the first `count` units of a line to those of an image from number `first` on. The other
+/// units of the image keep their values.
+pub(super) fn put(line: &[u8], count: usize, image: &mut [u8], first: usize, bits: u32) {
+    let (start, length) = (first * bits as usize, count * bits as usize);
+    let (image, shift) = (&mut image[start / 8..(start + length).div_ceil(8)], start % 8);
+    let Some(last) = image.len().checked_sub(1) else { return };
+    let end = (shift + length) % 8;
+    // The bits of the first and of the last byte that are written.
+    let (from, until) = (u8::MAX << shift, if end == 0 { u8::MAX } else { !(u8::MAX << end) });
+    let (kept_first, kept_last) = (image[0] & !from, image[last] & !until);
+    if shift == 0 {
+        image.copy_from_slice(&line[..=last]);
+    } else {
+        image[0] = line[0] << shift;
+        let inside = last.min(line.len() - 1);
+        for (to, pair) in image[1..=inside].iter_mut().zip(line.windows(2)) {
+            *to = pair[0] >> (8 - shift) | pair[1] << shift;
+        }
+        if inside < last {
+            image[last] = line[last - 1] >> (8 - shift);
+        }
+    }
+    if last == 0 {
+        let both = from & until;
+        image[0] = image[0] & both | (kept_first | kept_last) & !both;
+    } else {
+        image[0] = image[0] & from | kept_first;
+        image[last] = image[last] & until | kept_last;
+    }
+}
+
+/// Copies `count` units from number `from` of the source to number `to` of the destination. The
+/// other units of the destination keep their values.
+pub(super) fn move_units(
+    (source, from): (&[u8], usize),
+    (destination, to): (&mut [u8], usize),
+    count: usize,
+    bits: u32,
+) {
+    let per = 8 / bits as usize;
+    // The units up to the first whole byte of the destination, and those of the last byte.
+    let head = (to.wrapping_neg() % per).min(count);
+    let whole = (count - head) / per;
+    let tail = head + whole * per;
+    for number in (0..head).chain(tail..count) {
+        pack(&[unit(source, from + number, bits)], destination, to + number, bits);
+    }
+    let line = &mut destination[(to + head) / per..][..whole];
+    take(source, from + head, line, bits);
+}
+
+/// Turns the units of each byte between lines that are `pitch` bytes apart: of as many lines as a
+/// byte has units, each byte of line `k` gets unit `k` of the bytes there, that of the first line
+/// in its lowest bits.
+pub(super) fn turn_units(lines: &mut [u8], pitch: usize, bits: u32) {
+    let per = (8 / bits) as usize;
+    for group in lines.chunks_exact_mut(per * pitch) {
+        for (shift, mask) in [(4, 0x0f), (2, 0x33), (1, 0x55)] {
+            if shift < bits {
+                break;
+            }
+            let apart = (shift / bits) as usize;
+            for pairs in group.chunks_exact_mut(2 * apart * pitch) {
+                let (low, high) = pairs.split_at_mut(apart * pitch);
+                for (low, high) in low.iter_mut().zip(high) {
+                    let (a, b) = (*low, *high);
+                    *low = a & mask | (b & mask) << shift;
+                    *high = a >> shift & mask | b & !mask;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn image(seed: u32) -> Vec<u8> {
+        (0..200_u32).map(|n| ((n * 167 + seed) >> 3) as u8).collect()
+    }
+
+    #[test]
+    fn units_are_moved_and_others_are_kept() {
+        let source = image(5);
+        for bits in [1, 2, 4] {
+            for from in 0..9 {
+                for to in 0..9 {
+                    for count in (0..40).chain([150, 8 / bits as usize * 190]) {
+                        let mut expected = image(99);
+                        for number in 0..count {
+                            let value = unit(&source, from + number, bits);
+                            pack(&[value], &mut expected, to + number, bits);
+                        }
+                        let mut moved = image(99);
+                        move_units((&source, from), (&mut moved, to), count, bits);
+                        assert_eq!(moved, expected, "{bits} {from} {to} {count}");
+                        let mut line = vec![0xa5; (count * bits as usize).div_ceil(8) + 1];
+                        take(&source, from, &mut line, bits);
+                        let mut moved = image(99);
+                        put(&line, count, &mut moved, to, bits);
+                        assert_eq!(moved, expected, "{bits} {from} {to} {count}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn units_of_lines_are_turned() {
+        for bits in [1, 2, 4] {
+            let (per, pitch) = (8 / bits as usize, 7);
+            let before = image(3)[..2 * per * pitch].to_vec();
+            let mut after = before.clone();
+            turn_units(&mut after, pitch, bits);
+            for (line, byte, number) in (0..2 * per)
+                .flat_map(|line| (0..pitch).map(move |byte| (line, byte)))
+                .flat_map(|(line, byte)| (0..per).map(move |number| (line, byte, number)))
+            {
+                let (first, own) = (line / per * per, line % per);
+                let from = unit(&before[(first + number) * pitch + byte..], own, bits);
+                let to = unit(&after[line * pitch + byte..], number, bits);
+                assert_eq!(to, from, "{bits} {line} {byte} {number}");
+            }
+        }
+    }
 }

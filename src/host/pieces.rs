@@ -25,6 +25,11 @@ impl<'a> DestinationSlices<'a> {
         self.bytes(address, 1).as_ptr().addr().is_multiple_of(LINE)
     }
 
+    /// Returns true if two addresses lie in one slice.
+    pub(super) fn same_slice(&self, a: isize, b: isize) -> bool {
+        a >> self.shift == b >> self.shift
+    }
+
     /// Returns true if all slices have the same alignment to cache lines.
     pub(super) fn are_even(&self) -> bool {
         let mut gaps = self.slices.iter().map(|slice| slice.as_ptr().addr() % LINE);

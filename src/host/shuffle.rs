@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 
 use super::{
     pieces::Destination,
-    simd::{NO_BYTE, Selection, Simd, SourceStart, TRIPLE},
+    simd::{NO_BYTE, Selection, Simd, TRIPLE},
     stream::{LINE, Stream},
     tile::{CopyTile, MoveTile},
 };
@@ -118,17 +118,6 @@ impl Shuffle {
         Some(Self { unit, step, selection })
     }
 
-    /// Returns the selection for several sources, from one for a single source in which they are
-    /// `pitch` bytes apart; see [`Selection::for_sources`].
-    pub(super) fn for_sources(&self, pitch: isize) -> Self {
-        Self { selection: self.selection.for_sources(pitch), ..*self }
-    }
-
-    /// Fills a row whose first unit is at byte `from` after the start of each source.
-    pub(super) fn fill(&self, sources: &[SourceStart], from: isize, row: &mut [u8]) {
-        self.selection.fill(sources, (from, None), row, None);
-    }
-
     /// Returns true if rows can be streamed whose first cache line begins after `gap` bytes, that
     /// is, if these are whole steps.
     pub(super) fn streams_after(&self, gap: usize) -> bool {
@@ -139,7 +128,7 @@ impl Shuffle {
     /// following row is read from byte `next`.
     fn stream(
         &self,
-        sources: &[SourceStart],
+        source: &[u8],
         (from, next): (isize, Option<isize>),
         row: &mut [u8],
         stream: &Stream,
@@ -147,17 +136,17 @@ impl Shuffle {
         let gap = (row.as_ptr().addr().wrapping_neg() % LINE).min(row.len());
         let (head, lines) = row.split_at_mut(gap);
         let (bytes, step) = self.step.unwrap_or((1, 0));
-        self.selection.fill(sources, (from, None), head, None);
+        self.selection.fill(source, (from, None), head, None);
         let moved = (gap / bytes).cast_signed() * step;
         let places = (from + moved, next.map(|next| next + moved));
-        self.selection.fill(sources, places, lines, Some(stream));
+        self.selection.fill(source, places, lines, Some(stream));
     }
 
     /// Fills the rows of a tile. With a stream, it uses non-temporal stores, and the lines of every
     /// row must begin after whole steps. The following tile is read from byte `next`.
     pub(super) fn rows(
         &self,
-        sources: &[SourceStart],
+        source: &[u8],
         destination: &mut (impl Destination + ?Sized),
         (tile, next): (&CopyTile, Option<isize>),
         stream: Option<&Stream>,
@@ -174,8 +163,8 @@ impl Shuffle {
             };
             let places = (tile.from + read, after);
             match stream {
-                Some(stream) => self.stream(sources, places, row, stream),
-                None => self.selection.fill(sources, places, row, None),
+                Some(stream) => self.stream(source, places, row, stream),
+                None => self.selection.fill(source, places, row, None),
             }
         }
     }
@@ -199,7 +188,7 @@ impl Shuffle {
 
 impl MoveTile for Shuffle {
     fn tile(&self, source: &[u8], destination: &mut (impl Destination + ?Sized), tile: &CopyTile) {
-        self.rows(&[(source, 0)], destination, (tile, None), None);
+        self.rows(source, destination, (tile, None), None);
     }
 }
 
@@ -225,7 +214,7 @@ fn holds(start: isize, width: usize, byte: isize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::stream::streaming, *};
+    use super::*;
 
     /// Tests every instruction set of this processor on rows of different lengths and starts
     /// against plain copies.
@@ -263,49 +252,6 @@ mod tests {
         patterns
     }
 
-    /// Tests channels from separate images, with and without non-temporal stores, against plain
-    /// copies.
-    #[test]
-    fn rows_of_several_sources_are_what_their_units_are() {
-        let byte = |n: usize| ((n * 167) >> 3) as u8;
-        let mut accepted = 0;
-        for simd in Simd::all() {
-            for (unit, channels, step) in
-                [(1, 3, 1), (1, 2, -1), (2, 3, 2), (4, 4, 4), (4, 2, -8), (8, 2, 8), (1, 8, 3)]
-            {
-                let images: Vec<Vec<u8>> =
-                    (0..channels).map(|n| (n * 999..n * 999 + 2000).map(byte).collect()).collect();
-                let (count, pitch) = (150, 10_000);
-                let offsets: Vec<isize> = (0..channels).map(|n| n.cast_signed() * pitch).collect();
-                let Some(shuffle) = Shuffle::new(simd, unit, &offsets, step, count) else {
-                    continue;
-                };
-                accepted += 1;
-                let shuffle = shuffle.for_sources(pitch);
-                let first = if step < 0 { 1990 - unit.cast_signed() } else { 0 };
-                let places: Vec<SourceStart> = images.iter().map(|of| (&of[..], first)).collect();
-                let mut out = vec![0xa5; offsets.len() * unit * count + 64];
-                for start in [0, 5, 16, 24, 48] {
-                    let row = &mut out[start..][..offsets.len() * unit * count];
-                    streaming(|stream| {
-                        let gap = row.as_ptr().addr().wrapping_neg() % LINE;
-                        if start % 2 == 0 && shuffle.streams_after(gap) {
-                            shuffle.stream(&places, (3 * step, Some(40)), row, stream);
-                        } else {
-                            shuffle.fill(&places, 3 * step, row);
-                        }
-                    });
-                    for (n, bytes) in row.chunks(unit).enumerate() {
-                        let place = first + (n / offsets.len() + 3).cast_signed() * step;
-                        let image = &images[n % offsets.len()][place.cast_unsigned()..];
-                        assert_eq!(bytes, &image[..unit], "{shuffle:?}: unit {n}");
-                    }
-                }
-            }
-        }
-        assert!(accepted > 0 || Simd::best().is_none());
-    }
-
     fn check(shuffle: &Shuffle, source: &[u8], offsets: &[isize], step: isize, count: usize) {
         let unit = shuffle.unit;
         let of_unit =
@@ -320,7 +266,7 @@ mod tests {
         {
             for length in [units, units - 1, units / 2, units.min(17)] {
                 let mut row = vec![0xa5; length * unit];
-                shuffle.fill(&[(source, 0)], from, &mut row);
+                shuffle.selection.fill(source, (from, None), &mut row, None);
                 for (n, bytes) in row.chunks(unit).enumerate() {
                     let read = (from + of_unit(n)).cast_unsigned();
                     assert_eq!(

@@ -8,29 +8,32 @@ use super::{
     bits::Bits,
     box_copy::{BoxCopy, TileBuffer},
     fill::Fill,
-    interleave::SourceSpan,
+    pattern::Pattern,
     pieces::DestinationSlices,
     plan::TilePlan,
-    repeat::Pattern,
-    simd::SourceStart,
+    simd::PatternSource,
     stream::Stream,
     task::Task,
-    weave::Weave,
 };
+
+/// A place in a source from which a pattern reads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct PatternPlace {
+    /// The number of the source, and the byte of it.
+    pub(super) source: usize,
+    pub(super) from: isize,
+    /// True if the loops of the pattern do not move the place.
+    pub(super) stays: bool,
+}
 
 /// One step of a share. It writes at an address of the share and reads at a byte of a source.
 pub(super) enum CopyStep {
     /// Copies a box by a plan.
     Copy { plan: Rc<TilePlan>, source: usize, from: isize, to: isize },
-    /// Moves repeating boxes by a pattern.
-    Pattern { pattern: Pattern, source: usize, to: isize },
+    /// Writes the repetitions of a block, from the given places of the sources that it reads.
+    Pattern { pattern: Rc<Pattern>, places: SmallVec<[PatternPlace; 2]>, to: isize },
     /// Fills a box of the given extents and strides with one value.
     Fill { value: u128, axes: SmallVec<[(usize, isize); 8]>, to: isize },
-    /// Copies the bytes that several boxes read into a staging buffer, and from there as from one
-    /// source.
-    Staged { plan: Rc<TilePlan>, reach: SourceSpan, places: Vec<(usize, isize)>, to: isize },
-    /// Weaves rows from the bytes that several boxes read.
-    Weave { weave: Box<Weave>, places: Vec<(usize, isize)>, to: isize },
 }
 
 impl CopyStep {
@@ -39,10 +42,8 @@ impl CopyStep {
         size_of::<Self>()
             + match self {
                 Self::Copy { plan, .. } => plan.bytes(),
-                Self::Pattern { pattern, .. } => pattern.bytes(),
+                Self::Pattern { pattern, places, .. } => pattern.bytes() + size_of_val(&places[..]),
                 Self::Fill { .. } => 0,
-                Self::Staged { plan, places, .. } => plan.bytes() + size_of_val(&places[..]),
-                Self::Weave { weave, places, .. } => weave.bytes() + size_of_val(&places[..]),
             }
     }
 }
@@ -55,8 +56,6 @@ pub(super) struct StepRunner<'a, 'b> {
     /// to cache lines.
     pub(super) stream: Option<(&'a Stream, bool)>,
     room: TileBuffer,
-    /// The buffer for bytes that several boxes read.
-    staging: Vec<u8>,
 }
 
 impl<'a, 'b> StepRunner<'a, 'b> {
@@ -65,7 +64,7 @@ impl<'a, 'b> StepRunner<'a, 'b> {
         destination: DestinationSlices<'b>,
         stream: Option<(&'a Stream, bool)>,
     ) -> Self {
-        Self { task, destination, stream, room: TileBuffer::default(), staging: Vec::new() }
+        Self { task, destination, stream, room: TileBuffer::default() }
     }
 
     /// Runs one step.
@@ -75,25 +74,17 @@ impl<'a, 'b> StepRunner<'a, 'b> {
             CopyStep::Copy { ref plan, source, from, to } => {
                 self.copy(plan, (task.sources[source], from), to);
             }
-            CopyStep::Pattern { ref pattern, source, to } => {
-                pattern.run(task.sources[source], 0, &mut self.destination, to);
+            CopyStep::Pattern { ref pattern, ref places, to } => {
+                let places = places.iter().map(|&PatternPlace { source, from, stays }| {
+                    PatternSource { image: task.sources[source], at: from, stays }
+                });
+                let places: SmallVec<[PatternSource; 8]> = places.collect();
+                let stream = self.stream.map(|(stream, _)| stream);
+                pattern.run(&places, &mut self.destination, to, stream);
             }
             CopyStep::Fill { value, ref axes, to } => {
                 let fill = Fill { bits: task.nest.dst_bits(), scale: task.scale(), value };
                 fill.write(axes, to, &mut self.destination);
-            }
-            CopyStep::Staged { ref plan, reach, ref places, to } => {
-                let mut staging = std::mem::take(&mut self.staging);
-                let places = places.iter().map(|&(source, from)| (task.sources[source], from));
-                reach.bring(places, &mut staging);
-                self.copy(plan, (&staging, reach.from()), to);
-                self.staging = staging;
-            }
-            CopyStep::Weave { ref weave, ref places, to } => {
-                let places: SmallVec<[SourceStart; 8]> =
-                    places.iter().map(|&(source, from)| (task.sources[source], from)).collect();
-                let stream = self.stream.map(|(stream, _)| stream);
-                weave.run(&places, &mut self.destination, to, stream);
             }
         }
     }

@@ -3,22 +3,21 @@
 
 use std::rc::Rc;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::{
     boxes::{Bound, Repeated, Resolved, WalkBox, resolve},
-    interleave::{Reading, SourceSpan, alike, divides_rows, each_strip},
     kept::Record,
-    plan::{LineAlignment, Streams, TilePlan},
-    plane::PlanAxis,
-    repeat::{Pattern, Repeat, Series},
+    pattern::{BLOCK_BYTES, BlockPart, BlockValue, Pattern},
+    plan::{LineAlignment, Mover, Streams, TilePlan},
+    plane::{PlanAxis, merged},
+    repeat::Series,
     share::Share,
     simd::Simd,
-    step::{CopyStep, StepRunner},
-    stream::Stream,
-    weave::Weave,
+    step::{CopyStep, PatternPlace, StepRunner},
+    stream::{LINE, Stream},
 };
-use crate::nest::{Case, CaseValue, CopyNest, PositionValue, Value};
+use crate::nest::{Case, CaseValue, CopyAxis, CopyNest, PositionValue, Value};
 
 /// The number of plans that a share caches. If a share needs more, it drops all of them and makes
 /// them again; a search compares every cached plan.
@@ -37,18 +36,10 @@ pub(super) struct Task<'a> {
 /// The extents of a box.
 type Extents = SmallVec<[usize; 8]>;
 
-/// The boxes that a plan copies: a box of one case, or several boxes along `axis` whose sources are
-/// `pitch` bytes apart in a staging buffer.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum PlanKey {
-    Case(usize),
-    Staged { case: usize, axis: usize, pitch: usize },
-}
-
 /// A plan with its key: the boxes that it copies, their alignment to cache lines, and their
 /// extents.
 struct CachedPlan {
-    key: PlanKey,
+    case: usize,
     start: LineAlignment,
     extents: Extents,
     plan: Rc<TilePlan>,
@@ -82,21 +73,22 @@ impl Task<'_> {
             dst,
             strides,
             plans: Vec::new(),
+            patterns: Vec::new(),
+            block_axis: 0,
+            found: Vec::new(),
             record,
         };
         let of = Bound { nest: self.nest, images: self.sources };
-        if self.is_whole_bytes() && divides_rows(self.nest) {
-            for walk_box in boxes {
-                if !filling.weave(&walk_box) {
-                    each_strip(self.nest, walk_box, &mut |strip| filling.strip(strip));
-                }
-            }
-        } else {
-            for walk_box in boxes {
-                let repeats = self.is_whole_bytes();
-                resolve(of, walk_box, repeats, &mut |found| filling.fill(&found));
-            }
+        let block = |axis: CopyAxis| {
+            (axis.extent * axis.dst_stride).saturating_mul(self.scale() as u64)
+                <= BLOCK_BYTES as u64
+        };
+        filling.block_axis = self.nest.axes().position(block).unwrap_or(filling.dst.len());
+        for walk_box in boxes {
+            let repeats = self.is_whole_bytes();
+            resolve(of, walk_box, repeats, &mut |found| filling.find(&found));
         }
+        filling.fill_found();
     }
 
     /// Returns the strides of the axes; those in the source are zero unless the case reads.
@@ -108,44 +100,17 @@ impl Task<'_> {
         dst.iter().enumerate().map(|(axis, &dst)| (src(axis), dst)).collect()
     }
 
-    /// Returns the pattern of boxes that repeat.
-    fn pattern(&self, of: &Repeated, strides: &[(isize, isize)]) -> Pattern {
-        let mut units = Vec::new();
-        for (walk_box, from) in &of.boxes {
-            let lows =
-                walk_box.ranges.iter().zip(&of.first.ranges).map(|(of, first)| of.0 - first.0);
-            let to = lows.zip(strides).map(|(steps, (_, dst))| steps as isize * dst).sum();
-            let mut of_box = vec![(to, self.offset(from.cast_signed()))];
-            for (extent, &(src, dst)) in walk_box.extents().zip(strides) {
-                let steps = 0..extent.cast_signed();
-                let step = |(to, from): (isize, isize)| {
-                    steps.clone().map(move |step| (to + step * dst, from + step * src))
-                };
-                of_box = of_box.into_iter().flat_map(step).collect();
-            }
-            units.append(&mut of_box);
-        }
-        units.sort_unstable();
-        let periods = of.first.extents().zip(strides).zip(&of.repeats);
-        let repeats = periods.map(|((steps, (_, dst)), &(times, advance))| Repeat {
-            times,
-            src: self.offset(advance),
-            dst: steps.cast_signed() * dst,
-        });
-        Pattern::new(self.simd, self.scale(), &units, repeats.collect())
-    }
-
     /// Returns the plan for a box of one case, or for several staged boxes.
     fn plan<'k>(
         &self,
         cache: &'k mut Vec<CachedPlan>,
-        (key, streams): (PlanKey, Streams),
+        (case, streams): (usize, Streams),
         extents: Extents,
         strides: &[(isize, isize)],
     ) -> &'k Rc<TilePlan> {
         let start = streams.start;
         let same = |cached: &CachedPlan| {
-            cached.key == key && cached.start == start && cached.extents == extents
+            cached.case == case && cached.start == start && cached.extents == extents
         };
         let found = cache.iter().position(same).unwrap_or_else(|| {
             if cache.len() == CACHED_PLANS {
@@ -154,7 +119,7 @@ impl Task<'_> {
             let axes = extents.iter().zip(strides);
             let axes = axes.map(|(&extent, &(src, dst))| PlanAxis { extent, src, dst });
             let plan = Rc::new(TilePlan::new(axes, self.scale(), self.simd, streams));
-            cache.push(CachedPlan { key, start, extents, plan });
+            cache.push(CachedPlan { case, start, extents, plan });
             cache.len() - 1
         });
         &cache[found].plan
@@ -190,7 +155,37 @@ struct Filling<'a, 'b, 'c> {
     /// The strides on both sides, for each case and for positions without a case.
     strides: SmallVec<[AxisStrides; 2]>,
     plans: Vec<CachedPlan>,
+    /// The last patterns.
+    patterns: Vec<CachedPattern>,
+    /// The first axis whose steps, and those of the axes inside it, take at most the bytes of a
+    /// block.
+    block_axis: usize,
+    /// The boxes that were found and are not filled yet.
+    found: Vec<FoundBox>,
     record: &'c mut Record,
+}
+
+/// A box of the walk with the value of its first position, and the number of the case.
+struct FoundBox {
+    walk_box: WalkBox,
+    value: PositionValue,
+    case: usize,
+}
+
+/// The number of boxes that are found before they are filled.
+const FOUND_BOXES: usize = 1 << 10;
+
+/// The shortest row that is shuffled on its own, in bytes. Shorter ones are patterns, whose steps
+/// take less time to start.
+const SHORT_ROW: usize = 1 << 10;
+
+/// A pattern with its key; `None` if the parts are better copied one by one.
+struct CachedPattern {
+    unit: usize,
+    parts: Vec<BlockPart>,
+    stays: SmallVec<[bool; 2]>,
+    loops: SmallVec<[PlanAxis; 8]>,
+    pattern: Option<Rc<Pattern>>,
 }
 
 impl Filling<'_, '_, '_> {
@@ -203,7 +198,6 @@ impl Filling<'_, '_, '_> {
 
     /// Fills the boxes that were found.
     fn fill(&mut self, found: &Resolved) {
-        let task = self.runner.task;
         let step = match *found {
             Resolved::Box(walk_box, PositionValue::Unit { source, unit }, case) => {
                 self.read(walk_box, source, unit, case)
@@ -213,14 +207,224 @@ impl Filling<'_, '_, '_> {
                 let axes = walk_box.extents().zip(strides).collect();
                 CopyStep::Fill { value, axes, to: self.place(walk_box) }
             }
-            Resolved::Repeated(of, case) if !of.small => return self.large(of, case),
             Resolved::Repeated(of, case) => {
-                let CaseValue::Read { source, .. } = task.nest.cases()[case].take else { return };
-                let pattern = task.pattern(of, &self.strides[case]);
-                CopyStep::Pattern { pattern, source, to: self.place(&of.first) }
+                let step = if of.small { self.period(of, case) } else { None };
+                match step {
+                    Some(step) => step,
+                    None => return self.large(of, case),
+                }
             }
         };
         self.step(step);
+    }
+
+    /// Adds what was found to the boxes to fill.
+    fn find(&mut self, found: &Resolved) {
+        match *found {
+            Resolved::Box(walk_box, value, case) => {
+                self.found.push(FoundBox { walk_box: walk_box.clone(), value, case });
+                if self.found.len() == FOUND_BOXES {
+                    self.fill_found();
+                }
+            }
+            Resolved::Repeated(..) => {
+                self.fill_found();
+                self.fill(found);
+            }
+        }
+    }
+
+    /// Fills the boxes that were found. Boxes that make one block of the destination are filled
+    /// together.
+    fn fill_found(&mut self) {
+        let found = std::mem::take(&mut self.found);
+        let mut rest = &found[..];
+        while !rest.is_empty() {
+            let (group, others) = rest.split_at(self.boxes_of_block(rest));
+            match self.block(group) {
+                Some(step) => self.step(step),
+                None => {
+                    for FoundBox { walk_box, value, case } in group {
+                        self.fill(&Resolved::Box(walk_box, *value, *case));
+                    }
+                }
+            }
+            rest = others;
+        }
+    }
+
+    /// Returns the number of leading boxes that differ only along the axes of a block.
+    fn boxes_of_block(&self, found: &[FoundBox]) -> usize {
+        let [first, rest @ ..] = found else { return 0 };
+        let outer = self.block_axis;
+        let same = |of: &&FoundBox| of.walk_box.ranges[..outer] == first.walk_box.ranges[..outer];
+        1 + rest.iter().take_while(same).count()
+    }
+
+    /// Returns the step that fills boxes that make one block of the destination; `None` if they do
+    /// not, or if they are better filled one by one.
+    fn block(&mut self, group: &[FoundBox]) -> Option<CopyStep> {
+        let [first, _, ..] = group else { return None };
+        let mut hull = first.walk_box.clone();
+        for FoundBox { walk_box, .. } in group {
+            for (hull, &(low, end)) in hull.ranges.iter_mut().zip(&walk_box.ranges) {
+                *hull = (hull.0.min(low), hull.1.max(end));
+            }
+        }
+        let volume = |of: &WalkBox| of.extents().product::<usize>();
+        let together = group.iter().map(|of| volume(&of.walk_box)).sum::<usize>();
+        if together != volume(&hull) {
+            return None;
+        }
+        self.repeated_block(group, &hull, &[])
+    }
+
+    /// Returns the step that moves the boxes of a period at all of its places; `None` if they are
+    /// better moved one by one.
+    fn period(&mut self, of: &Repeated, case: usize) -> Option<CopyStep> {
+        let CaseValue::Read { source, .. } = self.runner.task.nest.cases()[case].take else {
+            return None;
+        };
+        let found = |(walk_box, unit): &(WalkBox, u64)| FoundBox {
+            walk_box: walk_box.clone(),
+            value: PositionValue::Unit { source, unit: *unit },
+            case,
+        };
+        let group: Vec<FoundBox> = of.boxes.iter().map(found).collect();
+        self.repeated_block(&group, &of.first, &of.repeats)
+    }
+
+    /// Returns the step that fills boxes which together make the box `hull`, and their repetitions:
+    /// for each axis, the number of times and the distance in the source, in units.
+    fn repeated_block(
+        &mut self,
+        group: &[FoundBox],
+        hull: &WalkBox,
+        repeats: &[(usize, i64)],
+    ) -> Option<CopyStep> {
+        let task = self.runner.task;
+        let (simd, unit) = (task.simd?, task.scale());
+        // The boxes differ along these axes, which are inside the block.
+        let differ =
+            |axis: usize| group.iter().any(|of| of.walk_box.ranges[axis] != hull.ranges[axis]);
+        let mut inside: SmallVec<[bool; 8]> = (0..hull.ranges.len()).map(differ).collect();
+        if let Some(first) = inside.iter().position(|inside| *inside) {
+            let bytes = hull.extents().skip(first).product::<usize>() * unit;
+            if bytes <= BLOCK_BYTES {
+                inside[first..].fill(true);
+            }
+        }
+        // A value that is read at all places of the loops, as one to pad with, stays where it is.
+        let stays = |case: usize| {
+            repeats.is_empty()
+                && (0..inside.len()).all(|n| inside[n] || self.strides[case][n].0 == 0)
+        };
+        let reads = |of: &&FoundBox| matches!(of.value, PositionValue::Unit { .. });
+        let cases = || group.iter().filter(reads).map(|of| of.case);
+        let moving = cases().find(|&case| !stays(case)).or(cases().next())?;
+        let strides = &self.strides[moving];
+        let apart = |case: usize| {
+            !stays(case)
+                && (0..inside.len()).any(|n| !inside[n] && self.strides[case][n] != strides[n])
+        };
+        if cases().any(apart) {
+            return None;
+        }
+        let axes_of = |walk_box: &WalkBox, strides: &AxisStrides, wanted: bool| {
+            let axes = walk_box.extents().zip(strides).zip(&inside);
+            let axes = axes.filter(|(_, inside)| **inside == wanted);
+            let axes: SmallVec<[PlanAxis; 8]> =
+                axes.map(|((extent, &(src, dst)), _)| PlanAxis { extent, src, dst }).collect();
+            axes
+        };
+        let periods = repeats.iter().zip(hull.extents()).zip(strides).map(
+            |((&(extent, advance), steps), &(_, dst))| PlanAxis {
+                extent,
+                src: task.offset(advance),
+                dst: steps.cast_signed() * dst,
+            },
+        );
+        let loops = merged(periods.chain(axes_of(hull, strides, false)));
+        let to = self.place(hull);
+        // Places in a source are counted from the first unit that is read of it.
+        let mut places: SmallVec<[PatternPlace; 2]> = SmallVec::new();
+        let mut parts = Vec::with_capacity(group.len());
+        for FoundBox { walk_box, value, case } in group {
+            let take = match *value {
+                PositionValue::Unit { source, unit } => {
+                    let from = task.offset(unit.cast_signed());
+                    let stays = stays(*case);
+                    let same = |of: &PatternPlace| (of.source, of.stays) == (source, stays);
+                    let number = places.iter().position(same).unwrap_or_else(|| {
+                        places.push(PatternPlace { source, from, stays });
+                        places.len() - 1
+                    });
+                    BlockValue::Unit { source: number, from: from - places[number].from }
+                }
+                PositionValue::Bits(bits) => BlockValue::Bits(bits),
+            };
+            let axes = axes_of(walk_box, &self.strides[*case], true);
+            parts.push(BlockPart { axes, to: self.place(walk_box) - to, take });
+        }
+        let stays = places.iter().map(|place| place.stays).collect();
+        let pattern = self.pattern(simd, unit, (parts, stays), loops)?;
+        let (cycles, bytes) = pattern.cost();
+        if cycles > bytes / 4 && self.is_transposed(group) {
+            return None;
+        }
+        Some(CopyStep::Pattern { pattern, places, to })
+    }
+
+    /// Returns true if all boxes that read are transposed in registers, and constants fill long
+    /// runs.
+    fn is_transposed(&mut self, group: &[FoundBox]) -> bool {
+        let task = self.runner.task;
+        group.iter().all(|of| {
+            let extents: Extents = of.walk_box.extents().collect();
+            match of.value {
+                PositionValue::Unit { .. } => {
+                    let to = self.place(&of.walk_box);
+                    let key = (of.case, self.streams(to));
+                    let plan = task.plan(&mut self.plans, key, extents, &self.strides[of.case]);
+                    matches!(plan.mover, Mover::Transpose(_) | Mover::Strips(_))
+                }
+                PositionValue::Bits(_) => {
+                    let axes = extents.iter().zip(&self.dst).rev();
+                    let run = axes.fold(task.scale(), |run, (&extent, &dst)| {
+                        if dst == run.cast_signed() { run * extent } else { run }
+                    });
+                    run >= LINE
+                }
+            }
+        })
+    }
+
+    /// Returns the pattern of a block, which is kept for blocks that are equal.
+    fn pattern(
+        &mut self,
+        simd: Simd,
+        unit: usize,
+        (parts, stays): (Vec<BlockPart>, SmallVec<[bool; 2]>),
+        loops: SmallVec<[PlanAxis; 8]>,
+    ) -> Option<Rc<Pattern>> {
+        let same = |of: &CachedPattern| {
+            of.unit == unit && of.parts == parts && of.stays == stays && of.loops == loops
+        };
+        let found = self.patterns.iter().position(same).unwrap_or_else(|| {
+            if self.patterns.len() == CACHED_PLANS {
+                self.patterns.clear();
+            }
+            let pattern = Pattern::new(simd, unit, &parts, &stays, loops.iter().copied());
+            self.patterns.push(CachedPattern {
+                unit,
+                parts,
+                stays,
+                loops,
+                pattern: pattern.map(Rc::new),
+            });
+            self.patterns.len() - 1
+        });
+        self.patterns[found].pattern.clone()
     }
 
     /// Copies each box of a period at all places of the period: each axis of the box gets an axis
@@ -247,8 +451,10 @@ impl Filling<'_, '_, '_> {
                 }
                 axes.push(PlanAxis { extent, src, dst });
             }
-            let plan = Rc::new(TilePlan::new(axes, task.scale(), task.simd, streams));
-            self.step(CopyStep::Copy { plan, source, from: task.offset(unit.cast_signed()), to });
+            let of = axes.iter().copied();
+            let plan = Rc::new(TilePlan::new(of, task.scale(), task.simd, streams));
+            let step = self.copy(plan, axes, (source, task.offset(unit.cast_signed())), to);
+            self.step(step);
             rest = &rest[count..];
         }
     }
@@ -262,9 +468,45 @@ impl Filling<'_, '_, '_> {
     fn read(&mut self, walk_box: &WalkBox, source: usize, unit: u64, case: usize) -> CopyStep {
         let task = self.runner.task;
         let (to, extents) = (self.place(walk_box), walk_box.extents().collect());
-        let of = (PlanKey::Case(case), self.streams(to));
+        let of = (case, self.streams(to));
         let plan = task.plan(&mut self.plans, of, extents, &self.strides[case]).clone();
-        CopyStep::Copy { plan, source, from: task.offset(unit.cast_signed()), to }
+        let from = task.offset(unit.cast_signed());
+        let axes = walk_box.extents().zip(&self.strides[case]);
+        let axes = axes.map(|(extent, &(src, dst))| PlanAxis { extent, src, dst });
+        let axes: SmallVec<[PlanAxis; 8]> = axes.collect();
+        self.copy(plan, axes, (source, from), to)
+    }
+
+    /// Returns the step that copies a box with the given axes by a plan, or by a pattern if that is
+    /// better.
+    fn copy(
+        &mut self,
+        plan: Rc<TilePlan>,
+        axes: impl IntoIterator<Item = PlanAxis>,
+        (source, from): (usize, isize),
+        to: isize,
+    ) -> CopyStep {
+        let task = self.runner.task;
+        let pattern = task.simd.filter(|simd| plan.unit < simd.width());
+        let pattern = pattern.filter(|_| match plan.mover {
+            Mover::Units => true,
+            Mover::Shuffle(_) => plan.rows.dst.len() * plan.unit < SHORT_ROW,
+            _ => false,
+        });
+        if let Some(simd) = pattern {
+            let mut axes = merged(axes);
+            if plan.unit > task.scale() {
+                axes.pop(); // the axis along which the units of the nest make a longer one
+            }
+            let take = BlockValue::Unit { source: 0, from: 0 };
+            let part = BlockPart { axes: SmallVec::new(), to: 0, take };
+            let parts = (vec![part], smallvec![false]);
+            if let Some(pattern) = self.pattern(simd, plan.unit, parts, axes) {
+                let places = smallvec![PatternPlace { source, from, stays: false }];
+                return CopyStep::Pattern { pattern, places, to };
+            }
+        }
+        CopyStep::Copy { plan, source, from, to }
     }
 
     /// Returns the use of non-temporal stores for a box that is written from address `to`.
@@ -275,96 +517,5 @@ impl Filling<'_, '_, '_> {
             _ => LineAlignment::Uneven,
         };
         Streams { start, ..self.streams }
-    }
-
-    /// Fills a strip of the walk. Boxes with equal extents and strides are copied together, others
-    /// one by one.
-    fn strip(&mut self, strip: WalkBox) {
-        let task = self.runner.task;
-        let mut boxes: Vec<Reading> = Vec::new();
-        let of = Bound { nest: task.nest, images: task.sources };
-        resolve(of, strip, false, &mut |found| match found {
-            Resolved::Box(walk_box, PositionValue::Unit { source, unit }, case) => {
-                boxes.push(Reading { walk_box: walk_box.clone(), source, unit, case });
-            }
-            found => self.fill(&found),
-        });
-        let mut rest = &boxes[..];
-        while !rest.is_empty() {
-            let (count, axis) = alike(rest, |a, b| self.strides[a] == self.strides[b]);
-            let (group, others) = rest.split_at(count);
-            match self.staged(group, axis) {
-                Some(step) => self.step(step),
-                None => {
-                    for Reading { walk_box, source, unit, case } in group {
-                        let step = self.read(walk_box, *source, *unit, *case);
-                        self.step(step);
-                    }
-                }
-            }
-            rest = others;
-        }
-    }
-
-    /// Weaves the rows of a box of the walk, if it consists of boxes with equal extents and
-    /// strides. Returns true if it did.
-    fn weave(&mut self, walk_box: &WalkBox) -> bool {
-        let task = self.runner.task;
-        let (mut boxes, mut reads) = (Vec::new(), true);
-        let of = Bound { nest: task.nest, images: task.sources };
-        resolve(of, walk_box.clone(), false, &mut |found| match found {
-            Resolved::Box(walk_box, PositionValue::Unit { source, unit }, case) => {
-                boxes.push(Reading { walk_box: walk_box.clone(), source, unit, case });
-            }
-            _ => reads = false,
-        });
-        let (count, axis) = alike(&boxes, |a, b| self.strides[a] == self.strides[b]);
-        if !reads || count < boxes.len().max(2) {
-            return false;
-        }
-        let Some(pitch) = self.reach(&boxes[0]).apart(count) else { return false };
-        let (extents, strides) = self.staged_axes(&boxes, axis, pitch);
-        let axes = extents.iter().zip(strides);
-        let axes = axes.map(|(&extent, (src, dst))| PlanAxis { extent, src, dst });
-        let plan = TilePlan::new(axes, task.scale(), task.simd, self.streams);
-        let Some(weave) = Weave::new(plan, pitch) else { return false };
-        let places = boxes.iter().map(|of| (of.source, task.offset(of.unit.cast_signed())));
-        let places = places.collect();
-        let to = self.place(&boxes[0].walk_box);
-        self.step(CopyStep::Weave { weave: Box::new(weave), places, to });
-        true
-    }
-
-    /// Returns the step that copies boxes along an axis as one. Returns `None` if that is not
-    /// faster.
-    fn staged(&mut self, group: &[Reading], axis: usize) -> Option<CopyStep> {
-        let task = self.runner.task;
-        let [first, _, ..] = group else { return None };
-        let reach = self.reach(first);
-        let pitch = reach.pitch()?;
-        let (extents, strides) = self.staged_axes(group, axis, pitch.cast_signed());
-        let to = self.place(&first.walk_box);
-        let of = (PlanKey::Staged { case: first.case, axis, pitch }, self.streams(to));
-        let plan = task.plan(&mut self.plans, of, extents, &strides).clone();
-        let place = |of: &Reading| (of.source, task.offset(of.unit.cast_signed()));
-        Some(CopyStep::Staged { plan, reach, places: group.iter().map(place).collect(), to })
-    }
-
-    /// Returns the part of a source that a box reads.
-    fn reach(&self, Reading { walk_box, case, .. }: &Reading) -> SourceSpan {
-        let axes = walk_box.extents().zip(&self.strides[*case]).map(|(extent, of)| (extent, of.0));
-        SourceSpan::of(axes, self.runner.task.scale())
-    }
-
-    /// Returns the extents and strides of boxes along `axis` as if their sources were `pitch` bytes
-    /// apart. The number of the box becomes one more axis, directly outside `axis`.
-    fn staged_axes(&self, group: &[Reading], axis: usize, pitch: isize) -> (Extents, AxisStrides) {
-        let Reading { walk_box, case, .. } = &group[0];
-        let mut strides = self.strides[*case].clone();
-        let mut extents: Extents = walk_box.extents().collect();
-        let step = extents[axis].cast_signed() * strides[axis].1;
-        strides.insert(axis, (pitch, step));
-        extents.insert(axis, group.len());
-        (extents, strides)
     }
 }

@@ -3,8 +3,10 @@
 //! `set` detects the instruction sets; `x86` and `neon` wrap their instructions. `transpose`
 //! transposes matrices of small units into the columns of `columns`, with whole cache lines in
 //! `lines` and with few rows or columns in `narrow`. `joined` transposes into columns that are not
-//! aligned to cache lines. `select` makes rows from a few loads.
+//! aligned to cache lines. `select` makes rows from a few loads, and `registers` any bytes.
 
+#[macro_use]
+mod registers;
 #[macro_use]
 mod select;
 #[macro_use]
@@ -23,6 +25,7 @@ mod x86;
 
 pub(super) use columns::ColumnPointers;
 pub(super) use joined::SHORT_UNIT;
-pub(super) use select::{NO_BYTE, Selection, SourceStart, TRIPLE};
+pub(super) use registers::{PatternByte, PatternLoop, PatternSource, Registers, span};
+pub(super) use select::{NO_BYTE, Selection, TRIPLE};
 pub(super) use set::Simd;
 pub(super) use transpose::Inner;

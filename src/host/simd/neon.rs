@@ -13,11 +13,15 @@ use super::{
         cache::asks_for_rows,
         stream::{LINE, PAGE, prefetch},
     },
+    registers::copy_part,
     select::{MANY, Selection, TRIPLE},
     transpose::{AHEAD, Inner},
 };
 
 select!(neon, "neon", 1, 16, vdupq_n_u8(0), term, store, write_16);
+
+// The non-temporal stores are ordinary ones.
+registers!(registers_16, "neon", 16, lanes_16, term, write_16, write_16, store_part_16);
 
 transpose!(transpose_16, "neon", 1, lanes_16, low_16, high_16, permute_16, write_16);
 
@@ -85,4 +89,14 @@ unsafe fn term(
 fn store(to: &mut [u8; 16], bytes: uint8x16_t) {
     // SAFETY: the array has the register's length.
     unsafe { vst1q_u8(to.as_mut_ptr(), bytes) }
+}
+
+/// Stores the first `length` bytes of a register, at least one and fewer than 16.
+#[inline]
+#[target_feature(enable = "neon")]
+unsafe fn store_part_16(to: *mut u8, bytes: uint8x16_t, length: usize) {
+    let mut whole = [0; 16];
+    store(&mut whole, bytes);
+    // SAFETY: the caller's bytes.
+    unsafe { copy_part(to, &whole, length) };
 }

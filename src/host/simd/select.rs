@@ -5,7 +5,6 @@
     allow(unused, unreachable_patterns) // There is no instruction set, and nothing to call.
 )]
 
-use smallvec::SmallVec;
 use wide::u64x8;
 
 #[cfg(target_arch = "aarch64")]
@@ -19,9 +18,6 @@ use super::{
 
 /// The place of a byte that a load does not contain.
 pub(in crate::host) const NO_BYTE: u8 = 0x80;
-
-/// A source, and the byte of it at which rows start.
-pub(in crate::host) type SourceStart<'a> = (&'a [u8], isize);
 
 /// Unrolls the loops over few terms.
 macro_rules! by_terms {
@@ -44,7 +40,7 @@ const AHEAD: isize = 1 << 12;
 /// The bytes of loads that make the registers of a row.
 ///
 /// A selection covers a *period* of some registers of the row. A longer row repeats it, each time
-/// `advance` bytes further in every source.
+/// `advance` bytes further in the source.
 #[derive(Clone, Debug)]
 pub(in crate::host) struct Selection {
     simd: Simd,
@@ -55,8 +51,6 @@ pub(in crate::host) struct Selection {
     /// The start of each load, from the start of the period: the first load of every register, then
     /// the second of every register.
     pub(super) loads: Vec<isize>,
-    /// The source that each load reads; empty if there is one source.
-    sources: Vec<usize>,
     /// The table of each load, in the same order: for each byte of the register its place in the
     /// load, or at least [`NO_BYTE`] if the load does not contain it. Tables are aligned to cache
     /// lines, so that none crosses a line.
@@ -102,29 +96,15 @@ impl Selection {
         let ahead = advance.signum() * AHEAD;
         let shares_loads =
             loads.chunks_exact(registers).all(|of| of.iter().all(|load| *load == of[0]));
-        let (sources, all) = (vec![], places);
+        let all = places;
         let mut places = vec![u64x8::ZERO; all.len().div_ceil(LINE)];
         bytemuck::cast_slice_mut(&mut places)[..all.len()].copy_from_slice(&all);
-        Self { simd, terms, registers, loads, sources, places, reach, advance, shares_loads, ahead }
-    }
-
-    /// Returns the selection for several sources, from one for a single source in which they are
-    /// `pitch` bytes apart. The pitch is more than twice the bytes that a row reads of each, and a
-    /// register in addition.
-    pub(in crate::host) fn for_sources(&self, pitch: isize) -> Self {
-        let source = |load: &isize| (load + pitch / 2) / pitch;
-        let sources: Vec<usize> =
-            self.loads.iter().map(|load| source(load).cast_unsigned()).collect();
-        let loads = self.loads.iter().map(|load| load - source(load) * pitch).collect();
-        let places = self.places()[..self.loads.len() * self.simd.width()].to_vec();
-        let selection = Self::new(self.simd, self.registers, loads, places, self.advance);
-        Self { sources, ..selection }
+        Self { simd, terms, registers, loads, places, reach, advance, shares_loads, ahead }
     }
 
     /// Returns the size of the tables, in bytes.
     pub(in crate::host) fn bytes(&self) -> usize {
-        let loads = size_of_val(&self.loads[..]) + size_of_val(&self.sources[..]);
-        loads + size_of_val(&self.places[..])
+        size_of_val(&self.loads[..]) + size_of_val(&self.places[..])
     }
 
     /// Returns the tables of the loads.
@@ -139,16 +119,12 @@ impl Selection {
         (0..AHEAD.unsigned_abs()).step_by(64).for_each(|line| prefetch(lines.wrapping_add(line)));
     }
 
-    /// Fills `row`. The first period is read from byte `from` after the start of each source. The
-    /// next row is read from byte `next`; its lines are prefetched at the end of this one. If there
-    /// is a stream and the row begins with a cache line, it is written with non-temporal stores.
-    ///
-    /// # Panics
-    ///
-    /// Panics if the number of sources differs from the number that the selection has.
+    /// Fills `row`. The first period is read from byte `from` of the source. The next row is read
+    /// from byte `next`; its lines are prefetched at the end of this one. If there is a stream and
+    /// the row begins with a cache line, it is written with non-temporal stores.
     pub(in crate::host) fn fill(
         &self,
-        sources: &[SourceStart],
+        source: &[u8],
         (from, next): (isize, Option<isize>),
         row: &mut [u8],
         stream: Option<&Stream>,
@@ -157,19 +133,16 @@ impl Selection {
         let period = self.registers * self.simd.width();
         let count = row.len().div_ceil(period);
         let moved = |number: usize| from + number.cast_signed() * self.advance;
-        let lengths = |&(source, at): &SourceStart| (at, source.len().cast_signed() - at);
-        let room = sources.iter().map(lengths).reduce(|a, b| (a.0.min(b.0), a.1.min(b.1)));
-        let (before, after) = room.expect("a source");
         let fits = |number: usize| {
             let (low, end) = (moved(number) + self.reach.0, moved(number) + self.reach.1);
-            before + low >= 0 && end <= after
+            low >= 0 && end <= source.len().cast_signed()
         };
-        // Periods whose loads lie inside the sources are consecutive.
+        // Periods whose loads lie inside the source are consecutive.
         let first = (0..count).find(|&number| fits(number)).unwrap_or(count);
         let end = (first..count).rfind(|&number| fits(number)).map_or(first, |last| last + 1);
         let (before, rest) = row.split_at_mut((first * period).min(row.len()));
         let (inside, after) = rest.split_at_mut(((end - first) * period).min(rest.len()));
-        self.byte_by_byte(sources, from, before);
+        self.byte_by_byte(source, from, before);
         let (near_end, to_next) = self.ahead_of_end(from, next, count);
         let near_end = near_end.clamp(first, end);
         let (most, last) = inside.split_at_mut(((near_end - first) * period).min(inside.len()));
@@ -177,27 +150,16 @@ impl Selection {
             if periods.is_empty() {
                 continue;
             }
-            let start =
-                |(source, at): SourceStart| source.as_ptr().wrapping_offset(at + moved(first));
-            // SAFETY: the loads of the first and of the last period lie inside the sources, so that
+            let start = source.as_ptr().wrapping_offset(moved(first));
+            // SAFETY: the loads of the first and of the last period lie inside the source, so that
             // those between them do too; there is a start for each load. A period has whole
             // registers, so that those of a row that begins with a line are aligned.
             unsafe {
-                if self.sources.is_empty() {
-                    let start = start(sources[0]);
-                    let load = |load: usize| start.wrapping_offset(*self.loads.get_unchecked(load));
-                    self.periods(load, periods, stream, ahead);
-                } else {
-                    let loads = self.sources.iter().zip(&self.loads);
-                    let starts: SmallVec<[*const u8; 16]> = loads
-                        .map(|(&of, &load)| start(sources[of]).wrapping_offset(load))
-                        .collect();
-                    let start = |load: usize| *starts.get_unchecked(load);
-                    self.periods(start, periods, stream, ahead);
-                }
+                let load = |load: usize| start.wrapping_offset(*self.loads.get_unchecked(load));
+                self.periods(load, periods, stream, ahead);
             }
         }
-        self.byte_by_byte(sources, moved(end), after);
+        self.byte_by_byte(source, moved(end), after);
     }
 
     /// Returns the first of `count` periods that prefetches lines of the next row, which is read
@@ -264,14 +226,13 @@ impl Selection {
         }
     }
 
-    /// Fills periods byte by byte, if a load would end outside a source.
-    fn byte_by_byte(&self, sources: &[SourceStart], mut from: isize, row: &mut [u8]) {
+    /// Fills periods byte by byte, if a load would end outside the source.
+    fn byte_by_byte(&self, source: &[u8], mut from: isize, row: &mut [u8]) {
         let width = self.simd.width();
         for period in row.chunks_mut(self.registers * width) {
             for (register, bytes) in period.chunks_mut(width).enumerate() {
                 for load in (register..self.loads.len()).step_by(self.registers) {
-                    let (source, at) = sources[self.sources.get(load).copied().unwrap_or(0)];
-                    let start = at + from + self.loads[load];
+                    let start = from + self.loads[load];
                     let places = &self.places()[load * width..(load + 1) * width];
                     for (byte, &place) in bytes.iter_mut().zip(places) {
                         if place < NO_BYTE {

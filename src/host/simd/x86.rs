@@ -10,10 +10,10 @@ use std::arch::x86_64::{
     _mm256_stream_si256, _mm256_unpackhi_epi8, _mm256_unpackhi_epi16, _mm256_unpackhi_epi32,
     _mm256_unpackhi_epi64, _mm256_unpacklo_epi8, _mm256_unpacklo_epi16, _mm256_unpacklo_epi32,
     _mm256_unpacklo_epi64, _mm512_castsi128_si512, _mm512_inserti32x4, _mm512_loadu_si512,
-    _mm512_permutex2var_epi8, _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_storeu_si512,
-    _mm512_stream_si512, _mm512_unpackhi_epi8, _mm512_unpackhi_epi16, _mm512_unpackhi_epi32,
-    _mm512_unpackhi_epi64, _mm512_unpacklo_epi8, _mm512_unpacklo_epi16, _mm512_unpacklo_epi32,
-    _mm512_unpacklo_epi64,
+    _mm512_mask_storeu_epi8, _mm512_permutex2var_epi8, _mm512_setzero_si512, _mm512_shuffle_epi8,
+    _mm512_storeu_si512, _mm512_stream_si512, _mm512_unpackhi_epi8, _mm512_unpackhi_epi16,
+    _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi8, _mm512_unpacklo_epi16,
+    _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
 };
 
 use super::{
@@ -21,6 +21,7 @@ use super::{
         cache::asks_for_rows,
         stream::{LINE, PAGE, prefetch},
     },
+    registers::copy_part,
     select::{MANY, Selection, TRIPLE},
     transpose::{AHEAD, Inner},
 };
@@ -60,6 +61,19 @@ transpose!(
     high_64,
     permute_64,
     write_64
+);
+
+registers!(registers_16, "ssse3", 16, lanes_16, term_16, write_16, stream_16, store_part_16);
+registers!(registers_16_of_avx2, "avx2", 16, lanes_16, term_16, write_16, stream_16, store_part_16);
+registers!(
+    registers_64,
+    "avx512f,avx512bw,avx512vbmi",
+    64,
+    whole_64,
+    term_64,
+    write_64,
+    stream_64,
+    store_part_64
 );
 
 strips!(strips_16, "ssse3", 1, lanes_16, low_16, high_16, permute_16, stream_16);
@@ -243,6 +257,25 @@ unsafe fn term_16(bytes: __m128i, load: impl Fn(usize) -> *const u8, places: *co
 fn store_16(to: &mut [u8; 16], bytes: __m128i) {
     // SAFETY: the array has the register's length.
     unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), bytes) }
+}
+
+/// Stores the first `length` bytes of a register, at least one and fewer than 16.
+#[inline]
+#[target_feature(enable = "sse2")]
+unsafe fn store_part_16(to: *mut u8, bytes: __m128i, length: usize) {
+    let mut whole = [0; 16];
+    // SAFETY: the array has the register's length.
+    unsafe { _mm_storeu_si128(whole.as_mut_ptr().cast(), bytes) };
+    // SAFETY: the caller's bytes.
+    unsafe { copy_part(to, &whole, length) };
+}
+
+/// Stores the first `length` bytes of a register, at least one and fewer than 64.
+#[inline]
+#[target_feature(enable = "avx512bw")]
+unsafe fn store_part_64(to: *mut u8, bytes: __m512i, length: usize) {
+    // SAFETY: the caller's bytes.
+    unsafe { _mm512_mask_storeu_epi8(to.cast(), u64::MAX >> (64 - length), bytes) };
 }
 
 /// Adds the loads of two registers that follow each other.

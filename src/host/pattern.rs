@@ -1,0 +1,289 @@
+//! Fixed patterns of bytes that repeat along loops.
+//!
+//! A block of a few hundred bytes of the destination is a fixed selection of bytes of the sources
+//! and of constants. The selection is computed once, register by register, and then made at every
+//! step of the loops around the block. Rows that end inside a register, padding between short runs,
+//! partial tiles and several sources need no code of their own.
+//!
+//! ```text
+//! u8[1080,1920,3] to PAD(1080,1920,4), registers of 16 bytes: four pixels
+//! r0 g0 b0 0 r1 g1 b1 0 … 0  =  constants 0, and 12 bytes of one load at 0 1 2 - 3 4 5 - … -
+//! ```
+
+use smallvec::SmallVec;
+
+use super::{
+    pieces::{Destination as _, DestinationSlices},
+    plane::PlanAxis,
+    simd::{PatternByte, PatternLoop, PatternSource, Registers, Simd, span},
+    stream::Stream,
+};
+use crate::nest::gcd;
+
+/// The longest block that is made at a time, in bytes, if shorter ones do not fill whole registers.
+/// The tables of longer blocks leave less room for the data in the first-level cache.
+pub(super) const BLOCK_BYTES: usize = 1 << 10;
+
+/// The number of registers of a block that is not made longer, if it consists of whole registers or
+/// its last one overlaps the one before.
+const ENOUGH_REGISTERS: usize = 4;
+
+/// The number of loads of a register that take no longer than copies of single units, however long
+/// these are.
+const FEW_LOADS: usize = 4;
+
+/// The number of loads of a register above which blocks are one register long. The lines of more
+/// loads evict each other from the first-level cache.
+const MANY_LOADS: usize = 8;
+
+/// A part of a block: a box whose positions read from one source with constant strides, or all take
+/// one value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct BlockPart {
+    /// The axes of the box.
+    pub(super) axes: SmallVec<[PlanAxis; 8]>,
+    /// The byte of the block at which the box begins.
+    pub(super) to: isize,
+    pub(super) take: BlockValue,
+}
+
+/// The value of the positions of a [`BlockPart`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BlockValue {
+    /// The unit at a byte of a source.
+    Unit { source: usize, from: isize },
+    /// A constant.
+    Bits(u128),
+}
+
+/// A block of bytes of the destination, and the loops around it.
+#[derive(Clone, Debug)]
+pub(super) struct Pattern {
+    registers: Registers,
+    /// The loops, outermost first.
+    loops: SmallVec<[PatternLoop; 8]>,
+}
+
+impl Pattern {
+    /// Returns the pattern of a block that consists of `parts`, in units of `unit` bytes, and is
+    /// repeated along `loops`. Sources for which `stays` is true do not move with the loops.
+    ///
+    /// Returns `None` if copies of single units take about as many operations.
+    pub(super) fn new(
+        simd: Simd,
+        unit: usize,
+        parts: &[BlockPart],
+        stays: &[bool],
+        loops: impl IntoIterator<Item = PlanAxis>,
+    ) -> Option<Self> {
+        let block = bytes_of_parts(unit, parts)?;
+        let loops: SmallVec<[PlanAxis; 8]> =
+            loops.into_iter().filter(|axis| axis.extent > 1).collect();
+        let of = |registers| Self::of_block(simd, unit, (block.clone(), stays), &loops, registers);
+        match of(ENOUGH_REGISTERS) {
+            Some(long) if long.gathers() => of(1),
+            found => found,
+        }
+    }
+
+    /// Returns the pattern of a block of at least so many registers, if the loops allow it.
+    fn of_block(
+        simd: Simd,
+        unit: usize,
+        (mut block, stays): (BlockBytes, &[bool]),
+        loops: &[PlanAxis],
+        enough: usize,
+    ) -> Option<Self> {
+        let mut around: SmallVec<[PatternLoop; 8]> = SmallVec::new();
+        let mut rest: SmallVec<[PlanAxis; 8]> = loops.into();
+        while let [(0, run)] = &mut block[..]
+            && run.len() < enough * simd.width()
+            && let Some(next) = rest.iter().position(|axis| axis.dst == run.len().cast_signed())
+        {
+            let axis = rest.remove(next);
+            let steps = steps_of_block(simd, run.len(), axis.extent, enough);
+            repeat(run, steps, axis.src, stays);
+            if steps < axis.extent {
+                around.push(blocks_of_axis(axis, steps));
+                break;
+            }
+        }
+        around.extend(rest.into_iter().map(|axis| blocks_of_axis(axis, 1)));
+        around.sort_by_key(|of| std::cmp::Reverse(of.src.abs().min(of.dst.abs())));
+        let length = block.iter().map(|(_, run)| run.len()).sum::<usize>();
+        let most = (length / unit).max(FEW_LOADS * length.div_ceil(simd.width()));
+        let runs = block.iter().map(|(to, run)| (*to, &run[..]));
+        let registers = Registers::new(simd, runs, most)?;
+        Some(Self { registers, loops: around })
+    }
+
+    /// Returns true if registers are gathered from many loads each.
+    fn gathers(&self) -> bool {
+        let (loads, stores) = self.registers.operations();
+        loads > MANY_LOADS * stores
+    }
+
+    /// Returns about how many cycles a block takes, and its bytes.
+    pub(super) fn cost(&self) -> (usize, usize) {
+        let (loads, stores) = self.registers.operations();
+        let (low, end) = self.registers.written();
+        (loads + stores, (end - low).cast_unsigned())
+    }
+
+    /// Returns about how many bytes the pattern occupies.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&self.loops[..]) + self.registers.bytes()
+    }
+
+    /// Writes every repetition of the block. The first one reads from the start of each source, and
+    /// is written to address `to`.
+    pub(super) fn run(
+        &self,
+        sources: &[PatternSource],
+        destination: &mut DestinationSlices,
+        to: isize,
+        stream: Option<&Stream>,
+    ) {
+        // A source that stays where it is, such as the value to pad with, may be smaller than a
+        // load: it is read from a longer buffer.
+        let rooms: SmallVec<[_; 8]> = sources
+            .iter()
+            .enumerate()
+            .map(|(number, of)| if of.stays { self.registers.room(number, of) } else { None })
+            .collect();
+        let sources: SmallVec<[PatternSource; 8]> = sources
+            .iter()
+            .zip(&rooms)
+            .map(|(&of, room)| match room {
+                Some((image, at)) => PatternSource { image, at: *at, ..of },
+                None => of,
+            })
+            .collect();
+        self.walk(&self.loops, &sources, 0, (destination, to), stream);
+    }
+
+    /// Writes the steps of some loops: all together if they stay inside the sources and inside one
+    /// slice of the destination, and otherwise one after the other.
+    fn walk(
+        &self,
+        loops: &[PatternLoop],
+        sources: &[PatternSource],
+        moved: isize,
+        (destination, to): (&mut DestinationSlices, isize),
+        stream: Option<&Stream>,
+    ) {
+        let (low, high) = span(loops, PatternLoop::src);
+        let (to_low, to_high) = span(loops, PatternLoop::dst);
+        let (first, end) = self.registers.written();
+        let fits = self.registers.loads_fit(sources, (moved + low, moved + high))
+            && destination.same_slice(to + first + to_low, to + end - 1 + to_high);
+        if fits {
+            let starts: SmallVec<[PatternSource; 8]> = sources
+                .iter()
+                .map(|&of| PatternSource { at: of.at + if of.stays { 0 } else { moved }, ..of })
+                .collect();
+            return self.registers.write(&starts, destination.place(to), loops, stream);
+        }
+        let [outer, inner @ ..] = loops else {
+            return self.registers.write_bytes(sources, moved, destination.place(to));
+        };
+        let steps = (0..outer.times.cast_signed()).map(|n| (n * outer.src, n * outer.dst));
+        for (src, dst) in steps.chain(outer.last) {
+            self.walk(inner, sources, moved + src, (&mut *destination, to + dst), stream);
+        }
+    }
+}
+
+/// Returns the loop over blocks of `steps` steps of an axis.
+fn blocks_of_axis(axis: PlanAxis, steps: usize) -> PatternLoop {
+    let PlanAxis { extent, src, dst } = axis;
+    let by = steps.cast_signed();
+    let last = (extent - steps).cast_signed();
+    PatternLoop {
+        times: extent / steps,
+        src: src * by,
+        dst: dst * by,
+        last: (!extent.is_multiple_of(steps)).then_some((last * src, last * dst)),
+    }
+}
+
+/// Returns the number of steps of an axis of `extent` steps, each of `bytes` bytes of the
+/// destination, that make a block: whole registers if possible.
+fn steps_of_block(simd: Simd, bytes: usize, extent: usize, enough: usize) -> usize {
+    if bytes * extent <= (2 * enough * simd.width()).min(BLOCK_BYTES / 2) {
+        return extent;
+    }
+    let width = simd.width();
+    let whole = width / gcd(width, bytes);
+    let steps = whole * (enough * width / (whole * bytes)).max(1);
+    if steps <= extent && steps * bytes <= BLOCK_BYTES {
+        return steps;
+    }
+    // The last register of a longer block overlaps a smaller part of it.
+    (2 * enough * width / bytes).clamp(1, extent)
+}
+
+/// Appends a block to itself until there are `steps` of it, each of which reads `src` bytes after
+/// the one before.
+fn repeat(block: &mut Vec<PatternByte>, steps: usize, src: isize, stays: &[bool]) {
+    let length = block.len();
+    for step in 1..steps.cast_signed() {
+        for byte in 0..length {
+            block.push(match block[byte] {
+                PatternByte::Read { source, at } if !stays[source] => {
+                    PatternByte::Read { source, at: at + step * src }
+                }
+                same => same,
+            });
+        }
+    }
+}
+
+/// The bytes of a block, as runs: the offset of each in the destination, and its bytes.
+type BlockBytes = SmallVec<[(isize, Vec<PatternByte>); 1]>;
+
+/// Returns the bytes of parts, as runs that are contiguous in the destination; `None` if there are
+/// too many.
+fn bytes_of_parts(unit: usize, parts: &[BlockPart]) -> Option<BlockBytes> {
+    let positions = |part: &BlockPart| part.axes.iter().map(|axis| axis.extent).product::<usize>();
+    let count = parts.iter().map(positions).fold(0, usize::saturating_add);
+    if count.saturating_mul(unit) > BLOCK_BYTES {
+        return None;
+    }
+    // The offset of each unit in the destination, and its value.
+    let mut units: Vec<(isize, BlockValue)> = Vec::with_capacity(count);
+    for BlockPart { axes, to, take } in parts {
+        let first = units.len();
+        units.push((*to, *take));
+        for axis in axes.iter().rev() {
+            let end = units.len();
+            for step in 1..axis.extent.cast_signed() {
+                for number in first..end {
+                    let (to, take) = units[number];
+                    let take = match take {
+                        BlockValue::Unit { source, from } => {
+                            BlockValue::Unit { source, from: from + step * axis.src }
+                        }
+                        bits @ BlockValue::Bits(_) => bits,
+                    };
+                    units.push((to + step * axis.dst, take));
+                }
+            }
+        }
+    }
+    units.sort_unstable_by_key(|(to, _)| *to);
+    let mut runs = BlockBytes::new();
+    for (to, take) in units {
+        let bytes = (0..unit).map(|byte| match take {
+            BlockValue::Unit { source, from } => {
+                PatternByte::Read { source, at: from + byte.cast_signed() }
+            }
+            BlockValue::Bits(bits) => PatternByte::Fill(bits.to_le_bytes()[byte]),
+        });
+        match runs.last_mut() {
+            Some((start, run)) if *start + run.len().cast_signed() == to => run.extend(bytes),
+            _ => runs.push((to, bytes.collect())),
+        }
+    }
+    Some(runs)
+}

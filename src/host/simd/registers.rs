@@ -1,0 +1,601 @@
+//! Bytes that are put together in registers from a few loads each, again and again along a loop.
+#![allow(unsafe_code)] // Register loads and stores take pointers.
+#![cfg_attr(
+    not(any(target_arch = "x86_64", target_arch = "aarch64")),
+    allow(unused, unreachable_patterns) // There is no instruction set, and nothing to call.
+)]
+
+use smallvec::SmallVec;
+use wide::u64x8;
+
+#[cfg(target_arch = "aarch64")]
+use super::neon;
+#[cfg(target_arch = "x86_64")]
+use super::x86;
+use super::{
+    super::stream::{LINE, Stream},
+    select::NO_BYTE,
+    set::{Set, Simd},
+};
+
+/// A byte of the destination of a [`Registers`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::host) enum PatternByte {
+    /// The byte at an offset in a source.
+    Read { source: usize, at: isize },
+    /// A constant.
+    Fill(u8),
+}
+
+/// A register of the destination.
+#[derive(Clone, Debug)]
+pub(super) struct Register {
+    /// The offset in the destination at which the register is stored.
+    pub(super) to: isize,
+    /// The number of bytes that are stored.
+    pub(super) length: usize,
+    /// The number of loads that fill it.
+    pub(super) terms: usize,
+}
+
+/// Registers that are stored at fixed offsets in the destination. The bytes of each are constants,
+/// or a fixed selection from a few loads.
+#[derive(Clone, Debug)]
+pub(in crate::host) struct Registers {
+    simd: Simd,
+    pub(super) stores: Vec<Register>,
+    /// The source and the offset of each load, register by register.
+    loads: Vec<(usize, isize)>,
+    /// The tables of the registers, aligned to cache lines. A register has one with its constants,
+    /// and one for each of its loads: the place of each byte in the load, or at least [`NO_BYTE`] if
+    /// the load does not contain it.
+    tables: Vec<u64x8>,
+    /// The range of bytes that are loaded from each source, if any are; the end is exclusive.
+    reach: SmallVec<[Option<(isize, isize)>; 1]>,
+    /// The range of bytes that are stored; the end is exclusive.
+    written: (isize, isize),
+    /// True if all registers are stored whole, at multiples of cache lines.
+    fills_lines: bool,
+}
+
+/// A source of a pattern.
+#[derive(Clone, Copy)]
+pub(in crate::host) struct PatternSource<'a> {
+    pub(in crate::host) image: &'a [u8],
+    /// The byte from which the offsets of loads are counted.
+    pub(in crate::host) at: isize,
+    /// True if no loop moves the loads: the same bytes are read at every step.
+    pub(in crate::host) stays: bool,
+}
+
+/// A loop around the registers.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::host) struct PatternLoop {
+    /// The number of steps.
+    pub(in crate::host) times: usize,
+    /// The bytes by which a step moves in the sources and in the destination.
+    pub(in crate::host) src: isize,
+    pub(in crate::host) dst: isize,
+    /// The offsets, in the sources and in the destination, of one more step that overlaps the last
+    /// one, if blocks do not divide the axis.
+    pub(in crate::host) last: Option<(isize, isize)>,
+}
+
+impl PatternLoop {
+    /// Returns the offset of a step in the sources, and that of the last step if it overlaps.
+    pub(in crate::host) fn src(&self) -> (isize, Option<isize>) {
+        (self.src, self.last.map(|last| last.0))
+    }
+
+    /// Returns the same in the destination.
+    pub(in crate::host) fn dst(&self) -> (isize, Option<isize>) {
+        (self.dst, self.last.map(|last| last.1))
+    }
+}
+
+/// Returns the least and the greatest offset of loops on one side; `side` returns the offset of
+/// one step and that of the last one.
+pub(in crate::host) fn span(
+    loops: &[PatternLoop],
+    side: impl Fn(&PatternLoop) -> (isize, Option<isize>),
+) -> (isize, isize) {
+    loops.iter().fold((0, 0), |(low, high), of| {
+        let (step, last) = side(of);
+        let last = last.unwrap_or((of.times - 1).cast_signed() * step);
+        (low + last.min(0), high + last.max(0))
+    })
+}
+
+/// The start of a load, and a mask of the offsets by which loops move it.
+#[derive(Clone, Copy)]
+pub(super) struct LoadStart {
+    pub(super) start: *const u8,
+    pub(super) moves: isize,
+}
+
+/// The steps of the innermost loop. The first one reads `moved` bytes after the starts of loads.
+#[derive(Clone, Copy)]
+pub(super) struct Steps {
+    pub(super) times: usize,
+    pub(super) moved: isize,
+    pub(super) src: isize,
+    pub(super) dst: isize,
+}
+
+impl Registers {
+    /// Returns the registers that write `runs`, each of which has the offset of its first byte in
+    /// the destination and its bytes. The last register of a run that is longer than a register
+    /// overlaps the one before it.
+    ///
+    /// Returns `None` if the registers need more than `most` loads in all.
+    pub(in crate::host) fn new<'a>(
+        simd: Simd,
+        runs: impl IntoIterator<Item = (isize, &'a [PatternByte])>,
+        most: usize,
+    ) -> Option<Self> {
+        let width = simd.width();
+        let mut of = Self {
+            simd,
+            stores: Vec::new(),
+            loads: Vec::new(),
+            tables: Vec::new(),
+            reach: SmallVec::new(),
+            written: (isize::MAX, isize::MIN),
+            fills_lines: width == LINE,
+        };
+        let mut tables = Vec::new();
+        for (to, bytes) in runs {
+            let mut start = 0;
+            while start < bytes.len() {
+                let end = (start + width).min(bytes.len());
+                let first = end.saturating_sub(width).min(start);
+                of.add(to + first.cast_signed(), &bytes[first..end], &mut tables);
+                if of.loads.len() > most {
+                    return None;
+                }
+                start = end;
+            }
+        }
+        of.tables = vec![u64x8::ZERO; tables.len().div_ceil(LINE)];
+        bytemuck::cast_slice_mut(&mut of.tables)[..tables.len()].copy_from_slice(&tables);
+        (!of.stores.is_empty()).then_some(of)
+    }
+
+    /// Adds a register that stores `bytes` at an offset.
+    fn add(&mut self, to: isize, bytes: &[PatternByte], tables: &mut Vec<u8>) {
+        let width = self.simd.width();
+        let constant = |byte: usize| match bytes.get(byte) {
+            Some(&PatternByte::Fill(value)) => value,
+            _ => 0,
+        };
+        tables.extend((0..width).map(constant));
+        let mut places: SmallVec<[(usize, isize); 64]> = SmallVec::new();
+        places.extend(bytes.iter().filter_map(|byte| match *byte {
+            PatternByte::Read { source, at } => Some((source, at)),
+            PatternByte::Fill(_) => None,
+        }));
+        places.sort_unstable();
+        let before = self.loads.len();
+        for of_source in places.chunk_by(|a, b| a.0 == b.0) {
+            let (source, first) = of_source[0];
+            let last = of_source[of_source.len() - 1].1;
+            let mut covered = isize::MIN;
+            for &(_, at) in of_source {
+                if at < covered {
+                    continue;
+                }
+                // A load ends at the last byte if it can: that may be the last one of the image.
+                let start = at.min(last + 1 - width.cast_signed()).max(first);
+                covered = start + width.cast_signed();
+                self.load(source, start, bytes, tables);
+            }
+        }
+        let terms = self.loads.len() - before;
+        self.fills_lines &= bytes.len() == width && to % LINE.cast_signed() == 0;
+        self.written = (self.written.0.min(to), self.written.1.max(to + bytes.len().cast_signed()));
+        self.stores.push(Register { to, length: bytes.len(), terms });
+    }
+
+    /// Adds a load from `start` of a source, and the table of the bytes that it contains. A byte
+    /// that an earlier load of the register contains too is taken from both, with the same value.
+    fn load(&mut self, source: usize, start: isize, bytes: &[PatternByte], tables: &mut Vec<u8>) {
+        let width = self.simd.width();
+        self.loads.push((source, start));
+        if self.reach.len() <= source {
+            self.reach.resize(source + 1, None);
+        }
+        let end = start + width.cast_signed();
+        let (low, most) = self.reach[source].unwrap_or((start, end));
+        self.reach[source] = Some((low.min(start), most.max(end)));
+        let place = |byte: usize| match bytes.get(byte) {
+            Some(&PatternByte::Read { source: of, at })
+                if of == source && (start..start + width.cast_signed()).contains(&at) =>
+            {
+                (at - start).cast_unsigned() as u8
+            }
+            // A wide register keeps the byte of the loads before.
+            _ => NO_BYTE | 64 | (byte % width) as u8,
+        };
+        tables.extend((0..width).map(place));
+    }
+
+    /// Returns about how many bytes the registers and their tables occupy.
+    pub(in crate::host) fn bytes(&self) -> usize {
+        size_of_val(&self.stores[..]) + size_of_val(&self.loads[..]) + size_of_val(&self.tables[..])
+    }
+
+    /// Returns the number of loads and the number of stores.
+    pub(in crate::host) fn operations(&self) -> (usize, usize) {
+        (self.loads.len(), self.stores.len())
+    }
+
+    /// Returns the range of bytes that one repetition writes; the end is exclusive.
+    pub(in crate::host) fn written(&self) -> (isize, isize) {
+        self.written
+    }
+
+    /// Returns true if all loads of the registers lie inside the sources, however the loops move
+    /// them. `moved` has the least and the greatest offset of the loops in the sources.
+    pub(in crate::host) fn loads_fit(
+        &self,
+        sources: &[PatternSource],
+        moved: (isize, isize),
+    ) -> bool {
+        sources.iter().zip(&self.reach).all(|(source, reach)| {
+            let &Some((low, end)) = reach else { return true };
+            let moved = if source.stays { (0, 0) } else { moved };
+            source.at + low + moved.0 >= 0
+                && source.at + end + moved.1 <= source.image.len().cast_signed()
+        })
+    }
+
+    /// Returns a buffer for the bytes that loads read of a source which does not move, and the byte
+    /// of it from which their offsets are counted; `None` if all loads lie inside the source.
+    pub(in crate::host) fn room(
+        &self,
+        number: usize,
+        source: &PatternSource,
+    ) -> Option<(Vec<u8>, isize)> {
+        let (low, end) = (*self.reach.get(number)?)?;
+        let length = source.image.len().cast_signed();
+        let (first, past) = (source.at + low, source.at + end);
+        if first >= 0 && past <= length {
+            return None;
+        }
+        let mut room = vec![0; (end - low).cast_unsigned()];
+        let inside = first.clamp(0, length)..past.clamp(0, length);
+        let at = (inside.start - first).cast_unsigned();
+        let bytes = &source.image[inside.start.cast_unsigned()..inside.end.cast_unsigned()];
+        room[at..at + bytes.len()].copy_from_slice(bytes);
+        Some((room, -low))
+    }
+
+    /// Writes the registers at every step of the loops, the innermost one last. The first step
+    /// writes at byte `to` of `destination`. Lines are written with non-temporal stores if there is
+    /// a stream and all of them begin with a cache line.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a step leaves the destination, if a load does not lie inside its source, or if
+    /// there are fewer sources than the registers read.
+    pub(in crate::host) fn write(
+        &self,
+        sources: &[PatternSource],
+        (destination, to): (&mut [u8], usize),
+        loops: &[PatternLoop],
+        stream: Option<&Stream>,
+    ) {
+        assert!(sources.len() >= self.reach.len(), "{} sources", sources.len());
+        assert!(self.loads_fit(sources, span(loops, PatternLoop::src)), "loads leave a source");
+        let (low, high) = span(loops, PatternLoop::dst);
+        let low = to.cast_signed() + low + self.written.0;
+        let end = to.cast_signed() + high + self.written.1;
+        assert!(0 <= low && end <= destination.len().cast_signed(), "{low}..{end}");
+        let starts: SmallVec<[LoadStart; 32]> = self
+            .loads
+            .iter()
+            .map(|&(source, load)| {
+                let PatternSource { image, at, stays } = sources[source];
+                let start = image.as_ptr().wrapping_offset(at + load);
+                LoadStart { start, moves: if stays { 0 } else { -1 } }
+            })
+            .collect();
+        let start = destination.as_mut_ptr().wrapping_add(to);
+        let whole = |of: &PatternLoop| {
+            of.dst % LINE.cast_signed() == 0
+                && of.last.is_none_or(|last| last.1 % LINE.cast_signed() == 0)
+        };
+        let stream = stream.is_some()
+            && self.fills_lines
+            && start.addr().is_multiple_of(LINE)
+            && loops.iter().all(whole);
+        let stays = sources.iter().any(|source| source.stays);
+        // SAFETY: all loads of all steps lie inside their sources, and all stores inside the
+        // destination; there is a start for each load.
+        unsafe { self.walk(&starts, (0, start), loops, (stream, stays)) };
+    }
+
+    /// Writes the registers at every step of the loops. The first step reads `moved` bytes after
+    /// the starts, and writes at `to`.
+    ///
+    /// # Safety
+    ///
+    /// All loads and stores of the steps lie inside their images, and there is a start for each
+    /// load. If there is a stream, registers are whole cache lines.
+    unsafe fn walk(
+        &self,
+        starts: &[LoadStart],
+        (moved, to): (isize, *mut u8),
+        loops: &[PatternLoop],
+        (stream, stays): (bool, bool),
+    ) {
+        // SAFETY: the caller's steps.
+        unsafe {
+            let (times, src, dst, last, inner) = match loops {
+                [] => (1, 0, 0, None, None),
+                [of] => (of.times, of.src, of.dst, of.last, None),
+                [of, inner @ ..] => (of.times, of.src, of.dst, of.last, Some(inner)),
+            };
+            if let Some(inner) = inner {
+                for step in 0..times.cast_signed() {
+                    let at = (moved + step * src, to.wrapping_offset(step * dst));
+                    self.walk(starts, at, inner, (stream, stays));
+                }
+                if let Some((src, dst)) = last {
+                    let at = (moved + src, to.wrapping_offset(dst));
+                    self.walk(starts, at, inner, (stream, stays));
+                }
+                return;
+            }
+            let write = |moved: isize, to: *mut u8, times: usize| {
+                let steps = Steps { times, moved, src, dst };
+                match (stream, stays) {
+                    (false, false) => self.write_by_set::<false, false>(starts, to, steps),
+                    (false, true) => self.write_by_set::<false, true>(starts, to, steps),
+                    (true, false) => self.write_by_set::<true, false>(starts, to, steps),
+                    (true, true) => self.write_by_set::<true, true>(starts, to, steps),
+                }
+            };
+            write(moved, to, times);
+            if let Some((src, dst)) = last {
+                write(moved + src, to.wrapping_offset(dst), 1);
+            }
+        }
+    }
+
+    /// Calls the function of the instruction set.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Self::walk`]. If `STAYS` is false, all sources move.
+    unsafe fn write_by_set<const STREAM: bool, const STAYS: bool>(
+        &self,
+        starts: &[LoadStart],
+        to: *mut u8,
+        steps: Steps,
+    ) {
+        // SAFETY: the set was found on this processor; the caller's steps.
+        unsafe {
+            match self.simd.0 {
+                #[cfg(target_arch = "x86_64")]
+                Set::Ssse3 => x86::registers_16::<STREAM, STAYS>(self, starts, to, steps),
+                #[cfg(target_arch = "x86_64")]
+                Set::Avx2 => x86::registers_16_of_avx2::<STREAM, STAYS>(self, starts, to, steps),
+                #[cfg(target_arch = "x86_64")]
+                Set::Avx512Vbmi => x86::registers_64::<STREAM, STAYS>(self, starts, to, steps),
+                #[cfg(target_arch = "aarch64")]
+                Set::Neon => neon::registers_16::<STREAM, STAYS>(self, starts, to, steps),
+            }
+        }
+    }
+
+    /// Returns the address of the tables.
+    pub(super) fn tables(&self) -> *const u8 {
+        self.tables.as_ptr().cast()
+    }
+
+    /// Writes the registers once, byte by byte, at byte `to` of `destination`. Loads may reach past
+    /// the ends of the sources.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a byte is read outside its source, or written outside the destination.
+    pub(in crate::host) fn write_bytes(
+        &self,
+        sources: &[PatternSource],
+        moved: isize,
+        (destination, to): (&mut [u8], usize),
+    ) {
+        let width = self.simd.width();
+        let tables: &[u8] = bytemuck::cast_slice(&self.tables);
+        let (mut tables, mut loads) = (tables.chunks_exact(width), self.loads.iter());
+        for &Register { to: at, length, terms } in &self.stores {
+            let start = (to.cast_signed() + at).cast_unsigned();
+            let bytes = &mut destination[start..start + length];
+            bytes.copy_from_slice(&tables.next().expect("constants")[..length]);
+            for (table, &(source, load)) in tables.by_ref().zip(loads.by_ref()).take(terms) {
+                let PatternSource { image, at, stays } = sources[source];
+                let start = at + load + if stays { 0 } else { moved };
+                let places = bytes.iter_mut().zip(table).filter(|(_, place)| **place < NO_BYTE);
+                for (byte, &place) in places {
+                    *byte = image[(start + isize::from(place)).cast_unsigned()];
+                }
+            }
+        }
+    }
+}
+
+/// Copies the first and the last `N` of `length` bytes.
+///
+/// # Safety
+///
+/// There are at least `N` bytes on both sides.
+#[inline(always)]
+unsafe fn copy_ends<const N: usize>(from: *const u8, to: *mut u8, length: usize) {
+    // SAFETY: the caller's bytes.
+    unsafe {
+        to.copy_from_nonoverlapping(from, N);
+        to.add(length - N).copy_from_nonoverlapping(from.add(length - N), N);
+    }
+}
+
+/// Copies the first `length` bytes of a register, at least one and fewer than 16, in two parts that
+/// overlap.
+///
+/// # Safety
+///
+/// The bytes may be written.
+#[inline(always)]
+pub(super) unsafe fn copy_part(to: *mut u8, bytes: &[u8; 16], length: usize) {
+    let from = bytes.as_ptr();
+    // SAFETY: each part lies inside the bytes of both sides.
+    unsafe {
+        match length {
+            8.. => copy_ends::<8>(from, to, length),
+            4.. => copy_ends::<4>(from, to, length),
+            2.. => copy_ends::<2>(from, to, length),
+            _ => to.write(*from),
+        }
+    }
+}
+
+/// Defines a function that writes [`Registers`] with an instruction set. `load` loads a register,
+/// `term` adds the bytes of a load, and `store` and `store_part` store a register or its first
+/// bytes.
+///
+/// Its safety is that of [`Registers::write_by_set`], and the processor has the features.
+macro_rules! registers {
+    ($name:ident, $features:literal, $width:literal, $load:ident, $term:ident, $store:ident, $stream:ident, $store_part:ident) => {
+        #[target_feature(enable = $features)]
+        pub(super) unsafe fn $name<const STREAM: bool, const STAYS: bool>(
+            of: &super::registers::Registers,
+            starts: &[super::registers::LoadStart],
+            mut to: *mut u8,
+            steps: super::registers::Steps,
+        ) {
+            let mut moved = steps.moved;
+            for _ in 0..steps.times {
+                let (mut table, mut start) = (of.tables(), starts.as_ptr());
+                for register in &of.stores {
+                    // SAFETY: a register has a table for its constants and for each load, which
+                    // has a start; the caller's loads and stores.
+                    unsafe {
+                        let mut bytes = $load(|_| table);
+                        table = table.add($width);
+                        for _ in 0..register.terms {
+                            let by = if STAYS { moved & (*start).moves } else { moved };
+                            let from = (*start).start.wrapping_offset(by);
+                            bytes = $term(bytes, |_| from, table);
+                            start = start.add(1);
+                            table = table.add($width);
+                        }
+                        let place = to.wrapping_offset(register.to);
+                        if STREAM {
+                            $stream(place, bytes);
+                        } else if register.length == $width {
+                            $store(place, bytes);
+                        } else {
+                            $store_part(place, bytes, register.length);
+                        }
+                    }
+                }
+                moved = moved.wrapping_add(steps.src);
+                to = to.wrapping_offset(steps.dst);
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::super::stream::streaming, *};
+
+    /// Tests every instruction set on runs of many lengths, from two sources and constants, against
+    /// plain copies; also where loads reach past the ends of the sources.
+    #[test]
+    fn bytes_are_those_of_the_sources() {
+        let image = |seed: u32| -> Vec<u8> {
+            (0..5000_u32).map(|n| ((n * 167 + seed) >> 3) as u8).collect()
+        };
+        let images = [image(1), image(77)];
+        for simd in Simd::all() {
+            for length in [1, 2, 3, 5, 7, 8, 13, 15, 16, 17, 31, 40, 63, 64, 65, 100, 128, 150, 200]
+            {
+                for kind in 0..5 {
+                    check(simd, length, kind, &images);
+                }
+            }
+        }
+    }
+
+    fn check(simd: Simd, length: usize, kind: usize, images: &[Vec<u8>; 2]) {
+        let byte = |n: usize| match (kind, n % 4) {
+            (0, _) => PatternByte::Read { source: 0, at: n.cast_signed() },
+            (1, _) => PatternByte::Read { source: 0, at: (length - n).cast_signed() },
+            (2, 3) => PatternByte::Fill(0x7f),
+            (2 | 3, part) => {
+                PatternByte::Read { source: part % 2, at: (n / 4 * 2 + part).cast_signed() }
+            }
+            (_, part) => PatternByte::Read { source: 0, at: (part * 100 + n).cast_signed() },
+        };
+        let bytes: Vec<PatternByte> = (0..length).map(byte).collect();
+        // Two runs, the second of which is shorter.
+        let second = &bytes[..length.div_ceil(2)];
+        let runs = [(0, &bytes[..]), (length.cast_signed() + 5, second)];
+        let of = Registers::new(simd, runs, usize::MAX).expect("registers");
+        let pitch = 2 * length + 70;
+        for (start, src) in [(0_isize, 7_isize), (4000, -9), (37, 0), (4999 - 700, 64)] {
+            let times = 12_usize;
+            let reads = |step: usize, byte: PatternByte| match byte {
+                PatternByte::Read { source, at } => {
+                    let place = start + at + step.cast_signed() * src;
+                    usize::try_from(place).ok().and_then(|at| images[source].get(at).copied())
+                }
+                PatternByte::Fill(value) => Some(value),
+            };
+            let times = (0..times)
+                .take_while(|&step| bytes.iter().all(|&byte| reads(step, byte).is_some()))
+                .count();
+            let mut out = vec![0xa5; pitch * 13 + 64];
+            let mut expected = out.clone();
+            let gap = out.as_ptr().addr().wrapping_neg() % LINE;
+            for step in 0..times {
+                for (to, bytes) in runs {
+                    for (n, &byte) in bytes.iter().enumerate() {
+                        let at = gap + step * pitch + to.cast_unsigned() + n;
+                        expected[at] = reads(step, byte).expect("a byte");
+                    }
+                }
+            }
+            let sources =
+                [0, 1].map(|n| PatternSource { image: &images[n], at: start, stays: false });
+            streaming(|stream| {
+                let stream = Some(stream).filter(|_| kind.is_multiple_of(2));
+                for step in 0..times {
+                    let (moved, to) = (step.cast_signed() * src, gap + step * pitch);
+                    if of.loads_fit(&sources, (moved.min(0), moved.max(0))) {
+                        let loops = [PatternLoop {
+                            times: step + 1,
+                            src,
+                            dst: pitch.cast_signed(),
+                            last: None,
+                        }];
+                        of.write(&sources, (&mut out, gap), &loops, stream);
+                    } else {
+                        of.write_bytes(&sources, moved, (&mut out, to));
+                    }
+                }
+            });
+            assert_eq!(out, expected, "{simd:?} {length} {kind} {start} {src}");
+        }
+    }
+
+    #[test]
+    fn too_many_loads_are_refused() {
+        let Some(simd) = Simd::best() else { return };
+        let bytes: Vec<PatternByte> =
+            (0..64).map(|n| PatternByte::Read { source: 0, at: n * 1000 }).collect();
+        assert!(Registers::new(simd, [(0, &bytes[..])], 63).is_none());
+        assert!(Registers::new(simd, [(0, &bytes[..])], 64).is_some());
+    }
+}
