@@ -90,6 +90,9 @@ const MOST_OF_PERIOD: i64 = 1 << 14;
 /// The least number of periods for which that is worth the time.
 const LEAST_REPEATS: i64 = 4;
 
+/// The part of an axis that a cut decides at least, as the number by which its steps are divided.
+const LEAST_DECIDED: i64 = 4;
+
 /// The number of positions from which on a box of a period gets a plan of its own, for all of its
 /// repetitions.
 const LARGE_BOX: usize = 64;
@@ -110,26 +113,29 @@ pub(super) fn resolve(
     repeats: bool,
     each: &mut impl FnMut(Resolved),
 ) {
-    match decide(of, &walk_box, repeats) {
-        Decision::Taken(taken, case) => each(Resolved::Box(&walk_box, taken, case)),
-        Decision::Cut { axis, at } => {
-            let (mut below, mut above) = (walk_box.clone(), walk_box);
-            below.ranges[axis].1 = at;
-            above.ranges[axis].0 = at;
-            resolve(of, below, repeats, each);
-            resolve(of, above, repeats, each);
-        }
-        Decision::LookedUp { axes, case } => look_up(of, &walk_box, &axes, case, each),
-        Decision::Repeated { first, repeats, case } => {
-            let mut boxes = Vec::new();
-            // Every position of the box reads by this case: the guards are decided.
-            resolve_boxes(of, WalkBox::clone(&first), &mut |found| {
-                if let Resolved::Box(walk_box, PositionValue::Unit { unit, .. }, _) = found {
-                    boxes.push((walk_box.clone(), unit));
-                }
-            });
-            let small = first.extents().product::<usize>() < boxes.len() * LARGE_BOX;
-            each(Resolved::Repeated(&Repeated { first, boxes, repeats, small }, case));
+    // The boxes that are not resolved yet, the last one first.
+    let mut rest = vec![walk_box];
+    while let Some(walk_box) = rest.pop() {
+        match decide(of, &walk_box, repeats) {
+            Decision::Taken(taken, case) => each(Resolved::Box(&walk_box, taken, case)),
+            Decision::Cut { axis, at } => {
+                let (mut below, mut above) = (walk_box.clone(), walk_box);
+                below.ranges[axis].1 = at;
+                above.ranges[axis].0 = at;
+                rest.extend([above, below]);
+            }
+            Decision::LookedUp { axes, case } => look_up(of, &walk_box, &axes, case, each),
+            Decision::Repeated { first, repeats, case } => {
+                let mut boxes = Vec::new();
+                // Every position of the box reads by this case: the guards are decided.
+                resolve_boxes(of, WalkBox::clone(&first), &mut |found| {
+                    if let Resolved::Box(walk_box, PositionValue::Unit { unit, .. }, _) = found {
+                        boxes.push((walk_box.clone(), unit));
+                    }
+                });
+                let small = first.extents().product::<usize>() < boxes.len() * LARGE_BOX;
+                each(Resolved::Repeated(&Repeated { first, boxes, repeats, small }, case));
+            }
         }
     }
 }
@@ -498,16 +504,20 @@ fn standing(guard: &Guard, bounds: &Bounds) -> Standing {
     }
 }
 
-/// Returns a place to cut a box so that one part is on one side of a threshold of a form, if
-/// possible.
+/// Returns a place to cut a box so that one part is on one side of a threshold of a form. If that
+/// part would be small, as where rows of a triangle end at different columns, the first step of the
+/// outermost axis is cut off instead, so that boxes become rows.
 fn cut(form: &Affine, threshold: i64, walk_box: &WalkBox, bounds: &Bounds) -> Decision {
     let (low, high) = bounds.of(form);
-    let mut best = (0, 0, 0);
+    let (mut best, mut outermost) = ((0, 0, 0), usize::MAX);
     for &(value, weight) in form.terms() {
         if let Value::Axis(axis) = value {
             let reach = weight.abs() * (walk_box.ranges[axis].1 - walk_box.ranges[axis].0 - 1);
             if reach > best.0 {
                 best = (reach, axis, weight);
+            }
+            if reach > 0 {
+                outermost = outermost.min(axis);
             }
         }
     }
@@ -521,10 +531,11 @@ fn cut(form: &Affine, threshold: i64, walk_box: &WalkBox, bounds: &Bounds) -> De
     } else {
         [low - threshold, high - threshold].map(|gap| gap.div_euclid(-weight) + 1)
     };
-    let at = steps
-        .into_iter()
-        .map(|steps| start + steps)
-        .find(|&at| start < at && at < end)
-        .unwrap_or(start + (end - start) / 2);
-    Decision::Cut { axis, at }
+    // The steps of the axis at which both sides occur.
+    let [first, last] = steps.map(|steps| (start + steps).clamp(start, end));
+    if LEAST_DECIDED * (end - start - (last - first)) < end - start {
+        return Decision::Cut { axis: outermost, at: walk_box.ranges[outermost].0 + 1 };
+    }
+    let inside = [first, last].into_iter().find(|&at| start < at && at < end);
+    Decision::Cut { axis, at: inside.unwrap_or(start + (end - start) / 2) }
 }

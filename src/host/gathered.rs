@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 use super::{
     columns::{LANES, RowValues, column},
     lane::{Lane, is_narrow},
+    tables::{Table, outer_axes},
 };
 use crate::nest::{Affine, Case, CaseValue, CopyNest, Lookup, Value, signed};
 
@@ -16,7 +17,7 @@ use crate::nest::{Affine, Case, CaseValue, CopyNest, Lookup, Value, signed};
 const SHARE_BYTES: usize = 256 << 10;
 
 /// The number that marks a row to which no case applies.
-const NO_CASE: u8 = u8::MAX;
+pub(super) const NO_CASE: u8 = u8::MAX;
 
 /// Fills the destination if every case of the nest depends on a lookup and whole rows can be
 /// copied.
@@ -40,6 +41,14 @@ pub(super) fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) -
     let rows = (SHARE_BYTES / (row * unit)).max(1);
     let narrow = is_narrow(nest);
     let gathered = Gathered { nest, sources, row, is_whole, unit };
+    if row == 1
+        && nest.is_exact()
+        && let Some(outer) = outer_axes(nest)
+    {
+        let table = if narrow { Table::new::<i32> } else { Table::new::<i64> };
+        table(&gathered, outer).fill(&gathered, destination);
+        return true;
+    }
     destination.par_chunks_mut(rows * row * unit).enumerate().for_each(|(share, out)| {
         let first = first + share * rows * row;
         if narrow {
@@ -109,15 +118,15 @@ fn depends(nest: &CopyNest, form: &Affine, axis: Value) -> bool {
 }
 
 /// A nest and its images, to be filled row by row.
-struct Gathered<'a> {
-    nest: &'a CopyNest,
-    sources: &'a [&'a [u8]],
+pub(super) struct Gathered<'a> {
+    pub(super) nest: &'a CopyNest,
+    pub(super) sources: &'a [&'a [u8]],
     /// The number of units in a row.
     row: usize,
     /// True if a row spans the innermost axis.
     is_whole: bool,
     /// The size of a unit, in bytes.
-    unit: usize,
+    pub(super) unit: usize,
 }
 
 impl Gathered<'_> {
@@ -140,10 +149,34 @@ impl Gathered<'_> {
         }
     }
 
-    /// Fills the rows at which `columns` was started; `values` is scratch space, one number a row.
-    fn rows<L: Lane>(&self, columns: &mut RowValues<L>, values: &mut [L], out: &mut [u8]) {
-        let mut of_all = [NO_CASE; LANES];
-        let case_of = &mut of_all[..values.len()];
+    /// Calls `each` for the first `positions` positions of the walk, some at a time, and for each
+    /// case that decides one of them: with the first of these positions, the case that decides each,
+    /// the number of the case, and the unit that each position would read by it.
+    pub(super) fn each_case<L: Lane>(
+        &self,
+        positions: usize,
+        mut each: impl FnMut(usize, &[u8], u8, &[L]),
+    ) {
+        let mut digits: SmallVec<[i64; 8]> = SmallVec::from_elem(0, self.nest.extents().len());
+        let mut columns = RowValues::<L>::new(self.nest, self.sources);
+        let mut values = column();
+        for first in (0..positions).step_by(LANES) {
+            let rows = (positions - first).min(LANES);
+            columns.start(&mut digits, false, rows);
+            let mut case_of = [NO_CASE; LANES];
+            self.decide(&mut columns, &mut values[..rows], &mut case_of[..rows]);
+            for (case, number) in self.nest.cases().iter().zip(0..) {
+                if let CaseValue::Read { at, .. } = &case.take {
+                    columns.form(at, &mut values[..rows]);
+                }
+                each(first, &case_of[..rows], number, &values[..rows]);
+            }
+        }
+    }
+
+    /// Finds the case that decides each row at which `columns` was started; `values` is scratch
+    /// space.
+    fn decide<L: Lane>(&self, columns: &mut RowValues<L>, values: &mut [L], case_of: &mut [u8]) {
         for (case, number) in self.nest.cases().iter().zip(0..) {
             let mut of_case = [true; LANES];
             for guard in &case.when {
@@ -160,6 +193,13 @@ impl Gathered<'_> {
                 break;
             }
         }
+    }
+
+    /// Fills the rows at which `columns` was started; `values` is scratch space, one number a row.
+    fn rows<L: Lane>(&self, columns: &mut RowValues<L>, values: &mut [L], out: &mut [u8]) {
+        let mut of_all = [NO_CASE; LANES];
+        let case_of = &mut of_all[..values.len()];
+        self.decide(columns, values, case_of);
         for (case, number) in self.nest.cases().iter().zip(0..) {
             if !case_of.contains(&number) {
                 continue;
@@ -168,7 +208,12 @@ impl Gathered<'_> {
                 CaseValue::Bits(bits) => self.bits(*bits, |row| case_of[row] == number, out),
                 CaseValue::Read { source, at } => {
                     columns.form(at, values);
-                    self.copy(self.sources[*source], values, |row| case_of[row] == number, out);
+                    let source = self.sources[*source];
+                    if case_of.iter().all(|&of| of == number) {
+                        self.copy(source, values, |_| true, out);
+                    } else {
+                        self.copy(source, values, |row| case_of[row] == number, out);
+                    }
                 }
             }
         }
@@ -178,8 +223,15 @@ impl Gathered<'_> {
     }
 
     /// Writes a constant to the units of the rows for which `takes` is true.
-    fn bits(&self, bits: u128, takes: impl Fn(usize) -> bool, out: &mut [u8]) {
+    pub(super) fn bits(&self, bits: u128, takes: impl Fn(usize) -> bool, out: &mut [u8]) {
         let bytes = bits.to_le_bytes();
+        match (self.row, self.unit) {
+            (1, 1) => return set::<1>(bytes, takes, out),
+            (1, 2) => return set::<2>(bytes, takes, out),
+            (1, 4) => return set::<4>(bytes, takes, out),
+            (1, 8) => return set::<8>(bytes, takes, out),
+            _ => {}
+        }
         for (row, out) in out.chunks_exact_mut(self.row * self.unit).enumerate() {
             if takes(row) {
                 let units = out.chunks_exact_mut(self.unit);
@@ -215,7 +267,56 @@ impl Gathered<'_> {
     }
 }
 
-/// Copies units of `BYTES` bytes.
+/// Sets the units of `BYTES` bytes for which `takes` is true.
+fn set<const BYTES: usize>(bits: [u8; 16], takes: impl Fn(usize) -> bool, out: &mut [u8]) {
+    let bits = *bits.first_chunk::<BYTES>().expect("a unit");
+    for (row, out) in out.as_chunks_mut::<BYTES>().0.iter_mut().enumerate() {
+        *out = if takes(row) { bits } else { *out };
+    }
+}
+
+/// Copies units of `unit` bytes to `rows` rows. `place` returns the unit that a row takes, if it
+/// takes one.
+pub(super) fn each_unit_of_case(
+    unit: usize,
+    source: &[u8],
+    out: &mut [u8],
+    rows: usize,
+    place: impl Fn(usize) -> Option<usize>,
+) {
+    fn each<const BYTES: usize>(
+        source: &[u8],
+        out: &mut [u8],
+        place: impl Fn(usize) -> Option<usize>,
+    ) {
+        let (source, _) = source.as_chunks::<BYTES>();
+        if source.is_empty() {
+            return; // No row can take a unit.
+        }
+        for (row, out) in out.as_chunks_mut::<BYTES>().0.iter_mut().enumerate() {
+            let place = place(row);
+            let unit = source[place.unwrap_or(0)];
+            *out = if place.is_some() { unit } else { *out };
+        }
+    }
+    match unit {
+        1 => each::<1>(source, out, place),
+        2 => each::<2>(source, out, place),
+        4 => each::<4>(source, out, place),
+        8 => each::<8>(source, out, place),
+        16 => each::<16>(source, out, place),
+        _ => {
+            for (row, out) in (0..rows).zip(out.chunks_exact_mut(unit)) {
+                if let Some(place) = place(row) {
+                    out.copy_from_slice(&source[place * unit..(place + 1) * unit]);
+                }
+            }
+        }
+    }
+}
+
+/// Copies units of `BYTES` bytes. Random masks would be mispredicted, so that a unit is loaded and
+/// stored in every row: one that no row takes is loaded from the start of the source.
 fn each<const BYTES: usize, L: Lane>(
     source: &[u8],
     units: &[L],
@@ -223,10 +324,25 @@ fn each<const BYTES: usize, L: Lane>(
     out: &mut [u8],
 ) {
     let (source, _) = source.as_chunks::<BYTES>();
+    if source.is_empty() {
+        return; // No row can take a unit.
+    }
     let (out, _) = out.as_chunks_mut::<BYTES>();
-    for (row, (out, &unit)) in out.iter_mut().zip(units).enumerate() {
-        if takes(row) {
-            *out = source[unit.place()];
+    let rows = out.len();
+    // Consecutive units are most frequent.
+    let first = units.first().map_or(0, |first| first.place());
+    let other = |other: usize, (n, at): (usize, &L)| other | (at.place() ^ first.wrapping_add(n));
+    let follows = |units: &[L]| units.iter().enumerate().fold(0, other) == 0;
+    let follow = follows(&units[..rows.min(8)]) && follows(units);
+    if let Some(units) = source.get(first..first.saturating_add(rows)).filter(|_| follow) {
+        for (row, (out, unit)) in out.iter_mut().zip(units).enumerate() {
+            *out = if takes(row) { *unit } else { *out };
         }
+        return;
+    }
+    for (row, (out, &unit)) in out.iter_mut().zip(units).enumerate() {
+        let taken = takes(row);
+        let unit = source[if taken { unit.place() } else { 0 }];
+        *out = if taken { unit } else { *out };
     }
 }

@@ -15,6 +15,9 @@ pub(super) trait Lane:
     /// Returns the number as the index of a unit; a negative one becomes an index past every image.
     fn place(self) -> usize;
 
+    /// Returns the number.
+    fn number(self) -> i64;
+
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
@@ -42,7 +45,12 @@ macro_rules! lane {
 
             #[inline]
             fn place(self) -> usize {
-                usize::try_from(self).unwrap_or(usize::MAX)
+                (self.number() as isize).cast_unsigned()
+            }
+
+            #[inline]
+            fn number(self) -> i64 {
+                self.into()
             }
 
             #[inline]

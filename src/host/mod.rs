@@ -40,6 +40,7 @@ mod simd;
 mod step;
 mod stream;
 mod strips;
+mod tables;
 mod task;
 mod tile;
 

@@ -9,11 +9,13 @@ use super::{
     box_copy::{BoxCopy, TileBuffer},
     fill::Fill,
     pattern::Pattern,
-    pieces::DestinationSlices,
+    pieces::{Destination as _, DestinationSlices},
     plan::TilePlan,
+    plane::PlanAxis,
     simd::PatternSource,
     stream::Stream,
     task::Task,
+    tile::byte_index,
 };
 
 /// A place in a source from which a pattern reads.
@@ -30,6 +32,8 @@ pub(super) struct PatternPlace {
 pub(super) enum CopyStep {
     /// Copies a box by a plan.
     Copy { plan: Rc<TilePlan>, source: usize, from: isize, to: isize },
+    /// Copies runs of `bytes` bytes along the axes, outermost first.
+    Runs { axes: SmallVec<[PlanAxis; 4]>, bytes: usize, source: usize, from: isize, to: isize },
     /// Writes the repetitions of a block, from the given places of the sources that it reads.
     Pattern { pattern: Rc<Pattern>, places: SmallVec<[PatternPlace; 2]>, to: isize },
     /// Fills a box of the given extents and strides with one value.
@@ -43,7 +47,7 @@ impl CopyStep {
             + match self {
                 Self::Copy { plan, .. } => plan.bytes(),
                 Self::Pattern { pattern, places, .. } => pattern.bytes() + size_of_val(&places[..]),
-                Self::Fill { .. } => 0,
+                Self::Runs { .. } | Self::Fill { .. } => 0,
             }
     }
 }
@@ -82,6 +86,13 @@ impl<'a, 'b> StepRunner<'a, 'b> {
                 let stream = self.stream.map(|(stream, _)| stream);
                 pattern.run(&places, &mut self.destination, to, stream);
             }
+            CopyStep::Runs { ref axes, bytes, source, from, to } => {
+                let source = task.sources[source];
+                each_run(axes, from, to, &mut |from, to| {
+                    let from = &source[byte_index(from)..][..bytes];
+                    self.destination.bytes(to, bytes).copy_from_slice(from);
+                });
+            }
             CopyStep::Fill { value, ref axes, to } => {
                 let fill = Fill { bits: task.nest.dst_bits(), scale: task.scale(), value };
                 fill.write(axes, to, &mut self.destination);
@@ -103,5 +114,13 @@ impl<'a, 'b> StepRunner<'a, 'b> {
             let stream = self.stream.map(|(stream, _)| stream);
             bits.copy(plan, (source, from), (destination, to), stream);
         }
+    }
+}
+
+/// Calls `each` with the source and destination offsets of every step of the axes.
+fn each_run(axes: &[PlanAxis], from: isize, to: isize, each: &mut impl FnMut(isize, isize)) {
+    let [PlanAxis { extent, src, dst }, inner @ ..] = axes else { return each(from, to) };
+    for step in 0..extent.cast_signed() {
+        each_run(inner, from + step * src, to + step * dst, each);
     }
 }

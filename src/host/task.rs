@@ -75,6 +75,7 @@ impl Task<'_> {
             plans: Vec::new(),
             patterns: Vec::new(),
             block_axis: 0,
+            slice_axis: axis,
             found: Vec::new(),
             record,
         };
@@ -83,7 +84,8 @@ impl Task<'_> {
             (axis.extent * axis.dst_stride).saturating_mul(self.scale() as u64)
                 <= BLOCK_BYTES as u64
         };
-        filling.block_axis = self.nest.axes().position(block).unwrap_or(filling.dst.len());
+        let first = self.nest.axes().position(block).unwrap_or(filling.dst.len());
+        filling.block_axis = first.max(axis);
         for walk_box in boxes {
             let repeats = self.is_whole_bytes();
             resolve(of, walk_box, repeats, &mut |found| filling.find(&found));
@@ -158,8 +160,10 @@ struct Filling<'a, 'b, 'c> {
     /// The last patterns.
     patterns: Vec<CachedPattern>,
     /// The first axis whose steps, and those of the axes inside it, take at most the bytes of a
-    /// block.
+    /// block, in one slice of the destination.
     block_axis: usize,
+    /// The number of axes whose steps lead from slice to slice; they are the outermost ones.
+    slice_axis: usize,
     /// The boxes that were found and are not filled yet.
     found: Vec<FoundBox>,
     record: &'c mut Record,
@@ -178,6 +182,13 @@ const FOUND_BOXES: usize = 1 << 10;
 /// The shortest row that is shuffled on its own, in bytes. Shorter ones are patterns, whose steps
 /// take less time to start.
 const SHORT_ROW: usize = 1 << 10;
+
+/// The largest box that is copied run by run without a plan, in bytes. A plan of a larger box takes
+/// less time than its copy, and chooses the order of its runs.
+const SMALL_BOX: usize = 1 << 15;
+
+/// The least number of repetitions of a block that is worth a pattern.
+const LEAST_REPEATS: usize = 4;
 
 /// A pattern with its key; `None` if the parts are better copied one by one.
 struct CachedPattern {
@@ -200,7 +211,10 @@ impl Filling<'_, '_, '_> {
     fn fill(&mut self, found: &Resolved) {
         let step = match *found {
             Resolved::Box(walk_box, PositionValue::Unit { source, unit }, case) => {
-                self.read(walk_box, source, unit, case)
+                match self.runs(walk_box, (source, unit), case) {
+                    Some(step) => step,
+                    None => self.read(walk_box, source, unit, case),
+                }
             }
             Resolved::Box(walk_box, PositionValue::Bits(value), case) => {
                 let strides = self.strides[case].iter().map(|&(_, stride)| stride);
@@ -308,6 +322,9 @@ impl Filling<'_, '_, '_> {
         let differ =
             |axis: usize| group.iter().any(|of| of.walk_box.ranges[axis] != hull.ranges[axis]);
         let mut inside: SmallVec<[bool; 8]> = (0..hull.ranges.len()).map(differ).collect();
+        if inside[..self.slice_axis].contains(&true) {
+            return None;
+        }
         if let Some(first) = inside.iter().position(|inside| *inside) {
             let bytes = hull.extents().skip(first).product::<usize>() * unit;
             if bytes <= BLOCK_BYTES {
@@ -345,6 +362,9 @@ impl Filling<'_, '_, '_> {
             },
         );
         let loops = merged(periods.chain(axes_of(hull, strides, false)));
+        if loops.iter().map(|axis| axis.extent).product::<usize>() < LEAST_REPEATS {
+            return None;
+        }
         let to = self.place(hull);
         // Places in a source are counted from the first unit that is read of it.
         let mut places: SmallVec<[PatternPlace; 2]> = SmallVec::new();
@@ -462,6 +482,35 @@ impl Filling<'_, '_, '_> {
     fn step(&mut self, step: CopyStep) {
         self.runner.run(&step);
         self.record.add(step);
+    }
+
+    /// Returns the step that copies the runs of a small box; `None` if the box is large, or its runs
+    /// are short.
+    fn runs(
+        &self,
+        walk_box: &WalkBox,
+        (source, unit): (usize, u64),
+        case: usize,
+    ) -> Option<CopyStep> {
+        let task = self.runner.task;
+        task.is_whole_bytes().then_some(())?;
+        let (mut bytes, mut axes) = (task.scale(), SmallVec::<[PlanAxis; 4]>::new());
+        let extents: Extents = walk_box.extents().collect();
+        for (&extent, &(src, dst)) in extents.iter().zip(&self.strides[case]).rev() {
+            if extent == 1 {
+                continue;
+            }
+            let run = bytes.cast_signed();
+            if axes.is_empty() && (src, dst) == (run, run) {
+                bytes *= extent;
+            } else {
+                axes.insert(0, PlanAxis { extent, src, dst });
+            }
+        }
+        let times: usize = axes.iter().map(|axis| axis.extent).product();
+        let small = (times == 1 || bytes >= LINE) && times * bytes <= SMALL_BOX;
+        let (from, to) = (task.offset(unit.cast_signed()), self.place(walk_box));
+        small.then_some(CopyStep::Runs { axes, bytes, source, from, to })
     }
 
     /// Returns the step that copies a box.

@@ -1,0 +1,204 @@
+//! Gathers whose indices do not depend on the outer axes, such as `x[:, ids]` and a constant order
+//! of channels.
+//!
+//! The places that one step of the outer axes reads are computed once, as a table of offsets. If
+//! the step is short, the table becomes a [`Pattern`].
+
+use rayon::prelude::*;
+use smallvec::{SmallVec, smallvec};
+
+use super::{
+    gathered::{Gathered, NO_CASE, each_unit_of_case},
+    lane::Lane,
+    pattern::{BlockPart, BlockValue, Pattern},
+    pieces::DestinationSlices,
+    plane::{PlanAxis, merged},
+    simd::{PatternSource, Simd},
+};
+use crate::nest::{Affine, CaseValue, CopyNest, Lookup, Value, signed};
+
+/// The largest number of positions in a table. A larger table leaves the second-level cache between
+/// two steps.
+const MOST_POSITIONS: u64 = 1 << 16;
+
+/// The least number of steps that read by one table, so that computing it pays.
+const LEAST_STEPS: u64 = 4;
+
+/// The longest step that is made by a pattern, in bytes. A longer one reads tables that are larger
+/// than the offsets of its units.
+const PATTERN_BYTES: usize = 1 << 9;
+
+/// The places that one step of the outer axes reads.
+pub(super) struct Table {
+    /// The number of outer axes.
+    outer: usize,
+    /// The number of the case that decides each position, or [`NO_CASE`].
+    case_of: Vec<u8>,
+    /// The case that decides all positions, if there is one.
+    only_case: Option<u8>,
+    /// The unit that each position reads at the first step.
+    units: Vec<i64>,
+}
+
+/// Returns the number of outer axes on which neither quotients, lookups nor guards depend; `None` if
+/// a table of the other axes would be too large, or used too seldom.
+pub(super) fn outer_axes(nest: &CopyNest) -> Option<usize> {
+    let guards = nest.cases().iter().flat_map(|case| &case.when).map(|guard| &guard.of);
+    let quotients = nest.quotients().iter().map(|quotient| &quotient.of);
+    let lookups = nest.lookups().iter().flat_map(Lookup::forms);
+    let forms: SmallVec<[&Affine; 8]> = guards.chain(quotients).chain(lookups).collect();
+    let moves = |axis: usize| forms.iter().any(|form| form.weight(Value::Axis(axis)) != 0);
+    let outer = (0..nest.extents().len()).take_while(|&axis| !moves(axis)).count();
+    let (around, inside) = nest.extents().split_at(outer);
+    let fits = inside.iter().product::<u64>() <= MOST_POSITIONS
+        && around.iter().product::<u64>() >= LEAST_STEPS;
+    fits.then_some(outer)
+}
+
+impl Table {
+    /// Computes the table of the axes inside the outer ones.
+    pub(super) fn new<L: Lane>(of: &Gathered, outer: usize) -> Self {
+        let positions = of.nest.extents()[outer..].iter().product::<u64>() as usize;
+        let (case_of, units) = (vec![NO_CASE; positions], vec![0; positions]);
+        let mut table = Self { outer, case_of, only_case: None, units };
+        of.each_case::<L>(positions, |first, case_of, case, units| {
+            for (row, (&of, &unit)) in case_of.iter().zip(units).enumerate() {
+                if of == case {
+                    table.case_of[first + row] = case;
+                    table.units[first + row] = unit.number();
+                }
+            }
+        });
+        let first = table.case_of.first().copied();
+        table.only_case = first.filter(|first| table.case_of.iter().all(|of| of == first));
+        table
+    }
+
+    /// Fills the destination, step by step.
+    pub(super) fn fill(&self, of: &Gathered, out: &mut [u8]) {
+        let step = self.units.len() * of.unit;
+        let (extent, inner) = match &of.nest.extents()[..self.outer] {
+            [first, inner @ ..] => (*first as usize, inner.iter().product::<u64>() as usize),
+            [] => (1, 1),
+        };
+        // The steps of the outermost axis in a share.
+        let threads = rayon::current_num_threads();
+        let steps = extent.div_ceil(4 * threads).max(SHARE_BYTES / (inner * step)).max(1);
+        let short = step <= PATTERN_BYTES;
+        out.par_chunks_mut(steps * inner * step).enumerate().for_each(|(share, out)| {
+            let first = share * steps;
+            if short && self.as_pattern(of, first, steps.min(extent - first), out) {
+                return;
+            }
+            let mut digits: SmallVec<[i64; 8]> = smallvec![0; self.outer];
+            if let Some(outermost) = digits.first_mut() {
+                *outermost = signed(first as u64);
+            }
+            for out in out.chunks_exact_mut(step) {
+                self.step(of, &digits, out);
+                for (digit, &extent) in digits.iter_mut().zip(of.nest.extents()).rev() {
+                    *digit += 1;
+                    if *digit < signed(extent) {
+                        break;
+                    }
+                    *digit = 0;
+                }
+            }
+        });
+    }
+
+    /// Fills one step of the outer axes.
+    fn step(&self, of: &Gathered, digits: &[i64], out: &mut [u8]) {
+        for (case, number) in of.nest.cases().iter().zip(0..) {
+            match &case.take {
+                CaseValue::Read { source, at } => {
+                    let moved = digits.iter().enumerate();
+                    let moved = moved.map(|(axis, digit)| at.weight(Value::Axis(axis)) * digit);
+                    let moved: i64 = moved.sum();
+                    let (source, rows) = (of.sources[*source], self.units.len());
+                    let place = |row: usize| (self.units[row] + moved).cast_unsigned() as usize;
+                    if self.only_case == Some(number) {
+                        each_unit_of_case(of.unit, source, out, rows, |row| Some(place(row)));
+                    } else {
+                        let takes = |row: usize| self.case_of[row] == number;
+                        each_unit_of_case(of.unit, source, out, rows, |row| {
+                            takes(row).then(|| place(row))
+                        });
+                    }
+                }
+                CaseValue::Bits(bits) => of.bits(*bits, |row| self.case_of[row] == number, out),
+            }
+        }
+        if self.only_case.is_none_or(|of| of == NO_CASE) && self.case_of.contains(&NO_CASE) {
+            of.bits(0, |row| self.case_of[row] == NO_CASE, out);
+        }
+    }
+
+    /// Fills steps `first..first + steps` of the outermost axis by a pattern. Returns false, with
+    /// nothing written, if the cases move differently, or if there is no pattern.
+    fn as_pattern(&self, of: &Gathered, first: usize, steps: usize, out: &mut [u8]) -> bool {
+        let Some(simd) = Simd::best() else { return false };
+        let unit = of.unit.cast_signed();
+        let forms = of.nest.cases().iter().map(|case| match &case.take {
+            CaseValue::Read { source, at } => Some((*source, at)),
+            CaseValue::Bits(_) => None,
+        });
+        let forms: SmallVec<[Option<(usize, &Affine)>; 4]> = forms.collect();
+        let weights = |at: &Affine| -> SmallVec<[i64; 8]> {
+            (0..self.outer).map(|axis| at.weight(Value::Axis(axis))).collect()
+        };
+        let mut moving = forms.iter().flatten().map(|(_, at)| weights(at));
+        let Some(weights) = moving.next() else { return false };
+        if moving.any(|of| of != weights) {
+            return false;
+        }
+        let start = weights.first().map_or(0, |weight| weight * signed(first as u64)) as isize;
+        let parts: Vec<BlockPart> = self
+            .units
+            .iter()
+            .zip(&self.case_of)
+            .enumerate()
+            .map(|(position, (&at, &case))| {
+                let take =
+                    match (forms.get(usize::from(case)), of.nest.cases().get(usize::from(case))) {
+                        (Some(&Some((source, _))), _) => {
+                            BlockValue::Unit { source, from: (at as isize) * unit + start * unit }
+                        }
+                        (_, Some(case)) => match case.take {
+                            CaseValue::Bits(bits) => BlockValue::Bits(bits),
+                            CaseValue::Read { .. } => BlockValue::Bits(0),
+                        },
+                        _ => BlockValue::Bits(0),
+                    };
+                let to = position.cast_signed() * unit;
+                BlockPart { axes: SmallVec::new(), to, take }
+            })
+            .collect();
+        let extents = of.nest.extents()[..self.outer].iter();
+        let mut dst = (self.units.len() * of.unit).cast_signed();
+        let mut axes: SmallVec<[PlanAxis; 8]> = extents
+            .zip(&weights)
+            .rev()
+            .map(|(&extent, &weight)| {
+                let axis = PlanAxis { extent: extent as usize, src: weight as isize * unit, dst };
+                dst *= axis.extent.cast_signed();
+                axis
+            })
+            .collect();
+        if let Some(outermost) = axes.last_mut() {
+            outermost.extent = steps;
+        }
+        axes.reverse();
+        let stays: SmallVec<[bool; 4]> = smallvec![false; of.sources.len()];
+        let Some(pattern) = Pattern::new(simd, of.unit, &parts, &stays, merged(axes)) else {
+            return false;
+        };
+        let sources: SmallVec<[PatternSource; 4]> =
+            of.sources.iter().map(|&image| PatternSource { image, at: 0, stays: false }).collect();
+        pattern.run(&sources, &mut DestinationSlices::whole(out), 0, None);
+        true
+    }
+}
+
+/// The least size of a share, in bytes.
+const SHARE_BYTES: usize = 1 << 17;
