@@ -79,8 +79,7 @@ impl TensorDataType {
     }
 
     /// Returns the type with this number; `None` for 0 and for numbers that DirectML does not have.
-    #[must_use]
-    pub fn from_number(number: i32) -> Option<Self> {
+    pub(crate) fn from_number(number: i32) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as i32 == number)
     }
 

@@ -6,10 +6,6 @@ use smallvec::SmallVec;
 
 use super::{DmlError, MAX_DIMENSION_COUNT, TensorDataType, calc_buffer_tensor_size};
 
-/// The least alignment of the offset of a bound buffer range, in bytes:
-/// `DML_MINIMUM_BUFFER_TENSOR_ALIGNMENT`.
-pub const MINIMUM_BUFFER_TENSOR_ALIGNMENT: u32 = 16;
-
 /// The known flags of `DML_TENSOR_FLAGS`: `DML_TENSOR_FLAG_OWNED_BY_DML`.
 const FLAGS: u32 = 1;
 
@@ -173,12 +169,6 @@ impl BufferTensorDesc {
     #[must_use]
     pub fn guaranteed_base_offset_alignment(&self) -> u32 {
         self.guaranteed_base_offset_alignment
-    }
-
-    /// Returns the known alignment of the offset of a bound range, in bytes: at least 16.
-    #[must_use]
-    pub fn base_offset_alignment(&self) -> u32 {
-        self.guaranteed_base_offset_alignment.max(MINIMUM_BUFFER_TENSOR_ALIGNMENT)
     }
 }
 

@@ -112,24 +112,6 @@ pub enum DmlError {
         /// The element type.
         data_type: TensorDataType,
     },
-    /// A bound range smaller than the tensor.
-    #[error(
-        "binding size: expected at least {least} bytes, which is total_tensor_size_in_bytes, got {given}"
-    )]
-    BindingSize {
-        /// The range, in bytes.
-        given: u64,
-        /// The tensor's total, in bytes.
-        least: u64,
-    },
-    /// A bound range that is not aligned.
-    #[error("binding offset: expected a multiple of {alignment} bytes, got {given}")]
-    BindingOffset {
-        /// The offset, in bytes.
-        given: u64,
-        /// The tensor's alignment, in bytes.
-        alignment: u32,
-    },
     /// An element type that DirectML lacks.
     #[error(
         "element_type: DirectML has no {element_type}; expected f16 to f64, s4 to s64 or u4 to u64"
@@ -226,8 +208,7 @@ impl DmlError {
         Self::DimensionCount { given, least: 1, limit: MAX_DIMENSION_COUNT }
     }
 
-    /// Returns the field of the description that the error is about; `None` for a binding or
-    /// letters.
+    /// Returns the field of the description that the error is about; `None` for letters.
     #[must_use]
     pub fn field(&self) -> Option<FieldPath> {
         let (name, dimension) = match self {
@@ -251,11 +232,9 @@ impl DmlError {
             Self::Offset { .. } => ("offset", None),
             Self::Prefix { .. } => ("dynamic_shape_metadata_prefix_bytes", None),
             Self::Lower(error) => return error.field(),
-            Self::BindingSize { .. }
-            | Self::BindingOffset { .. }
-            | Self::UnknownLetter { .. }
-            | Self::RepeatedLetter { .. }
-            | Self::LetterCount { .. } => return None,
+            Self::UnknownLetter { .. } | Self::RepeatedLetter { .. } | Self::LetterCount { .. } => {
+                return None;
+            }
         };
         let field = FieldPath::new(name);
         Some(match dimension {
@@ -312,7 +291,11 @@ mod tests {
                 ErrorKind::Invalid,
                 Some("guaranteed_base_offset_alignment"),
             ),
-            (DmlError::BindingSize { given: 1, least: 4 }, ErrorKind::Invalid, None),
+            (
+                DmlError::RepeatedLetter { text: "NN".to_owned(), letter: 'N' },
+                ErrorKind::Invalid,
+                None,
+            ),
         ] {
             assert_eq!(error.kind(), kind, "{error}");
             assert!(field.is_none_or(|field| error.to_string().starts_with(field)), "{error}");

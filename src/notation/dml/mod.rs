@@ -21,11 +21,11 @@ mod size;
 mod text;
 
 pub use data_type::TensorDataType;
-pub use desc::{BufferTensorDesc, MINIMUM_BUFFER_TENSOR_ALIGNMENT};
+pub use desc::BufferTensorDesc;
 pub use error::DmlError;
 pub use letters::minor_to_major_from_letters;
 pub use size::calc_buffer_tensor_size;
 pub(super) use text::{read, write};
 
 /// The most dimensions of a tensor: `DML_TENSOR_DIMENSION_COUNT_MAX1`.
-pub const MAX_DIMENSION_COUNT: usize = 8;
+pub(crate) const MAX_DIMENSION_COUNT: usize = 8;
