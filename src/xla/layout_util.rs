@@ -66,18 +66,6 @@ pub fn make_logical_to_physical(layout: &Layout) -> Vec<usize> {
     permutation_util::inverse(&major_to_minor(layout))
 }
 
-/// Returns true if dimension 0 is the most minor, 1 the next, …: `IsMonotonicWithDim0Minor`.
-#[must_use]
-pub fn is_monotonic_with_dim0_minor(layout: &Layout) -> bool {
-    layout.minor_to_major.is_sorted()
-}
-
-/// Returns true if dimension 0 is the most major, 1 the next, …: `IsMonotonicWithDim0Major`.
-#[must_use]
-pub fn is_monotonic_with_dim0_major(layout: &Layout) -> bool {
-    layout.minor_to_major.iter().rev().is_sorted()
-}
-
 /// Moves a dimension to the most major place: `MoveDimToMajor`.
 ///
 /// ```
@@ -215,11 +203,6 @@ mod tests {
         assert_eq!((minor(&order, 0), minor(&order, 1)), (Ok(1), Ok(2)));
         assert_eq!(major_to_minor(&order), [0, 2, 1]);
         assert_eq!(make_logical_to_physical(&order), [0, 2, 1]);
-        let (ascending, descending) = (layout("{0,1}"), layout("{1,0}"));
-        assert!(is_monotonic_with_dim0_minor(&ascending));
-        assert!(!is_monotonic_with_dim0_minor(&descending));
-        assert!(is_monotonic_with_dim0_major(&descending));
-        assert!(!is_monotonic_with_dim0_major(&ascending));
         assert_eq!(move_dim_to_minor(&layout("{2,0,3,1}"), 3), Ok(layout("{3,2,0,1}")));
         assert!(move_dim_to_major(&order, 3).is_err());
     }
