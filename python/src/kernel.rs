@@ -112,9 +112,9 @@ impl Kernel {
     fn proof<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(proof) = self.kernel.proof() else { return Ok(None) };
         let dict = PyDict::new(py);
-        dict.set_item("last_source_word", proof.last_source_word())?;
+        dict.set_item("last_source_word", proof.last_word_of_source(0))?;
         dict.set_item("last_destination_word", proof.last_destination_word())?;
-        dict.set_item("source_words", proof.source_words())?;
+        dict.set_item("source_words", proof.words_of_source(0))?;
         dict.set_item("destination_words", proof.destination_words())?;
         dict.set_item("invocations", proof.invocations())?;
         dict.set_item("trips", proof.trips())?;

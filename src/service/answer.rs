@@ -89,9 +89,9 @@ impl From<&Kernel> for proto::Kernel {
             destination_bytes: kernel.destination_bytes,
             strategy: kernel.strategy.to_string(),
             proof: kernel.proof().map(|proof| proto::Proof {
-                last_source_word: proof.last_source_word(),
+                last_source_word: proof.last_word_of_source(0),
                 last_destination_word: proof.last_destination_word(),
-                source_words: proof.source_words(),
+                source_words: proof.words_of_source(0),
                 destination_words: proof.destination_words(),
                 invocations: proof.invocations(),
                 trips: proof.trips(),

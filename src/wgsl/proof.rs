@@ -137,12 +137,6 @@ impl Proof {
         self.sources.len()
     }
 
-    /// The last word of the first source's binding that is read; `None` if none is.
-    #[must_use]
-    pub fn last_source_word(&self) -> Option<u64> {
-        self.last_word_of_source(0)
-    }
-
     /// The last word of a source's binding that is read; `None` if none is.
     #[must_use]
     pub fn last_word_of_source(&self, number: usize) -> Option<u64> {
@@ -159,12 +153,6 @@ impl Proof {
     #[must_use]
     pub fn last_destination_word(&self) -> u64 {
         self.last_destination_word
-    }
-
-    /// The words of the first source's binding.
-    #[must_use]
-    pub fn source_words(&self) -> u64 {
-        self.words_of_source(0)
     }
 
     /// The words of the destination's binding.
