@@ -7,11 +7,11 @@ use crate::shape::ElementType;
 
 /// A digit of a dimension's index, with a stride of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Digit {
+pub(crate) struct Digit {
     /// The number of values of the digit.
-    pub extent: u64,
+    pub(crate) extent: u64,
     /// The distance between neighbouring values, in elements.
-    pub stride: i64,
+    pub(crate) stride: i64,
 }
 
 impl StrideDescriptor {
@@ -22,18 +22,8 @@ impl StrideDescriptor {
     /// list is the shortest one: no two neighbouring digits could be merged, a dimension of one
     /// element has none, and the last digit of a dimension has only the values that occur.
     ///
-    /// ```
-    /// use stridec::{shape::Shape, stride::{Digit, StrideDescriptor}};
-    /// let tiled = StrideDescriptor::try_from(&"f32[5,300]{1,0:T(8,128)}".parse::<Shape>()?)?;
-    /// let digits = tiled.digits().unwrap();
-    /// assert_eq!(digits[0], [Digit { extent: 5, stride: 128 }]);
-    /// assert_eq!(digits[1], [Digit { extent: 128, stride: 1 }, Digit { extent: 3, stride: 1024 }]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// If a `*` of a tile folds dimensions, the result may be `None` although digits exist.
-    #[must_use]
-    pub fn digits(&self) -> Option<Vec<Vec<Digit>>> {
+    pub(crate) fn digits(&self) -> Option<Vec<Vec<Digit>>> {
         self.terms().zip(self.sizes()).map(|(terms, &size)| digits_of(terms?, size)).collect()
     }
 
@@ -43,20 +33,11 @@ impl StrideDescriptor {
     /// An `element_size_in_bits` of 0 selects the type's own size, in whole bytes. `offset` counts
     /// elements.
     ///
-    /// ```
-    /// use stridec::{shape::ElementType, stride::{Digit, StrideDescriptor}};
-    /// // 8 elements, the even ones first.
-    /// let digits = vec![vec![Digit { extent: 2, stride: 4 }, Digit { extent: 4, stride: 1 }]];
-    /// let halves = StrideDescriptor::of_digits(ElementType::F32, 0, &[8], &digits, 0)?;
-    /// assert_eq!((halves.offset(&[6])?, halves.offset(&[1])?), (3, 4));
-    /// # Ok::<(), stridec::stride::StrideError>(())
-    /// ```
-    ///
     /// # Errors
     ///
     /// Returns an error if the digits of a dimension have fewer values than the dimension, a sum
     /// passes 2^63-1 bits, or a negative stride reaches below element 0.
-    pub fn of_digits(
+    pub(crate) fn of_digits(
         element_type: ElementType,
         element_size_in_bits: u64,
         sizes: &[u64],
@@ -197,6 +178,9 @@ mod tests {
             assert_eq!(error, StrideError::DigitExtents { dimension: 0, size: 5 });
         }
         assert!(of(&[5], &[]).is_err());
+        // 8 elements, the even ones first.
+        let halves = of(&[8], &[vec![digit(2, 4), digit(4, 1)]]).unwrap();
+        assert_eq!((halves.offset(&[6]), halves.offset(&[1])), (Ok(3), Ok(4)));
         assert!(of(&[4], &[vec![digit(4, -1)]]).is_err());
         assert!(of(&[4], &[vec![digit(4, i64::MAX)]]).is_err());
     }

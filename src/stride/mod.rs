@@ -12,8 +12,7 @@ mod steps;
 
 pub(crate) use descriptor::packed_elements;
 pub use descriptor::{Axis, Step, StrideDescriptor};
-pub use digits::Digit;
-pub(crate) use digits::digits_of_terms;
+pub(crate) use digits::{Digit, digits_of_terms};
 pub use error::StrideError;
 pub use padding_report::{DimensionPadding, PaddingReport};
 pub(crate) use steps::{Coordinate, Coordinates, Forward, Undo};
