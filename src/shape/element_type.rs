@@ -150,8 +150,7 @@ impl ElementType {
 
     /// Returns the type with this number in XLA's `PrimitiveType`, or `None` for 0 and for unknown
     /// numbers.
-    #[must_use]
-    pub fn from_number(number: i32) -> Option<Self> {
+    pub(crate) fn from_number(number: i32) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as i32 == number)
     }
 

@@ -7,7 +7,7 @@ use std::fmt;
 ///
 /// ```
 /// let error = "(f32[2], f32[2]{0:T(0)})".parse::<stridec::shape::Shape>().unwrap_err();
-/// let field = error.invalid_shape().and_then(|error| error.field()).unwrap();
+/// let field = stridec::Error::from(error).field().unwrap();
 /// assert_eq!(field.to_string(), "layout.tiles[0].dimensions[0]");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

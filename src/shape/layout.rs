@@ -229,8 +229,7 @@ impl DimLevelType {
         [Self::Dense, Self::Compressed, Self::Singleton, Self::LooseCompressed];
 
     /// Returns the letter in `D(…)`.
-    #[must_use]
-    pub fn letter(self) -> &'static str {
+    pub(crate) fn letter(self) -> &'static str {
         match self {
             Self::Dense => "D",
             Self::Compressed => "C",

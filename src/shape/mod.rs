@@ -17,6 +17,7 @@ mod error;
 mod field_path;
 mod float;
 mod layout;
+pub(crate) mod limits;
 mod padding;
 pub(crate) mod queries;
 #[allow(clippy::module_inception)]
@@ -35,25 +36,14 @@ pub use field_path::FieldPath;
 pub use layout::{
     DimLevelType, Format, Layout, PaddingValue, Sparse, SplitConfig, Tile, TileDimension,
 };
+pub(crate) use limits::{MAX_DEPTH, MAX_SHAPES, MAX_TILES};
 pub use shape::{Dimension, Shape};
 pub use strided::StridedShape;
 pub(crate) use text::ShapeCursor;
 pub use text::{Notation, ParseError, parse_leaf_path};
 #[cfg(feature = "text-protos")]
 pub use text_protos::{from_json, from_textproto, to_json, to_json_with_zeros, to_textproto};
-pub use wire::{MAX_INPUT_BYTES, decode, decode_with_limit};
+pub use wire::{MAX_INPUT_BYTES, decode};
 
 /// The largest rank of an array.
 pub const MAX_RANK: usize = 64;
-
-/// The deepest nesting of shapes: tuples, buffers, and physical shapes, which count twice.
-///
-/// A serialized shape of this depth stays below the recursion limit of protobuf's decoders, 100
-/// messages.
-pub const MAX_DEPTH: usize = 64;
-
-/// The largest number of shapes in a tuple, itself and the parts of its parts included.
-pub const MAX_SHAPES: usize = 65_536;
-
-/// The largest number of tiles in a layout.
-pub const MAX_TILES: usize = 64;

@@ -10,7 +10,7 @@ use super::{ElementType, FieldPath, Layout, MAX_DEPTH, MAX_SHAPES, ShapeError, v
 /// buffer.
 ///
 /// A `Shape` is valid by construction: its layout fits its rank and its extents, and it is nested
-/// at most [`MAX_DEPTH`] deep. It prints and parses in XLA's notation.
+/// at most 64 deep. It prints and parses in XLA's notation.
 ///
 /// ```
 /// use stridec::shape::{ElementType, Layout, Shape};
@@ -106,8 +106,8 @@ impl Shape {
     ///
     /// # Errors
     ///
-    /// Returns an error if the tuple is nested deeper than [`MAX_DEPTH`] or holds more than
-    /// [`MAX_SHAPES`] shapes.
+    /// Returns an error if the tuple is nested deeper than 64 or holds more than 65,536
+    /// shapes.
     pub fn tuple(parts: impl IntoIterator<Item = Shape>) -> Result<Self, ShapeError> {
         Self::without_elements(ElementType::Tuple, parts.into_iter().collect())
             .checked(&FieldPath::new("tuple_shapes"))

@@ -9,7 +9,7 @@ use prost_reflect::{
 };
 
 use super::{
-    MAX_INPUT_BYTES, ShapeError,
+    ShapeError,
     wire::{check_size, decode_error},
 };
 use crate::{proto::DESCRIPTORS, text::excerpt};
@@ -145,7 +145,7 @@ fn check_text<M: Name>(
     text: &str,
     comment: Option<u8>,
 ) -> Result<(), ShapeError> {
-    check_size(text.len(), MAX_INPUT_BYTES)?;
+    check_size(text.len())?;
     match too_deep(text, comment) {
         None => Ok(()),
         Some(offset) => {
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
     use crate::{
         proto::{stridec, xla},
-        shape::{MAX_DEPTH, Shape},
+        shape::{MAX_DEPTH, MAX_INPUT_BYTES, Shape},
     };
 
     const SHAPES: [&str; 4] = [

@@ -8,8 +8,8 @@ use crate::proto::xla;
 /// The longest input, in bytes: 16 MiB.
 ///
 /// The memory for decoding a message can be 144 times its size, and for parsing a text 224 times,
-/// because the smallest fields expand most. A service can set a lower limit for messages with
-/// [`decode_with_limit`].
+/// because the smallest fields expand most. A service can refuse shorter messages before it decodes
+/// them.
 pub const MAX_INPUT_BYTES: usize = 16 << 20;
 
 /// The largest number of fields that are printed. The middle of a longer path is left out.
@@ -47,26 +47,14 @@ impl Shape {
 ///
 /// Returns an error if `bytes` are more than [`MAX_INPUT_BYTES`] or not such a message.
 pub fn decode<M: Message + Name + Default>(bytes: &[u8]) -> Result<M, ShapeError> {
-    decode_with_limit(bytes, MAX_INPUT_BYTES)
-}
-
-/// Reads a serialized message of at most `limit` bytes.
-///
-/// # Errors
-///
-/// Returns an error if `bytes` are more than `limit` or not such a message.
-pub fn decode_with_limit<M: Message + Name + Default>(
-    bytes: &[u8],
-    limit: usize,
-) -> Result<M, ShapeError> {
-    check_size(bytes.len(), limit)?;
+    check_size(bytes.len())?;
     M::decode(bytes).map_err(|error| decode_error::<M>(&error))
 }
 
-pub(super) fn check_size(given: usize, limit: usize) -> Result<(), ShapeError> {
-    if given > limit {
+pub(super) fn check_size(given: usize) -> Result<(), ShapeError> {
+    if given > MAX_INPUT_BYTES {
         let field = FieldPath::new("input");
-        return Err(ShapeError::TooMany { field, what: "bytes", given, limit });
+        return Err(ShapeError::TooMany { field, what: "bytes", given, limit: MAX_INPUT_BYTES });
     }
     Ok(())
 }
@@ -143,8 +131,6 @@ mod tests {
     fn the_size_is_bounded_before_decoding() {
         let error = Shape::decode(&vec![0; MAX_INPUT_BYTES + 1]).unwrap_err().to_string();
         assert_eq!(error, "input: expected at most 16777216 bytes, got 16777217");
-        assert!(decode_with_limit::<xla::Shape>(&[0x10, 0x0b], 1).is_err());
-        assert!(decode_with_limit::<xla::Shape>(&[0x10, 0x0b], 2).is_ok());
     }
 
     #[test]

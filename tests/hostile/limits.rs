@@ -3,8 +3,9 @@
 use prost::Message;
 use stridec::{
     Error, Tensor,
+    internals::{MAX_DEPTH, MAX_SHAPES, MAX_TILES},
     proto::xla,
-    shape::{MAX_DEPTH, MAX_INPUT_BYTES, MAX_RANK, MAX_SHAPES, MAX_TILES, Shape},
+    shape::{MAX_INPUT_BYTES, MAX_RANK, Shape},
     sharding::Sharding,
 };
 

@@ -55,7 +55,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("capi", &["service"]),
     ("run", &["error", "gpu", "host", "nest", "program", "request"]),
     ("guide", &[]),
-    ("internals", &["nest", "hlo", "proto", "schedule"]),
+    ("internals", &["nest", "hlo", "proto", "schedule", "shape"]),
     ("lib", &[]),
     ("trace", &[]),
     ("error_kind", &[]),

@@ -92,8 +92,7 @@ impl ParseError {
     }
 
     /// The rule that the shape breaks, if the notation itself is well formed.
-    #[must_use]
-    pub fn invalid_shape(&self) -> Option<&ShapeError> {
+    pub(crate) fn invalid_shape(&self) -> Option<&ShapeError> {
         self.invalid.as_deref()
     }
 }
