@@ -34,7 +34,13 @@ pub mod hlo_proto {
 }
 
 // The checker, the benchmark on paper and the tests of splits look at the parts of nests.
-pub use crate::nest::{copy_nest::LastRead, inspect::Inspect, split::slabs};
+pub use crate::nest::{
+    copy_nest::{LastRead, Quotient},
+    inspect::Inspect,
+    lookup::Lookup,
+    part::{Part, Rows},
+    split::{Split, slabs, split},
+};
 
 // `tests/hostile/limits.rs` reads shapes that are just too large.
 pub use crate::shape::limits::{MAX_DEPTH, MAX_SHAPES, MAX_TILES};

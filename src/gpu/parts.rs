@@ -9,7 +9,7 @@ use super::encode::Job;
 use super::rows::{pack, write_bits};
 use super::transfer::Download;
 use super::{Gpu, GpuError};
-use crate::nest::{CopyNest, Operand, Part, split};
+use crate::nest::{CopyNest, Operand, Part, split::split};
 use crate::schedule::{Target, schedule};
 use crate::wgsl::{self, Kernel};
 

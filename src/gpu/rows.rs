@@ -1,6 +1,6 @@
 //! Copies packed rows of bits out of a host image, and runs of bits back into one.
 
-use crate::nest::Rows;
+use crate::nest::part::Rows;
 
 /// Packs every row, and calls `put` with its bytes and their offset in the packed image.
 pub(super) fn pack(rows: &Rows, image: &[u8], mut put: impl FnMut(usize, &[u8])) {

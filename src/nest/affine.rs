@@ -118,8 +118,7 @@ impl Affine {
     }
 
     /// Evaluates the form for these values.
-    #[must_use]
-    pub fn evaluate(&self, at: impl Fn(Value) -> i64) -> i64 {
+    pub(crate) fn evaluate(&self, at: impl Fn(Value) -> i64) -> i64 {
         self.terms.iter().map(|&(value, weight)| weight * at(value)).sum::<i64>() + self.constant
     }
 
@@ -142,8 +141,7 @@ impl Affine {
 
     /// Returns the least and the greatest result, if every value lies in the interval that `of`
     /// gives.
-    #[must_use]
-    pub fn interval(&self, of: impl Fn(Value) -> Interval) -> Interval {
+    pub(crate) fn interval(&self, of: impl Fn(Value) -> Interval) -> Interval {
         self.terms.iter().fold((self.constant, self.constant), |(low, high), &(value, weight)| {
             let (least, most) = of(value);
             let (a, b) = (weight * least, weight * most);

@@ -180,8 +180,7 @@ impl NestError {
     }
 
     /// Returns the tensor that the error is about.
-    #[must_use]
-    pub fn operand(&self) -> Operand {
+    pub(crate) fn operand(&self) -> Operand {
         match self {
             Self::Ranks { operand, .. }
             | Self::Reach { operand, .. }

@@ -206,8 +206,7 @@ impl Lookup {
     }
 
     /// Returns true if it is the same number for all positions.
-    #[must_use]
-    pub fn is_constant(&self) -> bool {
+    pub(crate) fn is_constant(&self) -> bool {
         self.forms().all(|form| form.as_constant().is_some())
     }
 

@@ -27,7 +27,7 @@ const MIN_BYTES: u64 = 64;
 /// A transpose of 60 GiB of `u8`, 245,760 by 262,144, in parts of 64 MiB:
 ///
 /// ```
-/// use stridec::{Operation, nest::split};
+/// use stridec::{Operation, internals::split};
 /// let (from, to) = ("u8[245760,262144]".parse()?, "u8[245760,262144]{0,1}".parse()?);
 /// let operation = Operation::relayout(from, to)?;
 /// let mut parts = split(operation.nest(), 64 << 20, |_| Ok::<_, ()>(()));

@@ -96,7 +96,9 @@ fn check(block: &Block) {
         };
         let base = match (reads[0], nest.quotients()) {
             (PositionValue::Unit { unit: read, .. }, []) => {
-                let base = block.src().evaluate(at);
+                let form = block.src();
+                let terms = form.terms().iter().map(|&(value, weight)| weight * at(value));
+                let base = form.offset() + terms.sum::<i64>();
                 assert_eq!(base + units[0].1, read.cast_signed(), "{}", context());
                 base
             }

@@ -4,8 +4,8 @@
 use stridec::{
     Error, ErrorKind, Operation, Target, Tensor,
     hlo::Module,
-    internals::{Inspect, build, coalesce, refine, slabs},
-    nest::{self, CopyNest, PositionValue},
+    internals::{Inspect, build, coalesce, refine, slabs, split},
+    nest::{CopyNest, PositionValue},
     notation::{DlPack, NumpyArray, PjrtMemoryLayout, TensorForm, memref},
     program::{Program, compile_module},
     schedule::schedule,
@@ -206,7 +206,7 @@ fn compile(random: &mut Random, operation: Result<Operation, Error>) -> bool {
     // The first parts and slabs of a copy that is far too large for one kernel.
     if operation.destination().elements() > 0 {
         let accept = |part: &CopyNest| schedule(part.clone(), &Target::webgpu()).map(drop);
-        let mut parts = nest::split(operation.nest(), 1 << 20, accept).take(3);
+        let mut parts = split(operation.nest(), 1 << 20, accept).take(3);
         assert!(parts.all(|part| part.is_ok()), "{}", operation.title());
         slabs(operation.nest(), 1 << 20).take(3).for_each(drop);
     }

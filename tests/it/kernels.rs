@@ -2,8 +2,8 @@
 
 use stridec::{
     Kernel, Operation, Tensor,
-    internals::{coalesce, refine, widen},
-    nest::{self, Affine, Case, CaseValue, CopyNest, Guard, Value, split},
+    internals::{coalesce, refine, split, widen},
+    nest::{self, Affine, Case, CaseValue, CopyNest, Guard, Value},
     schedule::{Strategy, Target, candidates, schedule},
     shape::ElementType,
     wgsl,

@@ -2,8 +2,8 @@
 
 use stridec::{
     Operation as Relayout, Tensor, host,
-    internals::{Inspect, LastRead, slabs},
-    nest::{self, CopyNest, Part, Rows, split},
+    internals::{Inspect, LastRead, Part, Rows, slabs, split},
+    nest::{self, CopyNest},
     schedule::{Target, schedule},
     shape::Shape,
     stride::StrideDescriptor,

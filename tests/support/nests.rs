@@ -1,7 +1,10 @@
 //! Nests that no operation builds.
 
 use smallvec::SmallVec;
-use stridec::nest::{Affine, Case, CaseValue, CopyNest, Guard, Quotient, Value};
+use stridec::{
+    internals::Quotient,
+    nest::{Affine, Case, CaseValue, CopyNest, Guard, Value},
+};
 
 use super::random::Random;
 
@@ -77,7 +80,9 @@ pub fn arbitrary(random: &mut Random, sources: u64) -> CopyNest {
             Value::Quotient(quotient) => most[quotient],
             Value::Lookup(_) => 0,
         };
-        form.interval(|value| (0, last(value))).1
+        form.terms()
+            .iter()
+            .fold(form.offset(), |sum, &(value, weight)| sum + (weight * last(value)).max(0))
     };
     for Quotient { of, by } in &quotients {
         most.push(greatest(of, &most) / by.cast_signed());
