@@ -33,10 +33,11 @@ pub mod hlo_proto {
     pub use crate::proto::hlo::*;
 }
 
-// The checker, the benchmark on paper and the tests of splits look at the parts of nests.
+// The checker, the benchmark on paper and the tests of splits look at the parts of nests, and make
+// nests that no operation makes.
 pub use crate::nest::{
     copy_nest::{LastRead, Quotient},
-    inspect::Inspect,
+    inspect::{Inspect, unproved_nest},
     lookup::Lookup,
     part::{Part, Rows},
     split::{Split, slabs, split},

@@ -91,7 +91,7 @@ fn taken(nest: &CopyNest, axis: Value, turn: i64) -> Option<(usize, Affine)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nest::{Guard, PositionValue};
+    use crate::nest::{Guard, PositionValue, inspect::unproved_nest};
 
     fn case(turns: u64, source: usize, at: Affine) -> Case {
         let when = vec![Guard { of: Affine::value(Value::Axis(1)), extent: turns }];
@@ -100,7 +100,7 @@ mod tests {
 
     fn stack(of: [Affine; 3]) -> CopyNest {
         let cases = of.into_iter().enumerate().map(|(n, at)| case(n as u64 + 1, n, at));
-        CopyNest::unproved(&[10, 3], [], cases, 0, 40, 8)
+        unproved_nest(&[10, 3], [], cases, 0, 40, 8)
     }
 
     #[test]
@@ -125,8 +125,8 @@ mod tests {
         let at = |offset| Affine::constant(offset).plus(1, &Affine::value(Value::Axis(0)));
         assert!(interleaved(&stack([at(0), at(0), at(1)])).is_none());
         let two = [case(1, 0, at(0)), case(2, 1, at(0))];
-        assert!(interleaved(&CopyNest::unproved(&[10, 3], [], two, 0, 40, 8)).is_none());
-        let many = CopyNest::unproved(&[10, 17], [], [case(17, 0, at(0))], 0, 40, 8);
+        assert!(interleaved(&unproved_nest(&[10, 3], [], two, 0, 40, 8)).is_none());
+        let many = unproved_nest(&[10, 17], [], [case(17, 0, at(0))], 0, 40, 8);
         assert!(interleaved(&many).is_none());
     }
 }

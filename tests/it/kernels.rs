@@ -2,8 +2,8 @@
 
 use stridec::{
     Kernel, Operation, Tensor,
-    internals::{coalesce, refine, split, widen},
-    nest::{self, Affine, Case, CaseValue, CopyNest, Guard, Value},
+    internals::{coalesce, refine, split, unproved_nest, widen},
+    nest::{self, Affine, Case, CaseValue, Guard, Value},
     schedule::{Strategy, Target, candidates, schedule},
     shape::ElementType,
     wgsl,
@@ -140,7 +140,7 @@ fn a_nest_made_by_hand_has_no_proof() {
             take: CaseValue::Read { source: 0, at: far },
         }],
     ] {
-        let nest = CopyNest::unproved(&[64], [], forged, 0, 64, 32);
+        let nest = unproved_nest(&[64], [], forged, 0, 64, 32);
         for target in [Target::webgpu(), Target::webgpu_cpu()] {
             for candidate in candidates(widen(coalesce(refine(nest.clone()))), &target) {
                 let schedule = candidate.schedule(&target).unwrap();

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 use stridec::{
-    internals::Quotient,
+    internals::{Quotient, unproved_nest},
     nest::{Affine, Case, CaseValue, CopyNest, Guard, Value},
 };
 
@@ -94,5 +94,5 @@ pub fn arbitrary(random: &mut Random, sources: u64) -> CopyNest {
     let src_units = 2 * (1 + reach.max().unwrap());
     let dst_base =
         if random.one_in(3) { -(random.below(positions) / grain * grain).cast_signed() } else { 0 };
-    CopyNest::unproved(&extents, quotients, cases, dst_base, src_units, bits)
+    unproved_nest(&extents, quotients, cases, dst_base, src_units, bits)
 }
