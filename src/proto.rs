@@ -21,4 +21,5 @@ pub mod stridec {
 }
 
 /// The descriptors of all these messages: a serialized `google.protobuf.FileDescriptorSet`.
-pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
+#[cfg(feature = "text-protos")]
+pub(crate) const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));

@@ -72,8 +72,7 @@ impl Module {
     }
 
     /// Returns the place of the entry among the computations.
-    #[must_use]
-    pub fn entry_index(&self) -> usize {
+    pub(crate) fn entry_index(&self) -> usize {
         self.entry
     }
 

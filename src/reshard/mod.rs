@@ -53,7 +53,7 @@ pub use bounds::Cost;
 pub use engine::{Engine, RunError};
 pub use error::ReshardError;
 pub use member::Member;
-pub use plan::{MAX_DEVICES, MAX_TRANSFERS, ReshardPlan, Transfer, plan};
+pub use plan::{MAX_DEVICES, ReshardPlan, Transfer, plan};
 pub use rank::{RankPlan, rank_plan};
 pub use runs::Runs;
 pub use shards::Shards;

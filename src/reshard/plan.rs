@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// The most transfers of a plan of all devices.
-pub const MAX_TRANSFERS: usize = 1 << 24;
+const MAX_TRANSFERS: usize = 1 << 24;
 
 /// The most devices of a side.
 pub const MAX_DEVICES: u64 = 1 << 24;
@@ -46,7 +46,7 @@ pub struct ReshardPlan {
 /// # Errors
 ///
 /// Returns an error if the shape is not an array, if the shards of a side are not parts of it, or
-/// if there are more than [`MAX_DEVICES`] devices or [`MAX_TRANSFERS`] transfers.
+/// if there are more than [`MAX_DEVICES`] devices or 2^24 transfers.
 pub fn plan(shape: &Shape, from: &Placement, to: &Placement) -> Result<ReshardPlan, ShardingError> {
     let element_bytes = element_bytes(shape)?;
     check(from, to)?;

@@ -27,7 +27,7 @@ pub struct CostModel {
 
 impl CostModel {
     /// The greatest value of [`lanes`](Self::lanes).
-    pub const MAX_LANES: u32 = 128;
+    pub(crate) const MAX_LANES: u32 = 128;
     /// The greatest value of the other numbers: a thousand operations.
     pub const MAX_COST: u32 = 1_000_000;
     /// The number of costs.

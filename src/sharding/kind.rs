@@ -222,7 +222,7 @@ impl Sharding {
     }
 
     /// Returns the sharding with every device listed, or `None` if it has no tiles, or more devices
-    /// than [`MAX_LISTED_DEVICES`].
+    /// than 2^20.
     ///
     /// ```
     /// use stridec::sharding::Sharding;

@@ -25,7 +25,8 @@
 //! for it; see [`Sharding::cyclic`].
 //!
 //! Time and memory are bounded by the length of the text or bytes of a sharding, whatever numbers
-//! they contain. [`MAX_LISTED_DEVICES`] and [`MAX_RANGES`] bound the exceptions.
+//! they contain. There are two exceptions: a sharding whose devices must be listed has at most 2^20 of
+//! them, and the devices of a cyclic sharding have at most 2^24 ranges of indices together.
 
 mod boxes;
 mod cuts;
@@ -55,10 +56,10 @@ pub use tile_box::TileBox;
 
 /// The most devices of a sharding that is given as an iota but must be listed. A list is needed if
 /// no transposition expresses the order of its copies.
-pub const MAX_LISTED_DEVICES: u64 = 1 << 20;
+pub(crate) const MAX_LISTED_DEVICES: u64 = 1 << 20;
 
 /// The most ranges of indices that all devices of a cyclic sharding may have together.
-pub const MAX_RANGES: u64 = 1 << 24;
+pub(crate) const MAX_RANGES: u64 = 1 << 24;
 
 #[cfg(test)]
 mod tests;

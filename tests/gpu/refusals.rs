@@ -341,6 +341,6 @@ fn a_wait_past_its_timeout_is_a_typed_error() {
         Ok(()) => assert_eq!(gpu.backend(), "gl"),
     }
     // The device keeps working: with a longer wait it is in order.
-    let gpu = gpu.with_timeout(Gpu::DEFAULT_TIMEOUT);
+    let gpu = gpu.with_timeout(std::time::Duration::from_secs(120));
     gpu.dispatch(&kernel, &source, &destination).unwrap();
 }
