@@ -1,11 +1,11 @@
 "use strict";
-// A layout's arithmetic: index to place and back, and from one layout to the other. A layout is
-// what the page's data says: `sizes`, `steps` (a split of a coordinate, a fold of two, or a unit),
-// `axes` (a stride for a coordinate each), `offset`. It is written here a second time, in another
-// language, because a reader may point at any of millions of indices, and because the check of a
-// kernel must not rest on the code that made the kernel.
+// A layout's arithmetic: index to place and back, and from one layout to the other. The page's data
+// describes a layout by its `sizes`, `steps` (a split of a coordinate, a fold of two, or a unit),
+// `axes` (a stride for one coordinate each) and `offset`. The arithmetic is written here a second
+// time, in another language, because a reader may point at any of millions of indices, and because
+// the check of a kernel must not rest on the code that made the kernel.
 
-/** Values of every coordinate at `index`: the dimensions, then what each step makes. */
+/** The values of all coordinates at `index`: the dimensions, then the results of each step. */
 function coordinates(layout, index) {
   const values = [...index];
   for (const step of layout.steps) {
@@ -21,7 +21,7 @@ function coordinates(layout, index) {
   return values;
 }
 
-/** For each level of boxes, coarse to fine: the number of the box that `index` lies in, and where it lies within. */
+/** For each level of boxes, coarse to fine: the box of `index`, and the place in it. */
 function boxesOf(layout, index) {
   const values = coordinates(layout, index);
   let within = layout.boxed.map((coordinate) => values[coordinate]);
@@ -39,13 +39,13 @@ function placeOf(layout, index) {
   return layout.axes.reduce((sum, axis) => sum + axis.stride * values[axis.coordinate], layout.offset);
 }
 
-/** The index of the element at `place`, or null where there is padding. */
+/** The index of the element at `place`, or null if the place is padding. */
 function indexAt(layout, place) {
   const digits = new Array(layout.extents.length).fill(0);
   const axes = layout.steps.length ? layout.axes : [...layout.axes].sort((a, b) => a.coordinate - b.coordinate);
   const reach = (axis) => axis.stride * Math.max(layout.extents[axis.coordinate] - 1, 0);
   let tries = 0;
-  // A digit for each axis, cut short where the distance left is out of the later axes' reach.
+  // Tries the digits of each axis that leave a distance within the reach of the later axes.
   const search = (depth, distance) => {
     if (depth === axes.length) return distance === 0;
     const { coordinate, stride } = axes[depth];
@@ -96,7 +96,7 @@ function originOf(page, index) {
   return page.window.map((along, d) => along.srcStart + along.srcStep * index[d]);
 }
 
-/** The destination index that is copied from the source's `index`, or null where the window leaves it out. */
+/** The destination index that is copied from the source's `index`, or null if there is none. */
 function destinationOf(page, index) {
   const found = page.window.map((along, d) => {
     const past = index[d] - along.srcStart;

@@ -3,15 +3,16 @@
 // button that runs it.
 
 /**
- * Makes the content `root` of a picture work, as `page` describes it; returns what ends that. `start` is the index of the
- * source that is shown at first, and `told` is given each that the reader points at.
+ * Makes the content `root` of a picture interactive, as `page` describes it, and returns a function
+ * that ends it. The index `start` of the source is shown first. `told` is called with each index of
+ * the source that the reader points at.
  */
 function showLayouts(root, page, start, told = () => {}) {
   const live = root.querySelector("#live");
   const views = {};
   let shown = false;
 
-  /** The reader points at `index` of one layout: every view shows where that element is. */
+  /** Shows in every view the element at `index` of one layout, which the reader points at. */
   function choose(view, index, still = false) {
     view.place(index, still);
     let text = `Index ${show(index)} is at offset ${placeOf(view.layout, index)}, byte ${byteOf(view.layout, placeOf(view.layout, index))}`;
@@ -34,7 +35,7 @@ function showLayouts(root, page, start, told = () => {}) {
     if (place && page[name] && page[name].elements > 0) views[name] = new View(page[name], page.colours, place, choose);
   }
   if (views.source) {
-    // A first element that moves, in an operation; index 0 else.
+    // The first element that an operation moves, or index 0 of a layout.
     const origin = page.window && views.destination && originOf(page, views.destination.index);
     const holds = start?.length === page.source.sizes.length && start.every((value, d) => Number.isInteger(value) && value >= 0 && value < page.source.sizes[d]);
     choose(views.source, holds ? start : origin ?? views.source.index);
@@ -46,7 +47,7 @@ function showLayouts(root, page, start, told = () => {}) {
   return () => Object.values(views).forEach((view) => view.end());
 }
 
-/** Makes the strides of the nest in `root` mark the lines of the kernel that use them. */
+/** Marks the lines of the kernel that use a stride while the reader points at the stride. */
 function markStrides(root) {
   const lines = root.querySelectorAll("#wgsl .line");
   for (const stride of root.querySelectorAll(".stride[data-lines]")) {

@@ -1,10 +1,10 @@
 "use strict";
-// The plane that an explorer shows: samples of it, as an image whose colours say the offsets.
+// Samples of the plane that an explorer shows, as an image whose colours stand for the offsets.
 
-/** Entries of a scale of colours. */
+/** The number of colours of a scale. */
 const SHADES = 256;
 
-/** The shades of a scale: for each itself and the text on it as CSS, and a pixel. */
+/** The shades of a scale: the CSS colours of each and of the text on it, and its pixel. */
 function shadesOf(colours) {
   const last = colours.length - 1;
   return Array.from({ length: SHADES }, (_, shade) => {
@@ -16,7 +16,7 @@ function shadesOf(colours) {
   });
 }
 
-/** The number that an image holds for a pixel, in the order of this machine's bytes. */
+/** The value of a pixel in an image's array of words, in this machine's byte order. */
 function pixelOf(...rgba) {
   return new Uint32Array(Uint8Array.from(rgba).buffer)[0];
 }
@@ -26,16 +26,19 @@ function shadeOf([low, high], place) {
   return Math.round((clamp(place - low, 0, high - low) / Math.max(high - low, 1)) * (SHADES - 1));
 }
 
-/** Whether each dimension adds its own part to the place: no dimensions are folded into one. */
+/** True if each dimension adds a part of its own to the place, because no dimensions are folded. */
 const isSum = (layout) => layout.steps.every((step) => !("major" in step));
 
-/** Numbers from 0 up to `extent`, at most `most`; the first and the last are among them. */
+/** At most `most` numbers from 0 to `extent` - 1, the first and the last included. */
 function sampled(extent, most) {
   const count = Math.min(extent, most);
   return Array.from({ length: count }, (_, at) => Math.round((at * (extent - 1)) / Math.max(count - 1, 1)));
 }
 
-/** The places of samples: that of the first in each row, and the steps from it to each, which all rows of a sum share. */
+/**
+ * The places of samples: the place of the first one in each row, and the steps from there to all of
+ * the row. If places are sums, all rows share their steps.
+ */
 function placesOf(rows, columns, placeAt, sums) {
   const starts = rows.map((row) => placeAt(row, columns[0]));
   const stepsOf = (y) => Float64Array.from(columns, (column) => placeAt(rows[y], column) - starts[y]);
@@ -43,7 +46,7 @@ function placesOf(rows, columns, placeAt, sums) {
   return { starts, steps: starts.map((_, y) => shared || stepsOf(y)) };
 }
 
-/** The least and the greatest of such places. */
+/** The least and the greatest place of these samples. */
 function rangeOf({ starts, steps }) {
   const ends = new Map([...new Set(steps)].map((row) => [row, [Math.min(...row), Math.max(...row)]]));
   const [low, high] = [0, 1].map((end) => starts.map((start, y) => start + ends.get(steps[y])[end]));
@@ -51,12 +54,13 @@ function rangeOf({ starts, steps }) {
 }
 
 /**
- * Samples the plane of two dimensions through `index`, whose `extents` count its padding: an image, the range of offsets
- * that its colours run over, and whether that is all of memory. A dimension of -1 is none.
+ * Samples the plane of two dimensions through `index`, whose `extents` include padding. Returns an
+ * image, the range of offsets that its colours cover, and true if that range is all of memory. A
+ * dimension of -1 is none.
  */
 function samplePlane(layout, dims, extents, index, shades) {
   const sums = isSum(layout);
-  // A place that is no sum takes far longer.
+  // Places take far longer to compute if they are not sums.
   const [rows, columns] = extents.map((extent, side) => sampled(extent, (sums ? [192, 512] : [48, 96])[side]));
   const at = [...index];
   const placeAt = (row, column) => {
@@ -67,7 +71,7 @@ function samplePlane(layout, dims, extents, index, shades) {
   const inside = (side, value) => dims[side] < 0 || value < layout.sizes[dims[side]];
   const [high, wide] = [rows, columns].map((values, side) => values.filter((value) => inside(side, value)).length);
   const places = placesOf(rows.slice(0, high), columns.slice(0, wide), placeAt, sums);
-  // A plane of many is a small part of memory: its own places tell its order better than all.
+  // One of many planes is a small part of memory, so colours over its own places show its order.
   const isWhole = dims.filter((d) => d >= 0).length >= layout.sizes.filter((extent) => extent > 1).length;
   const range = isWhole ? [0, layout.places - 1] : rangeOf(places);
   const pixels = new Uint32Array(rows.length * columns.length).fill(pixelOf(128, 128, 128, 80));
@@ -76,7 +80,7 @@ function samplePlane(layout, dims, extents, index, shades) {
   for (let y = 0; y < high; y++) {
     const at = y * columns.length;
     const [start, steps] = [places.starts[y] - range[0], places.steps[y]];
-    // The nearest shade: the numbers are not negative.
+    // Rounds to the nearest shade; the numbers are not negative.
     for (let x = 0; x < wide; x++) pixels[at + x] = colours[((start + steps[x]) * scale + 0.5) | 0];
   }
   return { image: new ImageData(new Uint8ClampedArray(pixels.buffer), columns.length), range, isWhole };

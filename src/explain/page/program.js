@@ -1,7 +1,7 @@
 "use strict";
 // The page of a program: the way of the element that the reader points at, and the button that runs
-// the kernels. The results must be those that the host computed from the same inputs when the page
-// was written: the page has a sum for each block of them.
+// the kernels. The host computed the results from the same inputs when the page was written. The
+// page has a sum for each block of them, and the kernels' results must have the same sums.
 
 /** Shows the way of an element of a result in its table. */
 function showWay(page, section, result, at) {
@@ -20,7 +20,7 @@ function showWay(page, section, result, at) {
   for (const ground of section.querySelectorAll("[data-index]")) ground.classList.toggle("here", ground.dataset.index === at);
 }
 
-/** A sum of each block of an image, of its words in order. */
+/** A checksum of the words of each block of an image. */
 function sums(image, bytes, block) {
   const words = new Uint32Array(Math.ceil(bytes / 4));
   new Uint8Array(words.buffer).set(image.subarray(0, bytes));
@@ -33,7 +33,7 @@ function sums(image, bytes, block) {
   return found;
 }
 
-/** Runs, checks and times the kernels; `say` is told the outcome and a word for it. */
+/** Runs, checks and times the kernels; calls `say` with a word for the outcome, and a text. */
 async function runProgram({ buffers, kernels, block }, texts, say) {
   const results = buffers.flatMap((buffer, number) => (buffer.sums ? [number] : []));
   const given = buffers.map(({ size, bytes, seed, hex }) => ({
@@ -61,7 +61,7 @@ async function runProgram({ buffers, kernels, block }, texts, say) {
       if (wrong >= 0) return say("fail", `Result ${result}: bytes ${wrong * block * 4} to ${Math.min((wrong + 1) * block * 4, bytes) - 1} are not as expected.`);
     }
     const total = results.reduce((sum, number) => sum + buffers[number].bytes, 0);
-    // Each byte that a kernel writes, it has read somewhere.
+    // A kernel reads a byte for each byte that it writes.
     const moved = kernels.reduce((sum, kernel) => sum + 2 * buffers[kernel.buffers.at(-1)].bytes, 0);
     say("pass", `All ${total} bytes are as expected. ${moved ? await timed(gpu, time, moved) : "There are none to move."}`);
   } catch (error) {
@@ -71,11 +71,11 @@ async function runProgram({ buffers, kernels, block }, texts, say) {
   }
 }
 
-/** Makes the content `root` of a program work, as `page` describes it. */
+/** Makes the content `root` of a program interactive, as `page` describes it. */
 function showProgram(root, page) {
   page.results.forEach((result, number) => {
     const section = root.querySelector(`#result-${number}`);
-    // The title of each cell begins with its index; the text above it takes no pointer.
+    // The title of each cell begins with its index; the text over the cell ignores the pointer.
     for (const ground of section.querySelectorAll("svg rect")) {
       const index = ground.querySelector("title")?.textContent.match(/^\(([\d,]*)\): /);
       if (index) ground.dataset.index = index[1];

@@ -1,7 +1,7 @@
 "use strict";
-// The page of a reshard: what the device that the reader chooses sends and receives.
+// The page of a reshard, with the messages of the device that the reader chooses.
 
-/** Makes the content `root` of a reshard work, as `page` describes it. */
+/** Makes the content `root` of a reshard interactive, as `page` describes it. */
 function showReshard(root, page) {
   const live = root.querySelector("#live");
   const several = page.word === "Devices";
@@ -13,7 +13,7 @@ function showReshard(root, page) {
   root.querySelector("#choose").append(label);
   const marks = [...root.querySelectorAll("svg [data-device], svg [data-from]")];
 
-  /** Up to so many partners, and how many more. */
+  /** At most eight partners, and the number of the others. */
   function partners(pairs, side) {
     const first = pairs.slice(0, 8).map((pair) => `${bars[pair[side]]} (${pair[2]})`).join(", ");
     return pairs.length > 8 ? `${first} and ${pairs.length - 8} more` : first;

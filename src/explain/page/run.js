@@ -1,12 +1,12 @@
 "use strict";
-// Runs the page's kernel in this browser and checks every word of what it writes. The expected
-// image is worked out here, element by element, from the strides and the window in the page's data:
-// it shares nothing with the kernel.
+// Runs the page's kernel in this browser and checks every word that it writes. The expected image
+// is computed here, element by element, from the strides and the window in the page's data, and
+// shares nothing with the kernel.
 
-/** Bytes past which the check would take longer than a reader waits. */
+/** The most bytes of the images; the check of more takes longer than a reader waits. */
 const MOST_BYTES = 1 << 28;
 
-/** Random bytes all over, padding too, so that nothing is right by accident; others for each seed. */
+/** Random bytes from a seed, in padding too, so that no result is right by accident. */
 function sampleImage(bytes, seed = 0) {
   const image = new Uint32Array(Math.max(Math.ceil(bytes / 4), 1));
   let state = 0x9e3779b9 + seed;
@@ -36,13 +36,13 @@ function writeBits(image, bit, count, value) {
   for (let byte = 0; byte < count / 8; byte++, value >>= 8n) image[bit / 8 + byte] = Number(value & 255n);
 }
 
-/** What the destination must hold: elements where the window says, the padding value, and zero between. */
+/** The expected destination: elements, the padding value, and zeros between them. */
 function expectedImage(page, source) {
   const { source: from, destination: to } = page;
   const image = new Uint8Array(Math.max(Math.ceil(to.imageBytes / 4), 1) * 4);
   const padding = BigInt(`0x${to.padding}`);
   if (padding !== 0n) {
-    // Padded dimensions alone have such a value: the padding of tiles is zero.
+    // Only padded dimensions have such a value; the padding of tiles is zero.
     eachIndex(to.padded, (index) => writeBits(image, bitOf(to, placeOf(to, index)), to.bits, padding));
   }
   const bytes = from.bits === to.bits && to.bits >= 8 ? to.bits / 8 : 0;
@@ -61,13 +61,13 @@ function expectedImage(page, source) {
   return image;
 }
 
-/** The first byte at which two images differ, in the first `bytes`; -1 where there is none. */
+/** The first byte at which two images differ within the first `bytes`, or -1 if there is none. */
 function firstDifference(expected, given, bytes) {
   for (let byte = 0; byte < bytes; byte++) if (expected[byte] !== given[byte]) return byte;
   return -1;
 }
 
-/** A device that binds buffers of these sizes, or an error that says what is missing. */
+/** Opens a device that binds buffers of these sizes, or throws an error with the reason. */
 async function openDevice(sizes) {
   if (!navigator.gpu) throw new Error("This browser has no WebGPU, or the page was not opened from a file or over https.");
   const adapter = await navigator.gpu.requestAdapter({ powerPreference: "high-performance" });
@@ -85,13 +85,14 @@ async function openDevice(sizes) {
 }
 
 /**
- * Compiles kernels, runs them once, one after the other, and reads back the buffers `read`; then `time` runs them again.
- * A buffer has a size, and content unless a kernel writes it; a kernel has the numbers of its buffers, in binding order.
+ * Compiles kernels, runs them once, one after another, and reads the buffers `read` back. The
+ * returned `time` runs them again. A buffer has a size, and content unless a kernel writes it. A
+ * kernel has the numbers of its buffers, in binding order.
  */
 async function prepare({ device, timed }, described, kernels, read) {
   const buffers = described.map(({ size, content }) => {
     const buffer = device.createBuffer({ size, usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST });
-    // What is not written is seen.
+    // A pattern in place of zeros shows the bytes that no kernel writes.
     const bytes = content ?? new Uint8Array(size).fill(0xa5);
     device.queue.writeBuffer(buffer, 0, bytes, 0, Math.min(bytes.length, size));
     return buffer;
@@ -136,7 +137,7 @@ async function prepare({ device, timed }, described, kernels, read) {
     written.push(new Uint8Array(await readBack(buffers[number], buffers[number].size, device.createCommandEncoder())));
   }
 
-  /** Seconds of one run, by the device's clock where it has one. */
+  /** Measures the seconds of one run, by the device's clock if it has one. */
   const time = async (times) => {
     if (timed) {
       const querySet = device.createQuerySet({ type: "timestamp", count: 2 });
@@ -154,13 +155,13 @@ async function prepare({ device, timed }, described, kernels, read) {
   return { written, time };
 }
 
-/** Seconds of one run, of as many as take a tenth of a second. */
+/** Measures the seconds of one run, as the mean of about a tenth of a second of runs. */
 async function timeMany(time) {
   const once = await time(1);
   return time(Math.min(Math.max(Math.round(0.1 / once), 1), 100));
 }
 
-/** Copies 16 bytes an invocation. */
+/** A kernel that copies 16 bytes in each invocation. */
 const COPY = `@group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read_write> destination: array<vec4<u32>>;
 @compute @workgroup_size(64) fn copy(@builtin(global_invocation_id) id: vec3<u32>) {
@@ -168,7 +169,7 @@ const COPY = `@group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
   if (at < arrayLength(&destination)) { destination[at] = source[at]; }
 }`;
 
-/** Seconds that a copy takes which reads and writes about `moved` bytes together. */
+/** Measures the seconds of a copy that reads and writes about `moved` bytes in total. */
 async function timeCopy(gpu, moved) {
   const size = Math.min(Math.ceil(moved / 32) * 16, 1 << 27);
   const rows = Math.ceil(size / 16 / 65536);
@@ -177,7 +178,7 @@ async function timeCopy(gpu, moved) {
   return { bytes: 2 * size, seconds: await timeMany(time) };
 }
 
-/** How long a run takes that moves so many bytes, beside a copy, in words. */
+/** Measures a run that moves `moved` bytes, and describes it in words next to a plain copy. */
 async function timed(gpu, time, moved) {
   const seconds = await timeMany(time);
   const copied = await timeCopy(gpu, moved);
@@ -187,7 +188,7 @@ async function timed(gpu, time, moved) {
     + `${rate(moved, seconds)} GB/s read and written, where a copy has ${rate(copied.bytes, copied.seconds)}, on ${gpu.name}.`;
 }
 
-/** Runs, checks and times the kernel; `say` is told the outcome and a word for it. */
+/** Runs, checks and times the kernel; calls `say` with a word for the outcome, and a text. */
 async function runKernel(page, wgsl, say) {
   const { kernel, destination: to, source: from } = page;
   if (!kernel.dispatches.length) return say("pass", "Nothing to dispatch: the destination takes no memory.");
@@ -224,7 +225,7 @@ async function runKernel(page, wgsl, say) {
   }
 }
 
-/** Makes the button of `root` call `run`, which says the outcome, and a word for it, by what it is given. */
+/** Makes the button of `root` call `run`, and shows the word and the text that `run` reports. */
 function offerRun(root, run) {
   const button = root.querySelector("#run");
   if (!button) return;

@@ -1,5 +1,5 @@
 "use strict";
-// Makes a page work whose content and data are in the document.
+// Makes a page interactive whose content and data are in the document.
 
 {
   const main = document.querySelector("main");

@@ -1,6 +1,6 @@
 "use strict";
-// The explorer: for each layout a window onto the array, an overview of it, and the memory around
-// the chosen element.
+// The explorer, which shows for each layout a window onto the array, an overview of it, and the
+// memory around the chosen element.
 
 const ROWS = 16;
 /** The least height and width of an overview, in pixels. */
@@ -21,11 +21,11 @@ const byteOf = (layout, place) => {
 const show = (index) => `(${index.join(",")})`;
 const times = (value, stride) => `${value}·${stride < 0 ? `(${stride})` : stride}`;
 
-/** One layout on the page. `chosen` is told the index that the reader points at. */
+/** One layout on the page. `chosen` is called with the index that the reader points at. */
 class View {
-  /** The last width of a view, in pixels: that of the next, until it is known. */
+  /** The last width of a view, in pixels. The next view has it until its own is known. */
   static width = 600;
-  /** Those of the scale, which all pictures share. */
+  /** The shades of the scale, which all pictures share. */
   static shades;
 
   constructor(layout, colours, root, chosen) {
@@ -36,7 +36,7 @@ class View {
     this.build();
   }
 
-  /** Cells down or across, padding included. */
+  /** The number of cells down or across, padding included. */
   extent(side) {
     return this.dims[side] >= 0 ? this.layout.padded[this.dims[side]] : 1;
   }
@@ -45,7 +45,7 @@ class View {
     return index.every((value, d) => value < this.layout.sizes[d]);
   }
 
-  /** Rows and columns that fit. */
+  /** The numbers of rows and columns that fit. */
   room() {
     const digits = Math.max(String(this.layout.places - 1).length, 2);
     this.cellWidth = digits * 8 + 12;
@@ -92,7 +92,7 @@ class View {
     this.strip = make("div", { class: "strip", role: "grid", tabindex: 0, "aria-label": `the memory of ${layout.notation}` });
     this.facts = make("dl", { class: "facts", id: `${id}-facts` });
     this.sum = make("p", { class: "sum" });
-    // Its width is the view's, and its height, 0, changes with nothing that is drawn.
+    // It has the view's width, and no height that drawing could change.
     this.ruler = make("div");
     root.append(this.ruler, controls, this.overview, this.legend, this.grid, make("h4", {}, "Memory around it"), this.strip, this.sum, this.facts);
     this.grid.addEventListener("keydown", (event) => this.key(event));
@@ -110,7 +110,10 @@ class View {
     });
   }
 
-  /** Draws again where the width is another than thought. An observer tells it without a layout of the page for it alone. */
+  /**
+   * Draws again when the width changes. An observer reports the width without a layout of the page
+   * of its own.
+   */
   watch() {
     this.observer = new ResizeObserver(([{ contentRect }]) => {
       const width = Math.floor(contentRect.width);
@@ -158,7 +161,7 @@ class View {
     this.chosen(this, index);
   }
 
-  /** Left and right go to the neighbours in memory, past padding. */
+  /** Moves left and right to the neighbours in memory, past padding. */
   stripKey(event) {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!step) return;
@@ -170,7 +173,10 @@ class View {
     }
   }
 
-  /** Shows `index`, or fades where null: this layout has no such element. `still` keeps the memory where it is. */
+  /**
+   * Shows `index`, or fades if it is null, because this layout has no such element. `still` keeps
+   * the memory from scrolling.
+   */
   place(index, still = false) {
     this.root.classList.toggle("absent", index === null);
     if (index === null && this.drawn) return;
@@ -195,7 +201,7 @@ class View {
     this.drawFacts();
   }
 
-  /** Samples the plane of the index where it is another than before. */
+  /** Samples the plane of the index if it differs from the last one. */
   survey() {
     const { layout, dims } = this;
     const key = `${dims}:${this.index.filter((_, d) => !dims.includes(d))}`;
@@ -215,12 +221,12 @@ class View {
     return `background:${css};color:${text}`;
   }
 
-  /** Whether `index` lies in the plane that is drawn. */
+  /** True if `index` lies in the plane that is drawn. */
   isDrawn(index) {
     return index.every((value, d) => this.dims.includes(d) || value === this.index[d]);
   }
 
-  /** The line before a cell along a dimension: 2 where another tile begins, 1 where a box within begins, else 0. */
+  /** The line before a cell along a dimension: 2 before a tile, 1 before a box within it, or 0. */
   line(dimension, index) {
     if (index[dimension] === 0) return this.layout.boxes.length ? 2 : 0;
     const before = [...index];
@@ -235,7 +241,7 @@ class View {
     const dimension = this.dims[side];
     if (dimension < 0) return () => "";
     const known = new Map();
-    // What folds dimensions may have another line in each row.
+    // If dimensions are folded, each row may have lines of its own.
     const keyOf = isSum(this.layout) ? (index) => index[dimension] : (index) => index.join();
     return (index) => {
       const key = keyOf(index);
@@ -250,7 +256,7 @@ class View {
     if (key !== this.drawn) {
       this.drawn = key;
       this.grid.style.setProperty("--cell", `${this.cellWidth}px`);
-      // Cells are made as text, of numbers alone: far faster than one by one.
+      // Cells are made as one text of numbers, which is far faster than one element at a time.
       this.grid.innerHTML = this.cells(rows, columns);
     }
     const [row, column] = first.map((start, side) => (dims[side] >= 0 ? index[dims[side]] - start : 0));
@@ -263,7 +269,7 @@ class View {
     this.grid.setAttribute("aria-activedescendant", here.id);
   }
 
-  /** Markup of so many rows and columns of cells. */
+  /** The markup of these numbers of rows and columns of cells. */
   cells(rows, columns) {
     const { layout, dims, first } = this;
     const tick = (side, at) => (dims[side] >= 0 ? at : "");
@@ -287,7 +293,7 @@ class View {
     return `${markup}</div>`;
   }
 
-  /** The whole plane, a pixel for an element or for several, where the grid shows only a part. */
+  /** Draws the whole plane, one pixel for one or more elements, if the grid shows only a part. */
   drawOverview([rows, columns]) {
     const { first, canvas, overview, marker, plane: { image } } = this;
     const [high, wide] = [this.extent(0), this.extent(1)];
@@ -317,7 +323,7 @@ class View {
     const inside = this.stripFirst !== undefined && here >= this.stripFirst && here < this.stripFirst + count;
     if (!(still && inside)) {
       this.stripFirst = clamp(here - Math.floor(count / 3), 0, Math.max(layout.places - count, 0));
-      // Where bytes hold several elements, the first place begins one.
+      // If bytes hold several elements, the first place shown begins a byte.
       if (count >= byte) this.stripFirst -= this.stripFirst % byte;
       if (here >= this.stripFirst + count) this.stripFirst += byte;
     }
