@@ -1,4 +1,4 @@
-//! The layout assignment of a toy compiler. Some operations require a layout; where two operations
+//! The layout assignment of a toy compiler. Some operations require a layout. If two operations
 //! disagree, stridec compiles a relayout between them, unless both layouts are the same bytes.
 //!
 //! `cargo run --no-default-features --example assign_layouts`
@@ -14,7 +14,7 @@ struct Node {
     name: &'static str,
     input: Option<usize>,
     extents: &'static [u64],
-    /// The dimensions from minor to major; `None` where any layout will do.
+    /// The dimensions from minor to major; `None` if any layout will do.
     wants: Option<&'static [usize]>,
 }
 
@@ -68,7 +68,7 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// The layout of each node: what it requires, or else the layout of its operand.
+/// Returns the layout of each node: the required one, or else the layout of its operand.
 fn assign() -> Vec<&'static [usize]> {
     let mut layouts: Vec<&[usize]> = vec![];
     for node in &GRAPH {

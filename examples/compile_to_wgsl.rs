@@ -1,19 +1,18 @@
-//! Compiles a relayout and prints what a runtime needs: the shader, its bindings and its
-//! dispatches.
+//! Compiles a relayout and prints the shader, its bindings and its dispatches, for a runtime.
 //!
 //! `cargo run --no-default-features --example compile_to_wgsl`
 
 use stridec::{Operation, Target, shape::Shape};
 
 fn main() -> Result<(), stridec::Error> {
-    // From XLA's notation; `Shape::decode` reads a serialized xla.Shape, `Shape::try_from` the
-    // message.
+    // Parses XLA's notation. `Shape::decode` reads a serialized xla.Shape, and `Shape::try_from`
+    // takes the message.
     let source: Shape = "f32[8,64,112,112]{3,2,1,0}".parse()?;
     let destination: Shape = "f32[8,64,112,112]{1,3,2,0}".parse()?;
     let operation = Operation::relayout(source.try_into()?, destination.try_into()?)?;
 
-    // No device is needed. A target is a set of limits, here those that every implementation of
-    // WebGPU has.
+    // No device is needed. A target is a set of limits. Every implementation of WebGPU has the
+    // limits of this one.
     let kernel = operation.compile(&Target::webgpu())?;
     println!("{}", kernel.wgsl);
     for binding in &kernel.bindings {

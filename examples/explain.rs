@@ -3,7 +3,7 @@
 //!     cargo run --no-default-features --features explain --example explain -- 'f32[2,3]{0,1:PAD(3,5,zero)}'
 //!     cargo run --no-default-features --features explain --example explain -- 'f32[2,3]' 'f32[2,3]{0,1}' --svg=move.svg
 //!
-//! `stridec explain` does the same for every operation.
+//! `stridec explain` draws every operation.
 
 use stridec::{
     Operation, Tensor,

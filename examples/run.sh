@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Runs every example, in Rust, C++ and Python. Installs with apt what C++ and Python need.
-# Arguments go to `cargo`.
+# Runs every example, in Rust, C++ and Python. Installs the packages for C++ and Python with apt.
+# Arguments are passed to `cargo`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 .ci/install cmake g++ libprotobuf-dev make pkg-config protobuf-compiler python3-protobuf
 
-# Bins and examples together need what `cargo test` needs, which has built it by then.
+# Binaries and examples together need the features of `cargo test`, which has built them before.
 cargo build --quiet --locked --bins --examples "$@"
 for example in compile_to_wgsl assign_layouts run_on_device; do
     echo "-- $example"
@@ -17,7 +17,7 @@ cargo run --quiet --locked "$@" --example explain -- 'f32[2,3]' 'f32[2,3]{0,1:PA
 
 echo "-- python/serve.py"
 target=$(cargo metadata --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
-# Debian's package is for Debian's Python.
+# Debian's package of protobuf is for Debian's Python.
 /usr/bin/python3 examples/python/serve.py "$target/debug/stridec" 500
 
 echo "-- cpp"

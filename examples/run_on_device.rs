@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (device, queue) =
         pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor::default()))?;
 
-    // Created once: clones share one pipeline cache, which is bounded.
+    // It is created once. Clones share one pipeline cache, which is bounded.
     let gpu = Gpu::from_device(device.clone(), queue.clone()).with_cache_capacity(64);
 
     let (source, destination): (Shape, Shape) = ("f32[4,6]".parse()?, "f32[4,6]{0,1}".parse()?);

@@ -1,6 +1,6 @@
 //! Measures how many requests a second `serve` answers: `cargo run --release --example serve_rate`.
 //!
-//! All requests are different, in extents, layouts, types and windows. Every kernel is validated.
+//! The requests differ in extents, layouts, types and windows. Every kernel is validated.
 
 use std::{collections::HashSet, io::Cursor, thread, time::Instant};
 
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A slice or relayout of an image; a different one for each number.
+/// Makes a slice or relayout of an image, a different one for each number.
 fn request(number: u32) -> Result<CompileRequest, Error> {
     let kind = ["f32", "bf16", "s8", "f64"][number as usize % 4];
     let (height, width) = (8 + u64::from(number) / 100, 8 + u64::from(number) % 100);
@@ -56,7 +56,7 @@ fn request(number: u32) -> Result<CompileRequest, Error> {
     Ok(CompileRequest { operation: Some(operation), ..Default::default() })
 }
 
-/// The distinct kernels; a response without a kernel is an error.
+/// Returns the texts of the distinct kernels; a response without a kernel is an error.
 fn texts(mut output: &[u8]) -> Result<HashSet<String>, Box<dyn std::error::Error>> {
     let mut texts = HashSet::new();
     while !output.is_empty() {

@@ -14,7 +14,7 @@
 
 namespace {
 
-// Calls the library: one message in, one message out.
+// Calls the library with one message and returns the other.
 stridec::CompileResponse Compile(const std::string& request) {
   uint8_t* bytes = nullptr;
   size_t length = 0;
@@ -73,7 +73,7 @@ void Run() {
                 dispatch.workgroups(1), dispatch.workgroups(2));
   }
 
-  // The same kernel in SPIR-V, for Vulkan.
+  // Compiles the same kernel to SPIR-V, for Vulkan.
   auto spirv_request = request;
   spirv_request.set_language(stridec::SPIRV);
   const auto spirv = Compile(spirv_request.SerializeAsString());
@@ -87,7 +87,7 @@ void Run() {
                 static_cast<unsigned long long>(binding.size_in_bytes()));
   }
 
-  // An invalid layout: the error names its field.
+  // The error of an invalid layout names its field.
   const auto refused = Compile(
       Relayout(source, F32({8, 64, 112, 112}, {1, 3, 3, 0})).SerializeAsString());
   Expect(refused.error().code() == stridec::Error::INVALID, "an error code");
@@ -95,11 +95,11 @@ void Run() {
          refused.error().field().c_str());
   std::printf("// refused: %s\n", refused.error().message().c_str());
 
-  // Bytes that are not a request, and an empty request.
+  // Bytes that are no request, and an empty request, have errors too.
   Expect(Compile("no message").has_error(), "an error for what is no message");
   Expect(Compile("").error().field() == "operation", "an error for an empty message");
 
-  // From many threads at once.
+  // Many threads may call the library at once.
   std::vector<std::thread> threads;
   std::vector<std::string> texts(4);
   for (auto& text : texts) {

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Builds the library and the C++ program, and runs it: with the shared library, then with the static one under
-# AddressSanitizer and UndefinedBehaviorSanitizer. Needs cmake, make, a C++ compiler, and Debian's libprotobuf-dev and
-# protobuf-compiler.
+# Builds the library and the C++ program. Runs it with the shared library, and then with the static
+# one under AddressSanitizer and UndefinedBehaviorSanitizer. Needs cmake, make, a C++ compiler, and
+# Debian's libprotobuf-dev and protobuf-compiler.
 set -eu
 cd "$(dirname "$0")/../.."
 target=$(cargo metadata --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')

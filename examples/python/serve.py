@@ -33,7 +33,7 @@ xla, stridec = load_protos()
 
 
 def varint(number):
-    """Seven bits a byte, low ones first."""
+    """Encodes a number with seven bits in each byte, the low ones first."""
     out = bytearray()
     while number > 0x7F:
         out.append(number & 0x7F | 0x80)
@@ -42,7 +42,7 @@ def varint(number):
 
 
 def read_message(stream, kind):
-    """The next message of a stream, its length before it."""
+    """Reads the next message of a stream, which follows its length."""
     length = shift = 0
     while True:
         byte = stream.read(1)
@@ -64,7 +64,7 @@ def shape(dimensions, minor_to_major):
 
 
 def relayout(height, width):
-    """NCHW memory to NHWC memory."""
+    """Makes a request from NCHW memory to NHWC memory."""
     dimensions = [2, 16, height, width]
     return stridec.CompileRequest(
         relayout=stridec.Relayout(
@@ -77,7 +77,7 @@ def relayout(height, width):
 def main(program, count):
     server = subprocess.Popen([program, "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
-    # One request, one response: the server does not wait for more.
+    # The server answers one request without waiting for more.
     def ask(request):
         message = request.SerializeToString()
         server.stdin.write(varint(len(message)) + message)
@@ -86,7 +86,7 @@ def main(program, count):
 
     print(ask(relayout(112, 112)).kernel.wgsl)
 
-    # The same in another language, with what a runtime needs to bind and dispatch it.
+    # This request is for another language. The response has the bindings and the dispatches too.
     request = relayout(112, 112)
     request.language = stridec.HLSL
     kernel = ask(request).kernel
@@ -102,7 +102,7 @@ def main(program, count):
     print(f"refused: {stridec.Error.Code.Name(error.code)}: {error.message}")
     assert error.field == "operation"
 
-    # Many at once: one thread writes while this one reads, or both processes could wait for each other.
+    # One thread writes many requests while this one reads, so neither process waits for the other.
     requests = [relayout(8 + n // 100, 8 + n % 100) for n in range(count)]
     stream = b"".join(varint(m.ByteSize()) + m.SerializeToString() for m in requests)
 
