@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Builds the page and tests it. The WebAssembly module: its size, its answers against the native build's, and the library's
-# tests where `usize` has 32 bits. The page: in Chromium, as a reader uses it. Needs Node 20 and npm. Arguments, features, go to
-# the native `cargo test`.
+# Builds the page and tests it. Checks the size of the WebAssembly module, compares its answers with
+# the native build's, and runs the library's tests with a `usize` of 32 bits. Uses the page in
+# Chromium, as a reader does. Needs Node 20 and npm. Arguments, such as features, are passed to the
+# native `cargo test`.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -17,7 +18,8 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
 ./build.sh "$folder/site"
-# What a browser loads from a server that compresses: all but the script for pages opened from a file.
+# The size of the page on a server that compresses. The script is only for pages that are opened
+# from a file.
 bytes=0
 for file in "$folder"/site/*; do
     case $file in
@@ -28,8 +30,8 @@ done
 echo "the page: $bytes bytes as Brotli"
 ((bytes <= 1000000)) || { echo "expected at most 1000000 bytes" >&2; exit 1; }
 
-# The test program is the file that Cargo's messages name. Its standard library has the crate `test`
-# too, and is built in a folder of its own.
+# Cargo's messages name the test program. Its standard library includes the crate `test`, and is
+# built in a folder of its own.
 program=$(CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/wasm-tests \
     ./cargo.sh test --release --no-run --message-format json | node tests/executable.mjs)
 (cd .. && STRIDEC_REQUESTS=$folder/requests cargo test --locked "${@:---all-features}" --test it requests::)

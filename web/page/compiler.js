@@ -1,14 +1,14 @@
 "use strict";
-// The compiler: WebAssembly that takes bytes and gives bytes.
+// The compiler, a WebAssembly module that takes bytes and returns bytes.
 
-/** The module's bytes, as a server has them. */
+/** Fetches the module's bytes from the server. */
 async function fetchModule() {
   const response = await fetch("stridec.wasm");
   if (!response.ok) throw new Error(`stridec.wasm: ${response.status} ${response.statusText}`);
   return response.arrayBuffer();
 }
 
-/** The module's bytes out of a script, whose `MODULE` has them in base64, compressed with gzip. */
+/** Loads the module's bytes from a script whose `MODULE` has them in base64, as gzip. */
 async function unpackModule() {
   const script = make("script", { src: "module.js" });
   await new Promise((loaded, failed) => {
@@ -33,7 +33,7 @@ class Compiler {
     this.exports = (await WebAssembly.instantiate(this.module)).exports;
   }
 
-  /** What the module says to a question, an object; `bytes` are those of a module, or its text. */
+  /** Answers a question, an object, about the bytes or the text of an HLO module. */
   ask(question, bytes = "") {
     const line = new TextEncoder().encode(`${JSON.stringify(question)}\n`);
     const rest = typeof bytes === "string" ? new TextEncoder().encode(bytes) : bytes;

@@ -6,7 +6,7 @@ const TYPES = ["f32", "bf16", "f16", "f64", "s8", "u8", "s16", "u16", "s32", "u3
 const TILES = ["", "(8,128)", "(8,128)(2,1)", "(8,128)(4,1)", "(2,128)", "(4,128)", "(1024)", "(2,2)"];
 const VALUES = ["", "zero", "one", "lowest", "highest"];
 
-/** The text of a layout's parts. */
+/** Writes the text of a layout's parts. */
 function notationOf(parts) {
   const head = `${parts.type}[${parts.dimensions}]`;
   const bits = Number(parts.bits) ? `E(${parts.bits})` : "";
@@ -20,7 +20,7 @@ function notationOf(parts) {
   return `${head}{${parts.order}${fields && `:${fields}`}}`;
 }
 
-/** A labelled control. */
+/** Makes a labelled control. */
 function labelled(text, control) {
   return make("label", {}, make("span", {}, text), control);
 }
@@ -32,7 +32,10 @@ function choice(values, chosen, say) {
   return select;
 }
 
-/** A number for each dimension of a list in a text, `name` of it, in `root`; none where the text is no list of `rank` integers. */
+/**
+ * Shows in `root` an input for each number of the list in `text`, the part `name` of a layout or a
+ * field; none if the text is no list of `rank` integers.
+ */
 function showList(root, name, text, rank, least, write) {
   const numbers = text.split(",").map((number) => number.trim());
   const isList = numbers.length === rank && numbers.every((number) => /^-?\d+$/.test(number));
@@ -49,8 +52,8 @@ function showList(root, name, text, rank, least, write) {
 }
 
 /**
- * Shows the controls for `parts` in `root`; null where the text has no parts, or more than the controls show. `write` takes
- * the text that a control makes. A control that is in use stays where it is.
+ * Shows the controls for `parts` in `root`. `parts` is null if the text has no parts, or more than
+ * the controls show. `write` is called with the text that a control makes. A control in use stays.
  */
 function showControls(root, parts, write) {
   const focused = root.contains(document.activeElement) ? document.activeElement : undefined;
@@ -89,7 +92,7 @@ function showControls(root, parts, write) {
   root.append(make("div", { class: "part" }, labelled("Type", listen(choice(TYPES, parts.type, (type) => type), "type", "change", (type) => changed({ type }))),
     labelled("Bits", listen(choice(["0", "1", "2", "4", "8", "16", "32", "64"], String(parts.bits), (bits) => (bits === "0" ? "the type's" : bits)), "bits", "change", (bits) => changed({ bits })))));
   numbers("Extent", "dimensions", 0, (dimensions) => {
-    // A padded extent never lies below it.
+    // A padded extent is never less than the extent.
     const padded = root.parts.padded?.map((value, at) => (Number(value) < Number(dimensions[at]) ? dimensions[at] : value));
     changed({ dimensions, padded });
   });

@@ -1,6 +1,5 @@
 "use strict";
-// The end of the guide: a tiling that is new to the reader, and an element whose offset is to be
-// found.
+// The end of the guide: the reader computes the offset of an element in a tiling that is new.
 
 /** Layouts of two tiles or partial ones, none of which the guide has. */
 const EXERCISES = [
@@ -8,18 +7,18 @@ const EXERCISES = [
   "f32[3,6,9]{2,1,0:T(4,6)}", "s8[10,14]{1,0:T(4,8)(2,2)}", "f32[9,6]{0,1:T(4,4)}",
 ];
 
-/** The state of the exercise behind that of the layout `last`, the first one behind none; its element is another each time. */
+/** The state of the exercise after the layout `last`, or of the first; its element is random. */
 function stateOfExercise(last) {
   const from = EXERCISES[(EXERCISES.indexOf(last) + 1) % EXERCISES.length];
   const sizes = /\[(.*)\]/.exec(from)[1].split(",").map(Number);
-  // In the second half of each dimension, so that most are not in the first tile.
+  // The element is in the second half of each dimension, so that few are in the first tile.
   const at = sizes.map((size) => size - 1 - Math.floor(Math.random() * Math.floor(size / 2)));
   return { kind: "layout", from, at: at.join(), step: String(GUIDE.length + 1) };
 }
 
 const isExercise = (state) => state.step === String(GUIDE.length + 1);
 
-/** The offset of an element as sentences, one for each level of tiles, and the rows of a sum. */
+/** Derives the offset of an element: a sentence for each level of tiles, and the rows of a sum. */
 function derivation(layout, index) {
   const cut = layout.boxed.map((coordinate) => layout.boxes.some((box) => box[coordinate] > 1));
   const tiled = (values) => values.filter((_, d) => cut[d]);
@@ -40,7 +39,7 @@ function derivation(layout, index) {
   return { sentences, rows, offset: placeOf(layout, index) };
 }
 
-/** Ways to a wrong offset: the layout that has it, and what was left out. */
+/** Frequent mistakes: the layout whose offset results from each, and a text about the mistake. */
 function mistakes(from) {
   const tiles = from.match(/\([\d,]+\)/g) ?? [];
   const plain = from.replace(/:T.*}/, "}");
@@ -57,7 +56,7 @@ function mistakes(from) {
   ];
 }
 
-/** What is said to an answer: whether it is right, and why. */
+/** The verdict on an answer, with the reason. */
 function verdictOn(text, offset, from, index, layoutOf) {
   if (!/^\s*\d+\s*$/.test(text)) return "Expected a number from 0 up: the places before the element.";
   const given = Number(text);
@@ -70,8 +69,9 @@ function verdictOn(text, offset, from, index, layoutOf) {
 }
 
 /**
- * Puts the exercise of a state into `root`. `layoutOf(notation)` gives a layout, or nothing; `reveal` shows the picture of the
- * state. An address with no such element has the first exercise's.
+ * Puts the exercise of a state into `root`. `layoutOf(notation)` returns a layout, or nothing, and
+ * `reveal` shows the picture of the state. If the address names no element of the layout, a link to
+ * the first exercise is shown.
  */
 function showExercise(root, { from, at }, layoutOf, reveal) {
   const layout = layoutOf(from);

@@ -1,21 +1,21 @@
 "use strict";
-// The fields of a kind: a text each, an error under it, and controls for a layout.
+// The fields of a kind. Each has a text, an error under it, and controls if it holds a layout.
 
 const LABELS = { from: "Layout", to: "To", offsets: "Offsets", sizes: "Sizes", strides: "Steps", module: "HLO text" };
 const HINTS = { to: "empty: dense rows", module: "HLO text, or a file with a module: drop it anywhere" };
-/** The fields that are a number for each dimension, with the least of them. */
+/** The fields with a number for each dimension, and the least value of the numbers. */
 const LISTS = { offsets: 0, sizes: 0, strides: "" };
 
-/** Characters of a text on each side of an error. */
+/** The number of characters that are shown of a text on each side of an error. */
 const CONTEXT = 40;
 
-/** The fields of the page. `changed(name, text)` is told what the reader writes, `dropped(file)` a file. */
+/** The fields of the page. `changed(name, text)` is called for edits, `dropped(file)` for files. */
 class Fields {
   constructor(root, changed, dropped) {
     Object.assign(this, { root, changed, dropped });
   }
 
-  /** Shows the fields of a state's kind with its texts; those that are there already keep the reader's cursor. */
+  /** Shows the fields of a state's kind with its texts. Fields that stay keep the cursor. */
   show(state) {
     if (this.kind !== state.kind) this.build(state.kind);
     for (const [name, { input }] of Object.entries(this.fields)) {
@@ -72,7 +72,7 @@ class Fields {
     }
   }
 
-  /** Shows an error under what it is about, or none; returns whether a field has it. */
+  /** Shows an error under its field, or none. Returns true if a field has it. */
   showError(error) {
     let shown = false;
     for (const [name, { input, fault }] of Object.entries(this.fields)) {
@@ -85,21 +85,21 @@ class Fields {
   }
 }
 
-/** What begins a line of XLA's report when memory runs out. */
+/** The starts of the lines of XLA's out-of-memory report. */
 const REPORTED = /\s+(?=(?:Size|Operator|Shape|Unpadded size|Extra memory due to padding|XLA label|Allocation type): )/g;
 
-/** A link to what the lines of a report take, where a text in the field of a layout is such lines. */
+/** A link to the memory report of a text in the field of a layout, if it is lines of a report. */
 function reportOf(text) {
-  // A field of one line has blanks in place of line ends.
+  // A field of one line has blanks in place of line ends, so lines are found by their starts.
   const lines = ` ${text}`.replace(REPORTED, "\n").trim();
   if (!/^Shape: /m.test(lines)) return [];
   return [make("p", {}, make("a", { href: hashOf({ kind: "memory", module: lines }) }, "This is from an out-of-memory report: see what takes less ›"))];
 }
 
-/** A character that would move what follows, as one that does not. */
+/** Replaces characters that would move the text after them. */
 const visible = (text) => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "·");
 
-/** An error as nodes: the line with a caret under the place, and the message. */
+/** Shows an error as nodes: the line with a caret under the place, and the message. */
 function faultOf(text, { message, place }) {
   const said = make("p", {}, message.length > 1200 ? `${message.slice(0, 1200)}…` : message);
   if (!place) return [said];

@@ -96,16 +96,16 @@ const GUIDE = [
   },
 ];
 
-/** What stands behind the last step: `exercise.js` has the tilings. */
+/** The exercise after the last step; its tilings are in `exercise.js`. */
 const EXERCISE = {
   title: "A tiling that you have not seen",
   text: ["Work the offset out: first the tile that the element lies in and its place there, then the box within the tile where there is one, and then the sum. The picture comes with the answer."],
 };
 
-/** The state of a step, of which 0 is the first. */
+/** The state of a step; the first step is 0. */
 const stateOfStep = (at) => (at < GUIDE.length ? { kind: "layout", from: GUIDE[at].layout, step: String(at + 1) } : stateOfExercise());
 
-/** Shows the step that a state names; nothing where it names none. `layoutOf` and `reveal` are what an exercise takes. */
+/** Shows the step that a state names, if any. `layoutOf` and `reveal` are for the exercise. */
 function showGuide(root, state, layoutOf, reveal) {
   const at = Number(state.step) - 1;
   const entries = [...GUIDE, EXERCISE];

@@ -1,9 +1,9 @@
 "use strict";
-// Kernels in other languages, and buttons that copy.
+// Kernels in other languages, and buttons that copy them.
 
 const LANGUAGES = { wgsl: "WGSL", spirv: "SPIR-V", msl: "MSL", hlsl: "HLSL", glsl: "GLSL" };
 
-/** A button that copies what `text` gives. */
+/** Makes a button that copies the result of `text`. */
 function copyButton(label, text) {
   const button = make("button", { type: "button" }, label);
   button.addEventListener("click", async () => {
@@ -19,8 +19,8 @@ function copyButton(label, text) {
 }
 
 /**
- * Puts tools above each kernel of `root`. `translate(language)` gives the kernels' texts, or an error; `chosen(language)` is
- * told what the reader chooses.
+ * Puts tools above each kernel of `root`. `translate(language)` returns the kernels' texts, or an
+ * error. `chosen(language)` is called when the reader chooses a language.
  */
 function addTools(root, language, translate, chosen) {
   const kernels = [...root.querySelectorAll("#wgsl, pre.wgsl")].map((wgsl) => {

@@ -1,13 +1,13 @@
 "use strict";
-// Puts the page together: the address is the state, the fields change it, and the compiler answers
-// it.
+// Puts the page together: the address holds the state, the fields change it, and the compiler
+// answers it.
 
 {
   const place = (id) => document.getElementById(id);
   const answerRoot = place("answer");
   let state = stateOf(location.hash);
   let compiler;
-  /** Bytes of a module that is no text: they are in no address. */
+  /** The bytes of a module that is no text. No address holds them. */
   let dropped = null;
   let end = () => {};
   let waiting;
@@ -17,7 +17,7 @@
   /** The address that was last read or written. */
   let address = location.hash;
 
-  /** Writes the state into the address: over the last one while the reader types, as a new one where `push` says so. */
+  /** Writes the state into the address: as a new entry if `push`, over the last one otherwise. */
   function writeAddress(push = false) {
     clearTimeout(waiting);
     // A newer address may be waiting to be read.
@@ -39,7 +39,7 @@
     answer();
   }
 
-  /** Reads a file: text as it is, a message as the text of its module where that can be said. */
+  /** Reads a file: text unchanged, a message as the text of its module if it has one. */
   async function take(file) {
     const bytes = new Uint8Array(await file.arrayBuffer());
     if (!("module" in KINDS[state.kind].fields)) state = stateOf("#program");
@@ -62,13 +62,13 @@
     return compiler.ask(question(more), dropped ?? state.module ?? "");
   }
 
-  /** Shows what the compiler says to the state. */
+  /** Shows the compiler's answer to the state. */
   function answer() {
     const said = ask({});
     const inField = fields.showError(said.error);
     fields.showParts(said.fields);
     place("whole-fault").replaceChildren(...(said.error && !inField ? faultOf("", { ...said.error, place: null }) : []));
-    // A text that is not yet a layout leaves the previous picture in place, marked as stale.
+    // While the text is no layout yet, the previous picture stays, marked as stale.
     answerRoot.classList.toggle("stale", Boolean(said.error));
     if (said.error) return;
     end();
@@ -108,7 +108,7 @@
     }));
   }
 
-  /** The choice of a target, for what is compiled. */
+  /** Shows the choice of a target if the state is compiled. */
   function showTarget() {
     const root = place("target");
     root.hidden = !["relayout", "slice", "program"].includes(state.kind);
@@ -122,10 +122,10 @@
     root.replaceChildren(labelled("Target", select));
   }
 
-  /** The links to the kinds. They stay the same ones, as a pointer may be on its way down on one. */
+  /** Shows the links to the kinds. They change in place, because the reader may be clicking. */
   function showKinds() {
     const links = Object.entries(KINDS).map(([kind, { name, fields: first }]) => {
-      // The reader's own text moves along to fields of the same kind.
+      // The reader's own text is kept in fields of the same name.
       const kept = Object.keys(first).filter((field) => field in state && (field !== "module" || state.kind === kind));
       const to = { kind, ...first, ...Object.fromEntries(kept.map((field) => [field, state[field]])) };
       return { name, href: hashOf(to), isCurrent: kind === state.kind && !state.step };
@@ -167,7 +167,7 @@
     render();
     place("too-long").hidden = true;
   });
-  // A link of the page may hold a newer text than its address when it was made.
+  // The text may have changed since the links were made, so they are made again before a click.
   place("kinds").addEventListener("pointerdown", showKinds);
   place("kinds").addEventListener("focusin", showKinds);
   addEventListener("dragover", (event) => event.preventDefault());

@@ -1,7 +1,7 @@
 "use strict";
-// The memory that buffers take, and layouts that take less.
+// The memory of buffers, and layouts that take less.
 
-/** The dimensions of a shape as XLA writes it, the major one first. */
+/** The dimensions of a shape in XLA's notation, the most major one first. */
 const majorToMinor = (shape) => /{([\d,]*)/.exec(shape)[1].split(",").reverse();
 
 function showMemory(root, { buffers, more, unknown, sums }) {

@@ -1,7 +1,7 @@
 "use strict";
-// The state of the page, as its address has it: `#relayout?from=…&to=…`. Every part is text.
+// The state of the page, which its address holds: `#relayout?from=…&to=…`. Every part is text.
 
-/** The fields of each kind, in the order that the page has them, with what they hold at first. */
+/** The fields of each kind, in the order of the page, with their first texts. */
 const KINDS = {
   layout: { name: "Layout", fields: { from: "bf16[16,256]{1,0:T(8,128)(2,1)}" } },
   relayout: { name: "Relayout", fields: { from: "f32[8,64,112,112]{3,2,1,0}", to: "f32[8,64,112,112]{1,3,2,0}" } },
@@ -29,12 +29,12 @@ Extra memory due to padding: 15.50G (32.0x expansion)`,
     },
   },
 };
-/** Parts of the address that every kind may have: a step of the guide, an index, a target, a language. */
+/** Parts of the address for every kind: a step of the guide, an index, a target, a language. */
 const EXTRAS = ["step", "at", "target", "language"];
-/** The longest address that browsers and those who pass it on are sure to take. */
+/** The length of the longest address that browsers and messengers accept. */
 const LONGEST_LINK = 32_000;
 
-/** The state that an address says; what it leaves out is what the fields hold at first. */
+/** Reads the state from an address. Fields that it leaves out have their first texts. */
 function stateOf(hash) {
   const [, kind, query] = /^#?(\w*)\??(.*)$/s.exec(hash) ?? [];
   const known = Object.hasOwn(KINDS, kind) ? kind : "layout";
@@ -51,7 +51,7 @@ function hashOf(state) {
   for (const name of [...Object.keys(KINDS[state.kind].fields), ...EXTRAS]) {
     if (state[name] !== undefined && !(EXTRAS.includes(name) && state[name] === "")) query.set(name, state[name]);
   }
-  // The characters of notations stay readable.
+  // Keeps the characters of notations readable.
   const text = query.toString().replace(/%(5B|5D|7B|7D|2C|3A|28|29|2A)/g, decodeURIComponent);
   return `#${state.kind}?${text}`;
 }

@@ -12,7 +12,7 @@ pub(crate) struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    /// Takes a line of JSON, and the module behind it.
+    /// Reads a line of JSON, and the module after it.
     pub(crate) fn read(input: &'a [u8]) -> Result<Self, Fault> {
         let end = input.iter().position(|&byte| byte == b'\n').unwrap_or(input.len());
         let (line, module) = input.split_at(end);
@@ -41,7 +41,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// The layout that a field holds.
+    /// Returns the layout in a field.
     pub(crate) fn tensor(&self, field: Field) -> Result<Tensor, Fault> {
         let text = self.text(field.name());
         text.parse().map_err(|error| match error {
@@ -50,7 +50,7 @@ impl<'a> Asked<'a> {
         })
     }
 
-    /// The relayout or the slice.
+    /// Returns the relayout or the slice.
     pub(crate) fn operation(&self) -> Result<Operation, Fault> {
         let source = self.tensor(Field::From)?;
         let operation = if self.kind() == "slice" {
@@ -71,7 +71,7 @@ impl<'a> Asked<'a> {
         operation.map_err(|error| Fault::operation(&error))
     }
 
-    /// Numbers with commas between them.
+    /// Returns the numbers of a field, with commas between them.
     fn numbers<T: std::str::FromStr>(&self, field: Field) -> Result<Vec<T>, Fault> {
         let text = self.text(field.name());
         let mut start = 0;
@@ -87,7 +87,7 @@ impl<'a> Asked<'a> {
         Ok(numbers)
     }
 
-    /// The bytes of the module.
+    /// Returns the bytes of the module.
     pub(crate) fn bytes(&self) -> &'a [u8] {
         self.module
     }
@@ -99,7 +99,7 @@ impl<'a> Asked<'a> {
         std::str::from_utf8(self.module).ok().filter(|_| is_text)
     }
 
-    /// The module.
+    /// Returns the module.
     pub(crate) fn module(&self) -> Result<Module, Fault> {
         match self.module_text() {
             Some(text) => Module::parse(text).map_err(|error| Fault::hlo(text, &error)),

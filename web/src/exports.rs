@@ -1,5 +1,5 @@
-//! The functions that the page calls: bytes go in by [`input`], and [`output`] has those of the
-//! answer.
+//! The functions that the page calls. The page writes its bytes to [`input`] and reads the answer's
+//! from [`output`].
 //!
 //! A call works on two buffers that the module owns, so that no pointer is taken from outside. An
 //! answer is valid until the next call.
@@ -12,7 +12,7 @@ thread_local! {
     static OUTPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Room for an input of so many bytes, which the page then writes there.
+/// Makes room for an input of `length` bytes, and returns its address, for the page to write to.
 #[unsafe(no_mangle)]
 pub extern "C" fn input(length: usize) -> *mut u8 {
     INPUT.with_borrow_mut(|input| {
@@ -34,9 +34,8 @@ pub extern "C" fn compile() -> usize {
     answer(stridec::service::respond)
 }
 
-/// Answers the input, what the page asks, with JSON; returns its length. The input is a line of
-/// JSON, and after it the bytes of a module where the page has one; the module `page` says which
-/// there are.
+/// Answers a question of the page with JSON; returns its length. The input is a line of JSON,
+/// followed by the bytes of a module if the page has one. The module `page` lists the questions.
 #[unsafe(no_mangle)]
 pub extern "C" fn show() -> usize {
     answer(crate::page::show)

@@ -19,7 +19,7 @@ pub(crate) enum Field {
 }
 
 impl Field {
-    /// As the page calls it.
+    /// Returns the page's name of the field.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::None => "",
@@ -32,7 +32,7 @@ impl Field {
         }
     }
 
-    /// The field that the path of an operation's error is about.
+    /// Returns the field that the path of an operation's error is about.
     fn of_path(path: &str) -> Self {
         for (start, field) in [
             ("source", Self::From),
@@ -54,7 +54,7 @@ impl Field {
 pub(crate) struct Fault {
     field: Field,
     message: String,
-    /// UTF-16 units of the field's text, as scripts count them.
+    /// The position in the field's text, in UTF-16 units, as scripts count them.
     place: Option<Range<usize>>,
 }
 
@@ -63,7 +63,7 @@ impl Fault {
         Self { field, message: message.to_string(), place: None }
     }
 
-    /// A mistake in some bytes of a field's text.
+    /// Adds the position of the mistake, given in bytes of the field's text.
     pub(crate) fn at(mut self, text: &str, bytes: Range<usize>) -> Self {
         let units = |end: usize| {
             let end = (0..=end.min(text.len())).rev().find(|&end| text.is_char_boundary(end));
@@ -73,19 +73,19 @@ impl Fault {
         self
     }
 
-    /// A notation that does not parse.
+    /// Makes the fault of a notation that does not parse.
     pub(crate) fn notation(field: Field, text: &str, error: &ParseError) -> Self {
         let place = error.offset()..error.offset() + error.len();
         Self::new(field, error.reason()).at(text, place)
     }
 
-    /// An operation that is refused.
+    /// Makes the fault of an operation that is refused.
     pub(crate) fn operation(error: &Error) -> Self {
         let path = error.field().map(|field| field.to_string()).unwrap_or_default();
         Self::new(Field::of_path(&path), error)
     }
 
-    /// A module of this text that is refused.
+    /// Makes the fault of a module that is refused; `text` is the module's.
     pub(crate) fn hlo(text: &str, error: &HloError) -> Self {
         let fault = Self::new(Field::Module, error);
         let (line, column) = match error {
@@ -106,7 +106,7 @@ impl Fault {
         fault.at(text, bytes)
     }
 
-    /// As the page takes it.
+    /// Returns the fault as JSON, for the page.
     pub(crate) fn json(&self) -> Value {
         let place = self.place.as_ref().map(|place| [place.start, place.end]);
         json!({ "field": self.field.name(), "message": self.message, "place": place })

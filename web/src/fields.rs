@@ -1,4 +1,4 @@
-//! A layout as the page's controls have it: a text for each part of it.
+//! A layout for the page's controls: a text for each part of it.
 
 use serde_json::{Value, json};
 use stridec::{
@@ -7,14 +7,14 @@ use stridec::{
     shape::{Dimension, Format, Layout, Notation, Shape, StridedShape},
 };
 
-/// Returns the parts of a layout; null if it has others than the controls show.
+/// Returns the parts of a layout, or null if it has parts that the controls do not show.
 pub(crate) fn fields(text: &str) -> Value {
     let of_shape = |shape: &Shape| if shape.is_array() { of_shape(shape) } else { Value::Null };
     match text.parse::<Tensor>().as_ref().map(Tensor::form) {
         Ok(TensorForm::Shape(shape)) => of_shape(shape),
         Ok(TensorForm::Strided(shape)) => of_strided(shape),
         Ok(_) => Value::Null,
-        // The controls can correct a layout that parses and has no memory.
+        // The controls can correct a layout that parses but cannot be lowered.
         Err(_) => match text.parse() {
             Ok(Notation::Shape(shape)) => of_shape(&shape),
             Ok(Notation::Strided(shape)) => of_strided(&shape),
@@ -62,7 +62,7 @@ fn of_strided(shape: &StridedShape) -> Value {
     })
 }
 
-/// Numbers as texts: a script's numbers hold 53 bits.
+/// Returns numbers as texts, because a script's numbers hold 53 bits.
 fn texts<T: ToString>(numbers: impl IntoIterator<Item = T>) -> Vec<String> {
     numbers.into_iter().map(|number| number.to_string()).collect()
 }

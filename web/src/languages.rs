@@ -1,4 +1,4 @@
-//! Kernels in the languages that they are translated to, as text.
+//! Kernels as text in other languages.
 
 use rspirv::{binary::Disassemble, dr};
 use stridec::{
@@ -8,7 +8,7 @@ use stridec::{
 
 use crate::fault::{Fault, Field};
 
-/// The kernel in the language of this name; of SPIR-V, its assembly.
+/// Returns the kernel in the language of this name; for SPIR-V, its assembly.
 pub(crate) fn text(kernel: &Kernel, language: &str) -> Result<String, Fault> {
     let fault = |error: &dyn std::fmt::Display| Fault::new(Field::None, error);
     if language == "wgsl" || kernel.dispatches.is_empty() {

@@ -1,12 +1,12 @@
 //! stridec for a page: the compiler as a WebAssembly module.
 //!
 //! ```text
-//! exports ─┬─► stridec::service   requests and responses, as every other binding has them
-//!          └─► page ─┬─► asked      what the page asks
-//!                    ├─► fields     a layout as the page's controls have it
+//! exports ─┬─► stridec::service   requests and responses, as in every other binding
+//!          └─► page ─┬─► asked      the questions of the page
+//!                    ├─► fields     a layout for the page's controls
 //!                    ├─► languages  a kernel in other languages
-//!                    ├─► memory     what buffers take
-//!                    └─► fault      an error, and where in the reader's text it stands
+//!                    ├─► memory     the memory of buffers
+//!                    └─► fault      an error, and its position in the reader's text
 //! ```
 
 mod asked;

@@ -14,10 +14,10 @@ use crate::{
     fault::{Fault, Field},
 };
 
-/// Buffers that the page lists.
+/// The number of buffers that the page lists.
 const SHOWN: usize = 50;
 
-/// The report: of HLO, of XLA's lines when memory runs out, or of one shape.
+/// Returns the report of an HLO module, of XLA's out-of-memory lines, or of one shape.
 pub(crate) fn report(asked: &Asked<'_>) -> Result<Value, Fault> {
     let report = match asked.module_text() {
         None => MemoryReport::of_proto(asked.bytes())

@@ -1,20 +1,20 @@
-//! Answers to what the page asks.
+//! Answers to the questions of the page.
 //!
 //! | kind | fields | the answer |
 //! |---|---|---|
 //! | `layout` | `from` | the content of the page that `explain` makes, and the layout's parts |
-//! | `relayout` | `from`, `to` | the same, of an operation |
+//! | `relayout` | `from`, `to` | the same for an operation |
 //! | `slice` | `from`, `to`, `offsets`, `sizes`, `strides` | the same |
-//! | `program` | a module | the same, of a program |
+//! | `program` | a module | the same for a program |
 //! | `translate` | `of`, one of these kinds, with its fields; `language` | the texts of its kernels |
-//! | `memory` | a module, a report, or a shape | what each buffer takes |
+//! | `memory` | a module, a report, or a shape | the memory of each buffer |
 //! | `text` | a serialized module | its text |
 //! | `targets` | | the names of the targets |
 //!
-//! The first four may ask for one `part`: `below` answers with the markup that stands below the
-//! content, which takes longer. A question may have a `target` too. An answer may have `error`
-//! instead: `field`, `message`, `place`. That of an operation for which the target's limits are too
-//! low has its picture, and `refused`, the reason why there is no kernel.
+//! The first four kinds accept a `part`: with `below`, the answer is the markup for the place below
+//! the content, which takes longer to make. A question may have a `target` too. An answer may have
+//! an `error` instead, with `field`, `message` and `place`. If the target's limits are too low for
+//! an operation, the answer has its picture, and `refused`, the reason why there is no kernel.
 
 use serde_json::{Value, json};
 use stridec::{
@@ -62,7 +62,7 @@ fn answer(asked: &Asked<'_>) -> Result<Value, Fault> {
                 compilation.map(|compilation| json(compilation.page_content()))
             };
             Ok(compiled.unwrap_or_else(|error| {
-                // The layouts are seen all the same.
+                // The layouts are shown even without a kernel.
                 let mut answer = operation.draw(|picture| drawn(picture, is_below));
                 answer["refused"] = error.to_string().into();
                 answer
@@ -105,7 +105,7 @@ fn answer(asked: &Asked<'_>) -> Result<Value, Fault> {
     }
 }
 
-/// A picture without a kernel.
+/// Draws a picture without a kernel.
 fn drawn(picture: &Picture<'_>, is_below: bool) -> Value {
     if is_below {
         below(explain::below(picture, None))

@@ -1,6 +1,6 @@
-// Runs the WebAssembly modules outside of a page: `node library.mjs SITE_MODULE TEST_MODULE
-// REQUESTS`. The first must answer the requests of a file as the native build that wrote it did;
-// the second is `library.rs`.
+// Runs the WebAssembly modules outside a page: `node library.mjs SITE_MODULE TEST_MODULE REQUESTS`.
+// The first must answer the requests of a file like the native build that wrote the file. The
+// second is `library.rs`.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 

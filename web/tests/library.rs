@@ -1,7 +1,7 @@
-//! Tests of the library where `usize` has 32 bits; `run.mjs` beside this file calls them.
+//! Tests of the library where `usize` has 32 bits; `library.mjs` beside this file runs them.
 //!
-//! They run on one thread in the order of their names. A failure ends the module, so that the first
-//! of them sends panics to the host, and the last says that it was reached.
+//! They run on one thread in the order of their names. A failure ends the module. So the first test
+//! sends panics to the host, and the last one reports that all tests passed.
 #![allow(missing_docs)]
 
 #[path = "../../tests/it/extremes.rs"]
@@ -31,7 +31,7 @@ mod host {
 
     #[link(wasm_import_module = "host")]
     unsafe extern "C" {
-        /// Takes a text of so many bytes.
+        /// Prints a text of `length` bytes.
         safe fn say(text: *const u8, length: usize);
     }
 

@@ -1,6 +1,6 @@
-// Opens the page in Chromium and uses it as a reader does: `node page.mjs SITE [WORD]`, the folder
-// of the site, and a word that the names of the steps have which are to run. Stops at the first
-// thing that is wrong. The packages that it uses lie in the current folder.
+// Opens the page in Chromium and uses it as a reader does: `node page.mjs SITE [WORD]`. SITE is the
+// folder of the site. With a WORD, only steps run whose names contain it. The first failure ends
+// the run. The packages that it uses are in the current folder.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
@@ -31,10 +31,10 @@ const browser = await puppeteer.launch({
   args: ["--no-sandbox", "--disable-dev-shm-usage", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"],
 });
 
-/** Milliseconds after which a page hangs; a busy machine takes some seconds for megabytes of text. */
+/** The limit of a wait, in milliseconds; megabytes of text take seconds on a busy machine. */
 const LONGEST = 20_000;
 
-/** What the browser complained of: an exception, or what the security policy forbade. */
+/** The browser's complaints: exceptions, and violations of the security policy. */
 const complaints = [];
 
 async function open(address = root, width = 1300) {
@@ -53,7 +53,7 @@ const text = (page, selector) => page.$eval(selector, (element) => element.textC
 const title = (page) => text(page, "#answer h1");
 const hash = (page) => page.evaluate(() => location.hash);
 
-/** Goes to a state as a link does. */
+/** Goes to a state, like a link. */
 async function go(page, state) {
   await page.evaluate((to) => { location.hash = to; }, state);
   await page.waitForFunction((to) => {
@@ -63,7 +63,7 @@ async function go(page, state) {
   await page.waitForSelector("#answer:not([aria-busy])");
 }
 
-/** Replaces a field's text at once, as pasting does, and returns the milliseconds until the page has answered. */
+/** Replaces a field's text at once, like pasting, and returns the milliseconds until the answer. */
 function paste(page, field, content) {
   return page.evaluate((name, given) => {
     const input = document.getElementById(`field-${name}`);
@@ -74,7 +74,7 @@ function paste(page, field, content) {
   }, field, content);
 }
 
-/** Where XLA's rule of tiles puts an element of `TYPE[EXTENTS]{ORDER:T(…)(…)}`. */
+/** The offset that XLA's rule of tiles gives an element of `TYPE[EXTENTS]{ORDER:T(…)(…)}`. */
 function offsetByTiles(notation, index) {
   const [, sizes, order, tiles = ""] = /\[(.*)\]{([\d,]*)(.*)}/.exec(notation);
   const major = order.split(",").map(Number).reverse();
@@ -143,7 +143,7 @@ const steps = {
       const timed = /[\d.]+ GB\/s read and written, where a copy has [\d.]+/.test(verdict[1]) || /Nothing to dispatch/.test(verdict[1]);
       assert(timed, verdict[1]);
     }
-    // A verdict that is always good would say nothing.
+    // The verdict must not be good for every kernel, so a wrong kernel must fail.
     await go(page, "#relayout?from=f32[64,256]{1,0}&to=f32[64,256]{0,1}");
     await page.$$eval("#wgsl .line", (lines) => lines.forEach((line) => { line.textContent = line.textContent.replace("read = ", "read = 1u + "); }));
     await page.click("#run");
@@ -159,7 +159,7 @@ const steps = {
     await page.keyboard.type("1");
     assert.equal(await value(page, "strides"), "1,3");
     assert.match(await title(page), /f32\[8,2\]/);
-    // A text that is no list of two numbers has no controls.
+    // There are no controls unless the text is a list of two numbers.
     await paste(page, "sizes", "8,");
     assert.equal(await page.$$eval('[data-control^="sizes-"]', (inputs) => inputs.length), 0);
   },
@@ -235,7 +235,7 @@ const steps = {
       await page.waitForFunction((wanted) => document.querySelector("#kinds [aria-current]")?.textContent === wanted, { timeout: 5000 }, name);
       await page.waitForSelector("#answer:not([aria-busy])");
     }
-    // What was typed a moment ago goes along.
+    // A text that was typed just before the click is kept.
     await page.$eval("#field-from", (input) => input.select());
     await page.keyboard.type("f32[5,7]{0,1}");
     await (await page.$$("#kinds a"))[2].click();
@@ -264,7 +264,7 @@ const steps = {
       await page.keyboard.press("Enter");
       assert.match(await text(page, "#verdict-on"), /is not its offset/);
       assert(await page.$eval("#answer", (part) => part.hidden));
-      // What comes out without tiles is told apart.
+      // The offset without tiles has a verdict of its own.
       await page.$eval("#predicted", (input) => input.select());
       const plain = offsetByTiles(from.replace(/:T.*}/, "}"), element.match(/\d+/g).map(Number));
       await page.keyboard.type(`${plain}`);
@@ -291,8 +291,8 @@ const steps = {
   },
 
   async "figures of other pages"(page) {
-    // XLA's: its formula says them. CuTe's: as print2D and print1D print them, then the vectors,
-    // then the matrices.
+    // XLA's offsets follow from its formula. CuTe's are printed by print2D and print1D; then come
+    // the vectors and the matrices.
     const figures = [
       ["f32[3,5]{1,0:T(2,2)}", "0 1 4 5 8 | 2 3 6 7 10 | 12 13 16 17 20", { "2,3": 17 }],
       ["f32[4,8]{1,0:T(2,4)(2,1)}", "0 2 4 6 8 10 12 14 | 1 3 5 7 9 11 13 15 | 16 18 20 22 24 26 28 30 | 17 19 21 23 25 27 29 31"],
@@ -348,7 +348,7 @@ const steps = {
     await page.waitForFunction(() => document.querySelector("#answer h1")?.textContent === "f32[2,3]{1,0}");
     await page.goForward();
     await page.waitForFunction(() => document.getElementById("field-to")?.value === "f32[2,3]{1,0:T(2,2)}");
-    // The element that is pointed at is in the link.
+    // The link names the element that the reader points at.
     await go(page, "#layout?from=f32[2,3]{0,1}&at=1,2");
     assert.match(await text(page, "#live"), /Index \(1,2\) is at offset 5/);
     await page.focus("#explore-source .grid");
@@ -363,8 +363,8 @@ const steps = {
     assert.equal(await page.$eval("#answer td.text a[href^='#relayout']", (link) => link.textContent), other);
     await page.click("#answer .answer a");
     await page.waitForFunction((to) => document.getElementById("field-to")?.value === to, {}, other);
-    // Lines of a report in the field of a layout, as a field of one line has them, are one click
-    // from their answer.
+    // If the field of a layout holds lines of a report, joined into one line, one click leads to
+    // their answer.
     await go(page, "#layout");
     await paste(page, "from", "     Shape: u32[12582912,1]{1,0:T(8,128)}      Unpadded size: 48.00M      Extra memory due to padding: 5.95G (128.0x expansion)");
     await page.click("#fault-from a");
@@ -376,7 +376,7 @@ const steps = {
     await (await page.$("#file")).uploadFile("module.pb");
     await page.waitForFunction(() => document.getElementById("field-module").value.startsWith("HloModule"));
     await page.waitForFunction(() => document.getElementById("fault-module").textContent === "");
-    // The same file, dragged onto a page of another kind.
+    // The same file is dragged onto a page of another kind.
     await go(page, "#layout");
     await page.evaluate((base64) => {
       const dragged = new DataTransfer();
@@ -430,12 +430,12 @@ const steps = {
     const layouts = ["f32[2,3]{0,1}", "f32[8,64,112,112]{1,3,2,0}", "bf16[8192,8192]{1,0:T(8,128)(2,1)}", "bf16[32768,32768]{1,0:T(8,128)(2,1)}", "f32[1000,1000,1000]{0,2,1}", "u8[1000000000]{0}"];
     for (const kind of ["layout", "relayout"]) {
       for (const layout of layouts) {
-        // A relayout is from dense rows.
+        // A relayout starts from dense rows.
         const [field, state] = kind === "layout" ? ["from", { from: layout }] : ["to", { from: layout.replace(/{.*/, ""), to: layout }];
         await go(page, `#${kind}?${new URLSearchParams(state)}`);
         const times = [];
-        // The least says what the work takes; where the machine does much besides, it takes more
-        // presses to see it.
+        // The least time is the time of the work itself; a busy machine needs more presses to show
+        // it.
         for (let press = 0; press < 20 || (press < 200 && Math.min(...times) > 10); press++) {
           times.push(await paste(page, field, layout + " ".repeat(press % 2)));
         }
@@ -486,7 +486,7 @@ for (const [name, step] of Object.entries(steps).filter(([name]) => name.include
 assert.equal(asked.length, loaded, `asked for ${asked.slice(loaded)} after loading`);
 assert.deepEqual(await page.cookies(), []);
 
-// From a file, without a server.
+// The page is opened from a file, without a server.
 const file = await open(`file://${site}/index.html#relayout?from=f32[2,3]&to=f32[2,3]{0,1}`);
 assert.match(await title(file), /^relayout/);
 await paste(file, "to", "f32[2,3]{0,1:T(2)}");
