@@ -22,6 +22,9 @@ const MOST_RATE: f64 = 40.0;
 /// The number of cases that are printed with their rates.
 const WORST: usize = 30;
 
+/// The number of lines that are printed of a plan.
+const PLAN_LINES: usize = 6;
+
 /// The time that the repetitions of one contender take at least, in seconds. The best one counts.
 const LEAST_SECONDS: f64 = 0.03;
 
@@ -33,6 +36,7 @@ struct Row {
     name: String,
     share: f64,
     rate: f64,
+    plan: String,
 }
 
 /// Measures random cases and prints the slowest ones.
@@ -51,8 +55,9 @@ pub fn measure(number: impl Fn(&str, usize) -> usize) {
 /// Prints the worst rows and a summary, by family and in all.
 fn report(mut rows: Vec<Row>, threads: usize) {
     rows.sort_by(|a, b| a.share.total_cmp(&b.share));
-    for Row { name, share, rate } in rows.iter().take(WORST) {
+    for Row { name, share, rate, plan } in rows.iter().take(WORST) {
         println!("{share:6.3} {rate:7.2} GB/s  {name}");
+        plan.lines().take(PLAN_LINES).for_each(|line| println!("                       {line}"));
     }
     let family = |row: &Row| row.name.split('/').next().unwrap_or_default().to_owned();
     let mut families: Vec<String> = rows.iter().map(family).collect();
@@ -114,7 +119,11 @@ fn row(name: String, what: &What, threads: usize) -> Row {
     }
     let moved = 2.0 * bytes as f64 / 1e9;
     let rate = moved / ours;
-    Row { name, share: rate / (moved / copied).min(MOST_RATE), rate }
+    let plan = match what {
+        What::Operation(operation) => host::plan(operation.nest(), threads),
+        What::Program(_) => String::new(),
+    };
+    Row { name, share: rate / (moved / copied).min(MOST_RATE), rate, plan }
 }
 
 fn seconds(run: &mut dyn FnMut()) -> f64 {

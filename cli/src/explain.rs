@@ -7,6 +7,7 @@ use stridec::{
     Error, Target,
     explain::{self, ProgramPicture, ReshardPicture},
     hlo::Module,
+    host,
     program::Ways,
     reshard::plan,
 };
@@ -38,6 +39,12 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
     let kind = given.map(|operation| (operation, OpKind::from_str(operation, false)));
     let in_file = args.flags.in_file()?;
     let in_file = match (in_file, &kind) {
+        (Some(FileRequest::Program(_)), _) | (None, Some((_, Err(_) | Ok(OpKind::Hlo))))
+            if args.plan.is_some() =>
+        {
+            let reason = "--plan: only `relayout` and `slice` take this flag";
+            return Err(Failure::invalid(reason.to_owned()));
+        }
         (Some(FileRequest::Program(requested)), _) => return program(args, Some(requested.module)),
         (None, Some((_, Ok(OpKind::Hlo)))) => return program(args, None),
         (Some(FileRequest::Operation(request)), _) => Some(*request),
@@ -71,6 +78,9 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
             let kind = operation.and_then(|(_, kind)| kind.ok());
             let request = in_file.map_or_else(|| args.flags.request(kind, None), Ok)?;
             let OperationRequest { operation, target, language: _ } = request;
+            if let Some(threads) = args.plan {
+                return print(&host::plan(operation.nest(), threads.max(1)));
+            }
             let target = target.unwrap_or_default();
             let page = || Ok(operation.compilation(&target)?.page());
             operation.draw(|picture| {

@@ -38,25 +38,37 @@ pub(super) fn find(nest: &CopyNest) -> Option<Rc<CachedCopy>> {
 pub(super) struct Record {
     steps: Option<Vec<CopyStep>>,
     bytes: usize,
+    /// True if the steps are run, and false if they are only described.
+    pub(super) runs: bool,
 }
 
 impl Record {
     /// Returns a record that keeps nothing.
     pub(super) fn none() -> Self {
-        Self { steps: None, bytes: 0 }
+        Self { steps: None, bytes: 0, runs: true }
     }
 
     /// Returns an empty record of a nest, which keeps nothing if the nest has lookups.
     pub(super) fn of(nest: &CopyNest) -> Self {
-        Self { steps: nest.lookups().is_empty().then(Vec::new), bytes: 0 }
+        Self { steps: nest.lookups().is_empty().then(Vec::new), bytes: 0, runs: true }
     }
 
-    /// Adds a step. If the steps become too large, none is kept.
+    /// Returns an empty record of steps that are not run.
+    pub(super) fn plan() -> Self {
+        Self { steps: Some(Vec::new()), bytes: 0, runs: false }
+    }
+
+    /// Returns the steps, if they are kept.
+    pub(super) fn steps(&self) -> &[CopyStep] {
+        self.steps.as_deref().unwrap_or_default()
+    }
+
+    /// Adds a step. If the steps become too large to keep, none is kept.
     pub(super) fn add(&mut self, step: CopyStep) {
         let Some(steps) = &mut self.steps else { return };
         self.bytes += step.bytes();
         steps.push(step);
-        if self.bytes > BYTES {
+        if self.runs && self.bytes > BYTES {
             self.steps = None;
         }
     }

@@ -2,14 +2,24 @@
 //!
 //! [`run`] divides the walk over the destination into shares, and a thread copies one share at a
 //! time (`share`). A share owns slices of the destination (`pieces`). Its positions are divided
-//! into boxes of one kind each (`boxes`, `task`). A box is filled with a value (`fill`) or copied
-//! by a plan (`plan`): loops around tiles of a plane (`plane`, `box_copy`, `tile`, `micro`,
-//! `shuffle`, `simd`), or around units that are smaller than a byte or change their width (`bits`,
-//! `packed`). Short rows of several sources have their own modules (`weave`, `interleave`). Each of
-//! these is a step (`step`), and a thread keeps the steps of its last small copies (`kept`).
+//! into boxes of one kind each (`boxes`), and `task` chooses a step for each box, or for several
+//! boxes that make one block (`step`). A thread keeps the steps of its last small copies (`kept`).
+//!
+//! | step | mover | taken if |
+//! |---|---|---|
+//! | a value | `fill` | the positions of the box read nothing |
+//! | runs | `step` | the box is small and its runs are long |
+//! | a pattern | `pattern` | units are shorter than a register and not transposed; boxes make one block |
+//! | a plan | `plan`, with `plane`, `box_copy`, `tile`, `micro`, `shuffle`, `strips` | all other boxes |
+//! | a plan | `bits`, `packed` | units are smaller than a byte or change their width |
+//!
+//! `stridec explain relayout … --plan` prints the steps of a copy, and [`plan`] returns them. To add
+//! a mover, add a variant to `CopyStep` in `step` (or to `Mover` in `plan`, if it moves tiles of
+//! rows and columns), choose it in `Filling::fill` or `Filling::copy` of `task`, and describe it in
+//! `Display`. The instructions of movers are in `simd`, for each instruction set.
 //!
 //! Nests that look up the source of every position or row, such as gathers, need no boxes
-//! (`gathered`, `columns`, `lane`). Images beyond the caches are written with non-temporal stores
+//! (`gathered`, `tables`, `columns`, `lane`). Images beyond the caches are written with non-temporal stores
 //! (`stream`, `strips`). Resharding walks the boxes of a nest itself (`reads`).
 
 #![expect(clippy::inline_always)] // measured: the values stay in registers
@@ -46,4 +56,4 @@ mod tile;
 
 pub use error::HostError;
 pub(crate) use reads::each_read_box;
-pub use run::{run, run_sources};
+pub use run::{plan, run, run_sources};

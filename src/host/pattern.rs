@@ -10,6 +10,8 @@
 //! r0 g0 b0 0 r1 g1 b1 0 … 0  =  constants 0, and 12 bytes of one load at 0 1 2 - 3 4 5 - … -
 //! ```
 
+use std::fmt;
+
 use smallvec::SmallVec;
 
 use super::{
@@ -192,6 +194,16 @@ impl Pattern {
         for (src, dst) in steps.chain(outer.last) {
             self.walk(inner, sources, moved + src, (&mut *destination, to + dst), stream);
         }
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let ((loads, stores), (low, end)) = (self.registers.operations(), self.registers.written());
+        write!(f, "pattern: a block of {} bytes, {loads} loads and {stores} stores", end - low)?;
+        self.loops.iter().try_for_each(|PatternLoop { times, src, dst, .. }| {
+            write!(f, ", {times} times (source {src:+}, destination {dst:+})")
+        })
     }
 }
 

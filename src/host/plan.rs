@@ -1,5 +1,7 @@
 //! The plan of a box: the axes of a tile, the mover of a tile, and the loops around it.
 
+use std::fmt;
+
 use smallvec::SmallVec;
 
 use super::{
@@ -423,6 +425,31 @@ impl TilePlan {
             rows_join,
             streams,
         }
+    }
+}
+
+impl fmt::Display for TilePlan {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let name = match self.mover {
+            Mover::Transpose(_) => "transpose in registers",
+            Mover::Shuffle(_) => "rows selected from a few loads",
+            Mover::Strips(_) => "transpose in streamed strips",
+            Mover::Units => "units one by one",
+            Mover::OrderedUnits => "units in the order of the source",
+            Mover::OrderedRuns => "runs in the order of the source",
+        };
+        write!(
+            f,
+            "{name}: units of {} in tiles of {} by {}{}",
+            self.unit,
+            self.rows.dst.len(),
+            self.columns.src.len(),
+            if self.streams { ", streamed" } else { "" }
+        )?;
+        self.loops.iter().try_for_each(|&Loop { axis, step, src, dst }| {
+            let times = self.extents[axis].div_ceil(step);
+            write!(f, ", {times} times (source {src:+}, destination {dst:+})")
+        })
     }
 }
 

@@ -100,6 +100,42 @@ pub fn run_sources(
     Ok(())
 }
 
+/// Describes how [`run`] copies a nest on `threads` threads: the shares of the destination, and the
+/// steps that fill them, each with its mover, its tiles or blocks, and the loops around them.
+///
+/// The description depends on this processor. It is for people: its text may change in any version.
+#[must_use]
+pub fn plan(nest: &CopyNest, threads: usize) -> String {
+    if !nest.lookups().is_empty() {
+        return "indices are read first, and decide the steps\n".to_owned();
+    }
+    // No page of the image is written.
+    let mut image = vec![0; nest.dst_bytes() as usize];
+    let task = Task::new(nest, &[], image.len());
+    let small = is_small(image.len(), has_whole_bytes(nest));
+    let shares = if small {
+        vec![contiguous(nest, &mut image, 0)]
+    } else {
+        shares(nest, &mut image, threads)
+    };
+    let mut lines: Vec<(usize, String)> = Vec::new();
+    for share in shares {
+        let mut record = Record::plan();
+        task.run(share, None, &mut record);
+        let steps = record.steps().iter().map(|step| format!("  {step}"));
+        for line in std::iter::once("a share:".to_owned()).chain(steps) {
+            match lines.iter_mut().find(|(_, other)| *other == line) {
+                Some((times, _)) => *times += 1,
+                None => lines.push((1, line)),
+            }
+        }
+    }
+    lines.into_iter().fold(String::new(), |text, (times, line)| match times {
+        1 => text + &line + "\n",
+        _ => text + &format!("{line} ({times} times)\n"),
+    })
+}
+
 /// Fills the destination of a nest whose lookups all depend on the position.
 fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
     if nest.dst_bits() < 8
@@ -107,35 +143,48 @@ fn fill(nest: &CopyNest, sources: &[&[u8]], destination: &mut [u8]) {
     {
         *last = 0; // The bits after the last unit belong to no place.
     }
-    let whole_bytes = nest.src_bits() == nest.dst_bits() && nest.dst_bits() >= 8;
     let bytes = destination.len();
-    let small = is_small(bytes, whole_bytes);
-    let large = |share: usize| !small && bytes >= last_level_bytes() / share;
-    let reaches = |share: usize| whole_bytes && large(share);
-    let long = reaches(LONG_SHARE);
-    let simd = Simd::best().filter(|_| whole_bytes);
-    let streams = Streams {
-        long,
-        cut: long && bytes >= named_bytes() / CUT_SHARE,
-        short: reaches(SHORT_SHARE),
-        shuffled: reaches(shuffled_share()),
-        start: LineAlignment::Uneven,
-        pieces: None,
-    };
-    let task = Task { nest, sources, simd, streams };
+    let task = Task::new(nest, sources, bytes);
+    let small = is_small(bytes, has_whole_bytes(nest));
     if small {
         return fill_small(&task, destination);
     }
     let shares = shares(nest, destination, rayon::current_num_threads());
+    let streamed = task.streams.long || bytes >= last_level_bytes() / SHORT_SHARE;
     // One share at a time: otherwise rayon gives a thread several shares, which no other thread can
     // take over.
     shares.into_par_iter().with_max_len(1).for_each(|share| {
-        if long || large(SHORT_SHARE) {
+        if streamed {
             streaming(|stream| task.run(share, Some(stream), &mut Record::none()));
         } else {
             task.run(share, None, &mut Record::none());
         }
     });
+}
+
+/// Returns true if a unit has the same width on both sides, of at least a byte.
+fn has_whole_bytes(nest: &CopyNest) -> bool {
+    nest.src_bits() == nest.dst_bits() && nest.dst_bits() >= 8
+}
+
+impl<'a> Task<'a> {
+    /// Returns the task of filling a destination of `bytes` bytes.
+    fn new(nest: &'a CopyNest, sources: &'a [&'a [u8]], bytes: usize) -> Self {
+        let whole_bytes = has_whole_bytes(nest);
+        let small = is_small(bytes, whole_bytes);
+        let large = |share: usize| !small && bytes >= last_level_bytes() / share;
+        let reaches = |share: usize| whole_bytes && large(share);
+        let long = reaches(LONG_SHARE);
+        let streams = Streams {
+            long,
+            cut: long && bytes >= named_bytes() / CUT_SHARE,
+            short: reaches(SHORT_SHARE),
+            shuffled: reaches(shuffled_share()),
+            start: LineAlignment::Uneven,
+            pieces: None,
+        };
+        Self { nest, sources, simd: Simd::best().filter(|_| whole_bytes), streams }
+    }
 }
 
 /// Fills a destination that is one share, with cached steps if this thread has copied the nest

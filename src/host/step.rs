@@ -1,6 +1,6 @@
 //! The steps that fill a share, in order.
 
-use std::rc::Rc;
+use std::{fmt, rc::Rc};
 
 use smallvec::SmallVec;
 
@@ -49,6 +49,25 @@ impl CopyStep {
                 Self::Pattern { pattern, places, .. } => pattern.bytes() + size_of_val(&places[..]),
                 Self::Runs { .. } | Self::Fill { .. } => 0,
             }
+    }
+}
+
+impl fmt::Display for CopyStep {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Copy { plan, .. } => write!(f, "{plan}"),
+            Self::Runs { axes, bytes, .. } => {
+                write!(f, "runs of {bytes} bytes")?;
+                axes.iter().try_for_each(|axis| write!(f, ", {} times", axis.extent))
+            }
+            Self::Pattern { pattern, .. } => write!(f, "{pattern}"),
+            Self::Fill { axes, .. } => {
+                write!(f, "a value, along")?;
+                axes.iter()
+                    .filter(|(extent, _)| *extent > 1)
+                    .try_for_each(|(extent, stride)| write!(f, " {extent} steps of {stride}"))
+            }
+        }
     }
 }
 

@@ -480,7 +480,9 @@ impl Filling<'_, '_, '_> {
     }
 
     fn step(&mut self, step: CopyStep) {
-        self.runner.run(&step);
+        if self.record.runs {
+            self.runner.run(&step);
+        }
         self.record.add(step);
     }
 

@@ -26,6 +26,19 @@ fn documents_go_to_stdout_too() {
     assert!(!html.contains("id=\"run\""), "a layout has no kernel");
 }
 
+#[test]
+fn the_hosts_plan_is_printed() {
+    let sandbox = Sandbox::new();
+    let padded =
+        ["explain", "relayout", "--from", "u8[9,40,3]", "--to", "{2,1,0:PAD(9,40,4,zero)}"];
+    let plan = sandbox.stridec(&[&padded[..], &["--plan"]].concat()).text().to_owned();
+    assert!(plan.starts_with("a share:\n"), "{plan}");
+    let identity = ["explain", "relayout", "--from", "u8[3]", "--to", "{0}", "--plan", "2"];
+    assert_eq!(sandbox.stridec(&identity).text(), "a share:\n  runs of 3 bytes\n");
+    let shape = sandbox.stridec(&["explain", "u8[3]", "--plan"]);
+    shape.fails(2, "--plan: only `relayout` and `slice` take this flag");
+}
+
 /// A reshard, as text and in files, with the flags of `reshard plan`.
 #[test]
 fn reshards_are_drawn() {
