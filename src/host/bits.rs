@@ -18,6 +18,10 @@ use super::{
 /// The number of units of a run that are unpacked at a time.
 const RUN: usize = 1 << 12;
 
+/// The shortest line of a matrix that is moved in whole bytes, in bytes. The units of shorter lines
+/// are unpacked.
+const SHORT_LINE: usize = 8;
+
 /// A copy of units that are smaller than a byte or change their width.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bits {
@@ -47,7 +51,7 @@ impl Bits {
                         return self.runs(plan.unit, source, destination, &tile, (room, stream));
                     }
                     if plan.rows_touch && plan.columns_touch {
-                        self.matrix(source, destination, (&tile, next), room, stream);
+                        self.matrix(plan, source, destination, (&tile, next), room, stream);
                     } else {
                         self.small(plan, source, destination, &tile, room);
                     }
@@ -129,6 +133,7 @@ impl Bits {
     /// ```
     fn matrix(
         self,
+        plan: &TilePlan,
         source: &[u8],
         destination: &mut DestinationSlices,
         (tile, next): (&CopyTile, Option<isize>),
@@ -142,8 +147,15 @@ impl Bits {
         let per = (8 / bits) as usize;
         let (rows, columns) = (tile.rows.0.len(), tile.columns.0.len());
         let (groups, width) = (rows.div_ceil(per), columns.div_ceil(per));
-        // One more line, so that lines do not map to one set of the cache.
-        let pitch = width.next_multiple_of(LINE) + LINE;
+        let joined = tile.steps[1].is_some_and(|(_, dst)| dst == rows);
+        if width < SHORT_LINE || joined && !rows.is_multiple_of(per) {
+            return self.small(plan, source, destination, tile, room);
+        }
+        // One more cache line, so that long lines do not map to one set of the cache.
+        let pitch = match width {
+            LINE.. => width.next_multiple_of(LINE) + LINE,
+            _ => width.next_multiple_of(8),
+        };
         room.spread.resize(groups * per * pitch, 0);
         let lines = room.spread.chunks_exact_mut(pitch);
         for (line, row) in lines.zip(tile.rows.0) {
@@ -157,8 +169,7 @@ impl Bits {
             }
         }
         turn_units(&mut room.spread, pitch, bits);
-        let joined = tile.steps[1].is_some_and(|(_, dst)| dst == rows);
-        if joined && rows.is_multiple_of(per) && self.dst == bits {
+        if joined && self.dst == bits {
             // The rows of the tile follow each other in the destination.
             let reads: SmallVec<[isize; 512]> = (0..per)
                 .flat_map(|number| (0..groups).map(move |group| group * per + number))
@@ -247,7 +258,14 @@ impl Bits {
     ) {
         let (rows, columns) = (tile.rows.0.len(), tile.columns.0.len());
         room.spread.resize(rows * columns, 0);
-        for (line, read) in room.spread.chunks_exact_mut(columns).zip(tile.rows.0) {
+        // Rows that follow each other in the source are unpacked together.
+        let follow = plan.columns_touch && tile.steps[0].is_some_and(|(src, _)| src == columns);
+        let alone = if follow { 0 } else { rows };
+        if follow {
+            let first = byte_index(tile.from + tile.rows.0[0]);
+            self.unpack(source, first, &mut room.spread);
+        }
+        for (line, read) in room.spread.chunks_exact_mut(columns).zip(tile.rows.0).take(alone) {
             let from = tile.from + read;
             if plan.columns_touch {
                 self.unpack(source, byte_index(from), line);
@@ -261,6 +279,10 @@ impl Bits {
         let reads: SmallVec<[isize; 512]> =
             (0..rows).map(|row| (row * columns).cast_signed()).collect();
         transpose_bytes((&room.spread, &reads), columns, &mut room.turned);
+        if plan.rows_touch && tile.steps[1].is_some_and(|(_, dst)| dst == rows) {
+            let (slice, to) = destination.place(tile.to + tile.columns.1[0]);
+            return pack(&room.turned, slice, to, self.dst);
+        }
         for (line, write) in room.turned.chunks_exact(rows).zip(tile.columns.1) {
             let to = tile.to + write;
             if plan.rows_touch {

@@ -125,6 +125,13 @@ pub(super) fn unit(image: &[u8], index: usize, bits: u32) -> u8 {
 pub(super) fn take(source: &[u8], first: usize, line: &mut [u8], bits: u32) {
     let start = first * bits as usize;
     let (source, shift) = (&source[start / 8..], start % 8);
+    if line.len() < 8
+        && let Some(bytes) = source.first_chunk()
+    {
+        let word = u64::from_le_bytes(*bytes) >> shift;
+        line.copy_from_slice(&word.to_le_bytes()[..line.len()]);
+        return;
+    }
     let length = line.len().min(source.len());
     let (inside, past) = line.split_at_mut(length);
     past.fill(0);

@@ -166,7 +166,7 @@ impl Pattern {
     }
 
     /// Writes the steps of some loops: all together if they stay inside the sources and inside one
-    /// slice of the destination, and otherwise one after the other.
+    /// slice of the destination, and otherwise in halves, so that few steps are written alone.
     fn walk(
         &self,
         loops: &[PatternLoop],
@@ -190,8 +190,21 @@ impl Pattern {
         let [outer, inner @ ..] = loops else {
             return self.registers.write_bytes(sources, moved, destination.place(to));
         };
-        let steps = (0..outer.times.cast_signed()).map(|n| (n * outer.src, n * outer.dst));
-        for (src, dst) in steps.chain(outer.last) {
+        if outer.times > 1 {
+            let half = outer.times / 2;
+            let before = PatternLoop { times: half, last: None, ..*outer };
+            let steps = half.cast_signed();
+            let (src, dst) = (steps * outer.src, steps * outer.dst);
+            let last = outer.last.map(|last| (last.0 - src, last.1 - dst));
+            let after = PatternLoop { times: outer.times - half, last, ..*outer };
+            for (part, src, dst) in [(before, 0, 0), (after, src, dst)] {
+                let mut loops: SmallVec<[PatternLoop; 8]> = loops.into();
+                loops[0] = part;
+                self.walk(&loops, sources, moved + src, (&mut *destination, to + dst), stream);
+            }
+            return;
+        }
+        for (src, dst) in std::iter::once((0, 0)).chain(outer.last) {
             self.walk(inner, sources, moved + src, (&mut *destination, to + dst), stream);
         }
     }
