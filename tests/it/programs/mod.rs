@@ -2,6 +2,7 @@
 //! and the kind of every refusal.
 
 mod converts;
+mod folds;
 mod gathers;
 mod interleave;
 mod scratch;
