@@ -63,7 +63,7 @@ mod device {
     /// The time limit for measuring. The case that runs when it ends is finished.
     const TIME: Duration = Duration::from_secs(25);
     const REPETITIONS: usize = 9;
-    /// The least number of cases to fit a model to.
+    /// The minimum number of cases to fit a model to.
     const LEAST_CASES: usize = 8;
 
     /// The size of the measurement, which differs between software drivers and hardware.

@@ -10,11 +10,11 @@ use super::{
 };
 use crate::stride::{Coordinate, Forward, StrideDescriptor};
 
-/// The most planes that are drawn if all of them fit.
+/// The maximum number of planes that are drawn if all of them fit.
 const MAX_PLANES: u64 = 4;
-/// The most cells of several planes together.
+/// The maximum number of cells of several planes together.
 const MAX_PLANE_CELLS: u64 = 72;
-/// The most rows of a plane that is summarised.
+/// The maximum number of rows of a plane that is summarised.
 const SUMMARY_ROWS: usize = 9;
 
 /// The dimension that runs down, and the dimension that runs across.

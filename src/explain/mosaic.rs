@@ -11,7 +11,7 @@ use crate::{
 
 /// The number of indices along a dimension that are sampled to find the start of another source.
 const SAMPLES: u64 = 128;
-/// The most starts of sources that are shown.
+/// The maximum number of starts of sources that are shown.
 const MAX_CUTS: usize = 8;
 
 /// A source of elements, drawn with its own letter and colour.

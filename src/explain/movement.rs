@@ -27,7 +27,7 @@ pub(super) fn origin(
 /// One followed element: its place in the destination, and its place in the source.
 pub(super) type Move = (u64, u64);
 
-/// The most elements of an operation for which every element is followed.
+/// The maximum number of elements of an operation for which every element is followed.
 const ALL_FOLLOWED: u64 = 12;
 /// The number of elements that are followed in larger operations.
 const FIRST_FOLLOWED: usize = 8;

@@ -22,11 +22,11 @@ use crate::{
 /// The scripts. Later ones use earlier ones.
 const SCRIPTS: [&str; 3] =
     [include_str!("page/run.js"), include_str!("page/program.js"), include_str!("page/start.js")];
-/// The most bytes of all buffers together for which a page gets a button.
+/// The maximum number of bytes of all buffers together for which a page gets a button.
 const MOST_BYTES: u64 = 1 << 26;
-/// The most bytes of constants in a page.
+/// The maximum number of bytes of constants in a page.
 const MOST_CONSTANTS: u64 = 1 << 18;
-/// The most sums in a page.
+/// The maximum number of sums in a page.
 const MOST_SUMS: usize = 512;
 
 impl ProgramPicture<'_> {

@@ -10,9 +10,9 @@ use super::{
 };
 use crate::reshard::ReshardPlan;
 
-/// The most columns of an array or a matrix in a terminal.
+/// The maximum number of columns of an array or a matrix in a terminal.
 const MAX_COLUMNS: usize = 16;
-/// The most characters that are shown of a sharding's text.
+/// The maximum number of characters that are shown of a sharding's text.
 const MAX_NAME: usize = 160;
 
 /// A reshard to be drawn: the array with the devices of its tiles, before and after, and the bytes

@@ -14,7 +14,7 @@ use crate::reshard::Transfer;
 
 /// The scripts. Later ones use earlier ones.
 const SCRIPTS: [&str; 2] = [include_str!("page/reshard.js"), include_str!("page/start.js")];
-/// The most transfers that a page lists.
+/// The maximum number of transfers that a page lists.
 const MOST_LISTED: usize = 4096;
 
 impl ReshardPicture<'_> {

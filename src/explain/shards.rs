@@ -5,12 +5,12 @@ use crate::{
     sharding::{Holders, Placement},
 };
 
-/// The most strips along one side of a plane. If there are more pieces, a strip has several of
-/// them.
+/// The maximum number of strips along one side of a plane. If there are more pieces, a strip has
+/// several of them.
 const MAX_STRIPS: usize = 64;
-/// The most strips along one side of each of several planes.
+/// The maximum number of strips along one side of each of several planes.
 const MAX_STRIPS_OF_SEVERAL: usize = 21;
-/// The most planes that are drawn.
+/// The maximum number of planes that are drawn.
 const MAX_PLANES: usize = 8;
 
 /// The dimensions that run down and across, and the outer dimensions, whose pieces are drawn as

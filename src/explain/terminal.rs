@@ -14,9 +14,9 @@ use super::{
 };
 use crate::stride::StrideDescriptor;
 
-/// The most rows of a grid.
+/// The maximum number of rows of a grid.
 pub(super) const MAX_ROWS: usize = 16;
-/// The most lines of memory that are shown completely.
+/// The maximum number of lines of memory that are shown completely.
 const MAX_LINES: usize = 8;
 
 /// Draws a picture for a terminal of `width` columns (at least 40). A writer such as `anstream` may

@@ -84,10 +84,10 @@ pub(super) struct Repeated {
     pub(super) small: bool,
 }
 
-/// The largest number of positions in a period that is resolved once.
+/// The maximum number of positions in a period that is resolved once.
 const MOST_OF_PERIOD: i64 = 1 << 14;
 
-/// The least number of periods for which that is worth the time.
+/// The minimum number of periods for which that is worth the time.
 const LEAST_REPEATS: i64 = 4;
 
 /// The part of an axis that a cut decides at least, as the number by which its steps are divided.
@@ -248,7 +248,7 @@ pub(super) fn period_steps(nest: &CopyNest, axis: usize) -> u64 {
     period_of_axis(nest, &of, &bounds, axis, extent).steps.unsigned_abs()
 }
 
-/// The least number of steps of an axis that moves every quotient by a whole number.
+/// The minimum number of steps of an axis that moves every quotient by a whole number.
 struct Period {
     /// The number of steps; all steps of the axis if it has no whole period.
     steps: i64,

@@ -23,13 +23,13 @@ use crate::nest::gcd;
 /// source are left to the hardware prefetcher.
 const STRIPS_TILE: (usize, usize) = (1 << 14, 1 << 11);
 
-/// The least number of units of such a tile along the destination if they fill whole lines and no
+/// The minimum number of units of such a tile along the destination if they fill whole lines and no
 /// column leaves its slice. Longer rows would leave the order of the source, or make its runs
-/// shorter. Columns of several slices are looked up one by one, which costs as much as moving a
-/// few units.
+/// shorter. Columns of several slices are looked up one by one, which costs as much as moving a few
+/// units.
 const SHORT_ROW_UNITS: usize = 32;
 
-/// The largest number of units of such a tile along the destination.
+/// The maximum number of units of such a tile along the destination.
 const STRIP_UNITS: usize = 1 << 12;
 
 /// The largest tile along the source, and the largest number of columns, if the columns are aligned
@@ -37,7 +37,7 @@ const STRIP_UNITS: usize = 1 << 12;
 const UNEVEN_BYTES: usize = 1 << 9;
 const UNEVEN_COLUMNS: usize = 1 << 7;
 
-/// The largest number of such columns if lines are joined in registers. One line of each column
+/// The maximum number of such columns if lines are joined in registers. One line of each column
 /// waits in the L1 cache.
 const JOINED_COLUMNS: usize = 1 << 9;
 
@@ -47,13 +47,13 @@ const JOINED_ROW: usize = 1 << 10;
 /// The bytes of the source that are streamed unit by unit, in the order of the source.
 const UNITS_TILE: usize = 1 << 12;
 
-/// The largest number of runs of a row that are streamed in order, and the largest distance between
+/// The maximum number of runs of a row that are streamed in order, and the largest distance between
 /// two in the source. The hardware prefetcher follows this many, and the L2 cache still has the end
 /// of the run before.
 const RUNS: usize = 1 << 9;
 const RUNS_TILE: usize = 1 << 16;
 
-/// The largest number of pages that are written in turn. More exceed the addresses that the
+/// The maximum number of pages that are written in turn. More exceed the addresses that the
 /// processor keeps.
 const PAGES: usize = 1 << 9;
 
@@ -80,7 +80,7 @@ const LARGE_TILE: (usize, usize) = (1 << 8, 1 << 7);
 /// The largest small unit.
 const SMALL: usize = 16;
 
-/// The least number of small units of a tile along the destination: the number of loads from the
+/// The minimum number of small units of a tile along the destination: the number of loads from the
 /// source that are in flight at a time.
 const ROW_UNITS: usize = 64;
 

@@ -35,8 +35,8 @@ const LINE_PAIR_BYTES: usize = 128;
 /// changed nothing (`benches/NOTES.md`, "Runs of a share").
 const LONG_RUN_BYTES: u64 = 1 << 16;
 
-/// The largest number of slices of a share. More slices make shares possible along more axes; each
-/// slice has an entry in the table that writes look up.
+/// The maximum number of slices in a share. A higher limit lets a share be cut along more axes, but
+/// every write looks up its slice in a table with one entry for each.
 const MOST_SLICES: u64 = 1 << 12;
 
 /// The part of the destination that one thread fills at a time.

@@ -33,7 +33,7 @@ const SELECTION_BYTES: usize = 1 << 13;
 /// register").
 const LATER: usize = 1 << 12;
 
-/// The largest number of loads for 16 bytes of the destination. More loads for a register may take
+/// The maximum number of loads for 16 bytes of the destination. More loads for a register may take
 /// longer than copies of its units.
 const MOST_TERMS: usize = 8;
 

@@ -17,11 +17,11 @@ use super::{
 };
 use crate::nest::{Affine, CaseValue, CopyNest, Lookup, Value, signed};
 
-/// The largest number of positions in a table. A larger table leaves the second-level cache between
+/// The maximum number of positions in a table. A larger table leaves the second-level cache between
 /// two steps.
 const MOST_POSITIONS: u64 = 1 << 16;
 
-/// The least number of steps that read by one table, so that computing it pays.
+/// The minimum number of steps that read by one table, so that computing it pays.
 const LEAST_STEPS: u64 = 4;
 
 /// The longest step that is made by a pattern, in bytes. A longer one reads tables that are larger

@@ -187,7 +187,7 @@ const SHORT_ROW: usize = 1 << 10;
 /// less time than its copy, and chooses the order of its runs.
 const SMALL_BOX: usize = 1 << 15;
 
-/// The least number of repetitions of a block that is worth a pattern.
+/// The minimum number of repetitions of a block that is worth a pattern.
 const LEAST_REPEATS: usize = 4;
 
 /// A pattern with its key; `None` if the parts are better copied one by one.

@@ -14,7 +14,7 @@ use crate::{
 /// are packed and unpacked here.
 const LONG_RUN: usize = 1 << 10;
 
-/// The most messages in transit in one direction.
+/// The maximum number of messages in transit in one direction.
 const MOST_MESSAGES: usize = 256;
 
 /// The most memory for packed messages, in bytes. More would not stay in a cache between packing
@@ -35,7 +35,7 @@ const MOST_BYTES: u64 = 1 << 20;
 pub struct Exchange<'a> {
     world: &'a World,
     member: Member,
-    /// The most bytes of packed messages in one direction.
+    /// The maximum number of bytes of packed messages in one direction.
     packed_bytes: usize,
     sends: Vec<Message>,
     receives: Vec<Message>,

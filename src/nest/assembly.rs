@@ -181,7 +181,8 @@ impl Assembly {
     ///
     /// # Panics
     ///
-    /// Panics if the index may exceed the source, which means that the instructions are invalid.
+    /// Panics if the index can be out of bounds for the source. Checked instructions never allow
+    /// that.
     pub(crate) fn load(
         &mut self,
         region: &mut WalkRegion,
@@ -318,7 +319,7 @@ impl Assembly {
         Ok([in_region(quotient, (first, last)), in_region(rest, rests)])
     }
 
-    /// Adds a case: the positions of the region take the element of `source` at `index`.
+    /// Adds a case in which the positions of the region read element `index` of `source`.
     ///
     /// # Errors
     ///

@@ -141,7 +141,7 @@ pub enum NestError {
     Bound {
         /// The kind: `cases`, `quotients` or `lookups`, for example.
         what: &'static str,
-        /// The most accepted.
+        /// The maximum accepted number.
         limit: usize,
     },
     /// A tensor with more elements than a nest counts.
@@ -151,7 +151,7 @@ pub enum NestError {
         operand: Operand,
         /// The number of elements of the image.
         given: u64,
-        /// The most accepted.
+        /// The maximum accepted number.
         limit: u64,
     },
 }

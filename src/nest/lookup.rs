@@ -210,7 +210,8 @@ impl Lookup {
         self.forms().all(|form| form.as_constant().is_some())
     }
 
-    /// Returns the sources that it loads from, with the width of the numbers there in bits.
+    /// Returns the sources that this lookup loads numbers from, each with the width of those
+    /// numbers, in bits.
     pub(crate) fn loads(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         self.numbers.iter().filter_map(|number| match number.of {
             LookupExpr::Load { source, .. } => Some((source, number.integer.bits_in_memory())),

@@ -201,8 +201,8 @@ fn pack(nest: &mut CopyNest, max_bytes: u64) -> Option<Rows> {
     Some(rows)
 }
 
-/// Returns the terms of the source's offset that take several values at the positions that read,
-/// the greatest weight first.
+/// Returns the terms of the source offset that vary over the positions that read, in order of
+/// decreasing weight.
 fn moving_terms(src: &Affine, bounds: &Bounds) -> SmallVec<[Moving; 8]> {
     let mut moving: SmallVec<[Moving; 8]> = src
         .terms()

@@ -12,7 +12,7 @@ pub(super) type Result<T> = std::result::Result<T, ParseError>;
 /// The longest text, in bytes.
 pub(super) const MAX_TEXT_BYTES: usize = 1 << 20;
 
-/// The largest number of characters of a text in a message.
+/// The maximum number of characters of a text in a message.
 const MAX_PRINTED: usize = 40;
 
 pub(super) type Cursor<'a> = ShapeCursor<'a>;

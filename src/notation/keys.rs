@@ -26,10 +26,10 @@ pub(super) struct Item {
     pub(super) is_apart: bool,
 }
 
-/// The most bits of a key.
+/// The maximum number of bits of a key.
 const MOST_BITS: u32 = 7;
 
-/// The most assignments of keys to compare.
+/// The maximum number of assignments of keys to compare.
 const MOST_WAYS: usize = 64;
 
 /// Returns assignments of keys with this many bits to the digits, listed major to minor. There are

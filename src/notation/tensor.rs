@@ -37,7 +37,7 @@ pub enum TensorForm {
     Strided(StridedShape),
     /// DirectML's description of a buffer.
     Buffer(BufferTensorDesc),
-    /// No such form: a dimension has more than one stride, and no XLA layout describes them.
+    /// The tensor has no XLA layout, because one of its dimensions has more than one stride.
     Digits,
 }
 

@@ -60,13 +60,13 @@ pub enum ProgramError {
         "expected at most {limit} instructions on the ways from a result to the parameters, calls counted each time"
     )]
     TooLong {
-        /// The most accepted.
+        /// The maximum accepted number.
         limit: usize,
     },
     /// More scratch buffers than a program may have.
     #[error("expected a program of at most {limit} scratch buffers")]
     TooManyScratchBuffers {
-        /// The most accepted.
+        /// The maximum accepted number.
         limit: usize,
     },
     /// A number of buffers different from the number of parameters or results.

@@ -88,7 +88,8 @@ impl Pull<'_, '_> {
         Ok(self.assembly.lookup(lookup)?)
     }
 
-    /// Returns the integer at an index of a constant in a buffer, brought into a range.
+    /// Returns the integer at `index` of a constant that a buffer holds, limited to the given
+    /// range.
     pub(super) fn entry(
         &mut self,
         region: &mut WalkRegion,

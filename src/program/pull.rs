@@ -123,8 +123,8 @@ impl From<NestError> for Halt {
     }
 }
 
-/// An element that is still to be followed: in this region of the walk, the destination takes the
-/// element of `node` at `index`.
+/// An element whose source is not known yet: in this region of the walk, the destination element is
+/// a copy of element `index` of `node`.
 pub(super) struct PendingValue {
     pub(super) node: GraphNode,
     pub(super) path: TuplePath,

@@ -160,7 +160,7 @@ impl<'a> TileDestinations<'a> {
         low
     }
 
-    /// Returns the largest offset in the sequence at which the share of a holder can end.
+    /// Returns an upper bound of the offset in the sequence at which the share of a holder ends.
     pub(super) fn end(&self, holder: u64) -> u128 {
         let share = self.share();
         share * (u128::from(holder) + 1) + share / SLACK

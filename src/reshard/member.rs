@@ -60,7 +60,7 @@ pub struct Member {
     part: RankPlan,
     rounds: Vec<Round>,
     element_bytes: u64,
-    /// The most elements in one piece of a local copy.
+    /// The maximum number of elements in one piece of a local copy.
     copy_elements: usize,
 }
 

@@ -8,10 +8,10 @@ use crate::{
     sharding::{Placement, Region, ShardingError},
 };
 
-/// The most transfers of a plan of all devices.
+/// The maximum number of transfers of a plan of all devices.
 const MAX_TRANSFERS: usize = 1 << 24;
 
-/// The most devices of a side.
+/// The maximum number of devices of a side.
 pub const MAX_DEVICES: u64 = 1 << 24;
 
 /// A region of the array that moves from one device to another, or a local copy if both are the

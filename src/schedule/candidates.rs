@@ -230,8 +230,8 @@ fn is_copy(nest: &CopyNest) -> bool {
 /// in registers.
 const NARROWEST: u32 = 4;
 
-/// The longest row that an invocation of a CPU moves whole, in bits. If such a row starts inside an
-/// access, both halves would load the access between them.
+/// The longest row, in bits, that one CPU invocation moves without splitting it. If a row that
+/// starts inside an access were split, both halves would load the access at the cut.
 const WHOLE_ROW_BITS: u64 = 1024;
 
 /// Adds the blocks of a nest, by the lengths of their runs in the destination and in the source. If
@@ -447,8 +447,8 @@ fn strategy_of(nest: &CopyNest, steps: &[u64], is_woven: bool) -> (Strategy, &'s
 
 /// The number of rows whose bytes together are a multiple of 16, whatever the row length in bytes.
 const ALIGNED_ROWS: u64 = 16;
-/// The words that an invocation of a GPU may hold beside its intermediate values: half of the
-/// registers that it has at full occupancy.
+/// The maximum number of words that a GPU invocation may keep in registers in addition to its
+/// intermediate values: half of the registers available to it at full occupancy.
 const MOST_HELD_WORDS: u64 = 32;
 /// The number of blocks that keep the cores of a GPU busy. Blocks are repeated only if at least
 /// this many are left.

@@ -51,8 +51,9 @@ use crate::nest::{Affine, CopyNest, Value, gcd};
 pub(super) const REGISTERS: u64 = 16;
 /// The number of invocations whose loads share a cache: those of a workgroup.
 const WORKGROUP: u64 = 256;
-/// The number of invocations that keep the cores of a GPU busy if each stores accesses wider than a
-/// word, in blocks of up to 64 words: about two workgroups of 64 for each of 132 cores.
+/// The minimum number of invocations that keep a GPU busy when each one stores accesses wider than
+/// a word, in blocks of up to 64 words: about two workgroups of 64 invocations for each of 132
+/// cores.
 const LEAST_WIDE_BLOCKS: u64 = 1 << 14;
 
 /// The work of an invocation, and the number of invocations. Its accesses are those to the source

@@ -79,7 +79,7 @@ pub enum ScheduleError {
         field: &'static str,
         /// The number.
         given: u32,
-        /// The least accepted number.
+        /// The minimum accepted number.
         least: u32,
         /// The greatest accepted number.
         most: u32,

@@ -5,10 +5,11 @@ use super::{AdapterKind, Block};
 /// The number of invocations that move neighbouring blocks: those of a vector.
 pub(crate) const VECTOR_LANES: u64 = 8;
 
-/// The most rounds of an invocation.
+/// The maximum number of rounds of an invocation.
 const MOST_ROUNDS: u64 = 16;
 
-/// The least workgroups of a kernel with rounds, so that every thread of a CPU has some.
+/// The minimum number of workgroups of a kernel with rounds, so that every thread of a CPU has
+/// some.
 const LEAST_WORKGROUPS: u64 = 64;
 
 impl Block {

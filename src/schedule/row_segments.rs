@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::AdapterKind;
 use crate::nest::{ACCESS_BYTES, Affine, Case, CaseValue, CopyNest, Guard, Value, greatest_sum};
 
-/// The most loops of a kernel: one for each source of each segment.
+/// The maximum number of loops of a kernel: one for each source of each segment.
 const MAX_LOOPS: usize = 12;
 
 /// The division of the rows of the destination, the steps of its innermost axis, among the cases of

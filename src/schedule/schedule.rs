@@ -5,7 +5,8 @@ use std::fmt;
 use super::{Block, Candidate, RowSegments, ScheduleError, Target, candidates, candidates::Body};
 use crate::nest::{ACCESS_BYTES, CopyNest, Count, LastRead, Operand, greatest_sum, width};
 
-/// The most sources of a kernel: WebGPU guarantees 8 storage buffers, and one is the destination.
+/// The maximum number of sources of a kernel: WebGPU guarantees 8 storage buffers, and one is the
+/// destination.
 pub(crate) const MAX_SOURCES: usize = 7;
 
 /// The division of a nest among the invocations of a kernel.

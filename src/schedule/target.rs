@@ -21,11 +21,11 @@ pub struct Target {
     pub name: String,
     /// The kind of adapter: a GPU, or a CPU that runs invocations in a loop.
     pub kind: AdapterKind,
-    /// The most bytes of one storage binding.
+    /// The maximum number of bytes of one storage binding.
     pub max_storage_buffer_binding_size: u64,
-    /// The most workgroups in one dimension of a dispatch.
+    /// The maximum number of workgroups in one dimension of a dispatch.
     pub max_compute_workgroups_per_dimension: u32,
-    /// The most invocations in a workgroup.
+    /// The maximum number of invocations in a workgroup.
     pub max_compute_invocations_per_workgroup: u32,
     /// The costs of accesses, by which the kernel is chosen.
     pub model: CostModel,

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use super::{AdapterKind, CostModel, Target};
 use crate::error_kind::ErrorKind;
 
-/// The most bytes of a target's text.
+/// The maximum number of bytes of a target's text.
 const MAX_TEXT: usize = 1 << 16;
-/// The most characters of a name, and of the measured machine.
+/// The maximum number of characters of a name, and of the measured machine.
 const MAX_NAME: usize = 200;
 
 /// The reason why a target's JSON is refused.

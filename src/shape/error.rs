@@ -27,7 +27,7 @@ pub enum ShapeError {
         what: &'static str,
         /// Their number, or the first number above the limit.
         given: usize,
-        /// The largest accepted number.
+        /// The maximum accepted number.
         limit: usize,
     },
     /// A list that needs one entry per dimension and has another number of them.
@@ -49,7 +49,7 @@ pub enum ShapeError {
         field: FieldPath,
         /// The number.
         given: i128,
-        /// The least accepted number.
+        /// The minimum accepted number.
         least: i64,
         /// The greatest accepted number; below `least` if none is.
         greatest: i64,

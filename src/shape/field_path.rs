@@ -19,7 +19,7 @@ enum Segment {
     Index(usize),
 }
 
-/// The largest number of segments that are printed. The middle of a longer path is left out.
+/// The maximum number of segments that are printed. The middle of a longer path is left out.
 const MAX_PRINTED: usize = 24;
 
 impl FieldPath {

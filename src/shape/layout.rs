@@ -243,7 +243,7 @@ impl DimLevelType {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Sparse {
-    /// The largest number of elements that the array can hold (TensorFlow 1.x).
+    /// The maximum number of elements that the array can hold (TensorFlow 1.x).
     pub max_sparse_elements: u64,
     /// The storage of each dimension; empty if not given.
     pub dim_level_types: Vec<DimLevelType>,

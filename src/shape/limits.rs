@@ -6,8 +6,8 @@
 /// messages.
 pub const MAX_DEPTH: usize = 64;
 
-/// The largest number of shapes in a tuple, itself and the parts of its parts included.
+/// The maximum number of shapes in a tuple, itself and the parts of its parts included.
 pub const MAX_SHAPES: usize = 65_536;
 
-/// The largest number of tiles in a layout.
+/// The maximum number of tiles in a layout.
 pub const MAX_TILES: usize = 64;

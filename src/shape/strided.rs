@@ -89,7 +89,8 @@ impl StridedShape {
         self.offset
     }
 
-    /// The bits of an element in memory; 0 for the type's own bits, in whole bytes.
+    /// The number of bits that an element takes in memory. 0 stands for the width of the type,
+    /// rounded up to whole bytes.
     #[must_use]
     pub fn element_size_in_bits(&self) -> u64 {
         self.element_size_in_bits

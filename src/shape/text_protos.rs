@@ -21,7 +21,7 @@ use crate::{proto::DESCRIPTORS, text::excerpt};
 /// brackets per level: `[{`.
 const MAX_NESTING: usize = 200;
 
-/// The largest number of characters of a parser's reason in a message, because it may quote the
+/// The maximum number of characters of a parser's reason in a message, because it may quote the
 /// input.
 const MAX_REASON: usize = 300;
 

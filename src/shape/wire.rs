@@ -12,7 +12,7 @@ use crate::proto::xla;
 /// them.
 pub const MAX_INPUT_BYTES: usize = 16 << 20;
 
-/// The largest number of fields that are printed. The middle of a longer path is left out.
+/// The maximum number of fields that are printed. The middle of a longer path is left out.
 const MAX_PRINTED_FIELDS: usize = 8;
 
 impl Shape {

@@ -54,11 +54,11 @@ pub use region::Region;
 pub use text::parse_shardy;
 pub use tile_box::TileBox;
 
-/// The most devices of a sharding that is given as an iota but must be listed. A list is needed if
-/// no transposition expresses the order of its copies.
+/// The maximum number of devices of a sharding that is given as an iota but must be listed. A list
+/// is needed if no transposition expresses the order of its copies.
 pub(crate) const MAX_LISTED_DEVICES: u64 = 1 << 20;
 
-/// The most ranges of indices that all devices of a cyclic sharding may have together.
+/// The maximum number of ranges of indices that all devices of a cyclic sharding may have together.
 pub(crate) const MAX_RANGES: u64 = 1 << 24;
 
 #[cfg(test)]

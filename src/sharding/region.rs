@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use super::{TileBox, ranges::Ranges};
 
-/// The most dimensions of a box that is stored inline in a [`Region`].
+/// The maximum number of dimensions of a box that is stored inline in a [`Region`].
 const INLINE: usize = 4;
 
 /// A part of an array: the indices whose coordinate in each dimension is in one of the dimension's

@@ -325,7 +325,8 @@ pub(crate) fn packed_elements(dimensions: impl Iterator<Item = (i64, u64)>) -> O
     })
 }
 
-/// Converts an extent or offset of a lowered shape, whose image has fewer than 2^63 bits.
+/// Converts an extent or offset of a lowered shape to `i64`. This cannot overflow, because the
+/// image of a lowered shape has fewer than 2^63 bits.
 pub(super) fn signed(n: u64) -> i64 {
     i64::try_from(n).expect("a lowered tensor holds fewer than 2^63 elements")
 }

@@ -53,7 +53,7 @@ pub enum StrideError {
         given: u64,
         /// The type.
         element_type: ElementType,
-        /// The least number of bits that hold a value of the type.
+        /// The minimum number of bits that hold a value of the type.
         limit: u32,
     },
     /// The memory of the tensor is larger than 2^63-1 bits.

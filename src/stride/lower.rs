@@ -5,10 +5,10 @@ use smallvec::{SmallVec, smallvec};
 use super::{Axis, Step, StrideDescriptor, StrideError, descriptor::signed};
 use crate::shape::{ElementType, Layout, PaddingValue, Shape, StridedShape, Tile, TileDimension};
 
-/// The most bits of an image, so that its byte and bit offsets fit an `i64`.
+/// The maximum number of bits of an image, so that its byte and bit offsets fit an `i64`.
 const MAX_BITS: u64 = i64::MAX.unsigned_abs();
 
-/// The most characters of a layout that an error shows.
+/// The maximum number of characters of a layout that an error shows.
 const MOST_SHOWN: usize = 200;
 
 impl TryFrom<&Shape> for StrideDescriptor {

@@ -242,8 +242,8 @@ fn seams_after_blocks(writer: &mut Writer, block: &Block, leave: &str) {
     });
 }
 
-/// Writes the code for the seam at the end of a row. `row` is the expression of the row; if `None`,
-/// the variable exists already.
+/// Writes the code for the seam at the end of a row. `row` is the expression of the row number. If
+/// it is `None`, the code uses the variable for the row, which has already been declared.
 fn seam_of_row(writer: &mut Writer, block: &Block, seam: &Seam, row: Option<&str>) {
     writer.comment(
         "",
@@ -454,7 +454,7 @@ fn whole_conditions(writer: &mut Writer, block: &Block, names: &AxisNames) {
     }
 }
 
-/// The value of a store: its parts, or a function of them.
+/// The value that a store writes: a list of parts, or a function of them.
 struct Stored {
     function: Option<&'static str>,
     parts: Vec<String>,

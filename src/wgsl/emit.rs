@@ -113,7 +113,8 @@ fn copy_region(block: &Block) -> Option<CopyRegion> {
     })
 }
 
-/// Writes the entry point: `number` counts invocations, of which `count` have work.
+/// Writes the entry point. `number` is the variable for the number of the invocation; only the
+/// first `count` invocations have work to do.
 pub(super) fn main(writer: &mut Writer, number: &str, count: u64, body: impl FnOnce(&mut Writer)) {
     let [size, x, y, z] = writer.grid();
     writer.line(format_args!("@compute @workgroup_size({size})"));

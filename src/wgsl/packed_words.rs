@@ -53,7 +53,7 @@ pub(super) struct PackedWords {
     is_short: bool,
 }
 
-/// The most words of a plan that counts as short.
+/// The maximum number of words of a plan that counts as short.
 const SHORT: usize = 32;
 
 /// A word, some bits of which are replaced by those of another.

@@ -74,7 +74,7 @@ fn loop_trips(block: &Block) -> u32 {
     u32::try_from(all).unwrap_or(u32::MAX)
 }
 
-/// The most iterations of a loop. Some drivers end a longer loop without an error.
+/// The maximum number of iterations of a loop. Some drivers end a longer loop without an error.
 const MAX_TRIPS: u32 = 65_535;
 
 impl Proof {

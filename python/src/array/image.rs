@@ -6,7 +6,7 @@ use stridec::{notation::NumpyArray, shape::ElementType, stride::StrideDescriptor
 use super::{HostArray, dtype, numpy::numpy};
 use crate::errors::invalid;
 
-/// The most dimensions of numpy's arrays, in all of its versions.
+/// The maximum number of dimensions of numpy's arrays, in all of its versions.
 const MAX_RANK: usize = 32;
 
 /// The memory of a layout, seen as an array.

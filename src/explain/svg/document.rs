@@ -22,7 +22,7 @@ pub(super) const WIDTH: usize = 760;
 const SIDE: usize = 500;
 /// The margin around a document, and the distance between its parts, in pixels.
 pub(super) const GAP: usize = 20;
-/// The most rows of a grid.
+/// The maximum number of rows of a grid.
 pub(super) const MAX_ROWS: usize = 16;
 
 /// Draws a picture as an SVG document. An operation has both layouts side by side.

@@ -10,9 +10,9 @@ use crate::explain::{
     flows::{self, Flows},
 };
 
-/// The most groups whose cells have text.
+/// The maximum number of groups whose cells have text.
 const MAX_CELLS: usize = 16;
-/// The most arrows.
+/// The maximum number of arrows.
 const MAX_ARROWS: usize = 600;
 /// The distance between senders and receivers, in pixels.
 const BETWEEN: usize = 420;

@@ -9,9 +9,9 @@ use super::scene::{
 };
 use crate::explain::{grid::Grid, paint::Paint, shown::Item};
 
-/// The most cells of a grid in which lines show the order of memory.
+/// The maximum number of cells of a grid in which lines show the order of memory.
 const MAX_PATH: usize = 400;
-/// The most pixels by which such a line extends into a cell.
+/// The maximum number of pixels by which such a line extends into a cell.
 const MAX_HALF: usize = 4;
 
 /// Draws a grid. Places in `followed` are outlined.

@@ -23,9 +23,9 @@ const WIDTH: usize = 1000;
 const SIDE: usize = 400;
 /// The greatest height of the array, in pixels.
 const MAX_HEIGHT: usize = 400;
-/// The most groups of devices.
+/// The maximum number of groups of devices.
 pub(in crate::explain) const MAX_GROUPS: usize = 64;
-/// The most colours of one tile.
+/// The maximum number of colours of one tile.
 const MAX_BANDS: usize = 16;
 
 /// The parts of one document, or separate documents.

@@ -11,7 +11,7 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The most lines of memory that are shown completely.
+/// The maximum number of lines of memory that are shown completely.
 const MAX_LINES: usize = 8;
 
 /// Draws memory in lines of at most `width` pixels. Places in `followed` are outlined.

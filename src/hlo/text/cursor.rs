@@ -10,7 +10,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, HloError>;
 
-/// The largest number of characters of a token in a message.
+/// The maximum number of characters of a token in a message.
 const MAX_PRINTED: usize = 40;
 
 pub(in crate::hlo) type Cursor<'a> = text::Cursor<'a, HloError>;

@@ -253,12 +253,13 @@ pub(super) const MANY: usize = 0;
 /// loads.
 pub(in crate::host) const TRIPLE: usize = 3;
 
-/// Defines a function that fills rows with an instruction set: `WIDTH` bytes of `REGISTER` at a
+/// Defines a function that fills rows with one instruction set, `WIDTH` bytes of `REGISTER` at a
 /// time. `term` adds the bytes of one load.
 ///
-/// Its safety: the processor has the features, and every load of the periods of `row` may be read;
-/// `start` returns the start of each load of the first period. A row that is streamed begins at a
-/// multiple of the bytes that are written at a time.
+/// The defined function is safe to call if the processor has the features, if every load of every
+/// period of `row` may be read, and if `start` returns the start of each load of the first period.
+/// A row that is written with non-temporal stores must begin at a multiple of the bytes that are
+/// stored at a time.
 macro_rules! select {
     ($name:ident, $features:literal, $registers:literal, $width:literal, $zero:expr, $term:ident, $store:ident, $stream:ident) => {
         #[target_feature(enable = $features)]

@@ -259,8 +259,8 @@ macro_rules! square {
     }};
 }
 
-/// Transposes the squares in each lane of `$e` registers: perfect shuffles bring unit j of row i to
-/// unit i of row j.
+/// Transposes the square in each lane of `$e` registers with perfect shuffles: unit j of row i
+/// becomes unit i of row j.
 macro_rules! turn {
     ($low:ident, $high:ident, $n:ident, $e:ident, $square:expr) => {{
         let mut square = $square;

@@ -19,10 +19,10 @@ use crate::{
     stride::StrideDescriptor,
 };
 
-/// The most dimensions of more than one element for which all orders are tried.
+/// The maximum number of dimensions of more than one element for which every order is tried.
 const MOST_ORDERED: usize = 5;
 
-/// The most steps of the search for the shortest chain.
+/// The maximum number of steps of the search for the shortest chain.
 const BUDGET: u32 = 300_000;
 
 /// Returns a layout with the offsets of the tensor.

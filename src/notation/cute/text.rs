@@ -22,7 +22,7 @@ use crate::{
 /// The deepest nesting of tuples.
 const MAX_NESTED: usize = 32;
 
-/// The most leaves of a layout.
+/// The maximum number of leaves of a layout.
 const MAX_LEAVES: usize = 1024;
 
 /// A nested shape or nested strides.

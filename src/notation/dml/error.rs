@@ -30,7 +30,7 @@ pub enum DmlError {
     DimensionCount {
         /// The number of dimensions.
         given: usize,
-        /// The least number accepted.
+        /// The minimum accepted number.
         least: usize,
         /// The greatest number accepted.
         limit: usize,

@@ -27,5 +27,5 @@ pub use letters::minor_to_major_from_letters;
 pub use size::calc_buffer_tensor_size;
 pub(super) use text::{read, write};
 
-/// The most dimensions of a tensor: `DML_TENSOR_DIMENSION_COUNT_MAX1`.
+/// The maximum number of dimensions of a tensor: `DML_TENSOR_DIMENSION_COUNT_MAX1`.
 pub(crate) const MAX_DIMENSION_COUNT: usize = 8;

@@ -18,7 +18,7 @@ use crate::{
 /// The deepest nesting of parentheses.
 const MAX_NESTED: usize = 32;
 
-/// The most terms of a sum.
+/// The maximum number of terms of a sum.
 const MAX_TERMS: usize = 256;
 
 /// A part of a dimension: `weight · (⌊dimension / by⌋ mod modulus)`.

@@ -5,7 +5,7 @@ use std::{fmt, ops::Range};
 use super::ParseError;
 use crate::text::{Cursor, excerpt};
 
-/// The largest number of characters of a word in a message.
+/// The maximum number of characters of a word in a message.
 const MAX_PRINTED: usize = 40;
 
 /// A token of the notation.

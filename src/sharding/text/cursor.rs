@@ -9,7 +9,7 @@ use crate::{
 
 type Result<T> = std::result::Result<T, ShardingError>;
 
-/// The largest number of characters of the text in a message.
+/// The maximum number of characters of the text in a message.
 const MAX_QUOTED: usize = 20;
 
 pub(super) type Cursor<'a> = text::Cursor<'a, ShardingError>;
