@@ -9,16 +9,16 @@ use super::bounds::Interval;
 /// A variable of an [`Affine`]: an axis, a quotient or a lookup of the nest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Value {
-    /// The position along an axis of the nest, outermost first.
+    /// The position along an axis of the nest. Axis 0 is the outermost.
     Axis(usize),
-    /// A quotient of the nest, in order of computation.
+    /// A quotient of the nest. Quotients are numbered in order of computation.
     Quotient(usize),
     /// A lookup of the nest.
     Lookup(usize),
 }
 
-/// An affine form, `Σ weight · value + constant`. Each value occurs at most once, with a weight
-/// different from 0.
+/// An affine form, `Σ weight · value + constant`. Each value occurs at most once, and no weight is
+/// 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Affine {
     terms: SmallVec<[(Value, i64); 8]>,
@@ -38,7 +38,7 @@ impl Affine {
         Self { terms: [(value, 1)].into_iter().collect(), constant: 0 }
     }
 
-    /// Returns the values and their weights: axes, then quotients, then lookups.
+    /// Returns the values, each paired with its weight: first axes, then quotients, then lookups.
     #[must_use]
     pub fn terms(&self) -> &[(Value, i64)] {
         &self.terms
@@ -65,20 +65,20 @@ impl Affine {
     ///
     /// # Panics
     ///
-    /// Panics if a coefficient exceeds 2^63-1; the forms of a valid nest stay far below.
+    /// Panics if a coefficient exceeds 2^63-1. The forms of a valid nest stay far below this limit.
     #[must_use]
     pub fn plus(self, scale: i64, other: &Self) -> Self {
         self.checked_plus(scale, other).expect("forms of a nest stay below 2^60")
     }
 
-    /// Returns `self + scale · other`; `None` if a coefficient exceeds 2^63-1.
+    /// Returns `self + scale · other`, or `None` if a coefficient exceeds 2^63-1.
     pub(crate) fn checked_plus(mut self, scale: i64, other: &Self) -> Option<Self> {
         self.add_all(scale, other)?;
         Some(self)
     }
 
-    /// Adds `scale · other`. If a coefficient exceeds 2^63-1 it returns `None`, and `self` is no
-    /// longer valid.
+    /// Adds `scale · other` to the form. Returns `None` if a coefficient exceeds 2^63-1; the form
+    /// is then no longer valid.
     fn add_all(&mut self, scale: i64, other: &Self) -> Option<()> {
         self.constant = self.constant.checked_add(scale.checked_mul(other.constant)?)?;
         for &(value, weight) in &other.terms {
@@ -91,7 +91,7 @@ impl Affine {
     ///
     /// # Panics
     ///
-    /// Panics like [`plus`](Self::plus).
+    /// Panics in the same cases as [`plus`](Self::plus).
     pub(crate) fn substitute(&mut self, value: Value, by: &Self) -> &mut Self {
         let weight = self.weight(value);
         if weight != 0 {
@@ -101,14 +101,14 @@ impl Affine {
         self
     }
 
-    /// Returns the form with `value` replaced by `by`.
+    /// Returns the form in which `value` is replaced by `by`.
     pub(crate) fn substituted(&self, value: Value, by: &Self) -> Self {
         let mut form = self.clone();
         form.substitute(value, by);
         form
     }
 
-    /// Renames the values; no two may get one name.
+    /// Renames the values. `name` must not map two values to one name.
     pub(crate) fn rename(&mut self, name: impl Fn(Value) -> Value) -> &mut Self {
         for term in &mut self.terms {
             term.0 = name(term.0);
@@ -117,13 +117,14 @@ impl Affine {
         self
     }
 
-    /// Evaluates the form for these values.
-    pub(crate) fn evaluate(&self, at: impl Fn(Value) -> i64) -> i64 {
+    /// Evaluates the form. `at` gives the value of each variable.
+    #[must_use]
+    pub fn evaluate(&self, at: impl Fn(Value) -> i64) -> i64 {
         self.terms.iter().map(|&(value, weight)| weight * at(value)).sum::<i64>() + self.constant
     }
 
-    /// Returns upper bounds of the sums of the positive and of the negative terms, if every value
-    /// has at most the magnitude that `of` gives.
+    /// Returns upper bounds on two sums: of the terms with positive weights, and of the magnitudes
+    /// of the terms with negative weights. `of` gives the maximum magnitude of each value.
     ///
     /// The sums saturate.
     pub(crate) fn sums(&self, of: impl Fn(Value) -> u128) -> (u128, u128) {
@@ -139,9 +140,9 @@ impl Affine {
         })
     }
 
-    /// Returns the least and the greatest result, if every value lies in the interval that `of`
-    /// gives.
-    pub(crate) fn interval(&self, of: impl Fn(Value) -> Interval) -> Interval {
+    /// Returns the minimum and maximum of the form. `of` gives the interval of each value.
+    #[must_use]
+    pub fn interval(&self, of: impl Fn(Value) -> Interval) -> Interval {
         self.terms.iter().fold((self.constant, self.constant), |(low, high), &(value, weight)| {
             let (least, most) = of(value);
             let (a, b) = (weight * least, weight * most);
@@ -149,10 +150,12 @@ impl Affine {
         })
     }
 
-    /// Returns `⌊self / by⌋` if it is affine: if the terms that `by` does not divide add up to a
-    /// number in `0..by`, apart from a constant. `of` bounds the values.
+    /// Returns `⌊self / by⌋`, or `None` if that is not affine. `of` gives the interval of each
+    /// value.
     ///
-    /// `8·a + b` over 8 is `a` for b in 0..8.
+    /// Terms whose weights are multiples of `by` can be divided exactly. The quotient is affine if
+    /// the other terms, together with the constant, have the same quotient for all values. For
+    /// example, `8·a + b` divided by 8 is `a` if `b` lies in `0..8`.
     pub(crate) fn divide(&self, by: i64, of: impl Fn(Value) -> Interval) -> Option<Self> {
         let mut quotient = Self::default();
         let mut rest = Self::default();
@@ -224,7 +227,7 @@ impl fmt::Display for Value {
 mod tests {
     use super::*;
 
-    /// Compares every quotient of small forms with the division of each value.
+    /// Compares the quotients of small forms with the division of each of their values.
     #[test]
     fn divide_is_division_wherever_it_answers() {
         let extents = [3_i64, 4, 5];

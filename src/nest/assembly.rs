@@ -1,10 +1,11 @@
 //! [`Assembly`]: builds a nest case by case.
 //!
-//! The copy of a program is found by walking the image of its result and handing the index
-//! backwards, instruction by instruction. A [`WalkRegion`] is the set of positions under
-//! consideration: the guards that lead to it, and bounds of axes and quotients under these guards.
-//! An [`Index`] is one coordinate of an index: its form, and its least and greatest value in the
-//! region. When the index reaches a source or constant bits, the region becomes a case.
+//! To find the copy that a program performs, the compiler walks the image of the program's result.
+//! At each position, it traces the index of the element back through the instructions, until the
+//! index reaches a source or a constant. A [`WalkRegion`] is the set of positions under
+//! consideration: the guards that lead to it, and the bounds of axes and quotients under these
+//! guards. An [`Index`] is one coordinate of an index: its form, and the bounds of its values in
+//! the region. When the index reaches a source or constant bits, the region becomes a case.
 
 use smallvec::SmallVec;
 
@@ -19,11 +20,11 @@ use super::{
 };
 use crate::stride::{Coordinate, Coordinates, Forward, StrideDescriptor};
 
-/// The default limit of cases. A program that needs more uses scratch buffers first.
+/// The default limit on the number of cases. A program that needs more uses scratch buffers first.
 pub(crate) const MAX_CASES: usize = 64;
-/// The default limit of quotients in programs.
+/// The default limit on the number of quotients in a program.
 const MAX_QUOTIENTS: usize = 32;
-/// The limit of lookups.
+/// The limit on the number of lookups.
 pub(crate) const MAX_LOOKUPS: usize = 32;
 
 /// A nest under construction.
@@ -32,34 +33,37 @@ pub(crate) struct Assembly {
     nest: CopyNest,
     most_cases: usize,
     most_quotients: usize,
-    /// The magnitudes of the quotients: every form is checked against them before it is bounded.
+    /// The magnitude of each quotient. Every form is checked for overflow with these before its
+    /// bounds are computed.
     reach: Magnitude,
-    /// The case of the destination's own padding, which comes last.
+    /// The case for the padding of the destination, which becomes the last case.
     padding: Option<Case>,
 }
 
-/// A set of positions of the walk: those for which all guards hold and no earlier case applies.
+/// A set of positions of the walk: those at which all guards hold and no earlier case applies.
 #[derive(Clone, Debug)]
 pub(crate) struct WalkRegion {
     guards: Vec<Guard>,
     bounds: Bounds,
 }
 
-/// The positions that hold an element, and the index of that element.
+/// The region of the positions that hold an element, paired with the index of that element.
 pub(crate) type WalkStart = (WalkRegion, Coordinates<Index>);
 
-/// A region split by a guard, with a coordinate.
+/// A region split by a guard on one coordinate of an index. Both halves are paired with the
+/// coordinate, whose bounds are narrowed to the half.
 pub(crate) struct RegionSplit {
-    /// The positions for which the guard holds, and the coordinate there.
+    /// The positions at which the guard holds; `None` if it never holds.
     pub(crate) inside: Option<(WalkRegion, Index)>,
-    /// The other positions, to be used after the inside, and the coordinate there; `None` if the
-    /// guard always holds.
+    /// The other positions; `None` if the guard always holds. The inside must become a case before
+    /// the outside does, because the outside has no guard that excludes it.
     pub(crate) outside: Option<(WalkRegion, Index)>,
 }
 
 impl Assembly {
-    /// Starts a nest without cases from the walk over a destination's image. Also returns the
-    /// positions with elements and their index, or `None` if the destination has no elements.
+    /// Starts a nest for a destination, with a walk over its image and without cases. Also returns
+    /// the region of the positions that hold an element, paired with the index of that element;
+    /// `None` if the destination has no elements.
     ///
     /// # Errors
     ///
@@ -121,12 +125,12 @@ impl Assembly {
         Ok((assembly, Some((region, index))))
     }
 
-    /// Sets the limit of cases.
+    /// Sets the limit on the number of cases.
     pub(crate) fn allow_cases(&mut self, most: usize) {
         self.most_cases = most;
     }
 
-    /// Sets the limit of quotients.
+    /// Sets the limit on the number of quotients.
     pub(super) fn allow_quotients(&mut self, most: usize) {
         self.most_quotients = most;
     }
@@ -135,8 +139,8 @@ impl Assembly {
     ///
     /// # Errors
     ///
-    /// Returns an error if it is too large, or its elements differ in width from those of other
-    /// sources.
+    /// Returns an error if the source is too large, if its prefix is not a whole number of
+    /// elements, or if its element width differs from the other sources that cases read.
     pub(crate) fn source(&mut self, descriptor: &StrideDescriptor) -> Result<usize, NestError> {
         let (operand, given) =
             (Operand::Source(self.nest.sources.len()), descriptor.element_bits());
@@ -163,7 +167,7 @@ impl Assembly {
     ///
     /// # Errors
     ///
-    /// Returns an error if it is too large.
+    /// Returns an error if the source is too large.
     pub(crate) fn number_source(
         &mut self,
         descriptor: &StrideDescriptor,
@@ -172,7 +176,7 @@ impl Assembly {
         Ok(self.add_source(units, descriptor.image_bytes()))
     }
 
-    /// Returns the place of the number at `index` of `source`, for a lookup that applies in the
+    /// Returns the place of the number at `index` in `source`, for a lookup that applies in the
     /// region.
     ///
     /// # Errors
@@ -181,8 +185,7 @@ impl Assembly {
     ///
     /// # Panics
     ///
-    /// Panics if the index can be out of bounds for the source. Checked instructions never allow
-    /// that.
+    /// Panics if `index` may lie outside the source, which means that the instructions are invalid.
     pub(crate) fn load(
         &mut self,
         region: &mut WalkRegion,
@@ -195,7 +198,7 @@ impl Assembly {
         Ok(at.form)
     }
 
-    /// Adds a lookup if it is new, and returns its value.
+    /// Adds a lookup, unless the nest already has an equal one, and returns its value.
     ///
     /// # Errors
     ///
@@ -216,12 +219,12 @@ impl Assembly {
         Ok(Index { form: Affine::value(Value::Lookup(number)), low: 0, high })
     }
 
-    /// Splits a region by the guard `low <= index < end`. The inside must become a case before the
-    /// outside does.
+    /// Splits a region into the positions at which `low <= index < end` and the others. The inside
+    /// must become a case before the outside does.
     ///
     /// # Errors
     ///
-    /// Returns an error if the index may exceed 2^60 somewhere on the walk.
+    /// Returns an error if the index may exceed 2^60 at some position of the walk.
     pub(crate) fn split_region(
         &self,
         region: &WalkRegion,
@@ -242,7 +245,7 @@ impl Assembly {
             return Ok(RegionSplit { inside: Some((inside, index)), outside: None });
         }
         let quotients = &self.nest.quotients;
-        // The outside is an interval only if it is on one side.
+        // The values outside form an interval only if all of them lie on one side of the range.
         let (first, last) = match (below, above) {
             (true, true) => (index.low, index.high),
             (true, false) => (index.low, low - 1),
@@ -268,12 +271,12 @@ impl Assembly {
         Ok(RegionSplit { inside, outside })
     }
 
-    /// Returns `⌊index / by⌋` and the remainder of an index that is not negative.
+    /// Returns `⌊index / by⌋` and the remainder. The index must not be negative.
     ///
     /// # Errors
     ///
-    /// Returns an error if the index may exceed 2^60 somewhere on the walk, or there are too many
-    /// quotients.
+    /// Returns an error if the index may exceed 2^60 at some position of the walk, or if there are
+    /// too many quotients.
     pub(crate) fn divide(
         &mut self,
         region: &mut WalkRegion,
@@ -319,7 +322,7 @@ impl Assembly {
         Ok([in_region(quotient, (first, last)), in_region(rest, rests)])
     }
 
-    /// Adds a case in which the positions of the region read element `index` of `source`.
+    /// Adds a case in which the positions of the region read the element of `source` at `index`.
     ///
     /// # Errors
     ///
@@ -327,7 +330,7 @@ impl Assembly {
     ///
     /// # Panics
     ///
-    /// Panics if the index may exceed the source, which means that the instructions are invalid.
+    /// Panics if `index` may lie outside the source, which means that the instructions are invalid.
     pub(crate) fn read(
         &mut self,
         mut region: WalkRegion,
@@ -340,7 +343,8 @@ impl Assembly {
         self.case(region, CaseValue::Read { source, at: at.form })
     }
 
-    /// Returns the number of the unit of an image that holds the element at an index.
+    /// Returns the number of the unit that holds the element at `index` in the image of
+    /// `descriptor`.
     fn place(
         &mut self,
         region: &mut WalkRegion,
@@ -365,7 +369,7 @@ impl Assembly {
         Ok(at.cut(bounds))
     }
 
-    /// Records that a unit of a source is read.
+    /// Records that a source is read at `at`, which may be any unit up to the upper bound of `at`.
     fn reads(&mut self, source: usize, at: &Index) {
         let last = at.high.unsigned_abs();
         let seen = &mut self.nest.sources[source].last_read;
@@ -375,7 +379,7 @@ impl Assembly {
         };
     }
 
-    /// Adds a case: the positions of the region take these bits.
+    /// Adds a case in which the positions of the region have the value `bits`.
     ///
     /// # Errors
     ///
@@ -393,7 +397,7 @@ impl Assembly {
         Ok(())
     }
 
-    /// Returns the cases so far, in order.
+    /// Returns the cases added so far, in order.
     pub(crate) fn cases(&self) -> &[Case] {
         &self.nest.cases
     }
@@ -405,7 +409,8 @@ impl Assembly {
     /// Returns an error if a form may exceed 2^60.
     pub(crate) fn finish(mut self) -> Result<CopyNest, NestError> {
         self.nest.cases.extend(self.padding);
-        // Positions without a case are zero already.
+        // A position without a case is zero, so cases of zero bits at the end of the list are
+        // redundant.
         while let Some(Case { take: CaseValue::Bits(0), .. }) = self.nest.cases.last() {
             self.nest.cases.pop();
         }
@@ -417,20 +422,22 @@ impl Assembly {
         self.reach.check(&self.nest, Operand::Source(0), form)
     }
 
-    /// Adds bounds of the quotients and lookups that are newer than the region.
+    /// Adds bounds for the quotients and lookups that were added to the nest after the region was
+    /// created.
     fn extend(&self, region: &mut WalkRegion) {
         region.bounds.extend(&self.nest.quotients, &self.nest.lookups);
     }
 }
 
 impl NestError {
-    /// The error of a coefficient beyond the limit of a nest.
+    /// The error for a coefficient that exceeds the limit of a nest.
     pub(crate) const PAST_LIMIT: Self = Self::Reach { operand: Operand::Source(0), limit: LIMIT };
 }
 
 const PAST_LIMIT: NestError = NestError::PAST_LIMIT;
 
-/// Computes the coordinates in memory of an index; a split takes a quotient.
+/// The implementation of [`Forward`] that turns an index into coordinates in memory. A split may
+/// add a quotient to the nest.
 struct CoordinateBuilder<'a> {
     assembly: &'a mut Assembly,
     region: &'a mut WalkRegion,

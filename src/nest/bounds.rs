@@ -1,4 +1,4 @@
-//! [`Bounds`]: the least and the greatest value of every axis, quotient, lookup and form of a nest.
+//! [`Bounds`]: the minimum and maximum of every axis, quotient, lookup and form of a nest.
 
 use smallvec::SmallVec;
 
@@ -8,13 +8,13 @@ use super::{
     numbers::{LIMIT, signed},
 };
 
-/// An interval: the least and the greatest value, both included.
+/// A closed interval: the minimum and the maximum value.
 pub(crate) type Interval = (i64, i64);
 
-/// The least and the greatest value of each axis, quotient and lookup of a nest, over a set of
-/// positions.
+/// The interval of each axis, quotient and lookup of a nest, over a set of positions.
 ///
-/// A form is bounded term by term, so its bounds may be wider than necessary, but never too narrow.
+/// The bounds of a form are computed term by term. They may be wider than necessary, but never too
+/// narrow.
 #[derive(Clone, Debug)]
 pub(crate) struct Bounds {
     axes: SmallVec<[Interval; 8]>,
@@ -23,13 +23,13 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// Bounds a box of positions of a nest without quotients and lookups.
+    /// Returns the bounds over a box of positions, for a nest without quotients and lookups.
     pub(super) fn of_axes(axes: impl IntoIterator<Item = Interval>) -> Self {
         let (quotients, lookups) = (SmallVec::new(), SmallVec::new());
         Self { axes: axes.into_iter().collect(), quotients, lookups }
     }
 
-    /// Adds bounds of newer quotients and lookups.
+    /// Adds bounds for the quotients and lookups that these bounds do not contain yet.
     pub(super) fn extend(&mut self, quotients: &[Quotient], lookups: &[Lookup]) {
         self.lookups.extend(lookups[self.lookups.len()..].iter().map(lookup_interval));
         for Quotient { of, by } in &quotients[self.quotients.len()..] {
@@ -38,27 +38,29 @@ impl Bounds {
         }
     }
 
-    /// Bounds all positions of the walk, including those for which no guard holds.
+    /// Returns the bounds over all positions of the walk, including the positions at which no guard
+    /// holds.
     pub(crate) fn of_walk(nest: &CopyNest) -> Self {
         Self::of_box(nest, nest.extents.iter().map(|&extent| (0, signed(extent) - 1)))
     }
 
-    /// Bounds a box of the walk: an interval of positions along each axis, outermost first.
+    /// Returns the bounds over a box of the walk, given as an interval of positions along each
+    /// axis, outermost first.
     pub(crate) fn of_box(nest: &CopyNest, axes: impl IntoIterator<Item = Interval>) -> Self {
         let mut bounds = Self::of_axes(axes);
         bounds.extend(&nest.quotients, &nest.lookups);
         bounds
     }
 
-    /// Sets the value of a lookup and bounds the quotients again.
+    /// Fixes the value of a lookup, and recomputes the bounds of the quotients.
     pub(crate) fn know(&mut self, nest: &CopyNest, lookup: usize, value: u64) {
         self.lookups[lookup] = (signed(value), signed(value));
         self.quotients.clear();
         self.extend(&nest.quotients, &nest.lookups);
     }
 
-    /// Bounds the positions at which all guards of some case hold; there the quotients of that case
-    /// are not negative.
+    /// Returns the bounds over the positions at which all guards of some case hold. The quotients
+    /// of that case are not negative at these positions, so the lower bound of every quotient is 0.
     pub(crate) fn of_guarded(nest: &CopyNest) -> Self {
         let mut bounds = Self::of_axes(nest.extents.iter().map(|&extent| (0, signed(extent) - 1)));
         bounds.lookups.extend(nest.lookups.iter().map(lookup_interval));
@@ -69,10 +71,11 @@ impl Bounds {
         bounds
     }
 
-    /// Bounds the positions at which a relayout or a slice reads; `None` if there are none.
+    /// Returns the bounds over the positions at which a relayout or a slice reads its source;
+    /// `None` if it reads nothing.
     ///
-    /// The guards of the reading case and the last unit that is read narrow the axes and quotients
-    /// in their forms.
+    /// The guards of the reading case, and the last unit that is read, narrow the bounds of the
+    /// axes and quotients.
     pub(super) fn of_reading(nest: &CopyNest) -> Option<Self> {
         let last = match nest.last_read() {
             LastRead::Nothing => return None,
@@ -80,7 +83,7 @@ impl Bounds {
             LastRead::Unknown => signed(nest.src_units()) - 1,
         };
         let mut bounds = Self::of_walk(nest);
-        // The bounds of quotients found in the first round narrow axes in the second.
+        // The first round narrows the quotients, and these narrow the axes in the second round.
         for _ in 0..2 {
             for Guard { of, extent } in nest.reading_guards() {
                 bounds.narrow(of, 0, signed(*extent) - 1)?;
@@ -91,7 +94,8 @@ impl Bounds {
         Some(bounds)
     }
 
-    /// Excludes positions at which `form` is outside `low..=high`; `None` if none remain.
+    /// Narrows the bounds to positions at which `form` lies in `low..=high`. Returns `None` if no
+    /// such position remains.
     pub(super) fn assume(
         &mut self,
         quotients: &[Quotient],
@@ -99,7 +103,7 @@ impl Bounds {
         low: i64,
         high: i64,
     ) -> Option<()> {
-        // The bounds of quotients found in the first round narrow axes in the second.
+        // The first round narrows the quotients, and these narrow the axes in the second round.
         for _ in 0..2 {
             self.narrow(form, low, high)?;
             self.narrow_quotients(quotients)?;
@@ -107,8 +111,8 @@ impl Bounds {
         Some(())
     }
 
-    /// Narrows the dividends by the bounds of their quotients, and the quotients by those of their
-    /// dividends.
+    /// Narrows each dividend by the bounds of its quotient, and each quotient by the bounds of its
+    /// dividend.
     fn narrow_quotients(&mut self, quotients: &[Quotient]) -> Option<()> {
         let known = quotients.iter().enumerate().take(self.quotients.len());
         for (number, Quotient { of, by }) in known.clone().rev() {
@@ -143,8 +147,8 @@ impl Bounds {
         ((weight * low).min(weight * high), (weight * low).max(weight * high))
     }
 
-    /// Excludes values that put `form` outside `low..=high` for all values of the others; `None` if
-    /// none remain.
+    /// Narrows each value in `form` to the interval with which `form` can lie in `low..=high`.
+    /// Returns `None` if an interval becomes empty.
     fn narrow(&mut self, form: &Affine, low: i64, high: i64) -> Option<()> {
         let (least, most) = self.of(form);
         if least > high || most < low {
@@ -153,7 +157,8 @@ impl Bounds {
         for &(value, weight) in form.terms() {
             let (least, most) = self.of(form);
             let own = self.weighed(value, weight);
-            // The interval of `weight · value`, given the intervals of the other terms.
+            // The interval in which `weight · value` must lie, given the intervals of the other
+            // terms.
             let (from, to) = (low - (most - own.1), high - (least - own.0));
             let by = weight.abs();
             let (first, last) = (-(-from).div_euclid(by), to.div_euclid(by));
@@ -163,7 +168,7 @@ impl Bounds {
         Some(())
     }
 
-    /// Intersects the interval of a value with `low..=high`; `None` if the result is empty.
+    /// Intersects the interval of a value with `low..=high`. Returns `None` if the result is empty.
     fn restrict(&mut self, value: Value, low: i64, high: i64) -> Option<()> {
         let interval = match value {
             Value::Axis(axis) => &mut self.axes[axis],
@@ -180,8 +185,8 @@ fn lookup_interval(lookup: &Lookup) -> Interval {
 }
 
 /// Returns the greatest intermediate result of evaluating any form of a nest in unsigned
-/// arithmetic, over the positions where its guards hold. Terms of positive weight are added first,
-/// then the others are subtracted.
+/// arithmetic, over the positions at which the guards of the form hold. Terms with positive weights
+/// are added first, then the others are subtracted.
 ///
 /// The result saturates at 2^64-1.
 pub(crate) fn greatest_sum(nest: &CopyNest) -> u64 {
@@ -195,17 +200,18 @@ pub(crate) fn greatest_sum(nest: &CopyNest) -> u64 {
     u64::try_from(greatest).unwrap_or(u64::MAX)
 }
 
-/// The greatest magnitude of each quotient of a nest over the whole walk, including padding and
+/// The maximum magnitude of each quotient of a nest over the whole walk, including padding and
 /// gaps.
 ///
-/// The passes add up a few forms at a time, which cannot overflow if each stays within [`LIMIT`].
+/// The passes add up a few forms at a time. Such a sum cannot overflow if each form stays within
+/// [`LIMIT`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Magnitude {
     quotients: SmallVec<[u128; 4]>,
 }
 
 impl Magnitude {
-    /// Refuses a form of the nest that may exceed the limit.
+    /// Returns an error if a form of the nest may exceed the limit.
     pub(super) fn check(
         &self,
         nest: &CopyNest,
@@ -215,7 +221,8 @@ impl Magnitude {
         within(operand, self.of(nest, form))
     }
 
-    /// Adds the next quotient of the nest, or refuses it if it may exceed the limit.
+    /// Adds the next quotient of the nest. Returns an error if its dividend or divisor may exceed
+    /// the limit.
     pub(super) fn add(
         &mut self,
         nest: &CopyNest,
@@ -227,7 +234,7 @@ impl Magnitude {
         Ok(())
     }
 
-    /// Returns the greatest magnitude of a form; it saturates.
+    /// Returns the maximum magnitude of a form. The result saturates.
     fn of(&self, nest: &CopyNest, form: &Affine) -> u128 {
         let (added, taken) = form.sums(|value| match value {
             Value::Axis(axis) => nest.extents[axis].into(),
@@ -245,7 +252,7 @@ fn within(operand: Operand, furthest: u128) -> Result<(), NestError> {
     Ok(())
 }
 
-/// Refuses a nest with a form whose magnitude may exceed [`LIMIT`].
+/// Returns an error if the magnitude of any form of a nest may exceed [`LIMIT`].
 pub(super) fn check_range(nest: &CopyNest) -> Result<(), NestError> {
     let mut reach = Magnitude::default();
     for quotient in &nest.quotients {

@@ -1,4 +1,4 @@
-//! The first pass, [`build`]: from two descriptors and a window to a nest.
+//! The first pass, [`build`]: creates a nest from two descriptors and a window.
 
 use std::borrow::Cow;
 
@@ -12,23 +12,23 @@ use crate::{
     window::Window,
 };
 
-/// Builds the nest of an operation: it walks the destination, finds the index of each position, and
-/// applies the window to get the index in the source.
+/// Builds the nest of an operation. It walks the destination, finds the logical index of each
+/// position, and applies the window to get the index in the source.
 ///
 /// The nest has an axis for each dimension of the destination's memory, and a quotient for each
-/// tile of the source that is not affine in them; the later passes simplify it.
+/// tile of the source that is not affine in these axes. Later passes simplify the nest.
 ///
 /// # Errors
 ///
-/// Returns an error if the types or extents of the two sides do not fit the window, or the
-/// destination's strides do not nest.
+/// Returns an error if the types or extents of the two sides do not fit the window, or if the
+/// strides of the destination overlap or interleave.
 pub fn build(
     source: &StrideDescriptor,
     destination: &StrideDescriptor,
     window: &Window,
 ) -> Result<CopyNest, NestError> {
     check(source, destination, window)?;
-    // If an M(n) prefix is not a whole number of elements, move parts of elements.
+    // If an M(n) prefix is not a whole number of elements, copy parts of elements instead.
     let parts = source.element_bits() / unit_bits(source, destination)?;
     let (mut source, mut destination) = (Cow::Borrowed(source), Cow::Borrowed(destination));
     let mut window = Cow::Borrowed(window);
@@ -37,10 +37,10 @@ pub fn build(
         destination = Cow::Owned(destination.split_elements(parts));
         window = Cow::Owned(window.with_inner_dimension(parts.into()));
     }
-    // If both sides are too large, the error names the source.
+    // The source is checked first, so that the error names it if both sides are too large.
     elements(Operand::Source(0), &source)?;
     let (mut assembly, start) = Assembly::new(&destination)?;
-    // An operation is always one kernel, however many tiles a layout has.
+    // A relayout or a slice is always one kernel, however many tiles a layout has.
     assembly.allow_quotients(usize::MAX);
     let number = assembly.source(&source)?;
     if let Some((region, index)) = start {
@@ -49,8 +49,8 @@ pub fn build(
     assembly.finish()
 }
 
-/// Returns the case of the places of `padded_dimensions` past the elements; `None` if there are
-/// none, or the padding value is zero.
+/// Returns the case that fills the places of `padded_dimensions` past the elements; `None` if there
+/// are no such places, or if the padding value is zero.
 pub(super) fn padding_case(guards: &[(Guard, Unfilled)], fill: u128) -> Option<Case> {
     let pads = guards.iter().any(|(_, otherwise)| *otherwise == Unfilled::Padding);
     (fill != 0 && pads).then(|| {
@@ -60,7 +60,7 @@ pub(super) fn padding_case(guards: &[(Guard, Unfilled)], fill: u128) -> Option<C
     })
 }
 
-/// Checks that types, ranks and extents agree, and that the window stays inside the source.
+/// Checks that the types, ranks and extents agree, and that the window stays inside the source.
 fn check(
     source: &StrideDescriptor,
     destination: &StrideDescriptor,
@@ -85,7 +85,8 @@ fn check(
         if given != expected {
             return Err(NestError::Extents { dimension, given, expected });
         }
-        // The proof of a kernel depends on this check: no index that is read exceeds the source.
+        // The bounds proof of a kernel relies on this check: the window reads no index past the
+        // source.
         let (given, last) = (source.sizes()[dimension], along.source_indices());
         if let Some((_, last)) = last.filter(|&(_, last)| last >= given) {
             return Err(NestError::SourceExtent { dimension, given, expected: last + 1 });
@@ -94,8 +95,8 @@ fn check(
     Ok(())
 }
 
-/// Returns the width of a unit in bits: an element, or the widest part of one that divides the
-/// prefixes.
+/// Returns the width of a unit in bits: a whole element, or the widest part of an element that
+/// divides the prefixes.
 fn unit_bits(source: &StrideDescriptor, destination: &StrideDescriptor) -> Result<u32, NestError> {
     let mut unit = source.element_bits();
     for side in [source, destination] {
@@ -112,7 +113,8 @@ fn unit_bits(source: &StrideDescriptor, destination: &StrideDescriptor) -> Resul
     Ok(unit)
 }
 
-/// Returns the number of elements of an image, and of its prefix.
+/// Returns the number of elements in an image, including its prefix, and the number of elements in
+/// the prefix.
 pub(super) fn elements(
     operand: Operand,
     descriptor: &StrideDescriptor,
@@ -125,7 +127,7 @@ pub(super) fn elements(
     Ok((given, prefix))
 }
 
-/// Returns the source index of a destination index.
+/// Returns the source index that the window assigns to a destination index.
 fn source_index(
     window: &Window,
     index: Coordinates<Index>,
@@ -134,7 +136,7 @@ fn source_index(
     dimensions
         .map(|(dimension, index)| {
             if dimension.extent() == 1 {
-                // The step of a dimension with extent 1 is never taken and may be any number.
+                // A dimension of extent 1 takes no step, so the step may be any number.
                 return Ok(Index::constant(dimension.src_start()));
             }
             index
@@ -153,8 +155,8 @@ mod tests {
         StrideDescriptor::strided(ElementType::U8, 0, &[size], &[stride], offset).unwrap()
     }
 
-    /// A window is valid for the extents that it was made for. With a smaller source it would read
-    /// past the image, or before it if a stride is negative.
+    /// A window is valid only for the extents that it was made for. On a smaller source, it would
+    /// read past the end of the image, or before its start if a stride is negative.
     #[test]
     fn a_window_that_passes_the_source_is_refused() {
         let every_second = Slice::new([1], [8], [-2]);

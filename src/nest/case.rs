@@ -1,4 +1,4 @@
-//! The value of a position: the decision list of [`Case`]s.
+//! [`Case`]: an entry of the decision list that gives each position its value.
 
 use std::fmt;
 
@@ -6,12 +6,12 @@ use smallvec::SmallVec;
 
 use super::Affine;
 
-/// A condition: it holds if `0 <= of < extent`.
+/// A condition on a position, which holds if `0 <= of < extent`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Guard {
     /// The form that is compared.
     pub of: Affine,
-    /// The first value past the end.
+    /// The exclusive upper bound.
     pub extent: u64,
 }
 
@@ -21,27 +21,27 @@ impl fmt::Display for Guard {
     }
 }
 
-/// One entry of a nest's decision list: a position takes `take` if all guards hold and no earlier
-/// case applies.
+/// One entry of a nest's decision list. It applies to a position if all its guards hold and no
+/// earlier case applies.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Case {
-    /// The guards.
+    /// The guards, all of which must hold.
     pub when: Vec<Guard>,
-    /// The value of the position.
+    /// The value of the positions to which the case applies.
     pub take: CaseValue,
 }
 
-/// The value of a case: a form of the position.
+/// The value that a case gives to a position.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CaseValue {
     /// A unit of a source.
     Read {
         /// The number of the source.
         source: usize,
-        /// The number of the unit, from the start of the source's image.
+        /// The number of the unit, counted from the start of the source's image.
         at: Affine,
     },
-    /// These bits, as wide as a unit of the destination.
+    /// Fixed bits, as wide as a unit of the destination.
     Bits(u128),
 }
 
@@ -52,15 +52,15 @@ pub enum PositionValue {
     Unit {
         /// The number of the source.
         source: usize,
-        /// The number of the unit, from the start of the source's image.
+        /// The number of the unit, counted from the start of the source's image.
         unit: u64,
     },
-    /// These bits: a padding value, or zero if no case applies.
+    /// Fixed bits, such as a padding value. They are zero if no case applies.
     Bits(u128),
 }
 
 impl PositionValue {
-    /// Returns the unit of the source that is read; `None` for bits.
+    /// Returns the number of the source unit that is read, or `None` if the value is fixed bits.
     #[must_use]
     pub fn unit(self) -> Option<u64> {
         match self {
@@ -70,17 +70,20 @@ impl PositionValue {
     }
 }
 
-/// Guards, and the bits that a position takes if one of them fails.
+/// Guards, and the value of a position at which one of them fails.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal<'a> {
     /// The guards, in the order of the nest.
     pub(crate) guards: SmallVec<[&'a Guard; 4]>,
-    /// The bits that the position takes if any guard fails.
+    /// The value of the position if any guard fails.
     pub(crate) bits: u128,
 }
 
-/// Returns the cases as refusals, to be tested in order before the first case applies. `None` if a
-/// case after the first reads, or a case lacks a guard of the next one.
+/// Returns the cases as refusals, which are tested in order. If a position passes all guards, the
+/// first case applies.
+///
+/// Returns `None` unless the first case is the only one that reads and each case has all guards of
+/// the next one.
 pub(super) fn refusals(cases: &[Case]) -> Option<SmallVec<[Refusal<'_>; 2]>> {
     let asks_more = |pair: &[Case]| pair[0].asks_all_of(&pair[1]);
     let (first, rest) = cases.split_first()?;
@@ -105,12 +108,12 @@ pub(super) fn refusals(cases: &[Case]) -> Option<SmallVec<[Refusal<'_>; 2]>> {
 }
 
 impl Case {
-    /// Returns true if it reads a source.
+    /// Returns true if the case reads a source.
     pub(crate) fn reads(&self) -> bool {
         matches!(self.take, CaseValue::Read { .. })
     }
 
-    /// Returns true if it has every guard of `other`.
+    /// Returns true if the case has every guard of `other`.
     pub(super) fn asks_all_of(&self, other: &Self) -> bool {
         other.when.iter().all(|guard| self.when.contains(guard))
     }

@@ -1,16 +1,17 @@
-//! The third pass, [`coalesce`]: axes that continue each other become one.
+//! The third pass, [`coalesce`]: merges axes that continue each other.
 
 use super::{Affine, CopyNest, Value};
 
-/// Merges axes that one longer axis can replace, and drops axes of one step, except the last axis.
-/// The value of every position is unchanged.
+/// Merges adjacent axes that one longer axis can replace, and drops axes of one step, but always
+/// keeps at least one axis. The value of every position is unchanged.
 ///
-/// An outer axis continues an inner one if it has `extent(inner)` times the weight of the inner one
-/// in every form: source offsets, quotients and guards. In the destination this is always so,
-/// because the walk visits every place.
+/// An outer axis continues an inner axis if its weight in every form is `extent(inner)` times the
+/// weight of the inner axis. The forms are source offsets, quotients and guards. In the destination
+/// this condition always holds, because the walk visits every place.
 ///
-/// `f32[2,3,4]` with source rows padded to 8 has strides 24, 8 and 1, and becomes (6: 8→4) (4:
-/// 1→1).
+/// For example, a source `f32[2,3,4]` with rows padded to 8 has strides 24, 8 and 1. Its three axes
+/// become two: one of 6 steps, with stride 8 in the source and 4 in a dense destination, and one of
+/// 4 steps, with stride 1 in both.
 #[must_use]
 pub fn coalesce(mut nest: CopyNest) -> CopyNest {
     for axis in (0..nest.extents.len()).rev() {
@@ -27,7 +28,7 @@ pub fn coalesce(mut nest: CopyNest) -> CopyNest {
     nest
 }
 
-/// Returns true if one step of `outer` is the same as all steps of the next axis, in every form.
+/// Returns true if, in every form, one step of `outer` equals all steps of the next axis.
 fn continues(nest: &CopyNest, outer: usize) -> bool {
     let inner_extent = i128::from(nest.extents[outer + 1]);
     let in_form = |form: &Affine| {
@@ -37,7 +38,7 @@ fn continues(nest: &CopyNest, outer: usize) -> bool {
     nest.forms().all(in_form)
 }
 
-/// Removes an axis that is always 0, or that was merged into the next one.
+/// Removes an axis whose value is always 0, or that was merged into the next axis.
 pub(super) fn remove(nest: &mut CopyNest, axis: usize) {
     nest.extents.remove(axis);
     nest.map(|form| {

@@ -14,17 +14,16 @@ use super::{
 /// The source form of a nest in which no case reads.
 static NOWHERE: LazyLock<Affine> = LazyLock::new(Affine::default);
 
-/// A copy as a loop nest over the destination's whole memory image.
+/// A copy, represented as a loop nest over the destination's whole memory image.
 ///
-/// The axes are the digits of a *walk*: position `p` counts all places of the image in order of
-/// address, including padding, gaps and tail, so that every place is written exactly once. Position
-/// `p` is place `p + dst_base` of the destination. Positions before or after the image (if
-/// `dst_base` is negative, or there are more positions than units of the destination) are
-/// skipped.
+/// The axes are the digits of a position in the *walk*, which visits all places of the image in
+/// order of address, including padding, gaps and tail. So every place is written exactly once.
+/// Position `p` is place `p + dst_base` of the destination. If `dst_base` is negative, or if there
+/// are more positions than units in the destination, the positions outside the image are skipped.
 ///
-/// An ordered list of [`cases`](Self::cases) gives the value of a position: the first case whose
-/// guards all hold decides. The value is a unit of one of the [`sources`](Self::sources) or fixed
-/// bits; it is zero if no case applies. A relayout or a slice has one source, and one case that
+/// An ordered list of [`cases`](Self::cases) defines the value of a position: the first case whose
+/// guards all hold applies. The value is a unit of one of the [`sources`](Self::sources), or fixed
+/// bits. It is zero if no case applies. A relayout or a slice has one source, and one case that
 /// reads it.
 ///
 /// ```text
@@ -33,18 +32,19 @@ static NOWHERE: LazyLock<Affine> = LazyLock::new(Affine::default);
 /// a1: 3 steps, source +3, destination +1      if not a1 < 2: fill with 0x3f800000
 /// ```
 ///
-/// Every expression is linear in the axes and in [`Quotient`]s, which occur if a tile of the source
-/// does not nest in the walk, or if dimensions of a reshape do not. A quotient is meaningful only
-/// in its cases: if all their guards hold and no earlier case applies, its dividend is not
-/// negative.
+/// Every expression is affine in the axes, in [`Quotient`]s and in [`Lookup`]s. A quotient is
+/// needed if a tile of the source, or a dimension of a reshape, does not nest in the walk. It is
+/// meaningful only at positions to which a case that uses it applies: the dividend is not negative
+/// at these positions.
 ///
-/// A number that only a run knows, such as the start of a dynamic slice or an index of a gather, is
-/// a [`Lookup`]. Its range is known at compile time, so that bounds hold for every value. A lookup
-/// that depends on the position is meaningful only in its cases, like a quotient.
+/// A lookup is a number that is known only at run time, such as the start of a dynamic slice or an
+/// index of a gather. Its range is known at compile time, so bounds hold for every value that it
+/// may have. Like a quotient, a lookup that depends on the position is meaningful only in the cases
+/// that use it.
 ///
-/// Only lowering makes nests, from two descriptors and a window that are valid by construction, and
-/// every pass keeps the values of all positions. The proof of a kernel depends on both. The fields
-/// are therefore private:
+/// Nests are created only by lowering, from descriptors and windows that are valid by construction,
+/// and every pass preserves the values of all positions. The bounds proof of a kernel relies on
+/// both facts. The fields are therefore private:
 ///
 /// ```compile_fail,E0451
 /// # let nest = stridec::Operation::relayout("u8[4]".parse()?, "u8[4]".parse()?)?.nest().clone();
@@ -59,32 +59,32 @@ static NOWHERE: LazyLock<Affine> = LazyLock::new(Affine::default);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CopyNest {
-    /// Extents of the axes, outermost first.
+    /// The extents of the axes, outermost first.
     pub(super) extents: SmallVec<[u64; 8]>,
-    /// Quotients of the axes and of earlier quotients.
+    /// The quotients, in order of computation.
     pub(super) quotients: Vec<Quotient>,
-    /// Numbers that are loaded from sources at run time, and computed from them.
+    /// The numbers that are loaded from sources at run time, or computed from such numbers.
     pub(super) lookups: Vec<Lookup>,
     /// The images that cases and lookups read.
     pub(super) sources: SmallVec<[Source; 1]>,
     /// The decision list.
     pub(super) cases: SmallVec<[Case; 1]>,
-    /// The unit of the destination at position 0, which is at most 0.
+    /// The unit of the destination at position 0; zero or negative.
     pub(super) dst_base: i64,
-    /// The number of units of the destination's image.
+    /// The number of units in the destination's image.
     pub(super) dst_units: u64,
     /// The size of the destination's image, in bytes.
     pub(super) dst_bytes: u64,
-    /// The width of a unit, in bits, in the sources that cases read.
+    /// The width, in bits, of a unit in the sources that cases read.
     pub(super) src_bits: u32,
-    /// The width of a unit, in bits, in the destination; it differs only if the operation changes
-    /// the element size.
+    /// The width, in bits, of a unit in the destination. It differs from `src_bits` only if the
+    /// operation changes the element size.
     pub(super) dst_bits: u32,
-    /// True if signed elements are widened with their sign.
+    /// True if elements that are widened are sign-extended.
     pub(super) sign_extend: bool,
 }
 
-/// One loop of a copy: `extent` steps, each with a fixed stride on both sides.
+/// One loop of a copy: `extent` steps, with a fixed stride on each side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CopyAxis {
     /// The number of steps.
@@ -98,18 +98,20 @@ pub struct CopyAxis {
 /// A quotient, `⌊of / by⌋`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Quotient {
-    /// The dividend, a form of axes and earlier quotients; not negative if the guards hold.
+    /// The dividend, a form of axes, lookups and earlier quotients. It is not negative if the
+    /// guards of a case that uses the quotient hold.
     pub of: Affine,
-    /// The divisor; at least 2 once refined.
+    /// The divisor. It is at least 2 after the pass `refine`.
     pub by: u64,
 }
 
 /// An image that a nest reads.
 ///
-/// Either cases read it, in units of the nest, or lookups do, in units of their own.
+/// An image is read either by cases, in units of the nest, or by lookups, in units that are as wide
+/// as their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
-    /// The number of whole units of the image; no position reads past them.
+    /// The number of whole units in the image. No position reads past them.
     pub(super) units: u64,
     /// The size of the image, in bytes.
     pub(super) bytes: u64,
@@ -118,7 +120,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Returns the number of whole units of the image.
+    /// Returns the number of whole units in the image.
     #[must_use]
     pub fn units(&self) -> u64 {
         self.units
@@ -139,23 +141,61 @@ impl Source {
 /// The last unit of a source that a nest reads, if known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LastRead {
-    /// No position reads.
+    /// No position reads the source.
     Nothing,
-    /// No position reads past this unit, as lowering has proved.
+    /// No position reads past this unit, as proved by lowering.
     Unit(u64),
-    /// Unknown, because the nest was not made by lowering. Its kernels have no proof.
+    /// Unknown, because the nest was not created by lowering. Its kernels have no bounds proof.
     Unknown,
 }
 
 impl CopyNest {
+    /// Returns a nest that was not lowered from an operation, for tests of the passes. Units have
+    /// `bits` bits on both sides, and each source has `src_units` units.
+    ///
+    /// The units that the nest reads are unknown, so its kernels have no bounds proof.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn unproved(
+        extents: &[u64],
+        quotients: impl IntoIterator<Item = Quotient>,
+        cases: impl IntoIterator<Item = Case>,
+        dst_base: i64,
+        src_units: u64,
+        bits: u32,
+    ) -> Self {
+        let dst_units = extents.iter().product::<u64>() - dst_base.unsigned_abs();
+        let bytes = |units: u64| (units * u64::from(bits)).div_ceil(8);
+        let cases: SmallVec<[Case; 1]> = cases.into_iter().collect();
+        let numbers = cases.iter().filter_map(|case| match case.take {
+            CaseValue::Read { source, .. } => Some(source),
+            CaseValue::Bits(_) => None,
+        });
+        let source =
+            Source { units: src_units, bytes: bytes(src_units), last_read: LastRead::Unknown };
+        Self {
+            extents: extents.into(),
+            quotients: quotients.into_iter().collect(),
+            lookups: vec![],
+            sources: smallvec![source; numbers.max().map_or(1, |last| last + 1)],
+            cases,
+            dst_base,
+            dst_units,
+            dst_bytes: bytes(dst_units),
+            src_bits: bits,
+            dst_bits: bits,
+            sign_extend: false,
+        }
+    }
+
     /// Returns the extents of the axes, outermost first.
     #[must_use]
     pub fn extents(&self) -> &[u64] {
         &self.extents
     }
 
-    /// Returns the axes with their strides on both sides, outermost first. The strides in the
-    /// source are those of the first case that reads.
+    /// Returns the axes with their strides on both sides, outermost first. The source strides are
+    /// taken from the first case that reads.
     #[must_use]
     pub fn axes(&self) -> impl DoubleEndedIterator<Item = CopyAxis> + '_ {
         let mut dst_stride: u64 = self.extents.iter().product();
@@ -170,18 +210,18 @@ impl CopyNest {
             .into_iter()
     }
 
-    /// Returns the quotients of the axes and of earlier quotients, in order of computation.
+    /// Returns the quotients, in order of computation.
     pub(crate) fn quotients(&self) -> &[Quotient] {
         &self.quotients
     }
 
-    /// Returns the numbers that are computed from sources at run time.
+    /// Returns the numbers that are computed from the contents of sources at run time.
     pub(crate) fn lookups(&self) -> &[Lookup] {
         &self.lookups
     }
 
-    /// Returns the width, in bits, of the numbers that lookups load from a source; `None` if they
-    /// load none.
+    /// Returns the width, in bits, of the numbers that lookups load from a source; `None` if no
+    /// lookup loads from it.
     pub(crate) fn loaded_bits(&self, source: usize) -> Option<u32> {
         let mut loads = self.lookups.iter().flat_map(Lookup::loads);
         loads.find(|load| load.0 == source).map(|load| load.1)
@@ -193,22 +233,23 @@ impl CopyNest {
         &self.sources
     }
 
-    /// Returns the decision list: the first case whose guards all hold gives the value of a
-    /// position; zero if none does.
+    /// Returns the decision list. The first case whose guards all hold gives a position its value;
+    /// if no case applies, the value is zero.
     #[must_use]
     pub fn cases(&self) -> &[Case] {
         &self.cases
     }
 
-    /// Returns the guards to test before a position reads the one source, with the bits to take if
-    /// they fail; `None` if several cases read, or the cases do not nest.
+    /// Returns the guards that a position must pass before it reads the only source, together with
+    /// the value of the position if a guard fails. Returns `None` if the nest has several sources,
+    /// lookups or several cases that read, or if the guards of its cases do not nest.
     pub(crate) fn refusals(&self) -> Option<SmallVec<[Refusal<'_>; 2]>> {
         let is_one = self.sources.len() == 1 && self.lookups.is_empty();
         if is_one { refusals(&self.cases) } else { None }
     }
 
-    /// Returns the source form of the first case that reads, in units from the start of its
-    /// source's image.
+    /// Returns the source offset of the first case that reads, in units from the start of the image
+    /// of that source.
     pub(crate) fn src(&self) -> &Affine {
         let mut reads = self.cases.iter().filter_map(|case| match &case.take {
             CaseValue::Read { at, .. } => Some(at),
@@ -217,7 +258,7 @@ impl CopyNest {
         reads.next().unwrap_or(&NOWHERE)
     }
 
-    /// Replaces the form of [`src`](Self::src).
+    /// Replaces the form that [`src`](Self::src) returns.
     pub(super) fn set_src(&mut self, src: Affine) {
         let read = self.cases.iter_mut().find_map(|case| match &mut case.take {
             CaseValue::Read { at, .. } => Some(at),
@@ -228,12 +269,12 @@ impl CopyNest {
         }
     }
 
-    /// Returns the guards of the first case, which must hold for a position to read.
+    /// Returns the guards of the first case, which must all hold for a position to read its source.
     pub(crate) fn reading_guards(&self) -> &[Guard] {
         self.cases.first().map_or(&[], |case| &case.when)
     }
 
-    /// Returns all forms of the nest: dividends, forms of lookups, guards, and source offsets.
+    /// Returns all forms of the nest: dividends, forms in lookups, guards, and source offsets.
     pub fn forms(&self) -> impl Iterator<Item = &Affine> {
         let quotients = self.quotients.iter().map(|quotient| &quotient.of);
         let quotients = quotients.chain(self.lookups.iter().flat_map(Lookup::forms));
@@ -247,22 +288,22 @@ impl CopyNest {
         quotients.chain(cases)
     }
 
-    /// Returns the unit of the destination at position 0, which is at most 0.
+    /// Returns the unit of the destination at position 0, which is zero or negative.
     pub(crate) fn dst_base(&self) -> i64 {
         self.dst_base
     }
 
-    /// Returns the number of whole units of the first source's image.
+    /// Returns the number of whole units in the first source's image.
     pub(crate) fn src_units(&self) -> u64 {
         self.sources.first().map_or(0, Source::units)
     }
 
-    /// Returns the last unit of the first source that is read, if known.
+    /// Returns the last unit that is read from the first source, if known.
     pub(crate) fn last_read(&self) -> LastRead {
         self.sources.first().map_or(LastRead::Nothing, Source::last_read)
     }
 
-    /// Returns the number of units of the destination's image.
+    /// Returns the number of units in the destination's image.
     pub(crate) fn dst_units(&self) -> u64 {
         self.dst_units
     }
@@ -278,18 +319,18 @@ impl CopyNest {
         self.dst_bytes
     }
 
-    /// Returns the width of a unit, in bits, in the sources that cases read.
+    /// Returns the width, in bits, of a unit in the sources that cases read.
     pub(crate) fn src_bits(&self) -> u32 {
         self.src_bits
     }
 
-    /// Returns the width of a unit, in bits, in the destination; it differs only if the operation
-    /// changes the element size.
+    /// Returns the width, in bits, of a unit in the destination. It differs from
+    /// [`src_bits`](Self::src_bits) only if the operation changes the element size.
     pub(crate) fn dst_bits(&self) -> u32 {
         self.dst_bits
     }
 
-    /// Returns true if signed elements are widened with their sign.
+    /// Returns true if elements that are widened are sign-extended.
     pub(crate) fn sign_extend(&self) -> bool {
         self.sign_extend
     }
@@ -305,9 +346,9 @@ impl CopyNest {
         self.dst_base == 0 && self.positions() == self.dst_units
     }
 
-    /// Returns the value of a position, with 0 for every lookup.
+    /// Returns the value of a position, given that every lookup is 0.
     ///
-    /// This defines the meaning of a nest, which every pass preserves.
+    /// This function defines the meaning of a nest, which every pass preserves.
     #[must_use]
     pub fn read(&self, position: u64) -> PositionValue {
         let at = self.position(position, None);
@@ -320,8 +361,8 @@ impl CopyNest {
         }
     }
 
-    /// Returns the values of axes, quotients and lookups at a position, given the images of the
-    /// sources; without images every lookup is 0.
+    /// Returns a position of the walk, which evaluates forms there. `images` are the images of the
+    /// sources; without them, every lookup is 0.
     pub(crate) fn position<'a>(
         &'a self,
         position: u64,
@@ -336,10 +377,10 @@ impl CopyNest {
         Position::new(self, images, axes)
     }
 
-    /// Replaces the lookups that are the same for all positions by their values.
+    /// Replaces the lookups that are constant over all positions by their values.
     ///
-    /// A lookup whose index contains such a lookup stays, since it may be meaningful only under
-    /// guards of that index.
+    /// A lookup whose index contains such a lookup is kept, because its load may be in bounds only
+    /// if the guards on that index hold.
     pub(crate) fn with_constants_from(mut self, images: &[&[u8]]) -> Self {
         let constants: SmallVec<[bool; 4]> = self.lookups.iter().map(Lookup::is_constant).collect();
         for number in (0..constants.len()).rev().filter(|&number| constants[number]) {
@@ -356,7 +397,7 @@ impl CopyNest {
         self
     }
 
-    /// Applies `change` to every form.
+    /// Applies `change` to every form of the nest.
     pub(super) fn map(&mut self, change: impl Fn(&mut Affine)) {
         self.quotients.iter_mut().for_each(|quotient| change(&mut quotient.of));
         self.lookups.iter_mut().flat_map(Lookup::forms_mut).for_each(&change);

@@ -1,8 +1,9 @@
-//! Counts and widths in words, for messages and other text.
+//! Counts and widths as text, for messages and printed nests.
 
 use std::fmt;
 
-/// A count with its noun: `1 unit`, `2 units`; `1 index`, `2 indices`.
+/// A count with its noun, printed in the singular or the plural: `1 unit`, `2 units`; `1 index`,
+/// `2 indices`.
 pub(crate) struct Count(pub(crate) u64, pub(crate) &'static str);
 
 impl fmt::Display for Count {
@@ -16,7 +17,8 @@ impl fmt::Display for Count {
     }
 }
 
-/// Returns a width in bits as text: `4 bits`, `1 byte`, `16 bytes`.
+/// Returns a width in bytes if it is a whole number of bytes, and in bits otherwise: `4 bits`,
+/// `1 byte`, `16 bytes`.
 pub(crate) fn width(bits: u32) -> Count {
     if bits.is_multiple_of(8) {
         Count(u64::from(bits) / 8, "byte")

@@ -1,4 +1,4 @@
-//! A nest as text, as in `--emit stages` and in the headers of kernels.
+//! The text form of a nest, as in `--emit stages` and in the headers of kernels.
 
 use std::{cmp::Ordering, fmt};
 
@@ -26,7 +26,8 @@ impl fmt::Display for CopyNest {
 }
 
 impl CopyNest {
-    /// Writes a copy from one source: strides on both sides, and the bits to take if a guard fails.
+    /// Writes a copy from one source: the strides on both sides, and the value of positions at
+    /// which a guard fails.
     fn write_one_source(
         &self,
         f: &mut fmt::Formatter<'_>,
@@ -58,7 +59,7 @@ impl CopyNest {
         Ok(())
     }
 
-    /// Writes the decision list, one case on a line, after the values that it uses.
+    /// Writes the decision list, one case per line, after the quotients and lookups that it uses.
     fn write_cases(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let read = |number: usize| {
             let of = |case: &Case| matches!(case.take, CaseValue::Read { source, .. } if source == number);
@@ -98,7 +99,7 @@ impl CopyNest {
                 CaseValue::Bits(bits) => writeln!(f, "0x{bits:x}")?,
             }
         }
-        // A walk without positions has no values.
+        // The last line describes the other positions; an empty walk has no positions.
         if ends || self.extents.contains(&0) { Ok(()) } else { writeln!(f, "else zero") }
     }
 
@@ -111,7 +112,7 @@ impl CopyNest {
     }
 }
 
-/// Returns a guard as text, with the lower bound if the form may be negative.
+/// Returns a guard as text. The lower bound is included if the form may be negative.
 fn asked(guard: &Guard, bounds: &Bounds) -> String {
     let least = if bounds.of(&guard.of).0 < 0 { "0 <= " } else { "" };
     format!("{least}{guard}")
@@ -147,7 +148,7 @@ mod tests {
         // The prefix has two elements on one side and one on the other.
         let prefixes = first(printed("s4[3]{0:E(4)M(1)}", "s4[3]{0:M(1)}"));
         assert!(prefixes.contains("5 in the source, read from unit 1; 4 in"), "{prefixes}");
-        // The prefix is half an element, so halves are moved.
+        // The prefix is half an element, so the nest moves half elements.
         assert_eq!(
             first(printed("f64[3]{0:M(4)}", "f64[3]{0:M(12)}")),
             "units of 4 bytes: 7 in the source, read from unit -3; 9 in the destination, walked from unit -1"
@@ -160,7 +161,7 @@ mod tests {
              if not a0 < 3: fill with 0x3f800000\n\
              if not a1 < 2: fill with 0x3f800000\n"
         );
-        // An offset of five elements and rows of five: the first row is a gap.
+        // The offset is five elements and so is the length of a row, so the first row is a gap.
         let source = StrideDescriptor::try_from(&"f32[2,3]".parse::<Shape>().unwrap()).unwrap();
         let strided = StrideDescriptor::strided(ElementType::F32, 0, &[2, 3], &[5, 1], 5).unwrap();
         let nest = lower(&source, &strided, &Window::identity(&[2, 3])).unwrap().to_string();

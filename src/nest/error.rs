@@ -1,4 +1,4 @@
-//! The errors of lowering.
+//! The errors of lowering an operation.
 
 use super::Operand;
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     stride::StrideError,
 };
 
-/// An error of lowering an operation between two tensors.
+/// An error that occurs when an operation between two tensors is lowered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NestError {
@@ -27,19 +27,19 @@ pub enum NestError {
         /// The destination's type.
         destination_type: ElementType,
     },
-    /// The ranks differ.
+    /// The rank of a tensor differs from the rank of the operation.
     #[error(
         "expected {expected} dimensions, as many as the operation has, got {given} in the {operand}"
     )]
     Ranks {
-        /// The side.
+        /// The tensor.
         operand: Operand,
-        /// Its rank.
+        /// The rank of the tensor.
         given: usize,
         /// The expected rank.
         expected: usize,
     },
-    /// The destination's extents differ from those of the operation.
+    /// The destination's extents differ from the extents that the operation produces.
     #[error(
         "expected an extent of {expected}, which the operation gives, got {given} in dimension {dimension} of the destination"
     )]
@@ -51,7 +51,7 @@ pub enum NestError {
         /// The expected extent.
         expected: u64,
     },
-    /// A window that was made for a larger source.
+    /// The source is smaller than the one that the window was made for.
     #[error(
         "expected an extent of at least {expected}, which the operation reads, got {given} in dimension {dimension} of the source"
     )]
@@ -60,10 +60,10 @@ pub enum NestError {
         dimension: usize,
         /// The source's extent.
         given: u64,
-        /// The least extent that the window fits.
+        /// The minimum extent that the window requires.
         expected: u64,
     },
-    /// A destination with stride 0, in which elements share a place.
+    /// A destination with stride 0, which puts several elements in one place.
     #[error(
         "expected a stride of at least 1 in dimension {dimension} of the destination, got 0, which puts several elements in one place"
     )]
@@ -111,47 +111,48 @@ pub enum NestError {
     Prefix {
         /// The prefix, in bytes.
         bytes: u64,
-        /// The width of an element on that side, in bits.
+        /// The element width of the tensor, in bits.
         bits: u32,
     },
-    /// Positions past the limit of a nest, counting padding and gaps.
+    /// A form that may exceed the limit of a nest somewhere on the walk, which includes padding and
+    /// gaps.
     #[error(
         "expected positions of at most {limit}, got tiles, strides and steps of the {operand} that lead past that over the padding of both sides"
     )]
     Reach {
-        /// The side.
+        /// The tensor.
         operand: Operand,
-        /// The greatest position supported.
+        /// The greatest supported position.
         limit: u64,
     },
-    /// Sources whose elements differ in width in memory.
+    /// Sources whose elements have different widths in memory.
     #[error(
         "elements of {given} bits in the {operand} beside those of {expected} bits in other sources are not supported in one kernel"
     )]
     Widths {
         /// The source.
         operand: Operand,
-        /// The width of its elements, in bits.
+        /// The element width of the source, in bits.
         given: u32,
-        /// The width of the other sources' elements, in bits.
+        /// The element width of the other sources, in bits.
         expected: u32,
     },
-    /// Too many parts of one kind in a nest.
+    /// Too many cases, quotients or lookups in a nest.
     #[error("expected at most {limit} {what} in one kernel")]
     Bound {
-        /// The kind: `cases`, `quotients` or `lookups`, for example.
+        /// The kind of item that is limited: `cases`, `quotients` or `lookups`, for example.
         what: &'static str,
-        /// The maximum accepted number.
+        /// The maximum number of these items.
         limit: usize,
     },
-    /// A tensor with more elements than a nest counts.
+    /// A tensor with more elements than a nest can count.
     #[error("expected an image of at most {limit} elements, got {given} in the {operand}")]
     TooLarge {
-        /// The side.
+        /// The tensor.
         operand: Operand,
-        /// The number of elements of the image.
+        /// The number of elements in the image.
         given: u64,
-        /// The maximum accepted number.
+        /// The maximum number of elements.
         limit: u64,
     },
 }
@@ -198,8 +199,8 @@ impl NestError {
         }
     }
 
-    /// Returns the field of that tensor, by its name in an `xla.Shape`, or the list of strides;
-    /// `None` if the error is about the whole tensor.
+    /// Returns the field of that tensor that the error is about: its name in an `xla.Shape`, or the
+    /// list of strides. Returns `None` if the error is about the whole tensor.
     #[must_use]
     pub fn field(&self) -> Option<FieldPath> {
         Some(match self {

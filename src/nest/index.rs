@@ -1,4 +1,4 @@
-//! [`Index`]: one coordinate of an index over a region.
+//! [`Index`]: one coordinate of an index, over a region of the walk.
 
 use super::{
     Affine,
@@ -6,10 +6,10 @@ use super::{
     numbers::{LIMIT, signed},
 };
 
-/// One coordinate of an index over a region: a form, and the interval of its values.
+/// One coordinate of an index, over a region of the walk: a form, and the interval of its values.
 ///
-/// Proofs depend on the interval. It starts as the extent of a dimension, every guard narrows it,
-/// and operations compute it from those of their operands.
+/// Bounds proofs rely on the interval. It starts as the extent of a dimension. Every guard narrows
+/// it, and every operation computes the interval of its result from the intervals of its operands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Index {
     pub(super) form: Affine,
@@ -18,23 +18,23 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// Returns a constant.
+    /// Returns a constant coordinate.
     pub(crate) fn constant(value: u64) -> Self {
         let value = signed(value);
         Self { form: Affine::constant(value), low: value, high: value }
     }
 
-    /// Returns a constant that may be negative.
+    /// Returns a constant coordinate, which may be negative.
     pub(crate) fn constant_signed(value: i64) -> Self {
         Self { form: Affine::constant(value), low: value, high: value }
     }
 
-    /// Returns the least and the greatest value.
+    /// Returns the minimum and the maximum value.
     pub(crate) fn interval(&self) -> Interval {
         (self.low, self.high)
     }
 
-    /// Returns the greatest value, or `None` if it is negative.
+    /// Returns the maximum value, or `None` if it is negative.
     pub(crate) fn greatest(&self) -> Option<u64> {
         u64::try_from(self.high).ok()
     }
@@ -44,12 +44,13 @@ impl Index {
         &self.form
     }
 
-    /// Returns the value if it is the same for the whole region.
+    /// Returns the value if it is constant over the region.
     pub(crate) fn as_constant(&self) -> Option<u64> {
         (self.low == self.high).then_some(self.low.unsigned_abs())
     }
 
-    /// Returns `self · scale + shift`; `None` if a number exceeds 2^60.
+    /// Returns `self · scale + shift`; `None` if a bound exceeds 2^60 or a coefficient exceeds
+    /// 2^63-1.
     pub(crate) fn scaled(&self, scale: i64, shift: i64) -> Option<Self> {
         let form = Affine::constant(shift).checked_plus(scale, &self.form)?;
         let at = |value: i64| value.checked_mul(scale)?.checked_add(shift);
@@ -58,7 +59,8 @@ impl Index {
         (small(a) && small(b)).then(|| Self { form, low: a.min(b), high: a.max(b) })
     }
 
-    /// Returns `self + scale · other`; `None` if a number exceeds 2^60.
+    /// Returns `self + scale · other`; `None` if a bound exceeds 2^60 or a coefficient exceeds
+    /// 2^63-1.
     pub(crate) fn plus(&self, scale: i64, other: &Self) -> Option<Self> {
         let other = other.scaled(scale, 0)?;
         let form = self.form.clone().checked_plus(1, &other.form)?;
@@ -67,10 +69,10 @@ impl Index {
         (small(low) && small(high)).then_some(Self { form, low, high })
     }
 
-    /// Narrows the interval to its part inside `low..=high`.
+    /// Intersects the interval with `low..=high`.
     pub(super) fn cut(mut self, (low, high): Interval) -> Self {
         let (low, high) = (self.low.max(low), self.high.min(high));
-        // An empty region has no values; keep the interval.
+        // If the intersection is empty, so is the region, and the interval no longer matters.
         if low <= high {
             (self.low, self.high) = (low, high);
         }

@@ -1,4 +1,4 @@
-//! The parts of a nest that stridec's own tests and benchmarks look at.
+//! Access to the parts of a nest that only stridec's own tests and benchmarks need.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -7,80 +7,44 @@ use super::{
     copy_nest::{LastRead, Quotient},
 };
 
-/// Returns a nest that no operation made, with units of `bits` bits on both sides and `src_units`
-/// of them in each source.
-///
-/// The units that it reads are unknown, so its kernels have no proof.
-#[must_use]
-pub fn unproved_nest(
-    extents: &[u64],
-    quotients: impl IntoIterator<Item = Quotient>,
-    cases: impl IntoIterator<Item = Case>,
-    dst_base: i64,
-    src_units: u64,
-    bits: u32,
-) -> CopyNest {
-    let dst_units = extents.iter().product::<u64>() - dst_base.unsigned_abs();
-    let bytes = |units: u64| (units * u64::from(bits)).div_ceil(8);
-    let cases: SmallVec<[Case; 1]> = cases.into_iter().collect();
-    let numbers = cases.iter().filter_map(|case| match case.take {
-        CaseValue::Read { source, .. } => Some(source),
-        CaseValue::Bits(_) => None,
-    });
-    let source = Source { units: src_units, bytes: bytes(src_units), last_read: LastRead::Unknown };
-    CopyNest {
-        extents: extents.into(),
-        quotients: quotients.into_iter().collect(),
-        lookups: vec![],
-        sources: smallvec![source; numbers.max().map_or(1, |last| last + 1)],
-        cases,
-        dst_base,
-        dst_units,
-        dst_bytes: bytes(dst_units),
-        src_bits: bits,
-        dst_bits: bits,
-        sign_extend: false,
-    }
-}
-
-/// Shows the parts of a nest that users have no need of.
+/// The parts of a nest that users do not need.
 pub trait Inspect {
-    /// Returns the quotients of the axes and of earlier quotients, in order of computation.
+    /// Returns the quotients, in order of computation.
     fn quotients(&self) -> &[Quotient];
 
-    /// Returns the numbers that are computed from sources at run time.
+    /// Returns the numbers that are computed from the contents of sources at run time.
     fn lookups(&self) -> &[Lookup];
 
-    /// Returns the unit of the destination at position 0, which is at most 0.
+    /// Returns the unit of the destination at position 0, which is zero or negative.
     fn dst_base(&self) -> i64;
 
-    /// Returns the number of whole units of the first source's image.
+    /// Returns the number of whole units in the first source's image.
     fn src_units(&self) -> u64;
 
-    /// Returns the number of units of the destination's image.
+    /// Returns the number of units in the destination's image.
     fn dst_units(&self) -> u64;
 
     /// Returns the size of the first source's image, in bytes.
     fn src_bytes(&self) -> u64;
 
-    /// Returns the width of a unit, in bits, in the sources that cases read.
+    /// Returns the width, in bits, of a unit in the sources that cases read.
     fn src_bits(&self) -> u32;
 
-    /// Returns the width of a unit, in bits, in the destination; it differs only if the operation
-    /// changes the element size.
+    /// Returns the width, in bits, of a unit in the destination. It differs from
+    /// [`src_bits`](Self::src_bits) only if the operation changes the element size.
     fn dst_bits(&self) -> u32;
 
-    /// Returns true if signed elements are widened with their sign.
+    /// Returns true if elements that are widened are sign-extended.
     fn sign_extend(&self) -> bool;
 
     /// Returns true if every position of the walk is a place of the image.
     fn is_exact(&self) -> bool;
 
-    /// Returns the last unit of the first source that is read, if known.
+    /// Returns the last unit that is read from the first source, if known.
     fn last_read(&self) -> LastRead;
 
-    /// Returns the source form of the first case that reads, in units from the start of its
-    /// source's image.
+    /// Returns the source offset of the first case that reads, in units from the start of the image
+    /// of that source.
     fn src(&self) -> &Affine;
 }
 

@@ -4,17 +4,17 @@ use smallvec::{SmallVec, smallvec};
 
 use super::{Affine, Case, CaseValue, CopyNest, Value};
 
-/// The distance between sources in units: larger than any count of a kernel, and a multiple of
-/// every access.
+/// The distance, in units, between the sources of an [`Interleaved`] nest. It exceeds any count of
+/// units in a kernel, and is a multiple of the units in any access.
 pub(crate) const SOURCE_DISTANCE: i64 = 1 << 40;
 
-/// The greatest extent of the axis along which sources alternate; larger blocks do not pay.
+/// The maximum extent of the axis along which sources alternate. Larger blocks do not pay off.
 const MAX_TURNS: u64 = 16;
 
-/// A nest whose sources alternate along one axis, as a nest of one source.
+/// A nest whose sources alternate along one axis, represented as a nest of one source.
 pub(crate) struct Interleaved {
-    /// The nest of one source: each step of the axis moves the source by [`SOURCE_DISTANCE`] units.
-    /// It is used to choose a block and is never run.
+    /// The nest of one source, in which each step of the axis adds [`SOURCE_DISTANCE`] to the
+    /// source offset. It is used to choose a block and is never run.
     pub(crate) nest: CopyNest,
     /// The axis along which the sources alternate.
     pub(crate) axis: usize,
@@ -22,9 +22,11 @@ pub(crate) struct Interleaved {
     pub(crate) sources: SmallVec<[usize; 4]>,
 }
 
-/// Returns the nest with its sources as one, if each step of one axis reads one source and the
-/// place in the source is the same form for all. A stack along the innermost dimension has this
-/// form.
+/// Returns the nest as an [`Interleaved`] nest if, along one axis, each step reads one source and
+/// all steps read at the same offset. Returns `None` if there is no such axis, or if the sources
+/// have different sizes.
+///
+/// For example, a stack along the innermost dimension:
 ///
 /// ```text
 /// a0: 8294400 steps, destination +3
@@ -32,7 +34,7 @@ pub(crate) struct Interleaved {
 /// if a1 < 1: source 0 at a0; if a1 < 2: source 1 at a0; else source 2 at a0
 /// ```
 ///
-/// is interleaved along `a1`, and reads unit `a0 + SOURCE_DISTANCE·a1`.
+/// is interleaved along `a1`. The nest of one source reads unit `a0 + SOURCE_DISTANCE·a1`.
 pub(crate) fn interleaved(nest: &CopyNest) -> Option<Interleaved> {
     if !nest.quotients.is_empty() || !nest.lookups.is_empty() {
         return None;
@@ -64,14 +66,15 @@ pub(crate) fn interleaved(nest: &CopyNest) -> Option<Interleaved> {
 }
 
 impl CopyNest {
-    /// Removes an axis from the source's form, for callers that add its part themselves.
+    /// Removes the term of an axis from the source offset, for callers that add this term
+    /// themselves.
     pub(crate) fn without_axis(&mut self, axis: usize) {
         self.set_src(self.src().substituted(Value::Axis(axis), &Affine::default()));
     }
 }
 
-/// Returns the source and the place that a step of the axis reads; `None` if other axes decide too,
-/// or nothing is read.
+/// Returns the source that one step of the axis reads, and the offset in that source. Returns
+/// `None` if the choice depends on other axes too, or if the step reads nothing.
 fn taken(nest: &CopyNest, axis: Value, turn: i64) -> Option<(usize, Affine)> {
     let at_turn = |form: &Affine| form.substituted(axis, &Affine::constant(turn));
     for Case { when, take } in &nest.cases {

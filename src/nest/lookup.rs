@@ -6,13 +6,14 @@ use smallvec::SmallVec;
 
 use super::{Affine, Operand};
 
-/// The maximum number of numbers in a lookup.
+/// The maximum number of [`Number`]s in a lookup.
 pub(crate) const MAX_NUMBERS: usize = 64;
 
 /// A number in `0..=last` that is computed from the contents of sources: the start of a dynamic
 /// slice, an index of a gather, or a predicate.
 ///
-/// JAX's `x[i]` with 8 rows counts a negative `i` from the end, and clamps the result:
+/// For example, JAX's `x[i]` on an array of 8 rows counts a negative `i` from the end, and clamps
+/// the result:
 ///
 /// ```text
 /// l0: n3 clamped to 0..=7
@@ -23,57 +24,58 @@ pub(crate) const MAX_NUMBERS: usize = 64;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lookup {
-    /// The numbers that it is computed from, each from earlier ones. The last one is the value,
-    /// before it is brought into range.
+    /// The numbers from which the value is computed. Each number may use earlier ones. The last
+    /// number is the value before `out_of_range` is applied to it.
     pub(crate) numbers: Vec<Number>,
-    /// The greatest value.
+    /// The maximum value.
     pub(crate) last: u64,
-    /// The treatment of numbers outside `0..=last`.
+    /// The treatment of values outside `0..=last`.
     pub(crate) out_of_range: OutOfRange,
 }
 
-/// The treatment of numbers outside `0..=last`.
+/// The treatment of values outside `0..=last`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum OutOfRange {
-    /// Negative numbers become 0 and greater ones `last`.
+    /// Negative values become 0, and values greater than `last` become `last`.
     Clamp,
-    /// Negative and greater numbers become `last`, which then means "outside".
+    /// Negative values and values greater than `last` become `last`, which then means "outside".
     Last,
 }
 
 /// An integer or predicate that a lookup computes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Number {
-    /// The type; results wrap around.
+    /// The type. Results wrap around to it.
     pub(crate) integer: Integer,
-    /// The expression.
+    /// The expression that computes the number.
     pub(crate) of: LookupExpr,
 }
 
 /// The type of a [`Number`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Integer {
-    /// The width in bits: 8, 16, 32 or 64; 1 for a predicate, which takes a byte in memory.
+    /// The width in bits: 8, 16, 32 or 64, or 1 for a predicate, which occupies one byte in memory.
     pub(crate) bits: u32,
-    /// True if it is signed.
+    /// True if the type is signed.
     pub(crate) is_signed: bool,
 }
 
-/// The expression of a [`Number`]. Operands are numbers of the lookup, by their places in the list.
+/// The expression of a [`Number`]. Operands are other numbers of the lookup, given by their indices
+/// in [`Lookup::numbers`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum LookupExpr {
-    /// A number in a source.
+    /// A number that is loaded from a source.
     Load {
-        /// The number of the source; no case reads it.
+        /// The number of the source, which no case reads.
         source: usize,
-        /// The unit of the source, counted in numbers of this width.
+        /// The offset in the source, in units that are as wide as the loaded number.
         at: Affine,
     },
-    /// A form of the position, not negative.
+    /// A form of the position, which is never negative.
     Index(Affine),
     /// A constant.
     Constant(i128),
-    /// Another number converted to this type; as a predicate, true if it is not 0.
+    /// Another number, converted to this type. A predicate is true if the number is not 0.
     Convert(usize),
     /// The second number if the first is true, otherwise the third.
     Select(usize, usize, usize),
@@ -94,30 +96,30 @@ pub(crate) enum Operator {
     Subtract,
     /// The product.
     Multiply,
-    /// The quotient, truncated; division by 0 gives -1.
+    /// The quotient, truncated toward zero; -1 if the divisor is 0.
     Divide,
-    /// The remainder, with the sign of the dividend; division by 0 gives the dividend.
+    /// The remainder, with the sign of the dividend; the dividend itself if the divisor is 0.
     Remainder,
-    /// The lesser.
+    /// The smaller of the two.
     Minimum,
-    /// The greater.
+    /// The larger of the two.
     Maximum,
     /// True if both are equal.
     Equal,
     /// True if they differ.
     NotEqual,
-    /// True if the first is greater or equal.
+    /// True if the first is greater than or equal to the second.
     GreaterEqual,
-    /// True if the first is greater.
+    /// True if the first is greater than the second.
     Greater,
-    /// True if the first is less or equal.
+    /// True if the first is less than or equal to the second.
     LessEqual,
-    /// True if the first is less.
+    /// True if the first is less than the second.
     Less,
 }
 
 impl Operator {
-    /// Computes the result, before it wraps around.
+    /// Computes the result before it is wrapped around.
     pub(crate) fn of(self, a: i128, b: i128) -> i128 {
         match self {
             Self::And => a & b,
@@ -138,8 +140,8 @@ impl Operator {
         }
     }
 
-    /// Returns the sign of the operator, or its name for a function. Nests print it, and WGSL
-    /// writes integer operators in this way too.
+    /// Returns the symbol of the operator, or its name if it is written as a function. Printed
+    /// nests use this text, and WGSL uses it for integer operators.
     pub(crate) fn symbol(self) -> &'static str {
         match self {
             Self::And => "&",
@@ -165,12 +167,12 @@ impl Integer {
     /// The type of predicates.
     pub(crate) const PRED: Self = Self { bits: 1, is_signed: false };
 
-    /// Returns the width in memory, in bits.
+    /// Returns the width of a number in memory, in bits.
     pub(crate) fn bits_in_memory(self) -> u32 {
         self.bits.max(8)
     }
 
-    /// Wraps a number around to this type.
+    /// Wraps a number around to this type. As a predicate, any number except 0 becomes 1.
     pub(crate) fn wrap(self, number: i128) -> i128 {
         let unused = 128 - self.bits;
         match self.is_signed {
@@ -180,7 +182,7 @@ impl Integer {
         }
     }
 
-    /// Loads the number at a unit of an image.
+    /// Loads the number at index `at` of an image.
     fn load(self, image: &[u8], at: i64) -> i128 {
         let bytes = (self.bits_in_memory() / 8) as usize;
         let at = usize::try_from(at).unwrap_or(usize::MAX).saturating_mul(bytes);
@@ -190,7 +192,7 @@ impl Integer {
 }
 
 impl Lookup {
-    /// Returns the forms of its numbers.
+    /// Returns the forms that the numbers contain.
     pub(crate) fn forms(&self) -> impl Iterator<Item = &Affine> {
         self.numbers.iter().filter_map(|number| match &number.of {
             LookupExpr::Load { at: form, .. } | LookupExpr::Index(form) => Some(form),
@@ -205,13 +207,14 @@ impl Lookup {
         })
     }
 
-    /// Returns true if it is the same number for all positions.
-    pub(crate) fn is_constant(&self) -> bool {
+    /// Returns true if the lookup has the same value at all positions.
+    #[must_use]
+    pub fn is_constant(&self) -> bool {
         self.forms().all(|form| form.as_constant().is_some())
     }
 
-    /// Returns the sources that this lookup loads numbers from, each with the width of those
-    /// numbers, in bits.
+    /// Returns the sources that the lookup loads from, each paired with the bit width of its
+    /// numbers.
     pub(crate) fn loads(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         self.numbers.iter().filter_map(|number| match number.of {
             LookupExpr::Load { source, .. } => Some((source, number.integer.bits_in_memory())),
@@ -219,11 +222,12 @@ impl Lookup {
         })
     }
 
-    /// Computes the value, given the images of the nest's sources and the values of forms.
+    /// Computes the value of the lookup. `images` are the images of the nest's sources, and
+    /// `of_form` evaluates a form.
     ///
     /// # Panics
     ///
-    /// Panics if it loads past an image.
+    /// Panics if the lookup loads past the end of an image.
     pub(crate) fn value(&self, images: &[&[u8]], of_form: impl Fn(&Affine) -> i64) -> u64 {
         let mut values: SmallVec<[i128; 8]> = SmallVec::new();
         for Number { integer, of } in &self.numbers {
@@ -276,7 +280,7 @@ impl fmt::Display for Number {
     }
 }
 
-/// Writes it on one line if it has one number, otherwise with its numbers on lines of their own.
+/// Writes a lookup of one number on one line. Otherwise, each number follows on a separate line.
 impl fmt::Display for Lookup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { numbers, last, out_of_range } = self;
@@ -301,7 +305,7 @@ mod tests {
 
     const S32: Integer = Integer { bits: 32, is_signed: true };
 
-    /// Checks JAX's normalisation of an index into 8 rows.
+    /// Checks the normalisation of an index into 8 rows, as JAX computes it.
     #[test]
     fn negative_indices_count_from_the_end() {
         let number = |integer, of| Number { integer, of };

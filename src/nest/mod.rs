@@ -58,8 +58,8 @@ use crate::{stride::StrideDescriptor, window::Window};
 ///
 /// # Errors
 ///
-/// Returns an error if the two sides do not fit the window, the destination's places overlap or
-/// interleave, or a size is too large.
+/// Returns an error if the two sides do not fit the window, if strides of the destination overlap
+/// or interleave, or if a size is too large.
 pub fn lower(
     source: &StrideDescriptor,
     destination: &StrideDescriptor,

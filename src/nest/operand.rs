@@ -1,4 +1,4 @@
-//! [`Operand`]: names a tensor of an operation.
+//! [`Operand`]: one tensor of an operation.
 
 use std::fmt;
 
@@ -15,14 +15,14 @@ use std::fmt;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operand {
-    /// A tensor that is read; sources are numbered from 0.
+    /// A tensor that is read. Sources are numbered from 0.
     Source(usize),
     /// The tensor that is written.
     Destination,
 }
 
 impl Operand {
-    /// Returns a source as text with its number, even if that is 0.
+    /// Returns the text form of a source, with its number even if that is 0.
     pub(crate) fn numbered(source: usize) -> String {
         format!("source {source}")
     }

@@ -1,4 +1,5 @@
-//! Packing: several images in one, for kernels that bind fewer buffers than a copy reads.
+//! Packing: combines several images into one, for kernels that can bind fewer buffers than a copy
+//! reads.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -9,7 +10,8 @@ use super::{
     refine, widen,
 };
 
-/// Returns the first byte of each image in the packed image, and its length in bytes.
+/// Returns the offset of each image in the packed image, and the length of the packed image, in
+/// bytes.
 fn places(images: impl Iterator<Item = u64>) -> (Vec<u64>, u64) {
     let mut end = 0;
     let place = |bytes: u64| {
@@ -20,8 +22,8 @@ fn places(images: impl Iterator<Item = u64>) -> (Vec<u64>, u64) {
     (images.map(place).collect(), end)
 }
 
-/// Returns the copy that packs images of these lengths one after another, each at a multiple of 16
-/// bytes.
+/// Returns the copy that packs images of the given lengths, in bytes, one after the other. Each
+/// image starts at a multiple of 16 bytes.
 pub(crate) fn pack(images: &[u64]) -> CopyNest {
     let (places, bytes) = places(images.iter().copied());
     let at = |place: u64| Affine::constant(-signed(place)).plus(1, &Affine::value(Value::Axis(0)));
@@ -50,13 +52,14 @@ pub(crate) fn pack(images: &[u64]) -> CopyNest {
 }
 
 impl CopyNest {
-    /// Returns true if lookups read a source, and cases do not.
+    /// Returns true if a source is read by lookups, and not by cases.
     pub(crate) fn is_of_numbers(&self, source: usize) -> bool {
         self.loaded_bits(source).is_some()
     }
 
-    /// Replaces some sources by one image that [`pack`] made; either lookups read all of them, or
-    /// cases do. The packed image becomes the last source; the others keep their order.
+    /// Replaces the sources in `packed` by the one image that [`pack`] makes from them. All these
+    /// sources must be read by lookups, or all by cases. The packed image becomes the last source;
+    /// the other sources keep their order.
     pub(crate) fn with_packed(mut self, packed: &[usize]) -> Self {
         let images = packed.iter().map(|&source| self.sources[source].bytes);
         let (places, bytes) = places(images);
@@ -97,8 +100,9 @@ impl CopyNest {
         self
     }
 
-    /// Returns the last unit of a packed image that is read, in units of `bits`. `own_bits` and
-    /// `places` are the widths of units and the first bytes of the sources in it.
+    /// Returns the last unit that is read from a packed image, in units of `bits` bits. For each
+    /// source in the packed image, `own_bits` holds the width of its units and `places` its first
+    /// byte.
     fn last_packed(
         &self,
         bits: u32,

@@ -1,4 +1,4 @@
-//! [`Part`]: a run of the destination as a copy of its own, which reads packed rows of the source.
+//! [`Part`]: the copy of one run of the destination, which reads packed rows of the source.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -7,31 +7,30 @@ use super::{
     widen,
 };
 
-/// The length of a short row, in bytes. Short rows are packed only if that leaves out most of the
-/// source.
+/// The length, in bytes, below which a row is short. Short rows are packed only if this leaves out
+/// most of the source.
 const SHORT_ROW: u64 = 64;
 
-/// The factor by which packing short rows must shrink the span of the source that they lie in.
+/// The minimum ratio between the span of the source that short rows lie in and the packed rows.
+/// Below this ratio, short rows are not packed.
 const WORTH: u64 = 8;
 
-/// A run of a copy's destination, with the rows of the source that it reads, as a copy of its own.
-///
-/// The nest copies the packed rows to the run.
+/// A run of a copy's destination, and the rows of the source that it reads, as a separate copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The copy from the packed rows to the run.
     pub nest: CopyNest,
-    /// The rows of the whole source.
+    /// The rows of the source that are packed.
     pub rows: Rows,
     /// The offset of the run in the destination, in bits.
     pub destination_bit: u64,
 }
 
-/// Rows of an image that are packed one after another.
+/// Rows of an image that are packed one after the other.
 ///
-/// Row `n` is [`bits`](Self::bits) bits of the image from [`first_bit`](Self::first_bit) on; its
-/// copy begins at byte `n · pitch` of the packed rows. A row may extend past either end of the
-/// image; that part is never read.
+/// Row `n` consists of [`bits`](Self::bits) bits of the image, starting at bit
+/// [`first_bit`](Self::first_bit). Its copy starts at byte `n · pitch` of the packed rows. A row
+/// may extend past either end of the image; the bits outside are never read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rows {
     /// The length of a row, in bits.
@@ -39,7 +38,7 @@ pub struct Rows {
     /// The distance between packed rows, in bytes.
     pub pitch: u64,
     first: i64,
-    /// The counts and the steps in bits of the loops over rows, outermost first.
+    /// The loops over rows, outermost first. Each has a number of rows and a step in bits.
     loops: SmallVec<[(u64, i64); 4]>,
 }
 
@@ -55,8 +54,8 @@ impl Rows {
         self.loops.iter().map(|&(count, _)| count).product()
     }
 
-    /// Returns the first bit of a row in the image; negative if the row extends past the image's
-    /// start.
+    /// Returns the first bit of a row in the image. It is negative if the row extends past the
+    /// start of the image.
     #[must_use]
     pub fn first_bit(&self, row: u64) -> i64 {
         let mut rest = row;
@@ -68,8 +67,8 @@ impl Rows {
     }
 }
 
-/// Returns the part of `nest` whose axes run over `ranges`, each a first position and a count,
-/// which make one run of the walk.
+/// Returns the part of `nest` whose axes run over `ranges`. Each range is a first position and a
+/// count, and the ranges together must be one run of the walk.
 ///
 /// Returns `None` if the packed rows would exceed `max_source_bytes`.
 pub(super) fn part(nest: &CopyNest, ranges: &[(u64, u64)], max_source_bytes: u64) -> Option<Part> {
@@ -80,17 +79,17 @@ pub(super) fn part(nest: &CopyNest, ranges: &[(u64, u64)], max_source_bytes: u64
     Some(Part { nest: widen(coalesce(refine(own))), rows, destination_bit })
 }
 
-/// Returns the part of `nest` over these ranges, which reads the whole source, and its offset in
-/// the destination in bits.
+/// Returns the part of `nest` whose axes run over `ranges`, as a copy that reads the whole source,
+/// and the offset of the part in the destination, in bits.
 pub(super) fn slab(nest: &CopyNest, ranges: &[(u64, u64)]) -> (CopyNest, u64) {
     let (own, first) = restricted(nest, ranges);
     (widen(coalesce(refine(own))), first * u64::from(nest.dst_bits))
 }
 
-/// Returns the nest over these ranges, and the first unit of the destination that it writes.
+/// Returns the nest restricted to `ranges`, and the first unit of the destination that it writes.
 ///
-/// It reads the whole source. Constants are removed from quotients and guards if possible, so that
-/// parts of one form differ only in the source's offset.
+/// The restricted nest reads the whole source. Constants are removed from quotients and guards if
+/// possible, so that parts with equal forms differ only in the source offset.
 fn restricted(nest: &CopyNest, ranges: &[(u64, u64)]) -> (CopyNest, u64) {
     let mut own = nest.clone();
     let mut first = 0;
@@ -127,8 +126,8 @@ fn restricted(nest: &CopyNest, ranges: &[(u64, u64)]) -> (CopyNest, u64) {
     (own, start.unsigned_abs())
 }
 
-/// Replaces a guard by one with the smallest constants that decides in the same way inside these
-/// bounds.
+/// Replaces a guard by an equivalent one with the smallest constants. Both agree for all values
+/// within `bounds`.
 fn simplify(guard: &mut Guard, bounds: &Bounds) {
     let (low, high) = bounds.of(&guard.of);
     let end = signed(guard.extent);
@@ -142,11 +141,12 @@ fn simplify(guard: &mut Guard, bounds: &Bounds) {
     }
 }
 
-/// Makes the nest read packed rows instead of the whole source, and returns the rows; `None` if
-/// they would exceed `max_bytes`.
+/// Makes the nest read packed rows instead of the whole source, and returns these rows. Returns
+/// `None` if the rows would exceed `max_bytes`.
 ///
-/// The source's offset is a sum over axes and quotients. The terms of the greatest weights number
-/// the rows; the others move inside a row. Few terms number rows, so that rows are long.
+/// The source offset is a sum over axes and quotients. The terms with the greatest weights select
+/// the row, and the other terms select the unit inside the row. As few terms as possible select the
+/// row, so that rows are long.
 fn pack(nest: &mut CopyNest, max_bytes: u64) -> Option<Rows> {
     let Some(bounds) = Bounds::of_reading(nest) else {
         nest.set_src(Affine::default());
@@ -163,7 +163,7 @@ fn pack(nest: &mut CopyNest, max_bytes: u64) -> Option<Rows> {
     let (outer_terms, pitch) = row_shape(&moving, bits, max_bytes)?;
     let (outer, inner) = moving.split_at(outer_terms);
     let length = u64::try_from(span(inner)).ok()?;
-    // The lowest unit of a row, relative to the offset of its outer terms.
+    // The lowest unit of a row, relative to the offset that the outer terms give.
     let lowest: i64 = inner.iter().map(Moving::lowest).sum();
     let still: i64 = nest
         .src()
@@ -174,8 +174,8 @@ fn pack(nest: &mut CopyNest, max_bytes: u64) -> Option<Rows> {
         .sum();
     let first_row: i64 = outer.iter().map(|moving| moving.weight * moving.low).sum();
     let first = nest.src().offset() + still + lowest + first_row;
-    // An overflow here means that the bounds are wider than the units that are read; a part with
-    // fewer positions has narrower ones.
+    // An overflow here means that the bounds are wider than the units that are read. The caller
+    // then cuts the part further, which narrows the bounds.
     let in_bits = |units: i64| units.checked_mul(signed(bits));
     let loops = outer.iter().map(|moving| Some((moving.count, in_bits(moving.weight)?)));
     let loops = loops.collect::<Option<_>>()?;
@@ -201,8 +201,8 @@ fn pack(nest: &mut CopyNest, max_bytes: u64) -> Option<Rows> {
     Some(rows)
 }
 
-/// Returns the terms of the source offset that vary over the positions that read, in order of
-/// decreasing weight.
+/// Returns the terms of the source offset that vary over the positions that read from the source,
+/// in order of decreasing weight.
 fn moving_terms(src: &Affine, bounds: &Bounds) -> SmallVec<[Moving; 8]> {
     let mut moving: SmallVec<[Moving; 8]> = src
         .terms()
@@ -217,17 +217,17 @@ fn moving_terms(src: &Affine, bounds: &Bounds) -> SmallVec<[Moving; 8]> {
     moving
 }
 
-/// Returns the number of terms that number rows, and the distance between packed rows in bytes.
+/// Returns the number of terms that select the row, and the distance between packed rows in bytes.
 ///
-/// This is the least number of terms with which the packed rows fit `max_bytes` and are not short,
-/// unless packing leaves out most of the source.
+/// This is the minimum number of terms with which the packed rows fit in `max_bytes` and are not
+/// short, unless packing short rows leaves out most of the source.
 fn row_shape(moving: &[Moving], bits: u64, max_bytes: u64) -> Option<(usize, u64)> {
     let contiguous = span(moving) * u128::from(bits) / 8;
     (0..=moving.len()).find_map(|outer_terms| {
         let (outer, inner) = moving.split_at(outer_terms);
         let row = u64::try_from((span(inner) * u128::from(bits)).div_ceil(8)).ok()?;
-        // Align rows for loads of several units, unless that makes them much longer. A row of wider
-        // units is already a multiple.
+        // Align rows for loads of several units, unless this makes them much longer. The length of
+        // a row of wider units is already a multiple of the alignment.
         let align = if row < SHORT_ROW { 4 } else { 16 };
         let pitch = row.next_multiple_of(align);
         let packed = outer
@@ -240,24 +240,25 @@ fn row_shape(moving: &[Moving], bits: u64, max_bytes: u64) -> Option<(usize, u64
     })
 }
 
-/// Returns the number of units from the lowest to the highest offset of these terms.
+/// Returns the number of units from the lowest to the highest offset that these terms give.
 fn span(terms: &[Moving]) -> u128 {
     let steps =
         |moving: &Moving| u128::from(moving.weight.unsigned_abs()) * u128::from(moving.count - 1);
     terms.iter().map(steps).sum::<u128>() + 1
 }
 
-/// An axis or a quotient that moves the source's offset.
+/// An axis or a quotient over which the source offset varies.
 struct Moving {
     value: Value,
     weight: i64,
-    /// The least value at the positions that read, and the number of values.
+    /// The minimum of the value over the positions that read.
     low: i64,
+    /// The number of values over these positions.
     count: u64,
 }
 
 impl Moving {
-    /// Returns the least contribution to the offset.
+    /// Returns the minimum contribution to the offset.
     fn lowest(&self) -> i64 {
         (self.weight * self.low).min(self.weight * (self.low + signed(self.count) - 1))
     }

@@ -1,16 +1,16 @@
-//! [`places`]: the places of a tensor's elements, in a form that can be compared.
+//! [`places`]: the place of each element of a tensor, in a form that can be compared.
 
 use super::{CopyNest, LastRead, NestError, build, coalesce, refine};
 use crate::{stride::StrideDescriptor, window::Window};
 
 /// Returns the place of each element, as a nest over the elements in row-major order.
 ///
-/// Element types, widths and padding values are ignored: if two tensors have equal nests, their
-/// elements lie at equal places.
+/// Element types, widths and padding values are ignored. If two tensors have equal nests, elements
+/// with equal indices are in equal places.
 ///
 /// # Errors
 ///
-/// Returns an error if the tensor has more elements than a nest counts.
+/// Returns an error if the tensor has more elements than a nest can count.
 pub(crate) fn places(tensor: &StrideDescriptor) -> Result<CopyNest, NestError> {
     let dense = tensor.dense();
     let nest = build(&tensor.without_prefix(), &dense, &Window::identity(tensor.sizes()))?;

@@ -1,4 +1,4 @@
-//! [`Position`]: the forms of a nest at one position of its walk.
+//! [`Position`]: evaluates the forms of a nest at one position of its walk.
 
 use std::cell::RefCell;
 
@@ -6,11 +6,11 @@ use smallvec::{SmallVec, smallvec};
 
 use super::{Affine, Case, CopyNest, Guard, Quotient, Value, numbers::signed};
 
-/// A position of a walk. Quotients and lookups are computed on first use: they may be meaningless
-/// if a guard excludes them.
+/// A position of a walk. Quotients and lookups are computed on first use, because they may be
+/// meaningless at positions that a guard excludes.
 pub(crate) struct Position<'a> {
     nest: &'a CopyNest,
-    /// The images of the sources. Without them every lookup is 0.
+    /// The images of the sources. Without images, every lookup is 0.
     images: Option<&'a [&'a [u8]]>,
     axes: SmallVec<[i64; 8]>,
     quotients: RefCell<SmallVec<[Option<i64>; 8]>>,
@@ -18,7 +18,7 @@ pub(crate) struct Position<'a> {
 }
 
 impl<'a> Position<'a> {
-    /// Returns the position with these coordinates along the axes.
+    /// Returns the position with the given coordinates along the axes.
     pub(crate) fn new(
         nest: &'a CopyNest,
         images: Option<&'a [&'a [u8]]>,
@@ -33,12 +33,12 @@ impl<'a> Position<'a> {
         }
     }
 
-    /// Returns the value of a form.
+    /// Returns the value of a form at this position.
     pub(crate) fn form(&self, form: &Affine) -> i64 {
         form.evaluate(|value| self.value(value))
     }
 
-    /// Returns the first of some cases whose guards all hold.
+    /// Returns the index of the first case whose guards all hold.
     pub(crate) fn first(&self, cases: &[Case]) -> Option<usize> {
         let holds = |guard: &Guard| (0..signed(guard.extent)).contains(&self.form(&guard.of));
         cases.iter().position(|case| case.when.iter().all(holds))

@@ -1,4 +1,4 @@
-//! The second pass, [`refine`]: splits axes at the source's tiles.
+//! The second pass, [`refine`]: splits axes at the tiles of the source.
 
 use smallvec::SmallVec;
 
@@ -7,19 +7,19 @@ use super::{
     numbers::{gcd, signed},
 };
 
-/// Splits axes at the source's tiles, so that quotients become axes, and drops guards that always
-/// hold.
+/// Splits axes at the tiles of the source, so that quotients become axes, and drops guards that
+/// always hold. The value of every position is unchanged.
 ///
-/// Each round replaces the quotients that are affine, takes common factors out of quotients and
-/// guards, and splits the first axis that keeps a quotient from being affine. A tile of 8 on an
-/// axis of 24 becomes axes of 3 and 8. A tile of 128 on an axis of 300 keeps its quotient, but by
-/// 32 over an axis of 75, next to an inner axis of 4 that the quotient does not contain. The value
-/// of every position is unchanged.
+/// Each round replaces the quotients that are affine, divides common factors out of the other
+/// quotients, and splits the first axis that keeps a quotient from being affine.
+///
+/// For example, an axis of 24 with a tile of 8 becomes axes of 3 and 8. An axis of 300 with a tile
+/// of 128 becomes axes of 75 and 4; the quotient remains, but divides the axis of 75 by 32.
 #[must_use]
 pub fn refine(mut nest: CopyNest) -> CopyNest {
     loop {
         while replace_quotient(&mut nest) {}
-        // The reduced quotient has an equal value.
+        // Reducing a quotient does not change its value, so the bounds remain valid.
         let bounds = Bounds::of_guarded(&nest);
         for quotient in &mut nest.quotients {
             *quotient = reduced(quotient, &bounds);
@@ -40,7 +40,7 @@ pub fn refine(mut nest: CopyNest) -> CopyNest {
     nest
 }
 
-/// Replaces one affine quotient by its form; returns true if there was one.
+/// Replaces one affine quotient by its form. Returns true if the nest had an affine quotient.
 fn replace_quotient(nest: &mut CopyNest) -> bool {
     let bounds = Bounds::of_guarded(nest);
     let affine = nest.quotients.iter().enumerate().find_map(|(number, Quotient { of, by })| {
@@ -73,7 +73,7 @@ fn drop_unused_quotients(nest: &mut CopyNest) {
     }
 }
 
-/// Drops cases that have all guards of an earlier case, which applies first.
+/// Drops every case that has all guards of an earlier case, because the earlier case applies first.
 fn drop_unreachable_cases(nest: &mut CopyNest) {
     for number in (1..nest.cases.len()).rev() {
         let (earlier, rest) = nest.cases.split_at(number);
@@ -83,8 +83,8 @@ fn drop_unreachable_cases(nest: &mut CopyNest) {
     }
 }
 
-/// Returns a quotient without the greatest common factor of dividend and divisor: `⌊⌊of / g⌋ / (by
-/// / g)⌋`.
+/// Divides the dividend and the divisor of a quotient by their greatest common factor `g`, and
+/// returns `⌊⌊of / g⌋ / (by / g)⌋`.
 fn reduced(quotient: &Quotient, bounds: &Bounds) -> Quotient {
     let Quotient { of, by } = quotient;
     let mut weights: SmallVec<[i64; 8]> =
@@ -103,11 +103,11 @@ fn reduced(quotient: &Quotient, bounds: &Bounds) -> Quotient {
     quotient.clone()
 }
 
-/// Returns the first axis that is too long to vanish from a quotient, and the inner extent to split
-/// it at.
+/// Returns the first axis that must be split before a quotient can become affine, and the extent of
+/// the inner axis.
 ///
-/// In order of falling weight, an axis of weight `w` vanishes from the quotient if its part stays
-/// below the greatest common divisor of the divisor and all greater weights.
+/// The terms are taken in order of decreasing weight. An axis vanishes from the quotient if its
+/// term is always less than the greatest common divisor of the divisor and all greater weights.
 fn split_point(nest: &CopyNest, number: usize) -> Option<(usize, u64)> {
     let Quotient { of, by } = &nest.quotients[number];
     let mut terms: SmallVec<[(Value, i64); 8]> = of.terms().into();
@@ -129,7 +129,7 @@ fn split_point(nest: &CopyNest, number: usize) -> Option<(usize, u64)> {
     None
 }
 
-/// Splits an axis into an outer one and an inner one of `inner` steps; the last outer step may
+/// Splits an axis into an outer axis and an inner axis of `inner` steps. The last outer step may
 /// exceed the extent.
 fn split(nest: &mut CopyNest, axis: usize, inner: u64) {
     nest.extents[axis] = nest.extents[axis].div_ceil(inner);
@@ -149,10 +149,11 @@ fn split(nest: &mut CopyNest, axis: usize, inner: u64) {
     });
 }
 
-/// Splits an inner axis of `inner` steps off an axis, if no quotient and no guard depends on it.
+/// Splits an inner axis of `inner` steps off an axis, if no quotient, lookup or guard depends on
+/// the inner axis.
 ///
-/// Returns `None` if the extent is not a multiple of `inner`, or a quotient or guard changes inside
-/// those steps. The new axis is `axis + 1`. The value of every position is unchanged.
+/// Returns `None` if one of these depends on the inner axis, or if the extent is not a multiple of
+/// `inner`. The inner axis becomes `axis + 1`. The value of every position is unchanged.
 #[must_use]
 pub fn split_off(nest: &CopyNest, axis: usize, inner: u64) -> Option<CopyNest> {
     if inner == 0 || !nest.extents[axis].is_multiple_of(inner) {
@@ -165,12 +166,12 @@ pub fn split_off(nest: &CopyNest, axis: usize, inner: u64) -> Option<CopyNest> {
     guards.all(|guard| guard.of.weight(steps) == 0).then_some(halves)
 }
 
-/// Cuts an axis into tiles of `inner` steps: `axis` counts the tiles, the new `axis + 1` the steps
-/// in a tile.
+/// Splits an axis into tiles of `inner` steps: `axis` counts the tiles, and the new `axis + 1`
+/// counts the steps in a tile.
 ///
-/// Returns `None` if a quotient or a lookup depends on the steps in a tile, and the nest is then
-/// invalid. Guards may depend on them if they change inside a tile. The last tile may exceed the
-/// extent; the forms are valid up to its end.
+/// Returns `None` if a quotient or a lookup depends on the steps in a tile; the nest is then
+/// invalid. Guards may depend on these steps. The last tile may exceed the extent, and the forms
+/// are valid up to its end.
 pub(crate) fn tile(halves: &mut CopyNest, axis: usize, inner: u64) -> Option<()> {
     split(halves, axis, inner);
     let moves = |form: &Affine| form.weight(Value::Axis(axis + 1)) != 0;
@@ -181,8 +182,8 @@ pub(crate) fn tile(halves: &mut CopyNest, axis: usize, inner: u64) -> Option<()>
         return Some(());
     }
     let steps = Value::Axis(axis + 1);
-    // `of / by` and `of < extent` depend only on ⌊of / g⌋ if g divides `by` and `extent`. With g =
-    // `weight · inner` the steps in a tile add less than 1.
+    // If `g` divides `by` and `extent`, then `of / by` and `of < extent` depend only on `⌊of / g⌋`.
+    // For g = `weight · inner`, the steps in a tile add less than `g` to `of`.
     let bounds = Bounds::of_guarded(halves);
     let without_steps = |of: &Affine, bound: u64| {
         let group = of.weight(steps).unsigned_abs() * inner;
@@ -192,7 +193,7 @@ pub(crate) fn tile(halves: &mut CopyNest, axis: usize, inner: u64) -> Option<()>
         let of = of.divide(signed(group), |value| bounds.of_value(value))?;
         bound.is_multiple_of(group).then(|| (of, bound / group))
     };
-    // A quotient without the steps has an equal value, so that the bounds stay valid.
+    // Removing the steps from a quotient does not change its value, so the bounds remain valid.
     for Quotient { of, by } in &mut halves.quotients {
         (*of, *by) = without_steps(of, *by)?;
     }

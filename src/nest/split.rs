@@ -1,4 +1,4 @@
-//! Cuts a copy into parts that fit a limit of bytes: [`split`] and [`slabs`].
+//! [`split`] and [`slabs`]: cut a copy into parts of a limited size.
 
 use std::cmp::Ordering;
 
@@ -9,22 +9,23 @@ use super::{
     part::{part, slab},
 };
 
-/// The least size limit of a part, in bytes: a unit of 16 bytes on each side fits easily.
+/// The smallest limit on the size of a part, in bytes. A unit of 16 bytes on each side fits easily.
 const MIN_BYTES: u64 = 64;
 
-/// Cuts a copy into parts whose images have at most `max_bytes` bytes each, but at least 64. The
-/// runs of the parts, in order, are the whole destination, without overlap.
+/// Cuts a copy into parts whose images have at most `max_bytes` bytes each. A limit below 64 bytes
+/// counts as 64. In order, the runs of the parts cover the whole destination without overlap.
 ///
-/// `accept` decides on each part: a part that it refuses is cut further, and its result for the
-/// others is returned with them. If it refuses a part of one position, the iterator ends with its
-/// error.
+/// `accept` is called with each part. If it returns an error, the part is cut further; otherwise,
+/// the part is returned together with the result. If `accept` rejects a part of one position, the
+/// iterator returns its error and ends.
 ///
-/// A run follows the walk: outer axes are fixed, one axis covers a range, and inner axes run in
-/// full. In a transpose every run reads from all over the source; the rows of a part are then short
-/// pieces of all the source's rows, so that the source is read about once in total. Most parts have
-/// one form, and many have equal nests.
+/// A run is a range of the walk: outer axes are fixed, one axis covers a range, and inner axes run
+/// in full. In a transpose, every run reads from all parts of the source. The rows of a part are
+/// then short pieces of every row of the source, so that all parts together read the source about
+/// once. Most parts have equal forms, and many have equal nests.
 ///
-/// A transpose of 60 GiB of `u8`, 245,760 by 262,144, in parts of 64 MiB:
+/// The following example cuts a transpose of 60 GiB of `u8`, 245,760 by 262,144, into parts of 64
+/// MiB:
 ///
 /// ```
 /// use stridec::{Operation, internals::split};
@@ -44,10 +45,10 @@ pub fn split<T, E, F: FnMut(&CopyNest) -> Result<T, E>>(
     Split { remaining: Remaining::new(nest), max_bytes: max_bytes.max(MIN_BYTES), accept }
 }
 
-/// Cuts a copy into slabs whose runs of the destination have at most `max_bytes` bytes each, but at
-/// least 64.
+/// Cuts a copy into slabs whose runs of the destination have at most `max_bytes` bytes each. A
+/// limit below 64 bytes counts as 64.
 ///
-/// Each slab reads the whole source. It is returned with the offset of its run in the destination,
+/// Each slab reads the whole source, and is paired with the offset of its run in the destination,
 /// in bits.
 pub fn slabs(nest: &CopyNest, max_bytes: u64) -> impl Iterator<Item = (CopyNest, u64)> + '_ {
     let mut remaining = Remaining::new(nest);
@@ -58,7 +59,7 @@ pub fn slabs(nest: &CopyNest, max_bytes: u64) -> impl Iterator<Item = (CopyNest,
     })
 }
 
-/// The parts of a copy, in the destination's order; see [`split`].
+/// An iterator over the parts of a copy, in the order of the destination. See [`split`].
 #[derive(Debug)]
 pub struct Split<'a, F> {
     remaining: Remaining<'a>,
@@ -71,8 +72,8 @@ impl<T, E, F: FnMut(&CopyNest) -> Result<T, E>> Iterator for Split<'_, F> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let nest = self.remaining.nest;
-        // Half of the bytes, so that the rows of the source, including the bytes between them,
-        // usually fit.
+        // A run gets at most half of the bytes, so that the rows of the source, including the bytes
+        // between them, usually fit in the limit.
         let most = self.max_bytes * 4 / u64::from(nest.dst_bits);
         while let Some(positions) = self.remaining.next(most) {
             if let Some(part) = part(nest, &self.remaining.ranges(positions), self.max_bytes) {
@@ -91,8 +92,8 @@ impl<T, E, F: FnMut(&CopyNest) -> Result<T, E>> Iterator for Split<'_, F> {
     }
 }
 
-/// A range of positions of the walk: from `first`, `steps` steps along `axis`, with the inner axes
-/// in full.
+/// A range of positions of the walk, which starts at `first` and covers `steps` steps along `axis`.
+/// Inner axes run in full.
 #[derive(Clone, Copy, Debug)]
 struct WalkRange {
     first: u64,
@@ -100,11 +101,11 @@ struct WalkRange {
     steps: u64,
 }
 
-/// The part of a walk that is still to be cut.
+/// The part of a walk that has not been cut yet.
 #[derive(Debug)]
 struct Remaining<'a> {
     nest: &'a CopyNest,
-    /// The ranges; the next one is the last.
+    /// The remaining ranges. The last one is the next to be cut.
     left: Vec<WalkRange>,
 }
 
@@ -130,8 +131,8 @@ impl<'a> Remaining<'a> {
         }
     }
 
-    /// Removes the pieces of `steps` steps before the start of the destination, without a loop over
-    /// them.
+    /// Removes the pieces of `steps` steps that end before the start of the destination, without a
+    /// loop over the pieces.
     fn without_start(&self, positions: WalkRange, steps: u64) -> WalkRange {
         let inner = self.inner(positions.axis);
         let before = self.nest.dst_base.unsigned_abs().saturating_sub(positions.first) / inner;
@@ -143,7 +144,7 @@ impl<'a> Remaining<'a> {
         }
     }
 
-    /// Returns about `steps` steps along an axis, such that blocks divide them.
+    /// Returns about `steps` steps along an axis, such that blocks divide them evenly.
     fn even(&self, axis: usize, steps: u64) -> u64 {
         even(steps.max(1), self.inner(axis) * u64::from(self.nest.dst_bits))
     }
@@ -165,7 +166,7 @@ impl<'a> Remaining<'a> {
         end.min(base + self.nest.dst_units).saturating_sub(positions.first.max(base))
     }
 
-    /// Returns the first position and the count of each axis.
+    /// Returns the first position and the count along each axis.
     fn ranges(&self, positions: WalkRange) -> SmallVec<[(u64, u64); 8]> {
         let mut inner = self.nest.positions();
         let mut rest = positions.first;
@@ -182,8 +183,8 @@ impl<'a> Remaining<'a> {
         self.nest.extents.iter().enumerate().map(range).collect()
     }
 
-    /// Cuts a range in two and puts both back: about `steps` steps, and the rest. A range of one
-    /// step is cut along the next axis.
+    /// Cuts a range into about `steps` steps and the rest, and adds both to the remaining ranges. A
+    /// range of one step becomes a range along the next axis instead.
     fn cut(&mut self, mut positions: WalkRange, steps: u64) {
         if positions.steps == 1 && positions.axis + 1 < self.nest.extents.len() {
             positions.axis += 1;
@@ -200,8 +201,9 @@ impl<'a> Remaining<'a> {
     }
 }
 
-/// Returns at most `steps` steps of `bits` bits each: a multiple of 16 steps and of 256 bytes if
-/// possible, so that blocks divide them; otherwise a power of two.
+/// Rounds `steps` steps of `bits` bits each down to a multiple of 16 steps and of 256 bytes, so
+/// that blocks divide them evenly. If `steps` is too small for that, it is rounded down to a power
+/// of two.
 fn even(steps: u64, bits: u64) -> u64 {
     let whole = (2048 >> bits.trailing_zeros().min(11)).max(16);
     if steps >= whole { steps - steps % whole } else { 1 << steps.ilog2() }

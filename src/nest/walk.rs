@@ -8,36 +8,38 @@ use super::{
 };
 use crate::stride::{Axis, Coordinate, Coordinates, StrideDescriptor, Undo};
 
-/// The largest image, in elements, whose places are marked one by one to tell overlap from
-/// interleaving.
+/// The maximum size, in elements, of an image whose places are listed one by one to distinguish
+/// overlap from interleaving. In larger images, only pairs of strides are tested.
 const MARK_LIMIT: u64 = 1 << 18;
 
-/// A walk over all places of an image, with the index of the element at each.
+/// A walk over all places of an image, with the index of the element at each place.
 pub(super) struct Walk {
     /// The extents of the walk's axes, outermost first.
     pub(super) extents: SmallVec<[u64; 8]>,
-    /// Quotients, which are needed if strides or a fold do not divide evenly.
+    /// Quotients, which are needed if the strides or a fold do not divide evenly.
     pub(super) quotients: Vec<Quotient>,
-    /// The guards that hold at places with an element, with the kind of place if they fail.
+    /// The guards that hold at places with an element, each paired with the kind of place if it
+    /// fails.
     pub(super) guards: Vec<(Guard, Unfilled)>,
-    /// The element of the image at position 0, which is at most 0.
+    /// The element of the image at position 0; zero or negative.
     pub(super) dst_base: i64,
-    /// The logical index of the position.
+    /// The logical index of the element at a position.
     pub(super) index: Coordinates<Affine>,
 }
 
-/// A place of the destination that no element fills.
+/// The kind of a place of the destination that holds no element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unfilled {
-    /// A gap between elements, a tile's padding, a tail or a prefix: zero, even if it is padding
-    /// too.
+    /// A gap between elements, the padding of a tile, a tail or a prefix. Such a place is zero,
+    /// even if it is padding of `padded_dimensions` too.
     Gap,
-    /// A place of `padded_dimensions` past the elements: the padding value.
+    /// A place of `padded_dimensions` past the elements, which has the padding value.
     Padding,
 }
 
 impl Walk {
-    /// Adds a quotient and returns its value; a divisor of 1 needs none.
+    /// Adds a quotient and returns its value. If the divisor is 1, the value is the dividend
+    /// itself.
     pub(super) fn quotient(&mut self, of: &Affine, by: u64) -> Affine {
         if by == 1 {
             return of.clone();
@@ -46,7 +48,6 @@ impl Walk {
         Affine::value(Value::Quotient(self.quotients.len() - 1))
     }
 
-    /// Adds a guard.
     pub(super) fn guard(&mut self, of: Affine, extent: u64, otherwise: Unfilled) {
         self.guards.push((Guard { of, extent }, otherwise));
     }
@@ -57,11 +58,12 @@ impl Walk {
     }
 }
 
-/// Walks an image of `elements` elements in which the element at index 0 lies at `base`.
+/// Walks an image of `elements` elements in which the element at index 0 is at `base`.
 ///
-/// The digits of a position are found greedily, in order of falling stride. An axis whose stride
-/// divides the previous one is an axis of the walk; its positions past the extent are gaps. From
-/// the first stride that does not divide, one axis covers the rest, and quotients give the digits.
+/// The digits of a position are computed greedily, in order of decreasing stride. An axis whose
+/// stride divides the previous stride becomes an axis of the walk, whose positions past the extent
+/// are gaps. At the first stride that does not divide the previous one, a single axis covers the
+/// rest of the position, and quotients compute the remaining digits.
 pub(super) fn walk(
     descriptor: &StrideDescriptor,
     base: u64,
@@ -118,7 +120,7 @@ pub(super) fn walk(
         walk.index[coordinate] = digit;
         (skipped, block) = (0, stride);
     }
-    // The rest of the position, between two neighbours on the innermost axis.
+    // The rest of the position lies between two neighbours on the innermost axis.
     if block > 1 {
         let rest = match inside {
             Some(rest) => rest,
@@ -140,8 +142,8 @@ pub(super) fn walk(
     Ok(walk)
 }
 
-/// Computes the index of a position from its coordinates in memory; the remainder of a partial tile
-/// needs a guard.
+/// Computes the logical index of a position from its coordinates in memory. A partial tile adds a
+/// guard.
 impl Undo for Walk {
     type Value = Affine;
     type Error = PastI64;
@@ -172,12 +174,12 @@ impl Undo for Walk {
     }
 }
 
-/// The error of a coefficient that exceeds 2^63-1.
+/// The error for a coefficient that exceeds 2^63-1.
 #[derive(Debug)]
 pub(super) struct PastI64;
 
-/// Returns the axes with more than one step, by falling stride; each stride exceeds the combined
-/// reach of the smaller ones.
+/// Returns the axes with more than one step, in order of decreasing stride. Returns an error unless
+/// each stride exceeds the combined reach of the smaller strides.
 fn nested_axes(descriptor: &StrideDescriptor) -> Result<SmallVec<[Axis; 8]>, NestError> {
     if descriptor.physical_elements() == 0 {
         return Ok(smallvec![]);
@@ -207,8 +209,8 @@ fn nested_axes(descriptor: &StrideDescriptor) -> Result<SmallVec<[Axis; 8]>, Nes
     Ok(axes)
 }
 
-/// Returns true if two elements share a place. Small images are marked place by place; for others,
-/// pairs of strides are tested.
+/// Returns true if two elements share a place. In small images, all places are listed; in larger
+/// ones, pairs of strides are tested.
 fn overlaps(axes: &[Axis], elements: u64) -> bool {
     let count = axes.iter().try_fold(1_u64, |n, axis| n.checked_mul(axis.extent));
     if count.is_none_or(|count| count > elements) {

@@ -5,12 +5,12 @@ use super::{
     refine::split_off,
 };
 
-/// Widens the unit if the innermost runs are contiguous on both sides, to at most 16 bytes.
+/// Widens the unit to at most 16 bytes, if the innermost runs are contiguous on both sides.
 ///
-/// Doubles the unit repeatedly if the innermost axis has an even extent, moves every source by one
-/// unit, and two divides everything else: bases, strides, quotients, guards and the length of the
-/// destination's image. The copied bytes are unchanged; positions, offsets and fixed bits count
-/// wider units.
+/// The unit is doubled repeatedly. To double it, the innermost axis must have an even extent and
+/// move every source by one unit, and 2 must divide everything else: bases, strides, quotients,
+/// guards and the length of the destination's image. The copied bytes are unchanged; positions,
+/// offsets and fixed bits then refer to wider units.
 #[must_use]
 pub fn widen(mut nest: CopyNest) -> CopyNest {
     while let Some(wider) = doubled(&nest) {
@@ -19,7 +19,7 @@ pub fn widen(mut nest: CopyNest) -> CopyNest {
     nest
 }
 
-/// Returns the nest with units of twice the width, if possible.
+/// Returns the nest with units of twice the width, or `None` if they cannot be doubled.
 fn doubled(nest: &CopyNest) -> Option<CopyNest> {
     let inner = nest.extents.len().checked_sub(1)?;
     let fits = nest.src_bits == nest.dst_bits
@@ -45,8 +45,8 @@ fn doubled(nest: &CopyNest) -> Option<CopyNest> {
     wider.dst_base /= 2;
     wider.dst_units /= 2;
     for (number, _) in reads(nest) {
-        // Both units of a pair are read, so the last pair ends at the last unit that is read, or
-        // before it.
+        // Both units of a pair are read, so the last pair ends no later than the last unit that is
+        // read.
         wider.sources[number].last_read = match nest.sources[number].last_read {
             LastRead::Unit(last) => {
                 last.div_ceil(2).checked_sub(1).map_or(LastRead::Nothing, LastRead::Unit)
@@ -58,7 +58,7 @@ fn doubled(nest: &CopyNest) -> Option<CopyNest> {
     Some(wider)
 }
 
-/// Returns the sources that cases read, with their forms.
+/// Returns the source of each case that reads, paired with the offset in that source.
 fn reads(nest: &CopyNest) -> impl Iterator<Item = (usize, &Affine)> {
     nest.cases.iter().filter_map(|case| match &case.take {
         CaseValue::Read { source, at } => Some((*source, at)),
