@@ -1,4 +1,5 @@
-//! [`Accesses`]: the accesses of neighbouring invocations, and the lines that they touch together.
+//! [`Accesses`]: the memory accesses of neighbouring invocations, and the lines that these touch
+//! together.
 
 use smallvec::SmallVec;
 
@@ -7,26 +8,28 @@ use crate::nest::gcd;
 const LINE_BYTES: u64 = 128;
 pub(super) const SECTOR_BYTES: u64 = 32;
 
-/// A number of places, and the bytes from one to the next.
+/// A number of evenly spaced places, and the distance in bytes from one to the next.
 pub(super) type Progression = (u64, u64);
 
-/// The accesses of an invocation to one side, and their distance from those of its neighbours.
+/// The accesses of one invocation to one side of a copy, and the spacing of the accesses of its
+/// neighbours.
 pub(super) struct Accesses {
     pub(super) count: u64,
-    /// The bytes of an access.
+    /// The size of an access, in bytes.
     pub(super) bytes: u64,
-    /// The number of places that an invocation reads or writes: units, or whole accesses.
+    /// The number of places that the invocation reads or writes. A place is a unit or a whole
+    /// access.
     pub(super) moved: u64,
-    /// The bytes at a place.
+    /// The size of a place, in bytes.
     pub(super) unit: u64,
-    /// The units of an invocation that share sectors with each other.
+    /// The places of one invocation, which may share sectors with each other.
     pub(super) inside: SmallVec<[Progression; 4]>,
-    /// The digits of an invocation's number, the fastest first.
+    /// The spacing that each digit of an invocation's number gives, the fastest digit first.
     pub(super) outside: SmallVec<[Progression; 8]>,
-    /// The number of invocations that share sectors: those whose loads use one cache, or those that
-    /// store together.
+    /// The number of invocations that can share sectors: for loads, the invocations that use one
+    /// cache; for stores, the invocations that store together.
     pub(super) together: u64,
-    /// The alignment of all places in bytes, apart from these progressions.
+    /// The alignment of all places in bytes, apart from the progressions above.
     pub(super) align: u64,
 }
 
@@ -36,8 +39,8 @@ impl Accesses {
         lines(first_lanes(&self.outside, lanes))
     }
 
-    /// Returns the memory traffic per place in hundredths of a byte, including the unused bytes of
-    /// its sectors.
+    /// Returns the memory traffic for each place, in hundredths of a byte. The traffic includes the
+    /// unused bytes of the sectors.
     pub(super) fn fetched(&self) -> u64 {
         let shared = first_lanes(&self.outside, self.together);
         let mut steps: SmallVec<[Progression; 12]> = shared.collect();
@@ -47,8 +50,8 @@ impl Accesses {
         steps.extend(self.inside.iter().copied());
         steps.retain(|step| step.0 > 1);
         steps.sort_unstable_by_key(|step| step.1);
-        // The used bytes, and the bytes from the first to the last if each sector between them
-        // holds some.
+        // `used` counts the bytes that are used. `span` is the distance from the first to the last
+        // of these bytes, if every sector between them holds some.
         let (mut used, mut span) = (self.unit, self.unit);
         let mut apart = &steps[..];
         while let [(extent, distance), rest @ ..] = apart
@@ -59,20 +62,20 @@ impl Accesses {
             apart = rest;
         }
         align = apart.iter().fold(align, |align, step| gcd(align, step.1));
-        // A range that starts inside a sector touches one more.
+        // A range that starts inside a sector touches a part of one more sector.
         let fetched = span.max(align) + SECTOR_BYTES - align;
         (100 * self.unit).saturating_mul(fetched) / used
     }
 }
 
-/// Returns the number of lines that these progressions touch together.
+/// Returns the number of lines that the places of these progressions touch together.
 pub(super) fn lines(steps: impl Iterator<Item = Progression>) -> u64 {
     steps
         .map(|(extent, distance)| (extent * distance.min(LINE_BYTES)).div_ceil(LINE_BYTES).max(1))
         .product()
 }
 
-/// Returns the digits that number the first `lanes` invocations, cut to those.
+/// Returns the digits that number the first `lanes` invocations, with extents limited to these.
 pub(super) fn first_lanes(
     digits: &[Progression],
     mut lanes: u64,
@@ -86,7 +89,7 @@ pub(super) fn first_lanes(
 
 #[cfg(test)]
 impl Accesses {
-    /// Returns one access of `bytes` bytes whose sectors are all shared.
+    /// Returns one access of `bytes` bytes whose sectors are shared by all invocations.
     pub(super) fn of(bytes: u64, inside: &[Progression], outside: &[Progression]) -> Self {
         let (inside, outside) = (inside.into(), outside.into());
         Self {
@@ -108,14 +111,15 @@ mod tests {
 
     use super::*;
 
-    /// Returns every place that the progressions reach.
+    /// Returns every place that these progressions reach.
     fn places(steps: &[Progression]) -> Vec<u64> {
         steps.iter().fold(vec![0], |places, &(extent, distance)| {
             places.iter().flat_map(|place| (0..extent).map(move |n| place + n * distance)).collect()
         })
     }
 
-    /// Returns the number of blocks of `size` bytes that `bytes` bytes from each place touch.
+    /// Returns the number of aligned chunks of `size` bytes that accesses of `bytes` bytes at these
+    /// places touch.
     fn touched(places: &[u64], bytes: u64, size: u64) -> u64 {
         let pieces = |place: &u64| place / size..(place + bytes).div_ceil(size);
         places.iter().flat_map(pieces).collect::<HashSet<_>>().len() as u64
@@ -165,7 +169,7 @@ mod tests {
         }
     }
 
-    /// Rows that start inside a sector cost the mean over all their possible starts in it.
+    /// A row that starts inside a sector costs the mean over all its possible starts in the sector.
     #[test]
     fn runs_that_begin_inside_sectors_touch_one_more() {
         for (bytes, outside, align) in [

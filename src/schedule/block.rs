@@ -9,10 +9,10 @@ use crate::nest::{Affine, Bounds, CopyNest, Guard, Interleaved, SOURCE_DISTANCE,
 
 /// The units that one invocation moves: a box of the walk.
 ///
-/// A block takes a few steps of some axes: those along which units are contiguous in the
-/// destination, and those along which they are contiguous in the source. It has
-/// [`width`](Self::width) runs of [`rows`](Self::rows) units in the destination. The position of
-/// every unit in the loaded accesses is known at compile time. For image planes to pixels,
+/// A block covers a few steps along each of two kinds of axes: those with contiguous units in the
+/// destination, and those with contiguous units in the source. In the destination, it consists of
+/// [`width`](Self::width) runs of [`rows`](Self::rows) units each. The position of every unit in
+/// the loaded accesses is known at compile time. An example is a copy from image planes to pixels,
 /// `u8[3,240,320]` to `{0,2,1}`:
 ///
 /// ```text
@@ -20,14 +20,14 @@ use crate::nest::{Affine, Bounds, CopyNest, Guard, Interleaved, SOURCE_DISTANCE,
 /// a1: 3 steps, source +76800, destination +1        and all 3: one run of 48 bytes in the destination
 /// ```
 ///
-/// The extent of an axis need not be a multiple of the block's steps: the last block along it
+/// The extent of an axis need not be a multiple of the block's steps: the last block along the axis
 /// stores only the units inside. If rows of the destination start inside words, the blocks of a row
-/// start at its first whole word, and other invocations write the words between the blocks of two
-/// rows, a [`Seam`](super::Seam). Rows that start inside accesses of 16 bytes are handled in the
-/// same way: a block then takes enough rows to make all blocks equally aligned, 16 rows of bytes or
-/// 4 of words.
+/// start at the first whole word of the row. Other invocations write the words between the blocks
+/// of two rows, a [`Seam`](super::Seam). Rows that start inside accesses of 16 bytes are handled in
+/// the same way. A block then covers enough rows to make all blocks equally aligned: 16 rows of
+/// bytes or 4 rows of words.
 ///
-/// Only [`candidates`](super::candidates) creates blocks, and nothing about them can be changed:
+/// Only [`candidates`](super::candidates) creates blocks, and blocks cannot be changed:
 ///
 /// ```compile_fail,E0616
 /// use stridec::{Operation, Target, internals::block_of_candidate, schedule::candidates};
@@ -42,36 +42,39 @@ pub struct Block {
     pub(super) nest: Arc<CopyNest>,
     pub(super) tiled: Box<CopyNest>,
     pub(super) axes: SmallVec<[BlockAxis; 8]>,
-    /// The number of innermost axes that the destination's run covers.
+    /// The number of innermost axes that a run of the destination covers.
     pub(super) run_axes: usize,
     pub(super) row_alignment: RowAlignment,
-    /// The steps of the run's outermost axis from one aligned access to the next.
+    /// The number of steps along the run's outermost axis from one aligned access to the next.
     pub(super) steps_per_access: u64,
-    /// True if the last block of a row has an access only in rows that start early enough.
+    /// True if rows that start too late inside an access have no access in the last block of the
+    /// row.
     pub(super) cuts_rows: bool,
     pub(super) store: u64,
     pub(super) load: Load,
     pub(super) order: BlockOrder,
     pub(super) rounds: u64,
-    /// The source of each step of the interleaved axis, if the block reads several; else empty.
+    /// The source that each step of the interleaved axis reads. Empty if the block reads one
+    /// source.
     sources: SmallVec<[usize; 4]>,
 }
 
-/// The part of one axis of the nest that a block takes.
+/// The part of one axis of the nest that a block covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlockAxis {
-    /// The steps that a block takes.
+    /// The number of steps in a block.
     pub steps: u64,
-    /// The steps that all blocks take together: the whole axis, except for the steps in seams.
+    /// The number of steps that all blocks cover together: the whole axis, except for the steps in
+    /// seams.
     pub covered: u64,
-    /// The axis of the tiled nest that numbers the blocks along this one.
+    /// The axis of the tiled nest that numbers the blocks along this axis.
     pub number: usize,
-    /// The axis of the tiled nest that counts the steps inside a block; `None` if it takes only
-    /// one.
+    /// The axis of the tiled nest that counts the steps inside a block; `None` if a block has only
+    /// one step along this axis.
     pub inside: Option<usize>,
-    /// The units of the source from one step to the next.
+    /// The distance in the source from one step to the next, in units.
     pub src_stride: i64,
-    /// The units of the destination from one step to the next.
+    /// The distance in the destination from one step to the next, in units.
     pub dst_stride: u64,
 }
 
@@ -81,7 +84,7 @@ impl BlockAxis {
         self.covered.div_ceil(self.steps)
     }
 
-    /// Returns true if the last block passes the end.
+    /// Returns true if the last block along the axis extends past the end of the axis.
     #[must_use]
     pub fn is_ragged(&self) -> bool {
         !self.covered.is_multiple_of(self.steps)
@@ -91,23 +94,24 @@ impl BlockAxis {
 /// One run of a block in the destination.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The run's first access, relative to the block's.
+    /// The number of the run's first access, relative to the first access of the block.
     pub place: u64,
-    /// The run's step along each axis of the nest.
+    /// The step of the run along each axis of the nest.
     pub steps: SmallVec<[u64; 8]>,
-    /// The offset of the run's first unit in the source, relative to the block's.
+    /// The source offset of the run's first unit, relative to the first unit of the block.
     pub src: i64,
-    /// True if the last block of a row does not have this run.
+    /// True if the last block of a row does not contain this run.
     pub is_cut: bool,
 }
 
 impl Block {
-    /// Returns a block with the given steps along each axis of the nest. Its run in the destination
-    /// covers the last `run_axes` axes, all whole except the first.
+    /// Returns a block with the given number of steps along each axis of the nest. A run of the
+    /// block in the destination covers the last `run_axes` axes: the first of these in part, the
+    /// others in full.
     ///
-    /// Returns `None` if no such block exists: a quotient changes inside it, or rows of the
-    /// destination start inside words at offsets that differ between blocks. Blocks start on an
-    /// `align`-byte boundary even if rows do not.
+    /// Returns `None` if the block is not possible, for example because a quotient changes inside
+    /// it, or because rows of the destination start inside words at offsets that differ between
+    /// blocks. Blocks start on an `align`-byte boundary even if rows do not.
     pub(super) fn new(
         nest: &Arc<CopyNest>,
         steps: &[u64],
@@ -165,8 +169,9 @@ impl Block {
         Some(block)
     }
 
-    /// Returns this block of an [`Interleaved`] nest as a block of `nest`, which has several sources.
-    /// Returns `None` if the block does not read all of them, or leaves words to seams.
+    /// Returns this block of an [`Interleaved`] nest as a block of `nest`, which has several
+    /// sources. Returns `None` if the block does not read all sources, or if it leaves words to
+    /// seams.
     pub(super) fn with_sources(
         mut self,
         nest: &Arc<CopyNest>,
@@ -182,8 +187,8 @@ impl Block {
         Some(self)
     }
 
-    /// Returns the source of a place in the block, and the place in that source. Places count
-    /// accesses of `access` units.
+    /// Returns the source in which a place of the block lies, and the place in that source. Places
+    /// count accesses of `access` units.
     pub(crate) fn source_of(&self, place: i64, access: i64) -> (usize, i64) {
         let distance = SOURCE_DISTANCE / access;
         let number = (place + distance / 2).div_euclid(distance);
@@ -191,8 +196,8 @@ impl Block {
         (source.copied().unwrap_or(0), place - number * distance)
     }
 
-    /// Returns true if the kernel can detect blocks in which guards hold for some units only; it
-    /// moves these word by word.
+    /// Returns true if the kernel can detect the blocks in which a guard holds for only some units.
+    /// The kernel copies these blocks word by word.
     fn can_vary(&self) -> bool {
         let can = |guard: &Guard| {
             let (low, high) = self.inside(&guard.of);
@@ -208,22 +213,23 @@ impl Block {
                 && varying.all(can)
     }
 
-    /// Returns the guards that may hold for some of the block's units only.
+    /// Returns the guards that may hold for only some of the block's units.
     pub fn varying_guards(&self) -> impl Iterator<Item = &Guard> {
         self.tiled.reading_guards().iter().filter(|guard| self.varies(guard))
     }
 
-    /// Returns true if a guard may hold for some of the block's units only.
+    /// Returns true if a guard may hold for only some of the block's units.
     pub(crate) fn varies(&self, guard: &Guard) -> bool {
         self.inside(&guard.of) != (0, 0)
     }
 
-    /// Returns the guards that vary inside the block and the bits of a refused unit, if the kernel
-    /// can select whole words by these guards. Returns `None` if it cannot, or if no guard varies.
+    /// Returns the guards that vary inside the block, and the bits of a unit that they exclude, if
+    /// the kernel can apply the guards to whole words. Returns `None` if it cannot, or if no guard
+    /// varies.
     ///
-    /// It can if every guard refuses with the same bits, each guard holds for all units of a word
-    /// or for none, and no unit is read before the start of the image, whether its guards hold or
-    /// not.
+    /// Guards can be applied to whole words if all of them give excluded units the same bits, if
+    /// each guard holds for all units of a word or for none, and if no unit is read before the
+    /// start of the image, even when its guards fail.
     pub(crate) fn word_guards(&self) -> Option<(SmallVec<[&Guard; 2]>, u128)> {
         let guards: SmallVec<[&Guard; 2]> = self.varying_guards().collect();
         if guards.is_empty() {
@@ -242,27 +248,27 @@ impl Block {
         can.then_some((guards, refusal.bits))
     }
 
-    /// Returns true if guards vary inside the block and words cannot be selected by them. The
-    /// kernel then moves units one by one in blocks in which a guard fails.
+    /// Returns true if guards vary inside the block and cannot be applied to whole words. In blocks
+    /// in which a guard fails, the kernel then copies the units one by one.
     pub(crate) fn moves_unit_by_unit(&self) -> bool {
         self.varying_guards().next().is_some() && self.word_guards().is_none()
     }
 
-    /// Returns true if blocks may read more than they move: the last one along an axis that blocks
-    /// do not divide, or one in which a guard varies.
+    /// Returns true if blocks may read more units than they store. This applies to the last block
+    /// along an axis that blocks do not divide evenly, and to blocks in which a guard varies.
     pub(crate) fn reads_more(&self) -> bool {
         self.cuts_rows || self.axes.iter().any(BlockAxis::is_ragged) || self.word_guards().is_some()
     }
 
-    /// Returns the part of a form that comes from the steps inside a run, for each unit of the run.
+    /// Returns the contribution of the steps inside a run to a form, for each unit of the run.
     fn steps_of(&self, form: &Affine) -> Vec<i64> {
         self.along_run(|block_axis| {
             block_axis.inside.map_or(0, |inside| form.weight(Value::Axis(inside)))
         })
     }
 
-    /// Returns the sum of the steps of a run at each of its units; `of` gives the weight of an
-    /// axis.
+    /// Returns the weighted sum of the steps of a run at each of its units. `of` gives the weight
+    /// of an axis.
     fn along_run(&self, of: impl Fn(&BlockAxis) -> i64) -> Vec<i64> {
         self.axes[self.axes.len() - self.run_axes..].iter().fold(vec![0], |units, block_axis| {
             let weight = of(block_axis);
@@ -271,8 +277,8 @@ impl Block {
         })
     }
 
-    /// Returns the part of a form that comes from the steps inside a block, for each unit that an
-    /// access of a run stores.
+    /// Returns the contribution of the steps inside a block to a form, for each unit that an access
+    /// of a run stores.
     pub(crate) fn steps_in(&self, form: &Affine, run: &Run, access: u64) -> Vec<i64> {
         let outer = self.axes[..self.axes.len() - self.run_axes].iter().zip(&run.steps);
         let of_run: i64 = outer
@@ -285,7 +291,7 @@ impl Block {
         units.take(usize::try_from(self.store).unwrap_or(1)).map(|unit| of_run + unit).collect()
     }
 
-    /// Returns the least and the greatest part of a form that comes from the steps inside a block.
+    /// Returns the minimum and maximum contribution of the steps inside a block to a form.
     pub(crate) fn inside(&self, form: &Affine) -> (i64, i64) {
         let parts = self.axes.iter().filter_map(|block_axis| {
             Some(
@@ -295,8 +301,8 @@ impl Block {
         parts.fold((0, 0), |(low, high), part| (low + part.min(0), high + part.max(0)))
     }
 
-    /// Returns the sorted offsets of the block's units in the source, relative to the first,
-    /// without duplicates.
+    /// Returns the source offsets of the block's units relative to the first unit, in ascending
+    /// order and without duplicates.
     #[must_use]
     pub fn offsets(&self) -> Vec<i64> {
         let units = self.run_units();
@@ -349,42 +355,44 @@ impl Block {
         all.into_iter().map(run).collect()
     }
 
-    /// Returns the offsets in the source of the units of a run, relative to its first.
+    /// Returns the source offsets of the units of a run, relative to the first unit of the run.
     #[must_use]
     pub fn run_units(&self) -> Vec<i64> {
         self.along_run(|block_axis| block_axis.src_stride)
     }
 
-    /// The nest that is divided into blocks.
+    /// Returns the nest that is divided into blocks.
     #[must_use]
     pub fn nest(&self) -> &CopyNest {
         &self.nest
     }
 
-    /// The nest over the numbers of blocks and the steps inside them.
+    /// Returns the tiled nest, whose axes are the numbers of blocks and the steps inside blocks.
     #[must_use]
     pub fn tiled(&self) -> &CopyNest {
         &self.tiled
     }
 
-    /// The part of each axis of the nest that a block takes.
+    /// Returns the part of each axis of the nest that a block covers.
     #[must_use]
     pub fn axes(&self) -> &[BlockAxis] {
         &self.axes
     }
 
-    /// The outermost axis of the destination's run; the axes inside it are taken whole.
+    /// Returns the outermost axis of the destination's runs. A run covers the axes inside it in
+    /// full.
     #[must_use]
     pub fn outermost_of_run(&self) -> usize {
         self.axes.len() - self.run_axes.max(1)
     }
 
-    /// The units of the destination from one step of the run's outermost axis to the next.
+    /// Returns the distance in the destination from one step of the run's outermost axis to the
+    /// next, in units.
     pub(super) fn run_stride(&self) -> u64 {
         self.axes[self.outermost_of_run()].dst_stride
     }
 
-    /// The units of a run of the destination.
+    /// Returns the number of units in a run of the destination.
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.axes[self.axes.len() - self.run_axes..]
@@ -393,7 +401,7 @@ impl Block {
             .product()
     }
 
-    /// The number of runs in the destination.
+    /// Returns the number of runs in the destination.
     #[must_use]
     pub fn width(&self) -> u64 {
         self.axes[..self.axes.len() - self.run_axes]
@@ -402,24 +410,24 @@ impl Block {
             .product()
     }
 
-    /// The units of a load.
+    /// Returns the number of units in a load.
     #[must_use]
     pub fn load(&self) -> u64 {
         self.load.units
     }
 
-    /// The units of a store.
+    /// Returns the number of units in a store.
     #[must_use]
     pub fn store(&self) -> u64 {
         self.store
     }
 
-    /// The number of loads of a block.
+    /// Returns the number of loads in a block.
     pub(crate) fn loads(&self) -> u64 {
         self.load.count
     }
 
-    /// Returns true if words of the source become words of the destination unchanged.
+    /// Returns true if words of the source become words of the destination without a change.
     pub(crate) fn moves_words(&self) -> bool {
         let inner = self.axes[self.axes.len() - 1];
         let word = u64::from((32 / self.nest.dst_bits()).max(1));
@@ -428,38 +436,40 @@ impl Block {
             && inner.steps.is_multiple_of(word)
     }
 
-    /// True if runs of the source may start inside a word: each word is then combined from two.
+    /// Returns true if runs of the source may start inside a word. Each value is then combined from
+    /// two words.
     #[must_use]
     pub fn is_shifted(&self) -> bool {
         self.load.is_shifted
     }
 
-    /// The alignment of the blocks of a row.
+    /// Returns the alignment of the blocks in a row.
     #[must_use]
     pub fn row_alignment(&self) -> RowAlignment {
         self.row_alignment
     }
 
-    /// The steps of the run's outermost axis from one aligned access to the next.
+    /// Returns the number of steps along the run's outermost axis from one aligned access to the
+    /// next.
     #[must_use]
     pub fn steps_per_access(&self) -> u64 {
         self.steps_per_access
     }
 
-    /// Returns true if the last accesses may pass the ends of the images: bindings are then whole
-    /// accesses.
+    /// Returns true if the last accesses may extend past the ends of the images. The bindings must
+    /// then be whole accesses.
     pub(crate) fn may_pass_ends(&self) -> bool {
         self.row_alignment != RowAlignment::Aligned
             && self.store * u64::from(self.nest.dst_bits()) > 32
     }
 
-    /// Returns the source's offset of a block's first unit.
+    /// Returns the source offset of a block's first unit.
     #[must_use]
     pub fn src(&self) -> Affine {
         self.at_first(self.tiled.src())
     }
 
-    /// Returns an upper bound of the source's offset of a block's first unit.
+    /// Returns an upper bound on the source offset of a block's first unit.
     pub(crate) fn last_src(&self) -> i64 {
         let run = self.axes[self.outermost_of_run()];
         let lead = match self.row_alignment {
@@ -471,7 +481,7 @@ impl Block {
         self.bounds().of(&self.src()).1 + lead
     }
 
-    /// Returns the bounds of forms of the tiled nest over the first units of all blocks.
+    /// Returns the bounds of the tiled nest over the first units of all blocks.
     fn bounds(&self) -> Bounds {
         let mut axes: SmallVec<[(i64, i64); 8]> = smallvec![(0, 0); self.tiled.extents().len()];
         for block_axis in &self.axes {
@@ -480,7 +490,7 @@ impl Block {
         Bounds::of_box(&self.tiled, axes)
     }
 
-    /// Returns a form of the tiled nest at the first unit of a block.
+    /// Returns the value of a form of the tiled nest at the first unit of a block, as a form.
     pub(crate) fn at_first(&self, form: &Affine) -> Affine {
         let alone = self
             .axes
@@ -495,7 +505,7 @@ impl Block {
         first
     }
 
-    /// The number of blocks.
+    /// Returns the number of blocks.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.axes.iter().map(BlockAxis::count).product()

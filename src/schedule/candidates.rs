@@ -1,4 +1,4 @@
-//! [`candidates`]: the ways to run a nest, each with its cost.
+//! [`candidates`]: the ways to run a nest, each with its estimated cost.
 
 use std::{fmt, sync::Arc};
 
@@ -14,9 +14,9 @@ use super::{
 };
 use crate::nest::{ACCESS_BYTES, CopyAxis, CopyNest, Interleaved, Value, gcd, interleaved};
 
-/// One way to run a nest, and its cost by the cost model.
+/// One way to run a nest, and its estimated cost.
 ///
-/// Only [`candidates`] creates them; nothing about them can be changed.
+/// Only [`candidates`] creates candidates, and they cannot be changed.
 ///
 /// ```compile_fail,E0451
 /// use stridec::{Operation, Target, schedule::{Candidate, candidates}};
@@ -33,7 +33,7 @@ pub struct Candidate {
     cost: u64,
 }
 
-/// The work that the invocations of a kernel divide: the blocks of a nest, its rows, or its words.
+/// The work that is divided among the invocations of a kernel: the blocks, rows or words of a nest.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Body {
     Block(Box<Block>),
@@ -66,7 +66,7 @@ impl Body {
 }
 
 impl Candidate {
-    /// Returns the candidate of a block, with the block order of least cost.
+    /// Returns the candidate for a block, with the block order of the lowest cost.
     fn of_block(
         strategy: Strategy,
         reason: &'static str,
@@ -91,31 +91,32 @@ impl Candidate {
         Self { strategy, body: Body::Block(Box::new(block)), reason, cost }
     }
 
-    /// The kind of kernel.
+    /// Returns the kind of kernel.
     #[must_use]
     pub fn strategy(&self) -> Strategy {
         self.strategy
     }
 
-    /// The block that an invocation moves; `None` if it computes a word.
+    /// Returns the block that an invocation moves; `None` if the candidate has no blocks.
     pub(crate) fn block(&self) -> Option<&Block> {
         self.body.block()
     }
 
-    /// The reason why this strategy is possible.
+    /// Returns the reason for this strategy.
     #[must_use]
     pub fn reason(&self) -> &'static str {
         self.reason
     }
 
-    /// The cost in hundredths of an operation for each word of the destination. Only costs of the
-    /// same nest can be compared.
+    /// Returns the cost of each word of the destination, in hundredths of an operation. Costs can
+    /// be compared only between candidates of one nest.
     #[must_use]
     pub fn cost(&self) -> u64 {
         self.cost
     }
 
-    /// Returns the [`cost`](Self::cost) by another model of the same kind of adapter.
+    /// Returns the [`cost`](Self::cost) according to the model of another target, which must have
+    /// the same kind of adapter.
     #[must_use]
     pub fn cost_by(&self, target: &Target) -> u64 {
         match &self.body {
@@ -127,13 +128,15 @@ impl Candidate {
     }
 }
 
-/// Returns the block that an invocation of a candidate moves; `None` if it computes a word.
+/// Returns the block that an invocation of a candidate moves; `None` if the candidate has no
+/// blocks.
 #[must_use]
 pub fn block_of_candidate(candidate: &Candidate) -> Option<&Block> {
     candidate.block()
 }
 
-/// Returns the candidate with another number of rounds, if its block can have them.
+/// Returns the candidate with a different number of rounds. If its block cannot have rounds, the
+/// number is 1.
 #[must_use]
 pub fn in_rounds(mut candidate: Candidate, rounds: u64) -> Candidate {
     if let Body::Block(block) = &mut candidate.body {
@@ -156,11 +159,11 @@ impl fmt::Display for Candidate {
     }
 }
 
-/// Returns the ways to run a nest, the cheapest first: the blocks that divide it, and a gather,
-/// which works for every nest.
+/// Returns the ways to run a nest, in order of increasing cost: the blocks or segments that can
+/// divide the nest, and a gather, which works for every nest.
 ///
-/// The kernels of all of them write the same bytes. A nest that is one contiguous run gets no other
-/// candidate.
+/// The kernels of all candidates write the same bytes. If the nest is one contiguous run, all
+/// candidates are copies.
 #[must_use]
 pub fn candidates(nest: CopyNest, target: &Target) -> Vec<Candidate> {
     let nest = Arc::new(nest);
@@ -201,22 +204,22 @@ pub fn candidates(nest: CopyNest, target: &Target) -> Vec<Candidate> {
     list
 }
 
-/// Returns true if rows of the destination are whole sectors.
+/// Returns true if the rows of the destination are whole sectors.
 fn has_whole_rows(nest: &CopyNest) -> bool {
     let row = nest.extents().last().map_or(0, |row| row * u64::from(nest.dst_bits()));
     row.is_multiple_of(SECTOR_BYTES * 8)
 }
 
-/// Returns true if no two of a block's units, each narrower than the widest access, are contiguous
-/// on either side.
+/// Returns true if units are narrower than the widest access, and no two units of a block are
+/// contiguous on either side.
 fn takes_units_apart(strategy: Strategy, block: &Block) -> bool {
     strategy == Strategy::Rows
         && block.rows() == 1
         && u64::from(block.nest().dst_bits()) < ACCESS_BYTES * 8
 }
 
-/// Returns true if all of the nest is one contiguous run on both sides; an axis of one step has no
-/// stride.
+/// Returns true if the whole nest is one contiguous run on both sides. An axis of one step may have
+/// any stride.
 fn is_copy(nest: &CopyNest) -> bool {
     let [extent] = *nest.extents() else { return false };
     let stride = nest.src().weight(Value::Axis(0));
@@ -226,16 +229,16 @@ fn is_copy(nest: &CopyNest) -> bool {
         && (stride == 1 || extent == 1)
 }
 
-/// The narrowest unit that blocks move, in bits. Blocks of narrower units would hold too many units
-/// in registers.
+/// The width, in bits, of the narrowest unit that blocks move. Blocks of narrower units would hold
+/// too many units in registers.
 const NARROWEST: u32 = 4;
 
 /// The longest row, in bits, that one CPU invocation moves without splitting it. If a row that
-/// starts inside an access were split, both halves would load the access at the cut.
+/// starts inside an access were split, both halves would load the access that straddles the cut.
 const WHOLE_ROW_BITS: u64 = 1024;
 
-/// Adds the blocks of a nest, by the lengths of their runs in the destination and in the source. If
-/// `interleaved` is given, these are blocks of several sources.
+/// Adds the candidates that divide a nest into blocks, for several lengths of the runs in the
+/// destination and in the source. If `interleaved` is given, the blocks read several sources.
 fn add_blocks(
     whole: &Arc<CopyNest>,
     interleaved: Option<&Interleaved>,
@@ -252,8 +255,8 @@ fn add_blocks(
     let src_axes = source_order(&axes);
     let is_long = axes[inner].extent >= longest && src_axes.first() == Some(&inner);
     let shares_run = is_long || is_copy(nest);
-    // If one axis is innermost on both sides: runs of 4 to 64 bytes along it, or whole rows.
-    // Otherwise: rectangles whose sides have up to 16 bytes, or two wide units.
+    // If one axis is innermost on both sides, try runs of 4 to 64 bytes along this axis, or whole
+    // rows. Otherwise, try rectangles whose sides have up to 16 bytes, or two wide units.
     let runs: SmallVec<[u64; 8]> = if shares_run {
         let row = axes[inner].extent * u64::from(bits);
         let most = match axes[inner].src_stride.abs() {
@@ -266,8 +269,8 @@ fn add_blocks(
         let sides = (0..=2).rev().map(|log| word << log);
         sides.filter(|&run| run * u64::from(bits) <= 256).collect()
     };
-    // If rows of the destination start inside accesses, a word of each of more rows: the
-    // invocations of a warp then store to contiguous places.
+    // If rows of the destination start inside accesses, also try blocks that store one word in each
+    // of more rows. The invocations of a warp then store to contiguous places.
     let is_aligned = (axes[inner].extent * u64::from(bits)).is_multiple_of(ACCESS_BYTES * 8);
     let many_rows = (target.kind == AdapterKind::Gpu && !is_aligned).then_some(word << 3);
     let is_seamed = target.kind == AdapterKind::Gpu && !has_whole_rows(nest);
@@ -291,7 +294,7 @@ fn add_blocks(
             }
             let run_axes = run_axes.max(run_of(&axes, &steps));
             seen.push(steps.clone());
-            // Unaligned rows are stored by neighbouring invocations, one access each.
+            // Unaligned rows are stored by neighbouring invocations, with one access each.
             let begins_anywhere = is_seamed && !is_aligned && !shares_run && run_axes <= 1;
             if begins_anywhere && dst_run > stored {
                 continue;
@@ -303,7 +306,8 @@ fn add_blocks(
                 else {
                     continue;
                 };
-                // The cache of a core keeps the sectors of partial loads.
+                // The cache of a core must keep the sectors of partial loads, so the block must not
+                // be large.
                 let is_partial = block.load() * u64::from(bits) < ACCESS_BYTES * 8;
                 if begins_anywhere && is_partial && units * u64::from(bits) > 9 * 32 {
                     continue;
@@ -329,9 +333,11 @@ fn add_blocks(
     }
 }
 
-/// Returns the steps of blocks that store one access in each of several rows, and the bytes of that
-/// access. The number of rows is such that all blocks are equally aligned. `across` is the axis
-/// from one row to the next. On a CPU this pays if the source has a stride (`benches/NOTES.md`).
+/// Returns the steps of blocks that store one access in each of several rows, each paired with the
+/// alignment of the blocks in bytes. The number of rows makes all blocks equally aligned. `across`
+/// is the axis from one row to the next.
+///
+/// On a CPU, such blocks pay off only if the source has a stride (`benches/NOTES.md`).
 fn equally_aligned_rows(
     axes: &[CopyAxis],
     across: usize,
@@ -369,7 +375,7 @@ fn equally_aligned_rows(
     all
 }
 
-/// Adds blocks repeated along an axis, if that is less work.
+/// Adds candidates that repeat a block along an axis, if this can reduce the work.
 fn add_repeated(
     whole: &Arc<CopyNest>,
     axes: &[CopyAxis],
@@ -377,8 +383,8 @@ fn add_repeated(
     target: &Target,
     list: &mut Vec<Candidate>,
 ) {
-    // On a CPU this pays if a guard divides blocks, or if the only alternative is a gather
-    // (`benches/NOTES.md`).
+    // On a CPU, this pays off if a guard cuts through blocks, or if the only alternative is a
+    // gather (`benches/NOTES.md`).
     let is_gpu = target.kind == AdapterKind::Gpu;
     let several = |block: &Block, strategy, reason| {
         let block = repeated_block(block, axes, target)?;
@@ -406,7 +412,8 @@ fn add_repeated(
     list.extend(cheapest.into_iter().chain(unit.flatten()).chain(aligned));
 }
 
-/// Returns the block with these steps, of several sources if `interleaved` is given.
+/// Returns the block with the given steps, if it is possible. If `interleaved` is given, the block
+/// reads several sources.
 fn block_of_steps(
     whole: &Arc<CopyNest>,
     interleaved: Option<&Interleaved>,
@@ -428,7 +435,7 @@ fn block_of_steps(
     }
 }
 
-/// Returns the strategy of a block with these steps, and the reason why it is possible.
+/// Returns the strategy of a block with the given steps, and the reason why it is possible.
 fn strategy_of(nest: &CopyNest, steps: &[u64], is_woven: bool) -> (Strategy, &'static str) {
     let inner = nest.extents().len() - 1;
     let along_inner = steps.last() == Some(&steps.iter().product());
@@ -445,17 +452,18 @@ fn strategy_of(nest: &CopyNest, steps: &[u64], is_woven: bool) -> (Strategy, &'s
     }
 }
 
-/// The number of rows whose bytes together are a multiple of 16, whatever the row length in bytes.
+/// The number of rows that together are a multiple of 16 bytes, whatever the row length in bytes.
 const ALIGNED_ROWS: u64 = 16;
-/// The maximum number of words that a GPU invocation may keep in registers in addition to its
-/// intermediate values: half of the registers available to it at full occupancy.
+/// The maximum number of words that a GPU invocation holds in addition to its intermediate values:
+/// half of the registers that it has at full occupancy.
 const MOST_HELD_WORDS: u64 = 32;
-/// The number of blocks that keep the cores of a GPU busy. Blocks are repeated only if at least
-/// this many are left.
+/// The minimum number of blocks that keeps the cores of a GPU busy. Blocks are repeated only if at
+/// least this many remain. A minimum of 2^16 is worse for transposed TPU tiles
+/// (`benches/NOTES.md`).
 const LEAST_REPEATED_BLOCKS: u64 = 1 << 15;
 
-/// Returns the block repeated along an axis of which it takes one step, so that the places of all
-/// copies are computed together.
+/// Returns the block repeated along an axis on which it has one step, so that the places of all
+/// repetitions are computed together.
 fn repeated_block(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<Block> {
     let words = block.rows() * block.width() * u64::from(block.nest().dst_bits()) / 32;
     let most = (MOST_HELD_WORDS / words.max(1)).min(block.count() / LEAST_REPEATED_BLOCKS);
@@ -468,7 +476,7 @@ fn repeated_block(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<B
         return None;
     }
     let steps: SmallVec<[u64; 8]> = block.axes().iter().map(|side| side.steps).collect();
-    // Close neighbours on either side are left to other invocations of the warp.
+    // Units that are close together on either side are left to other invocations of the warp.
     let apart = |axis: usize| axes[axis].src_stride.unsigned_abs().min(axes[axis].dst_stride);
     let is_far = |axis: usize| {
         apart(axis).saturating_mul(block.nest().dst_bits().into()) >= SECTOR_BYTES * 8
@@ -490,8 +498,8 @@ fn repeated_block(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<B
     })
 }
 
-/// Returns the block repeated along an axis until its units are equally aligned in accesses of 16
-/// bytes of the source.
+/// Returns the block repeated along an axis until all blocks are equally aligned in the source, so
+/// that they can load accesses of 16 bytes.
 fn repeated_until_aligned(block: &Block, axes: &[CopyAxis], target: &Target) -> Option<Block> {
     let bits = u64::from(block.nest().src_bits());
     let is_wide = |block: &Block| block.load() * bits == ACCESS_BYTES * 8;
@@ -517,8 +525,8 @@ fn repeated_until_aligned(block: &Block, axes: &[CopyAxis], target: &Target) -> 
     })
 }
 
-/// Returns the most units of a block. Larger ones take the driver long to compile, because blocks
-/// are unrolled.
+/// Returns the maximum number of units in a block. Larger blocks take the driver a long time to
+/// compile, because blocks are unrolled.
 fn most_units(bits: u32, shares_run: bool) -> u64 {
     match bits {
         _ if shares_run => u64::MAX,

@@ -1,43 +1,44 @@
-//! The cost model: the estimated time of a strategy, computed from its memory accesses alone.
+//! The cost model: estimates the time of a strategy from its operations and memory accesses.
 //!
-//! A cost counts operations of a vector: a warp of 32 lanes on a GPU, the lanes of a register on a
-//! CPU. It is the cost of one word of the destination in each lane:
+//! A cost is a number of vector operations, for one word of the destination in each lane. A vector
+//! is a warp of 32 lanes on a GPU, or the lanes of a register on a CPU:
 //!
 //! ```text
 //! cost = (operations + Σ (ACCESS + words · WORD + lines · LINE) + fetched · BYTE + stored · ACCESS + spilled · SPILL)
 //!        / words that an invocation writes · lanes / lanes that have work
 //! ```
 //!
-//! The sum is over an invocation's loads and stores. Invocations whose number passes the end of an
-//! axis do no work, but count as if they did.
+//! The sum is over the loads and stores of an invocation. Invocations whose numbers are past the
+//! end of an axis do no work, but are counted as if they did.
 //!
-//! - *operations* compute addresses and shift units into words: one for each term of a form, one
-//!   for a division or a remainder by a power of two, four for another division, and two more for
-//!   its remainder;
-//! - *words* are the words of the access, in one lane;
+//! - *operations* compute addresses and shift units into words. A term of a form counts as one
+//!   operation, a division or a remainder by a power of two as one, another division as four, and
+//!   its remainder as two more;
+//! - *words* are the words of the access in one lane;
 //! - *lines* are the lines of 128 bytes that all lanes of the access touch together;
 //! - *fetched* bytes are the bytes of the units that all lanes move, including the unused bytes of
-//!   their sectors of 32 bytes. Loads share a sector with all loads of the workgroup, because a
-//!   cache keeps it; stores share it only with the same store. A range that starts inside a sector
-//!   touches a part of one more, on average;
-//! - *stored* lines are the lines that all stores of the lanes touch together: a CPU fetches each
-//!   before it is written, and stores wait for it for the time of an access;
-//! - *spilled* words are the words past the first 16 that an invocation holds at a time: it loads
-//!   all before it stores.
+//!   their sectors of 32 bytes. All loads of a workgroup can share a sector, because a cache keeps
+//!   it; a store shares a sector only with the same store in other lanes. On average, a range that
+//!   starts inside a sector touches a part of one more sector;
+//! - *stored* lines are the lines that all stores of the lanes touch together. A CPU fetches each
+//!   of these lines before it is written, and the stores wait for the duration of an access;
+//! - *spilled* words are the words after the first 16 that an invocation holds at a time. An
+//!   invocation loads all its words before it stores any.
 //!
-//! The target's [`CostModel`] has the numbers. The presets are:
+//! The numbers are fields of the target's [`CostModel`]. The presets are:
 //!
 //! | | lanes | ACCESS | WORD | LINE | BYTE | SPILL |
 //! |---|---|---|---|---|---|---|
 //! | GPU | 32 | 0 | 0 | 4 | 0.28 | 0 |
 //! | CPU | 4 | 17.644 | 14.627 | 0.252 | 0 | 0 |
 //!
-//! The GPU's row is computed from the data sheet of a card of 3.35 TB/s and 132 cores at 1.76 GHz
-//! (an H100): a core issues four operations a cycle, and transfers one line and 14.4 bytes of
-//! memory a cycle. It is not measured, and assumes that every core is busy, which is true from
-//! about 2 MiB on. The CPU's row was measured with lavapipe: `cargo bench --bench relayout --
-//! --cases model` runs every candidate of many operations, and compares the chosen one with the
-//! best. `stridec calibrate` fits the numbers to any device.
+//! The row for GPUs is computed from the data sheet of a card with 3.35 TB/s and 132 cores at 1.76
+//! GHz (an H100). In each cycle, a core issues four operations, and transfers one line and 14.4
+//! bytes of memory. The row is not measured, and it assumes that every core is busy, which is true
+//! from about 2 MiB on. The row for CPUs was measured with lavapipe.
+//! `cargo bench --bench relayout -- --cases model` runs every candidate of many operations, and
+//! compares the chosen candidate with the best one. `stridec calibrate` fits the numbers to any
+//! device.
 
 use smallvec::SmallVec;
 
@@ -47,31 +48,30 @@ use super::{
 };
 use crate::nest::{Affine, CopyNest, Value, gcd};
 
-/// The words that an invocation holds without spilling.
+/// The number of words that an invocation can hold without spilling.
 pub(super) const REGISTERS: u64 = 16;
-/// The number of invocations whose loads share a cache: those of a workgroup.
+/// The number of invocations in a workgroup. Their loads share a cache.
 const WORKGROUP: u64 = 256;
-/// The minimum number of invocations that keep a GPU busy when each one stores accesses wider than
-/// a word, in blocks of up to 64 words: about two workgroups of 64 invocations for each of 132
-/// cores.
+/// The minimum number of invocations needed to keep a GPU busy when each one issues stores wider
+/// than a word, in blocks of up to 64 words: about two workgroups of 64 for each of 132 cores.
 const LEAST_WIDE_BLOCKS: u64 = 1 << 14;
 
-/// The work of an invocation, and the number of invocations. Its accesses are those to the source
-/// and those to the destination.
+/// The work of one invocation, and the number of invocations. The first item of `accesses` is for
+/// the source, the second for the destination.
 struct InvocationWork {
     operations: u64,
     accesses: [Accesses; 2],
-    /// The lines that all stores of the invocations of a vector touch together.
+    /// The number of lines that all stores of the invocations of a vector touch together.
     stored_lines: u64,
-    /// The words that the invocation holds at a time.
+    /// The number of words that the invocation holds at a time.
     held: u64,
-    /// The bytes that the invocation writes.
+    /// The number of bytes that the invocation writes.
     bytes: u64,
     invocations: u64,
 }
 
 impl InvocationWork {
-    /// Returns the cost in hundredths of an operation for each word.
+    /// Returns the cost of each word, in hundredths of an operation.
     fn cost(&self, model: &CostModel) -> u64 {
         let vector = u64::from(model.lanes);
         let [access, word, line, byte, spill] = model.costs().map(|(_, cost)| u64::from(cost));
@@ -86,26 +86,27 @@ impl InvocationWork {
             self.accesses.iter().map(|side| side.count * one(side) + fetched(side)).sum();
         let accesses = accesses + self.stored_lines * access;
         let spilled = self.held.saturating_sub(REGISTERS) * spill;
-        // A partly filled vector takes as long as a full one. The model counts thousandths.
+        // A partly filled vector takes the time of a full one. The costs in the model are
+        // thousandths.
         (self.operations * 1000 + accesses + spilled) * 4 * vector / (self.bytes * lanes * 10)
     }
 }
 
-/// Returns the cost of a block in hundredths of an operation for each word.
+/// Returns the cost of a block for each word, in hundredths of an operation.
 pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     let (nest, tiled) = (block.nest(), block.tiled());
     let model = &target.model.clamped();
     let digits = block.digits();
     let (loads, stores) = (block.loads(), block.rows() * block.width() / block.store());
-    // An access computes its address and takes its value; a packed unit takes a shift, a mask and
-    // an or.
+    // Each access takes an operation for its address and one for its value. Packing a unit takes a
+    // shift, a mask and an or.
     let shifting = loads * block.load.shifting(nest.src_bits());
     let mut operations = decoding(&digits) + evaluation(tiled) + 2 * (loads + stores) + shifting;
     if nest.dst_bits() < 32 && !block.moves_words() {
         operations += 3 * block.rows() * block.width();
     }
-    // Stores that only whole blocks do need one test for each axis: a comparison, an `and` and a
-    // branch.
+    // Stores that only whole blocks need take one test for each ragged axis: a comparison, an `and`
+    // and a branch.
     operations +=
         3 * block.axes().iter().filter(|block_axis| block_axis.is_ragged()).count() as u64;
     let word_guards = block.word_guards();
@@ -123,7 +124,7 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     };
     let from = |side: &BlockAxis| side.src_stride.unsigned_abs();
     let inside = block.axes().iter().filter(|block_axis| block_axis.steps > 1);
-    // A sector that several loads of an invocation and its neighbours share is fetched once.
+    // A sector that several loads of an invocation and of its neighbours share is fetched once.
     let (moved, unit) = match nest.src_bits() {
         bits @ 8.. => (block.rows() * block.width(), u64::from(bits / 8)),
         bits => (loads, bytes(block.load(), bits)),
@@ -142,7 +143,7 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
         align: aligned(nest.src().offset().unsigned_abs(), nest.src_bits()),
     };
     let stored = bytes(block.store(), nest.dst_bits());
-    // Rows whose blocks start at a multiple of `piece` bytes are a multiple of it apart.
+    // If blocks start at multiples of `piece` bytes, the distance between rows is a multiple too.
     let piece = match block.row_alignment() {
         RowAlignment::Aligned => 1,
         _ => bytes(block.steps_per_access() * block.run_stride(), nest.dst_bits()).max(1),
@@ -156,7 +157,7 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     let first = first_lanes(&all, model.lanes.into());
     let inside = inside.map(|side| apart((side.steps, bytes(side.dst_stride, nest.dst_bits()))));
     let stored_lines = lines(first.chain(inside.clone()));
-    // Each store touches its own sectors, aligned to the distance between the stores of a block.
+    // Each store touches separate sectors, aligned to the distance between the stores of a block.
     let steps = inside.filter(|step| step.1 >= stored);
     let written = Accesses {
         count: stores,
@@ -180,12 +181,13 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
         accesses: [read, written],
         stored_lines,
         held,
-        // Blocks that pass the end of an axis write less, and numbers past it nothing.
+        // Blocks that extend past the end of an axis write less, and numbers past the end write
+        // nothing.
         bytes: (bytes(moved, nest.dst_bits()) / count).max(1),
         invocations: count,
     };
     // Seams are gathered, and so are blocks in which some units read nothing. The other lanes of a
-    // vector wait for these.
+    // vector wait for the lanes that gather.
     let rest = nest.dst_units() - moved;
     let waits = block.varying_guards().filter(|_| word_guards.is_none()).map(|guard| {
         let is_along = |side: &&BlockAxis| guard.of.weight(Value::Axis(side.number)) != 0;
@@ -204,10 +206,10 @@ pub(super) fn of_block(block: &Block, target: &Target) -> u64 {
     (work.cost(model) + gathered).saturating_mul(idle)
 }
 
-/// Returns the cost of rows of several cases in hundredths of an operation for each word.
+/// Returns the cost of rows of several cases for each word, in hundredths of an operation.
 ///
-/// Each loop counts one access more than it makes: a CPU runs a loop even if the lanes of the
-/// vector have no access in it.
+/// Each loop is counted with one access more than it makes, because a CPU runs a loop even if no
+/// lane of the vector has an access in it.
 pub(super) fn of_segments(rows: &RowSegments, model: &CostModel) -> u64 {
     let model = &model.clamped();
     let nest = &rows.nest;
@@ -218,7 +220,7 @@ pub(super) fn of_segments(rows: &RowSegments, model: &CostModel) -> u64 {
     let ways: u64 = rows.segments.iter().map(|segment| 6 * segment.cases.len() as u64).sum();
     let accesses = (rows.accesses * rows.rows()).div_ceil(rows.runs()) + loops;
     let is_shifted = !rows.segments.iter().all(|segment| rows.are_aligned(segment));
-    // Several unaligned accesses in a row need one load more.
+    // Consecutive unaligned accesses need one more load in total.
     let loads = if is_shifted { accesses + accesses.div_ceil(rows.width) } else { accesses };
     let outside =
         || [(rows.lanes, 16 * rows.width), (rows.rows(), 16 * rows.accesses)].into_iter().collect();
@@ -246,19 +248,19 @@ pub(super) fn of_segments(rows: &RowSegments, model: &CostModel) -> u64 {
     work.cost(model)
 }
 
-/// Returns the cost of a gather in hundredths of an operation for each word.
+/// Returns the cost of a gather for each word, in hundredths of an operation.
 pub(super) fn of_gather(nest: &CopyNest, model: &CostModel) -> u64 {
     let model = &model.clamped();
     let units = u64::from((32 / nest.dst_bits()).max(1));
     let axes = nest.extents().iter().enumerate().rev();
     let digits: SmallVec<[BlockDigit; 8]> =
         axes.map(|(axis, &extent)| BlockDigit { axis, extent, step: 1 }).collect();
-    // Shifts and masks extract a unit from a word and put it into another.
+    // Shifts and masks extract a unit from one word and insert it into another.
     let shifts = if nest.dst_bits() < 32 { 6 } else { 0 };
     let step =
         |axis: usize| bytes(nest.src().weight(Value::Axis(axis)).unsigned_abs(), nest.src_bits());
     let inner = nest.extents().len() - 1;
-    // An invocation takes `units` steps of the innermost axis.
+    // An invocation covers `units` steps of the innermost axis.
     let outside = digits.iter().map(|digit| match digit.axis {
         axis if axis == inner => (digit.extent.div_ceil(units), step(axis).saturating_mul(units)),
         axis => (digit.extent, step(axis)),
@@ -286,7 +288,7 @@ pub(super) fn of_gather(nest: &CopyNest, model: &CostModel) -> u64 {
         align: SECTOR_BYTES,
     };
     let work = InvocationWork {
-        // Every unit calls a function and loads; the word is stored.
+        // Each unit takes a function call and a load, and the word takes a store.
         operations: units * (decoding(&digits) + evaluation(nest) + shifts + 2) + 2,
         accesses: [read, written],
         stored_lines: 1,
@@ -297,20 +299,20 @@ pub(super) fn of_gather(nest: &CopyNest, model: &CostModel) -> u64 {
     work.cost(model)
 }
 
-/// Returns the alignment of a place in bytes, at most a sector.
+/// Returns the alignment of a place in bytes, which is at most the size of a sector.
 fn aligned(units: u64, bits: u32) -> u64 {
     gcd(SECTOR_BYTES, units.saturating_mul(bits.into()) / 8)
 }
 
-/// Returns the bytes of a number of units, rounded up.
+/// Returns the size of a number of units in bytes, rounded up.
 fn bytes(units: u64, bits: u32) -> u64 {
     units.saturating_mul(bits.into()).div_ceil(8)
 }
 
-/// Returns the operations that split an invocation's number into digits and compute its place in
-/// the destination.
+/// Returns the number of operations that split an invocation's number into digits and compute its
+/// place in the destination.
 fn decoding(digits: &[BlockDigit]) -> u64 {
-    // True if the remaining number still needs a shift.
+    // True if the remaining number has yet to be shifted.
     let mut is_shifted = false;
     let mut operations = 0;
     for (number, digit) in digits.iter().enumerate() {
@@ -324,7 +326,7 @@ fn decoding(digits: &[BlockDigit]) -> u64 {
     operations
 }
 
-/// Returns the operations that evaluate the forms of a nest once.
+/// Returns the number of operations that evaluate the forms of a nest once.
 fn evaluation(nest: &CopyNest) -> u64 {
     let terms = |form: &Affine| form.terms().len() as u64;
     let guards: u64 = nest.reading_guards().iter().map(|guard| terms(&guard.of) + 2).sum();
@@ -334,8 +336,8 @@ fn evaluation(nest: &CopyNest) -> u64 {
     terms(nest.src()) + guards + quotients
 }
 
-/// Returns the operations of a division by a constant: a shift, or the upper half of a product with
-/// corrections.
+/// Returns the number of operations of a division by a constant. The division is a shift, or the
+/// upper half of a product with corrections.
 fn division(by: u64) -> u64 {
     match by {
         1 => 0,
@@ -344,7 +346,8 @@ fn division(by: u64) -> u64 {
     }
 }
 
-/// Returns the operations of a remainder by a constant: a mask, or a division and a subtraction.
+/// Returns the number of operations of a remainder by a constant. The remainder is a mask, or a
+/// division and a subtraction.
 fn remainder(by: u64) -> u64 {
     if by.is_power_of_two() { 1 } else { division(by) + 2 }
 }
@@ -353,8 +356,8 @@ fn remainder(by: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Computed by hand: lines and fetched bytes on a GPU, half a vector of it, and words and
-    /// spills on a CPU.
+    /// The expected costs were computed by hand: lines and fetched bytes on a GPU, half a vector on
+    /// a GPU, and words and spills on a CPU.
     #[test]
     fn costs_are_the_sum_at_the_head_of_the_file() {
         let work = |bytes, count, invocations| {

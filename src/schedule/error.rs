@@ -11,23 +11,23 @@ pub enum ScheduleError {
         "{operand}: expected an image of at most {limit} bytes, which is what target {target} binds, got {given}"
     )]
     Binding {
-        /// The side of the copy.
+        /// The tensor.
         operand: Operand,
-        /// The bytes of the image.
+        /// The size of the image, in bytes.
         given: u64,
-        /// The bytes of one binding.
+        /// The maximum size of a binding, in bytes.
         limit: u64,
         /// The target's name.
         target: String,
     },
-    /// The nest has more sources than a kernel binds.
+    /// The nest has more sources than a kernel can bind.
     #[error(
         "sources: expected at most {limit}, as many as WebGPU binds beside the destination, got {given}"
     )]
     Sources {
-        /// The sources of the nest.
+        /// The number of sources of the nest.
         given: usize,
-        /// The limit.
+        /// The maximum number of sources.
         limit: usize,
     },
     /// The nest has more units than 32-bit indices can count.
@@ -35,24 +35,24 @@ pub enum ScheduleError {
         "{operand}: expected at most {limit} units, as many as 32-bit indices count, got {given}"
     )]
     Index {
-        /// The side of the copy.
+        /// The tensor.
         operand: Operand,
-        /// The units of the image, or the positions of the walk.
+        /// The number of units in the image, or of positions in the walk.
         given: u64,
-        /// The limit.
+        /// The maximum number of units.
         limit: u64,
     },
-    /// The proof does not place an access inside its binding. No operation is known to cause this.
+    /// An access cannot be proved to stay inside its binding. No operation is known to cause this.
     #[error(
         "source: expected the kernel to read at most {limit} units, got unit {given}; this is a defect of stridec, and the kernel is not emitted"
     )]
     Unproved {
         /// The last unit that may be read.
         given: u64,
-        /// The units of the source's image.
+        /// The number of units in the source's image.
         limit: u64,
     },
-    /// The kernel needs more workgroups than a dispatch has.
+    /// The kernel needs more workgroups than one dispatch can have.
     #[error(
         "dispatch: expected workgroups that fit in {limit} x {limit} x {limit}, the limits of target {target}, got {given}; a target with a higher max_compute_workgroups_per_dimension can run it"
     )]
@@ -64,12 +64,12 @@ pub enum ScheduleError {
         /// The target's name.
         target: String,
     },
-    /// A limit of the target is 0, so that no kernel can run.
+    /// A limit of the target is 0, so no kernel can run.
     #[error("target.{field}: expected at least 1, got {given}")]
     Target {
         /// The field of the target.
         field: &'static str,
-        /// The limit.
+        /// The given limit.
         given: u32,
     },
     /// A number of the target's cost model is out of range.
@@ -77,11 +77,11 @@ pub enum ScheduleError {
     Model {
         /// The field of the model.
         field: &'static str,
-        /// The number.
+        /// The given number.
         given: u32,
-        /// The minimum accepted number.
+        /// The minimum.
         least: u32,
-        /// The greatest accepted number.
+        /// The maximum.
         most: u32,
     },
     /// No preset has this name.
@@ -89,7 +89,7 @@ pub enum ScheduleError {
     Preset {
         /// The given name.
         given: String,
-        /// The presets' names.
+        /// The names of the presets.
         accepted: String,
     },
 }
@@ -104,7 +104,7 @@ impl ScheduleError {
         }
     }
 
-    /// Returns the field of the target that the error is about; `None` if it is about the
+    /// Returns the field of the target that the error is about; `None` if the error is about the
     /// operation.
     #[must_use]
     pub fn field(&self) -> Option<FieldPath> {

@@ -1,24 +1,24 @@
-//! Chooses how a block reads the source: the width of its loads, and whether their values are
+//! Chooses how a block reads the source: the width of its loads, and whether loaded values are
 //! shifted into place.
 
 use super::{Block, CostModel, seam::RowAlignment};
 use crate::nest::ACCESS_BYTES;
 
-/// The way in which a block reads the source.
+/// The loads of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Load {
-    /// The units of an access.
+    /// The number of units in an access.
     pub(super) units: u64,
-    /// The accesses of a block.
+    /// The number of accesses in a block.
     pub(super) count: u64,
-    /// True if runs may start inside an access: each value is then combined from two accesses.
+    /// True if runs may start inside an access. Each value is then combined from two accesses.
     pub(super) is_shifted: bool,
 }
 
 impl Load {
-    /// Returns the operations that shift the value of one access into place. A word takes two
-    /// shifts and an or; a wider value is first moved by whole words, with two selections, and one
-    /// more for the word after it.
+    /// Returns the number of operations that shift the value of one access into place. A word takes
+    /// two shifts and an or. A wider value is first moved by whole words, which takes two
+    /// selections, and one more for the word after the value.
     pub(super) fn shifting(&self, bits: u32) -> u64 {
         let words = (self.units * u64::from(bits)).div_ceil(32);
         match (self.is_shifted, words, bits) {
@@ -31,16 +31,16 @@ impl Load {
 }
 
 impl Block {
-    /// Chooses how the source is loaded: the way with the least cost by the model, in accesses,
-    /// words and operations.
+    /// Chooses the loads that cost least according to the model, in accesses, words and operations.
     ///
     /// Accesses are aligned to their width. If an access itself has a cost, as on a CPU, whose
-    /// lanes load one by one, wide accesses may also be unaligned. On a GPU, whose lanes load
-    /// contiguous words together, an access counts as eight words.
+    /// lanes load one by one, values may also be read with wide accesses and shifted into place. On
+    /// a GPU, whose lanes load contiguous words together, an access counts as eight words.
     pub(super) fn choose_load(&mut self, model: &CostModel) {
         let [access, word_cost] = match [model.access, model.word].map(u64::from) {
             [0, 0] => [8, 1],
-            // As in the cost model, an access computes its address and takes its value.
+            // As in the cost model, an access takes an operation for its address and one for its
+            // value.
             [access, word] => [access + 2000, word],
         };
         let offsets = self.offsets();
@@ -61,7 +61,8 @@ impl Block {
             is_bound(units) && moved % by == 0 && base.terms().iter().all(|term| term.1 % by == 0)
         };
         let whole = |units: u64| {
-            // Accesses are powers of two; a shift rounds down, also below 0.
+            // The width of an access is a power of two. A shift rounds down, even for negative
+            // offsets.
             let place = |offset: &i64| (base.offset() + offset) >> units.trailing_zeros();
             let mut last = None;
             let count =
@@ -87,16 +88,16 @@ impl Block {
     }
 }
 
-/// Returns the accesses of a run that starts inside an access: one more than its values, unless the
-/// last value is a single unit.
+/// Returns the number of accesses that load a run that starts inside an access. This is one more
+/// than the number of values, unless the last value is a single unit.
 pub(crate) fn shifted_accesses(run: &(i64, i64), units: u64) -> u64 {
     let values = run_words(run, units);
     let is_single = (run.1 - run.0).unsigned_abs().is_multiple_of(units);
     if is_single { values } else { values + 1 }
 }
 
-/// Returns the first and the last offset of each run of sorted offsets; offsets at most `gap` units
-/// apart belong to the same run.
+/// Returns the first and the last offset of each run in a sorted list of offsets. Offsets at most
+/// `gap` units apart belong to one run.
 pub(crate) fn runs(offsets: &[i64], gap: u64) -> Vec<(i64, i64)> {
     let mut runs: Vec<(i64, i64)> = Vec::new();
     for &offset in offsets {
@@ -108,12 +109,12 @@ pub(crate) fn runs(offsets: &[i64], gap: u64) -> Vec<(i64, i64)> {
     runs
 }
 
-/// Returns the number of words of `word` units in a run, counted from its first unit.
+/// Returns the number of words of `word` units in a run, counted from the first unit of the run.
 pub(crate) fn run_words(&(first, last): &(i64, i64), word: u64) -> u64 {
     ((last - first).unsigned_abs() + 1).div_ceil(word)
 }
 
-/// Returns the units of accesses of 16, 8 and 4 bytes that hold at least one unit.
+/// Returns the number of units in each access of 16, 8 and 4 bytes that can hold a unit.
 pub(super) fn accesses(bits: u32) -> impl Iterator<Item = u32> {
     [128, 64, 32].into_iter().filter(move |&access| access >= bits).map(move |access| access / bits)
 }

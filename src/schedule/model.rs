@@ -3,39 +3,39 @@
 use super::{AdapterKind, ScheduleError};
 
 /// The costs of a kernel's accesses on an adapter, in thousandths of an operation.
-/// `src/schedule/cost.rs` documents the sum that they are used in.
+/// `src/schedule/cost.rs` documents how they are added up.
 ///
 /// The model affects which kernel is chosen, never the bytes that a kernel writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct CostModel {
     /// The number of invocations that run together: a warp of a GPU, or the lanes of a CPU's
-    /// registers. This is a count, not a cost.
+    /// registers. This number is a count, not a cost.
     pub lanes: u32,
-    /// The cost of an access of all lanes.
+    /// The cost of one access of all lanes.
     pub access: u32,
-    /// The cost of a word of an access in one lane.
+    /// The cost of each word of an access in one lane.
     pub word: u32,
-    /// The cost of a line of 128 bytes that all lanes of an access touch together.
+    /// The cost of each line of 128 bytes that all lanes of an access touch together.
     pub line: u32,
-    /// The cost of a byte that all lanes fetch or write, including the unused bytes of its sector
-    /// of 32 bytes.
+    /// The cost of each byte that all lanes fetch or write, including the unused bytes of its
+    /// sector of 32 bytes.
     pub byte: u32,
-    /// The cost of a word past the first 16 that an invocation holds.
+    /// The cost of each word after the first 16 that an invocation holds.
     pub spill: u32,
 }
 
 impl CostModel {
-    /// The greatest value of [`lanes`](Self::lanes).
-    pub(crate) const MAX_LANES: u32 = 128;
-    /// The greatest value of the other numbers: a thousand operations.
+    /// The maximum of [`lanes`](Self::lanes).
+    pub const MAX_LANES: u32 = 128;
+    /// The maximum of each cost: a thousand operations.
     pub const MAX_COST: u32 = 1_000_000;
-    /// The number of costs.
+    /// The number of costs in a model.
     pub const COSTS: usize = 5;
 
-    /// Returns default numbers for an unknown adapter. Those of a GPU are computed from a data
-    /// sheet; those of a software driver were measured with lavapipe (Mesa 22.3.6, LLVM 15.0.6, 256
-    /// bits, an AMD EPYC of family 26, 2 threads, 2026-11-22).
+    /// Returns default numbers for an unknown adapter. The numbers for a GPU are computed from a
+    /// data sheet. The numbers for a software driver were measured with lavapipe (Mesa 22.3.6, LLVM
+    /// 15.0.6, 256 bits, an AMD EPYC of family 26, 2 threads, 2026-11-22).
     #[must_use]
     pub fn of(kind: AdapterKind) -> Self {
         match kind {
@@ -48,14 +48,14 @@ impl CostModel {
         }
     }
 
-    /// Returns the costs with the names of their fields.
+    /// Returns the costs, each paired with the name of its field.
     #[must_use]
     pub fn costs(&self) -> [(&'static str, u32); Self::COSTS] {
         let Self { lanes: _, access, word, line, byte, spill } = *self;
         [("access", access), ("word", word), ("line", line), ("byte", byte), ("spill", spill)]
     }
 
-    /// Returns the costs for modification, in the same order.
+    /// Returns mutable references to the costs, in the order of [`costs`](Self::costs).
     pub fn costs_mut(&mut self) -> [&mut u32; Self::COSTS] {
         let Self { lanes: _, access, word, line, byte, spill } = self;
         [access, word, line, byte, spill]

@@ -1,41 +1,43 @@
-//! The numbering of blocks: which neighbouring blocks consecutive invocations take.
+//! The numbering of blocks: decides which neighbouring blocks consecutive invocations move.
 
 use smallvec::{SmallVec, smallvec};
 
 use super::{AdapterKind, Block, block::BlockAxis};
 
-/// The order in which consecutive invocations take blocks: alternately along the runs of the source
-/// and those of the destination.
+/// The order in which consecutive invocations move blocks: alternately along the runs of the source
+/// and along the runs of the destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct BlockOrder(&'static [OrderStep]);
 
-/// A step of an order.
+/// One step of a [`BlockOrder`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum OrderStep {
     /// At most this many blocks along the runs of the source.
     Src(u64),
     /// At most this many blocks along the runs of the destination.
     Dst(u64),
-    /// Blocks along the runs of the source until these have about this many bytes.
+    /// Blocks along the runs of the source, until these runs have about this many bytes.
     SrcBytes(u64),
-    /// Blocks along the runs of the destination until these have about this many bytes.
+    /// Blocks along the runs of the destination, until these runs have about this many bytes.
     DstBytes(u64),
     /// All blocks along the next axis of the source.
     SrcAxis,
 }
 
 impl BlockOrder {
-    /// Returns the orders to choose from; a new block has the first.
+    /// Returns the orders to choose from. A new block has the first one.
     ///
-    /// On a GPU they fill whole memory transactions. On a CPU the invocations of a vector store to
-    /// contiguous places, or load from them. If they store, the invocations after them continue
-    /// until the processor prefetches the lines of the run; then the same rows of the source are
-    /// read for as long, before other rows. So only a few pages are in use at a time, and each for
-    /// a while.
+    /// On a GPU, the orders fill whole memory transactions. On a CPU, the invocations of a vector
+    /// either store to contiguous places or load from contiguous places. If they store to
+    /// contiguous places, the invocations after them continue along the run until the processor
+    /// prefetches its lines. The next invocations read the same rows of the source for an equally
+    /// long stretch, before other rows. So only a few pages are in use at a time, and each for a
+    /// while.
     ///
-    /// If rows of the destination are not whole sectors, a warp of a GPU stores along them instead,
-    /// a word in each invocation, to touch few sectors. The loads of a workgroup share a cache. If
-    /// no units of a block are contiguous, its blocks follow the order of the destination.
+    /// If the rows of the destination are not whole sectors, a warp of a GPU stores along these
+    /// rows instead, with one word for each invocation, to touch few sectors. The loads of a
+    /// workgroup share a cache. If no units of a block are contiguous, blocks are moved in the
+    /// order of the destination.
     pub(super) fn all(kind: AdapterKind) -> &'static [Self] {
         use OrderStep::{Dst, DstBytes, Src, SrcAxis, SrcBytes};
         match kind {
@@ -50,22 +52,22 @@ impl BlockOrder {
     }
 }
 
-/// One digit of a block's number: `extent` values, each `step` positions along an axis of the tiled
-/// nest.
+/// One digit of a block's number. It has `extent` values, and each of its steps moves the block by
+/// `step` positions along an axis of the tiled nest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlockDigit {
-    /// The axis that the digit moves along.
+    /// The axis along which the digit moves.
     pub axis: usize,
     /// The number of values.
     pub extent: u64,
-    /// The positions that one step of the digit moves.
+    /// The number of positions that one step of the digit moves.
     pub step: u64,
 }
 
 impl Block {
-    /// Returns the digits that turn a block's number into its position, the fastest first.
+    /// Returns the digits that turn a block's number into its position, the fastest digit first.
     ///
-    /// Consecutive invocations take neighbouring blocks in the order that the cost model chose.
+    /// Consecutive invocations move neighbouring blocks, in the order that the cost model chose.
     #[must_use]
     pub fn digits(&self) -> SmallVec<[BlockDigit; 8]> {
         let mut by_source: SmallVec<[usize; 8]> =
@@ -102,7 +104,7 @@ impl Block {
             digits.add(axis, digits.left[axis]);
         }
         let mut digits = digits.digits;
-        // Consecutive digits of one axis become one.
+        // Merge consecutive digits of one axis.
         digits.dedup_by(|next, digit| {
             let follows = next.axis == digit.axis && next.step == digit.step * digit.extent;
             if follows {
@@ -111,21 +113,21 @@ impl Block {
             follows
         });
         for digit in &mut digits {
-            // A digit that covers a whole axis passes no end.
+            // A digit that covers a whole axis must not extend past its end.
             digit.extent = digit.extent.min(self.axes[digit.axis].count());
             digit.axis = self.axes[digit.axis].number;
         }
         digits
     }
 
-    /// Returns the count of numbers. Some lie past the end of an axis if the order does not divide
-    /// it.
+    /// Returns the number of block numbers. If the order does not divide an axis evenly, some
+    /// numbers are past the end of the axis.
     #[must_use]
     pub fn numbers(&self) -> u64 {
         self.digits().iter().map(|digit| digit.extent).product()
     }
 
-    /// Returns the axes that have numbers past their end.
+    /// Returns the axes along which some block numbers are past the end.
     pub fn overrun_axes(&self) -> impl Iterator<Item = &BlockAxis> {
         let digits = self.digits();
         self.axes.iter().filter(move |block_axis| {
@@ -134,26 +136,26 @@ impl Block {
         })
     }
 
-    /// Changes the order of the blocks.
+    /// Sets the order of the blocks.
     pub(super) fn set_order(&mut self, order: BlockOrder) {
         self.order = order;
     }
 }
 
-/// The digits of a block's number found so far, the fastest first. They name axes of the untiled
-/// nest.
+/// The digits of a block's number found so far, the fastest first. They refer to axes of the
+/// untiled nest.
 struct DigitBuilder<'a> {
     axes: &'a [BlockAxis],
-    /// The blocks along each axis that one value of its next digit covers.
+    /// The number of blocks along each axis that one step of its next digit covers.
     step: SmallVec<[u64; 8]>,
-    /// The values that remain for the axis's next digits.
+    /// The number of values that remain for the next digits of each axis.
     left: SmallVec<[u64; 8]>,
     digits: SmallVec<[BlockDigit; 8]>,
 }
 
 impl DigitBuilder<'_> {
-    /// Adds a digit of `part` values along an axis; the last digit of an axis passes its end if the
-    /// digits do not divide it.
+    /// Adds a digit of `part` values along an axis. If the digits do not divide the axis evenly,
+    /// the last one extends past its end.
     fn add(&mut self, axis: usize, part: u64) {
         if part > 1 {
             self.digits.push(BlockDigit { axis, extent: part, step: self.step[axis] });
@@ -162,8 +164,8 @@ impl DigitBuilder<'_> {
         }
     }
 
-    /// Takes at most `most` blocks along these axes, each axis whole before the next, and none past
-    /// the end of an axis.
+    /// Adds digits for at most `most` blocks along these axes. Each axis is completed before the
+    /// next one begins, and no digit extends past the end of an axis.
     fn take(&mut self, axes: impl Iterator<Item = usize>, mut most: u64) {
         for axis in axes {
             if most == 1 {
@@ -179,8 +181,8 @@ impl DigitBuilder<'_> {
         }
     }
 
-    /// Takes blocks along these axes, each axis whole before the next, until about `units` units
-    /// are contiguous.
+    /// Adds digits along these axes until about `units` units are contiguous. Each axis is
+    /// completed before the next one begins.
     fn reach(
         &mut self,
         axes: impl Iterator<Item = usize>,
@@ -203,7 +205,7 @@ impl DigitBuilder<'_> {
     }
 }
 
-/// Returns about `wanted` of the remaining blocks along an axis, such that few numbers lie past its
+/// Returns about `wanted` of the `left` blocks along an axis, such that few numbers are past its
 /// end.
 fn about(wanted: u64, left: u64) -> u64 {
     if left / 2 <= wanted {

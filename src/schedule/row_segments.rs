@@ -1,4 +1,4 @@
-//! [`RowSegments`]: rows of the destination that several cases share, each a part of them.
+//! [`RowSegments`]: rows of the destination that are divided among several cases.
 
 use std::sync::Arc;
 
@@ -7,28 +7,29 @@ use smallvec::SmallVec;
 use super::AdapterKind;
 use crate::nest::{ACCESS_BYTES, Affine, Case, CaseValue, CopyNest, Guard, Value, greatest_sum};
 
-/// The maximum number of loops of a kernel: one for each source of each segment.
+/// The maximum number of loops in a kernel, which has one for each source of each segment.
 const MAX_LOOPS: usize = 12;
 
-/// The division of the rows of the destination, the steps of its innermost axis, among the cases of
-/// a kernel.
+/// The division of the rows of the destination among the cases of a kernel. A row consists of the
+/// steps of the innermost axis.
 ///
-/// The cases cut a row into [segments](Self::segments). Inside a segment no guard depends on the
-/// innermost axis, and each source is read contiguously. In each turn an invocation takes
-/// [`width`](Self::width) contiguous accesses of 16 bytes of one row, and the accesses of the next
-/// invocation follow; after all of the [`lanes`](Self::lanes) comes the next turn. An access that
-/// two segments share, a *meeting*, has an invocation of its own.
+/// The cases cut a row into [segments](Self::segments). Inside a segment, no guard depends on the
+/// innermost axis, and each source is read contiguously. Invocations work in turns. In each turn,
+/// an invocation copies [`width`](Self::width) contiguous accesses of 16 bytes of one row, and the
+/// next invocation copies the accesses after these. The next turn begins after the accesses of all
+/// [`lanes`](Self::lanes). An access that two segments share, a *meeting*, has a separate
+/// invocation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RowSegments {
     pub(crate) nest: Arc<CopyNest>,
-    /// The units of an access.
+    /// The number of units in an access.
     pub(crate) units: u64,
-    /// The accesses of a row.
+    /// The number of accesses in a row.
     pub(crate) accesses: u64,
-    /// The invocations that share a row, or a group of its accesses.
+    /// The number of invocations that share a row, or a group of its accesses.
     pub(crate) lanes: u64,
-    /// The accesses of an invocation in a turn. One unaligned access takes two loads, and two take
-    /// three.
+    /// The number of accesses that an invocation copies in a turn. One unaligned access takes two
+    /// loads, but two consecutive ones take three.
     pub(crate) width: u64,
     /// The number of turns for a group of accesses that lies in one segment.
     pub(crate) turns: u64,
@@ -39,24 +40,25 @@ pub(crate) struct RowSegments {
 /// A part of every row in which no guard changes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RowSegment {
-    /// The segment's first unit, and the end after its last.
+    /// The first unit of the segment.
     pub(crate) first: u64,
+    /// The end of the segment, after its last unit.
     pub(crate) end: u64,
-    /// The cases of the segment: the first whose guards hold applies. The guards are the same for a
-    /// whole row, and the last case has none.
+    /// The cases of the segment. The first case whose guards all hold applies. The guards do not
+    /// change within a row, and the last case has no guards.
     pub(crate) cases: SmallVec<[Case; 1]>,
 }
 
 impl RowSegment {
-    /// Returns the first access inside the segment and the end after the last, or `None` if every
-    /// access of it is shared.
+    /// Returns the first access that lies entirely inside the segment, and the end after the last
+    /// one. Returns `None` if every access of the segment is shared.
     pub(crate) fn alone(&self, units: u64) -> Option<(u64, u64)> {
         let (first, end) = (self.first.div_ceil(units), self.end / units);
         (first < end).then_some((first, end))
     }
 
-    /// Returns the sources that the segment reads, without duplicates; `None` stands for a case
-    /// that reads none.
+    /// Returns the sources that the segment reads, without duplicates. `None` represents a case
+    /// that reads no source.
     pub(crate) fn sources(&self) -> SmallVec<[Option<usize>; 2]> {
         let mut sources: SmallVec<[Option<usize>; 2]> =
             self.cases.iter().map(|case| source(&case.take)).collect();
@@ -66,7 +68,7 @@ impl RowSegment {
     }
 }
 
-/// Returns the source that is read.
+/// Returns the source that is read, if any.
 pub(crate) fn source(take: &CaseValue) -> Option<usize> {
     match take {
         CaseValue::Read { source, .. } => Some(*source),
@@ -75,8 +77,8 @@ pub(crate) fn source(take: &CaseValue) -> Option<usize> {
 }
 
 impl RowSegments {
-    /// Returns the segments of a nest, or `None` if rows are not whole accesses or a case does not
-    /// read along them.
+    /// Returns the segments of a nest. Returns `None` if rows are not whole accesses, or if a case
+    /// does not read contiguously along rows.
     pub(super) fn new(nest: &Arc<CopyNest>, kind: AdapterKind) -> Option<Self> {
         let bits = u64::from(nest.dst_bits());
         let inner = nest.extents().len() - 1;
@@ -108,7 +110,7 @@ impl RowSegments {
         let width = accesses.min(width);
         let lanes = (accesses / width).min(lanes);
         let turns = accesses.div_ceil(lanes * width).min(turns);
-        // The greatest sum that the kernel computes beside the forms.
+        // The greatest sum that the kernel computes in addition to the forms.
         let most = greatest_sum(nest).checked_add(row + lanes * width * turns * units)?;
         if most > u64::from(u32::MAX) {
             return None;
@@ -117,27 +119,27 @@ impl RowSegments {
         Some(Self { nest, units, accesses, lanes, width, turns, segments })
     }
 
-    /// The rows of the destination.
+    /// Returns the number of rows in the destination.
     pub(crate) fn rows(&self) -> u64 {
         self.nest.dst_units() / (self.accesses * self.units)
     }
 
-    /// The accesses that the invocations of a group share in all turns together.
+    /// Returns the number of accesses that the invocations of a group copy in all turns together.
     pub(crate) fn group(&self) -> u64 {
         self.lanes * self.width * self.turns
     }
 
-    /// The groups of a row.
+    /// Returns the number of groups in a row.
     pub(crate) fn groups(&self) -> u64 {
         self.accesses.div_ceil(self.group())
     }
 
-    /// The invocations that copy rows.
+    /// Returns the number of invocations that copy rows.
     pub(crate) fn runs(&self) -> u64 {
         self.rows() * self.groups() * self.lanes
     }
 
-    /// The accesses of a row that segments share.
+    /// Returns the accesses of a row that two segments share.
     pub(crate) fn meetings(&self) -> SmallVec<[u64; 4]> {
         let ends = self.segments.iter().map(|segment| segment.end);
         let mut meetings: SmallVec<[u64; 4]> = ends
@@ -148,7 +150,7 @@ impl RowSegments {
         meetings
     }
 
-    /// Returns the number of invocations, and how many of them have work.
+    /// Returns the number of invocations, and the number of invocations that have work.
     pub(crate) fn invocations(&self) -> (u64, u64) {
         // The longest part of a segment decides how many lanes of a group have work.
         let busy = |segments: SmallVec<[u64; 8]>| {
@@ -159,7 +161,7 @@ impl RowSegments {
         (self.runs() + met, self.rows() * busy.sum::<u64>() + met)
     }
 
-    /// Returns, for each group, its accesses in each segment.
+    /// Returns, for each group of a row, the number of its accesses in each segment.
     fn shares(&self) -> impl Iterator<Item = SmallVec<[u64; 8]>> {
         let group = self.group();
         (0..self.groups()).map(move |number| {
@@ -169,8 +171,8 @@ impl RowSegments {
         })
     }
 
-    /// Returns the most loop iterations of an invocation: over its accesses, or over the units of a
-    /// word that segments share.
+    /// Returns the maximum number of loop iterations of an invocation. It loops over its accesses,
+    /// or over the units of a word that segments share.
     pub(crate) fn trips(&self) -> u32 {
         let bits = self.nest.dst_bits();
         let of_meeting = if bits < 8 && !self.meetings().is_empty() { 4 * 32 / bits } else { 0 };
@@ -181,7 +183,7 @@ impl RowSegments {
         u32::try_from(most).unwrap_or(u32::MAX).max(of_meeting)
     }
 
-    /// Returns true if every access of the destination is one aligned access of its source.
+    /// Returns true if every access in the segment reads one aligned access of its source.
     pub(crate) fn are_aligned(&self, segment: &RowSegment) -> bool {
         let by = self.units.cast_signed();
         let inner = Value::Axis(self.nest.extents().len() - 1);
@@ -195,7 +197,9 @@ impl RowSegments {
     }
 }
 
-/// Returns the places at which the guards of all cases cut a row, including its ends.
+/// Returns the units at which the guards of all cases cut a row, including the ends of the row.
+/// Returns `None` if a case does not read contiguously along rows, or if a guard depends on other
+/// axes too.
 fn cuts(nest: &CopyNest, axis: Value, row: u64) -> Option<SmallVec<[u64; 8]>> {
     let mut cuts: SmallVec<[u64; 8]> = [0, row].into_iter().collect();
     for Case { when, take } in nest.cases() {
@@ -219,7 +223,7 @@ fn cuts(nest: &CopyNest, axis: Value, row: u64) -> Option<SmallVec<[u64; 8]>> {
     Some(cuts)
 }
 
-/// Returns the segment from unit `first` to unit `end` of a row, between which no guard changes.
+/// Returns the segment of a row from unit `first` to unit `end`. No guard changes between them.
 fn segment(nest: &CopyNest, axis: Value, first: u64, end: u64) -> Option<RowSegment> {
     let mut cases: SmallVec<[Case; 1]> = SmallVec::new();
     let zero = Case { when: Vec::new(), take: CaseValue::Bits(0) };

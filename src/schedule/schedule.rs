@@ -1,18 +1,17 @@
-//! [`Schedule`]: the choice of a strategy, and its invocations and workgroups.
+//! [`Schedule`]: the chosen strategy, with its invocations and workgroups.
 
 use std::fmt;
 
 use super::{Block, Candidate, RowSegments, ScheduleError, Target, candidates, candidates::Body};
 use crate::nest::{ACCESS_BYTES, CopyNest, Count, LastRead, Operand, greatest_sum, width};
 
-/// The maximum number of sources of a kernel: WebGPU guarantees 8 storage buffers, and one is the
-/// destination.
+/// The maximum number of sources of a kernel. WebGPU guarantees 8 storage buffers, and one of these
+/// is the destination.
 pub(crate) const MAX_SOURCES: usize = 7;
 
 /// The division of a nest among the invocations of a kernel.
 ///
-/// Only [`schedule`] and [`Candidate::schedule`] create schedules; nothing about them can be
-/// changed.
+/// Only [`schedule`] and [`Candidate::schedule`] create schedules, and schedules cannot be changed.
 ///
 /// ```compile_fail,E0451
 /// use stridec::{Operation, Target, schedule::Schedule};
@@ -32,55 +31,55 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The kind of kernel.
+    /// Returns the kind of kernel.
     #[must_use]
     pub fn strategy(&self) -> Strategy {
         self.strategy
     }
 
-    /// The nest that the kernel copies.
+    /// Returns the nest that the kernel copies.
     #[must_use]
     pub fn nest(&self) -> &CopyNest {
         self.body.nest()
     }
 
-    /// The block that an invocation moves; `None` if it computes a word, or nothing is dispatched.
+    /// Returns the block that an invocation moves; `None` if the schedule has no blocks.
     pub(crate) fn block(&self) -> Option<&Block> {
         self.body.block()
     }
 
-    /// The segments of rows, if invocations copy rows of several cases.
+    /// Returns the segments of rows, if invocations copy rows of several cases.
     pub(crate) fn segments(&self) -> Option<&RowSegments> {
         self.body.segments()
     }
 
-    /// The reason for this strategy, for the kernel's reader.
+    /// Returns the reason for this strategy, for readers of the kernel.
     #[must_use]
     pub fn reason(&self) -> &'static str {
         self.reason
     }
 
-    /// The invocations of a workgroup, all in x.
+    /// Returns the number of invocations in a workgroup, all along x.
     #[must_use]
     pub fn workgroup_size(&self) -> u32 {
         self.workgroup_size
     }
 
-    /// The workgroups in x, y and z.
+    /// Returns the number of workgroups along x, y and z.
     #[must_use]
     pub fn workgroups(&self) -> [u32; 3] {
         self.workgroups
     }
 
-    /// The number of invocations, including the few whose number lies past the end of an axis.
+    /// Returns the number of invocations, including the few whose numbers are past the end of an
+    /// axis.
     #[must_use]
     pub fn invocations(&self) -> u64 {
         self.invocations
     }
 }
 
-/// Returns the block that an invocation of a schedule moves; `None` if it computes a word, or
-/// nothing is dispatched.
+/// Returns the block that an invocation of a schedule moves; `None` if the schedule has no blocks.
 #[must_use]
 pub fn block_of_schedule(schedule: &Schedule) -> Option<&Block> {
     schedule.block()
@@ -117,22 +116,23 @@ impl fmt::Display for Schedule {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// No element, no dispatch.
+    /// The destination has no elements, and nothing is dispatched.
     #[default]
     Empty,
-    /// Both images are one contiguous run: an invocation copies a part of it.
+    /// Both images are one contiguous run. An invocation copies a part of it.
     Copy,
-    /// The destination's innermost axis has one stride in the source: an invocation copies a part
-    /// of a row. If several cases share rows, it copies the part of each case in turn.
+    /// The destination's innermost axis has one stride in the source. An invocation copies a part
+    /// of a row. If several cases share a row, the invocation copies the part of each case in turn.
     Rows,
-    /// The innermost axes differ: an invocation transposes a rectangle of both.
+    /// The innermost axes of the two sides differ. An invocation transposes a rectangle of both.
     Transpose,
-    /// Any nest: an invocation computes a word of the destination, unit by unit.
+    /// This kind of kernel works for any nest. An invocation computes one word of the destination,
+    /// unit by unit.
     Gather,
 }
 
 impl Strategy {
-    /// The name in headers and protos.
+    /// Returns the name that headers and protos use.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -151,8 +151,8 @@ impl fmt::Display for Strategy {
     }
 }
 
-/// Returns the units of the destination that an invocation of a gather computes: those of a word,
-/// or one wider unit.
+/// Returns the number of units of the destination that an invocation of a gather computes: the
+/// units of one word, or one wider unit.
 fn units_of_word(nest: &CopyNest) -> u64 {
     (32 / nest.dst_bits()).max(1).into()
 }
@@ -161,13 +161,15 @@ fn units_of_word(nest: &CopyNest) -> u64 {
 ///
 /// # Errors
 ///
-/// Returns an error if an image is larger than a binding of the target or needs more than 32-bit
-/// indices, or if the target dispatches nothing.
+/// Returns an error if the nest has too many sources, if an image is larger than a binding of the
+/// target or needs more than 32-bit indices, if the kernel needs more workgroups than the target
+/// dispatches, or if the target itself is invalid.
 pub fn schedule(nest: CopyNest, target: &Target) -> Result<Schedule, ScheduleError> {
     schedule_with(nest, target, |_| ())
 }
 
-/// Returns the result of [`schedule`], after passing the candidates to `inspect`, cheapest first.
+/// Returns the result of [`schedule`]. Passes the candidates to `inspect` first, in order of
+/// increasing cost.
 pub(crate) fn schedule_with(
     nest: CopyNest,
     target: &Target,
@@ -177,8 +179,8 @@ pub(crate) fn schedule_with(
     let mut all = candidates(nest, target);
     inspect(&all);
     let least = all.remove(0);
-    // Larger blocks need fewer workgroups: if the cheapest candidate exceeds a limit, try the
-    // others.
+    // Larger blocks need fewer workgroups, so try the other candidates if the cheapest exceeds a
+    // limit.
     least.schedule(target).or_else(|error| {
         all.into_iter().find_map(|candidate| candidate.schedule(target).ok()).ok_or(error)
     })
@@ -189,7 +191,7 @@ impl Candidate {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`schedule`].
+    /// Returns an error in the same cases as [`schedule`].
     pub fn schedule(self, target: &Target) -> Result<Schedule, ScheduleError> {
         target.check()?;
         let Self { strategy, body, reason, .. } = self;
@@ -221,7 +223,7 @@ impl Candidate {
         schedule.workgroup_size = target.max_compute_invocations_per_workgroup.min(size);
         let groups = schedule.invocations.div_ceil(schedule.workgroup_size.into());
         schedule.workgroups = workgroups(groups, target)?;
-        // The last workgroups may have no work, but their invocations have numbers all the same.
+        // The last workgroups may have no work, but their invocations are numbered too.
         let [x, y, z] = schedule.workgroups.map(u64::from);
         let rounds = schedule.block().map_or(1, Block::rounds);
         let (given, limit) =
@@ -233,7 +235,7 @@ impl Candidate {
     }
 }
 
-/// Checks the limits of a kernel whose bindings are multiples of `access` bytes.
+/// Checks that a kernel is within the limits if its bindings are multiples of `access` bytes.
 fn check_limits(
     nest: &CopyNest,
     tiled: &CopyNest,
@@ -272,7 +274,7 @@ fn check_limits(
             return Err(ScheduleError::Unproved { given, limit: source.units() });
         }
     }
-    // Every intermediate value of the kernel's expressions must fit `u32`.
+    // Every intermediate value of the kernel's expressions must fit in `u32`.
     let (given, limit) = (greatest_sum(tiled).max(greatest_sum(nest)), u64::from(u32::MAX));
     if given > limit {
         return Err(ScheduleError::Index { operand: Operand::Source(0), given, limit });

@@ -1,5 +1,5 @@
-//! Blocks in rows of the destination that start inside words or wider accesses, and the accesses
-//! between them: [`Seam`].
+//! [`Seam`]: the accesses between the blocks of two rows, in a destination whose rows start inside
+//! words or wider accesses.
 
 use super::{Block, block::BlockAxis, load::accesses};
 use crate::nest::{Affine, Value, gcd};
@@ -7,38 +7,39 @@ use crate::nest::{Affine, Value, gcd};
 /// The alignment of the blocks in a row of the destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RowAlignment {
-    /// Blocks start at the row's first unit: rows are whole accesses.
+    /// Blocks start at the first unit of the row, because rows are whole accesses.
     Aligned,
-    /// Blocks start at the row's first aligned access, after a number of steps that is the same for
-    /// all blocks.
+    /// Blocks start at the first aligned access of the row, after a number of steps that is equal
+    /// for all blocks.
     Fixed,
-    /// Blocks start at the row's first aligned access, after a number of steps that the kernel
+    /// Blocks start at the first aligned access of the row, after a number of steps that the kernel
     /// computes.
     Computed,
 }
 
-/// The part of the destination between the blocks of one row and those of the next, counted in
-/// accesses.
+/// The part of the destination between the blocks of one row and the blocks of the next row,
+/// counted in accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Seam {
-    /// The rows, each with a seam at its end.
+    /// The number of rows. Each row has a seam at its end.
     pub rows: u64,
-    /// The steps in a row; every [`step`](Self::step) steps are a whole number of accesses.
+    /// The number of steps in a row. Every [`step`](Self::step) steps are a whole number of
+    /// accesses.
     pub extent: u64,
-    /// The steps from one possible start of a block to the next.
+    /// The number of steps from one possible start of a block to the next.
     pub step: u64,
-    /// The accesses in `step` steps.
+    /// The number of accesses in `step` steps.
     pub words: u64,
-    /// The accesses of a row that blocks write; `None` if they write all that lie entirely inside
-    /// the row.
+    /// The number of accesses that blocks write in each row; `None` if blocks write all accesses
+    /// that lie entirely inside the row.
     pub covered: Option<u64>,
-    /// The accesses of the destination.
+    /// The number of accesses in the destination.
     pub end: u64,
 }
 
 impl Seam {
-    /// Returns the first access that the blocks of a row may write; after the last row, the end of
-    /// the image.
+    /// Returns the first access that the blocks of a row may write. After the last row, this is the
+    /// end of the image.
     #[must_use]
     pub fn first(&self, row: u64) -> u64 {
         if row == self.rows {
@@ -57,7 +58,7 @@ impl Seam {
         }
     }
 
-    /// Returns the number of rows whose seam has accesses.
+    /// Returns the number of rows whose seams have accesses.
     pub(super) fn busy(&self) -> u64 {
         match self.covered {
             Some(_) => self.rows,
@@ -65,7 +66,7 @@ impl Seam {
         }
     }
 
-    /// Returns the accesses of the longest seam.
+    /// Returns the number of accesses in the longest seam.
     #[must_use]
     pub fn longest(&self) -> u64 {
         let longest = |row| self.first(row + 1) - self.after_blocks(row);
@@ -74,8 +75,8 @@ impl Seam {
 }
 
 impl Block {
-    /// Chooses the width of a store and the alignment of blocks, to a multiple of at most `align`
-    /// bytes if rows are unaligned.
+    /// Chooses the width of a store and the alignment of blocks. If rows are unaligned, blocks are
+    /// aligned to at most `align` bytes. Returns `None` if blocks cannot be aligned.
     pub(super) fn place_stores(&mut self, align: u64) -> Option<()> {
         let bits = self.nest.dst_bits();
         let image = self.nest.dst_units();
@@ -90,12 +91,13 @@ impl Block {
             self.store = store;
             return Some(());
         }
-        // Rows start inside words or sectors, so the blocks of a row start at its first whole one.
+        // Rows start inside words or sectors, so blocks start at the first whole word or sector of
+        // a row.
         if self.run_axes == 0 || !run.is_multiple_of(word) || aligned > word && image == row {
             return None;
         }
-        // The kernel that moves units one by one needs places that are a fixed number of words
-        // apart; here they are not.
+        // To move units one by one, a kernel needs places that are a fixed number of words apart,
+        // but here the distance varies.
         if self.varying_guards().next().is_some() {
             return None;
         }
@@ -103,12 +105,12 @@ impl Block {
         let wider = |units: &u64| aligned <= word || *units > word;
         let mut wholes = halves.take_while(|&units| units >= word && wider(&units));
         let start = wholes.find(|units| self.align_rows(units / gcd(*units, unit)).is_some())?;
-        // Blocks of several words store these together; the last access may pass the end of the
-        // image.
+        // A block of several words stores these together. The last access may extend past the end
+        // of the image.
         let fits = |units: &u64| start.is_multiple_of(*units) && run.is_multiple_of(*units);
         self.store = accesses(bits).map(u64::from).find(fits).unwrap_or(word);
-        // If a block has one such access in each row, the last aligned access exists in some rows
-        // only.
+        // If a block has one such access in each row, only some of the rows have the last aligned
+        // access.
         let outermost = self.outermost_of_run();
         let block_axis = &mut self.axes[outermost];
         self.cuts_rows = self.row_alignment == RowAlignment::Fixed
@@ -122,7 +124,8 @@ impl Block {
         Some(())
     }
 
-    /// Aligns the blocks of a row to a multiple of `whole` steps, if possible.
+    /// Aligns the blocks of a row to a multiple of `whole` steps. Returns `None` if that is not
+    /// possible.
     fn align_rows(&mut self, whole: u64) -> Option<()> {
         let outermost = self.outermost_of_run();
         let BlockAxis { steps, number, inside, dst_stride: unit, .. } = self.axes[outermost];
@@ -159,7 +162,7 @@ impl Block {
         Some(())
     }
 
-    /// Returns the seam that blocks leave to other invocations; `None` if they move everything.
+    /// Returns the seam that blocks leave to other invocations; `None` if blocks move all units.
     #[must_use]
     pub fn seam(&self) -> Option<Seam> {
         let outermost = self.outermost_of_run();

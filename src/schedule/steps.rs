@@ -1,11 +1,11 @@
-//! The steps that a block takes of each axis: [`take`].
+//! [`take`]: chooses the number of steps of a block along each axis.
 
 use smallvec::SmallVec;
 
 use crate::nest::{CopyAxis, gcd};
 
-/// Returns the axes along which units of the source are contiguous, or close: each continues at the
-/// end of the one before.
+/// Returns the axes along which units of the source are contiguous or close together. Each axis
+/// continues at the end of the previous one.
 pub(super) fn source_order(axes: &[CopyAxis]) -> SmallVec<[usize; 8]> {
     let stride = |axis: usize| axes[axis].src_stride.unsigned_abs();
     let mut order: SmallVec<[usize; 8]> = SmallVec::new();
@@ -25,7 +25,8 @@ pub(super) fn source_order(axes: &[CopyAxis]) -> SmallVec<[usize; 8]> {
     order
 }
 
-/// Takes steps of axes, each axis whole before the next, until a run has a multiple of `run` units.
+/// Adds steps along the axes in `order`, until a run has a multiple of `run` units. Each axis is
+/// completed before the next one begins.
 pub(super) fn take(
     axes: &[CopyAxis],
     order: impl Iterator<Item = usize>,
@@ -40,8 +41,8 @@ pub(super) fn take(
         }
         let multiple = run / gcd(run, taken);
         let mut part = run.div_ceil(taken).next_multiple_of(multiple).min(axes[axis].extent);
-        // Avoids a last block of a single step after one of nearly all steps; narrow units must
-        // fill words.
+        // Avoid a last block of a single step after a block of nearly all steps. This applies to
+        // wide units only, because narrow units must fill words.
         if axes[axis].extent - part == 1 && part > 1 && is_wide {
             part += 1;
         }
@@ -53,8 +54,8 @@ pub(super) fn take(
     }
 }
 
-/// Returns the number of innermost axes that the destination's run covers: those taken whole, and
-/// one more.
+/// Returns the number of innermost axes that a run of the destination covers: the axes that the
+/// block covers in full, and the next axis if the block has several steps along it.
 pub(super) fn run_of(axes: &[CopyAxis], steps: &[u64]) -> usize {
     let whole = (0..axes.len()).rev().take_while(|&axis| steps[axis] == axes[axis].extent).count();
     match axes.len().checked_sub(whole + 1) {

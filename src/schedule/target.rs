@@ -1,12 +1,12 @@
-//! [`Target`]: the adapter that a kernel is compiled for, as data.
+//! [`Target`]: describes the adapter that a kernel is compiled for, as data.
 
 use super::{CostModel, ScheduleError};
 
-/// The limits, the kind and the cost model of an adapter, for which a kernel is compiled.
+/// The limits, the kind and the cost model of the adapter that a kernel is compiled for.
 ///
 /// A target is an input of compilation: the same operation and target give the same kernel on every
-/// machine, and no device is opened. `stridec calibrate` measures one, and `Target::from_json`
-/// reads it. You can also change the limits of a preset:
+/// machine, and no device is opened. `stridec calibrate` measures a target, and `Target::from_json`
+/// reads it. The limits of a preset can also be changed:
 ///
 /// ```
 /// use stridec::Target;
@@ -17,19 +17,19 @@ use super::{CostModel, ScheduleError};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Target {
-    /// The name in messages.
+    /// The name, for messages.
     pub name: String,
     /// The kind of adapter: a GPU, or a CPU that runs invocations in a loop.
     pub kind: AdapterKind,
-    /// The maximum number of bytes of one storage binding.
+    /// The maximum size of a storage binding, in bytes.
     pub max_storage_buffer_binding_size: u64,
     /// The maximum number of workgroups in one dimension of a dispatch.
     pub max_compute_workgroups_per_dimension: u32,
     /// The maximum number of invocations in a workgroup.
     pub max_compute_invocations_per_workgroup: u32,
-    /// The costs of accesses, by which the kernel is chosen.
+    /// The costs by which the kernel is chosen.
     pub model: CostModel,
-    /// The machine and the date of the model's measurement; empty if it was not measured.
+    /// The machine on which the model was measured, and the date; empty if it was not measured.
     pub measured_on: String,
 }
 
@@ -37,14 +37,14 @@ pub struct Target {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AdapterKind {
-    /// A GPU: neighbouring invocations run together and share memory transactions.
+    /// A GPU. Neighbouring invocations run together and share memory transactions.
     Gpu,
-    /// A software driver: invocations are a loop, vectorised a few at a time.
+    /// A software driver. Invocations run in a loop, vectorised a few at a time.
     Cpu,
 }
 
 impl AdapterKind {
-    /// The name in a target's JSON.
+    /// Returns the name in the JSON of a target.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -55,7 +55,7 @@ impl AdapterKind {
 }
 
 impl Target {
-    /// Returns the limits that the WebGPU standard guarantees, on a GPU.
+    /// Returns a GPU with the limits that the WebGPU standard guarantees.
     #[must_use]
     pub fn webgpu() -> Self {
         Self {
@@ -69,14 +69,14 @@ impl Target {
         }
     }
 
-    /// Returns the same limits on an unknown software driver.
+    /// Returns an unknown software driver with the limits of [`webgpu`](Self::webgpu).
     #[must_use]
     pub fn webgpu_cpu() -> Self {
         let (kind, model) = (AdapterKind::Cpu, CostModel::of(AdapterKind::Cpu));
         Self { name: "webgpu-cpu".into(), kind, model, ..Self::webgpu() }
     }
 
-    /// Returns the target of Mesa's lavapipe. The numbers of [`CostModel::of`] were measured on it.
+    /// Returns Mesa's lavapipe, on which the CPU numbers of [`CostModel::of`] were measured.
     #[must_use]
     pub fn lavapipe() -> Self {
         Self {
@@ -89,7 +89,7 @@ impl Target {
         }
     }
 
-    /// Returns the target of Google's SwiftShader, measured.
+    /// Returns Google's SwiftShader, with a measured cost model.
     #[must_use]
     pub fn swiftshader() -> Self {
         Self {
@@ -101,8 +101,8 @@ impl Target {
         }
     }
 
-    /// Checks that the target can dispatch a workgroup of one invocation, and that costs can be
-    /// computed.
+    /// Checks that the target can dispatch a workgroup of one invocation, and that its costs are in
+    /// range.
     pub(super) fn check(&self) -> Result<(), ScheduleError> {
         let limits = [
             ("max_compute_workgroups_per_dimension", self.max_compute_workgroups_per_dimension),
@@ -114,13 +114,13 @@ impl Target {
         }
     }
 
-    /// Returns every preset.
+    /// Returns all presets.
     #[must_use]
     pub fn presets() -> Vec<Self> {
         vec![Self::webgpu(), Self::webgpu_cpu(), Self::lavapipe(), Self::swiftshader()]
     }
 
-    /// Returns the preset with this name.
+    /// Returns the preset with the given name.
     ///
     /// # Errors
     ///

@@ -8,19 +8,19 @@ use serde_json::{Value, json};
 use super::{AdapterKind, CostModel, Target};
 use crate::error_kind::ErrorKind;
 
-/// The maximum number of bytes of a target's text.
+/// The maximum length of the JSON of a target, in bytes.
 const MAX_TEXT: usize = 1 << 16;
-/// The maximum number of characters of a name, and of the measured machine.
+/// The maximum length of `name` and of `measured_on`, in characters.
 const MAX_NAME: usize = 200;
 
-/// The reason why a target's JSON is refused.
+/// The reason why the JSON of a target is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TargetError {
     /// A field is missing, unknown or repeated, or its value is out of range.
     #[error("target{}{field}: expected {expected}, got {given}", if field.is_empty() { "" } else { "." })]
     Field {
-        /// The field's path; empty for the whole text.
+        /// The path of the field; empty for the whole text.
         field: String,
         /// The accepted values.
         expected: String,
@@ -48,7 +48,8 @@ impl TargetError {
 }
 
 impl Target {
-    /// Reads the output of [`to_json`](Self::to_json): an object with exactly these fields.
+    /// Reads the output of [`to_json`](Self::to_json): an object with exactly the fields of this
+    /// example.
     ///
     /// ```
     /// use stridec::Target;
@@ -65,8 +66,8 @@ impl Target {
     /// # Ok::<(), stridec::schedule::TargetError>(())
     /// ```
     ///
-    /// `kind` is `gpu` or `cpu`. `lanes` is a count from 1 to 128; the other numbers of the model
-    /// are operations, from 0 to 1000, with at most three decimals.
+    /// `kind` is `gpu` or `cpu`. `lanes` is a count from 1 to 128. The other numbers of the model
+    /// are costs in operations, from 0 to 1000, with at most three decimals.
     ///
     /// # Errors
     ///
@@ -110,7 +111,7 @@ impl Target {
         Ok(target)
     }
 
-    /// Returns the target as JSON, one field on each line.
+    /// Returns the target as JSON, with one field on each line.
     #[must_use]
     pub fn to_json(&self) -> String {
         let operations = |thousandths: u32| match thousandths % 1000 {
@@ -133,12 +134,12 @@ impl Target {
     }
 }
 
-/// The unread fields of an object.
+/// The fields of an object that have not been read.
 struct ObjectFields {
-    /// The name of the object's own field.
+    /// The name of the field that contains the object; empty for the whole text.
     of: &'static str,
     left: Vec<(String, JsonValue)>,
-    /// The names that were read.
+    /// The names of the fields that have been read.
     known: Vec<&'static str>,
 }
 
@@ -167,7 +168,7 @@ impl ObjectFields {
         }
     }
 
-    /// Checks that no field is left: no unknown one, and no repeated one.
+    /// Checks that no field is left. A field that is left is unknown or repeated.
     fn finish(self) -> Result<(), TargetError> {
         match self.left.first() {
             None => Ok(()),
@@ -218,7 +219,7 @@ impl ObjectFields {
         Ok(u32::try_from(number).unwrap_or(most))
     }
 
-    /// Reads a number of operations, in thousandths.
+    /// Reads a number of operations, and returns it in thousandths.
     fn operations(&mut self, name: &'static str) -> Result<u32, TargetError> {
         let most = CostModel::MAX_COST / 1000;
         let expected = format!("a number from 0 to {most} with at most three decimals");
@@ -243,7 +244,7 @@ impl ObjectFields {
     }
 }
 
-/// A value of a target's text; an object keeps repeated fields.
+/// A value in the JSON of a target. An object keeps repeated fields.
 enum JsonValue {
     Object(Vec<(String, JsonValue)>),
     Text(String),
@@ -265,7 +266,7 @@ impl fmt::Display for JsonValue {
     }
 }
 
-/// Returns the start of a long text.
+/// Returns the first 60 characters of a text, followed by an ellipsis if the text is longer.
 fn excerpt(text: &str) -> String {
     match text.char_indices().nth(60) {
         Some((end, _)) => format!("{} …", &text[..end]),
@@ -351,7 +352,7 @@ mod tests {
         assert_eq!(Target::from_json(&target.to_json()), Ok(target));
     }
 
-    /// Returns the error of a preset's text in which `from` is replaced by `to`.
+    /// Returns the error that results if `from` is replaced by `to` in the JSON of a preset.
     fn error(from: &str, to: &str) -> String {
         let text = Target::webgpu().to_json();
         assert!(text.contains(from), "{from}");
